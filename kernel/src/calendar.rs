@@ -1,0 +1,155 @@
+//! The calendar: what happens next. Events at the same instant happen in the order in which they were scheduled.
+
+use crate::{Duration, Instant};
+
+/// Where a component puts the events it needs. A device sees only this, never the whole calendar, so several
+/// devices share one calendar by wrapping each other's events.
+pub trait Schedule<E> {
+    /// The present.
+    fn now(&self) -> Instant;
+    /// Lets `event` happen at `time`, which is not in the past.
+    fn at(&mut self, time: Instant, event: E);
+    /// Lets `event` happen after `delay`.
+    #[inline]
+    fn after(&mut self, delay: Duration, event: E) {
+        self.at(self.now() + delay, event);
+    }
+}
+
+/// Pending events in the order of time, then of scheduling: a four-ary heap.
+#[derive(Clone, Debug)]
+pub struct Calendar<E> {
+    heap: Vec<Entry<E>>,
+    now: Instant,
+    scheduled: u64,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Entry<E> {
+    time: Instant,
+    order: u64,
+    event: E,
+}
+
+impl<E> Entry<E> {
+    #[inline]
+    fn before(&self, other: &Self) -> bool {
+        (self.time, self.order) < (other.time, other.order)
+    }
+}
+
+impl<E: Copy> Default for Calendar<E> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// Children of a node of the heap.
+const ARITY: usize = 4;
+
+impl<E: Copy> Calendar<E> {
+    /// An empty calendar at time zero.
+    pub fn new() -> Self {
+        Self { heap: Vec::with_capacity(1024), now: Instant::ZERO, scheduled: 0 }
+    }
+
+    /// Goes on to the next event, or `None` when nothing is pending.
+    #[inline]
+    pub fn advance(&mut self) -> Option<E> {
+        let first = *self.heap.first()?;
+        let last = self.heap.pop().expect("there is a first");
+        if !self.heap.is_empty() {
+            self.sink(last);
+        }
+        self.now = first.time;
+        Some(first.event)
+    }
+
+    /// When the next event happens.
+    pub fn next_time(&self) -> Option<Instant> {
+        self.heap.first().map(|entry| entry.time)
+    }
+
+    /// How many events were ever scheduled.
+    pub fn scheduled(&self) -> u64 {
+        self.scheduled
+    }
+
+    /// How many events are pending.
+    pub fn pending(&self) -> usize {
+        self.heap.len()
+    }
+
+    #[inline]
+    fn sink(&mut self, entry: Entry<E>) {
+        let len = self.heap.len();
+        let mut hole = 0;
+        loop {
+            let first = hole * ARITY + 1;
+            if first >= len {
+                break;
+            }
+            let end = (first + ARITY).min(len);
+            let mut least = first;
+            for child in first + 1..end {
+                if self.heap[child].before(&self.heap[least]) {
+                    least = child;
+                }
+            }
+            if !self.heap[least].before(&entry) {
+                break;
+            }
+            self.heap[hole] = self.heap[least];
+            hole = least;
+        }
+        self.heap[hole] = entry;
+    }
+}
+
+impl<E: Copy> Schedule<E> for Calendar<E> {
+    #[inline]
+    fn now(&self) -> Instant {
+        self.now
+    }
+
+    #[inline]
+    fn at(&mut self, time: Instant, event: E) {
+        debug_assert!(time >= self.now, "an event in the past");
+        let entry = Entry { time, order: self.scheduled, event };
+        self.scheduled += 1;
+        let mut hole = self.heap.len();
+        self.heap.push(entry);
+        while hole > 0 {
+            let parent = (hole - 1) / ARITY;
+            if !entry.before(&self.heap[parent]) {
+                break;
+            }
+            self.heap[hole] = self.heap[parent];
+            hole = parent;
+        }
+        self.heap[hole] = entry;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn events_come_in_the_order_of_time_then_of_scheduling(times in prop::collection::vec(0u64..50, 0..300)) {
+            let mut calendar = Calendar::new();
+            let mut wanted: Vec<(u64, usize)> = times.iter().copied().zip(0..).collect();
+            for (n, time) in times.iter().enumerate() {
+                calendar.at(Instant::from_ps(*time), n);
+            }
+            wanted.sort();
+            for (time, event) in wanted {
+                prop_assert_eq!(calendar.advance(), Some(event));
+                prop_assert_eq!(calendar.now(), Instant::from_ps(time));
+            }
+            prop_assert_eq!(calendar.advance(), None);
+        }
+    }
+}

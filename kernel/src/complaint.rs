@@ -1,0 +1,74 @@
+//! What is wrong with an input: the full key, what was found and what was wanted, all complaints at once.
+
+use std::fmt;
+
+/// One thing wrong with one key.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Complaint {
+    /// The key in full, such as `ftl.gc.start_below_free_blocks`.
+    pub key: String,
+    /// What stands there.
+    pub found: String,
+    /// What would be right.
+    pub wanted: String,
+}
+
+impl fmt::Display for Complaint {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "{}: found {}, wanted {}", self.key, self.found, self.wanted)
+    }
+}
+
+/// All complaints about one input, in the order in which they were met.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Complaints(pub Vec<Complaint>);
+
+impl Complaints {
+    /// Adds a complaint about `key`.
+    pub fn add(&mut self, key: impl Into<String>, found: impl fmt::Display, wanted: impl Into<String>) {
+        self.0.push(Complaint { key: key.into(), found: found.to_string(), wanted: wanted.into() });
+    }
+
+    /// Adds a complaint unless `holds`.
+    pub fn require(&mut self, holds: bool, key: &str, found: impl fmt::Display, wanted: impl Into<String>) {
+        if !holds {
+            self.add(key, found, wanted);
+        }
+    }
+
+    /// Takes over the complaints about a part of the input, with `prefix` before their keys.
+    pub fn nest(&mut self, prefix: &str, inner: Complaints) {
+        self.0.extend(inner.0.into_iter().map(|c| Complaint { key: format!("{prefix}.{}", c.key), ..c }));
+    }
+
+    /// `value` if there is nothing to complain about.
+    pub fn or_ok<T>(self, value: T) -> Result<T, Self> {
+        if self.0.is_empty() { Ok(value) } else { Err(self) }
+    }
+}
+
+impl fmt::Display for Complaints {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (n, complaint) in self.0.iter().enumerate() {
+            write!(out, "{}{complaint}", if n == 0 { "" } else { "\n" })?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for Complaints {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_nested_complaint_names_its_key_in_full() {
+        let mut inner = Complaints::default();
+        inner.require(false, "spare_fraction", 1.7, "a fraction from 0 to below 1");
+        let mut all = Complaints::default();
+        all.nest("ftl", inner);
+        assert_eq!(all.to_string(), "ftl.spare_fraction: found 1.7, wanted a fraction from 0 to below 1");
+        assert!(all.or_ok(()).is_err());
+    }
+}

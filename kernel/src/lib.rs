@@ -1,0 +1,26 @@
+//! What every simulated thing is made of: instants and durations in picoseconds, bytes, energy, typed ids and
+//! the columns they index, the calendar of events, named random streams, counters and histograms, and errors
+//! that name a key. Nothing here knows what flash is.
+
+pub mod calendar;
+pub mod column;
+pub mod complaint;
+pub mod digest;
+pub mod histogram;
+pub mod parse;
+pub mod random;
+pub mod series;
+pub mod table;
+pub mod time;
+pub mod units;
+
+pub use calendar::{Calendar, Schedule};
+pub use column::{Column, Id};
+pub use complaint::{Complaint, Complaints};
+pub use digest::Digest;
+pub use histogram::Histogram;
+pub use random::{Seed, Stream};
+pub use series::Series;
+pub use table::LookupTable;
+pub use time::{Duration, Instant};
+pub use units::{Bytes, Energy, MegaTransfers, Power};

@@ -1,0 +1,188 @@
+//! Reading quantities as people write them: `"16KiB"`, `"700us"`, `"400MT/s"`, `"66mW"`.
+//!
+//! A number needs its unit; a fraction is allowed as long as the result is a whole number of the base unit.
+
+use std::fmt;
+
+use serde::de::{self, Deserialize, Deserializer, Visitor};
+use serde::{Serialize, Serializer};
+
+use crate::{Bytes, Duration, MegaTransfers, Power};
+
+/// A quantity that has units: their names and sizes in the base unit.
+trait Quantity: Sized {
+    const WANTED: &'static str;
+    const UNITS: &'static [(&'static str, u128)];
+    fn from_base(base: u64) -> Option<Self>;
+}
+
+impl Quantity for Duration {
+    const WANTED: &'static str = "a time with a unit, such as \"700us\" (ps, ns, us, ms, s, min, h, d)";
+    const UNITS: &'static [(&'static str, u128)] = &[
+        ("ps", 1),
+        ("ns", 1_000),
+        ("us", 1_000_000),
+        ("ms", 1_000_000_000),
+        ("s", 1_000_000_000_000),
+        ("min", 60_000_000_000_000),
+        ("h", 3_600_000_000_000_000),
+        ("d", 86_400_000_000_000_000),
+    ];
+    fn from_base(base: u64) -> Option<Self> {
+        Some(Self::from_ps(base))
+    }
+}
+
+impl Quantity for Bytes {
+    const WANTED: &'static str =
+        "a size with a unit, such as \"16KiB\" (B, KiB, MiB, GiB, TiB, kB, MB, GB, TB)";
+    const UNITS: &'static [(&'static str, u128)] = &[
+        ("B", 1),
+        ("KiB", 1 << 10),
+        ("MiB", 1 << 20),
+        ("GiB", 1 << 30),
+        ("TiB", 1 << 40),
+        ("kB", 1_000),
+        ("MB", 1_000_000),
+        ("GB", 1_000_000_000),
+        ("TB", 1_000_000_000_000),
+    ];
+    fn from_base(base: u64) -> Option<Self> {
+        Some(Self(base))
+    }
+}
+
+impl Quantity for MegaTransfers {
+    const WANTED: &'static str = "a data rate with a unit, such as \"400MT/s\" (MT/s, GT/s)";
+    const UNITS: &'static [(&'static str, u128)] = &[("MT/s", 1), ("GT/s", 1_000)];
+    fn from_base(base: u64) -> Option<Self> {
+        u32::try_from(base).ok().filter(|rate| *rate > 0).map(Self)
+    }
+}
+
+impl Quantity for Power {
+    const WANTED: &'static str = "a power with a unit, such as \"66mW\" (uW, mW, W)";
+    const UNITS: &'static [(&'static str, u128)] = &[("uW", 1), ("mW", 1_000), ("W", 1_000_000)];
+    fn from_base(base: u64) -> Option<Self> {
+        Some(Self(base))
+    }
+}
+
+/// Reads `text`, or says what was wanted.
+fn read<Q: Quantity>(text: &str) -> Result<Q, String> {
+    let complain = || format!("found \"{text}\", wanted {}", Q::WANTED);
+    let text = text.trim();
+    let split = text.find(|c: char| !c.is_ascii_digit() && !matches!(c, '.' | '_')).unwrap_or(text.len());
+    let (number, unit) = (text[..split].replace('_', ""), text[split..].trim());
+    let scale = Q::UNITS.iter().find(|(name, _)| *name == unit).ok_or_else(complain)?.1;
+    let (whole, fraction) = number.split_once('.').unwrap_or((&number, ""));
+    if whole.is_empty() || fraction.len() > 18 {
+        return Err(complain());
+    }
+    let tens = 10u128.pow(fraction.len() as u32);
+    let digits: u128 = format!("{whole}{fraction}").parse().map_err(|_| complain())?;
+    let scaled = digits.checked_mul(scale).ok_or_else(complain)?;
+    if !scaled.is_multiple_of(tens) {
+        return Err(complain());
+    }
+    u64::try_from(scaled / tens).ok().and_then(Q::from_base).ok_or_else(complain)
+}
+
+struct TextOf<Q>(std::marker::PhantomData<Q>);
+
+impl<Q: Quantity> Visitor<'_> for TextOf<Q> {
+    type Value = Q;
+
+    fn expecting(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(Q::WANTED)
+    }
+
+    fn visit_str<E: de::Error>(self, text: &str) -> Result<Q, E> {
+        read(text).map_err(E::custom)
+    }
+
+    /// Nothing needs no unit.
+    fn visit_i64<E: de::Error>(self, number: i64) -> Result<Q, E> {
+        if number == 0 { Q::from_base(0) } else { None }
+            .ok_or_else(|| E::custom(format!("found {number} without a unit, wanted {}", Q::WANTED)))
+    }
+}
+
+macro_rules! as_text {
+    ($($type:ident, $example:literal;)*) => {$(
+        impl std::str::FromStr for $type {
+            type Err = String;
+            fn from_str(text: &str) -> Result<Self, String> {
+                read(text)
+            }
+        }
+
+        impl<'de> Deserialize<'de> for $type {
+            fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+                from.deserialize_any(TextOf(std::marker::PhantomData))
+            }
+        }
+
+        impl Serialize for $type {
+            fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+                to.collect_str(self)
+            }
+        }
+
+        impl schemars::JsonSchema for $type {
+            fn schema_name() -> std::borrow::Cow<'static, str> {
+                stringify!($type).into()
+            }
+
+            fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+                schemars::json_schema!({
+                    "type": ["string", "integer"],
+                    "description": <$type as Quantity>::WANTED,
+                    "examples": [$example]
+                })
+            }
+        }
+    )*};
+}
+
+as_text! {
+    Duration, "700us";
+    Bytes, "16KiB";
+    MegaTransfers, "400MT/s";
+    Power, "66mW";
+}
+
+impl fmt::Display for MegaTransfers {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "{}MT/s", self.0)
+    }
+}
+
+impl fmt::Display for Power {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "{}uW", self.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn quantities_read_as_people_write_them() {
+        assert_eq!("700us".parse(), Ok(Duration::from_us(700)));
+        assert_eq!("0.5ms".parse(), Ok(Duration::from_us(500)));
+        assert_eq!("16 KiB".parse(), Ok(Bytes::kib(16)));
+        assert_eq!("1.2GT/s".parse(), Ok(MegaTransfers(1200)));
+        assert_eq!("66mW".parse(), Ok(Power(66_000)));
+    }
+
+    #[test]
+    fn a_wrong_unit_or_a_part_of_a_picosecond_is_refused() {
+        for text in ["700", "700 parsecs", "", "us", "0.5ps", "1e3us", "-1us", "99999999999999d"] {
+            let error = text.parse::<Duration>().expect_err(text);
+            assert!(error.contains("wanted a time with a unit"), "{error}");
+        }
+        assert!("0MT/s".parse::<MegaTransfers>().is_err());
+    }
+}

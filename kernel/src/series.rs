@@ -1,0 +1,74 @@
+//! A quantity over simulated time in a bounded number of equal windows, however long the run.
+
+use crate::{Duration, Instant};
+
+/// Windows that double in width whenever the run outgrows them. `T` is what a window adds up.
+#[derive(Clone, Debug)]
+pub struct Series<T> {
+    width: Duration,
+    windows: Vec<T>,
+}
+
+/// How many windows a series has at the most: enough for a chart as wide as a screen.
+const MOST: usize = 512;
+
+/// The first width of a window.
+const FIRST_WIDTH: Duration = Duration::from_us(1);
+
+impl<T> Default for Series<T> {
+    fn default() -> Self {
+        Self { width: FIRST_WIDTH, windows: Vec::new() }
+    }
+}
+
+impl<T: Default + Clone> Series<T> {
+    /// The window that `at` lies in. `merge` adds a later window to the one before it.
+    #[inline]
+    pub fn window(&mut self, at: Instant, merge: impl Fn(&mut T, &T)) -> &mut T {
+        let mut index = (at.ps() / self.width.ps()) as usize;
+        while index >= MOST {
+            self.halve(&merge);
+            index = (at.ps() / self.width.ps()) as usize;
+        }
+        if index >= self.windows.len() {
+            self.windows.resize(index + 1, T::default());
+        }
+        &mut self.windows[index]
+    }
+
+    fn halve(&mut self, merge: impl Fn(&mut T, &T)) {
+        let halved = self.windows.chunks(2).map(|pair| {
+            let mut sum = pair[0].clone();
+            pair.iter().skip(1).for_each(|later| merge(&mut sum, later));
+            sum
+        });
+        self.windows = halved.collect();
+        self.width = self.width * 2;
+    }
+
+    /// Width of each window.
+    pub fn width(&self) -> Duration {
+        self.width
+    }
+
+    /// The windows from the start of the run.
+    pub fn windows(&self) -> &[T] {
+        &self.windows
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_is_lost_when_windows_double() {
+        let mut series = Series::<u64>::default();
+        for us in 0..10_000 {
+            *series.window(Instant::ZERO + Duration::from_us(us), |sum, next| *sum += next) += 1;
+        }
+        assert_eq!(series.windows().iter().sum::<u64>(), 10_000);
+        assert_eq!(series.width(), Duration::from_us(32));
+        assert!(series.windows()[..312].iter().all(|count| *count == 32));
+    }
+}

@@ -1,0 +1,195 @@
+//! Simulated time: instants and durations in whole picoseconds, which cannot be mixed up.
+//!
+//! A `u64` of picoseconds spans 213 days. Years of retention are a condition of the cells, never clock time.
+
+use std::fmt;
+use std::iter::Sum;
+use std::ops::{Add, AddAssign, Div, Mul, Sub, SubAssign};
+
+/// A point on the simulated clock, in picoseconds since the start of the run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Instant(u64);
+
+/// A length of simulated time, in picoseconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Duration(u64);
+
+impl Instant {
+    /// The start of every run.
+    pub const ZERO: Self = Self(0);
+    /// The last instant that the clock can show: 213.5 days.
+    pub const MAX: Self = Self(u64::MAX);
+
+    /// The instant `ps` picoseconds after the start.
+    pub const fn from_ps(ps: u64) -> Self {
+        Self(ps)
+    }
+
+    /// Picoseconds since the start.
+    pub const fn ps(self) -> u64 {
+        self.0
+    }
+
+    /// Time from `earlier` to `self`; zero if `earlier` is later.
+    pub const fn since(self, earlier: Self) -> Duration {
+        Duration(self.0.saturating_sub(earlier.0))
+    }
+
+    /// Seconds since the start, for people.
+    pub fn seconds(self) -> f64 {
+        self.0 as f64 / 1e12
+    }
+}
+
+impl Duration {
+    /// No time.
+    pub const ZERO: Self = Self(0);
+
+    /// `ps` picoseconds.
+    pub const fn from_ps(ps: u64) -> Self {
+        Self(ps)
+    }
+
+    /// `ns` nanoseconds.
+    pub const fn from_ns(ns: u64) -> Self {
+        Self(ns * 1_000)
+    }
+
+    /// `us` microseconds.
+    pub const fn from_us(us: u64) -> Self {
+        Self(us * 1_000_000)
+    }
+
+    /// `ms` milliseconds.
+    pub const fn from_ms(ms: u64) -> Self {
+        Self(ms * 1_000_000_000)
+    }
+
+    /// Picoseconds.
+    pub const fn ps(self) -> u64 {
+        self.0
+    }
+
+    /// Whole nanoseconds, rounded down: the grain of histograms.
+    pub const fn ns(self) -> u64 {
+        self.0 / 1_000
+    }
+
+    /// Microseconds, for people.
+    pub fn us(self) -> f64 {
+        self.0 as f64 / 1e6
+    }
+
+    /// Seconds, for people.
+    pub fn seconds(self) -> f64 {
+        self.0 as f64 / 1e12
+    }
+
+    /// `self - other`, or zero where `other` is longer.
+    pub const fn saturating_sub(self, other: Self) -> Self {
+        Self(self.0.saturating_sub(other.0))
+    }
+}
+
+impl Add<Duration> for Instant {
+    type Output = Self;
+    fn add(self, length: Duration) -> Self {
+        Self(self.0 + length.0)
+    }
+}
+
+impl AddAssign<Duration> for Instant {
+    fn add_assign(&mut self, length: Duration) {
+        self.0 += length.0;
+    }
+}
+
+impl Sub for Instant {
+    type Output = Duration;
+    fn sub(self, earlier: Self) -> Duration {
+        debug_assert!(earlier <= self, "an instant minus a later one");
+        Duration(self.0 - earlier.0)
+    }
+}
+
+impl Add for Duration {
+    type Output = Self;
+    fn add(self, other: Self) -> Self {
+        Self(self.0 + other.0)
+    }
+}
+
+impl AddAssign for Duration {
+    fn add_assign(&mut self, other: Self) {
+        self.0 += other.0;
+    }
+}
+
+impl Sub for Duration {
+    type Output = Self;
+    fn sub(self, other: Self) -> Self {
+        Self(self.0 - other.0)
+    }
+}
+
+impl SubAssign for Duration {
+    fn sub_assign(&mut self, other: Self) {
+        self.0 -= other.0;
+    }
+}
+
+impl Mul<u64> for Duration {
+    type Output = Self;
+    fn mul(self, times: u64) -> Self {
+        Self(self.0 * times)
+    }
+}
+
+impl Div<u64> for Duration {
+    type Output = Self;
+    fn div(self, parts: u64) -> Self {
+        Self(self.0 / parts)
+    }
+}
+
+impl Sum for Duration {
+    fn sum<I: Iterator<Item = Self>>(parts: I) -> Self {
+        parts.fold(Self::ZERO, Add::add)
+    }
+}
+
+/// Writes the largest unit in which the value is a whole number: `75us`, `1500ns`, `833ps`. It reads back.
+impl fmt::Display for Duration {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        const UNITS: [(u64, &str); 5] =
+            [(1_000_000_000_000, "s"), (1_000_000_000, "ms"), (1_000_000, "us"), (1_000, "ns"), (1, "ps")];
+        let (size, name) =
+            UNITS.into_iter().find(|(size, _)| self.0.is_multiple_of(*size)).unwrap_or((1, "ps"));
+        if self.0 == 0 { out.write_str("0s") } else { write!(out, "{}{name}", self.0 / size) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_difference_of_instants_is_a_duration() {
+        let start = Instant::from_ps(5);
+        assert_eq!((start + Duration::from_ns(2)) - start, Duration::from_ps(2_000));
+        assert_eq!(start.since(start + Duration::from_ps(1)), Duration::ZERO);
+    }
+
+    #[test]
+    fn a_duration_prints_the_largest_whole_unit() {
+        for (text, ps) in [
+            ("0s", 0),
+            ("833ps", 833),
+            ("1500ns", 1_500_000),
+            ("75us", 75_000_000),
+            ("2s", 2_000_000_000_000),
+        ] {
+            assert_eq!(Duration::from_ps(ps).to_string(), text);
+        }
+    }
+}

@@ -1,0 +1,1 @@
+//! Configuration: TOML layered from preset, file and command line, checked all at once.

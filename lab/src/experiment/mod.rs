@@ -1,0 +1,1 @@
+//! Experiments: a published figure or table as data, and our numbers beside it.

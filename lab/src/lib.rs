@@ -1,0 +1,12 @@
+//! Everything around a run: configuration and presets, traces and workloads, the run itself, sweeps over cores,
+//! experiments and reports. It knows files, but no terminal.
+
+pub mod config;
+pub mod error;
+pub mod experiment;
+pub mod report;
+pub mod summary;
+pub mod trace;
+pub mod workload;
+
+pub use error::Error;

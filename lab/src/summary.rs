@@ -1,0 +1,223 @@
+//! What a run measured. Its field names are the JSON keys.
+
+use serde::Serialize;
+
+/// The result of one run. Everything but `wall_seconds` and `requests_per_second` is a function of configuration,
+/// seed and trace.
+#[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
+pub struct Summary {
+    /// Name of the device: its preset, or the configuration file.
+    pub device: String,
+    /// Where the requests came from.
+    pub workload: Source,
+    /// The seed of all random streams.
+    pub seed: u64,
+    /// Digest of the run's events: equal for equal configuration, seed and trace.
+    pub digest: String,
+    /// `complete`, `interrupted` (Ctrl-C: the numbers are of the requests finished by then) or `read-only` (the
+    /// device reached its end of life).
+    pub outcome: Outcome,
+    /// Time on the simulated clock from the first request to the last completion, in seconds.
+    pub simulated_seconds: f64,
+    /// Time that the run took on this machine after preconditioning, in seconds.
+    pub wall_seconds: f64,
+    /// Time that preconditioning took on this machine, in seconds.
+    pub precondition_seconds: f64,
+    /// Host requests simulated for each second of `wall_seconds`.
+    pub requests_per_second: f64,
+    /// What the host saw.
+    pub host: Host,
+    /// What the flash did.
+    pub flash: Flash,
+    /// (host bytes + garbage-collection bytes + padding) / host bytes that the device programmed; null without writes.
+    pub write_amplification: Option<f64>,
+    /// Energy of all flash operations and idle time, in joules.
+    pub energy_joules: f64,
+    /// Energy by stage of the flash command chain.
+    pub energy_by_stage: Vec<Share>,
+    /// Where the requests' time went.
+    pub time: Vec<TimeShare>,
+    /// Fraction of the run during which each channel's bus was busy, in the order of channels.
+    pub channel_utilisation: Vec<f64>,
+    /// Fraction of the run during which each die's array was busy, in the order of dies.
+    pub die_utilisation: Vec<f64>,
+    /// The blocks.
+    pub wear: Wear,
+    /// Things that the user should know: wrapped addresses, clock jumps, a generated profile.
+    pub notes: Vec<String>,
+    /// The run over simulated time, in windows of equal width.
+    pub windows: Windows,
+}
+
+/// Where the requests came from.
+#[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
+pub struct Source {
+    /// Name of the trace file, the workload or the profile.
+    pub name: String,
+    /// Whether it is a recorded trace, a synthetic pattern, or a profile fitted to a published trace.
+    pub kind: SourceKind,
+}
+
+/// How real a workload is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum SourceKind {
+    /// Recorded from a real system.
+    RealTrace,
+    /// A generated pattern.
+    Synthetic,
+    /// Generated to the statistics that a paper gives of a trace.
+    Profile,
+}
+
+/// How the run ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Outcome {
+    /// Every request was answered.
+    Complete,
+    /// Stopped by the user.
+    Interrupted,
+    /// The device ran out of good blocks and refuses writes.
+    ReadOnly,
+}
+
+/// What the host saw.
+#[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
+pub struct Host {
+    /// Requests answered.
+    pub requests: u64,
+    /// Reads among them.
+    pub reads: u64,
+    /// Writes among them.
+    pub writes: u64,
+    /// Discards among them.
+    pub discards: u64,
+    /// Flushes among them.
+    pub flushes: u64,
+    /// Requests answered with an error, by a device that is read-only.
+    pub failed: u64,
+    /// Bytes read.
+    pub read_bytes: u64,
+    /// Bytes written.
+    pub written_bytes: u64,
+    /// Requests answered for each simulated second.
+    pub iops: f64,
+    /// Time from submission to answer of reads, in microseconds.
+    pub read_latency_us: Latency,
+    /// Time from submission to answer of writes, in microseconds.
+    pub write_latency_us: Latency,
+}
+
+/// A latency distribution, in microseconds. Mean, min and max are exact, percentiles good to three digits.
+#[derive(Clone, Debug, Default, Serialize, schemars::JsonSchema)]
+pub struct Latency {
+    /// The mean.
+    pub mean: f64,
+    /// The least.
+    pub min: f64,
+    /// Half are at most this.
+    pub p50: f64,
+    /// 90% are at most this.
+    pub p90: f64,
+    /// 99% are at most this.
+    pub p99: f64,
+    /// 99.9% are at most this.
+    pub p999: f64,
+    /// The greatest.
+    pub max: f64,
+    /// The cumulative distribution: (microseconds, fraction at or below).
+    pub cumulative: Vec<(f64, f64)>,
+}
+
+/// What the flash did.
+#[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
+pub struct Flash {
+    /// Pages read, for whatever reason.
+    pub reads: u64,
+    /// Pages programmed, padding included.
+    pub programs: u64,
+    /// Blocks erased.
+    pub erases: u64,
+    /// Pages read to complete a partial write (read-modify-write).
+    pub fill_reads: u64,
+    /// Pages read by garbage collection.
+    pub gc_reads: u64,
+    /// Pages programmed by garbage collection.
+    pub gc_programs: u64,
+    /// Pages programmed without data, to complete a program unit.
+    pub padding: u64,
+    /// Bytes of pages programmed for the host.
+    pub host_bytes: u64,
+    /// Bytes of pages programmed by garbage collection.
+    pub gc_bytes: u64,
+    /// Bytes of padding pages.
+    pub padding_bytes: u64,
+}
+
+/// A named amount.
+#[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
+pub struct Share {
+    /// What it is of.
+    pub name: String,
+    /// The amount, in the unit of its list.
+    pub amount: f64,
+}
+
+/// Where the time of the requests went: mean microseconds a request, for reads and for writes. The sum over the
+/// list is the mean latency.
+#[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
+pub struct TimeShare {
+    /// `queue`, `buffer`, `mapping`, `gc_wait`, `die_wait`, `bus`, `array`, `controller`.
+    pub name: String,
+    /// Mean microseconds a read.
+    pub read_us: f64,
+    /// Mean microseconds a write.
+    pub write_us: f64,
+}
+
+/// Wear of the blocks.
+#[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
+pub struct Wear {
+    /// Erases of each block, in the order of dies and blocks; at most 65,536 values, each the mean of neighbours
+    /// where there are more blocks.
+    pub erases: Vec<f64>,
+    /// The least worn block's erases.
+    pub min: u32,
+    /// The most worn block's erases.
+    pub max: u32,
+    /// Mean erases a block.
+    pub mean: f64,
+    /// Blocks that are out of use.
+    pub bad_blocks: u64,
+}
+
+/// The run over time.
+#[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
+pub struct Windows {
+    /// Width of a window in seconds.
+    pub width_seconds: f64,
+    /// The windows from the first request on.
+    pub windows: Vec<Window>,
+}
+
+/// One window of the run.
+#[derive(Clone, Debug, Default, Serialize, schemars::JsonSchema)]
+pub struct Window {
+    /// Requests answered.
+    pub requests: u64,
+    /// Bytes read.
+    pub read_bytes: u64,
+    /// Bytes written.
+    pub written_bytes: u64,
+    /// Mean latency of the reads answered, in microseconds.
+    pub read_latency_us: f64,
+    /// Mean latency of the writes answered, in microseconds.
+    pub write_latency_us: f64,
+    /// Greatest latency of any request answered, in microseconds.
+    pub max_latency_us: f64,
+    /// Pages programmed for the host.
+    pub host_programs: u64,
+    /// Pages programmed by garbage collection and as padding.
+    pub other_programs: u64,
+}

@@ -1,0 +1,1 @@
+//! Generated workloads: patterns, named workloads, and profiles fitted to published statistics.
