@@ -82,6 +82,7 @@ impl<'a> Input<'a> {
         let stream: Box<dyn BufRead + 'a> = match outcome {
             Ok(_) if prefix.is_empty() => return Err(empty(path)),
             Ok(_) => Box::new(again.chain(stream)),
+            Err(reason) if !prefix.contains(&b'\n') => return Err(stream_error(path, 1, &reason)),
             // The lines before the damage are read first, so that the message can say how far they go.
             Err(reason) => Box::new(again.chain(BufReader::with_capacity(1, Broken(Some(reason))))),
         };
@@ -118,7 +119,7 @@ fn foreign(path: &Path, found: &str) -> Error {
 /// An error of reading the stream in line or record `line`.
 pub(super) fn stream_error(path: &Path, line: u64, reason: &io::Error) -> Error {
     let (found, wanted) = if reason.kind() == io::ErrorKind::UnexpectedEof {
-        ("the end of the compressed data", "the rest of it: the file is cut off")
+        ("an early end of the data", "the rest of them: the file is cut off")
     } else {
         ("damaged data", "intact data: the file is damaged")
     };

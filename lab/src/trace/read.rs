@@ -41,10 +41,13 @@ pub fn read_bytes(name: &str, bytes: &[u8], options: &Options) -> Result<Trace> 
 fn from_input(input: Input<'_>, options: &Options) -> Result<Trace> {
     let path = input.path.clone();
     let content = match options.format {
-        Some(format) if format != Format::Blktrace => Content::Trace(format),
-        named => {
-            detect(&input).or_else(|error| named.map_or(Err(error), |format| Ok(Content::Trace(format))))?
-        }
+        // An archive of the block tracer's files is in its format, too.
+        Some(Format::Blktrace) => match detect(&input) {
+            Ok(Content::Archive) => Content::Archive,
+            _ => Content::Trace(Format::Blktrace),
+        },
+        Some(format) => Content::Trace(format),
+        None => detect(&input)?,
     };
     match content {
         Content::Archive => {
@@ -54,7 +57,8 @@ fn from_input(input: Input<'_>, options: &Options) -> Result<Trace> {
         }
         Content::Trace(Format::Blktrace) => {
             options.units(Format::Blktrace)?;
-            let found = read_parts(&path, options, |take| take(input.into()))?;
+            let mut found = read_parts(&path, options, |take| take(input.into()))?;
+            found.notes.push("one processor's file alone; name its directory to merge those of all".into());
             finish(&path, Format::Blktrace, found, options)
         }
         Content::Trace(format) => {
@@ -153,7 +157,7 @@ impl<R: io::Read> io::Read for Counted<R> {
         let read = self.inner.read(into)?;
         self.left = self.left.saturating_sub(read as u64);
         if read == 0 && self.left > 0 && !into.is_empty() {
-            return Err(io::ErrorKind::UnexpectedEof.into());
+            return Err(io::Error::new(io::ErrorKind::UnexpectedEof, "the archive ends within this member"));
         }
         Ok(read)
     }

@@ -76,7 +76,9 @@ pub(in crate::trace) fn read_parts(
         read_part(part, &mut events)
     })?;
     let mut found = events.requests(path, options.action)?;
-    found.notes.push(format!("{parts} files of processors merged"));
+    if parts > 1 {
+        found.notes.push(format!("the files of {parts} processors were merged by time"));
+    }
     Ok(found)
 }
 

@@ -56,7 +56,7 @@ pub(super) fn read(lines: &mut Lines<'_>, options: &Options, units: Units) -> Re
 pub(super) fn is_header(line: &str) -> bool {
     let line = line.trim_start_matches('\u{feff}');
     let has = |known: fn(&str) -> bool| names(line).any(|name| known(&name));
-    has(|name| time_unit(name).is_some()) && has(|name| name == "op") && line.contains(',')
+    has(|name| time_unit(name).is_some()) && has(is_other_column)
 }
 
 fn names(line: &str) -> impl Iterator<Item = String> + '_ {
@@ -112,19 +112,24 @@ impl Header {
     fn parse(line: &str, options: &Options, units: Units) -> std::result::Result<Self, Bad> {
         let names: Vec<String> = names(line).collect();
         let place = |wanted: &[&str]| names.iter().position(|name| wanted.contains(&name.as_str()));
-        let missing = || Bad::quoting(line, WANTED);
+        let missing = |what: &str| Bad {
+            found: format!("no column {what} in {}", quoted(line)),
+            wanted: WANTED.into(),
+        };
         // A column in bytes keeps them unless the options give a unit; one in sectors counts 512 B or what they say.
         let sector = options.sector.unwrap_or(Bytes(512));
         let counted = |bytes: &[&str], sectors: &str, said: Option<Bytes>| {
             let in_bytes = place(bytes).map(|at| (at, said.unwrap_or(Bytes(1))));
-            in_bytes.or_else(|| place(&[sectors]).map(|at| (at, said.unwrap_or(sector)))).ok_or_else(missing)
+            in_bytes
+                .or_else(|| place(&[sectors]).map(|at| (at, said.unwrap_or(sector))))
+                .ok_or_else(|| missing(bytes[0]))
         };
         let time = names.iter().enumerate().find_map(|(at, name)| Some((at, time_unit(name)?)));
-        let (at, named) = time.ok_or_else(missing)?;
+        let (at, named) = time.ok_or_else(|| missing("t_ns"))?;
         Ok(Self {
             columns: names.len(),
             time: (at, named.unwrap_or(units.time)),
-            op: place(&["op"]).ok_or_else(missing)?,
+            op: place(&["op"]).ok_or_else(|| missing("op"))?,
             offset: counted(&["offset", "offset_bytes"], "lba", options.address_unit)?,
             size: counted(&["size", "size_bytes"], "sectors", options.size_unit)?,
             device: place(&["dev", "device"]),

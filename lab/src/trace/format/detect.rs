@@ -28,15 +28,21 @@ pub(in crate::trace) fn detect(input: &Input<'_>) -> Result<Content> {
     }
     let text = String::from_utf8_lossy(prefix);
     let lines = || text.lines().take(LINES).map(str::trim).filter(|line| !line.is_empty());
+    let rows = || lines().filter(|line| !line.starts_with('#'));
     // The mark of a POSIX archive, at its place in the first header. FIU's samples begin with such a header, too.
     let is_fiu = |line: &str| fiu::row(line, Format::Fiu.units()).is_ok();
     if prefix.get(257..262) == Some(b"ustar") && !lines().any(is_fiu) {
         return Ok(Content::Archive);
     }
-    if let Some(format) = lines().find_map(header_format) {
+    if let Some(format) = rows()
+        .next()
+        .filter(|line| csv::is_header(line))
+        .map(|_| Format::Csv)
+        .or_else(|| lines().next().and_then(header_format))
+    {
         return Ok(Content::Trace(format));
     }
-    if let Some(format) = lines().filter(|line| !line.starts_with('#')).find_map(line_format) {
+    if let Some(format) = rows().find_map(line_format) {
         // One time with a point is enough: whole numbers of milliseconds may come first.
         let points =
             lines().filter_map(|line| line.split_ascii_whitespace().next()).any(|time| time.contains('.'));
@@ -56,8 +62,6 @@ fn header_format(line: &str) -> Option<Format> {
         Some(Format::FioIolog)
     } else if line.starts_with(hfplayer::HEADER) {
         Some(Format::Hfplayer)
-    } else if csv::is_header(line) {
-        Some(Format::Csv)
     } else {
         None
     }

@@ -58,7 +58,7 @@ impl Log {
         let op = match action {
             "add" | "open" | "close" => return Ok(()),
             "wait" if !self.stamped => {
-                let [offset, _] = at_least(line, rest, layout)?;
+                let [offset] = at_least(line, rest, layout)?;
                 self.now += decimal(offset, self.units.time.ps(), "wait")?;
                 return Ok(());
             }
