@@ -4,6 +4,7 @@
 pub mod config;
 pub mod error;
 pub mod experiment;
+pub mod output;
 pub mod report;
 pub mod summary;
 pub mod trace;
