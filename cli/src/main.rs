@@ -9,6 +9,7 @@ mod progress;
 
 mod trace;
 
+use std::panic::AssertUnwindSafe;
 use std::process::ExitCode;
 
 use clap::{CommandFactory, Parser, Subcommand};
@@ -16,8 +17,11 @@ use clap::{CommandFactory, Parser, Subcommand};
 use failure::Failure;
 
 const AFTER_HELP: &str = "\
-Exit codes: 0 done; 1 a result outside its band, or a bug in Wordline; 2 bad input; 130 stopped by Ctrl-C, after
-printing what was reached.";
+Exit codes:
+  0    done
+  1    a result outside its band, or a bug in Wordline
+  2    bad input
+  130  stopped by Ctrl-C, after printing what was reached";
 
 /// Simulates solid-state drives: what would this workload do to that SSD?
 #[derive(Parser)]
@@ -35,13 +39,10 @@ enum Command {
 fn main() -> ExitCode {
     std::panic::set_hook(Box::new(failure::explain_panic));
     let arguments = Program::parse();
-    let result = std::panic::catch_unwind(|| match arguments.command {
+    let result = std::panic::catch_unwind(AssertUnwindSafe(|| match arguments.command {
         None => help(),
-        Some(Command::Config(arguments)) => config::handle(arguments),
-        Some(Command::Presets(arguments)) => presets::handle(arguments),
         Some(Command::Trace(arguments)) => trace::handle(arguments),
-        Some(Command::Workloads(arguments)) => workloads::handle(arguments),
-    });
+    }));
     match result {
         Ok(Ok(())) => ExitCode::SUCCESS,
         Ok(Err(failure)) => failure.report(),
@@ -50,7 +51,7 @@ fn main() -> ExitCode {
 }
 
 fn help() -> Result<(), Failure> {
-    output::text(&Program::command().render_help().ansi().to_string())
+    output::written(Program::command().print_help())
 }
 
 #[test]

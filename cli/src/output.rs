@@ -11,7 +11,12 @@ use crate::failure::Failure;
 pub fn text(text: &str) -> Result<(), Failure> {
     let mut out = std::io::stdout().lock();
     let end = if text.ends_with('\n') { "" } else { "\n" };
-    write!(out, "{text}{end}").and_then(|()| out.flush()).map_err(|reason| match reason.kind() {
+    written(write!(out, "{text}{end}").and_then(|()| out.flush()))
+}
+
+/// What became of writing to standard output.
+pub fn written(result: std::io::Result<()>) -> Result<(), Failure> {
+    result.map_err(|reason| match reason.kind() {
         ErrorKind::BrokenPipe => Failure::NoReader,
         _ => Error::File { path: "standard output".into(), action: "write", reason }.into(),
     })
@@ -30,7 +35,7 @@ pub fn json_or(wanted: bool, value: &impl Serialize, table: impl FnOnce() -> Str
 /// A table with `header` above `rows`, without lines, folded to the width of the terminal.
 pub fn table(header: &[&str], rows: impl IntoIterator<Item = Vec<String>>) -> String {
     let mut table = comfy_table::Table::new();
-    table.load_preset(comfy_table::presets::NOTHING).set_header(header);
+    table.load_style(comfy_table::presets::NOTHING).set_header(header);
     table.set_content_arrangement(comfy_table::ContentArrangement::Dynamic).add_rows(rows);
     table.trim_fmt()
 }
