@@ -160,7 +160,7 @@ impl Header {
         if let Some((place, unit)) = self.response
             && let Some(text) = filled(Some(place))
         {
-            row.response = Some(decimal(text, unit.ps(), "response time")?);
+            row.answered_after(decimal(text, unit.ps(), "response time")?);
         }
         row.fua = match filled(self.fua) {
             None | Some("0" | "false") => false,

@@ -105,7 +105,9 @@ fn row(record: &[u8], layout: Layout) -> std::result::Result<Option<Row>, Bad> {
         (bytes(u64_at(record, layout.block), BLOCK, "block")?, u64::from(size))
     };
     let mut row = Row::new(time, op, 0, offset, size)?;
-    row.response = layout.response.map(|at| i128::from(u64_at(record, at)) * US);
+    if let Some(at) = layout.response {
+        row.answered_after(i128::from(u64_at(record, at)) * US);
+    }
     Ok(Some(row))
 }
 
