@@ -3,7 +3,7 @@
 
 use std::path::PathBuf;
 
-use wordline_lab::trace::{Format, Op, Options, Request, read};
+use wordline_lab::trace::{Format, Op, Options, Request, read, read_bytes};
 
 /// A raw file, its twin, the format that must be found, and what the file leaves open.
 struct Twin {
@@ -232,4 +232,25 @@ fn the_embedded_trace_is_the_beginning_of_the_recording() {
     assert_eq!(whole.requests.len(), 617_394);
     assert!(whole.requests.starts_with(&embedded));
     assert!(whole.requests[embedded.len()].arrival.seconds() >= 140.0);
+}
+
+#[test]
+fn every_real_trace_that_is_cut_off_is_reported() {
+    let Some(folder) = shared() else { return };
+    for twin in TWINS {
+        let options = Options::from_pairs(twin.options.iter().copied()).expect("valid options");
+        let packed = std::fs::read(folder.join(format!("{}.zst", twin.raw))).expect("readable");
+        let plain = zstd::decode_all(packed.as_slice()).expect("whole");
+        let message =
+            read_bytes("t.zst", &packed[..packed.len() * 3 / 5], &options).expect_err(twin.raw).to_string();
+        assert!(message.contains("early end of the data"), "{}: {message}", twin.raw);
+        // A cut inside the last number of a line leaves a line that is whole to all appearance: noted, not refused.
+        match read_bytes("t", &plain[..plain.len() * 3 / 5 + 3], &options) {
+            Err(error) => assert!(error.to_string().contains("cut off"), "{}: {error}", twin.raw),
+            Ok(trace) => {
+                let noted = trace.notes.iter().any(|note| note.ends_with("the file may be cut off there"));
+                assert!(noted, "{}: {:?}", twin.raw, trace.notes);
+            }
+        }
+    }
 }
