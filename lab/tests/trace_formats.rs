@@ -274,6 +274,7 @@ fn vscsi_records_of_both_versions_are_read() {
         let records = [
             vscsi(version, 0x2a, 8, 4096, 9_000_000),
             vscsi(version, 0x28, 16, 512, 9_001_500),
+            vscsi(version, 0x12, 0, 96, 9_001_500),
             vscsi(version, 0x35, 0, 0, 9_001_501),
         ];
         let trace = read_bytes("t", &records.concat(), &Options::default()).expect("whole records");
@@ -286,6 +287,7 @@ fn vscsi_records_of_both_versions_are_read() {
                 (1_501_000, Op::Flush, 0, 0, 0)
             ]
         );
+        assert_eq!(trace.notes, ["1 commands other than read, write and flush were left out"]);
         assert_eq!(responses_ns(&trace)[0], (version == 2).then_some(250_000));
     }
 }
