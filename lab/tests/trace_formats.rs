@@ -50,11 +50,19 @@ Skips: 0 forward (0 -   0.0%)
 type Sample = (Format, &'static str, &'static [&'static str], Vec<(u64, Op, u32, u64, u64)>);
 
 fn samples() -> Vec<Sample> {
-    use Op::{Discard, Flush, Read, Write};
-    let two = vec![(0, Write, 0, 4096, 4096), (1_500_000, Read, 0, 8192, 512)];
-    let block = (8 << 20) + 16;
+    [simulators(), linux_tools(), other_tools()].concat()
+}
+
+/// The two requests that most samples hold.
+fn two() -> Vec<(u64, Op, u32, u64, u64)> {
+    vec![(0, Op::Write, 0, 4096, 4096), (1_500_000, Op::Read, 0, 8192, 512)]
+}
+
+/// CSV and the columns that simulators read.
+fn simulators() -> Vec<Sample> {
+    use Op::{Flush, Read, Write};
     vec![
-        (Format::Csv, "t_us,op,offset,size\n10,W,4096,4096\n1510,r,8192,512\n", KEEP, two.clone()),
+        (Format::Csv, "t_us,op,offset,size\n10,W,4096,4096\n1510,r,8192,512\n", KEEP, two()),
         (
             Format::Csv,
             "# a comment\nsize,fua,op,lba,t_ns,dev,resp_us,colour\n512,1,write,8,5,3,7.5,red\n0,,flush,0,9,3,,\n",
@@ -65,7 +73,7 @@ fn samples() -> Vec<Sample> {
             Format::Msr,
             "128166372000000000,web,0,Write,4096,4096,99\n128166372000015000,web,0,Read,8192,512,10\n",
             KEEP,
-            two.clone(),
+            two(),
         ),
         (
             Format::Msr,
@@ -73,10 +81,18 @@ fn samples() -> Vec<Sample> {
             KEEP,
             vec![(0, Write, 1, 0, 512), (100, Read, 65536 + 2, 0, 512)],
         ),
-        (Format::Spc, "0,8,4096,W,0.000000\n0,16,512,r,0.001500\n", KEEP, two.clone()),
-        (Format::Disksim, "3 0 8 8 0\n4.5\t0\t16\t1\t1\n", KEEP, two.clone()),
-        (Format::Mqsim, "100 0 8 8 0\n1500100 0 16 1 1\n", KEEP, two.clone()),
-        (Format::Ssdsim, "100 0 8 8 0 abcdef\n1500100 0 16 1 1 abcdef\n", KEEP, two.clone()),
+        (Format::Spc, "0,8,4096,W,0.000000\n0,16,512,r,0.001500\n", KEEP, two()),
+        (Format::Disksim, "3 0 8 8 0\n4.5\t0\t16\t1\t1\n", KEEP, two()),
+        (Format::Mqsim, "100 0 8 8 0\n1500100 0 16 1 1\n", KEEP, two()),
+        (Format::Ssdsim, "100 0 8 8 0 abcdef\n1500100 0 16 1 1 abcdef\n", KEEP, two()),
+    ]
+}
+
+/// What tools around the Linux block layer write.
+fn linux_tools() -> Vec<Sample> {
+    use Op::{Discard, Flush, Read, Write};
+    let block = (8 << 20) + 16;
+    vec![
         (
             Format::Blkparse,
             BLKPARSE,
@@ -100,7 +116,7 @@ fn samples() -> Vec<Sample> {
             Format::Most,
             "  0.000000000\tQ\tW\t8\t  8\t1\tapp\tM\n  0.001500000\tQ\tRA\t16\t 1\t1\tapp\tD\t/a/file\n",
             KEEP,
-            two.clone(),
+            two(),
         ),
         (
             Format::Fiu,
@@ -110,12 +126,19 @@ fn samples() -> Vec<Sample> {
             KEEP,
             vec![(0, Write, (8 << 20) + 1, 4096, 4096), (1_500_000, Read, (8 << 20) + 1, 8192, 512)],
         ),
+    ]
+}
+
+/// What other tools write.
+fn other_tools() -> Vec<Sample> {
+    use Op::{Discard, Flush};
+    vec![
         (
             Format::FioIolog,
             "fio version 2 iolog\n/dev/x add\n/dev/x open\n/dev/x write 4096 4096\n/dev/x wait 1000 0\n\
              /dev/x wait 500 0\n/dev/x read 8192 512\n/dev/x close\n",
             KEEP,
-            two.clone(),
+            two(),
         ),
         (
             Format::FioIolog,
@@ -127,21 +150,21 @@ fn samples() -> Vec<Sample> {
             Format::Biotracer,
             "16\t\t1\t\t512\t\t4\t\t7.0015\t\t7.0016\t\t7.0017\t\t7.002\n8 8 4096 5 7.0 7.1 7.2 7.3\n",
             KEEP,
-            two.clone(),
+            two(),
         ),
         (
             Format::Hfplayer,
             "#DUMP_OFFSET.I,ELAPSED_USECS.D,CMD.S,LBA.I,NBLKS.I,LATENCY_USECS.D\n\
              1,100.0,WR_IN,8,8,56.9\n2,1600.0,RD_IN,16,1,10\n",
             KEEP,
-            two.clone(),
+            two(),
         ),
         (
             Format::Wiscsee,
             "9 D write 4096 4096 0.1 0.0 True\n9 D read -4096 4096 0.1001 0.0 False\n\
              9 D read 8192 512 0.1015 0.0 False\n",
             KEEP,
-            two,
+            two(),
         ),
     ]
 }
@@ -251,6 +274,7 @@ fn vscsi_records_of_both_versions_are_read() {
         let records = [
             vscsi(version, 0x2a, 8, 4096, 9_000_000),
             vscsi(version, 0x28, 16, 512, 9_001_500),
+            vscsi(version, 0x12, 0, 96, 9_001_500),
             vscsi(version, 0x35, 0, 0, 9_001_501),
         ];
         let trace = read_bytes("t", &records.concat(), &Options::default()).expect("whole records");
@@ -263,6 +287,7 @@ fn vscsi_records_of_both_versions_are_read() {
                 (1_501_000, Op::Flush, 0, 0, 0)
             ]
         );
+        assert_eq!(trace.notes, ["1 commands other than read, write and flush were left out"]);
         assert_eq!(responses_ns(&trace)[0], (version == 2).then_some(250_000));
     }
 }

@@ -51,6 +51,12 @@ const MALFORMED: &[Malformed] = &[
         &[],
         "t:2: found a range that ends at byte 9223372036854775808, wanted an end below 8 EiB",
     ),
+    (
+        "t_ns,op,offset,size\n0,R,0,4096\n1,R,8192,40",
+        &[],
+        "t:3: found 40 bytes at offset 8192 in the last line, which has no line end (a file cut off?), wanted \
+         multiples of 512 bytes, as in all requests before",
+    ),
     // MSR.
     (
         "1,a,0,Write,0,512,1\n1,a,0,Flush,0,512,1\n",

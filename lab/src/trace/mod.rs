@@ -1,7 +1,7 @@
 //! Block traces: requests as they were recorded, and the formats they come in.
 //!
-//! [`read`] finds the format by content, decompresses as it reads, sorts by time and notes whatever it had to do.
-//! [`fit`] moves the requests to a smaller device, [`write`] puts them down in another format.
+//! [`read()`] finds the format by content, decompresses as it reads, sorts by time and notes whatever it had to do.
+//! [`fit()`] moves the requests to a smaller device, [`write()`] puts them down in another format.
 
 mod embedded;
 mod field;

@@ -59,7 +59,7 @@ pub(super) fn requests(path: &Path, found: Found, options: &Options) -> Result<(
 
 fn request(row: &Row, jump: i128) -> Request {
     // A response that is negative or as long as a jump was taken across one.
-    let response = row.response.filter(|time| (0..=jump).contains(time));
+    let response = row.response.filter(|time| (0..=jump).contains(&i128::from(*time)));
     Request {
         arrival: Instant::from_ps(u64::try_from(row.time).expect("the span of the trace was checked")),
         op: row.op,
@@ -73,6 +73,12 @@ fn request(row: &Row, jump: i128) -> Request {
 
 /// Sorts by time, stably; closes jumps; lets the first request arrive at zero.
 fn sort(rows: &mut Vec<Row>, jump: i128, notes: &mut Vec<String>) {
+    let is_in_order = |pair: &[Row]| (0..=jump).contains(&(pair[1].time - pair[0].time));
+    if rows.windows(2).all(is_in_order) {
+        let begins = rows.first().map_or(0, |row| row.time);
+        rows.iter_mut().for_each(|row| row.time -= begins);
+        return;
+    }
     note_disorder(rows, jump, notes);
     let mut order: Vec<usize> = (0..rows.len()).collect();
     order.sort_by_key(|at| rows[*at].time);
@@ -86,11 +92,10 @@ fn sort(rows: &mut Vec<Row>, jump: i128, notes: &mut Vec<String>) {
             eras.retain(|era| era.len() > 1);
         }
     }
-    let mut sorted = Vec::with_capacity(rows.len());
-    let mut shift = 0;
+    let mut sorted: Vec<Row> = Vec::with_capacity(rows.len());
     for era in eras {
-        let begins = sorted.last().map_or(0, |last: &Row| last.time + CLOSED_GAP_PS);
-        shift = begins - era.first().map_or(shift, |first| rows[*first].time);
+        let begins = sorted.last().map_or(0, |last| last.time + CLOSED_GAP_PS);
+        let shift = begins - era.first().map_or(0, |first| rows[*first].time);
         sorted.extend(era.iter().map(|at| Row { time: rows[*at].time + shift, ..rows[*at] }));
     }
     *rows = sorted;

@@ -14,9 +14,11 @@ pub(super) struct Row {
     pub(super) device: u32,
     pub(super) offset: u64,
     pub(super) size: u64,
-    /// The recorded response time in picoseconds.
-    pub(super) response: Option<i128>,
+    /// The recorded response time in picoseconds. Whole traces of rows lie in memory, so half the width of `time`.
+    pub(super) response: Option<i64>,
 }
+
+const _: () = assert!(size_of::<Row>() <= 64, "traces of ten million rows are read");
 
 impl Row {
     /// A row without response time or forced unit access. The end of its range is checked.
@@ -28,6 +30,11 @@ impl Row {
             });
         }
         Ok(Self { time, op, fua: false, device, offset, size, response: None })
+    }
+
+    /// Sets the recorded response time, in picoseconds; one that has no place is none that a request can have had.
+    pub(super) fn answered_after(&mut self, ps: i128) {
+        self.response = i64::try_from(ps).ok();
     }
 }
 

@@ -206,3 +206,46 @@ fn line(out: &mut impl Write, request: &Request, format: TargetFormat) -> io::Re
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use wordline_kernel::{Bytes, Instant};
+
+    use super::*;
+
+    /// A disk with room for a number of bytes.
+    struct Disk(usize);
+
+    impl Write for Disk {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            let taken = bytes.len().min(self.0);
+            self.0 -= taken;
+            if taken == 0 { Err(io::ErrorKind::StorageFull.into()) } else { Ok(taken) }
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn a_full_disk_is_an_error_wherever_it_fills_up() {
+        let request = Request {
+            arrival: Instant::ZERO,
+            op: Op::Write,
+            fua: false,
+            device: 0,
+            offset: Bytes(4096),
+            size: Bytes(512),
+            response: None,
+        };
+        for format in TargetFormat::ALL {
+            let mut whole = Vec::new();
+            lines(&mut whole, &[request; 3], format).expect("memory suffices");
+            for room in 0..whole.len() {
+                let error = lines(&mut Disk(room), &[request; 3], format).expect_err("the disk is full");
+                assert_eq!(error.kind(), io::ErrorKind::StorageFull);
+            }
+        }
+    }
+}

@@ -24,6 +24,6 @@ pub(super) fn row(line: &str, units: Units) -> Result<Row, Bad> {
     let created = decimal(created, units.time.ps(), "creation time")?;
     let offset = bytes_field(address, units.address, "address")?;
     let mut row = Row::new(created, op, 0, offset, bytes)?;
-    row.response = Some(decimal(finished, units.time.ps(), "finish time")? - created);
+    row.answered_after(decimal(finished, units.time.ps(), "finish time")? - created);
     Ok(row)
 }

@@ -63,7 +63,7 @@ enum Order {
     Big,
 }
 
-/// Collects the files of the processors; `next` delivers one after another to the given function.
+/// Reads the requests out of the files of all processors, which `each` gives one after another to its argument.
 pub(in crate::trace) fn read_parts(
     path: &std::path::Path,
     options: &Options,

@@ -11,7 +11,7 @@ use super::super::options::{Options, TimeUnit, Units};
 use super::super::row::{Found, Row, op};
 use crate::error::Result;
 
-/// The columns that [`write`](crate::trace::write) puts down, in its order.
+/// The columns that [`write`](fn@crate::trace::write) puts down, in its order.
 pub(in crate::trace) const COLUMNS: &str = "t_ps,op,offset,size,dev,resp_ps,fua";
 
 const WANTED: &str =
@@ -160,7 +160,7 @@ impl Header {
         if let Some((place, unit)) = self.response
             && let Some(text) = filled(Some(place))
         {
-            row.response = Some(decimal(text, unit.ps(), "response time")?);
+            row.answered_after(decimal(text, unit.ps(), "response time")?);
         }
         row.fua = match filled(self.fua) {
             None | Some("0" | "false") => false,

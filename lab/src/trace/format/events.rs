@@ -112,7 +112,8 @@ impl Open {
             .map(|(key, row)| (*key, *row))
             .collect();
         for (key, row) in inside {
-            rows[row].response = Some(done.time - rows[row].time);
+            let asked = rows[row].time;
+            rows[row].answered_after(done.time - asked);
             self.0.remove(&key);
         }
     }

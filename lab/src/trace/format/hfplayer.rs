@@ -60,6 +60,6 @@ fn row(fields: [&str; 5], lun: u32, units: Units) -> std::result::Result<Row, Ba
         bytes_field(address, units.address, "LBA")?,
         bytes_field(blocks, units.size, "NBLKS")?,
     )?;
-    row.response = Some(decimal(latency, units.time.ps(), "LATENCY_USECS")?);
+    row.answered_after(decimal(latency, units.time.ps(), "LATENCY_USECS")?);
     Ok(row)
 }

@@ -47,8 +47,26 @@ pub(super) fn read(format: Format, input: Input<'_>, options: &Options, units: U
         Format::Wiscsee => wiscsee::read(&mut lines, options, units),
         Format::Blktrace | Format::Vscsi => unreachable!("binary formats are read by record"),
     }?;
-    found.notes.extend(lines.unended_note());
+    if let Some(note) = lines.unended_note() {
+        check_last(&lines, &found.rows)?;
+        found.notes.push(note);
+    }
     Ok(found)
+}
+
+/// A last line without line end may be cut inside its last number and still parse. Then the request most likely ends
+/// inside a sector, which none before it does.
+fn check_last(lines: &Lines<'_>, rows: &[Row]) -> Result<()> {
+    let in_sectors = |row: &Row| row.offset.is_multiple_of(512) && row.size.is_multiple_of(512);
+    match rows.split_last() {
+        Some((last, before)) if !in_sectors(last) && !before.is_empty() && before.iter().all(in_sectors) => {
+            Err(lines.wrong(Bad {
+                found: format!("{} bytes at offset {}", last.size, last.offset),
+                wanted: "multiples of 512 bytes, as in all requests before".into(),
+            }))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Reads a format that has one request on each line.

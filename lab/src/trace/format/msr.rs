@@ -53,6 +53,6 @@ fn row(line: &str, device: u32, units: Units) -> std::result::Result<Row, Bad> {
         bytes_field(offset, units.address, "offset")?,
         bytes_field(size, units.size, "size")?,
     )?;
-    row.response = Some(decimal(response, units.time.ps(), "response time")?);
+    row.answered_after(decimal(response, units.time.ps(), "response time")?);
     Ok(row)
 }

@@ -35,19 +35,20 @@ const LAYOUTS: [Layout; 2] = [
     Layout { length: 40, version: 2, command: 0, size: 8, block: 16, time: 24, response: Some(32) },
 ];
 
-/// Whether the beginning of a file is made of such records: all of the first, at most 16, have a known command and
-/// version.
+/// Whether the beginning of a file is made of such records.
 pub(super) fn is_vscsi(prefix: &[u8]) -> bool {
     layout_of(prefix).is_some()
 }
 
+/// The layout by which the first records, at most 16, all have its version, and at least half of them a command that
+/// is read.
 fn layout_of(prefix: &[u8]) -> Option<Layout> {
     LAYOUTS.into_iter().find(|layout| {
-        let mut records = prefix.chunks_exact(layout.length).take(16).peekable();
-        records.peek().is_some()
-            && records.all(|record| {
-                record[layout.command + 3] == layout.version && op(u16_at(record, layout.command)).is_some()
-            })
+        let records = || prefix.chunks_exact(layout.length).take(16);
+        let known = records().filter(|record| op(u16_at(record, layout.command)).is_some()).count();
+        known > 0
+            && known * 2 >= records().count()
+            && records().all(|record| record[layout.command + 3] == layout.version)
     })
 }
 
@@ -105,7 +106,9 @@ fn row(record: &[u8], layout: Layout) -> std::result::Result<Option<Row>, Bad> {
         (bytes(u64_at(record, layout.block), BLOCK, "block")?, u64::from(size))
     };
     let mut row = Row::new(time, op, 0, offset, size)?;
-    row.response = layout.response.map(|at| i128::from(u64_at(record, at)) * US);
+    if let Some(at) = layout.response {
+        row.answered_after(i128::from(u64_at(record, at)) * US);
+    }
     Ok(Some(row))
 }
 
