@@ -17,9 +17,10 @@
       },
       legend: {
         labelColor: ink, titleColor: ink, orient: "top", labelFontSize: 12, titleFontSize: 12, titleFontWeight: 500,
-        labelLimit: 280, gradientLength: 160, gradientThickness: 10, titleOrient: "left", columns: 8,
+        labelLimit: 300, gradientLength: 160, gradientThickness: 10, titleOrient: "left", symbolStrokeWidth: 2.5,
       },
       view: { stroke: line },
+      mark: { color: category[0] },
       range: {
         category,
         heatmap: { scheme: dark.matches ? "darkblue" : "blues" },
@@ -31,6 +32,7 @@
   const draw = () => {
     for (const { name, spec } of charts) {
       const { title, ...untitled } = spec; // the page has it as a heading
+      untitled.width = "container";
       const manyCells = name.startsWith("wear-map");
       const options = {
         mode: "vega-lite",

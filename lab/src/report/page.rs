@@ -36,7 +36,7 @@ pub fn html(runs: &[Summary], origin: Origin<'_>) -> String {
          <title>{title} – Wordline</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n<header>\n<h1>{title}</h1>\n",
         title = escaped(&title)
     );
-    runs.iter().for_each(|run| page += &introduction(run));
+    runs.iter().for_each(|run| page += &introduction(run, runs.len() > 1));
     page += "</header>\n";
     page += &notes(runs);
     match runs {
@@ -49,15 +49,17 @@ pub fn html(runs: &[Summary], origin: Origin<'_>) -> String {
     page
 }
 
-fn introduction(run: &Summary) -> String {
+/// How real, how it ended, and what it can be repeated by. `named` says which run it is, where there are several.
+fn introduction(run: &Summary, named: bool) -> String {
     let warn = if run.outcome == Outcome::Complete { "" } else { " warn" };
+    let name = if named { format!("{} on {} ", run.workload.name, run.device) } else { String::new() };
     format!(
-        "<p>{} <span class=\"tag\">{}</span> on {} <span class=\"tag{warn}\">{}</span> \
-         <span class=\"soft\">seed {}, digest <code>{}</code></span></p>\n",
-        escaped(&run.workload.name),
+        "<p>{}<span class=\"tag\">{}</span> <span class=\"tag{warn}\">{}</span> \
+         <span class=\"soft\">{} simulated, seed {}, digest <code>{}</code></span></p>\n",
+        escaped(&name),
         results::kind(run),
-        escaped(&run.device),
         results::outcome(run),
+        Quantity::Seconds(run.simulated_seconds),
         run.seed,
         escaped(&run.digest),
     )

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{Chart, Runs, chart, latency_axis, latency_text, shown};
+use super::{Chart, Runs, chart, latency_channel, latency_text, shown};
 use crate::summary::Latency;
 
 const KINDS: [&str; 2] = ["reads", "writes"];
@@ -14,8 +14,7 @@ const LEAST_US: f64 = 1e-3;
 pub fn distribution(runs: &Runs<'_>) -> Option<Chart> {
     let data = points(runs, |below| json!({ "percent": shown(below * 100.0) }), |_| true);
     let mut encoding = json!({
-        "x": { "field": "us", "type": "quantitative", "scale": { "type": "log", "nice": false },
-            "axis": latency_axis("Latency") },
+        "x": latency_channel(&data, "us", "Latency"),
         "y": { "field": "percent", "type": "quantitative", "title": "Requests at most that slow (%)",
             "scale": { "domain": [0, 100] } },
     });
@@ -37,8 +36,7 @@ pub fn distribution(runs: &Runs<'_>) -> Option<Chart> {
 pub fn tail(runs: &Runs<'_>) -> Option<Chart> {
     let data = points(runs, |below| json!({ "slower": shown(1.0 - below) }), |below| below < 1.0);
     let mut encoding = json!({
-        "x": { "field": "us", "type": "quantitative", "scale": { "type": "log", "nice": false },
-            "axis": latency_axis("Latency") },
+        "x": latency_channel(&data, "us", "Latency"),
         "y": { "field": "slower", "type": "quantitative", "scale": { "type": "log" },
             "axis": { "title": "Requests slower than that", "tickCount": 6, "labelExpr":
                 "datum.value >= 0.001 ? format(datum.value * 100, '~g') + ' %' : \

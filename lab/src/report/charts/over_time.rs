@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{Chart, Runs, chart, latency_axis, latency_text, shown};
+use super::{Chart, Runs, chart, latency_channel, latency_text, shown};
 use crate::summary::{Summary, Window};
 
 /// One value of a window, by kind; `None` where the window has none.
@@ -108,8 +108,7 @@ fn line(
 ) -> Option<Chart> {
     let (_, unit) = time_unit(runs);
     let y = if axis.latency {
-        json!({ "field": "value", "type": "quantitative", "scale": { "type": "log", "nice": true },
-            "axis": latency_axis(axis.title) })
+        latency_channel(&rows, "value", axis.title)
     } else {
         json!({ "field": "value", "type": "quantitative", "title": axis.title, "scale": { "zero": true } })
     };
@@ -120,7 +119,8 @@ fn line(
     };
     let mut encoding = json!({
         "x": { "field": "time", "type": "quantitative", "title": format!("Simulated time ({unit})"),
-            "scale": { "zero": true, "nice": false } },
+            "scale": { "zero": true, "nice": false },
+            "axis": { "tickCount": 8, "labelOverlap": true } },
         "y": y,
         "tooltip": [{ "field": "run" }, { "field": "kind", "title": "of" },
             { "field": "time", "type": "quantitative", "title": unit, "format": ",.4~g" }, value],

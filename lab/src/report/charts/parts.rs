@@ -35,14 +35,15 @@ pub fn time(runs: &Runs<'_>) -> Option<Chart> {
         "Mean time that a request spent in each stage, one after the other; the length of a bar is the mean latency.",
         rows,
         json!({
-            "height": { "step": 34 },
+            "height": { "step": (200 / bars.len().max(1)).clamp(26, 80) },
             "transform": [{ "calculate": latency_text("us"), "as": "time" }],
             "mark": "bar",
             "encoding": {
                 "y": { "field": "bar", "type": "nominal", "title": null, "sort": bars },
                 "x": { "field": "us", "type": "quantitative", "stack": "zero",
                     "axis": { "title": "Mean time a request", "labelExpr": LATENCY_LABELS } },
-                "color": { "field": "stage", "type": "nominal", "title": null, "scale": { "domain": stages } },
+                "color": { "field": "stage", "type": "nominal", "title": null, "scale": { "domain": stages },
+                    "legend": { "columns": 4 } },
                 "order": { "field": "order", "type": "quantitative" },
                 "tooltip": [{ "field": "bar", "title": "of" }, { "field": "stage" },
                     { "field": "time", "type": "nominal" }],
@@ -70,8 +71,7 @@ pub fn channels(runs: &Runs<'_>) -> Option<Chart> {
     });
     if runs.are_several() {
         encoding["xOffset"] = json!({ "field": "run", "type": "nominal", "sort": runs.labels });
-        encoding["color"] = json!({ "field": "run", "type": "nominal", "title": null,
-            "scale": { "domain": runs.labels } });
+        encoding["color"] = runs.colour();
     }
     chart(
         "channels",

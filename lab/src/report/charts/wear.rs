@@ -31,8 +31,7 @@ pub fn distribution(runs: &Runs<'_>) -> Option<Chart> {
     });
     let mut mark = json!({ "type": "bar" });
     if runs.are_several() {
-        encoding["color"] = json!({ "field": "run", "type": "nominal", "title": null,
-            "scale": { "domain": runs.labels } });
+        encoding["color"] = runs.colour();
         mark["opacity"] = json!(0.6);
     }
     chart(
@@ -82,7 +81,7 @@ pub fn map(runs: &Runs<'_>, index: usize) -> Option<Chart> {
                 "x": { "field": "block", "type": "ordinal", "title": "Block of the die",
                     "axis": { "labelAngle": 0, "labelOverlap": true, "labelSeparation": 24, "ticks": false } },
                 "y": { "field": "die", "type": "ordinal", "title": "Die",
-                    "axis": { "labelOverlap": true, "ticks": false } },
+                    "axis": { "labelOverlap": true, "labelSeparation": 6, "ticks": false } },
                 "color": { "field": "data", "type": "quantitative", "title": "Erases",
                     "scale": { "domain": [0, most.max(1.0)] } },
                 "tooltip": [{ "field": "die", "title": "die, from" }, { "field": "block", "title": "block, from" },
