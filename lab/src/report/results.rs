@@ -97,7 +97,7 @@ fn traffic(run: &Summary) -> Vec<(&'static str, Quantity)> {
         ("discards", Quantity::Count(host.discards)),
         ("flushes", Quantity::Count(host.flushes)),
         ("failed", Quantity::Count(host.failed)),
-        ("IOPS", Quantity::PerSecond(host.iops)),
+        ("IOPS", Quantity::Number(host.iops)),
         ("read throughput", throughput(host.read_bytes)),
         ("write throughput", throughput(host.written_bytes)),
     ]

@@ -26,7 +26,7 @@ pub fn mixed() -> Summary {
         die_utilisation: (0..64).map(|die| 0.42 + 0.3 * wave(die)).collect(),
         wear: wear(64, 256),
         notes: vec!["3 requests went beyond the device and were wrapped".to_owned()],
-        windows: windows(300, 9.63 / 299.4),
+        windows: windows(300, 9.63 / 300.0),
     }
 }
 
@@ -119,7 +119,7 @@ pub fn only_writes() -> Summary {
     run.outcome = Outcome::ReadOnly;
     run.host = Host { reads: 0, read_bytes: 0, read_latency_us: Latency::default(), failed: 12, ..run.host };
     run.simulated_seconds = 432_000.0;
-    run.windows = windows(410, 432_000.0 / 409.5);
+    run.windows = windows(410, 432_000.0 / 409.7);
     run.windows.windows.iter_mut().for_each(|window| window.read_bytes = 0);
     run
 }
