@@ -1,7 +1,14 @@
 //! Block traces: requests as they were recorded, and the formats they come in.
 
+mod footprint;
+pub mod published;
+pub mod stats;
+
 use serde::Serialize;
 use wordline_kernel::{Bytes, Instant};
+
+pub use published::{Statistic, Unit, statistic};
+pub use stats::Statistics;
 
 /// What a request does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
