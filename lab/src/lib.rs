@@ -6,6 +6,7 @@ pub mod error;
 pub mod experiment;
 pub mod report;
 pub mod summary;
+pub mod sweep;
 pub mod trace;
 pub mod workload;
 
