@@ -4,7 +4,10 @@
 pub mod config;
 pub mod error;
 pub mod experiment;
+mod log;
+mod measure;
 pub mod report;
+pub mod run;
 pub mod summary;
 pub mod sweep;
 pub mod trace;

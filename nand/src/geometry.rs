@@ -1,0 +1,254 @@
+//! How dies hang on channels, and the numbers of dies, blocks and pages.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use wordline_kernel::{Bytes, Complaints, Id, id};
+
+use crate::Part;
+
+id!(
+    /// A channel: one bus with the packages on it.
+    ChannelId
+);
+id!(
+    /// A die (LUN), counted over the device: channel by channel, package by package.
+    DieId
+);
+id!(
+    /// The blocks of one number in the planes of one row of a die, which are erased and programmed together.
+    RowBlockId
+);
+id!(
+    /// A physical page, counted over the device so that the pages of a [`RowBlockId`] follow each other in the
+    /// order in which they are programmed.
+    PageId
+);
+
+/// How many of everything a device has, as it is written in a configuration.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Layout {
+    /// Channels of the device.
+    pub channels: u32,
+    /// Packages (chips) on a channel.
+    pub packages_per_channel: u32,
+    /// Dies in a package.
+    pub dies_per_package: u32,
+    /// Planes of a die that are programmed and erased together by multi-plane commands: all of them, or 1.
+    /// Left out: all planes of the part.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub planes_per_row: Option<u32>,
+}
+
+/// The numbers of a device, and the arithmetic over them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Geometry {
+    /// Channels of the device.
+    pub channels: u32,
+    /// Dies on a channel.
+    pub dies_per_channel: u32,
+    /// Rows of a die: its planes divided by `planes_per_row`.
+    pub rows_per_die: u32,
+    /// Planes that multi-plane commands tie together.
+    pub planes_per_row: u32,
+    /// Blocks of a plane.
+    pub blocks_per_plane: u32,
+    /// Pages of a block.
+    pub pages_per_block: u32,
+    /// Data bytes of a page.
+    pub page_size: Bytes,
+    /// Pages that one program command writes: planes of the row, times the pages of a one-shot word line.
+    pub pages_per_program: u32,
+    bits_per_cell: u32,
+    per_row_block: Divisor,
+    per_die: Divisor,
+}
+
+/// Division by a number known only at run time, as a multiplication: exact for every `u32` dividend
+/// (Granlund and Montgomery, PLDI 1994, with a 64-bit reciprocal).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Divisor {
+    by: u32,
+    reciprocal: u64,
+}
+
+impl Divisor {
+    fn new(by: u32) -> Self {
+        Self { by, reciprocal: if by == 1 { 0 } else { u64::MAX / u64::from(by) + 1 } }
+    }
+
+    #[inline]
+    fn quotient(self, n: u32) -> u32 {
+        if self.by == 1 {
+            return n;
+        }
+        ((u128::from(self.reciprocal) * u128::from(n)) >> 64) as u32
+    }
+
+    #[inline]
+    fn both(self, n: u32) -> (u32, u32) {
+        let quotient = self.quotient(n);
+        (quotient, n - quotient * self.by)
+    }
+}
+
+impl Layout {
+    /// The geometry of this many of `part`, or what does not fit.
+    pub fn check(&self, part: &Part) -> Result<Geometry, Complaints> {
+        let mut wrong = Complaints::default();
+        for (key, value, most) in [
+            ("channels", self.channels, 128),
+            ("packages_per_channel", self.packages_per_channel, 64),
+            ("dies_per_package", self.dies_per_package, 64),
+        ] {
+            wrong.require((1..=most).contains(&value), key, value, format!("from 1 to {most}"));
+        }
+        let g = &part.geometry;
+        let planes_per_row = self.planes_per_row.unwrap_or(g.planes);
+        wrong.require(
+            planes_per_row == 1 || planes_per_row == g.planes,
+            "planes_per_row",
+            planes_per_row,
+            format!("1, or all {} planes of the part", g.planes),
+        );
+        let dies = u64::from(self.channels)
+            * u64::from(self.packages_per_channel)
+            * u64::from(self.dies_per_package);
+        let pages = dies * u64::from(g.planes) * u64::from(g.blocks_per_plane) * u64::from(g.pages_per_block);
+        wrong.require(
+            pages < 1 << 31,
+            "channels",
+            format!("{pages} pages in all"),
+            "fewer than 2^31 pages: take fewer dies or larger pages",
+        );
+        wrong.or_ok(())?;
+        let per_row_block = g.pages_per_block * planes_per_row;
+        Ok(Geometry {
+            channels: self.channels,
+            dies_per_channel: self.packages_per_channel * self.dies_per_package,
+            rows_per_die: g.planes / planes_per_row,
+            planes_per_row,
+            blocks_per_plane: g.blocks_per_plane,
+            pages_per_block: g.pages_per_block,
+            page_size: g.page_size,
+            pages_per_program: part.pages_per_program() * planes_per_row,
+            bits_per_cell: g.bits_per_cell,
+            per_row_block: Divisor::new(per_row_block),
+            per_die: Divisor::new((g.planes / planes_per_row) * g.blocks_per_plane),
+        })
+    }
+}
+
+impl Geometry {
+    /// Dies of the device.
+    pub fn dies(&self) -> u32 {
+        self.channels * self.dies_per_channel
+    }
+
+    /// Rows of planes of the device: where blocks are opened and cleaned independently.
+    pub fn rows(&self) -> u32 {
+        self.dies() * self.rows_per_die
+    }
+
+    /// Row blocks of the device.
+    pub fn row_blocks(&self) -> u32 {
+        self.rows() * self.blocks_per_plane
+    }
+
+    /// Pages of a row block.
+    #[inline]
+    pub fn pages_per_row_block(&self) -> u32 {
+        self.per_row_block.by
+    }
+
+    /// Pages of the device.
+    pub fn pages(&self) -> u32 {
+        self.row_blocks() * self.pages_per_row_block()
+    }
+
+    /// Data bytes of the device.
+    pub fn capacity(&self) -> Bytes {
+        self.page_size * u64::from(self.pages())
+    }
+
+    /// The channel that `die` hangs on.
+    #[inline]
+    pub fn channel_of(&self, die: DieId) -> ChannelId {
+        ChannelId(die.0 / self.dies_per_channel)
+    }
+
+    /// The row block that holds `page`, and the page's place in it.
+    #[inline]
+    pub fn split(&self, page: PageId) -> (RowBlockId, u32) {
+        let (block, offset) = self.per_row_block.both(page.0);
+        (RowBlockId(block), offset)
+    }
+
+    /// The row block that holds `page`.
+    #[inline]
+    pub fn block_of(&self, page: PageId) -> RowBlockId {
+        RowBlockId(self.per_row_block.quotient(page.0))
+    }
+
+    /// The die that holds `block`.
+    #[inline]
+    pub fn die_of(&self, block: RowBlockId) -> DieId {
+        DieId(self.per_die.quotient(block.0))
+    }
+
+    /// The page at place `offset` of `block`.
+    #[inline]
+    pub fn page(&self, block: RowBlockId, offset: u32) -> PageId {
+        PageId(block.0 * self.per_row_block.by + offset)
+    }
+
+    /// The first row block of a row; its blocks follow each other.
+    pub fn first_block(&self, row: u32) -> RowBlockId {
+        RowBlockId(row * self.blocks_per_plane)
+    }
+
+    /// The page number within its block of the page at place `offset` of a row block: the planes of a row lie
+    /// side by side, so that neighbours in order can be read by one multi-plane command.
+    #[inline]
+    pub fn page_in_block(&self, offset: u32) -> u32 {
+        offset / self.planes_per_row
+    }
+
+    /// The plane, within its row, of the page at place `offset` of a row block.
+    #[inline]
+    pub fn plane_in_row(&self, offset: u32) -> u32 {
+        offset % self.planes_per_row
+    }
+
+    /// Pages of a word line.
+    pub fn bits_per_cell(&self) -> u32 {
+        self.bits_per_cell
+    }
+
+    /// All dies.
+    pub fn die_ids(&self) -> impl Iterator<Item = DieId> + use<> {
+        (0..self.dies() as usize).map(DieId::from_index)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn a_divisor_divides(n in any::<u32>(), by in 1u32..=1 << 20) {
+            prop_assert_eq!(Divisor::new(by).both(n), (n / by, n % by));
+        }
+    }
+
+    #[test]
+    fn a_divisor_divides_at_the_edges() {
+        for by in [1, 2, 3, 7, 1 << 16, u32::MAX] {
+            for n in [0, 1, by - 1, by, u32::MAX - 1, u32::MAX] {
+                assert_eq!(Divisor::new(by).both(n), (n / by, n % by));
+            }
+        }
+    }
+}

@@ -1,0 +1,298 @@
+//! A NAND part: what its data sheet says, read from TOML and checked.
+//!
+//! The file is a [`PartFile`]; [`PartFile::check`] makes a [`Part`] of it or collects every complaint.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use wordline_kernel::{Bytes, Complaints, Duration, MegaTransfers, Power};
+
+/// A part file as it is written.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct PartFile {
+    /// Name of the part.
+    pub name: String,
+    /// Where its numbers come from: data sheet, paper and table, or `chosen` with a reason.
+    pub source: String,
+    /// What is inside one die.
+    pub geometry: DieGeometry,
+    /// How long the array takes.
+    pub timing: ArrayTiming,
+    /// The interface to the channel.
+    pub bus: BusTiming,
+    /// What it draws.
+    pub power: PowerDraw,
+    /// Erases that a block stands.
+    pub endurance: u32,
+}
+
+/// What is inside one die.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct DieGeometry {
+    /// Planes of a die.
+    pub planes: u32,
+    /// Blocks of a plane.
+    pub blocks_per_plane: u32,
+    /// Pages of a block.
+    pub pages_per_block: u32,
+    /// Data bytes of a page, a power of two.
+    pub page_size: Bytes,
+    /// Spare bytes of a page, for ECC and metadata.
+    pub spare_size: Bytes,
+    /// Bits that a cell stores: 1 SLC, 2 MLC, 3 TLC, 4 QLC. Also the pages of a word line.
+    pub bits_per_cell: u32,
+    /// Whether one program operation writes all pages of a word line (full-sequence, one-shot).
+    pub one_shot: bool,
+    /// Horizontal layers of a block; 1 for a planar part.
+    #[serde(default = "planar")]
+    pub layers: u32,
+}
+
+fn planar() -> u32 {
+    1
+}
+
+/// How long the array takes.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ArrayTiming {
+    /// Sensing a page into the register (tR): one value, or one for each page of a word line, lowest bit first.
+    pub read: Vec<Duration>,
+    /// Programming (tPROG): one value, or one for each page of a word line unless the part is one-shot.
+    pub program: Vec<Duration>,
+    /// Erasing a block (tBERS).
+    pub erase: Duration,
+    /// Short busy time between the planes of a multi-plane command (tDBSY, tPLPBSY).
+    pub plane_busy: Duration,
+}
+
+/// The interface to the channel: its rate and the waits around command, address and data cycles, with their
+/// ONFI names.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct BusTiming {
+    /// Name of the interface, such as `NV-DDR2`.
+    pub interface: String,
+    /// Transfers a second on eight data lines.
+    pub rate: MegaTransfers,
+    /// Chip-enable set-up.
+    pub t_cs: Duration,
+    /// One command or address cycle.
+    pub t_wc: Duration,
+    /// End of the command to busy.
+    pub t_wb: Duration,
+    /// Ready to the first data cycle.
+    pub t_rr: Duration,
+    /// Last address cycle to the first data-in cycle.
+    pub t_adl: Duration,
+    /// Change-column set-up.
+    pub t_ccs: Duration,
+    /// Data out to the next command.
+    pub t_rhw: Duration,
+    /// Control set-up after data.
+    pub t_cals: Duration,
+    /// Read preamble.
+    pub t_rpre: Duration,
+    /// Read-enable to data strobe.
+    pub t_dqsre: Duration,
+    /// Write postamble.
+    pub t_wpst: Duration,
+    /// Hold after the write postamble.
+    pub t_wpsth: Duration,
+}
+
+/// What a die draws in each state.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct PowerDraw {
+    /// While sensing.
+    pub read: Power,
+    /// While programming.
+    pub program: Power,
+    /// While erasing.
+    pub erase: Power,
+    /// While cycles or data cross the interface.
+    pub interface: Power,
+    /// While idle.
+    pub idle: Power,
+}
+
+/// A part whose numbers fit each other.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Part {
+    file: PartFile,
+}
+
+impl std::ops::Deref for Part {
+    type Target = PartFile;
+    fn deref(&self) -> &PartFile {
+        &self.file
+    }
+}
+
+/// The greatest number of planes of a die and of bits of a cell, bounds of fixed tables.
+pub const MOST_PLANES: u32 = 16;
+/// See [`MOST_PLANES`].
+pub const MOST_BITS: u32 = 5;
+
+impl PartFile {
+    /// The part, or everything that is wrong with the file.
+    pub fn check(self) -> Result<Part, Complaints> {
+        let mut wrong = Complaints::default();
+        let g = &self.geometry;
+        let within = |wrong: &mut Complaints, key, value: u32, most: u32| {
+            wrong.require((1..=most).contains(&value), key, value, format!("from 1 to {most}"));
+        };
+        within(&mut wrong, "geometry.planes", g.planes, MOST_PLANES);
+        within(&mut wrong, "geometry.blocks_per_plane", g.blocks_per_plane, 1 << 20);
+        within(&mut wrong, "geometry.pages_per_block", g.pages_per_block, 1 << 14);
+        within(&mut wrong, "geometry.bits_per_cell", g.bits_per_cell, MOST_BITS);
+        within(&mut wrong, "geometry.layers", g.layers, 1 << 10);
+        within(&mut wrong, "endurance", self.endurance, 10_000_000);
+        let page = g.page_size.0;
+        wrong.require(
+            page.is_power_of_two() && (512..=65_536).contains(&page),
+            "geometry.page_size",
+            g.page_size,
+            "a power of two from 512B to 64KiB",
+        );
+        wrong.require(
+            g.bits_per_cell > 0 && g.pages_per_block.is_multiple_of(g.bits_per_cell.max(1)),
+            "geometry.pages_per_block",
+            g.pages_per_block,
+            format!("a multiple of geometry.bits_per_cell ({})", g.bits_per_cell),
+        );
+        let bits = g.bits_per_cell as usize;
+        let programs =
+            if g.one_shot { "one value: the part is one-shot" } else { "one value, or one for each bit" };
+        let counts =
+            |times: &[Duration], one_only: bool| times.len() == 1 || (!one_only && times.len() == bits);
+        wrong.require(
+            counts(&self.timing.read, false),
+            "timing.read",
+            format!("{} values", self.timing.read.len()),
+            "one value, or one for each bit of a cell",
+        );
+        wrong.require(
+            counts(&self.timing.program, g.one_shot),
+            "timing.program",
+            format!("{} values", self.timing.program.len()),
+            programs,
+        );
+        let times = self.timing.read.iter().chain(&self.timing.program).chain([&self.timing.erase]);
+        for time in times {
+            wrong.require(
+                (Duration::from_ns(1)..=Duration::from_ms(10_000)).contains(time),
+                "timing",
+                time,
+                "array times from 1ns to 10s",
+            );
+        }
+        wrong.require(!self.source.trim().is_empty(), "source", "nothing", "where the numbers come from");
+        wrong.or_ok(()).map(|()| Part { file: self })
+    }
+}
+
+impl Part {
+    /// Pages that one program operation writes in one plane: all of a word line for a one-shot part, else one.
+    pub fn pages_per_program(&self) -> u32 {
+        if self.geometry.one_shot { self.geometry.bits_per_cell } else { 1 }
+    }
+
+    /// Which bit of its cells a page stores. Word lines are numbered along the block and their pages lie side by
+    /// side (chosen for the first model; NANDFlashSim's LSB/MSB layouts come with variation-aware latency).
+    pub fn page_type(&self, page: u32) -> u32 {
+        page % self.geometry.bits_per_cell
+    }
+
+    /// Sensing time of `page` of a block.
+    pub fn read_time(&self, page: u32) -> Duration {
+        by_type(&self.timing.read, self.page_type(page))
+    }
+
+    /// Programming time of `page` of a block (of its word line, for a one-shot part).
+    pub fn program_time(&self, page: u32) -> Duration {
+        by_type(&self.timing.program, self.page_type(page))
+    }
+
+    /// Data bytes of one die.
+    pub fn die_capacity(&self) -> Bytes {
+        let g = &self.geometry;
+        g.page_size * u64::from(g.planes) * u64::from(g.blocks_per_plane) * u64::from(g.pages_per_block)
+    }
+}
+
+fn by_type(times: &[Duration], page_type: u32) -> Duration {
+    times[if times.len() == 1 { 0 } else { page_type as usize }]
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+
+    /// MQSim's default part (its `ssdconfig.xml` and `ONFI_Channel_NVDDR2`), two planes of MLC.
+    pub(crate) fn mqsim_file() -> PartFile {
+        let ns = Duration::from_ns;
+        PartFile {
+            name: "mqsim".into(),
+            source: "MQSim defaults".into(),
+            geometry: DieGeometry {
+                planes: 2,
+                blocks_per_plane: 16,
+                pages_per_block: 8,
+                page_size: Bytes::kib(8),
+                spare_size: Bytes(448),
+                bits_per_cell: 2,
+                one_shot: false,
+                layers: 1,
+            },
+            timing: ArrayTiming {
+                read: vec![Duration::from_us(75)],
+                program: vec![Duration::from_us(750)],
+                erase: Duration::from_us(3_800),
+                plane_busy: ns(500),
+            },
+            bus: BusTiming {
+                interface: "NV-DDR2".into(),
+                rate: MegaTransfers(333),
+                t_cs: ns(20),
+                t_wc: ns(25),
+                t_wb: ns(100),
+                t_rr: ns(20),
+                t_adl: ns(70),
+                t_ccs: ns(300),
+                t_rhw: ns(100),
+                t_cals: ns(15),
+                t_rpre: ns(15),
+                t_dqsre: ns(15),
+                t_wpst: ns(6),
+                t_wpsth: ns(15),
+            },
+            power: PowerDraw {
+                read: Power(82_500),
+                program: Power(82_500),
+                erase: Power(82_500),
+                interface: Power(16_500),
+                idle: Power(33),
+            },
+            endurance: 10_000,
+        }
+    }
+
+    /// The same, checked.
+    pub(crate) fn mqsim() -> Part {
+        mqsim_file().check().expect("the part is sound")
+    }
+
+    #[test]
+    fn a_part_file_reports_everything_that_is_wrong() {
+        let mut file = mqsim_file();
+        file.geometry.planes = 0;
+        file.geometry.page_size = Bytes(5_000);
+        file.timing.read = vec![Duration::from_us(1); 3];
+        let wrong = file.check().expect_err("three things are wrong");
+        let keys: Vec<&str> = wrong.0.iter().map(|c| c.key.as_str()).collect();
+        assert_eq!(keys, ["geometry.planes", "geometry.page_size", "timing.read"]);
+    }
+}

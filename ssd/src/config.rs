@@ -1,0 +1,262 @@
+//! The configuration of a device: raw structs as they are written, and the check that makes a [`Config`] of them.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use wordline_kernel::{Bytes, Complaints, Duration};
+use wordline_nand::geometry::Layout;
+use wordline_nand::part::PartFile;
+use wordline_nand::{Geometry, Part};
+
+use crate::policy::placement::PlacementKind;
+use crate::policy::victim::VictimKind;
+
+/// A device as it is written.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct DeviceFile {
+    /// The NAND part.
+    pub part: PartFile,
+    /// How many dies there are, and on how many channels.
+    pub layout: Layout,
+    /// Between the host and the buffer.
+    #[serde(default)]
+    pub front: FrontFile,
+    /// The DRAM buffer.
+    #[serde(default)]
+    pub buffer: BufferFile,
+    /// The flash translation layer.
+    #[serde(default)]
+    pub ftl: FtlFile,
+}
+
+/// Between the host and the buffer.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct FrontFile {
+    /// Commands that the device works on at once; more wait in the queue.
+    pub queue_depth: u32,
+    /// Firmware and link time of every command, before anything else happens to it.
+    pub command_time: Duration,
+}
+
+/// When a write is answered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum BufferMode {
+    /// Once its data are in the buffer.
+    WriteBack,
+    /// Once its data are in flash.
+    WriteThrough,
+}
+
+/// The DRAM buffer.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct BufferFile {
+    /// When a write is answered.
+    pub mode: BufferMode,
+    /// Its size: pages that wait to be programmed or are being programmed.
+    pub size: Bytes,
+    /// Time that the pages of a command take into the buffer or from there, side by side.
+    pub access_time: Duration,
+    /// Pages are written out while the buffer is fuller than this fraction.
+    pub flush_above: f64,
+    /// Everything in the buffer is written out this often; `0` for never.
+    pub flush_interval: Duration,
+}
+
+/// The flash translation layer.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct FtlFile {
+    /// Fraction of the physical capacity that the host does not see.
+    pub over_provisioning: f64,
+    /// Blocks that are bad from the factory, as a fraction, drawn from the seed.
+    pub factory_bad_blocks: f64,
+    /// Which channel, package, die and row a write goes to.
+    pub placement: PlacementKind,
+    /// Garbage collection.
+    pub gc: GcFile,
+}
+
+/// Garbage collection, in each row of planes.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct GcFile {
+    /// Which block is cleaned.
+    pub victim: VictimKind,
+    /// Cleaning starts when fewer blocks than this are free in a row of planes.
+    pub start_below_free_blocks: u32,
+    /// Cleaning goes on until this many are free.
+    pub stop_at_free_blocks: u32,
+}
+
+impl Default for FrontFile {
+    /// 256 commands, no time: the closed forms of the flash alone. Chosen; presets say what their drive has.
+    fn default() -> Self {
+        Self { queue_depth: 256, command_time: Duration::ZERO }
+    }
+}
+
+impl Default for BufferFile {
+    /// 64 MiB flushed every 30 s as in Centaur (table 2 and section 6.2.4). Chosen: a microsecond an access, and
+    /// half of the room kept for bursts.
+    fn default() -> Self {
+        Self {
+            mode: BufferMode::WriteBack,
+            size: Bytes::mib(64),
+            access_time: Duration::from_us(1),
+            flush_above: 0.5,
+            flush_interval: Duration::from_ms(30_000),
+        }
+    }
+}
+
+impl Default for FtlFile {
+    fn default() -> Self {
+        Self {
+            over_provisioning: 0.07,
+            factory_bad_blocks: 0.0,
+            placement: PlacementKind::default(),
+            gc: GcFile::default(),
+        }
+    }
+}
+
+impl Default for GcFile {
+    /// As late as is safe: two blocks are kept for the collector itself. Chosen.
+    fn default() -> Self {
+        Self { victim: VictimKind::default(), start_below_free_blocks: 3, stop_at_free_blocks: 3 }
+    }
+}
+
+/// A device whose numbers fit each other.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Config {
+    /// As it was written.
+    pub file: DeviceFile,
+    /// The NAND part.
+    pub part: Part,
+    /// Its dies and channels.
+    pub geometry: Geometry,
+    /// Pages that the host sees.
+    pub logical_pages: u32,
+    /// Pages that the buffer holds.
+    pub buffer_pages: u32,
+}
+
+/// Blocks of a row that never hold data for long: two that the collector keeps so that it can always finish a
+/// victim, one open for the collector, and one that makes cleaning worth while.
+pub const WORKING_BLOCKS: u32 = 4;
+
+impl DeviceFile {
+    /// The device, or everything that is wrong with it.
+    pub fn check(self) -> Result<Config, Complaints> {
+        let mut wrong = Complaints::default();
+        let nest = |wrong: &mut Complaints, key, inner| wrong.nest(key, inner);
+        let part = self.part.clone().check().map_err(|inner| nest(&mut wrong, "part", inner)).ok();
+        let geometry = part
+            .as_ref()
+            .and_then(|p| self.layout.check(p).map_err(|inner| nest(&mut wrong, "layout", inner)).ok());
+        self.check_front(&mut wrong);
+        self.check_ftl(&mut wrong);
+        let (Some(part), Some(geometry)) = (part, geometry) else { return Err(wrong) };
+        let logical_pages = self.logical_pages(&geometry, &mut wrong);
+        let buffer_pages = (self.buffer.size.0 / geometry.page_size.0) as u32;
+        let least = 2 * geometry.pages_per_program;
+        wrong.require(
+            buffer_pages >= least && self.buffer.size <= Bytes::gib(64),
+            "buffer.size",
+            self.buffer.size,
+            format!(
+                "from two program units ({}) to 64GiB: pages pass through it in every mode",
+                geometry.page_size * u64::from(least)
+            ),
+        );
+        wrong.or_ok(()).map(|()| Config { file: self, part, geometry, logical_pages, buffer_pages })
+    }
+
+    fn check_front(&self, wrong: &mut Complaints) {
+        let depth = self.front.queue_depth;
+        wrong.require((1..=65_535).contains(&depth), "front.queue_depth", depth, "from 1 to 65535");
+        let limit = Duration::from_ms(10_000);
+        for (key, time) in
+            [("front.command_time", self.front.command_time), ("buffer.access_time", self.buffer.access_time)]
+        {
+            wrong.require(time <= limit, key, time, "at most 10s");
+        }
+        let above = self.buffer.flush_above;
+        wrong.require((0.0..=0.9).contains(&above), "buffer.flush_above", above, "a fraction from 0 to 0.9");
+        let interval = self.buffer.flush_interval;
+        wrong.require(
+            interval == Duration::ZERO || interval >= Duration::from_us(1),
+            "buffer.flush_interval",
+            interval,
+            "0 for never, or at least 1us",
+        );
+    }
+
+    fn check_ftl(&self, wrong: &mut Complaints) {
+        let ftl = &self.ftl;
+        let spare = ftl.over_provisioning;
+        wrong.require(
+            (0.0..1.0).contains(&spare),
+            "ftl.over_provisioning",
+            spare,
+            "a fraction from 0 to below 1",
+        );
+        let bad = ftl.factory_bad_blocks;
+        wrong.require(
+            (0.0..0.5).contains(&bad),
+            "ftl.factory_bad_blocks",
+            bad,
+            "a fraction from 0 to below 0.5",
+        );
+        if let Some((found, wanted)) = ftl.placement.complaint() {
+            wrong.add("ftl.placement.order", found, wanted);
+        }
+        let (start, stop) = (ftl.gc.start_below_free_blocks, ftl.gc.stop_at_free_blocks);
+        wrong.require(
+            start >= 3,
+            "ftl.gc.start_below_free_blocks",
+            start,
+            "at least 3: two blocks are kept for the collector",
+        );
+        wrong.require(
+            stop >= start,
+            "ftl.gc.stop_at_free_blocks",
+            stop,
+            format!("at least ftl.gc.start_below_free_blocks ({start})"),
+        );
+    }
+
+    /// Pages that the host sees. Each row must keep its working blocks beside its share of them.
+    fn logical_pages(&self, geometry: &Geometry, wrong: &mut Complaints) -> u32 {
+        let all = f64::from(geometry.pages());
+        let logical = (all * (1.0 - self.ftl.over_provisioning.clamp(0.0, 1.0))) as u32;
+        let rows = geometry.rows();
+        let bad = (f64::from(geometry.blocks_per_plane) * self.ftl.factory_bad_blocks).ceil() as u32;
+        let working = WORKING_BLOCKS.max(self.ftl.gc.stop_at_free_blocks + 2);
+        let usable = geometry.blocks_per_plane.saturating_sub(working + bad) * geometry.pages_per_row_block();
+        let most = u64::from(usable) * u64::from(rows);
+        let spare = 1.0 - most as f64 / all;
+        wrong.require(
+            logical > 0 && u64::from(logical) <= most,
+            "ftl.over_provisioning",
+            self.ftl.over_provisioning,
+            format!(
+                "at least {:.4} and below 1: of {} blocks in a row of planes, {working} are at work and {bad} may be bad",
+                (spare * 1e4).ceil() / 1e4,
+                geometry.blocks_per_plane
+            ),
+        );
+        logical
+    }
+}
+
+impl Config {
+    /// Bytes that the host sees.
+    pub fn capacity(&self) -> Bytes {
+        self.geometry.page_size * u64::from(self.logical_pages)
+    }
+}

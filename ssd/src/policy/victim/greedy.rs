@@ -1,0 +1,16 @@
+//! Greedy: the block with the fewest valid pages.
+
+use wordline_kernel::Stream;
+use wordline_nand::RowBlockId;
+
+use super::VictimPolicy;
+use crate::ftl::blocks::Candidates;
+
+/// Takes the block with the fewest valid pages; the one that became a candidate with that count last wins a tie.
+pub struct Greedy;
+
+impl VictimPolicy for Greedy {
+    fn choose(&mut self, from: Candidates<'_>, _: &mut Stream) -> Option<RowBlockId> {
+        from.fewest_valid()
+    }
+}
