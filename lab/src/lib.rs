@@ -10,6 +10,7 @@ pub mod output;
 pub mod report;
 pub mod run;
 pub mod summary;
+pub mod sweep;
 pub mod trace;
 pub mod workload;
 
