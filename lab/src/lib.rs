@@ -6,9 +6,11 @@ pub mod error;
 pub mod experiment;
 mod log;
 mod measure;
+pub mod output;
 pub mod report;
 pub mod run;
 pub mod summary;
+pub mod sweep;
 pub mod trace;
 pub mod workload;
 

@@ -20,8 +20,15 @@ pub use options::{Action, Devices, Format, Options, TimeUnit};
 pub use read::{Trace, read, read_bytes};
 pub use write::{TargetFormat, WriteReport, write};
 
+mod footprint;
+pub mod published;
+pub mod stats;
+
 use serde::Serialize;
 use wordline_kernel::{Bytes, Instant};
+
+pub use published::{Statistic, Unit, statistic};
+pub use stats::Statistics;
 
 /// What a request does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
