@@ -6,6 +6,7 @@ pub mod error;
 pub mod experiment;
 mod log;
 mod measure;
+pub mod output;
 pub mod report;
 pub mod run;
 pub mod summary;
