@@ -5,7 +5,7 @@ mod page;
 mod quantity;
 mod results;
 #[cfg(test)]
-mod sample;
+pub(crate) mod sample;
 mod terminal;
 #[cfg(test)]
 mod tests;
@@ -16,8 +16,10 @@ use crate::error::Result;
 use crate::output::write_atomically;
 use crate::summary::Summary;
 
+pub(crate) use charts::SCHEMA;
 pub use charts::{Chart, charts};
 pub use page::html;
+pub(crate) use page::{document, escaped};
 pub use quantity::{Quantity, three_digits};
 pub use terminal::{comparison, table};
 

@@ -1,0 +1,46 @@
+//! Statistics of traces beside those that a paper prints of them.
+
+use super::expect::Band;
+use super::outcome::{Row, Value, Verdict};
+
+/// A published statistic of a volume and the same of what stands in for it here.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Finding {
+    /// The volume, with the table where the paper prints it.
+    pub volume: String,
+    /// The statistic.
+    pub statistic: String,
+    /// The published value.
+    pub paper: f64,
+    /// Our value.
+    pub ours: f64,
+    /// The unit of both.
+    pub unit: String,
+    /// Paper and table.
+    pub source: String,
+    /// Whether a real trace or a profile was measured, and which published values contradict each other.
+    pub note: String,
+    /// Half of the last digit that the paper prints: nobody can come closer than that.
+    pub rounding: f64,
+}
+
+/// The row of a finding: the band is `within`, and never less than the rounding of what was printed.
+pub(super) fn row(finding: Finding, claim: Option<&str>, within: f64) -> Row {
+    let Finding { volume, statistic, paper, ours, unit, source, note, rounding } = finding;
+    let relative = Band::Relative(within);
+    let rounded = Band::Between(paper - rounding, paper + rounding);
+    let holds = relative.holds(paper, ours) || rounded.holds(paper, ours);
+    let band = if rounding > within * paper.abs() { rounded } else { relative };
+    Row {
+        claim: claim.map(str::to_owned),
+        what: format!("{volume}: {statistic}"),
+        paper: Value::Number(paper),
+        ours: Value::Number(ours),
+        unit,
+        band: band.to_string(),
+        verdict: if holds { Verdict::Within } else { Verdict::Outside },
+        source,
+        note,
+        at: vec![("volume".into(), Value::Text(volume)), ("statistic".into(), Value::Text(statistic))],
+    }
+}
