@@ -1,8 +1,10 @@
 //! All chips of a device: dies that work, buses that are shared, pages that remember what was written.
 //!
 //! A die carries out one [`Command`] at a time: its opening (CLE, ALE and, for a program, TIR) holds the channel's
-//! bus, then the array works (TON, TIN or BER), and a read ends with data out (TOR) on the bus again. Dies that want
-//! a busy bus are served in the order in which they asked. Contents are stamps: which logical page, which version.
+//! bus, then the array works (TON, TIN or BER), and a read ends with data out (TOR) on the bus again. Of the
+//! dies that wait for a busy bus, those that only latch a command go first, so that their arrays work while the bus
+//! moves data; else it is first come, first served. A die moves data after every such command, so nobody starves.
+//! Contents are stamps: which logical page, which version.
 
 use std::collections::VecDeque;
 
@@ -92,9 +94,20 @@ const _: () = assert!(size_of::<Event>() <= 8, "an event is copied on every push
 #[derive(Clone, Debug)]
 struct Bus {
     busy_until: Instant,
-    /// Dies that want it, first come first served; a die waits at most once.
-    waiting: VecDeque<DieId>,
+    /// Dies that want it to latch a command, and dies that want it to move data; a die waits at most once.
+    commands: VecDeque<DieId>,
+    transfers: VecDeque<DieId>,
     busy: u64,
+}
+
+impl Bus {
+    fn is_wanted(&self) -> bool {
+        !self.commands.is_empty() || !self.transfers.is_empty()
+    }
+
+    fn next(&mut self) -> Option<DieId> {
+        self.commands.pop_front().or_else(|| self.transfers.pop_front())
+    }
 }
 
 /// What a die is doing.
@@ -176,9 +189,11 @@ impl Chips {
     /// Chips with nothing written.
     pub fn new(part: Part, geometry: Geometry) -> Self {
         let dies = geometry.dies() as usize;
+        let most = geometry.dies_per_channel as usize;
         let bus = Bus {
             busy_until: Instant::ZERO,
-            waiting: VecDeque::with_capacity(geometry.dies_per_channel as usize),
+            commands: VecDeque::with_capacity(most),
+            transfers: VecDeque::with_capacity(most),
             busy: 0,
         };
         let nothing = Command { operation: Operation::Erase, page: PageId(0), pages: 0, bytes: Bytes(0) };
@@ -242,10 +257,10 @@ impl Chips {
     pub fn handle(&mut self, event: Event, calendar: &mut impl Schedule<Event>) -> Option<Done> {
         match event {
             Event::BusFree(channel) => {
-                let next = self.buses[channel].waiting.pop_front().expect("the bus was woken for somebody");
+                let next = self.buses[channel].next().expect("the bus was woken for somebody");
                 self.hold_bus(next, channel, calendar);
                 let bus = &self.buses[channel];
-                if !bus.waiting.is_empty() {
+                if bus.is_wanted() {
                     calendar.at(bus.busy_until, Event::BusFree(channel));
                 }
                 None
@@ -267,12 +282,19 @@ impl Chips {
     fn ask_for_bus(&mut self, die: DieId, calendar: &mut impl Schedule<Event>) {
         let channel = self.geometry.channel_of(die);
         let bus = &mut self.buses[channel];
-        if bus.busy_until <= calendar.now() && bus.waiting.is_empty() {
+        let wanted = bus.is_wanted();
+        if bus.busy_until <= calendar.now() && !wanted {
             self.hold_bus(die, channel, calendar);
             return;
         }
-        bus.waiting.push_back(die);
-        if bus.waiting.len() == 1 {
+        let work = &self.work[die];
+        let latches_only = !work.sensed && work.command.operation != Operation::Program;
+        if latches_only {
+            bus.commands.push_back(die)
+        } else {
+            bus.transfers.push_back(die)
+        }
+        if !wanted {
             calendar.at(bus.busy_until, Event::BusFree(channel));
         }
     }

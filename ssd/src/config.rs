@@ -260,3 +260,30 @@ impl Config {
         self.geometry.page_size * u64::from(self.logical_pages)
     }
 }
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+
+    include!("../tests/common/small.rs");
+
+    #[test]
+    fn a_device_without_spare_blocks_is_refused() {
+        let mut file = small();
+        file.ftl.over_provisioning = 0.1;
+        let wrong = file.check().expect_err("24 blocks cannot spare 5");
+        assert_eq!(wrong.0[0].key, "ftl.over_provisioning");
+        assert!(wrong.0[0].wanted.starts_with("at least 0.2084"), "{wrong}");
+    }
+
+    #[test]
+    fn every_wrong_key_is_named() {
+        let mut file = small();
+        file.ftl.gc.start_below_free_blocks = 1;
+        file.front.queue_depth = 0;
+        file.part.geometry.planes = 99;
+        let keys: Vec<String> =
+            file.check().expect_err("three are wrong").0.into_iter().map(|c| c.key).collect();
+        assert_eq!(keys, ["part.geometry.planes", "front.queue_depth", "ftl.gc.start_below_free_blocks"]);
+    }
+}

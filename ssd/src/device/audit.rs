@@ -4,8 +4,23 @@ use wordline_kernel::Duration;
 use wordline_nand::Stage;
 
 use super::Device;
+use crate::ftl::mapping::LogicalPage;
 
 impl Device {
+    /// The version of a logical page that a read would find now, counted from 1 with each write of the host; `None`
+    /// if there is nothing to be found.
+    pub fn version(&self, page: LogicalPage) -> Option<u32> {
+        match self.buffer.find(page) {
+            Some(id) => Some(self.buffer.get(id)).filter(|entry| !entry.discarded).map(|entry| entry.version),
+            None => self.mapping.get(page).map(|at| self.chips.stamp(at).version),
+        }
+    }
+
+    /// The version of a logical page that is in flash.
+    pub fn version_in_flash(&self, page: LogicalPage) -> Option<u32> {
+        self.mapping.get(page).map(|at| self.chips.stamp(at).version)
+    }
+
     /// Checks the conservation laws that follow from the whole state; a bug if one does not hold. It takes time in
     /// proportion to the number of blocks.
     pub fn audit(&self, elapsed: Duration) {

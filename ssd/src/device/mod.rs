@@ -21,7 +21,7 @@ use crate::command::Answer;
 use crate::config::{BufferMode, Config};
 use crate::ftl::blocks::WriteStream;
 use crate::ftl::{Blocks, Collector, Mapping};
-use crate::policy::placement::{Placement, Row, Rows};
+use crate::policy::placement::{Placement, Row, RowSet};
 use crate::queue::Queues;
 
 pub use precondition::Steady;
@@ -82,8 +82,8 @@ pub struct Device {
     filling: u32,
     programming: u32,
     units: Vec<Unit>,
-    /// Rows without a host program unit under way.
-    free_units: u32,
+    /// Rows that take a program unit of the host now.
+    accepting: RowSet,
     /// Writes that wait for room in the buffer.
     stalled: VecDeque<u32>,
     /// Flush commands that wait for the entries of an epoch.
@@ -92,29 +92,14 @@ pub struct Device {
     drain: Option<u64>,
     timer_set: bool,
     read_only: bool,
+    /// Whether the placement fixes the row of each page by its number.
+    has_homes: bool,
     /// Pages that each row must hold where pages have homes, else none.
     home_pages: Vec<u32>,
     wake: Vec<u32>,
     answers: Vec<Answer>,
     digest: Digest,
     totals: Totals,
-}
-
-/// What a placement may see.
-struct RowView<'a> {
-    units: &'a [Unit],
-    blocks: &'a Blocks,
-    pages: u32,
-}
-
-impl Rows for RowView<'_> {
-    fn count(&self) -> u32 {
-        self.units.len() as u32
-    }
-
-    fn accepts(&self, row: Row) -> bool {
-        !self.units[row as usize].busy && self.blocks.has_room(row, WriteStream::Host, self.pages)
-    }
 }
 
 impl Device {
@@ -150,12 +135,13 @@ impl Device {
             filling: 0,
             programming: 0,
             units: vec![Unit::default(); geometry.rows() as usize],
-            free_units: geometry.rows(),
+            accepting: RowSet::new(geometry.rows()),
             stalled: VecDeque::new(),
             flushes: VecDeque::new(),
             drain: None,
             timer_set: false,
             read_only: false,
+            has_homes,
             home_pages,
             wake: Vec::new(),
             answers: Vec::new(),
@@ -167,7 +153,21 @@ impl Device {
             config,
         };
         device.check_life();
+        device.note_all_rows();
         device
+    }
+
+    /// Works out whether `row` takes a program unit of the host.
+    #[inline]
+    fn note_row(&mut self, row: Row) {
+        let pages = self.config.geometry.pages_per_program;
+        let accepts = !self.units[row as usize].busy && self.blocks.has_room(row, WriteStream::Host, pages);
+        self.accepting.set(row, accepts);
+    }
+
+    /// The same for all rows.
+    fn note_all_rows(&mut self) {
+        (0..self.config.geometry.rows()).for_each(|row| self.note_row(row));
     }
 
     /// Lets time go on to `event`.
@@ -235,7 +235,7 @@ impl Device {
     fn check_life(&mut self) {
         let unit = self.config.geometry.pages_per_program;
         let rows = 0..self.config.geometry.rows();
-        let worn_out = if self.placement.home(0).is_some() {
+        let worn_out = if self.has_homes {
             rows.into_iter().any(|row| self.blocks.limit(row) < self.home_pages[row as usize] + unit)
         } else {
             let room: u64 = rows.map(|row| u64::from(self.blocks.limit(row).saturating_sub(unit))).sum();

@@ -3,7 +3,7 @@
 use wordline_kernel::{Seed, Stream};
 use wordline_nand::Stamp;
 
-use super::{Device, RowView};
+use super::Device;
 use crate::ftl::blocks::WriteStream;
 use crate::ftl::mapping::LogicalPage;
 use crate::policy::placement::Row;
@@ -140,12 +140,26 @@ impl Device {
             writer.row.filter(|row| writer.left > 0 && self.blocks.has_room(*row, WriteStream::Host, 1));
         let row = stay.unwrap_or_else(|| {
             writer.left = pages;
-            let view = RowView { units: &self.units, blocks: &self.blocks, pages };
-            self.placement.next(&view).expect("a device that was checked has room for its logical pages")
+            self.next_with_room()
         });
         writer.left -= 1;
         writer.row = Some(row);
         row
+    }
+
+    fn next_with_room(&mut self) -> Row {
+        loop {
+            let row = self.placement.next(&self.accepting).unwrap_or_else(|| {
+                self.note_all_rows();
+                self.placement
+                    .next(&self.accepting)
+                    .expect("a device that was checked has room for its pages")
+            });
+            self.note_row(row);
+            if self.accepting.contains(row) {
+                return row;
+            }
+        }
     }
 
     /// Pads what is left of program units that were written page by page.
@@ -161,6 +175,7 @@ impl Device {
                 }
             }
         }
+        self.note_all_rows();
     }
 }
 

@@ -106,7 +106,7 @@ impl Device {
             }
             Purpose::GcRead => self.gc_read(owner, page, transaction.pages),
             Purpose::GcProgram => self.gc_programmed(owner, page),
-            Purpose::GcErase => self.gc_erased(page, done.failed, calendar),
+            Purpose::GcErase => self.gc_erased(owner, page, done.failed, calendar),
         }
         if transaction.purpose.is_gc() {
             self.collector.step_done(owner);
@@ -160,7 +160,10 @@ impl Device {
 
     /// Queues the collector's next step in a row.
     pub(super) fn collect(&mut self, row: Row, calendar: &mut impl Schedule<Event>) {
-        let Some(step) = self.collector.next(row, &mut self.blocks) else { return };
+        let Some(step) = self.collector.next(row, &mut self.blocks) else {
+            self.read_only |= self.collector.is_stuck(row);
+            return;
+        };
         let geometry = self.config.geometry;
         let pages_per_program = geometry.pages_per_program;
         let (purpose, page, pages) = match step {
@@ -169,7 +172,9 @@ impl Device {
                 let programmed = self.collector.unit(row).len() as u64;
                 self.totals.gc_programs += programmed;
                 self.totals.padding += u64::from(pages_per_program) - programmed;
-                (Purpose::GcProgram, self.blocks.take(row, WriteStream::Gc, pages_per_program), 0)
+                let first = self.blocks.take(row, WriteStream::Gc, pages_per_program);
+                self.note_row(row);
+                (Purpose::GcProgram, first, 0)
             }
             Step::Erase { block } => (Purpose::GcErase, geometry.page(block, 0), 0),
         };
@@ -207,7 +212,7 @@ impl Device {
         blocks.program_done(first);
     }
 
-    fn gc_erased(&mut self, page: PageId, failed: bool, calendar: &mut impl Schedule<Event>) {
+    fn gc_erased(&mut self, row: Row, page: PageId, failed: bool, calendar: &mut impl Schedule<Event>) {
         self.totals.erases += 1;
         let block = self.config.geometry.block_of(page);
         if failed {
@@ -216,6 +221,7 @@ impl Device {
             self.pump(calendar);
         } else {
             self.blocks.erased(block, self.chips.erases()[block]);
+            self.note_row(row);
         }
     }
 }

@@ -3,7 +3,7 @@
 use wordline_kernel::{Duration, Schedule};
 use wordline_nand::Stamp;
 
-use super::{Device, Event, RowView};
+use super::{Device, Event};
 use crate::buffer::{EntryId, EntryState};
 use crate::command::SECTOR;
 use crate::ftl::blocks::WriteStream;
@@ -134,7 +134,9 @@ impl Device {
     /// A complete page waits for its program unit.
     pub(super) fn make_ready(&mut self, id: EntryId) {
         let full = self.full_page();
+        let drained = self.is_drained(id);
         let entry = self.buffer.get_mut(id);
+        entry.urgent |= drained;
         entry.state = EntryState::Ready;
         entry.sectors = if entry.discarded { 0 } else { full };
         self.urgent_ready += u32::from(entry.urgent);
@@ -146,11 +148,8 @@ impl Device {
     pub(super) fn pump(&mut self, calendar: &mut impl Schedule<Event>) {
         loop {
             self.draw_from_list(calendar);
-            let formed = if self.ready.len() == 1 {
-                self.form_anywhere(calendar)
-            } else {
-                self.form_at_home(calendar)
-            };
+            let formed =
+                if self.has_homes { self.form_at_home(calendar) } else { self.form_anywhere(calendar) };
             let free_before = self.buffer.in_use();
             self.admit_stalled(calendar);
             if !formed && free_before == self.buffer.in_use() {
@@ -165,15 +164,19 @@ impl Device {
         // Two program units a row keep every die busy while the next pages are read and gathered.
         let most = 2 * self.config.geometry.rows() * self.config.geometry.pages_per_program;
         while let Some(id) = self.buffer.oldest() {
-            let drained = self.drain.is_some_and(|epoch| self.buffer.epoch(id) <= epoch);
+            let drained = self.is_drained(id);
             let on_the_way = self.buffer.in_use() - self.buffer.dirty() - self.programming;
             if !drained && (self.buffer.in_use() - self.programming <= keep || on_the_way >= most) {
                 return;
             }
             self.buffer.unlink(id);
-            self.buffer.get_mut(id).urgent |= drained;
             self.prepare(id, calendar);
         }
+    }
+
+    /// Whether a flush wants the entry in flash.
+    fn is_drained(&self, id: EntryId) -> bool {
+        self.drain.is_some_and(|epoch| self.buffer.epoch(id) <= epoch)
     }
 
     /// Whether an unfilled program unit must be written: somebody waits for a page of it and no other page is coming,
@@ -186,19 +189,22 @@ impl Device {
     fn form_anywhere(&mut self, calendar: &mut impl Schedule<Event>) -> bool {
         let pages = self.config.geometry.pages_per_program;
         let mut formed = false;
-        while self.free_units > 0 {
+        while !self.ready[0].is_empty() {
+            if self.accepting.is_empty() && self.programming == 0 {
+                // Pages of a full row may have become invalid without anything happening to the row itself.
+                self.note_all_rows();
+            }
+            if self.accepting.is_empty() {
+                break;
+            }
             if (self.ready[0].len() as u32) < pages {
-                if self.ready[0].is_empty() || !self.must_pad() {
+                if !self.must_pad() {
                     break;
                 }
                 self.top_up(pages);
             }
-            let view = RowView { units: &self.units, blocks: &self.blocks, pages };
-            let Some(row) = self.placement.next(&view) else { break };
-            assert!(
-                view_accepts(&self.units, &self.blocks, row, pages),
-                "the placement chose row {row}, which is busy or full"
-            );
+            let row = self.placement.next(&self.accepting).expect("a row accepts");
+            assert!(self.accepting.contains(row), "the placement chose row {row}, which is busy or full");
             self.form(row, 0, calendar);
             formed = true;
         }
@@ -222,14 +228,15 @@ impl Device {
     fn form_at_home(&mut self, calendar: &mut impl Schedule<Event>) -> bool {
         let pages = self.config.geometry.pages_per_program;
         let mut formed = false;
-        if self.free_units == 0 {
+        if self.accepting.is_empty() && self.programming == 0 {
+            self.note_all_rows();
+        }
+        if self.accepting.is_empty() {
             return false;
         }
         for row in 0..self.ready.len() {
             let waiting = self.ready[row].len() as u32;
-            if (waiting >= pages || (waiting > 0 && self.must_pad()))
-                && view_accepts(&self.units, &self.blocks, row as Row, pages)
-            {
+            if (waiting >= pages || (waiting > 0 && self.must_pad())) && self.accepting.contains(row as Row) {
                 self.form(row as Row, row, calendar);
                 formed = true;
             }
@@ -265,9 +272,9 @@ impl Device {
         self.totals.padding += (pages - unit.entries.len()) as u64;
         unit.stamps.resize(pages, Stamp::PADDING);
         unit.busy = true;
-        self.free_units -= 1;
         self.units[row as usize] = unit;
         let first = self.blocks.take(row, WriteStream::Host, pages as u32);
+        self.note_row(row);
         let die = geometry.die_of(geometry.block_of(first));
         self.queues.push(die, calendar.now(), Purpose::HostProgram, row, first);
         self.kick(die, calendar);
@@ -357,20 +364,19 @@ impl Device {
         unit.entries.clear();
         unit.stamps.clear();
         unit.busy = false;
-        self.free_units += 1;
         self.units[row as usize] = unit;
         self.blocks.program_done(first);
+        self.note_row(row);
         self.wake_waiters(calendar);
     }
 
     /// A page that was written again while it was programmed goes round once more.
     fn dirty_again(&mut self, id: EntryId, calendar: &mut impl Schedule<Event>) {
-        let epoch = self.buffer.epoch(id);
         let entry = self.buffer.get(id);
         if entry.discarded {
             self.buffer.unlink(id);
             self.buffer.drop_entry(id, &mut self.wake);
-        } else if entry.urgent || self.drain.is_some_and(|drain| epoch <= drain) {
+        } else if entry.urgent || self.is_drained(id) {
             self.urge(id, calendar);
         }
     }
@@ -382,9 +388,4 @@ impl Device {
         }
         self.blocks.validate(page);
     }
-}
-
-fn view_accepts(units: &[super::Unit], blocks: &crate::ftl::Blocks, row: Row, pages: u32) -> bool {
-    use crate::policy::placement::Rows;
-    RowView { units, blocks, pages }.accepts(row)
 }

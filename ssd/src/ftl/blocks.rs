@@ -214,6 +214,13 @@ impl Blocks {
         self.good[row as usize].saturating_sub(OVERHEAD_BLOCKS) * self.geometry.pages_per_row_block()
     }
 
+    /// Pages that the collector can write in a row without erasing anything.
+    pub fn collector_room(&self, row: Row) -> usize {
+        let per_block = self.geometry.pages_per_row_block();
+        let open = self.open_offset(row, WriteStream::Gc).map_or(0, |offset| per_block - offset);
+        self.free(row) * per_block as usize + open as usize
+    }
+
     /// Whether the stream can write a program unit of `pages` to the row.
     #[inline]
     pub fn has_room(&self, row: Row, stream: WriteStream, pages: u32) -> bool {

@@ -43,6 +43,8 @@ pub enum Step {
 #[derive(Clone, Debug, Default)]
 struct RowState {
     active: bool,
+    /// Whether too few good blocks are left to clean any.
+    stuck: bool,
     /// Whether a command of the collector is queued or under way.
     busy: bool,
     victim: Option<(RowBlockId, u32)>,
@@ -100,6 +102,8 @@ impl Collector {
             let state = &mut self.rows[row as usize];
             if let Some(at) = state.read.iter().position(|block| blocks.is_clean(*block)) {
                 let block = state.read.remove(at).expect("it was just found");
+                // What is left of it in the staging area is void, and its pages will soon hold something else.
+                state.staged.retain(|moved| blocks.geometry().block_of(moved.from) != block);
                 return Some(Step::Erase { block });
             }
             if state.staged.len() >= unit {
@@ -126,6 +130,13 @@ impl Collector {
             }
             match self.policy.choose(blocks.candidates(row), &mut self.random) {
                 Some(block) => {
+                    // So many blocks may have failed that the victim's pages have nowhere to go.
+                    let state = &mut self.rows[row as usize];
+                    let moving = blocks.valid(block) as usize + state.staged.len() + unit;
+                    if moving > blocks.collector_room(row) {
+                        state.stuck = true;
+                        return None;
+                    }
                     blocks.clean(block);
                     self.rows[row as usize].victim = Some((block, 0));
                 }
@@ -166,9 +177,9 @@ impl Collector {
         self.rows[row as usize].busy = false;
     }
 
-    /// Whether anything is to be done in the row.
-    pub fn is_active(&self, row: Row) -> bool {
-        self.rows[row as usize].active
+    /// Whether the row cannot be cleaned any more: too few of its blocks are good.
+    pub fn is_stuck(&self, row: Row) -> bool {
+        self.rows[row as usize].stuck
     }
 
     /// Cleans the row in no time until it has enough free blocks, as in preconditioning: `move_page` carries a valid
