@@ -182,8 +182,7 @@ impl Experiment {
         let file: ExperimentFile = match toml::from_str(text) {
             Ok(file) => file,
             Err(error) => {
-                let message = error.message().replace('\n', " ");
-                let (found, wanted) = message.split_once(", expected ").unwrap_or((&message, "valid TOML"));
+                let (found, wanted) = found_and_wanted(error.message(), "valid TOML");
                 let at = error.span().map_or(0, |span| span.start);
                 let key = text[at..].split([' ', '=', ']', '\n']).next().unwrap_or_default();
                 wrong.add(at, key.trim_start_matches('['), found, wanted);
@@ -225,6 +224,20 @@ impl Experiment {
 }
 
 const CLAIM: &str = "the id of a claim: three capitals, `-`, F or N, and a number, such as `CEN-N1`";
+
+/// What a message of the TOML reader says was found, and what it says was wanted, or else `otherwise`.
+fn found_and_wanted(message: &str, otherwise: &str) -> (String, String) {
+    let message = message.replace('\n', " ");
+    if let Some((found, wanted)) = message.split_once(", expected ") {
+        return (found.to_owned(), wanted.to_owned());
+    }
+    match message.split_once(", available keys: ") {
+        Some((found, keys)) => {
+            (found.replace("unexpected keys in table: ", "unknown field "), format!("one of {keys}"))
+        }
+        None => (message, otherwise.to_owned()),
+    }
+}
 
 /// Whether `text` is the id of a claim, such as `CEN-N1`.
 fn is_claim(text: &str) -> bool {
@@ -431,8 +444,7 @@ impl Sweep {
         let file = DeviceFile::deserialize(device).map_err(|error| {
             let mut wrong = Complaints::default();
             let key = format!("{}: kind.sweep.device", path.display());
-            let message = error.message().replace('\n', " ");
-            let (found, wanted) = message.split_once(", expected ").unwrap_or((&message, "a device"));
+            let (found, wanted) = found_and_wanted(error.message(), "a device");
             wrong.add(key, found, wanted);
             Error::Config(wrong)
         })?;

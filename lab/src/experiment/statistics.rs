@@ -20,17 +20,13 @@ pub struct Finding {
     pub source: String,
     /// Whether a real trace or a profile was measured, and which published values contradict each other.
     pub note: String,
-    /// Half of the last digit that the paper prints: nobody can come closer than that.
-    pub rounding: f64,
 }
 
-/// The row of a finding: the band is `within`, and never less than the rounding of what was printed.
+/// The row of a finding, whose band is the fraction `within`.
 pub(super) fn row(finding: Finding, claim: Option<&str>, within: f64) -> Row {
-    let Finding { volume, statistic, paper, ours, unit, source, note, rounding } = finding;
-    let relative = Band::Relative(within);
-    let rounded = Band::Between(paper - rounding, paper + rounding);
-    let holds = relative.holds(paper, ours) || rounded.holds(paper, ours);
-    let band = if rounding > within * paper.abs() { rounded } else { relative };
+    let Finding { volume, statistic, paper, ours, unit, source, note } = finding;
+    let band = Band::Relative(within);
+    let holds = band.holds(paper, ours);
     Row {
         claim: claim.map(str::to_owned),
         what: format!("{volume}: {statistic}"),
