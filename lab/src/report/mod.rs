@@ -5,7 +5,7 @@ mod page;
 mod quantity;
 mod results;
 #[cfg(test)]
-mod sample;
+pub(crate) mod sample;
 mod statistics;
 mod terminal;
 #[cfg(test)]
@@ -17,8 +17,10 @@ use crate::error::Result;
 use crate::output::write_atomically;
 use crate::summary::Summary;
 
+pub(crate) use charts::SCHEMA;
 pub use charts::{Chart, charts};
 pub use page::html;
+pub(crate) use page::{document, escaped};
 pub use quantity::{Quantity, three_digits};
 pub use statistics::statistics;
 pub use terminal::{comparison, table};

@@ -29,24 +29,32 @@ pub fn html(runs: &[Summary], origin: Origin<'_>) -> String {
         [run] => format!("{} on {}", run.workload.name, run.device),
         runs => format!("{} runs compared", runs.len()),
     };
-    let mut page = format!(
+    let header: String = runs.iter().map(|run| introduction(run, runs.len() > 1)).collect();
+    let mut body = notes(runs);
+    match runs {
+        [run] => body += &(key_results(run) + &figures(&charts) + &tables(run)),
+        runs => body += &(side_by_side(runs) + &figures(&charts)),
+    }
+    body += &reproduction(runs, origin);
+    assemble(&title, &header, &body, &charts)
+}
+
+/// One self-contained HTML page: a title, a header and a body (both HTML), and then the charts.
+pub(crate) fn document(title: &str, header: &str, body: &str, charts: &[Chart]) -> String {
+    assemble(title, header, &format!("{body}{}", figures(charts)), charts)
+}
+
+/// The page around `body`, in which the figures already stand.
+fn assemble(title: &str, header: &str, body: &str, charts: &[Chart]) -> String {
+    format!(
         "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
          <meta http-equiv=\"Content-Security-Policy\" content=\"{POLICY}\">\n\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
-         <title>{title} – Wordline</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n<header>\n<h1>{title}</h1>\n",
-        title = escaped(&title)
-    );
-    runs.iter().for_each(|run| page += &introduction(run, runs.len() > 1));
-    page += "</header>\n";
-    page += &notes(runs);
-    match runs {
-        [run] => page += &(key_results(run) + &figures(&charts) + &tables(run)),
-        runs => page += &(side_by_side(runs) + &figures(&charts)),
-    }
-    page += &reproduction(runs, origin);
-    page += &scripts(&charts);
-    page += "</body>\n</html>\n";
-    page
+         <title>{title} – Wordline</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n<header>\n<h1>{title}</h1>\n\
+         {header}</header>\n{body}{scripts}</body>\n</html>\n",
+        title = escaped(title),
+        scripts = scripts(charts),
+    )
 }
 
 /// How real, how it ended, and what it can be repeated by. `named` says which run it is, where there are several.
@@ -217,7 +225,7 @@ fn add(out: &mut String, text: std::fmt::Arguments<'_>) {
 }
 
 /// Text as HTML shows it, in an element or an attribute.
-fn escaped(text: &str) -> String {
+pub(crate) fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for character in text.chars() {
         match character {
