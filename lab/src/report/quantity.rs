@@ -54,6 +54,16 @@ impl Quantity {
         let (number, first) = (self.number()?, first.number()?);
         (first != 0.0).then(|| number / first)
     }
+
+    /// That ratio as people write it, `×1.41`; empty where there is none.
+    pub fn ratio_text(&self, first: &Self) -> String {
+        match self.ratio_to(first) {
+            None => String::new(),
+            // Chosen: what is less than a thousandth is not compared to the digit.
+            Some(ratio) if ratio > 0.0 && ratio < 0.001 => "< ×0.001".to_owned(),
+            Some(ratio) => format!("×{}", three_digits(ratio)),
+        }
+    }
 }
 
 impl fmt::Display for Quantity {
@@ -164,5 +174,8 @@ mod tests {
         assert_eq!(Quantity::Count(3).ratio_to(&Quantity::Count(0)), None);
         assert_eq!(Quantity::Count(3).ratio_to(&Quantity::Count(2)), Some(1.5));
         assert_eq!(Quantity::Absent.ratio_to(&Quantity::Count(2)), None);
+        assert_eq!(Quantity::Count(3).ratio_text(&Quantity::Count(2)), "×1.50");
+        assert_eq!(Quantity::Count(3).ratio_text(&Quantity::Count(2_000_000)), "< ×0.001");
+        assert_eq!(Quantity::Count(0).ratio_text(&Quantity::Count(2)), "×0");
     }
 }
