@@ -78,6 +78,9 @@ impl fmt::Display for Quantity {
             Self::Count(count) => grouped(&count.to_string()),
             Self::Latency(_) => scaled(number * 1e-6, &TIMES),
             Self::Seconds(_) => time(number),
+            Self::Throughput(_) if number > 0.0 && number < 1e5 => {
+                format!("{} kB/s", three_digits(number / 1e3))
+            }
             Self::Throughput(_) => format!("{} MB/s", three_digits(number / 1e6)),
             Self::PerSecond(_) => format!("{}/s", three_digits(number)),
             Self::Joules(_) => scaled(number, &ENERGIES),
