@@ -1,2 +1,60 @@
-//! The program.
-fn main() {}
+//! The program `wordline`: arguments in, results and exit codes out. Handlers convert and delegate to `lab`; one file
+//! a command.
+
+mod arguments;
+mod failure;
+mod interrupt;
+mod output;
+mod progress;
+
+mod trace;
+
+use std::panic::AssertUnwindSafe;
+use std::process::ExitCode;
+
+use clap::{CommandFactory, Parser, Subcommand};
+
+use failure::Failure;
+
+const AFTER_HELP: &str = "\
+Exit codes:
+  0    done
+  1    a result outside its band, or a bug in Wordline
+  2    bad input
+  130  stopped by Ctrl-C, after printing what was reached";
+
+/// Simulates solid-state drives: what would this workload do to that SSD?
+#[derive(Parser)]
+#[command(name = "wordline", version, after_help = AFTER_HELP)]
+struct Program {
+    #[command(subcommand)]
+    command: Option<Command>,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    Trace(trace::Arguments),
+}
+
+fn main() -> ExitCode {
+    std::panic::set_hook(Box::new(failure::explain_panic));
+    let arguments = Program::parse();
+    let result = std::panic::catch_unwind(AssertUnwindSafe(|| match arguments.command {
+        None => help(),
+        Some(Command::Trace(arguments)) => trace::handle(arguments),
+    }));
+    match result {
+        Ok(Ok(())) => ExitCode::SUCCESS,
+        Ok(Err(failure)) => failure.report(),
+        Err(_) => ExitCode::from(failure::FAILED),
+    }
+}
+
+fn help() -> Result<(), Failure> {
+    output::written(Program::command().print_help())
+}
+
+#[test]
+fn the_arguments_do_not_contradict_each_other() {
+    Program::command().debug_assert();
+}

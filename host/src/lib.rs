@@ -1,1 +1,5 @@
-//! host
+//! What stands above a device in the computer: the queues through which commands reach it.
+
+pub mod queue;
+
+pub use queue::{Arrival, HostQueue, Pace, Submission};

@@ -4,8 +4,13 @@
 pub mod config;
 pub mod error;
 pub mod experiment;
+mod log;
+mod measure;
+pub mod output;
 pub mod report;
+pub mod run;
 pub mod summary;
+pub mod sweep;
 pub mod trace;
 pub mod workload;
 

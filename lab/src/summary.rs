@@ -29,8 +29,12 @@ pub struct Summary {
     pub host: Host,
     /// What the flash did.
     pub flash: Flash,
-    /// (host bytes + garbage-collection bytes + padding) / host bytes that the device programmed; null without writes.
+    /// Bytes programmed (for the host, by the collector, as padding) for each byte that the host wrote; null without
+    /// writes. What is still in the buffer at the end is not programmed.
     pub write_amplification: Option<f64>,
+    /// Pages programmed for the host and by the collector for each page programmed for the host: the write
+    /// amplification of garbage collection alone, as analytic models have it. Null if nothing was programmed.
+    pub collector_amplification: Option<f64>,
     /// Energy of all flash operations and idle time, in joules.
     pub energy_joules: f64,
     /// Energy by stage of the flash command chain.

@@ -1,11 +1,15 @@
 //! NAND flash: parts, geometry, buses and dies, energy, and what was written into every page.
 //!
-//! A transaction  walks a chain of stages: CLE, ALE, TIR and TOR hold the channel's bus, TON, TIN and
-//! BER hold the planes.
+//! A transaction ([`Command`]) walks a chain of stages: CLE, ALE, TIR and TOR hold the channel's bus, TON, TIN and
+//! BER hold the planes. [`Chips`] carries it out on a calendar that the caller owns, and never calls upward.
 
+pub mod chips;
+pub mod energy;
 pub mod geometry;
 pub mod part;
 pub mod timing;
 
+pub use chips::{Chips, Command, Done, Event, Operation, Stamp};
+pub use energy::{EnergyReport, Stage};
 pub use geometry::{ChannelId, DieId, Geometry, PageId, RowBlockId};
 pub use part::Part;

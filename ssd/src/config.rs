@@ -57,8 +57,10 @@ pub struct BufferFile {
     pub mode: BufferMode,
     /// Its size: pages that wait to be programmed or are being programmed.
     pub size: Bytes,
-    /// Time to put a page into the buffer or to get it from there.
+    /// Time that the pages of a command take into the buffer or from there, side by side.
     pub access_time: Duration,
+    /// Pages are written out while the buffer is fuller than this fraction.
+    pub flush_above: f64,
     /// Everything in the buffer is written out this often; `0` for never.
     pub flush_interval: Duration,
 }
@@ -97,12 +99,14 @@ impl Default for FrontFile {
 }
 
 impl Default for BufferFile {
-    /// 64 MiB flushed every 30 s as in Centaur (table 2 and section 6.2.4); a microsecond an access, chosen.
+    /// 64 MiB flushed every 30 s as in Centaur (table 2 and section 6.2.4). Chosen: a microsecond an access, and
+    /// half of the room kept for bursts.
     fn default() -> Self {
         Self {
             mode: BufferMode::WriteBack,
             size: Bytes::mib(64),
             access_time: Duration::from_us(1),
+            flush_above: 0.5,
             flush_interval: Duration::from_ms(30_000),
         }
     }
@@ -120,7 +124,7 @@ impl Default for FtlFile {
 }
 
 impl Default for GcFile {
-    /// As late as is safe: one block is kept for the collector itself. Chosen.
+    /// As late as is safe: two blocks are kept for the collector itself. Chosen.
     fn default() -> Self {
         Self { victim: VictimKind::default(), start_below_free_blocks: 3, stop_at_free_blocks: 3 }
     }
@@ -141,8 +145,8 @@ pub struct Config {
     pub buffer_pages: u32,
 }
 
-/// Blocks of a row that never hold data for long: one open for the host, one open for the collector, one that the
-/// collector keeps so that it can always finish a victim, and one that makes cleaning worth while.
+/// Blocks of a row that never hold data for long: two that the collector keeps so that it can always finish a
+/// victim, one open for the collector, and one that makes cleaning worth while.
 pub const WORKING_BLOCKS: u32 = 4;
 
 impl DeviceFile {
@@ -181,6 +185,8 @@ impl DeviceFile {
         {
             wrong.require(time <= limit, key, time, "at most 10s");
         }
+        let above = self.buffer.flush_above;
+        wrong.require((0.0..=0.9).contains(&above), "buffer.flush_above", above, "a fraction from 0 to 0.9");
         let interval = self.buffer.flush_interval;
         wrong.require(
             interval == Duration::ZERO || interval >= Duration::from_us(1),
@@ -211,10 +217,10 @@ impl DeviceFile {
         }
         let (start, stop) = (ftl.gc.start_below_free_blocks, ftl.gc.stop_at_free_blocks);
         wrong.require(
-            start >= 2,
+            start >= 3,
             "ftl.gc.start_below_free_blocks",
             start,
-            "at least 2: one block is kept for the collector",
+            "at least 3: two blocks are kept for the collector",
         );
         wrong.require(
             stop >= start,
@@ -252,5 +258,32 @@ impl Config {
     /// Bytes that the host sees.
     pub fn capacity(&self) -> Bytes {
         self.geometry.page_size * u64::from(self.logical_pages)
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+
+    include!("../tests/common/small.rs");
+
+    #[test]
+    fn a_device_without_spare_blocks_is_refused() {
+        let mut file = small();
+        file.ftl.over_provisioning = 0.1;
+        let wrong = file.check().expect_err("24 blocks cannot spare 5");
+        assert_eq!(wrong.0[0].key, "ftl.over_provisioning");
+        assert!(wrong.0[0].wanted.starts_with("at least 0.2084"), "{wrong}");
+    }
+
+    #[test]
+    fn every_wrong_key_is_named() {
+        let mut file = small();
+        file.ftl.gc.start_below_free_blocks = 1;
+        file.front.queue_depth = 0;
+        file.part.geometry.planes = 99;
+        let keys: Vec<String> =
+            file.check().expect_err("three are wrong").0.into_iter().map(|c| c.key).collect();
+        assert_eq!(keys, ["part.geometry.planes", "front.queue_depth", "ftl.gc.start_below_free_blocks"]);
     }
 }

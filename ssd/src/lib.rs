@@ -1,7 +1,14 @@
 //! SSD controllers around NAND chips: command queue, write buffer, mapping, block management, garbage collection.
 //! Mechanisms are here, each with the policy trait that steers it; no research design is known.
 
+pub mod buffer;
+pub mod command;
 pub mod config;
+pub mod device;
+pub mod ftl;
 pub mod policy;
+pub mod queue;
 
+pub use command::{Answer, Command, Operation, SECTOR};
 pub use config::{Config, DeviceFile};
+pub use device::{Device, Event};

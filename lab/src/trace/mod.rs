@@ -1,7 +1,34 @@
 //! Block traces: requests as they were recorded, and the formats they come in.
+//!
+//! [`read()`] finds the format by content, decompresses as it reads, sorts by time and notes whatever it had to do.
+//! [`fit()`] moves the requests to a smaller device, [`write()`] puts them down in another format.
+
+mod embedded;
+mod field;
+mod fit;
+mod format;
+mod input;
+mod options;
+mod order;
+mod read;
+mod row;
+mod write;
+
+pub use embedded::embedded;
+pub use fit::{Fit, FitReport, fit};
+pub use options::{Action, Devices, Format, Options, TimeUnit};
+pub use read::{Trace, read, read_bytes};
+pub use write::{TargetFormat, WriteReport, write};
+
+mod footprint;
+pub mod published;
+pub mod stats;
 
 use serde::Serialize;
 use wordline_kernel::{Bytes, Instant};
+
+pub use published::{Statistic, Unit, statistic};
+pub use stats::Statistics;
 
 /// What a request does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]

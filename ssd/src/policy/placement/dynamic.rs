@@ -2,23 +2,38 @@
 
 use wordline_nand::Geometry;
 
-use super::{Placement, Row, Rows};
+use super::{Placement, Row, RowSet};
 
 /// Goes round the channels first, then the dies, then the rows of a die, and takes the first row that accepts.
 pub struct Dynamic {
     turn: Vec<Row>,
+    /// Where each row stands in the turn.
+    place: Vec<u32>,
     at: usize,
 }
+
+/// Rows that are tried in turn before the few that accept are compared instead. Chosen.
+const TRIES: usize = 8;
 
 impl Dynamic {
     /// A round over all rows of the device.
     pub fn new(geometry: &Geometry) -> Self {
         let (dies, rows) = (geometry.dies_per_channel, geometry.rows_per_die);
-        let turn = (0..geometry.rows()).map(|n| {
-            let (channel, rest) = (n % geometry.channels, n / geometry.channels);
-            (channel * dies + rest % dies) * rows + rest / dies
-        });
-        Self { turn: turn.collect(), at: 0 }
+        let turn: Vec<Row> = (0..geometry.rows())
+            .map(|n| {
+                let (channel, rest) = (n % geometry.channels, n / geometry.channels);
+                (channel * dies + rest % dies) * rows + rest / dies
+            })
+            .collect();
+        let mut place = vec![0; turn.len()];
+        turn.iter().enumerate().for_each(|(n, row)| place[*row as usize] = n as u32);
+        Self { turn, place, at: 0 }
+    }
+
+    /// How far `row` is ahead in the turn.
+    fn distance(&self, row: Row) -> usize {
+        let place = self.place[row as usize] as usize;
+        if place >= self.at { place - self.at } else { place + self.turn.len() - self.at }
     }
 }
 
@@ -27,11 +42,32 @@ impl Placement for Dynamic {
         None
     }
 
-    fn next(&mut self, rows: &dyn Rows) -> Option<Row> {
-        let len = self.turn.len();
-        let step = (0..len).find(|step| rows.accepts(self.turn[(self.at + step) % len]))?;
-        let chosen = (self.at + step) % len;
-        self.at = (chosen + 1) % len;
-        Some(self.turn[chosen])
+    fn next(&mut self, rows: &RowSet) -> Option<Row> {
+        let ahead = self.turn[self.at..].iter().take(TRIES).copied().find(|row| rows.contains(*row));
+        let row = ahead.or_else(|| rows.iter().min_by_key(|row| self.distance(*row)))?;
+        self.at = (self.place[row as usize] as usize + 1) % self.turn.len();
+        Some(row)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::tests::small;
+
+    #[test]
+    fn it_goes_round_the_rows_that_accept() {
+        let config = small().check().expect("the device is sound");
+        let count = config.geometry.rows();
+        let mut rows = RowSet::new(count);
+        let mut placement = Dynamic::new(&config.geometry);
+        assert_eq!(placement.next(&rows), None);
+        (0..count).for_each(|row| rows.set(row, true));
+        let mut round: Vec<Row> = (0..count).filter_map(|_| placement.next(&rows)).collect();
+        assert_eq!(round[..2].iter().map(|r| r / (count / 2)).collect::<Vec<_>>(), [0, 1], "channels first");
+        round.sort_unstable();
+        assert_eq!(round, (0..count).collect::<Vec<_>>());
+        (0..count - 1).for_each(|row| rows.set(row, false));
+        assert_eq!((placement.next(&rows), placement.next(&rows)), (Some(count - 1), Some(count - 1)));
     }
 }

@@ -2,7 +2,7 @@
 
 use wordline_nand::Geometry;
 
-use super::{Placement, Row, Rows};
+use super::{Placement, Row, RowSet};
 
 /// Spreads consecutive logical pages over the coordinates in a given order, as in the static allocation schemes of
 /// MQSim and SSDSim.
@@ -44,7 +44,7 @@ impl Placement for Fixed {
         Some(self.home[page as usize % self.home.len()])
     }
 
-    fn next(&mut self, _: &dyn Rows) -> Option<Row> {
+    fn next(&mut self, _: &RowSet) -> Option<Row> {
         None
     }
 }

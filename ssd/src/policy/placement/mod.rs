@@ -13,20 +13,53 @@ pub use fixed::Fixed;
 /// A row of planes of the device, where a program unit can go.
 pub type Row = u32;
 
-/// What a placement may look at when a program unit is to be written.
-pub trait Rows {
-    /// How many rows there are.
-    fn count(&self) -> u32;
-    /// Whether the row takes a program unit now: its die is not busy with another write and it has free pages.
-    fn accepts(&self, row: Row) -> bool;
+/// The rows that take a program unit now: their last one is done, and they have free pages.
+#[derive(Clone, Debug)]
+pub struct RowSet {
+    words: Vec<u64>,
+}
+
+impl RowSet {
+    /// No rows, of `count`.
+    pub fn new(count: u32) -> Self {
+        Self { words: vec![0; count.div_ceil(64) as usize] }
+    }
+
+    /// Whether `row` is among them.
+    #[inline]
+    pub fn contains(&self, row: Row) -> bool {
+        self.words[row as usize / 64] >> (row % 64) & 1 != 0
+    }
+
+    /// Whether there are none.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.words.iter().all(|word| *word == 0)
+    }
+
+    /// Puts `row` in or takes it out.
+    #[inline]
+    pub fn set(&mut self, row: Row, member: bool) {
+        let (word, bit) = (&mut self.words[row as usize / 64], 1 << (row % 64));
+        if member { *word |= bit } else { *word &= !bit }
+    }
+
+    /// All of them, ascending.
+    pub fn iter(&self) -> impl Iterator<Item = Row> + '_ {
+        self.words.iter().enumerate().flat_map(|(n, word)| {
+            std::iter::successors(Some(*word), |rest| Some(rest & rest.wrapping_sub(1)))
+                .take_while(|rest| *rest != 0)
+                .map(move |rest| n as u32 * 64 + rest.trailing_zeros())
+        })
+    }
 }
 
 /// Says where a page goes. It looks and answers; the mechanism checks the answer and acts.
 pub trait Placement: Send {
     /// The only row that logical page `page` may go to, if that is fixed by its number.
     fn home(&self, page: u32) -> Option<Row>;
-    /// For pages without a home: a row that accepts a program unit, or `None` when none does.
-    fn next(&mut self, rows: &dyn Rows) -> Option<Row>;
+    /// For pages without a home: one of the rows that take a program unit; `None` when there are none.
+    fn next(&mut self, rows: &RowSet) -> Option<Row>;
 }
 
 /// The placements that are built in.

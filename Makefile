@@ -1,0 +1,33 @@
+# The verbs of this repository. `make test` is enough on a machine with Rust and a C compiler.
+
+CARGO ?= cargo
+
+.PHONY: help test check lint long bench tools
+
+help: ## This list.
+	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' Makefile
+
+test: tools ## Install what is missing, then run all tests.
+	$(CARGO) test --workspace --locked
+
+check: lint test ## What a change must pass: format, clippy without warnings, all tests.
+
+lint: tools
+	$(CARGO) fmt --all --check
+	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
+
+# 4096 cases a property in place of proptest's 256: chosen, some minutes on two cores.
+long: tools ## All tests with more cases, and every experiment at full size.
+	PROPTEST_CASES=4096 $(CARGO) test --workspace --locked --release
+	$(CARGO) run --locked --release -- repro --all
+
+bench: ## Requests simulated a second, reading and with garbage collection.
+	$(CARGO) run --locked --release -- run --workload randread-4k --queue-depth 32
+	$(CARGO) run --locked --release -- run --workload randwrite-4k-steady --queue-depth 32
+
+# A Rust without rustup has to bring rustfmt and clippy itself.
+tools:
+	@command -v $(CARGO) >/dev/null || { echo "error: cargo not found: install Rust 1.88 or later from https://rustup.rs" >&2; exit 1; }
+	@command -v cc >/dev/null || { echo "error: cc not found: zstd is written in C; install a C compiler" >&2; exit 1; }
+	@$(CARGO) fmt --version >/dev/null 2>&1 || rustup component add rustfmt
+	@$(CARGO) clippy --version >/dev/null 2>&1 || rustup component add clippy

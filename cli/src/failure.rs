@@ -1,0 +1,64 @@
+//! Why a command did not succeed, and the exit code that says so.
+
+use std::io::Write;
+use std::panic::PanicHookInfo;
+use std::process::ExitCode;
+
+use wordline_lab::Error;
+
+/// A result outside its band, or a failed check of the simulation itself.
+pub const FAILED: u8 = 1;
+/// Input that cannot be used. The same as for arguments that do not parse.
+const BAD_INPUT: u8 = 2;
+/// Stopped by Ctrl-C: 128 and the number of the signal, as shells count.
+const INTERRUPTED: u8 = 130;
+
+/// Why a command ended without success.
+#[derive(Debug)]
+pub enum Failure {
+    /// Something that the user gave, or a place to write to, cannot be used.
+    Error(Error),
+    /// The command worked; what it checked did not hold. Everything has been printed.
+    Verdict,
+    /// The user stopped it. What was reached has been printed.
+    Interrupted,
+    /// Nobody reads the output any more, as in `wordline ... | head`.
+    NoReader,
+}
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Self {
+        Self::Error(error)
+    }
+}
+
+impl Failure {
+    /// Prints what there is to say, each complaint on a line of its own, and gives the exit code.
+    pub fn report(self) -> ExitCode {
+        match self {
+            Self::Error(error) => {
+                for line in error.to_string().lines() {
+                    say(&format!("error: {line}"));
+                }
+                ExitCode::from(if matches!(error, Error::Invariant(_)) { FAILED } else { BAD_INPUT })
+            }
+            Self::Verdict => ExitCode::from(FAILED),
+            Self::Interrupted => ExitCode::from(INTERRUPTED),
+            Self::NoReader => ExitCode::SUCCESS,
+        }
+    }
+}
+
+/// Says in one line that the program is wrong, and where: a panic is never the user's fault.
+pub fn explain_panic(panic: &PanicHookInfo<'_>) {
+    let place = panic.location().map(ToString::to_string).unwrap_or_default();
+    let payload = panic.payload();
+    let text = payload.downcast_ref::<String>().map(String::as_str);
+    let what = text.or_else(|| payload.downcast_ref::<&str>().copied()).unwrap_or("no message");
+    say(&format!("error: a bug in Wordline, please report it with your command: {what} ({place})"));
+}
+
+/// Prints a line on standard error. Where even that cannot be written there is nobody left to tell.
+pub fn say(line: &str) {
+    let _ = writeln!(std::io::stderr(), "{line}");
+}

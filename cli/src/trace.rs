@@ -1,0 +1,152 @@
+//! `wordline trace`: what a trace holds, in another format, or made from nothing.
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand};
+use schemars::JsonSchema;
+use serde_json::{Value, json};
+use wordline_lab::trace::{self, Options, TargetFormat, Trace};
+
+use crate::arguments::FormatArguments;
+use crate::failure::{Failure, say};
+use crate::interrupt::Interrupt;
+use crate::output;
+
+const EXAMPLES: &str = "\
+Examples:
+  wordline trace info hm_0.csv.gz
+  wordline trace info DTRS.trace --format ssdsim --trace-option time_unit=us
+  wordline trace convert sda.blktrace.tar.zst sda.csv.zst
+  wordline trace gen randwrite-4k writes.csv --requests 100000 --seed 7";
+
+/// Looks at block traces, converts them and makes new ones.
+#[derive(Args)]
+#[command(arg_required_else_help = true, after_help = EXAMPLES)]
+pub struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    Info(Info),
+    Convert(Convert),
+    Formats(Formats),
+}
+
+/// Prints what the trace tables of papers print: counts, shares, sizes, volumes, footprint, updates.
+#[derive(Args)]
+#[command(after_help = EXAMPLES)]
+struct Info {
+    /// The trace, plain or compressed with gzip or zstd; for the block tracer its directory or archive.
+    file: PathBuf,
+    #[command(flatten)]
+    format: FormatArguments,
+    /// Prints JSON.
+    #[arg(long)]
+    json: bool,
+}
+
+/// Writes a trace in another format, compressed if the name of the new file ends in .gz or .zst.
+#[derive(Args)]
+#[command(after_help = EXAMPLES)]
+struct Convert {
+    /// The trace to read.
+    from: PathBuf,
+    /// The file to write. It appears once it is whole.
+    to: PathBuf,
+    /// The format to write; see `wordline trace formats`.
+    #[arg(long, value_name = "NAME", default_value = "csv")]
+    to_format: TargetFormat,
+    #[command(flatten)]
+    format: FormatArguments,
+    /// Prints what was written as JSON.
+    #[arg(long)]
+    json: bool,
+}
+
+/// Lists the formats that can be read and written, and the options that say what a format leaves open.
+#[derive(Args)]
+struct Formats {
+    /// Prints JSON.
+    #[arg(long)]
+    json: bool,
+}
+
+/// Does what the user asked.
+pub fn handle(arguments: Arguments) -> Result<(), Failure> {
+    match arguments.command {
+        Command::Info(arguments) => info(&arguments),
+        Command::Convert(arguments) => convert(&arguments),
+        Command::Formats(arguments) => formats(&arguments),
+    }
+}
+
+/// Reads a trace and says on standard error what its reader noted.
+fn read(file: &PathBuf, format: &FormatArguments) -> Result<Trace, Failure> {
+    let trace = trace::read(file, &format.options()?)?;
+    for note in &trace.notes {
+        say(&format!("note: {}: {note}", trace.name));
+    }
+    Ok(trace)
+}
+
+fn info(arguments: &Info) -> Result<(), Failure> {
+    let trace = read(&arguments.file, &arguments.format)?;
+    let _ = trace;
+    Ok(())
+}
+
+fn convert(arguments: &Convert) -> Result<(), Failure> {
+    let trace = read(&arguments.from, &arguments.format)?;
+    let interrupt = Interrupt::watch();
+    let report = trace::write(&arguments.to, &trace.requests, arguments.to_format)?;
+    output::json_or(arguments.json, &report, || {
+        let mut text = format!("{}: {} requests written", arguments.to.display(), report.written);
+        for (count, what) in [
+            (report.left_out, "discards and flushes left out, which the format has no word for"),
+            (report.widened, "requests widened to whole sectors"),
+        ] {
+            if count > 0 {
+                text.push_str(&format!(", {count} {what}"));
+            }
+        }
+        text
+    })?;
+    if interrupt.asked() { Err(Failure::Interrupted) } else { Ok(()) }
+}
+
+fn formats(arguments: &Formats) -> Result<(), Failure> {
+    let lists = [
+        ("read", variants::<trace::Format>()),
+        ("write", variants::<TargetFormat>()),
+        ("options", fields::<Options>()),
+    ];
+    let value: Value = lists.iter().map(|(title, list)| ((*title).to_string(), list.clone())).collect();
+    output::json_or(arguments.json, &value, || {
+        let sections = lists.iter().map(|(title, list)| {
+            let rows = list.as_array().into_iter().flatten().map(|row| {
+                ["name", "meaning"].map(|key| row[key].as_str().unwrap_or_default().to_string()).to_vec()
+            });
+            output::table(&[*title, ""], rows)
+        });
+        sections.collect::<Vec<_>>().join("\n\n")
+    })
+}
+
+/// The variants of an enum with what its documentation says of each.
+fn variants<T: JsonSchema>() -> Value {
+    let schema = schemars::schema_for!(T);
+    let variants = schema.get("oneOf").and_then(Value::as_array).cloned().unwrap_or_default();
+    variants
+        .iter()
+        .map(|variant| json!({ "name": variant["const"], "meaning": variant["description"] }))
+        .collect()
+}
+
+/// The fields of a struct with what its documentation says of each.
+fn fields<T: JsonSchema>() -> Value {
+    let schema = schemars::schema_for!(T);
+    let fields = schema.get("properties").and_then(Value::as_object).cloned().unwrap_or_default();
+    fields.iter().map(|(name, field)| json!({ "name": name, "meaning": field["description"] })).collect()
+}

@@ -1,0 +1,118 @@
+//! The log of every request of a run, as a Parquet file: low-level columns of the `parquet` crate, without Arrow.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use parquet::basic::{Compression, ZstdLevel};
+use parquet::data_type::{BoolType, Int32Type, Int64Type};
+use parquet::file::properties::WriterProperties;
+use parquet::file::writer::SerializedFileWriter;
+use parquet::schema::parser::parse_message_type;
+use tempfile::NamedTempFile;
+use wordline_kernel::Instant;
+use wordline_ssd::Answer;
+
+use crate::error::{Error, Result};
+
+/// The columns. Times are picoseconds on the simulated clock, addresses sectors of 512 bytes; operations are 0 read,
+/// 1 write, 2 discard, 3 flush.
+const SCHEMA: &str = "message request {
+    required int64 submitted_ps;
+    required int64 latency_ps;
+    required int32 operation;
+    required int64 sector;
+    required int64 sectors;
+    required boolean failed;
+}";
+
+/// Requests of a row group. Chosen: a few megabytes.
+const GROUP: usize = 1 << 17;
+
+/// A log under way: it gets its name only when it is whole.
+pub struct Log {
+    path: PathBuf,
+    writer: SerializedFileWriter<NamedTempFile>,
+    rows: Vec<(Answer, Instant)>,
+}
+
+impl Log {
+    /// Begins a log that will be at `path`.
+    ///
+    /// # Errors
+    /// [`Error::File`] if nothing can be written beside `path`.
+    pub fn create(path: &Path) -> Result<Self> {
+        let failed = |reason| Error::File { path: path.into(), action: "write", reason };
+        if path.is_dir() {
+            return Err(failed(std::io::ErrorKind::IsADirectory.into()));
+        }
+        let folder = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        let file = NamedTempFile::new_in(folder).map_err(failed)?;
+        let schema = parse_message_type(SCHEMA).expect("the schema is right");
+        let level = ZstdLevel::try_new(3).expect("3 is a level");
+        let properties = WriterProperties::builder().set_compression(Compression::ZSTD(level)).build();
+        let writer = SerializedFileWriter::new(file, Arc::new(schema), Arc::new(properties))
+            .map_err(|e| failed(std::io::Error::other(e)))?;
+        Ok(Self { path: path.into(), writer, rows: Vec::with_capacity(GROUP) })
+    }
+
+    /// Adds an answer that was given at `now`.
+    pub fn add(&mut self, answer: &Answer, now: Instant) -> Result<()> {
+        self.rows.push((*answer, now));
+        if self.rows.len() == GROUP { self.write_group() } else { Ok(()) }
+    }
+
+    fn write_group(&mut self) -> Result<()> {
+        let rows = std::mem::take(&mut self.rows);
+        self.try_write_group(&rows).map_err(|e| Error::File {
+            path: self.path.clone(),
+            action: "write",
+            reason: std::io::Error::other(e),
+        })
+    }
+
+    fn try_write_group(&mut self, rows: &[(Answer, Instant)]) -> parquet::errors::Result<()> {
+        let longs = |f: fn(&Answer, Instant) -> u64| -> Vec<i64> {
+            rows.iter().map(|(answer, now)| f(answer, *now) as i64).collect()
+        };
+        let columns = [
+            longs(|answer, now| now.ps() - answer.latency.ps()),
+            longs(|answer, _| answer.latency.ps()),
+            longs(|answer, _| answer.command.sector),
+            longs(|answer, _| answer.command.sectors),
+        ];
+        let operations: Vec<i32> = rows.iter().map(|(answer, _)| answer.command.operation as i32).collect();
+        let failed: Vec<bool> = rows.iter().map(|(answer, _)| answer.failed).collect();
+        let mut group = self.writer.next_row_group()?;
+        let mut longs = columns.iter();
+        let mut at = 0;
+        while let Some(mut column) = group.next_column()? {
+            match at {
+                2 => column.typed::<Int32Type>().write_batch(&operations, None, None)?,
+                5 => column.typed::<BoolType>().write_batch(&failed, None, None)?,
+                _ => {
+                    let values = longs.next().expect("there are four columns of longs");
+                    column.typed::<Int64Type>().write_batch(values, None, None)?
+                }
+            };
+            column.close()?;
+            at += 1;
+        }
+        group.close()?;
+        Ok(())
+    }
+
+    /// Writes what is left and gives the log its name.
+    ///
+    /// # Errors
+    /// [`Error::File`]; then nothing is left behind.
+    pub fn finish(mut self) -> Result<()> {
+        if !self.rows.is_empty() {
+            self.write_group()?;
+        }
+        let failed = |reason| Error::File { path: self.path.clone(), action: "write", reason };
+        let file = self.writer.into_inner().map_err(|e| failed(std::io::Error::other(e)))?;
+        file.as_file().sync_all().map_err(failed)?;
+        file.persist(&self.path).map_err(|e| failed(e.error))?;
+        Ok(())
+    }
+}

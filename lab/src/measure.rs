@@ -1,0 +1,247 @@
+//! What is measured during a run, and the summary that comes of it.
+
+use std::path::Path;
+
+use wordline_kernel::{Duration, Histogram, Instant, Series};
+use wordline_nand::Stage;
+use wordline_ssd::device::{Component, Totals};
+use wordline_ssd::{Answer, Device, Operation, SECTOR};
+
+use crate::error::Result;
+use crate::log::Log;
+use crate::run::Job;
+use crate::summary::{Flash, Host, Latency, Outcome, Share, Summary, TimeShare, Wear, Window, Windows};
+
+/// Measurements under way.
+pub struct Measurements {
+    latency: [Histogram; 2],
+    /// Reads, writes, discards, flushes.
+    counts: [u64; 4],
+    failed: u64,
+    bytes: [u64; 2],
+    windows: Series<Sums>,
+    seen: (u64, u64),
+    log: Option<Log>,
+}
+
+/// What a window of the run adds up.
+#[derive(Clone, Copy, Debug, Default)]
+struct Sums {
+    counts: [u64; 4],
+    bytes: [u64; 2],
+    latency_ps: [u64; 2],
+    longest_ps: u64,
+    host_programs: u64,
+    other_programs: u64,
+}
+
+impl Sums {
+    fn merge(&mut self, later: &Self) {
+        self.counts.iter_mut().zip(later.counts).for_each(|(sum, next)| *sum += next);
+        self.bytes.iter_mut().zip(later.bytes).for_each(|(sum, next)| *sum += next);
+        self.latency_ps.iter_mut().zip(later.latency_ps).for_each(|(sum, next)| *sum += next);
+        self.longest_ps = self.longest_ps.max(later.longest_ps);
+        self.host_programs += later.host_programs;
+        self.other_programs += later.other_programs;
+    }
+
+    fn window(&self) -> Window {
+        let mean = |kind: usize| self.latency_ps[kind] as f64 / 1e6 / self.counts[kind].max(1) as f64;
+        Window {
+            requests: self.counts.iter().sum(),
+            read_bytes: self.bytes[0],
+            written_bytes: self.bytes[1],
+            read_latency_us: mean(0),
+            write_latency_us: mean(1),
+            max_latency_us: self.longest_ps as f64 / 1e6,
+            host_programs: self.host_programs,
+            other_programs: self.other_programs,
+        }
+    }
+}
+
+impl Measurements {
+    /// Nothing measured yet; every answer is logged to `log` if that is given.
+    pub fn new(log: Option<&Path>) -> Result<Self> {
+        Ok(Self {
+            latency: Default::default(),
+            counts: [0; 4],
+            failed: 0,
+            bytes: [0; 2],
+            windows: Series::default(),
+            seen: (0, 0),
+            log: log.map(Log::create).transpose()?,
+        })
+    }
+
+    /// Takes in an answer.
+    #[inline]
+    pub fn answered(&mut self, answer: &Answer, now: Instant, totals: &Totals) -> Result<()> {
+        let kind = answer.command.operation as usize;
+        debug_assert_eq!([Operation::Read, Operation::Write].map(|op| op as usize), [0, 1]);
+        self.counts[kind] += 1;
+        self.failed += u64::from(answer.failed);
+        let sums = self.windows.window(now, Sums::merge);
+        sums.counts[kind] += 1;
+        sums.longest_ps = sums.longest_ps.max(answer.latency.ps());
+        let programs = (totals.host_programs, totals.gc_programs + totals.padding);
+        sums.host_programs += programs.0 - self.seen.0;
+        sums.other_programs += programs.1 - self.seen.1;
+        self.seen = programs;
+        if kind < 2 {
+            let bytes = answer.command.sectors * SECTOR.0;
+            sums.bytes[kind] += bytes;
+            sums.latency_ps[kind] += answer.latency.ps();
+            self.bytes[kind] += bytes;
+            self.latency[kind].record(answer.latency);
+        }
+        match &mut self.log {
+            Some(log) => log.add(answer, now),
+            None => Ok(()),
+        }
+    }
+
+    /// The summary of a run that ended at `end`, with the seconds on this machine that preconditioning and run took.
+    pub fn summary(
+        mut self,
+        job: Job,
+        device: &Device,
+        end: Instant,
+        outcome: Outcome,
+        [precondition_seconds, wall_seconds]: [f64; 2],
+    ) -> Result<Summary> {
+        if let Some(log) = self.log.take() {
+            log.finish()?;
+        }
+        let elapsed = end - Instant::ZERO;
+        let requests: u64 = self.counts.iter().sum();
+        let energy = device.chips().energy(elapsed);
+        let mut notes = job.notes;
+        if outcome == Outcome::ReadOnly {
+            notes.push(format!(
+                "the device reached the end of its life and refuses writes: {} row blocks are bad, {} requests failed",
+                device.bad_blocks(),
+                self.failed
+            ));
+        }
+        let flash = flash(device);
+        let programmed = flash.host_bytes + flash.gc_bytes + flash.padding_bytes;
+        let page = device.config().geometry.page_size.0;
+        assert_eq!(programmed, flash.programs * page, "flash bytes are host, collector and padding bytes");
+        Ok(Summary {
+            device: job.device_name,
+            workload: job.source,
+            seed: job.seed,
+            digest: device.digest().to_string(),
+            outcome,
+            simulated_seconds: elapsed.seconds(),
+            wall_seconds,
+            precondition_seconds,
+            requests_per_second: requests as f64 / wall_seconds.max(1e-9),
+            write_amplification: (self.bytes[1] > 0).then(|| programmed as f64 / self.bytes[1] as f64),
+            collector_amplification: (flash.host_bytes > 0)
+                .then(|| (flash.host_bytes + flash.gc_bytes) as f64 / flash.host_bytes as f64),
+            energy_joules: energy.total().joules(),
+            energy_by_stage: Stage::ALL
+                .map(|stage| Share { name: stage.name().into(), amount: energy.of(stage).joules() })
+                .into(),
+            time: self.time_shares(device.totals()),
+            channel_utilisation: device.chips().bus_busy().map(|ps| share(ps, elapsed)).collect(),
+            die_utilisation: device.chips().array_busy().map(|ps| share(ps, elapsed)).collect(),
+            wear: wear(device),
+            windows: self.windows(),
+            host: self.host(elapsed),
+            flash,
+            notes,
+        })
+    }
+
+    fn host(&self, elapsed: Duration) -> Host {
+        let [reads, writes, discards, flushes] = self.counts;
+        let requests = reads + writes + discards + flushes;
+        Host {
+            requests,
+            reads,
+            writes,
+            discards,
+            flushes,
+            failed: self.failed,
+            read_bytes: self.bytes[0],
+            written_bytes: self.bytes[1],
+            iops: if elapsed == Duration::ZERO { 0.0 } else { requests as f64 / elapsed.seconds() },
+            read_latency_us: latency(&self.latency[0]),
+            write_latency_us: latency(&self.latency[1]),
+        }
+    }
+
+    fn time_shares(&self, totals: &Totals) -> Vec<TimeShare> {
+        let mean = |kind: usize, component: Component| {
+            totals.spent[kind][component as usize] as f64 / 1e6 / self.counts[kind].max(1) as f64
+        };
+        let share = |component: Component| TimeShare {
+            name: component.name().into(),
+            read_us: mean(0, component),
+            write_us: mean(1, component),
+        };
+        Component::ALL.map(share).into()
+    }
+
+    fn windows(&self) -> Windows {
+        Windows {
+            width_seconds: self.windows.width().seconds(),
+            windows: self.windows.windows().iter().map(Sums::window).collect(),
+        }
+    }
+}
+
+fn share(ps: u64, elapsed: Duration) -> f64 {
+    ps as f64 / elapsed.ps().max(1) as f64
+}
+
+fn latency(histogram: &Histogram) -> Latency {
+    Latency {
+        mean: histogram.total_ps() as f64 / 1e6 / histogram.count().max(1) as f64,
+        min: histogram.min().us(),
+        p50: histogram.quantile(0.5).us(),
+        p90: histogram.quantile(0.9).us(),
+        p99: histogram.quantile(0.99).us(),
+        p999: histogram.quantile(0.999).us(),
+        max: histogram.max().us(),
+        cumulative: histogram.cumulative().into_iter().map(|(value, part)| (value.us(), part)).collect(),
+    }
+}
+
+fn flash(device: &Device) -> Flash {
+    let totals = device.totals();
+    let geometry = &device.config().geometry;
+    let page = geometry.page_size.0;
+    Flash {
+        reads: totals.host_reads + totals.fill_reads + totals.gc_reads,
+        programs: totals.host_programs + totals.gc_programs + totals.padding,
+        erases: totals.erases * u64::from(geometry.planes_per_row),
+        fill_reads: totals.fill_reads,
+        gc_reads: totals.gc_reads,
+        gc_programs: totals.gc_programs,
+        padding: totals.padding,
+        host_bytes: totals.host_programs * page,
+        gc_bytes: totals.gc_programs * page,
+        padding_bytes: totals.padding * page,
+    }
+}
+
+/// Values of a wear map at the most: a chart of 256 by 256.
+const MOST_WEAR_VALUES: usize = 65_536;
+
+fn wear(device: &Device) -> Wear {
+    let erases: Vec<u32> = device.erases().map(|(_, erases)| erases).collect();
+    let group = erases.len().div_ceil(MOST_WEAR_VALUES).max(1);
+    let mean =
+        |values: &[u32]| values.iter().map(|v| f64::from(*v)).sum::<f64>() / values.len().max(1) as f64;
+    Wear {
+        min: erases.iter().copied().min().unwrap_or(0),
+        max: erases.iter().copied().max().unwrap_or(0),
+        mean: mean(&erases),
+        bad_blocks: device.bad_blocks() * u64::from(device.config().geometry.planes_per_row),
+        erases: erases.chunks(group).map(mean).collect(),
+    }
+}

@@ -1,0 +1,106 @@
+//! The distribution of latency.
+
+use serde_json::{Value, json};
+
+use super::{Chart, Runs, chart, latency_channel, latency_text, shown};
+use crate::summary::Latency;
+
+const KINDS: [&str; 2] = ["reads", "writes"];
+
+/// Nanoseconds are the least that a logarithmic axis shows: 0 has no place on one.
+const LEAST_US: f64 = 1e-3;
+
+/// The cumulative distribution.
+pub fn distribution(runs: &Runs<'_>) -> Option<Chart> {
+    let data = points(runs, |below| json!({ "percent": shown(below * 100.0) }), |_| true);
+    let mut encoding = json!({
+        "x": latency_channel(&data, "us", "Latency"),
+        "y": { "field": "percent", "type": "quantitative", "title": "Requests at most that slow (%)",
+            "scale": { "domain": [0, 100] } },
+    });
+    runs.add_series(&mut encoding, &KINDS);
+    let tooltip = tooltip(runs, json!({ "field": "percent", "title": "at most that slow (%)" }));
+    encoding["tooltip"] = tooltip;
+    chart(
+        "latency-distribution",
+        "Latency of reads and writes: cumulative distribution",
+        "How many percent of the requests were answered within the time on the axis below. Further left is faster; \
+         a steep line is a predictable device.",
+        data,
+        json!({ "transform": [{ "calculate": latency_text("us"), "as": "latency" }],
+            "mark": { "type": "line", "interpolate": "step-after", "clip": true }, "encoding": encoding }),
+    )
+}
+
+/// The slowest requests.
+pub fn tail(runs: &Runs<'_>) -> Option<Chart> {
+    let data = points(runs, |below| json!({ "slower": shown(1.0 - below) }), |below| below < 1.0);
+    let mut encoding = json!({
+        "x": latency_channel(&data, "us", "Latency"),
+        "y": { "field": "slower", "type": "quantitative", "scale": { "type": "log" },
+            "axis": { "title": "Requests slower than that", "tickCount": 6, "labelExpr":
+                "datum.value >= 0.001 ? format(datum.value * 100, '~g') + ' %' : \
+                 '1 in ' + format(1 / datum.value, ',.0f')" } },
+    });
+    runs.add_series(&mut encoding, &KINDS);
+    encoding["tooltip"] =
+        tooltip(runs, json!({ "field": "slower", "title": "share slower", "format": ".3~g" }));
+    chart(
+        "latency-tail",
+        "Latency of reads and writes: the slowest requests",
+        "The share of requests that took longer than the time on the axis below, each step down being ten times \
+         rarer: 1 % stands at p99, 0.1 % at p99.9.",
+        data,
+        json!({ "transform": [{ "calculate": latency_text("us"), "as": "latency" }],
+            "mark": { "type": "line", "interpolate": "step-after", "clip": true }, "encoding": encoding }),
+    )
+}
+
+fn tooltip(runs: &Runs<'_>, share: Value) -> Value {
+    let mut fields = vec![
+        json!({ "field": "kind", "title": "requests" }),
+        json!({ "field": "latency", "type": "nominal" }),
+        share,
+    ];
+    if runs.are_several() {
+        fields.insert(0, json!({ "field": "run" }));
+    }
+    json!(fields)
+}
+
+/// A row for each point of each distribution that has requests.
+fn points(runs: &Runs<'_>, share: impl Fn(f64) -> Value, wanted: impl Fn(f64) -> bool) -> Vec<Value> {
+    let mut rows = Vec::new();
+    for (run, label) in runs.iter() {
+        let host = &run.host;
+        let both = [(host.reads, &host.read_latency_us), (host.writes, &host.write_latency_us)];
+        for ((requests, latency), kind) in both.into_iter().zip(KINDS) {
+            if requests == 0 {
+                continue;
+            }
+            for (us, below) in thinned(latency).into_iter().filter(|(_, below)| wanted(*below)) {
+                let mut row = share(below);
+                row["us"] = shown(us.max(LEAST_US));
+                row["kind"] = json!(kind);
+                row["run"] = json!(label);
+                rows.push(row);
+            }
+        }
+    }
+    rows
+}
+
+/// The points that a screen tells apart: a step of 0.3% of all requests, or of 2% of the slower ones.
+fn thinned(latency: &Latency) -> Vec<(f64, f64)> {
+    let mut kept: Vec<(f64, f64)> = Vec::new();
+    let last = latency.cumulative.len().saturating_sub(1);
+    for (index, &(us, below)) in latency.cumulative.iter().enumerate() {
+        let far = kept.last().is_none_or(|(_, before)| {
+            below - before >= 0.003 || (1.0 - below) <= 0.98 * (1.0 - before) && below - before < 1.0 - below
+        });
+        if far || index == last || latency.cumulative[index + 1].1 >= 1.0 {
+            kept.push((us, below));
+        }
+    }
+    kept
+}

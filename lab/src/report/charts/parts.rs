@@ -1,0 +1,135 @@
+//! How busy the parts of a device were, and where the requests' time went.
+
+use serde_json::{Value, json};
+
+use super::{Chart, LATENCY_LABELS, Runs, chart, latency_text, shown};
+use crate::report::results;
+use crate::summary::Summary;
+
+/// Where the requests' time went.
+pub fn time(runs: &Runs<'_>) -> Option<Chart> {
+    let mut rows = Vec::new();
+    let mut stages: Vec<String> = Vec::new();
+    let mut bars: Vec<String> = Vec::new();
+    for (run, label) in runs.iter() {
+        for (kind, requests) in [("reads", run.host.reads), ("writes", run.host.writes)] {
+            if requests == 0 {
+                continue;
+            }
+            let bar = runs.prefixed(label, kind);
+            for share in &run.time {
+                let stage = results::stage(&share.name);
+                let us = if kind == "reads" { share.read_us } else { share.write_us };
+                let order = stages.iter().position(|known| *known == stage).unwrap_or_else(|| {
+                    stages.push(stage.clone());
+                    stages.len() - 1
+                });
+                rows.push(json!({ "bar": bar, "stage": stage, "us": shown(us), "order": order }));
+            }
+            bars.push(bar);
+        }
+    }
+    chart(
+        "time",
+        "Where the time of a request went",
+        "Mean time that a request spent in each stage, one after the other; the length of a bar is the mean latency.",
+        rows,
+        json!({
+            "height": { "step": (200 / bars.len().max(1)).clamp(26, 80) },
+            "transform": [{ "calculate": latency_text("us"), "as": "time" }],
+            "mark": "bar",
+            "encoding": {
+                "y": { "field": "bar", "type": "nominal", "title": null, "sort": bars },
+                "x": { "field": "us", "type": "quantitative", "stack": "zero",
+                    "axis": { "title": "Mean time a request", "labelExpr": LATENCY_LABELS } },
+                "color": { "field": "stage", "type": "nominal", "title": null, "scale": { "domain": stages },
+                    "legend": { "columns": 4 } },
+                "order": { "field": "order", "type": "quantitative" },
+                "tooltip": [{ "field": "bar", "title": "of" }, { "field": "stage" },
+                    { "field": "time", "type": "nominal" }],
+            },
+        }),
+    )
+}
+
+/// How busy each channel was.
+pub fn channels(runs: &Runs<'_>) -> Option<Chart> {
+    let rows: Vec<Value> = runs
+        .iter()
+        .flat_map(|(run, label)| {
+            let channels = run.channel_utilisation.iter().enumerate();
+            channels
+                .map(move |(channel, busy)| json!({ "run": label, "channel": channel, "busy": shown(*busy) }))
+        })
+        .collect();
+    let mut encoding = json!({
+        "x": { "field": "channel", "type": "ordinal", "title": "Channel",
+            "axis": { "labelAngle": 0, "labelOverlap": true } },
+        "y": { "field": "busy", "type": "quantitative", "title": "Time with a busy bus", "axis": { "format": ".3~p" } },
+        "tooltip": [{ "field": "run" }, { "field": "channel" },
+            { "field": "busy", "type": "quantitative", "format": ".3~p" }],
+    });
+    if runs.are_several() {
+        encoding["xOffset"] = json!({ "field": "run", "type": "nominal", "sort": runs.labels });
+        encoding["color"] = runs.colour();
+    }
+    chart(
+        "channels",
+        "Utilisation of the channels",
+        "Part of the run during which each channel's bus moved commands or data.",
+        rows,
+        json!({ "mark": "bar", "encoding": encoding }),
+    )
+}
+
+/// The most rows that dies are shown in, for each run.
+const MOST_ROWS: usize = 32; // chosen: what a page shows without scrolling
+
+/// How busy each die was: a row a channel.
+pub fn dies(runs: &Runs<'_>) -> Option<Chart> {
+    let mut order = Vec::new();
+    let mut rows = Vec::new();
+    for (run, label) in runs.iter() {
+        let by_channel = dies_by_channel(run);
+        for (channel, dies) in run.die_utilisation.chunks(by_channel.max(1)).enumerate() {
+            let part = if by_channel == run.die_utilisation.len() {
+                "all channels".to_owned()
+            } else {
+                format!("channel {channel}")
+            };
+            let row = runs.prefixed(label, &part);
+            rows.extend(dies.iter().enumerate().map(|(die, busy)| {
+                let number = channel * by_channel + die;
+                json!({ "row": row, "column": die, "die": number, "busy": shown(*busy) })
+            }));
+            order.push(row);
+        }
+    }
+    let step = if order.len() > 16 { 14 } else { 22 };
+    chart(
+        "dies",
+        "Utilisation of the dies",
+        "Part of the run during which each die's array read, programmed or erased. A row is a channel, a cell a die.",
+        rows,
+        json!({
+            "height": { "step": step },
+            "mark": "rect",
+            "encoding": {
+                "x": { "field": "column", "type": "ordinal", "title": "Die on the channel",
+                    "axis": { "labelAngle": 0, "labelOverlap": true } },
+                "y": { "field": "row", "type": "nominal", "title": null, "sort": order },
+                "color": { "field": "busy", "type": "quantitative", "title": "Time busy",
+                    "scale": { "domainMin": 0 }, "legend": { "format": ".3~p" } },
+                "tooltip": [{ "field": "row", "title": "of" }, { "field": "die" },
+                    { "field": "busy", "type": "quantitative", "format": ".3~p" }],
+            },
+        }),
+    )
+}
+
+/// Dies are counted channel by channel; all in one row where that does not fit.
+fn dies_by_channel(run: &Summary) -> usize {
+    let (dies, channels) = (run.die_utilisation.len(), run.channel_utilisation.len());
+    let even = channels > 0 && dies.is_multiple_of(channels) && channels <= MOST_ROWS;
+    if even { dies / channels } else { dies }
+}

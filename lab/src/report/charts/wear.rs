@@ -1,0 +1,149 @@
+//! Wear of the blocks.
+
+use serde_json::{Value, json};
+
+use super::{Chart, Runs, chart, shown};
+use crate::summary::Summary;
+
+/// How many blocks were erased how often.
+pub fn distribution(runs: &Runs<'_>) -> Option<Chart> {
+    let most = runs.all.iter().map(greatest).fold(0.0, f64::max);
+    let width = bar_width(most);
+    let mut rows = Vec::new();
+    for (run, label) in runs.iter().filter(|(run, _)| !run.wear.erases.is_empty()) {
+        let mut counts = vec![0_u64; (most / width) as usize + 1];
+        run.wear.erases.iter().for_each(|erases| counts[(erases / width) as usize] += 1);
+        let blocks = run.wear.erases.len() as f64;
+        rows.extend(counts.iter().enumerate().map(|(bar, count)| {
+            let start = bar as f64 * width;
+            json!({ "run": label, "from": start, "to": start + width, "share": shown(*count as f64 / blocks) })
+        }));
+    }
+    let mut encoding = json!({
+        "x": { "field": "from", "type": "quantitative", "bin": { "binned": true, "step": width },
+            "title": "Erases of a block", "axis": { "tickMinStep": 1 } },
+        "x2": { "field": "to" },
+        "y": { "field": "share", "type": "quantitative", "title": "Blocks", "axis": { "format": ".3~p" },
+            "stack": null },
+        "tooltip": [{ "field": "run" }, { "field": "from", "title": "erases, from" },
+            { "field": "to", "title": "to below" },
+            { "field": "share", "type": "quantitative", "title": "blocks", "format": ".3~p" }],
+    });
+    let mut mark = json!({ "type": "bar" });
+    if runs.are_several() {
+        encoding["color"] = runs.colour();
+        mark["opacity"] = json!(0.6);
+    }
+    chart(
+        "wear-distribution",
+        "Wear: how many blocks were erased how often",
+        "Share of the blocks by their erases. A narrow hill is even wear.",
+        rows,
+        json!({ "mark": mark, "encoding": encoding }),
+    )
+}
+
+/// The most cells of a map: chosen, a screen shows no more.
+const MOST_COLUMNS: usize = 192;
+const MOST_ROWS: usize = 64;
+
+/// Where on the device the worn blocks are.
+pub fn map(runs: &Runs<'_>, index: usize) -> Option<Chart> {
+    let (run, label) = (&runs.all[index], &runs.labels[index]);
+    let grid = Grid::of(run);
+    let cells: Vec<Value> = grid.cells(&run.wear.erases).into_iter().map(shown).collect();
+    let name = if runs.are_several() { format!("wear-map-{}", index + 1) } else { "wear-map".to_owned() };
+    let title = runs.prefixed(label, "Wear map: erases of each block");
+    let most = runs.all.iter().map(greatest).fold(0.0, f64::max);
+    let caption = format!(
+        "A row is {}, and a cell {}, in the order of dies and blocks.",
+        counted(grid.dies_a_row, "die", "dies"),
+        counted(grid.blocks_a_cell, "block", "blocks (their mean)"),
+    );
+    let expression = |position: &str| format!("{position}(datum.index / {})", grid.columns);
+    chart(
+        &name,
+        &title,
+        &caption,
+        cells,
+        json!({
+            "height": (grid.rows * 6).clamp(60, 400),
+            "transform": [
+                { "window": [{ "op": "row_number", "as": "number" }] },
+                { "calculate": "datum.number - 1", "as": "index" },
+                { "calculate": format!("datum.index % {}", grid.columns), "as": "column" },
+                { "calculate": expression("floor"), "as": "row" },
+                { "calculate": format!("datum.column * {}", grid.blocks_a_cell), "as": "block" },
+                { "calculate": format!("datum.row * {}", grid.dies_a_row), "as": "die" },
+            ],
+            "mark": { "type": "rect", "tooltip": true },
+            "encoding": {
+                "x": { "field": "block", "type": "ordinal", "title": "Block of the die",
+                    "axis": { "labelAngle": 0, "labelOverlap": true, "labelSeparation": 24, "ticks": false } },
+                "y": { "field": "die", "type": "ordinal", "title": "Die",
+                    "axis": { "labelOverlap": true, "labelSeparation": 6, "ticks": false } },
+                "color": { "field": "data", "type": "quantitative", "title": "Erases",
+                    "scale": { "domain": [0, most.max(1.0)] } },
+                "tooltip": [{ "field": "die", "title": "die, from" }, { "field": "block", "title": "block, from" },
+                    { "field": "data", "type": "quantitative", "title": "erases", "format": ",.4~g" }],
+            },
+            "config": { "view": { "stroke": null } },
+        }),
+    )
+}
+
+fn counted(count: usize, one: &str, many: &str) -> String {
+    if count == 1 { format!("a {one}") } else { format!("{count} {many}") }
+}
+
+/// How the blocks of a device are laid out on the map.
+struct Grid {
+    columns: usize,
+    rows: usize,
+    /// Neighbouring blocks that share a cell, by their mean.
+    blocks_a_cell: usize,
+    /// Neighbouring dies that share a row.
+    dies_a_row: usize,
+    blocks_a_die: usize,
+}
+
+impl Grid {
+    fn of(run: &Summary) -> Self {
+        let blocks = run.wear.erases.len();
+        let dies = run.die_utilisation.len();
+        let dies = if dies > 0 && blocks.is_multiple_of(dies) { dies } else { 1 };
+        let blocks_a_die = blocks / dies;
+        let blocks_a_cell = blocks_a_die.div_ceil(MOST_COLUMNS).max(1);
+        let dies_a_row = dies.div_ceil(MOST_ROWS);
+        let (columns, rows) = (blocks_a_die.div_ceil(blocks_a_cell).max(1), dies.div_ceil(dies_a_row));
+        Self { columns, rows, blocks_a_cell, dies_a_row, blocks_a_die }
+    }
+
+    /// The mean erases of each cell, row by row.
+    fn cells(&self, erases: &[f64]) -> Vec<f64> {
+        let mut sums = vec![(0.0, 0_u32); self.columns * self.rows];
+        for (block, erases) in erases.iter().enumerate() {
+            let (die, block) = (block / self.blocks_a_die, block % self.blocks_a_die);
+            let cell = &mut sums[die / self.dies_a_row * self.columns + block / self.blocks_a_cell];
+            *cell = (cell.0 + erases, cell.1 + 1);
+        }
+        sums.retain(|(_, blocks)| *blocks > 0);
+        sums.into_iter().map(|(sum, blocks)| sum / f64::from(blocks)).collect()
+    }
+}
+
+fn greatest(run: &Summary) -> f64 {
+    run.wear.erases.iter().copied().fold(0.0, f64::max)
+}
+
+/// A width of bars of 1, 2 or 5 times a power of ten that makes at most forty of them.
+fn bar_width(most: f64) -> f64 {
+    let mut width = 1.0;
+    for step in [2.0, 2.5, 2.0].into_iter().cycle() {
+        if most / width < 40.0 {
+            break;
+        }
+        width *= step;
+    }
+    width
+}

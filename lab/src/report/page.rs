@@ -1,0 +1,238 @@
+//! The page: one file with all that it needs.
+
+use std::fmt::Write as _;
+
+use serde_json::{Value, json};
+
+use super::charts::charts;
+use super::quantity::{Quantity, three_digits};
+use super::results::{self, Group, results};
+use super::{Chart, Origin};
+use crate::summary::{Outcome, Summary};
+
+const STYLE: &str = include_str!("../../assets/report.css");
+const SCRIPT: &str = include_str!("../../assets/report.js");
+const NOTICE: &str = include_str!("../../assets/NOTICE.txt");
+/// The programs that draw the charts, in the order in which they need each other.
+pub(super) const PROGRAMS: [(&str, &str); 3] = [
+    ("vega", include_str!("../../assets/vega.min.js")),
+    ("vega-lite", include_str!("../../assets/vega-lite.min.js")),
+    ("vega-embed", include_str!("../../assets/vega-embed.min.js")),
+];
+/// Browsers that keep to it load nothing from anywhere. Vega compiles its expressions, hence `unsafe-eval`.
+const POLICY: &str = "default-src 'none'; script-src 'unsafe-inline' 'unsafe-eval'; style-src 'unsafe-inline'; img-src data: blob:";
+
+/// One self-contained HTML page about one run, or about several side by side, that needs no network.
+pub fn html(runs: &[Summary], origin: Origin<'_>) -> String {
+    let charts = charts(runs);
+    let title = match runs {
+        [run] => format!("{} on {}", run.workload.name, run.device),
+        runs => format!("{} runs compared", runs.len()),
+    };
+    let mut page = format!(
+        "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
+         <meta http-equiv=\"Content-Security-Policy\" content=\"{POLICY}\">\n\
+         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
+         <title>{title} – Wordline</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n<header>\n<h1>{title}</h1>\n",
+        title = escaped(&title)
+    );
+    runs.iter().for_each(|run| page += &introduction(run, runs.len() > 1));
+    page += "</header>\n";
+    page += &notes(runs);
+    match runs {
+        [run] => page += &(key_results(run) + &figures(&charts) + &tables(run)),
+        runs => page += &(side_by_side(runs) + &figures(&charts)),
+    }
+    page += &reproduction(runs, origin);
+    page += &scripts(&charts);
+    page += "</body>\n</html>\n";
+    page
+}
+
+/// How real, how it ended, and what it can be repeated by. `named` says which run it is, where there are several.
+fn introduction(run: &Summary, named: bool) -> String {
+    let warn = if run.outcome == Outcome::Complete { "" } else { " warn" };
+    let name = if named { format!("{} on {} ", run.workload.name, run.device) } else { String::new() };
+    format!(
+        "<p>{}<span class=\"tag\">{}</span> <span class=\"tag{warn}\">{}</span> \
+         <span class=\"soft\">{} simulated, seed {}, digest <code>{}</code></span></p>\n",
+        escaped(&name),
+        results::kind(run),
+        results::outcome(run),
+        Quantity::Seconds(run.simulated_seconds),
+        run.seed,
+        escaped(&run.digest),
+    )
+}
+
+fn notes(runs: &[Summary]) -> String {
+    let labels = results::labels(runs);
+    let mut items = String::new();
+    for (run, label) in runs.iter().zip(&labels) {
+        let before = if runs.len() > 1 { format!("{label}: ") } else { String::new() };
+        run.notes
+            .iter()
+            .for_each(|note| add(&mut items, format_args!("<li>{}</li>", escaped(&(before.clone() + note)))));
+    }
+    if items.is_empty() {
+        return items;
+    }
+    format!("<section class=\"notes\" aria-label=\"Notes\"><ul>{items}</ul></section>\n")
+}
+
+/// The results that a reader looks for first, by group and name.
+const KEY_RESULTS: [(&str, &str, &str); 8] = [
+    ("Host", "requests", "Requests"),
+    ("Host", "IOPS", "IOPS"),
+    ("Host", "read throughput", "Read throughput"),
+    ("Host", "write throughput", "Write throughput"),
+    ("Read latency", "p99", "Read latency, p99"),
+    ("Write latency", "p99", "Write latency, p99"),
+    ("Flash", "write amplification", "Write amplification"),
+    ("Flash", "energy", "Energy of the flash"),
+];
+
+fn key_results(run: &Summary) -> String {
+    let groups = results(run);
+    let mut out = "<dl class=\"keys\">".to_owned();
+    for (group, name, shown) in KEY_RESULTS {
+        let found =
+            groups.iter().find(|candidate| candidate.title == group).and_then(|group| group.get(name));
+        let result = found.unwrap_or(&Quantity::Absent).to_string();
+        add(&mut out, format_args!("<div><dt>{shown}</dt><dd>{}</dd></div>", escaped(&result)));
+    }
+    out + "</dl>\n"
+}
+
+/// All results of a run, a small table a group.
+fn tables(run: &Summary) -> String {
+    let mut out = "<h2>All results</h2>\n<div class=\"tables\">\n".to_owned();
+    let by_stage =
+        run.energy_by_stage.iter().map(|share| (share.name.clone(), Quantity::Joules(share.amount)));
+    let energy = Group { title: "Energy by stage", rows: by_stage.collect() };
+    for group in results(run).iter().chain([&energy]).filter(|group| !group.rows.is_empty()) {
+        add(
+            &mut out,
+            format_args!("<table><thead><tr><th colspan=\"2\">{}</th></tr></thead><tbody>", group.title),
+        );
+        for (name, result) in &group.rows {
+            let (name, result) = (escaped(name), escaped(&result.to_string()));
+            add(&mut out, format_args!("<tr><th scope=\"row\">{name}</th><td>{result}</td></tr>"));
+        }
+        out += "</tbody></table>\n";
+    }
+    out + "</div>\n"
+}
+
+/// All results of several runs in columns, with ratios to the first.
+fn side_by_side(runs: &[Summary]) -> String {
+    let Some(first) = runs.first() else { return String::new() };
+    let all: Vec<_> = runs.iter().map(results).collect();
+    let mut out = "<h2>Results, and how many times the first run's</h2>\n<div class=\"wide\"><table><thead><tr><th></th>"
+        .to_owned();
+    results::labels(runs)
+        .iter()
+        .for_each(|label| add(&mut out, format_args!("<th scope=\"col\">{}</th>", escaped(label))));
+    out += "</tr></thead><tbody>\n";
+    for (position, group) in results(first).iter().enumerate() {
+        add(
+            &mut out,
+            format_args!(
+                "<tr><th class=\"group\" colspan=\"{}\">{}</th></tr>\n",
+                runs.len() + 1,
+                group.title
+            ),
+        );
+        for (name, base) in &group.rows {
+            add(&mut out, format_args!("<tr><th scope=\"row\">{}</th>", escaped(name)));
+            for (index, groups) in all.iter().enumerate() {
+                let result = groups[position].get(name).unwrap_or(&Quantity::Absent);
+                add(
+                    &mut out,
+                    format_args!("<td>{}{}</td>", escaped(&result.to_string()), ratio(index, result, base)),
+                );
+            }
+            out += "</tr>\n";
+        }
+    }
+    out + "</tbody></table></div>\n"
+}
+
+fn ratio(index: usize, result: &Quantity, first: &Quantity) -> String {
+    let text = result.ratio_to(first).map_or_else(String::new, |ratio| format!("×{}", three_digits(ratio)));
+    let numeric = first.number().is_some();
+    if index > 0 && numeric { format!(" <span class=\"ratio\">{text}</span>") } else { String::new() }
+}
+
+fn figures(charts: &[Chart]) -> String {
+    let mut out =
+        "<h2>Charts</h2>\n<noscript><p>The charts need JavaScript; the numbers do not.</p></noscript>\n\
+                   <div class=\"charts\">\n"
+            .to_owned();
+    for chart in charts {
+        add(
+            &mut out,
+            format_args!(
+                "<figure><figcaption><h3>{}</h3><p>{}</p></figcaption><div class=\"chart\" id=\"chart-{}\"></div></figure>\n",
+                escaped(&chart.title),
+                escaped(&chart.caption),
+                escaped(&chart.name),
+            ),
+        );
+    }
+    out + "</div>\n"
+}
+
+fn reproduction(runs: &[Summary], origin: Origin<'_>) -> String {
+    let digests: Vec<&str> = runs.iter().map(|run| run.digest.as_str()).collect();
+    format!(
+        "<h2>To run it again</h2>\n<p>The same configuration, seed and trace give the same digest ({}).</p>\n\
+         <pre><code>{}</code></pre>\n<details><summary>Configuration</summary><pre><code>{}</code></pre></details>\n\
+         <details><summary>Licences of the software that draws the charts</summary><pre>{}</pre></details>\n",
+        escaped(&digests.join(", ")),
+        escaped(origin.command),
+        escaped(origin.config),
+        escaped(NOTICE),
+    )
+}
+
+fn scripts(charts: &[Chart]) -> String {
+    let specs: Vec<Value> =
+        charts.iter().map(|chart| json!({ "name": chart.name, "spec": chart.spec })).collect();
+    let mut out = format!(
+        "<script type=\"application/json\" id=\"charts\">{}</script>\n",
+        harmless(&Value::from(specs).to_string())
+    );
+    for (_, program) in PROGRAMS {
+        // A source map is another file, which the page does not have.
+        let program = program.split("//# sourceMappingURL").next().unwrap_or(program).trim_end();
+        add(&mut out, format_args!("<script>{program}</script>\n"));
+    }
+    add(&mut out, format_args!("<script>\n{SCRIPT}</script>\n"));
+    out
+}
+
+fn add(out: &mut String, text: std::fmt::Arguments<'_>) {
+    out.write_fmt(text).expect("a string takes any text");
+}
+
+/// Text as HTML shows it, in an element or an attribute.
+fn escaped(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for character in text.chars() {
+        match character {
+            '&' => out += "&amp;",
+            '<' => out += "&lt;",
+            '>' => out += "&gt;",
+            '"' => out += "&quot;",
+            '\'' => out += "&#39;",
+            other => out.push(other),
+        }
+    }
+    out
+}
+
+/// JSON that cannot end the element it stands in, nor open a comment.
+fn harmless(json: &str) -> String {
+    json.replace('<', "\\u003c").replace('\u{2028}', "\\u2028").replace('\u{2029}', "\\u2029")
+}

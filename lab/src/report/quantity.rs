@@ -1,0 +1,168 @@
+//! Numbers with their units, written for people.
+
+use std::fmt;
+
+/// A result with its unit.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Quantity {
+    /// Words.
+    Text(String),
+    /// How many.
+    Count(u64),
+    /// A bare number: a mean count or a ratio.
+    Number(f64),
+    /// A latency in microseconds.
+    Latency(f64),
+    /// A time in seconds.
+    Seconds(f64),
+    /// Bytes a second.
+    Throughput(f64),
+    /// Events a second.
+    PerSecond(f64),
+    /// Energy in joules.
+    Joules(f64),
+    /// A part of a whole, 1 being all of it.
+    Fraction(f64),
+    /// There is no such result: the latency of writes in a run without any.
+    Absent,
+}
+
+impl Quantity {
+    /// The latency, or nothing when there were no requests of the kind.
+    pub fn latency_of(requests: u64, microseconds: f64) -> Self {
+        if requests == 0 { Self::Absent } else { Self::Latency(microseconds) }
+    }
+
+    /// The number in its unit; none for words and for what is absent or not finite.
+    pub fn number(&self) -> Option<f64> {
+        let number = match self {
+            Self::Text(_) | Self::Absent => return None,
+            Self::Count(count) => *count as f64,
+            Self::Number(number)
+            | Self::Latency(number)
+            | Self::Seconds(number)
+            | Self::Throughput(number)
+            | Self::PerSecond(number)
+            | Self::Joules(number)
+            | Self::Fraction(number) => *number,
+        };
+        number.is_finite().then_some(number)
+    }
+
+    /// How many times `first` this is; none where one has no number or `first` is zero.
+    pub fn ratio_to(&self, first: &Self) -> Option<f64> {
+        let (number, first) = (self.number()?, first.number()?);
+        (first != 0.0).then(|| number / first)
+    }
+}
+
+impl fmt::Display for Quantity {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Some(number) = self.number() else {
+            return match self {
+                Self::Text(text) => out.write_str(text),
+                _ => out.write_str("–"),
+            };
+        };
+        let text = match self {
+            Self::Count(count) => grouped(&count.to_string()),
+            Self::Latency(_) => scaled(number * 1e-6, &TIMES),
+            Self::Seconds(_) => time(number),
+            Self::Throughput(_) => format!("{} MB/s", three_digits(number / 1e6)),
+            Self::PerSecond(_) => format!("{}/s", three_digits(number)),
+            Self::Joules(_) => scaled(number, &ENERGIES),
+            Self::Fraction(_) => format!("{} %", three_digits(number * 100.0)),
+            Self::Number(_) | Self::Text(_) | Self::Absent => three_digits(number),
+        };
+        out.write_str(&text)
+    }
+}
+
+const TIMES: [(f64, &str); 4] = [(1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns")];
+const ENERGIES: [(f64, &str); 5] = [(1e3, "kJ"), (1.0, "J"), (1e-3, "mJ"), (1e-6, "µJ"), (1e-9, "nJ")];
+
+/// The number in the greatest unit that leaves at least 1 before the point.
+fn scaled(number: f64, units: &[(f64, &str)]) -> String {
+    let mut shown = units[units.len() - 1];
+    if number == 0.0 {
+        shown = units.iter().copied().find(|(size, _)| *size <= 1e-6).unwrap_or(shown);
+    } else if let Some(unit) = units.iter().find(|(size, _)| number.abs() >= *size * 0.9995) {
+        shown = *unit;
+    }
+    format!("{} {}", three_digits(number / shown.0), shown.1)
+}
+
+/// Seconds up to two minutes, then minutes, hours and days.
+fn time(seconds: f64) -> String {
+    match seconds {
+        s if s < 120.0 && s > 0.0 => scaled(s, &TIMES),
+        s if s < 120.0 => format!("{} s", three_digits(s)),
+        s if s < 7_200.0 => format!("{} min", three_digits(s / 60.0)),
+        s if s < 172_800.0 => format!("{} h", three_digits(s / 3_600.0)),
+        s => format!("{} days", three_digits(s / 86_400.0)),
+    }
+}
+
+/// At least three digits, never in exponents: 0.00123, 1.23, 12.3, 1,235.
+pub fn three_digits(number: f64) -> String {
+    if number == 0.0 {
+        return "0".to_owned();
+    }
+    let before_point = libm::log10(number.abs() * 1.0005).floor() as i32 + 1;
+    let text = format!("{number:.*}", (3 - before_point).clamp(0, 9) as usize);
+    grouped(&text)
+}
+
+/// Commas between the thousands of the part before the point.
+fn grouped(number: &str) -> String {
+    let (whole, rest) = number.find('.').map_or((number, ""), |point| number.split_at(point));
+    let mut out = String::with_capacity(number.len() + whole.len() / 3);
+    for (index, digit) in whole.chars().enumerate() {
+        if index > 0 && (whole.len() - index).is_multiple_of(3) && !out.ends_with('-') {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    out + rest
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_latency_has_the_unit_that_suits_it() {
+        let shown = [0.0, 0.05, 0.9999, 85.34, 999.9, 1_234.5, 2_500_000.0, 1.2e10]
+            .map(|us| Quantity::Latency(us).to_string());
+        assert_eq!(
+            shown,
+            ["0 µs", "50.0 ns", "1.00 µs", "85.3 µs", "1.00 ms", "1.23 ms", "2.50 s", "12,000 s"]
+        );
+    }
+
+    #[test]
+    fn a_long_time_is_in_minutes_hours_or_days() {
+        let shown = [0.0, 0.0025, 61.0, 600.0, 10_000.0, 604_800.0].map(|s| Quantity::Seconds(s).to_string());
+        assert_eq!(shown, ["0 s", "2.50 ms", "61.0 s", "10.0 min", "2.78 h", "7.00 days"]);
+    }
+
+    #[test]
+    fn thousands_are_parted_by_commas() {
+        let shown = [0, 12, 999, 1_000, 1_234_567].map(|count| Quantity::Count(count).to_string());
+        assert_eq!(shown, ["0", "12", "999", "1,000", "1,234,567"]);
+        assert_eq!(three_digits(-123_456.0), "-123,456");
+    }
+
+    #[test]
+    fn what_is_not_finite_is_shown_as_absent() {
+        assert_eq!(Quantity::Number(f64::NAN).to_string(), "–");
+        assert_eq!(Quantity::Latency(f64::INFINITY).to_string(), "–");
+    }
+
+    #[test]
+    fn a_ratio_to_zero_is_none() {
+        assert_eq!(Quantity::Count(3).ratio_to(&Quantity::Count(0)), None);
+        assert_eq!(Quantity::Count(3).ratio_to(&Quantity::Count(2)), Some(1.5));
+        assert_eq!(Quantity::Absent.ratio_to(&Quantity::Count(2)), None);
+    }
+}

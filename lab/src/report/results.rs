@@ -1,0 +1,194 @@
+//! The numbers of a run in the order in which every table shows them.
+
+use super::quantity::Quantity;
+use crate::summary::{Latency, Outcome, SourceKind, Summary};
+
+/// Results under one heading, each with its name.
+pub struct Group {
+    /// The heading.
+    pub title: &'static str,
+    /// Names and results.
+    pub rows: Vec<(String, Quantity)>,
+}
+
+impl Group {
+    fn new(title: &'static str, rows: Vec<(&str, Quantity)>) -> Self {
+        Self { title, rows: rows.into_iter().map(|(name, result)| (name.to_owned(), result)).collect() }
+    }
+
+    /// The result of a name.
+    pub fn get(&self, name: &str) -> Option<&Quantity> {
+        self.rows.iter().find(|(candidate, _)| candidate == name).map(|(_, result)| result)
+    }
+}
+
+/// All results of a run: the same groups for every run.
+pub fn results(run: &Summary) -> [Group; 10] {
+    let host = &run.host;
+    [
+        Group::new("Run", identity(run)),
+        Group::new("Host", traffic(run)),
+        Group::new("Read latency", latency(host.reads, &host.read_latency_us)),
+        Group::new("Write latency", latency(host.writes, &host.write_latency_us)),
+        Group::new("Flash", flash(run)),
+        Group { title: "Mean time of a read", rows: time(run, host.reads, |share| share.read_us) },
+        Group { title: "Mean time of a write", rows: time(run, host.writes, |share| share.write_us) },
+        Group::new("Channels busy", spread(&run.channel_utilisation)),
+        Group::new("Dies busy", spread(&run.die_utilisation)),
+        Group::new("Wear", wear(run)),
+    ]
+}
+
+/// How real a workload is, in words.
+pub fn kind(run: &Summary) -> &'static str {
+    match run.workload.kind {
+        SourceKind::RealTrace => "real trace",
+        SourceKind::Synthetic => "synthetic",
+        SourceKind::Profile => "generated from a profile",
+    }
+}
+
+/// How a run ended, in words.
+pub fn outcome(run: &Summary) -> &'static str {
+    match run.outcome {
+        Outcome::Complete => "complete",
+        Outcome::Interrupted => "interrupted",
+        Outcome::ReadOnly => "device became read-only",
+    }
+}
+
+/// A name of a stage of [`Summary::time`] in words.
+pub fn stage(name: &str) -> String {
+    match name {
+        "buffer" => "write buffer".to_owned(),
+        "gc_wait" => "wait for GC".to_owned(),
+        "die_wait" => "wait for die".to_owned(),
+        "array" => "flash array".to_owned(),
+        other => other.replace('_', " "),
+    }
+}
+
+fn identity(run: &Summary) -> Vec<(&'static str, Quantity)> {
+    let text = |words: &str| Quantity::Text(words.to_owned());
+    vec![
+        ("device", text(&run.device)),
+        ("workload", text(&run.workload.name)),
+        ("kind of workload", text(kind(run))),
+        ("seed", Quantity::Text(run.seed.to_string())),
+        ("digest", text(&run.digest)),
+        ("outcome", text(outcome(run))),
+        ("simulated time", Quantity::Seconds(run.simulated_seconds)),
+        ("time to precondition", Quantity::Seconds(run.precondition_seconds)),
+        ("time to simulate", Quantity::Seconds(run.wall_seconds)),
+        ("simulated requests", Quantity::PerSecond(run.requests_per_second)),
+    ]
+}
+
+fn traffic(run: &Summary) -> Vec<(&'static str, Quantity)> {
+    let host = &run.host;
+    let throughput = |bytes: u64| match run.simulated_seconds {
+        seconds if seconds > 0.0 => Quantity::Throughput(bytes as f64 / seconds),
+        _ => Quantity::Absent,
+    };
+    vec![
+        ("requests", Quantity::Count(host.requests)),
+        ("reads", Quantity::Count(host.reads)),
+        ("writes", Quantity::Count(host.writes)),
+        ("discards", Quantity::Count(host.discards)),
+        ("flushes", Quantity::Count(host.flushes)),
+        ("failed", Quantity::Count(host.failed)),
+        ("IOPS", Quantity::Number(host.iops)),
+        ("read throughput", throughput(host.read_bytes)),
+        ("write throughput", throughput(host.written_bytes)),
+    ]
+}
+
+fn latency(requests: u64, of: &Latency) -> Vec<(&'static str, Quantity)> {
+    let values = [
+        ("mean", of.mean),
+        ("p50", of.p50),
+        ("p90", of.p90),
+        ("p99", of.p99),
+        ("p99.9", of.p999),
+        ("max", of.max),
+    ];
+    values.map(|(name, us)| (name, Quantity::latency_of(requests, us))).to_vec()
+}
+
+fn flash(run: &Summary) -> Vec<(&'static str, Quantity)> {
+    let flash = &run.flash;
+    vec![
+        ("page reads", Quantity::Count(flash.reads)),
+        ("page programs", Quantity::Count(flash.programs)),
+        ("block erases", Quantity::Count(flash.erases)),
+        ("GC reads", Quantity::Count(flash.gc_reads)),
+        ("GC programs", Quantity::Count(flash.gc_programs)),
+        ("fill reads", Quantity::Count(flash.fill_reads)),
+        ("padding pages", Quantity::Count(flash.padding)),
+        ("write amplification", run.write_amplification.map_or(Quantity::Absent, Quantity::Number)),
+        ("energy", Quantity::Joules(run.energy_joules)),
+    ]
+}
+
+fn time(
+    run: &Summary,
+    requests: u64,
+    of: impl Fn(&crate::summary::TimeShare) -> f64,
+) -> Vec<(String, Quantity)> {
+    run.time.iter().map(|share| (stage(&share.name), Quantity::latency_of(requests, of(share)))).collect()
+}
+
+fn spread(parts: &[f64]) -> Vec<(&'static str, Quantity)> {
+    let fraction = |value: f64| if parts.is_empty() { Quantity::Absent } else { Quantity::Fraction(value) };
+    let sum: f64 = parts.iter().sum();
+    vec![
+        ("least", fraction(parts.iter().copied().fold(f64::INFINITY, f64::min))),
+        ("mean", fraction(sum / parts.len() as f64)),
+        ("most", fraction(parts.iter().copied().fold(0.0, f64::max))),
+    ]
+}
+
+fn wear(run: &Summary) -> Vec<(&'static str, Quantity)> {
+    vec![
+        ("least erases of a block", Quantity::Count(u64::from(run.wear.min))),
+        ("mean erases of a block", Quantity::Number(run.wear.mean)),
+        ("most erases of a block", Quantity::Count(u64::from(run.wear.max))),
+        ("bad blocks", Quantity::Count(run.wear.bad_blocks)),
+    ]
+}
+
+/// The most characters of a label.
+const LABEL: usize = 40; // chosen: two of them fit on a line
+
+/// A name for each run that tells it from the others: by what differs, device or workload, and by number otherwise.
+pub fn labels(runs: &[Summary]) -> Vec<String> {
+    let one_device = runs.iter().all(|run| run.device == runs[0].device);
+    let one_workload = runs.iter().all(|run| run.workload.name == runs[0].workload.name);
+    let plain: Vec<String> = runs
+        .iter()
+        .map(|run| match (one_device, one_workload) {
+            (false, true) => run.device.clone(),
+            (true, false) => run.workload.name.clone(),
+            _ => format!("{}, {}", run.device, run.workload.name),
+        })
+        .map(|label| shortened(&label, LABEL))
+        .collect();
+    let repeated = |label: &String| plain.iter().filter(|other| *other == label).count() > 1;
+    let numbered = plain.iter().enumerate().map(|(index, label)| {
+        if repeated(label) { format!("{}: {label}", index + 1) } else { label.clone() }
+    });
+    numbered.collect()
+}
+
+/// At most so many characters, the middle left out of what is longer.
+pub fn shortened(text: &str, most: usize) -> String {
+    let characters: Vec<char> = text.chars().collect();
+    if characters.len() <= most {
+        return text.to_owned();
+    }
+    let kept = most.saturating_sub(1);
+    let (front, back) = (kept.div_ceil(2), kept / 2);
+    let head = &characters[..front];
+    let tail = &characters[characters.len() - back..];
+    head.iter().chain(['…'].iter()).chain(tail).collect()
+}

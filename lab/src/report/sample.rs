@@ -1,0 +1,233 @@
+//! Made-up runs for the tests of reports: plausible, and the extremes.
+
+use crate::summary::{
+    Flash, Host, Latency, Outcome, Share, Source, SourceKind, Summary, TimeShare, Wear, Window, Windows,
+};
+
+/// A mixed run of a drive of 8 channels and 64 dies that collects garbage from its middle on.
+pub fn mixed() -> Summary {
+    Summary {
+        device: "nvme-tlc-512g".to_owned(),
+        workload: Source { name: "mixed-70-30".to_owned(), kind: SourceKind::Synthetic },
+        seed: 1,
+        digest: "5f2b9c0e7d1a4468".to_owned(),
+        outcome: Outcome::Complete,
+        simulated_seconds: 9.63,
+        wall_seconds: 2.1,
+        precondition_seconds: 0.84,
+        requests_per_second: 571_428.0,
+        host: host(),
+        flash: flash(),
+        write_amplification: Some(1.72),
+        energy_joules: 61.4,
+        energy_by_stage: shares(&[("TIN", 0.6), ("TON", 21.3), ("BER", 4.1), ("TIR", 0.2), ("idle", 35.2)]),
+        time: time(),
+        channel_utilisation: (0..8).map(|channel| 0.31 + 0.02 * f64::from(channel % 3)).collect(),
+        die_utilisation: (0..64).map(|die| 0.42 + 0.3 * wave(die)).collect(),
+        wear: wear(64, 256),
+        notes: vec!["3 requests went beyond the device and were wrapped".to_owned()],
+        windows: windows(300, 9.63 / 300.0),
+    }
+}
+
+/// The same run on a device with more dies: less waiting.
+pub fn faster() -> Summary {
+    let mut run = mixed();
+    run.device = "nvme-tlc-1t <script>alert('&')</script>".to_owned();
+    run.digest = "c0ffee0012345678".to_owned();
+    run.host.read_latency_us = latency(61.0, 0.8);
+    run.host.write_latency_us = latency(14.0, 1.1);
+    run.host.iops *= 1.41;
+    run.simulated_seconds /= 1.41;
+    run.windows.width_seconds /= 1.41;
+    run.write_amplification = Some(1.31);
+    run.time.iter_mut().for_each(|share| share.read_us *= 0.7);
+    run.die_utilisation = (0..128).map(|die| 0.25 + 0.2 * wave(die)).collect();
+    run.wear = wear(128, 512);
+    run
+}
+
+/// A run without any request.
+pub fn empty() -> Summary {
+    Summary {
+        simulated_seconds: 0.0,
+        requests_per_second: 0.0,
+        host: Host {
+            requests: 0,
+            reads: 0,
+            writes: 0,
+            discards: 0,
+            flushes: 0,
+            failed: 0,
+            read_bytes: 0,
+            written_bytes: 0,
+            iops: 0.0,
+            read_latency_us: Latency::default(),
+            write_latency_us: Latency::default(),
+        },
+        flash: Flash {
+            reads: 0,
+            programs: 0,
+            erases: 0,
+            fill_reads: 0,
+            gc_reads: 0,
+            gc_programs: 0,
+            padding: 0,
+            host_bytes: 0,
+            gc_bytes: 0,
+            padding_bytes: 0,
+        },
+        write_amplification: None,
+        energy_joules: 0.0,
+        energy_by_stage: Vec::new(),
+        time: time().into_iter().map(|share| TimeShare { read_us: 0.0, write_us: 0.0, ..share }).collect(),
+        channel_utilisation: vec![0.0; 8],
+        die_utilisation: vec![0.0; 64],
+        wear: Wear { erases: vec![0.0; 64], min: 0, max: 0, mean: 0.0, bad_blocks: 0 },
+        windows: Windows { width_seconds: 1e-6, windows: Vec::new() },
+        notes: Vec::new(),
+        ..mixed()
+    }
+}
+
+/// A run of reads alone, so short that it has one window, on a device of one die with 65,536 blocks.
+pub fn only_reads() -> Summary {
+    let mut run = mixed();
+    run.workload = Source { name: "randread-4k".to_owned(), kind: SourceKind::Synthetic };
+    run.host = Host {
+        writes: 0,
+        requests: run.host.reads,
+        written_bytes: 0,
+        write_latency_us: Latency::default(),
+        ..run.host
+    };
+    run.write_amplification = None;
+    run.time.iter_mut().for_each(|share| share.write_us = 0.0);
+    run.channel_utilisation.truncate(1);
+    run.die_utilisation.truncate(1);
+    run.wear = wear(1, 65_536);
+    run.windows = windows(1, 12.0);
+    let only = &mut run.windows.windows[0];
+    (only.written_bytes, only.host_programs, only.other_programs) = (0, 0, 0);
+    run
+}
+
+/// Five days of a trace of writes on a drive that reached its end.
+pub fn only_writes() -> Summary {
+    let mut run = mixed();
+    run.workload = Source { name: "web_0".to_owned(), kind: SourceKind::RealTrace };
+    run.outcome = Outcome::ReadOnly;
+    run.host = Host { reads: 0, read_bytes: 0, read_latency_us: Latency::default(), failed: 12, ..run.host };
+    run.simulated_seconds = 432_000.0;
+    run.windows = windows(410, 432_000.0 / 409.7);
+    run.windows.windows.iter_mut().for_each(|window| window.read_bytes = 0);
+    run
+}
+
+fn host() -> Host {
+    Host {
+        requests: 1_200_000,
+        reads: 839_412,
+        writes: 360_500,
+        discards: 80,
+        flushes: 8,
+        failed: 0,
+        read_bytes: 839_412 * 4_096,
+        written_bytes: 360_500 * 4_096,
+        iops: 124_610.6,
+        read_latency_us: latency(88.0, 1.0),
+        write_latency_us: latency(16.0, 1.3),
+    }
+}
+
+fn flash() -> Flash {
+    Flash {
+        reads: 1_004_113,
+        programs: 155_040,
+        erases: 404,
+        fill_reads: 90_125,
+        gc_reads: 64_901,
+        gc_programs: 64_901,
+        padding: 14,
+        host_bytes: 90_125 * 16_384,
+        gc_bytes: 64_901 * 16_384,
+        padding_bytes: 14 * 16_384,
+    }
+}
+
+/// A distribution with most values near `typical` and a long tail.
+fn latency(typical: f64, tail: f64) -> Latency {
+    let at = |fraction: f64| {
+        let slow = (-libm::log10(1.0 - fraction)).max(0.0);
+        typical * (0.7 + 0.4 * fraction + 0.25 * tail * slow * slow * slow)
+    };
+    let mut cumulative: Vec<(f64, f64)> = (0..400)
+        .map(|step| 1.0 - libm::pow(10.0, -f64::from(step) * 5.5 / 400.0))
+        .map(|fraction| (at(fraction), fraction))
+        .collect();
+    let max = at(1.0 - 1e-6);
+    cumulative.push((max, 1.0));
+    Latency {
+        mean: at(0.6),
+        min: at(0.0),
+        p50: at(0.5),
+        p90: at(0.9),
+        p99: at(0.99),
+        p999: at(0.999),
+        max,
+        cumulative,
+    }
+}
+
+fn time() -> Vec<TimeShare> {
+    let shares = [
+        ("queue", 3.1, 1.2),
+        ("buffer", 0.4, 9.5),
+        ("mapping", 0.8, 0.8),
+        ("gc_wait", 6.7, 3.9),
+        ("die_wait", 18.2, 0.0),
+        ("bus", 7.9, 0.0),
+        ("array", 52.4, 0.0),
+        ("controller", 2.0, 2.0),
+    ];
+    let share =
+        |(name, read_us, write_us): (&str, f64, f64)| TimeShare { name: name.to_owned(), read_us, write_us };
+    shares.map(share).to_vec()
+}
+
+fn shares(amounts: &[(&str, f64)]) -> Vec<Share> {
+    amounts.iter().map(|(name, amount)| Share { name: (*name).to_owned(), amount: *amount }).collect()
+}
+
+/// Something between 0 and 1 that differs from number to number.
+fn wave(number: u32) -> f64 {
+    f64::from(number.wrapping_mul(2_654_435_761) >> 16) / 65_536.0
+}
+
+fn wear(dies: u32, blocks: u32) -> Wear {
+    let erases: Vec<f64> = (0..dies * blocks)
+        .map(|block| (2.0 + 6.0 * wave(block) + if block % blocks < blocks / 8 { 9.0 } else { 0.0 }).floor())
+        .collect();
+    let mean = erases.iter().sum::<f64>() / erases.len() as f64;
+    let most = erases.iter().copied().fold(0.0, f64::max);
+    Wear { erases, min: 2, max: most as u32, mean, bad_blocks: 3 }
+}
+
+fn windows(count: u32, width_seconds: f64) -> Windows {
+    let window = |index: u32| {
+        let late = index > count / 2;
+        let busy = 0.8 + 0.2 * wave(index) - if late { 0.25 } else { 0.0 };
+        let requests = (width_seconds * 124_610.0 * busy) as u64;
+        Window {
+            requests,
+            read_bytes: requests * 7 / 10 * 4_096,
+            written_bytes: requests * 3 / 10 * 4_096,
+            read_latency_us: 70.0 / busy,
+            write_latency_us: 12.0 / busy + if late { 6.0 } else { 0.0 },
+            max_latency_us: 900.0 / busy + 4_000.0 * wave(index * 7) * f64::from(u8::from(late)),
+            host_programs: requests * 3 / 40,
+            other_programs: if late { requests * 3 / 40 } else { 0 },
+        }
+    };
+    Windows { width_seconds, windows: (0..count).map(window).collect() }
+}

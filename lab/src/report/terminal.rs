@@ -1,0 +1,178 @@
+//! The tables for a terminal.
+
+use std::collections::BTreeMap;
+
+use comfy_table::{CellAlignment, ContentArrangement, Table, TableStyle, presets};
+
+use super::quantity::{Quantity, three_digits};
+use super::results::{self, Group, results};
+use crate::summary::Summary;
+
+/// Columns of a terminal that the tables keep to: what is left of 100 beside a margin.
+const WIDTH: u16 = 96;
+
+/// The result of one run in a table for a terminal of 100 columns, the key results first.
+pub fn table(run: &Summary) -> String {
+    let groups: BTreeMap<&str, Group> = results(run).into_iter().map(|group| (group.title, group)).collect();
+    let side_by_side = |title, columns: &[(&str, &str)]| {
+        let columns: Vec<_> = columns.iter().map(|(group, name)| (&groups[group], *name)).collect();
+        matrix(title, &columns)
+    };
+    let parts = [
+        heading(run),
+        beside(
+            &side_by_side("Latency", &[("Read latency", "reads"), ("Write latency", "writes")]),
+            &list("Host", groups["Host"].rows.iter()),
+        ),
+        beside(
+            &side_by_side(
+                "Mean time in",
+                &[("Mean time of a read", "reads"), ("Mean time of a write", "writes")],
+            ),
+            &list("Flash", groups["Flash"].rows.iter()),
+        ),
+        beside(
+            &side_by_side("Busy", &[("Channels busy", "channels"), ("Dies busy", "dies")]),
+            &list("Wear", groups["Wear"].rows.iter()),
+        ),
+        energy(run),
+        notes(run),
+    ];
+    let shown: Vec<String> = parts.into_iter().filter(|part| !part.is_empty()).collect();
+    shown.join("\n\n") + "\n"
+}
+
+/// Several runs in columns, with how many times the first run's result each is.
+pub fn comparison(runs: &[Summary]) -> String {
+    let Some(first) = runs.first() else { return String::new() };
+    let all: Vec<[Group; 10]> = runs.iter().map(results).collect();
+    let mut table = plain_table(presets::UTF8_HORIZONTAL_ONLY);
+    table.style_mut().row_separator = presets::NOTHING.row_separator;
+    table.set_header([String::new()].into_iter().chain(results::labels(runs)));
+    for (position, group) in results(first).iter().enumerate() {
+        table.add_row([group.title.to_uppercase()]);
+        for (name, base) in &group.rows {
+            let cells = all.iter().enumerate().map(|(index, groups)| {
+                let result = groups[position].get(name).unwrap_or(&Quantity::Absent);
+                compared(result, (index > 0).then_some(base))
+            });
+            table.add_row([format!("  {name}")].into_iter().chain(cells));
+        }
+    }
+    align_numbers(&mut table);
+    let mut text = lines_of(&table).join("\n") + "\n";
+    for (label, run) in results::labels(runs).iter().zip(runs) {
+        run.notes.iter().for_each(|note| text += &format!("Note on {label}: {note}\n"));
+    }
+    text
+}
+
+/// A result, and behind it how many times `first` it is.
+fn compared(result: &Quantity, first: Option<&Quantity>) -> String {
+    let text = results::shortened(&result.to_string(), 30); // chosen: three runs fit on a wide terminal
+    match first.and_then(|first| result.ratio_to(first)) {
+        Some(ratio) => format!("{text}  ×{:<5}", three_digits(ratio)),
+        None if first.is_some() && result.number().is_some() => format!("{text}  {:<6}", ""),
+        None => text,
+    }
+}
+
+fn heading(run: &Summary) -> String {
+    let mut table = plain_table(presets::NOTHING);
+    table.set_content_arrangement(ContentArrangement::Dynamic).set_width(WIDTH);
+    table.add_row(["Device", &run.device]);
+    table.add_row(["Workload", &format!("{} ({})", run.workload.name, results::kind(run))]);
+    table.add_row([
+        "Outcome",
+        &format!("{}, seed {}, digest {}", results::outcome(run), run.seed, run.digest),
+    ]);
+    table.add_row([
+        "Time",
+        &format!(
+            "{} simulated in {} after {} of preconditioning, {} requests",
+            Quantity::Seconds(run.simulated_seconds),
+            Quantity::Seconds(run.wall_seconds),
+            Quantity::Seconds(run.precondition_seconds),
+            Quantity::PerSecond(run.requests_per_second),
+        ),
+    ]);
+    lines_of(&table).join("\n")
+}
+
+fn energy(run: &Summary) -> String {
+    let stages: Vec<String> = run
+        .energy_by_stage
+        .iter()
+        .filter(|share| share.amount > 0.0)
+        .map(|share| format!("{} {}", share.name, Quantity::Joules(share.amount)))
+        .collect();
+    if stages.is_empty() { String::new() } else { wrapped("Energy", &[stages.join(", ")]) }
+}
+
+fn notes(run: &Summary) -> String {
+    if run.notes.is_empty() { String::new() } else { wrapped("Notes", &run.notes) }
+}
+
+fn wrapped(name: &str, lines: &[String]) -> String {
+    let mut table = plain_table(presets::NOTHING);
+    table.set_content_arrangement(ContentArrangement::Dynamic).set_width(WIDTH);
+    for (index, line) in lines.iter().enumerate() {
+        table.add_row([if index == 0 { name } else { "" }, line]);
+    }
+    lines_of(&table).join("\n")
+}
+
+/// Names and results below each other.
+fn list<'a>(title: &str, rows: impl Iterator<Item = &'a (String, Quantity)>) -> Vec<String> {
+    let mut table = plain_table(underlined());
+    table.set_header([title, ""]);
+    rows.for_each(|(name, result)| {
+        table.add_row([name.clone(), result.to_string()]);
+    });
+    align_numbers(&mut table);
+    lines_of(&table)
+}
+
+/// Groups with the same names as columns of one table.
+fn matrix(title: &str, columns: &[(&Group, &str)]) -> Vec<String> {
+    let mut table = plain_table(underlined());
+    table.set_header([title].into_iter().chain(columns.iter().map(|(_, name)| *name)));
+    for (name, _) in &columns[0].0.rows {
+        let cells = columns.iter().map(|(group, _)| group.get(name).unwrap_or(&Quantity::Absent).to_string());
+        table.add_row([name.clone()].into_iter().chain(cells));
+    }
+    align_numbers(&mut table);
+    lines_of(&table)
+}
+
+fn underlined() -> TableStyle {
+    let mut style = presets::NOTHING;
+    style.header_separator = presets::UTF8_HORIZONTAL_ONLY.row_separator;
+    style
+}
+
+fn plain_table(style: TableStyle) -> Table {
+    let mut table = Table::new();
+    table.force_no_tty().load_style(style).set_content_arrangement(ContentArrangement::Disabled);
+    table
+}
+
+fn align_numbers(table: &mut Table) {
+    table.column_iter_mut().skip(1).for_each(|column| column.set_cell_alignment(CellAlignment::Right));
+}
+
+fn lines_of(table: &Table) -> Vec<String> {
+    table.lines().map(|line| line.trim_end().to_owned()).collect()
+}
+
+/// Two tables next to each other.
+fn beside(left: &[String], right: &[String]) -> String {
+    let width = |line: &String| line.chars().count();
+    let indent = left.iter().map(width).max().unwrap_or(0).max(48); // chosen: half of WIDTH, so that columns line up
+    let lines = (0..left.len().max(right.len())).map(|row| {
+        let empty = String::new();
+        let (left, right) = (left.get(row).unwrap_or(&empty), right.get(row).unwrap_or(&empty));
+        format!("{left}{}  {right}", " ".repeat(indent - width(left))).trim_end().to_owned()
+    });
+    lines.collect::<Vec<_>>().join("\n")
+}

@@ -1,0 +1,257 @@
+//! The run: a workload goes through a host queue into a device, and what happens is measured.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::PathBuf;
+
+use wordline_host::{Arrival, HostQueue, Pace, Submission};
+use wordline_kernel::{Calendar, Instant, Schedule, Seed};
+use wordline_ssd::{Answer, Command, Config, Device, Operation, SECTOR};
+
+use crate::error::{Error, Result};
+use crate::measure::Measurements;
+use crate::summary::{Outcome, Source, Summary};
+use crate::trace::{Op, Request};
+
+/// The state of a device before the first request.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Precondition {
+    /// Nothing was ever written.
+    Empty,
+    /// This fraction of the logical pages was written once, in order.
+    Filled(f64),
+    /// Everything was written, then overwritten at random until the write amplification stood still.
+    Steady,
+}
+
+/// Everything that a run depends on.
+pub struct Job {
+    /// Name of the device, for the result.
+    pub device_name: String,
+    /// The device.
+    pub config: Config,
+    /// The configuration as text: what a reproducer needs.
+    pub config_text: String,
+    /// What the requests are, for the result.
+    pub source: Source,
+    /// The requests, in the order of their arrival.
+    pub requests: Box<dyn Iterator<Item = Request> + Send>,
+    /// How many there are, if that is known.
+    pub total: Option<u64>,
+    /// When they are submitted.
+    pub pace: Pace,
+    /// The state of the device before.
+    pub precondition: Precondition,
+    /// The seed of all random streams.
+    pub seed: u64,
+    /// Where every request is to be logged, if anywhere.
+    pub log: Option<PathBuf>,
+    /// Things that the user should know, for the result.
+    pub notes: Vec<String>,
+}
+
+/// Somebody who watches a run.
+pub trait Observer {
+    /// A phase begins: `preconditioning` or `running`.
+    fn phase(&mut self, _name: &'static str, _total: Option<u64>) {}
+    /// So many requests are answered; false stops the run.
+    fn progress(&mut self, _answered: u64) -> bool {
+        true
+    }
+}
+
+/// Nobody watches.
+pub struct Unobserved;
+
+impl Observer for Unobserved {}
+
+/// Requests between two looks at the observer: a few milliseconds of work.
+const LOOK_EVERY: u64 = 4_096;
+
+/// What happens in a run.
+#[derive(Clone, Copy, Debug)]
+enum Event {
+    Device(wordline_ssd::Event),
+    /// The host has something to submit.
+    Host,
+}
+
+const _: () = assert!(size_of::<Event>() <= 12, "an event is copied on every push and pop");
+
+struct DeviceCalendar<'a>(&'a mut Calendar<Event>);
+
+impl Schedule<wordline_ssd::Event> for DeviceCalendar<'_> {
+    #[inline]
+    fn now(&self) -> Instant {
+        self.0.now()
+    }
+
+    #[inline]
+    fn at(&mut self, time: Instant, event: wordline_ssd::Event) {
+        self.0.at(time, Event::Device(event));
+    }
+}
+
+/// Runs a job to its end, or until the observer stops it.
+///
+/// # Errors
+/// [`Error::Argument`] for a request beyond the device, [`Error::File`] if the log cannot be written, and
+/// [`Error::Invariant`], with a reproducer, if a check of the simulation fails.
+pub fn run(job: Job, observer: &mut dyn Observer) -> Result<Summary> {
+    let (seed, config_text) = (job.seed, job.config_text.clone());
+    let trace = format!("{} ({:?})", job.source.name, job.source.kind);
+    let mut position = 0;
+    let result = catch_unwind(AssertUnwindSafe(|| run_checked(job, observer, &mut position)));
+    result.unwrap_or_else(|panic| {
+        let text = panic.downcast_ref::<String>().map(String::as_str);
+        let what = text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("no text");
+        Err(Error::Invariant(format!(
+            "a check of the simulation failed: {what}\nThis is a fault of Wordline, not of the input. To reproduce it:\n  \
+             trace position: request {position} of {trace}\n  seed: {seed}\n  configuration:\n{config_text}"
+        )))
+    })
+}
+
+fn run_checked(mut job: Job, observer: &mut dyn Observer, position: &mut u64) -> Result<Summary> {
+    let seed = Seed(job.seed);
+    let started = std::time::Instant::now();
+    observer.phase("preconditioning", None);
+    let mut device = Device::new(job.config.clone(), seed);
+    match job.precondition {
+        Precondition::Empty => {}
+        Precondition::Filled(fraction) => device.fill(fraction),
+        Precondition::Steady => {
+            let steady = device.fill_steady(seed);
+            job.notes.push(format!(
+                "preconditioned to a steady state: {} pages overwritten at random, collector's write amplification {:.3}",
+                steady.overwritten, steady.amplification
+            ));
+        }
+    }
+    device.audit(wordline_kernel::Duration::ZERO);
+    let precondition_seconds = started.elapsed().as_secs_f64();
+    observer.phase("running", job.total);
+    let mut measurements = Measurements::new(job.log.as_deref())?;
+    let capacity = job.config.capacity().0 / SECTOR.0;
+    let requests = std::mem::replace(&mut job.requests, Box::new(std::iter::empty()));
+    let mut beyond = None;
+    let arrivals = requests.map_while(|request| {
+        let arrival = arrival_of(&request);
+        let fits = arrival.command.sector + arrival.command.sectors <= capacity;
+        if !fits {
+            beyond = Some(request);
+        }
+        fits.then_some(arrival)
+    });
+    let mut queue = HostQueue::new(arrivals, job.pace);
+    let started = std::time::Instant::now();
+    let (end, interrupted) = simulate(&mut device, &mut queue, &mut measurements, observer, position)?;
+    let wall = started.elapsed().as_secs_f64();
+    drop(queue);
+    if let Some(request) = beyond {
+        return Err(Error::Argument {
+            what: format!("request {} of {}", *position + 1, job.source.name),
+            found: format!("bytes {} to {}", request.offset.0, request.offset.0 + request.size.0),
+            wanted: format!("an address within the device's {} bytes", capacity * SECTOR.0),
+        });
+    }
+    device.audit(end - Instant::ZERO);
+    let outcome = match (interrupted, device.is_read_only()) {
+        (true, _) => Outcome::Interrupted,
+        (false, true) => Outcome::ReadOnly,
+        (false, false) => Outcome::Complete,
+    };
+    measurements.summary(job, &device, end, outcome, [precondition_seconds, wall])
+}
+
+/// The event loop. Returns when the last answer was given, and whether the observer stopped it before.
+fn simulate<S: Iterator<Item = Arrival>>(
+    device: &mut Device,
+    queue: &mut HostQueue<S>,
+    measurements: &mut Measurements,
+    observer: &mut dyn Observer,
+    position: &mut u64,
+) -> Result<(Instant, bool)> {
+    let mut calendar = Calendar::new();
+    let mut answers: Vec<Answer> = Vec::new();
+    let (mut last_answer, mut look_at) = (Instant::ZERO, LOOK_EVERY);
+    let mut host_at = None;
+    loop {
+        let ended = submit(device, queue, &mut calendar, &mut host_at);
+        *position = queue.total_submitted();
+        if ended && queue.outstanding() == 0 {
+            return Ok((last_answer, false));
+        }
+        // Until something is answered or the host is due, its queue has nothing new to say.
+        loop {
+            match calendar.advance() {
+                Some(Event::Device(event)) => device.handle(event, &mut DeviceCalendar(&mut calendar)),
+                Some(Event::Host) => {
+                    host_at = None;
+                    break;
+                }
+                None => {
+                    let gave_up = device.give_up(&mut DeviceCalendar(&mut calendar));
+                    assert!(
+                        gave_up,
+                        "{} requests are outstanding and nothing will happen",
+                        queue.outstanding()
+                    );
+                }
+            }
+            device.take_answers(&mut answers);
+            if !answers.is_empty() {
+                break;
+            }
+        }
+        let now = calendar.now();
+        for answer in answers.drain(..) {
+            last_answer = now;
+            queue.answered(now);
+            measurements.answered(&answer, now, device.totals())?;
+        }
+        if queue.total_answered() >= look_at {
+            look_at += LOOK_EVERY;
+            if !observer.progress(queue.total_answered()) {
+                return Ok((last_answer, true));
+            }
+        }
+    }
+}
+
+/// Submits what is due; true at the end of the workload.
+#[inline]
+fn submit<S: Iterator<Item = Arrival>>(
+    device: &mut Device,
+    queue: &mut HostQueue<S>,
+    calendar: &mut Calendar<Event>,
+    host_at: &mut Option<Instant>,
+) -> bool {
+    loop {
+        match queue.next(calendar.now()) {
+            Submission::Now(command) => device.submit(command, &mut DeviceCalendar(calendar)),
+            Submission::At(time) => {
+                if host_at.is_none() {
+                    calendar.at(time, Event::Host);
+                    *host_at = Some(time);
+                }
+                return false;
+            }
+            Submission::Wait => return false,
+            Submission::End => return true,
+        }
+    }
+}
+
+/// The command of a request: the sectors that its bytes lie in.
+fn arrival_of(request: &Request) -> Arrival {
+    let operation = match request.op {
+        Op::Read => Operation::Read,
+        Op::Write => Operation::Write,
+        Op::Discard => Operation::Discard,
+        Op::Flush => Operation::Flush,
+    };
+    let sector = request.offset.0 / SECTOR.0;
+    let end = (request.offset.0 + request.size.0).div_ceil(SECTOR.0);
+    let command = Command { operation, fua: request.fua, sector, sectors: end - sector, tag: 0 };
+    Arrival { time: request.arrival, command }
+}

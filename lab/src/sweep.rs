@@ -1,0 +1,95 @@
+//! Many independent runs side by side over the cores. The order of the results is that of the points, whatever
+//! the number of threads.
+
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+use rayon::prelude::*;
+
+use crate::error::{Error, Result};
+
+/// How a sweep is carried out; none of it reaches a result.
+pub struct Conduct<'a> {
+    /// Threads; 0 for as many as there are cores.
+    pub threads: usize,
+    /// Set by the user to stop: points that have not begun are left out.
+    pub stop: &'a AtomicBool,
+    /// Told after each point how many are done, and of how many.
+    pub progress: &'a (dyn Fn(usize, usize) + Sync),
+}
+
+/// Does `work` for every point; `None` for points that the user's stop left out. The error of the first point that
+/// has one ends the sweep.
+pub fn run<P: Sync, R: Send>(
+    points: &[P],
+    conduct: &Conduct<'_>,
+    work: impl Fn(&P) -> Result<R> + Sync,
+) -> Result<Vec<Option<R>>> {
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(conduct.threads).build().map_err(|reason| {
+        Error::Argument {
+            what: "threads".into(),
+            found: format!("{} ({reason})", conduct.threads),
+            wanted: "as many as the system allows".into(),
+        }
+    })?;
+    let done = AtomicUsize::new(0);
+    let failed = AtomicBool::new(false);
+    let one = |point: &P| -> Option<Result<R>> {
+        if conduct.stop.load(Ordering::Relaxed) || failed.load(Ordering::Relaxed) {
+            return None;
+        }
+        let result = work(point);
+        failed.fetch_or(result.is_err(), Ordering::Relaxed);
+        (conduct.progress)(done.fetch_add(1, Ordering::Relaxed) + 1, points.len());
+        Some(result)
+    };
+    // Dealt out one by one in their order: points differ much in length.
+    let results: Vec<_> = pool.install(|| points.par_iter().with_max_len(1).map(one).collect());
+    results.into_iter().map(Option::transpose).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Duration;
+
+    fn squares(threads: usize, stop: &AtomicBool) -> Result<Vec<Option<u64>>> {
+        let points: Vec<u64> = (0..40).collect();
+        let conduct = Conduct { threads, stop, progress: &|_, _| () };
+        run(&points, &conduct, |n| {
+            std::thread::sleep(Duration::from_micros((40 - n) * 20)); // later points end first
+            Ok(n * n)
+        })
+    }
+
+    #[test]
+    fn the_order_of_results_does_not_depend_on_the_number_of_threads() {
+        let stop = AtomicBool::new(false);
+        let alone = squares(1, &stop).expect("no point fails");
+        assert_eq!(alone, (0..40).map(|n| Some(n * n)).collect::<Vec<_>>());
+        for threads in [2, 3, 8] {
+            assert_eq!(squares(threads, &stop).expect("no point fails"), alone);
+        }
+    }
+
+    #[test]
+    fn a_stop_leaves_out_the_points_that_have_not_begun() {
+        let results = squares(2, &AtomicBool::new(true)).expect("no point fails");
+        assert!(results.iter().all(Option::is_none) && results.len() == 40);
+    }
+
+    #[test]
+    fn an_error_ends_the_sweep_and_every_finished_point_is_reported() {
+        let (stop, seen) = (AtomicBool::new(false), AtomicUsize::new(0));
+        let progress = |_, of| {
+            assert_eq!(of, 3);
+            seen.fetch_add(1, Ordering::Relaxed);
+        };
+        let conduct = Conduct { threads: 1, stop: &stop, progress: &progress };
+        let failing = |n: &u64| match n {
+            2 => Err(Error::Invariant("two".into())),
+            n => Ok(*n),
+        };
+        assert!(matches!(run(&[1, 2, 3], &conduct, failing), Err(Error::Invariant(text)) if text == "two"));
+        assert_eq!(seen.load(Ordering::Relaxed), 2);
+    }
+}

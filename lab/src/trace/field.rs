@@ -1,0 +1,131 @@
+//! Reading the fields of a line: their number, whole numbers, decimal times, and bytes from units.
+
+use wordline_kernel::Bytes;
+
+use super::input::{Bad, quoted};
+
+type Parsed<T> = std::result::Result<T, Bad>;
+
+/// The largest address or size taken, chosen so that sums of two fit a `u64`: 8 EiB.
+const LARGEST: u64 = i64::MAX as u64;
+
+/// The fields of a line that has exactly `N`; `layout` names them for the message.
+pub(super) fn exactly<'a, const N: usize>(
+    line: &'a str,
+    fields: impl Iterator<Item = &'a str>,
+    layout: &str,
+) -> Parsed<[&'a str; N]> {
+    let (values, count) = collect(fields);
+    if count == N { Ok(values) } else { Err(wrong_count(line, count, N, layout)) }
+}
+
+/// The first `N` fields of a line that may have more.
+pub(super) fn at_least<'a, const N: usize>(
+    line: &'a str,
+    fields: impl Iterator<Item = &'a str>,
+    layout: &str,
+) -> Parsed<[&'a str; N]> {
+    let (values, count) = collect(fields);
+    if count >= N { Ok(values) } else { Err(wrong_count(line, count, N, layout)) }
+}
+
+fn collect<'a, const N: usize>(fields: impl Iterator<Item = &'a str>) -> ([&'a str; N], usize) {
+    let mut values = [""; N];
+    let mut count = 0;
+    for field in fields {
+        if let Some(value) = values.get_mut(count) {
+            *value = field.trim();
+        }
+        count += 1;
+    }
+    (values, count)
+}
+
+fn wrong_count(line: &str, count: usize, wanted: usize, layout: &str) -> Bad {
+    let noun = if count == 1 { "field" } else { "fields" };
+    Bad { found: format!("{count} {noun} in {}", quoted(line)), wanted: format!("{wanted} fields: {layout}") }
+}
+
+/// A whole number of `what`, from 0.
+pub(super) fn whole(text: &str, what: &str) -> Parsed<u64> {
+    text.parse().map_err(|_| Bad {
+        found: format!("{what} {}", quoted(text)),
+        wanted: "a whole number from 0 that fits 64 bits".into(),
+    })
+}
+
+/// A number of a device, disk or ASU.
+pub(super) fn device(text: &str) -> Parsed<u32> {
+    text.parse().map_err(|_| Bad {
+        found: format!("device {}", quoted(text)),
+        wanted: "a whole number from 0 that fits 32 bits".into(),
+    })
+}
+
+/// A decimal number as picoseconds, `unit` of them for each 1; rounded to the nearest.
+pub(super) fn decimal(text: &str, unit: i128, what: &str) -> Parsed<i128> {
+    scaled(text, unit).ok_or_else(|| Bad {
+        found: format!("{what} {}", quoted(text)),
+        wanted: "a decimal number, such as 12.5".into(),
+    })
+}
+
+/// Eighteen places each side of the point: what fits an `i128` in picoseconds.
+fn scaled(text: &str, unit: i128) -> Option<i128> {
+    let (sign, digits) = text.strip_prefix('-').map_or((1, text), |rest| (-1, rest));
+    let (whole, fraction) = digits.split_once('.').unwrap_or((digits, ""));
+    if (whole.is_empty() && fraction.is_empty()) || whole.len() > 20 {
+        return None;
+    }
+    if !whole.bytes().chain(fraction.bytes()).all(|digit| digit.is_ascii_digit()) {
+        return None;
+    }
+    let fraction = &fraction[..fraction.len().min(15)];
+    let part: i128 = if fraction.is_empty() { 0 } else { fraction.parse().ok()? };
+    let whole: i128 = if whole.is_empty() { 0 } else { whole.parse().ok()? };
+    let tens = 10_i128.pow(fraction.len() as u32);
+    Some(sign * (whole * unit + (part * unit + tens / 2) / tens))
+}
+
+/// A count of `unit`s as bytes.
+pub(super) fn bytes(count: u64, unit: Bytes, what: &str) -> Parsed<u64> {
+    count.checked_mul(unit.0).filter(|bytes| *bytes <= LARGEST).ok_or_else(|| Bad {
+        found: format!("{what} {count} in units of {unit}"),
+        wanted: "less than 8 EiB".into(),
+    })
+}
+
+/// A field that is a whole number of `unit`s, as bytes.
+pub(super) fn bytes_field(text: &str, unit: Bytes, what: &str) -> Parsed<u64> {
+    bytes(whole(text, what)?, unit, what)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_decimal_is_read_to_the_picosecond() {
+        for (text, unit, ps) in [
+            ("1398396860.158634645", 1_000_000_000_000, 1_398_396_860_158_634_645_000),
+            ("15849.28847", 1_000_000_000, 15_849_288_470_000),
+            ("0", 1, 0),
+            (".5", 1_000, 500),
+            ("2.", 1_000, 2_000),
+            ("-0.25", 1_000, -250),
+            ("0.0005", 1_000, 1),
+        ] {
+            assert_eq!(decimal(text, unit, "time").expect(text), ps, "{text}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_number_is_refused() {
+        for text in ["", ".", "-", "1e5", "1.2.3", "--1", "nan", "1 2", "123456789012345678901", "0x10", "+1"]
+        {
+            assert!(decimal(text, 1, "time").is_err(), "{text}");
+        }
+        assert!(bytes(u64::MAX / 4, Bytes(512), "size").is_err());
+        assert!(bytes(1 << 63, Bytes(1), "size").is_err());
+    }
+}

@@ -1,0 +1,204 @@
+//! Fitting a trace to a device that is smaller than the address space it was recorded on.
+
+use serde::{Deserialize, Serialize};
+use wordline_kernel::Bytes;
+
+use super::{Op, Request};
+use crate::{Error, error::Result};
+
+/// The grid on which moved requests stay as they were: an offset keeps its remainder by 4 KiB, and so by 512 B.
+/// Chosen as the largest alignment that file systems commonly keep.
+const GRID: u64 = 4096;
+
+/// What happens to requests that a device is too small for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Fit {
+    /// A request that ends beyond the device moves to its offset modulo the device's size (rounded down to 4 KiB), or
+    /// where it would still cross the end, back until it ends there. All others stay.
+    #[default]
+    Wrap,
+    /// If any request ends beyond the device, the offsets of all shrink in proportion, rounded down to the 4 KiB grid.
+    /// Neighbours may then overlap.
+    Scale,
+    /// A request beyond the device is an error.
+    Refuse,
+}
+
+/// What was done to fit a trace.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct FitReport {
+    /// The end of the trace's highest request before.
+    pub extent: Bytes,
+    /// Requests whose offset changed.
+    pub moved: u64,
+    /// Requests longer than the device, which were shortened to it.
+    pub shortened: u64,
+}
+
+impl FitReport {
+    /// A sentence for the report, if anything was done.
+    pub fn note(&self, fit: Fit, capacity: Bytes) -> Option<String> {
+        let how = match fit {
+            Fit::Wrap => "wrapped",
+            Fit::Scale => "scaled",
+            Fit::Refuse => "refused",
+        };
+        let shortened = match self.shortened {
+            0 => String::new(),
+            count => format!(", {count} shortened"),
+        };
+        (self.moved + self.shortened > 0).then(|| {
+            format!(
+                "the trace reaches to {}, the device has {capacity}: {} requests {how}{shortened}",
+                self.extent, self.moved
+            )
+        })
+    }
+}
+
+/// Moves the requests of a trace so that all end within `capacity`. Requests keep order, times and sizes; one longer
+/// than the whole device is shortened to it.
+pub fn fit(requests: &mut [Request], capacity: Bytes, fit: Fit) -> Result<FitReport> {
+    let end = |request: &Request| request.offset.0.saturating_add(request.size.0);
+    let extent = requests.iter().filter(|request| request.op != Op::Flush).map(end).max().unwrap_or(0);
+    let mut report = FitReport { extent: Bytes(extent), moved: 0, shortened: 0 };
+    if extent <= capacity.0 {
+        return Ok(report);
+    }
+    let room = capacity.0 / GRID * GRID;
+    if fit == Fit::Refuse || room == 0 {
+        let number = requests.iter().position(|request| end(request) > capacity.0).unwrap_or(0) + 1;
+        let wanted = if room == 0 { "a device of at least 4KiB" } else { "less, or fit = wrap or scale" };
+        return Err(Error::Argument {
+            what: format!("trace on a device of {capacity}"),
+            found: format!("requests up to byte {extent}, the first too far is number {number}"),
+            wanted: wanted.into(),
+        });
+    }
+    for request in requests.iter_mut().filter(|request| request.op != Op::Flush) {
+        if request.size.0 > room {
+            request.size = Bytes(room);
+            report.shortened += 1;
+        }
+        let before = request.offset;
+        request.offset = Bytes(match fit {
+            Fit::Scale => scaled(before.0, request.size.0, extent, room),
+            _ if end(request) > capacity.0 => within(before.0 % room, request.size.0, room),
+            _ => before.0,
+        });
+        report.moved += u64::from(request.offset != before);
+    }
+    Ok(report)
+}
+
+/// The offset in proportion, on the grid point at or below, with the old remainder by the grid.
+fn scaled(offset: u64, size: u64, extent: u64, room: u64) -> u64 {
+    let in_proportion = (u128::from(offset) * u128::from(room) / u128::from(extent)) as u64;
+    within(in_proportion / GRID * GRID + offset % GRID, size, room)
+}
+
+/// The offset, or the last one with the same remainder by the grid from which `size` bytes end within `room`; from a
+/// remainder that leaves no place, zero.
+fn within(offset: u64, size: u64, room: u64) -> u64 {
+    if offset + size <= room {
+        return offset;
+    }
+    let last = room - size;
+    let remainder = offset % GRID;
+    if last < remainder {
+        return 0;
+    }
+    (last - remainder) / GRID * GRID + remainder
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use wordline_kernel::Instant;
+
+    use super::*;
+
+    fn request(offset: u64, size: u64) -> Request {
+        Request {
+            arrival: Instant::ZERO,
+            op: Op::Write,
+            fua: false,
+            device: 0,
+            offset: Bytes(offset),
+            size: Bytes(size),
+            response: None,
+        }
+    }
+
+    fn offsets(requests: &[Request]) -> Vec<u64> {
+        requests.iter().map(|request| request.offset.0).collect()
+    }
+
+    #[test]
+    fn a_trace_that_fits_is_left_alone() {
+        for how in [Fit::Wrap, Fit::Scale, Fit::Refuse] {
+            let mut requests = [request(512, 512), request(1 << 20, 4096)];
+            let report = fit(&mut requests, Bytes((1 << 20) + 4096), how).expect("it fits");
+            assert_eq!((report.moved, offsets(&requests)), (0, vec![512, 1 << 20]));
+            assert_eq!(report.note(how, Bytes::mib(1)), None);
+        }
+    }
+
+    #[test]
+    fn wrapping_moves_only_what_lies_beyond_the_device() {
+        let mut requests =
+            [request(4096, 4096), request((1 << 20) + 8704, 512), request((2 << 20) - 4096, 8192)];
+        let report = fit(&mut requests, Bytes::mib(1), Fit::Wrap).expect("wrapped");
+        assert_eq!(offsets(&requests), [4096, 8704, (1 << 20) - 8192]);
+        assert_eq!((report.moved, report.extent), (2, Bytes((2 << 20) + 4096)));
+        assert_eq!(
+            report.note(Fit::Wrap, Bytes::mib(1)).expect("moved"),
+            "the trace reaches to 2052KiB, the device has 1MiB: 2 requests wrapped"
+        );
+    }
+
+    #[test]
+    fn scaling_shrinks_all_offsets_in_proportion() {
+        let mut requests = [request(0, 4096), request(1 << 20, 4096), request((4 << 20) - 4096, 4096)];
+        let report = fit(&mut requests, Bytes::mib(1), Fit::Scale).expect("scaled");
+        assert_eq!(offsets(&requests), [0, 256 << 10, (1 << 20) - 4096]);
+        assert_eq!(report.moved, 2);
+    }
+
+    #[test]
+    fn refusing_names_the_first_request_too_far() {
+        let mut requests = [request(0, 4096), request(1 << 20, 4096)];
+        let error = fit(&mut requests, Bytes::mib(1), Fit::Refuse).expect_err("too far");
+        assert_eq!(
+            error.to_string(),
+            "trace on a device of 1MiB: found requests up to byte 1052672, the first too far is number 2, \
+             wanted less, or fit = wrap or scale"
+        );
+    }
+
+    #[test]
+    fn a_request_longer_than_the_device_is_shortened() {
+        let mut requests = [request(8192, 8 << 20)];
+        let report = fit(&mut requests, Bytes::mib(1), Fit::Wrap).expect("shortened");
+        assert_eq!((requests[0].offset, requests[0].size, report.shortened), (Bytes(0), Bytes::mib(1), 1));
+    }
+
+    proptest! {
+        #[test]
+        fn fitted_requests_end_within_the_device_and_keep_their_alignment(
+            sectors in prop::collection::vec((0_u64..1 << 40, 1_u64..4096), 1..40),
+            capacity in 4096_u64..1 << 40,
+            scale: bool,
+        ) {
+            let mut requests: Vec<Request> =
+                sectors.iter().map(|(at, count)| request(at * 512, count * 512)).collect();
+            let how = if scale { Fit::Scale } else { Fit::Wrap };
+            fit(&mut requests, Bytes(capacity), how).expect("only refusing fails");
+            for request in &requests {
+                prop_assert!(request.offset.0 + request.size.0 <= capacity);
+                prop_assert!(request.size.0 > 0 && request.offset.0.is_multiple_of(512));
+            }
+        }
+    }
+}

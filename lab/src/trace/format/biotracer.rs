@@ -1,0 +1,29 @@
+//! BIOtracer on Android: address and size in sectors, size in bytes, flags (bit 0: write), and the seconds at which
+//! the request was created, processed, submitted and finished. Rows stand in the order of their finish.
+
+use super::super::Op;
+use super::super::field::{bytes_field, decimal, exactly, whole};
+use super::super::input::Bad;
+use super::super::options::Units;
+use super::super::row::Row;
+
+const LAYOUT: &str = "address sectors bytes flags created processed submitted finished";
+
+/// The request on one line. It arrives when it is created; the response lasts from there to its finish.
+pub(super) fn row(line: &str, units: Units) -> Result<Row, Bad> {
+    let [address, sectors, size, flags, created, _, _, finished] =
+        exactly(line, line.split_ascii_whitespace(), LAYOUT)?;
+    let op = if whole(flags, "flags")? & 1 == 1 { Op::Write } else { Op::Read };
+    let bytes = bytes_field(sectors, units.size, "size")?;
+    if bytes != whole(size, "size in bytes")? {
+        return Err(Bad {
+            found: format!("a size of {sectors} sectors and of {size} bytes"),
+            wanted: format!("the same size twice, {bytes} bytes"),
+        });
+    }
+    let created = decimal(created, units.time.ps(), "creation time")?;
+    let offset = bytes_field(address, units.address, "address")?;
+    let mut row = Row::new(created, op, 0, offset, bytes)?;
+    row.answered_after(decimal(finished, units.time.ps(), "finish time")? - created);
+    Ok(row)
+}

@@ -1,0 +1,137 @@
+//! The default text of blkparse: `major,minor cpu sequence seconds pid action RWBS sector + sectors [process]`.
+//!
+//! Of its actions Q, D and C are read; the summary at its end, messages and headers are passed over.
+
+use super::super::Op;
+use super::super::field::{at_least, bytes_field, decimal, whole};
+use super::super::input::{Bad, Lines};
+use super::super::options::{Action, Options, Units};
+use super::super::row::{Found, linux_device};
+use super::events::{Event, Events};
+use crate::error::Result;
+
+const LAYOUT: &str = "major,minor cpu sequence seconds pid action RWBS sector + sectors";
+
+/// How the lines of the summary begin that blkparse prints after the events.
+const SUMMARY: [&str; 15] = [
+    "CPU",
+    "Total",
+    "Reads",
+    "Read",
+    "Writes",
+    "PC ",
+    "IO unplugs",
+    "Timer unplugs",
+    "Throughput",
+    "Events",
+    "Skips",
+    "Input file",
+    "Allocation wait",
+    "Dispatch wait",
+    "Completion wait",
+];
+
+/// Reads all events.
+pub(super) fn read(lines: &mut Lines<'_>, options: &Options, units: Units) -> Result<Found> {
+    let mut events = Events::default();
+    lines.each(|line| {
+        if !SUMMARY.iter().any(|start| line.starts_with(start))
+            && let Some(event) = event(line, units)?
+        {
+            events.push(event);
+        }
+        Ok(())
+    })?;
+    events.requests(&lines.path, options.action)
+}
+
+/// Whether a line begins as an event does: `8,16 3 ...`.
+pub(super) fn begins_as_event(line: &str) -> bool {
+    line.split_ascii_whitespace()
+        .next()
+        .and_then(|first| first.split_once(','))
+        .is_some_and(|(major, minor)| major.parse::<u32>().is_ok() && minor.parse::<u32>().is_ok())
+}
+
+/// The event on a line, if it is one of a request's.
+fn event(line: &str, units: Units) -> std::result::Result<Option<Event>, Bad> {
+    let [device, cpu, sequence, time, pid, action] = at_least(line, line.split_ascii_whitespace(), LAYOUT)?;
+    let (major, minor) =
+        device.split_once(',').ok_or_else(|| Bad::quoting(line, format!("a line of {LAYOUT}")))?;
+    let device = linux_device(major, minor)?;
+    for (text, what) in [(cpu, "cpu"), (sequence, "sequence"), (pid, "pid")] {
+        whole(text, what)?;
+    }
+    let time = decimal(time, units.time.ps(), "time")?;
+    let Some(kind) = kind(action) else { return Ok(None) };
+    let mut rest = line.split_ascii_whitespace().skip(6);
+    let flags = Rwbs::parse(rest.next().unwrap_or_default());
+    let Some(op) = flags.op else { return Ok(None) };
+    let sector = rest.next().unwrap_or_default();
+    match rest.next() {
+        Some("+") => {
+            let count = rest.next().unwrap_or_default();
+            flags.event(time, kind, device, op, (sector, count), units).map(Some)
+        }
+        // `sector (bytes of a command) [process]`: a command passed through, not a request of the block layer.
+        Some(text) if text.starts_with('(') => Ok(None),
+        // A flush, and the end of any request without data, has no size.
+        _ if flags.preflush || kind == Action::Complete && sector.parse::<u64>().is_ok() => {
+            flags.event(time, kind, device, op, ("0", "0"), units).map(Some)
+        }
+        _ => Err(Bad::quoting(line, format!("a line of {LAYOUT}"))),
+    }
+}
+
+/// The kind of an event from its letter; `None` for all that are not read.
+pub(super) fn kind(letter: &str) -> Option<Action> {
+    match letter {
+        "Q" => Some(Action::Queue),
+        "D" => Some(Action::Issue),
+        "C" => Some(Action::Complete),
+        _ => None,
+    }
+}
+
+/// The RWBS letters of blkparse: what a request does, and how.
+pub(super) struct Rwbs {
+    /// What it does; `None` where the letters name no request of data (`N`).
+    pub(super) op: Option<Op>,
+    /// An F in front of the op, or a B (barrier, of kernels before 2.6.37).
+    pub(super) preflush: bool,
+    fua: bool,
+}
+
+impl Rwbs {
+    /// Reads letters such as `WS`, `FWFS` or `RA`. F before the op is a flush, after it forced unit access.
+    pub(super) fn parse(text: &str) -> Self {
+        let before = text.strip_prefix('F');
+        let rest = before.unwrap_or(text);
+        let op = match rest.chars().next() {
+            Some('R') => Some(Op::Read),
+            Some('W') => Some(Op::Write),
+            Some('D' | 'E') => Some(Op::Discard),
+            _ => None,
+        };
+        let barrier = rest.contains('B');
+        Self { op, preflush: before.is_some() || barrier, fua: rest.contains('F') || barrier }
+    }
+
+    /// The event of a request with these letters, at (sector, count) as texts.
+    pub(super) fn event(
+        &self,
+        time: i128,
+        kind: Action,
+        device: u32,
+        op: Op,
+        (sector, count): (&str, &str),
+        units: Units,
+    ) -> std::result::Result<Event, Bad> {
+        let offset = bytes_field(sector, units.address, "sector")?;
+        let size = bytes_field(count, units.size, "size")?;
+        let mut event = Event::new(time, kind, device, op, offset, size)?;
+        event.preflush = self.preflush;
+        event.row.fua = self.fua && op == Op::Write;
+        Ok(event)
+    }
+}

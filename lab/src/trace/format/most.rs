@@ -1,0 +1,40 @@
+//! The text of the MOST tools, made from the Android block trace: seconds, action, RWBS, sector, sectors, pid,
+//! process, class and at times a file, separated by tabs.
+
+use super::super::field::{at_least, decimal};
+use super::super::input::{Bad, Lines, quoted};
+use super::super::options::{Options, Units};
+use super::super::row::Found;
+use super::blkparse::{Rwbs, kind};
+use super::events::{Event, Events};
+use crate::error::Result;
+
+const LAYOUT: &str = "seconds, action, RWBS, sector, sectors, pid, process, class, separated by tabs";
+
+/// Reads all events.
+pub(super) fn read(lines: &mut Lines<'_>, options: &Options, units: Units) -> Result<Found> {
+    let mut events = Events::default();
+    lines.each(|line| {
+        if let Some(event) = event(line, units)? {
+            events.push(event);
+        }
+        Ok(())
+    })?;
+    events.requests(&lines.path, options.action)
+}
+
+/// The event on a line, if it is one of a request's.
+pub(super) fn event(line: &str, units: Units) -> std::result::Result<Option<Event>, Bad> {
+    let [time, action, rwbs, sector, count, _, _, _] = at_least(line, line.split('\t'), LAYOUT)?;
+    let time = decimal(time, units.time.ps(), "time")?;
+    if action.is_empty() || !action.bytes().all(|letter| letter.is_ascii_alphabetic()) {
+        return Err(Bad {
+            found: format!("action {}", quoted(action)),
+            wanted: "a letter such as Q, D or C".into(),
+        });
+    }
+    let Some(kind) = kind(action) else { return Ok(None) };
+    let flags = Rwbs::parse(rwbs);
+    let Some(op) = flags.op else { return Ok(None) };
+    flags.event(time, kind, 0, op, (sector, count), units).map(Some)
+}

@@ -1,0 +1,21 @@
+//! SPC, as in the UMass repository: ASU, address in 512 B blocks, size in bytes, r or w, seconds; further fields
+//! are passed over.
+
+use super::super::field::{at_least, bytes_field, decimal, device};
+use super::super::input::Bad;
+use super::super::options::Units;
+use super::super::row::{Row, read_or_write};
+
+const LAYOUT: &str = "ASU,address,size,R or W,seconds";
+
+/// The request on one line.
+pub(super) fn row(line: &str, units: Units) -> Result<Row, Bad> {
+    let [asu, address, size, op, time] = at_least(line, line.split(','), LAYOUT)?;
+    Row::new(
+        decimal(time, units.time.ps(), "time")?,
+        read_or_write(op)?,
+        device(asu)?,
+        bytes_field(address, units.address, "address")?,
+        bytes_field(size, units.size, "size")?,
+    )
+}

@@ -1,0 +1,136 @@
+//! VMware's vscsiStats: little-endian records of SCSI commands, 32 bytes (version 1) or 40 (version 2).
+//!
+//! | version | record |
+//! |---|---|
+//! | 1 | u32 serial, u32 bytes, u32 segments, u16 command, u16 version, u64 block, u64 microseconds |
+//! | 2 | u16 command, u16 version, u32 serial, u32 bytes, u32 segments, u64 block, u64 microseconds, u64 response |
+//!
+//! The layouts are those of libCacheSim's reader; the upper byte of the version field is the version.
+
+use std::io::Read;
+
+use super::super::Op;
+use super::super::field::bytes;
+use super::super::input::{Bad, Input, stream_error};
+use super::super::row::{Found, Row};
+use crate::{Error, error::Result};
+
+const BLOCK: wordline_kernel::Bytes = wordline_kernel::Bytes(512);
+const US: i128 = 1_000_000;
+
+/// Where the fields of a record lie.
+#[derive(Clone, Copy)]
+struct Layout {
+    length: usize,
+    version: u8,
+    command: usize,
+    size: usize,
+    block: usize,
+    time: usize,
+    response: Option<usize>,
+}
+
+const LAYOUTS: [Layout; 2] = [
+    Layout { length: 32, version: 1, command: 12, size: 4, block: 16, time: 24, response: None },
+    Layout { length: 40, version: 2, command: 0, size: 8, block: 16, time: 24, response: Some(32) },
+];
+
+/// Whether the beginning of a file is made of such records.
+pub(super) fn is_vscsi(prefix: &[u8]) -> bool {
+    layout_of(prefix).is_some()
+}
+
+/// The layout by which the first records, at most 16, all have its version, and at least half of them a command that
+/// is read.
+fn layout_of(prefix: &[u8]) -> Option<Layout> {
+    LAYOUTS.into_iter().find(|layout| {
+        let records = || prefix.chunks_exact(layout.length).take(16);
+        let known = records().filter(|record| op(u16_at(record, layout.command)).is_some()).count();
+        known > 0
+            && known * 2 >= records().count()
+            && records().all(|record| record[layout.command + 3] == layout.version)
+    })
+}
+
+/// Reads all records.
+pub(super) fn read(input: Input<'_>) -> Result<Found> {
+    let Input { path, prefix, mut stream } = input;
+    let wrong =
+        |line, bad: Bad| Error::Line { path: path.clone(), line, found: bad.found, wanted: bad.wanted };
+    let layout = layout_of(&prefix).ok_or_else(|| Error::Content {
+        path: path.clone(),
+        found: "no records of vscsiStats".into(),
+        wanted: "records of version 1 (32 bytes) or 2 (40 bytes)".into(),
+    })?;
+    let (mut found, mut others) = (Found::default(), 0_u64);
+    for number in 1.. {
+        let mut record = Vec::with_capacity(layout.length);
+        let read = stream.by_ref().take(layout.length as u64).read_to_end(&mut record);
+        match read.map_err(|reason| stream_error(&path, number, &reason))? {
+            0 => break,
+            read if read < layout.length => {
+                return Err(wrong(
+                    number,
+                    Bad {
+                        found: format!("{read} bytes at the end of the file"),
+                        wanted: format!("a whole record of {} bytes: the file is cut off", layout.length),
+                    },
+                ));
+            }
+            _ => match row(&record, layout).map_err(|bad| wrong(number, bad))? {
+                Some(row) => found.rows.push(row),
+                None => others += 1,
+            },
+        }
+    }
+    if others > 0 {
+        found.notes.push(format!("{others} commands other than read, write and flush were left out"));
+    }
+    Ok(found)
+}
+
+fn row(record: &[u8], layout: Layout) -> std::result::Result<Option<Row>, Bad> {
+    let version = record[layout.command + 3];
+    if version != layout.version {
+        return Err(Bad {
+            found: format!("version {version} in a record"),
+            wanted: format!("version {}, as in the records before", layout.version),
+        });
+    }
+    let Some(op) = op(u16_at(record, layout.command)) else { return Ok(None) };
+    let time = i128::from(u64_at(record, layout.time)) * US;
+    let (offset, size) = if op == Op::Flush {
+        (0, 0)
+    } else {
+        let size = u32::from_le_bytes(array(record, layout.size));
+        (bytes(u64_at(record, layout.block), BLOCK, "block")?, u64::from(size))
+    };
+    let mut row = Row::new(time, op, 0, offset, size)?;
+    if let Some(at) = layout.response {
+        row.answered_after(i128::from(u64_at(record, at)) * US);
+    }
+    Ok(Some(row))
+}
+
+/// What a SCSI command does (SBC-4, table of commands): READ and WRITE of 6, 10, 12 and 16 bytes, WRITE AND VERIFY,
+/// SYNCHRONIZE CACHE.
+fn op(command: u16) -> Option<Op> {
+    match command {
+        0x08 | 0x28 | 0xa8 | 0x88 => Some(Op::Read),
+        0x0a | 0x2a | 0xaa | 0x8a | 0x2e | 0xae | 0x8e => Some(Op::Write),
+        0x35 | 0x91 => Some(Op::Flush),
+        _ => None,
+    }
+}
+
+fn array<const N: usize>(record: &[u8], at: usize) -> [u8; N] {
+    record[at..at + N].try_into().expect("the layout lies inside the record")
+}
+
+fn u16_at(record: &[u8], at: usize) -> u16 {
+    u16::from_le_bytes(array(record, at))
+}
+
+fn u64_at(record: &[u8], at: usize) -> u64 {
+    u64::from_le_bytes(array(record, at))
+}

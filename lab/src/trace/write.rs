@@ -1,0 +1,251 @@
+//! Writing a trace in another format, compressed as the name says, whole or not at all.
+
+use std::io::{self, BufWriter, Write};
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+use wordline_kernel::Duration;
+
+use super::format::{CSV_COLUMNS, MSR_TICK_PS};
+use super::{Op, Request};
+use crate::{Error, error::Result};
+
+/// A format that traces can be written in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum TargetFormat {
+    /// Our CSV; holds everything.
+    Csv,
+    /// MSR Cambridge CSV: reads and writes, ticks of 100 ns, host `wordline`.
+    Msr,
+    /// SPC: reads and writes, microseconds, 512 B addresses.
+    Spc,
+    /// DiskSim ASCII: reads and writes, nanoseconds as fractions of a millisecond, sectors.
+    Disksim,
+    /// MQSim and SSDSim ASCII: reads and writes, nanoseconds, sectors.
+    Mqsim,
+    /// fio's I/O log, version 3: microseconds, devices as files `/dev/wordline0` and so on.
+    FioIolog,
+}
+
+impl TargetFormat {
+    /// Every target, in the order in which they are listed to a user.
+    pub const ALL: [Self; 6] = [Self::Csv, Self::Msr, Self::Spc, Self::Disksim, Self::Mqsim, Self::FioIolog];
+
+    /// The name in options.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Csv => "csv",
+            Self::Msr => "msr",
+            Self::Spc => "spc",
+            Self::Disksim => "disksim",
+            Self::Mqsim => "mqsim",
+            Self::FioIolog => "fio-iolog",
+        }
+    }
+
+    const fn holds(self, op: Op) -> bool {
+        matches!((self, op), (Self::Csv | Self::FioIolog, _) | (_, Op::Read | Op::Write))
+    }
+
+    const fn counts_sectors(self) -> bool {
+        matches!(self, Self::Disksim | Self::Mqsim)
+    }
+}
+
+impl std::str::FromStr for TargetFormat {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        Self::ALL.into_iter().find(|format| format.name() == text).ok_or_else(|| Error::Argument {
+            what: "format to write".into(),
+            found: format!("\"{text}\""),
+            wanted: format!("one of {}", Self::ALL.map(Self::name).join(", ")),
+        })
+    }
+}
+
+/// What was written, and what the format could not hold.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct WriteReport {
+    /// Requests written.
+    pub written: u64,
+    /// Discards and flushes left out, which the format has no word for.
+    pub left_out: u64,
+    /// Requests that were widened to whole sectors of 512 B.
+    pub widened: u64,
+}
+
+/// Writes requests to `path`, compressed where its name ends in `.gz` or `.zst`. The file appears under its name only
+/// once it is whole: after an error there is none, or still the one from before.
+pub fn write(path: impl AsRef<Path>, requests: &[Request], format: TargetFormat) -> Result<WriteReport> {
+    let path = path.as_ref();
+    try_write(path, requests, format).map_err(|reason| Error::File {
+        path: path.into(),
+        action: "write",
+        reason,
+    })
+}
+
+fn try_write(path: &Path, requests: &[Request], format: TargetFormat) -> io::Result<WriteReport> {
+    let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let mut file = temporary(directory)?;
+    let plain = BufWriter::new(file.as_file_mut());
+    let report = match path.extension().and_then(|extension| extension.to_str()) {
+        Some("gz") => {
+            let mut out = flate2::write::GzEncoder::new(plain, flate2::Compression::default());
+            let report = lines(&mut out, requests, format)?;
+            out.finish()?.flush()?;
+            report
+        }
+        Some("zst") => {
+            // Level 0 stands for the library's default.
+            let mut out = zstd::Encoder::new(plain, 0)?;
+            let report = lines(&mut out, requests, format)?;
+            out.finish()?.flush()?;
+            report
+        }
+        _ => {
+            let mut out = plain;
+            let report = lines(&mut out, requests, format)?;
+            out.flush()?;
+            report
+        }
+    };
+    file.as_file().sync_all()?;
+    file.persist(path).map_err(|error| error.error)?;
+    Ok(report)
+}
+
+/// A file beside the one to be, with the rights that a new file usually has.
+fn temporary(directory: &Path) -> io::Result<tempfile::NamedTempFile> {
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(".wordline-");
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        builder.permissions(std::fs::Permissions::from_mode(0o666));
+    }
+    builder.tempfile_in(directory)
+}
+
+fn lines(out: &mut impl Write, requests: &[Request], format: TargetFormat) -> io::Result<WriteReport> {
+    match format {
+        TargetFormat::Csv => writeln!(out, "{CSV_COLUMNS}")?,
+        TargetFormat::FioIolog => files(out, requests, &["add", "open"])?,
+        _ => {}
+    }
+    let mut report = WriteReport::default();
+    for request in requests {
+        if !format.holds(request.op) {
+            report.left_out += 1;
+            continue;
+        }
+        let (offset, size) = (request.offset.0, request.size.0);
+        let aligned = offset.is_multiple_of(512) && size.is_multiple_of(512);
+        report.widened += u64::from(format.counts_sectors() && !aligned);
+        line(out, request, format)?;
+        report.written += 1;
+    }
+    if format == TargetFormat::FioIolog {
+        files(out, requests, &["close"])?;
+    }
+    Ok(report)
+}
+
+/// The lines of an I/O log that open or close its files.
+fn files(out: &mut impl Write, requests: &[Request], actions: &[&str]) -> io::Result<()> {
+    let devices: std::collections::BTreeSet<u32> = requests.iter().map(|request| request.device).collect();
+    let opens = actions.contains(&"open");
+    if opens {
+        writeln!(out, "fio version 3 iolog")?;
+    }
+    let last = requests.last().map_or(0, |request| request.arrival.ps() / 1_000_000);
+    let time = if opens { 0 } else { last };
+    for device in devices {
+        for action in actions {
+            writeln!(out, "{time} /dev/wordline{device} {action}")?;
+        }
+    }
+    Ok(())
+}
+
+fn line(out: &mut impl Write, request: &Request, format: TargetFormat) -> io::Result<()> {
+    let Request { device, offset, size, .. } = *request;
+    let (offset, size, ps) = (offset.0, size.0, request.arrival.ps());
+    let is_read = u8::from(request.op == Op::Read);
+    let first = offset / 512;
+    let sectors = (offset + size).div_ceil(512) - first;
+    match format {
+        TargetFormat::Csv => {
+            let op = ["R", "W", "D", "F"][request.op as usize];
+            let response = request.response.map(|time| time.ps().to_string()).unwrap_or_default();
+            let fua = u8::from(request.fua);
+            writeln!(out, "{ps},{op},{offset},{size},{device},{response},{fua}")
+        }
+        TargetFormat::Msr => {
+            let op = if is_read == 1 { "Read" } else { "Write" };
+            let response = request.response.unwrap_or(Duration::ZERO).ps() / MSR_TICK_PS;
+            let ticks = ps / MSR_TICK_PS;
+            writeln!(out, "{ticks},wordline,{device},{op},{offset},{size},{response}")
+        }
+        TargetFormat::Spc => {
+            let op = if is_read == 1 { "r" } else { "w" };
+            let us = ps / 1_000_000;
+            writeln!(out, "{device},{first},{size},{op},{}.{:06}", us / 1_000_000, us % 1_000_000)
+        }
+        TargetFormat::Disksim => {
+            let ns = ps / 1_000;
+            writeln!(out, "{}.{:06} {device} {first} {sectors} {is_read}", ns / 1_000_000, ns % 1_000_000)
+        }
+        TargetFormat::Mqsim => writeln!(out, "{} {device} {first} {sectors} {is_read}", ps / 1_000),
+        TargetFormat::FioIolog => {
+            let time = ps / 1_000_000;
+            let op = ["read", "write", "trim", "sync"][request.op as usize];
+            writeln!(out, "{time} /dev/wordline{device} {op} {offset} {size}")
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use wordline_kernel::{Bytes, Instant};
+
+    use super::*;
+
+    /// A disk with room for a number of bytes.
+    struct Disk(usize);
+
+    impl Write for Disk {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            let taken = bytes.len().min(self.0);
+            self.0 -= taken;
+            if taken == 0 { Err(io::ErrorKind::StorageFull.into()) } else { Ok(taken) }
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn a_full_disk_is_an_error_wherever_it_fills_up() {
+        let request = Request {
+            arrival: Instant::ZERO,
+            op: Op::Write,
+            fua: false,
+            device: 0,
+            offset: Bytes(4096),
+            size: Bytes(512),
+            response: None,
+        };
+        for format in TargetFormat::ALL {
+            let mut whole = Vec::new();
+            lines(&mut whole, &[request; 3], format).expect("memory suffices");
+            for room in 0..whole.len() {
+                let error = lines(&mut Disk(room), &[request; 3], format).expect_err("the disk is full");
+                assert_eq!(error.kind(), io::ErrorKind::StorageFull);
+            }
+        }
+    }
+}

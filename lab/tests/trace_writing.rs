@@ -1,0 +1,121 @@
+//! Does a trace that was converted read as it was, and is nothing half-written ever left?
+
+use proptest::prelude::*;
+use wordline_kernel::{Bytes, Duration, Instant};
+use wordline_lab::trace::{Op, Options, Request, TargetFormat, WriteReport, read, write};
+
+fn request(us: u64, op: Op, device: u32, offset: u64, size: u64) -> Request {
+    Request {
+        arrival: Instant::from_ps(us * 1_000_000),
+        op,
+        fua: false,
+        device,
+        offset: Bytes(offset),
+        size: Bytes(size),
+        response: None,
+    }
+}
+
+fn sample() -> Vec<Request> {
+    vec![
+        request(0, Op::Read, 0, 4096, 4096),
+        request(7, Op::Write, 1, 512, 1024),
+        request(7, Op::Discard, 0, 8192, 65536),
+        request(8, Op::Flush, 0, 0, 0),
+        request(1_000_009, Op::Write, 0, 0, 512),
+    ]
+}
+
+fn through(name: &str, format: TargetFormat, requests: &[Request]) -> (Vec<Request>, WriteReport) {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let path = folder.path().join(name);
+    let report = write(&path, requests, format).expect("written");
+    let options = Options::from_pairs(["devices=keep"]).expect("valid options");
+    (read(&path, &options).unwrap_or_else(|error| panic!("{error}")).requests, report)
+}
+
+#[test]
+fn a_converted_trace_reads_as_it_was() {
+    for format in TargetFormat::ALL {
+        for ending in ["", ".gz", ".zst"] {
+            let holds_all = matches!(format, TargetFormat::Csv | TargetFormat::FioIolog);
+            let mut wanted = sample();
+            wanted.retain(|request| holds_all || matches!(request.op, Op::Read | Op::Write));
+            let (mut back, report) = through(&format!("t{ending}"), format, &sample());
+            // MSR has a response time always; 0 stands for none.
+            back.iter_mut().for_each(|request| request.response = None);
+            assert_eq!(back, wanted, "{}{ending}", format.name());
+            assert_eq!(report.written, wanted.len() as u64);
+            assert_eq!(report.left_out, (sample().len() - wanted.len()) as u64);
+        }
+    }
+}
+
+#[test]
+fn our_csv_holds_everything_to_the_picosecond() {
+    let exact = Request {
+        arrival: Instant::ZERO,
+        fua: true,
+        response: Some(Duration::from_ps(1_234_567)),
+        ..request(0, Op::Write, 5, 3, 7)
+    };
+    let later = Request { arrival: Instant::from_ps(12_345_678_901_234_567), ..exact };
+    assert_eq!(through("t.csv", TargetFormat::Csv, &[exact, later]).0, [exact, later]);
+}
+
+#[test]
+fn parts_of_sectors_are_widened_and_counted() {
+    let (back, report) = through("t", TargetFormat::Mqsim, &[request(0, Op::Write, 0, 1000, 100)]);
+    assert_eq!((back[0].offset, back[0].size, report.widened), (Bytes(512), Bytes(1024), 1));
+}
+
+#[test]
+fn a_failed_write_leaves_nothing_behind() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    // A folder stands where the file should go, so that the last step fails.
+    let path = folder.path().join("t.csv");
+    std::fs::create_dir(&path).expect("writable");
+    let message = write(&path, &sample(), TargetFormat::Csv).expect_err("a folder is in the way").to_string();
+    assert!(message.starts_with(&format!("{}: cannot write: ", path.display())), "{message}");
+    assert_eq!(std::fs::read_dir(folder.path()).expect("readable").count(), 1);
+    let missing = folder.path().join("no/folder/t.csv");
+    assert!(write(&missing, &sample(), TargetFormat::Csv).is_err());
+}
+
+#[test]
+fn an_unknown_target_lists_the_known_ones() {
+    let error = "vscsi".parse::<TargetFormat>().expect_err("not a target").to_string();
+    assert_eq!(
+        error,
+        "format to write: found \"vscsi\", wanted one of csv, msr, spc, disksim, mqsim, fio-iolog"
+    );
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+    #[test]
+    fn any_sector_requests_survive_any_format(
+        rows in prop::collection::vec((0_u64..1 << 30, any::<bool>(), 0_u32..3, 0_u64..1 << 30, 1_u64..4096), 1..50),
+    ) {
+        let mut requests: Vec<Request> = rows
+            .iter()
+            .map(|(us, reads, device, sector, count)| {
+                let op = if *reads { Op::Read } else { Op::Write };
+                request(*us, op, *device, sector * 512, count * 512)
+            })
+            .collect();
+        requests.sort_by_key(|request| request.arrival);
+        let first = requests[0].arrival;
+        for request in &mut requests {
+            request.arrival = Instant::from_ps(request.arrival.since(first).ps());
+        }
+        for format in TargetFormat::ALL {
+            let (back, _) = through("t.zst", format, &requests);
+            let plain = |request: &Request| (request.arrival, request.op, request.offset, request.size);
+            prop_assert_eq!(
+                back.iter().map(plain).collect::<Vec<_>>(),
+                requests.iter().map(plain).collect::<Vec<_>>()
+            );
+        }
+    }
+}

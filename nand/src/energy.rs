@@ -1,0 +1,102 @@
+//! Energy as a price list times counted time: each stage has a power, and the time spent in it is counted.
+
+use wordline_kernel::{Duration, Energy, Power};
+
+use crate::part::PowerDraw;
+
+/// A stage of the command chain (NANDFlashSim, section 4): what a die or its interface does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[repr(u8)]
+pub enum Stage {
+    /// Command latch cycles and their waits, on the bus.
+    Cle,
+    /// Address latch cycles, on the bus.
+    Ale,
+    /// Data into the register, on the bus.
+    Tir,
+    /// Data out of the register, on the bus.
+    Tor,
+    /// From the register into the array: programming.
+    Tin,
+    /// From the array into the register: sensing.
+    Ton,
+    /// Block erase.
+    Ber,
+    /// Nothing.
+    Idle,
+}
+
+impl Stage {
+    /// All stages in the order of their declaration.
+    pub const ALL: [Self; 8] =
+        [Self::Cle, Self::Ale, Self::Tir, Self::Tor, Self::Tin, Self::Ton, Self::Ber, Self::Idle];
+
+    /// Its name in the papers.
+    pub fn name(self) -> &'static str {
+        ["CLE", "ALE", "TIR", "TOR", "TIN", "TON", "BER", "idle"][self as usize]
+    }
+
+    /// What a die draws in it.
+    fn power(self, draw: &PowerDraw) -> Power {
+        match self {
+            Self::Cle | Self::Ale | Self::Tir | Self::Tor => draw.interface,
+            Self::Tin => draw.program,
+            Self::Ton => draw.read,
+            Self::Ber => draw.erase,
+            Self::Idle => draw.idle,
+        }
+    }
+}
+
+/// Time spent in each stage, summed over dies: 128 bits, because it outgrows the clock.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct StageTimes([u128; 8]);
+
+impl StageTimes {
+    /// Adds time in a stage.
+    #[inline]
+    pub fn add(&mut self, stage: Stage, time: Duration) {
+        self.0[stage as usize] += u128::from(time.ps());
+    }
+
+    /// Picoseconds in `stage`.
+    pub fn ps(&self, stage: Stage) -> u128 {
+        self.0[stage as usize]
+    }
+
+    /// Picoseconds in all stages but idle.
+    pub fn active_ps(&self) -> u128 {
+        self.0[..Stage::Idle as usize].iter().sum()
+    }
+
+    /// Sets the idle time to what is left of `elapsed` on `dies` dies.
+    pub fn set_idle(&mut self, dies: u32, elapsed: Duration) {
+        let all = u128::from(elapsed.ps()) * u128::from(dies);
+        self.0[Stage::Idle as usize] = all.saturating_sub(self.active_ps());
+    }
+
+    /// The energy of each stage at these prices.
+    pub fn price(&self, draw: &PowerDraw) -> EnergyReport {
+        // A microwatt for a picosecond is 10^-18 J, a thousandth of a femtojoule.
+        let energy = |stage: Stage| Energy(u128::from(stage.power(draw).0) * self.ps(stage) / 1_000);
+        EnergyReport { by_stage: Stage::ALL.map(energy) }
+    }
+}
+
+/// What each stage took.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct EnergyReport {
+    by_stage: [Energy; 8],
+}
+
+impl EnergyReport {
+    /// The energy of a stage.
+    pub fn of(&self, stage: Stage) -> Energy {
+        self.by_stage[stage as usize]
+    }
+
+    /// The energy of all stages.
+    pub fn total(&self) -> Energy {
+        self.by_stage.into_iter().sum()
+    }
+}

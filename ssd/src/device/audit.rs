@@ -1,0 +1,41 @@
+//! The books: what must hold at every instant between events.
+
+use wordline_kernel::Duration;
+use wordline_nand::Stage;
+
+use super::Device;
+use crate::ftl::mapping::LogicalPage;
+
+impl Device {
+    /// The version of a logical page that a read would find now, counted from 1 with each write of the host; `None`
+    /// if there is nothing to be found.
+    pub fn version(&self, page: LogicalPage) -> Option<u32> {
+        match self.buffer.find(page) {
+            Some(id) => Some(self.buffer.get(id)).filter(|entry| !entry.discarded).map(|entry| entry.version),
+            None => self.mapping.get(page).map(|at| self.chips.stamp(at).version),
+        }
+    }
+
+    /// The version of a logical page that is in flash.
+    pub fn version_in_flash(&self, page: LogicalPage) -> Option<u32> {
+        self.mapping.get(page).map(|at| self.chips.stamp(at).version)
+    }
+
+    /// Checks the conservation laws that follow from the whole state; a bug if one does not hold. It takes time in
+    /// proportion to the number of blocks.
+    pub fn audit(&self, elapsed: Duration) {
+        let (valid, mapped) = (self.blocks.total_valid(), u64::from(self.mapping.mapped()));
+        assert_eq!(valid, mapped, "valid pages are mapped pages");
+        let t = &self.totals;
+        let counts = self.chips.counts();
+        let unit = u64::from(self.config.geometry.pages_per_program);
+        let queued = t.host_programs + t.gc_programs + t.padding - counts.pages_programmed;
+        assert!(
+            queued.is_multiple_of(unit) && queued / unit <= 2 * self.units.len() as u64,
+            "pages programmed are the host's, the collector's and padding, but for units under way: {queued}"
+        );
+        let energy = self.chips.energy(elapsed);
+        let stages = Stage::ALL.into_iter().map(|stage| energy.of(stage)).sum();
+        assert_eq!(energy.total(), stages, "energy is the sum over the stages");
+    }
+}

@@ -1,0 +1,274 @@
+//! A conventional SSD: the parts of the controller put together, and the loop that carries events to them.
+//!
+//! `front` takes and answers commands, `read` and `write` carry them out over buffer and mapping, `service` runs the
+//! dies' queues and takes in what they finish, `precondition` fills a device in no time, `audit` checks the books.
+
+mod audit;
+mod front;
+mod precondition;
+mod read;
+mod service;
+mod totals;
+mod write;
+
+use std::collections::VecDeque;
+
+use wordline_kernel::{Digest, Instant, Schedule, Seed};
+use wordline_nand::{Chips, RowBlockId, Stamp};
+
+use crate::buffer::{Buffer, EntryId};
+use crate::command::Answer;
+use crate::config::{BufferMode, Config};
+use crate::ftl::blocks::WriteStream;
+use crate::ftl::{Blocks, Collector, Mapping};
+use crate::policy::placement::{Placement, Row, RowSet};
+use crate::queue::Queues;
+
+pub use precondition::Steady;
+pub use totals::{Component, Totals};
+
+/// What happens in a device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Event {
+    /// Something in the chips.
+    Chips(wordline_nand::Event),
+    /// The front end has dealt with a command: its work begins.
+    Begin(u32),
+    /// A command is answered.
+    Answer(u32),
+    /// The buffer is to be written out.
+    FlushTimer,
+}
+
+const _: () = assert!(size_of::<Event>() <= 8, "an event is copied on every push and pop");
+
+/// Lets chips put their events on the device's calendar.
+struct ChipCalendar<'a, C>(&'a mut C);
+
+impl<C: Schedule<Event>> Schedule<wordline_nand::Event> for ChipCalendar<'_, C> {
+    #[inline]
+    fn now(&self) -> Instant {
+        self.0.now()
+    }
+
+    #[inline]
+    fn at(&mut self, time: Instant, event: wordline_nand::Event) {
+        self.0.at(time, Event::Chips(event));
+    }
+}
+
+/// The host's program unit of a row: the buffer entries in it and what is written of them.
+#[derive(Clone, Debug, Default)]
+struct Unit {
+    entries: Vec<EntryId>,
+    stamps: Vec<Stamp>,
+    busy: bool,
+}
+
+/// An SSD.
+pub struct Device {
+    config: Config,
+    chips: Chips,
+    blocks: Blocks,
+    mapping: Mapping,
+    buffer: Buffer,
+    collector: Collector,
+    placement: Box<dyn Placement>,
+    queues: Queues,
+    front: front::Front,
+    /// Complete pages that wait for a program unit: one list, or one for each row where pages have homes.
+    ready: Vec<VecDeque<EntryId>>,
+    urgent_ready: u32,
+    filling: u32,
+    programming: u32,
+    units: Vec<Unit>,
+    /// Rows that take a program unit of the host now.
+    accepting: RowSet,
+    /// Whether a row was passed over because it holds as many valid pages as it may.
+    some_row_full: bool,
+    /// Writes that wait for room in the buffer.
+    stalled: VecDeque<u32>,
+    /// Flush commands that wait for the entries of an epoch.
+    flushes: VecDeque<(u64, u32)>,
+    /// Entries of this epoch and older ones do not stay in the buffer.
+    drain: Option<u64>,
+    timer_set: bool,
+    read_only: bool,
+    /// Whether the placement fixes the row of each page by its number.
+    has_homes: bool,
+    /// Pages that each row must hold where pages have homes, else none.
+    home_pages: Vec<u32>,
+    wake: Vec<u32>,
+    answers: Vec<Answer>,
+    digest: Digest,
+    totals: Totals,
+}
+
+impl Device {
+    /// A new device, with nothing written.
+    pub fn new(config: Config, seed: Seed) -> Self {
+        let geometry = config.geometry;
+        let layout = &config.file.layout;
+        let placement = config.file.ftl.placement.build(&geometry, layout.packages_per_channel);
+        let bad = factory_bad_blocks(&config, seed);
+        let blocks = Blocks::new(geometry, |block| bad[block.0 as usize]);
+        let gc = &config.file.ftl.gc;
+        let collector = Collector::new(
+            geometry.rows(),
+            gc.victim.build(),
+            seed.stream("ssd.victim", 0),
+            gc.start_below_free_blocks,
+            gc.stop_at_free_blocks,
+        );
+        let mut home_pages = vec![0; geometry.rows() as usize];
+        let has_homes = placement.home(0).is_some();
+        for page in 0..if has_homes { config.logical_pages } else { 0 } {
+            home_pages[placement.home(page).expect("all pages have homes or none") as usize] += 1;
+        }
+        let lists = if has_homes { geometry.rows() } else { 1 };
+        let mut device = Self {
+            chips: Chips::new(config.part.clone(), geometry),
+            mapping: Mapping::new(config.logical_pages),
+            buffer: Buffer::new(config.buffer_pages),
+            queues: Queues::new(geometry.dies()),
+            front: front::Front::default(),
+            ready: vec![VecDeque::new(); lists as usize],
+            urgent_ready: 0,
+            filling: 0,
+            programming: 0,
+            units: vec![Unit::default(); geometry.rows() as usize],
+            accepting: RowSet::new(geometry.rows()),
+            some_row_full: false,
+            stalled: VecDeque::new(),
+            flushes: VecDeque::new(),
+            drain: None,
+            timer_set: false,
+            read_only: false,
+            has_homes,
+            home_pages,
+            wake: Vec::new(),
+            answers: Vec::new(),
+            digest: Digest::default(),
+            totals: Totals::default(),
+            collector,
+            placement,
+            blocks,
+            config,
+        };
+        device.check_life();
+        device.note_all_rows();
+        device
+    }
+
+    /// Works out whether `row` takes a program unit of the host.
+    #[inline]
+    fn note_row(&mut self, row: Row) {
+        let pages = self.config.geometry.pages_per_program;
+        let accepts = !self.units[row as usize].busy && self.blocks.has_room(row, WriteStream::Host, pages);
+        self.some_row_full |= self.blocks.is_full(row, pages);
+        self.accepting.set(row, accepts);
+    }
+
+    /// The same for all rows.
+    fn note_all_rows(&mut self) {
+        (0..self.config.geometry.rows()).for_each(|row| self.note_row(row));
+    }
+
+    /// Lets time go on to `event`.
+    #[inline]
+    pub fn handle(&mut self, event: Event, calendar: &mut impl Schedule<Event>) {
+        match event {
+            Event::Chips(event) => {
+                if let Some(done) = self.chips.handle(event, &mut ChipCalendar(calendar)) {
+                    self.command_done(done, calendar);
+                }
+            }
+            Event::Begin(slot) => self.begin(slot, calendar),
+            Event::Answer(slot) => self.answer(slot, calendar),
+            Event::FlushTimer => self.flush_on_time(calendar),
+        }
+    }
+
+    /// The answers since the last call, in the order in which they were given.
+    #[inline]
+    pub fn take_answers(&mut self, into: &mut Vec<Answer>) {
+        into.append(&mut self.answers);
+    }
+
+    /// Whether the device refuses writes because it is at the end of its life.
+    pub fn is_read_only(&self) -> bool {
+        self.read_only
+    }
+
+    /// The configuration.
+    pub fn config(&self) -> &Config {
+        &self.config
+    }
+
+    /// The chips.
+    pub fn chips(&self) -> &Chips {
+        &self.chips
+    }
+
+    /// What was counted.
+    pub fn totals(&self) -> &Totals {
+        &self.totals
+    }
+
+    /// The digest of everything that happened.
+    pub fn digest(&self) -> Digest {
+        self.digest
+    }
+
+    /// Row blocks out of use.
+    pub fn bad_blocks(&self) -> u64 {
+        self.blocks.bad()
+    }
+
+    /// Commands that are not answered yet.
+    pub fn outstanding(&self) -> usize {
+        self.front.outstanding()
+    }
+
+    fn is_write_through(&self) -> bool {
+        self.config.file.buffer.mode == BufferMode::WriteThrough
+    }
+
+    /// Goes read-only when the good blocks cannot hold the logical capacity any more. Where pages have homes, each
+    /// row has its own share to hold; else the rows hold it together, with a program unit under way in each.
+    fn check_life(&mut self) {
+        let unit = self.config.geometry.pages_per_program;
+        let rows = 0..self.config.geometry.rows();
+        let worn_out = if self.has_homes {
+            rows.into_iter().any(|row| self.blocks.limit(row) < self.home_pages[row as usize] + unit)
+        } else {
+            let room: u64 = rows.map(|row| u64::from(self.blocks.limit(row).saturating_sub(unit))).sum();
+            room < u64::from(self.config.logical_pages)
+        };
+        self.read_only |= worn_out;
+    }
+}
+
+/// Draws the blocks that are bad from the factory: the same number in each row, which ones by the seed.
+fn factory_bad_blocks(config: &Config, seed: Seed) -> Vec<bool> {
+    let geometry = &config.geometry;
+    let per_row = geometry.blocks_per_plane as usize;
+    let bad = (per_row as f64 * config.file.ftl.factory_bad_blocks) as usize;
+    let mut all = vec![false; geometry.row_blocks() as usize];
+    if bad > 0 {
+        for (row, blocks) in all.chunks_mut(per_row).enumerate() {
+            let mut order: Vec<usize> = (0..per_row).collect();
+            seed.stream("ssd.factory-bad-blocks", row as u64).shuffle(&mut order);
+            order[..bad].iter().for_each(|block| blocks[*block] = true);
+        }
+    }
+    all
+}
+
+/// How often each row block was erased.
+impl Device {
+    /// Erases of each row block, in the order of rows and blocks.
+    pub fn erases(&self) -> impl Iterator<Item = (RowBlockId, u32)> + '_ {
+        self.chips.erases().entries().map(|(block, erases)| (block, *erases))
+    }
+}

@@ -1,0 +1,251 @@
+//! Preconditioning: a device is filled, and brought to the steady state of random overwrites, in no simulated time.
+
+use wordline_kernel::{Seed, Stream};
+use wordline_nand::Stamp;
+
+use super::Device;
+use crate::ftl::blocks::WriteStream;
+use crate::ftl::mapping::LogicalPage;
+use crate::policy::placement::Row;
+
+/// What bringing a device to its steady state took.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Steady {
+    /// Pages overwritten until the write amplification stood still.
+    pub overwritten: u64,
+    /// Write amplification of the collector over the last window: pages programmed a page written.
+    pub amplification: f64,
+}
+
+/// Part of the logical pages that is overwritten between two looks at the write amplification. Chosen: at a hundredth
+/// part even a small device moves thousands of pages in a window.
+const WINDOWS_PER_DRIVE: u32 = 50;
+
+/// Windows after which the device counts as steady even if its write amplification still moves. Chosen: two drive
+/// writes beyond a start that is close already.
+const MOST_WINDOWS: u32 = 2 * WINDOWS_PER_DRIVE;
+
+/// A change of the write amplification between windows that counts as none. Chosen.
+const STEADY_WITHIN: f64 = 0.01;
+
+impl Device {
+    /// Writes the first `fraction` of the logical pages once, in order.
+    pub fn fill(&mut self, fraction: f64) {
+        let pages = (f64::from(self.mapping.len()) * fraction.clamp(0.0, 1.0)) as u32;
+        let mut writer = Writer::default();
+        for page in 0..pages {
+            self.write_untimed(LogicalPage(page), &mut writer);
+        }
+        self.align();
+    }
+
+    /// Fills the device and brings it to the steady state of uniform random overwrites of whole pages.
+    ///
+    /// The tables are first filled in the shape of that state: under uniform writes a page stays valid with a
+    /// probability that falls exponentially with the age of its block, from 1 for the newest block to the utilisation
+    /// `u` of a victim, where `-ln(u) / (1 - u)` is the physical space over the logical (the limit of greedy and of
+    /// first-in first-out cleaning for large blocks; Desnoyers, SYSTOR 2012). Random overwrites without timing then go
+    /// on until the write amplification of successive windows stands still.
+    pub fn fill_steady(&mut self, seed: Seed) -> Steady {
+        let mut random = seed.stream("ssd.precondition", 0);
+        let mut writer = Writer::default();
+        for row in 0..self.config.geometry.rows() {
+            self.age_row(row, &mut random, &mut writer);
+        }
+        let pages = u64::from(self.mapping.len());
+        let window = (pages / u64::from(WINDOWS_PER_DRIVE)).max(1);
+        let mut steady = Steady { overwritten: 0, amplification: 0.0 };
+        for n in 0..MOST_WINDOWS {
+            let before = writer.programmed;
+            for _ in 0..window {
+                self.write_untimed(LogicalPage(random.below(pages) as u32), &mut writer);
+            }
+            steady.overwritten += window;
+            let now = (writer.programmed - before) as f64 / window as f64;
+            let still = (now / steady.amplification - 1.0).abs() < STEADY_WITHIN;
+            steady.amplification = now;
+            if still && n > 0 {
+                break;
+            }
+        }
+        self.align();
+        steady
+    }
+
+    /// Fills a row with its share of the logical pages, in the shape of the steady state.
+    fn age_row(&mut self, row: Row, random: &mut Stream, writer: &mut Writer) {
+        let (rows, pages) = (self.config.geometry.rows(), self.mapping.len());
+        let homes = (0..rows).find(|page| self.placement.home(*page) == Some(row)).unwrap_or(row);
+        let share = Share::new(homes, rows, pages);
+        let keep_free = self.config.file.ftl.gc.stop_at_free_blocks as usize;
+        let per_block = self.config.geometry.pages_per_row_block();
+        let blocks = self.blocks.free(row).saturating_sub(keep_free) as u32;
+        let space = f64::from(blocks) * f64::from(per_block) / f64::from(share.count.max(1));
+        let oldest = libm::log(victim_utilisation(space));
+        let mut placed = 0;
+        for n in 0..blocks {
+            let age = 1.0 - (f64::from(n) + 0.5) / f64::from(blocks);
+            let valid = (libm::exp(oldest * age) * (1u64 << 32) as f64) as u64;
+            for _ in 0..per_block {
+                let page = self.blocks.take(row, WriteStream::Host, 1);
+                let logical = LogicalPage(share.page(placed));
+                if placed < share.count && random.below(1 << 32) < valid {
+                    placed += 1;
+                    let version = self.mapping.written(logical);
+                    self.chips.put(page, Stamp { logical: logical.0, version });
+                    self.install(logical, page);
+                } else {
+                    // What was overwritten long ago: no version is numbered 0.
+                    self.chips.put(page, Stamp { logical: logical.0, version: 0 });
+                }
+                self.blocks.program_done(page);
+            }
+        }
+        for n in placed..share.count {
+            self.write_untimed(LogicalPage(share.page(n)), writer);
+        }
+    }
+
+    /// Writes a whole page in no time.
+    fn write_untimed(&mut self, logical: LogicalPage, writer: &mut Writer) {
+        let row = self.placement.home(logical.0).unwrap_or_else(|| self.next_row(writer));
+        let version = self.mapping.written(logical);
+        let page = self.blocks.take(row, WriteStream::Host, 1);
+        self.chips.put(page, Stamp { logical: logical.0, version });
+        self.install(logical, page);
+        self.blocks.program_done(page);
+        writer.programmed += 1;
+        let Self { collector, blocks, chips, mapping, .. } = self;
+        let mut moved = 0;
+        collector.clean_untimed(
+            row,
+            blocks,
+            |blocks, chips: &mut wordline_nand::Chips, from, to| {
+                let stamp = chips.stamp(from);
+                chips.put(to, stamp);
+                mapping.set(LogicalPage(stamp.logical), to);
+                blocks.invalidate(from);
+                blocks.validate(to);
+                moved += 1;
+            },
+            chips,
+        );
+        writer.programmed += moved;
+    }
+
+    /// The row for the next page without a home: a program unit in each row, in the order of the placement.
+    fn next_row(&mut self, writer: &mut Writer) -> Row {
+        let pages = self.config.geometry.pages_per_program;
+        let stay =
+            writer.row.filter(|row| writer.left > 0 && self.blocks.has_room(*row, WriteStream::Host, 1));
+        let row = stay.unwrap_or_else(|| {
+            writer.left = pages;
+            self.next_with_room()
+        });
+        writer.left -= 1;
+        writer.row = Some(row);
+        row
+    }
+
+    fn next_with_room(&mut self) -> Row {
+        loop {
+            let row = self.placement.next(&self.accepting).unwrap_or_else(|| {
+                self.note_all_rows();
+                self.placement
+                    .next(&self.accepting)
+                    .expect("a device that was checked has room for its pages")
+            });
+            self.note_row(row);
+            if self.accepting.contains(row) {
+                return row;
+            }
+        }
+    }
+
+    /// Pads what is left of program units that were written page by page.
+    fn align(&mut self) {
+        let unit = self.config.geometry.pages_per_program;
+        for row in 0..self.config.geometry.rows() {
+            for stream in [WriteStream::Host, WriteStream::Gc] {
+                while self.blocks.open_offset(row, stream).is_some_and(|offset| !offset.is_multiple_of(unit))
+                {
+                    let page = self.blocks.take(row, stream, 1);
+                    self.chips.put(page, Stamp::PADDING);
+                    self.blocks.program_done(page);
+                }
+            }
+        }
+        self.note_all_rows();
+    }
+}
+
+/// Where untimed writes go next.
+#[derive(Clone, Copy, Debug, Default)]
+struct Writer {
+    row: Option<Row>,
+    /// Pages left of the program unit.
+    left: u32,
+    programmed: u64,
+}
+
+/// A row's share of the logical pages, scattered: the pages `first + rows * k`, with `k` in an order that hops
+/// through the range by a step without common divisor.
+struct Share {
+    first: u32,
+    rows: u32,
+    count: u32,
+    step: u64,
+}
+
+impl Share {
+    fn new(first: u32, rows: u32, pages: u32) -> Self {
+        let count = pages.saturating_sub(first).div_ceil(rows);
+        // Near the golden section of the range, so that neighbours end up far apart.
+        let near = (f64::from(count) * 0.618_033_988_75) as u64;
+        let step = (near.max(1)..).find(|step| gcd(*step, u64::from(count.max(1))) == 1);
+        Self { first, rows, count, step: step.expect("there is a prime above every number") }
+    }
+
+    fn page(&self, n: u32) -> u32 {
+        let k = (u64::from(n) * self.step % u64::from(self.count.max(1))) as u32;
+        self.first + self.rows * k
+    }
+}
+
+fn gcd(a: u64, b: u64) -> u64 {
+    if b == 0 { a } else { gcd(b, a % b) }
+}
+
+/// The utilisation `u` of a victim when there is `space` times as much physical as logical space:
+/// `-ln(u) / (1 - u) = space`, by bisection, for the left side falls as `u` grows.
+fn victim_utilisation(space: f64) -> f64 {
+    let (mut low, mut high) = (1e-12, 1.0 - 1e-9);
+    for _ in 0..100 {
+        let middle = (low + high) / 2.0;
+        if -libm::log(middle) / (1.0 - middle) > space { low = middle } else { high = middle }
+    }
+    (low + high) / 2.0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_share_visits_each_of_its_pages_once() {
+        for (first, rows, pages) in [(0, 4, 100), (3, 4, 101), (1, 7, 8), (0, 1, 1)] {
+            let share = Share::new(first, rows, pages);
+            let mut seen: Vec<u32> = (0..share.count).map(|n| share.page(n)).collect();
+            seen.sort_unstable();
+            assert_eq!(seen, (first..pages).step_by(rows as usize).collect::<Vec<_>>());
+        }
+    }
+
+    #[test]
+    fn victim_utilisation_solves_its_equation() {
+        for space in [1.02, 1.07, 1.28, 2.0] {
+            let u = victim_utilisation(space);
+            assert!((-libm::log(u) / (1.0 - u) - space).abs() < 1e-6, "{space}: {u}");
+        }
+    }
+}

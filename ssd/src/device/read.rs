@@ -1,0 +1,114 @@
+//! Reads: from the buffer where it has the sectors, else from flash; and discards.
+
+use wordline_kernel::Schedule;
+
+use super::front::Piece;
+use super::{Device, Event};
+use crate::buffer::{EntryId, EntryState};
+use crate::command::SECTOR;
+use crate::ftl::mapping::LogicalPage;
+use crate::queue::Purpose;
+
+impl Device {
+    pub(super) fn begin_read(&mut self, slot: u32, calendar: &mut impl Schedule<Event>) {
+        let command = self.front.get(slot).command;
+        let (first, end) = self.pages_of(&command);
+        // Until all pages are looked up, the reading itself is one part.
+        self.front.get(slot).parts = 1;
+        for page in first..end {
+            let piece = self.piece(&command, page);
+            if !self.read_piece(slot, piece, calendar) {
+                self.totals.reads_without_flash += 1;
+            }
+        }
+        let request = self.front.get(slot);
+        request.parts -= 1;
+        if request.parts == 0 {
+            self.answer_soon(slot, calendar);
+            return;
+        }
+        for page in first..end {
+            if let Some(at) = self.mapping.get(LogicalPage(page)) {
+                self.kick(self.config.geometry.die_of(self.config.geometry.block_of(at)), calendar);
+            }
+        }
+    }
+
+    /// Reads a piece of a page from flash if that must be; false if the buffer has it or there is nothing to read.
+    fn read_piece(&mut self, slot: u32, piece: Piece, calendar: &mut impl Schedule<Event>) -> bool {
+        let last_written = self.mapping.last_written(piece.page);
+        let version = match self.buffer.find(piece.page) {
+            Some(id) => {
+                let entry = self.buffer.get(id);
+                if entry.discarded || piece.sectors & !entry.sectors == 0 {
+                    assert!(
+                        entry.discarded || last_written == Some(entry.version),
+                        "the buffer holds version {} of page {}, the host wrote {last_written:?}",
+                        entry.version,
+                        piece.page.0
+                    );
+                    return false;
+                }
+                entry.flash_version
+            }
+            None => last_written.unwrap_or(0),
+        };
+        let Some(page) = self.mapping.get(piece.page) else {
+            assert!(
+                self.buffer.find(piece.page).is_some() || last_written.is_none(),
+                "page {} was written and is nowhere",
+                piece.page.0
+            );
+            return false;
+        };
+        let geometry = self.config.geometry;
+        let block = geometry.block_of(page);
+        self.blocks.read_queued(page);
+        let read = self.queues.push(geometry.die_of(block), calendar.now(), Purpose::HostRead, slot, page);
+        read.bytes = piece.sectors.count_ones() * SECTOR.0 as u32;
+        read.version = version;
+        read.logical = piece.page.0;
+        self.front.get(slot).parts += 1;
+        true
+    }
+
+    /// Forgets the pages that a discard covers as a whole.
+    pub(super) fn discard(&mut self, slot: u32, calendar: &mut impl Schedule<Event>) {
+        let command = self.front.get(slot).command;
+        let per_page = self.sectors_per_page();
+        let first = command.sector.div_ceil(per_page) as u32;
+        let end = ((command.sector + command.sectors) / per_page) as u32;
+        for page in first..end {
+            self.discard_page(LogicalPage(page));
+        }
+        self.wake_waiters(calendar);
+        self.answer_soon(slot, calendar);
+        self.pump(calendar);
+    }
+
+    fn discard_page(&mut self, page: LogicalPage) {
+        self.mapping.discarded(page);
+        if let Some(old) = self.mapping.clear(page) {
+            self.blocks.invalidate(old);
+        }
+        if let Some(id) = self.buffer.find(page) {
+            self.discard_entry(id);
+        }
+    }
+
+    fn discard_entry(&mut self, id: EntryId) {
+        let entry = self.buffer.get_mut(id);
+        entry.flash_version = 0;
+        match entry.state {
+            EntryState::Dirty => {
+                self.buffer.unlink(id);
+                self.buffer.drop_entry(id, &mut self.wake);
+            }
+            _ => {
+                entry.discarded = true;
+                entry.void = true;
+                entry.sectors = 0;
+            }
+        }
+    }
+}

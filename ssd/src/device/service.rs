@@ -1,0 +1,227 @@
+//! The service of the dies: what they do next, and what follows from what they did.
+
+use wordline_kernel::{Bytes, Duration, Instant, Schedule};
+use wordline_nand::{Command, DieId, Done, Operation, PageId, Stamp};
+
+use super::totals::{Component, Spent};
+use super::{ChipCalendar, Device, Event};
+use crate::ftl::blocks::WriteStream;
+use crate::ftl::collector::{Moved, Step};
+use crate::ftl::mapping::LogicalPage;
+use crate::policy::placement::Row;
+use crate::queue::{Purpose, Transaction};
+
+impl Device {
+    /// Gives an idle die its next command.
+    #[inline]
+    pub(super) fn kick(&mut self, die: DieId, calendar: &mut impl Schedule<Event>) {
+        if !self.chips.is_idle(die) {
+            return;
+        }
+        let geometry = &self.config.geometry;
+        let mergeable = |before: &Transaction, next: &Transaction, count: u32| {
+            count < geometry.planes_per_row && next.page.0 == before.page.0 + 1 && {
+                let (block, offset) = geometry.split(before.page);
+                let (next_block, next_offset) = geometry.split(next.page);
+                block == next_block && geometry.page_in_block(offset) == geometry.page_in_block(next_offset)
+            }
+        };
+        let Some(first) = self.queues.next(die, calendar.now(), mergeable) else { return };
+        let (purpose, owner, page, mut pages, mut bytes) =
+            (first.purpose, first.owner, first.page, first.pages, u64::from(first.bytes));
+        if matches!(purpose, Purpose::HostRead | Purpose::Fill) {
+            let (count, sum) = self.queues.current_reads(die);
+            (pages, bytes) = (count, sum);
+        }
+        let operation = match purpose {
+            Purpose::HostRead | Purpose::Fill | Purpose::GcRead => Operation::Read,
+            Purpose::HostProgram => {
+                self.chips.registers(die).copy_from_slice(&self.units[owner as usize].stamps);
+                Operation::Program
+            }
+            Purpose::GcProgram => {
+                let registers = self.chips.registers(die);
+                registers.fill(Stamp::PADDING);
+                for (register, moved) in registers.iter_mut().zip(self.collector.unit(owner)) {
+                    *register = moved.stamp;
+                }
+                Operation::Program
+            }
+            Purpose::GcErase => Operation::Erase,
+        };
+        let command = Command { operation, page, pages, bytes: Bytes(bytes) };
+        self.chips.start(die, command, &mut ChipCalendar(calendar));
+    }
+
+    /// A die has finished a command.
+    pub(super) fn command_done(&mut self, done: Done, calendar: &mut impl Schedule<Event>) {
+        let now = calendar.now();
+        self.digest.add(now.ps() ^ u64::from(done.die.0) << 48);
+        self.digest.add(u64::from(done.command.page.0) << 2 | done.command.operation as u64);
+        let mut next = self.queues.finish(done.die, now);
+        let mut wrote = false;
+        while let Some(id) = next {
+            let (transaction, following) = self.queues.release(id);
+            next = following;
+            wrote |= transaction.purpose != Purpose::HostRead;
+            self.transaction_done(&transaction, &done, calendar);
+        }
+        self.kick(done.die, calendar);
+        if wrote {
+            self.pump(calendar);
+        }
+    }
+
+    #[inline]
+    fn transaction_done(
+        &mut self,
+        transaction: &Transaction,
+        done: &Done,
+        calendar: &mut impl Schedule<Event>,
+    ) {
+        let Transaction { owner, page, .. } = *transaction;
+        match transaction.purpose {
+            Purpose::HostRead => {
+                self.totals.host_reads += 1;
+                self.check_read(transaction);
+                let spent = self.spent_on(transaction, done, calendar.now());
+                self.front.get(owner).spent = spent;
+                self.read_over(page, calendar);
+                self.part_done(owner, calendar);
+            }
+            Purpose::Fill => {
+                self.totals.fill_reads += 1;
+                if !self.buffer.get(owner).discarded && !self.buffer.get(owner).void {
+                    self.check_read(transaction);
+                }
+                self.filling -= 1;
+                self.make_ready(owner);
+                self.read_over(page, calendar);
+            }
+            Purpose::HostProgram => {
+                let spent = self.spent_on(transaction, done, calendar.now());
+                self.note_program_time(owner, &spent);
+                self.host_programmed(owner, page, calendar);
+                self.collect(owner, calendar);
+            }
+            Purpose::GcRead => self.gc_read(owner, page, transaction.pages),
+            Purpose::GcProgram => self.gc_programmed(owner, page),
+            Purpose::GcErase => self.gc_erased(owner, page, done.failed, calendar),
+        }
+        if transaction.purpose.is_gc() {
+            self.collector.step_done(owner);
+            self.collect(owner, calendar);
+        }
+    }
+
+    /// A read found what the host wrote last, or the run stops.
+    #[inline]
+    fn check_read(&self, transaction: &Transaction) {
+        let Transaction { logical, version, page, .. } = *transaction;
+        let found = self.chips.stamp(page);
+        assert!(
+            found == Stamp { logical, version },
+            "a read of logical page {logical} wanted version {version} and found {found:?} in {page:?}"
+        );
+    }
+
+    /// Where the time of a transaction went since it was queued.
+    #[inline]
+    fn spent_on(&self, transaction: &Transaction, done: &Done, now: Instant) -> Spent {
+        let mut spent = Spent::default();
+        let served = done.bus + done.bus_wait + done.array;
+        let waited = (now - transaction.queued).saturating_sub(served);
+        let gc = self.queues.gc_time(done.die, now) - transaction.gc_before;
+        let gc = Duration::from_ps(gc.min(waited.ps()));
+        spent.set(Component::GcWait, gc);
+        spent.set(Component::DieWait, waited - gc);
+        spent.set(Component::Bus, done.bus + done.bus_wait);
+        spent.set(Component::Array, done.array);
+        spent
+    }
+
+    /// The requests that wait for a page of the unit waited for this program.
+    fn note_program_time(&mut self, row: Row, spent: &Spent) {
+        for n in 0..self.units[row as usize].entries.len() {
+            let id = self.units[row as usize].entries[n];
+            let version = self.units[row as usize].stamps[n].version;
+            let Self { buffer, front, .. } = self;
+            buffer.each_waiter(id, version, |slot| front.get(slot).spent = *spent);
+        }
+    }
+
+    #[inline]
+    fn read_over(&mut self, page: PageId, calendar: &mut impl Schedule<Event>) {
+        if self.blocks.read_done(page) {
+            let row = self.blocks.row_of(self.config.geometry.block_of(page));
+            self.collect(row, calendar);
+        }
+    }
+
+    /// Queues the collector's next step in a row.
+    pub(super) fn collect(&mut self, row: Row, calendar: &mut impl Schedule<Event>) {
+        let Some(step) = self.collector.next(row, &mut self.blocks) else {
+            self.read_only |= self.collector.is_stuck(row);
+            return;
+        };
+        let geometry = self.config.geometry;
+        let pages_per_program = geometry.pages_per_program;
+        let (purpose, page, pages) = match step {
+            Step::Read { page, pages } => (Purpose::GcRead, page, pages),
+            Step::Program => {
+                let programmed = self.collector.unit(row).len() as u64;
+                self.totals.gc_programs += programmed;
+                self.totals.padding += u64::from(pages_per_program) - programmed;
+                let first = self.blocks.take(row, WriteStream::Gc, pages_per_program);
+                self.note_row(row);
+                (Purpose::GcProgram, first, 0)
+            }
+            Step::Erase { block } => (Purpose::GcErase, geometry.page(block, 0), 0),
+        };
+        let die = geometry.die_of(geometry.block_of(page));
+        let transaction = self.queues.push(die, calendar.now(), purpose, row, page);
+        transaction.pages = pages;
+        transaction.bytes = pages * geometry.page_size.0 as u32;
+        self.kick(die, calendar);
+    }
+
+    fn gc_read(&mut self, row: Row, first: PageId, pages: u32) {
+        self.totals.gc_reads += u64::from(pages);
+        for n in 0..pages {
+            let from = PageId(first.0 + n);
+            if self.blocks.is_valid(from) {
+                let stamp = self.chips.stamp(from);
+                assert!(stamp.is_data(), "the valid page {from:?} holds {stamp:?}");
+                self.collector.stage(row, Moved { stamp, from });
+            }
+        }
+    }
+
+    fn gc_programmed(&mut self, row: Row, first: PageId) {
+        let Self { collector, mapping, blocks, .. } = self;
+        for (moved, page) in collector.take_unit(row).zip(first.0..) {
+            // A page that the host wrote or discarded meanwhile stays where the host left it.
+            if !blocks.is_valid(moved.from) {
+                continue;
+            }
+            let old = mapping.set(LogicalPage(moved.stamp.logical), PageId(page));
+            assert_eq!(old, Some(moved.from), "a valid page is where its logical page is mapped to");
+            blocks.invalidate(moved.from);
+            blocks.validate(PageId(page));
+        }
+        blocks.program_done(first);
+    }
+
+    fn gc_erased(&mut self, row: Row, page: PageId, failed: bool, calendar: &mut impl Schedule<Event>) {
+        self.totals.erases += 1;
+        let block = self.config.geometry.block_of(page);
+        if failed {
+            self.blocks.retire(block);
+            self.check_life();
+            self.pump(calendar);
+        } else {
+            self.blocks.erased(block, self.chips.erases()[block]);
+            self.note_row(row);
+        }
+    }
+}

@@ -1,0 +1,97 @@
+//! What a device counts.
+
+use wordline_kernel::Duration;
+
+/// Where the time of a command goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Component {
+    /// In the queue, because the device works on as many commands as it can.
+    Queue,
+    /// Firmware and link.
+    Controller,
+    /// In the buffer: waiting for room, for a program unit to fill, and the access itself.
+    Buffer,
+    /// Looking up where the page is. Zero while the whole table is in memory.
+    Mapping,
+    /// Waiting for a die that collects garbage.
+    GcWait,
+    /// Waiting for a die that does something else.
+    DieWait,
+    /// Waiting for the channel's bus, and on it.
+    Bus,
+    /// While the array senses or programs.
+    Array,
+}
+
+impl Component {
+    /// All components.
+    pub const ALL: [Self; 8] = [
+        Self::Queue,
+        Self::Controller,
+        Self::Buffer,
+        Self::Mapping,
+        Self::GcWait,
+        Self::DieWait,
+        Self::Bus,
+        Self::Array,
+    ];
+
+    /// Its name in results.
+    pub fn name(self) -> &'static str {
+        ["queue", "controller", "buffer", "mapping", "gc_wait", "die_wait", "bus", "array"][self as usize]
+    }
+}
+
+/// The time of one command by component.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Spent([u64; 8]);
+
+impl Spent {
+    /// Sets a component.
+    #[inline]
+    pub fn set(&mut self, component: Component, time: Duration) {
+        self.0[component as usize] = time.ps();
+    }
+
+    /// All components together.
+    #[inline]
+    pub fn total(&self) -> Duration {
+        Duration::from_ps(self.0.iter().sum())
+    }
+}
+
+/// What a device counted since it was made, in pages where nothing else is said.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Totals {
+    /// Pages read for the host.
+    pub host_reads: u64,
+    /// Pages read to complete partly written ones.
+    pub fill_reads: u64,
+    /// Pages read by the collector.
+    pub gc_reads: u64,
+    /// Pages programmed for the host.
+    pub host_programs: u64,
+    /// Pages programmed by the collector.
+    pub gc_programs: u64,
+    /// Pages programmed with nothing in them.
+    pub padding: u64,
+    /// Row blocks erased.
+    pub erases: u64,
+    /// Pages that reads found in the buffer, or never written.
+    pub reads_without_flash: u64,
+    /// Page writes that merged with one in the buffer.
+    pub merged_writes: u64,
+    /// Picoseconds of reads and of writes by component.
+    pub spent: [[u128; 8]; 2],
+}
+
+impl Totals {
+    /// Adds the time of a read (0) or a write (1).
+    #[inline]
+    pub fn add_spent(&mut self, kind: usize, spent: &Spent) {
+        for (sum, part) in self.spent[kind].iter_mut().zip(spent.0) {
+            *sum += u128::from(part);
+        }
+    }
+}

@@ -1,0 +1,10 @@
+//! The flash translation layer's mechanisms: where logical pages are, which blocks are free, open, closed or being
+//! cleaned, and what is done about it.
+
+pub mod blocks;
+pub mod collector;
+pub mod mapping;
+
+pub use blocks::Blocks;
+pub use collector::Collector;
+pub use mapping::Mapping;

@@ -1,0 +1,118 @@
+//! Do unloaded latencies and bounds of throughput meet their formulas, to the picosecond where nothing is random?
+
+mod common;
+
+use common::{Rig, small};
+use wordline_kernel::{Bytes, Duration, Instant};
+use wordline_nand::timing;
+use wordline_ssd::{DeviceFile, Operation};
+
+/// 4 KiB pages, so that a page is the request; a buffer access takes no time.
+fn file(channels: u32, dies: u32) -> DeviceFile {
+    let mut file = small();
+    file.layout.channels = channels;
+    file.layout.dies_per_package = dies;
+    file.layout.planes_per_row = Some(1);
+    file.buffer.access_time = Duration::ZERO;
+    file.buffer.flush_interval = Duration::ZERO;
+    file
+}
+
+#[test]
+fn an_unloaded_read_takes_command_sensing_and_transfer() {
+    let mut rig = Rig::new(file(2, 2), 1);
+    rig.device.fill(1.0);
+    // tCS + 6 tWC + tWB + tRR = 290 ns; tR = 25 us; tRPRE + tDQSRE = 30 ns; 4096 B at 400 MT/s = 10.24 us.
+    assert_eq!(rig.alone(Operation::Read, false, 0, 8), Duration::from_ns(290 + 25_000 + 30 + 10_240));
+    // A sector of the page moves a sector's bytes: 512 B = 1.28 us.
+    assert_eq!(rig.alone(Operation::Read, false, 3, 1), Duration::from_ns(290 + 25_000 + 30 + 1_280));
+}
+
+#[test]
+fn an_unloaded_durable_write_takes_command_transfer_and_programming() {
+    let mut rig = Rig::new(file(2, 2), 1);
+    // tCS + 6 tWC + tADL + tWPST + tWPSTH + tWB = 361 ns; 4096 B = 10.24 us; tPROG = 250 us.
+    assert_eq!(rig.alone(Operation::Write, true, 0, 8), Duration::from_ns(361 + 10_240 + 250_000));
+}
+
+#[test]
+fn a_durable_write_of_part_of_a_page_reads_the_rest_first() {
+    let mut rig = Rig::new(file(1, 1), 1);
+    rig.device.fill(1.0);
+    let fill = Duration::from_ns(290 + 25_000 + 30) + rig.device.config().part.bus.rate.burst(Bytes(7 * 512));
+    let program = Duration::from_ns(361 + 10_240 + 250_000);
+    assert_eq!(rig.alone(Operation::Write, true, 8, 1), fill + program);
+}
+
+#[test]
+fn a_read_of_what_is_in_the_buffer_takes_the_access_time() {
+    let mut file = file(1, 1);
+    file.buffer.access_time = Duration::from_us(3);
+    let mut rig = Rig::new(file, 1);
+    assert_eq!(rig.alone(Operation::Write, false, 0, 8), Duration::from_us(3));
+    assert_eq!(rig.alone(Operation::Read, false, 0, 8), Duration::from_us(3));
+    assert_eq!(rig.device.totals().reads_without_flash, 1);
+}
+
+#[test]
+fn the_command_time_is_added_to_every_command() {
+    let mut file = file(1, 1);
+    file.front.command_time = Duration::from_us(2);
+    let mut rig = Rig::new(file, 1);
+    rig.device.fill(1.0);
+    assert_eq!(
+        rig.alone(Operation::Read, false, 0, 8),
+        Duration::from_ns(2_000 + 290 + 25_000 + 30 + 10_240)
+    );
+}
+
+/// Reads page after page with `depth` outstanding; the time that `count` of them take once the pipe is full.
+fn steady_reads(rig: &mut Rig, depth: usize, count: u64) -> Duration {
+    let pages = u64::from(rig.device.config().logical_pages);
+    let warm = 4 * depth as u64;
+    let mut start = Instant::ZERO;
+    for n in 0..warm + count {
+        rig.run_down_to(depth - 1);
+        if n == warm {
+            start = rig.calendar_now();
+        }
+        rig.submit(Operation::Read, false, n % pages * 8, 8);
+    }
+    rig.run_down_to(depth - 1);
+    rig.calendar_now() - start
+}
+
+#[test]
+fn throughput_is_bound_by_the_array_of_one_die() {
+    let mut rig = Rig::new(file(1, 1), 1);
+    rig.device.fill(1.0);
+    let part = rig.device.config().part.clone();
+    let cycle = timing::read_command(&part, 1).total()
+        + Duration::from_us(25)
+        + timing::data_out(&part, 1, Bytes::kib(4));
+    assert_eq!(steady_reads(&mut rig, 8, 1_000), cycle * 1_000);
+}
+
+#[test]
+fn throughput_of_many_dies_is_bound_by_the_bus() {
+    for dies in [6, 8] {
+        let mut rig = Rig::new(file(1, dies), 1);
+        rig.device.fill(1.0);
+        let part = rig.device.config().part.clone();
+        let on_bus = timing::read_command(&part, 1).total() + timing::data_out(&part, 1, Bytes::kib(4));
+        // 25 us of sensing is hidden behind the 10.56 us that each of the other dies holds the bus.
+        assert_eq!(steady_reads(&mut rig, 4 * dies as usize, 1_000), on_bus * 1_000, "{dies} dies");
+    }
+}
+
+#[test]
+fn channels_add_up() {
+    let time = |channels| {
+        let mut rig = Rig::new(file(channels, 6), 1);
+        rig.device.fill(1.0);
+        steady_reads(&mut rig, 48 * channels as usize, 1_200)
+    };
+    let (one, four) = (time(1), time(4));
+    let ratio = one.ps() as f64 / four.ps() as f64;
+    assert!((ratio - 4.0).abs() < 0.02, "four channels read {ratio} times as fast as one");
+}

@@ -1,0 +1,60 @@
+//! One device on a calendar of its own, and a small one to begin with.
+
+#![allow(dead_code, missing_docs)]
+
+use wordline_kernel::{Bytes, Calendar, Duration, Instant, Schedule, Seed};
+use wordline_nand::geometry::Layout;
+use wordline_nand::part::PartFile;
+use wordline_ssd::config::{BufferFile, DeviceFile, FrontFile, FtlFile};
+use wordline_ssd::{Answer, Command, Device, Event, Operation};
+
+include!("small.rs");
+
+/// A device and its calendar.
+pub struct Rig {
+    pub device: Device,
+    pub calendar: Calendar<Event>,
+    pub answers: Vec<(Instant, Answer)>,
+}
+
+impl Rig {
+    pub fn new(file: DeviceFile, seed: u64) -> Self {
+        let config = file.check().unwrap_or_else(|wrong| panic!("{wrong}"));
+        Self { device: Device::new(config, Seed(seed)), calendar: Calendar::new(), answers: Vec::new() }
+    }
+
+    pub fn submit(&mut self, operation: Operation, fua: bool, sector: u64, sectors: u64) {
+        let tag = self.answers.len() as u32;
+        self.device.submit(Command { operation, fua, sector, sectors, tag }, &mut self.calendar);
+    }
+
+    /// Goes on until at most `outstanding` commands are not answered.
+    pub fn run_down_to(&mut self, outstanding: usize) {
+        let mut answers = Vec::new();
+        while self.device.outstanding() > outstanding {
+            match self.calendar.advance() {
+                Some(event) => self.device.handle(event, &mut self.calendar),
+                None => assert!(self.device.give_up(&mut self.calendar), "commands are outstanding for ever"),
+            }
+            self.device.take_answers(&mut answers);
+            let now = self.calendar.now();
+            self.answers.extend(answers.drain(..).map(|answer| (now, answer)));
+        }
+    }
+
+    /// Carries out one command alone and returns how long it took.
+    pub fn alone(&mut self, operation: Operation, fua: bool, sector: u64, sectors: u64) -> Duration {
+        self.run_down_to(0);
+        self.submit(operation, fua, sector, sectors);
+        self.run_down_to(0);
+        self.answers.last().expect("it was answered").1.latency
+    }
+
+    pub fn calendar_now(&self) -> Instant {
+        self.calendar.now()
+    }
+
+    pub fn audit(&self) {
+        self.device.audit(self.calendar.now() - Instant::ZERO);
+    }
+}

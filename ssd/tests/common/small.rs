@@ -1,0 +1,58 @@
+// A small device, for the tests inside and outside the crate.
+
+/// Two channels of two dies, two planes each, tied; 24 blocks of 16 pages of 4 KiB: 12 MiB.
+pub fn small() -> DeviceFile {
+    use wordline_kernel::{MegaTransfers, Power};
+    use wordline_nand::part::{ArrayTiming, BusTiming, DieGeometry, PowerDraw};
+    let ns = Duration::from_ns;
+    let part = PartFile {
+        name: "small".into(),
+        source: "chosen: small".into(),
+        geometry: DieGeometry {
+            planes: 2,
+            blocks_per_plane: 24,
+            pages_per_block: 16,
+            page_size: Bytes::kib(4),
+            spare_size: Bytes(128),
+            bits_per_cell: 1,
+            one_shot: false,
+            layers: 1,
+        },
+        timing: ArrayTiming {
+            read: vec![Duration::from_us(25)],
+            program: vec![Duration::from_us(250)],
+            erase: Duration::from_us(1_500),
+            plane_busy: ns(500),
+        },
+        bus: BusTiming {
+            interface: "NV-DDR2".into(),
+            rate: MegaTransfers(400),
+            t_cs: ns(20),
+            t_wc: ns(25),
+            t_wb: ns(100),
+            t_rr: ns(20),
+            t_adl: ns(70),
+            t_ccs: ns(300),
+            t_rhw: ns(100),
+            t_cals: ns(15),
+            t_rpre: ns(15),
+            t_dqsre: ns(15),
+            t_wpst: ns(6),
+            t_wpsth: ns(15),
+        },
+        power: PowerDraw {
+            read: Power(66_000),
+            program: Power(66_000),
+            erase: Power(66_000),
+            interface: Power(16_500),
+            idle: Power(33),
+        },
+        endurance: 100_000,
+    };
+    let layout =
+        Layout { channels: 2, packages_per_channel: 1, dies_per_package: 2, planes_per_row: None };
+    let buffer = BufferFile { size: Bytes::kib(64), ..BufferFile::default() };
+    let ftl = FtlFile { over_provisioning: 0.25, ..FtlFile::default() };
+    DeviceFile { part, layout, front: FrontFile::default(), buffer, ftl }
+}
+

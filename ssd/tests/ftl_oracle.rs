@@ -1,0 +1,145 @@
+//! Does any sequence of host commands leave what a plain map would, on any small device?
+
+mod common;
+
+use std::collections::BTreeMap;
+
+use common::{Rig, small};
+use proptest::prelude::*;
+use wordline_kernel::{Bytes, Duration};
+use wordline_ssd::config::BufferMode;
+use wordline_ssd::ftl::mapping::LogicalPage;
+use wordline_ssd::policy::placement::PlacementKind;
+use wordline_ssd::{DeviceFile, Operation};
+
+/// What a command of the host does, with places as parts of 65,536 of the device.
+#[derive(Clone, Copy, Debug)]
+struct Step {
+    kind: u8,
+    place: u16,
+    sectors: u8,
+    fua: bool,
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    (0u8..20, any::<u16>(), 1u8..=40, prop::bool::weighted(0.1))
+        .prop_map(|(kind, place, sectors, fua)| Step { kind, place, sectors, fua })
+}
+
+prop_compose! {
+    fn device()(
+        channels in 1u32..=2,
+        dies in 1u32..=2,
+        tied in any::<bool>(),
+        bits in 1u32..=3,
+        one_shot in any::<bool>(),
+        pages in 2u32..=5,
+        buffer in 0u64..=40,
+        write_through in any::<bool>(),
+        fixed in any::<bool>(),
+        spare in 0.38f64..0.6,
+        thresholds in (3u32..=5, 0u32..=2),
+        queue_depth in 1u32..=8,
+        times in (0u64..2, 0u64..3),
+    ) -> DeviceFile {
+        let mut file = small();
+        file.layout.channels = channels;
+        file.layout.dies_per_package = dies;
+        file.layout.planes_per_row = Some(if tied { 2 } else { 1 });
+        file.part.geometry.bits_per_cell = bits;
+        file.part.geometry.one_shot = one_shot;
+        file.part.geometry.pages_per_block = pages * bits * 2;
+        let unit = u64::from(bits) * 2 * 4096;
+        file.buffer.size = Bytes(2 * unit + buffer * 4096);
+        file.buffer.mode = if write_through { BufferMode::WriteThrough } else { BufferMode::WriteBack };
+        file.buffer.flush_interval = Duration::from_ms(10 * times.0);
+        file.front.command_time = Duration::from_us(times.1);
+        file.front.queue_depth = queue_depth;
+        file.ftl.over_provisioning = spare;
+        file.ftl.gc.start_below_free_blocks = thresholds.0;
+        file.ftl.gc.stop_at_free_blocks = thresholds.0 + thresholds.1;
+        if fixed {
+            file.ftl.placement = PlacementKind::Fixed { order: "CWDP".into() };
+        }
+        file
+    }
+}
+
+/// Versions as the host counts them.
+#[derive(Default)]
+struct Model {
+    written: BTreeMap<u32, u32>,
+    present: BTreeMap<u32, u32>,
+}
+
+impl Model {
+    fn write(&mut self, page: u32) {
+        let version = self.written.entry(page).or_insert(0);
+        *version += 1;
+        self.present.insert(page, *version);
+    }
+}
+
+fn play(file: DeviceFile, steps: &[Step], depth: usize, filled: bool) {
+    let mut rig = Rig::new(file, 1);
+    let pages = rig.device.config().logical_pages;
+    let sectors = u64::from(pages) * 8;
+    let mut model = Model::default();
+    if filled {
+        rig.device.fill(1.0);
+        (0..pages).for_each(|page| model.write(page));
+    }
+    for (n, step) in steps.iter().enumerate() {
+        rig.run_down_to(depth - 1);
+        // Most commands go to a small part of the device, so that they meet each other.
+        let range = if step.place % 4 == 0 { sectors } else { 96.min(sectors) };
+        let sector = u64::from(step.place) * 7919 % range;
+        let count = u64::from(step.sectors).min(sectors - sector);
+        let (first, last) = ((sector / 8) as u32, ((sector + count - 1) / 8) as u32);
+        match step.kind {
+            0..=9 => {
+                rig.submit(Operation::Write, step.fua, sector, count);
+                // Commands of one page that are under way at once may be carried out in any order, but the device
+                // begins them in the order of submission when it does not hold them back: its versions count.
+                (first..=last).for_each(|page| model.write(page));
+            }
+            10..=16 => rig.submit(Operation::Read, false, sector, count),
+            17..=18 => {
+                rig.run_down_to(0);
+                rig.submit(Operation::Discard, false, sector, count);
+                rig.run_down_to(0);
+                for page in sector.div_ceil(8) as u32..((sector + count) / 8) as u32 {
+                    model.present.remove(&page);
+                }
+            }
+            _ => rig.submit(Operation::Flush, false, 0, 0),
+        }
+        if n % 50 == 0 {
+            rig.audit();
+        }
+    }
+    rig.run_down_to(0);
+    rig.audit();
+    for page in 0..pages {
+        assert_eq!(rig.device.version(LogicalPage(page)), model.present.get(&page).copied(), "page {page}");
+    }
+    rig.alone(Operation::Flush, false, 0, 0);
+    for page in 0..pages {
+        let in_flash = rig.device.version_in_flash(LogicalPage(page));
+        assert_eq!(in_flash, model.present.get(&page).copied(), "page {page} after a flush");
+    }
+    rig.alone(Operation::Read, false, 0, sectors);
+    assert!(rig.answers.iter().all(|(_, answer)| !answer.failed));
+}
+
+proptest! {
+    #[test]
+    fn a_device_holds_what_a_map_would(
+        file in device(),
+        steps in prop::collection::vec(step(), 1..600),
+        depth in 1usize..12,
+        filled in any::<bool>(),
+    ) {
+        play(file, &steps, depth, filled);
+    }
+}

@@ -1,0 +1,177 @@
+//! Does a device live through what wears it: full, overwritten, with bad blocks, to its end?
+
+mod common;
+
+use common::{Rig, small};
+use wordline_kernel::{Bytes, Duration, Seed};
+use wordline_nand::geometry::Layout;
+use wordline_ssd::policy::placement::PlacementKind;
+use wordline_ssd::{DeviceFile, Operation};
+
+/// The devices that the tests below put to work: placements, rows of one plane and of two, one-shot units.
+fn devices() -> Vec<DeviceFile> {
+    let fixed = PlacementKind::Fixed { order: "PDWC".into() };
+    let mut all = Vec::new();
+    for placement in [PlacementKind::Dynamic {}, fixed] {
+        for planes_per_row in [1, 2] {
+            for one_shot in [false, true] {
+                let mut file = small();
+                file.layout = Layout { planes_per_row: Some(planes_per_row), ..file.layout };
+                file.part.geometry.bits_per_cell = 2;
+                file.part.geometry.one_shot = one_shot;
+                file.ftl.over_provisioning = 0.21;
+                file.ftl.placement = placement.clone();
+                all.push(file);
+            }
+        }
+    }
+    all
+}
+
+/// Overwrites whole pages at random until `pages` are written or the device refuses.
+fn overwrite(rig: &mut Rig, pages: u64) {
+    let logical = u64::from(rig.device.config().logical_pages);
+    let mut random = Seed(3).stream("test.overwrite", 0);
+    for _ in 0..pages {
+        rig.run_down_to(15);
+        rig.submit(Operation::Write, false, random.below(logical) * 8, 8);
+        if rig.device.is_read_only() {
+            break;
+        }
+    }
+    rig.run_down_to(0);
+    rig.audit();
+}
+
+#[test]
+fn a_full_device_overwritten_for_twenty_drive_writes_never_runs_dry() {
+    for file in devices() {
+        let mut rig = Rig::new(file, 1);
+        rig.device.fill(1.0);
+        let pages = u64::from(rig.device.config().logical_pages);
+        overwrite(&mut rig, 20 * pages);
+        assert_eq!(rig.answers.len() as u64, 20 * pages);
+        assert!(rig.answers.iter().all(|(_, answer)| !answer.failed));
+        assert!(rig.device.totals().erases > 0 && rig.device.totals().gc_programs > 0);
+    }
+}
+
+#[test]
+fn a_worn_out_device_refuses_writes_and_still_reads() {
+    for mut file in devices() {
+        file.part.endurance = 6;
+        let mut rig = Rig::new(file, 1);
+        rig.device.fill(1.0);
+        let pages = u64::from(rig.device.config().logical_pages);
+        overwrite(&mut rig, 100 * pages);
+        assert!(rig.device.is_read_only() && rig.device.bad_blocks() > 0);
+        let most = rig.device.erases().map(|(_, erases)| erases).max();
+        assert_eq!(most, Some(7), "a block fails at the erase after its last");
+        let before = rig.answers.len();
+        rig.alone(Operation::Write, false, 0, 8);
+        rig.alone(Operation::Read, false, 0, pages * 8);
+        let failed: Vec<bool> = rig.answers[before..].iter().map(|(_, answer)| answer.failed).collect();
+        assert_eq!(failed, [true, false]);
+    }
+}
+
+#[test]
+fn wear_is_level_under_uniform_writes() {
+    let mut rig = Rig::new(small(), 1);
+    rig.device.fill(1.0);
+    let pages = u64::from(rig.device.config().logical_pages);
+    overwrite(&mut rig, 40 * pages);
+    let erases: Vec<u32> = rig.device.erases().map(|(_, erases)| erases).collect();
+    let (least, most) = (erases.iter().min(), erases.iter().max());
+    let mean = erases.iter().sum::<u32>() / erases.len() as u32;
+    let spread = most.zip(least).map(|(most, least)| most - least);
+    assert!(spread.is_some_and(|spread| spread <= mean), "from {least:?} to {most:?}, mean {mean}");
+}
+
+#[test]
+fn blocks_that_are_bad_from_the_factory_are_never_used() {
+    let mut file = small();
+    file.ftl.factory_bad_blocks = 0.1;
+    file.ftl.over_provisioning = 0.35;
+    let mut rig = Rig::new(file, 5);
+    assert_eq!(rig.device.bad_blocks(), 4 * 2);
+    rig.device.fill(1.0);
+    let pages = u64::from(rig.device.config().logical_pages);
+    overwrite(&mut rig, 20 * pages);
+    let unused = rig.device.erases().filter(|(_, erases)| *erases == 0).count();
+    assert_eq!(unused, 8);
+}
+
+#[test]
+fn discarded_pages_are_not_moved() {
+    let moved = |discard: bool| {
+        let mut rig = Rig::new(small(), 1);
+        rig.device.fill(1.0);
+        let pages = u64::from(rig.device.config().logical_pages);
+        if discard {
+            // The upper half is never overwritten below: only a discard makes room of it.
+            rig.alone(Operation::Discard, false, pages / 2 * 8, pages / 2 * 8);
+        }
+        let mut random = Seed(9).stream("test.half", 0);
+        for _ in 0..10 * pages {
+            rig.run_down_to(7);
+            rig.submit(Operation::Write, false, random.below(pages / 2) * 8, 8);
+        }
+        rig.run_down_to(0);
+        rig.device.totals().gc_programs
+    };
+    let (with, without) = (moved(true), moved(false));
+    assert!(with * 4 < without, "{with} pages moved after the discard, {without} without it");
+}
+
+#[test]
+fn a_device_gives_the_same_digest_alone_and_beside_another() {
+    let alone = |seed| {
+        let mut rig = Rig::new(small(), seed);
+        rig.device.fill(1.0);
+        overwrite(&mut rig, 3_000);
+        rig.device.digest()
+    };
+    let (first, again) = (alone(1), alone(1));
+    let mut other = small();
+    other.layout.channels = 1;
+    other.buffer.size = Bytes::kib(128);
+    let (mut one, mut two) = (Rig::new(small(), 1), Rig::new(other, 2));
+    one.device.fill(1.0);
+    two.device.fill(1.0);
+    overwrite(&mut two, 1_000);
+    overwrite(&mut one, 3_000);
+    overwrite(&mut two, 1_000);
+    assert_eq!((first, first), (again, one.device.digest()));
+    assert_ne!(two.device.digest(), first);
+}
+
+#[test]
+fn the_buffer_is_written_out_on_time() {
+    let mut file = small();
+    file.buffer.flush_interval = Duration::from_ms(5);
+    let mut rig = Rig::new(file, 1);
+    rig.alone(Operation::Write, false, 0, 8);
+    assert_eq!(rig.device.totals().host_programs, 0);
+    while let Some(event) = rig.calendar.advance() {
+        let early = rig.calendar_now() < wordline_kernel::Instant::ZERO + Duration::from_ms(5);
+        rig.device.handle(event, &mut rig.calendar);
+        assert_eq!(rig.device.totals().host_programs, u64::from(!early));
+    }
+}
+
+#[test]
+fn a_steady_device_stays_steady() {
+    let mut file = small();
+    file.part.geometry.blocks_per_plane = 200;
+    file.part.geometry.pages_per_block = 64;
+    file.ftl.over_provisioning = 0.2;
+    let mut rig = Rig::new(file, 1);
+    let steady = rig.device.fill_steady(Seed(1));
+    let pages = u64::from(rig.device.config().logical_pages);
+    overwrite(&mut rig, pages / 2);
+    let totals = rig.device.totals();
+    let measured = (totals.host_programs + totals.gc_programs) as f64 / totals.host_programs as f64;
+    let off = (measured / steady.amplification - 1.0).abs();
+    assert!(off < 0.03, "preconditioned to {}, then {measured}", steady.amplification);
+}

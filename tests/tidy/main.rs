@@ -1,0 +1,90 @@
+//! The rules of the house, as a test over the repository's own files: which crate may use which, what the model
+//! crates may not call, how long functions and files may be, and what every data file must say. Each rule is a
+//! function from text to offences, and has a test which shows that it catches an offender.
+
+mod data;
+mod length;
+mod source;
+mod tree;
+mod words;
+
+use std::fmt;
+use std::path::Path;
+
+/// One breach of a rule.
+#[derive(Debug, PartialEq, Eq)]
+struct Offence {
+    /// The file, and the line where there is one.
+    place: String,
+    /// What stands there, and the cure.
+    complaint: String,
+}
+
+impl Offence {
+    fn new(place: impl fmt::Display, complaint: impl Into<String>) -> Self {
+        Self { place: place.to_string(), complaint: complaint.into() }
+    }
+}
+
+impl fmt::Display for Offence {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "{}: {}", self.place, self.complaint)
+    }
+}
+
+/// A file of the repository that is text.
+struct File {
+    /// Its path from the root, with forward slashes.
+    path: String,
+    text: String,
+}
+
+impl File {
+    fn is_rust(&self) -> bool {
+        self.path.ends_with(".rs")
+    }
+
+    fn crate_name(&self) -> &str {
+        self.path.split('/').next().unwrap_or_default()
+    }
+}
+
+/// The repository's root.
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the tests are a folder of the repository")
+}
+
+/// Every text file of the repository. What `.gitignore` names is not part of it.
+fn files() -> Vec<File> {
+    let ignored = std::fs::read_to_string(root().join(".gitignore")).unwrap_or_default();
+    let ignored: Vec<&str> = ignored.lines().map(|line| line.trim_matches('/')).collect();
+    let mut found = Vec::new();
+    collect(root(), &ignored, &mut found);
+    found.sort_by(|a, b| a.path.cmp(&b.path));
+    assert!(found.iter().any(File::is_rust), "no source file under {}", root().display());
+    found
+}
+
+fn collect(folder: &Path, ignored: &[&str], found: &mut Vec<File>) {
+    let entries = std::fs::read_dir(folder).expect("a folder of the repository can be listed");
+    for entry in entries {
+        let path = entry.expect("an entry of a listed folder can be read").path();
+        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        if name == ".git" || ignored.contains(&name.as_str()) {
+            continue;
+        }
+        if path.is_dir() {
+            collect(&path, ignored, found);
+        } else if let Ok(text) = std::fs::read_to_string(&path) {
+            let path = path.strip_prefix(root()).expect("the walk starts at the root");
+            found.push(File { path: path.to_string_lossy().replace('\\', "/"), text });
+        }
+    }
+}
+
+/// Fails with one line an offence.
+#[track_caller]
+fn assert_none(offences: &[Offence]) {
+    let lines: Vec<String> = offences.iter().map(Offence::to_string).collect();
+    assert!(lines.is_empty(), "{} offences:\n{}", lines.len(), lines.join("\n"));
+}

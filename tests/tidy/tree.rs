@@ -1,0 +1,86 @@
+//! The shape of the repository: which crate uses which, and that every policy has a page.
+
+use crate::{File, Offence, assert_none, files};
+
+/// The layers, lowest first: a crate uses only those before it.
+const LAYERS: [&str; 7] = ["kernel", "nand", "ssd", "host", "designs", "lab", "cli"];
+
+/// Crates outside the layers, which may use all of them.
+const OUTSIDE: [&str; 1] = ["tests"];
+
+/// Where the policies are, and where their pages are.
+const POLICIES: &str = "ssd/src/policy/";
+const PAGES: &str = "docs/policies/";
+
+/// What `manifest` (a crate's `Cargo.toml`) may not say.
+fn wrong_arrows(manifest: &File) -> Vec<Offence> {
+    let name = manifest.crate_name();
+    let layer = LAYERS.iter().position(|layer| *layer == name);
+    if layer.is_none() && !OUTSIDE.contains(&name) {
+        return vec![Offence::new(&manifest.path, "is no layer of the design: add it to `LAYERS`")];
+    }
+    let table: toml::Table = match manifest.text.parse() {
+        Ok(table) => table,
+        Err(error) => return vec![Offence::new(&manifest.path, error.to_string())],
+    };
+    let upward = |used: &str| match (layer, LAYERS.iter().position(|layer| *layer == used)) {
+        (Some(own), Some(other)) => other >= own,
+        (_, known) => known.is_none(),
+    };
+    let used = ["dependencies", "dev-dependencies", "build-dependencies"]
+        .iter()
+        .filter_map(|section| table.get(*section)?.as_table())
+        .flat_map(toml::Table::keys)
+        .filter_map(|key| key.strip_prefix("wordline-"));
+    used.filter(|used| upward(used))
+        .map(|used| {
+            Offence::new(&manifest.path, format!("`{name}` uses `{used}`: arrows point to the left only"))
+        })
+        .collect()
+}
+
+/// Policies of `paths` without a page of the same name.
+fn policies_without_page(paths: &[&str]) -> Vec<Offence> {
+    let policies = paths.iter().filter_map(|path| {
+        let (seam, policy) = path.strip_prefix(POLICIES)?.strip_suffix(".rs")?.split_once('/')?;
+        (policy != "mod").then(|| (path, format!("{PAGES}{seam}/{policy}.md")))
+    });
+    policies
+        .filter(|(_, page)| !paths.contains(&page.as_str()))
+        .map(|(path, page)| Offence::new(path, format!("has no page {page}")))
+        .collect()
+}
+
+#[test]
+fn a_crate_uses_only_those_to_its_left() {
+    let files = files();
+    let manifests = files.iter().filter(|file| file.path.ends_with("/Cargo.toml"));
+    assert_none(&manifests.flat_map(wrong_arrows).collect::<Vec<_>>());
+}
+
+#[test]
+fn an_arrow_to_the_right_is_caught() {
+    let offences = |path: &str, section: &str, used: &str| {
+        let text = format!("[{section}]\nwordline-{used}.workspace = true\n");
+        wrong_arrows(&File { path: path.into(), text }).len()
+    };
+    assert_eq!(offences("nand/Cargo.toml", "dependencies", "ssd"), 1);
+    assert_eq!(offences("nand/Cargo.toml", "dev-dependencies", "lab"), 1);
+    assert_eq!(offences("ssd/Cargo.toml", "dependencies", "nand"), 0);
+    assert_eq!(offences("tests/Cargo.toml", "dependencies", "cli"), 0);
+    assert_eq!(offences("gadgets/Cargo.toml", "dependencies", "nand"), 1);
+}
+
+#[test]
+fn every_policy_has_a_page() {
+    let files = files();
+    let paths: Vec<&str> = files.iter().map(|file| file.path.as_str()).collect();
+    assert_none(&policies_without_page(&paths));
+}
+
+#[test]
+fn a_policy_without_a_page_is_caught() {
+    let policy = "ssd/src/policy/victim/greedy.rs";
+    assert_eq!(policies_without_page(&[policy, "ssd/src/policy/victim/mod.rs"]).len(), 1);
+    assert_eq!(policies_without_page(&[policy, "docs/policies/victim/greedy.md"]), []);
+}
