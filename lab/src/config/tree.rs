@@ -105,9 +105,9 @@ struct Lines<'a> {
 
 impl Lines<'_> {
     fn table(&self, at: usize, table: &DeTable<'_>) -> Node {
-        let members = table.iter().map(|(key, value)| {
-            (key.get_ref().to_string(), self.node(key.span().start, value.get_ref()))
-        });
+        let members = table
+            .iter()
+            .map(|(key, value)| (key.get_ref().to_string(), self.node(key.span().start, value.get_ref())));
         Node { origin: self.origin(at), value: Value::Table(members.collect()) }
     }
 
@@ -123,10 +123,9 @@ impl Lines<'_> {
             DeValue::Boolean(truth) => Value::Boolean(*truth),
             DeValue::Integer(number) => i64::from_str_radix(number.as_str(), number.radix())
                 .map_or_else(|_| Value::Other(number.to_string()), Value::Integer),
-            DeValue::Float(number) => number
-                .as_str()
-                .parse()
-                .map_or_else(|_| Value::Other(number.to_string()), Value::Float),
+            DeValue::Float(number) => {
+                number.as_str().parse().map_or_else(|_| Value::Other(number.to_string()), Value::Float)
+            }
             DeValue::Datetime(moment) => Value::Other(moment.to_string()),
         };
         Node { origin: self.origin(at), value }
@@ -235,9 +234,8 @@ impl<'de> serde::Deserializer<'de> for ValueDeserializer {
 
     fn deserialize_any<V: serde::de::Visitor<'de>>(self, visitor: V) -> Result<V::Value, Self::Error> {
         match self.0 {
-            Value::Table(members) => visitor.visit_map(MapDeserializer::new(
-                members.into_iter().map(|(key, node)| (key, node.value)),
-            )),
+            Value::Table(members) => visitor
+                .visit_map(MapDeserializer::new(members.into_iter().map(|(key, node)| (key, node.value)))),
             Value::Array(items) => {
                 visitor.visit_seq(SeqDeserializer::new(items.into_iter().map(|node| node.value)))
             }
