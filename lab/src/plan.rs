@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 
 use wordline_host::Pace;
 use wordline_kernel::{Bytes, Complaints, Duration, Seed};
-use wordline_ssd::Config;
 
+use crate::config::{DEFAULT_PRESET, Device};
 use crate::error::{Error, Result};
 use crate::run::{Job, Precondition};
 use crate::summary::{Source, SourceKind};
@@ -31,7 +31,7 @@ impl Origin {
     pub const fn usual_preset(&self) -> &'static str {
         match self {
             Self::Named(_) => "bench-512g",
-            Self::Embedded | Self::Trace(..) => "nvme-tlc",
+            Self::Embedded | Self::Trace(..) => DEFAULT_PRESET,
         }
     }
 }
@@ -59,17 +59,6 @@ pub struct Plan {
     pub seed: u64,
     /// Where every request is to be logged.
     pub log: Option<PathBuf>,
-}
-
-/// A device to run on.
-#[derive(Clone, Debug)]
-pub struct Target {
-    /// Its name in results.
-    pub name: String,
-    /// The device.
-    pub config: Config,
-    /// Its configuration as text, for reproducers and reports.
-    pub text: String,
 }
 
 /// Requests that are ready to run, and what belongs to them.
@@ -101,21 +90,21 @@ impl std::str::FromStr for Precondition {
 }
 
 impl Plan {
-    /// The job of running this on `target`.
+    /// The job of running this on `device`.
     ///
     /// # Errors
     /// What cannot be read, does not exist or does not fit together.
-    pub fn job(&self, target: &Target) -> Result<Job> {
-        let capacity = target.config.capacity();
+    pub fn job(&self, device: &Device) -> Result<Job> {
+        let capacity = device.capacity();
         let ready = match &self.origin {
             Origin::Embedded => self.recorded(trace::embedded(), capacity)?,
             Origin::Trace(path, options) => self.recorded(trace::read(path, options)?, capacity)?,
             Origin::Named(name) => self.named(name, capacity)?,
         };
         Ok(Job {
-            device_name: target.name.clone(),
-            config: target.config.clone(),
-            config_text: target.text.clone(),
+            device_name: device.name.clone(),
+            config: device.config.clone(),
+            config_text: device.text.clone(),
             pace: self.pace(ready.queue_depth)?,
             precondition: self.precondition.unwrap_or(ready.precondition),
             source: ready.source,
@@ -156,7 +145,10 @@ impl Plan {
             return Err(Error::Argument {
                 what: "workload".into(),
                 found: format!("`{name}`"),
-                wanted: format!("one of {}, or a profile; see `wordline workloads list`", workload::names().join(", ")),
+                wanted: format!(
+                    "one of {}, or a profile; see `wordline workloads list`",
+                    workload::names().join(", ")
+                ),
             });
         }
         match workload::resolve(name, self.traces.as_deref())? {
@@ -186,7 +178,8 @@ impl Plan {
     /// Generated to published statistics. Where the volume is larger than the device, its requests are fitted.
     fn profile(&self, profile: &Profile, capacity: Bytes) -> Result<Ready> {
         let generator = profile.generator(Seed(self.seed), 1.0);
-        let mut notes = vec![format!("generated to the statistics of {}: not a recorded trace", profile.source)];
+        let mut notes =
+            vec![format!("generated to the statistics of {}: not a recorded trace", profile.source)];
         let (too_large, limit) = (generator.span() > capacity, self.requests.unwrap_or(u64::MAX));
         let generator = generator.take(usize::try_from(limit).unwrap_or(usize::MAX));
         let requests: Box<dyn Iterator<Item = Request> + Send> = if too_large {
@@ -223,7 +216,9 @@ impl Plan {
             }
             (None, scale, None) => match scale.unwrap_or(1.0) {
                 scale if scale.is_finite() && scale >= 0.0 => Ok(Pace::Open { time_scale: scale }),
-                scale => refuse("time scale", &scale, "a factor of at least 0, such as 0.5 for twice as fast"),
+                scale => {
+                    refuse("time scale", &scale, "a factor of at least 0, such as 0.5 for twice as fast")
+                }
             },
         }
     }
@@ -239,7 +234,8 @@ fn read_workload(path: &Path) -> Result<Workload> {
         action: "read",
         reason,
     })?;
-    Workload::from_toml(&text).map_err(|complaints| Error::Config(under(&path.display().to_string(), &complaints)))
+    Workload::from_toml(&text)
+        .map_err(|complaints| Error::Config(under(&path.display().to_string(), &complaints)))
 }
 
 /// The complaints with the name of what they are about before their keys.
@@ -273,9 +269,13 @@ mod tests {
     #[test]
     fn a_setting_that_the_loop_would_ignore_is_refused() {
         let think = Plan { think_time: Some(Duration::from_us(1)), ..Plan::default() };
-        assert!(pace(think, None).is_err_and(|error| error.starts_with("think time: found 1us, wanted none")));
+        assert!(
+            pace(think, None).is_err_and(|error| error.starts_with("think time: found 1us, wanted none"))
+        );
         let scale = Plan { time_scale: Some(0.5), ..Plan::default() };
-        assert!(pace(scale, Some(32)).is_err_and(|error| error.starts_with("time scale: found 0.5, wanted none")));
+        assert!(
+            pace(scale, Some(32)).is_err_and(|error| error.starts_with("time scale: found 0.5, wanted none"))
+        );
         let backwards = Plan { time_scale: Some(-1.0), ..Plan::default() };
         assert!(pace(backwards, None).is_err());
         let nothing = Plan { queue_depth: Some(0), ..Plan::default() };
