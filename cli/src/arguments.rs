@@ -7,6 +7,7 @@ use serde::de::value::StrDeserializer;
 use serde::de::{DeserializeOwned, IntoDeserializer};
 use wordline_kernel::Duration;
 use wordline_lab::Error;
+use wordline_lab::config::{Device, Selection};
 use wordline_lab::plan::{Origin, Plan};
 use wordline_lab::run::Precondition;
 use wordline_lab::trace::{Fit, Options};
@@ -14,15 +15,27 @@ use wordline_lab::trace::{Fit, Options};
 /// Which device.
 #[derive(Args)]
 pub struct DeviceArguments {
-    /// An embedded device; see `wordline presets list`.
-    #[arg(long, value_name = "NAME", conflicts_with = "config")]
-    pub preset: Option<String>,
-    /// A configuration file.
+    /// An embedded device; see `wordline presets list`. Or a configuration file by its path.
+    #[arg(long, value_name = "NAME")]
+    preset: Option<String>,
+    /// A configuration file, whole or changing the preset.
     #[arg(long, value_name = "FILE")]
-    pub config: Option<PathBuf>,
+    config: Option<PathBuf>,
     /// Changes one setting, such as `ftl.over_provisioning=0.28`; can be repeated, the last wins.
     #[arg(long = "set", value_name = "KEY=VALUE")]
-    pub settings: Vec<String>,
+    settings: Vec<String>,
+}
+
+impl DeviceArguments {
+    /// The device that the user named, or else the preset `usual`.
+    pub fn device(&self, usual: &str) -> Result<Device, Error> {
+        let named = self.preset.is_some() || self.config.is_some();
+        Device::load(&Selection {
+            preset: if named { self.preset.clone() } else { Some(usual.into()) },
+            file: self.config.clone(),
+            set: self.settings.clone(),
+        })
+    }
 }
 
 /// What a trace file holds, where it cannot be found out.

@@ -1,9 +1,10 @@
 //! `wordline compare`: the same workload through several devices.
 
 use clap::Args;
+use wordline_lab::config::{Device, Selection};
 use wordline_lab::summary::Outcome;
 
-use crate::arguments::{WorkloadArguments, target};
+use crate::arguments::WorkloadArguments;
 use crate::failure::Failure;
 use crate::interrupt::Interrupt;
 use crate::progress::Watch;
@@ -34,19 +35,22 @@ pub struct Arguments {
 /// Does what the user asked.
 pub fn handle(arguments: Arguments) -> Result<(), Failure> {
     let plan = arguments.workload.plan()?;
-    let named = |name: &String| target(name, &arguments.settings);
-    let targets = arguments.devices.iter().map(named).collect::<Result<Vec<_>, _>>()?;
+    let named = |name: &String| {
+        Device::load(&Selection { preset: Some(name.clone()), file: None, set: arguments.settings.clone() })
+    };
+    let devices = arguments.devices.iter().map(named).collect::<Result<Vec<_>, _>>()?;
     let interrupt = Interrupt::watch();
     let mut runs = Vec::new();
-    for target in &targets {
-        let mut watch = Watch::new(&target.name, arguments.results.no_progress, &interrupt);
-        let run = wordline_lab::run::run(plan.job(target)?, &mut watch)?;
+    for device in &devices {
+        let mut watch = Watch::new(&device.name, arguments.results.no_progress, &interrupt);
+        let run = wordline_lab::run::run(plan.job(device)?, &mut watch)?;
         let stopped = run.outcome == Outcome::Interrupted;
         runs.push(run);
         if stopped {
             break;
         }
     }
-    let texts: Vec<String> = targets.iter().map(|target| format!("# {}\n{}", target.name, target.text)).collect();
+    let texts: Vec<String> =
+        devices.iter().map(|device| format!("# {}\n{}", device.name, device.text)).collect();
     arguments.results.give(&runs, &texts.join("\n"))
 }

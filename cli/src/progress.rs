@@ -11,6 +11,8 @@ use crate::interrupt::Interrupt;
 const BAR: &str = "{msg} {wide_bar} {human_pos}/{human_len} requests, {per_sec}, {eta} left";
 /// It is not.
 const COUNTER: &str = "{msg} {spinner} {human_pos} requests, {per_sec}";
+/// Parts of an experiment.
+const STEPS: &str = "{msg} {wide_bar} {pos}/{len} parts, {eta} left";
 
 /// Watches one run.
 pub struct Watch<'a> {
@@ -22,10 +24,39 @@ pub struct Watch<'a> {
 impl<'a> Watch<'a> {
     /// Watches the run called `name`, without a bar where `quiet` or where standard error is no terminal.
     pub fn new(name: &'a str, quiet: bool, interrupt: &'a Interrupt) -> Self {
-        let hidden = quiet || !std::io::stderr().is_terminal();
-        let target = if hidden { ProgressDrawTarget::hidden() } else { ProgressDrawTarget::stderr() };
-        Self { bar: ProgressBar::with_draw_target(None, target), name, interrupt }
+        Self { bar: bar(quiet), name, interrupt }
     }
+}
+
+/// The parts of an experiment that are done.
+pub struct Steps(ProgressBar);
+
+impl Steps {
+    /// A bar for the experiment `name`, hidden as that of a [`Watch`].
+    pub fn new(name: &str, quiet: bool) -> Self {
+        let bar = bar(quiet);
+        bar.set_style(ProgressStyle::with_template(STEPS).expect("the template is well formed"));
+        bar.set_message(name.to_string());
+        Self(bar)
+    }
+
+    /// `done` of `total` parts are done.
+    pub fn show(&self, done: usize, total: usize) {
+        self.0.set_length(total as u64);
+        self.0.set_position(done as u64);
+    }
+}
+
+impl Drop for Steps {
+    fn drop(&mut self) {
+        self.0.finish_and_clear();
+    }
+}
+
+fn bar(quiet: bool) -> ProgressBar {
+    let hidden = quiet || !std::io::stderr().is_terminal();
+    let target = if hidden { ProgressDrawTarget::hidden() } else { ProgressDrawTarget::stderr() };
+    ProgressBar::with_draw_target(None, target)
 }
 
 impl Observer for Watch<'_> {

@@ -56,12 +56,12 @@ pub struct ResultArguments {
 pub fn handle(arguments: Arguments) -> Result<(), Failure> {
     let mut plan = arguments.workload.plan()?;
     plan.log = arguments.log;
-    let target = arguments.device.target(&plan.origin)?;
+    let device = arguments.device.device(plan.origin.usual_preset())?;
     let interrupt = Interrupt::watch();
-    let mut watch = Watch::new(&target.name, arguments.results.no_progress, &interrupt);
-    let summary = wordline_lab::run::run(plan.job(&target)?, &mut watch)?;
+    let mut watch = Watch::new(&device.name, arguments.results.no_progress, &interrupt);
+    let summary = wordline_lab::run::run(plan.job(&device)?, &mut watch)?;
     drop(watch);
-    arguments.results.give(&[summary], &target.text)
+    arguments.results.give(&[summary], &device.text)
 }
 
 impl ResultArguments {

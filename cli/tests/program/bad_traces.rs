@@ -43,7 +43,14 @@ fn cut(mut content: Vec<u8>, keep: usize) -> Vec<u8> {
 
 /// Good rows, many enough that half of their compressed form holds some.
 fn many_rows() -> String {
-    let row = |n: u64| format!("{},usr,0,Read,{},4096,{}\n", 128166372003061629 + n * 7919, n * n % 8191 * 4096, n * 31 % 977);
+    let row = |n: u64| {
+        format!(
+            "{},usr,0,Read,{},4096,{}\n",
+            128166372003061629 + n * 7919,
+            n * n % 8191 * 4096,
+            n * 31 % 977
+        )
+    };
     (0..20_000).map(row).collect()
 }
 
@@ -57,10 +64,38 @@ fn cases() -> Vec<Case> {
         case("an empty file", "a.csv", "", None, None, &["an empty file"]),
         case("prose", "a.txt", "Dear reader,\nthis is no trace.\n", None, None, &["found", "wanted"]),
         case("bytes of no format", "a.bin", vec![0xff; 4096], None, None, &["found", "wanted"]),
-        case("a word for an offset", "a.csv", msr("128166372016382200,usr,0,Read,here,4096,7"), None, Some(3), &["here"]),
-        case("a missing column", "a.csv", msr("128166372016382200,usr,0,Read,4096"), None, Some(3), &["wanted"]),
-        case("an unknown op", "a.csv", msr("128166372016382200,usr,0,Erase,4096,4096,7"), None, Some(3), &["Erase"]),
-        case("a negative size", "a.csv", msr("128166372016382200,usr,0,Read,4096,-1,7"), None, Some(3), &["-1"]),
+        case(
+            "a word for an offset",
+            "a.csv",
+            msr("128166372016382200,usr,0,Read,here,4096,7"),
+            None,
+            Some(3),
+            &["here"],
+        ),
+        case(
+            "a missing column",
+            "a.csv",
+            msr("128166372016382200,usr,0,Read,4096"),
+            None,
+            Some(3),
+            &["wanted"],
+        ),
+        case(
+            "an unknown op",
+            "a.csv",
+            msr("128166372016382200,usr,0,Erase,4096,4096,7"),
+            None,
+            Some(3),
+            &["Erase"],
+        ),
+        case(
+            "a negative size",
+            "a.csv",
+            msr("128166372016382200,usr,0,Read,4096,-1,7"),
+            None,
+            Some(3),
+            &["-1"],
+        ),
         case(
             "an offset beyond 64 bits",
             "a.csv",
@@ -78,7 +113,14 @@ fn cases() -> Vec<Case> {
         case("an SPC row without time", "a.spc", "0,20941264,8192,W\n", Some("spc"), Some(1), &["wanted"]),
         case("a DiskSim row with letters", "a.trace", "0.5 0 abc 8 1\n", Some("disksim"), Some(1), &["abc"]),
         case("an I/O log of version 9", "a.log", "fio version 9 iolog\n", Some("fio-iolog"), Some(1), &["9"]),
-        case("a CSV without a column for op", "a.csv", "t_ns,offset_bytes,size_bytes\n1,2,3\n", Some("csv"), Some(1), &["wanted"]),
+        case(
+            "a CSV without a column for op",
+            "a.csv",
+            "t_ns,offset_bytes,size_bytes\n1,2,3\n",
+            Some("csv"),
+            Some(1),
+            &["wanted"],
+        ),
         case("VSCSI records cut off", "a.vscsi", vec![1; 45], Some("vscsi"), None, &["found", "wanted"]),
     ]
 }

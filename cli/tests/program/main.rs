@@ -2,6 +2,7 @@
 
 mod bad_configurations;
 mod bad_traces;
+mod experiments;
 mod face;
 mod runs;
 mod traces;

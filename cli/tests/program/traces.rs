@@ -4,7 +4,8 @@ use serde_json::Value;
 
 use crate::{Folder, recorded, wordline};
 
-const CSV: &str = "t_ns,op,offset_bytes,size_bytes\n0,W,0,4096\n1000,R,0,4096\n2000,W,0,8192\n9000,W,65536,4096\n";
+const CSV: &str =
+    "t_ns,op,offset_bytes,size_bytes\n0,W,0,4096\n1000,R,0,4096\n2000,W,0,8192\n9000,W,65536,4096\n";
 
 #[test]
 fn the_statistics_of_a_trace_are_counts_and_shares() {
@@ -24,13 +25,16 @@ fn the_statistics_of_a_trace_are_counts_and_shares() {
 fn a_converted_trace_has_the_same_statistics() {
     let folder = Folder::new();
     let from = folder.with("a.csv", CSV);
-    for (name, format) in [("b.csv.zst", "csv"), ("b.msr.gz", "msr"), ("b.txt", "mqsim"), ("b.log", "fio-iolog")] {
+    for (name, format) in
+        [("b.csv.zst", "csv"), ("b.msr.gz", "msr"), ("b.txt", "mqsim"), ("b.log", "fio-iolog")]
+    {
         let to = folder.path(name);
         let said = wordline(&["trace", "convert", &from, &to, "--to-format", format]).success();
         assert!(said.contains("4 requests written"), "{said}");
         let statistics = |path: &str, format: &str| {
             let info = wordline(&["trace", "info", path, "--format", format, "--json"]).json();
-            ["writes", "written_bytes", "footprint", "update_requests"].map(|key| info["statistics"][key].clone())
+            ["writes", "written_bytes", "footprint", "update_requests"]
+                .map(|key| info["statistics"][key].clone())
         };
         assert_eq!(statistics(&to, format), statistics(&from, "csv"), "{format}");
     }
