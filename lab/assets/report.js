@@ -3,10 +3,12 @@
   const charts = JSON.parse(document.getElementById("charts").textContent);
   const dark = matchMedia("(prefers-color-scheme: dark)");
   // Okabe and Ito's colours for all kinds of sight; their black and yellow replaced by what both papers carry.
-  const category = ["#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#8a7fd6", "#8c8c8c"];
+  // On the dark one the blue is lighter, to be seen.
+  const colours = () => [dark.matches ? "#3d9be0" : "#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#8a7fd6", "#8c8c8c"];
   const theme = () => {
     const style = getComputedStyle(document.documentElement);
     const [ink, soft, line] = ["--ink", "--soft", "--line"].map((name) => style.getPropertyValue(name).trim());
+    const category = colours();
     const font = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Noto Sans', sans-serif";
     return {
       background: "transparent",
@@ -33,6 +35,7 @@
     for (const { name, spec } of charts) {
       const { title, ...untitled } = spec; // the page has it as a heading
       untitled.width = "container";
+      if (typeof untitled.height === "object") untitled.autosize = { type: "fit-x", contains: "padding" };
       const manyCells = name.startsWith("wear-map");
       const options = {
         mode: "vega-lite",

@@ -22,7 +22,8 @@ pub fn write_atomically(path: &Path, bytes: &[u8]) -> Result<()> {
 
 fn write_beside(directory: &Path, path: &Path, bytes: &[u8]) -> io::Result<()> {
     let mut file = temporary_file(directory)?;
-    file.write_all(bytes)?;
+    // Through the plain file, whose errors do not name the temporary one.
+    file.as_file_mut().write_all(bytes)?;
     file.as_file().sync_all()?;
     file.persist(path).map_err(|failure| failure.error)?;
     Ok(())

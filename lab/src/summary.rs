@@ -14,7 +14,7 @@ pub struct Summary {
     pub seed: u64,
     /// Digest of the run's events: equal for equal configuration, seed and trace.
     pub digest: String,
-    /// `complete`, `interrupted` (Ctrl-C: the numbers are of the requests finished by then) or `read-only` (the
+    /// `complete`, `interrupted` (Ctrl-C: the numbers are of the requests finished by then) or `read_only` (the
     /// device reached its end of life).
     pub outcome: Outcome,
     /// Time on the simulated clock from the first request to the last completion, in seconds.

@@ -51,7 +51,7 @@ fn pretty(value: &impl serde::Serialize) -> String {
 pub fn write(directory: &Path, runs: &[Summary], origin: Origin<'_>) -> Result<()> {
     for chart in charts(runs) {
         let path = directory.join("charts").join(format!("{}.vl.json", chart.name));
-        write_atomically(&path, pretty(&chart.spec).as_bytes())?;
+        write_atomically(&path, chart.spec.to_string().as_bytes())?;
     }
     let summary = if let [run] = runs { json(run) } else { pretty(&runs) };
     write_atomically(&directory.join("summary.json"), summary.as_bytes())?;

@@ -54,6 +54,16 @@ impl Quantity {
         let (number, first) = (self.number()?, first.number()?);
         (first != 0.0).then(|| number / first)
     }
+
+    /// That ratio as people write it, `×1.41`; empty where there is none.
+    pub fn ratio_text(&self, first: &Self) -> String {
+        match self.ratio_to(first) {
+            None => String::new(),
+            // Chosen: what is less than a thousandth is not compared to the digit.
+            Some(ratio) if ratio > 0.0 && ratio < 0.001 => "< ×0.001".to_owned(),
+            Some(ratio) => format!("×{}", three_digits(ratio)),
+        }
+    }
 }
 
 impl fmt::Display for Quantity {
@@ -68,6 +78,9 @@ impl fmt::Display for Quantity {
             Self::Count(count) => grouped(&count.to_string()),
             Self::Latency(_) => scaled(number * 1e-6, &TIMES),
             Self::Seconds(_) => time(number),
+            Self::Throughput(_) if number > 0.0 && number < 1e5 => {
+                format!("{} kB/s", three_digits(number / 1e3))
+            }
             Self::Throughput(_) => format!("{} MB/s", three_digits(number / 1e6)),
             Self::PerSecond(_) => format!("{}/s", three_digits(number)),
             Self::Joules(_) => scaled(number, &ENERGIES),
@@ -164,5 +177,8 @@ mod tests {
         assert_eq!(Quantity::Count(3).ratio_to(&Quantity::Count(0)), None);
         assert_eq!(Quantity::Count(3).ratio_to(&Quantity::Count(2)), Some(1.5));
         assert_eq!(Quantity::Absent.ratio_to(&Quantity::Count(2)), None);
+        assert_eq!(Quantity::Count(3).ratio_text(&Quantity::Count(2)), "×1.50");
+        assert_eq!(Quantity::Count(3).ratio_text(&Quantity::Count(2_000_000)), "< ×0.001");
+        assert_eq!(Quantity::Count(0).ratio_text(&Quantity::Count(2)), "×0");
     }
 }

@@ -113,6 +113,7 @@ pub fn only_reads() -> Summary {
     run.windows = windows(1, 12.0);
     let only = &mut run.windows.windows[0];
     (only.written_bytes, only.host_programs, only.other_programs) = (0, 0, 0);
+    only.write_latency_us = 0.0;
     run
 }
 
@@ -124,7 +125,9 @@ pub fn only_writes() -> Summary {
     run.host = Host { reads: 0, read_bytes: 0, read_latency_us: Latency::default(), failed: 12, ..run.host };
     run.simulated_seconds = 432_000.0;
     run.windows = windows(410, 432_000.0 / 409.7);
-    run.windows.windows.iter_mut().for_each(|window| window.read_bytes = 0);
+    for window in &mut run.windows.windows {
+        (window.read_bytes, window.read_latency_us) = (0, 0.0);
+    }
     run
 }
 

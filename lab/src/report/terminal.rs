@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use comfy_table::{CellAlignment, ContentArrangement, Table, TableStyle, presets};
 
-use super::quantity::{Quantity, three_digits};
+use super::quantity::Quantity;
 use super::results::{self, Group, results};
 use crate::summary::Summary;
 
@@ -21,19 +21,19 @@ pub fn table(run: &Summary) -> String {
     let parts = [
         heading(run),
         beside(
-            &side_by_side("Latency", &[("Read latency", "reads"), ("Write latency", "writes")]),
             &list("Host", groups["Host"].rows.iter()),
+            &side_by_side("Latency", &[("Read latency", "reads"), ("Write latency", "writes")]),
         ),
         beside(
+            &list("Flash", groups["Flash"].rows.iter()),
             &side_by_side(
                 "Mean time in",
                 &[("Mean time of a read", "reads"), ("Mean time of a write", "writes")],
             ),
-            &list("Flash", groups["Flash"].rows.iter()),
         ),
         beside(
-            &side_by_side("Busy", &[("Channels busy", "channels"), ("Dies busy", "dies")]),
             &list("Wear", groups["Wear"].rows.iter()),
+            &side_by_side("Busy", &[("Channels busy", "channels"), ("Dies busy", "dies")]),
         ),
         energy(run),
         notes(run),
@@ -70,10 +70,9 @@ pub fn comparison(runs: &[Summary]) -> String {
 /// A result, and behind it how many times `first` it is.
 fn compared(result: &Quantity, first: Option<&Quantity>) -> String {
     let text = results::shortened(&result.to_string(), 30); // chosen: three runs fit on a wide terminal
-    match first.and_then(|first| result.ratio_to(first)) {
-        Some(ratio) => format!("{text}  ×{:<5}", three_digits(ratio)),
-        None if first.is_some() && result.number().is_some() => format!("{text}  {:<6}", ""),
-        None => text,
+    match first {
+        Some(first) if result.number().is_some() => format!("{text}  {:<6}", result.ratio_text(first)),
+        _ => text,
     }
 }
 

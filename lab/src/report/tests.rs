@@ -1,5 +1,6 @@
 //! Tests of what reports show.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
@@ -227,7 +228,8 @@ fn documented_fields() -> String {
 
 fn describe(root: &Value, object: &Value, path: &str, out: &mut String) {
     let properties = object["properties"].as_object().expect("an object has properties");
-    for (name, property) in properties {
+    // Sorted here, because their order depends on how serde_json was built.
+    for (name, property) in properties.iter().collect::<BTreeMap<_, _>>() {
         let path = if path.is_empty() { name.clone() } else { format!("{path}.{name}") };
         let text = property["description"].as_str().unwrap_or_else(|| panic!("{path} has no description"));
         let item = if property["type"] == "array" { &property["items"] } else { property };

@@ -98,7 +98,12 @@ impl Statistic {
             }
             Unit::KiB | Unit::GiB => matches!(
                 self,
-                S::MeanReadSize | S::MeanWriteSize | S::ReadVolume | S::WrittenVolume | S::UniqueRead | S::UniqueWritten
+                S::MeanReadSize
+                    | S::MeanWriteSize
+                    | S::ReadVolume
+                    | S::WrittenVolume
+                    | S::UniqueRead
+                    | S::UniqueWritten
             ),
             Unit::Percent => !Self::fits(self, Unit::Million) && !Self::fits(self, Unit::KiB),
         }

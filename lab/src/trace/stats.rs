@@ -7,8 +7,8 @@ use std::fmt;
 use serde::Serialize;
 use wordline_kernel::{Duration, Histogram, Instant};
 
-pub use super::footprint::GRANULE;
 use super::footprint::Footprint;
+pub use super::footprint::GRANULE;
 use super::{Op, Request};
 
 /// The statistics of a trace. Sizes are in bytes, shares are fractions of 1.
@@ -304,7 +304,10 @@ impl fmt::Display for Statistics {
         let interval = &self.update_interval;
         line(
             "update interval, p50 / p90 / p99",
-            format!("{:.3} / {:.3} / {:.3} s", interval.p50_seconds, interval.p90_seconds, interval.p99_seconds),
+            format!(
+                "{:.3} / {:.3} / {:.3} s",
+                interval.p50_seconds, interval.p90_seconds, interval.p99_seconds
+            ),
         )?;
         for (name, sizes) in [("reads", &self.read_sizes), ("writes", &self.write_sizes)] {
             let shares = sizes.classes.map(|share| format!("{:.1}", share * percent)).join(" / ");

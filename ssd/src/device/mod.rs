@@ -84,6 +84,8 @@ pub struct Device {
     units: Vec<Unit>,
     /// Rows that take a program unit of the host now.
     accepting: RowSet,
+    /// Whether a row was passed over because it holds as many valid pages as it may.
+    some_row_full: bool,
     /// Writes that wait for room in the buffer.
     stalled: VecDeque<u32>,
     /// Flush commands that wait for the entries of an epoch.
@@ -136,6 +138,7 @@ impl Device {
             programming: 0,
             units: vec![Unit::default(); geometry.rows() as usize],
             accepting: RowSet::new(geometry.rows()),
+            some_row_full: false,
             stalled: VecDeque::new(),
             flushes: VecDeque::new(),
             drain: None,
@@ -162,6 +165,7 @@ impl Device {
     fn note_row(&mut self, row: Row) {
         let pages = self.config.geometry.pages_per_program;
         let accepts = !self.units[row as usize].busy && self.blocks.has_room(row, WriteStream::Host, pages);
+        self.some_row_full |= self.blocks.is_full(row, pages);
         self.accepting.set(row, accepts);
     }
 

@@ -185,16 +185,21 @@ impl Device {
         self.filling == 0 && (self.urgent_ready > 0 || (self.programming == 0 && !self.stalled.is_empty()))
     }
 
+    /// Whether any row takes a program unit. Pages of a row that is full of valid ones may become invalid without
+    /// anything happening to the row itself, so that such rows are looked at again when nothing else goes on.
+    fn some_row_accepts(&mut self) -> bool {
+        if self.accepting.is_empty() && self.programming == 0 && std::mem::take(&mut self.some_row_full) {
+            self.note_all_rows();
+        }
+        !self.accepting.is_empty()
+    }
+
     /// Forms program units of pages that may go anywhere.
     fn form_anywhere(&mut self, calendar: &mut impl Schedule<Event>) -> bool {
         let pages = self.config.geometry.pages_per_program;
         let mut formed = false;
         while !self.ready[0].is_empty() {
-            if self.accepting.is_empty() && self.programming == 0 {
-                // Pages of a full row may have become invalid without anything happening to the row itself.
-                self.note_all_rows();
-            }
-            if self.accepting.is_empty() {
+            if !self.some_row_accepts() {
                 break;
             }
             if (self.ready[0].len() as u32) < pages {
@@ -228,10 +233,7 @@ impl Device {
     fn form_at_home(&mut self, calendar: &mut impl Schedule<Event>) -> bool {
         let pages = self.config.geometry.pages_per_program;
         let mut formed = false;
-        if self.accepting.is_empty() && self.programming == 0 {
-            self.note_all_rows();
-        }
-        if self.accepting.is_empty() {
+        if !self.some_row_accepts() {
             return false;
         }
         for row in 0..self.ready.len() {

@@ -221,11 +221,17 @@ impl Blocks {
         self.free(row) * per_block as usize + open as usize
     }
 
+    /// Whether the row holds so many valid pages that `pages` more are too many.
+    #[inline]
+    pub fn is_full(&self, row: Row, pages: u32) -> bool {
+        self.row_valid[row as usize] + pages > self.limit(row)
+    }
+
     /// Whether the stream can write a program unit of `pages` to the row.
     #[inline]
     pub fn has_room(&self, row: Row, stream: WriteStream, pages: u32) -> bool {
         let kept = if stream == WriteStream::Host { COLLECTOR_BLOCKS } else { 0 };
-        let fits = stream == WriteStream::Gc || self.row_valid[row as usize] + pages <= self.limit(row);
+        let fits = stream == WriteStream::Gc || !self.is_full(row, pages);
         fits && (self.open[row as usize][stream as usize].is_some() || self.free(row) > kept)
     }
 

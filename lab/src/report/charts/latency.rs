@@ -18,7 +18,7 @@ pub fn distribution(runs: &Runs<'_>) -> Option<Chart> {
         "y": { "field": "percent", "type": "quantitative", "title": "Requests at most that slow (%)",
             "scale": { "domain": [0, 100] } },
     });
-    runs.add_series(&mut encoding, &KINDS);
+    runs.add_series(&mut encoding, &KINDS, &data);
     let tooltip = tooltip(runs, json!({ "field": "percent", "title": "at most that slow (%)" }));
     encoding["tooltip"] = tooltip;
     chart(
@@ -42,7 +42,7 @@ pub fn tail(runs: &Runs<'_>) -> Option<Chart> {
                 "datum.value >= 0.001 ? format(datum.value * 100, '~g') + ' %' : \
                  '1 in ' + format(1 / datum.value, ',.0f')" } },
     });
-    runs.add_series(&mut encoding, &KINDS);
+    runs.add_series(&mut encoding, &KINDS, &data);
     encoding["tooltip"] =
         tooltip(runs, json!({ "field": "slower", "title": "share slower", "format": ".3~g" }));
     chart(

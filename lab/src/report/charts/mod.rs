@@ -71,7 +71,11 @@ impl<'a> Runs<'a> {
 
     /// The run in front of a part of it, where there are several.
     fn prefixed(&self, label: &str, part: &str) -> String {
-        if self.are_several() { format!("{label} · {part}") } else { part.to_owned() }
+        if self.are_several() {
+            format!("{} · {part}", results::shortened(label, 26)) // chosen: leaves a chart most of its width
+        } else {
+            part.to_owned()
+        }
     }
 
     /// A colour for each run, the legend with as many columns as fit.
@@ -83,9 +87,12 @@ impl<'a> Runs<'a> {
     }
 
     /// Colours by kind of request in one run; by run, with dashes by kind, in several. `kinds` in fixed order.
-    fn add_series(&self, encoding: &mut Value, kinds: &[&str]) {
+    /// Only those that have rows are in the legend, but each keeps its colour.
+    fn add_series(&self, encoding: &mut Value, kinds: &[&str], rows: &[Value]) {
+        let present: Vec<&&str> =
+            kinds.iter().filter(|kind| rows.iter().any(|row| row["kind"] == **kind)).collect();
         let kind = json!({ "field": "kind", "type": "nominal", "title": null, "sort": kinds,
-            "scale": { "domain": kinds } });
+            "scale": { "domain": kinds }, "legend": { "values": present } });
         if self.are_several() {
             encoding["color"] = self.colour();
             if kinds.len() > 1 {

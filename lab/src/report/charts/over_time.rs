@@ -106,7 +106,8 @@ fn line(
     rows: Vec<Value>,
     axis: &Axis<'_>,
 ) -> Option<Chart> {
-    let (_, unit) = time_unit(runs);
+    let (divisor, unit) = time_unit(runs);
+    let end = runs.all.iter().map(length).fold(0.0, f64::max) / divisor;
     let y = if axis.latency {
         latency_channel(&rows, "value", axis.title)
     } else {
@@ -119,13 +120,13 @@ fn line(
     };
     let mut encoding = json!({
         "x": { "field": "time", "type": "quantitative", "title": format!("Simulated time ({unit})"),
-            "scale": { "zero": true, "nice": false },
+            "scale": { "domain": [0, shown(end)], "nice": false },
             "axis": { "tickCount": 8, "labelOverlap": true } },
         "y": y,
         "tooltip": [{ "field": "run" }, { "field": "kind", "title": "of" },
             { "field": "time", "type": "quantitative", "title": unit, "format": ",.4~g" }, value],
     });
-    runs.add_series(&mut encoding, axis.kinds);
+    runs.add_series(&mut encoding, axis.kinds, &rows);
     let few = runs.all.iter().all(|run| run.windows.windows.len() <= 48);
     let mut mark = json!({ "type": "line", "strokeWidth": 1.5 });
     if few {
@@ -180,10 +181,14 @@ fn spans(run: &Summary) -> impl Iterator<Item = (&Window, f64, f64)> {
     })
 }
 
+/// Seconds that the windows cover: to the end of the run, which is within the last one.
+fn length(run: &Summary) -> f64 {
+    spans(run).map(|(_, start, seconds)| start + seconds).fold(0.0, f64::max)
+}
+
 /// The unit that suits the longest run, in seconds, and its name.
 fn time_unit(runs: &Runs<'_>) -> (f64, &'static str) {
-    let seconds = |run: &Summary| run.windows.width_seconds * run.windows.windows.len() as f64;
-    let longest = runs.all.iter().map(seconds).fold(0.0, f64::max);
+    let longest = runs.all.iter().map(length).fold(0.0, f64::max);
     let units = [(86_400.0, "days"), (3_600.0, "hours"), (60.0, "minutes"), (1.0, "s"), (1e-3, "ms")];
     // Two of a unit at least, so that an axis has more than one whole number on it.
     units.into_iter().find(|(size, _)| longest >= 2.0 * size).unwrap_or((1e-6, "µs"))

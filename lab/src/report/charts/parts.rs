@@ -41,15 +41,22 @@ pub fn time(runs: &Runs<'_>) -> Option<Chart> {
             "encoding": {
                 "y": { "field": "bar", "type": "nominal", "title": null, "sort": bars },
                 "x": { "field": "us", "type": "quantitative", "stack": "zero",
-                    "axis": { "title": "Mean time a request", "labelExpr": LATENCY_LABELS } },
+                    "axis": { "title": "Mean time a request", "labelExpr": LATENCY_LABELS, "tickCount": 6,
+                        "labelOverlap": true } },
                 "color": { "field": "stage", "type": "nominal", "title": null, "scale": { "domain": stages },
-                    "legend": { "columns": 4 } },
+                    "legend": { "columns": if runs.are_several() { 3 } else { 4 } } },
                 "order": { "field": "order", "type": "quantitative" },
                 "tooltip": [{ "field": "bar", "title": "of" }, { "field": "stage" },
                     { "field": "time", "type": "nominal" }],
             },
         }),
     )
+}
+
+/// The busiest part of all runs, for an axis from zero; all of the time where nothing was busy.
+fn greatest(runs: &Runs<'_>, of: impl Fn(&Summary) -> &Vec<f64>) -> Value {
+    let most = runs.all.iter().flat_map(|run| of(run).iter().copied()).fold(0.0, f64::max);
+    if most > 0.0 { shown(most) } else { json!(1) }
 }
 
 /// How busy each channel was.
@@ -62,10 +69,12 @@ pub fn channels(runs: &Runs<'_>) -> Option<Chart> {
                 .map(move |(channel, busy)| json!({ "run": label, "channel": channel, "busy": shown(*busy) }))
         })
         .collect();
+    let most = greatest(runs, |run| &run.channel_utilisation);
     let mut encoding = json!({
         "x": { "field": "channel", "type": "ordinal", "title": "Channel",
             "axis": { "labelAngle": 0, "labelOverlap": true } },
-        "y": { "field": "busy", "type": "quantitative", "title": "Time with a busy bus", "axis": { "format": ".3~p" } },
+        "y": { "field": "busy", "type": "quantitative", "title": "Time with a busy bus", "scale": { "domain": [0, most], "nice": true },
+            "axis": { "format": ".3~p" } },
         "tooltip": [{ "field": "run" }, { "field": "channel" },
             { "field": "busy", "type": "quantitative", "format": ".3~p" }],
     });
@@ -105,6 +114,7 @@ pub fn dies(runs: &Runs<'_>) -> Option<Chart> {
             order.push(row);
         }
     }
+    let most = greatest(runs, |run| &run.die_utilisation);
     let step = if order.len() > 16 { 14 } else { 22 };
     chart(
         "dies",
@@ -119,7 +129,7 @@ pub fn dies(runs: &Runs<'_>) -> Option<Chart> {
                     "axis": { "labelAngle": 0, "labelOverlap": true } },
                 "y": { "field": "row", "type": "nominal", "title": null, "sort": order },
                 "color": { "field": "busy", "type": "quantitative", "title": "Time busy",
-                    "scale": { "domainMin": 0 }, "legend": { "format": ".3~p" } },
+                    "scale": { "domain": [0, most] }, "legend": { "format": ".3~p" } },
                 "tooltip": [{ "field": "row", "title": "of" }, { "field": "die" },
                     { "field": "busy", "type": "quantitative", "format": ".3~p" }],
             },

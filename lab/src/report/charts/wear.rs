@@ -29,10 +29,13 @@ pub fn distribution(runs: &Runs<'_>) -> Option<Chart> {
             { "field": "to", "title": "to below" },
             { "field": "share", "type": "quantitative", "title": "blocks", "format": ".3~p" }],
     });
-    let mut mark = json!({ "type": "bar" });
+    let mut mark = json!("bar");
     if runs.are_several() {
+        // Bars would hide each other.
         encoding["color"] = runs.colour();
-        mark["opacity"] = json!(0.6);
+        encoding["x"]["bin"] = Value::Null;
+        encoding["x2"] = Value::Null;
+        mark = json!({ "type": "line", "interpolate": "step-after" });
     }
     chart(
         "wear-distribution",
@@ -53,7 +56,8 @@ pub fn map(runs: &Runs<'_>, index: usize) -> Option<Chart> {
     let grid = Grid::of(run);
     let cells: Vec<Value> = grid.cells(&run.wear.erases).into_iter().map(shown).collect();
     let name = if runs.are_several() { format!("wear-map-{}", index + 1) } else { "wear-map".to_owned() };
-    let title = runs.prefixed(label, "Wear map: erases of each block");
+    let of = if runs.are_several() { format!(" of {label}") } else { String::new() };
+    let title = format!("Wear map{of}: erases of each block");
     let most = runs.all.iter().map(greatest).fold(0.0, f64::max);
     let caption = format!(
         "A row is {}, and a cell {}, in the order of dies and blocks.",
@@ -79,9 +83,11 @@ pub fn map(runs: &Runs<'_>, index: usize) -> Option<Chart> {
             "mark": { "type": "rect", "tooltip": true },
             "encoding": {
                 "x": { "field": "block", "type": "ordinal", "title": "Block of the die",
-                    "axis": { "labelAngle": 0, "labelOverlap": true, "labelSeparation": 24, "ticks": false } },
+                    "axis": { "labelAngle": 0, "labelOverlap": true, "labelSeparation": 24, "ticks": false,
+                        "labelExpr": "format(datum.value, ',')" } },
                 "y": { "field": "die", "type": "ordinal", "title": "Die",
-                    "axis": { "labelOverlap": true, "labelSeparation": 6, "ticks": false } },
+                    "axis": { "labelOverlap": true, "labelSeparation": 6, "ticks": false,
+                        "labelExpr": "format(datum.value, ',')" } },
                 "color": { "field": "data", "type": "quantitative", "title": "Erases",
                     "scale": { "domain": [0, most.max(1.0)] } },
                 "tooltip": [{ "field": "die", "title": "die, from" }, { "field": "block", "title": "block, from" },
