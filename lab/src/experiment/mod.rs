@@ -1,3 +1,77 @@
 //! Experiments: a published figure or table as data, and our numbers beside it.
+//!
+//! An experiment is a folder `PAPER/NAME` with a file `experiment.toml`: what is run, what is expected with its
+//! source and band, and which charts show it. `docs/VALIDATION.md` describes the format.
 
 pub mod analytic;
+mod bench;
+mod chart;
+mod expect;
+mod file;
+mod judge;
+mod library;
+mod outcome;
+mod statistics;
+#[cfg(test)]
+mod tests;
+
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use crate::error::Result;
+use crate::sweep::{self, Conduct};
+
+pub use bench::{Bench, Lab, Point, Workload};
+pub use chart::{Chart, charts, write_report};
+pub use expect::{Band, Expect, Trend, Wanted};
+pub use file::{Experiment, Kind, Sweep};
+pub use library::{Entry, Library};
+pub use outcome::{Outcome, Row, Value, Verdict, table};
+pub use statistics::Finding;
+
+/// How an experiment is run.
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    /// Scaled down as the experiment says under `quick`.
+    pub quick: bool,
+    /// A folder of real traces, which take precedence over profiles.
+    pub traces: Option<PathBuf>,
+    /// The seed of all random streams.
+    pub seed: u64,
+}
+
+/// Runs an experiment: every point or volume on the bench, side by side over the cores, then every expected value
+/// beside what was found. The order of the rows is that of the file.
+pub fn run(
+    experiment: &Experiment,
+    options: &Options,
+    bench: &dyn Bench,
+    conduct: &Conduct<'_>,
+) -> Result<Outcome> {
+    let mut outcome = Outcome::new(&experiment.id);
+    let left_out = match &experiment.kind {
+        Kind::TraceStatistics { paper, claim, within } => {
+            let volumes = bench.volumes(paper)?;
+            let found = sweep::run(&volumes, conduct, |volume| bench.statistics(paper, volume, options))?;
+            let left_out = found.iter().filter(|volume| volume.is_none()).count();
+            let findings = found.into_iter().flatten().flatten();
+            outcome.rows.extend(findings.map(|finding| statistics::row(finding, claim.as_deref(), *within)));
+            left_out
+        }
+        Kind::Sweep(sweep) => {
+            let points = sweep.points(&experiment.path, options)?;
+            let stop: &AtomicBool = conduct.stop;
+            let results = sweep::run(&points, conduct, |point| bench.simulate(point, stop))?;
+            let left_out = results.iter().filter(|result| result.is_none()).count();
+            outcome.rows = judge::rows(experiment, &points, &results)?;
+            left_out
+        }
+    };
+    if options.quick {
+        outcome.notes.push(format!("scaled down: {}", experiment.kind.quick_says()));
+    }
+    if left_out > 0 || conduct.stop.load(Ordering::Relaxed) {
+        outcome.notes.push(format!("interrupted: {left_out} parts were not run"));
+    }
+    Ok(outcome)
+}

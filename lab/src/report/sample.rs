@@ -19,6 +19,7 @@ pub fn mixed() -> Summary {
         host: host(),
         flash: flash(),
         write_amplification: Some(1.72),
+        collector_amplification: Some(1.70),
         energy_joules: 61.4,
         energy_by_stage: shares(&[("TIN", 0.6), ("TON", 21.3), ("BER", 4.1), ("TIR", 0.2), ("idle", 35.2)]),
         time: time(),
@@ -41,6 +42,7 @@ pub fn faster() -> Summary {
     run.simulated_seconds /= 1.41;
     run.windows.width_seconds /= 1.41;
     run.write_amplification = Some(1.31);
+    run.collector_amplification = Some(1.29);
     run.time.iter_mut().for_each(|share| share.read_us *= 0.7);
     run.die_utilisation = (0..128).map(|die| 0.25 + 0.2 * wave(die)).collect();
     run.wear = wear(128, 512);
@@ -78,6 +80,7 @@ pub fn empty() -> Summary {
             padding_bytes: 0,
         },
         write_amplification: None,
+        collector_amplification: None,
         energy_joules: 0.0,
         energy_by_stage: Vec::new(),
         time: time().into_iter().map(|share| TimeShare { read_us: 0.0, write_us: 0.0, ..share }).collect(),
@@ -102,6 +105,7 @@ pub fn only_reads() -> Summary {
         ..run.host
     };
     run.write_amplification = None;
+    run.collector_amplification = None;
     run.time.iter_mut().for_each(|share| share.write_us = 0.0);
     run.channel_utilisation.truncate(1);
     run.die_utilisation.truncate(1);

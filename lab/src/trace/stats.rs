@@ -319,3 +319,7 @@ impl fmt::Display for Statistics {
         line("rate", rate)
     }
 }
+
+#[cfg(test)]
+#[path = "stats_tests.rs"]
+mod tests;

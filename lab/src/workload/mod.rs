@@ -1,1 +1,17 @@
 //! Generated workloads: patterns, named workloads, and profiles fitted to published statistics.
+
+pub mod address;
+pub mod arrival;
+mod config;
+mod generator;
+mod named;
+pub mod profile;
+mod zipf;
+
+pub use config::{Precondition, SizeShare, Workload};
+pub use generator::Generator;
+pub use named::names;
+pub use profile::{Profile, RealOrProfile, resolve};
+
+#[cfg(test)]
+mod tests;

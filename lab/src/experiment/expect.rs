@@ -1,0 +1,138 @@
+//! What is expected: a published number, a published formula, or the direction of a change.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::Deserialize;
+
+use super::analytic::Model;
+
+/// How far our number may lie from the paper's.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Band {
+    /// At most this fraction of the paper's number away from it.
+    Relative(f64),
+    /// From the first number to the second, ends included.
+    Between(f64, f64),
+}
+
+impl Band {
+    /// Whether `ours` lies in the band around `paper`.
+    pub fn holds(self, paper: f64, ours: f64) -> bool {
+        match self {
+            Self::Relative(fraction) => (ours - paper).abs() <= fraction * paper.abs(),
+            Self::Between(least, greatest) => (least..=greatest).contains(&ours),
+        }
+    }
+}
+
+impl FromStr for Band {
+    type Err = String;
+
+    /// Reads `"3 %"`.
+    fn from_str(text: &str) -> Result<Self, String> {
+        let number = text.strip_suffix('%').map(str::trim).and_then(|number| number.parse::<f64>().ok());
+        match number {
+            Some(percent) if percent > 0.0 && percent.is_finite() => Ok(Self::Relative(percent / 100.0)),
+            _ => Err("a share above 0, such as \"3 %\"".to_owned()),
+        }
+    }
+}
+
+impl fmt::Display for Band {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Relative(fraction) => write!(out, "within {} %", (fraction * 1e6).round() / 1e4),
+            Self::Between(least, greatest) => write!(out, "from {least} to {greatest}"),
+        }
+    }
+}
+
+/// A claim about a direction, without a number.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub enum Trend {
+    /// Each value is greater than the one before it along the varied key.
+    Rising {
+        /// The varied key.
+        along: String,
+    },
+    /// Each value is less than the one before it along the varied key.
+    Falling {
+        /// The varied key.
+        along: String,
+    },
+    /// Greater at `at` of the expected value than at this point.
+    Above {
+        /// Values of varied keys that pick the other point.
+        at: toml::Table,
+    },
+}
+
+impl fmt::Display for Trend {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Rising { along } => write!(out, "rises with {along}"),
+            Self::Falling { along } => write!(out, "falls with {along}"),
+            Self::Above { at } => write!(out, "above that at {}", place(at)),
+        }
+    }
+}
+
+/// Values of varied keys, as text.
+pub(super) fn place(at: &toml::Table) -> String {
+    let parts: Vec<String> = at.iter().map(|(key, value)| format!("{key} = {value}")).collect();
+    parts.join(", ")
+}
+
+/// What our value is compared with.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Wanted {
+    /// A published number.
+    Number(f64, Band),
+    /// The value of a published formula for the device of the point.
+    Model(Model, Band),
+    /// A published direction.
+    Trend(Trend),
+}
+
+/// One expected value, or one at each point of a sweep.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Expect {
+    /// What it is, in words.
+    pub what: String,
+    /// The claim of the ledger that it belongs to.
+    pub claim: Option<String>,
+    /// Values of varied keys that pick the points; all points where it is empty.
+    pub at: toml::Table,
+    /// The key of the run's summary that holds our value, with dots.
+    pub column: String,
+    /// Its unit.
+    pub unit: String,
+    /// What it is compared with.
+    pub wanted: Wanted,
+    /// Where the expected value comes from.
+    pub source: String,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_band_holds_at_its_ends_and_not_beyond() {
+        let band: Band = "3 %".parse().expect("a band");
+        assert!(band.holds(2.0, 2.06 - 1e-12) && band.holds(-2.0, -1.95));
+        assert!(!band.holds(2.0, 2.0601) && !band.holds(2.0, f64::NAN));
+        let between = Band::Between(1.0, 2.0);
+        assert!(between.holds(9.0, 1.0) && between.holds(9.0, 2.0) && !between.holds(1.5, 2.1));
+        assert_eq!((band.to_string(), between.to_string()), ("within 3 %".into(), "from 1 to 2".into()));
+    }
+
+    #[test]
+    fn a_band_without_percent_or_below_zero_is_refused() {
+        for text in ["3", "", "%", "-3 %", "0 %", "inf %", "three %"] {
+            assert!(text.parse::<Band>().is_err(), "{text}");
+        }
+    }
+}

@@ -1,0 +1,103 @@
+//! The experiments that there are: embedded in the program, and those of a folder, which take precedence.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde::Serialize;
+
+use super::file::Experiment;
+use crate::error::{Error, Result};
+
+macro_rules! embedded {
+    ($($id:literal),* $(,)?) => {
+        /// The embedded experiments: id and text.
+        pub(super) const EMBEDDED: &[(&str, &str)] =
+            &[$(($id, include_str!(concat!("../../../experiments/", $id, "/experiment.toml")))),*];
+    };
+}
+
+embedded!["validation/waf-uniform"];
+
+/// The experiments by id.
+#[derive(Clone, Debug)]
+pub struct Library {
+    experiments: BTreeMap<String, Experiment>,
+}
+
+/// An experiment in a list.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Entry {
+    /// `PAPER/NAME`.
+    pub id: String,
+    /// The claims of the ledger that it belongs to.
+    pub claims: Vec<String>,
+    /// What it shows.
+    pub title: String,
+}
+
+impl Library {
+    /// The embedded experiments, and those of `folder` (`PAPER/NAME/experiment.toml`) in addition or instead.
+    ///
+    /// # Errors
+    /// [`Error::File`] if the folder cannot be read, [`Error::Config`] if an experiment is not well formed.
+    pub fn open(folder: Option<&Path>) -> Result<Self> {
+        let mut experiments = BTreeMap::new();
+        for (id, text) in EMBEDDED {
+            let path = Path::new("experiments").join(id).join("experiment.toml");
+            experiments.insert((*id).to_owned(), Experiment::parse(id, &path, text)?);
+        }
+        for (paper, inside) in folder.map_or_else(|| Ok(Vec::new()), folders)? {
+            for (name, inside) in folders(&inside)? {
+                let path = inside.join("experiment.toml");
+                let id = format!("{paper}/{name}");
+                let text = fs::read_to_string(&path).map_err(|reason| Error::File {
+                    path: path.clone(),
+                    action: "read",
+                    reason,
+                })?;
+                let experiment = Experiment::parse(&id, &path, &text)?;
+                experiments.insert(id, experiment);
+            }
+        }
+        Ok(Self { experiments })
+    }
+
+    /// All experiments in the order of their ids.
+    pub fn iter(&self) -> impl Iterator<Item = &Experiment> {
+        self.experiments.values()
+    }
+
+    /// The experiment `id`.
+    ///
+    /// # Errors
+    /// [`Error::Argument`] with the ids that there are.
+    pub fn find(&self, id: &str) -> Result<&Experiment> {
+        self.experiments.get(id).ok_or_else(|| Error::Argument {
+            what: "experiment".into(),
+            found: format!("`{id}`"),
+            wanted: format!("one of {}", self.experiments.keys().cloned().collect::<Vec<_>>().join(", ")),
+        })
+    }
+
+    /// The list that `wordline repro list` prints.
+    pub fn list(&self) -> Vec<Entry> {
+        let entry =
+            |e: &Experiment| Entry { id: e.id.clone(), claims: e.claims.clone(), title: e.title.clone() };
+        self.iter().map(entry).collect()
+    }
+}
+
+/// The folders in `folder`, by name.
+fn folders(folder: &Path) -> Result<Vec<(String, PathBuf)>> {
+    let failed = |reason| Error::File { path: folder.to_owned(), action: "read", reason };
+    let mut all = Vec::new();
+    for entry in fs::read_dir(folder).map_err(failed)? {
+        let path = entry.map_err(failed)?.path();
+        if let (true, Some(name)) = (path.is_dir(), path.file_name()) {
+            all.push((name.to_string_lossy().into_owned(), path.clone()));
+        }
+    }
+    all.sort();
+    Ok(all)
+}

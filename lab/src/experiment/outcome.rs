@@ -1,0 +1,129 @@
+//! What came out of an experiment: rows with the paper's value beside ours.
+
+use std::fmt;
+
+use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
+use serde::Serialize;
+
+/// What came out of an experiment.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Outcome {
+    /// The experiment, `PAPER/NAME`.
+    pub experiment: String,
+    /// Its rows.
+    pub rows: Vec<Row>,
+    /// Things that the reader should know: what was scaled down, that it was interrupted.
+    pub notes: Vec<String>,
+}
+
+impl Outcome {
+    /// An outcome without rows yet.
+    pub fn new(experiment: &str) -> Self {
+        Self { experiment: experiment.to_owned(), rows: Vec::new(), notes: Vec::new() }
+    }
+
+    /// How many rows lie outside of their band.
+    pub fn outside(&self) -> usize {
+        self.rows.iter().filter(|row| row.verdict == Verdict::Outside).count()
+    }
+}
+
+/// The paper's value beside ours.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Row {
+    /// The claim of the ledger; null for a check of our own.
+    pub claim: Option<String>,
+    /// What it is.
+    pub what: String,
+    /// The published value, or the published direction in words.
+    pub paper: Value,
+    /// Our value, or our values along the direction.
+    pub ours: Value,
+    /// The unit of both.
+    pub unit: String,
+    /// How far ours may lie from the paper's; empty for a direction.
+    pub band: String,
+    /// Whether it does.
+    pub verdict: Verdict,
+    /// Where the paper's value comes from.
+    pub source: String,
+    /// An explanation, where one is needed; else empty.
+    pub note: String,
+    /// Where the row lies in its charts: names and values.
+    #[serde(skip)]
+    pub at: Vec<(String, Value)>,
+}
+
+/// A number, or words.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(untagged)]
+pub enum Value {
+    /// A number.
+    Number(f64),
+    /// Words.
+    Text(String),
+}
+
+impl fmt::Display for Value {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Number(number) => out.write_str(&crate::report::three_digits(*number)),
+            Self::Text(text) => out.write_str(text),
+        }
+    }
+}
+
+/// How our value stands to the paper's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Verdict {
+    /// In the stated band.
+    Within,
+    /// Outside of the stated band, or against the stated direction.
+    Outside,
+    /// The paper states a direction, and ours is the same.
+    Trend,
+}
+
+impl fmt::Display for Verdict {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(match self {
+            Self::Within => "within",
+            Self::Outside => "OUTSIDE",
+            Self::Trend => "trend",
+        })
+    }
+}
+
+/// The rows as a table for a terminal of `width` columns.
+pub fn table(outcome: &Outcome, width: u16) -> String {
+    let mut table = Table::new();
+    let style = presets::NOTHING;
+    table.force_no_tty().load_style(style).set_content_arrangement(ContentArrangement::Dynamic);
+    table.set_width(width);
+    table.set_header(["claim", "what", "paper", "ours", "unit", "band", "verdict"]);
+    for row in &outcome.rows {
+        table.add_row([
+            row.claim.clone().unwrap_or_default(),
+            row.what.clone(),
+            row.paper.to_string(),
+            row.ours.to_string(),
+            row.unit.clone(),
+            row.band.clone(),
+            row.verdict.to_string(),
+        ]);
+    }
+    for number in [2, 3] {
+        if let Some(column) = table.column_mut(number) {
+            column.set_cell_alignment(CellAlignment::Right);
+        }
+    }
+    let mut text = format!("{}\n{table}\n", outcome.experiment);
+    let explained = outcome.rows.iter().filter(|row| !row.note.is_empty());
+    let mut notes: Vec<String> = explained.map(|row| format!("{}: {}", row.what, row.note)).collect();
+    notes.extend(outcome.notes.iter().cloned());
+    notes.iter().for_each(|note| text += &format!("  {note}\n"));
+    let (all, outside) = (outcome.rows.len(), outcome.outside());
+    text += &format!("{} of {all} rows agree with the paper, {outside} do not\n", all - outside);
+    text
+}

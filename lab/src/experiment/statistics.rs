@@ -1,0 +1,42 @@
+//! Statistics of traces beside those that a paper prints of them.
+
+use super::expect::Band;
+use super::outcome::{Row, Value, Verdict};
+
+/// A published statistic of a volume and the same of what stands in for it here.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Finding {
+    /// The volume, with the table where the paper prints it.
+    pub volume: String,
+    /// The statistic.
+    pub statistic: String,
+    /// The published value.
+    pub paper: f64,
+    /// Our value.
+    pub ours: f64,
+    /// The unit of both.
+    pub unit: String,
+    /// Paper and table.
+    pub source: String,
+    /// Whether a real trace or a profile was measured, and which published values contradict each other.
+    pub note: String,
+}
+
+/// The row of a finding, whose band is the fraction `within`.
+pub(super) fn row(finding: Finding, claim: Option<&str>, within: f64) -> Row {
+    let Finding { volume, statistic, paper, ours, unit, source, note } = finding;
+    let band = Band::Relative(within);
+    let holds = band.holds(paper, ours);
+    Row {
+        claim: claim.map(str::to_owned),
+        what: format!("{volume}: {statistic}"),
+        paper: Value::Number(paper),
+        ours: Value::Number(ours),
+        unit,
+        band: band.to_string(),
+        verdict: if holds { Verdict::Within } else { Verdict::Outside },
+        source,
+        note,
+        at: vec![("volume".into(), Value::Text(volume)), ("statistic".into(), Value::Text(statistic))],
+    }
+}

@@ -1,0 +1,139 @@
+//! Where the requests of a generated workload go.
+
+use serde::{Deserialize, Serialize};
+use wordline_kernel::{Complaints, Stream};
+
+use super::zipf::Zipf;
+
+/// The pattern of addresses.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
+pub enum Pattern {
+    /// Each request starts where the one before it ended; at the end of the region it starts over.
+    Sequential {},
+    /// Every address of the region is equally likely.
+    Uniform {},
+    /// A few addresses get most requests: the k-th most popular one gets a share in proportion to `k^-theta`.
+    Zipf {
+        /// The exponent, above 0 and at most 5; YCSB uses 0.99.
+        theta: f64,
+    },
+    /// `hot_accesses` of the requests go to `hot_addresses` of the addresses.
+    HotCold {
+        /// Share of the requests that go to hot addresses, from 0 to 1.
+        hot_accesses: f64,
+        /// Share of the addresses that are hot, above 0 and below 1.
+        hot_addresses: f64,
+    },
+}
+
+impl Pattern {
+    pub(super) fn check(&self, complaints: &mut Complaints) {
+        match self {
+            Self::Sequential {} | Self::Uniform {} => {}
+            Self::Zipf { theta } => {
+                let holds = *theta > 0.0 && *theta <= 5.0;
+                complaints.require(holds, "pattern.theta", theta, "a number above 0 and at most 5");
+            }
+            Self::HotCold { hot_accesses, hot_addresses } => {
+                let holds = (0.0..=1.0).contains(hot_accesses);
+                complaints.require(holds, "pattern.hot_accesses", hot_accesses, "a fraction from 0 to 1");
+                let holds = *hot_addresses > 0.0 && *hot_addresses < 1.0;
+                complaints.require(
+                    holds,
+                    "pattern.hot_addresses",
+                    hot_addresses,
+                    "a fraction above 0 and below 1",
+                );
+            }
+        }
+    }
+}
+
+/// Spreads the numbers from 0 to below `slots` over the same numbers, one to one: `n -> step * n mod slots`.
+///
+/// The step is the number nearest to `slots` divided by the golden ratio that has no divisor in common with
+/// `slots`, so that it is a bijection, and the first numbers (the most popular) lie as evenly as they can.
+#[derive(Clone, Copy, Debug)]
+pub struct Scramble {
+    slots: u64,
+    step: u64,
+}
+
+impl Scramble {
+    /// Over `slots` numbers, at least 1.
+    pub fn new(slots: u64) -> Self {
+        let nearest = (slots as f64 * 0.618_033_988_749_894_8) as u64;
+        let step = (nearest.max(1)..).find(|step| gcd(*step, slots) == 1);
+        Self { slots, step: step.expect("slots + 1 has no divisor in common with slots") }
+    }
+
+    /// Where `number` goes.
+    pub fn place(self, number: u64) -> u64 {
+        (u128::from(number) * u128::from(self.step) % u128::from(self.slots)) as u64
+    }
+}
+
+fn gcd(a: u64, b: u64) -> u64 {
+    if b == 0 { a } else { gcd(b, a % b) }
+}
+
+/// Draws the slot of each request.
+#[derive(Clone, Debug)]
+pub(super) enum Addresses {
+    Sequential { next: u64 },
+    Uniform,
+    Zipf { ranks: Zipf, scramble: Scramble },
+    HotCold { accesses: f64, hot: u64, scramble: Scramble },
+}
+
+impl Addresses {
+    /// The pattern over `slots` slots, at least 1.
+    pub fn new(pattern: &Pattern, slots: u64) -> Self {
+        match *pattern {
+            Pattern::Sequential {} => Self::Sequential { next: 0 },
+            Pattern::Uniform {} => Self::Uniform,
+            Pattern::Zipf { theta } => {
+                Self::Zipf { ranks: Zipf::new(slots, theta), scramble: Scramble::new(slots) }
+            }
+            Pattern::HotCold { hot_accesses, hot_addresses } => {
+                let hot = ((slots as f64 * hot_addresses) as u64).clamp(1, slots);
+                Self::HotCold { accesses: hot_accesses, hot, scramble: Scramble::new(slots) }
+            }
+        }
+    }
+
+    /// The slot at which a request of `length` slots starts, out of `slots`.
+    #[inline]
+    pub fn next(&mut self, slots: u64, length: u64, random: &mut Stream) -> u64 {
+        match self {
+            Self::Sequential { next } => {
+                let start = if *next < slots { *next } else { 0 };
+                *next = start + length;
+                start
+            }
+            Self::Uniform => random.below(slots),
+            Self::Zipf { ranks, scramble } => scramble.place(ranks.sample(random)),
+            Self::HotCold { accesses, hot, scramble } => {
+                let is_hot = random.unit() < *accesses || *hot == slots;
+                let number = if is_hot { random.below(*hot) } else { *hot + random.below(slots - *hot) };
+                scramble.place(number)
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_scramble_is_one_to_one() {
+        for slots in [1, 2, 3, 8, 100, 1024, 997] {
+            let scramble = Scramble::new(slots);
+            let mut places: Vec<u64> = (0..slots).map(|n| scramble.place(n)).collect();
+            places.sort_unstable();
+            assert!(places.into_iter().eq(0..slots), "{slots} slots");
+        }
+    }
+}

@@ -1,0 +1,106 @@
+//! Does every profile meet what its paper publishes?
+
+use wordline_kernel::Digest;
+
+use super::*;
+
+const SEED: Seed = Seed(1);
+
+/// Small enough for a test to take seconds: a scale of at most this many requests.
+fn scale(profile: &Profile, requests: u64) -> f64 {
+    let all = profile.generator(SEED, 1.0).size_hint().0;
+    (requests as f64 / all as f64).min(1.0)
+}
+
+fn scales_with_requests(statistic: Statistic) -> bool {
+    statistic.fits(Unit::Million)
+        || statistic.fits(Unit::GiB)
+            && !matches!(statistic, Statistic::MeanReadSize | Statistic::MeanWriteSize)
+}
+
+fn check(profile: &Profile, scale: f64) -> Statistics {
+    let stats = Statistics::of(profile.generator(SEED, scale));
+    for claim in profile.claims() {
+        let grown = if scales_with_requests(claim.statistic) { 1.0 / scale } else { 1.0 };
+        let ours = claim.ours(&stats) * grown;
+        let contradicted = claim.contradiction.is_some();
+        let (name, what, paper) = (&profile.name, claim.statistic.name(), claim.paper);
+        assert!(
+            claim.met(ours) != contradicted,
+            "{name}, {what}: ours {ours}, paper {paper}, contradicted {contradicted}"
+        );
+    }
+    stats
+}
+
+#[test]
+fn every_profile_meets_every_published_statistic_within_two_percent() {
+    for name in Profile::names() {
+        let profile = Profile::named(&name).expect("the name is from the list");
+        check(&profile, scale(&profile, 1_000_000));
+    }
+}
+
+#[test]
+fn a_profile_meets_its_statistics_at_full_size() {
+    for name in ["centaur/stg_1", "centaur/hm_1", "ressd/hm_0", "nandflashsim/web"] {
+        check(&Profile::named(name).expect("the profile exists"), 1.0);
+    }
+}
+
+/// ReSSD, figure 10 and section 5: 73.9% of the updates in 20% of the written addresses, as a mean over the volumes.
+#[test]
+fn the_hottest_fifth_has_the_published_share_of_updates_on_average() {
+    let names: Vec<_> = Profile::names().into_iter().filter(|name| name.starts_with("ressd/")).collect();
+    let share = |name: &String| {
+        let profile = Profile::named(name).expect("the name is from the list");
+        Statistics::of(profile.generator(SEED, 1.0)).hottest_fifth
+    };
+    let shares: Vec<f64> = names.iter().map(share).collect();
+    let mean = shares.iter().sum::<f64>() / names.len() as f64;
+    assert!((mean / 0.739 - 1.0).abs() <= BAND, "{mean} {shares:?}");
+}
+
+#[test]
+fn the_tables_are_complete() {
+    let count = |paper: &str| Profile::names().iter().filter(|name| name.starts_with(paper)).count();
+    assert_eq!(["centaur/", "ressd/", "ft-passd/", "nandflashsim/"].map(count), [12, 15, 8, 14]);
+}
+
+#[test]
+fn every_published_number_has_a_unit_that_fits() {
+    for (paper, text) in FILES {
+        let file = file(text);
+        assert!(file.units.iter().all(|(statistic, unit)| statistic.fits(*unit)), "{paper}");
+        for (name, volume) in &file.volume {
+            assert!(volume.published.keys().all(|statistic| file.units.contains_key(statistic)), "{name}");
+        }
+    }
+}
+
+#[test]
+fn equal_seeds_give_equal_requests_and_others_do_not() {
+    let profile = Profile::named("ressd/hm_0").expect("the profile exists");
+    let digest = |seed| {
+        let mut digest = Digest::default();
+        for request in profile.generator(Seed(seed), 0.01) {
+            digest.add(request.offset.0);
+            digest.add(request.arrival.ps());
+        }
+        digest.value()
+    };
+    assert_eq!(digest(1), digest(1));
+    assert_ne!(digest(1), digest(2));
+}
+
+#[test]
+fn requests_stay_within_the_span_and_arrive_in_order() {
+    let profile = Profile::named("centaur/src1_2").expect("the profile exists");
+    let generator = profile.generator(SEED, 0.05);
+    let span = generator.span().0;
+    let mut before = wordline_kernel::Instant::ZERO;
+    for request in generator {
+        assert!(request.offset.0 + request.size.0 <= span && request.arrival >= before);
+        before = request.arrival;
+    }
+}
