@@ -219,7 +219,7 @@ fn what_is_wrong_is_said_with_place_key_found_and_wanted() {
         ("preset = \"tiny\"\n", &["ftl..x=2"], "--set ftl..x: found not a key"),
         ("preset = \"tiny\"\n", &["preset=tiny"], "--set preset: found a key of files"),
         ("preset = \"tiny\"\n", &["ftl=2"], "--set ftl: found 2, wanted a table of settings"),
-        ("preset = \"tiny\"\n", &["part.geometry.page_size=64KiB"], "preset tiny:"),
+        ("preset = \"tiny\"\n", &["part.geometry.bits_per_cell=3"], "preset tiny:"),
     ];
     let missed: Vec<String> = cases
         .iter()
