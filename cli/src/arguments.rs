@@ -3,21 +3,39 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use serde::de::value::StrDeserializer;
+use serde::de::{DeserializeOwned, IntoDeserializer};
+use wordline_kernel::Duration;
 use wordline_lab::Error;
-use wordline_lab::trace::Options;
+use wordline_lab::config::{Device, Selection};
+use wordline_lab::plan::{Origin, Plan};
+use wordline_lab::run::Precondition;
+use wordline_lab::trace::{Fit, Options};
 
 /// Which device.
 #[derive(Args)]
 pub struct DeviceArguments {
-    /// An embedded device; see `wordline presets list`.
-    #[arg(long, value_name = "NAME", conflicts_with = "config")]
-    pub preset: Option<String>,
-    /// A configuration file.
+    /// An embedded device; see `wordline presets list`. Or a configuration file by its path.
+    #[arg(long, value_name = "NAME")]
+    preset: Option<String>,
+    /// A configuration file, whole or changing the preset.
     #[arg(long, value_name = "FILE")]
-    pub config: Option<PathBuf>,
+    config: Option<PathBuf>,
     /// Changes one setting, such as `ftl.over_provisioning=0.28`; can be repeated, the last wins.
     #[arg(long = "set", value_name = "KEY=VALUE")]
-    pub settings: Vec<String>,
+    settings: Vec<String>,
+}
+
+impl DeviceArguments {
+    /// The device that the user named, or else the preset `usual`.
+    pub fn device(&self, usual: &str) -> Result<Device, Error> {
+        let named = self.preset.is_some() || self.config.is_some();
+        Device::load(&Selection {
+            preset: if named { self.preset.clone() } else { Some(usual.into()) },
+            file: self.config.clone(),
+            set: self.settings.clone(),
+        })
+    }
 }
 
 /// What a trace file holds, where it cannot be found out.
@@ -40,4 +58,78 @@ impl FormatArguments {
         }
         Ok(options)
     }
+}
+
+/// Which requests, at what pace, on a device in which state.
+#[derive(Args)]
+pub struct WorkloadArguments {
+    /// A trace file, plain or compressed with gzip or zstd.
+    #[arg(long, value_name = "FILE", conflicts_with = "workload")]
+    trace: Option<PathBuf>,
+    /// A named workload, a profile of a published trace, or a workload file (NAME.toml); see `wordline workloads list`.
+    #[arg(long, value_name = "NAME")]
+    workload: Option<String>,
+    #[command(flatten)]
+    format: FormatArguments,
+    /// A folder of recorded traces, which take the place of profiles of the same name.
+    #[arg(long, value_name = "DIR")]
+    traces: Option<PathBuf>,
+    /// How many requests: at most so many of a trace, exactly so many of a workload.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    requests: Option<u64>,
+    /// What happens to requests beyond the device: wrap, scale or refuse.
+    #[arg(long, value_name = "HOW", default_value = "wrap", value_parser = named::<Fit>)]
+    fit: Fit,
+    /// Factor on the times between requests; 0.5 is twice as fast.
+    #[arg(long, value_name = "FACTOR")]
+    time_scale: Option<f64>,
+    /// Keeps so many requests outstanding; a trace is then replayed without its times.
+    #[arg(long, value_name = "N")]
+    queue_depth: Option<u32>,
+    /// Time between an answer and the next request of a closed loop, such as 100us.
+    #[arg(long, value_name = "TIME")]
+    think_time: Option<Duration>,
+    /// The device before: empty, filled, steady-state, or the fraction to fill; the workload's own if not given.
+    #[arg(long, value_name = "STATE")]
+    precondition: Option<Precondition>,
+    /// The seed of all random numbers.
+    #[arg(long, value_name = "N", default_value_t = Plan::default().seed)]
+    seed: u64,
+}
+
+impl WorkloadArguments {
+    /// What the user asked to run.
+    pub fn plan(&self) -> Result<Plan, Error> {
+        let options = self.format.options()?;
+        let origin = match (&self.trace, &self.workload) {
+            (Some(path), _) => Origin::Trace(path.clone(), options),
+            (None, named) if options != Options::default() => {
+                return Err(Error::Argument {
+                    what: "--format or --trace-option".into(),
+                    found: format!("it with {}", named.as_deref().unwrap_or("the embedded trace")),
+                    wanted: "--trace FILE beside it".into(),
+                });
+            }
+            (None, Some(name)) => Origin::Named(name.clone()),
+            (None, None) => Origin::Embedded,
+        };
+        Ok(Plan {
+            origin,
+            traces: self.traces.clone(),
+            requests: self.requests,
+            fit: self.fit,
+            time_scale: self.time_scale,
+            queue_depth: self.queue_depth,
+            think_time: self.think_time,
+            precondition: self.precondition,
+            seed: self.seed,
+            log: None,
+        })
+    }
+}
+
+/// Reads the name of a variant as data files write it; the message lists the names.
+pub fn named<T: DeserializeOwned>(text: &str) -> Result<T, String> {
+    let name: StrDeserializer<'_, serde::de::value::Error> = text.into_deserializer();
+    T::deserialize(name).map_err(|error| error.to_string())
 }

@@ -29,4 +29,9 @@ impl Interrupt {
     pub fn asked(&self) -> bool {
         self.0.load(Ordering::Relaxed)
     }
+
+    /// The same, for those who look for themselves.
+    pub fn flag(&self) -> &AtomicBool {
+        &self.0
+    }
 }

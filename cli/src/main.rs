@@ -7,7 +7,13 @@ mod interrupt;
 mod output;
 mod progress;
 
+mod compare;
+mod config;
+mod presets;
+mod repro;
+mod run;
 mod trace;
+mod workloads;
 
 use std::panic::AssertUnwindSafe;
 use std::process::ExitCode;
@@ -33,7 +39,13 @@ struct Program {
 
 #[derive(Subcommand)]
 enum Command {
+    Run(run::Arguments),
+    Compare(compare::Arguments),
+    Config(config::Arguments),
+    Presets(presets::Arguments),
+    Workloads(workloads::Arguments),
     Trace(trace::Arguments),
+    Repro(repro::Arguments),
 }
 
 fn main() -> ExitCode {
@@ -41,7 +53,13 @@ fn main() -> ExitCode {
     let arguments = Program::parse();
     let result = std::panic::catch_unwind(AssertUnwindSafe(|| match arguments.command {
         None => help(),
+        Some(Command::Run(arguments)) => run::handle(arguments),
+        Some(Command::Compare(arguments)) => compare::handle(arguments),
+        Some(Command::Config(arguments)) => config::handle(arguments),
+        Some(Command::Presets(arguments)) => presets::handle(arguments),
+        Some(Command::Workloads(arguments)) => workloads::handle(arguments),
         Some(Command::Trace(arguments)) => trace::handle(arguments),
+        Some(Command::Repro(arguments)) => repro::handle(arguments),
     }));
     match result {
         Ok(Ok(())) => ExitCode::SUCCESS,

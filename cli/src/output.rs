@@ -3,6 +3,7 @@
 use std::io::{ErrorKind, Write};
 
 use serde::Serialize;
+use serde_json::Value;
 use wordline_lab::Error;
 
 use crate::failure::Failure;
@@ -32,10 +33,21 @@ pub fn json_or(wanted: bool, value: &impl Serialize, table: impl FnOnce() -> Str
     if wanted { json(value) } else { text(&table()) }
 }
 
-/// A table with `header` above `rows`, without lines, folded to the width of the terminal.
-pub fn table(header: &[&str], rows: impl IntoIterator<Item = Vec<String>>) -> String {
+/// A table of objects, one a line, with `keys` as its header, folded to the width of the terminal.
+pub fn rows(objects: &[Value], keys: &[&str]) -> String {
+    let cell = |value: &Value| match value {
+        Value::String(text) => text.clone(),
+        Value::Null => String::new(),
+        other => other.to_string(),
+    };
     let mut table = comfy_table::Table::new();
-    table.load_style(comfy_table::presets::NOTHING).set_header(header);
-    table.set_content_arrangement(comfy_table::ContentArrangement::Dynamic).add_rows(rows);
+    table.load_style(comfy_table::presets::NOTHING).set_header(keys);
+    table.set_content_arrangement(comfy_table::ContentArrangement::Dynamic);
+    table.add_rows(objects.iter().map(|object| keys.iter().map(|key| cell(&object[key]))));
     table.trim_fmt()
+}
+
+/// Columns of the terminal; 100 where there is none, chosen as what reports are made for.
+pub fn width() -> u16 {
+    comfy_table::Table::new().width().unwrap_or(100)
 }

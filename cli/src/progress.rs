@@ -1,41 +1,81 @@
-//! A bar with rate and time left, on a terminal's standard error only.
+//! A bar with rate and time left, on a terminal's standard error only; and Ctrl-C.
 
 use std::io::IsTerminal;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use wordline_lab::run::Observer;
 
-/// Counts of requests known in advance.
+use crate::interrupt::Interrupt;
+
+/// The number of requests is known.
 const BAR: &str = "{msg} {wide_bar} {human_pos}/{human_len} requests, {per_sec}, {eta} left";
-/// Counts of requests that nobody knows yet.
-const SPINNER: &str = "{msg} {spinner} {human_pos} requests, {per_sec}";
+/// It is not.
+const COUNTER: &str = "{msg} {spinner} {human_pos} requests, {per_sec}";
+/// Parts of an experiment.
+const STEPS: &str = "{msg} {wide_bar} {pos}/{len} parts, {eta} left";
 
-/// How far a run is.
-pub struct Bar(ProgressBar);
+/// Watches one run.
+pub struct Watch<'a> {
+    bar: ProgressBar,
+    name: &'a str,
+    interrupt: &'a Interrupt,
+}
 
-impl Bar {
-    /// A bar called `name`, hidden where `quiet` or where standard error is no terminal.
-    pub fn new(name: &str, quiet: bool) -> Self {
-        let hidden = quiet || !std::io::stderr().is_terminal();
-        let target = if hidden { ProgressDrawTarget::hidden() } else { ProgressDrawTarget::stderr() };
-        let bar = ProgressBar::with_draw_target(None, target);
-        bar.set_message(name.to_string());
-        bar.set_style(ProgressStyle::with_template(SPINNER).expect("the template is well formed"));
-        Self(bar)
-    }
-
-    /// `done` requests of `total` are answered.
-    pub fn show(&self, done: u64, total: Option<u64>) {
-        if total != self.0.length() {
-            let template = if total.is_some() { BAR } else { SPINNER };
-            self.0.set_style(ProgressStyle::with_template(template).expect("the template is well formed"));
-            total.inspect(|total| self.0.set_length(*total));
-        }
-        self.0.set_position(done);
+impl<'a> Watch<'a> {
+    /// Watches the run called `name`, without a bar where `quiet` or where standard error is no terminal.
+    pub fn new(name: &'a str, quiet: bool, interrupt: &'a Interrupt) -> Self {
+        Self { bar: bar(quiet), name, interrupt }
     }
 }
 
-impl Drop for Bar {
+/// The parts of an experiment that are done.
+pub struct Steps(ProgressBar);
+
+impl Steps {
+    /// A bar for the experiment `name`, hidden as that of a [`Watch`].
+    pub fn new(name: &str, quiet: bool) -> Self {
+        let bar = bar(quiet);
+        bar.set_style(ProgressStyle::with_template(STEPS).expect("the template is well formed"));
+        bar.set_message(name.to_string());
+        Self(bar)
+    }
+
+    /// `done` of `total` parts are done.
+    pub fn show(&self, done: usize, total: usize) {
+        self.0.set_length(total as u64);
+        self.0.set_position(done as u64);
+    }
+}
+
+impl Drop for Steps {
     fn drop(&mut self) {
         self.0.finish_and_clear();
+    }
+}
+
+fn bar(quiet: bool) -> ProgressBar {
+    let hidden = quiet || !std::io::stderr().is_terminal();
+    let target = if hidden { ProgressDrawTarget::hidden() } else { ProgressDrawTarget::stderr() };
+    ProgressBar::with_draw_target(None, target)
+}
+
+impl Observer for Watch<'_> {
+    fn phase(&mut self, name: &'static str, total: Option<u64>) {
+        let template = if total.is_some() { BAR } else { COUNTER };
+        self.bar.set_style(ProgressStyle::with_template(template).expect("the template is well formed"));
+        self.bar.set_message(format!("{}: {name}", self.name));
+        self.bar.reset();
+        total.inspect(|total| self.bar.set_length(*total));
+    }
+
+    fn progress(&mut self, answered: u64) -> bool {
+        self.bar.set_position(answered);
+        !self.interrupt.asked()
+    }
+}
+
+impl Drop for Watch<'_> {
+    fn drop(&mut self) {
+        self.bar.finish_and_clear();
     }
 }

@@ -1,13 +1,15 @@
 //! `wordline trace`: what a trace holds, in another format, or made from nothing.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
 use schemars::JsonSchema;
 use serde_json::{Value, json};
-use wordline_lab::trace::{self, Options, TargetFormat, Trace};
+use wordline_lab::plan::{Origin, Plan};
+use wordline_lab::report;
+use wordline_lab::trace::{self, Options, Request, Statistics, TargetFormat, Trace};
 
-use crate::arguments::FormatArguments;
+use crate::arguments::{DeviceArguments, FormatArguments};
 use crate::failure::{Failure, say};
 use crate::interrupt::Interrupt;
 use crate::output;
@@ -31,6 +33,7 @@ pub struct Arguments {
 enum Command {
     Info(Info),
     Convert(Convert),
+    Gen(Generate),
     Formats(Formats),
 }
 
@@ -65,6 +68,31 @@ struct Convert {
     json: bool,
 }
 
+/// Writes the requests of a workload or a profile as a trace.
+#[derive(Args)]
+#[command(after_help = EXAMPLES)]
+struct Generate {
+    /// A workload or profile; see `wordline workloads list`.
+    name: String,
+    /// The file to write, compressed if its name ends in .gz or .zst. It appears once it is whole.
+    to: PathBuf,
+    /// The format to write; see `wordline trace formats`.
+    #[arg(long, value_name = "NAME", default_value = "csv")]
+    to_format: TargetFormat,
+    /// The device that the requests are for: workloads spread over its capacity.
+    #[command(flatten)]
+    device: DeviceArguments,
+    /// How many requests.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    requests: Option<u64>,
+    /// The seed of all random numbers.
+    #[arg(long, value_name = "N", default_value_t = Plan::default().seed)]
+    seed: u64,
+    /// Prints what was written as JSON.
+    #[arg(long)]
+    json: bool,
+}
+
 /// Lists the formats that can be read and written, and the options that say what a format leaves open.
 #[derive(Args)]
 struct Formats {
@@ -78,6 +106,7 @@ pub fn handle(arguments: Arguments) -> Result<(), Failure> {
     match arguments.command {
         Command::Info(arguments) => info(&arguments),
         Command::Convert(arguments) => convert(&arguments),
+        Command::Gen(arguments) => generate(&arguments),
         Command::Formats(arguments) => formats(&arguments),
     }
 }
@@ -93,16 +122,34 @@ fn read(file: &PathBuf, format: &FormatArguments) -> Result<Trace, Failure> {
 
 fn info(arguments: &Info) -> Result<(), Failure> {
     let trace = read(&arguments.file, &arguments.format)?;
-    let _ = trace;
-    Ok(())
+    let statistics = Statistics::of(&trace.requests);
+    let value = json!({
+        "name": trace.name, "format": trace.format, "notes": trace.notes, "statistics": statistics
+    });
+    output::json_or(arguments.json, &value, || {
+        format!("{} ({})\n\n{}", trace.name, trace.format.name(), report::statistics(&statistics))
+    })
 }
 
 fn convert(arguments: &Convert) -> Result<(), Failure> {
     let trace = read(&arguments.from, &arguments.format)?;
+    write(&trace.requests, &arguments.to, arguments.to_format, arguments.json)
+}
+
+fn generate(arguments: &Generate) -> Result<(), Failure> {
+    let origin = Origin::Named(arguments.name.clone());
+    let device = arguments.device.device(origin.usual_preset())?;
+    let plan = Plan { origin, requests: arguments.requests, seed: arguments.seed, ..Plan::default() };
+    let requests: Vec<Request> = plan.job(&device)?.requests.collect();
+    write(&requests, &arguments.to, arguments.to_format, arguments.json)
+}
+
+/// Writes a trace and says so. Ctrl-C waits for the end of the write, so that no half of a file is left.
+fn write(requests: &[Request], to: &Path, format: TargetFormat, json: bool) -> Result<(), Failure> {
     let interrupt = Interrupt::watch();
-    let report = trace::write(&arguments.to, &trace.requests, arguments.to_format)?;
-    output::json_or(arguments.json, &report, || {
-        let mut text = format!("{}: {} requests written", arguments.to.display(), report.written);
+    let report = trace::write(to, requests, format)?;
+    output::json_or(json, &report, || {
+        let mut text = format!("{}: {} requests written", to.display(), report.written);
         for (count, what) in [
             (report.left_out, "discards and flushes left out, which the format has no word for"),
             (report.widened, "requests widened to whole sectors"),
@@ -125,10 +172,8 @@ fn formats(arguments: &Formats) -> Result<(), Failure> {
     let value: Value = lists.iter().map(|(title, list)| ((*title).to_string(), list.clone())).collect();
     output::json_or(arguments.json, &value, || {
         let sections = lists.iter().map(|(title, list)| {
-            let rows = list.as_array().into_iter().flatten().map(|row| {
-                ["name", "meaning"].map(|key| row[key].as_str().unwrap_or_default().to_string()).to_vec()
-            });
-            output::table(&[*title, ""], rows)
+            let rows = list.as_array().map(Vec::as_slice).unwrap_or_default();
+            format!("{title}\n{}", output::rows(rows, &["name", "meaning"]))
         });
         sections.collect::<Vec<_>>().join("\n\n")
     })

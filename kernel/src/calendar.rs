@@ -26,15 +26,15 @@ pub struct Calendar<E> {
 
 #[derive(Clone, Copy, Debug)]
 struct Entry<E> {
-    time: Instant,
-    order: u64,
+    /// The time above, the order of scheduling below: one comparison.
+    key: u128,
     event: E,
 }
 
 impl<E> Entry<E> {
     #[inline]
-    fn before(&self, other: &Self) -> bool {
-        (self.time, self.order) < (other.time, other.order)
+    fn time(&self) -> Instant {
+        Instant::from_ps((self.key >> 64) as u64)
     }
 }
 
@@ -61,13 +61,13 @@ impl<E: Copy> Calendar<E> {
         if !self.heap.is_empty() {
             self.sink(last);
         }
-        self.now = first.time;
+        self.now = first.time();
         Some(first.event)
     }
 
     /// When the next event happens.
     pub fn next_time(&self) -> Option<Instant> {
-        self.heap.first().map(|entry| entry.time)
+        self.heap.first().map(Entry::time)
     }
 
     /// How many events were ever scheduled.
@@ -82,27 +82,24 @@ impl<E: Copy> Calendar<E> {
 
     #[inline]
     fn sink(&mut self, entry: Entry<E>) {
-        let len = self.heap.len();
+        let heap = self.heap.as_mut_slice();
         let mut hole = 0;
         loop {
             let first = hole * ARITY + 1;
-            if first >= len {
-                break;
-            }
-            let end = (first + ARITY).min(len);
-            let mut least = first;
-            for child in first + 1..end {
-                if self.heap[child].before(&self.heap[least]) {
-                    least = child;
+            let Some(children) = heap.get(first..).filter(|rest| !rest.is_empty()) else { break };
+            let mut least = (first, children[0]);
+            for (n, child) in children.iter().enumerate().take(ARITY).skip(1) {
+                if child.key < least.1.key {
+                    least = (first + n, *child);
                 }
             }
-            if !self.heap[least].before(&entry) {
+            if least.1.key >= entry.key {
                 break;
             }
-            self.heap[hole] = self.heap[least];
-            hole = least;
+            heap[hole] = least.1;
+            hole = least.0;
         }
-        self.heap[hole] = entry;
+        heap[hole] = entry;
     }
 }
 
@@ -115,13 +112,13 @@ impl<E: Copy> Schedule<E> for Calendar<E> {
     #[inline]
     fn at(&mut self, time: Instant, event: E) {
         debug_assert!(time >= self.now, "an event in the past");
-        let entry = Entry { time, order: self.scheduled, event };
+        let entry = Entry { key: u128::from(time.ps()) << 64 | u128::from(self.scheduled), event };
         self.scheduled += 1;
         let mut hole = self.heap.len();
         self.heap.push(entry);
         while hole > 0 {
             let parent = (hole - 1) / ARITY;
-            if !entry.before(&self.heap[parent]) {
+            if entry.key >= self.heap[parent].key {
                 break;
             }
             self.heap[hole] = self.heap[parent];

@@ -7,6 +7,7 @@ pub mod experiment;
 mod log;
 mod measure;
 pub mod output;
+pub mod plan;
 pub mod report;
 pub mod run;
 pub mod summary;

@@ -290,9 +290,9 @@ impl Chips {
         let work = &self.work[die];
         let latches_only = !work.sensed && work.command.operation != Operation::Program;
         if latches_only {
-            bus.commands.push_back(die)
+            bus.commands.push_back(die);
         } else {
-            bus.transfers.push_back(die)
+            bus.transfers.push_back(die);
         }
         if !wanted {
             calendar.at(bus.busy_until, Event::BusFree(channel));

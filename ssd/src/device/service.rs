@@ -59,15 +59,15 @@ impl Device {
         self.digest.add(now.ps() ^ u64::from(done.die.0) << 48);
         self.digest.add(u64::from(done.command.page.0) << 2 | done.command.operation as u64);
         let mut next = self.queues.finish(done.die, now);
-        let mut wrote = false;
+        let mut makes_room = false;
         while let Some(id) = next {
             let (transaction, following) = self.queues.release(id);
             next = following;
-            wrote |= transaction.purpose != Purpose::HostRead;
+            makes_room |= transaction.purpose.moves_writes_on();
             self.transaction_done(&transaction, &done, calendar);
         }
         self.kick(done.die, calendar);
-        if wrote {
+        if makes_room {
             self.pump(calendar);
         }
     }

@@ -13,35 +13,38 @@ const UNMAPPED: u32 = u32::MAX;
 /// The highest bit of a shadow entry: the host wrote the page and did not discard it since.
 const PRESENT: u32 = 1 << 31;
 
+/// What is known of a logical page, side by side because both are looked up together.
+#[derive(Clone, Copy, Debug)]
+struct Known {
+    page: u32,
+    shadow: u32,
+}
+
 /// Where each logical page is in flash, and, independently, which version of it the host wrote last.
 #[derive(Clone, Debug)]
 pub struct Mapping {
-    page: Column<LogicalPage, u32>,
-    shadow: Column<LogicalPage, u32>,
+    known: Column<LogicalPage, Known>,
     mapped: u32,
 }
 
 impl Mapping {
     /// A table for `pages` logical pages, none of them written.
     pub fn new(pages: u32) -> Self {
-        Self {
-            page: Column::filled(pages as usize, UNMAPPED),
-            shadow: Column::filled(pages as usize, 0),
-            mapped: 0,
-        }
+        let nothing = Known { page: UNMAPPED, shadow: 0 };
+        Self { known: Column::filled(pages as usize, nothing), mapped: 0 }
     }
 
     /// Where `logical` is in flash, if it is there.
     #[inline]
     pub fn get(&self, logical: LogicalPage) -> Option<PageId> {
-        let page = self.page[logical];
+        let page = self.known[logical].page;
         (page != UNMAPPED).then_some(PageId(page))
     }
 
     /// Points `logical` to `page`; returns where it was.
     #[inline]
     pub fn set(&mut self, logical: LogicalPage, page: PageId) -> Option<PageId> {
-        let old = std::mem::replace(&mut self.page[logical], page.0);
+        let old = std::mem::replace(&mut self.known[logical].page, page.0);
         if old == UNMAPPED {
             self.mapped += 1;
             return None;
@@ -51,7 +54,7 @@ impl Mapping {
 
     /// Forgets where `logical` is; returns where it was.
     pub fn clear(&mut self, logical: LogicalPage) -> Option<PageId> {
-        let old = std::mem::replace(&mut self.page[logical], UNMAPPED);
+        let old = std::mem::replace(&mut self.known[logical].page, UNMAPPED);
         (old != UNMAPPED).then(|| {
             self.mapped -= 1;
             PageId(old)
@@ -65,31 +68,31 @@ impl Mapping {
 
     /// Logical pages in all.
     pub fn len(&self) -> u32 {
-        self.page.len() as u32
+        self.known.len() as u32
     }
 
     /// Whether there are no logical pages.
     pub fn is_empty(&self) -> bool {
-        self.page.is_empty()
+        self.known.is_empty()
     }
 
     /// Notes that the host writes `logical`; returns the new version.
     #[inline]
     pub fn written(&mut self, logical: LogicalPage) -> u32 {
-        let shadow = &mut self.shadow[logical];
+        let shadow = &mut self.known[logical].shadow;
         *shadow = ((*shadow & !PRESENT) + 1) | PRESENT;
         *shadow & !PRESENT
     }
 
     /// Notes that the host discards `logical`.
     pub fn discarded(&mut self, logical: LogicalPage) {
-        self.shadow[logical] &= !PRESENT;
+        self.known[logical].shadow &= !PRESENT;
     }
 
     /// The version that the host wrote last; `None` if there is nothing to be read.
     #[inline]
     pub fn last_written(&self, logical: LogicalPage) -> Option<u32> {
-        let shadow = self.shadow[logical];
+        let shadow = self.known[logical].shadow;
         (shadow & PRESENT != 0).then_some(shadow & !PRESENT)
     }
 }

@@ -1,0 +1,48 @@
+//! `wordline config`: what a configuration means, whether it is sound, and what can be written in one.
+
+use clap::{Args, Subcommand};
+use wordline_lab::config::{self, DEFAULT_PRESET};
+
+use crate::arguments::DeviceArguments;
+use crate::failure::Failure;
+use crate::output;
+
+const EXAMPLES: &str = "\
+Examples:
+  wordline config explain --preset bench-512g --set ftl.over_provisioning=0.28
+  wordline config check --config drive.toml
+  wordline config show --preset z-nand > drive.toml
+  wordline config schema > wordline.schema.json";
+
+/// Explains, checks and documents configurations.
+#[derive(Args)]
+#[command(arg_required_else_help = true, after_help = EXAMPLES)]
+pub struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Says what follows from a configuration: geometry, capacity, memory, peak speeds.
+    #[command(after_help = EXAMPLES)]
+    Explain(DeviceArguments),
+    /// Says everything that is wrong with a configuration, or nothing; the exit code is then 0.
+    #[command(after_help = EXAMPLES)]
+    Check(DeviceArguments),
+    /// Prints the whole configuration as one TOML document, defaults and changes included.
+    #[command(after_help = EXAMPLES)]
+    Show(DeviceArguments),
+    /// Prints the JSON Schema of configuration files, for editors.
+    Schema,
+}
+
+/// Does what the user asked.
+pub fn handle(arguments: Arguments) -> Result<(), Failure> {
+    match arguments.command {
+        Command::Explain(device) => output::text(&config::explain(&device.device(DEFAULT_PRESET)?)),
+        Command::Check(device) => output::text(&format!("{}: sound", device.device(DEFAULT_PRESET)?.name)),
+        Command::Show(device) => output::text(&device.device(DEFAULT_PRESET)?.text),
+        Command::Schema => output::text(&config::schema()),
+    }
+}

@@ -1,0 +1,67 @@
+//! `wordline presets`: the devices that the program carries.
+
+use clap::{Args, Subcommand};
+use serde_json::json;
+use wordline_lab::Error;
+use wordline_lab::config;
+
+use crate::failure::Failure;
+use crate::output;
+
+const EXAMPLES: &str = "\
+Examples:
+  wordline presets list
+  wordline presets show nvme-tlc > mine.toml     to change it, and run it with --config mine.toml";
+
+/// Lists and shows the embedded devices.
+#[derive(Args)]
+#[command(arg_required_else_help = true, after_help = EXAMPLES)]
+pub struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Lists all devices.
+    #[command(after_help = EXAMPLES)]
+    List {
+        /// Prints JSON.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Shows the file of one device, each number with its source.
+    #[command(after_help = EXAMPLES)]
+    Show {
+        /// A name from the list.
+        name: String,
+        /// Prints JSON.
+        #[arg(long)]
+        json: bool,
+    },
+}
+
+/// Does what the user asked.
+pub fn handle(arguments: Arguments) -> Result<(), Failure> {
+    match arguments.command {
+        Command::List { json } => {
+            let presets = config::presets()?;
+            output::json_or(json, &presets, || {
+                let rows: Vec<_> = presets.iter().map(|preset| json!(preset)).collect();
+                output::rows(&rows, &["name", "description"])
+            })
+        }
+        Command::Show { name, json } => {
+            let text = config::preset_text(&name).ok_or_else(|| unknown(&name))?;
+            output::json_or(json, &json!({ "name": name, "text": text }), || text.into())
+        }
+    }
+}
+
+fn unknown(name: &str) -> Error {
+    Error::Argument {
+        what: "preset".into(),
+        found: format!("`{name}`"),
+        wanted: format!("one of {}", config::embedded::names(config::embedded::PRESETS).join(", ")),
+    }
+}

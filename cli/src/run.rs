@@ -1,0 +1,91 @@
+//! `wordline run`: one workload through one device.
+
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use wordline_lab::output::write_atomically;
+use wordline_lab::report::{self, Origin};
+use wordline_lab::summary::{Outcome, Summary};
+
+use crate::arguments::{DeviceArguments, WorkloadArguments};
+use crate::failure::Failure;
+use crate::interrupt::Interrupt;
+use crate::output;
+use crate::progress::Watch;
+
+const EXAMPLES: &str = "\
+Examples:
+  wordline run                                              a recorded trace on a 3D TLC drive
+  wordline run --trace hm_0.csv.gz --report out             a trace of yours; a page in out/report.html
+  wordline run --workload randwrite-4k-steady --json -      a workload; JSON on standard output
+  wordline run --preset z-nand --trace hm_0.csv.gz --queue-depth 8
+  wordline run --config drive.toml --set ftl.over_provisioning=0.28 --workload mixed-70-30";
+
+/// Runs a trace or a workload on a device and says what happened.
+///
+/// Without arguments: an embedded recorded trace on an embedded 3D TLC drive.
+#[derive(Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Arguments {
+    #[command(flatten)]
+    device: DeviceArguments,
+    #[command(flatten)]
+    workload: WorkloadArguments,
+    #[command(flatten)]
+    results: ResultArguments,
+    /// Logs every request to a Parquet file.
+    #[arg(long, value_name = "FILE")]
+    log: Option<PathBuf>,
+}
+
+/// Where results go, beside the table on standard output.
+#[derive(Args)]
+pub struct ResultArguments {
+    /// Writes the result as JSON; `-`, or no file, for standard output in place of the table.
+    #[arg(long, value_name = "FILE", num_args = 0..=1, default_missing_value = "-")]
+    json: Option<PathBuf>,
+    /// Writes report.html, a page that needs no network, its charts and summary.json into a directory.
+    #[arg(long, value_name = "DIR")]
+    report: Option<PathBuf>,
+    /// Shows no progress bar. There is none either where standard error is no terminal.
+    #[arg(long)]
+    pub no_progress: bool,
+}
+
+/// Does what the user asked.
+pub fn handle(arguments: Arguments) -> Result<(), Failure> {
+    let mut plan = arguments.workload.plan()?;
+    plan.log = arguments.log;
+    let device = arguments.device.device(plan.origin.usual_preset())?;
+    let interrupt = Interrupt::watch();
+    let mut watch = Watch::new(&device.name, arguments.results.no_progress, &interrupt);
+    let summary = wordline_lab::run::run(plan.job(&device)?, &mut watch)?;
+    drop(watch);
+    arguments.results.give(&[summary], &device.text)
+}
+
+impl ResultArguments {
+    /// Gives out the results of `runs` in every form that the user wants.
+    pub fn give(&self, runs: &[Summary], config: &str) -> Result<(), Failure> {
+        let json = match runs {
+            [run] => report::json(run),
+            runs => report::json_list(runs),
+        };
+        let to_stdout = self.json.as_deref() == Some(Path::new("-"));
+        if let Some(directory) = &self.report {
+            let command = std::env::args().collect::<Vec<_>>().join(" ");
+            report::write(directory, runs, Origin { config, command: &command })?;
+        }
+        match &self.json {
+            Some(file) if !to_stdout => write_atomically(file, json.as_bytes())?,
+            _ => {}
+        }
+        output::text(&match runs {
+            _ if to_stdout => json,
+            [run] => report::table(run),
+            runs => report::comparison(runs),
+        })?;
+        let stopped = runs.iter().any(|run| run.outcome == Outcome::Interrupted);
+        if stopped { Err(Failure::Interrupted) } else { Ok(()) }
+    }
+}

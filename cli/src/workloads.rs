@@ -1,0 +1,86 @@
+//! `wordline workloads`: what `--workload` can be.
+
+use clap::{Args, Subcommand};
+use serde_json::{Value, json};
+use wordline_lab::workload::{self, Profile, Workload};
+
+use crate::failure::Failure;
+use crate::output;
+
+const EXAMPLES: &str = "\
+Examples:
+  wordline workloads list
+  wordline workloads show mixed-70-30 > mine.toml     to change it, and run it with --workload mine.toml
+  wordline workloads show centaur/usr_1";
+
+/// Lists and shows named workloads and the profiles of published traces.
+#[derive(Args)]
+#[command(arg_required_else_help = true, after_help = EXAMPLES)]
+pub struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Lists all names.
+    #[command(after_help = EXAMPLES)]
+    List {
+        /// Prints JSON.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Shows one: a workload as TOML, a profile with the numbers that it is fitted to.
+    #[command(after_help = EXAMPLES)]
+    Show {
+        /// A name from the list.
+        name: String,
+        /// Prints JSON.
+        #[arg(long)]
+        json: bool,
+    },
+}
+
+/// Does what the user asked.
+pub fn handle(arguments: Arguments) -> Result<(), Failure> {
+    match arguments.command {
+        Command::List { json } => list(json),
+        Command::Show { name, json } if Profile::names().contains(&name) => show_profile(&name, json),
+        Command::Show { name, json } => {
+            let workload = Workload::named(&name)?;
+            output::json_or(json, &workload, || {
+                toml::to_string(&workload).expect("a workload was read from TOML")
+            })
+        }
+    }
+}
+
+fn list(json: bool) -> Result<(), Failure> {
+    let row = |name: String, kind: &str, description: String| json!({ "name": name, "kind": kind, "description": description });
+    let mut rows = Vec::new();
+    for name in workload::names() {
+        let description = Workload::named(&name)?.description;
+        rows.push(row(name, "synthetic", description));
+    }
+    for name in Profile::names() {
+        let source = Profile::named(&name)?.source;
+        rows.push(row(name, "profile", source));
+    }
+    output::json_or(json, &rows, || output::rows(&rows, &["name", "kind", "description"]))
+}
+
+fn show_profile(name: &str, json: bool) -> Result<(), Failure> {
+    let profile = Profile::named(name)?;
+    let claims = profile.claims();
+    let value = json!({ "name": profile.name, "source": profile.source, "claims": claims });
+    output::json_or(json, &value, || {
+        let rows: Vec<Value> =
+            claims.iter().map(|claim| serde_json::to_value(claim).expect("claims are JSON")).collect();
+        format!(
+            "{}: {}\n\n{}",
+            profile.name,
+            profile.source,
+            output::rows(&rows, &["statistic", "paper", "unit", "contradiction"])
+        )
+    })
+}

@@ -1,0 +1,230 @@
+//! Malformed configurations: each gives errors that name file and line or argument, the key, what was found and what
+//! was wanted, and nothing else happens.
+
+use crate::{Folder, wordline};
+
+/// A configuration file, the line and key that the message must name, and words that it must hold.
+type Case = (&'static str, &'static str, &'static str, &'static [&'static str]);
+
+const FILES: [Case; 19] = [
+    (
+        "a misspelt key",
+        "preset = \"tiny\"\n[ftl]\nover_provisionning = 0.2\n",
+        "3: ftl.over_provisionning",
+        &["did you mean over_provisioning?"],
+    ),
+    (
+        "a misspelt section",
+        "preset = \"tiny\"\n[flt]\nover_provisioning = 0.2\n",
+        "2: flt",
+        &["unknown key", "ftl"],
+    ),
+    (
+        "a misspelt policy",
+        "preset = \"tiny\"\n[ftl.gc]\nvictim = { policy = \"gredy\" }\n",
+        "3: ftl.gc.victim",
+        &["gredy", "greedy"],
+    ),
+    (
+        "a key of another policy",
+        "preset = \"tiny\"\n[ftl]\nplacement = { policy = \"dynamic\", order = \"CWDP\" }\n",
+        "3: ftl.placement.order",
+        &["unknown key"],
+    ),
+    (
+        "a share above one",
+        "preset = \"tiny\"\n[ftl]\nover_provisioning = 1.7\n",
+        "3: ftl.over_provisioning",
+        &["1.7", "fraction"],
+    ),
+    (
+        "a negative share",
+        "preset = \"tiny\"\n[ftl]\nover_provisioning = -0.1\n",
+        "3: ftl.over_provisioning",
+        &["-0.1"],
+    ),
+    (
+        "spare space that does not suffice",
+        "preset = \"tiny\"\n[ftl]\nover_provisioning = 0.01\n",
+        "3: ftl.over_provisioning",
+        &["at least"],
+    ),
+    (
+        "a size without a unit",
+        "preset = \"tiny\"\n[buffer]\nsize = 65536\n",
+        "3: buffer.size",
+        &["65536", "unit"],
+    ),
+    (
+        "a size with an unknown unit",
+        "preset = \"tiny\"\n[buffer]\nsize = \"64 cows\"\n",
+        "3: buffer.size",
+        &["64 cows", "KiB"],
+    ),
+    (
+        "a time in the unit of a size",
+        "preset = \"tiny\"\n[buffer]\naccess_time = \"1KiB\"\n",
+        "3: buffer.access_time",
+        &["1KiB", "us"],
+    ),
+    (
+        "a buffer that holds nothing",
+        "preset = \"tiny\"\n[buffer]\nsize = \"1KiB\"\n",
+        "3: buffer.size",
+        &["1KiB", "16KiB"],
+    ),
+    (
+        "a word for a number",
+        "preset = \"tiny\"\n[layout]\nchannels = \"two\"\n",
+        "3: layout.channels",
+        &["two"],
+    ),
+    ("no channels", "preset = \"tiny\"\n[layout]\nchannels = 0\n", "3: layout.channels", &["found 0"]),
+    (
+        "more dies than can be counted",
+        "preset = \"tiny\"\n[layout]\nchannels = 4294967295\npackages_per_channel = 64\ndies_per_package = 64\n",
+        "3: layout.channels",
+        &["4294967295"],
+    ),
+    (
+        "a fraction of a die",
+        "preset = \"tiny\"\n[layout]\ndies_per_package = 1.5\n",
+        "3: layout.dies_per_package",
+        &["1.5"],
+    ),
+    (
+        "collection that stops before it starts",
+        "preset = \"tiny\"\n[ftl.gc]\nstart_below_free_blocks = 6\nstop_at_free_blocks = 3\n",
+        "4: ftl.gc.stop_at_free_blocks",
+        &["found 3", "6"],
+    ),
+    (
+        "an order with a letter twice",
+        "preset = \"tiny\"\n[ftl]\nplacement = { policy = \"fixed\", order = \"CCDP\" }\n",
+        "3: ftl.placement.order",
+        &["CCDP"],
+    ),
+    ("an unknown preset below", "preset = \"tinny\"\n", "1: preset", &["tinny", "tiny"]),
+    ("an unknown part", "preset = \"tiny\"\npart = \"mqsim-mcl\"\n", "2: part", &["mqsim-mcl", "mqsim-mlc"]),
+];
+
+/// Files that are not even TOML, or not whole, and words that the message must hold beside the file's name.
+const BROKEN: [(&str, &str, &[&str]); 5] = [
+    ("an open bracket", "preset = \"tiny\"\n[ftl\n", &[":2"]),
+    ("a key without a value", "preset = \"tiny\"\nbuffer =\n", &[":2"]),
+    (
+        "a key twice",
+        "preset = \"tiny\"\n[ftl]\nover_provisioning = 0.2\nover_provisioning = 0.3\n",
+        &[":4", "duplicate"],
+    ),
+    ("a text that does not end", "preset = \"tiny\n", &[":1"]),
+    (
+        "a file without preset and part",
+        "[layout]\nchannels = 1\npackages_per_channel = 1\ndies_per_package = 1\n",
+        &["part"],
+    ),
+];
+
+/// Arguments `--set` on preset `tiny`.
+const ARGUMENTS: [(&str, &[&str]); 6] = [
+    ("ftl.over_provisionning=0.2", &["--set ftl.over_provisionning", "did you mean over_provisioning?"]),
+    ("ftl.over_provisioning", &["--set ftl.over_provisioning", "key=value"]),
+    ("ftl.over_provisioning=lots", &["--set ftl.over_provisioning", "lots"]),
+    ("ftl.gc.victim.policy=gredy", &["--set ftl.gc.victim.policy", "gredy", "did you mean greedy?"]),
+    ("buffer.size=12", &["--set buffer.size", "12", "unit"]),
+    ("=1", &["--set"]),
+];
+
+#[track_caller]
+fn assert_says(about: &str, refusal: &str, words: &[&str]) {
+    for line in refusal.lines() {
+        assert!(line.starts_with("error: "), "{about}: {refusal}");
+        assert!(line.contains("found ") && line.contains(", wanted "), "{about}: {refusal}");
+    }
+    assert!(words.iter().all(|word| refusal.contains(word)), "{about}: wanted {words:?} in {refusal}");
+}
+
+#[test]
+fn each_malformed_file_is_refused_with_line_key_found_and_wanted() {
+    let folder = Folder::new();
+    for (about, text, place, words) in FILES {
+        let path = folder.with("drive.toml", text);
+        let refusal = wordline(&["config", "check", "--config", &path]).refusal();
+        assert_eq!(refusal.lines().count(), 1, "{about}: {refusal}");
+        assert_says(about, &refusal, &[&[&*format!("{path}:{place}")], words].concat());
+    }
+}
+
+#[test]
+fn a_file_that_is_no_toml_or_not_whole_is_refused() {
+    let folder = Folder::new();
+    for (about, text, words) in BROKEN {
+        let path = folder.with("drive.toml", text);
+        let refusal = wordline(&["config", "check", "--config", &path]).refusal();
+        assert_says(about, &refusal, &[&[path.as_str()], words].concat());
+    }
+}
+
+#[test]
+fn each_malformed_argument_is_refused_with_its_name() {
+    for (argument, words) in ARGUMENTS {
+        let refusal = wordline(&["config", "check", "--preset", "tiny", "--set", argument]).refusal();
+        assert_says(argument, &refusal, words);
+    }
+}
+
+#[test]
+fn all_that_is_wrong_is_said_at_once_a_line_each() {
+    let folder = Folder::new();
+    let text = "preset = \"tiny\"\n[ftl]\nover_provisionning = 0.2\n[buffer]\nsize = 12\n[layout]\nchannels = \"two\"\n";
+    let path = folder.with("drive.toml", text);
+    let refusal = wordline(&["run", "--config", &path]).refusal();
+    assert_eq!(refusal.lines().count(), 3, "{refusal}");
+    assert_says("three", &refusal, &["over_provisionning", "buffer.size", "layout.channels"]);
+}
+
+#[test]
+fn an_unknown_device_is_answered_with_the_known_ones() {
+    for arguments in [
+        &["run", "--preset", "nvme"][..],
+        &["presets", "show", "nvme"],
+        &["compare", "nvme", "tiny"],
+        &["config", "explain", "--preset", "nvme"],
+    ] {
+        let refusal = wordline(arguments).refusal();
+        assert!(refusal.contains("nvme-tlc") && refusal.contains("bench-512g"), "{refusal}");
+    }
+}
+
+#[test]
+fn a_configuration_that_is_no_file_is_refused_with_its_name() {
+    let folder = Folder::new();
+    for path in [folder.path("missing.toml"), folder.path("")] {
+        let refusal = wordline(&["config", "check", "--config", &path]).refusal();
+        assert!(refusal.starts_with(&format!("error: {path}: cannot ")), "{refusal}");
+    }
+}
+
+#[test]
+fn a_sound_configuration_is_said_to_be_sound_and_reads_back() {
+    let folder = Folder::new();
+    let shown =
+        wordline(&["config", "show", "--preset", "tiny", "--set", "ftl.over_provisioning=0.3"]).success();
+    let path = folder.with("drive.toml", &shown);
+    assert!(wordline(&["config", "check", "--config", &path]).success().ends_with(": sound\n"));
+    assert_eq!(wordline(&["config", "show", "--config", &path]).success(), shown);
+    let explained = wordline(&["config", "explain", "--config", &path]).success();
+    assert!(explained.contains("30.00%"), "{explained}");
+}
+
+#[test]
+fn the_schema_is_json_and_every_preset_is_listed_with_its_source() {
+    let schema = wordline(&["config", "schema"]).json();
+    assert!(schema["properties"]["ftl"].is_object(), "{schema}");
+    let presets = wordline(&["presets", "list", "--json"]).json();
+    for preset in presets.as_array().expect("a list") {
+        assert!(preset["source"].as_str().is_some_and(|source| !source.is_empty()), "{preset}");
+        let name = preset["name"].as_str().expect("a name");
+        assert!(wordline(&["presets", "show", name]).success().contains("source ="), "{name}");
+    }
+}

@@ -1,0 +1,46 @@
+//! `wordline repro`.
+
+use crate::{Folder, wordline};
+
+const WAF: &str = "validation/waf-uniform";
+
+#[test]
+fn every_experiment_is_listed_with_its_claims_and_title() {
+    let list = wordline(&["repro", "list", "--json"]).json();
+    let rows = list.as_array().expect("a list");
+    assert!(rows.iter().any(|row| row["id"] == WAF), "{list}");
+    for row in rows {
+        assert!(row["title"].as_str().is_some_and(|title| !title.is_empty()), "{row}");
+        assert!(row["claims"].is_array(), "{row}");
+    }
+    assert!(wordline(&["repro", "list"]).success().contains(WAF));
+}
+
+#[test]
+fn the_rows_of_an_experiment_set_the_papers_numbers_beside_ours() {
+    let folder = Folder::new();
+    let report = folder.path("report");
+    let finished = wordline(&["repro", WAF, "--quick", "--json", "--report", &report]);
+    let outcome: serde_json::Value = serde_json::from_str(&finished.out).expect("standard output is JSON");
+    assert_eq!(outcome["experiment"], WAF);
+    let rows = outcome["rows"].as_array().expect("a list");
+    assert!(!rows.is_empty());
+    let mut outside = false;
+    for row in rows {
+        for key in ["claim", "what", "paper", "ours", "unit", "band", "verdict"] {
+            assert!(row.get(key).is_some(), "{key}: {row}");
+        }
+        outside |= row["verdict"] == "outside";
+    }
+    assert_eq!(finished.code, Some(i32::from(outside)), "1 if a row lies outside its band: {}", finished.err);
+    let page = std::fs::read_to_string(folder.path(&format!("report/{WAF}/report.html")));
+    assert!(page.is_ok_and(|page| page.contains("</html>")));
+}
+
+#[test]
+fn an_unknown_experiment_is_answered_with_the_known_ones() {
+    let refusal = wordline(&["repro", "validation/waf"]).refusal();
+    assert!(refusal.contains("`validation/waf`") && refusal.contains(WAF), "{refusal}");
+    assert_eq!(wordline(&["repro", WAF, "--all"]).code, Some(2));
+    assert_eq!(wordline(&["repro", "--quick"]).code, Some(2));
+}

@@ -1,0 +1,99 @@
+//! The built program, as a user calls it: exit codes, what goes to which stream, and what it says about bad input.
+
+mod bad_configurations;
+mod bad_traces;
+mod experiments;
+mod face;
+mod runs;
+mod traces;
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+/// What a call of the program left.
+struct Finished {
+    code: Option<i32>,
+    out: String,
+    err: String,
+}
+
+/// The program with `arguments`.
+fn program(arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_wordline"));
+    command.args(arguments).stdin(Stdio::null());
+    command
+}
+
+/// Calls the program and waits for its end.
+#[track_caller]
+fn wordline(arguments: &[&str]) -> Finished {
+    let output = program(arguments).output().expect("the program was built with this test");
+    let text = |bytes: Vec<u8>| String::from_utf8(bytes).expect("the program writes UTF-8");
+    Finished { code: output.status.code(), out: text(output.stdout), err: text(output.stderr) }
+}
+
+impl Finished {
+    /// Standard output of a call that must have succeeded.
+    #[track_caller]
+    fn success(self) -> String {
+        assert_eq!(self.code, Some(0), "{}", self.err);
+        self.out
+    }
+
+    /// Standard output, as JSON, of a call that must have succeeded.
+    #[track_caller]
+    fn json(self) -> Value {
+        serde_json::from_str(&self.success()).expect("standard output is JSON")
+    }
+
+    /// The complaints of a call that must have been refused as bad input.
+    #[track_caller]
+    fn refusal(self) -> String {
+        assert_eq!(self.code, Some(2), "{}{}", self.out, self.err);
+        assert_eq!(self.out, "", "a refusal goes to standard error alone");
+        assert!(!self.err.contains("a bug in Wordline"), "{}", self.err);
+        self.err
+    }
+}
+
+/// A folder of the test's own.
+struct Folder(TempDir);
+
+impl Folder {
+    fn new() -> Self {
+        Self(tempfile::tempdir().expect("a temporary folder can be made"))
+    }
+
+    fn path(&self, name: &str) -> String {
+        self.0.path().join(name).to_string_lossy().into_owned()
+    }
+
+    /// Puts a file there; its path.
+    fn with(&self, name: &str, content: impl AsRef<[u8]>) -> String {
+        std::fs::write(self.0.path().join(name), content).expect("a temporary folder can be written");
+        self.path(name)
+    }
+
+    /// The names of the files there.
+    fn names(&self) -> Vec<String> {
+        let entries = std::fs::read_dir(self.0.path()).expect("a temporary folder can be listed");
+        let mut names: Vec<String> = entries
+            .map(|entry| entry.expect("an entry can be read").file_name().to_string_lossy().into_owned())
+            .collect();
+        names.sort();
+        names
+    }
+}
+
+/// A recorded trace of the folder beside the repository; none, said loudly, where it is not there.
+fn recorded(name: &str) -> Option<PathBuf> {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared/traces").join(name);
+    if path.exists() {
+        return Some(path);
+    }
+    eprintln!("SKIPPED: no recorded trace {}", path.display());
+    None
+}

@@ -1,0 +1,186 @@
+//! `wordline run` and `wordline compare`.
+
+use std::io::Write;
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use serde_json::Value;
+
+use crate::{Folder, program, wordline};
+
+const SMALL: [&str; 7] = ["run", "--preset", "tiny", "--workload", "mixed-70-30", "--requests", "5000"];
+
+/// The arguments of a run that takes moments, and more.
+fn small<'a>(more: &[&'a str]) -> Vec<&'a str> {
+    [&SMALL[..], more].concat()
+}
+
+#[test]
+fn a_run_without_arguments_replays_the_embedded_trace_on_the_usual_drive() {
+    let run = wordline(&["run", "--json", "-"]).json();
+    assert_eq!((&run["device"], &run["workload"]["kind"]), (&"nvme-tlc".into(), &"real_trace".into()));
+    assert_eq!(run["outcome"], "complete");
+    assert!(run["host"]["requests"].as_u64().is_some_and(|count| count > 100_000), "{}", run["host"]);
+}
+
+#[test]
+fn the_json_of_a_run_has_every_documented_number() {
+    let run = wordline(&small(&["--json"])).json();
+    for key in
+        ["simulated_seconds", "wall_seconds", "requests_per_second", "energy_joules", "write_amplification"]
+    {
+        assert!(run[key].as_f64().is_some_and(|number| number > 0.0), "{key}: {}", run[key]);
+    }
+    for key in ["requests", "reads", "writes", "iops"] {
+        assert!(run["host"][key].as_f64().is_some_and(|number| number > 0.0), "{key}: {}", run["host"]);
+    }
+    for latency in ["read_latency_us", "write_latency_us"] {
+        let of = |key: &str| run["host"][latency][key].as_f64().expect(key);
+        assert!(of("p50") <= of("p99") && of("p99") <= of("p999") && of("mean") <= of("max"), "{latency}");
+    }
+    for key in ["reads", "programs", "erases"] {
+        assert!(run["flash"][key].is_u64(), "{key}: {}", run["flash"]);
+    }
+    assert_eq!(run["host"]["requests"], 5_000);
+    assert_eq!(run["digest"].as_str().map(str::len), Some(16));
+}
+
+/// The same in two processes; another seed is another run.
+#[test]
+fn the_digest_depends_on_configuration_and_seed() {
+    let digest = |more: &[&str]| wordline(&small(&[&["--json"], more].concat())).json()["digest"].clone();
+    assert_eq!(digest(&[]), digest(&[]));
+    assert_ne!(digest(&[]), digest(&["--seed", "1"]));
+    assert_ne!(digest(&[]), digest(&["--set", "ftl.over_provisioning=0.3"]));
+}
+
+#[test]
+fn a_run_gives_a_table_a_file_a_page_and_a_log() {
+    let folder = Folder::new();
+    let (json, report, log) = (folder.path("run.json"), folder.path("report"), folder.path("run.parquet"));
+    let finished = wordline(&small(&["--json", &json, "--report", &report, "--log", &log]));
+    assert_eq!(finished.err, "", "no progress bar where there is no terminal");
+    let table = finished.success();
+    assert!(table.contains("tiny") && table.contains("mixed-70-30 (synthetic)"), "{table}");
+    assert_eq!(folder.names(), ["report", "run.json", "run.parquet"]);
+    let text = std::fs::read_to_string(json).expect("the file was written");
+    assert!(serde_json::from_str::<Value>(&text).is_ok_and(|run| run["device"] == "tiny"));
+    let page = std::fs::read_to_string(folder.path("report/report.html")).expect("the page was written");
+    assert!(page.contains("wordline") || page.contains("Wordline"));
+    assert!(std::fs::read(log).expect("the log was written").starts_with(b"PAR1"));
+}
+
+#[test]
+fn a_trace_that_lies_beyond_the_device_is_wrapped_or_refused() {
+    let folder = Folder::new();
+    let far = folder.with("far.csv", "t_ns,op,offset_bytes,size_bytes\n0,W,0,4096\n9,R,1099511627776,4096\n");
+    let run = |fit| ["run", "--preset", "tiny", "--trace", &far, "--fit", fit, "--json"].map(String::from);
+    let call = |fit| wordline(&run(fit).each_ref().map(String::as_str));
+    let wrapped = call("wrap").json();
+    let notes = wrapped["notes"].as_array().expect("a list");
+    assert!(
+        notes.iter().any(|note| note.as_str().is_some_and(|text| text.contains("1 requests wrapped"))),
+        "{notes:?}"
+    );
+    let refusal = call("refuse").refusal();
+    assert!(refusal.contains("number 2") && refusal.contains("wrap or scale"), "{refusal}");
+}
+
+#[test]
+fn a_profile_says_that_it_is_no_recorded_trace() {
+    let run = wordline(&["run", "--workload", "centaur/usr_1", "--requests", "2000", "--json"]).json();
+    assert_eq!(run["workload"]["kind"], "profile");
+    assert!(run["notes"].to_string().contains("not a recorded trace"), "{}", run["notes"]);
+}
+
+#[test]
+fn devices_are_compared_side_by_side() {
+    let same = ["--workload", "mixed-70-30", "--requests", "2000"];
+    let table = wordline(&[&["compare", "tiny", "tiny-tlc"], &same[..]].concat()).success();
+    assert!(table.lines().any(|line| line.contains("tiny") && line.contains("tiny-tlc")), "{table}");
+    let runs = wordline(&[&["compare", "tiny", "tiny-tlc", "--json"], &same[..]].concat()).json();
+    let devices: Vec<&Value> = runs.as_array().expect("a list").iter().map(|run| &run["device"]).collect();
+    assert_eq!(devices, ["tiny", "tiny-tlc"]);
+}
+
+#[test]
+fn a_setting_that_does_not_fit_the_pace_is_refused() {
+    let refusal = wordline(&small(&["--time-scale", "0.5"])).refusal();
+    assert_eq!(
+        refusal,
+        "error: time scale: found 0.5, wanted none: in a closed loop requests have no times to scale\n"
+    );
+}
+
+#[test]
+fn results_that_cannot_be_written_are_an_error_that_names_the_file() {
+    let folder = Folder::new();
+    let file = folder.with("file", "");
+    for target in ["--json", "--report", "--log"] {
+        let path = format!("{file}/below");
+        let finished = wordline(&small(&[target, &path]));
+        assert_eq!(finished.code, Some(2), "{target}");
+        assert!(finished.err.starts_with(&format!("error: {path}")), "{target}: {}", finished.err);
+        assert_eq!(folder.names(), ["file"], "{target}");
+    }
+}
+
+/// Linux has a device on which every write fails as on a full disk.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_full_disk_is_an_error() {
+    let full = std::fs::OpenOptions::new().write(true).open("/dev/full").expect("Linux has it");
+    let mut command: Command = program(&["presets", "list"]);
+    let output = command.stdout(Stdio::from(full)).output().expect("the program was built with this test");
+    assert_eq!(output.status.code(), Some(2));
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(said.starts_with("error: standard output: cannot write: No space left"), "{said}");
+}
+
+/// Far more requests than can be answered before the signal.
+#[cfg(unix)]
+#[test]
+fn ctrl_c_prints_what_was_reached() {
+    let folder = Folder::new();
+    let arguments = [
+        "run",
+        "--preset",
+        "tiny",
+        "--workload",
+        "randread-4k",
+        "--requests",
+        "1000000000",
+        "--json",
+        "--log",
+    ];
+    let log = folder.path("run.parquet");
+    let child = program(&[&arguments[..], &[&log]].concat())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the program was built with this test");
+    std::thread::sleep(Duration::from_millis(700));
+    let id = child.id().to_string();
+    let sent = Command::new("kill").args(["-s", "INT", &id]).status().expect("POSIX has kill");
+    assert!(sent.success());
+    let output = child.wait_with_output().expect("the program ends");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(130), "{said}");
+    let run: Value = serde_json::from_slice(&output.stdout).expect("standard output is JSON");
+    assert_eq!(run["outcome"], "interrupted");
+    assert!(run["host"]["requests"].as_u64().is_some_and(|count| count > 0));
+    assert_eq!(folder.names(), ["run.parquet"]);
+}
+
+#[test]
+fn a_workload_of_the_users_is_read_from_its_file() {
+    let folder = Folder::new();
+    let shown = wordline(&["workloads", "show", "randwrite-4k"]).success();
+    let path = folder.with("mine.toml", shown.replace("requests = 1000000", "requests = 300"));
+    let run = wordline(&["run", "--preset", "tiny", "--workload", &path, "--json"]).json();
+    assert_eq!(run["host"]["writes"], 300);
+    let mut file = std::fs::OpenOptions::new().append(true).open(&path).expect("it was just written");
+    writeln!(file, "colour = \"red\"").expect("it can be written");
+    let refusal = wordline(&["run", "--preset", "tiny", "--workload", &path]).refusal();
+    assert!(refusal.starts_with(&format!("error: {path}")) && refusal.contains("colour"), "{refusal}");
+}

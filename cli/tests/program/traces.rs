@@ -1,0 +1,85 @@
+//! `wordline trace` and `wordline workloads`.
+
+use serde_json::Value;
+
+use crate::{Folder, recorded, wordline};
+
+const CSV: &str =
+    "t_ns,op,offset_bytes,size_bytes\n0,W,0,4096\n1000,R,0,4096\n2000,W,0,8192\n9000,W,65536,4096\n";
+
+#[test]
+fn the_statistics_of_a_trace_are_counts_and_shares() {
+    let folder = Folder::new();
+    let path = folder.with("a.csv", CSV);
+    let info = wordline(&["trace", "info", &path, "--json"]).json();
+    let statistics = &info["statistics"];
+    assert_eq!((&statistics["requests"], &statistics["writes"]), (&Value::from(4), &Value::from(3)));
+    assert_eq!(statistics["write_share"], Value::from(0.75));
+    assert_eq!(statistics["written_bytes"], Value::from(16384));
+    assert_eq!(info["format"], "csv");
+    let table = wordline(&["trace", "info", &path]).success();
+    assert!(table.contains("Write share") && table.contains("75"), "{table}");
+}
+
+#[test]
+fn a_converted_trace_has_the_same_statistics() {
+    let folder = Folder::new();
+    let from = folder.with("a.csv", CSV);
+    for (name, format) in
+        [("b.csv.zst", "csv"), ("b.msr.gz", "msr"), ("b.txt", "mqsim"), ("b.log", "fio-iolog")]
+    {
+        let to = folder.path(name);
+        let said = wordline(&["trace", "convert", &from, &to, "--to-format", format]).success();
+        assert!(said.contains("4 requests written"), "{said}");
+        let statistics = |path: &str, format: &str| {
+            let info = wordline(&["trace", "info", path, "--format", format, "--json"]).json();
+            ["writes", "written_bytes", "footprint", "update_requests"]
+                .map(|key| info["statistics"][key].clone())
+        };
+        assert_eq!(statistics(&to, format), statistics(&from, "csv"), "{format}");
+    }
+}
+
+#[test]
+fn a_generated_trace_depends_on_its_seed_alone() {
+    let folder = Folder::new();
+    let make = |name: &str, seed: &str| {
+        let path = folder.path(name);
+        wordline(&["trace", "gen", "mixed-70-30", &path, "--requests", "500", "--seed", seed]).success();
+        std::fs::read(path).expect("the trace was written")
+    };
+    let first = make("a.csv", "7");
+    assert_eq!(first, make("b.csv", "7"));
+    assert_ne!(first, make("c.csv", "8"));
+}
+
+#[test]
+fn every_format_is_listed_with_its_meaning() {
+    let formats = wordline(&["trace", "formats", "--json"]).json();
+    for (list, name) in [("read", "msr"), ("read", "blktrace"), ("write", "csv"), ("options", "time_unit")] {
+        let rows = formats[list].as_array().expect("a list");
+        let row = rows.iter().find(|row| row["name"] == name).expect(name);
+        assert!(row["meaning"].as_str().is_some_and(|meaning| !meaning.is_empty()), "{name}");
+    }
+}
+
+#[test]
+fn workloads_and_profiles_are_listed_and_shown() {
+    let list = wordline(&["workloads", "list", "--json"]).json();
+    let rows = list.as_array().expect("a list");
+    for (name, kind) in [("randread-4k", "synthetic"), ("centaur/usr_1", "profile")] {
+        assert!(rows.iter().any(|row| row["name"] == name && row["kind"] == kind), "{name}");
+    }
+    let shown = wordline(&["workloads", "show", "randread-4k"]).success();
+    assert!(shown.contains("read_share"), "{shown}");
+    let refusal = wordline(&["workloads", "show", "randread"]).refusal();
+    assert!(refusal.contains("`randread`") && refusal.contains("randread-4k"), "{refusal}");
+}
+
+#[test]
+fn a_recorded_trace_is_measured_and_its_notes_go_to_standard_error() {
+    let Some(path) = recorded("android/Nexus5.Booting_log176.txt.zst") else { return };
+    let finished = wordline(&["trace", "info", &path.to_string_lossy(), "--json"]);
+    assert!(finished.err.lines().all(|line| line.starts_with("note: ")), "{}", finished.err);
+    assert_eq!(finished.json()["statistics"]["requests"], 18_417);
+}

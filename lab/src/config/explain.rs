@@ -1,0 +1,181 @@
+//! What follows from a configuration: numbers of everything, capacity, memory, unloaded latency and peak speeds.
+
+use std::fmt::Write;
+
+use wordline_kernel::{Bytes, Duration};
+use wordline_nand::timing;
+use wordline_ssd::Config;
+
+use super::Device;
+
+/// The derived values of `device` as text, each with the formula that it follows from.
+pub fn explain(device: &Device) -> String {
+    let config = &device.config;
+    let mut out = format!("device {}\n", device.name);
+    if !device.description.is_empty() {
+        out += &format!("  {}\n", device.description);
+    }
+    let lines = [
+        numbers(config),
+        capacity(config),
+        collection(config),
+        memory(config),
+        latency(config),
+        peak(config),
+    ];
+    for (title, rows) in lines {
+        let _ = writeln!(out, "\n{title}");
+        for (what, value) in rows {
+            let _ = writeln!(out, "  {what:<34} {value}");
+        }
+    }
+    out
+}
+
+type Section = (&'static str, Vec<(&'static str, String)>);
+
+fn numbers(config: &Config) -> Section {
+    let g = &config.geometry;
+    (
+        "geometry",
+        vec![
+            ("part", format!("{} ({})", config.part.name, config.part.source)),
+            ("channels x dies", format!("{} x {} = {} dies", g.channels, g.dies_per_channel, g.dies())),
+            (
+                "planes",
+                format!("{} a die, {} programmed together", config.part.geometry.planes, g.planes_per_row),
+            ),
+            (
+                "blocks x pages",
+                format!("{} a plane x {} pages of {}", g.blocks_per_plane, g.pages_per_block, g.page_size),
+            ),
+            ("program unit", human(g.page_size * u64::from(g.pages_per_program))),
+            ("erase unit", human(row_block(config))),
+            ("pages", g.pages().to_string()),
+        ],
+    )
+}
+
+fn row_block(config: &Config) -> Bytes {
+    config.geometry.page_size * u64::from(config.geometry.pages_per_row_block())
+}
+
+fn capacity(config: &Config) -> Section {
+    let (all, seen) = (config.geometry.capacity(), config.capacity());
+    let spare = (all.0 - seen.0) as f64;
+    (
+        "capacity",
+        vec![
+            ("physical", human(all)),
+            ("logical", human(seen)),
+            ("spare / physical", format!("{:.2}% (ftl.over_provisioning)", 100.0 * spare / all.0 as f64)),
+            ("spare / logical", format!("{:.2}% (as drives are advertised)", 100.0 * spare / seen.0 as f64)),
+        ],
+    )
+}
+
+fn collection(config: &Config) -> Section {
+    let gc = &config.file.ftl.gc;
+    let bytes = |blocks: u32| {
+        let all = row_block(config) * u64::from(blocks) * u64::from(config.geometry.rows());
+        format!("{blocks} free blocks in a row of planes, {} in all", human(all))
+    };
+    (
+        "garbage collection",
+        vec![
+            ("starts below", bytes(gc.start_below_free_blocks)),
+            ("stops at", bytes(gc.stop_at_free_blocks)),
+        ],
+    )
+}
+
+/// Tables by their entries: map and shadow 4 B a logical page each, stamps 8 B a physical page, 32 B a block
+/// (counters, state and list links, rounded up).
+fn memory(config: &Config) -> Section {
+    let (logical, g) = (u64::from(config.logical_pages), &config.geometry);
+    let (map, stamps) = (Bytes(8 * logical), Bytes(8 * u64::from(g.pages())));
+    let blocks = Bytes(32 * u64::from(g.row_blocks()));
+    (
+        "memory of the simulator, about",
+        vec![
+            ("map and shadow, 8 B a logical page", human(map)),
+            ("stamps, 8 B a physical page", human(stamps)),
+            ("blocks, 32 B each", human(blocks)),
+            ("together", human(map + stamps + blocks)),
+        ],
+    )
+}
+
+fn mean(times: impl ExactSizeIterator<Item = Duration>) -> Duration {
+    let count = times.len().max(1) as u64;
+    times.sum::<Duration>() / count
+}
+
+/// Mean sensing and programming time over the pages of a word line; a one-shot part programs once.
+fn array_times(config: &Config) -> (Duration, Duration) {
+    let bits = 0..config.part.geometry.bits_per_cell;
+    let read = mean(bits.clone().map(|page| config.part.read_time(page)));
+    (read, mean(bits.map(|page| config.part.program_time(page))))
+}
+
+fn latency(config: &Config) -> Section {
+    let (part, g) = (&config.part, &config.geometry);
+    let size = Bytes::kib(4).min(g.page_size);
+    let bus = timing::read_command(part, 1).total() + timing::data_out(part, 1, size);
+    let reads: Vec<String> = (0..part.geometry.bits_per_cell)
+        .map(|page| micros(config.file.front.command_time + bus + part.read_time(page)))
+        .collect();
+    let unit = g.page_size * u64::from(g.pages_per_program);
+    let load = timing::program_command(part, g.planes_per_row, unit).total();
+    let programs: Vec<String> = (0..part.geometry.bits_per_cell / part.pages_per_program())
+        .map(|page| micros(load + part.program_time(page)))
+        .collect();
+    let erase = timing::erase_command(part, g.planes_per_row).total() + part.timing.erase;
+    (
+        "unloaded latency",
+        vec![
+            (
+                "read of 4KiB, by page of word line",
+                format!("{} (command_time + command + tR + data out)", reads.join(", ")),
+            ),
+            ("program of a unit", format!("{} (command + data in + tPROG)", programs.join(", "))),
+            ("erase", format!("{} (command + tBERS)", micros(erase))),
+        ],
+    )
+}
+
+fn peak(config: &Config) -> Section {
+    let (part, g) = (&config.part, &config.geometry);
+    let (t_read, t_program) = array_times(config);
+    let row = g.page_size * u64::from(g.planes_per_row);
+    let unit = g.page_size * u64::from(g.pages_per_program);
+    let read =
+        timing::read_command(part, g.planes_per_row).total() + timing::data_out(part, g.planes_per_row, row);
+    let write = timing::program_command(part, g.planes_per_row, unit).total();
+    let (channels, rows) = (u64::from(g.channels), u64::from(g.rows()));
+    let pair = |bus: f64, array: f64| {
+        let least = if bus < array { "the buses bind" } else { "the arrays bind" };
+        format!("buses {bus:.0} MB/s, arrays {array:.0} MB/s: {least}")
+    };
+    ("peak throughput", vec![
+        ("read", pair(rate(row, read, channels), rate(row, t_read, rows))),
+        ("program", pair(rate(unit, write, channels), rate(unit, t_program, rows))),
+        ("", "buses: channels x size / time on the bus; arrays: rows of planes x size / tR or tPROG (mean)".into()),
+    ])
+}
+
+/// Megabytes a second of `count` times `size` every `time`.
+fn rate(size: Bytes, time: Duration, count: u64) -> f64 {
+    (size * count).0 as f64 / time.us()
+}
+
+fn micros(time: Duration) -> String {
+    format!("{:.3} us", time.us())
+}
+
+/// A size as people read it, two digits after the point.
+fn human(size: Bytes) -> String {
+    let units = [(1u64 << 40, "TiB"), (1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")];
+    let unit = units.into_iter().find(|(unit, _)| size.0 >= *unit);
+    unit.map_or_else(|| size.to_string(), |(unit, name)| format!("{:.2} {name}", size.0 as f64 / unit as f64))
+}

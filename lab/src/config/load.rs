@@ -1,0 +1,224 @@
+//! From presets, files and arguments to one tree: reading, naming what cannot be read, and layering.
+
+use std::path::{Path, PathBuf};
+
+use wordline_kernel::Complaints;
+
+use super::embedded::{self, PARTS, PRESETS};
+use super::schema::{FILE_KEYS, one_of};
+use super::tree::{self, Node, Origin, Value};
+use crate::{Error, error::Result};
+
+/// Longest configuration file. Chosen: hundreds of times the longest preset; a trace given by mistake is refused.
+const MOST_BYTES: usize = 1 << 20;
+/// Most presets that build on one another. Chosen; a ring of them ends here.
+const MOST_LAYERS: usize = 16;
+
+/// A tree with what its file said about itself.
+pub struct Layered {
+    /// All layers, merged.
+    pub tree: Node,
+    /// Name of the device.
+    pub name: String,
+    /// What the device is.
+    pub description: String,
+    /// Where its numbers come from.
+    pub source: String,
+}
+
+/// A text and where it came from.
+struct Document {
+    label: String,
+    name: String,
+    text: String,
+    folder: PathBuf,
+}
+
+/// The text of a configuration file.
+fn read(path: &Path) -> Result<Document> {
+    let content = |found: String, wanted: &str| {
+        Err(Error::Content { path: path.to_owned(), found, wanted: wanted.into() })
+    };
+    let bytes = std::fs::read(path).map_err(|reason| Error::File {
+        path: path.to_owned(),
+        action: "read",
+        reason,
+    })?;
+    if bytes.len() > MOST_BYTES {
+        return content(format!("{} bytes", bytes.len()), "a configuration of at most 1 MiB");
+    }
+    let text = match String::from_utf8(bytes) {
+        Ok(text) => text,
+        Err(error) => {
+            let good = &error.as_bytes()[..error.utf8_error().valid_up_to()];
+            let line = 1 + good.iter().filter(|byte| **byte == b'\n').count() as u64;
+            let (found, wanted) = ("a byte that is not UTF-8".into(), "TOML, which is UTF-8 text".into());
+            return Err(Error::Line { path: path.to_owned(), line, found, wanted });
+        }
+    };
+    if text.lines().all(|line| line.trim().is_empty() || line.trim().starts_with('#')) {
+        return content("an empty file".into(), "a device in TOML, such as `preset = \"nvme-tlc\"`");
+    }
+    let stem = path.file_stem().map_or_else(String::new, |stem| stem.to_string_lossy().into_owned());
+    let folder = path.parent().map(Path::to_owned).unwrap_or_default();
+    Ok(Document { label: path.display().to_string(), name: stem, text, folder })
+}
+
+/// The embedded text `name`, or the file at that path seen from `folder`; `None` when it is neither.
+fn find(kind: &str, name: &str, all: &[embedded::Embedded], folder: &Path) -> Result<Option<Document>> {
+    if let Some(text) = embedded::text_of(name, all) {
+        let (label, folder) = (format!("{kind} {name}"), PathBuf::new());
+        return Ok(Some(Document { label, name: name.into(), text: text.into(), folder }));
+    }
+    let is_path = Path::new(name).extension().is_some_and(|end| end == "toml") || name.contains('/');
+    if is_path { read(&folder.join(name)).map(Some) } else { Ok(None) }
+}
+
+fn wanted(kind: &str, name: &str, all: &[embedded::Embedded]) -> String {
+    format!("a {kind}: {} - or the path of a file that ends in .toml", one_of(name, &embedded::names(all)))
+}
+
+fn refuse<T>(key: String, found: impl std::fmt::Display, wanted: impl Into<String>) -> Result<T> {
+    let mut wrong = Complaints::default();
+    wrong.add(key, found, wanted);
+    Err(Error::Config(wrong))
+}
+
+/// The preset `name` with everything that it builds on.
+pub fn preset(name: &str) -> Result<Layered> {
+    match find("preset", name, PRESETS, Path::new(""))? {
+        Some(document) => build(document, None, 0),
+        None => refuse(format!("--preset {name}"), "no such name", wanted("preset", name, PRESETS)),
+    }
+}
+
+/// The file at `path` on what it builds on, or on the preset `base` if it names none.
+pub fn file(path: &Path, base: Option<&str>) -> Result<Layered> {
+    build(read(path)?, base, 0)
+}
+
+fn build(document: Document, base: Option<&str>, depth: usize) -> Result<Layered> {
+    let mut tree = tree::parse(&document.label, &document.text).map_err(Error::Config)?;
+    let [name, description, source, below] = file_keys(&mut tree)?;
+    let mut layered = match (base, below) {
+        (Some(base), Some((at, below))) if base != below => {
+            return refuse(
+                at.label("preset"),
+                format!("{below:?}"),
+                format!("{base:?} as on the command line, or no --preset there"),
+            );
+        }
+        (_, Some((at, _))) if depth >= MOST_LAYERS => {
+            return refuse(
+                at.label("preset"),
+                "a preset that builds on itself",
+                "a preset that ends somewhere",
+            );
+        }
+        (_, Some((at, below))) => match find("preset", &below, PRESETS, &document.folder)? {
+            Some(document) => build(document, None, depth + 1)?,
+            None => {
+                return refuse(at.label("preset"), format!("{below:?}"), wanted("preset", &below, PRESETS));
+            }
+        },
+        (Some(base), None) => preset(base)?,
+        (None, None) => Layered {
+            tree: Node::table(tree.origin.clone()),
+            name: String::new(),
+            description: String::new(),
+            source: String::new(),
+        },
+    };
+    layered.name = name.map_or(document.name, |(_, name)| name);
+    layered.description = description.map_or(layered.description, |(_, text)| text);
+    layered.source = source.map_or(layered.source, |(_, text)| text);
+    overlay(&mut layered.tree, tree, &document.folder)?;
+    Ok(layered)
+}
+
+/// Takes the keys of the file itself out of its tree.
+fn file_keys(tree: &mut Node) -> Result<[Option<(Origin, String)>; 4]> {
+    let mut wrong = Complaints::default();
+    let members = tree.members_mut().expect("a document is a table");
+    let taken = FILE_KEYS.map(|(key, _)| {
+        let node = members.remove(key)?;
+        if let Value::Text(text) = node.value {
+            return Some((node.origin, text));
+        }
+        wrong.add(node.origin.label(key), &node.value, "text in quotes");
+        None
+    });
+    wrong.or_ok(taken).map_err(Error::Config)
+}
+
+/// Puts `over` on `tree`, a named part first made into a table.
+fn overlay(tree: &mut Node, mut over: Node, folder: &Path) -> Result<()> {
+    let members = over.members_mut().expect("a document is a table");
+    if let Some(mut part) = members.remove("part") {
+        let base = match &mut part.value {
+            Value::Text(name) => Some((part.origin.clone(), "part", std::mem::take(name))),
+            Value::Table(keys) => match keys.remove("base") {
+                Some(Node { origin, value: Value::Text(name) }) => Some((origin, "part.base", name)),
+                Some(other) => {
+                    return refuse(other.origin.label("part.base"), &other.value, "text in quotes");
+                }
+                None => None,
+            },
+            _ => None,
+        };
+        if let Some((origin, key, name)) = base {
+            let Some(document) = find("part", &name, PARTS, folder)? else {
+                return refuse(origin.label(key), format!("{name:?}"), wanted("part", &name, PARTS));
+            };
+            let mut whole = tree::parse(&document.label, &document.text).map_err(Error::Config)?;
+            if part.members().is_some() {
+                whole.overlay(part);
+            }
+            part = whole;
+            tree.members_mut().expect("a document is a table").remove("part");
+        }
+        members.insert("part".into(), part);
+    }
+    tree.overlay(over);
+    Ok(())
+}
+
+/// Puts the arguments `--set key=value` on `tree`; a later one beats an earlier one.
+pub fn arguments(tree: &mut Node, set: &[String]) -> Result<()> {
+    let mut wrong = Complaints::default();
+    let mut over: Option<Node> = None;
+    for argument in set {
+        let Some((key, value)) = argument.split_once('=') else {
+            wrong.add(format!("--set {argument}"), "no `=`", "key=value, such as ftl.over_provisioning=0.1");
+            continue;
+        };
+        let key = key.trim();
+        let sound = |part: &str| {
+            !part.is_empty() && part.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-'))
+        };
+        if !key.split('.').all(sound) {
+            wrong.add(format!("--set {key}"), "not a key", "a key such as ftl.gc.start_below_free_blocks");
+            continue;
+        }
+        if FILE_KEYS.iter().any(|(known, _)| *known == key) {
+            wrong.add(
+                format!("--set {key}"),
+                "a key of files",
+                "a key of the device; presets come with --preset",
+            );
+            continue;
+        }
+        let leaf = tree::parse_argument(key, value.trim());
+        let nested = key.rsplit('.').fold(leaf, |inner, key| {
+            let mut outer = Node::table(inner.origin.clone());
+            outer.members_mut().expect("just made a table").insert(key.into(), inner);
+            outer
+        });
+        match &mut over {
+            Some(all) => all.overlay(nested),
+            None => over = Some(nested),
+        }
+    }
+    wrong.or_ok(()).map_err(Error::Config)?;
+    over.map_or(Ok(()), |over| overlay(tree, over, Path::new("")))
+}

@@ -1,0 +1,94 @@
+//! `docs/configuration.md`: how layering works, and every key from the schema.
+
+use std::fmt::Write;
+
+use serde_json::Value as Json;
+
+use super::schema::{FILE_KEYS, alternatives, device, follow, join, kind, names, variants};
+
+const INTRODUCTION: &str = include_str!("introduction.md");
+
+/// The page: an introduction, then one line for every key. The text comes from the structs that the keys configure.
+pub fn reference() -> String {
+    let mut out = INTRODUCTION.to_owned();
+    out += "\n## Keys of a file\n\n| key | type | meaning |\n|---|---|---|\n";
+    for (key, meaning) in FILE_KEYS {
+        let _ = writeln!(out, "| `{key}` | text | {meaning} |");
+    }
+    out += "| `part` | text | Name or path of a NAND part, instead of the table `[part]`. |\n";
+    out += "| `part.base` | text | The part that the table `[part]` changes, by name or path. |\n";
+    out += "\n## Keys of a device\n\n| key | type | default | meaning |\n|---|---|---|---|\n";
+    let root = device();
+    members(&mut out, &root, &root, "");
+    out
+}
+
+fn members(out: &mut String, root: &Json, schema: &Json, path: &str) {
+    let required: Vec<&str> =
+        schema["required"].as_array().into_iter().flatten().filter_map(Json::as_str).collect();
+    for (key, member) in schema["properties"].as_object().into_iter().flatten() {
+        let at = join(path, key);
+        let (target, definition) = follow(root, member);
+        let meaning = member["description"].as_str().or(target["description"].as_str()).unwrap_or("");
+        if kind(target) == "object" {
+            let _ = writeln!(out, "| `[{at}]` | table | | {} |", cell(meaning));
+            members(out, root, target, &at);
+            continue;
+        }
+        let default = match &member["default"] {
+            _ if required.contains(&key.as_str()) => "required".to_owned(),
+            Json::Null => "none".to_owned(),
+            value => format!("`{value}`"),
+        };
+        let _ = writeln!(out, "| `{at}` | {} | {default} | {} |", type_of(target, definition), cell(meaning));
+        for (name, variant) in variants(target) {
+            let what = variant["description"].as_str().unwrap_or("");
+            let _ = writeln!(out, "| `{at}.policy = \"{name}\"` | | | {} |", cell(what));
+            let properties = variant["properties"].as_object().into_iter().flatten();
+            for (key, inner) in properties.filter(|(_, inner)| inner.get("const").is_none()) {
+                let (target, definition) = follow(root, inner);
+                let meaning = cell(inner["description"].as_str().unwrap_or(""));
+                let default = if inner["default"].is_null() {
+                    "required".into()
+                } else {
+                    format!("`{}`", inner["default"])
+                };
+                let _ = writeln!(
+                    out,
+                    "| `{at}.{key}` | {} | {default} | {meaning} |",
+                    type_of(target, definition)
+                );
+            }
+        }
+    }
+}
+
+fn type_of(schema: &Json, definition: &str) -> String {
+    match definition {
+        "Duration" => return "time".into(),
+        "Bytes" => return "size".into(),
+        "MegaTransfers" => return "data rate".into(),
+        "Power" => return "power".into(),
+        _ => {}
+    }
+    let names = names(schema);
+    if !names.is_empty() {
+        return names.iter().map(|name| format!("`\"{name}\"`")).collect::<Vec<_>>().join(" or ");
+    }
+    if !variants(schema).is_empty() {
+        return "policy".into();
+    }
+    match kind(schema) {
+        "integer" => "whole number".into(),
+        "number" => "number".into(),
+        "string" => "text".into(),
+        "boolean" => "true or false".into(),
+        "array" => "list of times".into(),
+        _ => alternatives(schema).first().map_or_else(|| "value".into(), |one| type_of(one, "")),
+    }
+}
+
+/// Text for a cell of a table: one line, bars escaped.
+fn cell(text: &str) -> String {
+    text.replace('\n', " ").replace('|', "\\|")
+}

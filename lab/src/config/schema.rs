@@ -1,0 +1,282 @@
+//! The shape of a device file: the JSON Schema of its structs with the keys that only files have, and the walk that
+//! holds a tree against it and finds everything of the wrong name or type in one pass.
+
+use serde_json::{Map, Value as Json, json};
+use wordline_kernel::{Bytes, Complaints, Duration, MegaTransfers, Power};
+use wordline_ssd::DeviceFile;
+
+use super::tree::{Node, TAG, Table, Value};
+
+/// Keys of a file beside those of a device, and what they mean.
+pub const FILE_KEYS: [(&str, &str); 4] = [
+    ("name", "Name of the device in reports. Left out: the name of the preset or of the file."),
+    ("description", "What the device is, in a line."),
+    ("source", "Where the numbers come from."),
+    ("preset", "The preset that this file changes: an embedded one by name, or a file by its path."),
+];
+
+/// The schema of a resolved device.
+pub fn device() -> Json {
+    schemars::schema_for!(DeviceFile).to_value()
+}
+
+/// The schema of a device file as people write it: the keys of files added, and everything optional that a preset
+/// or a named part can provide.
+pub fn file() -> Json {
+    let mut schema = device();
+    schema["title"] = json!("A Wordline device");
+    if let Some(properties) = schema["properties"].as_object_mut() {
+        for (key, meaning) in FILE_KEYS {
+            properties.insert(key.into(), json!({ "type": "string", "description": meaning }));
+        }
+        properties.insert(
+            "part".into(),
+            json!({
+                "description": "The NAND part: a name, a path, or a table of changes to the part `base`.",
+                "anyOf": [{ "type": "string" }, { "$ref": "#/$defs/PartFile" }]
+            }),
+        );
+    }
+    if let Some(members) = schema.as_object_mut() {
+        members.remove("required");
+    }
+    let base =
+        json!({ "type": "string", "description": "The part that the table changes, by name or path." });
+    for definition in schema["$defs"].as_object_mut().into_iter().flat_map(Map::values_mut) {
+        if let Some(members) = definition.as_object_mut() {
+            members.remove("required");
+        }
+    }
+    schema["$defs"]["PartFile"]["properties"]["base"] = base;
+    schema
+}
+
+/// Holds a tree against a schema.
+pub struct Walk<'a> {
+    root: &'a Json,
+    wrong: Complaints,
+}
+
+/// Everything in `tree` that the schema of a resolved device does not allow.
+pub fn complaints(tree: &Node) -> Complaints {
+    let root = device();
+    let mut walk = Walk { root: &root, wrong: Complaints::default() };
+    walk.node(&root, tree, "");
+    walk.wrong
+}
+
+/// A schema with its reference followed, and the name of the definition it led to.
+pub fn follow<'a>(root: &'a Json, schema: &'a Json) -> (&'a Json, &'a str) {
+    let name = schema["$ref"].as_str().and_then(|path| path.rsplit('/').next());
+    name.map_or((schema, ""), |name| (&root["$defs"][name], name))
+}
+
+/// The alternatives of a schema, without the null of an optional value.
+pub fn alternatives(schema: &Json) -> Vec<&Json> {
+    let listed = schema["oneOf"].as_array().or(schema["anyOf"].as_array());
+    listed.into_iter().flatten().filter(|one| one["type"] != "null").collect()
+}
+
+/// The names that a setting without further keys can have.
+pub fn names(schema: &Json) -> Vec<&str> {
+    let listed = schema["enum"].as_array().into_iter().flatten();
+    let single = alternatives(schema).into_iter().map(|one| &one["const"]);
+    listed.chain(single).filter_map(Json::as_str).collect()
+}
+
+/// The variants of a setting with variants: name and schema.
+pub fn variants(schema: &Json) -> Vec<(&str, &Json)> {
+    let with_tag = alternatives(schema).into_iter();
+    with_tag.filter_map(|one| Some((one["properties"][TAG]["const"].as_str()?, one))).collect()
+}
+
+impl Walk<'_> {
+    fn complain(&mut self, node: &Node, path: &str, wanted: impl Into<String>) {
+        self.wrong.add(node.origin.label(path), &node.value, wanted);
+    }
+
+    fn node(&mut self, schema: &Json, node: &Node, path: &str) {
+        let (schema, definition) = follow(self.root, schema);
+        if let Some(read) = quantity(definition) {
+            return self.quantity(read, schema, node, path);
+        }
+        let (variants, names) = (variants(schema), names(schema));
+        if !variants.is_empty() {
+            return self.variant(&variants, node, path);
+        }
+        if !names.is_empty() {
+            return self.name(&names, node, path);
+        }
+        if let [only] = alternatives(schema)[..] {
+            return self.node(only, node, path);
+        }
+        match (kind(schema), &node.value) {
+            ("object", Value::Table(members)) => self.members(schema, node, members, path),
+            ("object", _) => self.complain(node, path, "a table of settings"),
+            ("array", Value::Array(items)) => {
+                for (n, item) in items.iter().enumerate() {
+                    self.node(&schema["items"], item, &format!("{path}[{n}]"));
+                }
+            }
+            ("array", _) => self.complain(node, path, "a list in brackets"),
+            ("integer", value) => {
+                let most = if schema["format"] == "uint32" { i64::from(u32::MAX) } else { i64::MAX };
+                if !matches!(value, Value::Integer(number) if (0..=most).contains(number)) {
+                    self.complain(node, path, format!("a whole number from 0 to {most}"));
+                }
+            }
+            ("number", Value::Integer(_) | Value::Float(_)) | ("string", Value::Text(_)) => {}
+            ("boolean", Value::Boolean(_)) => {}
+            ("number", _) => self.complain(node, path, "a number"),
+            ("string", _) => self.complain(node, path, "text in quotes"),
+            ("boolean", _) => self.complain(node, path, "true or false"),
+            _ => {}
+        }
+    }
+
+    fn quantity(&mut self, read: fn(&str) -> bool, schema: &Json, node: &Node, path: &str) {
+        let holds = match &node.value {
+            Value::Text(text) => read(text),
+            Value::Integer(number) => *number == 0 && read("0ps") | read("0B") | read("0uW"),
+            _ => false,
+        };
+        if !holds {
+            self.complain(node, path, schema["description"].as_str().unwrap_or("a quantity with a unit"));
+        }
+    }
+
+    fn name(&mut self, names: &[&str], node: &Node, path: &str) {
+        let found = if let Value::Text(text) = &node.value { text.as_str() } else { "" };
+        if !names.contains(&found) {
+            self.complain(node, path, one_of(found, names));
+        }
+    }
+
+    fn variant(&mut self, variants: &[(&str, &Json)], node: &Node, path: &str) {
+        let names: Vec<&str> = variants.iter().map(|(name, _)| *name).collect();
+        let Some(members) = node.members() else {
+            let wanted = format!("a table with the key {TAG}, {}", one_of("", &names));
+            return self.complain(node, path, wanted);
+        };
+        let inner = join(path, TAG);
+        let Some(tag) = members.get(TAG) else {
+            return self.wrong.add(node.origin.label(&inner), "nothing", one_of("", &names));
+        };
+        let found = if let Value::Text(text) = &tag.value { text.as_str() } else { "" };
+        match variants.iter().find(|(name, _)| *name == found) {
+            Some((_, schema)) => self.members(schema, node, members, path),
+            None => self.complain(tag, &inner, one_of(found, &names)),
+        }
+    }
+
+    fn members(&mut self, schema: &Json, node: &Node, members: &Table, path: &str) {
+        let Some(known) = schema["properties"].as_object() else { return };
+        for (key, member) in members {
+            let inner = join(path, key);
+            match known.get(key) {
+                Some(schema) if schema.get("const").is_some() => {}
+                Some(schema) => self.node(schema, member, &inner),
+                None => self.unknown(known, member, key, &inner),
+            }
+        }
+        for key in schema["required"].as_array().into_iter().flatten().filter_map(Json::as_str) {
+            if !members.contains_key(key) {
+                let wanted = if path.is_empty() {
+                    format!("a table or a name for {key}, or `preset = \"name\"` to build on")
+                } else {
+                    format!("a value for {key}: it has no default")
+                };
+                self.wrong.add(node.origin.label(&join(path, key)), "nothing", wanted);
+            }
+        }
+    }
+
+    fn unknown(&mut self, known: &Map<String, Json>, member: &Node, key: &str, path: &str) {
+        let names: Vec<&str> = known.keys().map(String::as_str).collect();
+        let mut wanted = one_of(key, &names);
+        let elsewhere = paths(self.root, self.root, "")
+            .into_iter()
+            .find(|at| at != path && at.rsplit('.').next() == Some(key));
+        if let Some(place) = elsewhere {
+            wanted = format!("{wanted} (there is a key {place})");
+        }
+        self.wrong.add(member.origin.label(path), "an unknown key", wanted);
+    }
+}
+
+/// `key` of the table at `path`.
+pub fn join(path: &str, key: &str) -> String {
+    if path.is_empty() { key.to_owned() } else { format!("{path}.{key}") }
+}
+
+/// The full names of all keys under `schema`.
+fn paths(root: &Json, schema: &Json, path: &str) -> Vec<String> {
+    let schema = follow(root, schema).0;
+    let within = |one: &Json| -> Vec<String> {
+        let members = one["properties"].as_object().into_iter().flatten();
+        members
+            .flat_map(|(key, inner)| {
+                let at = join(path, key);
+                let mut all = paths(root, inner, &at);
+                all.insert(0, at);
+                all
+            })
+            .collect()
+    };
+    let mut all = within(schema);
+    all.extend(alternatives(schema).into_iter().flat_map(within));
+    all
+}
+
+/// The type that a schema names, other than null.
+pub fn kind(schema: &Json) -> &str {
+    let several = schema["type"].as_array().into_iter().flatten();
+    std::iter::once(&schema["type"])
+        .chain(several)
+        .filter_map(Json::as_str)
+        .find(|t| *t != "null")
+        .unwrap_or("")
+}
+
+fn reads<Q: std::str::FromStr>(text: &str) -> bool {
+    text.parse::<Q>().is_ok()
+}
+
+fn quantity(definition: &str) -> Option<fn(&str) -> bool> {
+    Some(match definition {
+        "Duration" => reads::<Duration>,
+        "Bytes" => reads::<Bytes>,
+        "MegaTransfers" => reads::<MegaTransfers>,
+        "Power" => reads::<Power>,
+        _ => return None,
+    })
+}
+
+/// `one of a, b`, and which of them `found` was probably meant to be.
+pub fn one_of(found: &str, names: &[&str]) -> String {
+    let listed = if let [only] = names { (*only).to_owned() } else { format!("one of {}", names.join(", ")) };
+    let nearest = names.iter().map(|name| (distance(found, name), name)).min();
+    match nearest {
+        // A third of the letters may be wrong, at least two: chosen so that `gredy` finds `greedy`.
+        Some((steps, name)) if !found.is_empty() && steps <= (name.len() / 3).max(2) => {
+            format!("{listed}; did you mean {name}?")
+        }
+        _ => listed,
+    }
+}
+
+/// Letters to add, drop or change to make `b` of `a` (Levenshtein).
+fn distance(a: &str, b: &str) -> usize {
+    let b: Vec<char> = b.chars().collect();
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, left) in a.chars().take(100).enumerate() {
+        let mut corner = row[0];
+        row[0] = i + 1;
+        for (j, right) in b.iter().enumerate() {
+            let change = corner + usize::from(left != *right);
+            corner = row[j + 1];
+            row[j + 1] = change.min(row[j] + 1).min(corner + 1);
+        }
+    }
+    row[b.len()]
+}

@@ -1,0 +1,274 @@
+//! Configurations that load and those that do not, each with what it says.
+
+use proptest::prelude::*;
+use wordline_kernel::Duration;
+
+use super::*;
+
+fn load(text: &str, set: &[&str]) -> Result<Device> {
+    let folder = tempfile::tempdir().expect("a folder for a test");
+    let path = folder.path().join("drive.toml");
+    std::fs::write(&path, text).expect("a file for a test");
+    let set = set.iter().map(|&s| s.to_owned()).collect();
+    Device::load(&Selection { preset: None, file: Some(path), set })
+}
+
+/// What loading `text` complains about, without the folder of the test.
+fn complaint(text: &str, set: &[&str]) -> String {
+    let error = load(text, set).expect_err(text).to_string();
+    let lines = error.lines().map(|line| match line.find("drive.toml") {
+        Some(at) => line[at..].to_owned(),
+        None => line.to_owned(),
+    });
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+fn preset(name: &str) -> Device {
+    Device::load(&Selection { preset: Some(name.into()), ..Selection::default() }).expect(name)
+}
+
+#[test]
+fn every_preset_loads_and_has_the_flash_it_says() {
+    let all = presets().expect("presets are sound");
+    assert_eq!(all.len(), embedded::PRESETS.len());
+    for (name, gib) in [
+        ("bench-512g", 512.0),
+        ("mqsim-64g", 64.0),
+        ("ssdsim-64g", 64.0),
+        ("ressd", 576.0),
+        ("ft-passd", 192.0),
+    ] {
+        let info = all.iter().find(|info| info.name == name).expect(name);
+        assert_eq!(info.physical_bytes as f64 / (1u64 << 30) as f64, gib, "{name}");
+        assert!(info.capacity_bytes < info.physical_bytes);
+    }
+}
+
+#[test]
+fn every_part_is_sound_and_as_large_as_it_is_sold() {
+    // Gib of a die: data sheets and papers, within a twentieth for the odd blocks that are sold beside them.
+    let sold = [
+        ("tlc-512g", 512.0),
+        ("tlc-1t", 1024.0),
+        ("tlc-256g-g4", 256.0),
+        ("ressd-tlc", 144.0),
+        ("centaur-slc-2d", 32.0),
+        ("centaur-tlc-3d", 269.4),
+        ("femu-qlc", 1024.0),
+        ("z-nand", 64.0),
+        ("xl-flash", 128.0),
+        ("nandflashsim-qdp-slc", 16.0),
+        ("ft-passd-tlc", 192.0),
+    ];
+    for (name, _) in embedded::PARTS {
+        let text = format!(
+            "part = \"{name}\"\n[layout]\nchannels = 1\npackages_per_channel = 1\ndies_per_package = 1\n"
+        );
+        let device = load(&text, &[]).expect(name);
+        if let Some((_, gib)) = sold.iter().find(|(known, _)| known == name) {
+            let ours = device.config.part.die_capacity().0 as f64 * 8.0 / (1u64 << 30) as f64;
+            assert!((ours / gib - 1.0).abs() < 0.05, "{name}: {ours} Gib");
+        }
+        assert_eq!(device.config.part.name, *name);
+    }
+}
+
+#[test]
+fn the_lists_of_embedded_files_are_whole() {
+    for (folder, all) in [("parts", embedded::PARTS), ("presets", embedded::PRESETS)] {
+        let path = format!("{}/../{folder}", env!("CARGO_MANIFEST_DIR"));
+        assert_eq!(std::fs::read_dir(path).expect(folder).count(), all.len(), "{folder}");
+    }
+}
+
+#[test]
+fn the_resolved_text_loads_as_the_same_device() {
+    for (name, _) in embedded::PRESETS {
+        let device = preset(name);
+        let again = load(&device.text, &[]).expect(name);
+        assert_eq!((&again.config, &again.name, &again.text), (&device.config, &device.name, &device.text));
+        assert!(explain(&device).contains("peak throughput"));
+    }
+}
+
+#[test]
+fn arguments_beat_the_file_and_the_file_beats_the_preset() {
+    let text = "preset = \"tiny\"\n[front]\nqueue_depth = 7\n[ftl]\nover_provisioning = 0.3\n";
+    let file = load(text, &[]).expect("sound").config.file;
+    assert_eq!((file.front.queue_depth, file.ftl.over_provisioning), (7, 0.3));
+    let set = ["front.queue_depth=8", "front.queue_depth=9", "part.timing.erase=5ms"];
+    let file = load(text, &set).expect("sound").config.file;
+    assert_eq!((file.front.queue_depth, file.layout.channels), (9, 2));
+    assert_eq!(file.part.timing.erase, Duration::from_ms(5));
+}
+
+#[test]
+fn a_part_by_name_replaces_the_part_of_the_preset() {
+    let device = load("preset = \"tiny\"\n", &["part=centaur-slc-2d"]).expect("sound");
+    assert_eq!(device.config.part.name, "centaur-slc-2d");
+}
+
+/// Each malformed file or argument, and what must be said about it.
+#[test]
+fn what_is_wrong_is_said_with_place_key_found_and_wanted() {
+    let cases: &[(&str, &[&str], &str)] = &[
+        (
+            "preset = \"tiny\"\n[ftl.gc]\nstart_below = 3\n",
+            &[],
+            "drive.toml:3: ftl.gc.start_below: found an unknown key, wanted one of",
+        ),
+        ("preset = \"tiny\"\n[frnt]\n", &[], "drive.toml:2: frnt: found an unknown key, wanted one of"),
+        ("preset = \"tiny\"\n[frnt]\n", &[], "did you mean front?"),
+        ("preset = \"tiny\"\nover_provisioning = 0.1\n", &[], "(there is a key ftl.over_provisioning)"),
+        (
+            "preset = \"tiny\"\n[ftl]\nover_provisioning = 1.7\n",
+            &[],
+            "drive.toml:3: ftl.over_provisioning: found 1.7, wanted a fraction from 0 to below 1",
+        ),
+        (
+            "preset = \"tiny\"\n[ftl]\nover_provisioning = nan\n",
+            &[],
+            "drive.toml:3: ftl.over_provisioning: found NaN",
+        ),
+        (
+            "preset = \"tiny\"\n[ftl]\nover_provisioning = \"7%\"\n",
+            &[],
+            "drive.toml:3: ftl.over_provisioning: found \"7%\", wanted a number",
+        ),
+        (
+            "preset = \"tiny\"\n[ftl.gc.victim]\npolicy = \"gredy\"\n",
+            &[],
+            "drive.toml:3: ftl.gc.victim.policy: found \"gredy\", wanted ",
+        ),
+        ("preset = \"tiny\"\n[ftl.gc.victim]\npolicy = \"gredy\"\n", &[], "did you mean greedy?"),
+        (
+            "preset = \"tiny\"\n[ftl.gc]\nvictim = \"greedy\"\n",
+            &[],
+            "drive.toml:3: ftl.gc.victim: found \"greedy\", wanted a table with the key policy",
+        ),
+        (
+            "preset = \"tiny\"\n[ftl]\nplacement = { policy = \"fixed\", order = \"CWDD\" }\n",
+            &[],
+            "drive.toml:3: ftl.placement.order: found CWDD",
+        ),
+        (
+            "preset = \"tiny\"\n[buffer]\nsize = \"64\"\n",
+            &[],
+            "drive.toml:3: buffer.size: found \"64\", wanted a size with a unit",
+        ),
+        (
+            "preset = \"tiny\"\n[buffer]\nsize = 64\n",
+            &[],
+            "drive.toml:3: buffer.size: found 64, wanted a size with a unit",
+        ),
+        ("preset = \"tiny\"\n[buffer]\nsize = \"1ms\"\n", &[], "drive.toml:3: buffer.size: found \"1ms\""),
+        (
+            "preset = \"tiny\"\n[buffer]\nsize = \"4KiB\"\n",
+            &[],
+            "drive.toml:3: buffer.size: found 4KiB, wanted from two program units",
+        ),
+        ("preset = \"tiny\"\n[buffer]\nmode = \"write-bak\"\n", &[], "did you mean write-back?"),
+        (
+            "preset = \"tiny\"\n[front]\nqueue_depth = -1\n",
+            &[],
+            "drive.toml:3: front.queue_depth: found -1, wanted a whole number from 0 to 4294967295",
+        ),
+        (
+            "preset = \"tiny\"\n[front]\nqueue_depth = 0\n",
+            &[],
+            "drive.toml:3: front.queue_depth: found 0, wanted from 1 to 65535",
+        ),
+        (
+            "preset = \"tiny\"\n[front]\nqueue_depth = 99999999999999999999\n",
+            &[],
+            "drive.toml:3: front.queue_depth: found 99999999999999999999",
+        ),
+        ("preset = \"tiny\"\nfront = 3\n", &[], "drive.toml:2: front: found 3, wanted a table of settings"),
+        (
+            "preset = \"tiny\"\n[part.timing]\nread = \"75us\"\n",
+            &[],
+            "drive.toml:3: part.timing.read: found \"75us\", wanted a list in brackets",
+        ),
+        (
+            "preset = \"tiny\"\n[part.timing]\nread = [\"75us\", \"x\"]\n",
+            &[],
+            "drive.toml:3: part.timing.read[1]: found \"x\"",
+        ),
+        (
+            "preset = \"tiny\"\n[part.geometry]\npage_size = \"5000B\"\n",
+            &[],
+            "drive.toml:3: part.geometry.page_size: found 5000B, wanted a power of two",
+        ),
+        (
+            "preset = \"tiny\"\n[part.bus]\nrate = \"0MT/s\"\n",
+            &[],
+            "drive.toml:3: part.bus.rate: found \"0MT/s\", wanted a data rate",
+        ),
+        ("preset = \"tniy\"\n", &[], "drive.toml:1: preset: found \"tniy\", wanted a preset"),
+        ("preset = 3\n", &[], "drive.toml:1: preset: found 3, wanted text in quotes"),
+        ("preset = \"tiny\"\npart = \"mqsim\"\n", &[], "drive.toml:2: part: found \"mqsim\", wanted a part"),
+        ("preset = \"tiny\"\npart = 4\n", &[], "drive.toml:2: part: found 4, wanted a table of settings"),
+        ("preset = \"drive.toml\"\n", &[], "a preset that builds on itself"),
+        ("[ftl]\nover_provisioning = 0.1\n", &[], "drive.toml:1: layout: found nothing, wanted"),
+        ("preset = \"tiny\"\n[ftl\n", &[], "drive.toml:2:"),
+        ("preset = \"tiny\"\npreset = \"tiny\"\n", &[], "drive.toml:2:1: found duplicate key"),
+        ("", &[], "drive.toml: found an empty file"),
+        ("# nothing\n\n", &[], "drive.toml: found an empty file"),
+        ("preset = \"tiny\"\n", &["ftl.over_provisioning"], "--set ftl.over_provisioning: found no `=`"),
+        ("preset = \"tiny\"\n", &["ftl.over_provisioning=2"], "--set ftl.over_provisioning: found 2, wanted"),
+        ("preset = \"tiny\"\n", &["ftl..x=2"], "--set ftl..x: found not a key"),
+        ("preset = \"tiny\"\n", &["preset=tiny"], "--set preset: found a key of files"),
+        ("preset = \"tiny\"\n", &["ftl=2"], "--set ftl: found 2, wanted a table of settings"),
+        ("preset = \"tiny\"\n", &["part.geometry.page_size=64KiB"], "preset tiny:"),
+    ];
+    let missed: Vec<String> = cases
+        .iter()
+        .map(|(text, set, part)| (complaint(text, set), part))
+        .filter(|(said, part)| !said.contains(**part))
+        .map(|(said, part)| format!("wanted {part}\nsaid   {said}"))
+        .collect();
+    assert!(missed.is_empty(), "{}", missed.join("\n"));
+}
+
+#[test]
+fn everything_wrong_is_said_at_once() {
+    let text =
+        "preset = \"tiny\"\n[front]\nqueue_dept = 3\n[buffer]\nsize = 64\n[ftl]\nover_provisioning = \"x\"\n";
+    let said = complaint(text, &["layout.channels=two"]);
+    assert_eq!(said.lines().count(), 4, "{said}");
+}
+
+#[test]
+fn files_that_cannot_be_read_are_named() {
+    let folder = tempfile::tempdir().expect("a folder for a test");
+    let said = |path: PathBuf| {
+        let selection = Selection { file: Some(path), ..Selection::default() };
+        Device::load(&selection).expect_err("cannot be read").to_string()
+    };
+    assert!(said(folder.path().join("none.toml")).contains("none.toml: cannot read: No such file"));
+    assert!(said(folder.path().to_owned()).contains("cannot read: Is a directory"));
+    let binary = folder.path().join("binary.toml");
+    std::fs::write(&binary, b"a = 1\n\xff").expect("a file for a test");
+    assert!(
+        said(binary)
+            .ends_with("binary.toml:2: found a byte that is not UTF-8, wanted TOML, which is UTF-8 text")
+    );
+}
+
+#[test]
+fn the_page_of_keys_is_current() {
+    let path = format!("{}/../docs/configuration.md", env!("CARGO_MANIFEST_DIR"));
+    if std::env::var_os("UPDATE_GOLDEN").is_some() {
+        std::fs::write(&path, reference()).expect("the page can be written");
+    }
+    let page = std::fs::read_to_string(&path).unwrap_or_default();
+    assert!(page == reference(), "docs/configuration.md is old: run the test with UPDATE_GOLDEN=1");
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+    #[test]
+    fn no_text_makes_it_panic(text in "(preset = \"tiny\"\n)?[\\[\\]a-z.=\"'{}#0-9 \n\\PC]{0,80}", set in "[a-z.]{0,8}=?\\PC{0,8}") {
+        let _ = load(&text, &[&set]);
+    }
+}

@@ -1,0 +1,269 @@
+//! A configuration as a tree of values, each of which remembers where it was written.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::rc::Rc;
+
+use serde::de::{IntoDeserializer, value::MapDeserializer, value::SeqDeserializer};
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+use wordline_kernel::Complaints;
+
+/// Where a value was written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Origin {
+    /// A line of a file, or of an embedded preset or part.
+    Line(Rc<str>, usize),
+    /// An argument `--set key=value`; here its key.
+    Set(Rc<str>),
+}
+
+/// A value and its origin.
+#[derive(Clone, Debug)]
+pub struct Node {
+    /// Where it was written; for a table where it began.
+    pub origin: Origin,
+    /// What was written.
+    pub value: Value,
+}
+
+/// What can be written in TOML.
+#[derive(Clone, Debug)]
+pub enum Value {
+    /// `{ key = value }`, or a section.
+    Table(Table),
+    /// `[ value, ... ]`.
+    Array(Vec<Node>),
+    /// `"text"`.
+    Text(String),
+    /// A whole number; TOML ends at 64 bits with a sign.
+    Integer(i64),
+    /// Any other number.
+    Float(f64),
+    /// `true` or `false`.
+    Boolean(bool),
+    /// A date, a time or a number out of range, which no key wants.
+    Other(String),
+}
+
+/// Keys and their values.
+pub type Table = BTreeMap<String, Node>;
+
+/// The key that names the variant of a setting with variants, such as a policy.
+pub const TAG: &str = "policy";
+
+impl Origin {
+    /// `key` with its origin before it, as complaints show it.
+    pub fn label(&self, key: &str) -> String {
+        match self {
+            Self::Line(source, line) if key.is_empty() => format!("{source}:{line}"),
+            Self::Line(source, line) => format!("{source}:{line}: {key}"),
+            Self::Set(set) if **set == *key || key.is_empty() => format!("--set {set}"),
+            Self::Set(set) => format!("--set {set}: {key}"),
+        }
+    }
+}
+
+/// The document `text` of the source called `name`, or every syntax error with its line and column.
+pub fn parse(name: &str, text: &str) -> Result<Node, Complaints> {
+    let (table, errors) = DeTable::parse_recoverable(text);
+    let mut wrong = Complaints::default();
+    for error in &errors {
+        let (line, column) = position(text, error.span().map_or(0, |span| span.start));
+        let (found, wanted) =
+            error.message().split_once(", expected ").unwrap_or((error.message(), "a TOML document"));
+        wrong.add(format!("{name}:{line}:{column}"), found, wanted.replace('\n', "\\n"));
+    }
+    wrong.or_ok(())?;
+    let lines = Lines { name: name.into(), text };
+    Ok(lines.table(table.span().start, table.get_ref()))
+}
+
+/// The value of an argument `--set key=value`: TOML where it is TOML, else the text as it stands.
+pub fn parse_argument(key: &str, text: &str) -> Node {
+    let origin = Origin::Set(key.into());
+    let mut node = match DeValue::parse(text) {
+        Ok(value) => Lines { name: "".into(), text }.node(value.span().start, value.get_ref()),
+        Err(_) => Node { origin: origin.clone(), value: Value::Text(text.to_owned()) },
+    };
+    node.claim(&origin);
+    node
+}
+
+/// Line and column of a byte of `text`, counted from 1.
+fn position(text: &str, at: usize) -> (usize, usize) {
+    let before = &text.as_bytes()[..at.min(text.len())];
+    let line = before.iter().filter(|byte| **byte == b'\n').count() + 1;
+    let start = before.iter().rposition(|byte| *byte == b'\n').map_or(0, |newline| newline + 1);
+    (line, String::from_utf8_lossy(&before[start..]).chars().count() + 1)
+}
+
+struct Lines<'a> {
+    name: Rc<str>,
+    text: &'a str,
+}
+
+impl Lines<'_> {
+    fn table(&self, at: usize, table: &DeTable<'_>) -> Node {
+        let members = table
+            .iter()
+            .map(|(key, value)| (key.get_ref().to_string(), self.node(key.span().start, value.get_ref())));
+        Node { origin: self.origin(at), value: Value::Table(members.collect()) }
+    }
+
+    fn origin(&self, at: usize) -> Origin {
+        Origin::Line(self.name.clone(), position(self.text, at).0)
+    }
+
+    fn node(&self, at: usize, value: &DeValue<'_>) -> Node {
+        let value = match value {
+            DeValue::Table(table) => return self.table(at, table),
+            DeValue::Array(items) => Value::Array(items.iter().map(|item| self.item(item)).collect()),
+            DeValue::String(text) => Value::Text(text.to_string()),
+            DeValue::Boolean(truth) => Value::Boolean(*truth),
+            DeValue::Integer(number) => i64::from_str_radix(number.as_str(), number.radix())
+                .map_or_else(|_| Value::Other(number.to_string()), Value::Integer),
+            DeValue::Float(number) => {
+                number.as_str().parse().map_or_else(|_| Value::Other(number.to_string()), Value::Float)
+            }
+            DeValue::Datetime(moment) => Value::Other(moment.to_string()),
+        };
+        Node { origin: self.origin(at), value }
+    }
+
+    fn item(&self, item: &Spanned<DeValue<'_>>) -> Node {
+        self.node(item.span().start, item.get_ref())
+    }
+}
+
+impl Node {
+    /// An empty table from `origin`.
+    pub fn table(origin: Origin) -> Self {
+        Self { origin, value: Value::Table(Table::new()) }
+    }
+
+    /// The keys, where the value is a table.
+    pub fn members(&self) -> Option<&Table> {
+        if let Value::Table(members) = &self.value { Some(members) } else { None }
+    }
+
+    /// The keys, to change them.
+    pub fn members_mut(&mut self) -> Option<&mut Table> {
+        if let Value::Table(members) = &mut self.value { Some(members) } else { None }
+    }
+
+    fn tag(&self) -> Option<&str> {
+        match self.members()?.get(TAG)?.value {
+            Value::Text(ref name) => Some(name),
+            _ => None,
+        }
+    }
+
+    /// Puts `over` on top: tables are merged key by key, everything else is replaced. A table that names another
+    /// policy replaces the table below it, whose keys belonged to that policy.
+    pub fn overlay(&mut self, over: Self) {
+        let other_policy = over.tag().is_some() && over.tag() != self.tag();
+        match (&mut self.value, over.value) {
+            (Value::Table(below), Value::Table(above)) if !other_policy => {
+                for (key, node) in above {
+                    match below.get_mut(&key) {
+                        Some(here) => here.overlay(node),
+                        None => {
+                            below.insert(key, node);
+                        }
+                    }
+                }
+            }
+            (_, value) => *self = Self { origin: over.origin, value },
+        }
+    }
+
+    /// The origin of the value at `path`, or of the last table on the way there and how far it is a parent.
+    pub fn origin_of(&self, path: &str) -> (&Origin, bool) {
+        let mut at = self;
+        for key in path.split('.') {
+            match at.members().and_then(|members| members.get(key)) {
+                Some(node) => at = node,
+                None => return (&at.origin, false),
+            }
+        }
+        (&at.origin, true)
+    }
+
+    fn claim(&mut self, origin: &Origin) {
+        self.origin = origin.clone();
+        match &mut self.value {
+            Value::Table(members) => members.values_mut().for_each(|node| node.claim(origin)),
+            Value::Array(items) => items.iter_mut().for_each(|node| node.claim(origin)),
+            _ => {}
+        }
+    }
+}
+
+/// As a complaint shows what was found: short, on one line.
+impl fmt::Display for Value {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Table(_) => out.write_str("a table"),
+            Self::Array(items) => write!(out, "a list of {} values", items.len()),
+            Self::Text(text) if text.chars().count() > 60 => {
+                write!(out, "{:?}...", text.chars().take(60).collect::<String>())
+            }
+            Self::Text(text) => write!(out, "{text:?}"),
+            Self::Integer(number) => write!(out, "{number}"),
+            Self::Float(number) => write!(out, "{number}"),
+            Self::Boolean(truth) => write!(out, "{truth}"),
+            Self::Other(text) => out.write_str(text),
+        }
+    }
+}
+
+/// Lets serde read the tree.
+impl<'de> IntoDeserializer<'de, toml::de::Error> for Value {
+    type Deserializer = ValueDeserializer;
+    fn into_deserializer(self) -> ValueDeserializer {
+        ValueDeserializer(self)
+    }
+}
+
+/// See [`Value`].
+pub struct ValueDeserializer(Value);
+
+impl<'de> serde::Deserializer<'de> for ValueDeserializer {
+    type Error = toml::de::Error;
+
+    fn deserialize_any<V: serde::de::Visitor<'de>>(self, visitor: V) -> Result<V::Value, Self::Error> {
+        match self.0 {
+            Value::Table(members) => visitor
+                .visit_map(MapDeserializer::new(members.into_iter().map(|(key, node)| (key, node.value)))),
+            Value::Array(items) => {
+                visitor.visit_seq(SeqDeserializer::new(items.into_iter().map(|node| node.value)))
+            }
+            Value::Text(text) | Value::Other(text) => visitor.visit_string(text),
+            Value::Integer(number) => visitor.visit_i64(number),
+            Value::Float(number) => visitor.visit_f64(number),
+            Value::Boolean(truth) => visitor.visit_bool(truth),
+        }
+    }
+
+    fn deserialize_option<V: serde::de::Visitor<'de>>(self, visitor: V) -> Result<V::Value, Self::Error> {
+        visitor.visit_some(self)
+    }
+
+    fn deserialize_enum<V: serde::de::Visitor<'de>>(
+        self,
+        _: &'static str,
+        _: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, Self::Error> {
+        match self.0 {
+            Value::Text(text) => visitor.visit_enum(text.into_deserializer()),
+            other => Err(serde::de::Error::custom(format!("found {other}, wanted a name"))),
+        }
+    }
+
+    serde::forward_to_deserialize_any! {
+        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf unit unit_struct
+        newtype_struct seq tuple tuple_struct map struct identifier ignored_any
+    }
+}

@@ -1,0 +1,293 @@
+//! What a user asks to run, as a job: which requests, at what pace, on a device in which state.
+
+use std::fmt::Display;
+use std::path::{Path, PathBuf};
+
+use wordline_host::Pace;
+use wordline_kernel::{Bytes, Complaints, Duration, Seed};
+
+use crate::config::{DEFAULT_PRESET, Device};
+use crate::error::{Error, Result};
+use crate::run::{Job, Precondition};
+use crate::summary::{Source, SourceKind};
+use crate::trace::{self, Fit, Options, Request, Trace};
+use crate::workload::{self, Profile, RealOrProfile, Workload};
+
+/// Where the requests come from.
+#[derive(Clone, Debug, Default)]
+pub enum Origin {
+    /// The recorded trace that the program carries.
+    #[default]
+    Embedded,
+    /// A trace file.
+    Trace(PathBuf, Options),
+    /// A named workload, the profile of a published trace (`paper/volume`), or a workload file (`name.toml`).
+    Named(String),
+}
+
+impl Origin {
+    /// The preset on which these requests run where the user names no device: the device of the benchmarks for a
+    /// workload, a current 3D TLC drive for a trace.
+    pub const fn usual_preset(&self) -> &'static str {
+        match self {
+            Self::Named(_) => "bench-512g",
+            Self::Embedded | Self::Trace(..) => DEFAULT_PRESET,
+        }
+    }
+}
+
+/// What a user asks to run. Whatever is `None` follows from the workload.
+#[derive(Clone, Debug, Default)]
+pub struct Plan {
+    /// Where the requests come from.
+    pub origin: Origin,
+    /// A folder of recorded traces, which go before profiles of the same name.
+    pub traces: Option<PathBuf>,
+    /// How many requests: at most so many of a trace, exactly so many of a workload.
+    pub requests: Option<u64>,
+    /// What happens to requests beyond the device.
+    pub fit: Fit,
+    /// Factor on the time between requests, in an open loop.
+    pub time_scale: Option<f64>,
+    /// Requests outstanding, in a closed loop. A trace is then replayed without its times.
+    pub queue_depth: Option<u32>,
+    /// Time between an answer and the next submission, in a closed loop.
+    pub think_time: Option<Duration>,
+    /// The state of the device before.
+    pub precondition: Option<Precondition>,
+    /// The seed of all random streams.
+    pub seed: u64,
+    /// Where every request is to be logged.
+    pub log: Option<PathBuf>,
+}
+
+/// Requests that are ready to run, and what belongs to them.
+struct Ready {
+    source: Source,
+    requests: Box<dyn Iterator<Item = Request> + Send>,
+    total: Option<u64>,
+    /// The queue depth of a closed loop, where the workload has one.
+    queue_depth: Option<u32>,
+    precondition: Precondition,
+    notes: Vec<String>,
+}
+
+impl std::str::FromStr for Precondition {
+    type Err = String;
+
+    /// Reads `empty`, `filled`, `steady-state`, or the fraction that is filled.
+    fn from_str(text: &str) -> std::result::Result<Self, String> {
+        match (text, text.parse::<f64>()) {
+            ("empty", _) => Ok(Self::Empty),
+            ("filled", _) => Ok(Self::Filled(1.0)),
+            ("steady-state", _) => Ok(Self::Steady),
+            (_, Ok(fraction)) if (0.0..=1.0).contains(&fraction) => Ok(Self::Filled(fraction)),
+            _ => Err(format!(
+                "found \"{text}\", wanted empty, filled, steady-state, or the fraction to fill, from 0 to 1"
+            )),
+        }
+    }
+}
+
+impl Plan {
+    /// The job of running this on `device`.
+    ///
+    /// # Errors
+    /// What cannot be read, does not exist or does not fit together.
+    pub fn job(&self, device: &Device) -> Result<Job> {
+        let capacity = device.capacity();
+        let ready = match &self.origin {
+            Origin::Embedded => self.recorded(trace::embedded(), capacity)?,
+            Origin::Trace(path, options) => self.recorded(trace::read(path, options)?, capacity)?,
+            Origin::Named(name) => self.named(name, capacity)?,
+        };
+        Ok(Job {
+            device_name: device.name.clone(),
+            config: device.config.clone(),
+            config_text: device.text.clone(),
+            pace: self.pace(ready.queue_depth)?,
+            precondition: self.precondition.unwrap_or(ready.precondition),
+            source: ready.source,
+            requests: ready.requests,
+            total: ready.total,
+            seed: self.seed,
+            log: self.log.clone(),
+            notes: ready.notes,
+        })
+    }
+
+    /// A recorded trace, cut and fitted to the device. It runs on a filled device, so that reads find data.
+    fn recorded(&self, trace: Trace, capacity: Bytes) -> Result<Ready> {
+        let Trace { name, mut requests, mut notes, .. } = trace;
+        if let Some(limit) = self.requests {
+            requests.truncate(usize::try_from(limit).unwrap_or(usize::MAX));
+        }
+        let report = trace::fit(&mut requests, capacity, self.fit)?;
+        notes.extend(report.note(self.fit, capacity));
+        Ok(Ready {
+            source: Source { name, kind: SourceKind::RealTrace },
+            total: Some(requests.len() as u64),
+            requests: Box::new(requests.into_iter()),
+            queue_depth: None,
+            precondition: Precondition::Filled(1.0),
+            notes,
+        })
+    }
+
+    fn named(&self, name: &str, capacity: Bytes) -> Result<Ready> {
+        if name.ends_with(".toml") {
+            return self.generated(name, read_workload(Path::new(name))?, capacity);
+        }
+        if workload::names().iter().any(|known| known == name) {
+            return self.generated(name, Workload::named(name)?, capacity);
+        }
+        if !Profile::names().iter().any(|known| known == name) {
+            return Err(Error::Argument {
+                what: "workload".into(),
+                found: format!("`{name}`"),
+                wanted: format!(
+                    "one of {}, or a profile; see `wordline workloads list`",
+                    workload::names().join(", ")
+                ),
+            });
+        }
+        match workload::resolve(name, self.traces.as_deref())? {
+            RealOrProfile::Real(path) => self.recorded(trace::read(path, &Options::default())?, capacity),
+            RealOrProfile::Profile(profile) => self.profile(&profile, capacity),
+        }
+    }
+
+    fn generated(&self, name: &str, mut workload: Workload, capacity: Bytes) -> Result<Ready> {
+        workload.requests = self.requests.unwrap_or(workload.requests);
+        let complain = |complaints| Error::Config(under(name, &complaints));
+        let generator = workload.generator(Seed(self.seed), capacity).map_err(complain)?;
+        Ok(Ready {
+            source: Source { name: name.into(), kind: SourceKind::Synthetic },
+            requests: Box::new(generator),
+            total: Some(workload.requests),
+            queue_depth: workload.arrival.queue_depth(),
+            precondition: match workload.precondition {
+                workload::Precondition::Empty => Precondition::Empty,
+                workload::Precondition::Filled => Precondition::Filled(1.0),
+                workload::Precondition::SteadyState => Precondition::Steady,
+            },
+            notes: Vec::new(),
+        })
+    }
+
+    /// Generated to published statistics. Where the volume is larger than the device, its requests are fitted.
+    fn profile(&self, profile: &Profile, capacity: Bytes) -> Result<Ready> {
+        let generator = profile.generator(Seed(self.seed), 1.0);
+        let mut notes =
+            vec![format!("generated to the statistics of {}: not a recorded trace", profile.source)];
+        let (too_large, limit) = (generator.span() > capacity, self.requests.unwrap_or(u64::MAX));
+        let generator = generator.take(usize::try_from(limit).unwrap_or(usize::MAX));
+        let requests: Box<dyn Iterator<Item = Request> + Send> = if too_large {
+            let mut requests: Vec<Request> = generator.collect();
+            let report = trace::fit(&mut requests, capacity, self.fit)?;
+            notes.extend(report.note(self.fit, capacity));
+            Box::new(requests.into_iter())
+        } else {
+            Box::new(generator)
+        };
+        Ok(Ready {
+            source: Source { name: profile.name.clone(), kind: SourceKind::Profile },
+            requests,
+            total: self.requests,
+            queue_depth: profile.chosen.duration.is_none().then_some(TIMELESS_DEPTH),
+            precondition: Precondition::Filled(1.0),
+            notes,
+        })
+    }
+
+    /// When requests are submitted: in a closed loop where the user or the workload says so, else by their times.
+    fn pace(&self, usual_depth: Option<u32>) -> Result<Pace> {
+        let refuse = |what: &str, found: &dyn Display, wanted: &str| {
+            Err(Error::Argument { what: what.into(), found: found.to_string(), wanted: wanted.into() })
+        };
+        match (self.queue_depth.or(usual_depth), self.time_scale, self.think_time) {
+            (Some(0), ..) => refuse("queue depth", &0, "at least 1"),
+            (Some(_), Some(scale), _) => {
+                refuse("time scale", &scale, "none: in a closed loop requests have no times to scale")
+            }
+            (Some(depth), None, think) => Ok(Pace::Closed { depth, think: think.unwrap_or(Duration::ZERO) }),
+            (None, _, Some(think)) => {
+                refuse("think time", &think, "none without a queue depth: requests arrive by their times")
+            }
+            (None, scale, None) => match scale.unwrap_or(1.0) {
+                scale if scale.is_finite() && scale >= 0.0 => Ok(Pace::Open { time_scale: scale }),
+                scale => {
+                    refuse("time scale", &scale, "a factor of at least 0, such as 0.5 for twice as fast")
+                }
+            },
+        }
+    }
+}
+
+/// Requests outstanding for a profile of a trace whose duration is not published. Chosen: as the named workloads.
+const TIMELESS_DEPTH: u32 = 32;
+
+/// A workload from a file of the user's.
+fn read_workload(path: &Path) -> Result<Workload> {
+    let text = std::fs::read_to_string(path).map_err(|reason| Error::File {
+        path: path.into(),
+        action: "read",
+        reason,
+    })?;
+    Workload::from_toml(&text)
+        .map_err(|complaints| Error::Config(under(&path.display().to_string(), &complaints)))
+}
+
+/// The complaints with the name of what they are about before their keys.
+fn under(name: &str, complaints: &Complaints) -> Complaints {
+    let mut named = Complaints::default();
+    for complaint in &complaints.0 {
+        named.add(format!("{name}: {}", complaint.key), &complaint.found, complaint.wanted.clone());
+    }
+    named
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pace(plan: Plan, usual_depth: Option<u32>) -> std::result::Result<Pace, String> {
+        plan.pace(usual_depth).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn a_trace_runs_by_its_times_and_a_queue_depth_closes_the_loop() {
+        assert_eq!(pace(Plan::default(), None), Ok(Pace::Open { time_scale: 1.0 }));
+        let faster = Plan { time_scale: Some(0.5), ..Plan::default() };
+        assert_eq!(pace(faster, None), Ok(Pace::Open { time_scale: 0.5 }));
+        let closed = Plan { queue_depth: Some(4), think_time: Some(Duration::from_us(2)), ..Plan::default() };
+        assert_eq!(pace(closed, None), Ok(Pace::Closed { depth: 4, think: Duration::from_us(2) }));
+        let other_depth = Plan { queue_depth: Some(1), ..Plan::default() };
+        assert_eq!(pace(other_depth, Some(32)), Ok(Pace::Closed { depth: 1, think: Duration::ZERO }));
+    }
+
+    #[test]
+    fn a_setting_that_the_loop_would_ignore_is_refused() {
+        let think = Plan { think_time: Some(Duration::from_us(1)), ..Plan::default() };
+        assert!(
+            pace(think, None).is_err_and(|error| error.starts_with("think time: found 1us, wanted none"))
+        );
+        let scale = Plan { time_scale: Some(0.5), ..Plan::default() };
+        assert!(
+            pace(scale, Some(32)).is_err_and(|error| error.starts_with("time scale: found 0.5, wanted none"))
+        );
+        let backwards = Plan { time_scale: Some(-1.0), ..Plan::default() };
+        assert!(pace(backwards, None).is_err());
+        let nothing = Plan { queue_depth: Some(0), ..Plan::default() };
+        assert!(pace(nothing, None).is_err());
+    }
+
+    #[test]
+    fn a_precondition_reads_as_a_word_or_a_fraction() {
+        assert_eq!("empty".parse(), Ok(Precondition::Empty));
+        assert_eq!("0.5".parse(), Ok(Precondition::Filled(0.5)));
+        assert_eq!("steady-state".parse(), Ok(Precondition::Steady));
+        assert!("1.5".parse::<Precondition>().is_err());
+        assert!("full".parse::<Precondition>().is_err());
+    }
+}

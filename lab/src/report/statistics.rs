@@ -1,0 +1,104 @@
+//! What a trace holds, on a terminal: the numbers that papers print in their tables of traces.
+
+use super::quantity::Quantity;
+use super::terminal::{beside, list};
+use crate::trace::Statistics;
+
+type Rows = Vec<(String, Quantity)>;
+
+/// The statistics of a trace in a table for a terminal of 100 columns.
+pub fn statistics(trace: &Statistics) -> String {
+    let lists = |title: &str, rows: Rows| list(title, rows.iter());
+    let parts = [
+        beside(&lists("Requests", requests(trace)), &lists("Volumes", volumes(trace))),
+        beside(&lists("Mean sizes", mean_sizes(trace)), &lists("Updates", updates(trace))),
+        beside(&lists("Sizes", size_classes(trace)), &lists("Time", time(trace))),
+    ];
+    parts.join("\n\n") + "\n"
+}
+
+fn row(name: impl Into<String>, value: Quantity) -> (String, Quantity) {
+    (name.into(), value)
+}
+
+fn bytes(count: u64) -> Quantity {
+    Quantity::Bytes(count as f64)
+}
+
+fn requests(trace: &Statistics) -> Rows {
+    vec![
+        row("Requests", Quantity::Count(trace.requests)),
+        row("Reads", Quantity::Count(trace.reads)),
+        row("Writes", Quantity::Count(trace.writes)),
+        row("Discards", Quantity::Count(trace.discards)),
+        row("Flushes", Quantity::Count(trace.flushes)),
+        row("Read share", Quantity::Fraction(trace.read_share)),
+        row("Write share", Quantity::Fraction(trace.write_share)),
+        row("Sequential share", Quantity::Fraction(trace.sequential_share)),
+    ]
+}
+
+fn volumes(trace: &Statistics) -> Rows {
+    vec![
+        row("Read", bytes(trace.read_bytes)),
+        row("Written", bytes(trace.written_bytes)),
+        row("Discarded", bytes(trace.discarded_bytes)),
+        row("Footprint", bytes(trace.footprint)),
+        row("Footprint read", bytes(trace.footprint_read)),
+        row("Footprint written", bytes(trace.footprint_written)),
+        row("Highest byte", bytes(trace.highest_byte)),
+        row("Counted in units of", bytes(trace.granule)),
+    ]
+}
+
+fn mean_sizes(trace: &Statistics) -> Rows {
+    let mean = |count: u64, size: f64| if count == 0 { Quantity::Absent } else { Quantity::Bytes(size) };
+    vec![
+        row("Read", mean(trace.reads, trace.mean_read_size)),
+        row("Write", mean(trace.writes, trace.mean_write_size)),
+    ]
+}
+
+fn updates(trace: &Statistics) -> Rows {
+    let interval = &trace.update_interval;
+    let [half_hour, hour, two_hours] = interval.within_30_60_120_minutes;
+    vec![
+        row("Writes that update", Quantity::Fraction(trace.update_share)),
+        row("Written volume that updates", Quantity::Fraction(trace.update_volume_share)),
+        row("Updates in the hottest fifth", Quantity::Fraction(trace.hottest_fifth)),
+        row("Interval, mean", Quantity::Seconds(interval.mean_seconds)),
+        row("Interval, p50", Quantity::Seconds(interval.p50_seconds)),
+        row("Interval, p99", Quantity::Seconds(interval.p99_seconds)),
+        row("Within 30 min", Quantity::Fraction(half_hour)),
+        row("Within 1 h", Quantity::Fraction(hour)),
+        row("Within 2 h", Quantity::Fraction(two_hours)),
+    ]
+}
+
+fn size_classes(trace: &Statistics) -> Rows {
+    let names = ["Up to 4 KiB", "4 to 8 KiB", "8 to 16 KiB", "16 to 32 KiB", "Over 32 KiB"];
+    let shares = names.iter().zip(trace.sizes.classes);
+    shares.map(|(name, share)| row(*name, Quantity::Fraction(share))).collect()
+}
+
+fn time(trace: &Statistics) -> Rows {
+    vec![
+        row("Duration", Quantity::Seconds(trace.duration_seconds)),
+        row("Requests", trace.requests_per_second.map_or(Quantity::Absent, Quantity::PerSecond)),
+    ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::trace::embedded;
+
+    #[test]
+    fn every_part_of_the_statistics_has_its_lines() {
+        let text = statistics(&Statistics::of(&embedded().requests));
+        for name in ["Write share", "Footprint written", "Writes that update", "Over 32 KiB", "Duration"] {
+            assert!(text.contains(name), "{text}");
+        }
+        assert!(text.lines().all(|line| line.chars().count() <= 100), "{text}");
+    }
+}
