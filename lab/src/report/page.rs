@@ -33,10 +33,7 @@ pub fn html(runs: &[Summary], origin: Origin<'_>) -> String {
     let mut body = notes(runs);
     match runs {
         [run] => body += &(key_results(run) + &figures(&charts) + &tables(run)),
-        runs => {
-            body += &side_by_side("Key results, and how many times the first run's", runs, true);
-            body += &(figures(&charts) + &side_by_side("All results", runs, false));
-        }
+        runs => body += &(side_by_side(runs) + &figures(&charts)),
     }
     body += &reproduction(runs, origin);
     assemble(&title, &header, &body, &charts)
