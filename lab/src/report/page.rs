@@ -33,7 +33,10 @@ pub fn html(runs: &[Summary], origin: Origin<'_>) -> String {
     let mut body = notes(runs);
     match runs {
         [run] => body += &(key_results(run) + &figures(&charts) + &tables(run)),
-        runs => body += &(side_by_side(runs) + &figures(&charts)),
+        runs => {
+            body += &side_by_side("Key results, and how many times the first run's", runs, true);
+            body += &(figures(&charts) + &side_by_side("All results", runs, false));
+        }
     }
     body += &reproduction(runs, origin);
     assemble(&title, &header, &body, &charts)
