@@ -18,8 +18,7 @@ lint: tools
 
 # 4096 cases a property in place of proptest's 256: chosen, some minutes on two cores.
 long: tools ## All tests with more cases, and every experiment at full size.
-	PROPTEST_CASES=4096 $(CARGO) test --workspace --locked --release
-	$(CARGO) run --locked --release -- repro --all
+	WORDLINE_LONG=1 PROPTEST_CASES=4096 $(CARGO) test --workspace --locked --release
 
 bench: ## Requests simulated a second, reading and with garbage collection.
 	$(CARGO) run --locked --release -- run --workload randread-4k --queue-depth 32

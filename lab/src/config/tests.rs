@@ -109,119 +109,121 @@ fn a_part_by_name_replaces_the_part_of_the_preset() {
 }
 
 /// Each malformed file or argument, and what must be said about it.
+/// What is written in a file, what in arguments, and a part of what is said about it.
+const CASES: &[(&str, &[&str], &str)] = &[
+    (
+        "preset = \"tiny\"\n[ftl.gc]\nstart_below = 3\n",
+        &[],
+        "drive.toml:3: ftl.gc.start_below: found an unknown key, wanted one of",
+    ),
+    ("preset = \"tiny\"\n[frnt]\n", &[], "drive.toml:2: frnt: found an unknown key, wanted one of"),
+    ("preset = \"tiny\"\n[frnt]\n", &[], "did you mean front?"),
+    ("preset = \"tiny\"\nover_provisioning = 0.1\n", &[], "(there is a key ftl.over_provisioning)"),
+    (
+        "preset = \"tiny\"\n[ftl]\nover_provisioning = 1.7\n",
+        &[],
+        "drive.toml:3: ftl.over_provisioning: found 1.7, wanted a fraction from 0 to below 1",
+    ),
+    (
+        "preset = \"tiny\"\n[ftl]\nover_provisioning = nan\n",
+        &[],
+        "drive.toml:3: ftl.over_provisioning: found NaN",
+    ),
+    (
+        "preset = \"tiny\"\n[ftl]\nover_provisioning = \"7%\"\n",
+        &[],
+        "drive.toml:3: ftl.over_provisioning: found \"7%\", wanted a number",
+    ),
+    (
+        "preset = \"tiny\"\n[ftl.gc.victim]\npolicy = \"gredy\"\n",
+        &[],
+        "drive.toml:3: ftl.gc.victim.policy: found \"gredy\", wanted ",
+    ),
+    ("preset = \"tiny\"\n[ftl.gc.victim]\npolicy = \"gredy\"\n", &[], "did you mean greedy?"),
+    (
+        "preset = \"tiny\"\n[ftl.gc]\nvictim = \"greedy\"\n",
+        &[],
+        "drive.toml:3: ftl.gc.victim: found \"greedy\", wanted a table with the key policy",
+    ),
+    (
+        "preset = \"tiny\"\n[ftl]\nplacement = { policy = \"fixed\", order = \"CWDD\" }\n",
+        &[],
+        "drive.toml:3: ftl.placement.order: found CWDD",
+    ),
+    (
+        "preset = \"tiny\"\n[buffer]\nsize = \"64\"\n",
+        &[],
+        "drive.toml:3: buffer.size: found \"64\", wanted a size with a unit",
+    ),
+    (
+        "preset = \"tiny\"\n[buffer]\nsize = 64\n",
+        &[],
+        "drive.toml:3: buffer.size: found 64, wanted a size with a unit",
+    ),
+    ("preset = \"tiny\"\n[buffer]\nsize = \"1ms\"\n", &[], "drive.toml:3: buffer.size: found \"1ms\""),
+    (
+        "preset = \"tiny\"\n[buffer]\nsize = \"4KiB\"\n",
+        &[],
+        "drive.toml:3: buffer.size: found 4KiB, wanted from two program units",
+    ),
+    ("preset = \"tiny\"\n[buffer]\nmode = \"write-bak\"\n", &[], "did you mean write-back?"),
+    (
+        "preset = \"tiny\"\n[front]\nqueue_depth = -1\n",
+        &[],
+        "drive.toml:3: front.queue_depth: found -1, wanted a whole number from 0 to 4294967295",
+    ),
+    (
+        "preset = \"tiny\"\n[front]\nqueue_depth = 0\n",
+        &[],
+        "drive.toml:3: front.queue_depth: found 0, wanted from 1 to 65535",
+    ),
+    (
+        "preset = \"tiny\"\n[front]\nqueue_depth = 99999999999999999999\n",
+        &[],
+        "drive.toml:3: front.queue_depth: found 99999999999999999999",
+    ),
+    ("preset = \"tiny\"\nfront = 3\n", &[], "drive.toml:2: front: found 3, wanted a table of settings"),
+    (
+        "preset = \"tiny\"\n[part.timing]\nread = \"75us\"\n",
+        &[],
+        "drive.toml:3: part.timing.read: found \"75us\", wanted a list in brackets",
+    ),
+    (
+        "preset = \"tiny\"\n[part.timing]\nread = [\"75us\", \"x\"]\n",
+        &[],
+        "drive.toml:3: part.timing.read[1]: found \"x\"",
+    ),
+    (
+        "preset = \"tiny\"\n[part.geometry]\npage_size = \"5000B\"\n",
+        &[],
+        "drive.toml:3: part.geometry.page_size: found 5000B, wanted a power of two",
+    ),
+    (
+        "preset = \"tiny\"\n[part.bus]\nrate = \"0MT/s\"\n",
+        &[],
+        "drive.toml:3: part.bus.rate: found \"0MT/s\", wanted a data rate",
+    ),
+    ("preset = \"tniy\"\n", &[], "drive.toml:1: preset: found \"tniy\", wanted a preset"),
+    ("preset = 3\n", &[], "drive.toml:1: preset: found 3, wanted text in quotes"),
+    ("preset = \"tiny\"\npart = \"mqsim\"\n", &[], "drive.toml:2: part: found \"mqsim\", wanted a part"),
+    ("preset = \"tiny\"\npart = 4\n", &[], "drive.toml:2: part: found 4, wanted a table of settings"),
+    ("preset = \"drive.toml\"\n", &[], "a preset that builds on itself"),
+    ("[ftl]\nover_provisioning = 0.1\n", &[], "drive.toml:1: layout: found nothing, wanted"),
+    ("preset = \"tiny\"\n[ftl\n", &[], "drive.toml:2:"),
+    ("preset = \"tiny\"\npreset = \"tiny\"\n", &[], "drive.toml:2:1: found duplicate key"),
+    ("", &[], "drive.toml: found an empty file"),
+    ("# nothing\n\n", &[], "drive.toml: found an empty file"),
+    ("preset = \"tiny\"\n", &["ftl.over_provisioning"], "--set ftl.over_provisioning: found no `=`"),
+    ("preset = \"tiny\"\n", &["ftl.over_provisioning=2"], "--set ftl.over_provisioning: found 2, wanted"),
+    ("preset = \"tiny\"\n", &["ftl..x=2"], "--set ftl..x: found not a key"),
+    ("preset = \"tiny\"\n", &["preset=tiny"], "--set preset: found a key of files"),
+    ("preset = \"tiny\"\n", &["ftl=2"], "--set ftl: found 2, wanted a table of settings"),
+    ("preset = \"tiny\"\n", &["part.geometry.bits_per_cell=3"], "preset tiny:"),
+];
+
 #[test]
 fn what_is_wrong_is_said_with_place_key_found_and_wanted() {
-    let cases: &[(&str, &[&str], &str)] = &[
-        (
-            "preset = \"tiny\"\n[ftl.gc]\nstart_below = 3\n",
-            &[],
-            "drive.toml:3: ftl.gc.start_below: found an unknown key, wanted one of",
-        ),
-        ("preset = \"tiny\"\n[frnt]\n", &[], "drive.toml:2: frnt: found an unknown key, wanted one of"),
-        ("preset = \"tiny\"\n[frnt]\n", &[], "did you mean front?"),
-        ("preset = \"tiny\"\nover_provisioning = 0.1\n", &[], "(there is a key ftl.over_provisioning)"),
-        (
-            "preset = \"tiny\"\n[ftl]\nover_provisioning = 1.7\n",
-            &[],
-            "drive.toml:3: ftl.over_provisioning: found 1.7, wanted a fraction from 0 to below 1",
-        ),
-        (
-            "preset = \"tiny\"\n[ftl]\nover_provisioning = nan\n",
-            &[],
-            "drive.toml:3: ftl.over_provisioning: found NaN",
-        ),
-        (
-            "preset = \"tiny\"\n[ftl]\nover_provisioning = \"7%\"\n",
-            &[],
-            "drive.toml:3: ftl.over_provisioning: found \"7%\", wanted a number",
-        ),
-        (
-            "preset = \"tiny\"\n[ftl.gc.victim]\npolicy = \"gredy\"\n",
-            &[],
-            "drive.toml:3: ftl.gc.victim.policy: found \"gredy\", wanted ",
-        ),
-        ("preset = \"tiny\"\n[ftl.gc.victim]\npolicy = \"gredy\"\n", &[], "did you mean greedy?"),
-        (
-            "preset = \"tiny\"\n[ftl.gc]\nvictim = \"greedy\"\n",
-            &[],
-            "drive.toml:3: ftl.gc.victim: found \"greedy\", wanted a table with the key policy",
-        ),
-        (
-            "preset = \"tiny\"\n[ftl]\nplacement = { policy = \"fixed\", order = \"CWDD\" }\n",
-            &[],
-            "drive.toml:3: ftl.placement.order: found CWDD",
-        ),
-        (
-            "preset = \"tiny\"\n[buffer]\nsize = \"64\"\n",
-            &[],
-            "drive.toml:3: buffer.size: found \"64\", wanted a size with a unit",
-        ),
-        (
-            "preset = \"tiny\"\n[buffer]\nsize = 64\n",
-            &[],
-            "drive.toml:3: buffer.size: found 64, wanted a size with a unit",
-        ),
-        ("preset = \"tiny\"\n[buffer]\nsize = \"1ms\"\n", &[], "drive.toml:3: buffer.size: found \"1ms\""),
-        (
-            "preset = \"tiny\"\n[buffer]\nsize = \"4KiB\"\n",
-            &[],
-            "drive.toml:3: buffer.size: found 4KiB, wanted from two program units",
-        ),
-        ("preset = \"tiny\"\n[buffer]\nmode = \"write-bak\"\n", &[], "did you mean write-back?"),
-        (
-            "preset = \"tiny\"\n[front]\nqueue_depth = -1\n",
-            &[],
-            "drive.toml:3: front.queue_depth: found -1, wanted a whole number from 0 to 4294967295",
-        ),
-        (
-            "preset = \"tiny\"\n[front]\nqueue_depth = 0\n",
-            &[],
-            "drive.toml:3: front.queue_depth: found 0, wanted from 1 to 65535",
-        ),
-        (
-            "preset = \"tiny\"\n[front]\nqueue_depth = 99999999999999999999\n",
-            &[],
-            "drive.toml:3: front.queue_depth: found 99999999999999999999",
-        ),
-        ("preset = \"tiny\"\nfront = 3\n", &[], "drive.toml:2: front: found 3, wanted a table of settings"),
-        (
-            "preset = \"tiny\"\n[part.timing]\nread = \"75us\"\n",
-            &[],
-            "drive.toml:3: part.timing.read: found \"75us\", wanted a list in brackets",
-        ),
-        (
-            "preset = \"tiny\"\n[part.timing]\nread = [\"75us\", \"x\"]\n",
-            &[],
-            "drive.toml:3: part.timing.read[1]: found \"x\"",
-        ),
-        (
-            "preset = \"tiny\"\n[part.geometry]\npage_size = \"5000B\"\n",
-            &[],
-            "drive.toml:3: part.geometry.page_size: found 5000B, wanted a power of two",
-        ),
-        (
-            "preset = \"tiny\"\n[part.bus]\nrate = \"0MT/s\"\n",
-            &[],
-            "drive.toml:3: part.bus.rate: found \"0MT/s\", wanted a data rate",
-        ),
-        ("preset = \"tniy\"\n", &[], "drive.toml:1: preset: found \"tniy\", wanted a preset"),
-        ("preset = 3\n", &[], "drive.toml:1: preset: found 3, wanted text in quotes"),
-        ("preset = \"tiny\"\npart = \"mqsim\"\n", &[], "drive.toml:2: part: found \"mqsim\", wanted a part"),
-        ("preset = \"tiny\"\npart = 4\n", &[], "drive.toml:2: part: found 4, wanted a table of settings"),
-        ("preset = \"drive.toml\"\n", &[], "a preset that builds on itself"),
-        ("[ftl]\nover_provisioning = 0.1\n", &[], "drive.toml:1: layout: found nothing, wanted"),
-        ("preset = \"tiny\"\n[ftl\n", &[], "drive.toml:2:"),
-        ("preset = \"tiny\"\npreset = \"tiny\"\n", &[], "drive.toml:2:1: found duplicate key"),
-        ("", &[], "drive.toml: found an empty file"),
-        ("# nothing\n\n", &[], "drive.toml: found an empty file"),
-        ("preset = \"tiny\"\n", &["ftl.over_provisioning"], "--set ftl.over_provisioning: found no `=`"),
-        ("preset = \"tiny\"\n", &["ftl.over_provisioning=2"], "--set ftl.over_provisioning: found 2, wanted"),
-        ("preset = \"tiny\"\n", &["ftl..x=2"], "--set ftl..x: found not a key"),
-        ("preset = \"tiny\"\n", &["preset=tiny"], "--set preset: found a key of files"),
-        ("preset = \"tiny\"\n", &["ftl=2"], "--set ftl: found 2, wanted a table of settings"),
-        ("preset = \"tiny\"\n", &["part.geometry.bits_per_cell=3"], "preset tiny:"),
-    ];
-    let missed: Vec<String> = cases
+    let missed: Vec<String> = CASES
         .iter()
         .map(|(text, set, part)| (complaint(text, set), part))
         .filter(|(said, part)| !said.contains(**part))

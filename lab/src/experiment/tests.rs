@@ -268,8 +268,10 @@ fn the_simulated_device_meets_the_model() {
 }
 
 /// Runs every embedded experiment, shows the table, and holds it to its bands: only what a paper's own numbers
-/// contradict may lie outside.
-fn all_land(quick: bool) {
+/// contradict may lie outside. Scaled down, unless `WORDLINE_LONG` is set, as `make long` does.
+#[test]
+fn every_embedded_experiment_lands_in_its_bands() {
+    let quick = std::env::var_os("WORDLINE_LONG").is_none();
     let stop = AtomicBool::new(false);
     let conduct = Conduct { threads: 0, stop: &stop, progress: &|_, _| () };
     for experiment in Library::open(None).expect("well formed").iter() {
@@ -280,15 +282,4 @@ fn all_land(quick: bool) {
         let unexplained: Vec<&Row> = outside.filter(|row| !row.note.contains("contradict")).collect();
         assert!(unexplained.is_empty(), "{}: {unexplained:#?}", experiment.id);
     }
-}
-
-#[test]
-fn every_embedded_experiment_lands_in_its_bands_when_scaled_down() {
-    all_land(true);
-}
-
-#[test]
-#[ignore = "takes minutes: the figures in full belong to `make long`; --nocapture shows the tables"]
-fn every_embedded_experiment_lands_in_its_bands() {
-    all_land(false);
 }
