@@ -12,7 +12,8 @@ use super::statistics::Finding;
 use crate::error::{Error, Result};
 use crate::run::{self, Job, Observer, Precondition};
 use crate::summary::{Source, SourceKind, Summary};
-use crate::trace::{Op, Request};
+use crate::trace::{self, Op, Request, Statistics, Unit};
+use crate::workload::profile::{Claim, Profile, RealOrProfile, resolve};
 
 /// What a point of a sweep asks of its device.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
@@ -55,10 +56,23 @@ impl Point {
 pub trait Bench: Sync {
     /// Runs a point of a sweep, until `stop` is set.
     fn simulate(&self, point: &Point, stop: &AtomicBool) -> Result<Summary>;
-    /// The volumes whose statistics a paper prints, in the paper's order.
+    /// The volumes (`PAPER/VOLUME`) whose statistics a paper prints.
     fn volumes(&self, paper: &str) -> Result<Vec<String>>;
     /// The published statistics of a volume and ours.
-    fn statistics(&self, paper: &str, volume: &str, options: &Options) -> Result<Vec<Finding>>;
+    fn statistics(&self, volume: &str, options: &Options) -> Result<Vec<Finding>>;
+}
+
+/// Requests of a profile in a scaled-down experiment, at the most. Chosen: few enough for a second, many enough
+/// that the rarest kind of request still meets its mean size.
+const QUICK_REQUESTS: f64 = 1e6;
+
+/// What a profile is shrunk to in a scaled-down experiment, where the paper prints its counts; else it is whole.
+fn quick_scale(profile: &Profile) -> f64 {
+    let count = |claim: Claim| claim.paper * claim.unit.size();
+    let counts =
+        profile.claims().into_iter().filter(|claim| matches!(claim.unit, Unit::Requests | Unit::Million));
+    let requests: f64 = counts.map(count).sum();
+    if requests > QUICK_REQUESTS { QUICK_REQUESTS / requests } else { 1.0 }
 }
 
 /// The bench that simulates.
@@ -97,19 +111,52 @@ impl Bench for Lab {
     }
 
     fn volumes(&self, paper: &str) -> Result<Vec<String>> {
-        Err(no_profiles(paper))
+        let of_paper = |name: &String| name.split_once('/').is_some_and(|(first, _)| first == paper);
+        let names: Vec<String> = Profile::names().into_iter().filter(of_paper).collect();
+        if names.is_empty() {
+            return Err(Error::Argument {
+                what: "paper of the trace statistics".into(),
+                found: format!("`{paper}`"),
+                wanted: format!("the paper of one of the profiles {}", Profile::names().join(", ")),
+            });
+        }
+        Ok(names)
     }
 
-    fn statistics(&self, paper: &str, _: &str, _: &Options) -> Result<Vec<Finding>> {
-        Err(no_profiles(paper))
+    /// Of the real trace where the user's folder has it, of the profile elsewhere.
+    fn statistics(&self, volume: &str, options: &Options) -> Result<Vec<Finding>> {
+        let profile = Profile::named(volume)?;
+        let mut scale = if options.quick { quick_scale(&profile) } else { 1.0 };
+        let (stats, origin) = match resolve(volume, options.traces.as_deref())? {
+            RealOrProfile::Real(path) => {
+                scale = 1.0;
+                let trace = trace::read(&path, &trace::Options::default())?;
+                (Statistics::of(&trace.requests), format!("real trace {}", path.display()))
+            }
+            RealOrProfile::Profile(profile) => {
+                let requests = profile.generator(Seed(options.seed), scale);
+                (Statistics::of(requests), "generated from the profile".to_owned())
+            }
+        };
+        let finding = |claim: Claim| Finding {
+            volume: volume.to_owned(),
+            statistic: claim.statistic.name().replace('_', " "),
+            paper: claim.paper,
+            ours: claim.ours(&stats) / if grows_with_scale(claim.unit) { scale } else { 1.0 },
+            unit: claim.unit.name().to_owned(),
+            source: claim.source.clone(),
+            origin: origin.clone(),
+            contradiction: claim.contradiction.clone(),
+        };
+        Ok(profile.claims().into_iter().map(finding).collect())
     }
 }
 
-fn no_profiles(paper: &str) -> Error {
-    Error::Argument {
-        what: "paper of the trace statistics".into(),
-        found: format!("`{paper}`"),
-        wanted: "a paper with profiles".into(),
+/// Whether a statistic in this unit grows with the number of requests: counts and volumes do, sizes and shares not.
+fn grows_with_scale(unit: Unit) -> bool {
+    match unit {
+        Unit::Requests | Unit::Million | Unit::GiB => true,
+        Unit::Percent | Unit::KiB => false,
     }
 }
 

@@ -59,7 +59,9 @@ impl Kind {
     /// What `quick` scales down.
     pub fn quick_says(&self) -> &str {
         match self {
-            Self::TraceStatistics { .. } => "nothing, the statistics are of whole traces",
+            Self::TraceStatistics { .. } => {
+                "a profile whose counts the paper prints is shrunk to a million requests, and its counts and volumes are divided by the scale; other profiles and real traces are whole"
+            }
             Self::Sweep(sweep) => &sweep.quick.says,
         }
     }

@@ -17,7 +17,13 @@ macro_rules! embedded {
     };
 }
 
-embedded!["validation/waf-uniform"];
+embedded![
+    "centaur/table1",
+    "ft-passd/table5",
+    "nandflashsim/tables2-4",
+    "ressd/table5",
+    "validation/waf-uniform",
+];
 
 /// The experiments by id.
 #[derive(Clone, Debug)]

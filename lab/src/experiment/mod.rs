@@ -52,7 +52,7 @@ pub fn run(
     let left_out = match &experiment.kind {
         Kind::TraceStatistics { paper, claim, within } => {
             let volumes = bench.volumes(paper)?;
-            let found = sweep::run(&volumes, conduct, |volume| bench.statistics(paper, volume, options))?;
+            let found = sweep::run(&volumes, conduct, |volume| bench.statistics(volume, options))?;
             let left_out = found.iter().filter(|volume| volume.is_none()).count();
             let findings = found.into_iter().flatten().flatten();
             outcome.rows.extend(findings.map(|finding| statistics::row(finding, claim.as_deref(), *within)));

@@ -119,7 +119,8 @@ pub fn table(outcome: &Outcome, width: u16) -> String {
         }
     }
     let mut text = format!("{}\n{table}\n", outcome.experiment);
-    let explained = outcome.rows.iter().filter(|row| !row.note.is_empty());
+    // Where a value agrees, its note is for the report and the JSON.
+    let explained = outcome.rows.iter().filter(|row| row.verdict == Verdict::Outside && !row.note.is_empty());
     let mut notes: Vec<String> = explained.map(|row| format!("{}: {}", row.what, row.note)).collect();
     notes.extend(outcome.notes.iter().cloned());
     notes.iter().for_each(|note| text += &format!("  {note}\n"));

@@ -6,7 +6,7 @@ use super::outcome::{Row, Value, Verdict};
 /// A published statistic of a volume and the same of what stands in for it here.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Finding {
-    /// The volume, with the table where the paper prints it.
+    /// The volume, `PAPER/VOLUME`.
     pub volume: String,
     /// The statistic.
     pub statistic: String,
@@ -18,13 +18,17 @@ pub struct Finding {
     pub unit: String,
     /// Paper and table.
     pub source: String,
-    /// Whether a real trace or a profile was measured, and which published values contradict each other.
-    pub note: String,
+    /// Whether a real trace or a profile was measured.
+    pub origin: String,
+    /// Why no trace can have the published value beside the paper's other ones, where that is so.
+    pub contradiction: Option<String>,
 }
 
 /// The row of a finding, whose band is the fraction `within`.
 pub(super) fn row(finding: Finding, claim: Option<&str>, within: f64) -> Row {
-    let Finding { volume, statistic, paper, ours, unit, source, note } = finding;
+    let Finding { volume, statistic, paper, ours, unit, source, origin, contradiction } = finding;
+    let note = contradiction
+        .map_or(origin.clone(), |why| format!("{origin}; the paper's values contradict each other: {why}"));
     let band = Band::Relative(within);
     let holds = band.holds(paper, ours);
     Row {
