@@ -27,6 +27,11 @@ pub struct DeviceArguments {
 }
 
 impl DeviceArguments {
+    /// Whether the user said anything about the device.
+    pub fn is_given(&self) -> bool {
+        self.preset.is_some() || self.config.is_some() || !self.settings.is_empty()
+    }
+
     /// The device that the user named, or else the preset `usual`.
     pub fn device(&self, usual: &str) -> Result<Device, Error> {
         let named = self.preset.is_some() || self.config.is_some();

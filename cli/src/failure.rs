@@ -36,11 +36,15 @@ impl Failure {
     /// Prints what there is to say, each complaint on a line of its own, and gives the exit code.
     pub fn report(self) -> ExitCode {
         match self {
+            Self::Error(Error::Invariant(reproducer)) => {
+                say(&format!("error: {reproducer}"));
+                ExitCode::from(FAILED)
+            }
             Self::Error(error) => {
                 for line in error.to_string().lines() {
                     say(&format!("error: {line}"));
                 }
-                ExitCode::from(if matches!(error, Error::Invariant(_)) { FAILED } else { BAD_INPUT })
+                ExitCode::from(BAD_INPUT)
             }
             Self::Verdict => ExitCode::from(FAILED),
             Self::Interrupted => ExitCode::from(INTERRUPTED),

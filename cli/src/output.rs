@@ -5,6 +5,7 @@ use std::io::{ErrorKind, Write};
 use serde::Serialize;
 use serde_json::Value;
 use wordline_lab::Error;
+use wordline_lab::report::three_digits;
 
 use crate::failure::Failure;
 
@@ -38,6 +39,7 @@ pub fn rows(objects: &[Value], keys: &[&str]) -> String {
     let cell = |value: &Value| match value {
         Value::String(text) => text.clone(),
         Value::Null => String::new(),
+        Value::Number(number) if number.is_f64() => three_digits(number.as_f64().unwrap_or_default()),
         other => other.to_string(),
     };
     let mut table = comfy_table::Table::new();

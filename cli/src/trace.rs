@@ -5,9 +5,12 @@ use std::path::{Path, PathBuf};
 use clap::{Args, Subcommand};
 use schemars::JsonSchema;
 use serde_json::{Value, json};
+use wordline_kernel::Seed;
 use wordline_lab::plan::{Origin, Plan};
 use wordline_lab::report;
 use wordline_lab::trace::{self, Options, Request, Statistics, TargetFormat, Trace};
+use wordline_lab::workload::Profile;
+use wordline_lab::workload::profile::Claim;
 
 use crate::arguments::{DeviceArguments, FormatArguments};
 use crate::failure::{Failure, say};
@@ -19,6 +22,8 @@ Examples:
   wordline trace info hm_0.csv.gz
   wordline trace info DTRS.trace --format ssdsim --trace-option time_unit=us
   wordline trace convert sda.blktrace.tar.zst sda.csv.zst
+  wordline trace gen centaur/usr_1 usr_1.csv.zst
+  wordline trace info usr_1.csv.zst --profile centaur/usr_1
   wordline trace gen randwrite-4k writes.csv --requests 100000 --seed 7";
 
 /// Looks at block traces, converts them and makes new ones.
@@ -45,6 +50,9 @@ struct Info {
     file: PathBuf,
     #[command(flatten)]
     format: FormatArguments,
+    /// Sets the numbers that a paper publishes of this trace beside what is found; see `wordline workloads list`.
+    #[arg(long, value_name = "PROFILE")]
+    profile: Option<String>,
     /// Prints JSON.
     #[arg(long)]
     json: bool,
@@ -121,14 +129,32 @@ fn read(file: &PathBuf, format: &FormatArguments) -> Result<Trace, Failure> {
 }
 
 fn info(arguments: &Info) -> Result<(), Failure> {
+    let profile = arguments.profile.as_deref().map(Profile::named).transpose()?;
     let trace = read(&arguments.file, &arguments.format)?;
     let statistics = Statistics::of(&trace.requests);
+    let published = profile.map(|profile| published(&profile, &statistics));
     let value = json!({
-        "name": trace.name, "format": trace.format, "notes": trace.notes, "statistics": statistics
+        "name": trace.name, "format": trace.format, "notes": trace.notes, "statistics": statistics,
+        "published": published
     });
     output::json_or(arguments.json, &value, || {
-        format!("{} ({})\n\n{}", trace.name, trace.format.name(), report::statistics(&statistics))
+        let head = format!("{} ({})\n\n{}", trace.name, trace.format.name(), report::statistics(&statistics));
+        let keys = ["statistic", "paper", "ours", "unit", "verdict", "contradiction"];
+        published.map_or(head.clone(), |rows| format!("{head}\n{}", output::rows(&rows, &keys)))
     })
+}
+
+/// Each published number beside what was found.
+fn published(profile: &Profile, statistics: &Statistics) -> Vec<Value> {
+    let row = |claim: &Claim| {
+        let ours = claim.ours(statistics);
+        json!({
+            "statistic": claim.statistic, "paper": claim.paper, "ours": ours, "unit": claim.unit,
+            "verdict": if claim.met(ours) { "within" } else { "outside" },
+            "contradiction": claim.contradiction, "source": claim.source
+        })
+    };
+    profile.claims().iter().map(row).collect()
 }
 
 fn convert(arguments: &Convert) -> Result<(), Failure> {
@@ -138,9 +164,19 @@ fn convert(arguments: &Convert) -> Result<(), Failure> {
 
 fn generate(arguments: &Generate) -> Result<(), Failure> {
     let origin = Origin::Named(arguments.name.clone());
-    let device = arguments.device.device(origin.usual_preset())?;
-    let plan = Plan { origin, requests: arguments.requests, seed: arguments.seed, ..Plan::default() };
-    let requests: Vec<Request> = plan.job(&device)?.requests.collect();
+    let requests: Vec<Request> = match Profile::named(&arguments.name) {
+        // A profile has addresses of its own: it is fitted to a device only where the user names one.
+        Ok(profile) if !arguments.device.is_given() => {
+            let limit =
+                arguments.requests.map_or(usize::MAX, |limit| usize::try_from(limit).unwrap_or(usize::MAX));
+            profile.generator(Seed(arguments.seed), 1.0).take(limit).collect()
+        }
+        _ => {
+            let device = arguments.device.device(origin.usual_preset())?;
+            let plan = Plan { origin, requests: arguments.requests, seed: arguments.seed, ..Plan::default() };
+            plan.job(&device)?.requests.collect()
+        }
+    };
     write(&requests, &arguments.to, arguments.to_format, arguments.json)
 }
 

@@ -83,3 +83,16 @@ fn a_recorded_trace_is_measured_and_its_notes_go_to_standard_error() {
     assert!(finished.err.lines().all(|line| line.starts_with("note: ")), "{}", finished.err);
     assert_eq!(finished.json()["statistics"]["requests"], 18_417);
 }
+
+#[test]
+fn a_papers_numbers_stand_beside_those_of_a_trace() {
+    let folder = Folder::new();
+    let path = folder.with("a.csv", CSV);
+    let info = wordline(&["trace", "info", &path, "--profile", "centaur/hm_1", "--json"]).json();
+    let rows = info["published"].as_array().expect("a list");
+    let reads = rows.iter().find(|row| row["statistic"] == "read_requests").expect("the paper counts reads");
+    assert_eq!((&reads["unit"], &reads["verdict"]), (&"million".into(), &"outside".into()));
+    assert_eq!(reads["ours"], 1e-6);
+    let refusal = wordline(&["trace", "info", &path, "--profile", "centaur/hm_7"]).refusal();
+    assert!(refusal.contains("`centaur/hm_7`") && refusal.contains("centaur/hm_1"), "{refusal}");
+}

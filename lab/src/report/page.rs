@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use serde_json::{Value, json};
 
 use super::charts::charts;
-use super::quantity::{Quantity, three_digits};
+use super::quantity::Quantity;
 use super::results::{self, Group, results};
 use super::{Chart, Origin};
 use crate::summary::{Outcome, Summary};
@@ -33,7 +33,10 @@ pub fn html(runs: &[Summary], origin: Origin<'_>) -> String {
     let mut body = notes(runs);
     match runs {
         [run] => body += &(key_results(run) + &figures(&charts) + &tables(run)),
-        runs => body += &(side_by_side(runs) + &figures(&charts)),
+        runs => {
+            body += &side_by_side("Key results, and how many times the first run's", runs, true);
+            body += &(figures(&charts) + &side_by_side("All results", runs, false));
+        }
     }
     body += &reproduction(runs, origin);
     assemble(&title, &header, &body, &charts)
@@ -132,44 +135,48 @@ fn tables(run: &Summary) -> String {
     out + "</div>\n"
 }
 
-/// All results of several runs in columns, with ratios to the first.
-fn side_by_side(runs: &[Summary]) -> String {
+/// Results of several runs in columns, with ratios to the first: the key results, or all.
+fn side_by_side(title: &str, runs: &[Summary], only_key: bool) -> String {
     let Some(first) = runs.first() else { return String::new() };
     let all: Vec<_> = runs.iter().map(results).collect();
-    let mut out = "<h2>Results, and how many times the first run's</h2>\n<div class=\"wide\"><table><thead><tr><th></th>"
-        .to_owned();
-    results::labels(runs)
-        .iter()
-        .for_each(|label| add(&mut out, format_args!("<th scope=\"col\">{}</th>", escaped(label))));
+    let mut out = format!("<h2>{title}</h2>\n<div class=\"wide\"><table><thead><tr><th></th>");
+    for label in results::labels(runs) {
+        add(&mut out, format_args!("<th scope=\"col\">{}</th>", escaped(&label)));
+    }
     out += "</tr></thead><tbody>\n";
+    let is_key = |group: &str, name: &str| KEY_RESULTS.iter().any(|key| (key.0, key.1) == (group, name));
     for (position, group) in results(first).iter().enumerate() {
-        add(
-            &mut out,
-            format_args!(
-                "<tr><th class=\"group\" colspan=\"{}\">{}</th></tr>\n",
-                runs.len() + 1,
-                group.title
-            ),
-        );
-        for (name, base) in &group.rows {
-            add(&mut out, format_args!("<tr><th scope=\"row\">{}</th>", escaped(name)));
-            for (index, groups) in all.iter().enumerate() {
-                let result = groups[position].get(name).unwrap_or(&Quantity::Absent);
-                add(
-                    &mut out,
-                    format_args!("<td>{}{}</td>", escaped(&result.to_string()), ratio(index, result, base)),
-                );
-            }
-            out += "</tr>\n";
+        let shown = |name: &str| !only_key || is_key(group.title, name);
+        let rows: Vec<_> = group.rows.iter().filter(|(name, _)| shown(name)).collect();
+        if !rows.is_empty() {
+            let columns = runs.len() + 1;
+            add(
+                &mut out,
+                format_args!("<tr><th class=\"group\" colspan=\"{columns}\">{}</th></tr>\n", group.title),
+            );
+        }
+        for (name, base) in rows {
+            let of_each = all.iter().map(|groups| groups[position].get(name).unwrap_or(&Quantity::Absent));
+            out += &compared(name, base, of_each);
         }
     }
     out + "</tbody></table></div>\n"
 }
 
-fn ratio(index: usize, result: &Quantity, first: &Quantity) -> String {
-    let text = result.ratio_to(first).map_or_else(String::new, |ratio| format!("×{}", three_digits(ratio)));
-    let numeric = first.number().is_some();
-    if index > 0 && numeric { format!(" <span class=\"ratio\">{text}</span>") } else { String::new() }
+/// A row of the comparison.
+fn compared<'a>(name: &str, first: &Quantity, of_each: impl Iterator<Item = &'a Quantity>) -> String {
+    let mut out = format!("<tr><th scope=\"row\">{}</th>", escaped(name));
+    for (index, result) in of_each.enumerate() {
+        add(&mut out, format_args!("<td>{}", escaped(&result.to_string())));
+        if index > 0 && first.number().is_some() {
+            add(
+                &mut out,
+                format_args!(" <span class=\"ratio\">{}</span>", escaped(&result.ratio_text(first))),
+            );
+        }
+        out += "</td>";
+    }
+    out + "</tr>\n"
 }
 
 fn figures(charts: &[Chart]) -> String {
