@@ -19,7 +19,7 @@ use wordline_nand::{Chips, RowBlockId, Stamp};
 use crate::buffer::{Buffer, EntryId};
 use crate::command::Answer;
 use crate::config::{BufferMode, Config};
-use crate::ftl::blocks::WriteStream;
+use crate::ftl::blocks::{COLLECTOR_BLOCKS, WriteStream};
 use crate::ftl::{Blocks, Collector, Mapping};
 use crate::policy::placement::{Placement, Row, RowSet};
 use crate::queue::Queues;
@@ -160,18 +160,24 @@ impl Device {
         device
     }
 
-    /// Works out whether `row` takes a program unit of the host.
+    /// Works out whether `row` takes a program unit of the host; true if it does and did not before.
     #[inline]
-    fn note_row(&mut self, row: Row) {
+    fn note_row(&mut self, row: Row) -> bool {
         let pages = self.config.geometry.pages_per_program;
-        let accepts = !self.units[row as usize].busy && self.blocks.has_room(row, WriteStream::Host, pages);
+        let before = self.accepting.contains(row);
+        let accepts = !self.units[row as usize].busy
+            && self.blocks.has_room(row, WriteStream::Host, pages)
+            && (self.blocks.free(row) > COLLECTOR_BLOCKS || self.collector.affords(row, pages));
         self.some_row_full |= self.blocks.is_full(row, pages);
         self.accepting.set(row, accepts);
+        accepts && !before
     }
 
     /// The same for all rows.
     fn note_all_rows(&mut self) {
-        (0..self.config.geometry.rows()).for_each(|row| self.note_row(row));
+        for row in 0..self.config.geometry.rows() {
+            self.note_row(row);
+        }
     }
 
     /// Lets time go on to `event`.

@@ -65,6 +65,9 @@ impl Device {
             next = following;
             makes_room |= transaction.purpose.moves_writes_on();
             self.transaction_done(&transaction, &done, calendar);
+            if transaction.purpose.is_gc() {
+                makes_room |= self.note_row(transaction.owner);
+            }
         }
         self.kick(done.die, calendar);
         if makes_room {
@@ -106,7 +109,7 @@ impl Device {
             }
             Purpose::GcRead => self.gc_read(owner, page, transaction.pages),
             Purpose::GcProgram => self.gc_programmed(owner, page),
-            Purpose::GcErase => self.gc_erased(owner, page, done.failed, calendar),
+            Purpose::GcErase => self.gc_erased(page, done.failed),
         }
         if transaction.purpose.is_gc() {
             self.collector.step_done(owner);
@@ -212,16 +215,14 @@ impl Device {
         blocks.program_done(first);
     }
 
-    fn gc_erased(&mut self, row: Row, page: PageId, failed: bool, calendar: &mut impl Schedule<Event>) {
+    fn gc_erased(&mut self, page: PageId, failed: bool) {
         self.totals.erases += 1;
         let block = self.config.geometry.block_of(page);
         if failed {
             self.blocks.retire(block);
             self.check_life();
-            self.pump(calendar);
         } else {
             self.blocks.erased(block, self.chips.erases()[block]);
-            self.note_row(row);
         }
     }
 }

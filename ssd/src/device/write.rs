@@ -276,6 +276,7 @@ impl Device {
         unit.busy = true;
         self.units[row as usize] = unit;
         let first = self.blocks.take(row, WriteStream::Host, pages as u32);
+        self.collector.spend(row, pages as u32);
         self.note_row(row);
         let die = geometry.die_of(geometry.block_of(first));
         self.queues.push(die, calendar.now(), Purpose::HostProgram, row, first);

@@ -48,6 +48,8 @@ struct RowState {
     /// Whether a command of the collector is queued or under way.
     busy: bool,
     victim: Option<(RowBlockId, u32)>,
+    /// Invalid pages that were passed since cleaning began, less what the host has written for them.
+    regained: u32,
     /// Victims of which every valid page was read.
     read: VecDeque<RowBlockId>,
     staged: VecDeque<Moved>,
@@ -87,6 +89,7 @@ impl Collector {
         let free = blocks.free(row);
         if !state.active && free < self.start_below {
             state.active = true;
+            state.regained = 0;
         }
         if state.busy || (!state.active && state.read.is_empty()) {
             return None;
@@ -117,9 +120,11 @@ impl Collector {
             if let Some((block, offset)) = state.victim {
                 if let Some(step) = next_read(blocks, block, offset) {
                     let (first, pages) = step;
+                    state.regained += first - offset;
                     state.victim = Some((block, first + pages));
                     return Some(Step::Read { page: blocks.geometry().page(block, first), pages });
                 }
+                state.regained += blocks.geometry().pages_per_row_block() - offset;
                 state.victim = None;
                 state.read.push_back(block);
                 continue;
@@ -175,6 +180,19 @@ impl Collector {
     /// The row's step is done.
     pub fn step_done(&mut self, row: Row) {
         self.rows[row as usize].busy = false;
+    }
+
+    /// Whether the host may write `pages` to a row of which only the collector's blocks are free.
+    #[inline]
+    pub fn affords(&self, row: Row, pages: u32) -> bool {
+        let state = &self.rows[row as usize];
+        !state.active || state.regained >= pages
+    }
+
+    /// The host writes `pages` for which [`affords`](Self::affords) was true.
+    pub fn spend(&mut self, row: Row, pages: u32) {
+        let state = &mut self.rows[row as usize];
+        state.regained = state.regained.saturating_sub(pages);
     }
 
     /// Whether the row cannot be cleaned any more: too few of its blocks are good.
