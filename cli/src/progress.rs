@@ -1,16 +1,17 @@
 //! A bar with rate and time left, on a terminal's standard error only; and Ctrl-C.
 
+use std::fmt::Write;
 use std::io::IsTerminal;
 
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use indicatif::{HumanCount, ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 use wordline_lab::run::Observer;
 
 use crate::interrupt::Interrupt;
 
 /// The number of requests is known.
-const BAR: &str = "{msg} {wide_bar} {human_pos}/{human_len} requests, {per_sec}, {eta} left";
+const BAR: &str = "{msg} {wide_bar} {human_pos}/{human_len} requests, {rate}, {eta} left";
 /// It is not.
-const COUNTER: &str = "{msg} {spinner} {human_pos} requests, {per_sec}";
+const COUNTER: &str = "{msg} {spinner} {elapsed} {answered}";
 /// Parts of an experiment.
 const STEPS: &str = "{msg} {wide_bar} {pos}/{len} parts, {eta} left";
 
@@ -25,6 +26,19 @@ impl<'a> Watch<'a> {
     /// Watches the run called `name`, without a bar where `quiet` or where standard error is no terminal.
     pub fn new(name: &'a str, quiet: bool, interrupt: &'a Interrupt) -> Self {
         Self { bar: bar(quiet), name, interrupt }
+    }
+}
+
+fn write_rate(state: &ProgressState, out: &mut dyn Write) {
+    // A terminal that takes no text gets none: there is nobody to tell.
+    let _ = write!(out, "{}/s", HumanCount(state.per_sec() as u64));
+}
+
+/// Nothing before the first request, as in a phase that answers none.
+fn write_answered(state: &ProgressState, out: &mut dyn Write) {
+    if state.pos() > 0 {
+        let _ = write!(out, "{} requests, ", HumanCount(state.pos()));
+        write_rate(state, out);
     }
 }
 
@@ -62,7 +76,8 @@ fn bar(quiet: bool) -> ProgressBar {
 impl Observer for Watch<'_> {
     fn phase(&mut self, name: &'static str, total: Option<u64>) {
         let template = if total.is_some() { BAR } else { COUNTER };
-        self.bar.set_style(ProgressStyle::with_template(template).expect("the template is well formed"));
+        let style = ProgressStyle::with_template(template).expect("the template is well formed");
+        self.bar.set_style(style.with_key("rate", write_rate).with_key("answered", write_answered));
         self.bar.set_message(format!("{}: {name}", self.name));
         self.bar.reset();
         total.inspect(|total| self.bar.set_length(*total));
