@@ -80,24 +80,31 @@ impl<E: Copy> Calendar<E> {
         self.heap.len()
     }
 
+    /// Puts `entry` where the first was: the hole sinks below every earlier child.
     #[inline]
     fn sink(&mut self, entry: Entry<E>) {
         let heap = self.heap.as_mut_slice();
         let mut hole = 0;
         loop {
             let first = hole * ARITY + 1;
-            let Some(children) = heap.get(first..).filter(|rest| !rest.is_empty()) else { break };
-            let mut least = (first, children[0]);
-            for (n, child) in children.iter().enumerate().take(ARITY).skip(1) {
-                if child.key < least.1.key {
-                    least = (first + n, *child);
-                }
-            }
-            if least.1.key >= entry.key {
+            let least = first
+                + match heap.get(first..) {
+                    // The usual case without a loop, so that it compiles to comparisons without jumps.
+                    Some([a, b, c, d, ..]) => {
+                        let (left, left_key) = if b.key < a.key { (1, b.key) } else { (0, a.key) };
+                        let (right, right_key) = if d.key < c.key { (3, d.key) } else { (2, c.key) };
+                        if right_key < left_key { right } else { left }
+                    }
+                    Some([]) | None => break,
+                    Some(few) => {
+                        (1..few.len()).fold(0, |least, n| if few[n].key < few[least].key { n } else { least })
+                    }
+                };
+            if heap[least].key >= entry.key {
                 break;
             }
-            heap[hole] = least.1;
-            hole = least.0;
+            heap[hole] = heap[least];
+            hole = least;
         }
         heap[hole] = entry;
     }

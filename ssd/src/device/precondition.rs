@@ -53,7 +53,10 @@ impl Device {
             self.age_row(row, &mut random, &mut writer);
         }
         let pages = u64::from(self.mapping.len());
-        let window = (pages / u64::from(WINDOWS_PER_DRIVE)).max(1);
+        // A window that opens fewer blocks than there are rows may pass without any cleaning.
+        let geometry = &self.config.geometry;
+        let round = u64::from(geometry.rows()) * u64::from(geometry.pages_per_row_block());
+        let window = (pages / u64::from(WINDOWS_PER_DRIVE)).max(2 * round);
         let mut steady = Steady { overwritten: 0, amplification: 0.0 };
         for n in 0..MOST_WINDOWS {
             let before = writer.programmed;
@@ -64,7 +67,7 @@ impl Device {
             let now = (writer.programmed - before) as f64 / window as f64;
             let still = (now / steady.amplification - 1.0).abs() < STEADY_WITHIN;
             steady.amplification = now;
-            if still && n > 0 {
+            if still && n > 1 {
                 break;
             }
         }
