@@ -126,6 +126,7 @@ fn flash(run: &Summary) -> Vec<(&'static str, Quantity)> {
         ("fill reads", Quantity::Count(flash.fill_reads)),
         ("padding pages", Quantity::Count(flash.padding)),
         ("write amplification", run.write_amplification.map_or(Quantity::Absent, Quantity::Number)),
+        ("  of it by GC alone", run.collector_amplification.map_or(Quantity::Absent, Quantity::Number)),
         ("energy", Quantity::Joules(run.energy_joules)),
     ]
 }

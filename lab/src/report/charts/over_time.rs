@@ -79,7 +79,10 @@ pub fn amplification(runs: &Runs<'_>) -> Option<Chart> {
     let rows = rows(runs, |run, window, _| {
         let all = window.host_programs + window.other_programs;
         let here = (window.host_programs > 0).then(|| all as f64 / window.host_programs as f64);
-        vec![(KINDS[0], here), (KINDS[1], run.write_amplification)]
+        let flash = &run.flash;
+        let programmed = flash.host_bytes + flash.gc_bytes + flash.padding_bytes;
+        let whole = run.collector_amplification.map(|_| programmed as f64 / flash.host_bytes as f64);
+        vec![(KINDS[0], here), (KINDS[1], whole)]
     });
     line(
         runs,
