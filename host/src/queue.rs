@@ -23,6 +23,16 @@ pub enum Pace {
     },
 }
 
+impl Pace {
+    /// Whether the arrival is submitted by `time`, as far as the trace decides that.
+    pub fn submits_by(&self, arrival: &Arrival, time: Instant) -> bool {
+        match self {
+            Self::Open { time_scale } => scaled(arrival.time, *time_scale) <= time,
+            Self::Closed { .. } => true,
+        }
+    }
+}
+
 /// A request as it comes from a trace or a generator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Arrival {

@@ -65,21 +65,6 @@ impl<E: Copy> Calendar<E> {
         Some(first.event)
     }
 
-    /// When the next event happens.
-    pub fn next_time(&self) -> Option<Instant> {
-        self.heap.first().map(Entry::time)
-    }
-
-    /// How many events were ever scheduled.
-    pub fn scheduled(&self) -> u64 {
-        self.scheduled
-    }
-
-    /// How many events are pending.
-    pub fn pending(&self) -> usize {
-        self.heap.len()
-    }
-
     /// Puts `entry` where the first was: the hole sinks below every earlier child.
     #[inline]
     fn sink(&mut self, entry: Entry<E>) {

@@ -49,11 +49,6 @@ impl<I: Id, T> Column<I, T> {
         Self { values: vec![value; len], key: PhantomData }
     }
 
-    /// The value of each id, made by `make`.
-    pub fn from_fn(len: usize, make: impl FnMut(I) -> T) -> Self {
-        Self { values: (0..len).map(I::from_index).map(make).collect(), key: PhantomData }
-    }
-
     /// How many ids there are.
     pub fn len(&self) -> usize {
         self.values.len()
@@ -77,11 +72,6 @@ impl<I: Id, T> Column<I, T> {
     /// All ids.
     pub fn ids(&self) -> impl Iterator<Item = I> + use<I, T> {
         (0..self.values.len()).map(I::from_index)
-    }
-
-    /// The values as a slice.
-    pub fn as_slice(&self) -> &[T] {
-        &self.values
     }
 }
 

@@ -64,12 +64,6 @@ impl Stream {
         (wide >> 64) as u64
     }
 
-    /// True `hits` times in `tries`.
-    #[inline]
-    pub fn chance(&mut self, hits: u64, tries: u64) -> bool {
-        self.below(tries) < hits
-    }
-
     /// A number from 0 to below 1, in steps of 2^-53.
     #[inline]
     pub fn unit(&mut self) -> f64 {

@@ -94,13 +94,13 @@ impl Duration {
 impl Add<Duration> for Instant {
     type Output = Self;
     fn add(self, length: Duration) -> Self {
-        Self(self.0 + length.0)
+        Self(self.0.checked_add(length.0).expect("the clock spans 213 days"))
     }
 }
 
 impl AddAssign<Duration> for Instant {
     fn add_assign(&mut self, length: Duration) {
-        self.0 += length.0;
+        *self = *self + length;
     }
 }
 

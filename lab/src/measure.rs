@@ -29,7 +29,7 @@ pub struct Measurements {
 struct Sums {
     counts: [u64; 4],
     bytes: [u64; 2],
-    latency_ps: [u64; 2],
+    latency_ps: [u128; 2],
     longest_ps: u64,
     host_programs: u64,
     other_programs: u64,
@@ -89,9 +89,9 @@ impl Measurements {
         sums.other_programs += programs.1 - self.seen.1;
         self.seen = programs;
         if kind < 2 {
-            let bytes = answer.command.sectors * SECTOR.0;
+            let bytes = if answer.failed { 0 } else { answer.command.sectors * SECTOR.0 };
             sums.bytes[kind] += bytes;
-            sums.latency_ps[kind] += answer.latency.ps();
+            sums.latency_ps[kind] += u128::from(answer.latency.ps());
             self.bytes[kind] += bytes;
             self.latency[kind].record(answer.latency);
         }
@@ -146,7 +146,7 @@ impl Measurements {
                 .map(|stage| Share { name: stage.name().into(), amount: energy.of(stage).joules() })
                 .into(),
             time: self.time_shares(device.totals()),
-            channel_utilisation: device.chips().bus_busy().map(|ps| share(ps, elapsed)).collect(),
+            channel_utilisation: device.chips().bus_busy(end).map(|ps| share(ps, elapsed)).collect(),
             die_utilisation: device.chips().array_busy().map(|ps| share(ps, elapsed)).collect(),
             wear: wear(device),
             windows: self.windows(),

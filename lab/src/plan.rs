@@ -210,6 +210,9 @@ impl Plan {
             (Some(_), Some(scale), _) => {
                 refuse("time scale", &scale, "none: in a closed loop requests have no times to scale")
             }
+            (Some(_), _, Some(think)) if think > Duration::from_ms(3_600_000) => {
+                refuse("think time", &think, "at most 1h")
+            }
             (Some(depth), None, think) => Ok(Pace::Closed { depth, think: think.unwrap_or(Duration::ZERO) }),
             (None, _, Some(think)) => {
                 refuse("think time", &think, "none without a queue depth: requests arrive by their times")

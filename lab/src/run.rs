@@ -64,6 +64,10 @@ pub struct Unobserved;
 
 impl Observer for Unobserved {}
 
+/// The last instant at which a request may arrive: half of what the clock can show, 106 days, so that there is time to
+/// carry it out.
+const LAST_ARRIVAL: Instant = Instant::from_ps(u64::MAX / 2);
+
 /// Requests between two looks at the observer: a few milliseconds of work.
 const LOOK_EVERY: u64 = 4_096;
 
@@ -134,24 +138,37 @@ fn run_checked(mut job: Job, observer: &mut dyn Observer, position: &mut u64) ->
     let capacity = job.config.capacity().0 / SECTOR.0;
     let requests = std::mem::replace(&mut job.requests, Box::new(std::iter::empty()));
     let mut beyond = None;
+    let mut tag = 0u32;
     let arrivals = requests.map_while(|request| {
-        let arrival = arrival_of(&request);
+        let arrival = arrival_of(&request, tag);
+        tag = tag.wrapping_add(1);
         let fits = arrival.command.sector + arrival.command.sectors <= capacity;
-        if !fits {
-            beyond = Some(request);
+        let in_time = job.pace.submits_by(&arrival, LAST_ARRIVAL);
+        if !(fits && in_time) {
+            beyond = Some((request, fits));
         }
-        fits.then_some(arrival)
+        (fits && in_time).then_some(arrival)
     });
     let mut queue = HostQueue::new(arrivals, job.pace);
     let started = std::time::Instant::now();
     let (end, interrupted) = simulate(&mut device, &mut queue, &mut measurements, observer, position)?;
     let wall = started.elapsed().as_secs_f64();
     drop(queue);
-    if let Some(request) = beyond {
+    if let Some((request, fits)) = beyond {
+        let (found, wanted) = if fits {
+            (
+                format!("an arrival after {:.0} s of the trace's time", request.arrival.seconds()),
+                format!("one within {:.0} s of simulated time", LAST_ARRIVAL.seconds()),
+            )
+        } else {
+            let end = request.offset.0 + request.size.0;
+            let wanted = format!("an address within the device's {} bytes", capacity * SECTOR.0);
+            (format!("bytes {} to {end}", request.offset.0), wanted)
+        };
         return Err(Error::Argument {
             what: format!("request {} of {}", *position + 1, job.source.name),
-            found: format!("bytes {} to {}", request.offset.0, request.offset.0 + request.size.0),
-            wanted: format!("an address within the device's {} bytes", capacity * SECTOR.0),
+            found,
+            wanted,
         });
     }
     device.audit(end - Instant::ZERO);
@@ -242,16 +259,18 @@ fn submit<S: Iterator<Item = Arrival>>(
     }
 }
 
-/// The command of a request: the sectors that its bytes lie in.
-fn arrival_of(request: &Request) -> Arrival {
+/// The command of a request: the sectors that its bytes lie in; none for a flush, which is of the whole device.
+fn arrival_of(request: &Request, tag: u32) -> Arrival {
     let operation = match request.op {
         Op::Read => Operation::Read,
         Op::Write => Operation::Write,
         Op::Discard => Operation::Discard,
         Op::Flush => Operation::Flush,
     };
-    let sector = request.offset.0 / SECTOR.0;
-    let end = (request.offset.0 + request.size.0).div_ceil(SECTOR.0);
-    let command = Command { operation, fua: request.fua, sector, sectors: end - sector, tag: 0 };
+    let (sector, end) = match request.op {
+        Op::Flush => (0, 0),
+        _ => (request.offset.0 / SECTOR.0, (request.offset.0 + request.size.0).div_ceil(SECTOR.0)),
+    };
+    let command = Command { operation, fua: request.fua, sector, sectors: end - sector, tag };
     Arrival { time: request.arrival, command }
 }

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-/// The result of one run. Everything but `wall_seconds` and `requests_per_second` is a function of configuration,
+/// The result of one run. Everything but `wall_seconds`, `precondition_seconds` and `requests_per_second` is a function of configuration,
 /// seed and trace.
 #[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
 pub struct Summary {

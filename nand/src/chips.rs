@@ -3,7 +3,8 @@
 //! A die carries out one [`Command`] at a time: its opening (CLE, ALE and, for a program, TIR) holds the channel's
 //! bus, then the array works (TON, TIN or BER), and a read ends with data out (TOR) on the bus again. Of the
 //! dies that wait for a busy bus, those that only latch a command go first, so that their arrays work while the bus
-//! moves data; else it is first come, first served. A die moves data after every such command, so nobody starves.
+//! moves data; else it is first come, first served. A die latches one command and is then busy for long, so nobody
+//! starves.
 //! Contents are stamps: which logical page, which version.
 
 use std::collections::VecDeque;
@@ -121,6 +122,9 @@ struct Work {
     bus: Duration,
     bus_wait: Duration,
     array: Duration,
+    data_out: Duration,
+    /// Time that the stage counters have of this command.
+    counted: Duration,
 }
 
 /// Stage times that do not depend on the page, worked out once.
@@ -205,6 +209,8 @@ impl Chips {
             bus: Duration::ZERO,
             bus_wait: Duration::ZERO,
             array: Duration::ZERO,
+            data_out: Duration::ZERO,
+            counted: Duration::ZERO,
         };
         let blocks = geometry.row_blocks() as usize;
         Self {
@@ -248,6 +254,8 @@ impl Chips {
             bus: Duration::ZERO,
             bus_wait: Duration::ZERO,
             array: Duration::ZERO,
+            data_out: Duration::ZERO,
+            counted: Duration::ZERO,
         };
         self.ask_for_bus(die, calendar);
     }
@@ -266,6 +274,7 @@ impl Chips {
                 None
             }
             Event::ArrayDone(die) => {
+                self.count_array(die);
                 if self.work[die].command.operation == Operation::Read {
                     self.work[die].sensed = true;
                     self.work[die].asked = calendar.now();
@@ -274,7 +283,10 @@ impl Chips {
                 }
                 Some(self.finish(die))
             }
-            Event::DataOut(die) => Some(self.finish(die)),
+            Event::DataOut(die) => {
+                self.stages.add(Stage::Tor, self.work[die].data_out);
+                Some(self.finish(die))
+            }
         }
     }
 
@@ -304,7 +316,7 @@ impl Chips {
     fn hold_bus(&mut self, die: DieId, channel: ChannelId, calendar: &mut impl Schedule<Event>) {
         let now = calendar.now();
         let work = self.work[die];
-        let hold = if work.sensed { self.data_out(work.command) } else { self.opening(work.command) };
+        let hold = if work.sensed { self.data_out(work.command) } else { self.opening(work.command).total() };
         let bus = &mut self.buses[channel];
         bus.busy_until = now + hold;
         bus.busy += hold.ps();
@@ -312,55 +324,68 @@ impl Chips {
         if work.sensed {
             calendar.at(now + hold, Event::DataOut(die));
         } else {
-            let array = self.array_time(die, work.command);
+            let array = self.array_time(work.command);
             self.work[die].array = array;
             calendar.at(now + hold + array, Event::ArrayDone(die));
         }
         let work = &mut self.work[die];
         work.bus += hold;
         work.bus_wait += waited;
+        if work.sensed {
+            work.data_out = hold;
+        }
     }
 
     #[inline]
-    fn opening(&mut self, command: Command) -> Duration {
-        let opening = match command.operation {
+    fn opening(&self, command: Command) -> Opening {
+        match command.operation {
             Operation::Read => self.times.read[command.pages as usize - 1],
             Operation::Program => self.times.program,
             Operation::Erase => self.times.erase,
-        };
+        }
+    }
+
+    /// Counts the opening and the array's work of a command once they are over.
+    #[inline]
+    fn count_array(&mut self, die: DieId) {
+        let Work { command, array, .. } = self.work[die];
+        let opening = self.opening(command);
         self.stages.add(Stage::Cle, opening.cle);
         self.stages.add(Stage::Ale, opening.ale);
         self.stages.add(Stage::Tir, opening.tir);
-        opening.total()
+        let stage = match command.operation {
+            Operation::Read => Stage::Ton,
+            Operation::Program => Stage::Tin,
+            Operation::Erase => Stage::Ber,
+        };
+        self.stages.add(stage, array);
+        self.array_busy[die] += array.ps();
+        self.work[die].counted = opening.total() + array;
     }
 
     #[inline]
-    fn data_out(&mut self, command: Command) -> Duration {
-        let time = self.times.data_out[command.pages as usize - 1] + self.part.bus.rate.burst(command.bytes);
-        self.stages.add(Stage::Tor, time);
-        time
+    fn data_out(&self, command: Command) -> Duration {
+        self.times.data_out[command.pages as usize - 1] + self.part.bus.rate.burst(command.bytes)
     }
 
     #[inline]
-    fn array_time(&mut self, die: DieId, command: Command) -> Duration {
+    fn array_time(&self, command: Command) -> Duration {
         let page_type = || {
             let (_, offset) = self.geometry.split(command.page);
             self.part.page_type(self.geometry.page_in_block(offset)) as usize
         };
-        let (stage, time) = match command.operation {
-            Operation::Read => (Stage::Ton, self.times.sense[page_type()]),
-            Operation::Program => (Stage::Tin, self.times.write[page_type()]),
-            Operation::Erase => (Stage::Ber, self.part.timing.erase),
-        };
-        self.stages.add(stage, time);
-        self.array_busy[die] += time.ps();
-        time
+        match command.operation {
+            Operation::Read => self.times.sense[page_type()],
+            Operation::Program => self.times.write[page_type()],
+            Operation::Erase => self.part.timing.erase,
+        }
     }
 
     #[inline]
     fn finish(&mut self, die: DieId) -> Done {
         let work = &mut self.work[die];
         work.idle = true;
+        work.counted = Duration::ZERO;
         let Work { command, bus, bus_wait, array, .. } = *work;
         let mut failed = false;
         match command.operation {
@@ -445,22 +470,27 @@ impl Chips {
 
     /// Energy by stage after `elapsed` time, idle included.
     pub fn energy(&self, elapsed: Duration) -> EnergyReport {
+        self.stages(elapsed).price(&self.part.power)
+    }
+
+    /// Time in each stage, summed over dies, after `elapsed` time; what is not over is idle still.
+    pub fn stages(&self, elapsed: Duration) -> StageTimes {
         let mut stages = self.stages;
         stages.set_idle(self.geometry.dies(), elapsed);
-        stages.price(&self.part.power)
+        stages
     }
 
-    /// Time in each stage, summed over dies.
-    pub fn stages(&self) -> &StageTimes {
-        &self.stages
+    /// Time in stages of commands that are not finished, in picoseconds.
+    pub fn unfinished_ps(&self) -> u128 {
+        self.work.iter().map(|work| u128::from(work.counted.ps())).sum()
     }
 
-    /// Time that each channel's bus was held, in picoseconds.
-    pub fn bus_busy(&self) -> impl Iterator<Item = u64> + '_ {
-        self.buses.iter().map(|bus| bus.busy)
+    /// Time that each channel's bus was held until `now`, in picoseconds.
+    pub fn bus_busy(&self, now: Instant) -> impl Iterator<Item = u64> + '_ {
+        self.buses.iter().map(move |bus| bus.busy - bus.busy_until.since(now).ps())
     }
 
-    /// Time that each die's array worked, in picoseconds.
+    /// Time that each die's array worked in stages that are over, in picoseconds.
     pub fn array_busy(&self) -> impl Iterator<Item = u64> + '_ {
         self.array_busy.iter().copied()
     }
@@ -546,7 +576,7 @@ mod tests {
         assert_eq!(report.of(Stage::Ton), sensing);
         assert_eq!(report.total(), Stage::ALL.into_iter().map(|s| report.of(s)).sum());
         let busy: u128 = done.iter().map(|(_, d)| u128::from((d.bus + d.array).ps())).sum();
-        assert_eq!(chips.stages().active_ps(), busy);
+        assert_eq!(chips.stages(elapsed).active_ps(), busy);
     }
     use wordline_kernel::Power;
 

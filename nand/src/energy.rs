@@ -69,10 +69,11 @@ impl StageTimes {
         self.0[..Stage::Idle as usize].iter().sum()
     }
 
-    /// Sets the idle time to what is left of `elapsed` on `dies` dies.
+    /// Sets the idle time to what is left of `elapsed` on `dies` dies. A bug if they were busy for longer.
     pub fn set_idle(&mut self, dies: u32, elapsed: Duration) {
         let all = u128::from(elapsed.ps()) * u128::from(dies);
-        self.0[Stage::Idle as usize] = all.saturating_sub(self.active_ps());
+        self.0[Stage::Idle as usize] =
+            all.checked_sub(self.active_ps()).expect("a die is in one stage at a time");
     }
 
     /// The energy of each stage at these prices.

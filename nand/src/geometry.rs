@@ -2,7 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use wordline_kernel::{Bytes, Complaints, Id, id};
+use wordline_kernel::{Bytes, Complaints, id};
 
 use crate::Part;
 
@@ -216,20 +216,9 @@ impl Geometry {
         offset / self.planes_per_row
     }
 
-    /// The plane, within its row, of the page at place `offset` of a row block.
-    #[inline]
-    pub fn plane_in_row(&self, offset: u32) -> u32 {
-        offset % self.planes_per_row
-    }
-
     /// Pages of a word line.
     pub fn bits_per_cell(&self) -> u32 {
         self.bits_per_cell
-    }
-
-    /// All dies.
-    pub fn die_ids(&self) -> impl Iterator<Item = DieId> + use<> {
-        (0..self.dies() as usize).map(DieId::from_index)
     }
 }
 

@@ -152,10 +152,10 @@ impl PartFile {
         within(&mut wrong, "endurance", self.endurance, 10_000_000);
         let page = g.page_size.0;
         wrong.require(
-            page.is_power_of_two() && (512..=65_536).contains(&page),
+            page.is_power_of_two() && (512..=32_768).contains(&page),
             "geometry.page_size",
             g.page_size,
-            "a power of two from 512B to 64KiB",
+            "a power of two from 512B to 32KiB",
         );
         wrong.require(
             g.bits_per_cell > 0 && g.pages_per_block.is_multiple_of(g.bits_per_cell.max(1)),
@@ -189,8 +189,20 @@ impl PartFile {
                 "array times from 1ns to 10s",
             );
         }
+        self.check_bus(&mut wrong);
         wrong.require(!self.source.trim().is_empty(), "source", "nothing", "where the numbers come from");
         wrong.or_ok(()).map(|()| Part { file: self })
+    }
+}
+
+impl PartFile {
+    fn check_bus(&self, wrong: &mut Complaints) {
+        let b = &self.bus;
+        let waits =
+            [b.t_cs, b.t_wc, b.t_wb, b.t_rr, b.t_adl, b.t_ccs, b.t_rhw, b.t_cals, b.t_rpre, b.t_dqsre];
+        for time in waits.into_iter().chain([b.t_wpst, b.t_wpsth, self.timing.plane_busy]) {
+            wrong.require(time <= Duration::from_ms(1_000), "bus", time, "waits of at most 1s");
+        }
     }
 }
 

@@ -299,6 +299,13 @@ impl Buffer {
         };
     }
 
+    /// Nobody waits for anything any more: the device has answered everybody.
+    pub fn forget_waiters(&mut self) {
+        self.entries.iter_mut().for_each(|entry| entry.waiters = NONE);
+        self.waiters.clear();
+        self.free_waiters.clear();
+    }
+
     /// Calls `f` for each request that waits for version `version` of the entry or an older one.
     pub fn each_waiter(&self, id: EntryId, version: u32, mut f: impl FnMut(u32)) {
         let mut at = self.entries[id as usize].waiters;

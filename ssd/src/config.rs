@@ -189,10 +189,11 @@ impl DeviceFile {
         wrong.require((0.0..=0.9).contains(&above), "buffer.flush_above", above, "a fraction from 0 to 0.9");
         let interval = self.buffer.flush_interval;
         wrong.require(
-            interval == Duration::ZERO || interval >= Duration::from_us(1),
+            interval == Duration::ZERO
+                || (Duration::from_us(1)..=Duration::from_ms(86_400_000)).contains(&interval),
             "buffer.flush_interval",
             interval,
-            "0 for never, or at least 1us",
+            "0 for never, or from 1us to 1d",
         );
     }
 
@@ -236,8 +237,9 @@ impl DeviceFile {
         let logical = (all * (1.0 - self.ftl.over_provisioning.clamp(0.0, 1.0))) as u32;
         let rows = geometry.rows();
         let bad = (f64::from(geometry.blocks_per_plane) * self.ftl.factory_bad_blocks).ceil() as u32;
-        let working = WORKING_BLOCKS.max(self.ftl.gc.stop_at_free_blocks + 2);
-        let usable = geometry.blocks_per_plane.saturating_sub(working + bad) * geometry.pages_per_row_block();
+        let working = WORKING_BLOCKS.max(self.ftl.gc.stop_at_free_blocks.saturating_add(2));
+        let usable = geometry.blocks_per_plane.saturating_sub(working.saturating_add(bad))
+            * geometry.pages_per_row_block();
         let most = u64::from(usable) * u64::from(rows);
         let spare = 1.0 - most as f64 / all;
         wrong.require(

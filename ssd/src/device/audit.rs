@@ -34,8 +34,14 @@ impl Device {
             queued.is_multiple_of(unit) && queued / unit <= 2 * self.units.len() as u64,
             "pages programmed are the host's, the collector's and padding, but for units under way: {queued}"
         );
-        let energy = self.chips.energy(elapsed);
-        let stages = Stage::ALL.into_iter().map(|stage| energy.of(stage)).sum();
-        assert_eq!(energy.total(), stages, "energy is the sum over the stages");
+        let stages = self.chips.stages(elapsed);
+        let all = u128::from(elapsed.ps()) * u128::from(self.config.geometry.dies());
+        assert_eq!(stages.active_ps() + stages.ps(Stage::Idle), all, "each die is in one stage at a time");
+        let served = t.served_ps + self.chips.unfinished_ps();
+        assert_eq!(
+            stages.active_ps(),
+            served,
+            "the time in stages, which is priced, is that of the commands"
+        );
     }
 }

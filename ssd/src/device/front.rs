@@ -21,7 +21,7 @@ pub(super) struct Request {
     pub next_page: u32,
     /// The time of the part that was done last.
     pub spent: Spent,
-    failed: bool,
+    pub failed: bool,
 }
 
 /// Commands that wait and commands under way.
@@ -189,10 +189,10 @@ impl Device {
         if !self.read_only {
             return false;
         }
-        self.front.started += self.front.waiting.len() as u32;
-        self.front.waiting.clear();
-        let slots: Vec<u32> =
-            (0..self.front.requests.len() as u32).filter(|s| !self.front.free.contains(s)).collect();
+        let Front { requests, free, waiting, .. } = &self.front;
+        let started = |slot: &u32| !free.contains(slot) && !waiting.contains(slot);
+        let slots: Vec<u32> = (0..requests.len() as u32).filter(started).collect();
+        self.buffer.forget_waiters();
         for slot in slots {
             self.refuse(slot, calendar);
         }

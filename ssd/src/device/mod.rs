@@ -160,17 +160,15 @@ impl Device {
         device
     }
 
-    /// Works out whether `row` takes a program unit of the host; true if it does and did not before.
+    /// Works out whether `row` takes a program unit of the host.
     #[inline]
-    fn note_row(&mut self, row: Row) -> bool {
+    fn note_row(&mut self, row: Row) {
         let pages = self.config.geometry.pages_per_program;
-        let before = self.accepting.contains(row);
         let accepts = !self.units[row as usize].busy
             && self.blocks.has_room(row, WriteStream::Host, pages)
             && (self.blocks.free(row) > COLLECTOR_BLOCKS || self.collector.affords(row, pages));
         self.some_row_full |= self.blocks.is_full(row, pages);
         self.accepting.set(row, accepts);
-        accepts && !before
     }
 
     /// The same for all rows.
@@ -231,6 +229,11 @@ impl Device {
         self.blocks.bad()
     }
 
+    /// How often each row block was erased, in the order of rows and blocks.
+    pub fn erases(&self) -> impl Iterator<Item = (RowBlockId, u32)> + '_ {
+        self.chips.erases().entries().map(|(block, erases)| (block, *erases))
+    }
+
     /// Commands that are not answered yet.
     pub fn outstanding(&self) -> usize {
         self.front.outstanding()
@@ -269,12 +272,4 @@ fn factory_bad_blocks(config: &Config, seed: Seed) -> Vec<bool> {
         }
     }
     all
-}
-
-/// How often each row block was erased.
-impl Device {
-    /// Erases of each row block, in the order of rows and blocks.
-    pub fn erases(&self) -> impl Iterator<Item = (RowBlockId, u32)> + '_ {
-        self.chips.erases().entries().map(|(block, erases)| (block, *erases))
-    }
 }

@@ -58,15 +58,20 @@ impl Device {
         let now = calendar.now();
         self.digest.add(now.ps() ^ u64::from(done.die.0) << 48);
         self.digest.add(u64::from(done.command.page.0) << 2 | done.command.operation as u64);
+        self.totals.served_ps += u128::from((done.bus + done.array).ps());
         let mut next = self.queues.finish(done.die, now);
         let mut makes_room = false;
         while let Some(id) = next {
             let (transaction, following) = self.queues.release(id);
             next = following;
             makes_room |= transaction.purpose.moves_writes_on();
-            self.transaction_done(&transaction, &done, calendar);
             if transaction.purpose.is_gc() {
-                makes_room |= self.note_row(transaction.owner);
+                let before = self.accepting.contains(transaction.owner);
+                self.transaction_done(&transaction, &done, calendar);
+                self.note_row(transaction.owner);
+                makes_room |= !before && self.accepting.contains(transaction.owner);
+            } else {
+                self.transaction_done(&transaction, &done, calendar);
             }
         }
         self.kick(done.die, calendar);

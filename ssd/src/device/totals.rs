@@ -82,6 +82,8 @@ pub struct Totals {
     pub reads_without_flash: u64,
     /// Page writes that merged with one in the buffer.
     pub merged_writes: u64,
+    /// Picoseconds that finished commands of the chips spent on the bus and in the array.
+    pub served_ps: u128,
     /// Picoseconds of reads and of writes by component.
     pub spent: [[u128; 8]; 2],
 }

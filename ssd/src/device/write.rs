@@ -50,7 +50,7 @@ impl Device {
         let request = self.front.get(slot);
         request.parts -= 1;
         request.next_page = end;
-        if !durable || end == self.pages_of(&command).0 {
+        if request.parts == 0 {
             self.answer_soon(slot, calendar);
         }
         true
@@ -77,12 +77,22 @@ impl Device {
         while let Some(slot) = self.stalled.front().copied() {
             if self.read_only {
                 self.stalled.pop_front();
-                self.refuse(slot, calendar);
+                self.refuse_stalled(slot, calendar);
             } else if self.buffer.has_room() && self.admit(slot, calendar) {
                 self.stalled.pop_front();
             } else {
                 return;
             }
+        }
+    }
+
+    /// Refuses a write of which some pages may be in the buffer already: the last of those that it waits for ends it.
+    fn refuse_stalled(&mut self, slot: u32, calendar: &mut impl Schedule<Event>) {
+        let request = self.front.get(slot);
+        request.failed = true;
+        request.parts -= 1;
+        if request.parts == 0 {
+            self.answer_soon(slot, calendar);
         }
     }
 
@@ -187,9 +197,13 @@ impl Device {
 
     /// Whether any row takes a program unit. Pages of a row that is full of valid ones may become invalid without
     /// anything happening to the row itself, so that such rows are looked at again when nothing else goes on.
-    fn some_row_accepts(&mut self) -> bool {
-        if self.accepting.is_empty() && self.programming == 0 && std::mem::take(&mut self.some_row_full) {
-            self.note_all_rows();
+    fn some_row_accepts(&mut self, calendar: &mut impl Schedule<Event>) -> bool {
+        let nothing_comes = self.accepting.is_empty() && self.programming == 0;
+        if nothing_comes && (std::mem::take(&mut self.some_row_full) || self.collector.is_idle()) {
+            for row in 0..self.config.geometry.rows() {
+                self.collect(row, calendar);
+                self.note_row(row);
+            }
         }
         !self.accepting.is_empty()
     }
@@ -199,7 +213,7 @@ impl Device {
         let pages = self.config.geometry.pages_per_program;
         let mut formed = false;
         while !self.ready[0].is_empty() {
-            if !self.some_row_accepts() {
+            if !self.some_row_accepts(calendar) {
                 break;
             }
             if (self.ready[0].len() as u32) < pages {
@@ -233,7 +247,7 @@ impl Device {
     fn form_at_home(&mut self, calendar: &mut impl Schedule<Event>) -> bool {
         let pages = self.config.geometry.pages_per_program;
         let mut formed = false;
-        if !self.some_row_accepts() {
+        if !self.some_row_accepts(calendar) {
             return false;
         }
         for row in 0..self.ready.len() {
@@ -340,7 +354,10 @@ impl Device {
             self.urge_covered(epoch);
             self.pump(calendar);
         }
-        self.set_timer(calendar);
+        // With no die at work nothing moves by itself any more; the next write sets the timer again.
+        if self.queues.outstanding() > 0 {
+            self.set_timer(calendar);
+        }
     }
 
     /// The program of the host's unit of `row` is done: its pages are where they were written.

@@ -63,6 +63,8 @@ pub struct Collector {
     random: Stream,
     start_below: usize,
     stop_at: usize,
+    /// Steps under way.
+    steps: u32,
 }
 
 impl Collector {
@@ -80,6 +82,7 @@ impl Collector {
             random,
             start_below: start_below as usize,
             stop_at: stop_at as usize,
+            steps: 0,
         }
     }
 
@@ -96,6 +99,7 @@ impl Collector {
         }
         let step = self.step(row, blocks);
         self.rows[row as usize].busy = step.is_some();
+        self.steps += u32::from(step.is_some());
         step
     }
 
@@ -137,7 +141,7 @@ impl Collector {
                 Some(block) => {
                     // So many blocks may have failed that the victim's pages have nowhere to go.
                     let state = &mut self.rows[row as usize];
-                    let moving = blocks.valid(block) as usize + state.staged.len() + unit;
+                    let moving = (blocks.valid(block) as usize + state.staged.len()).next_multiple_of(unit);
                     if moving > blocks.collector_room(row) {
                         state.stuck = true;
                         return None;
@@ -180,6 +184,12 @@ impl Collector {
     /// The row's step is done.
     pub fn step_done(&mut self, row: Row) {
         self.rows[row as usize].busy = false;
+        self.steps -= 1;
+    }
+
+    /// Whether no step is under way in any row.
+    pub fn is_idle(&self) -> bool {
+        self.steps == 0
     }
 
     /// Whether the host may write `pages` to a row of which only the collector's blocks are free.
@@ -189,7 +199,7 @@ impl Collector {
         !state.active || state.regained >= pages
     }
 
-    /// The host writes `pages` for which [`affords`](Self::affords) was true.
+    /// The host writes `pages`: of what was regained, as far as that goes.
     pub fn spend(&mut self, row: Row, pages: u32) {
         let state = &mut self.rows[row as usize];
         state.regained = state.regained.saturating_sub(pages);
@@ -221,11 +231,11 @@ impl Collector {
                     blocks.program_done(to);
                 }
             }
-            if chips.wipe(victim) {
-                blocks.erased(victim, chips.erases()[victim]);
-            } else {
-                blocks.retire(victim);
-            }
+            // What happens before the run wears nothing.
+            let erases = chips.erases()[victim];
+            chips.wipe(victim);
+            chips.set_erases(victim, erases);
+            blocks.erased(victim, erases);
         }
     }
 }
