@@ -8,6 +8,7 @@ use wordline_kernel::Duration;
 
 use super::format::{CSV_COLUMNS, MSR_TICK_PS};
 use super::{Generated, Op, Request};
+use crate::output::{take_name, temporary_beside};
 use crate::{Error, error::Result};
 
 /// A format that traces can be written in.
@@ -100,8 +101,7 @@ struct Content<'a> {
 }
 
 fn try_write(path: &Path, content: &Content<'_>) -> io::Result<WriteReport> {
-    let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let mut file = temporary(directory)?;
+    let mut file = temporary_beside(path)?;
     let plain = BufWriter::new(file.as_file_mut());
     let report = match path.extension().and_then(|extension| extension.to_str()) {
         Some("gz") => {
@@ -124,21 +124,8 @@ fn try_write(path: &Path, content: &Content<'_>) -> io::Result<WriteReport> {
             report
         }
     };
-    file.as_file().sync_all()?;
-    file.persist(path).map_err(|error| error.error)?;
+    take_name(file, path)?;
     Ok(report)
-}
-
-/// A file beside the one to be, with the rights that a new file usually has.
-fn temporary(directory: &Path) -> io::Result<tempfile::NamedTempFile> {
-    let mut builder = tempfile::Builder::new();
-    builder.prefix(".wordline-");
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::PermissionsExt;
-        builder.permissions(std::fs::Permissions::from_mode(0o666));
-    }
-    builder.tempfile_in(directory)
 }
 
 fn lines(out: &mut impl Write, content: &Content<'_>) -> io::Result<WriteReport> {
