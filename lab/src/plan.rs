@@ -97,8 +97,8 @@ impl Plan {
     pub fn job(&self, device: &Device) -> Result<Job> {
         let capacity = device.capacity();
         let ready = match &self.origin {
-            Origin::Embedded => self.from_trace(trace::embedded(), capacity)?,
-            Origin::Trace(path, options) => self.from_trace(trace::read(path, options)?, capacity)?,
+            Origin::Embedded => self.replayed(trace::embedded(), capacity)?,
+            Origin::Trace(path, options) => self.replayed(trace::read(path, options)?, capacity)?,
             Origin::Named(name) => self.named(name, capacity)?,
         };
         Ok(Job {
@@ -117,7 +117,7 @@ impl Plan {
     }
 
     /// The requests of a trace file, cut and fitted to the device. It runs on a filled device, so that reads find data.
-    fn from_trace(&self, trace: Trace, capacity: Bytes) -> Result<Ready> {
+    fn replayed(&self, trace: Trace, capacity: Bytes) -> Result<Ready> {
         let source = trace.source();
         let Trace { mut requests, mut notes, .. } = trace;
         if let Some(limit) = self.requests {
@@ -153,7 +153,7 @@ impl Plan {
             });
         }
         match workload::resolve(name, self.traces.as_deref())? {
-            RealOrProfile::Real(path) => self.from_trace(trace::read(path, &Options::default())?, capacity),
+            RealOrProfile::Real(path) => self.replayed(trace::read(path, &Options::default())?, capacity),
             RealOrProfile::Profile(profile) => self.profile(&profile, capacity),
         }
     }
