@@ -39,7 +39,7 @@ pub fn handle(arguments: Arguments) -> Result<(), Failure> {
         Device::load(&Selection { preset: Some(name.clone()), file: None, set: arguments.settings.clone() })
     };
     let devices = arguments.devices.iter().map(named).collect::<Result<Vec<_>, _>>()?;
-    let interrupt = Interrupt::watch();
+    let interrupt = Interrupt::watch_idle();
     let mut runs = Vec::new();
     for device in &devices {
         let mut watch = Watch::new(&device.name, arguments.results.no_progress, &interrupt);

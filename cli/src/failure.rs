@@ -11,7 +11,7 @@ pub const FAILED: u8 = 1;
 /// Input that cannot be used. The same as for arguments that do not parse.
 const BAD_INPUT: u8 = 2;
 /// Stopped by Ctrl-C: 128 and the number of the signal, as shells count.
-const INTERRUPTED: u8 = 130;
+pub const INTERRUPTED: u8 = 130;
 
 /// Why a command ended without success.
 #[derive(Debug)]

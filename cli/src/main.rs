@@ -27,7 +27,7 @@ Exit codes:
   0    done
   1    a result outside its band, or a bug in Wordline
   2    bad input
-  130  stopped by Ctrl-C, after printing what was reached";
+  130  stopped by Ctrl-C, after printing what was reached, if anything";
 
 /// Simulates solid-state drives: what would this workload do to that SSD?
 #[derive(Parser)]

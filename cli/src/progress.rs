@@ -4,7 +4,7 @@ use std::fmt::Write;
 use std::io::IsTerminal;
 
 use indicatif::{HumanCount, ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
-use wordline_lab::run::Observer;
+use wordline_lab::run::{Observer, RUNNING};
 
 use crate::interrupt::Interrupt;
 
@@ -75,6 +75,9 @@ fn bar(quiet: bool) -> ProgressBar {
 
 impl Observer for Watch<'_> {
     fn phase(&mut self, name: &'static str, total: Option<u64>) {
+        if name == RUNNING {
+            self.interrupt.work();
+        }
         let template = if total.is_some() { BAR } else { COUNTER };
         let style = ProgressStyle::with_template(template).expect("the template is well formed");
         self.bar.set_style(style.with_key("rate", write_rate).with_key("answered", write_answered));

@@ -57,7 +57,7 @@ pub fn handle(arguments: Arguments) -> Result<(), Failure> {
     let mut plan = arguments.workload.plan()?;
     plan.log = arguments.log;
     let device = arguments.device.device(plan.origin.usual_preset())?;
-    let interrupt = Interrupt::watch();
+    let interrupt = Interrupt::watch_idle();
     let mut watch = Watch::new(&device.name, arguments.results.no_progress, &interrupt);
     let summary = wordline_lab::run::run(plan.job(&device)?, &mut watch)?;
     drop(watch);

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use wordline_kernel::Seed;
 use wordline_lab::plan::{Origin, Plan};
 use wordline_lab::report;
-use wordline_lab::trace::{self, Options, Request, Statistics, TargetFormat, Trace};
+use wordline_lab::trace::{self, Generated, Options, Request, Statistics, TargetFormat, Trace};
 use wordline_lab::workload::Profile;
 use wordline_lab::workload::profile::Claim;
 
@@ -134,11 +134,18 @@ fn info(arguments: &Info) -> Result<(), Failure> {
     let statistics = Statistics::of(&trace.requests);
     let published = profile.map(|profile| published(&profile, &statistics));
     let value = json!({
-        "name": trace.name, "format": trace.format, "notes": trace.notes, "statistics": statistics,
+        "name": trace.name, "source": trace.source(), "format": trace.format, "notes": trace.notes, "statistics": statistics,
         "published": published
     });
     output::json_or(arguments.json, &value, || {
-        let head = format!("{} ({})\n\n{}", trace.name, trace.format.name(), report::statistics(&statistics));
+        let source = trace.source();
+        let origin = if trace.generated.is_some() {
+            format!("{}: {}", source.kind.words(), source.name)
+        } else {
+            source.kind.words().to_string()
+        };
+        let format = trace.format.name();
+        let head = format!("{} ({format}, {origin})\n\n{}", trace.name, report::statistics(&statistics));
         let keys = ["statistic", "paper", "ours", "unit", "verdict", "contradiction"];
         published.map_or(head.clone(), |rows| format!("{head}\n{}", output::rows(&rows, &keys)))
     })
@@ -159,12 +166,15 @@ fn published(profile: &Profile, statistics: &Statistics) -> Vec<Value> {
 
 fn convert(arguments: &Convert) -> Result<(), Failure> {
     let trace = read(&arguments.from, &arguments.format)?;
-    write(&trace.requests, &arguments.to, arguments.to_format, arguments.json)
+    write(&trace.requests, trace.generated.as_ref(), &arguments.to, arguments.to_format, arguments.json)
 }
 
 fn generate(arguments: &Generate) -> Result<(), Failure> {
     let origin = Origin::Named(arguments.name.clone());
-    let requests: Vec<Request> = match Profile::named(&arguments.name) {
+    let profile = Profile::named(&arguments.name);
+    let generated =
+        Generated { profile: profile.is_ok(), name: arguments.name.clone(), seed: arguments.seed };
+    let requests: Vec<Request> = match profile {
         // A profile has addresses of its own: it is fitted to a device only where the user names one.
         Ok(profile) if !arguments.device.is_given() => {
             let limit =
@@ -177,13 +187,23 @@ fn generate(arguments: &Generate) -> Result<(), Failure> {
             plan.job(&device)?.requests.collect()
         }
     };
-    write(&requests, &arguments.to, arguments.to_format, arguments.json)
+    write(&requests, Some(&generated), &arguments.to, arguments.to_format, arguments.json)
 }
 
 /// Writes a trace and says so. Ctrl-C waits for the end of the write, so that no half of a file is left.
-fn write(requests: &[Request], to: &Path, format: TargetFormat, json: bool) -> Result<(), Failure> {
+fn write(
+    requests: &[Request],
+    generated: Option<&Generated>,
+    to: &Path,
+    format: TargetFormat,
+    json: bool,
+) -> Result<(), Failure> {
     let interrupt = Interrupt::watch();
-    let report = trace::write(to, requests, format)?;
+    let report = trace::write(to, requests, format, generated)?;
+    if let (true, Some(generated)) = (report.mark_lost, generated) {
+        let format = format.name();
+        say(&format!("note: generated from {generated}; format {format} has no place to say so, csv has"));
+    }
     output::json_or(json, &report, || {
         let mut text = format!("{}: {} requests written", to.display(), report.written);
         for (count, what) in [

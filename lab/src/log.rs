@@ -13,6 +13,7 @@ use wordline_kernel::Instant;
 use wordline_ssd::Answer;
 
 use crate::error::{Error, Result};
+use crate::output::{take_name, temporary_beside};
 
 /// The columns. Times are picoseconds on the simulated clock, addresses sectors of 512 bytes; operations are 0 read,
 /// 1 write, 2 discard, 3 flush.
@@ -45,8 +46,7 @@ impl Log {
         if path.is_dir() {
             return Err(failed(std::io::ErrorKind::IsADirectory.into()));
         }
-        let folder = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        let file = NamedTempFile::new_in(folder).map_err(failed)?;
+        let file = temporary_beside(path).map_err(failed)?;
         let schema = parse_message_type(SCHEMA).expect("the schema is right");
         let level = ZstdLevel::try_new(3).expect("3 is a level");
         let properties = WriterProperties::builder().set_compression(Compression::ZSTD(level)).build();
@@ -111,8 +111,6 @@ impl Log {
         }
         let failed = |reason| Error::File { path: self.path.clone(), action: "write", reason };
         let file = self.writer.into_inner().map_err(|e| failed(std::io::Error::other(e)))?;
-        file.as_file().sync_all().map_err(failed)?;
-        file.persist(&self.path).map_err(|e| failed(e.error))?;
-        Ok(())
+        take_name(file, &self.path).map_err(failed)
     }
 }

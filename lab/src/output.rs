@@ -4,6 +4,8 @@ use std::fs;
 use std::io::{self, Write};
 use std::path::Path;
 
+use tempfile::NamedTempFile;
+
 use crate::error::{Error, Result};
 
 /// Writes a file so that a reader finds the whole of it or what stood there before, and never a part.
@@ -12,33 +14,40 @@ use crate::error::{Error, Result};
 /// disk is full the temporary file is removed. Directories on the way are made.
 pub fn write_atomically(path: &Path, bytes: &[u8]) -> Result<()> {
     let failed = |reason| Error::File { path: path.to_owned(), action: "write", reason };
-    let directory = match path.parent() {
-        Some(parent) if !parent.as_os_str().is_empty() => parent,
-        _ => Path::new("."),
-    };
-    fs::create_dir_all(directory).map_err(failed)?;
-    write_beside(directory, path, bytes).map_err(failed)
+    fs::create_dir_all(directory_of(path)).map_err(failed)?;
+    write_beside(path, bytes).map_err(failed)
 }
 
-fn write_beside(directory: &Path, path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let mut file = temporary_file(directory)?;
+fn write_beside(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let mut file = temporary_beside(path)?;
     // Through the plain file, whose errors do not name the temporary one.
     file.as_file_mut().write_all(bytes)?;
+    take_name(file, path)
+}
+
+/// The directory of the file `path`.
+fn directory_of(path: &Path) -> &Path {
+    path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
+/// A temporary file in the directory of `path`, with the permissions of any new file, where the system would make it
+/// private otherwise. It is removed unless it takes a name.
+pub(crate) fn temporary_beside(path: &Path) -> io::Result<NamedTempFile> {
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(".wordline-");
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        builder.permissions(fs::Permissions::from_mode(0o666));
+    }
+    builder.tempfile_in(directory_of(path))
+}
+
+/// Lets a temporary file that is whole reach the disk and take the name `path` in one step.
+pub(crate) fn take_name(file: NamedTempFile, path: &Path) -> io::Result<()> {
     file.as_file().sync_all()?;
     file.persist(path).map_err(|failure| failure.error)?;
     Ok(())
-}
-
-/// A temporary file with the permissions of any new file, where the system would make it private otherwise.
-#[cfg(unix)]
-fn temporary_file(directory: &Path) -> io::Result<tempfile::NamedTempFile> {
-    use std::os::unix::fs::PermissionsExt;
-    tempfile::Builder::new().permissions(fs::Permissions::from_mode(0o666)).tempfile_in(directory)
-}
-
-#[cfg(not(unix))]
-fn temporary_file(directory: &Path) -> io::Result<tempfile::NamedTempFile> {
-    tempfile::Builder::new().tempfile_in(directory)
 }
 
 #[cfg(test)]

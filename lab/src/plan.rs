@@ -97,8 +97,8 @@ impl Plan {
     pub fn job(&self, device: &Device) -> Result<Job> {
         let capacity = device.capacity();
         let ready = match &self.origin {
-            Origin::Embedded => self.recorded(trace::embedded(), capacity)?,
-            Origin::Trace(path, options) => self.recorded(trace::read(path, options)?, capacity)?,
+            Origin::Embedded => self.replayed(trace::embedded(), capacity)?,
+            Origin::Trace(path, options) => self.replayed(trace::read(path, options)?, capacity)?,
             Origin::Named(name) => self.named(name, capacity)?,
         };
         Ok(Job {
@@ -116,16 +116,17 @@ impl Plan {
         })
     }
 
-    /// A recorded trace, cut and fitted to the device. It runs on a filled device, so that reads find data.
-    fn recorded(&self, trace: Trace, capacity: Bytes) -> Result<Ready> {
-        let Trace { name, mut requests, mut notes, .. } = trace;
+    /// The requests of a trace file, cut and fitted to the device. It runs on a filled device, so that reads find data.
+    fn replayed(&self, trace: Trace, capacity: Bytes) -> Result<Ready> {
+        let source = trace.source();
+        let Trace { mut requests, mut notes, .. } = trace;
         if let Some(limit) = self.requests {
             requests.truncate(usize::try_from(limit).unwrap_or(usize::MAX));
         }
         let report = trace::fit(&mut requests, capacity, self.fit)?;
         notes.extend(report.note(self.fit, capacity));
         Ok(Ready {
-            source: Source { name, kind: SourceKind::RealTrace },
+            source,
             total: Some(requests.len() as u64),
             requests: Box::new(requests.into_iter()),
             queue_depth: None,
@@ -152,7 +153,7 @@ impl Plan {
             });
         }
         match workload::resolve(name, self.traces.as_deref())? {
-            RealOrProfile::Real(path) => self.recorded(trace::read(path, &Options::default())?, capacity),
+            RealOrProfile::Real(path) => self.replayed(trace::read(path, &Options::default())?, capacity),
             RealOrProfile::Profile(profile) => self.profile(&profile, capacity),
         }
     }

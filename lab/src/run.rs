@@ -49,9 +49,14 @@ pub struct Job {
     pub notes: Vec<String>,
 }
 
+/// The phase before the first request, which ends with nothing to report.
+pub const PRECONDITIONING: &str = "preconditioning";
+/// The phase in which requests are simulated.
+pub const RUNNING: &str = "running";
+
 /// Somebody who watches a run.
 pub trait Observer {
-    /// A phase begins: `preconditioning` or `running`.
+    /// A phase begins: [`PRECONDITIONING`] or [`RUNNING`].
     fn phase(&mut self, _name: &'static str, _total: Option<u64>) {}
     /// So many requests are answered; false stops the run.
     fn progress(&mut self, _answered: u64) -> bool {
@@ -118,7 +123,7 @@ pub fn run(job: Job, observer: &mut dyn Observer) -> Result<Summary> {
 fn run_checked(mut job: Job, observer: &mut dyn Observer, position: &mut u64) -> Result<Summary> {
     let seed = Seed(job.seed);
     let started = std::time::Instant::now();
-    observer.phase("preconditioning", None);
+    observer.phase(PRECONDITIONING, None);
     let mut device = Device::new(job.config.clone(), seed);
     match job.precondition {
         Precondition::Empty => {}
@@ -133,7 +138,7 @@ fn run_checked(mut job: Job, observer: &mut dyn Observer, position: &mut u64) ->
     }
     device.audit(wordline_kernel::Duration::ZERO);
     let precondition_seconds = started.elapsed().as_secs_f64();
-    observer.phase("running", job.total);
+    observer.phase(RUNNING, job.total);
     let mut measurements = Measurements::new(job.log.as_deref())?;
     let capacity = job.config.capacity().0 / SECTOR.0;
     let requests = std::mem::replace(&mut job.requests, Box::new(std::iter::empty()));

@@ -74,6 +74,17 @@ pub enum SourceKind {
     Profile,
 }
 
+impl SourceKind {
+    /// It in words.
+    pub const fn words(self) -> &'static str {
+        match self {
+            Self::RealTrace => "real trace",
+            Self::Synthetic => "synthetic",
+            Self::Profile => "generated from a profile",
+        }
+    }
+}
+
 /// How the run ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]

@@ -401,3 +401,17 @@ fn what_was_passed_over_is_noted() {
     );
     assert!(notes("fio version 2 iolog\n/a read 0 512\n").contains("the log has no times"));
 }
+
+#[test]
+fn sectors_that_look_like_bytes_are_noted() {
+    let bytes = "0 0 1048576 65536 0\n1 0 4096 512 1\n";
+    let said = |content: &str, pairs: &[&str]| {
+        parse(content, pairs).notes.iter().any(|note| note.contains("address_unit=1B and size_unit=1B"))
+    };
+    for format in ["format=disksim", "format=mqsim", "format=ssdsim"] {
+        assert!(said(bytes, &[format]), "{format}");
+        assert!(!said(bytes, &[format, "address_unit=1B", "size_unit=1B"]), "{format}: the user knows");
+    }
+    assert!(!said(&bytes.replace("4096", "4095"), &[]), "an address is no multiple of 512");
+    assert!(!said(&bytes.replace("65536", "32768"), &[]), "16 MiB are believed");
+}

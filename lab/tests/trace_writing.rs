@@ -29,7 +29,7 @@ fn sample() -> Vec<Request> {
 fn through(name: &str, format: TargetFormat, requests: &[Request]) -> (Vec<Request>, WriteReport) {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let path = folder.path().join(name);
-    let report = write(&path, requests, format).expect("written");
+    let report = write(&path, requests, format, None).expect("written");
     let options = Options::from_pairs(["devices=keep"]).expect("valid options");
     (read(&path, &options).unwrap_or_else(|error| panic!("{error}")).requests, report)
 }
@@ -75,11 +75,12 @@ fn a_failed_write_leaves_nothing_behind() {
     // A folder stands where the file should go, so that the last step fails.
     let path = folder.path().join("t.csv");
     std::fs::create_dir(&path).expect("writable");
-    let message = write(&path, &sample(), TargetFormat::Csv).expect_err("a folder is in the way").to_string();
+    let message =
+        write(&path, &sample(), TargetFormat::Csv, None).expect_err("a folder is in the way").to_string();
     assert!(message.starts_with(&format!("{}: cannot write: ", path.display())), "{message}");
     assert_eq!(std::fs::read_dir(folder.path()).expect("readable").count(), 1);
     let missing = folder.path().join("no/folder/t.csv");
-    assert!(write(&missing, &sample(), TargetFormat::Csv).is_err());
+    assert!(write(&missing, &sample(), TargetFormat::Csv, None).is_err());
 }
 
 #[test]

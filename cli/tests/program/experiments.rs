@@ -44,3 +44,26 @@ fn an_unknown_experiment_is_answered_with_the_known_ones() {
     assert_eq!(wordline(&["repro", WAF, "--all"]).code, Some(2));
     assert_eq!(wordline(&["repro", "--quick"]).code, Some(2));
 }
+
+/// The exit code and the last line for the table of NANDFlashSim, held to `within`.
+fn nandflashsim(within: &str) -> (Option<i32>, String) {
+    let folder = Folder::new();
+    std::fs::create_dir_all(folder.path("mine/strict")).expect("a temporary folder can be written");
+    let experiment = format!(
+        "title = \"T\"\nsource = \"S\"\nclaims = []\n[kind.trace-statistics]\npaper = \"nandflashsim\"\n\
+         within = \"{within}\"\n"
+    );
+    folder.with("mine/strict/experiment.toml", experiment);
+    let finished = wordline(&["repro", "mine/strict", "--quick", "--experiments", &folder.path("")]);
+    (finished.code, finished.out.lines().last().unwrap_or(&finished.err).to_owned())
+}
+
+#[test]
+fn only_a_number_that_its_paper_does_not_contradict_fails_an_experiment() {
+    let (code, last) = nandflashsim("2 %");
+    assert_eq!(code, Some(0), "{last}");
+    assert!(last.ends_with("1 do not, 1 of them where the paper contradicts itself"), "{last}");
+    let (code, last) = nandflashsim("0.000001 %");
+    assert_eq!(code, Some(1), "{last}");
+    assert!(last.ends_with(" do not, 1 of them where the paper contradicts itself"), "{last}");
+}

@@ -172,6 +172,23 @@ fn ctrl_c_prints_what_was_reached() {
     assert_eq!(folder.names(), ["run.parquet"]);
 }
 
+/// Preconditioning the usual drive takes far longer than the wait, and reading the workload far less.
+#[cfg(unix)]
+#[test]
+fn ctrl_c_before_the_first_request_ends_the_program_at_once() {
+    let child = program(&["run", "--preset", "bench-512g", "--workload", "randwrite-4k-steady", "--json"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the program was built with this test");
+    std::thread::sleep(Duration::from_millis(700));
+    let id = child.id().to_string();
+    assert!(Command::new("kill").args(["-s", "INT", &id]).status().expect("POSIX has kill").success());
+    let output = child.wait_with_output().expect("the program ends");
+    assert_eq!(String::from_utf8_lossy(&output.stderr), "stopped: nothing was simulated yet\n");
+    assert_eq!((output.status.code(), output.stdout.is_empty()), (Some(130), true));
+}
+
 #[test]
 fn a_workload_of_the_users_is_read_from_its_file() {
     let folder = Folder::new();

@@ -210,7 +210,11 @@ const CASES: &[(&str, &[&str], &str)] = &[
     ("preset = \"drive.toml\"\n", &[], "a preset that builds on itself"),
     ("[ftl]\nover_provisioning = 0.1\n", &[], "drive.toml:1: layout: found nothing, wanted"),
     ("preset = \"tiny\"\n[ftl\n", &[], "drive.toml:2:"),
-    ("preset = \"tiny\"\npreset = \"tiny\"\n", &[], "drive.toml:2:1: found duplicate key"),
+    (
+        "preset = \"tiny\"\npreset = \"tiny\"\n",
+        &[],
+        "drive.toml:2:1: found duplicate key preset, wanted each key once in its table",
+    ),
     ("", &[], "drive.toml: found an empty file"),
     ("# nothing\n\n", &[], "drive.toml: found an empty file"),
     ("preset = \"tiny\"\n", &["ftl.over_provisioning"], "--set ftl.over_provisioning: found no `=`"),

@@ -72,7 +72,13 @@ pub fn parse(name: &str, text: &str) -> Result<Node, Complaints> {
         let (line, column) = position(text, error.span().map_or(0, |span| span.start));
         let (found, wanted) =
             error.message().split_once(", expected ").unwrap_or((error.message(), "a TOML document"));
-        wrong.add(format!("{name}:{line}:{column}"), found, wanted.replace('\n', "\\n"));
+        let place = format!("{name}:{line}:{column}");
+        match error.span().and_then(|span| text.get(span)) {
+            Some(key) if found == "duplicate key" => {
+                wrong.add(place, format!("{found} {key}"), "each key once in its table");
+            }
+            _ => wrong.add(place, found, wanted.replace('\n', "\\n")),
+        }
     }
     wrong.or_ok(())?;
     let lines = Lines { name: name.into(), text };

@@ -131,7 +131,10 @@ impl Bench for Lab {
             RealOrProfile::Real(path) => {
                 scale = 1.0;
                 let trace = trace::read(&path, &trace::Options::default())?;
-                (Statistics::of(&trace.requests), format!("real trace {}", path.display()))
+                (
+                    Statistics::of(&trace.requests),
+                    format!("{} {}", trace.source().kind.words(), path.display()),
+                )
             }
             RealOrProfile::Profile(profile) => {
                 let requests = profile.generator(Seed(options.seed), scale);

@@ -73,6 +73,7 @@ fn number_row(expect: &Expect, point: &Point, paper: f64, ours: f64, band: Band)
         verdict: if holds { Verdict::Within } else { Verdict::Outside },
         source: expect.source.clone(),
         note: String::new(),
+        contradicted: false,
         at,
     }
 }
@@ -105,6 +106,7 @@ fn trend_row(expect: &Expect, trend: &Trend, ours: &[f64], others: &[f64]) -> Op
         verdict: if holds { Verdict::Trend } else { Verdict::Outside },
         source: expect.source.clone(),
         note: String::new(),
+        contradicted: false,
         at: Vec::new(),
     })
 }

@@ -26,6 +26,11 @@ impl Outcome {
     pub fn outside(&self) -> usize {
         self.rows.iter().filter(|row| row.verdict == Verdict::Outside).count()
     }
+
+    /// How many of these the paper's own numbers explain: no result could meet all of them.
+    pub fn contradicted(&self) -> usize {
+        self.rows.iter().filter(|row| row.verdict == Verdict::Outside && row.contradicted).count()
+    }
 }
 
 /// The paper's value beside ours.
@@ -49,6 +54,8 @@ pub struct Row {
     pub source: String,
     /// An explanation, where one is needed; else empty.
     pub note: String,
+    /// Whether other numbers of the same paper contradict this one.
+    pub contradicted: bool,
     /// Where the row lies in its charts: names and values.
     #[serde(skip)]
     pub at: Vec<(String, Value)>,
@@ -125,6 +132,10 @@ pub fn table(outcome: &Outcome, width: u16) -> String {
     notes.extend(outcome.notes.iter().cloned());
     notes.iter().for_each(|note| text += &format!("  {note}\n"));
     let (all, outside) = (outcome.rows.len(), outcome.outside());
-    text += &format!("{} of {all} rows agree with the paper, {outside} do not\n", all - outside);
+    text += &format!("{} of {all} rows agree with the paper, {outside} do not", all - outside);
+    text += &match outcome.contradicted() {
+        0 => "\n".to_owned(),
+        count => format!(", {count} of them where the paper contradicts itself\n"),
+    };
     text
 }

@@ -27,6 +27,7 @@ pub struct Finding {
 /// The row of a finding, whose band is the fraction `within`.
 pub(super) fn row(finding: Finding, claim: Option<&str>, within: f64) -> Row {
     let Finding { volume, statistic, paper, ours, unit, source, origin, contradiction } = finding;
+    let contradicted = contradiction.is_some();
     let note = contradiction
         .map_or(origin.clone(), |why| format!("{origin}; the paper's values contradict each other: {why}"));
     let band = Band::Relative(within);
@@ -41,6 +42,7 @@ pub(super) fn row(finding: Finding, claim: Option<&str>, within: f64) -> Row {
         verdict: if holds { Verdict::Within } else { Verdict::Outside },
         source,
         note,
+        contradicted,
         at: vec![("volume".into(), Value::Text(volume)), ("statistic".into(), Value::Text(statistic))],
     }
 }

@@ -1,7 +1,7 @@
 //! The numbers of a run in the order in which every table shows them.
 
 use super::quantity::Quantity;
-use crate::summary::{Latency, Outcome, SourceKind, Summary};
+use crate::summary::{Latency, Outcome, Summary};
 
 /// Results under one heading, each with its name.
 pub struct Group {
@@ -41,11 +41,7 @@ pub fn results(run: &Summary) -> [Group; 10] {
 
 /// How real a workload is, in words.
 pub fn kind(run: &Summary) -> &'static str {
-    match run.workload.kind {
-        SourceKind::RealTrace => "real trace",
-        SourceKind::Synthetic => "synthetic",
-        SourceKind::Profile => "generated from a profile",
-    }
+    run.workload.kind.words()
 }
 
 /// How a run ended, in words.

@@ -7,6 +7,7 @@ mod embedded;
 mod field;
 mod fit;
 mod format;
+mod generated;
 mod input;
 mod options;
 mod order;
@@ -16,6 +17,7 @@ mod write;
 
 pub use embedded::embedded;
 pub use fit::{Fit, FitReport, fit};
+pub use generated::Generated;
 pub use options::{Action, Devices, Format, Options, TimeUnit};
 pub use read::{Trace, read, read_bytes};
 pub use write::{TargetFormat, WriteReport, write};

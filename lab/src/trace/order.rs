@@ -23,7 +23,7 @@ const DEVICE_ALIGNMENT: u64 = 1 << 20;
 
 /// Makes the requests of a trace out of the rows of its file, and notes what had to be done.
 pub(super) fn requests(path: &Path, found: Found, options: &Options) -> Result<(Vec<Request>, Vec<String>)> {
-    let Found { mut rows, mut notes } = found;
+    let Found { mut rows, mut notes, .. } = found;
     let of_any_device = rows.len();
     if let Some(device) = options.device {
         rows.retain(|row| row.device == device);
@@ -165,7 +165,7 @@ mod tests {
     }
 
     fn ordered(rows: Vec<Row>, options: &Options) -> (Vec<Request>, Vec<String>) {
-        requests(Path::new("t"), Found { rows, notes: vec![] }, options).expect("a trace")
+        requests(Path::new("t"), Found { rows, ..Found::default() }, options).expect("a trace")
     }
 
     fn times_in_ms(requests: &[Request]) -> Vec<u64> {
@@ -240,7 +240,8 @@ mod tests {
     fn a_trace_longer_than_the_clock_is_refused() {
         let options = Options { jump: Duration::from_ps(u64::MAX), ..Options::default() };
         let rows = vec![row(0, 0, 1), row(150 * DAY, 0, 2), row(300 * DAY, 0, 2)];
-        let error = requests(Path::new("t"), Found { rows, notes: vec![] }, &options).expect_err("too long");
+        let error =
+            requests(Path::new("t"), Found { rows, ..Found::default() }, &options).expect_err("too long");
         assert_eq!(
             error.to_string(),
             "t: found times that span 300 days, wanted at most 213 days (see options time_unit and jump)"

@@ -3,15 +3,16 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::Request;
 use super::format::{Content, Part, detect, read_parts};
 use super::input::Input;
 use super::options::{Format, Options};
 use super::row::Found;
+use super::{Generated, Request};
 use super::{format, order};
+use crate::summary::{Source, SourceKind};
 use crate::{Error, error::Result};
 
-/// A recorded trace.
+/// A trace: recorded, or generated and written by this program.
 #[derive(Clone, Debug)]
 pub struct Trace {
     /// The name of the file without directory.
@@ -22,6 +23,18 @@ pub struct Trace {
     pub requests: Vec<Request>,
     /// What a user should know: what was left out, sorted, or closed.
     pub notes: Vec<String>,
+    /// What the requests were generated from, where the file says so; only our CSV can.
+    pub generated: Option<Generated>,
+}
+
+impl Trace {
+    /// Where the requests come from in the end: the file, or what its requests were generated from.
+    pub fn source(&self) -> Source {
+        match &self.generated {
+            Some(generated) => Source { name: generated.name.clone(), kind: generated.kind() },
+            None => Source { name: self.name.clone(), kind: SourceKind::RealTrace },
+        }
+    }
 }
 
 /// Reads a trace file, plain or compressed, or a directory that holds the files of the block tracer.
@@ -69,9 +82,13 @@ fn from_input(input: Input<'_>, options: &Options) -> Result<Trace> {
 }
 
 fn finish(path: &Path, format: Format, found: Found, options: &Options) -> Result<Trace> {
-    let (requests, notes) = order::requests(path, found, options)?;
+    let generated = found.generated.clone();
+    let (requests, mut notes) = order::requests(path, found, options)?;
+    if let Some(generated) = &generated {
+        notes.push(format!("generated from {generated}: not a recorded trace"));
+    }
     let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
-    Ok(Trace { name, format, requests, notes })
+    Ok(Trace { name, format, requests, notes, generated })
 }
 
 /// Whether a name is that of a processor's file, `sda.blktrace.3`, compressed or not; then the processor.

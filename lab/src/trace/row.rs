@@ -1,8 +1,8 @@
 //! What the readers of all formats deliver: rows as they stand in the file, before they are put in order.
 
-use super::Op;
 use super::field;
 use super::input::Bad;
+use super::{Generated, Op};
 
 /// One request as a file has it.
 #[derive(Clone, Copy, Debug)]
@@ -43,6 +43,8 @@ impl Row {
 pub(super) struct Found {
     pub(super) rows: Vec<Row>,
     pub(super) notes: Vec<String>,
+    /// What the file says that its requests were generated from.
+    pub(super) generated: Option<Generated>,
 }
 
 /// `text` as what a request does: R, W, D, F or the words for them, in any case.

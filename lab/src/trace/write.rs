@@ -7,7 +7,8 @@ use serde::{Deserialize, Serialize};
 use wordline_kernel::Duration;
 
 use super::format::{CSV_COLUMNS, MSR_TICK_PS};
-use super::{Op, Request};
+use super::{Generated, Op, Request};
+use crate::output::{take_name, temporary_beside};
 use crate::{Error, error::Result};
 
 /// A format that traces can be written in.
@@ -74,68 +75,73 @@ pub struct WriteReport {
     pub left_out: u64,
     /// Requests that were widened to whole sectors of 512 B.
     pub widened: u64,
+    /// Whether the requests are generated and the format has no place to say so.
+    pub mark_lost: bool,
 }
 
 /// Writes requests to `path`, compressed where its name ends in `.gz` or `.zst`. The file appears under its name only
-/// once it is whole: after an error there is none, or still the one from before.
-pub fn write(path: impl AsRef<Path>, requests: &[Request], format: TargetFormat) -> Result<WriteReport> {
+/// once it is whole: after an error there is none, or still the one from before. Where the requests are `generated`, the
+/// first line says so, if the format has comments.
+pub fn write(
+    path: impl AsRef<Path>,
+    requests: &[Request],
+    format: TargetFormat,
+    generated: Option<&Generated>,
+) -> Result<WriteReport> {
     let path = path.as_ref();
-    try_write(path, requests, format).map_err(|reason| Error::File {
-        path: path.into(),
-        action: "write",
-        reason,
-    })
+    let content = Content { requests, format, generated };
+    try_write(path, &content).map_err(|reason| Error::File { path: path.into(), action: "write", reason })
 }
 
-fn try_write(path: &Path, requests: &[Request], format: TargetFormat) -> io::Result<WriteReport> {
-    let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let mut file = temporary(directory)?;
+/// What a file is to hold.
+struct Content<'a> {
+    requests: &'a [Request],
+    format: TargetFormat,
+    generated: Option<&'a Generated>,
+}
+
+fn try_write(path: &Path, content: &Content<'_>) -> io::Result<WriteReport> {
+    let mut file = temporary_beside(path)?;
     let plain = BufWriter::new(file.as_file_mut());
     let report = match path.extension().and_then(|extension| extension.to_str()) {
         Some("gz") => {
             let mut out = flate2::write::GzEncoder::new(plain, flate2::Compression::default());
-            let report = lines(&mut out, requests, format)?;
+            let report = lines(&mut out, content)?;
             out.finish()?.flush()?;
             report
         }
         Some("zst") => {
             // Level 0 stands for the library's default.
             let mut out = zstd::Encoder::new(plain, 0)?;
-            let report = lines(&mut out, requests, format)?;
+            let report = lines(&mut out, content)?;
             out.finish()?.flush()?;
             report
         }
         _ => {
             let mut out = plain;
-            let report = lines(&mut out, requests, format)?;
+            let report = lines(&mut out, content)?;
             out.flush()?;
             report
         }
     };
-    file.as_file().sync_all()?;
-    file.persist(path).map_err(|error| error.error)?;
+    take_name(file, path)?;
     Ok(report)
 }
 
-/// A file beside the one to be, with the rights that a new file usually has.
-fn temporary(directory: &Path) -> io::Result<tempfile::NamedTempFile> {
-    let mut builder = tempfile::Builder::new();
-    builder.prefix(".wordline-");
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::PermissionsExt;
-        builder.permissions(std::fs::Permissions::from_mode(0o666));
-    }
-    builder.tempfile_in(directory)
-}
-
-fn lines(out: &mut impl Write, requests: &[Request], format: TargetFormat) -> io::Result<WriteReport> {
+fn lines(out: &mut impl Write, content: &Content<'_>) -> io::Result<WriteReport> {
+    let Content { requests, format, generated } = *content;
     match format {
-        TargetFormat::Csv => writeln!(out, "{CSV_COLUMNS}")?,
+        TargetFormat::Csv => {
+            if let Some(generated) = generated {
+                writeln!(out, "{}", generated.comment())?;
+            }
+            writeln!(out, "{CSV_COLUMNS}")?;
+        }
         TargetFormat::FioIolog => files(out, requests, &["add", "open"])?,
         _ => {}
     }
-    let mut report = WriteReport::default();
+    let mark_lost = generated.is_some() && format != TargetFormat::Csv;
+    let mut report = WriteReport { mark_lost, ..WriteReport::default() };
     for request in requests {
         if !format.holds(request.op) {
             report.left_out += 1;
@@ -239,11 +245,14 @@ mod tests {
             size: Bytes(512),
             response: None,
         };
+        let generated = Generated { profile: true, name: "a/b".into(), seed: 1 };
         for format in TargetFormat::ALL {
+            let generated = Some(&generated);
+            let content = Content { requests: &[request; 3], format, generated };
             let mut whole = Vec::new();
-            lines(&mut whole, &[request; 3], format).expect("memory suffices");
+            lines(&mut whole, &content).expect("memory suffices");
             for room in 0..whole.len() {
-                let error = lines(&mut Disk(room), &[request; 3], format).expect_err("the disk is full");
+                let error = lines(&mut Disk(room), &content).expect_err("the disk is full");
                 assert_eq!(error.kind(), io::ErrorKind::StorageFull);
             }
         }

@@ -70,7 +70,10 @@ impl Workload {
         let complain = |error: toml::de::Error| {
             let line = error.span().map_or(1, |span| text[..span.start].matches('\n').count() + 1);
             let mut complaints = Complaints::default();
-            complaints.add(format!("line {line}"), error.message(), "a workload");
+            let key =
+                error.span().and_then(|span| text.get(span)).filter(|_| error.message() == "duplicate key");
+            let found = key.map_or(error.message().to_owned(), |key| format!("duplicate key {key}"));
+            complaints.add(format!("line {line}"), found, "a workload");
             complaints
         };
         let workload: Self = toml::from_str(text).map_err(complain)?;

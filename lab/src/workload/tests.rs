@@ -170,6 +170,7 @@ fn a_malformed_workload_is_one_error_that_names_line_or_key() {
         (1, "requests = 0", "requests: found 0"),
         (1, "requests = -3", "line 2"),
         (1, "reqests = 10", "reqests"),
+        (1, "requests = 10\nrequests = 10", "line 3: found duplicate key requests"),
         (2, "read_share = 1.5", "read_share: found 1.5"),
         (2, "read_share = 0.5\ndiscard_share = 0.6", "discard_share: found 0.6"),
         (3, "sizes = []", "sizes: found no size"),

@@ -4,11 +4,11 @@
 
 use wordline_kernel::Bytes;
 
-use super::super::Op;
 use super::super::field::{bytes_field, decimal, device};
 use super::super::input::{Bad, Lines, quoted};
 use super::super::options::{Options, TimeUnit, Units};
 use super::super::row::{Found, Row, op};
+use super::super::{Generated, Op};
 use crate::error::Result;
 
 /// The columns that [`write`](fn@crate::trace::write) puts down, in its order.
@@ -32,14 +32,16 @@ struct Header {
 /// Reads the header and all lines.
 pub(super) fn read(lines: &mut Lines<'_>, options: &Options, units: Units) -> Result<Found> {
     let mut line = String::new();
+    let mut found = Found::default();
     while line.is_empty() {
         match lines.next()? {
-            Some(text) if text.starts_with('#') => {}
+            Some(text) if text.starts_with('#') => {
+                found.generated = found.generated.or_else(|| Generated::from_comment(&text));
+            }
             Some(text) => line = text.trim().trim_start_matches('\u{feff}').to_string(),
             None => break,
         }
     }
-    let mut found = Found::default();
     let header = Header::parse(&line, options, units).map_err(|bad| lines.wrong(bad))?;
     let unknown = unknown(&line);
     if !unknown.is_empty() {

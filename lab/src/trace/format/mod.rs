@@ -21,6 +21,8 @@ pub(super) use csv::COLUMNS as CSV_COLUMNS;
 pub(super) use detect::{Content, detect};
 pub(super) use msr::TICK_PS as MSR_TICK_PS;
 
+use wordline_kernel::Bytes;
+
 use super::input::{Bad, Input, Lines};
 use super::options::{Format, Options, Units};
 use super::row::{Found, Row};
@@ -47,11 +49,36 @@ pub(super) fn read(format: Format, input: Input<'_>, options: &Options, units: U
         Format::Wiscsee => wiscsee::read(&mut lines, options, units),
         Format::Blktrace | Format::Vscsi => unreachable!("binary formats are read by record"),
     }?;
+    if matches!(format, Format::Disksim | Format::Mqsim | Format::Ssdsim) {
+        found.notes.extend(bytes_note(&found.rows, options));
+    }
     if let Some(note) = lines.unended_note() {
         check_last(&lines, &found.rows)?;
         found.notes.push(note);
     }
     Ok(found)
+}
+
+/// The largest request that is believed where it may be in another unit. Chosen: above what hosts send at once (Linux
+/// at most 1280 KiB unless told otherwise), below the 32 MiB that 64 KiB read as sectors give.
+const LARGEST_BELIEVED: u64 = 16 << 20;
+
+/// What to tell where numbers taken for sectors look like bytes: all of them whole sectors of bytes, and some requests
+/// far too large otherwise. Whoever named a unit knows.
+fn bytes_note(rows: &[Row], options: &Options) -> Option<String> {
+    const SECTOR_OF_SECTORS: u64 = 512 * 512;
+    let named = options.address_unit.or(options.size_unit).or(options.sector).is_some();
+    let largest = rows.iter().map(|row| row.size).max()?;
+    let whole = |row: &Row| {
+        row.offset.is_multiple_of(SECTOR_OF_SECTORS) && row.size.is_multiple_of(SECTOR_OF_SECTORS)
+    };
+    (!named && largest > LARGEST_BELIEVED && rows.iter().all(whole)).then(|| {
+        format!(
+            "addresses and sizes were read as sectors, the largest request as {}, but all are multiples of 512: if \
+             the file counts bytes, set the options address_unit=1B and size_unit=1B",
+            Bytes(largest)
+        )
+    })
 }
 
 /// A last line without line end may be cut inside its last number and still parse. Then the request most likely ends
