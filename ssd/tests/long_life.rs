@@ -175,3 +175,38 @@ fn a_steady_device_stays_steady() {
     let off = (measured / steady.amplification - 1.0).abs();
     assert!(off < 0.03, "preconditioned to {}, then {measured}", steady.amplification);
 }
+
+#[test]
+fn a_device_at_its_end_answers_durable_writes_and_flushes() {
+    for mut file in devices() {
+        file.part.endurance = 4;
+        file.buffer.flush_interval = Duration::from_ms(1);
+        let mut rig = Rig::new(file, 1);
+        rig.device.fill(1.0);
+        let pages = u64::from(rig.device.config().logical_pages);
+        let mut random = Seed(7).stream("test.durable", 0);
+        let mut submitted = 0;
+        while !rig.device.is_read_only() {
+            rig.run_down_to(15);
+            let page = random.below(pages - 4);
+            rig.submit(Operation::Write, submitted % 3 == 0, page * 8, 8 * (1 + submitted % 4));
+            submitted += 1;
+        }
+        // Flushes, reads and refused writes meet what is left in the buffer.
+        for n in 0..40 {
+            match n % 4 {
+                0 => rig.submit(Operation::Flush, false, 0, 0),
+                1 => rig.submit(Operation::Write, true, n * 8, 8),
+                _ => rig.submit(Operation::Read, false, n * 8, 8),
+            }
+        }
+        rig.run_down_to(0);
+        rig.audit();
+        assert_eq!(rig.answers.len() as u64, submitted + 40);
+        let reads = rig.answers.iter().filter(|(_, answer)| answer.command.operation == Operation::Read);
+        assert!(
+            reads.clone().count() == 20 && reads.clone().all(|(_, answer)| !answer.failed),
+            "reads are served"
+        );
+    }
+}
