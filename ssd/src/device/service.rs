@@ -170,6 +170,8 @@ impl Device {
     pub(super) fn collect(&mut self, row: Row, calendar: &mut impl Schedule<Event>) {
         let Some(step) = self.collector.next(row, &mut self.blocks) else {
             self.read_only |= self.collector.is_stuck(row);
+            // A collector that has come to rest holds the host back no longer.
+            self.note_row(row);
             return;
         };
         let geometry = self.config.geometry;

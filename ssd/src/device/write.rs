@@ -160,9 +160,10 @@ impl Device {
             self.draw_from_list(calendar);
             let formed =
                 if self.has_homes { self.form_at_home(calendar) } else { self.form_anywhere(calendar) };
-            let free_before = self.buffer.in_use();
+            // A write that goes on may make room nowhere and still leave a page that must go at once.
+            let before = (self.buffer.in_use(), self.stalled.len());
             self.admit_stalled(calendar);
-            if !formed && free_before == self.buffer.in_use() {
+            if !formed && before == (self.buffer.in_use(), self.stalled.len()) {
                 return;
             }
         }
@@ -198,7 +199,8 @@ impl Device {
     /// Whether any row takes a program unit. Pages of a row that is full of valid ones may become invalid without
     /// anything happening to the row itself, so that such rows are looked at again when nothing else goes on.
     fn some_row_accepts(&mut self, calendar: &mut impl Schedule<Event>) -> bool {
-        let nothing_comes = self.accepting.is_empty() && self.programming == 0;
+        // Where pages have homes, a row that accepts is of no use to the pages of another.
+        let nothing_comes = self.programming == 0 && (self.accepting.is_empty() || self.has_homes);
         if nothing_comes && (std::mem::take(&mut self.some_row_full) || self.collector.is_idle()) {
             for row in 0..self.config.geometry.rows() {
                 self.collect(row, calendar);
