@@ -8,9 +8,13 @@ pub mod energy;
 pub mod geometry;
 pub mod onfi;
 pub mod part;
+pub mod pipeline;
+pub mod span;
 pub mod timing;
 
 pub use chips::{Chips, Command, Done, Event, Operation, Stamp};
 pub use energy::{EnergyReport, Stage};
 pub use geometry::{ChannelId, DieId, Geometry, PageId, RowBlockId};
 pub use part::Part;
+pub use pipeline::Pipeline;
+pub use span::Span;

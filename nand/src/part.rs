@@ -24,6 +24,9 @@ pub struct PartFile {
     pub power: PowerDraw,
     /// Erases that a block stands.
     pub endurance: u32,
+    /// Programs of a page between two erases (NOP). Left out: 4 for SLC, else 1, as data sheets usually say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub programs_per_page: Option<u32>,
 }
 
 /// What is inside one die.
@@ -47,10 +50,21 @@ pub struct DieGeometry {
     /// Horizontal layers of a block; 1 for a planar part.
     #[serde(default = "planar")]
     pub layers: u32,
+    /// Page registers of a plane: 1 has no cache operations; 2 is a cache register before the data register; a
+    /// one-shot part has as many data registers as bits in a cell behind its cache register in any case.
+    #[serde(default = "cache_and_data")]
+    pub registers: u32,
+    /// Whether the planes of a die sense independently of each other.
+    #[serde(default)]
+    pub independent_reads: bool,
 }
 
 fn planar() -> u32 {
     1
+}
+
+fn cache_and_data() -> u32 {
+    2
 }
 
 /// How long the array takes.
@@ -65,6 +79,50 @@ pub struct ArrayTiming {
     pub erase: Duration,
     /// Short busy time between the planes of a multi-plane command (tDBSY, tPLPBSY).
     pub plane_busy: Duration,
+    /// Handing a page from one register to the other (the least tPCBSY and tRCBSY).
+    #[serde(default = "ArrayTiming::cache_busy")]
+    pub cache_busy: Duration,
+    /// Reset while idle or sensing, while programming and while erasing (tRST).
+    #[serde(default = "ArrayTiming::reset")]
+    pub reset: [Duration; 3],
+    /// From a suspend command until the array rests, while programming and while erasing.
+    #[serde(default = "ArrayTiming::suspend")]
+    pub suspend: [Duration; 2],
+    /// Times of blocks that are used with one bit a cell; left out: the part has no SLC mode.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub slc: Option<SlcTiming>,
+    /// Programming a word line again with more charge (ReSSD, section 3); left out: the part cannot.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reprogram: Option<Duration>,
+}
+
+/// Array times of a block in SLC mode.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct SlcTiming {
+    /// Sensing (tR).
+    pub read: Duration,
+    /// Programming (tPROG).
+    pub program: Duration,
+    /// Erasing (tBERS).
+    pub erase: Duration,
+}
+
+impl ArrayTiming {
+    /// From 3 us to tR on Micron parts, as users of their cache reads report (linux-mtd).
+    fn cache_busy() -> Duration {
+        Duration::from_us(3)
+    }
+
+    /// 5, 10 and 500 us: the usual maxima of ONFI data sheets, from memory of the public specification.
+    fn reset() -> [Duration; 3] {
+        [5, 10, 500].map(Duration::from_us)
+    }
+
+    /// MQSim's defaults for suspending a program and an erase.
+    fn suspend() -> [Duration; 2] {
+        [100, 700].map(Duration::from_us)
+    }
 }
 
 /// The interface to the channel: its rate and the waits around command, address and data cycles, with their
@@ -112,8 +170,12 @@ pub struct PowerDraw {
     pub program: Power,
     /// While erasing.
     pub erase: Power,
-    /// While cycles or data cross the interface.
+    /// While data cross the interface.
     pub interface: Power,
+    /// While commands and addresses are latched: a few bytes into a latch, not the whole page register
+    /// (NANDFlashSim, section 9.1). Left out: as `interface`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub latch: Option<Power>,
     /// While idle.
     pub idle: Power,
 }
@@ -149,7 +211,9 @@ impl PartFile {
         within(&mut wrong, "geometry.pages_per_block", g.pages_per_block, 1 << 14);
         within(&mut wrong, "geometry.bits_per_cell", g.bits_per_cell, MOST_BITS);
         within(&mut wrong, "geometry.layers", g.layers, 1 << 10);
+        within(&mut wrong, "geometry.registers", g.registers, 8);
         within(&mut wrong, "endurance", self.endurance, 10_000_000);
+        within(&mut wrong, "programs_per_page", self.programs_per_page.unwrap_or(1), 64);
         let page = g.page_size.0;
         wrong.require(
             page.is_power_of_two() && (512..=32_768).contains(&page),
@@ -180,7 +244,9 @@ impl PartFile {
             format!("{} values", self.timing.program.len()),
             programs,
         );
+        let slc = self.timing.slc.iter().flat_map(|slc| [&slc.read, &slc.program, &slc.erase]);
         let times = self.timing.read.iter().chain(&self.timing.program).chain([&self.timing.erase]);
+        let times = times.chain(slc).chain(&self.timing.reprogram);
         for time in times {
             wrong.require(
                 (Duration::from_ns(1)..=Duration::from_ms(10_000)).contains(time),
@@ -200,7 +266,9 @@ impl PartFile {
         let b = &self.bus;
         let waits =
             [b.t_cs, b.t_wc, b.t_wb, b.t_rr, b.t_adl, b.t_ccs, b.t_rhw, b.t_cals, b.t_rpre, b.t_dqsre];
-        for time in waits.into_iter().chain([b.t_wpst, b.t_wpsth, self.timing.plane_busy]) {
+        let t = &self.timing;
+        let waits = waits.into_iter().chain([b.t_wpst, b.t_wpsth, t.plane_busy, t.cache_busy]);
+        for time in waits.chain(t.reset).chain(t.suspend) {
             wrong.require(time <= Duration::from_ms(1_000), "bus", time, "waits of at most 1s");
         }
     }
@@ -226,6 +294,11 @@ impl Part {
     /// Programming time of `page` of a block (of its word line, for a one-shot part).
     pub fn program_time(&self, page: u32) -> Duration {
         by_type(&self.timing.program, self.page_type(page))
+    }
+
+    /// Programs that a page stands between two erases (NOP).
+    pub fn programs_per_page(&self) -> u32 {
+        self.programs_per_page.unwrap_or(if self.geometry.bits_per_cell == 1 { 4 } else { 1 })
     }
 
     /// Data bytes of one die.
@@ -258,12 +331,19 @@ pub(crate) mod tests {
                 bits_per_cell: 2,
                 one_shot: false,
                 layers: 1,
+                registers: 2,
+                independent_reads: false,
             },
             timing: ArrayTiming {
                 read: vec![Duration::from_us(75)],
                 program: vec![Duration::from_us(750)],
                 erase: Duration::from_us(3_800),
                 plane_busy: ns(500),
+                cache_busy: ArrayTiming::cache_busy(),
+                reset: ArrayTiming::reset(),
+                suspend: ArrayTiming::suspend(),
+                slc: None,
+                reprogram: None,
             },
             bus: BusTiming {
                 interface: "NV-DDR2".into(),
@@ -286,9 +366,11 @@ pub(crate) mod tests {
                 program: Power(82_500),
                 erase: Power(82_500),
                 interface: Power(16_500),
+                latch: None,
                 idle: Power(33),
             },
             endurance: 10_000,
+            programs_per_page: None,
         }
     }
 
