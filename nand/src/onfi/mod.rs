@@ -6,3 +6,5 @@ pub mod history;
 pub mod rules;
 pub mod sequence;
 pub mod status;
+pub mod crc;
+pub mod parameter_page;
