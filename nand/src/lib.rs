@@ -6,6 +6,7 @@
 pub mod chips;
 pub mod energy;
 pub mod geometry;
+pub mod onfi;
 pub mod part;
 pub mod pipeline;
 pub mod span;
