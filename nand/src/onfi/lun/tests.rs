@@ -1,0 +1,1 @@
+//! Operations of a LUN: contents, overlap, status and limits.
