@@ -4,7 +4,6 @@ pub mod copies;
 pub mod extended;
 pub mod field;
 
-
 use std::fmt;
 
 pub use copies::{Recovered, RecoveredFrom, Unrecoverable};
@@ -13,7 +12,6 @@ pub use field::{
     AddressCycles, Field, Micros, MultiPlane, Nanos, Opaque, OptionalCommands, PageFeatures, Revisions,
     Scaled, Text,
 };
-
 
 use super::crc::crc16;
 
@@ -271,7 +269,10 @@ pub(crate) mod tests {
         let page = example();
         assert_eq!((page.planes(), page.endurance.count()), (2, 60_000));
         assert_eq!((page.t_bers.duration().us(), page.t_ccs.duration().ns()), (7_000.0, 200));
-        assert_eq!((page.manufacturer.shown().as_str(), page.model.shown().as_str()), ("EXAMPLE", "SIM-SLC-4K"));
+        assert_eq!(
+            (page.manufacturer.shown().as_str(), page.model.shown().as_str()),
+            ("EXAMPLE", "SIM-SLC-4K")
+        );
         assert!(page.features.has(PageFeatures::NV_DDR2) && !page.features.has(PageFeatures::NV_DDR));
     }
 
