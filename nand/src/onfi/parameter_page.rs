@@ -3,6 +3,7 @@
 pub mod copies;
 pub mod extended;
 pub mod field;
+pub mod simulated;
 
 use std::fmt;
 
@@ -12,6 +13,7 @@ pub use field::{
     AddressCycles, Field, Micros, MultiPlane, Nanos, Opaque, OptionalCommands, PageFeatures, Revisions,
     Scaled, Text,
 };
+pub use simulated::Saturated;
 
 use super::crc::crc16;
 
