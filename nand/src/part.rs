@@ -148,6 +148,9 @@ pub struct BusTiming {
     pub t_ccs: Duration,
     /// Data out to the next command.
     pub t_rhw: Duration,
+    /// Last command or address cycle of a status or ID read to its data.
+    #[serde(default = "BusTiming::t_whr")]
+    pub t_whr: Duration,
     /// Control set-up after data.
     pub t_cals: Duration,
     /// Read preamble.
@@ -158,6 +161,25 @@ pub struct BusTiming {
     pub t_wpst: Duration,
     /// Hold after the write postamble.
     pub t_wpsth: Duration,
+}
+
+impl BusTiming {
+    /// 80 ns from SDR mode 1 on (Linux, nand_timings.c).
+    fn t_whr() -> Duration {
+        Duration::from_ns(80)
+    }
+
+    /// Time to move `size` out.
+    #[inline]
+    pub fn burst_out(&self, size: Bytes) -> Duration {
+        self.rate.burst(size)
+    }
+
+    /// Time to move `size` in.
+    #[inline]
+    pub fn burst_in(&self, size: Bytes) -> Duration {
+        self.rate.burst(size)
+    }
 }
 
 /// What a die draws in each state.
@@ -355,6 +377,7 @@ pub(crate) mod tests {
                 t_adl: ns(70),
                 t_ccs: ns(300),
                 t_rhw: ns(100),
+                t_whr: ns(80),
                 t_cals: ns(15),
                 t_rpre: ns(15),
                 t_dqsre: ns(15),
