@@ -6,10 +6,12 @@
 pub mod chips;
 pub mod energy;
 pub mod geometry;
+pub mod interface;
 pub mod part;
 pub mod timing;
 
 pub use chips::{Chips, Command, Done, Event, Operation, Stamp};
 pub use energy::{EnergyReport, Stage};
 pub use geometry::{ChannelId, DieId, Geometry, PageId, RowBlockId};
+pub use interface::Interface;
 pub use part::Part;
