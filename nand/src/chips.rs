@@ -365,7 +365,7 @@ impl Chips {
 
     #[inline]
     fn data_out(&self, command: Command) -> Duration {
-        self.times.data_out[command.pages as usize - 1] + self.part.bus.rate.burst(command.bytes)
+        self.times.data_out[command.pages as usize - 1] + self.part.bus.burst_out(command.bytes)
     }
 
     #[inline]
@@ -544,7 +544,7 @@ mod tests {
             let commands: Vec<_> = (0..dies).map(|die| read(&chips, die, Bytes::kib(8))).collect();
             let done = run(&mut chips, &commands);
             let (command, sense) = (Duration::from_ns(290), Duration::from_us(75));
-            let transfer = Duration::from_ns(30) + chips.part.bus.rate.burst(Bytes::kib(8));
+            let transfer = Duration::from_ns(30) + chips.part.bus.burst_out(Bytes::kib(8));
             // The transfers follow each other from when the first die has sensed: each takes longer than the next
             // die's command, so the bus never falls idle in between.
             let end = Instant::ZERO + command + sense + transfer * u64::from(dies);
@@ -561,7 +561,7 @@ mod tests {
         let command = Command { operation: Operation::Program, page, pages: 1, bytes: Bytes(0) };
         let done = run(&mut chips, &[(DieId(0), command)]);
         assert_eq!(chips.stamp(page), stamp);
-        let transfer = chips.part.bus.rate.burst(Bytes::kib(8));
+        let transfer = chips.part.bus.burst_in(Bytes::kib(8));
         assert_eq!(done[0].0, Instant::ZERO + Duration::from_ns(361) + transfer + Duration::from_us(750));
     }
 

@@ -4,7 +4,9 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use wordline_kernel::{Bytes, Complaints, Duration, MegaTransfers, Power};
+use wordline_kernel::{Bytes, Complaints, Duration, Power};
+
+pub use crate::interface::{BusFile, BusTiming};
 
 /// A part file as it is written.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -18,8 +20,8 @@ pub struct PartFile {
     pub geometry: DieGeometry,
     /// How long the array takes.
     pub timing: ArrayTiming,
-    /// The interface to the channel.
-    pub bus: BusTiming,
+    /// The interface to the channel: interface and mode give every time, and a key that is given replaces one.
+    pub bus: BusFile,
     /// What it draws.
     pub power: PowerDraw,
     /// Erases that a block stands.
@@ -67,41 +69,6 @@ pub struct ArrayTiming {
     pub plane_busy: Duration,
 }
 
-/// The interface to the channel: its rate and the waits around command, address and data cycles, with their
-/// ONFI names.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct BusTiming {
-    /// Name of the interface, such as `NV-DDR2`.
-    pub interface: String,
-    /// Transfers a second on eight data lines.
-    pub rate: MegaTransfers,
-    /// Chip-enable set-up.
-    pub t_cs: Duration,
-    /// One command or address cycle.
-    pub t_wc: Duration,
-    /// End of the command to busy.
-    pub t_wb: Duration,
-    /// Ready to the first data cycle.
-    pub t_rr: Duration,
-    /// Last address cycle to the first data-in cycle.
-    pub t_adl: Duration,
-    /// Change-column set-up.
-    pub t_ccs: Duration,
-    /// Data out to the next command.
-    pub t_rhw: Duration,
-    /// Control set-up after data.
-    pub t_cals: Duration,
-    /// Read preamble.
-    pub t_rpre: Duration,
-    /// Read-enable to data strobe.
-    pub t_dqsre: Duration,
-    /// Write postamble.
-    pub t_wpst: Duration,
-    /// Hold after the write postamble.
-    pub t_wpsth: Duration,
-}
-
 /// What a die draws in each state.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -122,6 +89,8 @@ pub struct PowerDraw {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Part {
     file: PartFile,
+    /// The interface to the channel, resolved; it stands before the table of the file.
+    pub bus: BusTiming,
 }
 
 impl std::ops::Deref for Part {
@@ -189,20 +158,15 @@ impl PartFile {
                 "array times from 1ns to 10s",
             );
         }
-        self.check_bus(&mut wrong);
-        wrong.require(!self.source.trim().is_empty(), "source", "nothing", "where the numbers come from");
-        wrong.or_ok(()).map(|()| Part { file: self })
-    }
-}
-
-impl PartFile {
-    fn check_bus(&self, wrong: &mut Complaints) {
-        let b = &self.bus;
-        let waits =
-            [b.t_cs, b.t_wc, b.t_wb, b.t_rr, b.t_adl, b.t_ccs, b.t_rhw, b.t_cals, b.t_rpre, b.t_dqsre];
-        for time in waits.into_iter().chain([b.t_wpst, b.t_wpsth, self.timing.plane_busy]) {
-            wrong.require(time <= Duration::from_ms(1_000), "bus", time, "waits of at most 1s");
+        let busy = self.timing.plane_busy;
+        wrong.require(busy <= Duration::from_ms(1_000), "timing.plane_busy", busy, "at most 1s");
+        let bus = self.bus.check();
+        if let Err(inner) = &bus {
+            wrong.nest("bus", inner.clone());
         }
+        wrong.require(!self.source.trim().is_empty(), "source", "nothing", "where the numbers come from");
+        wrong.or_ok(())?;
+        Ok(Part { file: self, bus: bus? })
     }
 }
 
@@ -242,6 +206,7 @@ fn by_type(times: &[Duration], page_type: u32) -> Duration {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
+    use crate::interface::Interface;
 
     /// MQSim's default part (its `ssdconfig.xml` and `ONFI_Channel_NVDDR2`), two planes of MLC.
     pub(crate) fn mqsim_file() -> PartFile {
@@ -265,22 +230,7 @@ pub(crate) mod tests {
                 erase: Duration::from_us(3_800),
                 plane_busy: ns(500),
             },
-            bus: BusTiming {
-                interface: "NV-DDR2".into(),
-                rate: MegaTransfers(333),
-                t_cs: ns(20),
-                t_wc: ns(25),
-                t_wb: ns(100),
-                t_rr: ns(20),
-                t_adl: ns(70),
-                t_ccs: ns(300),
-                t_rhw: ns(100),
-                t_cals: ns(15),
-                t_rpre: ns(15),
-                t_dqsre: ns(15),
-                t_wpst: ns(6),
-                t_wpsth: ns(15),
-            },
+            bus: BusFile::new(Interface::NvDdr2, 6),
             power: PowerDraw {
                 read: Power(82_500),
                 program: Power(82_500),

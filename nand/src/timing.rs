@@ -41,7 +41,7 @@ pub fn data_out(part: &Part, planes: u32, size: Bytes) -> Duration {
     let b = &part.bus;
     let first = b.t_rpre + b.t_dqsre;
     let next = b.t_rhw + b.t_wc * 6 + b.t_ccs + first;
-    first + next * u64::from(planes - 1) + b.rate.burst(size)
+    first + next * u64::from(planes - 1) + b.burst_out(size)
 }
 
 /// The program command with its data, `size` in all, to `planes` planes.
@@ -50,7 +50,7 @@ pub fn program_command(part: &Part, planes: u32, size: Bytes) -> Opening {
     Opening {
         cle: b.t_cs + b.t_wc + b.t_wb + (b.t_cals + b.t_wb + part.timing.plane_busy) * more,
         ale: b.t_wc * 5 * (more + 1),
-        tir: b.t_adl + b.t_wpst + b.t_wpsth + (b.t_adl + b.t_wpst) * more + b.rate.burst(size),
+        tir: b.t_adl + b.t_wpst + b.t_wpsth + (b.t_adl + b.t_wpst) * more + b.burst_in(size),
     }
 }
 

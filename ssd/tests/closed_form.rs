@@ -39,7 +39,7 @@ fn an_unloaded_durable_write_takes_command_transfer_and_programming() {
 fn a_durable_write_of_part_of_a_page_reads_the_rest_first() {
     let mut rig = Rig::new(file(1, 1), 1);
     rig.device.fill(1.0);
-    let fill = Duration::from_ns(290 + 25_000 + 30) + rig.device.config().part.bus.rate.burst(Bytes(7 * 512));
+    let fill = Duration::from_ns(290 + 25_000 + 30) + rig.device.config().part.bus.burst_out(Bytes(7 * 512));
     let program = Duration::from_ns(361 + 10_240 + 250_000);
     assert_eq!(rig.alone(Operation::Write, true, 8, 1), fill + program);
 }

@@ -2,8 +2,9 @@
 
 /// Two channels of two dies, two planes each, tied; 24 blocks of 16 pages of 4 KiB: 12 MiB.
 pub fn small() -> DeviceFile {
-    use wordline_kernel::{MegaTransfers, Power};
-    use wordline_nand::part::{ArrayTiming, BusTiming, DieGeometry, PowerDraw};
+    use wordline_kernel::Power;
+    use wordline_nand::Interface;
+    use wordline_nand::part::{ArrayTiming, BusFile, DieGeometry, PowerDraw};
     let ns = Duration::from_ns;
     let part = PartFile {
         name: "small".into(),
@@ -24,22 +25,7 @@ pub fn small() -> DeviceFile {
             erase: Duration::from_us(1_500),
             plane_busy: ns(500),
         },
-        bus: BusTiming {
-            interface: "NV-DDR2".into(),
-            rate: MegaTransfers(400),
-            t_cs: ns(20),
-            t_wc: ns(25),
-            t_wb: ns(100),
-            t_rr: ns(20),
-            t_adl: ns(70),
-            t_ccs: ns(300),
-            t_rhw: ns(100),
-            t_cals: ns(15),
-            t_rpre: ns(15),
-            t_dqsre: ns(15),
-            t_wpst: ns(6),
-            t_wpsth: ns(15),
-        },
+        bus: BusFile::new(Interface::NvDdr2, 7),
         power: PowerDraw {
             read: Power(66_000),
             program: Power(66_000),
