@@ -303,8 +303,8 @@ impl Features {
 
 #[cfg(test)]
 mod tests {
-    use super::super::interface::Interface;
     use super::*;
+    use crate::interface::Interface;
     use crate::part::SlcTiming;
     use crate::part::tests::{mqsim, mqsim_file};
     use wordline_kernel::Duration;

@@ -3,12 +3,10 @@
 pub mod crc;
 pub mod features;
 pub mod identity;
-mod interface;
 pub mod modes;
 pub mod parameter_page;
 
 pub use features::{FeatureError, Features};
 pub use identity::Identity;
-pub use interface::Interface;
 pub use modes::{Modes, TimingMode};
 pub use parameter_page::ParameterPage;

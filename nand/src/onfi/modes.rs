@@ -2,8 +2,8 @@
 
 use std::fmt;
 
-use super::interface::Interface;
 use crate::Part;
+use crate::interface::Interface;
 
 /// A timing mode of an interface.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,10 +62,9 @@ impl Modes {
     /// interface than SDR has all modes of SDR besides (chosen, as parts with NV-DDR have).
     pub fn of(part: &Part) -> Self {
         let operated = operated_in(part);
-        let last = |interface: Interface| interface.modes() - 1;
         let fastest = Interface::ALL.map(|interface| match interface {
-            _ if interface == operated.interface => Some(operated.mode.min(last(interface))),
-            Interface::Sdr => Some(last(interface)),
+            _ if interface == operated.interface => Some(operated.mode),
+            Interface::Sdr => Some(interface.modes() - 1),
             _ => None,
         });
         Self { fastest }
@@ -94,11 +93,7 @@ impl Modes {
 
 /// The interface and mode that `part` is operated in.
 fn operated_in(part: &Part) -> TimingMode {
-    let named = Interface::ALL.into_iter().find(|interface| interface.name() == part.bus.interface);
-    named.map_or(TimingMode::POWER_ON, |interface| TimingMode {
-        interface,
-        mode: interface.mode_for(part.bus.rate),
-    })
+    TimingMode { interface: part.bus.interface, mode: part.bus.mode }
 }
 
 #[cfg(test)]

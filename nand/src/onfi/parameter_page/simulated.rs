@@ -8,9 +8,9 @@ use super::{
     Revisions, Scaled, Text,
 };
 use crate::Part;
+use crate::interface::Interface;
 use crate::onfi::features::READ_RETRY_OPTIONS;
 use crate::onfi::identity::MANUFACTURER;
-use crate::onfi::interface::Interface;
 use crate::onfi::modes::Modes;
 
 /// Share of the blocks that may be bad, in per cent (chosen: the share of data sheets, 40 of 2048, and the factory's
@@ -145,7 +145,8 @@ fn abilities(page: ParameterPage, part: &Part, luns: u32) -> ParameterPage {
     let planes = g.planes > 1;
     // A one-shot part has a cache register before its data registers in any case.
     let cache = g.registers > 1 || g.one_shot;
-    let features = page.features.with(F::MULTI_LUN, luns > 1).with(F::VOLUMES, true);
+    let features = page.features.with(F::WIDE_BUS, part.bus.width == 16);
+    let features = features.with(F::MULTI_LUN, luns > 1).with(F::VOLUMES, true);
     let features = features.with(F::MULTI_PLANE_PROGRAM, planes).with(F::MULTI_PLANE_READ, planes);
     let commands = [
         C::FEATURES,
@@ -218,6 +219,8 @@ fn interface(page: ParameterPage, modes: &Modes) -> ParameterPage {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::interface::BusFile;
+    use crate::part::PartFile;
     use crate::part::tests::{mqsim, mqsim_file};
     use wordline_kernel::Bytes;
 
@@ -237,7 +240,7 @@ mod tests {
     #[test]
     fn abilities_follow_planes_luns_and_registers() {
         let mut file = mqsim_file();
-        let of = |file: &crate::part::PartFile, luns| {
+        let of = |file: &PartFile, luns| {
             ParameterPage::of(&file.clone().check().expect("the part is sound"), luns)
         };
         let page = of(&file, 2);
@@ -248,6 +251,23 @@ mod tests {
         let page = of(&file, 1);
         assert_eq!((page.features, page.optional_commands), (PageFeatures(0x0c00), OptionalCommands(0x3efc)));
         assert_eq!((page.multi_plane, page.t_r_multi_plane, page.plane_bits), (MultiPlane(0), Micros(0), 0));
+    }
+
+    #[test]
+    fn the_modes_of_every_interface_stand_in_their_field() {
+        let page = |bus: BusFile| {
+            let part = PartFile { bus, ..mqsim_file() }.check().expect("the part is sound");
+            let page = ParameterPage::of(&part, 1);
+            let ddr2 = u16::from(page.nv_ddr2_modes_high) << 8 | u16::from(page.nv_ddr2_modes);
+            let modes = [page.sdr_modes, page.nv_ddr_modes.into(), ddr2, page.nv_ddr3_modes];
+            (modes, page.nv_lpddr4_modes, page.features.0 & !0x0848, page.revisions.0)
+        };
+        let wide = BusFile { width: Some(16), ..BusFile::new(Interface::Sdr, 3) };
+        assert_eq!(page(wide), ([0x0f, 0, 0, 0], 0, 0x0001, 0x03fe));
+        assert_eq!(page(BusFile::new(Interface::NvDdr, 4)), ([0x3f, 0x1f, 0, 0], 0, 0x0020, 0x03fe));
+        assert_eq!(page(BusFile::new(Interface::NvDdr2, 10)), ([0x3f, 0, 0x7ff, 0], 0, 0x0400, 0x03fe));
+        assert_eq!(page(BusFile::new(Interface::NvDdr3, 15)), ([0x3f, 0, 0, 0xffff], 0, 0x2000, 0x0ffe));
+        assert_eq!(page(BusFile::new(Interface::NvLpddr4, 1)), ([0x3f, 0, 0, 0], 3, 0x0200, 0x1ffe));
     }
 
     #[test]
@@ -272,7 +292,7 @@ mod tests {
         let mut file = mqsim_file();
         file.timing.read = vec![Duration::from_ps(1), Duration::from_ns(50_001)];
         file.timing.read[0] = Duration::from_us(20);
-        file.bus.t_ccs = Duration::from_ps(299_001);
+        file.bus.t_ccs = Some(Duration::from_ps(299_001));
         let page = ParameterPage::of(&file.check().expect("the part is sound"), 1);
         assert_eq!((page.t_r, page.t_ccs), (Micros(51), Nanos(300)));
     }
