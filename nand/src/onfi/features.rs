@@ -3,6 +3,8 @@
 
 use std::fmt;
 
+use AfterReset::{Kept, PowerOn};
+
 use super::modes::{Modes, TimingMode};
 use crate::Part;
 
@@ -32,6 +34,8 @@ pub mod address {
 /// Settings of the sensing levels that read retry offers, numbered from 0, the usual ones (chosen: as many as Micron's
 /// MLC parts have, from memory of their data sheets).
 pub const READ_RETRY_OPTIONS: u8 = 8;
+const _: () =
+    assert!(READ_RETRY_OPTIONS.is_power_of_two(), "the bits that may be set are those of the options");
 /// Bit of P1 of the array operation mode that turns on-die ECC on (Linux `nand_micron.c`).
 const ON_DIE_ECC: u8 = 1 << 3;
 /// Bit of P1 that turns SLC mode on (chosen).
@@ -88,29 +92,16 @@ const fn row(
 /// specification. Chosen: a Reset takes back read retry and SLC mode, so that it leaves a part that reads as usual.
 /// 02h takes no warm-up cycles, as the page says. 10h, 30h, 58h, 90h and the bits of 02h are kept and change nothing:
 /// the model has neither signal levels nor wrong bits.
+#[rustfmt::skip]
 pub const FEATURES: [Feature; 8] = [
-    row(address::TIMING_MODE, "timing mode", 0, [0x3f, 0x01, 0, 0], AfterReset::PowerOn, Of::All),
-    row(
-        address::NV_DDR2_CONFIGURATION,
-        "NV-DDR2 configuration",
-        0,
-        [0xf7, 0, 0, 0],
-        AfterReset::PowerOn,
-        Of::Strobed,
-    ),
-    row(address::DRIVE_STRENGTH, "drive strength", 2, [0x03, 0, 0, 0], AfterReset::Kept, Of::All),
-    row(address::EXTERNAL_VPP, "external Vpp", 0, [0x01, 0, 0, 0], AfterReset::Kept, Of::All),
-    row(address::VOLUME, "volume configuration", 0, [0x0f, 0, 0, 0], AfterReset::Kept, Of::All),
-    row(
-        address::READ_RETRY,
-        "read retry",
-        0,
-        [READ_RETRY_OPTIONS.next_power_of_two() - 1, 0, 0, 0],
-        AfterReset::PowerOn,
-        Of::All,
-    ),
-    row(address::ARRAY_MODE, "array operation mode", 0, [ON_DIE_ECC, 0, 0, 0], AfterReset::Kept, Of::All),
-    row(address::SLC_MODE, "SLC mode", 0, [SLC_ON, 0, 0, 0], AfterReset::PowerOn, Of::Slc),
+    row(address::TIMING_MODE,           "timing mode",           0, [0x3f, 0x01, 0, 0],              PowerOn, Of::All),
+    row(address::NV_DDR2_CONFIGURATION, "NV-DDR2 configuration", 0, [0xf7, 0, 0, 0],                 PowerOn, Of::Strobed),
+    row(address::DRIVE_STRENGTH,        "drive strength",        2, [0x03, 0, 0, 0],                 Kept,    Of::All),
+    row(address::EXTERNAL_VPP,          "external Vpp",          0, [0x01, 0, 0, 0],                 Kept,    Of::All),
+    row(address::VOLUME,                "volume configuration",  0, [0x0f, 0, 0, 0],                 Kept,    Of::All),
+    row(address::READ_RETRY,            "read retry",            0, [READ_RETRY_OPTIONS - 1, 0, 0, 0], PowerOn, Of::All),
+    row(address::ARRAY_MODE,            "array operation mode",  0, [ON_DIE_ECC, 0, 0, 0],           Kept,    Of::All),
+    row(address::SLC_MODE,              "SLC mode",              0, [SLC_ON, 0, 0, 0],               PowerOn, Of::Slc),
 ];
 
 /// Why a feature was refused. Nothing has changed then.
@@ -240,7 +231,7 @@ impl Features {
     /// specification), so there is nothing to do for them.
     pub fn reset(&mut self) {
         for (feature, held) in FEATURES.iter().zip(&mut self.held) {
-            if feature.after_reset == AfterReset::PowerOn {
+            if feature.after_reset == PowerOn {
                 *held = feature.power_on;
             }
         }
