@@ -3,7 +3,7 @@
 pub mod copies;
 pub mod extended;
 pub mod field;
-
+pub mod simulated;
 
 use std::fmt;
 
@@ -13,7 +13,7 @@ pub use field::{
     AddressCycles, Field, Micros, MultiPlane, Nanos, Opaque, OptionalCommands, PageFeatures, Revisions,
     Scaled, Text,
 };
-
+pub use simulated::Saturated;
 
 use super::crc::crc16;
 
@@ -271,7 +271,10 @@ pub(crate) mod tests {
         let page = example();
         assert_eq!((page.planes(), page.endurance.count()), (2, 60_000));
         assert_eq!((page.t_bers.duration().us(), page.t_ccs.duration().ns()), (7_000.0, 200));
-        assert_eq!((page.manufacturer.shown().as_str(), page.model.shown().as_str()), ("EXAMPLE", "SIM-SLC-4K"));
+        assert_eq!(
+            (page.manufacturer.shown().as_str(), page.model.shown().as_str()),
+            ("EXAMPLE", "SIM-SLC-4K")
+        );
         assert!(page.features.has(PageFeatures::NV_DDR2) && !page.features.has(PageFeatures::NV_DDR));
     }
 

@@ -132,7 +132,9 @@ mod tests {
         let lines: Vec<&str> = wrong.lines().collect();
         assert_eq!(lines.len(), 4);
         assert_eq!(lines[0], "copy 0: found the signature `PNFI`, wanted `ONFI`");
-        assert!(lines[2].starts_with("copy 2: found CRC 9847h") && lines[3].starts_with("majority of 3 copies"));
+        assert!(
+            lines[2].starts_with("copy 2: found CRC 9847h") && lines[3].starts_with("majority of 3 copies")
+        );
     }
 
     #[test]

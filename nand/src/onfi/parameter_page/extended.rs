@@ -164,7 +164,10 @@ mod tests {
         let mut bytes = extended().encode();
         bytes[33] ^= 1;
         assert!(matches!(ExtendedPage::decode(&bytes), Err(PageError::Crc { .. })));
-        assert!(matches!(ExtendedPage::decode(&bytes[..31]), Err(PageError::Short { found: 31, wanted: 32 })));
+        assert!(matches!(
+            ExtendedPage::decode(&bytes[..31]),
+            Err(PageError::Short { found: 31, wanted: 32 })
+        ));
         bytes[2] = b'F';
         let wrong = ExtendedPage::decode(&bytes).expect_err("the signature is wrong").to_string();
         assert_eq!(wrong, "found the signature `FPPS`, wanted `EPPS`");
