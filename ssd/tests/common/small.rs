@@ -2,9 +2,10 @@
 
 /// Two channels of two dies, two planes each, tied; 24 blocks of 16 pages of 4 KiB: 12 MiB.
 pub fn small() -> DeviceFile {
-    use wordline_kernel::{MegaTransfers, Power};
-    use wordline_nand::part::{ArrayTiming, BusTiming, DieGeometry, PowerDraw};
-    let ns = Duration::from_ns;
+    use wordline_kernel::Power;
+    use wordline_nand::Interface;
+    use wordline_nand::part::{ArrayTiming, BusFile, DieGeometry, PowerDraw};
+    let us = Duration::from_us;
     let part = PartFile {
         name: "small".into(),
         source: "chosen: small".into(),
@@ -17,37 +18,21 @@ pub fn small() -> DeviceFile {
             bits_per_cell: 1,
             one_shot: false,
             layers: 1,
+            registers: 2,
+            independent_reads: false,
         },
-        timing: ArrayTiming {
-            read: vec![Duration::from_us(25)],
-            program: vec![Duration::from_us(250)],
-            erase: Duration::from_us(1_500),
-            plane_busy: ns(500),
-        },
-        bus: BusTiming {
-            interface: "NV-DDR2".into(),
-            rate: MegaTransfers(400),
-            t_cs: ns(20),
-            t_wc: ns(25),
-            t_wb: ns(100),
-            t_rr: ns(20),
-            t_adl: ns(70),
-            t_ccs: ns(300),
-            t_rhw: ns(100),
-            t_cals: ns(15),
-            t_rpre: ns(15),
-            t_dqsre: ns(15),
-            t_wpst: ns(6),
-            t_wpsth: ns(15),
-        },
+        timing: ArrayTiming::new(us(25), us(250), us(1_500), Duration::from_ns(500)),
+        bus: BusFile::new(Interface::NvDdr2, 7),
         power: PowerDraw {
             read: Power(66_000),
             program: Power(66_000),
             erase: Power(66_000),
             interface: Power(16_500),
+            latch: None,
             idle: Power(33),
         },
         endurance: 100_000,
+        programs_per_page: None,
     };
     let layout =
         Layout { channels: 2, packages_per_channel: 1, dies_per_package: 2, planes_per_row: None };
