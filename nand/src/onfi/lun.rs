@@ -36,7 +36,7 @@ pub enum ReadKind {
     Copyback,
     /// 31: hand over the page sensed before, then sense this one behind the bus.
     CacheRandom,
-    /// Sense in this plane alone, while other planes do so too. A vendor's command; `LunTimes::independent_reads`.
+    /// Sense in this plane alone, while other planes do so too. A vendor's command.
     Independent,
 }
 
@@ -416,7 +416,7 @@ impl Lun {
     }
 
     fn senses_alone(&self, job: &Job) -> bool {
-        self.cells.times.independent_reads && matches!(job.work, Work::Sense { .. })
+        self.cells.part.geometry.independent_reads && matches!(job.work, Work::Sense { .. })
     }
 
     /// That the LUN takes a command at `now`, and that the array rests unless `behind` says that this operation may

@@ -29,16 +29,15 @@ impl Lun {
     }
 
     fn check_read(&self, row: Row, kind: ReadKind, now: Instant) -> Result<(), Limit> {
-        let times = &self.cells.times;
         let behind = match kind {
             ReadKind::Plain | ReadKind::Copyback => false,
             ReadKind::Queue | ReadKind::CacheRandom => self.works_behind(Stage::Ton),
-            ReadKind::Independent if !times.independent_reads => {
+            ReadKind::Independent if !self.cells.part.geometry.independent_reads => {
                 return Err(Limit::Unsupported { what: "an independent read" });
             }
             ReadKind::Independent => self.jobs.iter().all(|job| self.senses_alone(job)),
         };
-        if kind == ReadKind::CacheRandom && !times.cache_register {
+        if kind == ReadKind::CacheRandom && !self.cells.has_cache_register() {
             return Err(Limit::Unsupported { what: "a cache read" });
         }
         self.require_ready(now, behind)?;
@@ -80,7 +79,7 @@ impl Lun {
         let row = self.sensed.first().copied().unwrap_or_default();
         self.refuse(row, checked)?;
         let rows = std::mem::take(&mut self.sensed);
-        let at = self.pipeline.turn(now, self.cells.times.cache_busy);
+        let at = self.pipeline.turn(now, self.cells.part.timing.cache_busy);
         let planes = self.mask(&rows);
         self.give(Work::HandOver { rows }, planes, 0, (at, at));
         Ok(self.busy())
@@ -88,7 +87,7 @@ impl Lun {
 
     /// The first row that a cache read goes on from.
     fn check_cache_read(&self, now: Instant) -> Result<Row, Limit> {
-        if !self.cells.times.cache_register {
+        if !self.cells.has_cache_register() {
             return Err(Limit::Unsupported { what: "a cache read" });
         }
         self.require_ready(now, self.works_behind(Stage::Ton))?;
@@ -107,7 +106,7 @@ impl Lun {
         self.sensed = if copyback || kind == ReadKind::Independent { Vec::new() } else { rows.clone() };
         let (working, hand_over) = match kind {
             ReadKind::CacheRandom => {
-                let turn = self.cells.times.cache_busy;
+                let turn = self.cells.part.timing.cache_busy;
                 let working = self.pipeline.turn_and_run(now, turn, time);
                 ((working.begin, working.end), HandOver::Before)
             }

@@ -10,8 +10,8 @@ mod status;
 use wordline_kernel::{Duration, Instant};
 
 use super::*;
-use crate::part::PartFile;
 use crate::part::tests::mqsim_file;
+use crate::part::{PartFile, SlcTiming};
 
 /// MQSim's default part: two planes of sixteen blocks, eight MLC pages each, programmed one by one.
 const READ: Duration = Duration::from_us(75);
@@ -19,6 +19,13 @@ const PROGRAM: Duration = Duration::from_us(750);
 const ERASE: Duration = Duration::from_us(3_800);
 const PLANE: Duration = Duration::from_ns(500);
 const TURN: Duration = Duration::from_us(3);
+
+const SLC: SlcTiming = SlcTiming {
+    read: Duration::from_us(40),
+    program: Duration::from_us(500),
+    erase: Duration::from_us(3_000),
+};
+const REPROGRAM: Duration = Duration::from_us(2_705);
 
 fn part(change: impl FnOnce(&mut PartFile)) -> Part {
     let mut file = mqsim_file();
@@ -41,6 +48,8 @@ fn tlc(options: LunOptions) -> Lun {
         file.geometry.bits_per_cell = 3;
         file.geometry.pages_per_block = 9;
         file.geometry.one_shot = true;
+        file.timing.slc = Some(SLC);
+        file.timing.reprogram = Some(REPROGRAM);
     });
     Lun::new(&part, DieId(0), options)
 }

@@ -103,12 +103,12 @@ fn word_lines_of_other_planes_have_the_same_number() {
 #[test]
 fn pages_copied_back_and_loaded_share_a_word_line() {
     let mut lun = strict();
-    lun.set_mode(CellMode::Slc).expect("every part has it");
+    lun.set_mode(CellMode::Slc).expect("the part has it");
     put(&mut lun, row(2, 0), 0x2d);
     lun.settle(at(10_000));
     let read = lun.read(row(2, 0), ReadKind::Copyback, at(10_000)).expect("legal").ready_at;
     lun.settle(read);
-    lun.set_mode(CellMode::Normal).expect("every part has it");
+    lun.set_mode(CellMode::Normal).expect("the part has it");
     lun.begin_load(row(0, 0), false);
     let mut now = lun.program(row(0, 0), PAGE, true, read).expect("legal").ready_at;
     now = program(&mut lun, row(0, 1), 1, PAGE, now).expect("legal").ready_at;
@@ -119,13 +119,16 @@ fn pages_copied_back_and_loaded_share_a_word_line() {
 #[test]
 fn slc_mode_has_its_own_times_and_one_page_a_word_line() {
     let mut lun = strict();
-    lun.set_mode(CellMode::Slc).expect("every part has it");
+    lun.set_mode(CellMode::Slc).expect("the part has it");
     let wrote = program(&mut lun, row(0, 2), 0x3c, START, at(0)).expect("the third and last word line");
-    assert_eq!(wrote.ready_at, at(0) + PROGRAM * 500 / 1_300);
+    assert_eq!(wrote.ready_at, at(0) + SLC.program);
     let read = lun.read(row(0, 2), ReadKind::Plain, wrote.ready_at).expect("legal");
-    assert_eq!(read.ready_at, wrote.ready_at + READ * 40 / 90);
+    assert_eq!(read.ready_at, wrote.ready_at + SLC.read);
     lun.settle(read.ready_at);
     assert_eq!(lun.output(0, 1), [0x3c]);
+    let erased = lun.erase(row(2, 0), false, read.ready_at).expect("legal");
+    assert_eq!(erased.ready_at, read.ready_at + SLC.erase);
+    let read = erased;
     let beyond = lun.program(row(0, 3), START, false, read.ready_at);
     assert_eq!(beyond, Err(Limit::Hole { row: row(0, 3), pages: 3 }));
 }
@@ -134,9 +137,9 @@ fn slc_mode_has_its_own_times_and_one_page_a_word_line() {
 fn modes_mix_only_over_an_erase() {
     for fatal in [true, false] {
         let mut lun = tlc(LunOptions { fatal, ..LunOptions::default() });
-        lun.set_mode(CellMode::Slc).expect("every part has it");
+        lun.set_mode(CellMode::Slc).expect("the part has it");
         put(&mut lun, row(0, 0), 1);
-        lun.set_mode(CellMode::Normal).expect("every part has it");
+        lun.set_mode(CellMode::Normal).expect("the part has it");
         let mixed = Limit::MixedModes { row: row(0, 1), block: CellMode::Slc };
         let now = lun.pipeline().ready_at;
         assert_eq!(lun.read(row(0, 1), ReadKind::Plain, now).err(), fatal.then_some(mixed));
@@ -154,11 +157,11 @@ fn modes_mix_only_over_an_erase() {
 #[test]
 fn a_word_line_is_reprogrammed_twice() {
     let mut lun = strict();
-    lun.set_mode(CellMode::TwoBit).expect("the part is one-shot TLC");
+    lun.set_mode(CellMode::TwoBit).expect("the part is one-shot TLC that can be reprogrammed");
     let now = program(&mut lun, row(0, 0), 0x0a, PAGE, at(0)).expect("legal").ready_at;
     let now = program(&mut lun, row(0, 1), 0x0b, START, now).expect("legal").ready_at;
     let first = program(&mut lun, row(0, 0), 0xf0, ProgramKind::Reprogram, now).expect("legal");
-    assert_eq!(first.ready_at, now + PROGRAM * 2_705 / 2_675);
+    assert_eq!(first.ready_at, now + REPROGRAM);
     assert_eq!([get(&mut lun, row(0, 0)), get(&mut lun, row(0, 1))], [0xf0, 0x0b], "bits go up again");
     let now = lun.pipeline().ready_at;
     program(&mut lun, row(0, 1), 0xf1, ProgramKind::Reprogram, now).expect("the second");
@@ -176,9 +179,10 @@ fn only_a_programmed_word_line_of_an_open_super_layer_is_reprogrammed() {
         file.geometry.one_shot = true;
         file.geometry.pages_per_block = 9;
         file.geometry.layers = 3;
+        file.timing.reprogram = Some(REPROGRAM);
     });
     let mut lun = Lun::new(&part, DieId(0), LunOptions::default());
-    lun.set_mode(CellMode::TwoBit).expect("the part is one-shot TLC");
+    lun.set_mode(CellMode::TwoBit).expect("the part is one-shot TLC that can be reprogrammed");
     let reprogram = |lun: &mut Lun, page| {
         let now = lun.pipeline().array_ready_at;
         program(lun, row(0, page), 0, ProgramKind::Reprogram, now)
@@ -198,10 +202,17 @@ fn only_a_programmed_word_line_of_an_open_super_layer_is_reprogrammed() {
 }
 
 #[test]
-fn a_part_has_the_modes_that_its_cells_allow() {
+fn a_part_has_the_modes_that_its_file_gives_times_for() {
     let mut mlc = lun();
-    let limit = Limit::Unsupported { what: "the two-bit mode" };
-    assert_eq!(mlc.set_mode(CellMode::TwoBit), Err(limit));
+    for mode in [CellMode::Slc, CellMode::TwoBit] {
+        assert_eq!(mlc.set_mode(mode), Err(Limit::Unsupported { what: mode.name() }));
+    }
     assert_eq!(mlc.mode(), CellMode::Normal);
-    assert_eq!(mlc.set_mode(CellMode::Slc), Ok(()));
+    let part = part(|file| file.timing.reprogram = Some(REPROGRAM));
+    let mut mlc = Lun::new(&part, DieId(0), LunOptions::default());
+    assert!(mlc.set_mode(CellMode::TwoBit).is_err(), "two bits are all that MLC has");
+    let mut tlc = strict();
+    for mode in [CellMode::Slc, CellMode::TwoBit, CellMode::Normal] {
+        assert_eq!(tlc.set_mode(mode), Ok(()));
+    }
 }

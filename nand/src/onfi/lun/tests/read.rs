@@ -138,9 +138,8 @@ fn other_operations_wait_for_the_end_of_a_cache_read() {
 
 #[test]
 fn planes_sense_on_their_own_where_the_part_says_so() {
-    let part = part(|_| ());
-    let times = LunTimes { independent_reads: true, ..LunTimes::of(&part) };
-    let mut lun = Lun::new(&part, DieId(0), LunOptions { times: Some(times), ..LunOptions::default() });
+    let part = part(|file| file.geometry.independent_reads = true);
+    let mut lun = Lun::new(&part, DieId(0), LunOptions::default());
     put(&mut lun, row(0, 0), 0x44);
     put(&mut lun, row(1, 0), 0x45);
     put(&mut lun, row(1, 1), 0x46);
@@ -163,9 +162,8 @@ fn planes_sense_on_their_own_where_the_part_says_so() {
 
 #[test]
 fn a_part_without_a_cache_register_has_no_cache_operations() {
-    let part = part(|_| ());
-    let times = LunTimes { cache_register: false, ..LunTimes::of(&part) };
-    let mut lun = Lun::new(&part, DieId(0), LunOptions { times: Some(times), ..LunOptions::default() });
+    let part = part(|file| file.geometry.registers = 1);
+    let mut lun = Lun::new(&part, DieId(0), LunOptions::default());
     let first = lun.read(row(0, 0), ReadKind::Plain, at(0)).expect("legal");
     let read = Limit::Unsupported { what: "a cache read" };
     assert_eq!(lun.cache_read_next(first.ready_at), Err(read));
