@@ -7,9 +7,10 @@ mod program;
 mod read;
 mod status;
 
-use wordline_kernel::{Duration, Instant};
+use wordline_kernel::{Duration, Instant, Seed};
 
 use super::*;
+use crate::Stage;
 use crate::part::tests::mqsim_file;
 use crate::part::{PartFile, SlcTiming};
 
