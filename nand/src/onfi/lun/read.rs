@@ -2,7 +2,7 @@
 
 use wordline_kernel::{Duration, Instant};
 
-use super::job::{HandOver, Work};
+use super::job::Work;
 use super::{Busy, Lun, Queued, ReadKind};
 use crate::Stage;
 use crate::onfi::{Limit, Row};
@@ -78,10 +78,10 @@ impl Lun {
         let checked = self.check_cache_read(now);
         let row = self.sensed.first().copied().unwrap_or_default();
         self.refuse(row, checked)?;
-        let rows = std::mem::take(&mut self.sensed);
+        let before = std::mem::take(&mut self.sensed);
         let at = self.pipeline.turn(now, self.cells.part.timing.cache_busy);
-        let planes = self.mask(&rows);
-        self.give(Work::HandOver { rows }, planes, 0, (at, at));
+        let planes = self.mask(&before);
+        self.give(Work::HandOver { before }, planes, 0, (at, at));
         Ok(self.busy())
     }
 
@@ -102,26 +102,30 @@ impl Lun {
         let time = self.sensing_time(&rows);
         let planes = self.mask(&rows);
         self.in_cache_programs = false;
-        let copyback = kind == ReadKind::Copyback;
-        self.sensed = if copyback || kind == ReadKind::Independent { Vec::new() } else { rows.clone() };
-        let (working, hand_over) = match kind {
+        let before = std::mem::take(&mut self.sensed);
+        if matches!(kind, ReadKind::Plain | ReadKind::CacheRandom) {
+            self.sensed.clone_from(&rows);
+        }
+        let cached = kind == ReadKind::CacheRandom;
+        let (begin, end) = match kind {
             ReadKind::CacheRandom => {
                 let turn = self.cells.part.timing.cache_busy;
                 let working = self.pipeline.turn_and_run(now, turn, time);
-                ((working.begin, working.end), HandOver::Before)
+                (working.begin, working.end)
             }
             ReadKind::Independent => {
                 self.hold(now, self.cells.part.timing.plane_busy);
                 let end = now + time;
                 self.pipeline.array_ready_at = self.pipeline.array_ready_at.max(end);
-                ((now, end), HandOver::After)
+                (now, end)
             }
             _ => {
                 let working = self.pipeline.run(now, time);
-                ((working.begin, working.end), HandOver::After)
+                (working.begin, working.end)
             }
         };
-        self.give(Work::Sense { rows, hand_over, copyback }, planes, failing, working);
+        let before = if cached { before } else { Vec::new() };
+        self.give(Work::Sense { rows, kind, before }, planes, failing, (begin, end));
         self.busy()
     }
 

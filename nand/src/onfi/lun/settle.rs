@@ -3,8 +3,8 @@
 use wordline_kernel::{Duration, Instant};
 
 use super::Lun;
-use super::job::{HandOver, Job, Work};
-use crate::onfi::{Row, RowAddressing};
+use super::job::{Job, Work};
+use crate::onfi::{ReadKind, Row, RowAddressing};
 use crate::span::Span;
 
 impl Lun {
@@ -32,12 +32,11 @@ impl Lun {
         self.failed_before = if job.follows_cache { self.failed } else { 0 };
         self.failed = 0;
         match &job.work {
-            Work::Sense { rows, hand_over: HandOver::Before, .. } | Work::HandOver { rows } => {
-                for row in rows {
+            Work::Sense { before, .. } | Work::HandOver { before } => {
+                for row in before {
                     self.planes[self.addressing.plane(*row) as usize].hand_over();
                 }
             }
-            Work::Sense { .. } => {}
             Work::Program { pages } => {
                 pages.iter().for_each(|(row, _)| self.contents.note_program(*row, job.mode));
             }
@@ -63,15 +62,15 @@ impl Lun {
         self.failed |= job.failing;
         let plane = |addressing: &RowAddressing, row: Row| addressing.plane(row) as usize;
         match job.work {
-            Work::Sense { rows, hand_over, copyback } => {
+            Work::Sense { rows, kind, .. } => {
                 for row in rows {
                     let page = self.contents.read(row);
                     let registers = &mut self.planes[plane(&self.addressing, row)];
-                    if hand_over == HandOver::After {
+                    if kind != ReadKind::CacheRandom {
                         registers.cache.copy_from_slice(&page);
                     }
                     registers.sensed = Some(page);
-                    registers.copied = copyback.then_some(row);
+                    registers.copied = (kind == ReadKind::Copyback).then_some(row);
                 }
             }
             Work::HandOver { .. } => {}
@@ -110,7 +109,7 @@ impl Lun {
         (begin, end): (Instant, Instant),
     ) -> &mut Job {
         self.jobs.push(Job {
-            cached: matches!(work, Work::Sense { hand_over: HandOver::Before, .. }),
+            cached: matches!(work, Work::Sense { kind: ReadKind::CacheRandom, .. }),
             work,
             command: self.command,
             planes,

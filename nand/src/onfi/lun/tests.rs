@@ -4,6 +4,7 @@ mod interrupt;
 mod limits;
 mod modes;
 mod program;
+mod random;
 mod read;
 mod status;
 

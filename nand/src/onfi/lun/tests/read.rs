@@ -90,6 +90,25 @@ fn a_random_cache_read_hands_over_the_page_before() {
 }
 
 #[test]
+fn a_random_cache_read_in_another_plane_hands_over_what_the_first_one_holds() {
+    let mut lun = lun();
+    for block in 0..3 {
+        put(&mut lun, row(block, 0), 0xa0 + block as u8);
+    }
+    let start = lun.pipeline().ready_at;
+    let first = lun.read(row(0, 0), ReadKind::Plain, start).expect("legal");
+    let second = lun.read(row(2, 0), ReadKind::CacheRandom, first.ready_at).expect("legal");
+    let third = lun.read(row(1, 0), ReadKind::CacheRandom, second.ready_at).expect("legal");
+    lun.settle(third.ready_at);
+    lun.select_output(0);
+    assert_eq!(lun.output(0, 1), [0xa2]);
+    let end = lun.cache_read_end(third.ready_at).expect("legal");
+    lun.settle(end.ready_at);
+    lun.select_output(1);
+    assert_eq!(lun.output(0, 1), [0xa1]);
+}
+
+#[test]
 fn a_multi_plane_cache_read_goes_on_in_every_plane() {
     let mut lun = lun();
     for page in 0..2 {
