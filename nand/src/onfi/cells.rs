@@ -28,82 +28,34 @@ impl CellMode {
 /// Times and limits of a LUN that part files say nothing of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LunTimes {
-    /// Programs that a page stands between erases (NOP).
-    pub programs_per_page: u32,
-    /// Whether planes have a cache register beside the data register: without it there are no cache operations.
-    pub cache_register: bool,
-    /// Handing a page from one register to the other (tPCBSY, tRCBSY).
-    pub cache_busy: Duration,
     /// Handing a page from the cache register to a write-back register of a one-shot part.
     pub page_busy: Duration,
-    /// Reset of an idle or reading LUN (tRST).
-    pub reset_read: Duration,
-    /// Reset of a programming LUN.
-    pub reset_program: Duration,
-    /// Reset of an erasing LUN.
-    pub reset_erase: Duration,
-    /// From the suspend of a program until the LUN is ready.
-    pub suspend_program: Duration,
-    /// From the suspend of an erase until the LUN is ready.
-    pub suspend_erase: Duration,
     /// What a resumed operation takes on top of the time that was left.
     pub resume: Duration,
-    /// Sensing in SLC mode.
-    pub slc_read: Duration,
-    /// Programming in SLC mode.
-    pub slc_program: Duration,
-    /// Erasing a block in SLC mode.
-    pub slc_erase: Duration,
     /// Programming a word line in the two-bit mode.
     pub two_bit_program: Duration,
-    /// Programming it again.
-    pub reprogram: Duration,
-    /// How often a word line can be programmed again.
+    /// How often such a word line can be programmed again.
     pub reprograms: u32,
     /// Layers of a block in which word lines may be reprogrammed in any order.
     pub layers_per_super_layer: u32,
-    /// Whether planes can sense independently of each other.
-    pub independent_reads: bool,
 }
 
 impl LunTimes {
-    /// The times of `part`, with these defaults for what its file does not say:
+    /// The values for `part`:
     ///
-    /// | value | default | from |
+    /// | value | is | from |
     /// |---|---|---|
-    /// | programs a page | 4 for SLC, else 1 | usual in data sheets (ONFI parameter page, byte 110) |
-    /// | `cache_busy` | 3 us | the least that Micron parts take, of "3 us to tR" (discussion on linux-mtd) |
-    /// | `page_busy` | `timing.plane_busy` | chosen: it is the same hand-over |
-    /// | resets | 5, 10, 500 us | ONFI's usual tRST for read, program, erase |
-    /// | suspends | 100 us program, 700 us erase | MQSim's default part |
-    /// | `resume` | 0 | chosen: MQSim counts none |
-    /// | SLC mode | 40/90 of the slowest read, 500/1300 of the slowest program | Hynix H27UBG8T2B's data sheet gives both modes |
-    /// | SLC erase | `timing.erase` | chosen: an erase moves the same charge |
-    /// | two-bit program, reprogram | the slowest program, and 2705/2675 of it | ReSSD, table 4 |
-    /// | reprograms, super layers | 2, 2 | ReSSD, sections 3.2 and 3.3 |
-    /// | independent reads | no | chosen: few parts have them |
+    /// | `page_busy` | `timing.plane_busy` | chosen: the bus waits for the same hand-over between planes |
+    /// | `resume` | 0 | chosen: MQSim, where the suspend times come from, counts none |
+    /// | `two_bit_program` | the slowest program | chosen; ReSSD's table 4 has 2675 us for it, and 2705 us to reprogram |
+    /// | `reprograms`, `layers_per_super_layer` | 2, 2 | ReSSD, sections 3.2 and 3.3 |
     pub fn of(part: &Part) -> Self {
-        let slowest = |times: &[Duration]| times.iter().copied().max().unwrap_or_default();
-        let (read, program) = (slowest(&part.timing.read), slowest(&part.timing.program));
         Self {
-            programs_per_page: if part.geometry.bits_per_cell == 1 { 4 } else { 1 },
-            cache_register: true,
-            cache_busy: Duration::from_us(3),
             page_busy: part.timing.plane_busy,
-            reset_read: Duration::from_us(5),
-            reset_program: Duration::from_us(10),
-            reset_erase: Duration::from_us(500),
-            suspend_program: Duration::from_us(100),
-            suspend_erase: Duration::from_us(700),
             resume: Duration::ZERO,
-            slc_read: read * 40 / 90,
-            slc_program: program * 500 / 1_300,
-            slc_erase: part.timing.erase,
-            two_bit_program: program,
-            reprogram: program * 2_705 / 2_675,
+            two_bit_program: part.timing.program.iter().copied().max().unwrap_or_default(),
             reprograms: 2,
             layers_per_super_layer: 2,
-            independent_reads: false,
         }
     }
 }
@@ -170,30 +122,47 @@ impl Cells {
 
     /// How long the array takes to sense `row`.
     pub fn read_time(&self, row: Row, mode: CellMode) -> Duration {
-        match mode {
-            CellMode::Normal => self.part.read_time(row.page),
-            CellMode::Slc => self.times.slc_read,
-            CellMode::TwoBit => self.part.read_time(self.page_type(row.page, mode)),
+        match (mode, self.part.timing.slc) {
+            (CellMode::Slc, Some(slc)) => slc.read,
+            (CellMode::TwoBit, _) => self.part.read_time(self.page_type(row.page, mode)),
+            _ => self.part.read_time(row.page),
         }
     }
 
     /// How long the array takes to program `row`, or its word line in a one-shot part.
     pub fn program_time(&self, row: Row, mode: CellMode) -> Duration {
-        match mode {
-            CellMode::Normal => self.part.program_time(row.page),
-            CellMode::Slc => self.times.slc_program,
-            CellMode::TwoBit => self.times.two_bit_program,
+        match (mode, self.part.timing.slc) {
+            (CellMode::Slc, Some(slc)) => slc.program,
+            (CellMode::TwoBit, _) => self.times.two_bit_program,
+            _ => self.part.program_time(row.page),
         }
+    }
+
+    /// How long the array takes to program a word line again; of a part that cannot, as long as the first time.
+    pub fn reprogram_time(&self) -> Duration {
+        self.part.timing.reprogram.unwrap_or(self.times.two_bit_program)
     }
 
     /// How long the array takes to erase a block.
     pub fn erase_time(&self, mode: CellMode) -> Duration {
-        if mode == CellMode::Slc { self.times.slc_erase } else { self.part.timing.erase }
+        match (mode, self.part.timing.slc) {
+            (CellMode::Slc, Some(slc)) => slc.erase,
+            _ => self.part.timing.erase,
+        }
     }
 
-    /// Whether the part has `mode`.
+    /// Whether the part has `mode`: its file gives the times of SLC mode and of reprograms.
     pub fn has(&self, mode: CellMode) -> bool {
-        let g = &self.part.geometry;
-        mode != CellMode::TwoBit || (g.one_shot && g.bits_per_cell >= 3)
+        let (g, timing) = (&self.part.geometry, &self.part.timing);
+        match mode {
+            CellMode::Normal => true,
+            CellMode::Slc => timing.slc.is_some(),
+            CellMode::TwoBit => timing.reprogram.is_some() && g.one_shot && g.bits_per_cell >= 3,
+        }
+    }
+
+    /// Whether planes have a cache register before the registers that the array works from.
+    pub fn has_cache_register(&self) -> bool {
+        self.part.geometry.registers > 1 || self.part.geometry.one_shot
     }
 }

@@ -61,9 +61,11 @@ impl Contents {
     }
 
     /// What a sense of `row` brings: the bytes, FFh of an erased page, noise of a torn one. A block that came bad
-    /// reads 00h until it is programmed, which is how factories mark it (ONFI, factory defect mapping).
+    /// reads 00h until it is erased, which is how factories mark it (ONFI, factory defect mapping): an erase loses the
+    /// mark, but the block stays bad.
     pub fn read(&self, row: Row) -> Vec<u8> {
-        let untouched = || vec![if self.is_bad(row.block) { 0 } else { ERASED }; self.page_bytes];
+        let marked = self.is_bad(row.block) && self.erases(row.block) == 0;
+        let untouched = || vec![if marked { 0 } else { ERASED }; self.page_bytes];
         let Some(block) = self.blocks.get(&row.block) else { return untouched() };
         match block.pages.get(&row.page) {
             _ if block.torn => self.noise(row, block.erases),
@@ -129,7 +131,6 @@ impl Contents {
     pub(super) fn erase(&mut self, block: u32) {
         let entry = self.blocks.entry(block).or_default();
         *entry = Block { erases: entry.erases, ..Block::default() };
-        self.bad.remove(&block);
     }
 
     /// Marks `block` torn.

@@ -4,100 +4,31 @@
 //! the instants at which it really happens, and [`Lun::settle`] lets everything happen that is due: every call
 //! that names an instant does so first. An operation that is refused changes no register and no cell.
 
+mod admit;
 mod erase;
 mod job;
+mod options;
 mod program;
 mod read;
+mod settle;
 mod suspend;
 #[cfg(test)]
 mod tests;
 
 use std::collections::BTreeMap;
 
-use wordline_kernel::{Duration, Instant, Seed};
+use wordline_kernel::{Duration, Instant};
 
-use self::job::{HandOver, Job, Work};
+use self::admit::Queued;
+use self::job::Job;
+pub use self::options::{Busy, InjectedFailure, LunOptions, ProgramKind, ReadKind};
 use super::cells::Cells;
 use super::contents::Contents;
 use super::registers::PlaneRegisters;
 use super::{CellMode, Condition, Limit, LunTimes, Row, RowAddressing};
 use crate::pipeline::Pipeline;
 use crate::span::Span;
-use crate::{DieId, Part, Stage};
-
-/// How a read goes on after its address.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ReadKind {
-    /// 30: sense into the cache register.
-    Plain,
-    /// 32: one more plane for the read that follows.
-    Queue,
-    /// 35: sense a page that a copyback program will write.
-    Copyback,
-    /// 31: hand over the page sensed before, then sense this one behind the bus.
-    CacheRandom,
-    /// Sense in this plane alone, while other planes do so too. A vendor's command; `LunTimes::independent_reads`.
-    Independent,
-}
-
-/// How a program goes on after its data.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ProgramKind {
-    /// 10: program.
-    Start,
-    /// 11: one more plane (of a one-shot part: one more page for its word line) for the program that follows.
-    Queue,
-    /// 15: program behind the bus.
-    Cache,
-    /// One-shot parts: the page goes to a write-back register, and the next page of the word line follows. A vendor's
-    /// command, 1Ah in parts that have it.
-    Page,
-    /// Programs the word line again with this page in place of its old version; the other page keeps its bits
-    /// (ReSSD, section 3.2). A research command that no data sheet has.
-    Reprogram,
-}
-
-/// When an operation leaves the LUN ready.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Busy {
-    /// RDY rises.
-    pub ready_at: Instant,
-    /// ARDY rises.
-    pub array_ready_at: Instant,
-}
-
-/// A program or erase that fails, so that the handling of FAIL can be tested.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct InjectedFailure {
-    /// The page; of an erase, any page of the block.
-    pub row: Row,
-    /// Whether an erase fails, or a program.
-    pub erase: bool,
-    /// Which of the programs of this page (erases of this block) fails, counted from 1 over the run.
-    pub nth: u32,
-}
-
-/// How a LUN is set up.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct LunOptions {
-    /// Whether a broken limit of reliability refuses the operation. Else it is carried out and counted, with FAIL.
-    pub fatal: bool,
-    /// Where the noise of torn pages comes from.
-    pub seed: Seed,
-    /// Times and limits that the part's file does not give; `None`: [`LunTimes::of`] the part.
-    pub times: Option<LunTimes>,
-    /// Programs and erases that fail.
-    pub failures: Vec<InjectedFailure>,
-    /// Blocks that the factory marked bad.
-    pub bad_blocks: Vec<u32>,
-}
-
-impl Default for LunOptions {
-    /// Broken limits refuse operations; nothing fails and no block is bad.
-    fn default() -> Self {
-        Self { fatal: true, seed: Seed(0), times: None, failures: Vec::new(), bad_blocks: Vec::new() }
-    }
-}
+use crate::{DieId, Part};
 
 /// A LUN: planes of cells with their registers, and one array machine.
 #[derive(Clone, Debug)]
@@ -128,14 +59,6 @@ pub struct Lun {
     command: u32,
     /// Whether the last operation was a cache program.
     in_cache_programs: bool,
-}
-
-/// A row that waits for the end of a multi-plane operation.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Queued {
-    row: Row,
-    what: Stage,
-    failing: bool,
 }
 
 impl Lun {
@@ -283,118 +206,6 @@ impl Lun {
         std::mem::take(&mut self.spans)
     }
 
-    /// Lets everything happen that is due by `now`.
-    pub fn settle(&mut self, now: Instant) {
-        loop {
-            let changes = self.jobs.iter().enumerate().map(|(n, job)| (job.next_change(), n));
-            match changes.min() {
-                Some((at, n)) if at <= now => self.step(n),
-                _ => return,
-            }
-        }
-    }
-
-    /// Lets job `n` begin or end.
-    fn step(&mut self, n: usize) {
-        if self.jobs[n].begun {
-            let job = self.jobs.remove(n);
-            self.record(&job, job.end);
-            self.finish(job);
-            return;
-        }
-        let job = &mut self.jobs[n];
-        job.begun = true;
-        self.failed_before = if job.follows_cache { self.failed } else { 0 };
-        self.failed = 0;
-        match &job.work {
-            Work::Sense { rows, hand_over: HandOver::Before, .. } | Work::HandOver { rows } => {
-                for row in rows {
-                    self.planes[self.addressing.plane(*row) as usize].hand_over();
-                }
-            }
-            Work::Sense { .. } => {}
-            Work::Program { pages } => {
-                pages.iter().for_each(|(row, _)| self.contents.note_program(*row, job.mode));
-            }
-            Work::Reprogram { page, .. } => {
-                let line = self.cells.program_unit(page.page, job.mode);
-                self.contents.note_reprogram(*page, line);
-            }
-            Work::Erase { blocks } => blocks.iter().for_each(|block| self.contents.note_erase(*block)),
-        }
-    }
-
-    /// Notes the span from the beginning of `job` to `end`.
-    fn record(&mut self, job: &Job, end: Instant) {
-        if let Some(stage) = job.stage() {
-            let (die, command) = (self.die, job.command);
-            let length = end - job.begin;
-            self.spans.push(Span { begin: job.begin, die, stage, planes: job.planes, length, command });
-        }
-    }
-
-    /// What a job leaves in cells and registers.
-    fn finish(&mut self, job: Job) {
-        self.failed |= job.failing;
-        let plane = |addressing: &RowAddressing, row: Row| addressing.plane(row) as usize;
-        match job.work {
-            Work::Sense { rows, hand_over, copyback } => {
-                for row in rows {
-                    let page = self.contents.read(row);
-                    let registers = &mut self.planes[plane(&self.addressing, row)];
-                    if hand_over == HandOver::After {
-                        registers.cache.copy_from_slice(&page);
-                    }
-                    registers.sensed = Some(page);
-                    registers.copied = copyback.then_some(row);
-                }
-            }
-            Work::HandOver { .. } => {}
-            Work::Program { pages } => {
-                for (row, bytes) in pages {
-                    self.contents.program(row, &bytes);
-                    if job.broken & (1 << plane(&self.addressing, row)) != 0 {
-                        self.contents.tear_page(row);
-                    }
-                }
-            }
-            Work::Reprogram { page, kept, bytes } => {
-                self.contents.replace(page, &bytes);
-                if job.broken != 0 {
-                    self.contents.tear_page(page);
-                    self.contents.tear_page(kept);
-                }
-            }
-            Work::Erase { blocks } => {
-                for block in blocks {
-                    self.contents.erase(block);
-                    if job.broken & (1 << (block as usize % self.planes.len())) != 0 {
-                        self.contents.tear_block(block);
-                    }
-                }
-            }
-        }
-    }
-
-    /// Hands the array a job, which begins and ends at these instants.
-    fn give(&mut self, work: Work, planes: u16, failing: u16, (begin, end): (Instant, Instant)) -> &mut Job {
-        self.jobs.push(Job {
-            cached: matches!(work, Work::Sense { hand_over: HandOver::Before, .. }),
-            work,
-            command: self.command,
-            planes,
-            failing,
-            broken: 0,
-            begin,
-            end,
-            begun: false,
-            follows_cache: false,
-            mode: self.mode,
-            turn: Duration::ZERO,
-        });
-        self.jobs.last_mut().expect("a job was given just now")
-    }
-
     fn busy(&self) -> Busy {
         Busy { ready_at: self.pipeline.ready_at, array_ready_at: self.pipeline.array_ready_at }
     }
@@ -413,102 +224,5 @@ impl Lun {
 
     fn mask(&self, rows: &[Row]) -> u16 {
         rows.iter().fold(0, |mask, row| mask | self.bit(*row))
-    }
-
-    fn senses_alone(&self, job: &Job) -> bool {
-        self.cells.times.independent_reads && matches!(job.work, Work::Sense { .. })
-    }
-
-    /// That the LUN takes a command at `now`, and that the array rests unless `behind` says that this operation may
-    /// follow the one at work.
-    fn require_ready(&self, now: Instant, behind: bool) -> Result<(), Limit> {
-        let until = if behind {
-            self.pipeline.ready_at
-        } else {
-            self.pipeline.ready_at.max(self.pipeline.array_ready_at)
-        };
-        if now < until { Err(Limit::Busy { until }) } else { Ok(()) }
-    }
-
-    /// Whether all that the array is doing are operations of `stage` that leave the cache register to the bus.
-    fn works_behind(&self, stage: Stage) -> bool {
-        self.jobs.iter().all(|job| job.cached && job.stage() == Some(stage))
-    }
-
-    /// That `row` exists in the mode of this operation.
-    fn require_row(&self, row: Row) -> Result<(), Limit> {
-        self.addressing.check(row)?;
-        let pages = self.cells.pages(self.mode);
-        if row.page >= pages { Err(Limit::Hole { row, pages }) } else { Ok(()) }
-    }
-
-    /// What `row` breaks beside the rows queued before it for the same multi-plane operation.
-    fn against_queue(&self, row: Row, stage: Stage) -> Vec<Limit> {
-        let mut broken = Vec::new();
-        for Queued { row: first, what, .. } in self.queue.iter().copied() {
-            let same_plane = self.bit(first) == self.bit(row);
-            let unit = |row: Row| match stage {
-                Stage::Tin => self.cells.program_unit(row.page, self.mode),
-                Stage::Ber => 0,
-                _ => row.page,
-            };
-            let one_shot = stage == Stage::Tin && self.cells.pages_per_program(self.mode) > 1;
-            let differs = unit(first) != unit(row);
-            if what != stage {
-                broken.push(Limit::OtherQueued { first, second: row });
-            } else if same_plane && one_shot && (differs || first.block != row.block) {
-                broken.push(Limit::OtherWordLine { row, loaded: first });
-            } else if differs || (same_plane && !one_shot && (stage != Stage::Tin || first != row)) {
-                broken.push(Limit::PlaneRule { first, second: row });
-            }
-        }
-        broken
-    }
-
-    /// Counts broken limits. `Ok` says whether there were any that the operation is carried out in spite of.
-    fn admit(&mut self, row: Row, broken: &[Limit]) -> Result<bool, Limit> {
-        for limit in broken {
-            *self.broken.entry(limit.name()).or_default() += 1;
-        }
-        match broken.iter().find(|limit| self.fatal || !limit.can_be_ignored()) {
-            Some(limit) => {
-                if !matches!(limit, Limit::Busy { .. }) {
-                    self.failed |= self.bit(row);
-                }
-                Err(*limit)
-            }
-            None => Ok(!broken.is_empty()),
-        }
-    }
-
-    /// Counts a limit that cannot be ignored, when there is one.
-    fn refuse<T>(&mut self, row: Row, checked: Result<T, Limit>) -> Result<T, Limit> {
-        checked.inspect_err(|limit| {
-            self.admit(row, &[*limit]).ok();
-        })
-    }
-
-    /// Takes the rows queued before `row` and `row` itself, with the planes of those that broke a limit.
-    fn take_queue(&mut self, row: Row, what: Stage, failing: bool) -> (Vec<Row>, u16) {
-        self.queue.push(Queued { row, what, failing });
-        let queue = std::mem::take(&mut self.queue);
-        let failing = queue.iter().filter(|q| q.failing).fold(0, |mask, q| mask | self.bit(q.row));
-        let mut rows: Vec<Row> = queue.iter().map(|queued| queued.row).collect();
-        rows.sort_unstable();
-        rows.dedup();
-        (rows, failing)
-    }
-
-    /// Whether this is the one of its kind that shall fail.
-    fn fails(&mut self, row: Row, erase: bool) -> bool {
-        let mut fails = false;
-        for failure in &mut self.failures {
-            let hit = failure.row.block == row.block && (erase || failure.row.page == row.page);
-            if failure.erase == erase && hit && failure.nth > 0 {
-                failure.nth -= 1;
-                fails |= failure.nth == 0;
-            }
-        }
-        fails
     }
 }

@@ -3,28 +3,21 @@
 use wordline_kernel::{Duration, Instant};
 
 use crate::Stage;
-use crate::onfi::{CellMode, Row};
-
-/// When the page in the data register goes to the cache register.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum HandOver {
-    /// When the array has sensed it: a plain read.
-    After,
-    /// Before the array senses the next: a cache read.
-    Before,
-}
+use crate::onfi::{CellMode, ReadKind, Row};
 
 /// What an operation does to the cells and registers.
 #[derive(Clone, Debug)]
 pub(super) enum Work {
+    /// A cache read hands the pages in the data registers of `before` over first; other reads hand over what they
+    /// sensed when they end.
     Sense {
         rows: Vec<Row>,
-        hand_over: HandOver,
-        copyback: bool,
+        kind: ReadKind,
+        before: Vec<Row>,
     },
-    /// The end of a cache read: the page goes to the cache register of these planes' rows.
+    /// The end of a cache read: the pages in the data registers go to the cache registers.
     HandOver {
-        rows: Vec<Row>,
+        before: Vec<Row>,
     },
     Program {
         pages: Vec<(Row, Vec<u8>)>,

@@ -52,7 +52,7 @@ impl Lun {
 
     fn check_program(&self, row: Row, kind: ProgramKind, now: Instant) -> Result<(), Limit> {
         let unsupported = match kind {
-            ProgramKind::Cache if !self.cells.times.cache_register => Some("a cache program"),
+            ProgramKind::Cache if !self.cells.has_cache_register() => Some("a cache program"),
             ProgramKind::Page if !self.is_one_shot() => Some("a page for a write-back register"),
             ProgramKind::Reprogram if self.mode != CellMode::TwoBit => Some("a reprogram in this cell mode"),
             _ => None,
@@ -84,7 +84,7 @@ impl Lun {
         if let Some(last) = self.contents.last(row.block).filter(|last| unit(row.page) < unit(*last)) {
             broken.push(Limit::ProgramOutOfOrder { row, last });
         }
-        let limit = self.cells.times.programs_per_page;
+        let limit = self.cells.part.programs_per_page();
         if self.contents.programs(row) >= limit {
             broken.push(Limit::TooManyPrograms { row, limit });
         }
@@ -152,7 +152,7 @@ impl Lun {
         failing |= broken;
         let time = rows.iter().map(|row| self.cells.program_time(*row, self.mode)).max().unwrap_or_default();
         let cached = kind == ProgramKind::Cache;
-        let turn = if cached { self.cells.times.cache_busy } else { Default::default() };
+        let turn = if cached { self.cells.part.timing.cache_busy } else { Default::default() };
         let working = match cached {
             true => self.pipeline.turn_and_run(now, turn, time),
             false => self.pipeline.run(now, time),
@@ -188,7 +188,7 @@ impl Lun {
         }
         let failing = self.admit(row, &broken)?;
         let breaks = self.fails(row, false);
-        let working = self.pipeline.run(now, self.cells.times.reprogram);
+        let working = self.pipeline.run(now, self.cells.reprogram_time());
         let bytes = self.planes[self.addressing.plane(row) as usize].cache.clone();
         self.in_cache_programs = false;
         self.sensed.clear();

@@ -2,7 +2,7 @@
 
 use wordline_kernel::{Duration, Instant};
 
-use super::job::{HandOver, Work};
+use super::job::Work;
 use super::{Busy, Lun, Queued, ReadKind};
 use crate::Stage;
 use crate::onfi::{Limit, Row};
@@ -29,16 +29,15 @@ impl Lun {
     }
 
     fn check_read(&self, row: Row, kind: ReadKind, now: Instant) -> Result<(), Limit> {
-        let times = &self.cells.times;
         let behind = match kind {
             ReadKind::Plain | ReadKind::Copyback => false,
             ReadKind::Queue | ReadKind::CacheRandom => self.works_behind(Stage::Ton),
-            ReadKind::Independent if !times.independent_reads => {
+            ReadKind::Independent if !self.cells.part.geometry.independent_reads => {
                 return Err(Limit::Unsupported { what: "an independent read" });
             }
             ReadKind::Independent => self.jobs.iter().all(|job| self.senses_alone(job)),
         };
-        if kind == ReadKind::CacheRandom && !times.cache_register {
+        if kind == ReadKind::CacheRandom && !self.cells.has_cache_register() {
             return Err(Limit::Unsupported { what: "a cache read" });
         }
         self.require_ready(now, behind)?;
@@ -79,16 +78,16 @@ impl Lun {
         let checked = self.check_cache_read(now);
         let row = self.sensed.first().copied().unwrap_or_default();
         self.refuse(row, checked)?;
-        let rows = std::mem::take(&mut self.sensed);
-        let at = self.pipeline.turn(now, self.cells.times.cache_busy);
-        let planes = self.mask(&rows);
-        self.give(Work::HandOver { rows }, planes, 0, (at, at));
+        let before = std::mem::take(&mut self.sensed);
+        let at = self.pipeline.turn(now, self.cells.part.timing.cache_busy);
+        let planes = self.mask(&before);
+        self.give(Work::HandOver { before }, planes, 0, (at, at));
         Ok(self.busy())
     }
 
     /// The first row that a cache read goes on from.
     fn check_cache_read(&self, now: Instant) -> Result<Row, Limit> {
-        if !self.cells.times.cache_register {
+        if !self.cells.has_cache_register() {
             return Err(Limit::Unsupported { what: "a cache read" });
         }
         self.require_ready(now, self.works_behind(Stage::Ton))?;
@@ -103,26 +102,30 @@ impl Lun {
         let time = self.sensing_time(&rows);
         let planes = self.mask(&rows);
         self.in_cache_programs = false;
-        let copyback = kind == ReadKind::Copyback;
-        self.sensed = if copyback || kind == ReadKind::Independent { Vec::new() } else { rows.clone() };
-        let (working, hand_over) = match kind {
+        let before = std::mem::take(&mut self.sensed);
+        if matches!(kind, ReadKind::Plain | ReadKind::CacheRandom) {
+            self.sensed.clone_from(&rows);
+        }
+        let cached = kind == ReadKind::CacheRandom;
+        let (begin, end) = match kind {
             ReadKind::CacheRandom => {
-                let turn = self.cells.times.cache_busy;
+                let turn = self.cells.part.timing.cache_busy;
                 let working = self.pipeline.turn_and_run(now, turn, time);
-                ((working.begin, working.end), HandOver::Before)
+                (working.begin, working.end)
             }
             ReadKind::Independent => {
                 self.hold(now, self.cells.part.timing.plane_busy);
                 let end = now + time;
                 self.pipeline.array_ready_at = self.pipeline.array_ready_at.max(end);
-                ((now, end), HandOver::After)
+                (now, end)
             }
             _ => {
                 let working = self.pipeline.run(now, time);
-                ((working.begin, working.end), HandOver::After)
+                (working.begin, working.end)
             }
         };
-        self.give(Work::Sense { rows, hand_over, copyback }, planes, failing, working);
+        let before = if cached { before } else { Vec::new() };
+        self.give(Work::Sense { rows, kind, before }, planes, failing, (begin, end));
         self.busy()
     }
 

@@ -10,7 +10,7 @@ use crate::onfi::{CellMode, Limit, Row};
 
 impl Lun {
     /// Suspends the program or erase that works, with what waits behind it. The array comes to rest in
-    /// `LunTimes::suspend_program` or `suspend_erase`, which it works on for nothing: the time that was left at `now`
+    /// the part's suspend time, in which it works for nothing: the time that was left at `now`
     /// is left at the resume. An operation that would end before it could rest runs to its end instead.
     ///
     /// # Errors
@@ -21,9 +21,8 @@ impl Lun {
         let Some(job) = first.filter(|_| self.suspended.is_empty()) else {
             return self.refuse(Row::default(), Err(Limit::NothingToSuspend));
         };
-        let times = &self.cells.times;
-        let erases = job.stage() == Some(Stage::Ber);
-        let rests_at = now + if erases { times.suspend_erase } else { times.suspend_program };
+        let [program, erase] = self.cells.part.timing.suspend;
+        let rests_at = now + if job.stage() == Some(Stage::Ber) { erase } else { program };
         if job.end <= rests_at {
             return Ok(self.busy());
         }
@@ -70,13 +69,13 @@ impl Lun {
     /// what they hold (chosen; the standard leaves it open).
     pub fn reset(&mut self, now: Instant) -> Busy {
         self.settle(now);
-        let times = self.cells.times;
+        let [read, program, erase] = self.cells.part.timing.reset;
         let longest = self.jobs.iter().filter(|job| job.begun).map(|job| match job.stage() {
-            Some(Stage::Ber) => times.reset_erase,
-            Some(Stage::Tin) => times.reset_program,
-            _ => times.reset_read,
+            Some(Stage::Ber) => erase,
+            Some(Stage::Tin) => program,
+            _ => read,
         });
-        let time = longest.max().unwrap_or(times.reset_read);
+        let time = longest.max().unwrap_or(read);
         self.break_off(now);
         self.pipeline.ready_at = now + time;
         self.pipeline.array_ready_at = now + time;
