@@ -6,8 +6,6 @@
 
 mod carry;
 mod target;
-#[cfg(test)]
-mod tests;
 mod trace;
 
 use wordline_kernel::{Bytes, Complaints, Duration, Instant};
@@ -19,6 +17,7 @@ use super::failure::{Failure, FailureKind};
 use super::lun::{Lun, LunOptions};
 use super::rules::{self, Edge, Edges, Wait, Waits};
 use super::sequence::{Decoder, Step};
+use crate::interface::BusTiming;
 use crate::{DieId, Part, Span, Stage};
 
 /// Targets and LUNs on a bus.
@@ -56,6 +55,9 @@ pub struct BusOptions {
     pub pace: Pace,
     /// Whether spellings from before ONFI are taken.
     pub compatible: bool,
+    /// Whether targets begin as they do at power-on, in SDR mode 0, and return there by FFh. Else a host has set up
+    /// the interface of the part's file already, and FFh keeps it.
+    pub power_on: bool,
     /// How its LUNs are set up.
     pub lun: LunOptions,
 }
@@ -69,9 +71,12 @@ pub struct Bus {
     part: Part,
     wiring: Wiring,
     pace: Pace,
-    waits: Waits,
-    /// One command or address cycle of the host.
-    host_cycle: Duration,
+    /// The host's own command or address cycle.
+    host_cycle: Option<Duration>,
+    /// Whether broken limits refuse operations.
+    strict: bool,
+    /// Whether FFh returns to the slowest mode.
+    power_on: bool,
     /// Volume by volume, chip enable by chip enable.
     targets: Vec<Target>,
     /// The chip enable that is low.
@@ -101,15 +106,15 @@ impl Bus {
         }
         wrong.or_ok(())?;
         let target = |n| Target::new(part, n, n * wiring.luns, wiring.luns, options.compatible, &options.lun);
-        let waits = Waits::of(part);
         let mut edges = Edges::default();
         edges.note(Edge::Select, Instant::ZERO);
-        Ok(Self {
+        let mut bus = Self {
             part: part.clone(),
             wiring,
             pace: options.pace,
-            waits,
-            host_cycle: waits.get(Wait::Wc),
+            host_cycle: None,
+            strict: options.lun.fatal,
+            power_on: options.power_on,
             targets: (0..wiring.targets * wiring.volumes).map(target).collect(),
             enabled: 0,
             volumes: vec![0; wiring.targets as usize],
@@ -118,7 +123,11 @@ impl Bus {
             cycles: 0,
             edges,
             trace: Trace::new(),
-        })
+        };
+        for target in &mut bus.targets {
+            target.wake(&bus.part, bus.power_on);
+        }
+        Ok(bus)
     }
 
     /// The end of the last cycle, or later after a wait.
@@ -131,16 +140,20 @@ impl Bus {
         self.cycles
     }
 
-    /// The waits of the interface.
+    /// The waits of the interface of the selected target.
     pub fn waits(&self) -> &Waits {
-        &self.waits
+        &self.target().waits
     }
 
-    /// Replaces a wait.
+    /// The interface of the selected target.
+    pub fn timing(&self) -> &BusTiming {
+        &self.target().timing
+    }
+
+    /// Replaces a wait of every target, until one of them changes its interface.
     pub fn set_wait(&mut self, wait: Wait, time: Duration) {
-        self.waits.set(wait, time);
-        if wait == Wait::Wc {
-            self.host_cycle = time;
+        for target in &mut self.targets {
+            target.waits.set(wait, time);
         }
     }
 
@@ -151,7 +164,7 @@ impl Bus {
 
     /// Sets the host's own command and address cycle, tWC unless set: a shorter one breaks tWC.
     pub fn set_host_cycle(&mut self, time: Duration) {
-        self.host_cycle = time;
+        self.host_cycle = Some(time);
     }
 
     /// Lets time pass, up to half of the clock's 213 days.
@@ -162,6 +175,9 @@ impl Bus {
     /// Lets time pass until `at`.
     pub fn wait_until(&mut self, at: Instant) {
         self.now = self.now.max(at.min(LATEST));
+        for port in self.targets.iter_mut().flat_map(|target| &mut target.ports) {
+            port.lun.settle(self.now);
+        }
     }
 
     /// Lets chip enable fall at a target (and rise before, when it is low already).
@@ -191,7 +207,7 @@ impl Bus {
             let (die, serial) = (port.lun.die(), port.serial);
             self.trace.open(die, serial);
         }
-        let end = begin + self.host_cycle;
+        let end = begin + self.host_cycle.unwrap_or(self.waits().get(Wait::Wc));
         let first = if code == 0x00 { Some(Edge::Back) } else { None };
         self.finish(Edge::Command, Stage::Cle, (begin, end), |decoder| decoder.command(code))?;
         let target = self.target_mut();
@@ -209,7 +225,7 @@ impl Bus {
         for byte in bytes {
             let begin = self.begin(Edge::Address)?;
             self.check_locked().map_err(|kind| self.refuse(kind))?;
-            let end = begin + self.host_cycle;
+            let end = begin + self.host_cycle.unwrap_or(self.waits().get(Wait::Wc));
             self.finish(Edge::Address, Stage::Ale, (begin, end), |decoder| decoder.address(*byte))?;
             let target = self.target_mut();
             if let Some(edge) = target.decoder.data_edge() {
@@ -229,8 +245,8 @@ impl Bus {
         }
         let begin = self.begin(Edge::DataIn)?;
         self.check_locked().map_err(|kind| self.refuse(kind))?;
-        let (b, size) = (&self.part.bus, Bytes(data.len() as u64));
-        let end = begin + b.rate.burst(size) + b.t_wpst + b.t_wpsth;
+        let (b, size) = (self.timing(), Bytes(data.len() as u64));
+        let end = begin + b.burst_in(size) + b.t_wpst + b.t_wpsth;
         self.check_store(data.len() as u32).map_err(|kind| self.refuse(kind))?;
         let steps = self.finish(Edge::DataIn, Stage::Tir, (begin, end), |decoder| decoder.data_in(data))?;
         if steps.contains(&Step::Store) {
@@ -250,9 +266,9 @@ impl Bus {
         let edge = self.output_edge();
         let begin = self.begin(edge)?;
         self.check_output(len, begin).map_err(|kind| self.refuse(kind))?;
-        let b = &self.part.bus;
+        let b = self.timing();
         let first = begin + b.t_rpre + b.t_dqsre;
-        let end = first + b.rate.burst(Bytes(u64::from(len)));
+        let end = first + b.burst_out(Bytes(u64::from(len)));
         self.finish(edge, Stage::Tor, (begin, end), Decoder::data_out)?;
         Ok(self.put_out(len, first))
     }
@@ -344,7 +360,7 @@ impl Bus {
     fn begin(&mut self, to: Edge) -> Result<Instant, Failure> {
         self.cycles += 1;
         self.note_ready();
-        let windows = rules::windows(to, &self.waits, &self.edges, &self.target().edges);
+        let windows = rules::windows(to, &self.target().waits, &self.edges, &self.target().edges);
         let Some(window) = rules::latest(windows).filter(|window| window.until > self.now) else {
             return Ok(self.now);
         };
@@ -380,7 +396,7 @@ impl Bus {
         for step in &steps {
             busy |= self.carry(step, begin, end).map_err(|kind| self.refuse(kind))?;
         }
-        let until = if busy { end + self.waits.get(Wait::Wb) } else { end };
+        let until = if busy { end + self.target().waits.get(Wait::Wb) } else { end };
         self.trace.hold(stage, from, until);
         (self.now, self.held_until) = (end, until);
         if edge == Edge::Command || edge == Edge::Address {
@@ -397,7 +413,8 @@ impl Bus {
     /// it, as far as nothing else was on the bus.
     fn held_from(&self, edge: Edge, begin: Instant) -> Instant {
         let target = self.target();
-        let windows = rules::windows(edge, &self.waits, &self.edges, &target.edges).map(|w| (w.from, w.until));
+        let windows =
+            rules::windows(edge, &self.target().waits, &self.edges, &target.edges).map(|w| (w.from, w.until));
         let short = target.short_busy.filter(|_| edge == Edge::Command);
         let waits: Vec<(Instant, Instant)> = windows.chain(short).collect();
         let mut from = begin;
@@ -430,13 +447,18 @@ impl Bus {
         let target = self.target();
         let harmless = command::opened_by(code).any(|c| {
             use Operation as O;
-            let resets = matches!(c.operation, O::Reset | O::SynchronousReset | O::ResetLun);
+            let resets =
+                matches!(c.operation, O::Reset | O::SynchronousReset | O::ResetLun | O::VolumeSelect);
             resets || matches!(c.operation, O::Status | O::StatusEnhanced | O::ExtendedStatus)
         });
         if target.refused && !harmless {
             return Err(FailureKind::AwaitingReset);
         }
-        if target.decoder.state() == super::sequence::State::Rest { target.require_somewhere(code, at) } else { Ok(()) }
+        if target.decoder.state() == super::sequence::State::Rest {
+            target.require_somewhere(code, at)
+        } else {
+            Ok(())
+        }
     }
 
     /// The same for other cycles.

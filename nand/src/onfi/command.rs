@@ -22,6 +22,7 @@ pub enum Operation {
     ChangeReadColumn,
     ChangeReadColumnEnhanced,
     CacheReadRandom,
+    IndependentRead,
     CacheReadSequential,
     CacheReadEnd,
     Erase,
@@ -260,14 +261,15 @@ const NO: Data = Data::None;
 /// Every command. Suspend and resume carry the bytes of Micron's suspend feature (84h, 13h, 61h, D2h, from memory of
 /// public data sheets) and name the LUN by a row; A2h is the prefix that puts one operation into SLC mode and 1Ah the
 /// confirmation that goes on to the next page of a word line in Toshiba's parts (both from memory); A3h and A4h,
-/// for the two-bit mode and for programming a word line again (ReSSD), are chosen. That F2h to F5h are the LUNs 0 to 3 is chosen too: the Hynix sheet names only
+/// for the two-bit mode and for programming a word line again (ReSSD), and 3Eh, for planes that sense alone, are chosen. That F2h to F5h are the LUNs 0 to 3 is chosen too: the Hynix sheet names only
 /// the bytes.
 #[rustfmt::skip]
-pub static COMMANDS: [Command; 45] = [
+pub static COMMANDS: [Command; 46] = [
     row(O::Read,                     "Read",                          0x00, Full,    NO,  0x30, ARRAY,    T::Read,         Mandatory),
-    row(O::QueueRead,                "Multi-plane Read",              0x00, Full,    NO,  0x32, ARRAY,    T::PlaneRead,    Optional),
+    row(O::QueueRead,                "Multi-plane Read",              0x00, Full,    NO,  0x32, READ_ON,   T::PlaneRead,    Optional),
     row(O::CopybackRead,             "Copyback Read",                 0x00, Full,    NO,  0x35, ARRAY,    T::Read,         Optional),
     row(O::CacheReadRandom,          "Read Cache Random",             0x00, Full,    NO,  0x31, READ_ON,  T::CacheRead,    Optional),
+    row(O::IndependentRead,          "Independent Plane Read",        0x00, Full,    NO,  0x3E, READ_ON,  T::PlaneRead,    Vendor),
     row(O::ChangeReadColumn,         "Change Read Column",            0x05, Column,  Out, 0xE0, READ_ON,  T::None,         Mandatory),
     row(O::ChangeReadColumnEnhanced, "Change Read Column Enhanced",   0x06, Full,    Out, 0xE0, READ_ON,  T::None,         Optional),
     row(O::CacheReadSequential,      "Read Cache Sequential",         0x31, Nothing, NO,  __,   READ_ON,  T::CacheRead,    Optional),
@@ -350,6 +352,11 @@ pub fn find(first: u8, cycles: usize, second: Option<u8>) -> Option<&'static Com
     opened_by(first).find(|c| c.address.cycles() == cycles && c.second == second)
 }
 
+/// Whether a prefix for the cell mode may stand before a first byte.
+pub fn takes_mode(first: u8) -> bool {
+    [0x00, 0x60, 0x80, 0x85].contains(&first)
+}
+
 /// Whether a byte is some command's second byte.
 pub fn confirms(code: u8) -> bool {
     COMMANDS.iter().any(|c| c.second == Some(code))
@@ -391,7 +398,11 @@ mod tests {
             .map(|c| c.first)
             .collect();
         assert_eq!(target, [0x90, 0xEC, 0xED, 0xEE, 0xEF, 0xE2]);
-        assert!(COMMANDS.iter().all(|c| c.legal.while_other_busy != (c.legal.target_level && !c.legal.while_busy)));
+        assert!(
+            COMMANDS
+                .iter()
+                .all(|c| c.legal.while_other_busy != (c.legal.target_level && !c.legal.while_busy))
+        );
     }
 
     #[test]
@@ -399,7 +410,9 @@ mod tests {
         let read = find(0x00, 5, Some(0x31)).expect("the row is in the table");
         let program = find(0x80, 5, Some(0x10)).expect("the row is in the table");
         assert!(read.legal.allows(Activity::CacheReading) && !read.legal.allows(Activity::CacheProgramming));
-        assert!(program.legal.allows(Activity::CacheProgramming) && !program.legal.allows(Activity::CacheReading));
+        assert!(
+            program.legal.allows(Activity::CacheProgramming) && !program.legal.allows(Activity::CacheReading)
+        );
         assert!(!read.legal.allows(Activity::Busy));
     }
 }

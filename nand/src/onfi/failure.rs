@@ -4,7 +4,7 @@ use std::fmt;
 
 use wordline_kernel::Instant;
 
-use super::lun::Limit;
+use super::Limit;
 use super::rules::Rule;
 use crate::DieId;
 
@@ -58,8 +58,8 @@ pub enum FailureKind {
     Limit(Limit),
     /// The part has no such feature.
     Unsupported {
-        /// What was asked for.
-        what: &'static str,
+        /// What was asked for, and what the part has.
+        what: String,
     },
     /// The target refused a cycle before this one, and takes nothing but status commands and resets.
     AwaitingReset,
@@ -133,6 +133,11 @@ pub enum Fault {
         /// What is queued.
         queued: &'static str,
     },
+    /// A suspend of a program while the LUN erases, or the other way round.
+    OtherSuspended {
+        /// What the LUN was told last.
+        working: &'static str,
+    },
     /// Several LUNs have worked at once, and no 78h (or 06h-E0h, for data) has selected one of them since.
     LunNotSelected,
 }
@@ -140,25 +145,39 @@ pub enum Fault {
 impl fmt::Display for Fault {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::AddressWithoutCommand => out.write_str("found an address cycle, wanted a command before it"),
+            Self::AddressWithoutCommand => {
+                out.write_str("found an address cycle, wanted a command before it")
+            }
             Self::AddressMissing { command, found, wanted } => {
                 write!(out, "found {found} address cycles after {command:02X}h, wanted {wanted}")
             }
             Self::AddressSurplus { command, wanted } => {
                 write!(out, "found one address cycle too many after {command:02X}h, wanted {wanted}")
             }
-            Self::DataWithoutProgram => out.write_str("found data in, wanted 80h or 85h and an address before them"),
-            Self::DataMissing { found } => write!(out, "found a command after {found} bytes of a feature, wanted 4"),
+            Self::DataWithoutProgram => {
+                out.write_str("found data in, wanted 80h or 85h and an address before them")
+            }
+            Self::DataMissing { found } => {
+                write!(out, "found a command after {found} bytes of a feature, wanted 4")
+            }
             Self::DataSurplus => out.write_str("found more data than the bytes of a feature, wanted 4"),
             Self::OutputInSequence { command } => {
                 write!(out, "found data out amid the cycles of {command:02X}h, wanted the rest of them")
             }
-            Self::OutputOfNothing => out.write_str("found data out, wanted a command before that reads something"),
+            Self::OutputOfNothing => {
+                out.write_str("found data out, wanted a command before that reads something")
+            }
             Self::ConfirmWithoutSetUp { found } => {
-                write!(out, "found {found:02X}h, wanted the command and the address that it confirms before it")
+                write!(
+                    out,
+                    "found {found:02X}h, wanted the command and the address that it confirms before it"
+                )
             }
             Self::WrongConfirm { command, found } => {
-                write!(out, "found {found:02X}h, wanted a byte that may follow {command:02X}h and its address")
+                write!(
+                    out,
+                    "found {found:02X}h, wanted a byte that may follow {command:02X}h and its address"
+                )
             }
             Self::PrefixAlone { found } => {
                 write!(out, "found {found:02X}h after a prefix, wanted 00h, 60h, 80h or 85h")
@@ -170,10 +189,15 @@ impl fmt::Display for Fault {
             Self::CopybackWithoutRead { plane } => {
                 write!(out, "found 85h to plane {plane}, wanted 00h-35h in that plane before")
             }
-            Self::QueueBroken { queued } => write!(out, "found another operation, wanted the next plane of {queued}"),
-            Self::LunNotSelected => {
-                out.write_str("found a read without a LUN after several have worked at once, wanted 78h to select one")
+            Self::QueueBroken { queued } => {
+                write!(out, "found another operation, wanted the next plane of {queued}")
             }
+            Self::OtherSuspended { working } => {
+                write!(out, "found a suspend of another operation, wanted that of {working}")
+            }
+            Self::LunNotSelected => out.write_str(
+                "found a read without a LUN after several have worked at once, wanted 78h to select one",
+            ),
         }
     }
 }
@@ -188,16 +212,27 @@ impl fmt::Display for Failure {
             }
             FailureKind::Sequence(fault) => write!(out, "sequence: {fault}"),
             FailureKind::Busy { what, die, until } => {
-                write!(out, "busy: found {what} while LUN {} is busy, wanted it at {} or later", die.0, time(until))
+                write!(
+                    out,
+                    "busy: found {what} while LUN {} is busy, wanted it at {} or later",
+                    die.0,
+                    time(until)
+                )
             }
             FailureKind::Address { what, found, below } => {
                 write!(out, "address: found {what} {found}, wanted less than {below}")
             }
             FailureKind::Timing { rule, earliest } => {
-                write!(out, "{}: found the cycle at {}, wanted {} or later", rule.name(), time(&self.at), time(earliest))
+                write!(
+                    out,
+                    "{}: found the cycle at {}, wanted {} or later",
+                    rule.name(),
+                    time(&self.at),
+                    time(earliest)
+                )
             }
             FailureKind::Limit(limit) => write!(out, "limit: {limit}"),
-            FailureKind::Unsupported { what } => write!(out, "part: found {what}, wanted a feature that it has"),
+            FailureKind::Unsupported { what } => write!(out, "part: {what}"),
             FailureKind::AwaitingReset => {
                 out.write_str("sequence: found a cycle after a refused one, wanted FFh, FCh or FAh first")
             }

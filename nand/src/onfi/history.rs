@@ -33,13 +33,14 @@ enum Leaves {
 
 /// Each array operation: its family, and what it leaves.
 #[rustfmt::skip]
-const OPERATIONS: [(Operation, Family, Leaves); 14] = {
+const OPERATIONS: [(Operation, Family, Leaves); 15] = {
     use {Family as F, Leaves as L, Operation as O};
     [
         (O::Read,                 F::Read,     L::Sensed),
         (O::QueueRead,            F::Read,     L::Queue),
         (O::CopybackRead,         F::Read,     L::Source),
         (O::CacheReadRandom,      F::Read,     L::CacheRead),
+        (O::IndependentRead,      F::Read,     L::Nothing),
         (O::CacheReadSequential,  F::Read,     L::CacheRead),
         (O::CacheReadEnd,         F::Read,     L::Nothing),
         (O::Program,              F::Program,  L::Nothing),
@@ -64,12 +65,22 @@ pub struct History {
     sources: u16,
     /// The operation that planes are queued for, and those planes.
     queue: Option<(Family, u16)>,
+    /// What the LUN was told last.
+    last: Option<Family>,
 }
 
 impl History {
     /// Whether `operation` in `plane` may follow. `strict` asks for a copyback source in the very plane, else any
     /// plane will do here and the LUN counts the broken limit.
     pub fn admits(&self, operation: Operation, plane: u32, strict: bool) -> Result<(), Fault> {
+        let suspends = match operation {
+            Operation::SuspendProgram => Some(self.last.filter(|last| *last == Family::Erase)),
+            Operation::SuspendErase => Some(self.last.filter(|last| *last != Family::Erase)),
+            _ => None,
+        };
+        if let Some(working) = suspends.flatten() {
+            return Err(Fault::OtherSuspended { working: working.name() });
+        }
         let Some((_, family, _)) = OPERATIONS.iter().find(|row| row.0 == operation) else { return Ok(()) };
         if let Some((queued, _)) = self.queue.filter(|(queued, _)| queued != family) {
             return Err(Fault::QueueBroken { queued: queued.name() });
@@ -87,9 +98,13 @@ impl History {
         }
     }
 
-    /// Notes that `operation` in `plane` was begun.
-    pub fn note(&mut self, operation: Operation, plane: u32) {
-        let Some((_, family, leaves)) = OPERATIONS.iter().find(|row| row.0 == operation) else { return };
+    /// Notes that `operation` in `plane` was begun; `behind`: that it leaves the LUN ready before its array rests.
+    pub fn note(&mut self, operation: Operation, plane: u32, behind: bool) {
+        let Some((_, family, leaves)) = OPERATIONS.iter().find(|row| row.0 == operation) else {
+            // Suspended or resumed: only cache programs leave the LUN ready.
+            *self = Self { cache: behind.then_some(Family::Program), ..Self::default() };
+            return;
+        };
         let planes = self.queue.map_or(0, |(_, planes)| planes) | 1 << plane;
         // The pages of a copyback read stay until their program is over, however many planes it has.
         let kept = if *family == Family::Copyback && *leaves == Leaves::Queue { self.sources } else { 0 };
@@ -99,11 +114,10 @@ impl History {
         let cache = match leaves {
             Leaves::CacheRead => Some(Family::Read),
             Leaves::CacheProgram => Some(Family::Program),
-            Leaves::Queue => self.cache,
-            _ => None,
+            _ => behind.then_some(*family),
         };
         let queue = (*leaves == Leaves::Queue).then_some((*family, planes));
-        *self = Self { sensed, cache, sources, queue };
+        *self = Self { sensed, cache, sources, queue, last: Some(*family) };
     }
 
     /// What the LUN is doing at `now`.
@@ -142,7 +156,7 @@ mod tests {
         let mut history = History::default();
         for (operation, plane) in told {
             assert_eq!(history.admits(*operation, *plane, true), Ok(()), "{operation:?}");
-            history.note(*operation, *plane);
+            history.note(*operation, *plane, false);
         }
         history
     }
@@ -151,7 +165,12 @@ mod tests {
     fn a_cache_read_needs_a_page_and_ends_once() {
         assert_eq!(after(&[]).admits(O::CacheReadSequential, 0, true), Err(Fault::CacheReadWithoutRead));
         assert_eq!(after(&[(O::Read, 0)]).admits(O::CacheReadEnd, 0, true), Err(Fault::CacheReadNotBegun));
-        let ended = after(&[(O::Read, 0), (O::CacheReadSequential, 0), (O::CacheReadRandom, 0), (O::CacheReadEnd, 0)]);
+        let ended = after(&[
+            (O::Read, 0),
+            (O::CacheReadSequential, 0),
+            (O::CacheReadRandom, 0),
+            (O::CacheReadEnd, 0),
+        ]);
         assert_eq!(ended.admits(O::CacheReadEnd, 0, true), Err(Fault::CacheReadNotBegun));
         assert_eq!(ended.admits(O::CacheReadSequential, 0, true), Err(Fault::CacheReadWithoutRead));
     }

@@ -2,7 +2,7 @@
 
 use wordline_kernel::{Duration, Instant};
 
-use crate::Part;
+use crate::interface::{BusTiming, Parameter, Timings};
 
 /// Something that happens on the pins, from or to which a wait counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -170,29 +170,28 @@ impl Waits {
     /// None at all.
     pub const NONE: Self = Self([Duration::ZERO; Wait::ALL.len()]);
 
-    /// Those of a part.
-    pub fn of(part: &Part) -> Self {
-        let (b, ns) = (&part.bus, Duration::from_ns);
+    /// Those of an interface.
+    pub fn of(bus: &BusTiming) -> Self {
+        let timings = Timings::of(bus.interface, bus.mode);
+        let least = |parameter| timings.and_then(|timings| timings.min(parameter)).unwrap_or_default();
         let mut waits = Self::NONE;
         for (wait, time) in [
-            (Wait::Cs, b.t_cs),
-            (Wait::Wc, b.t_wc),
-            (Wait::Wb, b.t_wb),
-            (Wait::Adl, b.t_adl),
-            (Wait::Ccs, b.t_ccs),
-            (Wait::Rhw, b.t_rhw),
-            (Wait::Rr, b.t_rr),
-            // The same in every mode of SDR but the slowest and in NV-DDR (barebox `nand_timings.c`).
-            (Wait::Whr, ns(80)),
-            (Wait::Ar, ns(10)),
-            (Wait::Clr, ns(10)),
-            (Wait::Ww, ns(100)),
-            (Wait::Itc, ns(1_000)),
-            (Wait::Feat, ns(1_000)),
-            // phoenix-rtos plo and riot-driver-mtd-nand, the constants of ONFI 4 and 5.
-            (Wait::Vdly, ns(50)),
-            (Wait::Zqcl, ns(1_000)),
-            (Wait::Zqcs, ns(400)),
+            (Wait::Cs, bus.t_cs),
+            (Wait::Wc, bus.t_wc),
+            (Wait::Wb, bus.t_wb),
+            (Wait::Adl, bus.t_adl),
+            (Wait::Ccs, bus.t_ccs),
+            (Wait::Whr, bus.t_whr),
+            (Wait::Rhw, bus.t_rhw),
+            (Wait::Rr, bus.t_rr),
+            (Wait::Ar, least(Parameter::Ar)),
+            (Wait::Clr, least(Parameter::Clr)),
+            (Wait::Ww, bus.t_ww),
+            (Wait::Vdly, bus.t_vdly),
+            (Wait::Itc, bus.t_itc),
+            (Wait::Feat, bus.t_feat),
+            (Wait::Zqcl, bus.t_zqcl),
+            (Wait::Zqcs, bus.t_zqcs),
         ] {
             waits.set(wait, time);
         }

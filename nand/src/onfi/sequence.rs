@@ -5,6 +5,7 @@
 
 use super::command::{self, Address, Command, Data, LEGACY, Operation, Place};
 use super::failure::{FailureKind, Fault};
+use super::rules::Edge;
 
 /// A kind of cycle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -189,7 +190,8 @@ impl Decoder {
     /// A command latch.
     pub fn command(&mut self, code: u8) -> Steps {
         // Resets are taken anywhere.
-        if let Some(reset) = command::opened_by(code).find(|c| c.legal.while_busy && c.busy == command::BusyTime::Reset)
+        if let Some(reset) =
+            command::opened_by(code).find(|c| c.legal.while_busy && c.busy == command::BusyTime::Reset)
         {
             self.clear();
             return self.open(reset.first);
@@ -197,7 +199,7 @@ impl Decoder {
         let mut steps = self.settle(Cycle::Command)?;
         if self.state == State::Opened {
             // 00h alone takes effect at once; what follows opens anew, but a second byte misses its address.
-            if !self.back() || (command::confirms(code) && command::find(code, 0, None).is_none()) {
+            if !self.is_back() || (command::confirms(code) && command::find(code, 0, None).is_none()) {
                 return Err(self.refusal(Cycle::Command));
             }
             self.state = State::Rest;
@@ -245,11 +247,15 @@ impl Decoder {
 
     /// Data out.
     pub fn data_out(&mut self) -> Steps {
-        if self.back() {
+        if self.is_back() {
             self.state = State::Rest;
             return Ok(vec![Step::Back]);
         }
-        if self.taken(Cycle::DataOut) == Taken::Output { Ok(Vec::new()) } else { Err(self.refusal(Cycle::DataOut)) }
+        if self.taken(Cycle::DataOut) == Taken::Output {
+            Ok(Vec::new())
+        } else {
+            Err(self.refusal(Cycle::DataOut))
+        }
     }
 
     fn taken(&self, cycle: Cycle) -> Taken {
@@ -257,8 +263,28 @@ impl Decoder {
         row.1[cycle as usize]
     }
 
+    /// Whether no command is open.
+    pub fn is_resting(&self) -> bool {
+        self.state == State::Rest
+    }
+
+    /// Whether data in go to a register.
+    pub fn is_loading(&self) -> bool {
+        self.state == State::Loading || (self.state == State::Opened && self.program.is_some())
+    }
+
+    /// From which edge data in would wait now.
+    pub fn data_edge(&self) -> Option<Edge> {
+        match (self.first, self.state) {
+            (0x85, State::Opened) if self.latch.count == 2 => Some(Edge::WriteColumn),
+            (0x85, State::Loading) => Some(Edge::WriteColumn),
+            (_, State::Loading | State::Feature) => Some(Edge::LoadAddress),
+            _ => None,
+        }
+    }
+
     /// Whether 00h stands without an address: back to the data after a status.
-    fn back(&self) -> bool {
+    pub fn is_back(&self) -> bool {
         self.state == State::Opened && self.first == 0x00 && self.latch.count == 0
     }
 
@@ -269,7 +295,7 @@ impl Decoder {
     /// 85h takes two address cycles or five: only the next cycle tells whether two are all of them. A copyback program
     /// always has five.
     fn settle(&mut self, cycle: Cycle) -> Steps {
-        if self.taken(cycle) != Taken::Early || self.back() {
+        if self.taken(cycle) != Taken::Early || self.is_back() {
             return Ok(Vec::new());
         }
         let shorter = command::find(self.first, self.latch.count, None).is_some() && self.program.is_some();
@@ -290,7 +316,7 @@ impl Decoder {
                 FailureKind::UnknownCommand { code }
             });
         };
-        if self.mode != Mode::Usual && ![0x00, 0x60, 0x80, 0x85].contains(&code) {
+        if self.mode != Mode::Usual && !command::takes_mode(code) {
             return Err(FailureKind::Sequence(Fault::PrefixAlone { found }));
         }
         (self.first, self.latch) = (code, Latch::default());

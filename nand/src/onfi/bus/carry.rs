@@ -1,6 +1,6 @@
 //! What a target does with the steps that its decoder finds.
 
-use wordline_kernel::{Duration, Instant};
+use wordline_kernel::{Bytes, Duration, Instant};
 
 use super::Bus;
 use super::target::{Loading, Output, Target, is_short};
@@ -10,9 +10,7 @@ use crate::onfi::features::{self, Features};
 use crate::onfi::history::History;
 use crate::onfi::rules::{Edge, Wait};
 use crate::onfi::sequence::{Mode, Order, Step};
-use crate::onfi::status::Status;
-use crate::onfi::{Busy, CellMode, Limit, Lun, ProgramKind, ReadKind, Row};
-use crate::Stage;
+use crate::onfi::{Busy, CellMode, Limit, Lun, ParameterPage, ProgramKind, ReadKind, Row};
 
 type Done<T> = Result<T, FailureKind>;
 
@@ -144,11 +142,11 @@ impl Bus {
 
     /// The bytes that come out, the first one at `first`.
     pub(super) fn put_out(&mut self, len: u32, first: Instant) -> Vec<u8> {
-        let rate = self.part.bus.rate;
+        let timing = *self.timing();
         let target = self.target_mut();
         let column = target.column;
         if target.output.is_status() {
-            let at = |n: u32| first + rate.burst(wordline_kernel::Bytes(u64::from(n)));
+            let at = |n: u32| first + timing.burst_out(Bytes(u64::from(n)));
             return (0..len).map(|n| target.status(at(n)).0).collect();
         }
         let data = match &target.output {
@@ -168,10 +166,14 @@ impl Bus {
 
     fn carry_out(&mut self, order: &Order, begin: Instant, end: Instant) -> Done<bool> {
         use Operation as O;
-        let busy_at = end + self.waits.get(Wait::Wb);
+        let busy_at = end + self.waits().get(Wait::Wb);
         match order.command.operation {
-            O::Status | O::StatusEnhanced | O::ExtendedStatus | O::ReadId => self.put_out_register(order, end)?,
-            O::ChangeReadColumn | O::ChangeReadColumnEnhanced => self.change_read_column(order, begin, end)?,
+            O::Status | O::StatusEnhanced | O::ExtendedStatus | O::ReadId => {
+                self.put_out_register(order, end)?;
+            }
+            O::ChangeReadColumn | O::ChangeReadColumnEnhanced => {
+                self.change_read_column(order, begin, end)?;
+            }
             O::ParameterPage | O::UniqueId | O::GetFeatures | O::LunGetFeatures => {
                 self.read_bytes(order, begin, busy_at)?;
             }
@@ -182,7 +184,7 @@ impl Bus {
             O::SlcMode | O::TwoBitMode | O::Reprogram | O::ChangeWriteColumn | O::ChangeRowAddress => {}
             _ => self.array(order, begin, busy_at)?,
         }
-        Ok(order.command.busy != BusyTime::None)
+        Ok(order.command.busy != BusyTime::None && !order.legacy)
     }
 
     /// A status or an identity.
@@ -275,9 +277,9 @@ impl Bus {
     fn busy_time(&self, busy: BusyTime) -> Duration {
         match busy {
             BusyTime::Read => self.part.timing.read.iter().copied().max().unwrap_or_default(),
-            BusyTime::Features => self.waits.get(Wait::Feat),
-            BusyTime::ZqLong => self.waits.get(Wait::Zqcl),
-            BusyTime::ZqShort => self.waits.get(Wait::Zqcs),
+            BusyTime::Features => self.waits().get(Wait::Feat),
+            BusyTime::ZqLong => self.waits().get(Wait::Zqcl),
+            BusyTime::ZqShort => self.waits().get(Wait::Zqcs),
             _ => Duration::ZERO,
         }
     }
@@ -312,7 +314,7 @@ impl Bus {
                 if operation == Operation::UniqueId {
                     target.identity.unique_id_data()
                 } else {
-                    self.parameter_page()
+                    ParameterPage::of(&self.part, self.wiring.luns).data(None)
                 }
             }
         };
@@ -335,10 +337,14 @@ impl Bus {
                 set.map_err(|unknown| FailureKind::Unsupported { what: unknown.to_string() })?;
             }
         }
-        if address == features::address::TIMING_MODE {
+        let busy_at = end + self.waits().get(Wait::Wb);
+        self.hold(order, lun, busy_at);
+        if whole && address == features::address::TIMING_MODE {
+            let part = self.part.clone();
+            let target = self.target_mut();
             target.edges.note(Edge::Interface, end);
+            target.follow_mode(&part);
         }
-        self.hold(order, lun, end + self.waits.get(Wait::Wb));
         Ok(())
     }
 
@@ -365,18 +371,21 @@ impl Bus {
             }
             port.lun.reset(busy_at);
             port.history = History::default();
+            port.named.clear();
             port.busy_until = Instant::ZERO;
             port.serial = number;
             port.lun.set_command(number);
-            if order.command.operation == Operation::Reset {
-                port.features.reset();
-            }
         }
         target.forget();
         target.selected = row.map_or(0, |row| row.lun as usize);
         if !one {
             target.busy_until = target.busy_until.min(busy_at);
         }
+        if order.command.operation == Operation::Reset {
+            let (part, power_on) = (self.part.clone(), self.power_on);
+            self.target_mut().wake(&part, power_on);
+        }
+        let target = self.target();
         let die = target.ports[target.selected].lun.die();
         self.trace.own(die, number);
         Ok(())
@@ -400,19 +409,25 @@ impl Bus {
     /// An array operation.
     fn array(&mut self, order: &Order, begin: Instant, busy_at: Instant) -> Done<()> {
         use Operation as O;
-        let strict = self.strict;
+        let (strict, page) = (self.strict, self.page_bytes());
         let operation = order.command.operation;
         let row = match operation {
             O::CacheReadSequential | O::CacheReadEnd => None,
-            O::Erase | O::QueueErase | O::SuspendProgram | O::SuspendErase | O::ResumeProgram | O::ResumeErase => {
-                Some(self.target().row(order.row, true)?)
-            }
+            O::Erase
+            | O::QueueErase
+            | O::SuspendProgram
+            | O::SuspendErase
+            | O::ResumeProgram
+            | O::ResumeErase => Some(self.target().row(order.row, true)?),
             _ => Some(self.target().row(order.row, false)?),
         };
         let target = self.target_mut();
         let lun = row.map_or(target.selected, |row| row.lun as usize);
         let plane = row.map_or(0, |row| target.addressing.plane(row));
         target.require(order.command, lun, begin)?;
+        if order.command.address == command::Address::Full {
+            out_of("column", order.column, page)?;
+        }
         target.selected = lun;
         let port = &mut target.ports[lun];
         port.history.admits(operation, plane, strict).map_err(FailureKind::Sequence)?;
@@ -426,16 +441,31 @@ impl Bus {
         }
         let target = self.target_mut();
         let port = &mut target.ports[lun];
-        let busy = operate(&mut port.lun, &port.features, order, row.map(within), busy_at);
+        if order.legacy {
+            port.named.extend(row.map(within));
+            port.history.note(operation, plane, false);
+            return Ok(());
+        }
+        // Blocks named without a busy time between them have theirs now, before the erase.
+        let mut now = busy_at;
+        for named in std::mem::take(&mut port.named) {
+            now = port.lun.erase(named, true, now).map_err(FailureKind::Limit)?.ready_at;
+        }
+        let busy = operate(&mut port.lun, &port.features, order, row.map(within), now);
         let busy = busy.map_err(FailureKind::Limit)?;
-        port.history.note(operation, plane);
-        port.history.note_behind(&busy);
+        port.history.note(operation, plane, busy.ready_at < busy.array_ready_at);
+        port.select_sensed(operation, row.is_some().then_some(plane));
         target.note_interleaving(lun, begin);
         target.short_busy = is_short(order.command.busy).then_some((busy_at, busy.ready_at));
         target.loading = None;
         let puts_out = matches!(
             operation,
-            O::Read | O::CopybackRead | O::CacheReadRandom | O::CacheReadSequential | O::CacheReadEnd
+            O::Read
+                | O::CopybackRead
+                | O::CacheReadRandom
+                | O::IndependentRead
+                | O::CacheReadSequential
+                | O::CacheReadEnd
         );
         if puts_out {
             // 00h-31h puts out the page before the one that it names.
@@ -447,7 +477,13 @@ impl Bus {
 }
 
 /// Gives an operation to the LUN.
-fn operate(lun: &mut Lun, features: &Features, order: &Order, row: Option<Row>, now: Instant) -> Result<Busy, Limit> {
+fn operate(
+    lun: &mut Lun,
+    features: &Features,
+    order: &Order,
+    row: Option<Row>,
+    now: Instant,
+) -> Result<Busy, Limit> {
     use Operation as O;
     let row = row.unwrap_or_default();
     let reprogram = order.mode == Mode::Reprogram;

@@ -2,15 +2,16 @@
 
 use wordline_kernel::{Duration, Instant};
 
-use crate::onfi::command::{self, Activity, BusyTime, Command};
+use crate::interface::{BusFile, BusTiming};
+use crate::onfi::command::{self, Activity, BusyTime, Command, Operation};
 use crate::onfi::failure::{FailureKind, Fault};
-use crate::onfi::features::Features;
+use crate::onfi::features::{Features, address};
 use crate::onfi::history::History;
 use crate::onfi::identity::Identity;
-use crate::onfi::rules::{Edge, Edges};
+use crate::onfi::rules::{Edge, Edges, Waits};
 use crate::onfi::sequence::Decoder;
 use crate::onfi::status::Status;
-use crate::onfi::{Limit, Lun, LunOptions, Row, RowAddressing};
+use crate::onfi::{Limit, Lun, LunOptions, Row, RowAddressing, TimingMode};
 use crate::{DieId, Part};
 
 /// What data out come from.
@@ -57,6 +58,10 @@ pub(super) struct Port {
     pub history: History,
     pub features: Features,
     pub odt: [u8; 4],
+    /// The plane of the page sensed last, which a cache read hands over next.
+    pub sensed_plane: u32,
+    /// Blocks named for an erase in the spelling from before ONFI, which is not busy between them.
+    pub named: Vec<Row>,
     /// Busy with a feature or a calibration.
     pub busy_until: Instant,
     /// The operation that its cycles belong to.
@@ -75,6 +80,24 @@ impl Port {
     pub fn array_ready_at(&self) -> Instant {
         self.ready_at().max(self.lun.pipeline().array_ready_at)
     }
+
+    /// Selects the plane whose data come out after a read: the one addressed last; for cache reads that of the page that
+    /// is handed over, sensed before.
+    pub fn select_sensed(&mut self, operation: Operation, plane: Option<u32>) {
+        let sensed = self.sensed_plane;
+        match operation {
+            Operation::Read | Operation::CopybackRead | Operation::IndependentRead => {
+                self.sensed_plane = plane.unwrap_or(sensed);
+                self.lun.select_output(self.sensed_plane);
+            }
+            Operation::CacheReadRandom => {
+                self.sensed_plane = plane.unwrap_or(sensed);
+                self.lun.select_output(sensed);
+            }
+            Operation::CacheReadSequential | Operation::CacheReadEnd => self.lun.select_output(sensed),
+            _ => {}
+        }
+    }
 }
 
 /// A target, or one volume of it.
@@ -84,6 +107,9 @@ pub(super) struct Target {
     pub addressing: RowAddressing,
     pub decoder: Decoder,
     pub edges: Edges,
+    /// The interface and its mode.
+    pub timing: BusTiming,
+    pub waits: Waits,
     pub identity: Identity,
     /// The LUN that commands without an address go to.
     pub selected: usize,
@@ -103,16 +129,24 @@ pub(super) struct Target {
     pub status_unselected: bool,
     /// The same for data out, which 06h-E0h selects too.
     pub data_unselected: bool,
-    pub protected: bool,
 }
 
 impl Target {
-    pub fn new(part: &Part, number: u32, first_die: u32, luns: u32, compatible: bool, options: &LunOptions) -> Self {
+    pub fn new(
+        part: &Part,
+        number: u32,
+        first_die: u32,
+        luns: u32,
+        compatible: bool,
+        options: &LunOptions,
+    ) -> Self {
         let port = |lun| Port {
             lun: Lun::new(part, DieId(first_die + lun), options.clone()),
             history: History::default(),
             features: Features::of(part),
             odt: [0; 4],
+            sensed_plane: 0,
+            named: Vec::new(),
             busy_until: Instant::ZERO,
             serial: 0,
         };
@@ -121,6 +155,8 @@ impl Target {
             addressing: RowAddressing::of(part, luns),
             decoder: Decoder::new(compatible),
             edges: Edges::default(),
+            timing: part.bus,
+            waits: Waits::of(&part.bus),
             identity: Identity::of(part, number),
             selected: 0,
             output: Output::Nothing,
@@ -132,7 +168,6 @@ impl Target {
             short_busy: None,
             status_unselected: false,
             data_unselected: false,
-            protected: false,
         }
     }
 
@@ -161,9 +196,8 @@ impl Target {
         if command.legal.while_busy {
             return Ok(());
         }
-        let busy = |port: &Port, until| {
-            Err(FailureKind::Busy { what: command.name, die: port.lun.die(), until })
-        };
+        let busy =
+            |port: &Port, until| Err(FailureKind::Busy { what: command.name, die: port.lun.die(), until });
         if at < self.busy_until {
             return busy(&self.ports[lun], self.busy_until);
         }
@@ -193,9 +227,8 @@ impl Target {
 
     /// That some LUN takes a command that begins with `first`: which one is known only after its address.
     pub fn require_somewhere(&self, first: u8, at: Instant) -> Result<(), FailureKind> {
-        let named = command::opened_by(first).all(|c| {
-            matches!(c.address, command::Address::Row | command::Address::Full)
-        });
+        let named = command::opened_by(first)
+            .all(|c| matches!(c.address, command::Address::Row | command::Address::Full));
         if !named {
             return self.require_any(first, self.selected, at);
         }
@@ -230,17 +263,25 @@ impl Target {
         if self.refused && status.has(Status::READY) { status | Status::FAIL } else { status }
     }
 
-    /// That data out may come now.
-    pub fn require_output(&self, at: Instant) -> Result<(), FailureKind> {
+    /// What data out come from after 00h alone.
+    pub fn after_back(&self) -> &Output {
+        if self.output.is_status() { &self.before } else { &self.output }
+    }
+
+    /// That data may come out of `output` at `at`.
+    pub fn require_output(&self, output: &Output, at: Instant) -> Result<(), FailureKind> {
         let busy = |until| {
             let die = self.ports[self.selected].lun.die();
             Err(FailureKind::Busy { what: "data out", die, until })
         };
-        match self.output {
+        let own = self.ports[self.selected].ready_at();
+        match output {
             Output::Nothing => Err(FailureKind::Sequence(Fault::OutputOfNothing)),
             Output::Register if self.data_unselected => Err(FailureKind::Sequence(Fault::LunNotSelected)),
-            Output::Register if at < self.ports[self.selected].ready_at() => busy(self.ports[self.selected].ready_at()),
-            Output::Register | Output::Bytes(_) | Output::Identity(_) if at < self.busy_until => busy(self.busy_until),
+            Output::Register | Output::Bytes(_) if at < own => busy(own),
+            Output::Register | Output::Bytes(_) | Output::Identity(_) if at < self.busy_until => {
+                busy(self.busy_until)
+            }
             _ => Ok(()),
         }
     }
@@ -268,6 +309,31 @@ impl Target {
         (self.status_unselected, self.data_unselected) = (false, false);
         (self.refused, self.loading, self.short_busy) = (false, None, None);
         (self.selected, self.column) = (0, 0);
+    }
+
+    /// Features and interface as at power-on; unless the host is to see that (`power_on`), it sets the mode of the part's
+    /// file at once.
+    pub fn wake(&mut self, part: &Part, power_on: bool) {
+        let mode = TimingMode { interface: part.bus.interface, mode: part.bus.mode };
+        for port in &mut self.ports {
+            port.features.reset();
+            if !power_on {
+                let set = port.features.set(address::TIMING_MODE, mode.encode());
+                debug_assert!(set.is_ok(), "a part has the mode that it is operated in: {set:?}");
+            }
+        }
+        self.follow_mode(part);
+    }
+
+    /// The interface goes to the mode that the features say.
+    pub fn follow_mode(&mut self, part: &Part) {
+        let mode = self.ports[0].features.timing_mode();
+        self.timing = if (mode.interface, mode.mode) == (part.bus.interface, part.bus.mode) {
+            part.bus
+        } else {
+            BusFile::new(mode.interface, mode.mode).check().expect("the features know only modes that exist")
+        };
+        self.waits = Waits::of(&self.timing);
     }
 
     /// Keeps the whole target busy.

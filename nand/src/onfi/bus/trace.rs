@@ -45,7 +45,9 @@ impl Trace {
     /// The bus is held. Address cycles that follow each other are one span.
     pub fn hold(&mut self, stage: Stage, begin: Instant, end: Instant) {
         let joins = self.spans.len() > self.sequence && stage == Stage::Ale;
-        if let Some(last) = self.spans.last_mut().filter(|last| joins && last.stage == stage && last.end() == begin) {
+        if let Some(last) =
+            self.spans.last_mut().filter(|last| joins && last.stage == stage && last.end() == begin)
+        {
             last.length += end - begin;
             return;
         }
