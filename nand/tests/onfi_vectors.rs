@@ -1,0 +1,10 @@
+//! The sequences of the ONFI commands on the pins, legal and illegal: data, status and times.
+
+mod onfi {
+    pub mod host;
+    mod legal;
+    mod luns;
+    mod refused;
+    mod stages;
+    mod timing;
+}
