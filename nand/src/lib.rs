@@ -6,6 +6,8 @@
 pub mod chips;
 pub mod energy;
 pub mod geometry;
+pub mod latency;
+pub mod pairing;
 pub mod part;
 pub mod pipeline;
 pub mod span;
@@ -13,7 +15,9 @@ pub mod timing;
 
 pub use chips::{Chips, Command, Done, Event, Operation, Stamp};
 pub use energy::{EnergyReport, Stage};
-pub use geometry::{ChannelId, DieId, Geometry, PageId, RowBlockId};
+pub use geometry::{ChannelId, DieId, Geometry, PageId, PlaneBlock, RowBlockId};
+pub use latency::{Latency, LatencyModel};
+pub use pairing::Pairing;
 pub use part::Part;
 pub use pipeline::Pipeline;
 pub use span::Span;
