@@ -9,12 +9,12 @@
 
 use std::collections::VecDeque;
 
-use wordline_kernel::{Bytes, Column, Duration, Instant, Schedule};
+use wordline_kernel::{Bytes, Column, Duration, Instant, Schedule, Seed};
 
 use crate::energy::{Stage, StageTimes};
 use crate::geometry::{ChannelId, DieId, Geometry, PageId, RowBlockId};
 use crate::timing::{self, Opening};
-use crate::{EnergyReport, Part};
+use crate::{EnergyReport, Latency, LatencyModel, Part};
 
 /// What was written into a page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -135,9 +135,6 @@ struct Times {
     data_out: Vec<Duration>,
     program: Opening,
     erase: Opening,
-    /// Sensing and programming by page type.
-    sense: Vec<Duration>,
-    write: Vec<Duration>,
 }
 
 impl Times {
@@ -149,8 +146,6 @@ impl Times {
             data_out: (1..=planes).map(|n| timing::data_out(part, n, Bytes(0))).collect(),
             program: timing::program_command(part, planes, unit),
             erase: timing::erase_command(part, planes),
-            sense: (0..geometry.bits_per_cell()).map(|t| part.read_time(t)).collect(),
-            write: (0..geometry.bits_per_cell()).map(|t| part.program_time(t)).collect(),
         }
     }
 }
@@ -161,6 +156,7 @@ pub struct Chips {
     part: Part,
     geometry: Geometry,
     times: Times,
+    latency: Latency,
     buses: Column<ChannelId, Bus>,
     work: Column<DieId, Work>,
     array_busy: Column<DieId, u64>,
@@ -190,7 +186,7 @@ pub struct Counts {
 }
 
 impl Chips {
-    /// Chips with nothing written.
+    /// Chips with nothing written, whose array times vary as the part says; see [`Chips::set_latency`].
     pub fn new(part: Part, geometry: Geometry) -> Self {
         let dies = geometry.dies() as usize;
         let most = geometry.dies_per_channel as usize;
@@ -215,6 +211,7 @@ impl Chips {
         let blocks = geometry.row_blocks() as usize;
         Self {
             times: Times::of(&part, &geometry),
+            latency: Latency::new(&part, LatencyModel::default(), Seed(0)),
             buses: Column::filled(geometry.channels as usize, bus),
             work: Column::filled(dies, idle),
             array_busy: Column::filled(dies, 0),
@@ -227,6 +224,11 @@ impl Chips {
             part,
             geometry,
         }
+    }
+
+    /// Changes where array times come from. Without it, ranges of the part are drawn from seed 0.
+    pub fn set_latency(&mut self, model: LatencyModel, seed: Seed) {
+        self.latency = Latency::new(&self.part, model, seed);
     }
 
     /// Whether `die` can take a command.
@@ -370,13 +372,16 @@ impl Chips {
 
     #[inline]
     fn array_time(&self, command: Command) -> Duration {
-        let page_type = || {
-            let (_, offset) = self.geometry.split(command.page);
-            self.part.page_type(self.geometry.page_in_block(offset)) as usize
-        };
+        let (block, offset) = self.geometry.split(command.page);
+        let page = self.geometry.page_in_block(offset);
+        let planes = self.geometry.planes_per_row;
+        let first = offset - page * planes;
         match command.operation {
-            Operation::Read => self.times.sense[page_type()],
-            Operation::Program => self.times.write[page_type()],
+            Operation::Read => {
+                let planes = first..first + command.pages;
+                self.latency.read(page, self.geometry.plane_blocks(block, planes))
+            }
+            Operation::Program => self.latency.program(page, self.geometry.plane_blocks(block, 0..planes)),
             Operation::Erase => self.part.timing.erase,
         }
     }

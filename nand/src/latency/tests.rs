@@ -1,9 +1,11 @@
 //! Ranges as text, and the three models over parts with and without ranges.
 
 use super::*;
+use crate::geometry::Layout;
 use crate::part::PartFile;
 use crate::part::tests::mqsim_file;
-use crate::{DieId, Pairing};
+use crate::{Chips, Command, DieId, Operation, PageId, Pairing};
+use wordline_kernel::{Bytes, Calendar};
 
 fn part(program: &[&str], change: impl FnOnce(&mut PartFile)) -> Part {
     let mut file = mqsim_file();
@@ -119,4 +121,22 @@ fn reads_vary_within_their_range_under_every_model() {
             "{times:?}"
         );
     }
+}
+
+#[test]
+fn a_multi_plane_program_of_chips_takes_as_long_as_its_slowest_plane() {
+    let part = part(&["250us..2200us"], |_| ());
+    let layout = Layout { channels: 1, packages_per_channel: 1, dies_per_package: 1, planes_per_row: None };
+    let geometry = layout.check(&part).expect("the layout is sound");
+    let mut chips = Chips::new(part.clone(), geometry);
+    chips.set_latency(LatencyModel::VariationAware, Seed(9));
+    let mut calendar = Calendar::new();
+    let command = Command { operation: Operation::Program, page: PageId(0), pages: 2, bytes: Bytes(0) };
+    chips.start(DieId(0), command, &mut calendar);
+    let event = calendar.advance().expect("the array is done some time");
+    let done = chips.handle(event, &mut calendar).expect("a program ends with the array");
+    let latency = Latency::new(&part, LatencyModel::VariationAware, Seed(9));
+    let alone = [0, 1].map(|block| latency.program(0, at(0, block)));
+    assert_ne!(alone[0], alone[1]);
+    assert_eq!(done.array, alone[0].max(alone[1]));
 }
