@@ -3,6 +3,7 @@
 /// Two channels of two dies, two planes each, tied; 24 blocks of 16 pages of 4 KiB: 12 MiB.
 pub fn small() -> DeviceFile {
     use wordline_kernel::{MegaTransfers, Power};
+    use wordline_nand::Pairing;
     use wordline_nand::part::{ArrayTiming, BusTiming, DieGeometry, PowerDraw};
     let ns = Duration::from_ns;
     let part = PartFile {
@@ -17,12 +18,21 @@ pub fn small() -> DeviceFile {
             bits_per_cell: 1,
             one_shot: false,
             layers: 1,
+            pairing: Pairing::WordLine,
+            registers: 2,
+            independent_reads: false,
         },
         timing: ArrayTiming {
-            read: vec![Duration::from_us(25)],
-            program: vec![Duration::from_us(250)],
+            read: vec![Duration::from_us(25).into()],
+            program: vec![Duration::from_us(250).into()],
             erase: Duration::from_us(1_500),
+            program_typical: None,
             plane_busy: ns(500),
+            cache_busy: Duration::from_us(3),
+            reset: [5, 10, 500].map(Duration::from_us),
+            suspend: [100, 700].map(Duration::from_us),
+            slc: None,
+            reprogram: None,
         },
         bus: BusTiming {
             interface: "NV-DDR2".into(),
@@ -45,9 +55,11 @@ pub fn small() -> DeviceFile {
             program: Power(66_000),
             erase: Power(66_000),
             interface: Power(16_500),
+            latch: None,
             idle: Power(33),
         },
         endurance: 100_000,
+        programs_per_page: None,
     };
     let layout =
         Layout { channels: 2, packages_per_channel: 1, dies_per_package: 2, planes_per_row: None };
