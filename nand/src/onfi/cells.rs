@@ -3,7 +3,8 @@
 use wordline_kernel::Duration;
 
 use super::Row;
-use crate::Part;
+use crate::latency::Latency;
+use crate::{DieId, Part, PlaneBlock};
 
 /// How many bits the cells of a block store.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -53,7 +54,7 @@ impl LunTimes {
         Self {
             page_busy: part.timing.plane_busy,
             resume: Duration::ZERO,
-            two_bit_program: part.timing.program.iter().copied().max().unwrap_or_default(),
+            two_bit_program: part.program_times().iter().copied().max().unwrap_or_default(),
             reprograms: 2,
             layers_per_super_layer: 2,
         }
@@ -65,6 +66,8 @@ impl LunTimes {
 pub(super) struct Cells {
     pub part: Part,
     pub times: LunTimes,
+    pub latency: Latency,
+    pub die: DieId,
 }
 
 impl Cells {
@@ -77,14 +80,14 @@ impl Cells {
         }
     }
 
-    /// Word lines of a block.
-    pub fn word_lines(&self) -> u32 {
-        self.part.geometry.pages_per_block / self.part.geometry.bits_per_cell
-    }
-
     /// Pages of a block.
     pub fn pages(&self, mode: CellMode) -> u32 {
-        self.word_lines() * self.pages_per_word_line(mode)
+        match mode {
+            CellMode::Normal => self.part.geometry.pages_per_block,
+            CellMode::Slc | CellMode::TwoBit => {
+                self.part.pages().word_lines() * self.pages_per_word_line(mode)
+            }
+        }
     }
 
     /// Pages that one program writes in one plane.
@@ -105,18 +108,19 @@ impl Cells {
         page / self.pages_per_program(mode)
     }
 
-    /// Pages of the word line of `page` that store lower bits of the same cells, in a block of `mode`.
-    pub fn pages_below(&self, page: u32, mode: Option<CellMode>) -> std::ops::Range<u32> {
+    /// Pages that store lower bits of the cells of `page`, in a block of `mode`.
+    pub fn pages_below(&self, page: u32, mode: Option<CellMode>) -> Vec<u32> {
         if mode != Some(CellMode::Normal) {
-            return page..page;
+            return Vec::new();
         }
-        page - self.page_type(page, CellMode::Normal)..page
+        let pages = self.part.pages();
+        pages.partners(page).filter(|other| pages.page_type(*other) < pages.page_type(page)).collect()
     }
 
     /// The super layer of a page of a block in the two-bit mode: the layers that hold its word line.
     pub fn super_layer(&self, page: u32) -> u32 {
         let layers = self.part.geometry.layers.max(1);
-        let word_lines_per_layer = self.word_lines().div_ceil(layers).max(1);
+        let word_lines_per_layer = self.part.pages().word_lines().div_ceil(layers).max(1);
         page / 2 / word_lines_per_layer / self.times.layers_per_super_layer.max(1)
     }
 
@@ -125,7 +129,7 @@ impl Cells {
         match (mode, self.part.timing.slc) {
             (CellMode::Slc, Some(slc)) => slc.read,
             (CellMode::TwoBit, _) => self.part.read_time(self.page_type(row.page, mode)),
-            _ => self.part.read_time(row.page),
+            _ => self.latency.read(row.page, [self.block(row)]),
         }
     }
 
@@ -134,8 +138,15 @@ impl Cells {
         match (mode, self.part.timing.slc) {
             (CellMode::Slc, Some(slc)) => slc.program,
             (CellMode::TwoBit, _) => self.times.two_bit_program,
-            _ => self.part.program_time(row.page),
+            _ => {
+                let first = row.page - row.page % self.pages_per_program(mode);
+                self.latency.program(first, [self.block(row)])
+            }
         }
+    }
+
+    fn block(&self, row: Row) -> PlaneBlock {
+        PlaneBlock { die: self.die, block: row.block }
     }
 
     /// How long the array takes to program a word line again; of a part that cannot, as long as the first time.

@@ -26,6 +26,7 @@ use super::cells::Cells;
 use super::contents::Contents;
 use super::registers::PlaneRegisters;
 use super::{CellMode, Condition, Limit, LunTimes, Row, RowAddressing};
+use crate::latency::Latency;
 use crate::pipeline::Pipeline;
 use crate::span::Span;
 use crate::{DieId, Part};
@@ -70,7 +71,12 @@ impl Lun {
         let times = options.times.unwrap_or_else(|| LunTimes::of(part));
         Self {
             die,
-            cells: Cells { part: part.clone(), times },
+            cells: Cells {
+                part: part.clone(),
+                times,
+                latency: Latency::new(part, options.latency, options.seed),
+                die,
+            },
             addressing: RowAddressing::of(part, 1),
             fatal: options.fatal,
             failures: options.failures,

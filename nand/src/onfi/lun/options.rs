@@ -2,6 +2,7 @@
 
 use wordline_kernel::{Instant, Seed};
 
+use crate::latency::LatencyModel;
 use crate::onfi::{LunTimes, Row};
 
 /// How a read goes on after its address.
@@ -61,8 +62,10 @@ pub struct InjectedFailure {
 pub struct LunOptions {
     /// Whether a broken limit of reliability refuses the operation. Else it is carried out and counted, with FAIL.
     pub fatal: bool,
-    /// Where the noise of torn pages comes from.
+    /// Where the noise of torn pages comes from, and the times of pages that a part gives as a range.
     pub seed: Seed,
+    /// What the times of programs are.
+    pub latency: LatencyModel,
     /// Times and limits that the part's file does not give; `None`: [`LunTimes::of`] the part.
     pub times: Option<LunTimes>,
     /// Programs and erases that fail.
@@ -74,6 +77,13 @@ pub struct LunOptions {
 impl Default for LunOptions {
     /// Broken limits refuse operations; nothing fails and no block is bad.
     fn default() -> Self {
-        Self { fatal: true, seed: Seed(0), times: None, failures: Vec::new(), bad_blocks: Vec::new() }
+        Self {
+            fatal: true,
+            seed: Seed(0),
+            latency: LatencyModel::default(),
+            times: None,
+            failures: Vec::new(),
+            bad_blocks: Vec::new(),
+        }
     }
 }

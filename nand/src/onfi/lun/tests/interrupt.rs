@@ -1,4 +1,5 @@
 use super::*;
+use crate::pairing::Pairing;
 
 const START: ProgramKind = ProgramKind::Start;
 const SUSPEND_PROGRAM: Duration = Duration::from_us(100);
@@ -172,6 +173,21 @@ fn breaking_off_an_upper_page_tears_the_lower_page_of_its_cells() {
     program(&mut lun, row(0, 3), 0x1a, START, start).expect("legal");
     lun.reset(start + Duration::from_us(1));
     assert!(lun.contents().is_torn(row(0, 2)) && lun.contents().is_torn(row(0, 3)));
+}
+
+/// In a layout with two low pages first, page 4 is the upper page of the cells of page 1 (NANDFlashSim, section 7.2).
+#[test]
+fn the_pairing_of_the_part_says_which_page_is_torn_along() {
+    let part = part(|file| file.geometry.pairing = Pairing::TwoThenSingles);
+    let mut lun = Lun::new(&part, DieId(0), LunOptions::default());
+    for page in 0..4 {
+        put(&mut lun, row(0, page), page as u8);
+    }
+    let start = lun.pipeline().ready_at;
+    program(&mut lun, row(0, 4), 4, START, start).expect("legal");
+    lun.reset(start + Duration::from_us(1));
+    let torn: Vec<u32> = (0..8).filter(|page| lun.contents().is_torn(row(0, *page))).collect();
+    assert_eq!(torn, [1, 4]);
 }
 
 #[test]

@@ -1,4 +1,6 @@
 use super::*;
+use crate::PlaneBlock;
+use crate::latency::{Latency, LatencyModel, TimeRange};
 
 #[test]
 fn a_program_takes_its_time_and_keeps_what_the_register_held() {
@@ -158,4 +160,23 @@ fn an_erase_clears_its_blocks_and_counts() {
     let spans = lun.spans();
     let span = spans.iter().find(|span| span.stage == Stage::Ber).expect("a span of the erase");
     assert_eq!((span.planes, span.length), (0b11, ERASE));
+}
+
+#[test]
+fn array_times_are_those_of_the_latency_model_and_the_slowest_plane() {
+    let us = Duration::from_us;
+    let part = part(|file| file.timing.program = vec![TimeRange { least: us(250), most: us(2_200) }]);
+    for latency in [LatencyModel::VariationAware, LatencyModel::Worst] {
+        let options = LunOptions { latency, seed: Seed(5), ..LunOptions::default() };
+        let mut lun = Lun::new(&part, DieId(3), options);
+        let model = Latency::new(&part, latency, Seed(5));
+        let time = |page, block| model.program(page, [PlaneBlock { die: DieId(3), block }]);
+        for page in 0..4 {
+            let start = lun.pipeline().array_ready_at;
+            let queued = program(&mut lun, row(0, page), 0, ProgramKind::Queue, start).expect("legal");
+            let busy =
+                program(&mut lun, row(5, page), 0, ProgramKind::Start, queued.ready_at).expect("legal");
+            assert_eq!(busy.ready_at - queued.ready_at, time(page, 0).max(time(page, 5)));
+        }
+    }
 }
