@@ -4,6 +4,8 @@ mod onfi {
     pub mod host;
     mod legal;
     mod luns;
+    mod one_shot;
+    mod random;
     mod refused;
     mod stages;
     mod timing;

@@ -357,6 +357,19 @@ pub fn takes_mode(first: u8) -> bool {
     [0x00, 0x60, 0x80, 0x85].contains(&first)
 }
 
+/// Whether data can be read out after an operation.
+pub fn gives_data(operation: Operation) -> bool {
+    matches!(
+        operation,
+        O::Read
+            | O::CopybackRead
+            | O::CacheReadRandom
+            | O::IndependentRead
+            | O::CacheReadSequential
+            | O::CacheReadEnd
+    )
+}
+
 /// Whether a byte is some command's second byte.
 pub fn confirms(code: u8) -> bool {
     COMMANDS.iter().any(|c| c.second == Some(code))

@@ -228,3 +228,29 @@ fn calibration_and_termination_are_taken() {
     played(&mut bus, "ce2 a00 i01.02.03.04 cf9 a00 rb cd9 a00 rb");
     assert_eq!(bus.termination(wordline_nand::DieId(0)), [1, 2, 3, 4]);
 }
+
+#[test]
+fn a_random_cache_read_in_another_plane_gives_the_page_sensed_before() {
+    let mut bus = bus();
+    played(&mut bus, "c80 a00.00.00.00.00 i01 c10 rb c80 a00.00.08.00.00 i02 c10 rb");
+    assert_eq!(
+        played(&mut bus, "c00 a00.00.08.00.00 c30 rb c00 a00.00.00.00.00 c31 rb o1 c3f rb o1"),
+        [2, 1]
+    );
+}
+
+#[test]
+fn planes_are_read_behind_the_cache_register_together() {
+    let mut bus = bus();
+    for page in 0..2 {
+        played(&mut bus, &format!("c80 a00.00.0{page}.00.00 i0{page} c11 rb"));
+        played(&mut bus, &format!("c80 a00.00.0{}.00.00 i1{page} c10 rb", page + 8));
+    }
+    played(&mut bus, "c00 a00.00.00.00.00 c32 rb c00 a00.00.08.00.00 c30 rb");
+    played(&mut bus, "c00 a00.00.01.00.00 c32 rb c00 a00.00.09.00.00 c31 rb");
+    assert_eq!(status(&mut bus), Status(0xc0));
+    let both = "c06 a00.00.00.00.00 ce0 o1 c06 a00.00.08.00.00 ce0 o1";
+    assert_eq!(played(&mut bus, both), [0x00, 0x10]);
+    played(&mut bus, "c3f rb");
+    assert_eq!(played(&mut bus, both), [0x01, 0x11]);
+}
