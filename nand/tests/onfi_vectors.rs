@@ -1,6 +1,7 @@
 //! The sequences of the ONFI commands on the pins, legal and illegal: data, status and times.
 
 mod onfi {
+    mod chains;
     pub mod host;
     mod legal;
     mod luns;
