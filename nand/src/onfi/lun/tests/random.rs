@@ -106,7 +106,7 @@ fn step(lun: &mut Lun, oracle: &mut Oracle, now: Instant, (kind, block, page, by
             }
         }
         0..=5 => {
-            assert!(lun.program(row, ProgramKind::Start, false, now).is_err(), "busy until {ready_at:?}")
+            assert!(lun.program(row, ProgramKind::Start, false, now).is_err(), "busy until {ready_at:?}");
         }
         6 | 7 => match lun.erase(row, kind == 6, now) {
             Ok(_) if kind == 6 => oracle.queue.push(Row { page: 0, ..row }),
