@@ -160,7 +160,7 @@ impl Lun {
         self.settle(now);
         let plane = self.bit(row);
         let mut condition = self.condition(plane, now);
-        condition.ready &= !self.jobs.iter().any(|job| job.planes & plane != 0 && self.senses_alone(job));
+        condition.ready &= !self.jobs.iter().any(|job| job.planes & plane != 0 && job.senses_alone());
         condition
     }
 
