@@ -39,7 +39,8 @@ impl Stage {
     /// What a die draws in it.
     fn power(self, draw: &PowerDraw) -> Power {
         match self {
-            Self::Cle | Self::Ale | Self::Tir | Self::Tor => draw.interface,
+            Self::Cle | Self::Ale => draw.latch.unwrap_or(draw.interface),
+            Self::Tir | Self::Tor => draw.interface,
             Self::Tin => draw.program,
             Self::Ton => draw.read,
             Self::Ber => draw.erase,

@@ -8,6 +8,8 @@ pub mod energy;
 pub mod geometry;
 pub mod interface;
 pub mod part;
+pub mod pipeline;
+pub mod span;
 pub mod timing;
 
 pub use chips::{Chips, Command, Done, Event, Operation, Stamp};
@@ -15,3 +17,5 @@ pub use energy::{EnergyReport, Stage};
 pub use geometry::{ChannelId, DieId, Geometry, PageId, RowBlockId};
 pub use interface::Interface;
 pub use part::Part;
+pub use pipeline::Pipeline;
+pub use span::Span;

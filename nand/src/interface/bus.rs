@@ -155,8 +155,6 @@ bus! {
     t_feat from Feat;
     /// Change of interface or timing mode (tITC).
     t_itc from Itc;
-    /// Busy time of a reset (tRST).
-    t_rst from Rst;
     /// Volume select to the next command (tVDLY).
     t_vdly from Vdly;
     /// Long calibration of the output drivers (tZQCL).

@@ -5,7 +5,6 @@ pub fn small() -> DeviceFile {
     use wordline_kernel::Power;
     use wordline_nand::Interface;
     use wordline_nand::part::{ArrayTiming, BusFile, DieGeometry, PowerDraw};
-    let ns = Duration::from_ns;
     let part = PartFile {
         name: "small".into(),
         source: "chosen: small".into(),
@@ -18,12 +17,19 @@ pub fn small() -> DeviceFile {
             bits_per_cell: 1,
             one_shot: false,
             layers: 1,
+            registers: 2,
+            independent_reads: false,
         },
         timing: ArrayTiming {
             read: vec![Duration::from_us(25)],
             program: vec![Duration::from_us(250)],
             erase: Duration::from_us(1_500),
-            plane_busy: ns(500),
+            plane_busy: Duration::from_ns(500),
+            cache_busy: Duration::from_us(3),
+            reset: [5, 10, 500].map(Duration::from_us),
+            suspend: [100, 700].map(Duration::from_us),
+            slc: None,
+            reprogram: None,
         },
         bus: BusFile::new(Interface::NvDdr2, 7),
         power: PowerDraw {
@@ -31,9 +37,11 @@ pub fn small() -> DeviceFile {
             program: Power(66_000),
             erase: Power(66_000),
             interface: Power(16_500),
+            latch: None,
             idle: Power(33),
         },
         endurance: 100_000,
+        programs_per_page: None,
     };
     let layout =
         Layout { channels: 2, packages_per_channel: 1, dies_per_package: 2, planes_per_row: None };

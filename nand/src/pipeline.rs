@@ -1,0 +1,82 @@
+//! A die's state machine in time: when it takes the next command, and when its array rests.
+//!
+//! ONFI shows it in the status register: RDY says that a command is accepted, ARDY that the array does nothing.
+//! Only cache operations part the two: the cache register lets data cross the bus while the array works from the
+//! data register.
+
+use wordline_kernel::{Duration, Instant};
+
+/// When a die is ready again.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Pipeline {
+    /// RDY rises: the die takes a command.
+    pub ready_at: Instant,
+    /// ARDY rises: the array rests.
+    pub array_ready_at: Instant,
+}
+
+/// The time in which the array works.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Working {
+    /// It begins.
+    pub begin: Instant,
+    /// It ends.
+    pub end: Instant,
+}
+
+impl Pipeline {
+    /// An operation that holds registers and array to its end, after what the array does still.
+    #[inline]
+    pub fn run(&mut self, now: Instant, time: Duration) -> Working {
+        let begin = now.max(self.array_ready_at);
+        let end = begin + time;
+        *self = Self { ready_at: end, array_ready_at: end };
+        Working { begin, end }
+    }
+
+    /// Once the array rests, the page moves between the cache and the data register in `turn`; then the bus has the
+    /// cache register again while the array works for `time`.
+    #[inline]
+    pub fn turn_and_run(&mut self, now: Instant, turn: Duration, time: Duration) -> Working {
+        let begin = now.max(self.array_ready_at) + turn;
+        let end = begin + time;
+        *self = Self { ready_at: begin, array_ready_at: end };
+        Working { begin, end }
+    }
+
+    /// Once the array rests, the page moves to the cache register in `turn`, and nothing follows: when that is over.
+    #[inline]
+    pub fn turn(&mut self, now: Instant, turn: Duration) -> Instant {
+        let end = now.max(self.array_ready_at) + turn;
+        *self = Self { ready_at: end, array_ready_at: end };
+        end
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cache_program_waits_for_the_array_and_frees_the_bus_early() {
+        let us = Duration::from_us;
+        let mut die = Pipeline::default();
+        let first = die.turn_and_run(Instant::ZERO, us(3), us(200));
+        assert_eq!(die.ready_at, Instant::ZERO + us(3));
+        assert_eq!(first.end, Instant::ZERO + us(203));
+        // The next page is loaded by 60 us, but its data register is in use until 203 us.
+        let second = die.turn_and_run(Instant::ZERO + us(60), us(3), us(200));
+        assert_eq!((second.begin, die.ready_at), (Instant::ZERO + us(206), Instant::ZERO + us(206)));
+        // The last one of the sequence holds everything to its end.
+        let last = die.run(Instant::ZERO + us(300), us(200));
+        assert_eq!((last.begin, last.end), (Instant::ZERO + us(406), Instant::ZERO + us(606)));
+        assert_eq!(die.ready_at, die.array_ready_at);
+    }
+
+    #[test]
+    fn the_last_page_of_a_cache_read_is_only_handed_over() {
+        let mut die = Pipeline::default();
+        die.run(Instant::ZERO, Duration::from_us(25));
+        assert_eq!(die.turn(Instant::ZERO, Duration::from_us(3)), Instant::ZERO + Duration::from_us(28));
+    }
+}
