@@ -29,6 +29,10 @@ pub struct PartFile {
     /// Programs of a page between two erases (NOP). Left out: 4 for SLC, else 1, as data sheets usually say.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub programs_per_page: Option<u32>,
+    /// Data capacity of a die as it is sold. The geometry may hold a little more, for spare blocks; nothing but the
+    /// check of the embedded parts uses it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub nominal: Option<Bytes>,
 }
 
 /// What is inside one die.
@@ -332,6 +336,7 @@ pub(crate) mod tests {
             },
             endurance: 10_000,
             programs_per_page: None,
+            nominal: None,
         }
     }
 
