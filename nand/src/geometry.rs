@@ -216,6 +216,11 @@ impl Geometry {
         offset / self.planes_per_row
     }
 
+    /// Whether `next` is the page after `page` in its block and plane.
+    pub fn follows(&self, page: PageId, next: PageId) -> bool {
+        next.0 == page.0 + self.planes_per_row && self.block_of(page) == self.block_of(next)
+    }
+
     /// Pages of a word line.
     pub fn bits_per_cell(&self) -> u32 {
         self.bits_per_cell

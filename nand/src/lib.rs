@@ -3,14 +3,15 @@
 //! A transaction ([`Command`]) walks a chain of stages: CLE, ALE, TIR and TOR hold the channel's bus, TON, TIN and
 //! BER hold the planes. [`Chips`] carries it out on a calendar that the caller owns, and never calls upward.
 
+pub mod chain;
 pub mod chips;
+pub mod clock;
 pub mod energy;
 pub mod geometry;
 pub mod interface;
 pub mod part;
 pub mod pipeline;
 pub mod span;
-pub mod timing;
 
 pub use chips::{Chips, Command, Done, Event, Operation, Stamp};
 pub use energy::{EnergyReport, Stage};

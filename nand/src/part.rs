@@ -115,6 +115,21 @@ pub struct SlcTiming {
 }
 
 impl ArrayTiming {
+    /// One time of each kind, and the defaults of the optional keys.
+    pub fn new(read: Duration, program: Duration, erase: Duration, plane_busy: Duration) -> Self {
+        Self {
+            read: vec![read],
+            program: vec![program],
+            erase,
+            plane_busy,
+            cache_busy: Self::cache_busy(),
+            reset: Self::reset(),
+            suspend: Self::suspend(),
+            slc: None,
+            reprogram: None,
+        }
+    }
+
     /// From 3 us to tR on Micron parts, as users of their cache reads report (linux-mtd).
     fn cache_busy() -> Duration {
         Duration::from_us(3)
@@ -298,7 +313,7 @@ pub(crate) mod tests {
 
     /// MQSim's default part (its `ssdconfig.xml` and `ONFI_Channel_NVDDR2`), two planes of MLC.
     pub(crate) fn mqsim_file() -> PartFile {
-        let ns = Duration::from_ns;
+        let us = Duration::from_us;
         PartFile {
             name: "mqsim".into(),
             source: "MQSim defaults".into(),
@@ -314,17 +329,7 @@ pub(crate) mod tests {
                 registers: 2,
                 independent_reads: false,
             },
-            timing: ArrayTiming {
-                read: vec![Duration::from_us(75)],
-                program: vec![Duration::from_us(750)],
-                erase: Duration::from_us(3_800),
-                plane_busy: ns(500),
-                cache_busy: ArrayTiming::cache_busy(),
-                reset: ArrayTiming::reset(),
-                suspend: ArrayTiming::suspend(),
-                slc: None,
-                reprogram: None,
-            },
+            timing: ArrayTiming::new(us(75), us(750), us(3_800), Duration::from_ns(500)),
             bus: BusFile::new(Interface::NvDdr2, 6),
             power: PowerDraw {
                 read: Power(82_500),

@@ -5,6 +5,7 @@ pub fn small() -> DeviceFile {
     use wordline_kernel::Power;
     use wordline_nand::Interface;
     use wordline_nand::part::{ArrayTiming, BusFile, DieGeometry, PowerDraw};
+    let us = Duration::from_us;
     let part = PartFile {
         name: "small".into(),
         source: "chosen: small".into(),
@@ -20,17 +21,7 @@ pub fn small() -> DeviceFile {
             registers: 2,
             independent_reads: false,
         },
-        timing: ArrayTiming {
-            read: vec![Duration::from_us(25)],
-            program: vec![Duration::from_us(250)],
-            erase: Duration::from_us(1_500),
-            plane_busy: Duration::from_ns(500),
-            cache_busy: Duration::from_us(3),
-            reset: [5, 10, 500].map(Duration::from_us),
-            suspend: [100, 700].map(Duration::from_us),
-            slc: None,
-            reprogram: None,
-        },
+        timing: ArrayTiming::new(us(25), us(250), us(1_500), Duration::from_ns(500)),
         bus: BusFile::new(Interface::NvDdr2, 7),
         power: PowerDraw {
             read: Power(66_000),
