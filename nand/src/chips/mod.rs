@@ -443,7 +443,6 @@ impl Chips {
             (Step::Turn, _, None) => {
                 let ready = pipeline.turn(begin, turn);
                 calendar.at(ready, Event::Turned(die));
-                return;
             }
             (Step::Turn, _, Some(time)) => {
                 let working = pipeline.turn_and_run(begin, turn, time);
