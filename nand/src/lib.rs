@@ -12,6 +12,7 @@ pub mod interface;
 pub mod part;
 pub mod pipeline;
 pub mod span;
+pub mod unit;
 
 pub use chips::{Chips, Command, Done, Event, Operation, Stamp};
 pub use energy::{EnergyReport, Stage};
@@ -20,3 +21,4 @@ pub use interface::Interface;
 pub use part::Part;
 pub use pipeline::Pipeline;
 pub use span::Span;
+pub use unit::LogicalUnit;
