@@ -12,12 +12,12 @@ mod tests;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use wordline_kernel::{Bytes, Calendar, Complaints, Duration, Histogram, Instant, Schedule};
+use wordline_kernel::{Bytes, Calendar, Complaints, Duration, Histogram, Instant, Schedule, Seed};
 
 use crate::chips::{Event, Violations, Wiring};
 use crate::clock::ClockPeriods;
 use crate::geometry::{DieId, Layout, PageId};
-use crate::{Chips, Command, Done, Operation, Part, Span};
+use crate::{Chips, Command, Done, LatencyModel, Operation, Part, Span};
 
 use queue::{Queues, Work};
 pub use report::UnitReport;
@@ -51,6 +51,9 @@ pub struct UnitFile {
     /// The clock domains.
     #[serde(default)]
     pub clocks: ClockPeriods,
+    /// Where the array's times come from.
+    #[serde(default)]
+    pub latency: LatencyModel,
     /// Whether a broken limit of the part ends the run; else it is counted.
     #[serde(default)]
     pub fatal_limits: bool,
@@ -77,6 +80,7 @@ impl UnitFile {
             shared_enable: true,
             read_status: true,
             clocks: ClockPeriods::default(),
+            latency: LatencyModel::default(),
             fatal_limits: false,
         }
     }
@@ -192,7 +196,9 @@ pub struct LogicalUnit {
 
 impl LogicalUnit {
     /// The unit of this many dies of `part`, or everything that is wrong.
-    pub fn new(part: &Part, file: &UnitFile) -> Result<Self, Complaints> {
+    ///
+    /// Ranges of the part's times are drawn from `seed`.
+    pub fn new(part: &Part, file: &UnitFile, seed: Seed) -> Result<Self, Complaints> {
         let mut wrong = Complaints::default();
         wrong.require((1..=64).contains(&file.dies), "dies", file.dies, "from 1 to 64");
         let depth = file.queue_depth;
@@ -220,6 +226,8 @@ impl LogicalUnit {
             clocks: file.clocks.clocks(),
             shared_enable: file.shared_enable && file.dies > 1,
             read_status: file.read_status,
+            latency: file.latency,
+            seed,
         };
         Ok(Self::of(Chips::counting(part.clone(), geometry, wiring), file))
     }

@@ -11,7 +11,7 @@ fn slc() -> Part {
 }
 
 fn run(part: &Part, file: &UnitFile, accesses: impl IntoIterator<Item = Access>) -> UnitReport {
-    let mut unit = LogicalUnit::new(part, file).expect("the unit is sound");
+    let mut unit = LogicalUnit::new(part, file, Seed(1)).expect("the unit is sound");
     unit.run(accesses).expect("limits are counted only");
     unit.report()
 }
@@ -130,7 +130,7 @@ fn a_broken_limit_is_counted_or_ends_the_run() {
     let accesses: Vec<Access> = [8, 0, 0, 0, 0, 0].map(write).into();
     let report = run(&part, &file, accesses.clone());
     assert_eq!((report.violations.order, report.violations.programs), (5, 1));
-    let mut unit = LogicalUnit::new(&part, &UnitFile { fatal_limits: true, queue_depth: 1, ..file })
+    let mut unit = LogicalUnit::new(&part, &UnitFile { fatal_limits: true, queue_depth: 1, ..file }, Seed(1))
         .expect("the unit is sound");
     let broken = unit.run(accesses).expect_err("the second write is out of order");
     assert_eq!((broken.access, broken.limits.order), (1, 1));
