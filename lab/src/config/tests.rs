@@ -93,10 +93,10 @@ fn the_pages_of_every_part_fill_its_layers_and_have_a_usual_spare_area() {
     }
 }
 
-/// Megabytes a second that all planes of a die take in or give out, by the mean over the pages of a word line.
+/// Megabytes a second that all planes of a die take in or give out, by the mean over the pages of a block.
 fn array_rate(part: &Part, time: impl Fn(u32) -> Duration, pages: u32) -> f64 {
-    let bits = part.geometry.bits_per_cell;
-    let mean = (0..bits).map(time).sum::<Duration>().us() / f64::from(bits);
+    let all = part.geometry.pages_per_block;
+    let mean = (0..all).map(time).sum::<Duration>().us() / f64::from(all);
     (part.geometry.page_size * u64::from(part.geometry.planes * pages)).0 as f64 / mean
 }
 
