@@ -2,6 +2,7 @@
 
 use wordline_kernel::{Duration, Energy, Power};
 
+use crate::chain::BusTimes;
 use crate::part::PowerDraw;
 
 /// A stage of the command chain (NANDFlashSim, section 4): what a die or its interface does.
@@ -70,9 +71,19 @@ impl StageTimes {
         self.0[..Stage::Idle as usize].iter().sum()
     }
 
-    /// Sets the idle time to what is left of `elapsed` on `dies` dies. A bug if they were busy for longer.
-    pub fn set_idle(&mut self, dies: u32, elapsed: Duration) {
-        let all = u128::from(elapsed.ps()) * u128::from(dies);
+    /// Adds a time on the bus.
+    #[inline]
+    pub fn add_bus(&mut self, times: &BusTimes) {
+        self.add(Stage::Cle, times.cle);
+        self.add(Stage::Ale, times.ale);
+        self.add(Stage::Tir, times.tir);
+        self.add(Stage::Tor, times.tor);
+    }
+
+    /// Sets the idle time to what is left of `elapsed` on `dies` dies, of which they were on the bus while their
+    /// arrays worked for `overlap` picoseconds. A bug if they were busy for longer.
+    pub fn set_idle(&mut self, dies: u32, elapsed: Duration, overlap: u128) {
+        let all = u128::from(elapsed.ps()) * u128::from(dies) + overlap;
         self.0[Stage::Idle as usize] =
             all.checked_sub(self.active_ps()).expect("a die is in one stage at a time");
     }
@@ -82,6 +93,12 @@ impl StageTimes {
         // A microwatt for a picosecond is 10^-18 J, a thousandth of a femtojoule.
         let energy = |stage: Stage| Energy(u128::from(stage.power(draw).0) * self.ps(stage) / 1_000);
         EnergyReport { by_stage: Stage::ALL.map(energy) }
+    }
+}
+
+impl<'a> std::iter::Sum<&'a Self> for StageTimes {
+    fn sum<I: Iterator<Item = &'a Self>>(times: I) -> Self {
+        times.fold(Self::default(), |sum, next| Self(std::array::from_fn(|n| sum.0[n] + next.0[n])))
     }
 }
 

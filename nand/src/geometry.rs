@@ -225,6 +225,11 @@ impl Geometry {
         offset / self.planes_per_row
     }
 
+    /// Whether `next` is the page after `page` in its block and plane.
+    pub fn follows(&self, page: PageId, next: PageId) -> bool {
+        next.0 == page.0 + self.planes_per_row && self.block_of(page) == self.block_of(next)
+    }
+
     /// The blocks that make up `block`, in `planes` of its row. Nothing is worked out until they are asked for.
     #[inline]
     pub fn plane_blocks(

@@ -3,21 +3,26 @@
 //! A transaction ([`Command`]) walks a chain of stages: CLE, ALE, TIR and TOR hold the channel's bus, TON, TIN and
 //! BER hold the planes. [`Chips`] carries it out on a calendar that the caller owns, and never calls upward.
 
+pub mod chain;
 pub mod chips;
+pub mod clock;
 pub mod energy;
 pub mod geometry;
+pub mod interface;
 pub mod latency;
 pub mod pairing;
 pub mod part;
 pub mod pipeline;
 pub mod span;
-pub mod timing;
+pub mod unit;
 
 pub use chips::{Chips, Command, Done, Event, Operation, Stamp};
 pub use energy::{EnergyReport, Stage};
 pub use geometry::{ChannelId, DieId, Geometry, PageId, PlaneBlock, RowBlockId};
+pub use interface::Interface;
 pub use latency::{Latency, LatencyModel};
 pub use pairing::Pairing;
 pub use part::Part;
 pub use pipeline::Pipeline;
 pub use span::Span;
+pub use unit::LogicalUnit;

@@ -4,7 +4,9 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use wordline_kernel::{Bytes, Complaints, Duration, MegaTransfers, Power};
+use wordline_kernel::{Bytes, Complaints, Duration, Power};
+
+pub use crate::interface::{BusFile, BusTiming};
 
 use crate::latency::{ByType, TimeRange, by_type};
 use crate::pairing::{PageTable, Pairing};
@@ -21,8 +23,8 @@ pub struct PartFile {
     pub geometry: DieGeometry,
     /// How long the array takes.
     pub timing: ArrayTiming,
-    /// The interface to the channel.
-    pub bus: BusTiming,
+    /// The interface to the channel: interface and mode give every time, and a key that is given replaces one.
+    pub bus: BusFile,
     /// What it draws.
     pub power: PowerDraw,
     /// Erases that a block stands.
@@ -121,6 +123,22 @@ pub struct SlcTiming {
 }
 
 impl ArrayTiming {
+    /// One time of each kind, and the defaults of the optional keys.
+    pub fn new(read: Duration, program: Duration, erase: Duration, plane_busy: Duration) -> Self {
+        Self {
+            read: vec![read.into()],
+            program: vec![program.into()],
+            program_typical: None,
+            erase,
+            plane_busy,
+            cache_busy: Self::cache_busy(),
+            reset: Self::reset(),
+            suspend: Self::suspend(),
+            slc: None,
+            reprogram: None,
+        }
+    }
+
     /// From 3 us to tR on Micron parts, as users of their cache reads report (linux-mtd).
     fn cache_busy() -> Duration {
         Duration::from_us(3)
@@ -135,41 +153,6 @@ impl ArrayTiming {
     fn suspend() -> [Duration; 2] {
         [100, 700].map(Duration::from_us)
     }
-}
-
-/// The interface to the channel: its rate and the waits around command, address and data cycles, with their
-/// ONFI names.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct BusTiming {
-    /// Name of the interface, such as `NV-DDR2`.
-    pub interface: String,
-    /// Transfers a second on eight data lines.
-    pub rate: MegaTransfers,
-    /// Chip-enable set-up.
-    pub t_cs: Duration,
-    /// One command or address cycle.
-    pub t_wc: Duration,
-    /// End of the command to busy.
-    pub t_wb: Duration,
-    /// Ready to the first data cycle.
-    pub t_rr: Duration,
-    /// Last address cycle to the first data-in cycle.
-    pub t_adl: Duration,
-    /// Change-column set-up.
-    pub t_ccs: Duration,
-    /// Data out to the next command.
-    pub t_rhw: Duration,
-    /// Control set-up after data.
-    pub t_cals: Duration,
-    /// Read preamble.
-    pub t_rpre: Duration,
-    /// Read-enable to data strobe.
-    pub t_dqsre: Duration,
-    /// Write postamble.
-    pub t_wpst: Duration,
-    /// Hold after the write postamble.
-    pub t_wpsth: Duration,
 }
 
 /// What a die draws in each state.
@@ -196,6 +179,8 @@ pub struct PowerDraw {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Part {
     file: PartFile,
+    /// The interface to the channel, resolved; it stands before the table of the file.
+    pub bus: BusTiming,
     pages: PageTable,
     /// Sensing and programming by page type; the middle of a range.
     read: ByType<Duration>,
@@ -220,12 +205,13 @@ impl PartFile {
         let mut wrong = Complaints::default();
         let pages = self.check_geometry(&mut wrong);
         self.check_times(&mut wrong);
-        self.check_bus(&mut wrong);
+        let bus = self.bus.check().map_err(|inner| wrong.nest("bus", inner)).ok();
         wrong.require(!self.source.trim().is_empty(), "source", "nothing", "where the numbers come from");
-        let pages = wrong.or_ok(pages)?.expect("a geometry without complaints has a table");
+        let (pages, bus) =
+            wrong.or_ok(pages.zip(bus))?.expect("a file without complaints has a table of pages and a bus");
         let [read, program] = [&self.timing.read, &self.timing.program];
         let [read, program] = [read, program].map(|times| by_type(times).map(TimeRange::middle));
-        Ok(Part { pages, read, program, file: self })
+        Ok(Part { bus, pages, read, program, file: self })
     }
 
     /// The table of pages, unless there was something to complain about.
@@ -291,18 +277,8 @@ impl PartFile {
                 "array times from 1ns to 10s",
             );
         }
-    }
-}
-
-impl PartFile {
-    fn check_bus(&self, wrong: &mut Complaints) {
-        let b = &self.bus;
-        let waits =
-            [b.t_cs, b.t_wc, b.t_wb, b.t_rr, b.t_adl, b.t_ccs, b.t_rhw, b.t_cals, b.t_rpre, b.t_dqsre];
-        let t = &self.timing;
-        let waits = waits.into_iter().chain([b.t_wpst, b.t_wpsth, t.plane_busy, t.cache_busy]);
-        for time in waits.chain(t.reset).chain(t.suspend) {
-            wrong.require(time <= Duration::from_ms(1_000), "bus", time, "waits of at most 1s");
+        for time in [t.plane_busy, t.cache_busy].into_iter().chain(t.reset).chain(t.suspend) {
+            wrong.require(time <= Duration::from_ms(1_000), "timing", time, "busy times of at most 1s");
         }
     }
 }
@@ -375,10 +351,11 @@ impl Part {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
+    use crate::interface::Interface;
 
     /// MQSim's default part (its `ssdconfig.xml` and `ONFI_Channel_NVDDR2`), two planes of MLC.
     pub(crate) fn mqsim_file() -> PartFile {
-        let ns = Duration::from_ns;
+        let us = Duration::from_us;
         PartFile {
             name: "mqsim".into(),
             source: "MQSim defaults".into(),
@@ -395,34 +372,8 @@ pub(crate) mod tests {
                 registers: 2,
                 independent_reads: false,
             },
-            timing: ArrayTiming {
-                read: vec![Duration::from_us(75).into()],
-                program: vec![Duration::from_us(750).into()],
-                program_typical: None,
-                erase: Duration::from_us(3_800),
-                plane_busy: ns(500),
-                cache_busy: ArrayTiming::cache_busy(),
-                reset: ArrayTiming::reset(),
-                suspend: ArrayTiming::suspend(),
-                slc: None,
-                reprogram: None,
-            },
-            bus: BusTiming {
-                interface: "NV-DDR2".into(),
-                rate: MegaTransfers(333),
-                t_cs: ns(20),
-                t_wc: ns(25),
-                t_wb: ns(100),
-                t_rr: ns(20),
-                t_adl: ns(70),
-                t_ccs: ns(300),
-                t_rhw: ns(100),
-                t_cals: ns(15),
-                t_rpre: ns(15),
-                t_dqsre: ns(15),
-                t_wpst: ns(6),
-                t_wpsth: ns(15),
-            },
+            timing: ArrayTiming::new(us(75), us(750), us(3_800), Duration::from_ns(500)),
+            bus: BusFile::new(Interface::NvDdr2, 6),
             power: PowerDraw {
                 read: Power(82_500),
                 program: Power(82_500),

@@ -4,7 +4,7 @@ mod common;
 
 use common::{Rig, small};
 use wordline_kernel::{Bytes, Duration, Instant};
-use wordline_nand::timing;
+use wordline_nand::chain::Hold;
 use wordline_ssd::{DeviceFile, Operation};
 
 /// 4 KiB pages, so that a page is the request; a buffer access takes no time.
@@ -22,25 +22,25 @@ fn file(channels: u32, dies: u32) -> DeviceFile {
 fn an_unloaded_read_takes_command_sensing_and_transfer() {
     let mut rig = Rig::new(file(2, 2), 1);
     rig.device.fill(1.0);
-    // tCS + 6 tWC + tWB + tRR = 290 ns; tR = 25 us; tRPRE + tDQSRE = 30 ns; 4096 B at 400 MT/s = 10.24 us.
-    assert_eq!(rig.alone(Operation::Read, false, 0, 8), Duration::from_ns(290 + 25_000 + 30 + 10_240));
+    // tCS + 7 tWC + tWB = 295 ns; tR = 25 us; tCS + tRPRE + tDQSRE = 50 ns; 4096 B at 400 MT/s = 10.24 us.
+    assert_eq!(rig.alone(Operation::Read, false, 0, 8), Duration::from_ns(295 + 25_000 + 50 + 10_240));
     // A sector of the page moves a sector's bytes: 512 B = 1.28 us.
-    assert_eq!(rig.alone(Operation::Read, false, 3, 1), Duration::from_ns(290 + 25_000 + 30 + 1_280));
+    assert_eq!(rig.alone(Operation::Read, false, 3, 1), Duration::from_ns(295 + 25_000 + 50 + 1_280));
 }
 
 #[test]
 fn an_unloaded_durable_write_takes_command_transfer_and_programming() {
     let mut rig = Rig::new(file(2, 2), 1);
-    // tCS + 6 tWC + tADL + tWPST + tWPSTH + tWB = 361 ns; 4096 B = 10.24 us; tPROG = 250 us.
-    assert_eq!(rig.alone(Operation::Write, true, 0, 8), Duration::from_ns(361 + 10_240 + 250_000));
+    // tCS + 7 tWC + tADL + tWPST + tWPSTH + tWB = 386 ns; 4096 B = 10.24 us; tPROG = 250 us.
+    assert_eq!(rig.alone(Operation::Write, true, 0, 8), Duration::from_ns(386 + 10_240 + 250_000));
 }
 
 #[test]
 fn a_durable_write_of_part_of_a_page_reads_the_rest_first() {
     let mut rig = Rig::new(file(1, 1), 1);
     rig.device.fill(1.0);
-    let fill = Duration::from_ns(290 + 25_000 + 30) + rig.device.config().part.bus.rate.burst(Bytes(7 * 512));
-    let program = Duration::from_ns(361 + 10_240 + 250_000);
+    let fill = Duration::from_ns(295 + 25_000 + 50) + rig.device.config().part.bus.burst_out(Bytes(7 * 512));
+    let program = Duration::from_ns(386 + 10_240 + 250_000);
     assert_eq!(rig.alone(Operation::Write, true, 8, 1), fill + program);
 }
 
@@ -62,7 +62,7 @@ fn the_command_time_is_added_to_every_command() {
     rig.device.fill(1.0);
     assert_eq!(
         rig.alone(Operation::Read, false, 0, 8),
-        Duration::from_ns(2_000 + 290 + 25_000 + 30 + 10_240)
+        Duration::from_ns(2_000 + 295 + 25_000 + 50 + 10_240)
     );
 }
 
@@ -87,9 +87,7 @@ fn throughput_is_bound_by_the_array_of_one_die() {
     let mut rig = Rig::new(file(1, 1), 1);
     rig.device.fill(1.0);
     let part = rig.device.config().part.clone();
-    let cycle = timing::read_command(&part, 1).total()
-        + Duration::from_us(25)
-        + timing::data_out(&part, 1, Bytes::kib(4));
+    let cycle = Hold::Read.total(&part, 1) + Duration::from_us(25) + Hold::DataOut.total(&part, 1);
     assert_eq!(steady_reads(&mut rig, 8, 1_000), cycle * 1_000);
 }
 
@@ -99,8 +97,8 @@ fn throughput_of_many_dies_is_bound_by_the_bus() {
         let mut rig = Rig::new(file(1, dies), 1);
         rig.device.fill(1.0);
         let part = rig.device.config().part.clone();
-        let on_bus = timing::read_command(&part, 1).total() + timing::data_out(&part, 1, Bytes::kib(4));
-        // 25 us of sensing is hidden behind the 10.56 us that each of the other dies holds the bus.
+        let on_bus = Hold::Read.total(&part, 1) + Hold::DataOut.total(&part, 1);
+        // 25 us of sensing is hidden behind the 10.585 us that each of the other dies holds the bus.
         assert_eq!(steady_reads(&mut rig, 4 * dies as usize, 1_000), on_bus * 1_000, "{dies} dies");
     }
 }

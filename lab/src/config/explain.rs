@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use wordline_kernel::{Bytes, Duration};
-use wordline_nand::timing;
+use wordline_nand::chain::{self, Hold};
 use wordline_ssd::Config;
 
 use super::Device;
@@ -122,13 +122,12 @@ fn array_times(config: &Config) -> (Duration, Duration) {
 fn latency(config: &Config) -> Section {
     let (part, g) = (&config.part, &config.geometry);
     let size = Bytes::kib(4).min(g.page_size);
-    let bus = timing::read_command(part, 1).total() + timing::data_out(part, 1, size);
+    let bus = Hold::Read.total(part, 1) + chain::data_out_of(part, size);
     let sense = part.read_times().iter();
     let reads: Vec<String> = sense.map(|time| micros(config.file.front.command_time + bus + *time)).collect();
-    let unit = g.page_size * u64::from(g.pages_per_program);
-    let load = timing::program_command(part, g.planes_per_row, unit).total();
+    let load = Hold::Program.total(part, g.planes_per_row);
     let programs: Vec<String> = part.program_times().iter().map(|time| micros(load + *time)).collect();
-    let erase = timing::erase_command(part, g.planes_per_row).total() + part.timing.erase;
+    let erase = Hold::Erase.total(part, g.planes_per_row) + part.timing.erase;
     (
         "unloaded latency",
         vec![
@@ -147,9 +146,8 @@ fn peak(config: &Config) -> Section {
     let (t_read, t_program) = array_times(config);
     let row = g.page_size * u64::from(g.planes_per_row);
     let unit = g.page_size * u64::from(g.pages_per_program);
-    let read =
-        timing::read_command(part, g.planes_per_row).total() + timing::data_out(part, g.planes_per_row, row);
-    let write = timing::program_command(part, g.planes_per_row, unit).total();
+    let read = Hold::Read.total(part, g.planes_per_row) + Hold::DataOut.total(part, g.planes_per_row);
+    let write = Hold::Program.total(part, g.planes_per_row);
     let (channels, rows) = (u64::from(g.channels), u64::from(g.rows()));
     let pair = |bus: f64, array: f64| {
         let least = if bus < array { "the buses bind" } else { "the arrays bind" };

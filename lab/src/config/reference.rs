@@ -84,7 +84,10 @@ fn type_of(schema: &Json, definition: &str) -> String {
         "string" => "text".into(),
         "boolean" => "true or false".into(),
         "array" => "list of times".into(),
-        _ => alternatives(schema).first().map_or_else(|| "value".into(), |one| type_of(one, "")),
+        _ => alternatives(schema).first().map_or_else(
+            || "value".into(),
+            |one| type_of(one, one["$ref"].as_str().and_then(|path| path.rsplit('/').next()).unwrap_or("")),
+        ),
     }
 }
 

@@ -121,7 +121,11 @@ impl Walk<'_> {
             }
             ("array", _) => self.complain(node, path, "a list in brackets"),
             ("integer", value) => {
-                let most = if schema["format"] == "uint32" { i64::from(u32::MAX) } else { i64::MAX };
+                let most = match schema["format"].as_str() {
+                    Some("uint8") => i64::from(u8::MAX),
+                    Some("uint32") => i64::from(u32::MAX),
+                    _ => i64::MAX,
+                };
                 if !matches!(value, Value::Integer(number) if (0..=most).contains(number)) {
                     self.complain(node, path, format!("a whole number from 0 to {most}"));
                 }

@@ -27,11 +27,11 @@ impl Device {
             }
         };
         let Some(first) = self.queues.next(die, calendar.now(), mergeable) else { return };
-        let (purpose, owner, page, mut pages, mut bytes) =
+        let (purpose, owner, page, mut planes, mut bytes) =
             (first.purpose, first.owner, first.page, first.pages, u64::from(first.bytes));
         if matches!(purpose, Purpose::HostRead | Purpose::Fill) {
             let (count, sum) = self.queues.current_reads(die);
-            (pages, bytes) = (count, sum);
+            (planes, bytes) = (count, sum);
         }
         let operation = match purpose {
             Purpose::HostRead | Purpose::Fill | Purpose::GcRead => Operation::Read,
@@ -49,7 +49,10 @@ impl Device {
             }
             Purpose::GcErase => Operation::Erase,
         };
-        let command = Command { operation, page, pages, bytes: Bytes(bytes) };
+        if !matches!(operation, Operation::Read) {
+            planes = geometry.planes_per_row;
+        }
+        let command = Command { operation, page, planes, bytes: Bytes(bytes) };
         self.chips.start(die, command, &mut ChipCalendar(calendar));
     }
 
@@ -57,7 +60,7 @@ impl Device {
     pub(super) fn command_done(&mut self, done: Done, calendar: &mut impl Schedule<Event>) {
         let now = calendar.now();
         self.digest.add(now.ps() ^ u64::from(done.die.0) << 48);
-        self.digest.add(u64::from(done.command.page.0) << 2 | done.command.operation as u64);
+        self.digest.add(u64::from(done.command.page.0) << 3 | done.command.operation.kind() as u64);
         self.totals.served_ps += u128::from((done.bus + done.array).ps());
         let mut next = self.queues.finish(done.die, now);
         let mut makes_room = false;

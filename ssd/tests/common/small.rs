@@ -2,10 +2,10 @@
 
 /// Two channels of two dies, two planes each, tied; 24 blocks of 16 pages of 4 KiB: 12 MiB.
 pub fn small() -> DeviceFile {
-    use wordline_kernel::{MegaTransfers, Power};
-    use wordline_nand::Pairing;
-    use wordline_nand::part::{ArrayTiming, BusTiming, DieGeometry, PowerDraw};
-    let ns = Duration::from_ns;
+    use wordline_kernel::Power;
+    use wordline_nand::part::{ArrayTiming, BusFile, DieGeometry, PowerDraw};
+    use wordline_nand::{Interface, Pairing};
+    let us = Duration::from_us;
     let part = PartFile {
         name: "small".into(),
         source: "chosen: small".into(),
@@ -22,34 +22,8 @@ pub fn small() -> DeviceFile {
             registers: 2,
             independent_reads: false,
         },
-        timing: ArrayTiming {
-            read: vec![Duration::from_us(25).into()],
-            program: vec![Duration::from_us(250).into()],
-            erase: Duration::from_us(1_500),
-            program_typical: None,
-            plane_busy: ns(500),
-            cache_busy: Duration::from_us(3),
-            reset: [5, 10, 500].map(Duration::from_us),
-            suspend: [100, 700].map(Duration::from_us),
-            slc: None,
-            reprogram: None,
-        },
-        bus: BusTiming {
-            interface: "NV-DDR2".into(),
-            rate: MegaTransfers(400),
-            t_cs: ns(20),
-            t_wc: ns(25),
-            t_wb: ns(100),
-            t_rr: ns(20),
-            t_adl: ns(70),
-            t_ccs: ns(300),
-            t_rhw: ns(100),
-            t_cals: ns(15),
-            t_rpre: ns(15),
-            t_dqsre: ns(15),
-            t_wpst: ns(6),
-            t_wpsth: ns(15),
-        },
+        timing: ArrayTiming::new(us(25), us(250), us(1_500), Duration::from_ns(500)),
+        bus: BusFile::new(Interface::NvDdr2, 7),
         power: PowerDraw {
             read: Power(66_000),
             program: Power(66_000),

@@ -1,0 +1,314 @@
+//! The command chain of each transaction: the cycles on the pins, in their order (NANDFlashSim, section 7.1).
+//!
+//! A transaction holds the bus a few times, once for each [`Hold`], and its array works in between. What a hold
+//! consists of is a list of [`Cycle`]s. Their times by stage are what [`Chips`](crate::Chips) counts, and the same
+//! list drives the pins of [`onfi::Bus`](crate::onfi), so that a transaction takes to the picosecond what its spelled-out
+//! sequence takes.
+//!
+//! A wait belongs to the stage of the cycle that it is for: chip enable (tCS) and turnaround (tRHW) to the command
+//! that follows, tADL and tCCS to the data that follow, tWB to the command that makes the die busy.
+
+use wordline_kernel::{Bytes, Duration};
+
+use crate::part::BusTiming;
+use crate::{Part, Stage};
+
+/// One thing on the pins, with the wait that belongs to it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cycle {
+    /// Chip enable falls.
+    Select,
+    /// A command byte that more cycles follow.
+    Command(u8),
+    /// A command byte that makes the die busy.
+    Confirm(u8),
+    /// Address bytes of the page in the n-th of the planes that take part.
+    Address {
+        /// Counted from 0.
+        plane: u32,
+        /// 5 for column and row, 3 for the row.
+        bytes: u8,
+        /// Whether it is the page that is written, where that differs from the one that is read.
+        destination: bool,
+    },
+    /// Data into the register of the plane addressed last.
+    DataIn(Bytes),
+    /// Data out of a register.
+    DataOut {
+        /// How many.
+        size: Bytes,
+        /// What they follow.
+        after: Before,
+    },
+    /// The bus turns round after data out.
+    Turnaround,
+    /// The die is busy for a moment between two planes, and the bus waits.
+    PlaneBusy,
+}
+
+/// What data out follow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Before {
+    /// The die became ready, and chip enable has to fall.
+    Ready,
+    /// A register was selected.
+    Column,
+    /// The status was asked for.
+    Status,
+}
+
+/// A time for which a transaction holds the bus.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Hold {
+    /// Command, addresses and, for a program, data; then the array works.
+    Read,
+    /// See [`Hold::Read`].
+    Program,
+    /// The same, but the die takes the next program while its array works (80-15).
+    ProgramCache,
+    /// See [`Hold::Read`].
+    Erase,
+    /// A page is read to be written elsewhere in its plane (00-35).
+    CopybackRead,
+    /// It is written there (85-10).
+    CopybackProgram,
+    /// The sensed page goes to the cache register and the page after it is sensed (31).
+    NextSequential,
+    /// The same with any page (00-31).
+    NextRandom,
+    /// The sensed page goes to the cache register (3F).
+    End,
+    /// Data out of the registers.
+    DataOut,
+    /// The status register is read.
+    Status,
+}
+
+/// What the chains of a part depend on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Shape {
+    /// Planes that take part.
+    pub planes: u32,
+    /// Pages that a program loads into each plane: those of a word line for a one-shot part.
+    pub pages: u32,
+    /// Bytes of a page that cross the bus, in each plane.
+    pub page: Bytes,
+    /// Whether dies share a chip enable: then data out select their die (06-E0) and the status names it (78).
+    pub shared_enable: bool,
+}
+
+impl Shape {
+    /// Full pages in `planes` planes of `part`.
+    pub fn of(part: &Part, planes: u32, shared_enable: bool) -> Self {
+        Self { planes, pages: part.pages_per_program(), page: part.geometry.page_size, shared_enable }
+    }
+}
+
+impl Hold {
+    /// The cycles of the hold.
+    pub fn cycles(self, shape: &Shape) -> Vec<Cycle> {
+        match self {
+            Self::Read => for_each_plane(shape.planes, 0x00, 5, [0x32, 0x30], false, None),
+            Self::CopybackRead => for_each_plane(shape.planes, 0x00, 5, [0x32, 0x35], false, None),
+            Self::Erase => for_each_plane(shape.planes, 0x60, 3, [0xD1, 0xD0], false, None),
+            Self::Program => loads(shape, 0x10),
+            Self::ProgramCache => loads(shape, 0x15),
+            Self::CopybackProgram => for_each_plane(shape.planes, 0x85, 5, [0x11, 0x10], true, None),
+            Self::NextRandom => for_each_plane(shape.planes, 0x00, 5, [0x32, 0x31], true, None),
+            Self::NextSequential => vec![Cycle::Select, Cycle::Confirm(0x31)],
+            Self::End => vec![Cycle::Select, Cycle::Confirm(0x3F)],
+            Self::DataOut => data_out(shape),
+            Self::Status => status(shape.shared_enable),
+        }
+    }
+
+    /// The time of its cycles on `part`, by stage.
+    pub fn times(self, part: &Part, shape: &Shape) -> BusTimes {
+        let mut times = BusTimes::default();
+        for cycle in self.cycles(shape) {
+            let (stage, time) = cycle.time(&part.bus, part.timing.plane_busy);
+            times.add(stage, time);
+        }
+        times
+    }
+}
+
+impl Hold {
+    /// The whole time of the hold with full pages of `planes` planes, each die with its own chip enable.
+    pub fn total(self, part: &Part, planes: u32) -> Duration {
+        self.times(part, &Shape::of(part, planes, false)).total()
+    }
+}
+
+/// The whole time of data out from one plane, `size` of its page.
+pub fn data_out_of(part: &Part, size: Bytes) -> Duration {
+    Hold::DataOut.times(part, &Shape { page: size, ..Shape::of(part, 1, false) }).total()
+}
+
+/// Set-up, address and confirmation, once for every plane; the last one has a confirmation of its own.
+fn for_each_plane(
+    planes: u32,
+    command: u8,
+    bytes: u8,
+    [more, last]: [u8; 2],
+    destination: bool,
+    data: Option<Bytes>,
+) -> Vec<Cycle> {
+    let mut cycles = vec![Cycle::Select];
+    for plane in 0..planes {
+        cycles.push(Cycle::Command(command));
+        cycles.push(Cycle::Address { plane, bytes, destination });
+        cycles.extend(data.map(Cycle::DataIn));
+        if plane + 1 < planes {
+            cycles.extend([Cycle::Confirm(more), Cycle::PlaneBusy]);
+        } else {
+            cycles.push(Cycle::Confirm(last));
+        }
+    }
+    cycles
+}
+
+/// Every page of the unit is loaded by itself: the planes of one page number, then the next page of the word line.
+fn loads(shape: &Shape, last: u8) -> Vec<Cycle> {
+    let mut cycles = Vec::new();
+    for page in 0..shape.pages {
+        let confirm = if page + 1 < shape.pages { 0x11 } else { last };
+        let mut of_page = for_each_plane(shape.planes, 0x80, 5, [0x11, confirm], false, Some(shape.page));
+        if page > 0 {
+            of_page[0] = Cycle::PlaneBusy;
+        }
+        cycles.extend(of_page);
+    }
+    cycles
+}
+
+/// After a read the plane addressed last gives its data at once; the others have to be selected.
+fn data_out(shape: &Shape) -> Vec<Cycle> {
+    let size = shape.page;
+    let mut cycles = Vec::new();
+    for n in 0..shape.planes {
+        let select = |plane| {
+            [
+                Cycle::Command(0x06),
+                Cycle::Address { plane, bytes: 5, destination: false },
+                Cycle::Command(0xE0),
+                Cycle::DataOut { size, after: Before::Column },
+            ]
+        };
+        match n {
+            0 if !shape.shared_enable => cycles.push(Cycle::DataOut { size, after: Before::Ready }),
+            0 => {
+                cycles.push(Cycle::Select);
+                cycles.extend(select(shape.planes - 1));
+            }
+            _ => {
+                cycles.push(Cycle::Turnaround);
+                cycles.extend(select(n - 1));
+            }
+        }
+    }
+    cycles
+}
+
+fn status(shared_enable: bool) -> Vec<Cycle> {
+    let out = Cycle::DataOut { size: Bytes(1), after: Before::Status };
+    if shared_enable {
+        let row = Cycle::Address { plane: 0, bytes: 3, destination: false };
+        vec![Cycle::Select, Cycle::Command(0x78), row, out]
+    } else {
+        vec![Cycle::Select, Cycle::Command(0x70), out]
+    }
+}
+
+impl Cycle {
+    /// The stage that it belongs to and its time with its wait.
+    pub fn time(self, bus: &BusTiming, plane_busy: Duration) -> (Stage, Duration) {
+        match self {
+            Self::Select => (Stage::Cle, bus.t_cs),
+            Self::Command(_) => (Stage::Cle, bus.t_wc),
+            Self::Confirm(_) => (Stage::Cle, bus.t_wc + bus.t_wb),
+            Self::Address { bytes, .. } => (Stage::Ale, bus.t_wc * u64::from(bytes)),
+            Self::DataIn(size) => (Stage::Tir, bus.t_adl + bus.burst_in(size) + bus.t_wpst + bus.t_wpsth),
+            Self::DataOut { size, after } => {
+                let wait = match after {
+                    Before::Ready => bus.t_cs.max(bus.t_rr),
+                    Before::Column => bus.t_ccs,
+                    Before::Status => bus.t_whr,
+                };
+                (Stage::Tor, wait + bus.t_rpre + bus.t_dqsre + bus.burst_out(size))
+            }
+            Self::Turnaround => (Stage::Cle, bus.t_rhw),
+            Self::PlaneBusy => (Stage::Cle, plane_busy),
+        }
+    }
+}
+
+/// Time on the bus by stage.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct BusTimes {
+    /// Command latch cycles with their waits.
+    pub cle: Duration,
+    /// Address latch cycles.
+    pub ale: Duration,
+    /// Data into the register.
+    pub tir: Duration,
+    /// Data out of the register.
+    pub tor: Duration,
+}
+
+impl BusTimes {
+    /// Adds time in a stage of the bus.
+    pub fn add(&mut self, stage: Stage, time: Duration) {
+        match stage {
+            Stage::Cle => self.cle += time,
+            Stage::Ale => self.ale += time,
+            Stage::Tir => self.tir += time,
+            Stage::Tor => self.tor += time,
+            Stage::Tin | Stage::Ton | Stage::Ber | Stage::Idle => unreachable!("{stage:?} is not on the bus"),
+        }
+    }
+
+    /// The whole time on the bus.
+    pub fn total(&self) -> Duration {
+        self.cle + self.ale + self.tir + self.tor
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::part::tests::mqsim;
+
+    /// MQSim's composites (`ONFI_Channel_NVDDR2`) leave out the second command cycle, count tWB after a plane of a
+    /// program or an erase only, and no chip enable before data out; what is left after that is theirs.
+    #[test]
+    fn the_composites_are_those_of_mqsim_and_what_it_leaves_out() {
+        let part = mqsim();
+        let ns = |hold: Hold, planes, page| {
+            hold.times(&part, &Shape { page, ..Shape::of(&part, planes, false) }).total().ns()
+        };
+        let empty = |hold, planes| ns(hold, planes, Bytes(0));
+        let (t_wc, t_wb, t_rr, t_cs) = (25, 100, 20, 20);
+        // Theirs: 290 and 30, with tRR in the command; ours has it before the data, where it hides behind tCS.
+        assert_eq!(empty(Hold::Read, 1), 290 + t_wc - t_rr);
+        assert_eq!(empty(Hold::DataOut, 1), 30 + t_cs);
+        assert_eq!(empty(Hold::Read, 2), 940 + 2 * t_wc + t_wb - t_rr);
+        assert_eq!(empty(Hold::DataOut, 2), 610 + t_cs + t_wc);
+        assert_eq!([1, 2].map(|n| empty(Hold::Program, n)), [361 + t_wc, 1177 + 3 * t_wc]);
+        assert_eq!([1, 2].map(|n| empty(Hold::Erase, n)), [220 + t_wc, 920 + 2 * t_wc]);
+    }
+
+    #[test]
+    fn a_one_shot_program_loads_every_page_of_the_word_line() {
+        let mut file = crate::part::tests::mqsim_file();
+        file.geometry.one_shot = true;
+        let part = file.check().expect("the part is sound");
+        let cycles = Hold::Program.cycles(&Shape::of(&part, 2, false));
+        let confirms: Vec<u8> = cycles
+            .iter()
+            .filter_map(|cycle| if let Cycle::Confirm(code) = cycle { Some(*code) } else { None })
+            .collect();
+        assert_eq!(confirms, [0x11, 0x11, 0x11, 0x10], "two planes, two pages each");
+        assert_eq!(cycles.iter().filter(|cycle| **cycle == Cycle::Select).count(), 1);
+    }
+}

@@ -1,0 +1,106 @@
+//! What a die is asked for, and what it took.
+
+use wordline_kernel::{Bytes, Duration};
+
+use crate::chain::Hold;
+use crate::energy::Stage;
+use crate::geometry::{DieId, PageId};
+
+/// What a command does. Each is multi-plane when more than one plane takes part, and interleaved with the commands
+/// of other dies as the bus allows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Operation {
+    /// Sense pages and move data out (00-30).
+    Read,
+    /// Sense pages and move data out of the cache register while the next pages are sensed (00-30, 31, 3F).
+    ReadCache {
+        /// Whether it opens a sequence: else its pages are those that the command before named as `next`.
+        first: bool,
+        /// The first page of the command that follows in the sequence; none ends it.
+        next: Option<PageId>,
+    },
+    /// Move data in and program (80-10); also ends a sequence of cache programs.
+    Program,
+    /// Move data in, and program while the next data move in (80-15).
+    ProgramCache,
+    /// Sense pages and program them elsewhere in their planes, without data on the bus (00-35, 85-10).
+    Copyback {
+        /// The first page to be written.
+        to: PageId,
+    },
+    /// Erase blocks (60-D0).
+    Erase,
+}
+
+impl Operation {
+    /// Kinds of operations, as tables count them.
+    pub const KINDS: usize = 6;
+
+    /// The names of the kinds, in the order of [`Operation::kind`].
+    pub const NAMES: [&'static str; Self::KINDS] =
+        ["read", "read cache", "program", "program cache", "copyback", "erase"];
+
+    /// Which kind it is, counted from 0.
+    #[inline]
+    pub fn kind(self) -> usize {
+        match self {
+            Self::Read => 0,
+            Self::ReadCache { .. } => 1,
+            Self::Program => 2,
+            Self::ProgramCache => 3,
+            Self::Copyback { .. } => 4,
+            Self::Erase => 5,
+        }
+    }
+
+    /// The first stage of its array.
+    pub(super) fn stage(self) -> Stage {
+        match self {
+            Self::Read | Self::ReadCache { .. } | Self::Copyback { .. } => Stage::Ton,
+            Self::Program | Self::ProgramCache => Stage::Tin,
+            Self::Erase => Stage::Ber,
+        }
+    }
+
+    /// Its first hold of the bus.
+    #[inline]
+    pub(super) fn opening(self) -> Hold {
+        match self {
+            Self::Read | Self::ReadCache { .. } => Hold::Read,
+            Self::Program => Hold::Program,
+            Self::ProgramCache => Hold::ProgramCache,
+            Self::Copyback { .. } => Hold::CopybackRead,
+            Self::Erase => Hold::Erase,
+        }
+    }
+}
+
+/// A transaction for one die.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Command {
+    /// What it does.
+    pub operation: Operation,
+    /// The first page: of those to read, of those to program, or of the block to erase.
+    pub page: PageId,
+    /// Planes that take part, from that of `page` on: the same page or block in each.
+    pub planes: u32,
+    /// Bytes to move out, over all planes, for a read; a program moves whole pages in.
+    pub bytes: Bytes,
+}
+
+/// What a command took.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Done {
+    /// The die. It takes the next command, if it did not do so before (a cache program).
+    pub die: DieId,
+    /// The command.
+    pub command: Command,
+    /// Time that its stages held the bus.
+    pub bus: Duration,
+    /// Time that it waited for the bus.
+    pub bus_wait: Duration,
+    /// Time that the array worked.
+    pub array: Duration,
+    /// Whether the status register says FAIL: an erase beyond the part's endurance, or another broken limit.
+    pub failed: bool,
+}

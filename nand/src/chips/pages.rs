@@ -1,0 +1,219 @@
+//! What is in the pages: stamps for a device that checks every read, or a ledger of the part's limits.
+
+use wordline_kernel::Column;
+
+use crate::geometry::{DieId, Geometry, PageId, RowBlockId};
+use crate::{Command, Operation, Part};
+
+/// What was written into a page.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stamp {
+    /// The logical page, or one of the marks below.
+    pub logical: u32,
+    /// Which of its versions, counted from 1.
+    pub version: u32,
+}
+
+impl Stamp {
+    /// A page that was not programmed since its block was erased.
+    pub const ERASED: Self = Self { logical: u32::MAX, version: 0 };
+    /// A page that was programmed with nothing in it.
+    pub const PADDING: Self = Self { logical: u32::MAX - 1, version: 0 };
+
+    /// Whether a logical page was written here.
+    pub fn is_data(self) -> bool {
+        self.logical < Self::PADDING.logical
+    }
+}
+
+/// Limits of the part that commands broke, by kind (NANDFlashSim, section 7.3).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Violations {
+    /// Programs of a page below the last one programmed in its block.
+    pub order: u64,
+    /// Programs of a page beyond those that it stands between two erases (NOP).
+    pub programs: u64,
+    /// Erases of a block beyond its endurance.
+    pub endurance: u64,
+}
+
+impl Violations {
+    /// All of them.
+    pub fn total(&self) -> u64 {
+        self.order + self.programs + self.endurance
+    }
+}
+
+/// The limits, watched page by page and plane by plane, for commands that no FTL keeps within them.
+#[derive(Clone, Debug)]
+struct Ledger {
+    /// Programs of each page since its block was erased.
+    programs: Column<PageId, u8>,
+    /// One beyond the last page programmed in each block of each plane.
+    next: Vec<u32>,
+    erases: Vec<u32>,
+    broken: Violations,
+}
+
+/// What is in the pages of all dies.
+#[derive(Clone, Debug)]
+pub(super) struct Pages {
+    geometry: Geometry,
+    programs_per_page: u32,
+    endurance: u32,
+    /// Data registers of the dies: what the next program will write.
+    registers: Vec<Stamp>,
+    stamps: Column<PageId, Stamp>,
+    pub(super) erases: Column<RowBlockId, u32>,
+    /// Pages of each block that are programmed; they are programmed in order.
+    pub(super) programmed: Column<RowBlockId, u32>,
+    ledger: Option<Ledger>,
+}
+
+impl Pages {
+    /// Nothing written; every page will carry its stamp, and a program out of order is a bug.
+    pub(super) fn stamped(part: &Part, geometry: Geometry) -> Self {
+        let blocks = geometry.row_blocks() as usize;
+        Self {
+            programs_per_page: part.programs_per_page(),
+            endurance: part.endurance,
+            registers: vec![Stamp::PADDING; (geometry.dies() * geometry.pages_per_program) as usize],
+            stamps: Column::filled(geometry.pages() as usize, Stamp::ERASED),
+            erases: Column::filled(blocks, 0),
+            programmed: Column::filled(blocks, 0),
+            ledger: None,
+            geometry,
+        }
+    }
+
+    /// Nothing written; what breaks a limit of the part is counted and carried out all the same.
+    pub(super) fn counted(part: &Part, geometry: Geometry) -> Self {
+        let plane_blocks = (geometry.row_blocks() * geometry.planes_per_row) as usize;
+        Self {
+            programs_per_page: part.programs_per_page(),
+            endurance: part.endurance,
+            registers: Vec::new(),
+            stamps: Column::filled(0, Stamp::ERASED),
+            erases: Column::filled(0, 0),
+            programmed: Column::filled(0, 0),
+            ledger: Some(Ledger {
+                programs: Column::filled(geometry.pages() as usize, 0),
+                next: vec![0; plane_blocks],
+                erases: vec![0; plane_blocks],
+                broken: Violations::default(),
+            }),
+            geometry,
+        }
+    }
+
+    /// Limits broken so far.
+    pub(super) fn violations(&self) -> Violations {
+        self.ledger.as_ref().map_or(Violations::default(), |ledger| ledger.broken)
+    }
+
+    #[inline]
+    pub(super) fn registers(&mut self, die: DieId) -> &mut [Stamp] {
+        let unit = self.geometry.pages_per_program as usize;
+        &mut self.registers[die.0 as usize * unit..][..unit]
+    }
+
+    #[inline]
+    pub(super) fn stamp(&self, page: PageId) -> Stamp {
+        self.stamps[page]
+    }
+
+    /// The effect of a command whose array work is over; false if a limit was broken.
+    #[inline]
+    pub(super) fn apply(&mut self, die: DieId, command: &Command) -> bool {
+        if self.ledger.is_some() {
+            return self.note(command);
+        }
+        match command.operation {
+            Operation::Program | Operation::ProgramCache => {
+                let unit = self.geometry.pages_per_program;
+                assert_eq!(command.planes, self.geometry.planes_per_row, "a device programs whole units");
+                let from = (die.0 * unit) as usize;
+                for n in 0..unit {
+                    let stamp = self.registers[from + n as usize];
+                    self.put(PageId(command.page.0 + n), stamp);
+                }
+                true
+            }
+            Operation::Erase => self.wipe(self.geometry.block_of(command.page)),
+            Operation::Copyback { to } => {
+                for n in 0..command.planes {
+                    let stamp = self.stamps[PageId(command.page.0 + n)];
+                    self.put(PageId(to.0 + n), stamp);
+                }
+                true
+            }
+            Operation::Read | Operation::ReadCache { .. } => true,
+        }
+    }
+
+    #[inline]
+    pub(super) fn put(&mut self, page: PageId, stamp: Stamp) {
+        let (block, offset) = self.geometry.split(page);
+        assert_eq!(self.programmed[block], offset, "pages of a block are programmed in order");
+        self.programmed[block] = offset + 1;
+        self.stamps[page] = stamp;
+    }
+
+    pub(super) fn wipe(&mut self, block: RowBlockId) -> bool {
+        let first = self.geometry.page(block, 0);
+        for n in 0..self.programmed[block] {
+            self.stamps[PageId(first.0 + n)] = Stamp::ERASED;
+        }
+        self.programmed[block] = 0;
+        self.erases[block] += 1;
+        self.erases[block] <= self.endurance
+    }
+
+    /// Notes a command in the ledger; false if it broke a limit.
+    fn note(&mut self, command: &Command) -> bool {
+        let Self { ledger, geometry, programs_per_page, endurance, .. } = self;
+        let ledger = ledger.as_mut().expect("commands are noted in a ledger");
+        let before = ledger.broken;
+        match command.operation {
+            Operation::Program | Operation::ProgramCache => {
+                ledger.program(geometry, command.page, command.planes, *programs_per_page);
+            }
+            Operation::Copyback { to } => ledger.program(geometry, to, command.planes, *programs_per_page),
+            Operation::Erase => ledger.erase(geometry, command.page, command.planes, *endurance),
+            Operation::Read | Operation::ReadCache { .. } => {}
+        }
+        ledger.broken == before
+    }
+}
+
+impl Ledger {
+    fn program(&mut self, geometry: &Geometry, first: PageId, planes: u32, most: u32) {
+        let (block, offset) = geometry.split(first);
+        let plane = offset % geometry.planes_per_row;
+        let page = geometry.page_in_block(offset);
+        let word_line = geometry.pages_per_program / geometry.planes_per_row;
+        for n in 0..planes {
+            let next = &mut self.next[(block.0 * geometry.planes_per_row + plane + n) as usize];
+            self.broken.order += u64::from(page + 1 < *next);
+            *next = (*next).max(page + word_line);
+            for bit in 0..word_line {
+                let programs = &mut self.programs[PageId(first.0 + n + bit * geometry.planes_per_row)];
+                *programs = programs.saturating_add(1);
+                self.broken.programs += u64::from(u32::from(*programs) > most);
+            }
+        }
+    }
+
+    fn erase(&mut self, geometry: &Geometry, page: PageId, planes: u32, endurance: u32) {
+        let (block, offset) = geometry.split(page);
+        for plane in (offset % geometry.planes_per_row..).take(planes as usize) {
+            let at = (block.0 * geometry.planes_per_row + plane) as usize;
+            for page in 0..self.next[at] {
+                self.programs[geometry.page(block, page * geometry.planes_per_row + plane)] = 0;
+            }
+            self.next[at] = 0;
+            self.erases[at] += 1;
+            self.broken.endurance += u64::from(self.erases[at] > endurance);
+        }
+    }
+}

@@ -1,0 +1,110 @@
+//! What the chips tell about themselves, and how a device fills them before a run.
+
+use wordline_kernel::{Column, Duration, Instant};
+
+use super::{Chips, Counts, Operation, Stamp, Violations};
+use crate::Part;
+use crate::energy::{EnergyReport, StageTimes};
+use crate::geometry::{DieId, Geometry, PageId, RowBlockId};
+
+impl Chips {
+    /// What `page` holds.
+    #[inline]
+    pub fn stamp(&self, page: PageId) -> Stamp {
+        self.pages.stamp(page)
+    }
+
+    /// Programs `page` in no time: the effect of a program, and how a device is filled before a run.
+    /// A bug if the page is not the next of its block.
+    #[inline]
+    pub fn put(&mut self, page: PageId, stamp: Stamp) {
+        self.pages.put(page, stamp);
+    }
+
+    /// Erases `block` in no time: the effect of an erase. False if the block stood its last erase before.
+    pub fn wipe(&mut self, block: RowBlockId) -> bool {
+        self.pages.wipe(block)
+    }
+
+    /// Sets how often `block` was erased before the run.
+    pub fn set_erases(&mut self, block: RowBlockId, erases: u32) {
+        self.pages.erases[block] = erases;
+    }
+
+    /// How often each row block was erased.
+    pub fn erases(&self) -> &Column<RowBlockId, u32> {
+        &self.pages.erases
+    }
+
+    /// Pages of `block` that are programmed.
+    pub fn programmed(&self, block: RowBlockId) -> u32 {
+        self.pages.programmed[block]
+    }
+
+    /// Limits of the part that commands broke.
+    pub fn violations(&self) -> Violations {
+        self.pages.violations()
+    }
+
+    /// The part.
+    pub fn part(&self) -> &Part {
+        &self.part
+    }
+
+    /// The geometry.
+    pub fn geometry(&self) -> &Geometry {
+        &self.geometry
+    }
+
+    /// What the chips did.
+    pub fn counts(&self) -> Counts {
+        self.counts
+    }
+
+    /// Energy by stage after `elapsed` time, idle included.
+    pub fn energy(&self, elapsed: Duration) -> EnergyReport {
+        self.stages(elapsed).price(&self.part.power)
+    }
+
+    /// Time in each stage, summed over dies, after `elapsed` time; what is not over is idle still.
+    pub fn stages(&self, elapsed: Duration) -> StageTimes {
+        let mut stages: StageTimes = self.stages.iter().flatten().sum();
+        let overlap = self.overlap.iter().map(|ps| u128::from(*ps)).sum();
+        stages.set_idle(self.geometry.dies(), elapsed, overlap);
+        stages
+    }
+
+    /// Time in each stage of one die after `elapsed` time.
+    pub fn stages_of_die(&self, die: DieId, elapsed: Duration) -> StageTimes {
+        let mut stages: StageTimes = self.stages[die].iter().sum();
+        stages.set_idle(1, elapsed, u128::from(self.overlap[die]));
+        stages
+    }
+
+    /// Time in each stage of one kind of operation ([`Operation::kind`]), summed over dies.
+    pub fn stages_of_kind(&self, kind: usize) -> StageTimes {
+        assert!(kind < Operation::KINDS, "an operation has one of {} kinds", Operation::KINDS);
+        self.stages.iter().map(|by_kind| &by_kind[kind]).sum()
+    }
+
+    /// Time in stages of commands that are not finished, in picoseconds.
+    pub fn unfinished_ps(&self) -> u128 {
+        let behind = self.behind.iter().flatten().map(|behind| behind.work.counted);
+        self.work.iter().map(|work| work.counted).chain(behind).map(|time| u128::from(time.ps())).sum()
+    }
+
+    /// Time that each channel's bus was held until `now`, in picoseconds.
+    pub fn bus_busy(&self, now: Instant) -> impl Iterator<Item = u64> + '_ {
+        self.buses.iter().map(move |bus| bus.busy(now))
+    }
+
+    /// Time that dies waited for each channel's bus in holds that have begun, summed over dies, in picoseconds.
+    pub fn bus_waited(&self) -> impl Iterator<Item = u64> + '_ {
+        self.buses.iter().map(|bus| bus.waited)
+    }
+
+    /// Time that each die's array worked in stages that are over, in picoseconds.
+    pub fn array_busy(&self) -> impl Iterator<Item = u64> + '_ {
+        self.array_busy.iter().copied()
+    }
+}

@@ -1,0 +1,86 @@
+use super::*;
+use crate::geometry::Layout;
+use crate::part::tests::mqsim;
+use wordline_kernel::{Calendar, Power};
+
+fn chips(dies: u32) -> Chips {
+    let part = mqsim();
+    let layout =
+        Layout { channels: 1, packages_per_channel: 1, dies_per_package: dies, planes_per_row: Some(1) };
+    let geometry = layout.check(&part).expect("the layout is sound");
+    Chips::new(part, geometry)
+}
+
+fn run(chips: &mut Chips, commands: &[(DieId, Command)]) -> Vec<(Instant, Done)> {
+    let mut calendar = Calendar::new();
+    commands.iter().for_each(|(die, command)| chips.start(*die, *command, &mut calendar));
+    let mut done = Vec::new();
+    while let Some(event) = calendar.advance() {
+        done.extend(chips.handle(event, &mut calendar).map(|d| (calendar.now(), d)));
+    }
+    done
+}
+
+fn read(chips: &Chips, die: u32, bytes: Bytes) -> (DieId, Command) {
+    let geometry = chips.geometry();
+    let block = geometry.first_block(die * geometry.rows_per_die);
+    (DieId(die), Command { operation: Operation::Read, page: geometry.page(block, 0), planes: 1, bytes })
+}
+
+#[test]
+fn an_unloaded_read_takes_command_sensing_and_transfer() {
+    let mut chips = chips(1);
+    let command = read(&chips, 0, Bytes::kib(4));
+    let done = run(&mut chips, &[command]);
+    // Command 295 ns; tR 75 us; tCS + preamble 50 ns; 4096 B at 333 MT/s = 12.300301 us, rounded up to a picosecond.
+    assert_eq!(done[0].0, Instant::from_ps(295_000 + 75_000_000 + 50_000 + 12_300_301));
+    assert_eq!(done[0].1.bus_wait, Duration::ZERO);
+}
+
+#[test]
+fn reads_of_n_dies_overlap_but_for_the_bus() {
+    for dies in 1..=8 {
+        let mut chips = chips(dies);
+        let commands: Vec<_> = (0..dies).map(|die| read(&chips, die, Bytes::kib(8))).collect();
+        let done = run(&mut chips, &commands);
+        let (command, sense) = (Duration::from_ns(295), Duration::from_us(75));
+        let transfer = Duration::from_ns(50) + chips.part.bus.burst_out(Bytes::kib(8));
+        // The transfers follow each other from when the first die has sensed: each takes longer than the next
+        // die's command, so the bus never falls idle in between.
+        let end = Instant::ZERO + command + sense + transfer * u64::from(dies);
+        assert_eq!(done.last().map(|d| d.0), Some(end), "{dies} dies");
+    }
+}
+
+#[test]
+fn a_program_writes_what_the_registers_hold() {
+    let mut chips = chips(1);
+    let stamp = Stamp { logical: 7, version: 3 };
+    chips.registers(DieId(0))[0] = stamp;
+    let page = PageId(0);
+    let command = Command { operation: Operation::Program, page, planes: 1, bytes: Bytes(0) };
+    let done = run(&mut chips, &[(DieId(0), command)]);
+    assert_eq!(chips.stamp(page), stamp);
+    let transfer = chips.part.bus.burst_in(Bytes::kib(8));
+    assert_eq!(done[0].0, Instant::ZERO + Duration::from_ns(386) + transfer + Duration::from_us(750));
+}
+
+#[test]
+fn energy_is_the_sum_of_the_stages() {
+    let mut chips = chips(2);
+    let commands: Vec<_> = (0..2).map(|die| read(&chips, die, Bytes::kib(8))).collect();
+    let done = run(&mut chips, &commands);
+    let elapsed = done[1].0 - Instant::ZERO;
+    let report = chips.energy(elapsed);
+    let sensing = Power(82_500).over(Duration::from_us(150));
+    assert_eq!(report.of(Stage::Ton), sensing);
+    assert_eq!(report.total(), Stage::ALL.into_iter().map(|s| report.of(s)).sum());
+    let busy: u128 = done.iter().map(|(_, d)| u128::from((d.bus + d.array).ps())).sum();
+    assert_eq!(chips.stages(elapsed).active_ps(), busy);
+}
+
+#[test]
+#[should_panic(expected = "programmed in order")]
+fn a_page_out_of_order_is_refused() {
+    chips(1).put(PageId(1), Stamp::PADDING);
+}

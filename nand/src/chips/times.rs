@@ -1,0 +1,128 @@
+//! The times of all holds of the bus and of the array, worked out once.
+
+use wordline_kernel::{Bytes, Duration};
+
+use super::Wiring;
+use super::command::Command;
+use crate::chain::{BusTimes, Cycle, Hold, Shape};
+use crate::clock::Clocks;
+use crate::geometry::{Geometry, PageId, PlaneBlock};
+use crate::{Latency, Part};
+
+/// Times that do not depend on where a page is, by hold and number of planes, and the array's by page type.
+#[derive(Clone, Debug)]
+pub(super) struct Times {
+    clocks: Clocks,
+    holds: Vec<[BusTimes; HOLDS]>,
+    /// Data out without the burst, by number of planes.
+    data_out_base: Vec<BusTimes>,
+    /// Bytes of full pages, by number of planes.
+    full: Vec<Bytes>,
+    pub(super) shared_enable: bool,
+    latency: Latency,
+    erase: Duration,
+    pub(super) turn: Duration,
+}
+
+const HOLDS: usize = 11;
+
+const ALL: [Hold; HOLDS] = [
+    Hold::Read,
+    Hold::Program,
+    Hold::ProgramCache,
+    Hold::Erase,
+    Hold::CopybackRead,
+    Hold::CopybackProgram,
+    Hold::NextSequential,
+    Hold::NextRandom,
+    Hold::End,
+    Hold::DataOut,
+    Hold::Status,
+];
+
+impl Times {
+    pub(super) fn of(part: &Part, geometry: &Geometry, wiring: &Wiring) -> Self {
+        let Wiring { clocks, shared_enable, .. } = *wiring;
+        let shapes = (1..=geometry.planes_per_row).map(|planes| Shape::of(part, planes, shared_enable));
+        let nand = |time: Duration| clocks.nand.whole(time);
+        let times = |hold: Hold, shape: &Shape| sum(part, clocks, &hold.cycles(shape));
+        Self {
+            holds: shapes.clone().map(|shape| ALL.map(|hold| times(hold, &shape))).collect(),
+            data_out_base: shapes
+                .clone()
+                .map(|shape| times(Hold::DataOut, &Shape { page: Bytes(0), ..shape }))
+                .collect(),
+            full: shapes.map(|shape| shape.page * u64::from(shape.planes)).collect(),
+            shared_enable,
+            latency: Latency::new(part, wiring.latency, wiring.seed),
+            erase: nand(part.timing.erase),
+            turn: nand(part.timing.cache_busy),
+            clocks,
+        }
+    }
+
+    /// The time of a hold of the bus with full pages.
+    #[inline]
+    pub(super) fn hold(&self, hold: Hold, planes: u32) -> &BusTimes {
+        &self.holds[planes as usize - 1][hold as usize]
+    }
+
+    /// Data out: full pages from the table, parts of pages as one burst.
+    #[inline]
+    pub(super) fn data_out(&self, part: &Part, command: &Command) -> BusTimes {
+        let at = command.planes as usize - 1;
+        if command.bytes == self.full[at] {
+            return *self.hold(Hold::DataOut, command.planes);
+        }
+        let mut times = self.data_out_base[at];
+        times.tor += self.clocks.host.whole(part.bus.burst_out(command.bytes));
+        times
+    }
+
+    /// Sensing of the pages of `planes` planes from `page` on.
+    #[inline]
+    pub(super) fn sense(&self, geometry: &Geometry, page: PageId, planes: u32) -> Duration {
+        let (number, blocks) = address(geometry, page, planes);
+        self.clocks.nand.whole(self.latency.read(number, blocks))
+    }
+
+    /// Programming of the pages of `planes` planes from `page` on.
+    #[inline]
+    pub(super) fn write(&self, geometry: &Geometry, page: PageId, planes: u32) -> Duration {
+        let (number, blocks) = address(geometry, page, planes);
+        self.clocks.nand.whole(self.latency.program(number, blocks))
+    }
+
+    #[inline]
+    pub(super) fn erase(&self) -> Duration {
+        self.erase
+    }
+
+    /// The time of one cycle, in whole periods of the controller's clock.
+    pub(super) fn cycle(&self, part: &Part, cycle: Cycle) -> (crate::Stage, Duration) {
+        timed(part, self.clocks, cycle)
+    }
+}
+
+/// The number of a page in its block, and the blocks of the planes that take part.
+#[inline]
+fn address(geometry: &Geometry, page: PageId, planes: u32) -> (u32, impl Iterator<Item = PlaneBlock> + '_) {
+    let (block, offset) = geometry.split(page);
+    let number = geometry.page_in_block(offset);
+    let first = offset - number * geometry.planes_per_row;
+    (number, geometry.plane_blocks(block, first..first + planes))
+}
+
+fn timed(part: &Part, clocks: Clocks, cycle: Cycle) -> (crate::Stage, Duration) {
+    let (stage, time) = cycle.time(&part.bus, part.timing.plane_busy);
+    (stage, clocks.host.whole(time))
+}
+
+fn sum(part: &Part, clocks: Clocks, cycles: &[Cycle]) -> BusTimes {
+    let mut times = BusTimes::default();
+    for cycle in cycles {
+        let (stage, time) = timed(part, clocks, *cycle);
+        times.add(stage, time);
+    }
+    times
+}
