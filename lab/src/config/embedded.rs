@@ -11,8 +11,8 @@ macro_rules! embed {
 
 /// All parts, by name.
 pub const PARTS: &[Embedded] = embed!("parts":
-    "centaur-slc-2d" "centaur-tlc-3d" "cubeftl-tlc" "femu-qlc" "femu-tlc" "ft-passd-tlc" "mqsim-mlc"
-    "nandflashsim-mlc1" "nandflashsim-mlc2" "nandflashsim-qdp-slc" "nandflashsim-slc" "ressd-tlc" "tlc-1t"
+    "centaur-slc-2d" "centaur-tlc-3d" "cubeftl-tlc" "femu-qlc" "femu-tlc" "ft-passd-tlc" "micron-l95b"
+    "mqsim-mlc" "nandflashsim-mlc1" "nandflashsim-mlc2" "nandflashsim-qdp-slc" "nandflashsim-slc" "ressd-tlc" "tlc-1t"
     "tlc-256g-g4" "tlc-512g" "xl-flash" "z-nand"
 );
 

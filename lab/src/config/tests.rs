@@ -55,6 +55,7 @@ fn every_part_is_sound_and_as_large_as_it_is_sold() {
         ("centaur-slc-2d", 32.0),
         ("centaur-tlc-3d", 269.4),
         ("femu-qlc", 1024.0),
+        ("micron-l95b", 128.0),
         ("z-nand", 64.0),
         ("xl-flash", 128.0),
         ("nandflashsim-qdp-slc", 16.0),
