@@ -19,6 +19,7 @@ pub mod row;
 pub mod rules;
 pub mod sequence;
 pub mod status;
+pub mod step;
 
 pub use bus::{Bus, BusOptions, Pace, Wiring};
 pub use cells::{CellMode, LunTimes};

@@ -150,10 +150,13 @@ impl Target {
             busy_until: Instant::ZERO,
             serial: 0,
         };
+        let addressing = RowAddressing::of(part, luns);
+        // Three cycles at least, and no more than four (ONFI: byte 101 of the parameter page).
+        let row_cycles = (addressing.width().div_ceil(8) as usize).clamp(3, 4);
         Self {
             ports: (0..luns).map(port).collect(),
-            addressing: RowAddressing::of(part, luns),
-            decoder: Decoder::new(compatible),
+            addressing,
+            decoder: Decoder::new(row_cycles, compatible),
             edges: Edges::default(),
             timing: part.bus,
             waits: Waits::of(&part.bus),
