@@ -3,6 +3,34 @@
 //! A cycle begins at [`Bus::now`], or as soon after as the waits of [`rules`](super::rules) allow; with
 //! [`Pace::Exact`] a cycle that comes too early is refused instead. A refused cycle takes no time and leaves contents
 //! and registers as they are. Its target then takes nothing but status commands, which show FAIL, and resets.
+//!
+//! ```
+//! use wordline_nand::Part;
+//! use wordline_nand::onfi::{Bus, BusOptions, Status, Wiring};
+//!
+//! /// Programs a page of the second LUN of a package and reads it back.
+//! fn write_and_read(part: &Part) -> Result<Vec<u8>, Box<dyn std::error::Error>> {
+//!     let mut bus = Bus::new(part, Wiring { luns: 2, ..Wiring::default() }, BusOptions::default())?;
+//!     let row = bus.row(1, 4, 0)?;
+//!     bus.command(0x80)?;
+//!     bus.address(&[&[0, 0], &row[..]].concat())?;
+//!     bus.data_in(b"hello")?;
+//!     bus.command(0x10)?;
+//!     bus.wait_ready();
+//!     bus.command(0x70)?;
+//!     assert_eq!(bus.data_out(1)?, [Status::IDLE.0]);
+//!     bus.command(0x00)?;
+//!     bus.address(&[&[0, 0], &row[..]].concat())?;
+//!     bus.command(0x30)?;
+//!     bus.wait_ready();
+//!     Ok(bus.data_out(5)?)
+//! }
+//! # let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../parts/mqsim-mlc.toml");
+//! # let file: wordline_nand::part::PartFile =
+//! #     toml::from_str(&std::fs::read_to_string(file).expect("the part is there")).expect("it is TOML");
+//! # let part = file.check().expect("the part is sound");
+//! # assert_eq!(write_and_read(&part).expect("the cycles are legal"), b"hello");
+//! ```
 
 mod array;
 mod carry;
@@ -16,7 +44,9 @@ use wordline_kernel::{Bytes, Complaints, Duration, Instant};
 use self::target::Target;
 use self::trace::Trace;
 use super::failure::{Failure, FailureKind};
+use super::limits::Limit;
 use super::lun::{Lun, LunOptions};
+use super::row::Row;
 use super::rules::{Edge, Edges, Wait, Waits};
 use super::sequence::{Decoder, Step};
 use crate::interface::BusTiming;
@@ -313,6 +343,20 @@ impl Bus {
     /// If the bus has no such LUN.
     pub fn lun(&self, die: DieId) -> &Lun {
         &self.targets[(die.0 / self.wiring.luns) as usize].ports[(die.0 % self.wiring.luns) as usize].lun
+    }
+
+    /// The address cycles of a row: LUN of the target, block over all planes (the plane in its lowest bits) and page.
+    ///
+    /// # Errors
+    /// Which of them the part does not have.
+    pub fn row(&self, lun: u32, block: u32, page: u32) -> Result<Vec<u8>, Limit> {
+        let target = self.target();
+        let luns = target.ports.len() as u32;
+        if lun >= luns {
+            return Err(Limit::NoSuchLun { lun, luns });
+        }
+        let row = target.addressing.check(Row { lun, block, page })?;
+        Ok(target.addressing.join(row).to_le_bytes()[..target.row_cycles].to_vec())
     }
 
     /// LUNs on the bus.

@@ -58,6 +58,9 @@ fn one_lun_is_reset_while_the_other_goes_on() {
     played(&mut bus, "cfa a00.00.00");
     assert!(bus.lun(DieId(0)).pipeline().ready_at < other);
     assert_eq!(bus.lun(DieId(1)).pipeline().ready_at, other);
+    assert_eq!(played(&mut bus, "c78 a00.01.00 o1 c70 o1"), [0x80, 0x80]);
+    played(&mut bus, "cff rb c60 a00.00.00 cd0 c60 a00.01.00 cd0 cfa a00.00.00");
+    assert_eq!(fault(&mut bus, "c70"), Fault::LunNotSelected);
 }
 
 #[test]

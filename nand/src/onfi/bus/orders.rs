@@ -203,7 +203,7 @@ impl Bus {
             port.serial = number;
             port.lun.set_command(number);
         }
-        target.forget();
+        target.forget(!one);
         target.selected = row.map_or(0, |row| row.lun as usize);
         if !one {
             target.busy_until = target.busy_until.min(busy_at);

@@ -105,6 +105,8 @@ impl Port {
 pub(super) struct Target {
     pub ports: Vec<Port>,
     pub addressing: RowAddressing,
+    /// Address cycles of a row.
+    pub row_cycles: usize,
     pub decoder: Decoder,
     pub edges: Edges,
     /// The interface and its mode.
@@ -156,6 +158,7 @@ impl Target {
         Self {
             ports: (0..luns).map(port).collect(),
             addressing,
+            row_cycles,
             decoder: Decoder::new(row_cycles, compatible),
             edges: Edges::default(),
             timing: part.bus,
@@ -305,11 +308,14 @@ impl Target {
         }
     }
 
-    /// Forgets sequences and outputs, as every reset does.
-    pub fn forget(&mut self) {
+    /// Forgets sequences and outputs, as every reset does. Which LUN speaks is open still after a reset of one of
+    /// several that worked at once.
+    pub fn forget(&mut self, whole: bool) {
         self.decoder.clear();
         (self.output, self.before) = (Output::Nothing, Output::Nothing);
-        (self.status_unselected, self.data_unselected) = (false, false);
+        if whole {
+            (self.status_unselected, self.data_unselected) = (false, false);
+        }
         (self.refused, self.loading, self.short_busy) = (false, None, None);
         (self.selected, self.column) = (0, 0);
     }
