@@ -6,6 +6,7 @@ mod onfi {
     mod legal;
     mod luns;
     mod one_shot;
+    mod parts;
     mod random;
     mod refused;
     mod stages;

@@ -18,6 +18,13 @@ fn after_two_luns_worked_at_once_one_must_be_selected() {
 }
 
 #[test]
+fn a_program_stays_in_its_lun() {
+    let mut bus = two_luns();
+    let refused = fault(&mut bus, "c80 a00.00.00.01.00 i01 c85 a00.00.00.00.00");
+    assert_eq!(refused, Fault::OtherLun { found: 0, wanted: 1 });
+}
+
+#[test]
 fn r_b_is_low_while_any_lun_is_busy() {
     let mut bus = two_luns();
     played(&mut bus, "c60 a00.00.00 cd0 c00 a00.00.00.01.00 c30");

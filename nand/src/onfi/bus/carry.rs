@@ -6,7 +6,7 @@ use super::Bus;
 use super::target::{Loading, Output};
 use crate::onfi::Row;
 use crate::onfi::command::{BusyTime, Operation};
-use crate::onfi::failure::FailureKind;
+use crate::onfi::failure::{FailureKind, Fault};
 use crate::onfi::rules::{Edge, Wait};
 use crate::onfi::sequence::{Order, Step};
 
@@ -92,9 +92,8 @@ impl Bus {
             target.ports[lun].history.admits(operation, plane, strict).map_err(FailureKind::Sequence)?;
             self.take_over(operation, row);
         } else if lun != self.target().selected {
-            // A program stays in its LUN.
-            let (found, below) = (row.lun, self.target().selected as u32 + 1);
-            return Err(FailureKind::Address { what: "LUN of a changed row", found, below });
+            let (found, wanted) = (row.lun, self.target().selected as u32);
+            return Err(FailureKind::Sequence(Fault::OtherLun { found, wanted }));
         }
         let target = self.target_mut();
         target.ports[lun].lun.settle(begin);
