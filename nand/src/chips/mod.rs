@@ -356,14 +356,15 @@ impl Chips {
         let free = self.wiring.clocks.host.edge(calendar.now());
         let bus = &mut self.buses[channel];
         let wanted = bus.is_wanted();
-        if bus.busy_until <= calendar.now() && free == calendar.now() && !wanted {
+        let is_free = bus.busy_until <= calendar.now() && free == calendar.now();
+        if is_free && !wanted && calendar.is_settled() {
             self.hold_bus(die, channel, calendar);
             return;
         }
         let Work { step, command, .. } = self.work[die];
         let moves_data = matches!(command.operation, Operation::Program | Operation::ProgramCache)
             && step == Step::Opening;
-        bus.want(die, !moves_data && step != Step::DataOut);
+        bus.want(die, !moves_data && step != Step::DataOut, calendar.now());
         if !wanted {
             calendar.at(bus.busy_until.max(free), Event::BusFree(channel));
         }

@@ -84,3 +84,35 @@ fn energy_is_the_sum_of_the_stages() {
 fn a_page_out_of_order_is_refused() {
     chips(1).put(PageId(1), Stamp::PADDING);
 }
+
+fn program(chips: &Chips, die: u32) -> (DieId, Command) {
+    let (_, read) = read(chips, die, Bytes::kib(8));
+    (DieId(die), Command { operation: Operation::Program, ..read })
+}
+
+#[test]
+fn of_dies_whose_arrays_finish_at_once_the_lowest_number_moves_data_first() {
+    let mut chips = chips(3);
+    chips.wiring.clocks.nand = crate::clock::Clock::new(Duration::from_us(80));
+    chips.times = Times::of(&chips.part, &chips.geometry, chips.wiring.clocks, false);
+    // The commands are latched from the last die to the first, but all arrays begin and end at one edge.
+    let commands: Vec<_> = [2, 1, 0].map(|die| read(&chips, die, Bytes::kib(8))).into();
+    let order: Vec<u32> = run(&mut chips, &commands).iter().map(|(_, done)| done.die.0).collect();
+    assert_eq!(order, [0, 1, 2]);
+}
+
+#[test]
+fn a_bus_is_given_away_once_all_that_happens_at_its_instant_is_known() {
+    let mut chips = chips(2);
+    let mut calendar = Calendar::new();
+    // Something that is due at time zero too, during which the second die wants to latch a command.
+    calendar.at(Instant::ZERO, Event::BusFree(ChannelId(0)));
+    let (die, command) = program(&chips, 0);
+    chips.start(die, command, &mut calendar);
+    assert!(calendar.advance().is_some());
+    let (die, command) = read(&chips, 1, Bytes::kib(8));
+    chips.start(die, command, &mut calendar);
+    chips.record();
+    assert_eq!(calendar.advance().and_then(|event| chips.handle(event, &mut calendar)), None);
+    assert_eq!(chips.take_spans()[0].die, DieId(1), "the read is latched before data move");
+}
