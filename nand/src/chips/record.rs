@@ -1,7 +1,7 @@
 //! The spans of every stage, for time lines and cycle analyses, recorded on request.
 
 use super::{Chips, Duration, Instant, Operation, Span, Stage, Step};
-use crate::chain::Shape;
+use crate::chain::{Shape, part_of_data_out};
 use crate::geometry::DieId;
 
 /// Spans recorded so far.
@@ -38,15 +38,14 @@ impl Chips {
         };
         let partial =
             step == Step::DataOut && work.command.bytes != shape.page * u64::from(work.command.planes);
-        if partial {
-            let times = self.times.data_out(&self.part, &work.command);
-            let stages = [(Stage::Cle, times.cle), (Stage::Ale, times.ale), (Stage::Tor, times.tor)];
-            stages.into_iter().filter(|(_, length)| *length > Duration::ZERO).for_each(|(s, l)| push(s, l));
+        let cycles = if partial {
+            part_of_data_out(&shape, work.command.bytes)
         } else {
-            for cycle in self.hold_of(step, &work.command).cycles(&shape) {
-                let (stage, length) = self.times.cycle(&self.part, cycle);
-                push(stage, length);
-            }
+            self.hold_of(step, &work.command).cycles(&shape)
+        };
+        for cycle in cycles {
+            let (stage, length) = self.times.cycle(&self.part, cycle);
+            push(stage, length);
         }
         self.recorder.as_mut().expect("spans are recorded").spans.extend(spans);
     }

@@ -116,3 +116,16 @@ fn a_bus_is_given_away_once_all_that_happens_at_its_instant_is_known() {
     assert_eq!(calendar.advance().and_then(|event| chips.handle(event, &mut calendar)), None);
     assert_eq!(chips.take_spans()[0].die, DieId(1), "the read is latched before data move");
 }
+
+#[test]
+fn part_of_a_page_comes_out_in_one_cycle_that_is_rounded_once() {
+    let mut chips = chips(1);
+    let host = crate::clock::Clock::new(Duration::from_ns(40));
+    chips.wiring.clocks.host = host;
+    chips.times = Times::of(&chips.part, &chips.geometry, chips.wiring.clocks, false);
+    let (die, command) = read(&chips, 0, Bytes(340));
+    let [(_, done)] = run(&mut chips, &[(die, command)])[..] else { panic!("one command is over") };
+    // tCS, 00, 5 addresses, 30 with tWB: 40, 40, 160 and 160 ns; 50 ns and 1021.03 ns of data: 26 whole clocks
+    // and a part of one, where wait and burst rounded by themselves would take 28.
+    assert_eq!(done.bus.ns(), 40 + 40 + 160 + 160 + 27 * 40);
+}

@@ -4,7 +4,7 @@ use wordline_kernel::{Bytes, Duration};
 
 use super::command::Command;
 use crate::Part;
-use crate::chain::{BusTimes, Cycle, Hold, Shape};
+use crate::chain::{self, BusTimes, Cycle, Hold, Shape};
 use crate::clock::Clocks;
 use crate::geometry::{Geometry, PageId};
 
@@ -13,8 +13,8 @@ use crate::geometry::{Geometry, PageId};
 pub(super) struct Times {
     clocks: Clocks,
     holds: Vec<[BusTimes; HOLDS]>,
-    /// Data out without the burst, by number of planes.
-    data_out_base: Vec<BusTimes>,
+    /// Data out without the last cycle, which brings the burst, and the wait of that one, by number of planes.
+    data_out_base: Vec<(BusTimes, Duration)>,
     /// Bytes of full pages, by number of planes.
     full: Vec<Bytes>,
     pub(super) shared_enable: bool,
@@ -49,10 +49,7 @@ impl Times {
         let times = |hold: Hold, shape: &Shape| sum(part, clocks, &hold.cycles(shape));
         Self {
             holds: shapes.clone().map(|shape| ALL.map(|hold| times(hold, &shape))).collect(),
-            data_out_base: shapes
-                .clone()
-                .map(|shape| times(Hold::DataOut, &Shape { page: Bytes(0), ..shape }))
-                .collect(),
+            data_out_base: shapes.clone().map(|shape| before_burst(part, clocks, &shape)).collect(),
             full: shapes.map(|shape| shape.page * u64::from(shape.planes)).collect(),
             shared_enable,
             sense: types.clone().map(|t| nand(part.read_time(t))).collect(),
@@ -76,8 +73,8 @@ impl Times {
         if command.bytes == self.full[at] {
             return *self.hold(Hold::DataOut, command.planes);
         }
-        let mut times = self.data_out_base[at];
-        times.tor += self.clocks.host.whole(part.bus.burst_out(command.bytes));
+        let (mut times, wait) = self.data_out_base[at];
+        times.tor += self.clocks.host.whole(wait + part.bus.burst_out(command.bytes));
         times
     }
 
@@ -106,6 +103,13 @@ impl Times {
 fn page_type(part: &Part, geometry: &Geometry, page: PageId) -> usize {
     let (_, offset) = geometry.split(page);
     part.page_type(geometry.page_in_block(offset)) as usize
+}
+
+/// Data out up to the last cycle, and the wait of that one.
+fn before_burst(part: &Part, clocks: Clocks, shape: &Shape) -> (BusTimes, Duration) {
+    let cycles = chain::part_of_data_out(shape, Bytes(0));
+    let (last, others) = cycles.split_last().expect("data out have a cycle");
+    (sum(part, clocks, others), last.time(&part.bus, part.timing.plane_busy).1)
 }
 
 fn timed(part: &Part, clocks: Clocks, cycle: Cycle) -> (crate::Stage, Duration) {
