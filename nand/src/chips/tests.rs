@@ -118,6 +118,30 @@ fn a_bus_is_given_away_once_all_that_happens_at_its_instant_is_known() {
 }
 
 #[test]
+fn a_page_sensed_ahead_belongs_to_the_command_that_moves_it_out() {
+    let mut chips = chips(2);
+    chips.record();
+    let (die, first) = read(&chips, 0, Bytes::kib(8));
+    let next = PageId(first.page.0 + 1);
+    let cached = |first, next| Operation::ReadCache { first, next };
+    let mut calendar = Calendar::new();
+    chips.start(die, Command { operation: cached(true, Some(next)), ..first }, &mut calendar);
+    let (other, command) = read(&chips, 1, Bytes::kib(8));
+    let mut started = false;
+    while let Some(event) = calendar.advance() {
+        if chips.handle(event, &mut calendar).is_some_and(|done| done.die == die && !started) {
+            // Another die starts a command in the meantime.
+            chips.start(other, command, &mut calendar);
+            chips.start(die, Command { operation: cached(false, None), page: next, ..first }, &mut calendar);
+            started = true;
+        }
+    }
+    let spans = chips.take_spans();
+    let sensed = spans.iter().filter(|span| span.stage == Stage::Ton).map(|span| (span.die.0, span.command));
+    assert_eq!(sensed.collect::<Vec<_>>(), [(0, 0), (0, 2), (1, 1)]);
+}
+
+#[test]
 fn part_of_a_page_comes_out_in_one_cycle_that_is_rounded_once() {
     let mut chips = chips(1);
     let host = crate::clock::Clock::new(Duration::from_ns(40));
