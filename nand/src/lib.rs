@@ -6,11 +6,13 @@
 pub mod chain;
 pub mod chips;
 pub mod clock;
+pub mod drive;
 pub mod energy;
 pub mod geometry;
 pub mod interface;
 pub mod part;
 pub mod pipeline;
+pub mod reference;
 pub mod span;
 
 pub use chips::{Chips, Command, Done, Event, Operation, Stamp};
@@ -19,4 +21,5 @@ pub use geometry::{ChannelId, DieId, Geometry, PageId, RowBlockId};
 pub use interface::Interface;
 pub use part::Part;
 pub use pipeline::Pipeline;
+pub use reference::Reference;
 pub use span::Span;
