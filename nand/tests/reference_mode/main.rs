@@ -13,7 +13,7 @@ use wordline_nand::{Command, DieId, Geometry, Interface, Operation, PageId, Part
 
 proptest! {
     // Chosen: some seconds on a laptop.
-    #![proptest_config(ProptestConfig { cases: 512, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig::with_cases(ProptestConfig::default().cases.max(1_024)))]
 
     #[test]
     fn both_modes_give_the_same_stages(raw in random::raw()) {

@@ -53,7 +53,7 @@ const PAGES: u32 = 12;
 const PAGE: Bytes = Bytes(512);
 
 /// Steps of all dies that a case may take in the reference mode. Chosen: milliseconds.
-const BUDGET: u64 = 300_000;
+const BUDGET: u64 = 1_000_000;
 
 impl Raw {
     /// Two planes of MLC on one die.
