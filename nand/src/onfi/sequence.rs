@@ -1,6 +1,6 @@
 //! Which cycle may follow which: the cycles of one target become commands.
 //!
-//! The table [`FOLLOWS`] says what a cycle is taken for in each state; which bytes belong together stands in
+//! The table `FOLLOWS` says what a cycle is taken for in each state; which bytes belong together stands in
 //! [`COMMANDS`](super::command::COMMANDS). What a LUN did before is the matter of [`History`](super::history::History).
 
 use super::command::{self, Address, Command, Data, Operation};
