@@ -222,7 +222,7 @@ impl Target {
     /// The same, where only the first byte of a command is known: that one of those that it begins is taken.
     pub fn require_any(&self, first: u8, lun: usize, at: Instant) -> Result<(), FailureKind> {
         let mut refused = Ok(());
-        for command in command::opened_by(first) {
+        for command in command::opened_by(first).filter(|c| !c.goes_on()) {
             refused = self.require(command, lun, at);
             if refused.is_ok() {
                 break;
@@ -233,8 +233,7 @@ impl Target {
 
     /// That some LUN takes a command that begins with `first`: which one is known only after its address.
     pub fn require_somewhere(&self, first: u8, at: Instant) -> Result<(), FailureKind> {
-        let named = command::opened_by(first)
-            .all(|c| matches!(c.address, command::Address::Row | command::Address::Full));
+        let named = command::opened_by(first).any(Command::names_lun);
         if !named {
             return self.require_any(first, self.selected, at);
         }
@@ -297,6 +296,13 @@ impl Target {
         let before = std::mem::replace(&mut self.output, status);
         if !before.is_status() {
             self.before = before;
+        }
+    }
+
+    /// Goes back from a status to what was put out before.
+    pub fn leave_status(&mut self) {
+        if self.output.is_status() {
+            self.output = std::mem::replace(&mut self.before, Output::Nothing);
         }
     }
 
