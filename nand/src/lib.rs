@@ -6,17 +6,27 @@
 pub mod chain;
 pub mod chips;
 pub mod clock;
+pub mod drive;
 pub mod energy;
 pub mod geometry;
 pub mod interface;
+pub mod latency;
+pub mod onfi;
+pub mod pairing;
 pub mod part;
 pub mod pipeline;
+pub mod reference;
 pub mod span;
+pub mod unit;
 
 pub use chips::{Chips, Command, Done, Event, Operation, Stamp};
 pub use energy::{EnergyReport, Stage};
-pub use geometry::{ChannelId, DieId, Geometry, PageId, RowBlockId};
+pub use geometry::{ChannelId, DieId, Geometry, PageId, PlaneBlock, RowBlockId};
 pub use interface::Interface;
+pub use latency::{Latency, LatencyModel};
+pub use pairing::Pairing;
 pub use part::Part;
 pub use pipeline::Pipeline;
+pub use reference::Reference;
 pub use span::Span;
+pub use unit::LogicalUnit;

@@ -13,13 +13,13 @@ mod report;
 mod tests;
 mod times;
 
-use wordline_kernel::{Bytes, Column, Duration, Instant, Schedule};
+use wordline_kernel::{Bytes, Column, Duration, Instant, Schedule, Seed};
 
 use crate::chain::{BusTimes, Hold};
 use crate::clock::Clocks;
 use crate::energy::{Stage, StageTimes};
 use crate::geometry::{ChannelId, DieId, Geometry, PageId};
-use crate::{Part, Pipeline, Span};
+use crate::{LatencyModel, Part, Pipeline, Span};
 
 use bus::Bus;
 pub use command::{Command, Done, Operation};
@@ -88,7 +88,7 @@ struct Behind {
     over: bool,
 }
 
-/// How the dies of a controller are driven.
+/// How the dies of a controller are driven, and where their times come from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Wiring {
     /// The clock domains.
@@ -98,12 +98,22 @@ pub struct Wiring {
     /// Whether the status register is read after every program and erase (NANDFlashSim, equations 2 and 3); else
     /// the ready/busy pin tells the end, and the outcome with it.
     pub read_status: bool,
+    /// Where the array's times come from.
+    pub latency: LatencyModel,
+    /// What ranges of the part are drawn from.
+    pub seed: Seed,
 }
 
 impl Default for Wiring {
     /// No rounding, a chip enable for every die, the ready/busy pin: what controllers of whole devices do.
     fn default() -> Self {
-        Self { clocks: Clocks::CONTINUOUS, shared_enable: false, read_status: false }
+        Self {
+            clocks: Clocks::CONTINUOUS,
+            shared_enable: false,
+            read_status: false,
+            latency: LatencyModel::default(),
+            seed: Seed(0),
+        }
     }
 }
 
@@ -159,11 +169,18 @@ impl Chips {
         Self::with(part, geometry, wiring, pages)
     }
 
+    /// Changes where array times come from. Without it, times vary as the part says, and its ranges are drawn from
+    /// seed 0.
+    pub fn set_latency(&mut self, model: LatencyModel, seed: Seed) {
+        self.wiring = Wiring { latency: model, seed, ..self.wiring };
+        self.times = Times::of(&self.part, &self.geometry, &self.wiring);
+    }
+
     fn with(part: Part, geometry: Geometry, wiring: Wiring, pages: Pages) -> Self {
         let dies = geometry.dies() as usize;
         let nothing = Command { operation: Operation::Erase, page: PageId(0), planes: 1, bytes: Bytes(0) };
         Self {
-            times: Times::of(&part, &geometry, wiring.clocks, wiring.shared_enable),
+            times: Times::of(&part, &geometry, &wiring),
             buses: Column::filled(geometry.channels as usize, Bus::new(geometry.dies_per_channel as usize)),
             work: Column::filled(dies, Work::new(nothing, Step::Idle, 0, Instant::ZERO)),
             pipelines: Column::filled(dies, Pipeline::default()),
@@ -200,6 +217,13 @@ impl Chips {
         self.pages.registers(die)
     }
 
+    /// Whether `die` takes `operation` now: it has to be ready (RDY), and its array has to rest (ARDY) but for a
+    /// program, whose data the cache register takes meanwhile, and for what goes on with a sequence of cache reads.
+    #[inline]
+    pub fn takes(&self, die: DieId, operation: Operation, now: Instant) -> bool {
+        self.is_idle(die) && (operation.goes_behind() || !self.works_behind(die, now))
+    }
+
     /// Starts a command on an idle die.
     pub fn start(&mut self, die: DieId, command: Command, calendar: &mut impl Schedule<Event>) {
         let work = &mut self.work[die];
@@ -213,10 +237,10 @@ impl Chips {
         if step == Step::Turn {
             // Its pages are sensed already, or being sensed, since the command before.
             work.working = working;
+            self.claim_ahead(die);
         } else {
-            let cached = matches!(command.operation, Operation::Program | Operation::ProgramCache);
-            let rests = self.pipelines[die].array_ready_at <= calendar.now();
-            assert!(rests || cached, "die {die:?} takes only programs behind a cache program");
+            let may = command.operation.goes_behind() || !self.works_behind(die, calendar.now());
+            assert!(may, "die {die:?} takes only programs behind a cache program");
         }
         self.serial = self.serial.wrapping_add(1);
         self.ask_for_bus(die, calendar);
@@ -287,7 +311,7 @@ impl Chips {
             self.count_array(die, Stage::Ton);
             if let Some(next) = next {
                 // The array senses for the next command of the sequence by now.
-                self.work[die].working = self.times.sense(&self.part, &self.geometry, next);
+                self.work[die].working = self.times.sense(&self.geometry, next, command.planes);
             }
             self.go_on(die, Step::DataOut, calendar);
             return None;
@@ -356,14 +380,15 @@ impl Chips {
         let free = self.wiring.clocks.host.edge(calendar.now());
         let bus = &mut self.buses[channel];
         let wanted = bus.is_wanted();
-        if bus.busy_until <= calendar.now() && free == calendar.now() && !wanted {
+        let is_free = bus.busy_until <= calendar.now() && free == calendar.now();
+        if is_free && !wanted && calendar.is_settled() {
             self.hold_bus(die, channel, calendar);
             return;
         }
         let Work { step, command, .. } = self.work[die];
         let moves_data = matches!(command.operation, Operation::Program | Operation::ProgramCache)
             && step == Step::Opening;
-        bus.want(die, !moves_data && step != Step::DataOut);
+        bus.want(die, !moves_data && step != Step::DataOut, calendar.now());
         if !wanted {
             calendar.at(bus.busy_until.max(free), Event::BusFree(channel));
         }
@@ -429,10 +454,10 @@ impl Chips {
                 return;
             }
             (Step::Turn, Operation::ReadCache { next, .. }) => {
-                next.map(|next| self.times.sense(&self.part, &self.geometry, next))
+                next.map(|next| self.times.sense(&self.geometry, next, command.planes))
             }
             (Step::Copy, Operation::Copyback { to }) => {
-                Some(self.times.write(&self.part, &self.geometry, to))
+                Some(self.times.write(&self.geometry, to, command.planes))
             }
             _ => Some(self.array_time(&command)),
         };
@@ -443,26 +468,28 @@ impl Chips {
             (Step::Turn, _, None) => {
                 let ready = pipeline.turn(begin, turn);
                 calendar.at(ready, Event::Turned(die));
-                return;
             }
             (Step::Turn, _, Some(time)) => {
                 let working = pipeline.turn_and_run(begin, turn, time);
                 calendar.at(working.begin, Event::Turned(die));
-                self.record_array(die, Stage::Ton, working.begin, time, 1);
+                let Operation::ReadCache { next: Some(next), .. } = command.operation else {
+                    unreachable!("a page is sensed ahead where one follows")
+                };
+                self.record_ahead(die, next, working.begin, time);
             }
             (_, Operation::ProgramCache, Some(time)) => {
                 let working = pipeline.turn_and_run(begin, turn, time);
                 self.work[die].working = time;
                 calendar.at(working.begin, Event::Turned(die));
                 calendar.at(working.end, Event::Behind(die));
-                self.record_array(die, Stage::Tin, working.begin, time, 0);
+                self.record_array(die, Stage::Tin, working.begin, time);
             }
             (_, operation, Some(time)) => {
                 let working = pipeline.run(begin, time);
                 self.work[die].working = time;
                 calendar.at(working.end, Event::ArrayDone(die));
                 let stage = if step == Step::Copy { Stage::Tin } else { operation.stage() };
-                self.record_array(die, stage, working.begin, time, 0);
+                self.record_array(die, stage, working.begin, time);
             }
             (_, _, None) => unreachable!("only the end of a cache read leaves the array at rest"),
         }
@@ -472,10 +499,10 @@ impl Chips {
     fn array_time(&self, command: &Command) -> Duration {
         match command.operation {
             Operation::Read | Operation::ReadCache { .. } | Operation::Copyback { .. } => {
-                self.times.sense(&self.part, &self.geometry, command.page)
+                self.times.sense(&self.geometry, command.page, command.planes)
             }
             Operation::Program | Operation::ProgramCache => {
-                self.times.write(&self.part, &self.geometry, command.page)
+                self.times.write(&self.geometry, command.page, command.planes)
             }
             Operation::Erase => self.times.erase(),
         }

@@ -2,25 +2,24 @@
 
 use wordline_kernel::{Bytes, Duration};
 
+use super::Wiring;
 use super::command::Command;
-use crate::Part;
-use crate::chain::{BusTimes, Cycle, Hold, Shape};
+use crate::chain::{self, BusTimes, Cycle, Hold, Shape};
 use crate::clock::Clocks;
-use crate::geometry::{Geometry, PageId};
+use crate::geometry::{Geometry, PageId, PlaneBlock};
+use crate::{Latency, Part};
 
 /// Times that do not depend on where a page is, by hold and number of planes, and the array's by page type.
 #[derive(Clone, Debug)]
 pub(super) struct Times {
     clocks: Clocks,
     holds: Vec<[BusTimes; HOLDS]>,
-    /// Data out without the burst, by number of planes.
-    data_out_base: Vec<BusTimes>,
+    /// Data out without the last cycle, which brings the burst, and the wait of that one, by number of planes.
+    data_out_base: Vec<(BusTimes, Duration)>,
     /// Bytes of full pages, by number of planes.
     full: Vec<Bytes>,
     pub(super) shared_enable: bool,
-    /// Sensing and programming by page type.
-    sense: Vec<Duration>,
-    write: Vec<Duration>,
+    latency: Latency,
     erase: Duration,
     pub(super) turn: Duration,
 }
@@ -42,21 +41,17 @@ const ALL: [Hold; HOLDS] = [
 ];
 
 impl Times {
-    pub(super) fn of(part: &Part, geometry: &Geometry, clocks: Clocks, shared_enable: bool) -> Self {
+    pub(super) fn of(part: &Part, geometry: &Geometry, wiring: &Wiring) -> Self {
+        let Wiring { clocks, shared_enable, .. } = *wiring;
         let shapes = (1..=geometry.planes_per_row).map(|planes| Shape::of(part, planes, shared_enable));
         let nand = |time: Duration| clocks.nand.whole(time);
-        let types = 0..geometry.bits_per_cell();
         let times = |hold: Hold, shape: &Shape| sum(part, clocks, &hold.cycles(shape));
         Self {
             holds: shapes.clone().map(|shape| ALL.map(|hold| times(hold, &shape))).collect(),
-            data_out_base: shapes
-                .clone()
-                .map(|shape| times(Hold::DataOut, &Shape { page: Bytes(0), ..shape }))
-                .collect(),
+            data_out_base: shapes.clone().map(|shape| before_burst(part, clocks, &shape)).collect(),
             full: shapes.map(|shape| shape.page * u64::from(shape.planes)).collect(),
             shared_enable,
-            sense: types.clone().map(|t| nand(part.read_time(t))).collect(),
-            write: types.map(|t| nand(part.program_time(t))).collect(),
+            latency: Latency::new(part, wiring.latency, wiring.seed),
             erase: nand(part.timing.erase),
             turn: nand(part.timing.cache_busy),
             clocks,
@@ -76,19 +71,23 @@ impl Times {
         if command.bytes == self.full[at] {
             return *self.hold(Hold::DataOut, command.planes);
         }
-        let mut times = self.data_out_base[at];
-        times.tor += self.clocks.host.whole(part.bus.burst_out(command.bytes));
+        let (mut times, wait) = self.data_out_base[at];
+        times.tor += self.clocks.host.whole(wait + part.bus.burst_out(command.bytes));
         times
     }
 
+    /// Sensing of the pages of `planes` planes from `page` on.
     #[inline]
-    pub(super) fn sense(&self, part: &Part, geometry: &Geometry, page: PageId) -> Duration {
-        self.sense[page_type(part, geometry, page)]
+    pub(super) fn sense(&self, geometry: &Geometry, page: PageId, planes: u32) -> Duration {
+        let (number, blocks) = address(geometry, page, planes);
+        self.clocks.nand.whole(self.latency.read(number, blocks))
     }
 
+    /// Programming of the pages of `planes` planes from `page` on.
     #[inline]
-    pub(super) fn write(&self, part: &Part, geometry: &Geometry, page: PageId) -> Duration {
-        self.write[page_type(part, geometry, page)]
+    pub(super) fn write(&self, geometry: &Geometry, page: PageId, planes: u32) -> Duration {
+        let (number, blocks) = address(geometry, page, planes);
+        self.clocks.nand.whole(self.latency.program(number, blocks))
     }
 
     #[inline]
@@ -102,10 +101,20 @@ impl Times {
     }
 }
 
+/// The number of a page in its block, and the blocks of the planes that take part.
 #[inline]
-fn page_type(part: &Part, geometry: &Geometry, page: PageId) -> usize {
-    let (_, offset) = geometry.split(page);
-    part.page_type(geometry.page_in_block(offset)) as usize
+fn address(geometry: &Geometry, page: PageId, planes: u32) -> (u32, impl Iterator<Item = PlaneBlock> + '_) {
+    let (block, offset) = geometry.split(page);
+    let number = geometry.page_in_block(offset);
+    let first = offset - number * geometry.planes_per_row;
+    (number, geometry.plane_blocks(block, first..first + planes))
+}
+
+/// Data out up to the last cycle, and the wait of that one.
+fn before_burst(part: &Part, clocks: Clocks, shape: &Shape) -> (BusTimes, Duration) {
+    let cycles = chain::part_of_data_out(shape, Bytes(0));
+    let (last, others) = cycles.split_last().expect("data out have a cycle");
+    (sum(part, clocks, others), last.time(&part.bus, part.timing.plane_busy).1)
 }
 
 fn timed(part: &Part, clocks: Clocks, cycle: Cycle) -> (crate::Stage, Duration) {
