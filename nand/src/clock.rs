@@ -36,7 +36,11 @@ impl Clock {
     }
 
     /// The whole periods that something of this `length` takes.
+    #[inline]
     pub fn whole(self, length: Duration) -> Duration {
+        if self.period.ps() == 1 {
+            return length;
+        }
         Duration::from_ps(length.ps().next_multiple_of(self.period.ps()))
     }
 }

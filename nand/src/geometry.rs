@@ -24,6 +24,15 @@ id!(
     PageId
 );
 
+/// A block of one plane.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct PlaneBlock {
+    /// Its die.
+    pub die: DieId,
+    /// Its number in the die, over all planes: they are the lowest part of it, as in a row address.
+    pub block: u32,
+}
+
 /// How many of everything a device has, as it is written in a configuration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -221,6 +230,21 @@ impl Geometry {
         next.0 == page.0 + self.planes_per_row && self.block_of(page) == self.block_of(next)
     }
 
+    /// The blocks that make up `block`, in `planes` of its row. Nothing is worked out until they are asked for.
+    #[inline]
+    pub fn plane_blocks(
+        &self,
+        block: RowBlockId,
+        planes: std::ops::Range<u32>,
+    ) -> impl Iterator<Item = PlaneBlock> + '_ {
+        planes.map(move |plane| {
+            let (die, within) = self.per_die.both(block.0);
+            let (row, number) = (within / self.blocks_per_plane, within % self.blocks_per_plane);
+            let block = (number * self.rows_per_die + row) * self.planes_per_row + plane;
+            PlaneBlock { die: DieId(die), block }
+        })
+    }
+
     /// Pages of a word line.
     pub fn bits_per_cell(&self) -> u32 {
         self.bits_per_cell
@@ -230,7 +254,37 @@ impl Geometry {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::part::tests::mqsim;
     use proptest::prelude::*;
+
+    #[test]
+    fn every_block_of_every_plane_is_in_one_row_block() {
+        for planes_per_row in [1, 2] {
+            let layout = Layout {
+                channels: 2,
+                packages_per_channel: 1,
+                dies_per_package: 2,
+                planes_per_row: Some(planes_per_row),
+            };
+            let geometry = layout.check(&mqsim()).expect("the layout is sound");
+            let row_blocks = (0..geometry.row_blocks()).map(RowBlockId);
+            let mut found: Vec<PlaneBlock> =
+                row_blocks.flat_map(|block| geometry.plane_blocks(block, 0..planes_per_row)).collect();
+            found.sort();
+            let all = (0..4).flat_map(|die| (0..32).map(move |block| (DieId(die), block)));
+            let all: Vec<PlaneBlock> = all.map(|(die, block)| PlaneBlock { die, block }).collect();
+            assert_eq!(found, all, "{planes_per_row} planes a row");
+        }
+    }
+
+    #[test]
+    fn planes_are_the_lowest_part_of_a_block_number() {
+        let layout =
+            Layout { channels: 1, packages_per_channel: 1, dies_per_package: 1, planes_per_row: Some(2) };
+        let geometry = layout.check(&mqsim()).expect("the layout is sound");
+        let blocks: Vec<u32> = geometry.plane_blocks(RowBlockId(3), 0..2).map(|b| b.block).collect();
+        assert_eq!(blocks, [6, 7]);
+    }
 
     proptest! {
         #[test]

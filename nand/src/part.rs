@@ -8,6 +8,9 @@ use wordline_kernel::{Bytes, Complaints, Duration, Power};
 
 pub use crate::interface::{BusFile, BusTiming};
 
+use crate::latency::{ByType, TimeRange, by_type};
+use crate::pairing::{PageTable, Pairing};
+
 /// A part file as it is written.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -29,6 +32,10 @@ pub struct PartFile {
     /// Programs of a page between two erases (NOP). Left out: 4 for SLC, else 1, as data sheets usually say.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub programs_per_page: Option<u32>,
+    /// Data capacity of a die as it is sold. The geometry may hold a little more, for spare blocks; nothing but the
+    /// check of the embedded parts uses it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub nominal: Option<Bytes>,
 }
 
 /// What is inside one die.
@@ -49,6 +56,9 @@ pub struct DieGeometry {
     pub bits_per_cell: u32,
     /// Whether one program operation writes all pages of a word line (full-sequence, one-shot).
     pub one_shot: bool,
+    /// How page numbers go over the word lines of a block, which decides which pages are fast and which share cells.
+    #[serde(default)]
+    pub pairing: Pairing,
     /// Horizontal layers of a block; 1 for a planar part.
     #[serde(default = "planar")]
     pub layers: u32,
@@ -73,10 +83,16 @@ fn cache_and_data() -> u32 {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ArrayTiming {
-    /// Sensing a page into the register (tR): one value, or one for each page of a word line, lowest bit first.
-    pub read: Vec<Duration>,
-    /// Programming (tPROG): one value, or one for each page of a word line unless the part is one-shot.
-    pub program: Vec<Duration>,
+    /// Sensing a page into the register (tR): one value, or one for each page of a word line, lowest bit first. A
+    /// value is a time, or a range within which blocks differ.
+    pub read: Vec<TimeRange>,
+    /// Programming (tPROG): one value, or one for each page of a word line unless the part is one-shot. A value is a
+    /// time, or a range within which blocks differ.
+    pub program: Vec<TimeRange>,
+    /// The typical programming time of the data sheet, for the latency model `typical`. Left out: the mean over the
+    /// pages of a block.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub program_typical: Option<Duration>,
     /// Erasing a block (tBERS).
     pub erase: Duration,
     /// Short busy time between the planes of a multi-plane command (tDBSY, tPLPBSY).
@@ -114,8 +130,9 @@ impl ArrayTiming {
     /// One time of each kind, and the defaults of the optional keys.
     pub fn new(read: Duration, program: Duration, erase: Duration, plane_busy: Duration) -> Self {
         Self {
-            read: vec![read],
-            program: vec![program],
+            read: vec![read.into()],
+            program: vec![program.into()],
+            program_typical: None,
             erase,
             plane_busy,
             cache_busy: Self::cache_busy(),
@@ -168,6 +185,10 @@ pub struct Part {
     file: PartFile,
     /// The interface to the channel, resolved; it stands before the table of the file.
     pub bus: BusTiming,
+    pages: PageTable,
+    /// Sensing and programming by page type; the middle of a range.
+    read: ByType<Duration>,
+    program: ByType<Duration>,
 }
 
 impl std::ops::Deref for Part {
@@ -186,18 +207,32 @@ impl PartFile {
     /// The part, or everything that is wrong with the file.
     pub fn check(self) -> Result<Part, Complaints> {
         let mut wrong = Complaints::default();
+        let pages = self.check_geometry(&mut wrong);
+        self.check_times(&mut wrong);
+        let bus = self.bus.check().map_err(|inner| wrong.nest("bus", inner)).ok();
+        wrong.require(!self.source.trim().is_empty(), "source", "nothing", "where the numbers come from");
+        let (pages, bus) =
+            wrong.or_ok(pages.zip(bus))?.expect("a file without complaints has a table of pages and a bus");
+        let [read, program] = [&self.timing.read, &self.timing.program];
+        let [read, program] = [read, program].map(|times| by_type(times).map(TimeRange::middle));
+        Ok(Part { bus, pages, read, program, file: self })
+    }
+
+    /// The table of pages, unless there was something to complain about.
+    fn check_geometry(&self, wrong: &mut Complaints) -> Option<PageTable> {
         let g = &self.geometry;
-        let within = |wrong: &mut Complaints, key, value: u32, most: u32| {
+        for (key, value, most) in [
+            ("geometry.planes", g.planes, MOST_PLANES),
+            ("geometry.blocks_per_plane", g.blocks_per_plane, 1 << 20),
+            ("geometry.pages_per_block", g.pages_per_block, 1 << 14),
+            ("geometry.bits_per_cell", g.bits_per_cell, MOST_BITS),
+            ("geometry.layers", g.layers, 1 << 10),
+            ("geometry.registers", g.registers, 8),
+            ("endurance", self.endurance, 10_000_000),
+            ("programs_per_page", self.programs_per_page.unwrap_or(1), 64),
+        ] {
             wrong.require((1..=most).contains(&value), key, value, format!("from 1 to {most}"));
-        };
-        within(&mut wrong, "geometry.planes", g.planes, MOST_PLANES);
-        within(&mut wrong, "geometry.blocks_per_plane", g.blocks_per_plane, 1 << 20);
-        within(&mut wrong, "geometry.pages_per_block", g.pages_per_block, 1 << 14);
-        within(&mut wrong, "geometry.bits_per_cell", g.bits_per_cell, MOST_BITS);
-        within(&mut wrong, "geometry.layers", g.layers, 1 << 10);
-        within(&mut wrong, "geometry.registers", g.registers, 8);
-        within(&mut wrong, "endurance", self.endurance, 10_000_000);
-        within(&mut wrong, "programs_per_page", self.programs_per_page.unwrap_or(1), 64);
+        }
         let page = g.page_size.0;
         wrong.require(
             page.is_power_of_two() && (512..=32_768).contains(&page),
@@ -211,45 +246,51 @@ impl PartFile {
             g.pages_per_block,
             format!("a multiple of geometry.bits_per_cell ({})", g.bits_per_cell),
         );
+        if !wrong.0.is_empty() {
+            return None;
+        }
+        wrong.require(
+            !g.one_shot || g.pairing == Pairing::WordLine,
+            "geometry.pairing",
+            "a layout of a part that programs page by page",
+            "word-line: the part is one-shot",
+        );
+        let found = format!("{} bits a cell and {} pages a block", g.bits_per_cell, g.pages_per_block);
+        let table = g.pairing.table(g.bits_per_cell, g.pages_per_block);
+        table.map_err(|wanted| wrong.add("geometry.pairing", found, wanted)).ok()
+    }
+
+    fn check_times(&self, wrong: &mut Complaints) {
+        let (g, t) = (&self.geometry, &self.timing);
         let bits = g.bits_per_cell as usize;
         let programs =
             if g.one_shot { "one value: the part is one-shot" } else { "one value, or one for each bit" };
-        let counts =
-            |times: &[Duration], one_only: bool| times.len() == 1 || (!one_only && times.len() == bits);
-        wrong.require(
-            counts(&self.timing.read, false),
-            "timing.read",
-            format!("{} values", self.timing.read.len()),
-            "one value, or one for each bit of a cell",
-        );
-        wrong.require(
-            counts(&self.timing.program, g.one_shot),
-            "timing.program",
-            format!("{} values", self.timing.program.len()),
-            programs,
-        );
-        let slc = self.timing.slc.iter().flat_map(|slc| [&slc.read, &slc.program, &slc.erase]);
-        let times = self.timing.read.iter().chain(&self.timing.program).chain([&self.timing.erase]);
-        let times = times.chain(slc).chain(&self.timing.reprogram);
-        for time in times {
+        let mut count = |key, found: usize, one_only: bool, wanted| {
+            let holds = found == 1 || (!one_only && found == bits);
+            wrong.require(holds, key, format!("{found} values"), wanted);
+        };
+        count("timing.read", t.read.len(), false, "one value, or one for each bit of a cell");
+        count("timing.program", t.program.len(), g.one_shot, programs);
+        let ranges = t.read.iter().chain(&t.program).flat_map(|range| [range.least, range.most]);
+        let slc = t.slc.iter().flat_map(|slc| [slc.read, slc.program, slc.erase]);
+        for time in ranges.chain([t.erase]).chain(slc).chain(t.reprogram).chain(t.program_typical) {
             wrong.require(
-                (Duration::from_ns(1)..=Duration::from_ms(10_000)).contains(time),
+                (Duration::from_ns(1)..=Duration::from_ms(10_000)).contains(&time),
                 "timing",
                 time,
                 "array times from 1ns to 10s",
             );
         }
-        let t = &self.timing;
-        for time in [t.plane_busy, t.cache_busy].into_iter().chain(t.reset).chain(t.suspend) {
-            wrong.require(time <= Duration::from_ms(1_000), "timing", time, "busy times of at most 1s");
+        for (key, times) in [
+            ("timing.plane_busy", &[t.plane_busy][..]),
+            ("timing.cache_busy", &[t.cache_busy]),
+            ("timing.reset", &t.reset),
+            ("timing.suspend", &t.suspend),
+        ] {
+            for time in times {
+                wrong.require(*time <= Duration::from_ms(1_000), key, time, "at most 1s");
+            }
         }
-        let bus = self.bus.check();
-        if let Err(inner) = &bus {
-            wrong.nest("bus", inner.clone());
-        }
-        wrong.require(!self.source.trim().is_empty(), "source", "nothing", "where the numbers come from");
-        wrong.or_ok(())?;
-        Ok(Part { file: self, bus: bus? })
     }
 }
 
@@ -259,20 +300,51 @@ impl Part {
         if self.geometry.one_shot { self.geometry.bits_per_cell } else { 1 }
     }
 
-    /// Which bit of its cells a page stores. Word lines are numbered along the block and their pages lie side by
-    /// side (chosen for the first model; NANDFlashSim's LSB/MSB layouts come with variation-aware latency).
+    /// The pages of a block, by type and by word line.
+    pub fn pages(&self) -> &PageTable {
+        &self.pages
+    }
+
+    /// Which bit of its cells a page stores, 0 for the lowest.
+    #[inline]
     pub fn page_type(&self, page: u32) -> u32 {
-        page % self.geometry.bits_per_cell
+        self.pages.page_type(page)
     }
 
-    /// Sensing time of `page` of a block.
+    /// Sensing time of `page` of a block; where the part gives a range, the mean over blocks.
+    #[inline]
     pub fn read_time(&self, page: u32) -> Duration {
-        by_type(&self.timing.read, self.page_type(page))
+        self.read[self.page_type(page) as usize]
     }
 
-    /// Programming time of `page` of a block (of its word line, for a one-shot part).
+    /// Programming time of `page` of a block (of its word line, for a one-shot part); where the part gives a range,
+    /// the mean over blocks.
+    #[inline]
     pub fn program_time(&self, page: u32) -> Duration {
-        by_type(&self.timing.program, self.page_type(page))
+        self.program[self.page_type(page) as usize]
+    }
+
+    /// Sensing times by page type, lowest bit first, as [`Part::read_time`].
+    pub fn read_times(&self) -> &[Duration] {
+        &self.read[..self.geometry.bits_per_cell as usize]
+    }
+
+    /// Programming times by page type, lowest bit first, as [`Part::program_time`]; one for a one-shot part.
+    pub fn program_times(&self) -> &[Duration] {
+        let types = self.geometry.bits_per_cell / self.pages_per_program();
+        &self.program[..types as usize]
+    }
+
+    /// The typical programming time of the data sheet; where the part has none, the mean over the pages of a block.
+    pub fn typical_program_time(&self) -> Duration {
+        let pages = self.geometry.pages_per_block;
+        let mean = || (0..pages).map(|page| self.program_time(page)).sum::<Duration>() / u64::from(pages);
+        self.timing.program_typical.unwrap_or_else(mean)
+    }
+
+    /// The longest programming time of any page.
+    pub fn worst_program_time(&self) -> Duration {
+        self.timing.program.iter().map(|range| range.most).max().unwrap_or_default()
     }
 
     /// Programs that a page stands between two erases (NOP).
@@ -285,10 +357,6 @@ impl Part {
         let g = &self.geometry;
         g.page_size * u64::from(g.planes) * u64::from(g.blocks_per_plane) * u64::from(g.pages_per_block)
     }
-}
-
-fn by_type(times: &[Duration], page_type: u32) -> Duration {
-    times[if times.len() == 1 { 0 } else { page_type as usize }]
 }
 
 #[cfg(test)]
@@ -310,6 +378,7 @@ pub(crate) mod tests {
                 spare_size: Bytes(448),
                 bits_per_cell: 2,
                 one_shot: false,
+                pairing: Pairing::WordLine,
                 layers: 1,
                 registers: 2,
                 independent_reads: false,
@@ -326,6 +395,7 @@ pub(crate) mod tests {
             },
             endurance: 10_000,
             programs_per_page: None,
+            nominal: None,
         }
     }
 
@@ -339,9 +409,45 @@ pub(crate) mod tests {
         let mut file = mqsim_file();
         file.geometry.planes = 0;
         file.geometry.page_size = Bytes(5_000);
-        file.timing.read = vec![Duration::from_us(1); 3];
+        file.timing.read = vec![Duration::from_us(1).into(); 3];
         let wrong = file.check().expect_err("three things are wrong");
         let keys: Vec<&str> = wrong.0.iter().map(|c| c.key.as_str()).collect();
         assert_eq!(keys, ["geometry.planes", "geometry.page_size", "timing.read"]);
+    }
+
+    #[test]
+    fn a_layout_that_does_not_fit_is_a_complaint() {
+        let mut file = mqsim_file();
+        file.geometry.pairing = Pairing::ShadowTlc;
+        file.timing.read.clear();
+        let wrong = file.check().expect_err("two things are wrong").to_string();
+        let found = "geometry.pairing: found 2 bits a cell and 8 pages a block, wanted 3 bits a cell";
+        assert!(wrong.starts_with(found) && wrong.contains("timing.read: found 0 values"), "{wrong}");
+    }
+
+    #[test]
+    fn a_one_shot_part_has_the_pages_of_a_word_line_side_by_side() {
+        let mut file = mqsim_file();
+        file.geometry.one_shot = true;
+        assert!(file.clone().check().is_ok());
+        file.geometry.pairing = Pairing::TwoThenSingles;
+        let wrong = file.check().expect_err("it programs page by page").to_string();
+        assert!(wrong.contains("wanted word-line: the part is one-shot"), "{wrong}");
+    }
+
+    #[test]
+    fn times_go_by_the_page_types_of_the_layout() {
+        let mut file = mqsim_file();
+        file.geometry.pairing = Pairing::FourThenPairs;
+        file.timing.read = [50, 60].map(|us| Duration::from_us(us).into()).to_vec();
+        file.timing.program = ["250us", "2000us..2200us"].map(|text| text.parse().expect(text)).to_vec();
+        let part = file.check().expect("the part is sound");
+        let programs: Vec<f64> = (0..8).map(|page| part.program_time(page).us()).collect();
+        assert_eq!(programs, [250.0, 250.0, 250.0, 250.0, 2100.0, 2100.0, 2100.0, 2100.0]);
+        assert_eq!(part.read_time(3), Duration::from_us(50));
+        assert_eq!(part.read_times(), [50, 60].map(Duration::from_us));
+        assert_eq!(part.program_times(), [250, 2100].map(Duration::from_us));
+        assert_eq!(part.typical_program_time(), Duration::from_us(1175));
+        assert_eq!(part.worst_program_time(), Duration::from_us(2200));
     }
 }

@@ -111,30 +111,28 @@ fn mean(times: impl ExactSizeIterator<Item = Duration>) -> Duration {
     times.sum::<Duration>() / count
 }
 
-/// Mean sensing and programming time over the pages of a word line; a one-shot part programs once.
+/// Mean sensing and programming time over the pages of a block, which may have more of one type than of another; a
+/// one-shot part programs all of a word line at once.
 fn array_times(config: &Config) -> (Duration, Duration) {
-    let bits = 0..config.part.geometry.bits_per_cell;
-    let read = mean(bits.clone().map(|page| config.part.read_time(page)));
-    (read, mean(bits.map(|page| config.part.program_time(page))))
+    let pages = 0..config.part.geometry.pages_per_block;
+    let read = mean(pages.clone().map(|page| config.part.read_time(page)));
+    (read, mean(pages.map(|page| config.part.program_time(page))))
 }
 
 fn latency(config: &Config) -> Section {
     let (part, g) = (&config.part, &config.geometry);
     let size = Bytes::kib(4).min(g.page_size);
     let bus = Hold::Read.total(part, 1) + chain::data_out_of(part, size);
-    let reads: Vec<String> = (0..part.geometry.bits_per_cell)
-        .map(|page| micros(config.file.front.command_time + bus + part.read_time(page)))
-        .collect();
+    let sense = part.read_times().iter();
+    let reads: Vec<String> = sense.map(|time| micros(config.file.front.command_time + bus + *time)).collect();
     let load = Hold::Program.total(part, g.planes_per_row);
-    let programs: Vec<String> = (0..part.geometry.bits_per_cell / part.pages_per_program())
-        .map(|page| micros(load + part.program_time(page)))
-        .collect();
+    let programs: Vec<String> = part.program_times().iter().map(|time| micros(load + *time)).collect();
     let erase = Hold::Erase.total(part, g.planes_per_row) + part.timing.erase;
     (
         "unloaded latency",
         vec![
             (
-                "read of 4KiB, by page of word line",
+                "read of 4KiB, by page type",
                 format!("{} (command_time + command + tR + data out)", reads.join(", ")),
             ),
             ("program of a unit", format!("{} (command + data in + tPROG)", programs.join(", "))),

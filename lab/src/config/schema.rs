@@ -3,6 +3,7 @@
 
 use serde_json::{Map, Value as Json, json};
 use wordline_kernel::{Bytes, Complaints, Duration, MegaTransfers, Power};
+use wordline_nand::latency::TimeRange;
 use wordline_ssd::DeviceFile;
 
 use super::tree::{Node, TAG, Table, Value};
@@ -252,6 +253,7 @@ fn quantity(definition: &str) -> Option<fn(&str) -> bool> {
         "Bytes" => reads::<Bytes>,
         "MegaTransfers" => reads::<MegaTransfers>,
         "Power" => reads::<Power>,
+        "TimeRange" => reads::<TimeRange>,
         _ => return None,
     })
 }

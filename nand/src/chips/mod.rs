@@ -13,13 +13,13 @@ mod report;
 mod tests;
 mod times;
 
-use wordline_kernel::{Bytes, Column, Duration, Instant, Schedule};
+use wordline_kernel::{Bytes, Column, Duration, Instant, Schedule, Seed};
 
 use crate::chain::{BusTimes, Hold};
 use crate::clock::Clocks;
 use crate::energy::{Stage, StageTimes};
 use crate::geometry::{ChannelId, DieId, Geometry, PageId};
-use crate::{Part, Pipeline, Span};
+use crate::{LatencyModel, Part, Pipeline, Span};
 
 use bus::Bus;
 pub use command::{Command, Done, Operation};
@@ -88,7 +88,7 @@ struct Behind {
     over: bool,
 }
 
-/// How the dies of a controller are driven.
+/// How the dies of a controller are driven, and where their times come from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Wiring {
     /// The clock domains.
@@ -98,12 +98,22 @@ pub struct Wiring {
     /// Whether the status register is read after every program and erase (NANDFlashSim, equations 2 and 3); else
     /// the ready/busy pin tells the end, and the outcome with it.
     pub read_status: bool,
+    /// Where the array's times come from.
+    pub latency: LatencyModel,
+    /// What ranges of the part are drawn from.
+    pub seed: Seed,
 }
 
 impl Default for Wiring {
     /// No rounding, a chip enable for every die, the ready/busy pin: what controllers of whole devices do.
     fn default() -> Self {
-        Self { clocks: Clocks::CONTINUOUS, shared_enable: false, read_status: false }
+        Self {
+            clocks: Clocks::CONTINUOUS,
+            shared_enable: false,
+            read_status: false,
+            latency: LatencyModel::default(),
+            seed: Seed(0),
+        }
     }
 }
 
@@ -159,11 +169,18 @@ impl Chips {
         Self::with(part, geometry, wiring, pages)
     }
 
+    /// Changes where array times come from. Without it, times vary as the part says, and its ranges are drawn from
+    /// seed 0.
+    pub fn set_latency(&mut self, model: LatencyModel, seed: Seed) {
+        self.wiring = Wiring { latency: model, seed, ..self.wiring };
+        self.times = Times::of(&self.part, &self.geometry, &self.wiring);
+    }
+
     fn with(part: Part, geometry: Geometry, wiring: Wiring, pages: Pages) -> Self {
         let dies = geometry.dies() as usize;
         let nothing = Command { operation: Operation::Erase, page: PageId(0), planes: 1, bytes: Bytes(0) };
         Self {
-            times: Times::of(&part, &geometry, wiring.clocks, wiring.shared_enable),
+            times: Times::of(&part, &geometry, &wiring),
             buses: Column::filled(geometry.channels as usize, Bus::new(geometry.dies_per_channel as usize)),
             work: Column::filled(dies, Work::new(nothing, Step::Idle, 0, Instant::ZERO)),
             pipelines: Column::filled(dies, Pipeline::default()),
@@ -294,7 +311,7 @@ impl Chips {
             self.count_array(die, Stage::Ton);
             if let Some(next) = next {
                 // The array senses for the next command of the sequence by now.
-                self.work[die].working = self.times.sense(&self.part, &self.geometry, next);
+                self.work[die].working = self.times.sense(&self.geometry, next, command.planes);
             }
             self.go_on(die, Step::DataOut, calendar);
             return None;
@@ -437,10 +454,10 @@ impl Chips {
                 return;
             }
             (Step::Turn, Operation::ReadCache { next, .. }) => {
-                next.map(|next| self.times.sense(&self.part, &self.geometry, next))
+                next.map(|next| self.times.sense(&self.geometry, next, command.planes))
             }
             (Step::Copy, Operation::Copyback { to }) => {
-                Some(self.times.write(&self.part, &self.geometry, to))
+                Some(self.times.write(&self.geometry, to, command.planes))
             }
             _ => Some(self.array_time(&command)),
         };
@@ -451,7 +468,6 @@ impl Chips {
             (Step::Turn, _, None) => {
                 let ready = pipeline.turn(begin, turn);
                 calendar.at(ready, Event::Turned(die));
-                return;
             }
             (Step::Turn, _, Some(time)) => {
                 let working = pipeline.turn_and_run(begin, turn, time);
@@ -483,10 +499,10 @@ impl Chips {
     fn array_time(&self, command: &Command) -> Duration {
         match command.operation {
             Operation::Read | Operation::ReadCache { .. } | Operation::Copyback { .. } => {
-                self.times.sense(&self.part, &self.geometry, command.page)
+                self.times.sense(&self.geometry, command.page, command.planes)
             }
             Operation::Program | Operation::ProgramCache => {
-                self.times.write(&self.part, &self.geometry, command.page)
+                self.times.write(&self.geometry, command.page, command.planes)
             }
             Operation::Erase => self.times.erase(),
         }

@@ -94,7 +94,7 @@ fn program(chips: &Chips, die: u32) -> (DieId, Command) {
 fn of_dies_whose_arrays_finish_at_once_the_lowest_number_moves_data_first() {
     let mut chips = chips(3);
     chips.wiring.clocks.nand = crate::clock::Clock::new(Duration::from_us(80));
-    chips.times = Times::of(&chips.part, &chips.geometry, chips.wiring.clocks, false);
+    chips.times = Times::of(&chips.part, &chips.geometry, &chips.wiring);
     // The commands are latched from the last die to the first, but all arrays begin and end at one edge.
     let commands: Vec<_> = [2, 1, 0].map(|die| read(&chips, die, Bytes::kib(8))).into();
     let order: Vec<u32> = run(&mut chips, &commands).iter().map(|(_, done)| done.die.0).collect();
@@ -146,7 +146,7 @@ fn part_of_a_page_comes_out_in_one_cycle_that_is_rounded_once() {
     let mut chips = chips(1);
     let host = crate::clock::Clock::new(Duration::from_ns(40));
     chips.wiring.clocks.host = host;
-    chips.times = Times::of(&chips.part, &chips.geometry, chips.wiring.clocks, false);
+    chips.times = Times::of(&chips.part, &chips.geometry, &chips.wiring);
     let (die, command) = read(&chips, 0, Bytes(340));
     let [(_, done)] = run(&mut chips, &[(die, command)])[..] else { panic!("one command is over") };
     // tCS, 00, 5 addresses, 30 with tWB: 40, 40, 160 and 160 ns; 50 ns and 1021.03 ns of data: 26 whole clocks

@@ -2,11 +2,12 @@
 
 use wordline_kernel::{Bytes, Duration};
 
+use super::Wiring;
 use super::command::Command;
-use crate::Part;
 use crate::chain::{self, BusTimes, Cycle, Hold, Shape};
 use crate::clock::Clocks;
-use crate::geometry::{Geometry, PageId};
+use crate::geometry::{Geometry, PageId, PlaneBlock};
+use crate::{Latency, Part};
 
 /// Times that do not depend on where a page is, by hold and number of planes, and the array's by page type.
 #[derive(Clone, Debug)]
@@ -18,9 +19,7 @@ pub(super) struct Times {
     /// Bytes of full pages, by number of planes.
     full: Vec<Bytes>,
     pub(super) shared_enable: bool,
-    /// Sensing and programming by page type.
-    sense: Vec<Duration>,
-    write: Vec<Duration>,
+    latency: Latency,
     erase: Duration,
     pub(super) turn: Duration,
 }
@@ -42,18 +41,17 @@ const ALL: [Hold; HOLDS] = [
 ];
 
 impl Times {
-    pub(super) fn of(part: &Part, geometry: &Geometry, clocks: Clocks, shared_enable: bool) -> Self {
+    pub(super) fn of(part: &Part, geometry: &Geometry, wiring: &Wiring) -> Self {
+        let Wiring { clocks, shared_enable, .. } = *wiring;
         let shapes = (1..=geometry.planes_per_row).map(|planes| Shape::of(part, planes, shared_enable));
         let nand = |time: Duration| clocks.nand.whole(time);
-        let types = 0..geometry.bits_per_cell();
         let times = |hold: Hold, shape: &Shape| sum(part, clocks, &hold.cycles(shape));
         Self {
             holds: shapes.clone().map(|shape| ALL.map(|hold| times(hold, &shape))).collect(),
             data_out_base: shapes.clone().map(|shape| before_burst(part, clocks, &shape)).collect(),
             full: shapes.map(|shape| shape.page * u64::from(shape.planes)).collect(),
             shared_enable,
-            sense: types.clone().map(|t| nand(part.read_time(t))).collect(),
-            write: types.map(|t| nand(part.program_time(t))).collect(),
+            latency: Latency::new(part, wiring.latency, wiring.seed),
             erase: nand(part.timing.erase),
             turn: nand(part.timing.cache_busy),
             clocks,
@@ -78,14 +76,18 @@ impl Times {
         times
     }
 
+    /// Sensing of the pages of `planes` planes from `page` on.
     #[inline]
-    pub(super) fn sense(&self, part: &Part, geometry: &Geometry, page: PageId) -> Duration {
-        self.sense[page_type(part, geometry, page)]
+    pub(super) fn sense(&self, geometry: &Geometry, page: PageId, planes: u32) -> Duration {
+        let (number, blocks) = address(geometry, page, planes);
+        self.clocks.nand.whole(self.latency.read(number, blocks))
     }
 
+    /// Programming of the pages of `planes` planes from `page` on.
     #[inline]
-    pub(super) fn write(&self, part: &Part, geometry: &Geometry, page: PageId) -> Duration {
-        self.write[page_type(part, geometry, page)]
+    pub(super) fn write(&self, geometry: &Geometry, page: PageId, planes: u32) -> Duration {
+        let (number, blocks) = address(geometry, page, planes);
+        self.clocks.nand.whole(self.latency.program(number, blocks))
     }
 
     #[inline]
@@ -99,10 +101,13 @@ impl Times {
     }
 }
 
+/// The number of a page in its block, and the blocks of the planes that take part.
 #[inline]
-fn page_type(part: &Part, geometry: &Geometry, page: PageId) -> usize {
-    let (_, offset) = geometry.split(page);
-    part.page_type(geometry.page_in_block(offset)) as usize
+fn address(geometry: &Geometry, page: PageId, planes: u32) -> (u32, impl Iterator<Item = PlaneBlock> + '_) {
+    let (block, offset) = geometry.split(page);
+    let number = geometry.page_in_block(offset);
+    let first = offset - number * geometry.planes_per_row;
+    (number, geometry.plane_blocks(block, first..first + planes))
 }
 
 /// Data out up to the last cycle, and the wait of that one.

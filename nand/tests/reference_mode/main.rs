@@ -39,7 +39,7 @@ impl Setting {
     fn new(interface: Interface, mode: u8, shared_enable: bool, read_status: bool) -> Self {
         let part = part(&Raw::mlc(interface, mode));
         let geometry = layout(1, 1, 2).check(&part).expect("the layout is sound");
-        Self { part, geometry, wiring: Wiring { clocks: Clocks::CONTINUOUS, shared_enable, read_status } }
+        Self { part, geometry, wiring: Wiring { shared_enable, read_status, ..Wiring::default() } }
     }
 
     /// All four for every mode of every interface.
@@ -147,6 +147,16 @@ fn a_sequence_of_cache_reads_hides_the_bus_or_the_array() {
         }
         assert_eq!(setting.end((0..pages).map(command).collect()), whole + time(Hold::DataOut));
     }
+}
+
+#[test]
+fn both_modes_agree_where_every_picosecond_is_an_edge() {
+    let part = part(&Raw::mlc(Interface::NvDdr3, 15).with_times([1_000, 2_000, 2_000, 300, 50]));
+    let geometry = layout(1, 2, 2).check(&part).expect("the layout is sound");
+    let wiring = Wiring { shared_enable: true, read_status: true, ..Wiring::default() };
+    let lists = lists(&geometry, &[Operation::ProgramCache, Operation::Erase]);
+    let stepped = Reference::new(part.clone(), geometry, wiring).run(&lists);
+    assert_eq!(stepped, fast(&part, geometry, wiring, &lists));
 }
 
 /// Reads of one page, or programs of one page, for dies of one channel.

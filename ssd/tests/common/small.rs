@@ -3,8 +3,8 @@
 /// Two channels of two dies, two planes each, tied; 24 blocks of 16 pages of 4 KiB: 12 MiB.
 pub fn small() -> DeviceFile {
     use wordline_kernel::Power;
-    use wordline_nand::Interface;
     use wordline_nand::part::{ArrayTiming, BusFile, DieGeometry, PowerDraw};
+    use wordline_nand::{Interface, Pairing};
     let us = Duration::from_us;
     let part = PartFile {
         name: "small".into(),
@@ -18,6 +18,7 @@ pub fn small() -> DeviceFile {
             bits_per_cell: 1,
             one_shot: false,
             layers: 1,
+            pairing: Pairing::WordLine,
             registers: 2,
             independent_reads: false,
         },
@@ -33,6 +34,7 @@ pub fn small() -> DeviceFile {
         },
         endurance: 100_000,
         programs_per_page: None,
+        nominal: None,
     };
     let layout =
         Layout { channels: 2, packages_per_channel: 1, dies_per_package: 2, planes_per_row: None };

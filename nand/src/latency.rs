@@ -1,0 +1,216 @@
+//! Where the time comes from that the array takes for a page.
+//!
+//! The pages of a word line take different times to program, and so do pages of one type in different blocks
+//! (NANDFlashSim, sections 4 and 7.2). A part file gives a time as a [`TimeRange`]: one value, or the least and the
+//! most; for all pages, or for each page type. Where it is a range, the time of a page is drawn from the seed and
+//! the page's address alone, never from the order of operations, so that a page takes as long each time. Each time
+//! within the range is equally likely: chosen, as no source gives the distribution within a page type.
+//!
+//! [`LatencyModel`] replaces the times of programs (TIN) by constants, as simulators do that do not know page types.
+//!
+//! [`Latency`] hides its source behind [`Latency::program`] and [`Latency::read`], which get the whole address.
+//! Another source, such as a model of the cells, is another variant of the private `Source` with a constructor
+//! beside [`Latency::new`]; callers do not change.
+
+use std::fmt;
+use std::str::FromStr;
+
+use schemars::JsonSchema;
+use serde::de::{self, Deserialize, Deserializer, IntoDeserializer, Visitor};
+use serde::{Serialize, Serializer};
+use wordline_kernel::{Duration, Seed};
+
+use crate::Part;
+use crate::geometry::PlaneBlock;
+use crate::part::MOST_BITS;
+
+/// A time of the array as a part file gives it: one value, or a range, as in `"250us..2200us"`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TimeRange {
+    /// The shortest time.
+    pub least: Duration,
+    /// The longest, not below `least`.
+    pub most: Duration,
+}
+
+impl From<Duration> for TimeRange {
+    fn from(time: Duration) -> Self {
+        Self { least: time, most: time }
+    }
+}
+
+impl TimeRange {
+    const WANTED: &'static str = "a time with a unit, such as \"700us\" (ps, ns, us, ms, s, min, h, d), or a range \
+                                  from the shortest to the longest, such as \"250us..2200us\"";
+
+    /// The mean of all times within the range.
+    pub fn middle(self) -> Duration {
+        self.least + (self.most - self.least) / 2
+    }
+
+    /// Whether there is more than one time within it.
+    pub fn varies(self) -> bool {
+        self.least < self.most
+    }
+}
+
+impl FromStr for TimeRange {
+    type Err = String;
+    fn from_str(text: &str) -> Result<Self, String> {
+        let complain = || format!("found \"{text}\", wanted {}", Self::WANTED);
+        let time = |text: &str| text.parse::<Duration>().map_err(|_| complain());
+        let Some((least, most)) = text.split_once("..") else { return time(text).map(Self::from) };
+        let range = Self { least: time(least)?, most: time(most)? };
+        if range.least <= range.most { Ok(range) } else { Err(complain()) }
+    }
+}
+
+impl fmt::Display for TimeRange {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "{}", self.least)?;
+        if self.varies() { write!(out, "..{}", self.most) } else { Ok(()) }
+    }
+}
+
+struct Text;
+
+impl Visitor<'_> for Text {
+    type Value = TimeRange;
+
+    fn expecting(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(TimeRange::WANTED)
+    }
+
+    fn visit_str<E: de::Error>(self, text: &str) -> Result<TimeRange, E> {
+        text.parse().map_err(E::custom)
+    }
+
+    fn visit_i64<E: de::Error>(self, number: i64) -> Result<TimeRange, E> {
+        Duration::deserialize(number.into_deserializer()).map(TimeRange::from)
+    }
+}
+
+impl<'de> Deserialize<'de> for TimeRange {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        from.deserialize_any(Text)
+    }
+}
+
+impl Serialize for TimeRange {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        to.collect_str(self)
+    }
+}
+
+impl JsonSchema for TimeRange {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "TimeRange".into()
+    }
+
+    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        schemars::json_schema!({
+            "type": ["string", "integer"],
+            "description": Self::WANTED,
+            "examples": ["700us", "250us..2200us"]
+        })
+    }
+}
+
+/// What a simulator knows of the time of a program. Reads and erases take the times of the part in each.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, serde::Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum LatencyModel {
+    /// The time of each page.
+    #[default]
+    VariationAware,
+    /// The typical time of the data sheet for every page.
+    Typical,
+    /// The longest time of any page for every page.
+    Worst,
+}
+
+/// The times of one kind of operation.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Source {
+    /// One time for each page type.
+    Table(ByType<Duration>),
+    /// A time within the range of the page type, drawn from key and address.
+    Drawn { key: Seed, ranges: ByType<TimeRange> },
+}
+
+/// One value for each page type, those beyond the part's like its last.
+pub(crate) type ByType<T> = [T; MOST_BITS as usize];
+
+/// The values of a part file, one or one for each bit, by page type.
+pub(crate) fn by_type<T: Copy>(values: &[T]) -> ByType<T> {
+    std::array::from_fn(|page_type| values[page_type.min(values.len() - 1)])
+}
+
+impl Source {
+    fn of(values: &[TimeRange], seed: Seed, stream: &str) -> Self {
+        if values.iter().any(|value| value.varies()) {
+            Self::Drawn { key: Seed(seed.stream(stream, 0).bits()), ranges: by_type(values) }
+        } else {
+            Self::Table(by_type(values).map(TimeRange::middle))
+        }
+    }
+
+    #[inline]
+    fn time(&self, page_type: u8, page: u32, blocks: impl IntoIterator<Item = PlaneBlock>) -> Duration {
+        match self {
+            Self::Table(times) => times[usize::from(page_type)],
+            Self::Drawn { key, ranges } => {
+                let range = ranges[usize::from(page_type)];
+                let times = blocks.into_iter().map(|block| draw(*key, range, block, page));
+                times.max().unwrap_or(range.least)
+            }
+        }
+    }
+}
+
+/// The time of a page within `range`. Fields of the address do not overlap: 14 bits of page, 24 of block, 19 of die
+/// are the bounds of parts and layouts.
+fn draw(key: Seed, range: TimeRange, at: PlaneBlock, page: u32) -> Duration {
+    let address = u64::from(at.die.0) << 40 | u64::from(at.block) << 16 | u64::from(page);
+    let steps = (range.most - range.least).ps() + 1;
+    range.least + Duration::from_ps(key.stream("", address).below(steps))
+}
+
+/// How long the array takes to sense and to program each page.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Latency {
+    types: Vec<u8>,
+    read: Source,
+    program: Source,
+}
+
+impl Latency {
+    /// The times of `part` under `model`. Equal seeds give equal times.
+    pub fn new(part: &Part, model: LatencyModel, seed: Seed) -> Self {
+        let always = |time: Duration| Source::Table([time; MOST_BITS as usize]);
+        let program = match model {
+            LatencyModel::VariationAware => Source::of(&part.timing.program, seed, "nand.program-time"),
+            LatencyModel::Typical => always(part.typical_program_time()),
+            LatencyModel::Worst => always(part.worst_program_time()),
+        };
+        let read = Source::of(&part.timing.read, seed, "nand.read-time");
+        Self { types: part.pages().types().to_vec(), read, program }
+    }
+
+    /// Sensing time of page number `page` of `blocks`, in planes that sense together: that of the slowest. Blocks
+    /// are looked at only if the part gives a range.
+    #[inline]
+    pub fn read(&self, page: u32, blocks: impl IntoIterator<Item = PlaneBlock>) -> Duration {
+        self.read.time(self.types[page as usize], page, blocks)
+    }
+
+    /// Programming time of page number `page` of `blocks`, in planes that are programmed together: that of the
+    /// slowest. For a one-shot part it is the time of a word line, and `page` its first.
+    #[inline]
+    pub fn program(&self, page: u32, blocks: impl IntoIterator<Item = PlaneBlock>) -> Duration {
+        self.program.time(self.types[page as usize], page, blocks)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,197 @@
+//! Which pages of a block share cells, and which bit of the cells each page stores.
+//!
+//! The cells of a word line store one bit for each of its pages; the page of the lowest bit is fast to program, that
+//! of the highest slow. Planar parts keep the pages of a word line apart: the low pages of the neighbours are
+//! programmed before its own high page, so that they disturb it less. A [`Pairing`] names the order; it is the
+//! sequence of page types by page number, and pages of the same rank among their type share a word line. Part files
+//! choose one with `geometry.pairing`, and [`PageTable`] holds it ready for look-ups.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::part::MOST_BITS;
+
+/// How page numbers of a block go over its word lines.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Pairing {
+    /// The pages of a word line side by side, lowest bit first: 3D parts, one-shot parts, and SLC.
+    #[default]
+    WordLine,
+    /// MLC: four fast pages, pairs of slow and fast pages by turns, four slow pages. Most of the devices that
+    /// NANDFlashSim's authors measured (section 7.2); pages 0, 1, 4 and 5 share the first cells (ssdfans.com).
+    FourThenPairs,
+    /// MLC: two fast pages, slow and fast pages by turns, two slow pages. The other devices of NANDFlashSim, and
+    /// `dist3` of Linux (`nand_base.c`), which uses it for Hynix MLC and Toshiba TC58TEG5DCLTA00.
+    TwoThenSingles,
+    /// MLC of 512 pages: Micron L95B, types as in FEMU's `nand.c`. It has eight more fast pages than slow ones. Which
+    /// of them share cells is not published; chosen: six pages apart in mid-block as in `four-then-pairs`, which
+    /// leaves the first four and the last four fast pages alone on their word lines.
+    MeasuredL95b,
+    /// Planar TLC in FEMU's order (`nand.c`, after Yaakobi, ICNC 2012): three pairs of low pages ahead. FEMU's goes on
+    /// for ever; chosen: at the end of the block the turns of pages that have run out are left out, so that each
+    /// word line is complete.
+    ShadowTlc,
+    /// Planar QLC in FEMU's order (`nand.c`), ended as `shadow-tlc`. FEMU's list of first pages would give page 14 to
+    /// the low pages, its loop makes it a top page; chosen: the loop, which is what FEMU's devices do.
+    ShadowQlc,
+}
+
+/// The sequence of page types of a pairing.
+struct Shape {
+    /// Types of the first pages.
+    head: &'static [u8],
+    /// Types of the pages after it, over and over; a type that has run out is passed over.
+    cycle: &'static [u8],
+    /// Types of the last pages, where they are given.
+    tail: &'static [u8],
+    /// Low pages at the beginning of the block that have their cells to themselves.
+    alone: usize,
+    /// The number of pages of a block, if the sequence is known for that alone.
+    only: Option<usize>,
+}
+
+const LOWEST_FIRST: [u8; MOST_BITS as usize] = [0, 1, 2, 3, 4];
+
+impl Shape {
+    fn bits(&self) -> usize {
+        self.cycle.iter().max().map_or(0, |highest| usize::from(*highest) + 1)
+    }
+
+    /// The fewest pages: as many low pages as the head has, each with its partners.
+    fn least(&self) -> usize {
+        self.bits() * self.head.iter().filter(|page_type| **page_type == 0).count().max(1)
+    }
+
+    fn fits(&self, bits: usize, pages: usize) -> bool {
+        let right_number = match self.only {
+            Some(only) => pages == only,
+            None => pages >= self.least() && pages.is_multiple_of(self.cycle.len()),
+        };
+        bits == self.bits() && right_number
+    }
+
+    fn wanted(&self) -> String {
+        let bits = self.bits();
+        match self.only {
+            Some(only) => format!("{bits} bits a cell and {only} pages a block, as this layout has"),
+            None => format!(
+                "{bits} bits a cell and a multiple of {} pages a block, at least {}, as this layout has",
+                self.cycle.len(),
+                self.least()
+            ),
+        }
+    }
+
+    /// The type of each of `pages` pages.
+    fn types(&self, pages: usize) -> Vec<u8> {
+        let mut left = [pages / self.bits(); MOST_BITS as usize];
+        let mut has_left = |page_type: &&u8| {
+            let left = &mut left[usize::from(**page_type)];
+            let some = *left > 0;
+            *left = left.saturating_sub(1);
+            some
+        };
+        let open = self.head.iter().chain(self.cycle.iter().cycle()).filter(|t| has_left(t));
+        open.take(pages - self.tail.len()).chain(self.tail).copied().collect()
+    }
+}
+
+impl Pairing {
+    fn shape(self, bits: u32) -> Shape {
+        let open = |head, cycle| Shape { head, cycle, tail: &[], alone: 0, only: None };
+        match self {
+            Self::WordLine => open(&[], &LOWEST_FIRST[..bits.min(MOST_BITS) as usize]),
+            Self::FourThenPairs => open(&[0, 0, 0, 0], &[1, 1, 0, 0]),
+            Self::TwoThenSingles => open(&[0, 0], &[1, 0]),
+            Self::MeasuredL95b => Shape {
+                head: &[0, 0, 0, 0, 0, 0, 1, 0, 0, 1],
+                cycle: &[0, 0, 1, 1],
+                tail: &[0, 0, 1, 1, 0, 0, 1, 0, 0, 1],
+                alone: 4,
+                only: Some(512),
+            },
+            Self::ShadowTlc => open(&[0, 0, 0, 0, 0, 0, 1, 1], &[0, 0, 1, 1, 2, 2]),
+            Self::ShadowQlc => open(&[0, 0, 0, 0, 0, 0, 1, 1], &[0, 0, 1, 1, 2, 2, 3, 3]),
+        }
+    }
+
+    /// The table of a block of `pages_per_block` pages of cells with `bits_per_cell` bits; or, where the layout has
+    /// no such block, what it wants.
+    pub fn table(self, bits_per_cell: u32, pages_per_block: u32) -> Result<PageTable, String> {
+        let shape = self.shape(bits_per_cell);
+        if !shape.fits(bits_per_cell as usize, pages_per_block as usize) {
+            return Err(shape.wanted());
+        }
+        Ok(PageTable::of(shape.types(pages_per_block as usize), shape.alone))
+    }
+}
+
+/// Where a word line has no page of a type.
+const NO_PAGE: u16 = u16::MAX;
+
+/// Types and word lines of the pages of a block.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PageTable {
+    types: Vec<u8>,
+    word_lines: Vec<u16>,
+    /// The pages of each word line by type.
+    pages: Vec<[u16; MOST_BITS as usize]>,
+}
+
+impl PageTable {
+    /// Pages of the same rank among their type share a word line, but for the first `alone` low pages.
+    fn of(types: Vec<u8>, alone: usize) -> Self {
+        let mut ranks = [alone; MOST_BITS as usize];
+        ranks[0] = 0;
+        let mut pages = Vec::new();
+        let mut word_lines = Vec::with_capacity(types.len());
+        for (page, page_type) in types.iter().enumerate() {
+            let page_type = usize::from(*page_type);
+            let word_line = ranks[page_type];
+            ranks[page_type] += 1;
+            if pages.len() <= word_line {
+                pages.resize(word_line + 1, [NO_PAGE; MOST_BITS as usize]);
+            }
+            pages[word_line][page_type] = page as u16;
+            word_lines.push(word_line as u16);
+        }
+        Self { types, word_lines, pages }
+    }
+
+    /// The type of each page: which bit of its cells it stores, 0 for the lowest.
+    pub fn types(&self) -> &[u8] {
+        &self.types
+    }
+
+    /// Which bit of its cells `page` stores, 0 for the lowest.
+    #[inline]
+    pub fn page_type(&self, page: u32) -> u32 {
+        u32::from(self.types[page as usize])
+    }
+
+    /// The word line whose cells store `page`, counted along the low pages.
+    #[inline]
+    pub fn word_line(&self, page: u32) -> u32 {
+        u32::from(self.word_lines[page as usize])
+    }
+
+    /// Word lines of a block.
+    pub fn word_lines(&self) -> u32 {
+        self.pages.len() as u32
+    }
+
+    /// The pages that share the cells of `word_line`, lowest bit first.
+    pub fn pages_of(&self, word_line: u32) -> impl Iterator<Item = u32> + '_ {
+        let pages = self.pages[word_line as usize].iter();
+        pages.filter(|page| **page != NO_PAGE).map(|page| u32::from(*page))
+    }
+
+    /// The other pages that share cells with `page`, lowest bit first.
+    pub fn partners(&self, page: u32) -> impl Iterator<Item = u32> + '_ {
+        self.pages_of(self.word_line(page)).filter(move |other| *other != page)
+    }
+}
+
+#[cfg(test)]
+mod tests;

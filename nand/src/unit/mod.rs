@@ -1,0 +1,470 @@
+//! A logical unit: dies on one bus, driven by accesses to pages, without an FTL (NANDFlashSim, sections 6 and 8).
+//!
+//! The host keeps a number of accesses outstanding. Each is taken apart into pages, a [`Scheduler`] says where they
+//! lie, and what waits for a die is joined into multi-plane commands and cache sequences as far as the unit's modes
+//! and the plane addressing rule allow. The dies' commands interleave as the bus allows.
+
+mod queue;
+mod report;
+pub mod scheduler;
+#[cfg(test)]
+mod tests;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use wordline_kernel::{Bytes, Calendar, Complaints, Duration, Histogram, Instant, Schedule, Seed};
+
+use crate::chips::{Event, Violations, Wiring};
+use crate::clock::ClockPeriods;
+use crate::geometry::{DieId, Layout, PageId};
+use crate::{Chips, Command, Done, LatencyModel, Operation, Part, Span};
+
+use queue::{Queues, Work};
+pub use report::UnitReport;
+use scheduler::Scheduler;
+pub use scheduler::{Place, SchedulerKind};
+
+/// A logical unit as it is written in a configuration.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct UnitFile {
+    /// Dies on the bus.
+    pub dies: u32,
+    /// Accesses that the host keeps outstanding.
+    #[serde(default = "native_command_queue")]
+    pub queue_depth: u32,
+    /// How pages are spread and served.
+    #[serde(default)]
+    pub scheduler: SchedulerKind,
+    /// Whether pages that obey the plane addressing rule go in one multi-plane command.
+    #[serde(default)]
+    pub multi_plane: bool,
+    /// Whether reads and programs that follow each other on a die use the cache register.
+    #[serde(default)]
+    pub cache: bool,
+    /// Whether the dies share one chip enable.
+    #[serde(default = "yes")]
+    pub shared_enable: bool,
+    /// Whether the status is read after every program and erase.
+    #[serde(default = "yes")]
+    pub read_status: bool,
+    /// The clock domains.
+    #[serde(default)]
+    pub clocks: ClockPeriods,
+    /// Where the array's times come from.
+    #[serde(default)]
+    pub latency: LatencyModel,
+    /// Whether a broken limit of the part ends the run; else it is counted.
+    #[serde(default)]
+    pub fatal_limits: bool,
+}
+
+/// 32, as the paper's I/O queue (section 8.1).
+fn native_command_queue() -> u32 {
+    32
+}
+
+fn yes() -> bool {
+    true
+}
+
+impl UnitFile {
+    /// A logical unit of this many dies with nothing but legacy operations.
+    pub fn legacy(dies: u32) -> Self {
+        Self {
+            dies,
+            queue_depth: native_command_queue(),
+            scheduler: SchedulerKind::default(),
+            multi_plane: false,
+            cache: false,
+            shared_enable: true,
+            read_status: true,
+            clocks: ClockPeriods::default(),
+            latency: LatencyModel::default(),
+            fatal_limits: false,
+        }
+    }
+}
+
+/// What a scheduler knows of a unit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Shape {
+    /// Dies of the unit.
+    pub dies: u32,
+    /// Planes of a die.
+    pub planes: u32,
+    /// Program units of a plane.
+    pub rows: u32,
+}
+
+/// What the host asks for. Pages are counted through the unit in program units: a page, or for a one-shot part the
+/// pages of a word line in one plane.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Access {
+    /// Reads `count` pages from `page` on.
+    Read {
+        /// The first page.
+        page: u32,
+        /// How many.
+        count: u32,
+    },
+    /// Writes `count` pages from `page` on.
+    Write {
+        /// The first page.
+        page: u32,
+        /// How many.
+        count: u32,
+    },
+    /// Copies within the die, page by page: source and destination lie in the same planes.
+    Copy {
+        /// The first page.
+        page: u32,
+        /// The first page to be written.
+        to: u32,
+        /// How many.
+        count: u32,
+    },
+    /// Erases the blocks that `count` pages from `page` on lie in, one block for each page.
+    Erase {
+        /// The first page.
+        page: u32,
+        /// How many.
+        count: u32,
+    },
+}
+
+/// A run ended because the part's limits were broken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LimitBroken {
+    /// When.
+    pub at: Instant,
+    /// The access, counted from 0.
+    pub access: u64,
+    /// The physical page.
+    pub page: PageId,
+    /// What was broken.
+    pub limits: Violations,
+}
+
+impl std::fmt::Display for LimitBroken {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Violations { order, programs, endurance } = self.limits;
+        write!(
+            f,
+            "access {} broke a limit of the part at {}: page {} (out of order {order}, too many programs {programs}, \
+             beyond endurance {endurance})",
+            self.access,
+            self.at - Instant::ZERO,
+            self.page.0
+        )
+    }
+}
+
+impl std::error::Error for LimitBroken {}
+
+/// An access that is not over.
+#[derive(Clone, Copy, Debug)]
+struct Slot {
+    number: u64,
+    left: u32,
+    since: Instant,
+}
+
+/// A logical unit at work.
+pub struct LogicalUnit {
+    chips: Chips,
+    calendar: Calendar<Event>,
+    scheduler: Box<dyn Scheduler>,
+    shape: Shape,
+    /// Planes that one command may join.
+    most: u32,
+    cache: bool,
+    fatal_limits: bool,
+    /// Data of one program unit in one plane.
+    unit: Bytes,
+    queues: Queues,
+    slots: Vec<Slot>,
+    free: Vec<u32>,
+    arrived: u64,
+    parts: u64,
+    ended: u64,
+    bytes: u64,
+    die_waited: u128,
+    latency: Histogram,
+    broken: Option<LimitBroken>,
+}
+
+impl LogicalUnit {
+    /// The unit of this many dies of `part`, or everything that is wrong.
+    ///
+    /// Ranges of the part's times are drawn from `seed`.
+    pub fn new(part: &Part, file: &UnitFile, seed: Seed) -> Result<Self, Complaints> {
+        let mut wrong = Complaints::default();
+        wrong.require((1..=64).contains(&file.dies), "dies", file.dies, "from 1 to 64");
+        let depth = file.queue_depth;
+        wrong.require((1..=65_536).contains(&depth), "queue_depth", depth, "from 1 to 65536");
+        let registers = part.geometry.registers;
+        wrong.require(
+            !file.cache || registers > 1,
+            "cache",
+            "true",
+            format!("false: the part has {registers} register a plane"),
+        );
+        for (key, period) in [("clocks.host", file.clocks.host), ("clocks.nand", file.clocks.nand)] {
+            let fits = period.is_none_or(|p| (Duration::from_ps(1)..=Duration::from_us(1)).contains(&p));
+            wrong.require(fits, key, period.unwrap_or_default(), "a period from 1ps to 1us");
+        }
+        wrong.or_ok(())?;
+        let layout = Layout {
+            channels: 1,
+            packages_per_channel: 1,
+            dies_per_package: file.dies,
+            planes_per_row: Some(part.geometry.planes),
+        };
+        let geometry = layout.check(part)?;
+        let wiring = Wiring {
+            clocks: file.clocks.clocks(),
+            shared_enable: file.shared_enable && file.dies > 1,
+            read_status: file.read_status,
+            latency: file.latency,
+            seed,
+        };
+        Ok(Self::of(Chips::counting(part.clone(), geometry, wiring), file))
+    }
+
+    fn of(chips: Chips, file: &UnitFile) -> Self {
+        let (part, geometry) = (chips.part(), chips.geometry());
+        let scheduler = file.scheduler.build();
+        let rows = geometry.blocks_per_plane * (geometry.pages_per_block / part.pages_per_program());
+        let empty = Slot { number: 0, left: 0, since: Instant::ZERO };
+        Self {
+            shape: Shape { dies: file.dies, planes: geometry.planes_per_row, rows },
+            most: if file.multi_plane { geometry.planes_per_row } else { 1 },
+            cache: file.cache,
+            fatal_limits: file.fatal_limits,
+            unit: geometry.page_size * u64::from(part.pages_per_program()),
+            queues: Queues::new(file.dies, scheduler.overtakes()),
+            slots: vec![empty; file.queue_depth as usize],
+            free: (0..file.queue_depth).rev().collect(),
+            scheduler,
+            calendar: Calendar::new(),
+            arrived: 0,
+            parts: 0,
+            ended: 0,
+            bytes: 0,
+            die_waited: 0,
+            latency: Histogram::default(),
+            broken: None,
+            chips,
+        }
+    }
+
+    /// Program units of the whole logical unit.
+    pub fn pages(&self) -> u32 {
+        self.shape.dies * self.shape.planes * self.shape.rows
+    }
+
+    /// Data of a program unit in one plane.
+    pub fn page_size(&self) -> Bytes {
+        self.unit
+    }
+
+    /// What the schedulers know of it.
+    pub fn shape(&self) -> Shape {
+        self.shape
+    }
+
+    /// Records every stage from now on; see [`LogicalUnit::take_spans`].
+    pub fn record(&mut self) {
+        self.chips.record();
+    }
+
+    /// The stages recorded so far.
+    pub fn take_spans(&mut self) -> Vec<Span> {
+        self.chips.take_spans()
+    }
+
+    /// Carries out `accesses` in a closed loop: the next one enters when one of those outstanding has ended.
+    /// Pages beyond the unit begin again at its first page. Fails at the first broken limit if limits are fatal.
+    pub fn run(&mut self, accesses: impl IntoIterator<Item = Access>) -> Result<(), LimitBroken> {
+        let mut accesses = accesses.into_iter();
+        self.admit(&mut accesses);
+        while let Some(event) = self.calendar.advance() {
+            let done = self.chips.handle(event, &mut self.calendar);
+            if let Some(done) = done {
+                self.done(&done);
+                if let Some(broken) = self.broken {
+                    return Err(broken);
+                }
+                self.admit(&mut accesses);
+            }
+            if let Some(die) = die_of(event) {
+                self.issue(1 << die.0);
+            }
+        }
+        Ok(())
+    }
+
+    /// Lets accesses in while there is room in the queue.
+    fn admit(&mut self, accesses: &mut impl Iterator<Item = Access>) {
+        let mut dies = 0;
+        while let Some(slot) = self.free.last().copied() {
+            let Some(access) = accesses.next() else { break };
+            let count = match access {
+                Access::Read { count, .. }
+                | Access::Write { count, .. }
+                | Access::Copy { count, .. }
+                | Access::Erase { count, .. } => count,
+            };
+            if count == 0 {
+                continue;
+            }
+            self.free.pop();
+            self.slots[slot as usize] =
+                Slot { number: self.arrived, left: count, since: self.calendar.now() };
+            self.arrived += 1;
+            for n in 0..count {
+                dies |= 1 << self.arrive(access, n, slot).0;
+            }
+        }
+        self.issue(dies);
+    }
+
+    /// The n-th page of an access arrives: the die that it is for.
+    #[inline]
+    fn arrive(&mut self, access: Access, n: u32, slot: u32) -> DieId {
+        let at = |page: u32| self.page_of(page.wrapping_add(n));
+        let ((die, page), work) = match access {
+            Access::Read { page, .. } => (at(page), Work::Read),
+            Access::Write { page, .. } => (at(page), Work::Write),
+            Access::Copy { page, to, .. } => (at(page), Work::Copy(at(to).1)),
+            Access::Erase { page, .. } => (at(page), Work::Erase),
+        };
+        if matches!(work, Work::Read | Work::Write) {
+            self.bytes += self.unit.0;
+        }
+        let number = self.parts;
+        self.parts += 1;
+        self.queues.push(die, queue::Part { work, page, slot, number });
+        die
+    }
+
+    /// Where a page of the unit is.
+    #[inline]
+    fn page_of(&self, n: u32) -> (DieId, PageId) {
+        let geometry = self.chips.geometry();
+        let Place { die, plane, row } = self.scheduler.place(n % self.pages(), &self.shape);
+        let units = geometry.pages_per_block / self.chips.part().pages_per_program();
+        let block = geometry.first_block(die).0 + row / units;
+        let offset = row % units * geometry.pages_per_program + plane;
+        (DieId(die), geometry.page(crate::RowBlockId(block), offset))
+    }
+
+    /// Gives idle dies their next commands, now that something has changed for these (bit n for die n).
+    #[inline]
+    fn issue(&mut self, mut dies: u64) {
+        if self.queues.keeps_order() {
+            while let Some(die) = self.queues.earliest() {
+                if !self.issue_to(die) {
+                    return;
+                }
+            }
+            return;
+        }
+        while dies != 0 {
+            self.issue_to(DieId(dies.trailing_zeros()));
+            dies &= dies - 1;
+        }
+    }
+
+    /// Gives `die` its next command, if it takes one.
+    #[inline]
+    fn issue_to(&mut self, die: DieId) -> bool {
+        if !self.chips.is_idle(die) {
+            return false;
+        }
+        let Some(group) = self.queues.next(die, self.chips.geometry(), self.most) else { return false };
+        let (planes, first) = (group.planes, group.first);
+        let behind = group.behind.filter(|_| self.cache);
+        let continues = self.queues.is_committed(die);
+        let mut committed = None;
+        let operation = match first.work {
+            Work::Read => {
+                let next = behind.filter(|(next, count)| next.work == Work::Read && *count == planes);
+                committed = next.map(|(_, count)| count);
+                match next {
+                    None if !continues => Operation::Read,
+                    next => Operation::ReadCache { first: !continues, next: next.map(|(part, _)| part.page) },
+                }
+            }
+            Work::Write if behind.is_some_and(|(next, _)| next.work == Work::Write) => {
+                Operation::ProgramCache
+            }
+            Work::Write => Operation::Program,
+            Work::Copy(to) => Operation::Copyback { to },
+            Work::Erase => Operation::Erase,
+        };
+        let programs = matches!(operation, Operation::Program | Operation::ProgramCache);
+        if !programs && self.chips.works_behind(die, self.calendar.now()) && !continues {
+            // Behind a cache program only programs are legal; the die is asked again when its array rests.
+            return false;
+        }
+        self.queues.issue(die, planes, committed);
+        let bytes = self.chips.geometry().page_size * u64::from(planes);
+        let command = Command { operation, page: first.page, planes, bytes };
+        self.chips.start(die, command, &mut self.calendar);
+        true
+    }
+
+    /// A command has ended, and with it some accesses.
+    fn done(&mut self, done: &Done) {
+        let now = self.calendar.now();
+        for _ in 0..self.queues.finished(done.die) {
+            let part = self.queues.take(done.die);
+            let slot = &mut self.slots[part.slot as usize];
+            if done.failed && self.fatal_limits {
+                let limits = self.chips.violations();
+                self.broken = Some(LimitBroken { at: now, access: slot.number, page: part.page, limits });
+            }
+            slot.left -= 1;
+            if slot.left == 0 {
+                self.ended += 1;
+                self.latency.record(now - slot.since);
+                self.free.push(part.slot);
+            }
+            let served = done.bus + done.bus_wait + done.array;
+            self.die_waited += u128::from((now - slot.since).saturating_sub(served).ps());
+        }
+    }
+
+    /// What it has done by now.
+    pub fn report(&self) -> UnitReport {
+        let now = self.calendar.now();
+        let elapsed = now - Instant::ZERO;
+        let stages = self.chips.stages(elapsed);
+        UnitReport {
+            accesses: self.ended,
+            bytes: Bytes(self.bytes),
+            elapsed,
+            latency: self.latency.clone(),
+            energy: stages.price(&self.chips.part().power),
+            stages,
+            stages_by_kind: std::array::from_fn(|kind| self.chips.stages_of_kind(kind)),
+            bus_busy: Duration::from_ps(self.chips.bus_busy(now).sum()),
+            bus_waited: Duration::from_ps(self.chips.bus_waited().sum()),
+            die_waited: self.die_waited,
+            array_busy: self.chips.array_busy().map(Duration::from_ps).collect(),
+            counts: self.chips.counts(),
+            violations: self.chips.violations(),
+        }
+    }
+}
+
+/// The die that may take a command after `event`.
+#[inline]
+fn die_of(event: Event) -> Option<DieId> {
+    match event {
+        Event::ArrayDone(die) | Event::Turned(die) | Event::HoldOver(die) | Event::Behind(die) => Some(die),
+        Event::BusFree(_) => None,
+    }
+}

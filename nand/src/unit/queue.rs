@@ -1,0 +1,166 @@
+//! What waits for each die of a logical unit, and what each die is doing.
+
+use std::collections::VecDeque;
+
+use wordline_kernel::Column;
+
+use crate::geometry::{DieId, Geometry, PageId};
+
+/// What is done with a page.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Work {
+    Read,
+    Write,
+    Erase,
+    /// Copied to a page of the same plane.
+    Copy(PageId),
+}
+
+/// One page's (or block's) part of an access.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Part {
+    pub(super) work: Work,
+    pub(super) page: PageId,
+    /// The access that it is a part of.
+    pub(super) slot: u32,
+    /// Its place in the order of arrival.
+    pub(super) number: u64,
+}
+
+impl Part {
+    /// Whether it can go in one multi-plane command after `before`: the same page in the next plane of the same die.
+    fn continues(&self, before: &Part, geometry: &Geometry) -> bool {
+        let next_plane = |a: PageId, b: PageId| {
+            b.0 == a.0 + 1 && geometry.block_of(a) == geometry.block_of(b) && {
+                let ((_, x), (_, y)) = (geometry.split(a), geometry.split(b));
+                geometry.page_in_block(x) == geometry.page_in_block(y)
+            }
+        };
+        next_plane(before.page, self.page)
+            && match (before.work, self.work) {
+                (Work::Copy(a), Work::Copy(b)) => next_plane(a, b),
+                (a, b) => a == b,
+            }
+    }
+}
+
+/// The queues of one die.
+#[derive(Clone, Debug, Default)]
+struct DieQueue {
+    waiting: VecDeque<Part>,
+    /// The parts of the commands that the die carries out, with how many each command joins.
+    running: VecDeque<Part>,
+    commands: VecDeque<u32>,
+    /// How many parts the next command joins, where the die has begun to sense for it.
+    committed: Option<u32>,
+}
+
+/// The queues of all dies.
+#[derive(Clone, Debug)]
+pub(super) struct Queues {
+    dies: Column<DieId, DieQueue>,
+    /// The dies of the parts that were not issued yet in the order of arrival, where nothing may overtake.
+    order: Option<VecDeque<DieId>>,
+}
+
+/// Parts for one command.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Group {
+    pub(super) first: Part,
+    pub(super) planes: u32,
+    /// The first part of the group behind, if there is one for the same die.
+    pub(super) behind: Option<(Part, u32)>,
+}
+
+impl Queues {
+    pub(super) fn new(dies: u32, overtakes: bool) -> Self {
+        Self {
+            dies: Column::filled(dies as usize, DieQueue::default()),
+            order: (!overtakes).then(VecDeque::new),
+        }
+    }
+
+    #[inline]
+    pub(super) fn push(&mut self, die: DieId, part: Part) {
+        self.dies[die].waiting.push_back(part);
+        if let Some(order) = &mut self.order {
+            order.push_back(die);
+        }
+    }
+
+    /// Whether nothing may overtake.
+    #[inline]
+    pub(super) fn keeps_order(&self) -> bool {
+        self.order.is_some()
+    }
+
+    /// The die that the earliest part waits for, where nothing may overtake.
+    #[inline]
+    pub(super) fn earliest(&self) -> Option<DieId> {
+        self.order.as_ref()?.front().copied()
+    }
+
+    /// Whether `die` has begun to sense for its next command.
+    #[inline]
+    pub(super) fn is_committed(&self, die: DieId) -> bool {
+        self.dies[die].committed.is_some()
+    }
+
+    /// What `die` would do next, of at most `most` planes.
+    #[inline]
+    pub(super) fn next(&self, die: DieId, geometry: &Geometry, most: u32) -> Option<Group> {
+        let queue = &self.dies[die];
+        let first = *queue.waiting.front()?;
+        let planes = queue.committed.unwrap_or_else(|| self.joined(die, 0, geometry, most));
+        let behind = queue.waiting.get(planes as usize).map(|part| {
+            (*part, if most == 1 { 1 } else { self.joined(die, planes as usize, geometry, most) })
+        });
+        Some(Group { first, planes, behind })
+    }
+
+    /// How many parts from place `from` on go in one command.
+    fn joined(&self, die: DieId, from: usize, geometry: &Geometry, most: u32) -> u32 {
+        let waiting = &self.dies[die].waiting;
+        let mut count = 1;
+        while count < most {
+            let (before, Some(next)) =
+                (waiting[from + count as usize - 1], waiting.get(from + count as usize))
+            else {
+                break;
+            };
+            let in_turn = self.order.is_none() || next.number == before.number + 1;
+            if !in_turn || !next.continues(&before, geometry) {
+                break;
+            }
+            count += 1;
+        }
+        count
+    }
+
+    /// `die` begins with the next `planes` parts; it may have `committed` itself to those behind.
+    #[inline]
+    pub(super) fn issue(&mut self, die: DieId, planes: u32, committed: Option<u32>) {
+        let queue = &mut self.dies[die];
+        for _ in 0..planes {
+            let part = queue.waiting.pop_front().expect("a group is no longer than the queue");
+            queue.running.push_back(part);
+        }
+        queue.commands.push_back(planes);
+        queue.committed = committed;
+        if let Some(order) = &mut self.order {
+            order.drain(..planes as usize);
+        }
+    }
+
+    /// How many parts the oldest command of `die` joined; then take them with [`Queues::take`].
+    #[inline]
+    pub(super) fn finished(&mut self, die: DieId) -> u32 {
+        self.dies[die].commands.pop_front().expect("a command was issued before it ended")
+    }
+
+    /// The next part of a command that has ended.
+    #[inline]
+    pub(super) fn take(&mut self, die: DieId) -> Part {
+        self.dies[die].running.pop_front().expect("the parts of a command are there until it ends")
+    }
+}

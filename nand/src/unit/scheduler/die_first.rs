@@ -1,0 +1,20 @@
+//! Die-first: consecutive pages go to different dies.
+
+use super::{Place, Scheduler};
+use crate::unit::Shape;
+
+/// Stripes pages over the dies, then over the planes. Pages of one row of planes are far apart in the stream, so that
+/// they seldom meet in one multi-plane command; nothing has to be addressed by the plane addressing rule either.
+#[derive(Clone, Copy, Debug)]
+pub struct DieFirst;
+
+impl Scheduler for DieFirst {
+    fn place(&self, n: u32, shape: &Shape) -> Place {
+        let (row, within) = (n / (shape.dies * shape.planes), n % (shape.dies * shape.planes));
+        Place { die: within % shape.dies, plane: within / shape.dies, row }
+    }
+
+    fn overtakes(&self) -> bool {
+        false
+    }
+}

@@ -1,0 +1,87 @@
+//! Where consecutive pages lie in a logical unit, and what may overtake what (NANDFlashSim, section 8.8).
+
+mod die_first;
+mod out_of_order;
+mod plane_first;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::Shape;
+pub use die_first::DieFirst;
+pub use out_of_order::OutOfOrder;
+pub use plane_first::PlaneFirst;
+
+/// A place in a logical unit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// The die.
+    pub die: u32,
+    /// The plane of the die.
+    pub plane: u32,
+    /// The program unit, counted through the blocks of the plane.
+    pub row: u32,
+}
+
+/// Says how a logical unit spreads pages and in which order it serves them. It looks and answers; the unit acts.
+pub trait Scheduler: Send {
+    /// Where program unit `n` of the logical unit lies: every `n` has a place of its own.
+    fn place(&self, n: u32, shape: &Shape) -> Place;
+    /// Whether a page whose die is idle may go before pages that came earlier and wait for another die.
+    fn overtakes(&self) -> bool;
+}
+
+/// The schedulers that are built in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "policy", rename_all = "kebab-case", deny_unknown_fields)]
+pub enum SchedulerKind {
+    /// Pages are striped over the dies, and served as they came.
+    DieFirst {},
+    /// Pages are gathered for the planes of a die, then striped over the dies, and served as they came.
+    PlaneFirst {},
+    /// Pages lie as under plane-first, and an idle die never waits for a busy one.
+    OutOfOrder {},
+}
+
+impl Default for SchedulerKind {
+    fn default() -> Self {
+        Self::PlaneFirst {}
+    }
+}
+
+impl SchedulerKind {
+    /// All of them, for tests and tables.
+    pub const ALL: [Self; 3] = [Self::DieFirst {}, Self::PlaneFirst {}, Self::OutOfOrder {}];
+
+    /// The policy.
+    pub fn build(self) -> Box<dyn Scheduler> {
+        match self {
+            Self::DieFirst {} => Box::new(DieFirst),
+            Self::PlaneFirst {} => Box::new(PlaneFirst),
+            Self::OutOfOrder {} => Box::new(OutOfOrder),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn every_page_has_a_place_of_its_own(dies in 1u32..9, planes in 1u32..9, rows in 1u32..20) {
+            let shape = Shape { dies, planes, rows };
+            for kind in SchedulerKind::ALL {
+                let scheduler = kind.build();
+                let mut seen = vec![false; (dies * planes * rows) as usize];
+                for n in 0..dies * planes * rows {
+                    let Place { die, plane, row } = scheduler.place(n, &shape);
+                    prop_assert!(die < dies && plane < planes && row < rows);
+                    let at = ((die * planes + plane) * rows + row) as usize;
+                    prop_assert!(!std::mem::replace(&mut seen[at], true), "{kind:?} gives a place twice");
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,20 @@
+//! Plane-first: consecutive pages go to the planes of one die.
+
+use super::{Place, Scheduler};
+use crate::unit::Shape;
+
+/// Stripes pages over the planes of a die, then over the dies: neighbours in the stream obey the plane addressing
+/// rule and go in one multi-plane command.
+#[derive(Clone, Copy, Debug)]
+pub struct PlaneFirst;
+
+impl Scheduler for PlaneFirst {
+    fn place(&self, n: u32, shape: &Shape) -> Place {
+        let (row, within) = (n / (shape.dies * shape.planes), n % (shape.dies * shape.planes));
+        Place { die: within / shape.planes, plane: within % shape.planes, row }
+    }
+
+    fn overtakes(&self) -> bool {
+        false
+    }
+}

@@ -1,0 +1,148 @@
+use super::*;
+use crate::Stage;
+use crate::chain::Hold;
+use crate::part::tests::mqsim_file;
+
+/// SLC of two planes: every page takes the same time.
+fn slc() -> Part {
+    let mut file = mqsim_file();
+    file.geometry.bits_per_cell = 1;
+    file.check().expect("the part is sound")
+}
+
+fn run(part: &Part, file: &UnitFile, accesses: impl IntoIterator<Item = Access>) -> UnitReport {
+    let mut unit = LogicalUnit::new(part, file, Seed(1)).expect("the unit is sound");
+    unit.run(accesses).expect("limits are counted only");
+    unit.report()
+}
+
+fn pages(count: u32, access: impl Fn(u32) -> Access) -> Vec<Access> {
+    (0..count).map(access).collect()
+}
+
+fn read(page: u32) -> Access {
+    Access::Read { page, count: 1 }
+}
+
+fn write(page: u32) -> Access {
+    Access::Write { page, count: 1 }
+}
+
+fn modes(dies: u32, multi_plane: bool, cache: bool) -> UnitFile {
+    UnitFile { multi_plane, cache, ..UnitFile::legacy(dies) }
+}
+
+#[test]
+fn legacy_pages_of_one_die_follow_each_other() {
+    let part = slc();
+    let reads = run(&part, &modes(1, false, false), pages(8, read));
+    let cycle = Hold::Read.total(&part, 1) + part.read_time(0) + Hold::DataOut.total(&part, 1);
+    assert_eq!(reads.elapsed, cycle * 8);
+    let writes = run(&part, &modes(1, false, false), pages(8, write));
+    let cycle = Hold::Program.total(&part, 1) + part.program_time(0) + Hold::Status.total(&part, 1);
+    assert_eq!(writes.elapsed, cycle * 8);
+    assert_eq!(writes.violations.total(), 0);
+}
+
+#[test]
+fn cache_programs_follow_each_other_in_the_array() {
+    let part = slc();
+    let report = run(&part, &modes(1, false, true), pages(8, write));
+    // While one page is programmed the next one is loaded: the array waits only for the registers' turn, and the
+    // last page needs no turn.
+    let load = Hold::ProgramCache.total(&part, 1) + part.timing.cache_busy;
+    let turns = part.timing.cache_busy * 6;
+    assert_eq!(report.elapsed, load + part.program_time(0) * 8 + turns + Hold::Status.total(&part, 1));
+    assert_eq!(report.counts.pages_programmed, 8);
+}
+
+#[test]
+fn cache_reads_sense_the_next_page_behind_the_data() {
+    let part = slc();
+    let report = run(&part, &modes(1, false, true), pages(8, read));
+    // Legacy striping over two planes: the next page is in the other plane, so that 00-31 names it.
+    let turn = part.timing.cache_busy;
+    let out = Hold::DataOut.total(&part, 1);
+    let random = Hold::NextRandom.total(&part, 1);
+    // Sensing 75 us covers what is on the bus (25 us) in every step but the last.
+    assert!(out + random < part.read_time(0));
+    let sensed = Hold::Read.total(&part, 1) + part.read_time(0) + random + turn;
+    assert_eq!(report.elapsed, sensed + (part.read_time(0) + turn) * 6 + part.read_time(0) + turn + out);
+}
+
+#[test]
+fn planes_of_one_command_work_side_by_side() {
+    let part = slc();
+    let legacy = run(&part, &modes(1, false, false), pages(16, write));
+    let both = run(&part, &modes(1, true, false), pages(16, write));
+    assert_eq!(both.counts.program_commands, 8);
+    assert_eq!(both.counts.pages_programmed, 16);
+    let cycle = Hold::Program.total(&part, 2) + part.program_time(0) + Hold::Status.total(&part, 1);
+    assert_eq!(both.elapsed, cycle * 8);
+    assert!(legacy.elapsed > both.elapsed);
+}
+
+#[test]
+fn a_copy_moves_no_data_over_the_bus() {
+    let part = slc();
+    let copies = |n| Access::Copy { page: n, to: n + 16, count: 1 };
+    let report = run(&part, &modes(1, true, false), pages(8, copies));
+    assert_eq!(report.counts.program_commands, 4);
+    assert_eq!(report.stages.ps(Stage::Tir), 0);
+    let each = Hold::CopybackRead.total(&part, 2)
+        + part.read_time(0)
+        + Hold::CopybackProgram.total(&part, 2)
+        + part.program_time(0)
+        + Hold::Status.total(&part, 1);
+    assert_eq!(report.elapsed, each * 4);
+}
+
+#[test]
+fn a_page_for_an_idle_die_waits_only_where_order_is_kept() {
+    let part = slc();
+    // Two accesses for die 0, then one for die 1.
+    let accesses = [read(0), read(1), read(2)];
+    let with = |scheduler| run(&part, &UnitFile { scheduler, ..modes(2, false, false) }, accesses).elapsed;
+    assert!(with(SchedulerKind::OutOfOrder {}) < with(SchedulerKind::PlaneFirst {}));
+}
+
+#[test]
+fn every_stage_of_every_die_adds_up_to_the_time_that_passed() {
+    let part = slc();
+    for (multi_plane, cache) in [(false, false), (true, false), (false, true), (true, true)] {
+        for scheduler in SchedulerKind::ALL {
+            let file = UnitFile { scheduler, ..modes(3, multi_plane, cache) };
+            let mix = (0..200).map(|n| if n % 7 < 4 { write(n % 90) } else { read(n * 13 % 90) });
+            let report = run(&part, &file, mix);
+            assert_eq!(report.accesses, 200);
+            let by_kind: u128 = report.stages_by_kind.iter().map(|stages| stages.active_ps()).sum();
+            assert_eq!(by_kind, report.stages.active_ps());
+            assert_eq!(report.counts.pages_read + report.counts.pages_programmed, 200);
+        }
+    }
+}
+
+#[test]
+fn a_broken_limit_is_counted_or_ends_the_run() {
+    let part = slc();
+    let file = modes(1, false, false);
+    // Pages 4 and 0 of plane 0: out of order. The fifth program of page 0 is one too many.
+    let accesses: Vec<Access> = [8, 0, 0, 0, 0, 0].map(write).into();
+    let report = run(&part, &file, accesses.clone());
+    assert_eq!((report.violations.order, report.violations.programs), (5, 1));
+    let mut unit = LogicalUnit::new(&part, &UnitFile { fatal_limits: true, queue_depth: 1, ..file }, Seed(1))
+        .expect("the unit is sound");
+    let broken = unit.run(accesses).expect_err("the second write is out of order");
+    assert_eq!((broken.access, broken.limits.order), (1, 1));
+}
+
+#[test]
+fn erased_blocks_are_programmed_anew() {
+    let part = slc();
+    let erase = Access::Erase { page: 0, count: 2 };
+    let first = pages(4, write);
+    let report =
+        run(&part, &modes(1, true, false), first.iter().copied().chain([erase]).chain(first.clone()));
+    assert_eq!(report.violations.total(), 0);
+    assert_eq!(report.counts.row_blocks_erased, 1, "two planes in one command");
+}
