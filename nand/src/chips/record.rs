@@ -1,6 +1,6 @@
 //! The spans of every stage, for time lines and cycle analyses, recorded on request.
 
-use super::{Chips, Duration, Instant, PageId, Span, Stage, Step, Work};
+use super::{Chips, Duration, Geometry, Instant, PageId, Span, Stage, Step};
 use crate::chain::{Shape, part_of_data_out};
 use crate::geometry::DieId;
 
@@ -57,19 +57,19 @@ impl Chips {
     /// The array's stage for the present command.
     #[inline]
     pub(super) fn record_array(&mut self, die: DieId, stage: Stage, begin: Instant, length: Duration) {
-        if self.recorder.is_some() {
-            let span = self.span_of_array(die, self.work[die].command.page, stage, begin, length);
-            self.recorder.as_mut().expect("spans are recorded").spans.push(span);
-        }
+        let Some(recorder) = &mut self.recorder else { return };
+        let work = &self.work[die];
+        let planes = planes(&self.geometry, work.command.page, work.command.planes);
+        recorder.spans.push(Span { begin, die, stage, planes, length, command: work.serial });
     }
 
     /// The array senses `page` for the command that follows.
     #[inline]
     pub(super) fn record_ahead(&mut self, die: DieId, page: PageId, begin: Instant, length: Duration) {
-        if self.recorder.is_some() {
-            let span = self.span_of_array(die, page, Stage::Ton, begin, length);
-            self.recorder.as_mut().expect("spans are recorded").ahead.push(span);
-        }
+        let Some(recorder) = &mut self.recorder else { return };
+        let work = &self.work[die];
+        let planes = planes(&self.geometry, page, work.command.planes);
+        recorder.ahead.push(Span { begin, die, stage: Stage::Ton, planes, length, command: work.serial });
     }
 
     /// The command of `die` has started that what was sensed ahead belongs to.
@@ -81,19 +81,10 @@ impl Chips {
             recorder.spans.push(Span { command: self.work[die].serial, ..span });
         }
     }
+}
 
-    #[cold]
-    fn span_of_array(
-        &self,
-        die: DieId,
-        page: PageId,
-        stage: Stage,
-        begin: Instant,
-        length: Duration,
-    ) -> Span {
-        let Work { command, serial, .. } = self.work[die];
-        let (_, offset) = self.geometry.split(page);
-        let planes = (((1u32 << command.planes) - 1) << (offset % self.geometry.planes_per_row)) as u16;
-        Span { begin, die, stage, planes, length, command: serial }
-    }
+/// The planes of `count` from that of `page` on, bit n for plane n.
+fn planes(geometry: &Geometry, page: PageId, count: u32) -> u16 {
+    let (_, offset) = geometry.split(page);
+    (((1u32 << count) - 1) << (offset % geometry.planes_per_row)) as u16
 }
