@@ -8,7 +8,7 @@ use wordline_kernel::{Bytes, Duration, Instant};
 use wordline_nand::chain::{Hold, Shape};
 use wordline_nand::chips::Wiring;
 use wordline_nand::clock::{Clock, Clocks};
-use wordline_nand::drive::{List, fast};
+use wordline_nand::drive::{List, Mode, fast};
 use wordline_nand::{Command, DieId, Geometry, Interface, Operation, PageId, Part, Reference, Stage};
 
 proptest! {
@@ -18,8 +18,8 @@ proptest! {
     #[test]
     fn both_modes_give_the_same_stages(raw in random::raw()) {
         let Case { part, geometry, wiring, lists } = Case::of(&raw);
-        let stepped = Reference::new(part.clone(), geometry, wiring).run(&lists);
-        let jumped = fast(&part, geometry, wiring, &lists);
+        let [stepped, jumped] =
+            [Mode::Reference, Mode::Fast].map(|mode| mode.run(&part, geometry, wiring, &lists));
         for (at, (stepped, jumped)) in stepped.iter().zip(&jumped).enumerate() {
             prop_assert_eq!(stepped, jumped, "span {}", at);
         }
