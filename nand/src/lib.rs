@@ -11,6 +11,7 @@ pub mod energy;
 pub mod geometry;
 pub mod interface;
 pub mod latency;
+pub mod onfi;
 pub mod pairing;
 pub mod part;
 pub mod pipeline;
