@@ -284,6 +284,8 @@ impl Limit {
     }
 }
 
+impl std::error::Error for Limit {}
+
 impl fmt::Display for Limit {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
