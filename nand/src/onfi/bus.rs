@@ -130,6 +130,11 @@ impl Bus {
         Ok(bus)
     }
 
+    /// The part that its LUNs are.
+    pub fn part(&self) -> &Part {
+        &self.part
+    }
+
     /// The end of the last cycle, or later after a wait.
     pub fn now(&self) -> Instant {
         self.now

@@ -80,6 +80,15 @@ impl RowAddressing {
             | row.page
     }
 
+    /// A number of `row` that reaches into the bits of another: its name, its value and the greatest that does not.
+    pub fn too_wide(&self, row: Row) -> Option<(&'static str, u32, u32)> {
+        let most = |bits: u32| (u64::from(u32::MAX) >> (u32::BITS - bits)) as u32;
+        let page = ("page", row.page, most(self.block_shift));
+        let block = ("block", row.block, most(self.lun_shift - self.block_shift));
+        let lun = ("LUN", row.lun, most(u32::BITS.saturating_sub(self.lun_shift)));
+        [lun, block, page].into_iter().find(|(_, found, most)| found > most)
+    }
+
     /// The plane of `row`: the lowest bits of the block address.
     pub fn plane(&self, row: Row) -> u32 {
         row.block % self.planes
