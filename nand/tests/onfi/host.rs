@@ -2,7 +2,7 @@
 //! bytes, `rb` a wait for R/B#, `arb` one for the array.
 
 use wordline_kernel::{Bytes, Duration, Power};
-use wordline_nand::Part;
+use wordline_nand::{Pairing, Part};
 use wordline_nand::interface::{BusFile, Interface};
 use wordline_nand::onfi::{Bus, BusOptions, Failure, FailureKind, Fault, Status, Wiring};
 use wordline_nand::part::{ArrayTiming, DieGeometry, PartFile, PowerDraw, SlcTiming};
@@ -21,20 +21,14 @@ pub fn part_file() -> PartFile {
             spare_size: Bytes(16),
             bits_per_cell: 1,
             one_shot: false,
+            pairing: Pairing::WordLine,
             layers: 1,
             registers: 2,
             independent_reads: false,
         },
         timing: ArrayTiming {
-            read: vec![us(25)],
-            program: vec![us(200)],
-            erase: us(1_500),
-            plane_busy: Duration::from_ns(500),
-            cache_busy: us(3),
-            reset: [us(5), us(10), us(500)],
-            suspend: [us(100), us(700)],
             slc: Some(SlcTiming { read: us(20), program: us(150), erase: us(1_000) }),
-            reprogram: None,
+            ..ArrayTiming::new(us(25), us(200), us(1_500), Duration::from_ns(500))
         },
         bus: BusFile::new(Interface::Sdr, 4),
         power: PowerDraw {

@@ -276,7 +276,7 @@ impl Bus {
     /// What keeps a command that is not the array's busy.
     fn busy_time(&self, busy: BusyTime) -> Duration {
         match busy {
-            BusyTime::Read => self.part.timing.read.iter().copied().max().unwrap_or_default(),
+            BusyTime::Read => self.part.timing.read.iter().map(|time| time.most).max().unwrap_or_default(),
             BusyTime::Features => self.waits().get(Wait::Feat),
             BusyTime::ZqLong => self.waits().get(Wait::Zqcl),
             BusyTime::ZqShort => self.waits().get(Wait::Zqcs),

@@ -175,9 +175,9 @@ fn abilities(page: ParameterPage, part: &Part, luns: u32) -> ParameterPage {
 fn times(page: ParameterPage, part: &Part, fitting: &mut Fitting) -> ParameterPage {
     let t = &part.timing;
     let slc = |time: fn(&crate::part::SlcTiming) -> Duration| t.slc.as_ref().map(time);
-    let reads = t.read.iter().copied().chain(slc(|slc| slc.read));
+    let reads = t.read.iter().map(|time| time.most).chain(slc(|slc| slc.read));
     let t_r = fitting.micros("longest page read", reads);
-    let programs = t.program.iter().copied().chain(t.reprogram).chain(slc(|slc| slc.program));
+    let programs = t.program.iter().map(|time| time.most).chain(t.reprogram).chain(slc(|slc| slc.program));
     ParameterPage {
         t_r,
         // The planes sense side by side.
@@ -290,8 +290,7 @@ mod tests {
     #[test]
     fn a_time_is_never_stated_shorter_than_it_is() {
         let mut file = mqsim_file();
-        file.timing.read = vec![Duration::from_ps(1), Duration::from_ns(50_001)];
-        file.timing.read[0] = Duration::from_us(20);
+        file.timing.read = vec![Duration::from_us(20).into(), Duration::from_ns(50_001).into()];
         file.bus.t_ccs = Some(Duration::from_ps(299_001));
         let page = ParameterPage::of(&file.check().expect("the part is sound"), 1);
         assert_eq!((page.t_r, page.t_ccs), (Micros(51), Nanos(300)));
