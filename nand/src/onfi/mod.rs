@@ -17,6 +17,7 @@ pub mod parameter_page;
 mod registers;
 pub mod row;
 pub mod rules;
+pub mod script;
 pub mod sequence;
 pub mod status;
 
