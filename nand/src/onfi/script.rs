@@ -13,7 +13,7 @@ mod words;
 
 use wordline_kernel::{Complaints, Duration, Seed};
 
-pub use self::expect::{StatusWanted, Wanted};
+pub use self::expect::{STATES, State, StatusWanted, Wanted, rule};
 pub use self::transcript::{Entry, Mismatch, Transcript};
 use super::{Bus, BusOptions, LunOptions, Pace, Row, RowAddressing, Wiring};
 use crate::Part;
