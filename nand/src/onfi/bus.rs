@@ -3,19 +3,51 @@
 //! A cycle begins at [`Bus::now`], or as soon after as the waits of [`rules`](super::rules) allow; with
 //! [`Pace::Exact`] a cycle that comes too early is refused instead. A refused cycle takes no time and leaves contents
 //! and registers as they are. Its target then takes nothing but status commands, which show FAIL, and resets.
+//!
+//! ```
+//! use wordline_nand::Part;
+//! use wordline_nand::onfi::{Bus, BusOptions, Status, Wiring};
+//!
+//! /// Programs a page of the second LUN of a package and reads it back.
+//! fn write_and_read(part: &Part) -> Result<Vec<u8>, Box<dyn std::error::Error>> {
+//!     let mut bus = Bus::new(part, Wiring { luns: 2, ..Wiring::default() }, BusOptions::default())?;
+//!     let row = bus.row(1, 4, 0)?;
+//!     bus.command(0x80)?;
+//!     bus.address(&[&[0, 0], &row[..]].concat())?;
+//!     bus.data_in(b"hello")?;
+//!     bus.command(0x10)?;
+//!     bus.wait_ready();
+//!     bus.command(0x70)?;
+//!     assert_eq!(bus.data_out(1)?, [Status::IDLE.0]);
+//!     bus.command(0x00)?;
+//!     bus.address(&[&[0, 0], &row[..]].concat())?;
+//!     bus.command(0x30)?;
+//!     bus.wait_ready();
+//!     Ok(bus.data_out(5)?)
+//! }
+//! # let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../parts/mqsim-mlc.toml");
+//! # let file: wordline_nand::part::PartFile =
+//! #     toml::from_str(&std::fs::read_to_string(file).expect("the part is there")).expect("it is TOML");
+//! # let part = file.check().expect("the part is sound");
+//! # assert_eq!(write_and_read(&part).expect("the cycles are legal"), b"hello");
+//! ```
 
+mod array;
 mod carry;
+mod orders;
 mod target;
+mod time;
 mod trace;
 
 use wordline_kernel::{Bytes, Complaints, Duration, Instant};
 
-use self::target::{Output, Target};
+use self::target::Target;
 use self::trace::Trace;
-use super::command::{self, Operation};
 use super::failure::{Failure, FailureKind};
+use super::limits::Limit;
 use super::lun::{Lun, LunOptions};
-use super::rules::{self, Edge, Edges, Wait, Waits};
+use super::row::Row;
+use super::rules::{Edge, Edges, Wait, Waits};
 use super::sequence::{Decoder, Step};
 use crate::interface::BusTiming;
 use crate::{DieId, Part, Span, Stage};
@@ -64,6 +96,8 @@ pub struct BusOptions {
 
 /// The latest instant that [`Bus::wait`] reaches, 106 days: half the clock is left for what follows.
 const LATEST: Instant = Instant::from_ps(u64::MAX / 2);
+/// The longest wait or cycle that a host can set, as in part files.
+const LONGEST_WAIT: Duration = Duration::from_ms(1_000);
 
 /// A bus with everything that hangs on it.
 #[derive(Clone, Debug)]
@@ -155,10 +189,10 @@ impl Bus {
         &self.target().timing
     }
 
-    /// Replaces a wait of every target, until one of them changes its interface.
+    /// Replaces a wait of every target, until one of them changes its interface. A second at most.
     pub fn set_wait(&mut self, wait: Wait, time: Duration) {
         for target in &mut self.targets {
-            target.waits.set(wait, time);
+            target.waits.set(wait, time.min(LONGEST_WAIT));
         }
     }
 
@@ -167,9 +201,9 @@ impl Bus {
         self.pace = pace;
     }
 
-    /// Sets the host's own command and address cycle, tWC unless set: a shorter one breaks tWC.
+    /// Sets the host's own command and address cycle, tWC unless set: a shorter one breaks tWC. A second at most.
     pub fn set_host_cycle(&mut self, time: Duration) {
-        self.host_cycle = Some(time);
+        self.host_cycle = Some(time.min(LONGEST_WAIT));
     }
 
     /// Lets time pass, up to half of the clock's 213 days.
@@ -206,8 +240,7 @@ impl Bus {
     pub fn command(&mut self, code: u8) -> Result<(), Failure> {
         let begin = self.begin(Edge::Command)?;
         self.check_command(code, begin).map_err(|kind| self.refuse(kind))?;
-        let resting = self.target().decoder.state() == super::sequence::State::Rest;
-        if resting {
+        if self.target().decoder.is_resting() {
             let port = &self.target().ports[self.target().selected];
             let (die, serial) = (port.lun.die(), port.serial);
             self.trace.open(die, serial);
@@ -231,8 +264,10 @@ impl Bus {
             let begin = self.begin(Edge::Address)?;
             self.check_locked().map_err(|kind| self.refuse(kind))?;
             let end = begin + self.host_cycle.unwrap_or(self.waits().get(Wait::Wc));
+            let current = self.current();
             self.finish(Edge::Address, Stage::Ale, (begin, end), |decoder| decoder.address(*byte))?;
-            let target = self.target_mut();
+            // The address of a volume may have selected another target.
+            let target = &mut self.targets[current];
             if let Some(edge) = target.decoder.data_edge() {
                 target.edges.note(edge, end);
             }
@@ -315,6 +350,20 @@ impl Bus {
         &self.targets[(die.0 / self.wiring.luns) as usize].ports[(die.0 % self.wiring.luns) as usize].lun
     }
 
+    /// The address cycles of a row: LUN of the target, block over all planes (the plane in its lowest bits) and page.
+    ///
+    /// # Errors
+    /// Which of them the part does not have.
+    pub fn row(&self, lun: u32, block: u32, page: u32) -> Result<Vec<u8>, Limit> {
+        let target = self.target();
+        let luns = target.ports.len() as u32;
+        if lun >= luns {
+            return Err(Limit::NoSuchLun { lun, luns });
+        }
+        let row = target.addressing.check(Row { lun, block, page })?;
+        Ok(target.addressing.join(row).to_le_bytes()[..target.row_cycles].to_vec())
+    }
+
     /// LUNs on the bus.
     pub fn dies(&self) -> u32 {
         self.wiring.targets * self.wiring.volumes * self.wiring.luns
@@ -337,139 +386,5 @@ impl Bus {
         }
         spans.sort();
         spans
-    }
-}
-
-/// Time: when a cycle may begin, and what it leaves.
-impl Bus {
-    fn target(&self) -> &Target {
-        &self.targets[self.current()]
-    }
-
-    fn target_mut(&mut self) -> &mut Target {
-        let current = self.current();
-        &mut self.targets[current]
-    }
-
-    fn current(&self) -> usize {
-        self.enabled * self.wiring.volumes as usize + self.volumes[self.enabled]
-    }
-
-    /// The targets whose R/B# pins hang together: the volumes of the chip enable.
-    fn enabled_targets(&self) -> impl Iterator<Item = &Target> {
-        let volumes = self.wiring.volumes as usize;
-        self.targets[self.enabled * volumes..][..volumes].iter()
-    }
-
-    /// When a cycle of this kind begins.
-    fn begin(&mut self, to: Edge) -> Result<Instant, Failure> {
-        self.cycles += 1;
-        self.note_ready();
-        let windows = rules::windows(to, &self.target().waits, &self.edges, &self.target().edges);
-        let Some(window) = rules::latest(windows).filter(|window| window.until > self.now) else {
-            return Ok(self.now);
-        };
-        if self.pace == Pace::Exact {
-            return Err(self.refuse(FailureKind::Timing { rule: window.rule, earliest: window.until }));
-        }
-        Ok(window.until)
-    }
-
-    /// Data out wait for the LUN that they come from, or for the target.
-    fn note_ready(&mut self) {
-        let target = self.target_mut();
-        let ready = match target.output {
-            Output::Bytes(_) => target.busy_until.max(target.ports[target.selected].busy_until),
-            _ => target.ports[target.selected].ready_at(),
-        };
-        if ready > Instant::ZERO {
-            target.edges.note(Edge::Ready, ready);
-        }
-    }
-
-    /// Decodes a cycle, carries out what it completes, and notes it.
-    fn finish(
-        &mut self,
-        edge: Edge,
-        stage: Stage,
-        (begin, end): (Instant, Instant),
-        decode: impl FnOnce(&mut Decoder) -> Result<Vec<Step>, FailureKind>,
-    ) -> Result<Vec<Step>, Failure> {
-        let steps = decode(&mut self.target_mut().decoder).map_err(|kind| self.refuse(kind))?;
-        let from = self.held_from(edge, begin);
-        let mut busy = false;
-        for step in &steps {
-            busy |= self.carry(step, begin, end).map_err(|kind| self.refuse(kind))?;
-        }
-        let until = if busy { end + self.target().waits.get(Wait::Wb) } else { end };
-        self.trace.hold(stage, from, until);
-        (self.now, self.held_until) = (end, until);
-        if edge == Edge::Command || edge == Edge::Address {
-            self.edges.note(Edge::LatchBegin, begin);
-        }
-        self.edges.note(edge, end);
-        if busy {
-            self.edges.note(Edge::Confirm, end);
-        }
-        Ok(steps)
-    }
-
-    /// From when on the bus is held for a cycle that begins at `begin`: the waits that end with its beginning belong to
-    /// it, as far as nothing else was on the bus.
-    fn held_from(&self, edge: Edge, begin: Instant) -> Instant {
-        let target = self.target();
-        let windows =
-            rules::windows(edge, &self.target().waits, &self.edges, &target.edges).map(|w| (w.from, w.until));
-        let short = target.short_busy.filter(|_| edge == Edge::Command);
-        let waits: Vec<(Instant, Instant)> = windows.chain(short).collect();
-        let mut from = begin;
-        while let Some(wait) = waits.iter().find(|(begin, end)| *begin < from && from <= *end) {
-            let earlier = wait.0.max(self.held_until);
-            if earlier >= from {
-                break;
-            }
-            from = earlier;
-        }
-        from
-    }
-
-    fn failure(&self, kind: FailureKind) -> Failure {
-        Failure { kind, cycle: self.cycles, at: self.now }
-    }
-
-    /// The selected target refuses a cycle.
-    fn refuse(&mut self, kind: FailureKind) -> Failure {
-        if kind != FailureKind::AwaitingReset {
-            let target = self.target_mut();
-            target.decoder.clear();
-            target.refused = true;
-        }
-        self.failure(kind)
-    }
-
-    /// That a target which refused a cycle is sent nothing but a status command or a reset.
-    fn check_command(&self, code: u8, at: Instant) -> Result<(), FailureKind> {
-        let target = self.target();
-        let harmless = command::opened_by(code).any(|c| {
-            use Operation as O;
-            let resets =
-                matches!(c.operation, O::Reset | O::SynchronousReset | O::ResetLun | O::VolumeSelect);
-            resets || matches!(c.operation, O::Status | O::StatusEnhanced | O::ExtendedStatus)
-        });
-        if target.refused && !harmless {
-            return Err(FailureKind::AwaitingReset);
-        }
-        if target.decoder.state() == super::sequence::State::Rest {
-            target.require_somewhere(code, at)
-        } else {
-            Ok(())
-        }
-    }
-
-    /// The same for other cycles.
-    fn check_locked(&self) -> Result<(), FailureKind> {
-        let target = self.target();
-        let open = target.decoder.state() != super::sequence::State::Rest;
-        if target.refused && !open { Err(FailureKind::AwaitingReset) } else { Ok(()) }
     }
 }

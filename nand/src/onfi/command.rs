@@ -79,14 +79,14 @@ pub enum Address {
 }
 
 impl Address {
-    /// How many cycles it takes.
-    pub const fn cycles(self) -> usize {
+    /// How many cycles it takes where rows take `row` of them: three, or four in parts with more than 2^24 rows.
+    pub const fn cycles(self, row: usize) -> usize {
         match self {
             Nothing => 0,
             Byte => 1,
             LunByte | Column => 2,
-            Row => 3,
-            Full => 5,
+            Row => row,
+            Full => 2 + row,
         }
     }
 }
@@ -347,14 +347,27 @@ pub fn opened_by(first: u8) -> impl Iterator<Item = &'static Command> {
     COMMANDS.iter().filter(move |c| c.first == first)
 }
 
-/// The row of a first byte, a number of address cycles and a second byte.
-pub fn find(first: u8, cycles: usize, second: Option<u8>) -> Option<&'static Command> {
-    opened_by(first).find(|c| c.address.cycles() == cycles && c.second == second)
+/// The row of a first byte, an address and a second byte.
+pub fn find(first: u8, address: Address, second: Option<u8>) -> Option<&'static Command> {
+    opened_by(first).find(|c| c.address == address && c.second == second)
 }
 
 /// Whether a prefix for the cell mode may stand before a first byte.
 pub fn takes_mode(first: u8) -> bool {
     [0x00, 0x60, 0x80, 0x85].contains(&first)
+}
+
+/// Whether data can be read out after an operation.
+pub fn gives_data(operation: Operation) -> bool {
+    matches!(
+        operation,
+        O::Read
+            | O::CopybackRead
+            | O::CacheReadRandom
+            | O::IndependentRead
+            | O::CacheReadSequential
+            | O::CacheReadEnd
+    )
 }
 
 /// Whether a byte is some command's second byte.
@@ -371,7 +384,7 @@ mod tests {
         for (n, a) in COMMANDS.iter().enumerate() {
             for b in &COMMANDS[n + 1..] {
                 assert!(
-                    (a.first, a.address.cycles(), a.second) != (b.first, b.address.cycles(), b.second),
+                    (a.first, a.address.cycles(3), a.second) != (b.first, b.address.cycles(3), b.second),
                     "{} and {}",
                     a.name,
                     b.name
@@ -407,8 +420,8 @@ mod tests {
 
     #[test]
     fn a_cache_operation_is_continued_only_by_its_own_kind() {
-        let read = find(0x00, 5, Some(0x31)).expect("the row is in the table");
-        let program = find(0x80, 5, Some(0x10)).expect("the row is in the table");
+        let read = find(0x00, Full, Some(0x31)).expect("the row is in the table");
+        let program = find(0x80, Full, Some(0x10)).expect("the row is in the table");
         assert!(read.legal.allows(Activity::CacheReading) && !read.legal.allows(Activity::CacheProgramming));
         assert!(
             program.legal.allows(Activity::CacheProgramming) && !program.legal.allows(Activity::CacheReading)

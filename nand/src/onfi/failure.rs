@@ -128,6 +128,13 @@ pub enum Fault {
         /// The plane.
         plane: u32,
     },
+    /// 85h amid a program changes the row to another LUN.
+    OtherLun {
+        /// The LUN.
+        found: u32,
+        /// The LUN of the program.
+        wanted: u32,
+    },
     /// Planes are queued for one operation, and this is another.
     QueueBroken {
         /// What is queued.
@@ -188,6 +195,12 @@ impl fmt::Display for Fault {
             Self::CacheReadNotBegun => out.write_str("found 3Fh, wanted a cache read (31h) that goes on"),
             Self::CopybackWithoutRead { plane } => {
                 write!(out, "found 85h to plane {plane}, wanted 00h-35h in that plane before")
+            }
+            Self::OtherLun { found, wanted } => {
+                write!(
+                    out,
+                    "found a row of LUN {found} after 85h, wanted LUN {wanted}, which is being programmed"
+                )
             }
             Self::QueueBroken { queued } => {
                 write!(out, "found another operation, wanted the next plane of {queued}")

@@ -213,8 +213,9 @@ impl fmt::Display for Row {
     }
 }
 
-impl fmt::Display for Limit {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+impl Limit {
+    /// Writes a limit of what was addressed.
+    fn write_of_address(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Hole { row, pages } => write!(out, "found {row}, wanted a page below {pages}"),
             Self::NoSuchBlock { block, blocks } => {
@@ -249,7 +250,6 @@ impl fmt::Display for Limit {
             Self::BadBlock { block } => {
                 write!(out, "found block {block}, wanted a block that is not marked bad")
             }
-            Self::WriteProtected => out.write_str("found a program or erase, wanted write-protect high"),
             Self::MixedModes { row, block } => {
                 write!(out, "found {row} in another mode than its block's, wanted {}", block.name())
             }
@@ -275,14 +275,27 @@ impl fmt::Display for Limit {
                     "found a reprogram of {row}, wanted the super layer of page {last}, programmed last"
                 )
             }
+            Self::Suspended { row } => {
+                write!(out, "found {row}, wanted what the suspended operation leaves free")
+            }
+            Self::WriteProtected | Self::Busy { .. } | Self::Unsupported { .. } => Ok(()),
+            Self::NothingSensed | Self::NothingToSuspend | Self::NothingToResume => Ok(()),
+        }
+    }
+}
+
+impl std::error::Error for Limit {}
+
+impl fmt::Display for Limit {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::WriteProtected => out.write_str("found a program or erase, wanted write-protect high"),
             Self::Busy { until } => write!(out, "found a busy LUN, wanted to wait until {} ps", until.ps()),
             Self::NothingSensed => out.write_str("found a cache read, wanted a page read before it"),
             Self::NothingToSuspend => out.write_str("found a suspend, wanted a program or erase that works"),
             Self::NothingToResume => out.write_str("found a resume, wanted something suspended"),
-            Self::Suspended { row } => {
-                write!(out, "found {row}, wanted what the suspended operation leaves free")
-            }
             Self::Unsupported { what } => write!(out, "found {what}, wanted an operation that the part has"),
+            _ => self.write_of_address(out),
         }
     }
 }

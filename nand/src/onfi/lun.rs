@@ -2,7 +2,8 @@
 //!
 //! An operation is given at the instant at which the LUN goes busy. Its effect on cells and registers falls on
 //! the instants at which it really happens, and [`Lun::settle`] lets everything happen that is due: every call
-//! that names an instant does so first. An operation that is refused changes no register and no cell.
+//! that names an instant does so first. Calls that name none ([`Lun::begin_load`], [`Lun::load`], [`Lun::output`])
+//! see the registers as they were settled last. An operation that is refused changes no register and no cell.
 
 mod admit;
 mod erase;
@@ -160,7 +161,7 @@ impl Lun {
         self.settle(now);
         let plane = self.bit(row);
         let mut condition = self.condition(plane, now);
-        condition.ready &= !self.jobs.iter().any(|job| job.planes & plane != 0 && self.senses_alone(job));
+        condition.ready &= !self.jobs.iter().any(|job| job.planes & plane != 0 && job.senses_alone());
         condition
     }
 

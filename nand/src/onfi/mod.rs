@@ -20,6 +20,7 @@ pub mod rules;
 pub mod script;
 pub mod sequence;
 pub mod status;
+pub mod step;
 
 pub use bus::{Bus, BusOptions, Pace, Wiring};
 pub use cells::{CellMode, LunTimes};

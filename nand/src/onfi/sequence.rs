@@ -6,6 +6,7 @@
 use super::command::{self, Address, Command, Data, LEGACY, Operation, Place};
 use super::failure::{FailureKind, Fault};
 use super::rules::Edge;
+pub use super::step::{Mode, Order, Step};
 
 /// A kind of cycle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -69,72 +70,13 @@ const FOLLOWS: [(State, [Taken; 4]); 5] = {
     ]
 };
 
-/// How the cells are used by the next operation, said by a prefix.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Mode {
-    /// As the part does.
-    #[default]
-    Usual,
-    /// With one bit a cell.
-    Slc,
-    /// With two bits a cell, so that the word line can be programmed again.
-    TwoBit,
-    /// A word line that holds data is programmed again.
-    Reprogram,
-}
+/// The most address cycles of a command: two of the column, four of the row.
+const MOST_CYCLES: usize = 6;
 
-/// What a target has to do after a cycle.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Step {
-    /// The row of a command is known, and with it the LUN that it concerns.
-    Row {
-        /// A row of the table with the command's first byte.
-        command: &'static Command,
-        /// The row address.
-        row: u32,
-    },
-    /// Data that follow go to this place.
-    Load {
-        /// 80h, 85h that opens a copyback program, or 85h that changes the row.
-        operation: Operation,
-        /// The byte of the page.
-        column: u32,
-        /// The row address.
-        row: u32,
-    },
-    /// Data that follow go to this byte of the same page.
-    Column(u32),
-    /// The data go to the register.
-    Store,
-    /// 00h alone: data out come from what was read before the status.
-    Back,
-    /// A command is complete.
-    Do(Order),
-}
-
-/// A complete command.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Order {
-    /// Its row of the table.
-    pub command: &'static Command,
-    /// The byte of the page.
-    pub column: u32,
-    /// The row address.
-    pub row: u32,
-    /// The address of an identity, a feature, a volume or a LUN; the second is the feature's after a LUN's.
-    pub bytes: [u8; 2],
-    /// The four bytes of a feature.
-    pub feature: [u8; 4],
-    /// What a prefix said.
-    pub mode: Mode,
-    /// Whether it was spelled as before ONFI, without a busy time to wait for.
-    pub legacy: bool,
-}
-
-/// The address cycles so far, R1 and C1 first.
+/// The address cycles so far, C1 or R1 first.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 struct Latch {
-    bytes: [u8; 5],
+    bytes: [u8; MOST_CYCLES],
     count: usize,
 }
 
@@ -143,9 +85,10 @@ impl Latch {
         u32::from(self.bytes[0]) | u32::from(self.bytes[1]) << 8
     }
 
-    fn row(&self) -> u32 {
-        let from = if self.count == 5 { 2 } else { 0 };
-        self.bytes[from..from + 3].iter().rev().fold(0, |row, byte| row << 8 | u32::from(*byte))
+    /// The row, in the last `cycles`.
+    fn row(&self, cycles: usize) -> u32 {
+        let from = self.count.saturating_sub(cycles);
+        self.bytes[from..self.count].iter().rev().fold(0, |row, byte| row << 8 | u32::from(*byte))
     }
 }
 
@@ -167,14 +110,16 @@ pub struct Decoder {
     mode: Mode,
     /// Whether spellings from before ONFI are taken.
     compatible: bool,
+    /// Cycles of a row address.
+    row_cycles: usize,
 }
 
 type Steps = Result<Vec<Step>, FailureKind>;
 
 impl Decoder {
-    /// A target at rest; `compatible` takes the spellings of [`LEGACY`] too.
-    pub fn new(compatible: bool) -> Self {
-        Self { compatible, ..Self::default() }
+    /// A target at rest with row addresses of `row_cycles` (3 or 4); `compatible` takes the spellings of [`LEGACY`] too.
+    pub fn new(row_cycles: usize, compatible: bool) -> Self {
+        Self { row_cycles, compatible, ..Self::default() }
     }
 
     /// Where it stands.
@@ -184,7 +129,7 @@ impl Decoder {
 
     /// Forgets what is open.
     pub fn clear(&mut self) {
-        *self = Self::new(self.compatible);
+        *self = Self::new(self.row_cycles, self.compatible);
     }
 
     /// A command latch.
@@ -199,7 +144,9 @@ impl Decoder {
         let mut steps = self.settle(Cycle::Command)?;
         if self.state == State::Opened {
             // 00h alone takes effect at once; what follows opens anew, but a second byte misses its address.
-            if !self.is_back() || (command::confirms(code) && command::find(code, 0, None).is_none()) {
+            if !self.is_back()
+                || (command::confirms(code) && command::find(code, Address::Nothing, None).is_none())
+            {
                 return Err(self.refusal(Cycle::Command));
             }
             self.state = State::Rest;
@@ -238,8 +185,8 @@ impl Decoder {
             self.taken += 1;
         }
         if self.taken == self.feature.len() {
-            let cycles = self.latch.count;
-            let command = command::find(self.first, cycles, None).expect("the command was opened");
+            let mut rows = command::opened_by(self.first);
+            let command = rows.find(|c| c.data == Data::Four).expect("a command with four bytes was opened");
             steps.push(self.finish(command, false));
         }
         Ok(steps)
@@ -276,7 +223,7 @@ impl Decoder {
     /// From which edge data in would wait now.
     pub fn data_edge(&self) -> Option<Edge> {
         match (self.first, self.state) {
-            (0x85, State::Opened) if self.latch.count == 2 => Some(Edge::WriteColumn),
+            (0x85, State::Opened) if self.address_kind() == Some(Address::Column) => Some(Edge::WriteColumn),
             (0x85, State::Loading) => Some(Edge::WriteColumn),
             (_, State::Loading | State::Feature) => Some(Edge::LoadAddress),
             _ => None,
@@ -289,7 +236,13 @@ impl Decoder {
     }
 
     fn most_addresses(&self) -> usize {
-        command::opened_by(self.first).map(|c| c.address.cycles()).max().unwrap_or(0)
+        command::opened_by(self.first).map(|c| c.address.cycles(self.row_cycles)).max().unwrap_or(0)
+    }
+
+    /// What the address cycles so far are, when they are all of a command that begins like this one.
+    fn address_kind(&self) -> Option<Address> {
+        let mut kinds = command::opened_by(self.first).map(|c| c.address);
+        kinds.find(|address| address.cycles(self.row_cycles) == self.latch.count)
     }
 
     /// 85h takes two address cycles or five: only the next cycle tells whether two are all of them. A copyback program
@@ -298,8 +251,8 @@ impl Decoder {
         if self.taken(cycle) != Taken::Early || self.is_back() {
             return Ok(Vec::new());
         }
-        let shorter = command::find(self.first, self.latch.count, None).is_some() && self.program.is_some();
-        if !shorter {
+        let shorter = self.first == 0x85 && self.address_kind() == Some(Address::Column);
+        if !shorter || self.program.is_none() {
             return Err(self.refusal(cycle));
         }
         self.state = State::Loading;
@@ -348,9 +301,10 @@ impl Decoder {
 
     /// The address is complete.
     fn addressed(&mut self) -> Steps {
-        let (column, row, cycles) = (self.latch.column(), self.latch.row(), self.latch.count);
-        let rows = || command::opened_by(self.first).filter(|c| c.address.cycles() == cycles);
-        let first = rows().next().expect("a command with these cycles was opened");
+        let (column, row) = (self.latch.column(), self.latch.row(self.row_cycles));
+        let kind = self.address_kind();
+        let mut rows = command::opened_by(self.first).filter(|c| Some(c.address) == kind);
+        let first = rows.next().expect("a command with these cycles was opened");
         let load = |operation| vec![Step::Load { operation, column, row }];
         match (self.first, self.program) {
             (0x80, _) | (0x85, None) => {
@@ -384,7 +338,8 @@ impl Decoder {
                 (self.state, self.first, self.latch) = (State::Opened, code, Latch::default());
                 return Ok(Vec::new());
             }
-            let command = command::find(first, 5, Some(code)).ok_or_else(|| wrong(first, code))?;
+            let command =
+                command::find(first, Address::Full, Some(code)).ok_or_else(|| wrong(first, code))?;
             self.latch = latch;
             let more = matches!(
                 command.operation,
@@ -394,33 +349,35 @@ impl Decoder {
             return Ok(vec![self.finish(command, false)]);
         }
         if (self.first, code) == (0x00, 0x05) {
-            self.output_row = Some(self.latch.row());
+            self.output_row = Some(self.latch.row(self.row_cycles));
             (self.state, self.first, self.latch) = (State::Opened, code, Latch::default());
             return Ok(Vec::new());
         }
         if let Some(stands_for) = self.legacy(code, Place::AfterEraseRow).filter(|_| self.first == 0x60) {
-            let command = command::find(0x60, 3, Some(stands_for)).expect("D1h confirms 60h");
+            let command = command::find(0x60, Address::Row, Some(stands_for)).expect("D1h confirms 60h");
             let mut steps = vec![self.finish(command, true)];
             steps.extend(self.open(code)?);
             return Ok(steps);
         }
-        let (first, cycles) = (self.first, self.latch.count);
-        let command = command::find(first, cycles, Some(code)).ok_or_else(|| wrong(first, code))?;
+        let first = self.first;
+        let kind = self.address_kind();
+        let command = kind.and_then(|kind| command::find(first, kind, Some(code)));
+        let command = command.ok_or_else(|| wrong(first, code))?;
         Ok(vec![self.finish(command, false)])
     }
 
     /// The command as a whole; nothing is open afterwards.
     fn finish(&mut self, command: &'static Command, legacy: bool) -> Step {
-        let (column, mut row) = (self.latch.column(), self.latch.row());
+        let (column, mut row) = (self.latch.column(), self.latch.row(self.row_cycles));
         let bytes = [self.latch.bytes[0], self.latch.bytes[1]];
         let mut command = command;
         if let Some(output_row) = self.output_row.take() {
-            command = command::find(0x06, 5, Some(0xE0)).expect("06h is in the table");
+            command = command::find(0x06, Address::Full, Some(0xE0)).expect("06h is in the table");
             row = output_row;
         }
         let order = Order { command, column, row, bytes, feature: self.feature, mode: self.mode, legacy };
         let queued = if command.operation == Operation::Reset { None } else { self.queued };
-        *self = Self { queued, compatible: self.compatible, ..Self::default() };
+        *self = Self { queued, ..Self::new(self.row_cycles, self.compatible) };
         Step::Do(order)
     }
 

@@ -2,10 +2,10 @@
 //! bytes, `rb` a wait for R/B#, `arb` one for the array.
 
 use wordline_kernel::{Bytes, Duration, Power};
-use wordline_nand::{Pairing, Part};
 use wordline_nand::interface::{BusFile, Interface};
 use wordline_nand::onfi::{Bus, BusOptions, Failure, FailureKind, Fault, Status, Wiring};
 use wordline_nand::part::{ArrayTiming, DieGeometry, PartFile, PowerDraw, SlcTiming};
+use wordline_nand::{Pairing, Part};
 
 /// Two planes of 16 blocks with 8 pages of 512 + 16 bytes: a row is `lun << 8 | block << 3 | page`.
 pub fn part_file() -> PartFile {
@@ -41,6 +41,7 @@ pub fn part_file() -> PartFile {
         },
         endurance: 1_000,
         programs_per_page: None,
+        nominal: None,
     }
 }
 

@@ -2,7 +2,9 @@
 
 use wordline_kernel::Duration;
 use wordline_nand::onfi::parameter_page::ParameterPage;
-use wordline_nand::onfi::{BusOptions, FailureKind, InjectedFailure, Limit, LunOptions, Row, Status, Wiring};
+use wordline_nand::onfi::{
+    Bus, BusOptions, FailureKind, Fault, InjectedFailure, Limit, LunOptions, Row, Status, Wiring,
+};
 
 use super::host::{bus, bus_with, fault, played, status};
 
@@ -35,7 +37,7 @@ fn the_status_can_be_polled_and_left_again() {
     assert_eq!(played(&mut bus, "rb o1 c00 o2"), [0xe0, 0x5a, 0x5b]);
 }
 
-fn programmed(bus: &mut wordline_nand::onfi::Bus) {
+fn programmed(bus: &mut Bus) {
     for page in 0..4 {
         played(bus, &format!("c80 a00.00.0{page}.00.00 i1{page}.2{page} c10 rb"));
     }
@@ -227,4 +229,61 @@ fn calibration_and_termination_are_taken() {
     let mut bus = bus();
     played(&mut bus, "ce2 a00 i01.02.03.04 cf9 a00 rb cd9 a00 rb");
     assert_eq!(bus.termination(wordline_nand::DieId(0)), [1, 2, 3, 4]);
+}
+
+#[test]
+fn a_random_cache_read_in_another_plane_gives_the_page_sensed_before() {
+    let mut bus = bus();
+    played(&mut bus, "c80 a00.00.00.00.00 i01 c10 rb c80 a00.00.08.00.00 i02 c10 rb");
+    assert_eq!(
+        played(&mut bus, "c00 a00.00.08.00.00 c30 rb c00 a00.00.00.00.00 c31 rb o1 c3f rb o1"),
+        [2, 1]
+    );
+}
+
+#[test]
+fn planes_are_read_behind_the_cache_register_together() {
+    let mut bus = bus();
+    for page in 0..2 {
+        played(&mut bus, &format!("c80 a00.00.0{page}.00.00 i0{page} c11 rb"));
+        played(&mut bus, &format!("c80 a00.00.0{}.00.00 i1{page} c10 rb", page + 8));
+    }
+    played(&mut bus, "c00 a00.00.00.00.00 c32 rb c00 a00.00.08.00.00 c30 rb");
+    played(&mut bus, "c00 a00.00.01.00.00 c32 rb c00 a00.00.09.00.00 c31 rb");
+    assert_eq!(status(&mut bus), Status(0xc0));
+    let both = "c06 a00.00.00.00.00 ce0 o1 c06 a00.00.08.00.00 ce0 o1";
+    assert_eq!(played(&mut bus, both), [0x00, 0x10]);
+    played(&mut bus, "c3f rb");
+    assert_eq!(played(&mut bus, both), [0x01, 0x11]);
+}
+
+#[test]
+fn a_large_part_takes_four_cycles_of_row_address() {
+    let mut file = super::host::part_file();
+    (file.geometry.blocks_per_plane, file.geometry.pages_per_block) = (1 << 14, 1 << 10);
+    let part = file.check().expect("the part is sound");
+    let mut bus = Bus::new(&part, Wiring::default(), BusOptions::default()).expect("the wiring is sound");
+    let bytes = played(&mut bus, "cec a00 rb o256");
+    assert_eq!(ParameterPage::decode(&bytes).expect("the page is whole").address_cycles.row, 4);
+    // Block 2^14, page 0.
+    played(&mut bus, "c80 a00.00.00.00.00.01 i05 c10 rb");
+    assert_eq!(played(&mut bus, "c00 a00.00.00.00.00.01 c30 rb o1 c78 a00.00.00.01 o1"), [5, 0xe0]);
+    assert_eq!(
+        fault(&mut bus, "c60 a00.00.00 cd0"),
+        Fault::AddressMissing { command: 0x60, found: 3, wanted: 4 }
+    );
+}
+
+#[test]
+fn a_target_can_begin_as_at_power_on() {
+    let options = BusOptions { power_on: true, ..BusOptions::default() };
+    let mut bus = bus_with(Wiring::default(), options);
+    let slow = Duration::from_ns(100);
+    assert_eq!(bus.timing().t_wc, slow, "SDR mode 0");
+    played(&mut bus, "cef a01 i04.00.00.00 rb");
+    assert_eq!(bus.timing().t_wc, Duration::from_ns(25));
+    played(&mut bus, "cfc rb");
+    assert_eq!(bus.timing().t_wc, Duration::from_ns(25), "FCh keeps the mode");
+    played(&mut bus, "cff rb");
+    assert_eq!(bus.timing().t_wc, slow);
 }

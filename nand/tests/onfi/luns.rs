@@ -18,6 +18,13 @@ fn after_two_luns_worked_at_once_one_must_be_selected() {
 }
 
 #[test]
+fn a_program_stays_in_its_lun() {
+    let mut bus = two_luns();
+    let refused = fault(&mut bus, "c80 a00.00.00.01.00 i01 c85 a00.00.00.00.00");
+    assert_eq!(refused, Fault::OtherLun { found: 0, wanted: 1 });
+}
+
+#[test]
 fn r_b_is_low_while_any_lun_is_busy() {
     let mut bus = two_luns();
     played(&mut bus, "c60 a00.00.00 cd0 c00 a00.00.00.01.00 c30");
@@ -58,6 +65,9 @@ fn one_lun_is_reset_while_the_other_goes_on() {
     played(&mut bus, "cfa a00.00.00");
     assert!(bus.lun(DieId(0)).pipeline().ready_at < other);
     assert_eq!(bus.lun(DieId(1)).pipeline().ready_at, other);
+    assert_eq!(played(&mut bus, "c78 a00.01.00 o1 c70 o1"), [0x80, 0x80]);
+    played(&mut bus, "cff rb c60 a00.00.00 cd0 c60 a00.01.00 cd0 cfa a00.00.00");
+    assert_eq!(fault(&mut bus, "c70"), Fault::LunNotSelected);
 }
 
 #[test]

@@ -94,7 +94,7 @@ fn after_a_failure_the_target_waits_for_a_reset_and_keeps_everything() {
 
 /// The cycles of a command without its confirmation, to block 0 or LUN 0.
 fn opening(command: &wordline_nand::onfi::command::Command) -> String {
-    let address = ["", "a00", "a00.00", "a00.00.00", "", "a00.00.00.00.00"][command.address.cycles()];
+    let address = ["", "a00", "a00.00", "a00.00.00", "", "a00.00.00.00.00"][command.address.cycles(3)];
     format!("c{:02x} {address}", command.first)
 }
 

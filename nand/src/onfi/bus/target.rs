@@ -105,6 +105,8 @@ impl Port {
 pub(super) struct Target {
     pub ports: Vec<Port>,
     pub addressing: RowAddressing,
+    /// Address cycles of a row.
+    pub row_cycles: usize,
     pub decoder: Decoder,
     pub edges: Edges,
     /// The interface and its mode.
@@ -150,10 +152,14 @@ impl Target {
             busy_until: Instant::ZERO,
             serial: 0,
         };
+        let addressing = RowAddressing::of(part, luns);
+        // Three cycles at least, and no more than four (ONFI: byte 101 of the parameter page).
+        let row_cycles = (addressing.width().div_ceil(8) as usize).clamp(3, 4);
         Self {
             ports: (0..luns).map(port).collect(),
-            addressing: RowAddressing::of(part, luns),
-            decoder: Decoder::new(compatible),
+            addressing,
+            row_cycles,
+            decoder: Decoder::new(row_cycles, compatible),
             edges: Edges::default(),
             timing: part.bus,
             waits: Waits::of(&part.bus),
@@ -302,11 +308,14 @@ impl Target {
         }
     }
 
-    /// Forgets sequences and outputs, as every reset does.
-    pub fn forget(&mut self) {
+    /// Forgets sequences and outputs, as every reset does. Which LUN speaks is open still after a reset of one of
+    /// several that worked at once.
+    pub fn forget(&mut self, whole: bool) {
         self.decoder.clear();
         (self.output, self.before) = (Output::Nothing, Output::Nothing);
-        (self.status_unselected, self.data_unselected) = (false, false);
+        if whole {
+            (self.status_unselected, self.data_unselected) = (false, false);
+        }
         (self.refused, self.loading, self.short_busy) = (false, None, None);
         (self.selected, self.column) = (0, 0);
     }

@@ -3,7 +3,6 @@
 use wordline_kernel::Instant;
 
 use super::Lun;
-use super::job::{Job, Work};
 use crate::Stage;
 use crate::onfi::{Limit, Row};
 
@@ -16,10 +15,6 @@ pub(super) struct Queued {
 }
 
 impl Lun {
-    pub(super) fn senses_alone(&self, job: &Job) -> bool {
-        self.cells.part.geometry.independent_reads && matches!(job.work, Work::Sense { .. })
-    }
-
     /// That the LUN takes a command at `now`, and that the array rests unless `behind` says that this operation may
     /// follow the one at work.
     pub(super) fn require_ready(&self, now: Instant, behind: bool) -> Result<(), Limit> {

@@ -31,6 +31,10 @@ pub(super) enum Work {
     Erase {
         blocks: Vec<u32>,
     },
+    /// What is suspended comes to rest.
+    Rest {
+        stage: Stage,
+    },
 }
 
 /// An operation of the array.
@@ -70,18 +74,24 @@ impl Job {
             Work::HandOver { .. } => None,
             Work::Program { .. } | Work::Reprogram { .. } => Some(Stage::Tin),
             Work::Erase { .. } => Some(Stage::Ber),
+            Work::Rest { stage } => Some(stage),
         }
+    }
+
+    /// Whether it senses in a plane of its own, independently of others.
+    pub fn senses_alone(&self) -> bool {
+        matches!(self.work, Work::Sense { kind: ReadKind::Independent, .. })
     }
 
     /// Whether it is a program or an erase, which change cells and can be suspended.
     pub fn changes_cells(&self) -> bool {
-        matches!(self.stage(), Some(Stage::Tin | Stage::Ber))
+        matches!(self.work, Work::Program { .. } | Work::Reprogram { .. } | Work::Erase { .. })
     }
 
     /// Whether it uses the cells that `row` addresses.
     pub fn uses(&self, row: Row) -> bool {
         match &self.work {
-            Work::Sense { .. } | Work::HandOver { .. } => false,
+            Work::Sense { .. } | Work::HandOver { .. } | Work::Rest { .. } => false,
             Work::Program { pages } => pages.iter().any(|(r, _)| (r.block, r.page) == (row.block, row.page)),
             Work::Reprogram { page, kept, .. } => {
                 page.block == row.block && (page.page == row.page || kept.page == row.page)

@@ -35,7 +35,7 @@ impl Lun {
             ReadKind::Independent if !self.cells.part.geometry.independent_reads => {
                 return Err(Limit::Unsupported { what: "an independent read" });
             }
-            ReadKind::Independent => self.jobs.iter().all(|job| self.senses_alone(job)),
+            ReadKind::Independent => self.jobs.iter().all(|job| job.senses_alone()),
         };
         if kind == ReadKind::CacheRandom && !self.cells.has_cache_register() {
             return Err(Limit::Unsupported { what: "a cache read" });
@@ -43,15 +43,15 @@ impl Lun {
         self.require_ready(now, behind)?;
         self.require_row(row)?;
         if kind == ReadKind::Independent {
+            if let Some(queued) = self.queue.first() {
+                return Err(Limit::OtherQueued { first: queued.row, second: row });
+            }
             let own = self.jobs.iter().find(|job| job.planes & self.bit(row) != 0);
             if let Some(job) = own {
                 return Err(Limit::Busy { until: job.end });
             }
         }
-        if self.suspended.iter().any(|job| job.uses(row)) {
-            return Err(Limit::Suspended { row });
-        }
-        Ok(())
+        self.require_free(row)
     }
 
     /// Sequential cache read (31): hands over the pages sensed before and senses those that follow them.
@@ -60,13 +60,27 @@ impl Lun {
     /// The limit that refused it; registers are as before.
     pub fn cache_read_next(&mut self, now: Instant) -> Result<Busy, Limit> {
         self.settle(now);
-        let checked = self.check_cache_read(now).and_then(|first| {
-            let pages = self.cells.pages(self.mode);
-            if first.page + 1 < pages { Ok(first) } else { Err(Limit::PastBlock { row: first }) }
-        });
-        self.refuse(self.sensed.first().copied().unwrap_or_default(), checked)?;
-        let rows = self.sensed.iter().map(|row| Row { page: row.page + 1, ..*row }).collect();
+        let checked = self.check_cache_read(now).and_then(|_| self.rows_after());
+        let rows = self.refuse(self.sensed.first().copied().unwrap_or_default(), checked)?;
         Ok(self.sense(rows, 0, ReadKind::CacheRandom, now))
+    }
+
+    /// The rows that follow those sensed before, when all can be read.
+    fn rows_after(&self) -> Result<Vec<Row>, Limit> {
+        let pages = self.cells.pages(self.mode);
+        let after = |row: &Row| {
+            let next = Row { page: row.page + 1, ..*row };
+            if next.page >= pages {
+                return Err(Limit::PastBlock { row: *row });
+            }
+            self.require_free(next).map(|()| next)
+        };
+        self.sensed.iter().map(after).collect()
+    }
+
+    /// That no suspended operation uses the cells of `row`.
+    fn require_free(&self, row: Row) -> Result<(), Limit> {
+        if self.suspended.iter().any(|job| job.uses(row)) { Err(Limit::Suspended { row }) } else { Ok(()) }
     }
 
     /// End of a cache read (3F): hands over the pages sensed before.

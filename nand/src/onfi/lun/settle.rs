@@ -45,6 +45,7 @@ impl Lun {
                 self.contents.note_reprogram(*page, line);
             }
             Work::Erase { blocks } => blocks.iter().for_each(|block| self.contents.note_erase(*block)),
+            Work::Rest { .. } => {}
         }
     }
 
@@ -73,7 +74,7 @@ impl Lun {
                     registers.copied = (kind == ReadKind::Copyback).then_some(row);
                 }
             }
-            Work::HandOver { .. } => {}
+            Work::HandOver { .. } | Work::Rest { .. } => {}
             Work::Program { pages } => {
                 for (row, bytes) in pages {
                     self.contents.program(row, &bytes);

@@ -18,18 +18,26 @@ impl Lun {
     pub fn suspend(&mut self, now: Instant) -> Result<Busy, Limit> {
         self.settle(now);
         let first = self.jobs.first().filter(|job| job.begun && job.changes_cells());
-        let Some(job) = first.filter(|_| self.suspended.is_empty()) else {
+        let working =
+            first.filter(|_| self.suspended.is_empty()).and_then(|job| Some((job.clone(), job.stage()?)));
+        let Some((job, stage)) = working else {
             return self.refuse(Row::default(), Err(Limit::NothingToSuspend));
         };
         let [program, erase] = self.cells.part.timing.suspend;
-        let rests_at = now + if job.stage() == Some(Stage::Ber) { erase } else { program };
+        let rests_at = now + if stage == Stage::Ber { erase } else { program };
         if job.end <= rests_at {
             return Ok(self.busy());
         }
         self.suspended = std::mem::take(&mut self.jobs);
-        let job = self.suspended[0].clone();
-        self.record(&job, rests_at);
         self.suspended[0].begin = now;
+        self.jobs.push(Job {
+            work: Work::Rest { stage },
+            end: rests_at,
+            failing: 0,
+            broken: 0,
+            cached: false,
+            ..job
+        });
         self.pipeline.ready_at = rests_at;
         self.pipeline.array_ready_at = rests_at;
         Ok(self.busy())
@@ -118,7 +126,7 @@ impl Lun {
     /// pages below it on its word line are torn with it: its cells move out of the states that held their bits.
     fn tear(&mut self, job: Job) {
         match job.work {
-            Work::Sense { .. } | Work::HandOver { .. } => {}
+            Work::Sense { .. } | Work::HandOver { .. } | Work::Rest { .. } => {}
             Work::Program { pages } => {
                 for (row, _) in pages {
                     self.contents.tear_page(row);

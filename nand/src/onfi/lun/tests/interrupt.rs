@@ -103,7 +103,19 @@ fn a_suspended_operation_keeps_its_cells_to_itself() {
     let now = lun.suspend(at(100)).expect("it works").ready_at;
     assert_eq!(lun.read(row(0, 0), ReadKind::Plain, now), Err(Limit::Suspended { row: row(0, 0) }));
     assert_eq!(lun.program(row(4, 0), START, false, now), Err(Limit::Suspended { row: row(4, 0) }));
-    assert!(lun.read(row(0, 1), ReadKind::Plain, now).is_ok());
+    let before = row(2, 0);
+    let read = lun.read(before, ReadKind::Plain, now).expect("another block").ready_at;
+    lun.cache_read_next(read).expect("the page after it is free");
+}
+
+#[test]
+fn a_cache_read_does_not_run_into_a_suspended_program() {
+    let mut lun = lun();
+    program(&mut lun, row(0, 1), 1, START, at(0)).expect("legal");
+    let now = lun.suspend(at(100)).expect("it works").ready_at;
+    let read = lun.read(row(0, 0), ReadKind::Plain, now).expect("the page below is free").ready_at;
+    assert_eq!(lun.cache_read_next(read), Err(Limit::Suspended { row: row(0, 1) }));
+    lun.cache_read_end(read).expect("the page that was sensed is there still");
 }
 
 #[test]
