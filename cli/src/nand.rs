@@ -23,7 +23,7 @@ Examples:
 const OPS_EXAMPLES: &str = "\
 Every operation runs many times in a row on every die, and what is in between start and end is measured.
 Latency: from when a die takes the operation until its data are out or its array has finished, waits for
-the bus included. Throughput: data read, written or copied a second over all dies; of an erase, erases a
+the bus included. Throughput: data read, written or copied a second over all dies; of an erase, blocks a
 second. Energy: of the stages of the operation for each page of data (each block of an erase), idle time
 left out. Last, the share of each stage in the time of all: CLE and ALE latch commands and addresses, TIR
 and TOR move data in and out, TIN programs, TON senses, BER erases.

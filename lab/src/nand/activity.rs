@@ -47,13 +47,13 @@ struct Hold {
 }
 
 /// What a command made the die do.
-struct Busy {
+struct Busy<'a> {
     hold: usize,
     ready: Instant,
     rests: Instant,
     /// Data went from one register to the other first.
     turned: bool,
-    array: Option<(Stage, Instant, Instant)>,
+    array: Option<&'a Span>,
 }
 
 impl Activity {
@@ -107,7 +107,7 @@ fn holds(spans: &[Span]) -> Vec<Hold> {
     holds
 }
 
-fn busy(holds: &[Hold], arrays: &[&Span]) -> Vec<Busy> {
+fn busy<'a>(holds: &[Hold], arrays: &[&'a Span]) -> Vec<Busy<'a>> {
     let confirmed: Vec<usize> = (0..holds.len()).filter(|n| holds[*n].last == Stage::Cle).collect();
     let mut all = Vec::with_capacity(confirmed.len());
     let (mut at, mut before) = (0, Instant::ZERO);
@@ -120,11 +120,10 @@ fn busy(holds: &[Hold], arrays: &[&Span]) -> Vec<Busy> {
         let next = confirmed.get(n + 1).map_or(Instant::MAX, |&next| holds[next].end);
         let rested = before.max(end);
         let busy = match arrays.get(at).filter(|array| array.begin < next) {
-            Some(array) => {
+            Some(&array) => {
                 let turned = array.begin.since(rested) > ROUNDING;
                 let ready = if turned { array.begin } else { array.end() };
-                let array = (array.stage, array.begin, array.end());
-                Busy { hold, ready, rests: array.2, turned, array: Some(array) }
+                Busy { hold, ready, rests: array.end(), turned, array: Some(array) }
             }
             None => Busy { hold, ready: rested, rests: rested, turned: true, array: None },
         };
@@ -136,9 +135,9 @@ fn busy(holds: &[Hold], arrays: &[&Span]) -> Vec<Busy> {
 
 /// A hand-over after which the array rests (3F) shows in no span: it takes as long as the shortest one that does,
 /// and is over when the die is on the bus again.
-fn ends_of_sequences(all: &mut [Busy], holds: &[Hold], arrays: &[&Span]) {
-    let gap = |busy: &Busy| {
-        let (_, begin, _) = busy.array.filter(|_| busy.turned)?;
+fn ends_of_sequences(all: &mut [Busy<'_>], holds: &[Hold], arrays: &[&Span]) {
+    let gap = |busy: &Busy<'_>| {
+        let begin = busy.array.filter(|_| busy.turned)?.begin;
         let before = arrays.iter().take_while(|array| array.begin < begin).map(|array| array.end()).max();
         Some(begin.since(holds[busy.hold].end.max(before.unwrap_or_default())))
     };
@@ -151,17 +150,21 @@ fn ends_of_sequences(all: &mut [Busy], holds: &[Hold], arrays: &[&Span]) {
     }
 }
 
-fn registers(activity: &mut Activity, holds: &[Hold], busy: &[Busy]) {
+fn registers(activity: &mut Activity, holds: &[Hold], busy: &[Busy<'_>]) {
     for (n, one) in busy.iter().enumerate() {
-        let hold = &holds[one.hold];
-        let command = hold.command;
-        match one.array {
-            Some((Stage::Tin, begin, end)) => {
-                let filled = hold.data_in.map(|from| During { begin: from, end: begin, command });
-                activity.cache_register.extend(filled);
+        let Some(array) = one.array else { continue };
+        let (begin, end, command) = (array.begin, array.end(), array.command);
+        match array.stage {
+            Stage::Tin => {
+                let filled = holds[one.hold].data_in;
+                activity.cache_register.extend(filled.map(|from| During {
+                    begin: from,
+                    end: begin,
+                    command,
+                }));
                 activity.data_register.push(During { begin, end, command });
             }
-            Some((Stage::Ton, begin, end)) => {
+            Stage::Ton => {
                 let handed = handed_over(holds, one, busy.get(n + 1), end);
                 activity.data_register.push(During { begin, end: handed, command });
                 let from = holds.partition_point(|hold| hold.begin < handed);
@@ -177,17 +180,17 @@ fn registers(activity: &mut Activity, holds: &[Hold], busy: &[Busy]) {
 
 /// When sensed data leave the data register: at the end of the sensing, or once they are handed over in a sequence of
 /// cache reads, or when a copyback writes them.
-fn handed_over(holds: &[Hold], sensed: &Busy, next: Option<&Busy>, end: Instant) -> Instant {
+fn handed_over(holds: &[Hold], sensed: &Busy<'_>, next: Option<&Busy<'_>>, end: Instant) -> Instant {
     let Some(next) = next else { return end };
-    match next.array {
-        None | Some((Stage::Ton, ..)) if next.turned => next.ready,
-        Some((Stage::Tin, begin, _)) if !next.turned && copies(holds, sensed, next) => begin,
+    match next.array.map(|array| (array.stage, array.begin)) {
+        None | Some((Stage::Ton, _)) if next.turned => next.ready,
+        Some((Stage::Tin, begin)) if !next.turned && copies(holds, sensed, next) => begin,
         _ => end,
     }
 }
 
 /// Whether no data crossed the bus between a sensing and a program: the second writes what the first read.
-fn copies(holds: &[Hold], sensed: &Busy, written: &Busy) -> bool {
+fn copies(holds: &[Hold], sensed: &Busy<'_>, written: &Busy<'_>) -> bool {
     holds[sensed.hold + 1..=written.hold].iter().all(|hold| hold.data_in.is_none() && hold.data_out.is_none())
 }
 

@@ -130,7 +130,7 @@ fn ticks(out: &mut String, axis: &Axis, bottom: u64) {
         let (y, label) = (bottom + 18, decimal(at, unit));
         line(out, &format!("<text x=\"{x}\" y=\"{y}\" text-anchor=\"middle\">{label}</text>"));
     }
-    let (x, y) = (LEFT - 8, bottom + 18);
+    let (x, y) = (LEFT - 24, bottom + 18);
     line(out, &format!("<text x=\"{x}\" y=\"{y}\" text-anchor=\"end\">{name}</text>"));
 }
 

@@ -35,8 +35,8 @@ pub struct OperationRow {
     pub latency_us: f64,
     /// Data bytes read, written or copied a second, over all dies; none for an erase.
     pub bytes_per_second: Option<f64>,
-    /// Operations a second, over all dies.
-    pub operations_per_second: f64,
+    /// Pages of data, or blocks of an erase, a second, over all dies.
+    pub units_per_second: f64,
     /// Energy of its stages for each page of data, or each block of an erase; idle time left out.
     pub energy_per_page_joules: f64,
     /// The share of each stage in the time of all its stages.
@@ -115,7 +115,7 @@ impl OperationTable {
 fn cells(row: &OperationRow) -> Vec<String> {
     let throughput = match row.bytes_per_second {
         Some(bytes) => Quantity::Throughput(bytes),
-        None => Quantity::PerSecond(row.operations_per_second),
+        None => Quantity::PerSecond(row.units_per_second),
     };
     let mut cells = vec![
         row.operation.name().to_owned(),
@@ -143,7 +143,7 @@ fn row(bench: &Bench, kind: Kind, planes: u32) -> OperationRow {
         dies,
         latency_us: sum.us() / looked_at.len() as f64,
         bytes_per_second: (kind != Kind::Erase).then_some(bytes as f64 / time.seconds()),
-        operations_per_second: looked_at.len() as f64 / time.seconds(),
+        units_per_second: f64::from(units) / time.seconds(),
         energy_per_page_joules: joules / f64::from(units),
         stage_shares,
     }

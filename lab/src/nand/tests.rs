@@ -177,10 +177,12 @@ fn a_cache_read_hands_each_page_over_and_ends_at_rest() {
     let trace = trace(&["read-cache*3"], 1);
     let activity = Activity::of(&trace.spans);
     let turn = mqsim().timing.cache_busy;
-    // The first sensing; then three turns.
-    let lengths: Vec<Duration> = activity.not_ready.iter().map(|low| low.end - low.begin).collect();
-    assert_eq!(lengths.len(), 3, "the first turn follows the sensing on the bus: {lengths:?}");
-    assert_eq!(lengths[2], turn, "3F");
+    // The first sensing; then 31 with the array at rest, 31 and 3F while it senses the page ahead.
+    let low = &activity.not_ready;
+    assert_eq!(low.len(), 4, "{low:?}");
+    assert_eq!(low[1].end - low[1].begin, turn);
+    let sensed: Vec<&Span> = trace.spans.iter().filter(|span| span.stage == Stage::Ton).collect();
+    assert_eq!((sensed.len(), low[3].end), (3, sensed[2].end() + turn));
     assert_eq!(activity.cache_register.len(), 3);
     assert_eq!(activity.data_register.len(), 3);
     let outs: Vec<&Span> = trace.spans.iter().filter(|span| span.stage == Stage::Tor).collect();
@@ -216,8 +218,8 @@ fn the_axis_has_the_unit_that_suits_it() {
         let text = svg(&Scene { spans: &spans, layout: two_dies(), names: &[] }, "");
         let labels: Vec<&str> = text.lines().filter_map(|line| line.strip_suffix("</text>")).collect();
         let of = |line: &str| line.rsplit('>').next().unwrap_or_default().to_owned();
-        // The last row's name follows the axis.
-        (of(labels[labels.len() - 3]), of(labels[labels.len() - 2]))
+        // The names of the row and of the stage in it follow the axis.
+        (of(labels[labels.len() - 4]), of(labels[labels.len() - 3]))
     };
     assert_eq!(label(450_000), ("450".into(), "ns".into()));
     assert_eq!(label(9_000_000), ("9000".into(), "ns".into()));

@@ -53,6 +53,12 @@ impl Operation {
         }
     }
 
+    /// Whether it may be started while the array works behind a cache operation: it needs the cache register alone.
+    #[inline]
+    pub fn goes_behind(self) -> bool {
+        matches!(self, Self::Program | Self::ProgramCache | Self::ReadCache { first: false, .. })
+    }
+
     /// The first stage of its array.
     pub(super) fn stage(self) -> Stage {
         match self {

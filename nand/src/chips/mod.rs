@@ -217,6 +217,13 @@ impl Chips {
         self.pages.registers(die)
     }
 
+    /// Whether `die` takes `operation` now: it has to be ready (RDY), and its array has to rest (ARDY) but for a
+    /// program, whose data the cache register takes meanwhile, and for what goes on with a sequence of cache reads.
+    #[inline]
+    pub fn takes(&self, die: DieId, operation: Operation, now: Instant) -> bool {
+        self.is_idle(die) && (operation.goes_behind() || !self.works_behind(die, now))
+    }
+
     /// Starts a command on an idle die.
     pub fn start(&mut self, die: DieId, command: Command, calendar: &mut impl Schedule<Event>) {
         let work = &mut self.work[die];
@@ -230,10 +237,10 @@ impl Chips {
         if step == Step::Turn {
             // Its pages are sensed already, or being sensed, since the command before.
             work.working = working;
+            self.claim_ahead(die);
         } else {
-            let cached = matches!(command.operation, Operation::Program | Operation::ProgramCache);
-            let rests = self.pipelines[die].array_ready_at <= calendar.now();
-            assert!(rests || cached, "die {die:?} takes only programs behind a cache program");
+            let may = command.operation.goes_behind() || !self.works_behind(die, calendar.now());
+            assert!(may, "die {die:?} takes only programs behind a cache program");
         }
         self.serial = self.serial.wrapping_add(1);
         self.ask_for_bus(die, calendar);
@@ -373,14 +380,15 @@ impl Chips {
         let free = self.wiring.clocks.host.edge(calendar.now());
         let bus = &mut self.buses[channel];
         let wanted = bus.is_wanted();
-        if bus.busy_until <= calendar.now() && free == calendar.now() && !wanted {
+        let is_free = bus.busy_until <= calendar.now() && free == calendar.now();
+        if is_free && !wanted && calendar.is_settled() {
             self.hold_bus(die, channel, calendar);
             return;
         }
         let Work { step, command, .. } = self.work[die];
         let moves_data = matches!(command.operation, Operation::Program | Operation::ProgramCache)
             && step == Step::Opening;
-        bus.want(die, !moves_data && step != Step::DataOut);
+        bus.want(die, !moves_data && step != Step::DataOut, calendar.now());
         if !wanted {
             calendar.at(bus.busy_until.max(free), Event::BusFree(channel));
         }
@@ -464,21 +472,24 @@ impl Chips {
             (Step::Turn, _, Some(time)) => {
                 let working = pipeline.turn_and_run(begin, turn, time);
                 calendar.at(working.begin, Event::Turned(die));
-                self.record_array(die, Stage::Ton, working.begin, time, 1);
+                let Operation::ReadCache { next: Some(next), .. } = command.operation else {
+                    unreachable!("a page is sensed ahead where one follows")
+                };
+                self.record_ahead(die, next, working.begin, time);
             }
             (_, Operation::ProgramCache, Some(time)) => {
                 let working = pipeline.turn_and_run(begin, turn, time);
                 self.work[die].working = time;
                 calendar.at(working.begin, Event::Turned(die));
                 calendar.at(working.end, Event::Behind(die));
-                self.record_array(die, Stage::Tin, working.begin, time, 0);
+                self.record_array(die, Stage::Tin, working.begin, time);
             }
             (_, operation, Some(time)) => {
                 let working = pipeline.run(begin, time);
                 self.work[die].working = time;
                 calendar.at(working.end, Event::ArrayDone(die));
                 let stage = if step == Step::Copy { Stage::Tin } else { operation.stage() };
-                self.record_array(die, stage, working.begin, time, 0);
+                self.record_array(die, stage, working.begin, time);
             }
             (_, _, None) => unreachable!("only the end of a cache read leaves the array at rest"),
         }

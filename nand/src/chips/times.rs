@@ -4,7 +4,7 @@ use wordline_kernel::{Bytes, Duration};
 
 use super::Wiring;
 use super::command::Command;
-use crate::chain::{BusTimes, Cycle, Hold, Shape};
+use crate::chain::{self, BusTimes, Cycle, Hold, Shape};
 use crate::clock::Clocks;
 use crate::geometry::{Geometry, PageId, PlaneBlock};
 use crate::{Latency, Part};
@@ -14,8 +14,8 @@ use crate::{Latency, Part};
 pub(super) struct Times {
     clocks: Clocks,
     holds: Vec<[BusTimes; HOLDS]>,
-    /// Data out without the burst, by number of planes.
-    data_out_base: Vec<BusTimes>,
+    /// Data out without the last cycle, which brings the burst, and the wait of that one, by number of planes.
+    data_out_base: Vec<(BusTimes, Duration)>,
     /// Bytes of full pages, by number of planes.
     full: Vec<Bytes>,
     pub(super) shared_enable: bool,
@@ -48,10 +48,7 @@ impl Times {
         let times = |hold: Hold, shape: &Shape| sum(part, clocks, &hold.cycles(shape));
         Self {
             holds: shapes.clone().map(|shape| ALL.map(|hold| times(hold, &shape))).collect(),
-            data_out_base: shapes
-                .clone()
-                .map(|shape| times(Hold::DataOut, &Shape { page: Bytes(0), ..shape }))
-                .collect(),
+            data_out_base: shapes.clone().map(|shape| before_burst(part, clocks, &shape)).collect(),
             full: shapes.map(|shape| shape.page * u64::from(shape.planes)).collect(),
             shared_enable,
             latency: Latency::new(part, wiring.latency, wiring.seed),
@@ -74,8 +71,8 @@ impl Times {
         if command.bytes == self.full[at] {
             return *self.hold(Hold::DataOut, command.planes);
         }
-        let mut times = self.data_out_base[at];
-        times.tor += self.clocks.host.whole(part.bus.burst_out(command.bytes));
+        let (mut times, wait) = self.data_out_base[at];
+        times.tor += self.clocks.host.whole(wait + part.bus.burst_out(command.bytes));
         times
     }
 
@@ -111,6 +108,13 @@ fn address(geometry: &Geometry, page: PageId, planes: u32) -> (u32, impl Iterato
     let number = geometry.page_in_block(offset);
     let first = offset - number * geometry.planes_per_row;
     (number, geometry.plane_blocks(block, first..first + planes))
+}
+
+/// Data out up to the last cycle, and the wait of that one.
+fn before_burst(part: &Part, clocks: Clocks, shape: &Shape) -> (BusTimes, Duration) {
+    let cycles = chain::part_of_data_out(shape, Bytes(0));
+    let (last, others) = cycles.split_last().expect("data out have a cycle");
+    (sum(part, clocks, others), last.time(&part.bus, part.timing.plane_busy).1)
 }
 
 fn timed(part: &Part, clocks: Clocks, cycle: Cycle) -> (crate::Stage, Duration) {
