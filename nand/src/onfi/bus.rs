@@ -361,7 +361,7 @@ impl Bus {
             return Err(Limit::NoSuchLun { lun, luns });
         }
         let row = target.addressing.check(Row { lun, block, page })?;
-        Ok(target.addressing.join(row).to_le_bytes()[..target.row_cycles].to_vec())
+        Ok(target.addressing.spell(row))
     }
 
     /// LUNs on the bus.

@@ -105,8 +105,6 @@ impl Port {
 pub(super) struct Target {
     pub ports: Vec<Port>,
     pub addressing: RowAddressing,
-    /// Address cycles of a row.
-    pub row_cycles: usize,
     pub decoder: Decoder,
     pub edges: Edges,
     /// The interface and its mode.
@@ -153,13 +151,10 @@ impl Target {
             serial: 0,
         };
         let addressing = RowAddressing::of(part, luns);
-        // Three cycles at least, and no more than four (ONFI: byte 101 of the parameter page).
-        let row_cycles = (addressing.width().div_ceil(8) as usize).clamp(3, 4);
         Self {
             ports: (0..luns).map(port).collect(),
             addressing,
-            row_cycles,
-            decoder: Decoder::new(row_cycles, compatible),
+            decoder: Decoder::new(addressing.cycles(), compatible),
             edges: Edges::default(),
             timing: part.bus,
             waits: Waits::of(&part.bus),
