@@ -113,9 +113,9 @@ pub enum Address {
     Bytes(Vec<u8>),
     /// C1 C2.
     Column(u32),
-    /// R1 R2 R3.
+    /// R1 R2 R3 (R4 where a part has more rows than three can name).
     Row(Row),
-    /// C1 C2 R1 R2 R3.
+    /// C1 C2 and those of the row.
     Full(Place),
 }
 
@@ -193,7 +193,7 @@ impl Script {
     }
 }
 
-/// Complains about rows that would change each other's bits, or that need more than three address cycles.
+/// Complains about rows whose numbers reach into each other's bits.
 fn check_rows(statements: &[Statement], addressing: &RowAddressing, name: &str, wrong: &mut Complaints) {
     for Statement { line, action, .. } in statements {
         let row = match action {
@@ -213,11 +213,6 @@ fn check_rows(statements: &[Statement], addressing: &RowAddressing, name: &str, 
                 found,
                 format!("at most {most}, as far as its bits of the row address go"),
             );
-        } else if addressing.join(row) >= 1 << ROW_BITS {
-            wrong.add(format!("{name}:{line}: row"), row, "a row that three address cycles can name");
         }
     }
 }
-
-/// Bits of a row address: three cycles (ONFI 1.0 to 3.x, as in `xnandpsu_onfi.h`).
-const ROW_BITS: u32 = 24;

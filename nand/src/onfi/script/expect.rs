@@ -149,6 +149,7 @@ pub fn rule(failure: &Failure) -> &str {
             Fault::CacheReadNotBegun => "cache-read-not-begun",
             Fault::CopybackWithoutRead { .. } => "copyback-without-read",
             Fault::QueueBroken { .. } => "queue-broken",
+            Fault::OtherLun { .. } => "other-lun",
             Fault::OtherSuspended { .. } => "other-suspended",
             Fault::LunNotSelected => "lun-not-selected",
         },

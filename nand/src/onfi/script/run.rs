@@ -140,12 +140,13 @@ impl<'a> Runner<'a> {
     }
 
     fn address(&mut self, address: &Address) -> Result<(), Failure> {
-        let row = |row: Row| self.addressing.join(row).to_le_bytes();
         let bytes = match address {
             Address::Bytes(bytes) => bytes.clone(),
             Address::Column(column) => column.to_le_bytes()[..2].to_vec(),
-            Address::Row(of) => row(*of)[..3].to_vec(),
-            Address::Full(Place { row: of, column }) => [&column.to_le_bytes()[..2], &row(*of)[..3]].concat(),
+            Address::Row(row) => self.addressing.spell(*row),
+            Address::Full(Place { row, column }) => {
+                [column.to_le_bytes()[..2].to_vec(), self.addressing.spell(*row)].concat()
+            }
         };
         self.bus.address(&bytes)
     }
