@@ -27,6 +27,7 @@ const COMMANDS: [&[&str]; 22] = [
     &["trace"],
     &["nand", "ops"],
     &["nand", "timeline"],
+    &["nand", "exec"],
     &["nand"],
 ];
 
