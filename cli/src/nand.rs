@@ -7,7 +7,7 @@ use wordline_lab::nand::{self, Bench, OperationTable, Performance, Scene, Setup,
 use wordline_lab::output::write_atomically;
 use wordline_nand::chips::Wiring;
 use wordline_nand::geometry::Layout;
-use wordline_nand::{Interface, Part};
+use wordline_nand::{Interface, LatencyModel, Part};
 
 use crate::arguments::named;
 use crate::failure::{Failure, say};
@@ -164,6 +164,9 @@ struct ChipArguments {
     /// The status register is read after every program and erase, instead of waiting for the ready/busy pin.
     #[arg(long)]
     read_status: bool,
+    /// Programming times: variation-aware (that of each page), typical (of the data sheet) or worst (the longest).
+    #[arg(long, value_name = "MODEL", default_value = "variation-aware", value_parser = named::<LatencyModel>)]
+    latency: LatencyModel,
 }
 
 impl ChipArguments {
@@ -172,8 +175,8 @@ impl ChipArguments {
     }
 
     fn wiring(&self) -> Wiring {
-        let (shared_enable, read_status) = (self.shared_enable, self.read_status);
-        Wiring { shared_enable, read_status, ..Wiring::default() }
+        let Self { shared_enable, read_status, latency, .. } = *self;
+        Wiring { shared_enable, read_status, latency, ..Wiring::default() }
     }
 }
 

@@ -2,6 +2,7 @@
 
 mod onfi {
     mod chains;
+    mod checker;
     pub mod host;
     mod legal;
     mod luns;

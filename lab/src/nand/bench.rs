@@ -12,8 +12,8 @@ use super::as_arguments;
 use super::operations::{Item, Kind};
 use crate::error::Result;
 
-/// Blocks of a plane that are kept, where the part has more: no time depends on them. Chosen: enough for a long run
-/// of programs before the first block comes round again.
+/// Blocks of a plane that are kept, where the part has more: the rest would be like these. Chosen: enough for a long
+/// run of programs before the first block comes round again.
 const KEPT_BLOCKS: u32 = 64;
 /// Most dies. Chosen: what one look at a time line can take in.
 const MOST_DIES: u32 = 64;

@@ -114,10 +114,7 @@ impl Events<'_> {
 
     fn held(&mut self, process: u32, track: u32, die: u32, during: &During) {
         let During { begin, end, command } = *during;
-        let name = match self.scene.name(command) {
-            "" => format!("command {command}"),
-            name => format!("{name} {command}"),
-        };
+        let name = self.scene.label(command);
         let length = (end - begin).ps();
         let head = self.slice(process, track, &name, begin, length);
         self.arguments(&head, command, die, begin, length, "");

@@ -165,7 +165,7 @@ fn stage(out: &mut String, scene: &Scene<'_>, axis: &Axis, span: &Span, y: u64) 
 
 /// What is shown when the pointer rests on a stage.
 fn about(scene: &Scene<'_>, span: &Span) -> String {
-    let mut text = format!("{} of {} {}", span.stage.name(), scene.name(span.command), span.command);
+    let mut text = format!("{} of {}", span.stage.name(), scene.label(span.command));
     text += &format!(", die {}", span.die.0);
     if span.planes != 0 {
         let planes: Vec<String> = planes(span).iter().map(u32::to_string).collect();

@@ -4,9 +4,10 @@ use std::collections::BTreeMap;
 
 use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
 use serde::Serialize;
-use wordline_kernel::{Duration, Instant};
+use wordline_kernel::Duration;
 use wordline_nand::Part;
 use wordline_nand::chips::Wiring;
+use wordline_nand::pairing::Pairing;
 
 use super::bench::{Bench, Carried, STAGES, Setup, Trace};
 use super::operations::{Item, Kind};
@@ -14,13 +15,19 @@ use super::timeline::{bus_text, percent, stage_names, stages};
 use crate::error::Result;
 use crate::report::Quantity;
 
-/// Operations of a kind on each die. Those before and after the ones that are looked at fill and drain buses and
-/// registers. Chosen: whole word lines of 1, 2, 3, 4 and 5 bits a cell fit into what is looked at.
-const TIMES: u32 = 96;
-/// Operations of each die before those that are looked at.
+/// Operations of each die before those that are looked at, while buses and registers fill. Chosen.
 const BEFORE: u32 = 24;
-/// Operations of each die that are looked at.
+/// Operations of each die after them, while buses and registers drain. Chosen.
+const AFTER: u32 = 12;
+/// Operations of each die that are looked at, where the pages of a word line follow each other. Chosen: whole word
+/// lines of 1, 2, 3, 4 and 5 bits a cell.
 const LOOKED_AT: u32 = 60;
+
+/// Operations of each die that are looked at: else one for each page of a block, so that each type of page counts.
+fn looked_at(part: &Part) -> u32 {
+    let geometry = &part.geometry;
+    if geometry.pairing == Pairing::WordLine { LOOKED_AT } else { geometry.pages_per_block }
+}
 
 /// What an operation takes, in the steady state of many in a row on every die.
 #[derive(Clone, Debug, Serialize)]
@@ -131,8 +138,10 @@ fn cells(row: &OperationRow) -> Vec<String> {
 
 fn row(bench: &Bench, kind: Kind, planes: u32) -> OperationRow {
     let dies = bench.dies();
-    let trace = bench.run(&[Item { dies: (0..dies).collect(), kind, planes, times: TIMES }]);
-    let (looked_at, time) = steady(&trace, dies);
+    let count = looked_at(bench.part());
+    let times = BEFORE + count + AFTER;
+    let trace = bench.run(&[Item { dies: (0..dies).collect(), kind, planes, times }]);
+    let (looked_at, time) = steady(&trace, BEFORE * dies, count * dies);
     let sum: Duration = looked_at.iter().map(|one| one.end - one.begin).sum();
     let bytes: u64 = looked_at.iter().map(|one| one.bytes.0).sum();
     let units: u32 = looked_at.iter().map(|one| one.units).sum();
@@ -149,12 +158,11 @@ fn row(bench: &Bench, kind: Kind, planes: u32) -> OperationRow {
     }
 }
 
-/// The operations that ended after the first [`BEFORE`] of each die, and the time from one end to the other.
-fn steady(trace: &Trace, dies: u32) -> (Vec<&Carried>, Duration) {
+/// The `count` operations that ended after the first `before`, and the time from one end to the other.
+fn steady(trace: &Trace, before: u32, count: u32) -> (Vec<&Carried>, Duration) {
     let mut ended: Vec<&Carried> = trace.operations.iter().collect();
     ended.sort_by_key(|one| (one.end, one.die));
-    let first = (BEFORE * dies) as usize;
-    let looked_at = ended[first..][..(LOOKED_AT * dies) as usize].to_vec();
-    let (begin, end): (Instant, Instant) = (ended[first - 1].end, looked_at[looked_at.len() - 1].end);
-    (looked_at, end - begin)
+    let (before, count) = (before as usize, count as usize);
+    let time = ended[before + count - 1].end - ended[before - 1].end;
+    (ended[before..][..count].to_vec(), time)
 }

@@ -59,9 +59,17 @@ impl<'a> Scene<'a> {
         dies
     }
 
-    /// What a stage is a stage of.
+    /// The name of an operation; empty where it has none.
     pub(super) fn name(&self, command: u32) -> &'a str {
         self.names.get(command as usize).map_or("", String::as_str)
+    }
+
+    /// An operation with its serial number: `read@2 7`, or `command 7` where it has no name.
+    pub(super) fn label(&self, command: u32) -> String {
+        match self.name(command) {
+            "" => format!("command {command}"),
+            name => format!("{name} {command}"),
+        }
     }
 }
 

@@ -3,7 +3,6 @@
 use wordline_kernel::{Bytes, Duration};
 
 use crate::chain::Hold;
-use crate::energy::Stage;
 use crate::geometry::{DieId, PageId};
 
 /// What a command does. Each is multi-plane when more than one plane takes part, and interleaved with the commands
@@ -57,15 +56,6 @@ impl Operation {
     #[inline]
     pub fn goes_behind(self) -> bool {
         matches!(self, Self::Program | Self::ProgramCache | Self::ReadCache { first: false, .. })
-    }
-
-    /// The first stage of its array.
-    pub(super) fn stage(self) -> Stage {
-        match self {
-            Self::Read | Self::ReadCache { .. } | Self::Copyback { .. } => Stage::Ton,
-            Self::Program | Self::ProgramCache => Stage::Tin,
-            Self::Erase => Stage::Ber,
-        }
     }
 
     /// Its first hold of the bus.

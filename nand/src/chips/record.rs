@@ -1,8 +1,12 @@
 //! The spans of every stage, for time lines and cycle analyses, recorded on request.
 
-use super::{Chips, Duration, Instant, PageId, Span, Stage, Step, Work};
+use wordline_kernel::{Duration, Instant};
+
+use super::die::Die;
+use super::{Chips, Operation, Step, hold_of};
 use crate::chain::{Shape, part_of_data_out};
-use crate::geometry::DieId;
+use crate::geometry::{DieId, PageId};
+use crate::{Span, Stage};
 
 /// Spans recorded so far.
 #[derive(Clone, Debug, Default)]
@@ -29,23 +33,22 @@ impl Chips {
 
     /// The stages of a hold of the bus, neighbours of one stage joined.
     #[cold]
-    pub(super) fn record_hold(&mut self, die: DieId, step: Step, begin: Instant) {
-        let work = self.work[die];
-        let shape = Shape::of(&self.part, work.command.planes, self.times.shared_enable);
+    pub(super) fn record_hold(&mut self, die: DieId, begin: Instant) {
+        let Die { command, step, serial, .. } = self.dies[die];
+        let shape = Shape::of(&self.part, command.planes, self.times.shared_enable);
         let (mut at, mut spans) = (begin, Vec::<Span>::new());
         let mut push = |stage: Stage, length: Duration| {
             match spans.last_mut() {
                 Some(last) if last.stage == stage => last.length += length,
-                _ => spans.push(Span { begin: at, die, stage, planes: 0, length, command: work.serial }),
+                _ => spans.push(Span { begin: at, die, stage, planes: 0, length, command: serial }),
             }
             at += length;
         };
-        let partial =
-            step == Step::DataOut && work.command.bytes != shape.page * u64::from(work.command.planes);
+        let partial = step == Step::DataOut && command.bytes != shape.page * u64::from(command.planes);
         let cycles = if partial {
-            part_of_data_out(&shape, work.command.bytes)
+            part_of_data_out(&shape, command.bytes)
         } else {
-            self.hold_of(step, &work.command).cycles(&shape)
+            hold_of(&self.geometry, step, &command).cycles(&shape)
         };
         for cycle in cycles {
             let (stage, length) = self.times.cycle(&self.part, cycle);
@@ -54,22 +57,19 @@ impl Chips {
         self.recorder.as_mut().expect("spans are recorded").spans.extend(spans);
     }
 
-    /// The array's stage for the present command.
-    #[inline]
+    /// The array's stage: for the present command, or ahead for the one that follows it.
+    #[cold]
     pub(super) fn record_array(&mut self, die: DieId, stage: Stage, begin: Instant, length: Duration) {
-        if self.recorder.is_some() {
-            let span = self.span_of_array(die, self.work[die].command.page, stage, begin, length);
-            self.recorder.as_mut().expect("spans are recorded").spans.push(span);
-        }
-    }
-
-    /// The array senses `page` for the command that follows.
-    #[inline]
-    pub(super) fn record_ahead(&mut self, die: DieId, page: PageId, begin: Instant, length: Duration) {
-        if self.recorder.is_some() {
-            let span = self.span_of_array(die, page, Stage::Ton, begin, length);
-            self.recorder.as_mut().expect("spans are recorded").ahead.push(span);
-        }
+        let Die { command, step, serial, .. } = self.dies[die];
+        let ahead = match (step, command.operation) {
+            (Step::Turn, Operation::ReadCache { next, .. }) => next,
+            _ => None,
+        };
+        let page = ahead.unwrap_or(command.page);
+        let span =
+            Span { begin, die, stage, planes: self.planes_of(page, command.planes), length, command: serial };
+        let recorder = self.recorder.as_mut().expect("spans are recorded");
+        if ahead.is_some() { recorder.ahead.push(span) } else { recorder.spans.push(span) }
     }
 
     /// The command of `die` has started that what was sensed ahead belongs to.
@@ -78,22 +78,13 @@ impl Chips {
         let Some(recorder) = &mut self.recorder else { return };
         if let Some(at) = recorder.ahead.iter().position(|span| span.die == die) {
             let span = recorder.ahead.swap_remove(at);
-            recorder.spans.push(Span { command: self.work[die].serial, ..span });
+            recorder.spans.push(Span { command: self.dies[die].serial, ..span });
         }
     }
 
-    #[cold]
-    fn span_of_array(
-        &self,
-        die: DieId,
-        page: PageId,
-        stage: Stage,
-        begin: Instant,
-        length: Duration,
-    ) -> Span {
-        let Work { command, serial, .. } = self.work[die];
+    /// A bit for each of `count` planes from that of `page` on.
+    fn planes_of(&self, page: PageId, count: u32) -> u16 {
         let (_, offset) = self.geometry.split(page);
-        let planes = (((1u32 << command.planes) - 1) << (offset % self.geometry.planes_per_row)) as u16;
-        Span { begin, die, stage, planes, length, command: serial }
+        (((1u32 << count) - 1) << (offset % self.geometry.planes_per_row)) as u16
     }
 }

@@ -1,7 +1,8 @@
 use super::*;
+use crate::PageId;
 use crate::geometry::Layout;
 use crate::part::tests::mqsim;
-use wordline_kernel::{Calendar, Power};
+use wordline_kernel::{Bytes, Calendar, Power};
 
 fn chips(dies: u32) -> Chips {
     let part = mqsim();
@@ -152,4 +153,47 @@ fn part_of_a_page_comes_out_in_one_cycle_that_is_rounded_once() {
     // tCS, 00, 5 addresses, 30 with tWB: 40, 40, 160 and 160 ns; 50 ns and 1021.03 ns of data: 26 whole clocks
     // and a part of one, where wait and burst rounded by themselves would take 28.
     assert_eq!(done.bus.ns(), 40 + 40 + 160 + 160 + 27 * 40);
+}
+
+#[test]
+fn at_every_instant_the_stages_that_are_over_and_idle_time_are_the_time_that_passed() {
+    let mut chips = chips(2);
+    chips.wiring.read_status = true;
+    let (_, read) = read(&chips, 0, Bytes::kib(8));
+    let page = |n| PageId(read.page.0 + n);
+    let cached =
+        |n, first, next| Command { operation: Operation::ReadCache { first, next }, page: page(n), ..read };
+    let program = |n, operation| Command { operation, page: page(n), ..read };
+    let mut waiting = vec![
+        program(2, Operation::Erase),
+        cached(1, false, None),
+        cached(0, true, Some(page(1))),
+        program(2, Operation::Program),
+        program(1, Operation::ProgramCache),
+        program(0, Operation::ProgramCache),
+    ];
+    let mut calendar = Calendar::new();
+    let mut before = [0; 7];
+    let (mut ended, mut served) = (0, 0);
+    calendar.at(Instant::ZERO, Event::HoldOver(DieId(1)));
+    while let Some(event) = calendar.advance() {
+        if let (Event::HoldOver(DieId(1)), 0) = (event, ended) {
+            // The first command starts.
+        } else if let Some(done) = chips.handle(event, &mut calendar) {
+            ended += 1;
+            served += u128::from((done.bus + done.array).ps());
+        }
+        if waiting.last().is_some_and(|next| chips.takes(DieId(0), next.operation, calendar.now())) {
+            let next = waiting.pop().expect("there is a last one");
+            chips.start(DieId(0), next, &mut calendar);
+        }
+        let elapsed = calendar.now() - Instant::ZERO;
+        let stages = chips.stages_of_die(DieId(0), elapsed);
+        let by_stage: [u128; 7] = std::array::from_fn(|n| stages.ps(Stage::ALL[n]));
+        assert!(by_stage.iter().zip(before).all(|(now, before)| *now >= before), "{before:?} {by_stage:?}");
+        assert!(stages.ps(Stage::Idle) <= u128::from(elapsed.ps()));
+        assert_eq!(stages.active_ps(), served + chips.unfinished_ps(elapsed), "at {elapsed}");
+        before = by_stage;
+    }
+    assert_eq!((ended, chips.unfinished_ps(calendar.now() - Instant::ZERO)), (6, 0));
 }

@@ -9,13 +9,29 @@ use crate::clock::Clocks;
 use crate::geometry::{Geometry, PageId, PlaneBlock};
 use crate::{Latency, Part};
 
+/// The time of one hold of the bus.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct HoldTimes {
+    /// Picoseconds of CLE, ALE, TIR and TOR: the first four of [`Stage`](crate::Stage).
+    pub(super) by_stage: [u64; 4],
+    /// All of it.
+    pub(super) total: Duration,
+}
+
+impl From<BusTimes> for HoldTimes {
+    fn from(times: BusTimes) -> Self {
+        let BusTimes { cle, ale, tir, tor } = times;
+        Self { by_stage: [cle, ale, tir, tor].map(Duration::ps), total: times.total() }
+    }
+}
+
 /// Times that do not depend on where a page is, by hold and number of planes, and the array's by page type.
 #[derive(Clone, Debug)]
 pub(super) struct Times {
     clocks: Clocks,
-    holds: Vec<[BusTimes; HOLDS]>,
+    holds: Vec<[HoldTimes; HOLDS]>,
     /// Data out without the last cycle, which brings the burst, and the wait of that one, by number of planes.
-    data_out_base: Vec<(BusTimes, Duration)>,
+    data_out_base: Vec<(HoldTimes, Duration)>,
     /// Bytes of full pages, by number of planes.
     full: Vec<Bytes>,
     pub(super) shared_enable: bool,
@@ -60,19 +76,21 @@ impl Times {
 
     /// The time of a hold of the bus with full pages.
     #[inline]
-    pub(super) fn hold(&self, hold: Hold, planes: u32) -> &BusTimes {
+    pub(super) fn hold(&self, hold: Hold, planes: u32) -> &HoldTimes {
         &self.holds[planes as usize - 1][hold as usize]
     }
 
     /// Data out: full pages from the table, parts of pages as one burst.
     #[inline]
-    pub(super) fn data_out(&self, part: &Part, command: &Command) -> BusTimes {
+    pub(super) fn data_out(&self, part: &Part, command: &Command) -> HoldTimes {
         let at = command.planes as usize - 1;
         if command.bytes == self.full[at] {
             return *self.hold(Hold::DataOut, command.planes);
         }
         let (mut times, wait) = self.data_out_base[at];
-        times.tor += self.clocks.host.whole(wait + part.bus.burst_out(command.bytes));
+        let last = self.clocks.host.whole(wait + part.bus.burst_out(command.bytes));
+        times.by_stage[3] += last.ps();
+        times.total += last;
         times
     }
 
@@ -111,7 +129,7 @@ fn address(geometry: &Geometry, page: PageId, planes: u32) -> (u32, impl Iterato
 }
 
 /// Data out up to the last cycle, and the wait of that one.
-fn before_burst(part: &Part, clocks: Clocks, shape: &Shape) -> (BusTimes, Duration) {
+fn before_burst(part: &Part, clocks: Clocks, shape: &Shape) -> (HoldTimes, Duration) {
     let cycles = chain::part_of_data_out(shape, Bytes(0));
     let (last, others) = cycles.split_last().expect("data out have a cycle");
     (sum(part, clocks, others), last.time(&part.bus, part.timing.plane_busy).1)
@@ -122,11 +140,11 @@ fn timed(part: &Part, clocks: Clocks, cycle: Cycle) -> (crate::Stage, Duration) 
     (stage, clocks.host.whole(time))
 }
 
-fn sum(part: &Part, clocks: Clocks, cycles: &[Cycle]) -> BusTimes {
+fn sum(part: &Part, clocks: Clocks, cycles: &[Cycle]) -> HoldTimes {
     let mut times = BusTimes::default();
     for cycle in cycles {
         let (stage, time) = timed(part, clocks, *cycle);
         times.add(stage, time);
     }
-    times
+    times.into()
 }
