@@ -66,6 +66,8 @@ pub(super) struct Port {
     pub busy_until: Instant,
     /// The operation that its cycles belong to.
     pub serial: u32,
+    /// The next byte of data out.
+    pub column: u32,
 }
 
 impl Port {
@@ -116,8 +118,6 @@ pub(super) struct Target {
     pub output: Output,
     /// What data out came from before a status was read.
     pub before: Output,
-    /// The next byte of data out.
-    pub column: u32,
     pub loading: Option<Loading>,
     /// A cycle was refused, and no reset came since.
     pub refused: bool,
@@ -149,6 +149,7 @@ impl Target {
             named: Vec::new(),
             busy_until: Instant::ZERO,
             serial: 0,
+            column: 0,
         };
         let addressing = RowAddressing::of(part, luns);
         Self {
@@ -162,7 +163,6 @@ impl Target {
             selected: 0,
             output: Output::Nothing,
             before: Output::Nothing,
-            column: 0,
             loading: None,
             refused: false,
             busy_until: Instant::ZERO,
@@ -303,6 +303,17 @@ impl Target {
         }
     }
 
+    /// The next byte of data out of the selected LUN. Each LUN counts its own, so that data of several can come out in
+    /// turns.
+    pub fn column(&self) -> u32 {
+        self.ports[self.selected].column
+    }
+
+    /// Sets the next byte of data out of the selected LUN.
+    pub fn set_column(&mut self, column: u32) {
+        self.ports[self.selected].column = column;
+    }
+
     /// Forgets sequences and outputs, as every reset does. Which LUN speaks is open still after a reset of one of
     /// several that worked at once.
     pub fn forget(&mut self, whole: bool) {
@@ -310,9 +321,10 @@ impl Target {
         (self.output, self.before) = (Output::Nothing, Output::Nothing);
         if whole {
             (self.status_unselected, self.data_unselected) = (false, false);
+            self.ports.iter_mut().for_each(|port| port.column = 0);
         }
         (self.refused, self.loading, self.short_busy) = (false, None, None);
-        (self.selected, self.column) = (0, 0);
+        self.selected = 0;
     }
 
     /// Features and interface as at power-on; unless the host is to see that (`power_on`), it sets the mode of the part's
