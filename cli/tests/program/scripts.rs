@@ -15,7 +15,7 @@ fn a_script_that_holds_prints_its_transcript() {
     let folder = Folder::new();
     let path = folder.with("good.onfi", script("A5"));
     let table = wordline(&["nand", "exec", &path]).success();
-    assert!(table.contains("out 4 expect fill A5     A5 A5 A5 A5"), "{table}");
+    assert!(table.contains("out 4 expect fill A5       A5 A5 A5 A5"), "{table}");
     assert!(table.contains("3 statements in") && table.contains(": all as expected"), "{table}");
     let json = wordline(&["nand", "exec", &path, "--json"]).json();
     assert_eq!((json["holds"].as_bool(), json["part"].as_str()), (Some(true), Some("mqsim-mlc")));

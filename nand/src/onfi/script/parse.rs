@@ -7,8 +7,12 @@ use super::words::{Read, Words, Wrong, one_of};
 use super::{Action, Address, Begin, Data, Place, Script, Setup, Statement, StatusWanted, Wanted};
 use crate::onfi::{InjectedFailure, Row};
 
-/// Statements that a script may come to when its repetitions are written out: some seconds of work (chosen).
+/// Statements that a script may come to when its repetitions are written out, each stretch of [`STRETCH`] bytes counted
+/// as one more: some seconds of work, and a transcript that fits a small computer (chosen).
 const MOST_STATEMENTS: u64 = 1_000_000;
+const STRETCH: u32 = 256;
+/// Repetitions within repetitions (chosen: more than a person can follow).
+const DEEPEST: usize = 16;
 /// Bytes that one statement may name: four of the largest pages there are (chosen).
 const MOST_BYTES: u32 = 65_536;
 
@@ -98,6 +102,10 @@ fn read_line(number: u32, line: &str, setup: &mut Setup, blocks: &mut Vec<Block>
     if words.take("repeat") {
         let count = words.number(1, u32::MAX)?;
         words.end()?;
+        if blocks.len() > DEEPEST {
+            let found = format!("`repeat` within {DEEPEST} others");
+            return Err(Wrong { found, wanted: "less deep nesting".into() });
+        }
         blocks.push(Block { opened: Some((number, line.into(), count)), ..Block::default() });
         return Ok(());
     }
@@ -118,7 +126,20 @@ fn read_line(number: u32, line: &str, setup: &mut Setup, blocks: &mut Vec<Block>
     words.next(verb.word)?;
     let action = (verb.read)(&mut words)?;
     words.end()?;
-    push(blocks, Statement { line: number, text: line.into(), begin, action }, 1)
+    let size = u64::from(1 + bytes(&action) / STRETCH);
+    push(blocks, Statement { line: number, text: line.into(), begin, action }, size)
+}
+
+/// Bytes that a statement moves.
+fn bytes(action: &Action) -> u32 {
+    match action {
+        Action::Out(count, _) => *count,
+        Action::In(data) | Action::Program(_, data, _) => match data {
+            Data::Bytes(bytes) => bytes.len() as u32,
+            Data::Fill(count, _) | Data::Random(count, _) => *count,
+        },
+        _ => 0,
+    }
 }
 
 fn push(blocks: &mut [Block], statement: Statement, size: u64) -> Read<()> {
@@ -126,7 +147,7 @@ fn push(blocks: &mut [Block], statement: Statement, size: u64) -> Read<()> {
     block.size = block.size.saturating_add(size);
     block.statements.push(statement);
     if block.size > MOST_STATEMENTS {
-        let found = format!("{} statements with their repetitions", block.size);
+        let found = format!("{} statements and stretches of data with their repetitions", block.size);
         return Err(Wrong { found, wanted: format!("at most {MOST_STATEMENTS}") });
     }
     Ok(())

@@ -52,9 +52,19 @@ fn headers_stand_above_statements_and_repetitions_have_an_end_and_a_bound() {
     );
     let many = complaints("repeat 4000000000\nrepeat 4000000000\ncmd FF\nend\nend");
     assert!(
-        many[0].contains("found 4000000001 statements with their repetitions, wanted at most 1000000"),
+        many[0].contains(
+            "found 4000000001 statements and stretches of data with their repetitions, wanted at most 1000000"
+        ),
         "{many:?}"
     );
+}
+
+#[test]
+fn data_and_depth_of_repetitions_have_bounds_too() {
+    let long = complaints("repeat 10000\nout 65536\nend");
+    assert!(long[0].starts_with("script:3: found 2570001 statements"), "{long:?}");
+    let deep = complaints(&"repeat 1\n".repeat(17));
+    assert_eq!(deep[0], "script:17: found `repeat` within 16 others, wanted less deep nesting");
 }
 
 #[test]
@@ -127,4 +137,39 @@ fn a_transcript_is_a_table_with_what_was_found() {
     assert!(lines[3].ends_with(wrong), "{text}");
     let column = lines[0].find("statement").expect("the head names it");
     assert!(lines.iter().all(|line| line[..column].ends_with("  ")), "{text}");
+}
+
+#[test]
+fn random_lines_are_read_or_complained_about_and_run_without_a_panic() {
+    const WORDS: &str = "part wiring luns 2 targets pace exact limits counted fatal spelling legacy seed bad block=1 \
+        fails program erase select 0 1 cmd 00 05 06 10 11 15 30 31 3F 60 70 78 80 85 90 D0 D1 E0 EC EE EF FF addr row \
+        lun=0 lun=1 page=3 page=99 column=4 in fill 8 5A random text ONFI out 16 expect crc not status ready pass fail wait \
+        array 100ns 1us wp on off busy failure tADL at +5ns +1us 3us repeat 3 end read then # =";
+    let words: Vec<&str> = WORDS.split_whitespace().collect();
+    let mut stream = Seed(1).stream("random scripts", 0);
+    let mut ran = 0;
+    for _ in 0..3_000 {
+        let mut lines: Vec<String> = Vec::new();
+        for _ in 0..stream.below(12) {
+            // Lines that cannot be read alone are thrown away, nearly always, so that some scripts are whole.
+            let mut line = String::new();
+            for _ in 0..100 {
+                let words =
+                    (0..1 + stream.below(5)).map(|_| words[stream.below(words.len() as u64) as usize]);
+                line = words.collect::<Vec<_>>().join(" ");
+                if Script::parse("line", &line).is_ok() {
+                    break;
+                }
+            }
+            lines.push(line);
+        }
+        let Ok(script) = Script::parse("random", &lines.join("\n")) else { continue };
+        let Ok(mut bus) = script.bus("random", &mqsim()) else { continue };
+        let transcript = script.run(&mut bus);
+        ran += u32::from(!transcript.entries.is_empty());
+        assert!(transcript.complete || transcript.entries.last().is_some_and(|last| last.failure.is_some()));
+        let times = transcript.entries.windows(2);
+        assert!(times.into_iter().all(|pair| pair[0].end <= pair[1].begin), "{transcript}");
+    }
+    assert!(ran > 300, "{ran} scripts did something");
 }

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use wordline_kernel::Instant;
+use wordline_kernel::{Duration, Instant};
 
 use super::expect::hex;
 use crate::Span;
@@ -94,14 +94,14 @@ impl Entry {
     }
 }
 
-/// Aligned columns: when each statement began, how long it took, its line, the statement, what it gave.
+/// Aligned columns, times in microseconds with every picosecond: when each statement began, how long it took, its line, the statement, what it gave.
 impl fmt::Display for Transcript {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let head = ["begin", "took", "line", "statement", "result"].map(str::to_string);
+        let head = ["begin us", "took us", "line", "statement", "result"].map(str::to_string);
         let rows = self.entries.iter().map(|entry| {
             let (begin, took) = (entry.begin.since(Instant::ZERO), entry.end.since(entry.begin));
             let text = shortened(&entry.text);
-            [begin.to_string(), took.to_string(), entry.line.to_string(), text, entry.result()]
+            [micros(begin), micros(took), entry.line.to_string(), text, entry.result()]
         });
         let rows: Vec<[String; 5]> = [head].into_iter().chain(rows).collect();
         let width = |n: usize| rows.iter().map(|row| row[n].chars().count()).max().unwrap_or(0);
@@ -113,6 +113,11 @@ impl fmt::Display for Transcript {
         }
         Ok(())
     }
+}
+
+fn micros(time: Duration) -> String {
+    const PS: u64 = Duration::from_us(1).ps();
+    format!("{}.{:06}", time.ps() / PS, time.ps() % PS)
 }
 
 /// Letters of a statement that are shown: a table of long data would not fit a terminal.
