@@ -1,15 +1,38 @@
 //! Lists of commands, one for each die, carried out as fast as the dies take them: what a cycle analysis runs.
 //!
 //! Both update modes of NANDFlashSim (section 6.2) are driven by the same lists and give the same spans: [`fast`]
-//! jumps from change to change, [`Reference`](crate::reference::Reference) updates every entity at every clock edge.
+//! jumps from change to change, [`Reference`] updates every entity at every clock edge.
 
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use wordline_kernel::{Calendar, Instant, Schedule};
 
 use crate::chips::{Event, Wiring};
-use crate::{Chips, Command, DieId, Geometry, Operation, Part, Span};
+use crate::{Chips, Command, DieId, Geometry, Operation, Part, Reference, Span};
 
 /// What a die is to do, in order. A sequence of cache reads is whole: each command names the page of the next one.
 pub type List = (DieId, Vec<Command>);
+
+/// How time goes on. The spans are the same in both modes; what they cost is not.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Mode {
+    /// From change to change ([`fast`]).
+    #[default]
+    Fast,
+    /// From clock edge to clock edge ([`Reference`]): to check the other one, with clocks of nanoseconds.
+    Reference,
+}
+
+impl Mode {
+    /// Carries out `lists` in this mode; see [`fast`] for what comes out and what may not go in.
+    pub fn run(self, part: &Part, geometry: Geometry, wiring: Wiring, lists: &[List]) -> Vec<Span> {
+        match self {
+            Self::Fast => fast(part, geometry, wiring, lists),
+            Self::Reference => Reference::new(part.clone(), geometry, wiring).run(lists),
+        }
+    }
+}
 
 /// The number of each list's first command in the spans: commands are counted list by list.
 ///
@@ -45,6 +68,9 @@ fn assert_sequences(commands: &[Command]) {
 ///
 /// The spans are those of every stage in the order of their beginning; their commands are counted list by list, from
 /// 0. Pages have no contents; a command that breaks a limit of the part is carried out all the same.
+///
+/// A bug if two lists are for one die, if one breaks a sequence of cache reads off, or if a page, with the planes
+/// that take part, does not lie in its die.
 pub fn fast(part: &Part, geometry: Geometry, wiring: Wiring, lists: &[List]) -> Vec<Span> {
     let mut run = Run {
         lists,

@@ -24,6 +24,8 @@ pub(super) struct Bus {
     /// Dies that want it to latch a command, and dies that want it to move data; a die waits at most once.
     commands: VecDeque<Wish>,
     transfers: VecDeque<Wish>,
+    /// When the next command may be latched: the bus turns round after data out.
+    latch_from: Instant,
     busy: u64,
     /// Time that dies waited for it, summed over dies, in picoseconds.
     pub(super) waited: u64,
@@ -36,6 +38,7 @@ impl Bus {
             busy_until: Instant::ZERO,
             commands: VecDeque::with_capacity(dies),
             transfers: VecDeque::with_capacity(dies),
+            latch_from: Instant::ZERO,
             busy: 0,
             waited: 0,
         }
@@ -72,6 +75,18 @@ impl Bus {
         self.busy_until = begin + time;
         self.busy += time.ps();
         self.waited += waited.ps();
+    }
+
+    /// How long a command latch at `time` has to wait still for the bus to turn round.
+    #[inline]
+    pub(super) fn turnaround(&self, time: Instant) -> Duration {
+        self.latch_from.since(time)
+    }
+
+    /// Data out end at `end`.
+    #[inline]
+    pub(super) fn turns(&mut self, end: Instant, turnaround: Duration) {
+        self.latch_from = end + turnaround;
     }
 
     /// Time that it was held until `now`, in picoseconds.

@@ -25,6 +25,8 @@ pub(super) struct Die {
     pub(super) array: Duration,
     /// What the array takes to sense for the command that follows in a sequence of cache reads.
     pub(super) ahead: Duration,
+    /// What the last hold took longer because the bus had to turn round.
+    pub(super) late: Duration,
     /// The end of the last hold of the bus, and of the array's last work.
     pub(super) hold_until: Instant,
     works_until: Instant,
@@ -53,6 +55,7 @@ impl Default for Die {
             bus_wait: none,
             array: none,
             ahead: none,
+            late: none,
             hold_until: never,
             works_until: never,
             last_stage: Stage::Ber,

@@ -321,17 +321,25 @@ impl Chips {
     #[inline]
     fn hold_bus(&mut self, die: DieId, channel: ChannelId, calendar: &mut impl Schedule<Event>) {
         let now = calendar.now();
+        let bus = &mut self.buses[channel];
+        let work = &mut self.dies[die];
+        let late = self.times.late(bus, work.step, now);
+        work.late = late;
         if self.recorder.is_some() {
             self.record_hold(die, now);
         }
-        let work = &mut self.dies[die];
+        let (bus, work) = (&mut self.buses[channel], &mut self.dies[die]);
         let hold = match work.step {
             Step::DataOut => self.times.data_out(&self.part, &work.command),
             step => *self.times.hold(hold_of(&self.geometry, step, &work.command), work.command.planes),
         };
+        let hold = hold.later(late);
         let waited = now - work.asked;
-        self.buses[channel].hold(now, hold.total, waited);
+        bus.hold(now, hold.total, waited);
         let end = now + hold.total;
+        if let Step::DataOut | Step::Status = work.step {
+            bus.turns(end, self.times.turnaround);
+        }
         work.hold(now, &hold, waited);
         self.stages[die].add_hold(work.command.operation.kind(), &hold.by_stage);
         match work.step {

@@ -34,7 +34,7 @@ impl Chips {
     /// The stages of a hold of the bus, neighbours of one stage joined.
     #[cold]
     pub(super) fn record_hold(&mut self, die: DieId, begin: Instant) {
-        let Die { command, step, serial, .. } = self.dies[die];
+        let Die { command, step, serial, late, .. } = self.dies[die];
         let shape = Shape::of(&self.part, command.planes, self.times.shared_enable);
         let (mut at, mut spans) = (begin, Vec::<Span>::new());
         let mut push = |stage: Stage, length: Duration| {
@@ -50,6 +50,9 @@ impl Chips {
         } else {
             hold_of(&self.geometry, step, &command).cycles(&shape)
         };
+        if late > Duration::ZERO {
+            push(Stage::Cle, late);
+        }
         for cycle in cycles {
             let (stage, length) = self.times.cycle(&self.part, cycle);
             push(stage, length);

@@ -114,14 +114,15 @@ impl Chips {
 
     /// The times of the hold of the bus that is under way.
     fn present_hold(&self, die: DieId, now: Instant) -> HoldTimes {
-        let Die { step, command, hold_until, .. } = &self.dies[die];
+        let Die { step, command, hold_until, late, .. } = &self.dies[die];
         if *hold_until <= now {
             return HoldTimes::default();
         }
-        match step {
+        let times = match step {
             Step::DataOut => self.times.data_out(&self.part, command),
             step => *self.times.hold(hold_of(&self.geometry, *step, command), command.planes),
-        }
+        };
+        times.later(*late)
     }
 
     /// Time that each channel's bus was held until `now`, in picoseconds.

@@ -1,9 +1,10 @@
 //! The times of all holds of the bus and of the array, worked out once.
 
-use wordline_kernel::{Bytes, Duration};
+use wordline_kernel::{Bytes, Duration, Instant};
 
-use super::Wiring;
+use super::bus::Bus;
 use super::command::Command;
+use super::{Step, Wiring};
 use crate::chain::{self, BusTimes, Cycle, Hold, Shape};
 use crate::clock::Clocks;
 use crate::geometry::{Geometry, PageId, PlaneBlock};
@@ -16,6 +17,16 @@ pub(super) struct HoldTimes {
     pub(super) by_stage: [u64; 4],
     /// All of it.
     pub(super) total: Duration,
+}
+
+impl HoldTimes {
+    /// The same with a longer wait before its first latch.
+    #[inline]
+    pub(super) fn later(mut self, late: Duration) -> Self {
+        self.by_stage[0] += late.ps();
+        self.total += late;
+        self
+    }
 }
 
 impl From<BusTimes> for HoldTimes {
@@ -37,6 +48,9 @@ pub(super) struct Times {
     pub(super) shared_enable: bool,
     latency: Latency,
     erase: Duration,
+    /// Chip enable to the first latch, and data out to the next one.
+    pub(super) select: Duration,
+    pub(super) turnaround: Duration,
     pub(super) turn: Duration,
 }
 
@@ -69,6 +83,8 @@ impl Times {
             shared_enable,
             latency: Latency::new(part, wiring.latency, wiring.seed),
             erase: nand(part.timing.erase),
+            select: clocks.host.whole(part.bus.t_cs),
+            turnaround: part.bus.t_rhw,
             turn: nand(part.timing.cache_busy),
             clocks,
         }
@@ -111,6 +127,16 @@ impl Times {
     #[inline]
     pub(super) fn erase(&self) -> Duration {
         self.erase
+    }
+
+    /// What a hold that begins at `now` takes longer because the bus turns round after data out: its latches wait,
+    /// with chip enable low.
+    #[inline]
+    pub(super) fn late(&self, bus: &Bus, step: Step, now: Instant) -> Duration {
+        if step == Step::DataOut && !self.shared_enable {
+            return Duration::ZERO;
+        }
+        self.clocks.host.whole(bus.turnaround(now + self.select))
     }
 
     /// The time of one cycle, in whole periods of the controller's clock.

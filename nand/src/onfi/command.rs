@@ -4,13 +4,15 @@
 //! Command bytes and address cycles are those of the ONFI headers of Xilinx (`xnandpsu_onfi.h`, ONFI 3.1) and of the
 //! OmBhatt18/ONFi_VIP model; the columns of legality follow the public ONFI specification from memory, and the data
 //! sheets of Hynix H27(U_S)4G8_6F2D and Micron M40A where those say something. Vendor rows are documented vendor
-//! features; where no public sheet gives their byte, it is chosen from those that ONFI leaves to vendors.
+//! features; where no public sheet gives their byte, it is chosen from those that ONFI leaves to vendors. The four data
+//! bytes of ODT Configure are from memory.
 
 use Address::{Byte, Column, Full, LunByte, Nothing, Row};
 use BusyTime as T;
 use Data::{In, Out};
 use Need::{Mandatory, Optional, Vendor};
 use Operation as O;
+use Source::{Chosen, Headers, HynixSheet, Memory};
 
 /// What a command does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -148,6 +150,19 @@ pub enum Need {
     Vendor,
 }
 
+/// Where the bytes of a command come from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Source {
+    /// Xilinx' `xnandpsu_onfi.h` (ONFI 3.1), OmBhatt18/ONFi_VIP and barebox' `nand_base.c`.
+    Headers,
+    /// The data sheet of Hynix H27(U_S)4G8_6F2D.
+    HynixSheet,
+    /// Memory of public data sheets: Micron's for suspends, Toshiba's for SLC mode and pages of a word line.
+    Memory,
+    /// Chosen among the bytes that ONFI leaves to vendors: no public sheet names one.
+    Chosen,
+}
+
 /// When a command may be sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Legal {
@@ -219,6 +234,8 @@ pub struct Command {
     pub busy: BusyTime,
     /// Whether a part must know it.
     pub need: Need,
+    /// Where its bytes come from.
+    pub source: Source,
 }
 
 const fn legal(while_busy: bool, while_other_busy: bool, target_level: bool, behind: Behind) -> Legal {
@@ -249,9 +266,10 @@ const fn row(
     legal: Legal,
     busy: BusyTime,
     need: Need,
+    source: Source,
 ) -> Command {
     let second = if second < 0 { None } else { Some(second as u8) };
-    Command { operation, name, first, address, data, second, legal, busy, need }
+    Command { operation, name, first, address, data, second, legal, busy, need, source }
 }
 
 /// No second byte.
@@ -265,81 +283,52 @@ const NO: Data = Data::None;
 /// the bytes.
 #[rustfmt::skip]
 pub static COMMANDS: [Command; 46] = [
-    row(O::Read,                     "Read",                          0x00, Full,    NO,  0x30, ARRAY,    T::Read,         Mandatory),
-    row(O::QueueRead,                "Multi-plane Read",              0x00, Full,    NO,  0x32, READ_ON,   T::PlaneRead,    Optional),
-    row(O::CopybackRead,             "Copyback Read",                 0x00, Full,    NO,  0x35, ARRAY,    T::Read,         Optional),
-    row(O::CacheReadRandom,          "Read Cache Random",             0x00, Full,    NO,  0x31, READ_ON,  T::CacheRead,    Optional),
-    row(O::IndependentRead,          "Independent Plane Read",        0x00, Full,    NO,  0x3E, READ_ON,  T::PlaneRead,    Vendor),
-    row(O::ChangeReadColumn,         "Change Read Column",            0x05, Column,  Out, 0xE0, READ_ON,  T::None,         Mandatory),
-    row(O::ChangeReadColumnEnhanced, "Change Read Column Enhanced",   0x06, Full,    Out, 0xE0, READ_ON,  T::None,         Optional),
-    row(O::CacheReadSequential,      "Read Cache Sequential",         0x31, Nothing, NO,  __,   READ_ON,  T::CacheRead,    Optional),
-    row(O::CacheReadEnd,             "Read Cache End",                0x3F, Nothing, NO,  __,   READ_ON,  T::CacheRead,    Optional),
-    row(O::Erase,                    "Block Erase",                   0x60, Row,     NO,  0xD0, ARRAY,    T::Erase,        Mandatory),
-    row(O::QueueErase,               "Multi-plane Block Erase",       0x60, Row,     NO,  0xD1, ARRAY,    T::PlaneErase,   Optional),
-    row(O::Status,                   "Read Status",                   0x70, Nothing, Out, __,   ALWAYS,   T::None,         Mandatory),
-    row(O::StatusEnhanced,           "Read Status Enhanced",          0x78, Row,     Out, __,   ALWAYS,   T::None,         Optional),
-    row(O::Program,                  "Page Program",                  0x80, Full,    In,  0x10, WRITE_ON, T::Program,      Mandatory),
-    row(O::QueueProgram,             "Multi-plane Program",           0x80, Full,    In,  0x11, WRITE_ON, T::PlaneProgram, Optional),
-    row(O::CacheProgram,             "Page Cache Program",            0x80, Full,    In,  0x15, WRITE_ON, T::CacheProgram, Optional),
-    row(O::NextPage,                 "Program Next Page of Word Line", 0x80, Full,   In,  0x1A, WRITE_ON, T::PlaneProgram, Vendor),
-    row(O::CopybackProgram,          "Copyback Program",              0x85, Full,    In,  0x10, ARRAY,    T::Program,      Optional),
-    row(O::QueueCopybackProgram,     "Multi-plane Copyback Program",  0x85, Full,    In,  0x11, ARRAY,    T::PlaneProgram, Optional),
-    row(O::ChangeWriteColumn,        "Change Write Column",           0x85, Column,  In,  __,   WRITE_ON, T::None,         Mandatory),
-    row(O::ChangeRowAddress,         "Change Row Address",            0x85, Full,    In,  __,   WRITE_ON, T::None,         Optional),
-    row(O::ReadId,                   "Read ID",                       0x90, Byte,    Out, __,   TARGET,   T::None,         Mandatory),
-    row(O::ParameterPage,            "Read Parameter Page",           0xEC, Byte,    Out, __,   TARGET,   T::Read,         Mandatory),
-    row(O::UniqueId,                 "Read Unique ID",                0xED, Byte,    Out, __,   TARGET,   T::Read,         Optional),
-    row(O::GetFeatures,              "Get Features",                  0xEE, Byte,    Out, __,   TARGET,   T::Features,     Optional),
-    row(O::SetFeatures,              "Set Features",                  0xEF, Byte,    Data::Four, __, TARGET, T::Features,  Optional),
-    row(O::LunGetFeatures,           "LUN Get Features",              0xD4, LunByte, Out, __,   ARRAY,    T::Features,     Optional),
-    row(O::LunSetFeatures,           "LUN Set Features",              0xD5, LunByte, Data::Four, __, ARRAY,  T::Features,  Optional),
-    row(O::ResetLun,                 "Reset LUN",                     0xFA, Row,     NO,  __,   ALWAYS,   T::Reset,        Optional),
-    row(O::SynchronousReset,         "Synchronous Reset",             0xFC, Nothing, NO,  __,   RESETS,   T::Reset,        Optional),
-    row(O::Reset,                    "Reset",                         0xFF, Nothing, NO,  __,   RESETS,   T::Reset,        Mandatory),
-    row(O::VolumeSelect,             "Volume Select",                 0xE1, Byte,    NO,  __,   ALWAYS,   T::None,         Optional),
-    row(O::OdtConfigure,             "ODT Configure",                 0xE2, Byte,    Data::Four, __, TARGET, T::None,      Optional),
-    row(O::ZqLong,                   "ZQ Calibration Long",           0xF9, Byte,    NO,  __,   ARRAY,    T::ZqLong,       Optional),
-    row(O::ZqShort,                  "ZQ Calibration Short",          0xD9, Byte,    NO,  __,   ARRAY,    T::ZqShort,      Optional),
-    row(O::ExtendedStatus,           "Extended Read Status, LUN 0",   0xF2, Nothing, Out, __,   ALWAYS,   T::None,         Vendor),
-    row(O::ExtendedStatus,           "Extended Read Status, LUN 1",   0xF3, Nothing, Out, __,   ALWAYS,   T::None,         Vendor),
-    row(O::ExtendedStatus,           "Extended Read Status, LUN 2",   0xF4, Nothing, Out, __,   ALWAYS,   T::None,         Vendor),
-    row(O::ExtendedStatus,           "Extended Read Status, LUN 3",   0xF5, Nothing, Out, __,   ALWAYS,   T::None,         Vendor),
-    row(O::SuspendProgram,           "Program Suspend",               0x84, Row,     NO,  __,   ALWAYS,   T::Suspend,      Vendor),
-    row(O::ResumeProgram,            "Program Resume",                0x13, Row,     NO,  __,   ARRAY,    T::Suspend,      Vendor),
-    row(O::SuspendErase,             "Erase Suspend",                 0x61, Row,     NO,  __,   ALWAYS,   T::Suspend,      Vendor),
-    row(O::ResumeErase,              "Erase Resume",                  0xD2, Row,     NO,  __,   ARRAY,    T::Suspend,      Vendor),
-    row(O::SlcMode,                  "SLC Mode for One Operation",    0xA2, Nothing, NO,  __,   WRITE_ON, T::None,         Vendor),
-    row(O::TwoBitMode,               "Two-bit Mode for One Operation", 0xA3, Nothing, NO, __,   WRITE_ON, T::None,         Vendor),
-    row(O::Reprogram,                "Reprogram Word Line",           0xA4, Nothing, NO,  __,   WRITE_ON, T::None,         Vendor),
-];
-
-/// A spelling from before ONFI that a part in compatibility mode takes (Hynix H27(U_S)4G8_6F2D, page 11).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Legacy {
-    /// The byte found.
-    pub found: u8,
-    /// The byte that it stands for.
-    pub stands_for: u8,
-    /// Where it may stand.
-    pub place: Place,
-}
-
-/// Where a legacy byte may stand.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Place {
-    /// It opens the next plane of a multi-plane program.
-    AfterQueuedProgram,
-    /// It opens the next plane of a multi-plane copyback program.
-    AfterQueuedCopyback,
-    /// It follows the row of a block to erase, in place of the confirmation that more planes follow.
-    AfterEraseRow,
-}
-
-/// The legacy spellings.
-pub static LEGACY: [Legacy; 3] = [
-    Legacy { found: 0x81, stands_for: 0x80, place: Place::AfterQueuedProgram },
-    Legacy { found: 0x81, stands_for: 0x85, place: Place::AfterQueuedCopyback },
-    Legacy { found: 0x60, stands_for: 0xD1, place: Place::AfterEraseRow },
+    row(O::Read,                     "Read",                          0x00, Full,    NO,  0x30, ARRAY,    T::Read,         Mandatory, Headers),
+    row(O::QueueRead,                "Multi-plane Read",              0x00, Full,    NO,  0x32, READ_ON,  T::PlaneRead,    Optional,  Headers),
+    row(O::CopybackRead,             "Copyback Read",                 0x00, Full,    NO,  0x35, ARRAY,    T::Read,         Optional,  Headers),
+    row(O::CacheReadRandom,          "Read Cache Random",             0x00, Full,    NO,  0x31, READ_ON,  T::CacheRead,    Optional,  Headers),
+    row(O::IndependentRead,          "Independent Plane Read",        0x00, Full,    NO,  0x3E, READ_ON,  T::PlaneRead,    Vendor,    Chosen),
+    row(O::ChangeReadColumn,         "Change Read Column",            0x05, Column,  Out, 0xE0, READ_ON,  T::None,         Mandatory, Headers),
+    row(O::ChangeReadColumnEnhanced, "Change Read Column Enhanced",   0x06, Full,    Out, 0xE0, READ_ON,  T::None,         Optional,  Headers),
+    row(O::CacheReadSequential,      "Read Cache Sequential",         0x31, Nothing, NO,  __,   READ_ON,  T::CacheRead,    Optional,  Headers),
+    row(O::CacheReadEnd,             "Read Cache End",                0x3F, Nothing, NO,  __,   READ_ON,  T::CacheRead,    Optional,  Headers),
+    row(O::Erase,                    "Block Erase",                   0x60, Row,     NO,  0xD0, ARRAY,    T::Erase,        Mandatory, Headers),
+    row(O::QueueErase,               "Multi-plane Block Erase",       0x60, Row,     NO,  0xD1, ARRAY,    T::PlaneErase,   Optional,  Headers),
+    row(O::Status,                   "Read Status",                   0x70, Nothing, Out, __,   ALWAYS,   T::None,         Mandatory, Headers),
+    row(O::StatusEnhanced,           "Read Status Enhanced",          0x78, Row,     Out, __,   ALWAYS,   T::None,         Optional,  Headers),
+    row(O::Program,                  "Page Program",                  0x80, Full,    In,  0x10, WRITE_ON, T::Program,      Mandatory, Headers),
+    row(O::QueueProgram,             "Multi-plane Program",           0x80, Full,    In,  0x11, WRITE_ON, T::PlaneProgram, Optional,  Headers),
+    row(O::CacheProgram,             "Page Cache Program",            0x80, Full,    In,  0x15, WRITE_ON, T::CacheProgram, Optional,  Headers),
+    row(O::NextPage,                 "Program Next Page of Word Line", 0x80, Full,   In,  0x1A, WRITE_ON, T::PlaneProgram, Vendor,    Memory),
+    row(O::CopybackProgram,          "Copyback Program",              0x85, Full,    In,  0x10, ARRAY,    T::Program,      Optional,  Headers),
+    row(O::QueueCopybackProgram,     "Multi-plane Copyback Program",  0x85, Full,    In,  0x11, ARRAY,    T::PlaneProgram, Optional,  Headers),
+    row(O::ChangeWriteColumn,        "Change Write Column",           0x85, Column,  In,  __,   WRITE_ON, T::None,         Mandatory, Headers),
+    row(O::ChangeRowAddress,         "Change Row Address",            0x85, Full,    In,  __,   WRITE_ON, T::None,         Optional,  Headers),
+    row(O::ReadId,                   "Read ID",                       0x90, Byte,    Out, __,   TARGET,   T::None,         Mandatory, Headers),
+    row(O::ParameterPage,            "Read Parameter Page",           0xEC, Byte,    Out, __,   TARGET,   T::Read,         Mandatory, Headers),
+    row(O::UniqueId,                 "Read Unique ID",                0xED, Byte,    Out, __,   TARGET,   T::Read,         Optional,  Headers),
+    row(O::GetFeatures,              "Get Features",                  0xEE, Byte,    Out, __,   TARGET,   T::Features,     Optional,  Headers),
+    row(O::SetFeatures,              "Set Features",                  0xEF, Byte,    Data::Four, __, TARGET, T::Features,  Optional,  Headers),
+    row(O::LunGetFeatures,           "LUN Get Features",              0xD4, LunByte, Out, __,   ARRAY,    T::Features,     Optional,  Headers),
+    row(O::LunSetFeatures,           "LUN Set Features",              0xD5, LunByte, Data::Four, __, ARRAY,  T::Features,  Optional,  Headers),
+    row(O::ResetLun,                 "Reset LUN",                     0xFA, Row,     NO,  __,   ALWAYS,   T::Reset,        Optional,  Headers),
+    row(O::SynchronousReset,         "Synchronous Reset",             0xFC, Nothing, NO,  __,   RESETS,   T::Reset,        Optional,  Headers),
+    row(O::Reset,                    "Reset",                         0xFF, Nothing, NO,  __,   RESETS,   T::Reset,        Mandatory, Headers),
+    row(O::VolumeSelect,             "Volume Select",                 0xE1, Byte,    NO,  __,   ALWAYS,   T::None,         Optional,  Headers),
+    row(O::OdtConfigure,             "ODT Configure",                 0xE2, Byte,    Data::Four, __, TARGET, T::None,      Optional,  Headers),
+    row(O::ZqLong,                   "ZQ Calibration Long",           0xF9, Byte,    NO,  __,   ARRAY,    T::ZqLong,       Optional,  Headers),
+    row(O::ZqShort,                  "ZQ Calibration Short",          0xD9, Byte,    NO,  __,   ARRAY,    T::ZqShort,      Optional,  Headers),
+    row(O::ExtendedStatus,           "Extended Read Status, LUN 0",   0xF2, Nothing, Out, __,   ALWAYS,   T::None,         Vendor,    HynixSheet),
+    row(O::ExtendedStatus,           "Extended Read Status, LUN 1",   0xF3, Nothing, Out, __,   ALWAYS,   T::None,         Vendor,    HynixSheet),
+    row(O::ExtendedStatus,           "Extended Read Status, LUN 2",   0xF4, Nothing, Out, __,   ALWAYS,   T::None,         Vendor,    HynixSheet),
+    row(O::ExtendedStatus,           "Extended Read Status, LUN 3",   0xF5, Nothing, Out, __,   ALWAYS,   T::None,         Vendor,    HynixSheet),
+    row(O::SuspendProgram,           "Program Suspend",               0x84, Row,     NO,  __,   ALWAYS,   T::Suspend,      Vendor,    Memory),
+    row(O::ResumeProgram,            "Program Resume",                0x13, Row,     NO,  __,   ARRAY,    T::Suspend,      Vendor,    Memory),
+    row(O::SuspendErase,             "Erase Suspend",                 0x61, Row,     NO,  __,   ALWAYS,   T::Suspend,      Vendor,    Memory),
+    row(O::ResumeErase,              "Erase Resume",                  0xD2, Row,     NO,  __,   ARRAY,    T::Suspend,      Vendor,    Memory),
+    row(O::SlcMode,                  "SLC Mode for One Operation",    0xA2, Nothing, NO,  __,   WRITE_ON, T::None,         Vendor,    Memory),
+    row(O::TwoBitMode,               "Two-bit Mode for One Operation", 0xA3, Nothing, NO, __,   WRITE_ON, T::None,         Vendor,    Chosen),
+    row(O::Reprogram,                "Reprogram Word Line",           0xA4, Nothing, NO,  __,   WRITE_ON, T::None,         Vendor,    Chosen),
 ];
 
 /// The rows that begin with a byte.

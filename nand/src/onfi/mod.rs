@@ -10,6 +10,7 @@ pub mod failure;
 pub mod features;
 pub mod history;
 pub mod identity;
+pub mod legacy;
 pub mod limits;
 pub mod lun;
 pub mod modes;

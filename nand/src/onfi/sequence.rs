@@ -1,10 +1,11 @@
 //! Which cycle may follow which: the cycles of one target become commands.
 //!
-//! The table [`FOLLOWS`] says what a cycle is taken for in each state; which bytes belong together stands in
+//! The table `FOLLOWS` says what a cycle is taken for in each state; which bytes belong together stands in
 //! [`COMMANDS`](super::command::COMMANDS). What a LUN did before is the matter of [`History`](super::history::History).
 
-use super::command::{self, Address, Command, Data, LEGACY, Operation, Place};
+use super::command::{self, Address, Command, Data, Operation};
 use super::failure::{FailureKind, Fault};
+use super::legacy::{LEGACY, Place};
 use super::rules::Edge;
 pub use super::step::{Mode, Order, Step};
 

@@ -1,6 +1,7 @@
 //! The state machine of a die as its controller sees it: one command after the other, step by step.
 
 use std::collections::VecDeque;
+use std::ops::Range;
 
 use wordline_kernel::Instant;
 
@@ -8,6 +9,7 @@ use super::World;
 use super::array::{Array, Job, Work};
 use crate::chain::{Cycle, Hold, Shape, part_of_data_out};
 use crate::drive::List;
+use crate::geometry::PlaneBlock;
 use crate::{Command, DieId, Operation, PageId, Stage};
 
 /// For what a command holds the bus.
@@ -166,11 +168,13 @@ impl Die {
         let Command { operation, page, .. } = *self.command();
         let turn = Some(world.nand_clocks(world.part.timing.cache_busy));
         let sense = |page, ahead| {
-            let time = world.part.read_time(page_in_block(world, page));
+            let (number, blocks) = self.place(world, page);
+            let time = world.latency.read(number, blocks);
             self.work(world, Stage::Ton, page, world.nand_clocks(time), ahead)
         };
         let program = |written| {
-            let time = world.part.program_time(page_in_block(world, written));
+            let (number, blocks) = self.place(world, written);
+            let time = world.latency.program(number, blocks);
             self.work(world, Stage::Tin, page, world.nand_clocks(time), 0)
         };
         match (step, operation) {
@@ -190,15 +194,22 @@ impl Die {
 
     /// The array's work for the present command, or for the one after it.
     fn work(&self, world: &World<'_>, stage: Stage, first: PageId, clocks: u64, ahead: u32) -> Work {
-        let (_, offset) = world.geometry.split(first);
-        let plane = offset % world.geometry.planes_per_row;
-        let planes = (plane..plane + self.command().planes).fold(0, |planes, plane| planes | 1 << plane);
+        let planes = self.planes(world, first).fold(0, |planes, plane| planes | 1 << plane);
         Work { stage, planes, clocks, command: self.serial + ahead }
     }
-}
 
-fn page_in_block(world: &World<'_>, page: PageId) -> u32 {
-    world.geometry.page_in_block(world.geometry.split(page).1)
+    /// The planes that take part, from that of `first` on.
+    fn planes(&self, world: &World<'_>, first: PageId) -> Range<u32> {
+        let plane = world.geometry.split(first).1 % world.geometry.planes_per_row;
+        plane..plane + self.command().planes
+    }
+
+    /// The page's number in its block, and its block in every plane that takes part.
+    fn place(&self, world: &World<'_>, first: PageId) -> (u32, Vec<PlaneBlock>) {
+        let (block, offset) = world.geometry.split(first);
+        let blocks = world.geometry.plane_blocks(block, self.planes(world, first));
+        (world.geometry.page_in_block(offset), blocks.collect())
+    }
 }
 
 /// Whether 31, which names no page, senses `next` after `page`: the next page of the block, in the same planes.

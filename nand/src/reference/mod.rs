@@ -18,7 +18,7 @@ use wordline_kernel::{Duration, Instant};
 use crate::chips::Wiring;
 use crate::clock::Clock;
 use crate::drive::{List, first_serials};
-use crate::{Geometry, Part, Span};
+use crate::{Geometry, Latency, Part, Span};
 
 use channel::Channel;
 use die::Die;
@@ -34,6 +34,7 @@ pub struct Reference {
 /// What every entity has to know.
 struct World<'a> {
     part: &'a Part,
+    latency: Latency,
     geometry: &'a Geometry,
     wiring: Wiring,
     now: Instant,
@@ -70,7 +71,14 @@ impl Reference {
         // In the order of their numbers, which is that of ties.
         dies.sort_by_key(Die::id);
         let mut channels: Vec<Channel> = (0..geometry.channels).map(Channel::new).collect();
-        let mut world = World { part, geometry, wiring: *wiring, now: Instant::ZERO, spans: Vec::new() };
+        let mut world = World {
+            part,
+            latency: Latency::new(part, wiring.latency, wiring.seed),
+            geometry,
+            wiring: *wiring,
+            now: Instant::ZERO,
+            spans: Vec::new(),
+        };
         let (mut host, mut nand) = (Instant::ZERO, Instant::ZERO);
         while !dies.iter().all(Die::is_done) {
             world.now = host.min(nand);

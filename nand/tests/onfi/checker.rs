@@ -44,6 +44,8 @@ struct Block {
 struct Checker {
     blocks: Vec<Block>,
     work: Work,
+    /// The block before the last erase.
+    before: Block,
     busy_until: Instant,
     locked: bool,
 }
@@ -54,7 +56,13 @@ fn erased() -> Block {
 
 impl Checker {
     fn new() -> Self {
-        Self { blocks: vec![erased(); BLOCKS], work: Work::Sense, busy_until: Instant::ZERO, locked: false }
+        Self {
+            blocks: vec![erased(); BLOCKS],
+            work: Work::Sense,
+            before: erased(),
+            busy_until: Instant::ZERO,
+            locked: false,
+        }
     }
 
     /// Whether an operation that begins now is taken, its limits being held.
@@ -124,7 +132,7 @@ fn carry_out(bus: &mut Bus, model: &mut Checker, step: Step) {
         Step::Erase { block } => {
             let result = play(bus, &format!("c60 a{} cd0", row(block, 0)));
             if expected {
-                model.blocks[usize::from(block)] = erased();
+                model.before = std::mem::replace(&mut model.blocks[usize::from(block)], erased());
                 model.begin(bus, Work::Erase { block: block.into() }, us(1_500));
             }
             result
@@ -162,7 +170,8 @@ fn reset(bus: &mut Bus, model: &mut Checker) {
             10
         }
         Work::Erase { block } => {
-            model.blocks[block].bytes = [None; PAGES];
+            // An erase that was cut off opens no page again.
+            model.blocks[block] = Block { bytes: [None; PAGES], ..model.before.clone() };
             500
         }
     };
@@ -195,6 +204,8 @@ proptest! {
             let found = played(&mut bus, "c70 o1")[0];
             let sampled = Instant::from_ps(bus.now().ps() - bus.timing().burst_out(Bytes(1)).ps());
             prop_assert_eq!(found, model.status(sampled), "after {:?}", step);
+            // The turnaround passes, so that the next cycle begins at once.
+            bus.wait(bus.timing().t_rhw);
         }
     }
 }
