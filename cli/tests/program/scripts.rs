@@ -59,11 +59,12 @@ fn a_script_that_cannot_be_read_is_refused() {
 fn a_script_comes_from_standard_input_and_its_time_line_goes_to_files() {
     let folder = Folder::new();
     let (json, svg) = (folder.path("a.json"), folder.path("a.svg"));
-    let mut child = program(&["nand", "exec", "-", "--part", "mqsim-mlc", "--timeline", &json, "--svg", &svg])
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .spawn()
-        .expect("the program was built with this test");
+    let mut child =
+        program(&["nand", "exec", "-", "--part", "mqsim-mlc", "--timeline", &json, "--svg", &svg])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .expect("the program was built with this test");
     let mut stdin = child.stdin.take().expect("it was asked for");
     stdin.write_all(b"erase block=1\nread block=3\n").expect("the program reads it");
     drop(stdin);
