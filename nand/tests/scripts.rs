@@ -97,6 +97,21 @@ fn the_examples_of_the_documentation_hold() {
     }
 }
 
+#[test]
+fn every_reason_that_scripts_expect_is_in_the_documentation() {
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/nand-scripts.md");
+    let page = fs::read_to_string(page).expect("the page is part of the sources");
+    let mut seen = 0;
+    for (name, text) in &scripts() {
+        for Statement { line, action, .. } in parsed(name, text).statements {
+            let Action::ExpectFailure(reason) = action else { continue };
+            assert!(page.contains(&format!("`{reason}`")), "{name}:{line}: {reason} is not on the page");
+            seen += 1;
+        }
+    }
+    assert!(seen > 0, "no script expects a refusal");
+}
+
 /// Changes the expectation of number `which`: its line, or `None` when there are not as many.
 fn change(statements: &mut [Statement], which: &mut u32) -> Option<u32> {
     for statement in statements {

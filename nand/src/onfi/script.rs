@@ -187,7 +187,8 @@ impl Script {
         wrong.or_ok(bus)
     }
 
-    /// Does what the script says on `bus`, which stops at the first cycle that is refused against its expectation.
+    /// Does what the script says on `bus`, up to the first cycle that is refused against its expectation, and lets the
+    /// arrays come to rest.
     pub fn run(&self, bus: &mut Bus) -> Transcript {
         run::run(self, bus)
     }

@@ -4,6 +4,7 @@ use wordline_kernel::Instant;
 
 use super::expect::rule;
 use super::{Action, Address, Begin, Data, Entry, Mismatch, Place, Script, Statement, Transcript};
+use crate::DieId;
 use crate::onfi::{Bus, Failure, Pace, Row, RowAddressing, Status};
 
 /// Whether the script goes on after a statement.
@@ -33,6 +34,10 @@ pub(super) fn run(script: &Script, bus: &mut Bus) -> Transcript {
     let complete = runner.all(&script.statements);
     runner.expectation_met(script);
     let Runner { bus, mut transcript, .. } = runner;
+    // What the last statements left to the arrays belongs to the time line too.
+    let luns = (0..bus.dies()).map(|die| bus.lun(DieId(die)).pipeline().array_ready_at);
+    let rest = luns.max().unwrap_or_default();
+    bus.wait_until(rest);
     transcript.spans = bus.spans();
     transcript.complete = complete;
     transcript

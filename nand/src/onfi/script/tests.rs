@@ -90,6 +90,12 @@ fn a_row_is_latched_in_the_cycles_that_spell_it() {
 }
 
 #[test]
+fn what_the_array_does_after_the_last_statement_is_on_the_time_line() {
+    let transcript = transcript("cmd 60\naddr row block=1\ncmd D0");
+    assert_eq!(transcript.spans.last().map(|span| span.stage), Some(crate::Stage::Ber));
+}
+
+#[test]
 fn what_was_programmed_is_read_and_a_wrong_byte_is_named_with_its_place() {
     let text = |byte: &str| {
         format!(
