@@ -240,11 +240,7 @@ impl Bus {
     pub fn command(&mut self, code: u8) -> Result<(), Failure> {
         let begin = self.begin(Edge::Command)?;
         self.check_command(code, begin).map_err(|kind| self.refuse(kind))?;
-        if self.target().decoder.is_resting() {
-            let port = &self.target().ports[self.target().selected];
-            let (die, serial) = (port.lun.die(), port.serial);
-            self.trace.open(die, serial);
-        }
+        self.open_if_resting();
         let end = begin + self.host_cycle.unwrap_or(self.waits().get(Wait::Wc));
         let first = if code == 0x00 { Some(Edge::Back) } else { None };
         self.finish(Edge::Command, Stage::Cle, (begin, end), |decoder| decoder.command(code))?;
@@ -306,11 +302,22 @@ impl Bus {
         let edge = self.output_edge();
         let begin = self.begin(edge)?;
         self.check_output(len, begin).map_err(|kind| self.refuse(kind))?;
+        self.open_if_resting();
         let b = self.timing();
         let first = begin + b.t_rpre + b.t_dqsre;
         let end = first + b.burst_out(Bytes(u64::from(len)));
         self.finish(edge, Stage::Tor, (begin, end), Decoder::data_out)?;
         Ok(self.put_out(len, first))
+    }
+
+    /// What follows belongs to the selected LUN, until an address names another.
+    fn open_if_resting(&mut self) {
+        let target = self.target();
+        if target.decoder.is_resting() {
+            let port = &target.ports[target.selected];
+            let (die, serial) = (port.lun.die(), port.serial);
+            self.trace.open(die, serial);
+        }
     }
 
     /// R/B# of the selected target: low while any of its LUNs is busy. It falls tWB after the cycle that makes it busy;

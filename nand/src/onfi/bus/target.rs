@@ -226,18 +226,18 @@ impl Target {
         refused
     }
 
-    /// That some LUN takes a command that begins with `first`: which one is known only after its address.
+    /// The same before an address: some command that begins with it is taken by the selected LUN, or
+    /// by any, where its address will name one.
     pub fn require_somewhere(&self, first: u8, at: Instant) -> Result<(), FailureKind> {
-        let named = command::opened_by(first)
-            .all(|c| matches!(c.address, command::Address::Row | command::Address::Full));
-        if !named {
-            return self.require_any(first, self.selected, at);
-        }
         let mut refused = Ok(());
-        for lun in 0..self.ports.len() {
-            refused = self.require_any(first, lun, at);
-            if refused.is_ok() {
-                break;
+        for command in command::opened_by(first) {
+            let names = matches!(command.address, command::Address::Row | command::Address::Full);
+            let luns = if names { 0..self.ports.len() } else { self.selected..self.selected + 1 };
+            for lun in luns {
+                refused = self.require(command, lun, at);
+                if refused.is_ok() {
+                    return refused;
+                }
             }
         }
         refused
