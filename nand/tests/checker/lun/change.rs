@@ -253,6 +253,7 @@ impl Lun {
         self.copies.clear();
         self.forget_history();
         (self.fail, self.fail_before, self.after_cache, self.held) = (0, 0, false, 0);
+        self.column = 0;
         let at = now + self.facts.reset[class];
         (self.ready, self.array_ready) = (at, at);
     }
