@@ -164,6 +164,11 @@ impl Bus {
         Ok(bus)
     }
 
+    /// The part that its LUNs are.
+    pub fn part(&self) -> &Part {
+        &self.part
+    }
+
     /// The end of the last cycle, or later after a wait.
     pub fn now(&self) -> Instant {
         self.now
@@ -363,7 +368,7 @@ impl Bus {
             return Err(Limit::NoSuchLun { lun, luns });
         }
         let row = target.addressing.check(Row { lun, block, page })?;
-        Ok(target.addressing.join(row).to_le_bytes()[..target.row_cycles].to_vec())
+        Ok(target.addressing.spell(row))
     }
 
     /// LUNs on the bus.

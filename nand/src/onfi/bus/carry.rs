@@ -138,7 +138,7 @@ impl Bus {
             return Ok(()); // The decoder names the fault.
         }
         target.require_output(output, at)?;
-        let last = target.column.saturating_add(len - 1);
+        let last = target.column().saturating_add(len - 1);
         match output {
             Output::Register => out_of("last byte of data out", last, page),
             Output::Bytes(bytes) => out_of("last byte of data out", last, bytes.len() as u32),
@@ -150,7 +150,7 @@ impl Bus {
     pub(super) fn put_out(&mut self, len: u32, first: Instant) -> Vec<u8> {
         let timing = *self.timing();
         let target = self.target_mut();
-        let column = target.column;
+        let column = target.column();
         if target.output.is_status() {
             let at = |n: u32| first + timing.burst_out(Bytes(u64::from(n)));
             return (0..len).map(|n| target.status(at(n)).0).collect();
@@ -165,7 +165,7 @@ impl Bus {
             }
         };
         if matches!(target.output, Output::Register | Output::Bytes(_)) {
-            target.column += len;
+            target.set_column(column + len);
         }
         data
     }

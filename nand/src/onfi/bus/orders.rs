@@ -48,7 +48,8 @@ impl Bus {
                 let address = order.bytes[0];
                 let known = target.identity.read_id(address, 1);
                 known.map_err(|unknown| FailureKind::Unsupported { what: unknown.to_string() })?;
-                (target.output, target.column) = (Output::Identity(address), 0);
+                target.output = Output::Identity(address);
+                target.set_column(0);
             }
         }
         self.target_mut().edges.note(Edge::Register, end);
@@ -78,7 +79,7 @@ impl Bus {
         }
         let below = if let Output::Bytes(bytes) = &target.output { bytes.len() as u32 } else { page };
         out_of("column", order.column, below)?;
-        target.column = order.column;
+        target.set_column(order.column);
         target.edges.note(Edge::ReadColumn, end);
         Ok(())
     }
@@ -148,7 +149,8 @@ impl Bus {
         self.hold(order, lun, busy_at);
         let target = self.target_mut();
         target.selected = lun;
-        (target.output, target.column) = (Output::Bytes(bytes), 0);
+        target.output = Output::Bytes(bytes);
+        target.set_column(0);
         Ok(())
     }
 

@@ -66,6 +66,8 @@ pub(super) struct Port {
     pub busy_until: Instant,
     /// The operation that its cycles belong to.
     pub serial: u32,
+    /// The next byte of data out.
+    pub column: u32,
 }
 
 impl Port {
@@ -105,8 +107,6 @@ impl Port {
 pub(super) struct Target {
     pub ports: Vec<Port>,
     pub addressing: RowAddressing,
-    /// Address cycles of a row.
-    pub row_cycles: usize,
     pub decoder: Decoder,
     pub edges: Edges,
     /// The interface and its mode.
@@ -118,8 +118,6 @@ pub(super) struct Target {
     pub output: Output,
     /// What data out came from before a status was read.
     pub before: Output,
-    /// The next byte of data out.
-    pub column: u32,
     pub loading: Option<Loading>,
     /// A cycle was refused, and no reset came since.
     pub refused: bool,
@@ -151,15 +149,13 @@ impl Target {
             named: Vec::new(),
             busy_until: Instant::ZERO,
             serial: 0,
+            column: 0,
         };
         let addressing = RowAddressing::of(part, luns);
-        // Three cycles at least, and no more than four (ONFI: byte 101 of the parameter page).
-        let row_cycles = (addressing.width().div_ceil(8) as usize).clamp(3, 4);
         Self {
             ports: (0..luns).map(port).collect(),
             addressing,
-            row_cycles,
-            decoder: Decoder::new(row_cycles, compatible),
+            decoder: Decoder::new(addressing.cycles(), compatible),
             edges: Edges::default(),
             timing: part.bus,
             waits: Waits::of(&part.bus),
@@ -167,7 +163,6 @@ impl Target {
             selected: 0,
             output: Output::Nothing,
             before: Output::Nothing,
-            column: 0,
             loading: None,
             refused: false,
             busy_until: Instant::ZERO,
@@ -308,6 +303,17 @@ impl Target {
         }
     }
 
+    /// The next byte of data out of the selected LUN. Each LUN counts its own, so that data of several can come out in
+    /// turns.
+    pub fn column(&self) -> u32 {
+        self.ports[self.selected].column
+    }
+
+    /// Sets the next byte of data out of the selected LUN.
+    pub fn set_column(&mut self, column: u32) {
+        self.ports[self.selected].column = column;
+    }
+
     /// Forgets sequences and outputs, as every reset does. Which LUN speaks is open still after a reset of one of
     /// several that worked at once.
     pub fn forget(&mut self, whole: bool) {
@@ -315,9 +321,10 @@ impl Target {
         (self.output, self.before) = (Output::Nothing, Output::Nothing);
         if whole {
             (self.status_unselected, self.data_unselected) = (false, false);
+            self.ports.iter_mut().for_each(|port| port.column = 0);
         }
         (self.refused, self.loading, self.short_busy) = (false, None, None);
-        (self.selected, self.column) = (0, 0);
+        self.selected = 0;
     }
 
     /// Features and interface as at power-on; unless the host is to see that (`power_on`), it sets the mode of the part's
