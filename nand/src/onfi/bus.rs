@@ -283,9 +283,8 @@ impl Bus {
         self.check_locked().map_err(|kind| self.refuse(kind))?;
         let (b, size) = (self.timing(), Bytes(data.len() as u64));
         let end = begin + b.burst_in(size) + b.t_wpst + b.t_wpsth;
-        self.check_store(data.len() as u32).map_err(|kind| self.refuse(kind))?;
         let steps = self.finish(Edge::DataIn, Stage::Tir, (begin, end), |decoder| decoder.data_in(data))?;
-        if steps.contains(&Step::Store) {
+        if steps.iter().any(|step| matches!(step, Step::Store(_))) {
             self.store(data);
         }
         Ok(())

@@ -37,13 +37,8 @@ impl Bus {
                     loading.column = *column;
                 }
             }
-            Step::Store => {}
-            Step::Back => {
-                let target = self.target_mut();
-                if target.output.is_status() {
-                    target.output = std::mem::replace(&mut target.before, Output::Nothing);
-                }
-            }
+            Step::Store(len) => self.check_store(*len)?,
+            Step::Back => self.target_mut().leave_status(),
             Step::Do(order) => return self.carry_out(order, begin, end),
         }
         Ok(false)

@@ -56,29 +56,30 @@ impl Bus {
         Ok(())
     }
 
+    /// 05h-E0h or 06h-E0h: where data out go on.
     pub(super) fn change_read_column(&mut self, order: &Order, begin: Instant, end: Instant) -> Done<()> {
         let page = self.page_bytes();
         let target = self.target_mut();
         if order.command.operation == Operation::ChangeReadColumnEnhanced {
             let row = target.row(order.row, true)?;
-            let plane = target.addressing.plane(row);
             let selected = row.lun as usize;
             target.require(order.command, selected, begin)?;
+            out_of("column", order.column, page)?;
+            let plane = target.addressing.plane(row);
             target.selected = selected;
             target.ports[selected].lun.select_output(plane);
             target.data_unselected = false;
             target.output = Output::Register;
         } else {
             target.require(order.command, target.selected, begin)?;
-            if target.output.is_status() {
-                target.output = std::mem::replace(&mut target.before, Output::Nothing);
-            }
+            let below =
+                if let Output::Bytes(bytes) = target.after_back() { bytes.len() as u32 } else { page };
+            out_of("column", order.column, below)?;
+            target.leave_status();
             if !matches!(target.output, Output::Bytes(_)) {
                 target.output = Output::Register;
             }
         }
-        let below = if let Output::Bytes(bytes) = &target.output { bytes.len() as u32 } else { page };
-        out_of("column", order.column, below)?;
         target.set_column(order.column);
         target.edges.note(Edge::ReadColumn, end);
         Ok(())

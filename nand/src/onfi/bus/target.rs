@@ -217,7 +217,7 @@ impl Target {
     /// The same, where only the first byte of a command is known: that one of those that it begins is taken.
     pub fn require_any(&self, first: u8, lun: usize, at: Instant) -> Result<(), FailureKind> {
         let mut refused = Ok(());
-        for command in command::opened_by(first) {
+        for command in command::opened_by(first).filter(|c| !c.goes_on()) {
             refused = self.require(command, lun, at);
             if refused.is_ok() {
                 break;
@@ -230,9 +230,8 @@ impl Target {
     /// by any, where its address will name one.
     pub fn require_somewhere(&self, first: u8, at: Instant) -> Result<(), FailureKind> {
         let mut refused = Ok(());
-        for command in command::opened_by(first) {
-            let names = matches!(command.address, command::Address::Row | command::Address::Full);
-            let luns = if names { 0..self.ports.len() } else { self.selected..self.selected + 1 };
+        for command in command::opened_by(first).filter(|c| !c.goes_on()) {
+            let luns = if command.names_lun() { 0..self.ports.len() } else { self.selected..self.selected + 1 };
             for lun in luns {
                 refused = self.require(command, lun, at);
                 if refused.is_ok() {
@@ -292,6 +291,13 @@ impl Target {
         let before = std::mem::replace(&mut self.output, status);
         if !before.is_status() {
             self.before = before;
+        }
+    }
+
+    /// Goes back from a status to what was put out before.
+    pub fn leave_status(&mut self) {
+        if self.output.is_status() {
+            self.output = std::mem::replace(&mut self.before, Output::Nothing);
         }
     }
 
