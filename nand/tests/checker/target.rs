@@ -281,18 +281,24 @@ impl Target {
 
     /// An address latch.
     pub fn address(&mut self, byte: u8, when: When) -> Done<bool> {
+        let phrase = format!("{}.", self.phrase);
+        let busy = self.latch(byte, when)?;
+        self.took_volume = phrase == "e1.";
+        let inner = phrase.split_once('+').map_or("", |(_, inner)| inner);
+        if ["80.....", "ef.", "e2.", "d5.."].contains(&phrase.as_str()) {
+            self.edges.note("load", when.end);
+        } else if ["85..", "85....."].contains(&inner) || phrase == "85....." {
+            self.edges.note("write column", when.end);
+        }
+        Ok(busy)
+    }
+
+    fn latch(&mut self, byte: u8, when: When) -> Done<bool> {
         if self.refused && self.phrase.is_empty() {
             return Err("refused before");
         }
         self.phrase.push('.');
         self.address.push(byte);
-        self.took_volume = self.phrase == "e1.";
-        let inner = self.phrase.split_once('+').map_or("", |(_, inner)| inner);
-        if ["80.....", "ef.", "e2.", "d5.."].contains(&self.phrase.as_str()) {
-            self.edges.note("load", when.end);
-        } else if ["85..", "85....."].contains(&inner) || self.phrase == "85....." {
-            self.edges.note("write column", when.end);
-        }
         if let Some((_, inner)) = self.phrase.split_once('+') {
             if inner == "85....." {
                 return self.change_row(when);
@@ -324,9 +330,9 @@ impl Target {
         let column = self.require_column(self.latched_column())?;
         self.require(lun, &self.phrase, when.begin)?;
         if copyback {
-            self.luns[lun].admits_copyback(place.0)?
+            self.luns[lun].admits_copyback(place.0)?;
         } else {
-            self.luns[lun].admits_program()?
+            self.luns[lun].admits_program()?;
         }
         self.selected = lun;
         self.luns[lun].begin_load(place.0, !copyback, when.begin);

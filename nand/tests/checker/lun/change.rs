@@ -15,9 +15,9 @@ impl Lun {
     ) -> Done {
         let kind = if copyback { Kind::Copyback } else { Kind::Program };
         if copyback {
-            self.admits_copyback(place.0)?
+            self.admits_copyback(place.0)?;
         } else {
-            self.admits_program()?
+            self.admits_program()?;
         }
         if slc && self.facts.slc.is_none() {
             return Err("no SLC mode");
