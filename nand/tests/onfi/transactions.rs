@@ -8,7 +8,7 @@ use wordline_nand::drive::{self, List};
 use wordline_nand::geometry::Layout;
 use wordline_nand::interface::{BusFile, Interface};
 use wordline_nand::onfi::{Bus, BusOptions, Wiring};
-use wordline_nand::{Command, DieId, Geometry, Operation, PageId, Part, Span, Stage};
+use wordline_nand::{Command, DieId, Geometry, Operation, PageId, Part, Span};
 
 use super::host::part_file;
 
