@@ -73,6 +73,14 @@ impl Setting {
     }
 }
 
+impl Setting {
+    /// What a latch right after data out waits longer, because the bus turns round: tRHW instead of tCS.
+    fn turnaround(&self) -> Duration {
+        let bus = &self.part.bus;
+        Duration::from_ps(bus.t_rhw.ps().saturating_sub(bus.t_cs.ps()))
+    }
+}
+
 #[test]
 fn an_operation_alone_takes_the_sum_of_its_chain() {
     for setting in Setting::all() {
@@ -112,7 +120,8 @@ fn a_cache_program_hides_the_bus_or_the_array() {
         ];
         let (first, last) = (setting.hold(Hold::ProgramCache, 2), setting.hold(Hold::Program, 2));
         let write = setting.part.program_time(0);
-        let hidden = write.max(setting.status() + last);
+        let turnaround = if setting.wiring.read_status { setting.turnaround() } else { Duration::ZERO };
+        let hidden = write.max(setting.status() + turnaround + last);
         let whole = first + setting.part.timing.cache_busy + hidden + write + setting.status();
         assert_eq!(setting.end(commands), whole);
     }
@@ -141,7 +150,8 @@ fn a_sequence_of_cache_reads_hides_the_bus_or_the_array() {
             if n == 1 {
                 whole += latch;
             } else {
-                whole += (time(Hold::DataOut) + latch).max(setting.part.read_time(n - 1));
+                whole +=
+                    (time(Hold::DataOut) + setting.turnaround() + latch).max(setting.part.read_time(n - 1));
             }
             whole += turn;
         }
