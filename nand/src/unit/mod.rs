@@ -158,21 +158,21 @@ impl Access {
 pub struct LimitBroken {
     /// When.
     pub at: Instant,
-    /// The access, counted from 0.
+    /// The first access that the command serves, counted from 0.
     pub access: u64,
-    /// The physical page.
+    /// The first physical page of the command.
     pub page: PageId,
-    /// What was broken.
+    /// All that was broken since the beginning.
     pub limits: Violations,
 }
 
 impl std::fmt::Display for LimitBroken {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let Violations { order, programs, endurance } = self.limits;
+        let Violations { order, programs, endurance, copyback } = self.limits;
         write!(
             f,
             "access {} broke a limit of the part at {}: page {} (out of order {order}, too many programs {programs}, \
-             beyond endurance {endurance})",
+             beyond endurance {endurance}, copyback across planes {copyback})",
             self.access,
             self.at - Instant::ZERO,
             self.page.0
@@ -469,7 +469,8 @@ impl LogicalUnit {
             let slot = &mut self.slots[part.slot as usize];
             if done.failed && self.fatal_limits {
                 let limits = self.chips.violations();
-                self.broken = Some(LimitBroken { at: now, access: slot.number, page: part.page, limits });
+                let (access, page) = (slot.number, part.page);
+                self.broken.get_or_insert(LimitBroken { at: now, access, page, limits });
             }
             slot.left -= 1;
             if slot.left == 0 {
