@@ -205,7 +205,7 @@ impl Bus {
             port.lun.reset(busy_at);
             port.history = History::default();
             port.named.clear();
-            port.busy_until = Instant::ZERO;
+            (port.busy_until, port.column) = (Instant::ZERO, 0);
             port.serial = number;
             port.lun.set_command(number);
         }

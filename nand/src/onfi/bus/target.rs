@@ -231,7 +231,8 @@ impl Target {
     pub fn require_somewhere(&self, first: u8, at: Instant) -> Result<(), FailureKind> {
         let mut refused = Ok(());
         for command in command::opened_by(first).filter(|c| !c.goes_on()) {
-            let luns = if command.names_lun() { 0..self.ports.len() } else { self.selected..self.selected + 1 };
+            let luns =
+                if command.names_lun() { 0..self.ports.len() } else { self.selected..self.selected + 1 };
             for lun in luns {
                 refused = self.require(command, lun, at);
                 if refused.is_ok() {
@@ -333,7 +334,6 @@ impl Target {
         (self.output, self.before) = (Output::Nothing, Output::Nothing);
         if whole {
             (self.status_unselected, self.data_unselected) = (false, false);
-            self.ports.iter_mut().for_each(|port| port.column = 0);
         }
         (self.refused, self.loading, self.short_busy) = (false, None, None);
         self.selected = 0;
