@@ -71,6 +71,12 @@ impl Setting {
     fn status(&self) -> Duration {
         if self.wiring.read_status { self.hold(Hold::Status, 1) } else { Duration::ZERO }
     }
+
+    /// What a latch right after data out waits for the bus to turn round, beyond chip enable.
+    fn turnaround(&self) -> Duration {
+        let bus = &self.part.bus;
+        Duration::from_ps(bus.t_rhw.ps().saturating_sub(bus.t_cs.ps()))
+    }
 }
 
 impl Setting {
@@ -150,8 +156,8 @@ fn a_sequence_of_cache_reads_hides_the_bus_or_the_array() {
             if n == 1 {
                 whole += latch;
             } else {
-                whole +=
-                    (time(Hold::DataOut) + setting.turnaround() + latch).max(setting.part.read_time(n - 1));
+                let bus = time(Hold::DataOut) + setting.turnaround() + latch;
+                whole += bus.max(setting.part.read_time(n - 1));
             }
             whole += turn;
         }
