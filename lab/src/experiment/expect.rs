@@ -94,6 +94,10 @@ pub enum Wanted {
     Model(Model, Band),
     /// A published direction.
     Trend(Trend),
+    /// A published text.
+    Text(String),
+    /// Nothing: our value is shown, beside a published one for information.
+    Shown(Option<f64>),
 }
 
 /// One expected value, or one at each point of a sweep.
@@ -105,6 +109,11 @@ pub struct Expect {
     pub claim: Option<String>,
     /// Values of varied keys that pick the points; all points where it is empty.
     pub at: toml::Table,
+    /// Where it is not empty, our value is by how many percent the column lies over that of the point which has
+    /// these values instead of its own.
+    pub over: toml::Table,
+    /// Whether the mean over all points is compared, not each of them.
+    pub mean: bool,
     /// The key of the run's summary that holds our value, with dots.
     pub column: String,
     /// Its unit.
@@ -113,6 +122,10 @@ pub struct Expect {
     pub wanted: Wanted,
     /// Where the expected value comes from.
     pub source: String,
+    /// Why ours differs, where it does.
+    pub note: String,
+    /// Which other numbers of the same paper contradict it, where some do.
+    pub contradiction: Option<String>,
 }
 
 #[cfg(test)]

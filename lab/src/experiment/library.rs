@@ -20,6 +20,9 @@ macro_rules! embedded {
 embedded![
     "centaur/table1",
     "ft-passd/table5",
+    "nandflashsim/fig15",
+    "nandflashsim/fig17",
+    "nandflashsim/fig23",
     "nandflashsim/tables2-4",
     "ressd/table5",
     "validation/waf-uniform",

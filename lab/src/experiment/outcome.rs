@@ -12,6 +12,12 @@ pub struct Outcome {
     pub experiment: String,
     /// Its rows.
     pub rows: Vec<Row>,
+    /// What was measured at each point of a sweep over logical units, for charts and tables of one's own.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub points: Vec<Measured>,
+    /// The stages of each point in the order of their beginning, where they were recorded.
+    #[serde(skip)]
+    pub traces: Vec<Trace>,
     /// Things that the reader should know: what was scaled down, that it was interrupted.
     pub notes: Vec<String>,
 }
@@ -19,10 +25,11 @@ pub struct Outcome {
 impl Outcome {
     /// An outcome without rows yet.
     pub fn new(experiment: &str) -> Self {
-        Self { experiment: experiment.to_owned(), rows: Vec::new(), notes: Vec::new() }
+        let (rows, points, traces, notes) = Default::default();
+        Self { experiment: experiment.to_owned(), rows, points, traces, notes }
     }
 
-    /// How many rows lie outside of their band.
+    /// How many rows lie outside of their band, explained or not.
     pub fn outside(&self) -> usize {
         self.rows.iter().filter(|row| row.verdict == Verdict::Outside).count()
     }
@@ -31,6 +38,29 @@ impl Outcome {
     pub fn contradicted(&self) -> usize {
         self.rows.iter().filter(|row| row.verdict == Verdict::Outside && row.contradicted).count()
     }
+}
+
+/// What was measured at a point.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Measured {
+    /// The varied keys with their values.
+    #[serde(serialize_with = "as_map")]
+    pub at: Vec<(String, Value)>,
+    /// The columns.
+    pub values: serde_json::Value,
+}
+
+fn as_map<S: serde::Serializer>(at: &[(String, Value)], to: S) -> Result<S::Ok, S::Error> {
+    to.collect_map(at.iter().map(|(key, value)| (key, value)))
+}
+
+/// The stages of a point.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Trace {
+    /// The varied keys with their values.
+    pub at: Vec<(String, Value)>,
+    /// The stages.
+    pub spans: Vec<wordline_nand::Span>,
 }
 
 /// The paper's value beside ours.
@@ -90,6 +120,8 @@ pub enum Verdict {
     Outside,
     /// The paper states a direction, and ours is the same.
     Trend,
+    /// Nothing is expected: ours is shown, beside the paper's for information.
+    Shown,
 }
 
 impl fmt::Display for Verdict {
@@ -98,6 +130,7 @@ impl fmt::Display for Verdict {
             Self::Within => "within",
             Self::Outside => "OUTSIDE",
             Self::Trend => "trend",
+            Self::Shown => "shown",
         })
     }
 }
@@ -131,7 +164,8 @@ pub fn table(outcome: &Outcome, width: u16) -> String {
     let mut notes: Vec<String> = explained.map(|row| format!("{}: {}", row.what, row.note)).collect();
     notes.extend(outcome.notes.iter().cloned());
     notes.iter().for_each(|note| text += &format!("  {note}\n"));
-    let (all, outside) = (outcome.rows.len(), outcome.outside());
+    let compared = outcome.rows.iter().filter(|row| row.verdict != Verdict::Shown).count();
+    let (all, outside) = (compared, outcome.outside());
     text += &format!("{} of {all} rows agree with the paper, {outside} do not", all - outside);
     text += &match outcome.contradicted() {
         0 => "\n".to_owned(),
