@@ -224,11 +224,12 @@ fn body(experiment: &Experiment, outcome: &Outcome) -> String {
     out += &format!("<div class=\"wide\"><table><thead><tr>{heads}</tr></thead><tbody>\n");
     for row in &outcome.rows {
         let note = if row.note.is_empty() { String::new() } else { format!(" ({})", row.note) };
+        let [paper, ours] = row.shown();
         let cells = [
             row.claim.clone().unwrap_or_default(),
             row.what.clone() + &note,
-            row.paper.to_string(),
-            row.ours.to_string(),
+            paper,
+            ours,
             row.unit.clone(),
             row.band.clone(),
             row.verdict.to_string(),

@@ -91,6 +91,20 @@ pub struct Row {
     pub at: Vec<(String, Value)>,
 }
 
+impl Row {
+    /// Both values as text: three digits, or as many as the paper prints where those are more.
+    pub fn shown(&self) -> [String; 2] {
+        if let (Value::Number(paper), Value::Number(ours)) = (&self.paper, &self.ours) {
+            let text = paper.to_string();
+            let digits = text.bytes().filter(u8::is_ascii_digit).count();
+            if let Some((_, decimals)) = text.split_once('.').filter(|_| digits > 3) {
+                return [text.clone(), format!("{ours:.*}", decimals.len())];
+            }
+        }
+        [self.paper.to_string(), self.ours.to_string()]
+    }
+}
+
 /// A number, or words.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(untagged)]
@@ -143,11 +157,12 @@ pub fn table(outcome: &Outcome, width: u16) -> String {
     table.set_width(width);
     table.set_header(["claim", "what", "paper", "ours", "unit", "band", "verdict"]);
     for row in &outcome.rows {
+        let [paper, ours] = row.shown();
         table.add_row([
             row.claim.clone().unwrap_or_default(),
             row.what.clone(),
-            row.paper.to_string(),
-            row.ours.to_string(),
+            paper,
+            ours,
             row.unit.clone(),
             row.band.clone(),
             row.verdict.to_string(),

@@ -18,7 +18,9 @@ pub enum NandWorkload {
         /// What is done.
         operation: OperationName,
         /// Data of an access, rounded up to whole pages; of an erase, a page for each block.
-        size: Bytes,
+        size: Option<Bytes>,
+        /// Pages of an access, instead of `size`.
+        pages: Option<u32>,
         /// Data in all.
         data: Bytes,
     },
@@ -60,11 +62,16 @@ impl NandWorkload {
     /// Complains about what no unit can do.
     pub(super) fn check(&self, wrong: &mut Complaints) {
         match self {
-            Self::Sequential { size, data, .. } => {
+            Self::Sequential { size, pages, data, .. } => {
+                let count = u8::from(size.is_some()) + u8::from(pages.is_some());
+                wrong.require(count == 1, "workload", format!("{count} of size and pages"), "one of them");
+                let size = size.unwrap_or(Bytes(1));
                 wrong.require(size.0 > 0, "workload.size", size, "at least a byte");
+                wrong.require(*pages != Some(0), "workload.pages", 0, "at least 1");
                 let most = Bytes(MOST_PAGES * 512);
+                let fits = *data >= size && *data <= most;
                 wrong.require(
-                    *data >= *size && *data <= most,
+                    fits,
                     "workload.data",
                     data,
                     format!("at least workload.size and at most {most}"),
@@ -88,8 +95,9 @@ impl NandWorkload {
     pub(super) fn run(&self, unit: &mut LogicalUnit, pages_per_block: u32, seed: Seed) -> Result<()> {
         let page = unit.page_size().0;
         let ended = match self {
-            Self::Sequential { operation, size, data } => {
-                let count = size.0.div_ceil(page) as u32;
+            Self::Sequential { operation, size, pages, data } => {
+                let size = size.map_or(u64::from(pages.unwrap_or(1)) * page, |size| size.0);
+                let count = size.div_ceil(page) as u32;
                 let access = |n: u64| {
                     let page = (n * u64::from(count)) as u32;
                     match operation {
@@ -98,7 +106,7 @@ impl NandWorkload {
                         OperationName::Erase => Access::Erase { page, count },
                     }
                 };
-                unit.run((0..data.0 / size.0).map(access))
+                unit.run((0..(data.0 / size).max(1)).map(access))
             }
             Self::Volume { profile, requests } => {
                 let profile = Profile::named(profile)?;
