@@ -9,6 +9,7 @@ mod progress;
 
 mod compare;
 mod config;
+mod nand;
 mod presets;
 mod repro;
 mod run;
@@ -45,6 +46,7 @@ enum Command {
     Presets(presets::Arguments),
     Workloads(workloads::Arguments),
     Trace(trace::Arguments),
+    Nand(nand::Arguments),
     Repro(repro::Arguments),
 }
 
@@ -59,6 +61,7 @@ fn main() -> ExitCode {
         Some(Command::Presets(arguments)) => presets::handle(arguments),
         Some(Command::Workloads(arguments)) => workloads::handle(arguments),
         Some(Command::Trace(arguments)) => trace::handle(arguments),
+        Some(Command::Nand(arguments)) => nand::handle(arguments),
         Some(Command::Repro(arguments)) => repro::handle(arguments),
     }));
     match result {

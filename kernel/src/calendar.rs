@@ -9,6 +9,9 @@ pub trait Schedule<E> {
     fn now(&self) -> Instant;
     /// Lets `event` happen at `time`, which is not in the past.
     fn at(&mut self, time: Instant, event: E);
+    /// Whether nothing else is due at the present instant, so that what is decided now is decided with all that
+    /// happens now known.
+    fn is_settled(&self) -> bool;
     /// Lets `event` happen after `delay`.
     #[inline]
     fn after(&mut self, delay: Duration, event: E) {
@@ -118,12 +121,29 @@ impl<E: Copy> Schedule<E> for Calendar<E> {
         }
         self.heap[hole] = entry;
     }
+
+    #[inline]
+    fn is_settled(&self) -> bool {
+        self.heap.first().is_none_or(|first| first.time() > self.now)
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    #[test]
+    fn an_instant_is_settled_once_nothing_else_is_due_at_it() {
+        let mut calendar = Calendar::new();
+        assert!(calendar.is_settled());
+        for ps in [5, 5, 6] {
+            calendar.at(Instant::from_ps(ps), ());
+        }
+        let settled: Vec<bool> =
+            std::iter::from_fn(|| calendar.advance().map(|()| calendar.is_settled())).collect();
+        assert_eq!(settled, [false, true, true]);
+    }
 
     proptest! {
         #[test]

@@ -6,6 +6,7 @@ pub mod error;
 pub mod experiment;
 mod log;
 mod measure;
+pub mod nand;
 pub mod output;
 pub mod plan;
 pub mod report;

@@ -147,7 +147,7 @@ impl Measurements {
                 .into(),
             time: self.time_shares(device.totals()),
             channel_utilisation: device.chips().bus_busy(end).map(|ps| share(ps, elapsed)).collect(),
-            die_utilisation: device.chips().array_busy().map(|ps| share(ps, elapsed)).collect(),
+            die_utilisation: device.chips().array_busy(end).map(|ps| share(ps, elapsed)).collect(),
             wear: wear(device),
             windows: self.windows(),
             host: self.host(elapsed),

@@ -98,6 +98,11 @@ impl Schedule<wordline_ssd::Event> for DeviceCalendar<'_> {
     fn at(&mut self, time: Instant, event: wordline_ssd::Event) {
         self.0.at(time, Event::Device(event));
     }
+
+    #[inline]
+    fn is_settled(&self) -> bool {
+        self.0.is_settled()
+    }
 }
 
 /// Runs a job to its end, or until the observer stops it.

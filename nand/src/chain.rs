@@ -145,6 +145,16 @@ pub fn data_out_of(part: &Part, size: Bytes) -> Duration {
     Hold::DataOut.times(part, &Shape { page: size, ..Shape::of(part, 1, false) }).total()
 }
 
+/// The cycles of data out when only `bytes` of the pages are wanted. A command does not say of which planes, so that
+/// they are one burst from the plane selected last.
+pub fn part_of_data_out(shape: &Shape, bytes: Bytes) -> Vec<Cycle> {
+    let mut cycles = data_out(&Shape { page: Bytes(0), ..*shape });
+    if let Some(Cycle::DataOut { size, .. }) = cycles.last_mut() {
+        *size = bytes;
+    }
+    cycles
+}
+
 /// Set-up, address and confirmation, once for every plane; the last one has a confirmation of its own.
 fn for_each_plane(
     planes: u32,

@@ -2,7 +2,6 @@
 
 use wordline_kernel::{Duration, Energy, Power};
 
-use crate::chain::BusTimes;
 use crate::part::PowerDraw;
 
 /// A stage of the command chain (NANDFlashSim, section 4): what a die or its interface does.
@@ -71,15 +70,6 @@ impl StageTimes {
         self.0[..Stage::Idle as usize].iter().sum()
     }
 
-    /// Adds a time on the bus.
-    #[inline]
-    pub fn add_bus(&mut self, times: &BusTimes) {
-        self.add(Stage::Cle, times.cle);
-        self.add(Stage::Ale, times.ale);
-        self.add(Stage::Tir, times.tir);
-        self.add(Stage::Tor, times.tor);
-    }
-
     /// Sets the idle time to what is left of `elapsed` on `dies` dies, of which they were on the bus while their
     /// arrays worked for `overlap` picoseconds. A bug if they were busy for longer.
     pub fn set_idle(&mut self, dies: u32, elapsed: Duration, overlap: u128) {
@@ -96,8 +86,8 @@ impl StageTimes {
     }
 }
 
-impl<'a> std::iter::Sum<&'a Self> for StageTimes {
-    fn sum<I: Iterator<Item = &'a Self>>(times: I) -> Self {
+impl std::iter::Sum for StageTimes {
+    fn sum<I: Iterator<Item = Self>>(times: I) -> Self {
         times.fold(Self::default(), |sum, next| Self(std::array::from_fn(|n| sum.0[n] + next.0[n])))
     }
 }

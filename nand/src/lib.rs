@@ -6,13 +6,16 @@
 pub mod chain;
 pub mod chips;
 pub mod clock;
+pub mod drive;
 pub mod energy;
 pub mod geometry;
 pub mod interface;
 pub mod latency;
+pub mod onfi;
 pub mod pairing;
 pub mod part;
 pub mod pipeline;
+pub mod reference;
 pub mod span;
 pub mod unit;
 
@@ -24,5 +27,6 @@ pub use latency::{Latency, LatencyModel};
 pub use pairing::Pairing;
 pub use part::Part;
 pub use pipeline::Pipeline;
+pub use reference::Reference;
 pub use span::Span;
 pub use unit::LogicalUnit;

@@ -32,6 +32,10 @@ pub struct PartFile {
     /// Programs of a page between two erases (NOP). Left out: 4 for SLC, else 1, as data sheets usually say.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub programs_per_page: Option<u32>,
+    /// Data capacity of a die as it is sold. The geometry may hold a little more, for spare blocks; nothing but the
+    /// check of the embedded parts uses it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub nominal: Option<Bytes>,
 }
 
 /// What is inside one die.
@@ -277,8 +281,15 @@ impl PartFile {
                 "array times from 1ns to 10s",
             );
         }
-        for time in [t.plane_busy, t.cache_busy].into_iter().chain(t.reset).chain(t.suspend) {
-            wrong.require(time <= Duration::from_ms(1_000), "timing", time, "busy times of at most 1s");
+        for (key, times) in [
+            ("timing.plane_busy", &[t.plane_busy][..]),
+            ("timing.cache_busy", &[t.cache_busy]),
+            ("timing.reset", &t.reset),
+            ("timing.suspend", &t.suspend),
+        ] {
+            for time in times {
+                wrong.require(*time <= Duration::from_ms(1_000), key, time, "at most 1s");
+            }
         }
     }
 }
@@ -384,6 +395,7 @@ pub(crate) mod tests {
             },
             endurance: 10_000,
             programs_per_page: None,
+            nominal: None,
         }
     }
 

@@ -5,7 +5,7 @@ use std::process::Stdio;
 use crate::{program, wordline};
 
 /// Every command that does something.
-const COMMANDS: [&[&str]; 19] = [
+const COMMANDS: [&[&str]; 22] = [
     &["run"],
     &["compare"],
     &["config", "explain"],
@@ -25,12 +25,15 @@ const COMMANDS: [&[&str]; 19] = [
     &["presets"],
     &["workloads"],
     &["trace"],
+    &["nand", "ops"],
+    &["nand", "timeline"],
+    &["nand"],
 ];
 
 #[test]
 fn the_program_alone_prints_its_commands() {
     let help = wordline(&[]).success();
-    for command in ["run", "compare", "config", "presets", "workloads", "trace", "repro"] {
+    for command in ["run", "compare", "config", "presets", "workloads", "trace", "nand", "repro"] {
         assert!(help.contains(&format!("\n  {command} ")), "{help}");
     }
     assert!(help.contains("130  stopped by Ctrl-C"), "{help}");

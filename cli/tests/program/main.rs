@@ -4,6 +4,7 @@ mod bad_configurations;
 mod bad_traces;
 mod experiments;
 mod face;
+mod nand;
 mod runs;
 mod traces;
 

@@ -11,9 +11,16 @@ macro_rules! embed {
 
 /// All parts, by name.
 pub const PARTS: &[Embedded] = embed!("parts":
-    "centaur-slc-2d" "centaur-tlc-3d" "cubeftl-tlc" "femu-qlc" "femu-tlc" "ft-passd-tlc" "mqsim-mlc"
-    "nandflashsim-mlc1" "nandflashsim-mlc2" "nandflashsim-qdp-slc" "nandflashsim-slc" "ressd-tlc" "tlc-1t"
-    "tlc-256g-g4" "tlc-512g" "xl-flash" "z-nand"
+    "3d-ssdsim-tlc" "centaur-slc-2d" "centaur-tlc-3d" "cubeftl-tlc" "femu-qlc" "femu-slc" "femu-tlc"
+    "femu-zns-qlc" "femu-zns-tlc" "ft-passd-tlc" "hynix-h27ubg8t2b" "hynix-h27ucg8t2m" "hynix-h27ucg8v"
+    "hynix-h27udg8vem" "hynix-hy27uv08bg" "kioxia-128l-512g" "kioxia-170l-1t" "kioxia-96l-512g"
+    "kioxia-tc58nvg0s3hta00" "micron-b16a" "micron-l95b" "micron-mt29f128g08cbecb" "micron-mt29f2g08aac"
+    "micron-mt29f4g08aaa" "micron-mt29f4g08abada" "micron-mt29f64g08cbaba" "mlc-128g" "mqsim-mlc"
+    "nandflashsim-mlc1" "nandflashsim-mlc2" "nandflashsim-qdp-slc" "nandflashsim-slc" "nandsim-slc"
+    "numonyx-nand01g-b2b-1v8" "numonyx-nand01g-b2b-3v" "nvmevirt-970pro" "nvmevirt-zn540" "ressd-tlc"
+    "ressd-tlc-reprogram" "samsung-128l-512g" "samsung-136l-256g" "samsung-176l-512g" "samsung-48l-256g"
+    "samsung-64l-512g" "samsung-92l-256g" "simplessd-mlc" "skhynix-176l-512g" "spectek-fnnl41a" "ssdsim-slc"
+    "tlc-1t" "tlc-256g-g3" "tlc-256g-g4" "tlc-512g" "tlc-512g-g5" "wiscsee-slc" "xl-flash" "z-nand"
 );
 
 /// All presets, by name.

@@ -92,6 +92,14 @@ pub fn preset(name: &str) -> Result<Layered> {
     }
 }
 
+/// The part `name`, or the one in the file at that path.
+pub fn part(name: &str) -> Result<Node> {
+    match find("part", name, PARTS, Path::new(""))? {
+        Some(document) => tree::parse(&document.label, &document.text).map_err(Error::Config),
+        None => refuse(format!("--part {name}"), "no such name", wanted("part", name, PARTS)),
+    }
+}
+
 /// The file at `path` on what it builds on, or on the preset `base` if it names none.
 pub fn file(path: &Path, base: Option<&str>) -> Result<Layered> {
     build(read(path)?, base, 0)

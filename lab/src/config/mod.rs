@@ -12,6 +12,8 @@ use std::path::PathBuf;
 use serde::Deserialize;
 use serde::de::IntoDeserializer;
 use wordline_kernel::{Bytes, Complaint, Complaints};
+use wordline_nand::Part;
+use wordline_nand::part::PartFile;
 use wordline_ssd::{Config, DeviceFile};
 
 use crate::{Error, error::Result};
@@ -77,6 +79,15 @@ impl Device {
     pub fn capacity(&self) -> Bytes {
         self.config.capacity()
     }
+}
+
+/// The NAND part `name`, embedded or in the file at that path, or everything that is wrong with it.
+pub fn part(name: &str) -> Result<Part> {
+    let tree = load::part(name)?;
+    schema::part_complaints(&tree).or_ok(()).map_err(Error::Config)?;
+    let file = PartFile::deserialize(tree.value.clone().into_deserializer())
+        .map_err(|error| backstop(error.message()))?;
+    file.check().map_err(|wrong| Error::Config(with_origins(wrong, &tree)))
 }
 
 fn resolve(layered: load::Layered) -> Result<Device> {

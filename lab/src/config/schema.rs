@@ -66,6 +66,14 @@ pub fn complaints(tree: &Node) -> Complaints {
     walk.wrong
 }
 
+/// Everything in `tree` that the schema of a part file does not allow.
+pub fn part_complaints(tree: &Node) -> Complaints {
+    let root = device();
+    let mut walk = Walk { root: &root, wrong: Complaints::default() };
+    walk.node(&root["$defs"]["PartFile"], tree, "");
+    walk.wrong
+}
+
 /// A schema with its reference followed, and the name of the definition it led to.
 pub fn follow<'a>(root: &'a Json, schema: &'a Json) -> (&'a Json, &'a str) {
     let name = schema["$ref"].as_str().and_then(|path| path.rsplit('/').next());
@@ -186,7 +194,7 @@ impl Walk<'_> {
         }
         for key in schema["required"].as_array().into_iter().flatten().filter_map(Json::as_str) {
             if !members.contains_key(key) {
-                let wanted = if path.is_empty() {
+                let wanted = if std::ptr::eq(schema, self.root) {
                     format!("a table or a name for {key}, or `preset = \"name\"` to build on")
                 } else {
                     format!("a value for {key}: it has no default")

@@ -1,8 +1,12 @@
 //! A channel's bus: who holds it and who waits.
 //!
-//! Of the dies that wait for a busy bus, those that only latch a command go first, so that their arrays work while
-//! the bus moves data; else it is first come, first served. A die latches one command and is then busy for long, so
-//! nobody starves.
+//! At an edge of the controller's clock at which the bus is free, it goes to one of the dies that have asked by then.
+//! Those that only latch a command go first, so that their arrays work while the bus moves data; else it is first
+//! come, first served, and of dies that ask at the same instant the one with the lowest number. A die latches one
+//! command and is then busy for long, so nobody starves.
+//!
+//! One case is outside the rule: commands that are started one after the other while nothing else is due find the
+//! bus free or taken in their order, because the first one cannot know that others will follow.
 
 use std::collections::VecDeque;
 
@@ -10,13 +14,18 @@ use wordline_kernel::{Duration, Instant};
 
 use crate::DieId;
 
+/// A die that waits: since when, and which. Earlier ones go first.
+type Wish = (Instant, DieId);
+
 /// A channel's bus.
 #[derive(Clone, Debug)]
 pub(super) struct Bus {
     pub(super) busy_until: Instant,
     /// Dies that want it to latch a command, and dies that want it to move data; a die waits at most once.
-    commands: VecDeque<DieId>,
-    transfers: VecDeque<DieId>,
+    commands: VecDeque<Wish>,
+    transfers: VecDeque<Wish>,
+    /// When the next command may be latched: the bus turns round after data out.
+    latch_from: Instant,
     busy: u64,
     /// Time that dies waited for it, summed over dies, in picoseconds.
     pub(super) waited: u64,
@@ -29,6 +38,7 @@ impl Bus {
             busy_until: Instant::ZERO,
             commands: VecDeque::with_capacity(dies),
             transfers: VecDeque::with_capacity(dies),
+            latch_from: Instant::ZERO,
             busy: 0,
             waited: 0,
         }
@@ -40,20 +50,23 @@ impl Bus {
         !self.commands.is_empty() || !self.transfers.is_empty()
     }
 
-    /// Lets `die` wait.
+    /// Lets `die` wait from `now` on. Nobody waits since a later instant, so that only those of this one have to
+    /// be put in order.
     #[inline]
-    pub(super) fn want(&mut self, die: DieId, latches_only: bool) {
-        if latches_only {
-            self.commands.push_back(die);
-        } else {
-            self.transfers.push_back(die);
+    pub(super) fn want(&mut self, die: DieId, latches_only: bool, now: Instant) {
+        let queue = if latches_only { &mut self.commands } else { &mut self.transfers };
+        let mut at = queue.len();
+        queue.push_back((now, die));
+        while at > 0 && queue[at - 1] > (now, die) {
+            queue.swap(at - 1, at);
+            at -= 1;
         }
     }
 
     /// Whose turn it is.
     #[inline]
     pub(super) fn next(&mut self) -> Option<DieId> {
-        self.commands.pop_front().or_else(|| self.transfers.pop_front())
+        self.commands.pop_front().or_else(|| self.transfers.pop_front()).map(|(_, die)| die)
     }
 
     /// Somebody holds it from `begin` for `time` and asked for it `waited` before.
@@ -62,6 +75,18 @@ impl Bus {
         self.busy_until = begin + time;
         self.busy += time.ps();
         self.waited += waited.ps();
+    }
+
+    /// How long a command latch at `time` has to wait still for the bus to turn round.
+    #[inline]
+    pub(super) fn turnaround(&self, time: Instant) -> Duration {
+        self.latch_from.since(time)
+    }
+
+    /// Data out end at `end`.
+    #[inline]
+    pub(super) fn turns(&mut self, end: Instant, turnaround: Duration) {
+        self.latch_from = end + turnaround;
     }
 
     /// Time that it was held until `now`, in picoseconds.

@@ -3,7 +3,6 @@
 use wordline_kernel::{Bytes, Duration};
 
 use crate::chain::Hold;
-use crate::energy::Stage;
 use crate::geometry::{DieId, PageId};
 
 /// What a command does. Each is multi-plane when more than one plane takes part, and interleaved with the commands
@@ -53,13 +52,10 @@ impl Operation {
         }
     }
 
-    /// The first stage of its array.
-    pub(super) fn stage(self) -> Stage {
-        match self {
-            Self::Read | Self::ReadCache { .. } | Self::Copyback { .. } => Stage::Ton,
-            Self::Program | Self::ProgramCache => Stage::Tin,
-            Self::Erase => Stage::Ber,
-        }
+    /// Whether it may be started while the array works behind a cache operation: it needs the cache register alone.
+    #[inline]
+    pub fn goes_behind(self) -> bool {
+        matches!(self, Self::Program | Self::ProgramCache | Self::ReadCache { first: false, .. })
     }
 
     /// Its first hold of the bus.

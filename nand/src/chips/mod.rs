@@ -6,6 +6,7 @@
 
 mod bus;
 mod command;
+mod die;
 mod pages;
 mod record;
 mod report;
@@ -13,16 +14,17 @@ mod report;
 mod tests;
 mod times;
 
-use wordline_kernel::{Bytes, Column, Duration, Instant, Schedule, Seed};
+use wordline_kernel::{Column, Duration, Instant, Schedule, Seed};
 
-use crate::chain::{BusTimes, Hold};
+use crate::chain::Hold;
 use crate::clock::Clocks;
-use crate::energy::{Stage, StageTimes};
-use crate::geometry::{ChannelId, DieId, Geometry, PageId};
-use crate::{LatencyModel, Part, Pipeline, Span};
+use crate::energy::Stage;
+use crate::geometry::{ChannelId, DieId, Geometry};
+use crate::{LatencyModel, Part};
 
 use bus::Bus;
 pub use command::{Command, Done, Operation};
+use die::{Behind, Die, Picoseconds};
 use pages::Pages;
 pub use pages::{Stamp, Violations};
 use record::Recorder;
@@ -62,32 +64,6 @@ enum Step {
     Status,
 }
 
-/// What a die is doing.
-#[derive(Clone, Copy, Debug)]
-struct Work {
-    command: Command,
-    step: Step,
-    serial: u32,
-    asked: Instant,
-    /// What the present hold of the bus takes.
-    hold: BusTimes,
-    bus: Duration,
-    bus_wait: Duration,
-    array: Duration,
-    /// The array's part that is not counted yet.
-    working: Duration,
-    /// Time that the stage counters have of this command.
-    counted: Duration,
-}
-
-/// A cache program whose array work goes on while the die takes the next command.
-#[derive(Clone, Copy, Debug)]
-struct Behind {
-    work: Work,
-    /// The array has finished while the status was read.
-    over: bool,
-}
-
 /// How the dies of a controller are driven, and where their times come from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Wiring {
@@ -117,9 +93,6 @@ impl Default for Wiring {
     }
 }
 
-/// Stage times by kind of operation.
-type ByKind = [StageTimes; Operation::KINDS];
-
 /// All chips of a device.
 #[derive(Clone, Debug)]
 pub struct Chips {
@@ -128,14 +101,10 @@ pub struct Chips {
     wiring: Wiring,
     times: Times,
     buses: Column<ChannelId, Bus>,
-    work: Column<DieId, Work>,
-    pipelines: Column<DieId, Pipeline>,
+    dies: Column<DieId, Die>,
     behind: Column<DieId, Option<Behind>>,
-    array_busy: Column<DieId, u64>,
     pages: Pages,
-    stages: Column<DieId, ByKind>,
-    /// Time in which a die was on the bus while its array worked, in picoseconds.
-    overlap: Column<DieId, u64>,
+    stages: Column<DieId, Picoseconds>,
     counts: Counts,
     serial: u32,
     recorder: Option<Box<Recorder>>,
@@ -178,16 +147,12 @@ impl Chips {
 
     fn with(part: Part, geometry: Geometry, wiring: Wiring, pages: Pages) -> Self {
         let dies = geometry.dies() as usize;
-        let nothing = Command { operation: Operation::Erase, page: PageId(0), planes: 1, bytes: Bytes(0) };
         Self {
             times: Times::of(&part, &geometry, &wiring),
             buses: Column::filled(geometry.channels as usize, Bus::new(geometry.dies_per_channel as usize)),
-            work: Column::filled(dies, Work::new(nothing, Step::Idle, 0, Instant::ZERO)),
-            pipelines: Column::filled(dies, Pipeline::default()),
+            dies: Column::filled(dies, Die::default()),
             behind: Column::filled(dies, None),
-            array_busy: Column::filled(dies, 0),
-            stages: Column::filled(dies, ByKind::default()),
-            overlap: Column::filled(dies, 0),
+            stages: Column::filled(dies, Picoseconds::default()),
             counts: Counts::default(),
             serial: 0,
             recorder: None,
@@ -201,14 +166,14 @@ impl Chips {
     /// Whether `die` can take a command: RDY in ONFI's words.
     #[inline]
     pub fn is_idle(&self, die: DieId) -> bool {
-        self.work[die].step == Step::Idle
+        self.dies[die].step == Step::Idle
     }
 
     /// Whether the array of `die` works behind a cache program or a cache read: not ARDY. Then it takes only
     /// what goes on with the sequence.
     #[inline]
     pub fn works_behind(&self, die: DieId, now: Instant) -> bool {
-        self.pipelines[die].array_ready_at > now
+        self.dies[die].pipeline.array_ready_at > now
     }
 
     /// The data registers of `die`, to be filled before a program.
@@ -217,23 +182,26 @@ impl Chips {
         self.pages.registers(die)
     }
 
+    /// Whether `die` takes `operation` now: it has to be ready (RDY), and its array has to rest (ARDY) but for a
+    /// program, whose data the cache register takes meanwhile, and for what goes on with a sequence of cache reads.
+    #[inline]
+    pub fn takes(&self, die: DieId, operation: Operation, now: Instant) -> bool {
+        self.is_idle(die) && (operation.goes_behind() || !self.works_behind(die, now))
+    }
+
     /// Starts a command on an idle die.
     pub fn start(&mut self, die: DieId, command: Command, calendar: &mut impl Schedule<Event>) {
-        let work = &mut self.work[die];
+        let goes_on = matches!(command.operation, Operation::ReadCache { first: false, .. });
+        let work = &mut self.dies[die];
         assert!(work.step == Step::Idle, "die {die:?} takes one command at a time");
-        let step = match command.operation {
-            Operation::ReadCache { first: false, .. } => Step::Turn,
-            _ => Step::Opening,
-        };
-        let working = work.working;
-        *work = Work::new(command, step, self.serial, calendar.now());
-        if step == Step::Turn {
+        let may = command.operation.goes_behind() || work.pipeline.array_ready_at <= calendar.now();
+        assert!(may, "die {die:?} takes only programs behind a cache program");
+        let step = if goes_on { Step::Turn } else { Step::Opening };
+        work.begin(command, step, self.serial, calendar.now());
+        if goes_on {
             // Its pages are sensed already, or being sensed, since the command before.
-            work.working = working;
-        } else {
-            let cached = matches!(command.operation, Operation::Program | Operation::ProgramCache);
-            let rests = self.pipelines[die].array_ready_at <= calendar.now();
-            assert!(rests || cached, "die {die:?} takes only programs behind a cache program");
+            work.array = std::mem::take(&mut work.ahead);
+            self.claim_ahead(die);
         }
         self.serial = self.serial.wrapping_add(1);
         self.ask_for_bus(die, calendar);
@@ -253,90 +221,61 @@ impl Chips {
                 None
             }
             Event::ArrayDone(die) => self.array_done(die, calendar),
-            Event::Turned(die) => self.turned(die, calendar),
+            Event::Turned(die) => {
+                self.turned(die, calendar);
+                None
+            }
             Event::HoldOver(die) => self.hold_over(die),
             Event::Behind(die) => self.behind_done(die),
         }
     }
 
-    fn array_done(&mut self, die: DieId, calendar: &mut impl Schedule<Event>) -> Option<Done> {
-        self.count_hold(die);
-        let Work { command, step, .. } = self.work[die];
-        match (command.operation, step) {
-            (Operation::Copyback { .. }, Step::Copy) => {
-                self.count_array(die, Stage::Tin);
-                self.after_status(die, calendar)
-            }
-            (Operation::Program | Operation::ProgramCache | Operation::Erase, _) => {
-                self.count_array(die, command.operation.stage());
-                self.after_status(die, calendar)
-            }
-            (Operation::Read | Operation::ReadCache { .. } | Operation::Copyback { .. }, _) => {
-                let next = match command.operation {
-                    Operation::Read => Step::DataOut,
-                    Operation::ReadCache { .. } => Step::Turn,
-                    _ => Step::Copy,
-                };
-                if next != Step::Turn {
-                    self.count_array(die, Stage::Ton);
-                }
-                self.go_on(die, next, calendar);
-                None
-            }
-        }
-    }
-
-    /// The end of what changed the array, once its status is known.
     #[inline]
-    fn after_status(&mut self, die: DieId, calendar: &mut impl Schedule<Event>) -> Option<Done> {
-        if self.wiring.read_status {
-            self.go_on(die, Step::Status, calendar);
-            return None;
-        }
-        Some(self.finish(die))
-    }
-
-    /// The cache register is the bus's again.
-    fn turned(&mut self, die: DieId, calendar: &mut impl Schedule<Event>) -> Option<Done> {
-        self.count_hold(die);
-        let Work { command, .. } = self.work[die];
-        if let Operation::ReadCache { next, .. } = command.operation {
-            self.count_array(die, Stage::Ton);
-            if let Some(next) = next {
-                // The array senses for the next command of the sequence by now.
-                self.work[die].working = self.times.sense(&self.geometry, next, command.planes);
-            }
-            self.go_on(die, Step::DataOut, calendar);
-            return None;
-        }
-        self.behind[die] = Some(Behind { work: self.work[die], over: false });
-        self.work[die].counted = Duration::ZERO;
-        if self.wiring.read_status {
-            self.go_on(die, Step::Status, calendar);
-        } else {
-            self.rest(die);
-        }
+    fn array_done(&mut self, die: DieId, calendar: &mut impl Schedule<Event>) -> Option<Done> {
+        let Die { command, step, .. } = self.dies[die];
+        let next = match command.operation {
+            Operation::Read => Step::DataOut,
+            Operation::ReadCache { .. } => Step::Turn,
+            Operation::Copyback { .. } if step == Step::Opening => Step::Copy,
+            // The end of what changed the array, once its status is known.
+            _ if self.wiring.read_status => Step::Status,
+            _ => return Some(self.finish(die)),
+        };
+        self.go_on(die, next, calendar);
         None
     }
 
+    /// The cache register is the bus's again.
+    fn turned(&mut self, die: DieId, calendar: &mut impl Schedule<Event>) {
+        let work = &mut self.dies[die];
+        if let Operation::ReadCache { .. } = work.command.operation {
+            self.go_on(die, Step::DataOut, calendar);
+            return;
+        }
+        self.behind[die] = Some(Behind::of(work));
+        if self.wiring.read_status {
+            self.go_on(die, Step::Status, calendar);
+        } else {
+            work.step = Step::Idle;
+        }
+    }
+
+    #[inline]
     fn hold_over(&mut self, die: DieId) -> Option<Done> {
-        self.count_hold(die);
-        let work = self.work[die];
-        if work.command.operation != Operation::ProgramCache {
+        if self.dies[die].command.operation != Operation::ProgramCache {
             return Some(self.finish(die));
         }
-        self.rest(die);
+        let work = &mut self.dies[die];
+        work.step = Step::Idle;
         let behind = self.behind[die].as_mut().expect("a cache program works behind its status");
-        let counted = behind.work.counted + work.counted;
-        behind.work = Work { working: behind.work.working, counted, ..work };
+        *behind = Behind { over: behind.over, ..Behind::of(work) };
         if behind.over { Some(self.finish_behind(die)) } else { None }
     }
 
     fn behind_done(&mut self, die: DieId) -> Option<Done> {
-        let reads_status = self.work[die].step == Step::Status
-            && self.behind[die].as_ref().is_some_and(|behind| behind.work.serial == self.work[die].serial);
+        let Die { step, serial, .. } = self.dies[die];
         let behind = self.behind[die].as_mut().expect("a cache program was behind");
-        if reads_status {
+        if step == Step::Status && behind.serial == serial {
             behind.over = true;
             return None;
         }
@@ -344,27 +283,18 @@ impl Chips {
     }
 
     fn finish_behind(&mut self, die: DieId) -> Done {
-        let Behind { work, .. } = self.behind[die].take().expect("a cache program was behind");
-        self.add_array(die, work.command.operation.kind(), Stage::Tin, work.working);
-        let array = work.array + work.working;
-        self.effect(die, &Work { array, ..work })
+        let Behind { command, bus, bus_wait, array, .. } =
+            self.behind[die].take().expect("a cache program was behind");
+        self.effect(die, command, [bus, bus_wait, array])
     }
 
     /// Wants the bus for the next step.
     #[inline]
     fn go_on(&mut self, die: DieId, step: Step, calendar: &mut impl Schedule<Event>) {
-        let work = &mut self.work[die];
+        let work = &mut self.dies[die];
         work.step = step;
         work.asked = calendar.now();
         self.ask_for_bus(die, calendar);
-    }
-
-    /// The die takes the next command.
-    #[inline]
-    fn rest(&mut self, die: DieId) {
-        let work = &mut self.work[die];
-        work.step = Step::Idle;
-        work.counted = Duration::ZERO;
     }
 
     #[inline]
@@ -373,14 +303,15 @@ impl Chips {
         let free = self.wiring.clocks.host.edge(calendar.now());
         let bus = &mut self.buses[channel];
         let wanted = bus.is_wanted();
-        if bus.busy_until <= calendar.now() && free == calendar.now() && !wanted {
+        let is_free = bus.busy_until <= calendar.now() && free == calendar.now();
+        if is_free && !wanted && calendar.is_settled() {
             self.hold_bus(die, channel, calendar);
             return;
         }
-        let Work { step, command, .. } = self.work[die];
-        let moves_data = matches!(command.operation, Operation::Program | Operation::ProgramCache)
-            && step == Step::Opening;
-        bus.want(die, !moves_data && step != Step::DataOut);
+        let Die { step, command, .. } = &self.dies[die];
+        let programs = matches!(command.operation, Operation::Program | Operation::ProgramCache);
+        let moves_data = *step == Step::DataOut || (programs && *step == Step::Opening);
+        bus.want(die, !moves_data, calendar.now());
         if !wanted {
             calendar.at(bus.busy_until.max(free), Event::BusFree(channel));
         }
@@ -390,150 +321,91 @@ impl Chips {
     #[inline]
     fn hold_bus(&mut self, die: DieId, channel: ChannelId, calendar: &mut impl Schedule<Event>) {
         let now = calendar.now();
-        let Work { command, step, asked, .. } = self.work[die];
-        let hold = match step {
-            Step::DataOut => self.times.data_out(&self.part, &command),
-            _ => *self.times.hold(self.hold_of(step, &command), command.planes),
-        };
-        let time = hold.total();
-        self.buses[channel].hold(now, time, now - asked);
-        let behind = self.pipelines[die].array_ready_at;
-        if behind > now {
-            self.overlap[die] += (behind.min(now + time) - now).ps();
-        }
+        let bus = &mut self.buses[channel];
+        let work = &mut self.dies[die];
+        let late = self.times.late(bus, work.step, now);
+        work.late = late;
         if self.recorder.is_some() {
-            self.record_hold(die, step, now);
+            self.record_hold(die, now);
         }
-        let work = &mut self.work[die];
-        work.bus += time;
-        work.bus_wait += now - asked;
-        work.hold = hold;
-        self.after_hold(die, now + time, calendar);
-    }
-
-    /// Which cycles a step consists of.
-    #[inline]
-    fn hold_of(&self, step: Step, command: &Command) -> Hold {
-        match step {
-            Step::Opening => command.operation.opening(),
-            Step::Turn => self.turn_of(command),
-            Step::Copy => Hold::CopybackProgram,
-            Step::Status => Hold::Status,
-            Step::DataOut => Hold::DataOut,
-            Step::Idle => unreachable!("an idle die does not want the bus"),
-        }
-    }
-
-    /// 31 names no page, so that the next one has to follow in the block; else 00-31 names it.
-    fn turn_of(&self, command: &Command) -> Hold {
-        let Operation::ReadCache { next, .. } = command.operation else {
-            unreachable!("only cache reads turn pages over")
+        let (bus, work) = (&mut self.buses[channel], &mut self.dies[die]);
+        let hold = match work.step {
+            Step::DataOut => self.times.data_out(&self.part, &work.command),
+            step => *self.times.hold(hold_of(&self.geometry, step, &work.command), work.command.planes),
         };
-        match next {
-            None => Hold::End,
-            Some(next) if self.geometry.follows(command.page, next) => Hold::NextSequential,
-            Some(_) => Hold::NextRandom,
+        let hold = hold.later(late);
+        let waited = now - work.asked;
+        bus.hold(now, hold.total, waited);
+        let end = now + hold.total;
+        if let Step::DataOut | Step::Status = work.step {
+            bus.turns(end, self.times.turnaround);
+        }
+        work.hold(now, &hold, waited);
+        self.stages[die].add_hold(work.command.operation.kind(), &hold.by_stage);
+        match work.step {
+            Step::DataOut | Step::Status => calendar.at(end, Event::HoldOver(die)),
+            _ => self.work_array(die, end, calendar),
         }
     }
 
-    /// What follows the hold that ends at `end`.
+    /// What the array does after the hold that ends at `end`.
     #[inline]
-    fn after_hold(&mut self, die: DieId, end: Instant, calendar: &mut impl Schedule<Event>) {
-        let Work { command, step, .. } = self.work[die];
-        let time = match (step, command.operation) {
-            (Step::DataOut | Step::Status | Step::Idle, _) => {
-                calendar.at(end, Event::HoldOver(die));
+    fn work_array(&mut self, die: DieId, end: Instant, calendar: &mut impl Schedule<Event>) {
+        let begin = self.wiring.clocks.nand.edge(end);
+        let Self { dies, times, geometry, .. } = self;
+        let work = &mut dies[die];
+        let Command { operation, page, planes, .. } = work.command;
+        let (working, time, stage) = match (work.step, operation) {
+            (Step::Turn, Operation::ReadCache { next: None, .. }) => {
+                calendar.at(work.pipeline.turn(begin, times.turn), Event::Turned(die));
                 return;
             }
-            (Step::Turn, Operation::ReadCache { next, .. }) => {
-                next.map(|next| self.times.sense(&self.geometry, next, command.planes))
-            }
-            (Step::Copy, Operation::Copyback { to }) => {
-                Some(self.times.write(&self.geometry, to, command.planes))
-            }
-            _ => Some(self.array_time(&command)),
-        };
-        let begin = self.wiring.clocks.nand.edge(end);
-        let pipeline = &mut self.pipelines[die];
-        let turn = self.times.turn;
-        match (step, command.operation, time) {
-            (Step::Turn, _, None) => {
-                let ready = pipeline.turn(begin, turn);
-                calendar.at(ready, Event::Turned(die));
-            }
-            (Step::Turn, _, Some(time)) => {
-                let working = pipeline.turn_and_run(begin, turn, time);
+            (Step::Turn, Operation::ReadCache { next: Some(next), .. }) => {
+                let time = times.sense(geometry, next, planes);
+                let working = work.pipeline.turn_and_run(begin, times.turn, time);
+                work.ahead = time;
                 calendar.at(working.begin, Event::Turned(die));
-                self.record_array(die, Stage::Ton, working.begin, time, 1);
+                (working, time, Stage::Ton)
             }
-            (_, Operation::ProgramCache, Some(time)) => {
-                let working = pipeline.turn_and_run(begin, turn, time);
-                self.work[die].working = time;
+            (_, Operation::ProgramCache) => {
+                let time = times.write(geometry, page, planes);
+                let working = work.pipeline.turn_and_run(begin, times.turn, time);
                 calendar.at(working.begin, Event::Turned(die));
                 calendar.at(working.end, Event::Behind(die));
-                self.record_array(die, Stage::Tin, working.begin, time, 0);
+                (working, time, Stage::Tin)
             }
-            (_, operation, Some(time)) => {
-                let working = pipeline.run(begin, time);
-                self.work[die].working = time;
+            (step, _) => {
+                let (time, stage) = match (step, operation) {
+                    (Step::Copy, Operation::Copyback { to }) => {
+                        (times.write(geometry, to, planes), Stage::Tin)
+                    }
+                    (_, Operation::Program) => (times.write(geometry, page, planes), Stage::Tin),
+                    (_, Operation::Erase) => (times.erase(), Stage::Ber),
+                    _ => (times.sense(geometry, page, planes), Stage::Ton),
+                };
+                let working = work.pipeline.run(begin, time);
                 calendar.at(working.end, Event::ArrayDone(die));
-                let stage = if step == Step::Copy { Stage::Tin } else { operation.stage() };
-                self.record_array(die, stage, working.begin, time, 0);
+                (working, time, stage)
             }
-            (_, _, None) => unreachable!("only the end of a cache read leaves the array at rest"),
+        };
+        work.works(working.end, stage, time);
+        self.stages[die].add(operation.kind(), stage, time);
+        if self.recorder.is_some() {
+            self.record_array(die, stage, working.begin, time);
         }
-    }
-
-    #[inline]
-    fn array_time(&self, command: &Command) -> Duration {
-        match command.operation {
-            Operation::Read | Operation::ReadCache { .. } | Operation::Copyback { .. } => {
-                self.times.sense(&self.geometry, command.page, command.planes)
-            }
-            Operation::Program | Operation::ProgramCache => {
-                self.times.write(&self.geometry, command.page, command.planes)
-            }
-            Operation::Erase => self.times.erase(),
-        }
-    }
-
-    /// Counts the hold of the bus that is over.
-    #[inline]
-    fn count_hold(&mut self, die: DieId) {
-        let work = &mut self.work[die];
-        let hold = std::mem::take(&mut work.hold);
-        work.counted += hold.total();
-        self.stages[die][work.command.operation.kind()].add_bus(&hold);
-    }
-
-    /// Counts the array's work that is over.
-    #[inline]
-    fn count_array(&mut self, die: DieId, stage: Stage) {
-        let work = &mut self.work[die];
-        let time = std::mem::take(&mut work.working);
-        work.array += time;
-        work.counted += time;
-        let kind = work.command.operation.kind();
-        self.add_array(die, kind, stage, time);
-    }
-
-    #[inline]
-    fn add_array(&mut self, die: DieId, kind: usize, stage: Stage, time: Duration) {
-        self.stages[die][kind].add(stage, time);
-        self.array_busy[die] += time.ps();
     }
 
     #[inline]
     fn finish(&mut self, die: DieId) -> Done {
-        self.rest(die);
-        let work = self.work[die];
-        self.effect(die, &work)
+        let work = &mut self.dies[die];
+        work.step = Step::Idle;
+        let Die { command, bus, bus_wait, array, .. } = *work;
+        self.effect(die, command, [bus, bus_wait, array])
     }
 
     /// What a command has done to the pages.
     #[inline]
-    fn effect(&mut self, die: DieId, work: &Work) -> Done {
-        let Work { command, bus, bus_wait, array, .. } = *work;
+    fn effect(&mut self, die: DieId, command: Command, [bus, bus_wait, array]: [Duration; 3]) -> Done {
         let planes = u64::from(command.planes);
         match command.operation {
             Operation::Read | Operation::ReadCache { .. } => {
@@ -551,20 +423,27 @@ impl Chips {
     }
 }
 
-impl Work {
-    fn new(command: Command, step: Step, serial: u32, asked: Instant) -> Self {
-        let none = Duration::ZERO;
-        Self {
-            command,
-            step,
-            serial,
-            asked,
-            hold: BusTimes::default(),
-            bus: none,
-            bus_wait: none,
-            array: none,
-            working: none,
-            counted: none,
-        }
+/// Which cycles a step of a command consists of.
+#[inline]
+fn hold_of(geometry: &Geometry, step: Step, command: &Command) -> Hold {
+    match step {
+        Step::Opening => command.operation.opening(),
+        Step::Turn => turn_of(geometry, command),
+        Step::Copy => Hold::CopybackProgram,
+        Step::Status => Hold::Status,
+        Step::DataOut => Hold::DataOut,
+        Step::Idle => unreachable!("an idle die does not want the bus"),
+    }
+}
+
+/// 31 names no page, so that the next one has to follow in the block; else 00-31 names it.
+fn turn_of(geometry: &Geometry, command: &Command) -> Hold {
+    let Operation::ReadCache { next, .. } = command.operation else {
+        unreachable!("only cache reads turn pages over")
+    };
+    match next {
+        None => Hold::End,
+        Some(next) if geometry.follows(command.page, next) => Hold::NextSequential,
+        Some(_) => Hold::NextRandom,
     }
 }

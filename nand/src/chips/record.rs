@@ -1,13 +1,20 @@
 //! The spans of every stage, for time lines and cycle analyses, recorded on request.
 
-use super::{Chips, Duration, Instant, Operation, Span, Stage, Step};
-use crate::chain::Shape;
-use crate::geometry::DieId;
+use wordline_kernel::{Duration, Instant};
+
+use super::die::Die;
+use super::{Chips, Operation, Step, hold_of};
+use crate::chain::{Shape, part_of_data_out};
+use crate::geometry::{DieId, PageId};
+use crate::{Span, Stage};
 
 /// Spans recorded so far.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Recorder {
     spans: Vec<Span>,
+    /// Pages sensed ahead, one a die at most. Which command they belong to is known once it has started: other dies
+    /// start commands in the meantime.
+    ahead: Vec<Span>,
 }
 
 impl Chips {
@@ -17,6 +24,7 @@ impl Chips {
     }
 
     /// The stages recorded so far, in the order of their beginning: those that were begun, with their whole length.
+    /// The sensing of a page ahead comes with the command that moves it out.
     pub fn take_spans(&mut self) -> Vec<Span> {
         let mut spans = self.recorder.as_mut().map_or_else(Vec::new, |r| std::mem::take(&mut r.spans));
         spans.sort();
@@ -25,52 +33,61 @@ impl Chips {
 
     /// The stages of a hold of the bus, neighbours of one stage joined.
     #[cold]
-    pub(super) fn record_hold(&mut self, die: DieId, step: Step, begin: Instant) {
-        let work = self.work[die];
-        let shape = Shape::of(&self.part, work.command.planes, self.times.shared_enable);
+    pub(super) fn record_hold(&mut self, die: DieId, begin: Instant) {
+        let Die { command, step, serial, late, .. } = self.dies[die];
+        let shape = Shape::of(&self.part, command.planes, self.times.shared_enable);
         let (mut at, mut spans) = (begin, Vec::<Span>::new());
         let mut push = |stage: Stage, length: Duration| {
             match spans.last_mut() {
                 Some(last) if last.stage == stage => last.length += length,
-                _ => spans.push(Span { begin: at, die, stage, planes: 0, length, command: work.serial }),
+                _ => spans.push(Span { begin: at, die, stage, planes: 0, length, command: serial }),
             }
             at += length;
         };
-        let partial =
-            step == Step::DataOut && work.command.bytes != shape.page * u64::from(work.command.planes);
-        if partial {
-            let times = self.times.data_out(&self.part, &work.command);
-            let stages = [(Stage::Cle, times.cle), (Stage::Ale, times.ale), (Stage::Tor, times.tor)];
-            stages.into_iter().filter(|(_, length)| *length > Duration::ZERO).for_each(|(s, l)| push(s, l));
+        let partial = step == Step::DataOut && command.bytes != shape.page * u64::from(command.planes);
+        let cycles = if partial {
+            part_of_data_out(&shape, command.bytes)
         } else {
-            for cycle in self.hold_of(step, &work.command).cycles(&shape) {
-                let (stage, length) = self.times.cycle(&self.part, cycle);
-                push(stage, length);
-            }
+            hold_of(&self.geometry, step, &command).cycles(&shape)
+        };
+        if late > Duration::ZERO {
+            push(Stage::Cle, late);
+        }
+        for cycle in cycles {
+            let (stage, length) = self.times.cycle(&self.part, cycle);
+            push(stage, length);
         }
         self.recorder.as_mut().expect("spans are recorded").spans.extend(spans);
     }
 
-    /// The array's stage; `ahead` commands after the present one for what is sensed ahead.
-    #[inline]
-    pub(super) fn record_array(
-        &mut self,
-        die: DieId,
-        stage: Stage,
-        begin: Instant,
-        length: Duration,
-        ahead: u32,
-    ) {
-        let Some(recorder) = &mut self.recorder else { return };
-        let Self { work, geometry, .. } = self;
-        let command = &work[die].command;
-        let page = match (command.operation, ahead) {
-            (Operation::ReadCache { next: Some(next), .. }, 1) => next,
-            _ => command.page,
+    /// The array's stage: for the present command, or ahead for the one that follows it.
+    #[cold]
+    pub(super) fn record_array(&mut self, die: DieId, stage: Stage, begin: Instant, length: Duration) {
+        let Die { command, step, serial, .. } = self.dies[die];
+        let ahead = match (step, command.operation) {
+            (Step::Turn, Operation::ReadCache { next, .. }) => next,
+            _ => None,
         };
-        let (_, offset) = geometry.split(page);
-        let planes = (((1u32 << command.planes) - 1) << (offset % geometry.planes_per_row)) as u16;
-        let serial = work[die].serial.wrapping_add(ahead);
-        recorder.spans.push(Span { begin, die, stage, planes, length, command: serial });
+        let page = ahead.unwrap_or(command.page);
+        let span =
+            Span { begin, die, stage, planes: self.planes_of(page, command.planes), length, command: serial };
+        let recorder = self.recorder.as_mut().expect("spans are recorded");
+        if ahead.is_some() { recorder.ahead.push(span) } else { recorder.spans.push(span) }
+    }
+
+    /// The command of `die` has started that what was sensed ahead belongs to.
+    #[inline]
+    pub(super) fn claim_ahead(&mut self, die: DieId) {
+        let Some(recorder) = &mut self.recorder else { return };
+        if let Some(at) = recorder.ahead.iter().position(|span| span.die == die) {
+            let span = recorder.ahead.swap_remove(at);
+            recorder.spans.push(Span { command: self.dies[die].serial, ..span });
+        }
+    }
+
+    /// A bit for each of `count` planes from that of `page` on.
+    fn planes_of(&self, page: PageId, count: u32) -> u16 {
+        let (_, offset) = self.geometry.split(page);
+        (((1u32 << count) - 1) << (offset % self.geometry.planes_per_row)) as u16
     }
 }

@@ -2,7 +2,9 @@
 
 use wordline_kernel::{Column, Duration, Instant};
 
-use super::{Chips, Counts, Operation, Stamp, Violations};
+use super::die::{Die, Picoseconds};
+use super::times::HoldTimes;
+use super::{Chips, Counts, Operation, Stamp, Step, Violations, hold_of};
 use crate::Part;
 use crate::energy::{EnergyReport, StageTimes};
 use crate::geometry::{DieId, Geometry, PageId, RowBlockId};
@@ -68,29 +70,59 @@ impl Chips {
 
     /// Time in each stage, summed over dies, after `elapsed` time; what is not over is idle still.
     pub fn stages(&self, elapsed: Duration) -> StageTimes {
-        let mut stages: StageTimes = self.stages.iter().flatten().sum();
-        let overlap = self.overlap.iter().map(|ps| u128::from(*ps)).sum();
+        let mut stages: StageTimes =
+            (0..Operation::KINDS).map(|kind| self.stages_of_kind(kind, elapsed)).sum();
+        let now = Instant::ZERO + elapsed;
+        let overlap = self.dies.iter().map(|die| u128::from(die.overlap(now))).sum();
         stages.set_idle(self.geometry.dies(), elapsed, overlap);
         stages
     }
 
     /// Time in each stage of one die after `elapsed` time.
     pub fn stages_of_die(&self, die: DieId, elapsed: Duration) -> StageTimes {
-        let mut stages: StageTimes = self.stages[die].iter().sum();
-        stages.set_idle(1, elapsed, u128::from(self.overlap[die]));
+        let now = Instant::ZERO + elapsed;
+        let over = self.over(die, now);
+        let mut stages: StageTimes = (0..Operation::KINDS).map(|kind| over.of_kind(kind)).sum();
+        stages.set_idle(1, elapsed, u128::from(self.dies[die].overlap(now)));
         stages
     }
 
-    /// Time in each stage of one kind of operation ([`Operation::kind`]), summed over dies.
-    pub fn stages_of_kind(&self, kind: usize) -> StageTimes {
+    /// Time in each stage of one kind of operation ([`Operation::kind`]), summed over dies, after `elapsed` time.
+    pub fn stages_of_kind(&self, kind: usize, elapsed: Duration) -> StageTimes {
         assert!(kind < Operation::KINDS, "an operation has one of {} kinds", Operation::KINDS);
-        self.stages.iter().map(|by_kind| &by_kind[kind]).sum()
+        let now = Instant::ZERO + elapsed;
+        self.all_dies().map(|die| self.over(die, now).of_kind(kind)).sum()
     }
 
-    /// Time in stages of commands that are not finished, in picoseconds.
-    pub fn unfinished_ps(&self) -> u128 {
-        let behind = self.behind.iter().flatten().map(|behind| behind.work.counted);
-        self.work.iter().map(|work| work.counted).chain(behind).map(|time| u128::from(time.ps())).sum()
+    /// Time in stages that are over of commands that are not finished after `elapsed` time, in picoseconds.
+    pub fn unfinished_ps(&self, elapsed: Duration) -> u128 {
+        let now = Instant::ZERO + elapsed;
+        let unfinished = |die: DieId| {
+            u128::from(self.dies[die].unfinished(&self.behind[die], &self.present_hold(die, now), now))
+        };
+        self.all_dies().map(unfinished).sum()
+    }
+
+    fn all_dies(&self) -> impl Iterator<Item = DieId> + use<> {
+        (0..self.geometry.dies()).map(DieId)
+    }
+
+    /// The stages of a die that are over.
+    fn over(&self, die: DieId, now: Instant) -> Picoseconds {
+        self.dies[die].over(self.stages[die], &self.behind[die], &self.present_hold(die, now), now)
+    }
+
+    /// The times of the hold of the bus that is under way.
+    fn present_hold(&self, die: DieId, now: Instant) -> HoldTimes {
+        let Die { step, command, hold_until, late, .. } = &self.dies[die];
+        if *hold_until <= now {
+            return HoldTimes::default();
+        }
+        let times = match step {
+            Step::DataOut => self.times.data_out(&self.part, command),
+            step => *self.times.hold(hold_of(&self.geometry, *step, command), command.planes),
+        };
+        times.later(*late)
     }
 
     /// Time that each channel's bus was held until `now`, in picoseconds.
@@ -103,8 +135,8 @@ impl Chips {
         self.buses.iter().map(|bus| bus.waited)
     }
 
-    /// Time that each die's array worked in stages that are over, in picoseconds.
-    pub fn array_busy(&self) -> impl Iterator<Item = u64> + '_ {
-        self.array_busy.iter().copied()
+    /// Time that each die's array worked in stages that are over by `now`, in picoseconds.
+    pub fn array_busy(&self, now: Instant) -> impl Iterator<Item = u64> + '_ {
+        self.all_dies().map(move |die| self.dies[die].array_busy(&self.behind[die], now))
     }
 }

@@ -1,7 +1,8 @@
 use super::*;
+use crate::PageId;
 use crate::geometry::Layout;
 use crate::part::tests::mqsim;
-use wordline_kernel::{Calendar, Power};
+use wordline_kernel::{Bytes, Calendar, Power};
 
 fn chips(dies: u32) -> Chips {
     let part = mqsim();
@@ -83,4 +84,116 @@ fn energy_is_the_sum_of_the_stages() {
 #[should_panic(expected = "programmed in order")]
 fn a_page_out_of_order_is_refused() {
     chips(1).put(PageId(1), Stamp::PADDING);
+}
+
+fn program(chips: &Chips, die: u32) -> (DieId, Command) {
+    let (_, read) = read(chips, die, Bytes::kib(8));
+    (DieId(die), Command { operation: Operation::Program, ..read })
+}
+
+#[test]
+fn of_dies_whose_arrays_finish_at_once_the_lowest_number_moves_data_first() {
+    let mut chips = chips(3);
+    chips.wiring.clocks.nand = crate::clock::Clock::new(Duration::from_us(80));
+    chips.times = Times::of(&chips.part, &chips.geometry, &chips.wiring);
+    // The commands are latched from the last die to the first, but all arrays begin and end at one edge.
+    let commands: Vec<_> = [2, 1, 0].map(|die| read(&chips, die, Bytes::kib(8))).into();
+    let order: Vec<u32> = run(&mut chips, &commands).iter().map(|(_, done)| done.die.0).collect();
+    assert_eq!(order, [0, 1, 2]);
+}
+
+#[test]
+fn a_bus_is_given_away_once_all_that_happens_at_its_instant_is_known() {
+    let mut chips = chips(2);
+    let mut calendar = Calendar::new();
+    // Something that is due at time zero too, during which the second die wants to latch a command.
+    calendar.at(Instant::ZERO, Event::BusFree(ChannelId(0)));
+    let (die, command) = program(&chips, 0);
+    chips.start(die, command, &mut calendar);
+    assert!(calendar.advance().is_some());
+    let (die, command) = read(&chips, 1, Bytes::kib(8));
+    chips.start(die, command, &mut calendar);
+    chips.record();
+    assert_eq!(calendar.advance().and_then(|event| chips.handle(event, &mut calendar)), None);
+    assert_eq!(chips.take_spans()[0].die, DieId(1), "the read is latched before data move");
+}
+
+#[test]
+fn a_page_sensed_ahead_belongs_to_the_command_that_moves_it_out() {
+    let mut chips = chips(2);
+    chips.record();
+    let (die, first) = read(&chips, 0, Bytes::kib(8));
+    let next = PageId(first.page.0 + 1);
+    let cached = |first, next| Operation::ReadCache { first, next };
+    let mut calendar = Calendar::new();
+    chips.start(die, Command { operation: cached(true, Some(next)), ..first }, &mut calendar);
+    let (other, command) = read(&chips, 1, Bytes::kib(8));
+    let mut started = false;
+    while let Some(event) = calendar.advance() {
+        if chips.handle(event, &mut calendar).is_some_and(|done| done.die == die && !started) {
+            // Another die starts a command in the meantime.
+            chips.start(other, command, &mut calendar);
+            chips.start(die, Command { operation: cached(false, None), page: next, ..first }, &mut calendar);
+            started = true;
+        }
+    }
+    let spans = chips.take_spans();
+    let sensed = spans.iter().filter(|span| span.stage == Stage::Ton).map(|span| (span.die.0, span.command));
+    assert_eq!(sensed.collect::<Vec<_>>(), [(0, 0), (0, 2), (1, 1)]);
+}
+
+#[test]
+fn part_of_a_page_comes_out_in_one_cycle_that_is_rounded_once() {
+    let mut chips = chips(1);
+    let host = crate::clock::Clock::new(Duration::from_ns(40));
+    chips.wiring.clocks.host = host;
+    chips.times = Times::of(&chips.part, &chips.geometry, &chips.wiring);
+    let (die, command) = read(&chips, 0, Bytes(340));
+    let [(_, done)] = run(&mut chips, &[(die, command)])[..] else { panic!("one command is over") };
+    // tCS, 00, 5 addresses, 30 with tWB: 40, 40, 160 and 160 ns; 50 ns and 1021.03 ns of data: 26 whole clocks
+    // and a part of one, where wait and burst rounded by themselves would take 28.
+    assert_eq!(done.bus.ns(), 40 + 40 + 160 + 160 + 27 * 40);
+}
+
+#[test]
+fn at_every_instant_the_stages_that_are_over_and_idle_time_are_the_time_that_passed() {
+    let mut chips = chips(2);
+    chips.wiring.read_status = true;
+    let (_, read) = read(&chips, 0, Bytes::kib(8));
+    let page = |n| PageId(read.page.0 + n);
+    let cached =
+        |n, first, next| Command { operation: Operation::ReadCache { first, next }, page: page(n), ..read };
+    let program = |n, operation| Command { operation, page: page(n), ..read };
+    let mut waiting = vec![
+        program(2, Operation::Erase),
+        cached(1, false, None),
+        cached(0, true, Some(page(1))),
+        program(2, Operation::Program),
+        program(1, Operation::ProgramCache),
+        program(0, Operation::ProgramCache),
+    ];
+    let mut calendar = Calendar::new();
+    let mut before = [0; 7];
+    let (mut ended, mut served) = (0, 0);
+    calendar.at(Instant::ZERO, Event::HoldOver(DieId(1)));
+    while let Some(event) = calendar.advance() {
+        if let (Event::HoldOver(DieId(1)), 0) = (event, ended) {
+            // The first command starts.
+        } else if let Some(done) = chips.handle(event, &mut calendar) {
+            ended += 1;
+            served += u128::from((done.bus + done.array).ps());
+        }
+        if waiting.last().is_some_and(|next| chips.takes(DieId(0), next.operation, calendar.now())) {
+            let next = waiting.pop().expect("there is a last one");
+            chips.start(DieId(0), next, &mut calendar);
+        }
+        let elapsed = calendar.now() - Instant::ZERO;
+        let stages = chips.stages_of_die(DieId(0), elapsed);
+        let by_stage: [u128; 7] = std::array::from_fn(|n| stages.ps(Stage::ALL[n]));
+        assert!(by_stage.iter().zip(before).all(|(now, before)| *now >= before), "{before:?} {by_stage:?}");
+        assert!(stages.ps(Stage::Idle) <= u128::from(elapsed.ps()));
+        assert_eq!(stages.active_ps(), served + chips.unfinished_ps(elapsed), "at {elapsed}");
+        before = by_stage;
+    }
+    assert_eq!((ended, chips.unfinished_ps(calendar.now() - Instant::ZERO)), (6, 0));
 }

@@ -1,26 +1,56 @@
 //! The times of all holds of the bus and of the array, worked out once.
 
-use wordline_kernel::{Bytes, Duration};
+use wordline_kernel::{Bytes, Duration, Instant};
 
-use super::Wiring;
+use super::bus::Bus;
 use super::command::Command;
-use crate::chain::{BusTimes, Cycle, Hold, Shape};
+use super::{Step, Wiring};
+use crate::chain::{self, BusTimes, Cycle, Hold, Shape};
 use crate::clock::Clocks;
 use crate::geometry::{Geometry, PageId, PlaneBlock};
 use crate::{Latency, Part};
+
+/// The time of one hold of the bus.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct HoldTimes {
+    /// Picoseconds of CLE, ALE, TIR and TOR: the first four of [`Stage`](crate::Stage).
+    pub(super) by_stage: [u64; 4],
+    /// All of it.
+    pub(super) total: Duration,
+}
+
+impl HoldTimes {
+    /// The same with a longer wait before its first latch.
+    #[inline]
+    pub(super) fn later(mut self, late: Duration) -> Self {
+        self.by_stage[0] += late.ps();
+        self.total += late;
+        self
+    }
+}
+
+impl From<BusTimes> for HoldTimes {
+    fn from(times: BusTimes) -> Self {
+        let BusTimes { cle, ale, tir, tor } = times;
+        Self { by_stage: [cle, ale, tir, tor].map(Duration::ps), total: times.total() }
+    }
+}
 
 /// Times that do not depend on where a page is, by hold and number of planes, and the array's by page type.
 #[derive(Clone, Debug)]
 pub(super) struct Times {
     clocks: Clocks,
-    holds: Vec<[BusTimes; HOLDS]>,
-    /// Data out without the burst, by number of planes.
-    data_out_base: Vec<BusTimes>,
+    holds: Vec<[HoldTimes; HOLDS]>,
+    /// Data out without the last cycle, which brings the burst, and the wait of that one, by number of planes.
+    data_out_base: Vec<(HoldTimes, Duration)>,
     /// Bytes of full pages, by number of planes.
     full: Vec<Bytes>,
     pub(super) shared_enable: bool,
     latency: Latency,
     erase: Duration,
+    /// Chip enable to the first latch, and data out to the next one.
+    pub(super) select: Duration,
+    pub(super) turnaround: Duration,
     pub(super) turn: Duration,
 }
 
@@ -48,14 +78,13 @@ impl Times {
         let times = |hold: Hold, shape: &Shape| sum(part, clocks, &hold.cycles(shape));
         Self {
             holds: shapes.clone().map(|shape| ALL.map(|hold| times(hold, &shape))).collect(),
-            data_out_base: shapes
-                .clone()
-                .map(|shape| times(Hold::DataOut, &Shape { page: Bytes(0), ..shape }))
-                .collect(),
+            data_out_base: shapes.clone().map(|shape| before_burst(part, clocks, &shape)).collect(),
             full: shapes.map(|shape| shape.page * u64::from(shape.planes)).collect(),
             shared_enable,
             latency: Latency::new(part, wiring.latency, wiring.seed),
             erase: nand(part.timing.erase),
+            select: clocks.host.whole(part.bus.t_cs),
+            turnaround: part.bus.t_rhw,
             turn: nand(part.timing.cache_busy),
             clocks,
         }
@@ -63,19 +92,21 @@ impl Times {
 
     /// The time of a hold of the bus with full pages.
     #[inline]
-    pub(super) fn hold(&self, hold: Hold, planes: u32) -> &BusTimes {
+    pub(super) fn hold(&self, hold: Hold, planes: u32) -> &HoldTimes {
         &self.holds[planes as usize - 1][hold as usize]
     }
 
     /// Data out: full pages from the table, parts of pages as one burst.
     #[inline]
-    pub(super) fn data_out(&self, part: &Part, command: &Command) -> BusTimes {
+    pub(super) fn data_out(&self, part: &Part, command: &Command) -> HoldTimes {
         let at = command.planes as usize - 1;
         if command.bytes == self.full[at] {
             return *self.hold(Hold::DataOut, command.planes);
         }
-        let mut times = self.data_out_base[at];
-        times.tor += self.clocks.host.whole(part.bus.burst_out(command.bytes));
+        let (mut times, wait) = self.data_out_base[at];
+        let last = self.clocks.host.whole(wait + part.bus.burst_out(command.bytes));
+        times.by_stage[3] += last.ps();
+        times.total += last;
         times
     }
 
@@ -98,6 +129,16 @@ impl Times {
         self.erase
     }
 
+    /// What a hold that begins at `now` takes longer because the bus turns round after data out: its latches wait,
+    /// with chip enable low.
+    #[inline]
+    pub(super) fn late(&self, bus: &Bus, step: Step, now: Instant) -> Duration {
+        if step == Step::DataOut && !self.shared_enable {
+            return Duration::ZERO;
+        }
+        self.clocks.host.whole(bus.turnaround(now + self.select))
+    }
+
     /// The time of one cycle, in whole periods of the controller's clock.
     pub(super) fn cycle(&self, part: &Part, cycle: Cycle) -> (crate::Stage, Duration) {
         timed(part, self.clocks, cycle)
@@ -113,16 +154,23 @@ fn address(geometry: &Geometry, page: PageId, planes: u32) -> (u32, impl Iterato
     (number, geometry.plane_blocks(block, first..first + planes))
 }
 
+/// Data out up to the last cycle, and the wait of that one.
+fn before_burst(part: &Part, clocks: Clocks, shape: &Shape) -> (HoldTimes, Duration) {
+    let cycles = chain::part_of_data_out(shape, Bytes(0));
+    let (last, others) = cycles.split_last().expect("data out have a cycle");
+    (sum(part, clocks, others), last.time(&part.bus, part.timing.plane_busy).1)
+}
+
 fn timed(part: &Part, clocks: Clocks, cycle: Cycle) -> (crate::Stage, Duration) {
     let (stage, time) = cycle.time(&part.bus, part.timing.plane_busy);
     (stage, clocks.host.whole(time))
 }
 
-fn sum(part: &Part, clocks: Clocks, cycles: &[Cycle]) -> BusTimes {
+fn sum(part: &Part, clocks: Clocks, cycles: &[Cycle]) -> HoldTimes {
     let mut times = BusTimes::default();
     for cycle in cycles {
         let (stage, time) = timed(part, clocks, *cycle);
         times.add(stage, time);
     }
-    times
+    times.into()
 }

@@ -12,12 +12,12 @@ const LONGEST_WAIT: Duration = Duration::from_ms(1_000);
 
 /// How fast data move: so many transfers take so many picoseconds. Exact for a cycle of 35 ns and for 1200 MT/s.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Pace {
+pub struct DataRate {
     ps: u64,
     transfers: u64,
 }
 
-impl Pace {
+impl DataRate {
     /// One transfer each `cycle`.
     pub const fn of_cycle(cycle: Duration) -> Self {
         Self { ps: cycle.ps(), transfers: 1 }
@@ -75,9 +75,9 @@ macro_rules! bus {
             /// Data lines: 8 or 16.
             pub width: u8,
             /// How fast data come out.
-            pub data_out: Pace,
+            pub data_out: DataRate,
             /// How fast data go in.
-            pub data_in: Pace,
+            pub data_in: DataRate,
             $($(#[$doc])+ pub $name: Duration,)*
         }
 
@@ -97,14 +97,14 @@ macro_rules! bus {
             fn over(&self, timings: &Timings, mode: u8) -> BusTiming {
                 let first = |from: &[Parameter]| from.iter().find_map(|p| timings.wait(*p)).unwrap_or_default();
                 let cycle = |own: Option<Duration>, parameter| match (self.rate, own) {
-                    (Some(rate), None) => Pace::of_rate(rate),
-                    (_, Some(own)) => Pace::of_cycle(own),
-                    (None, None) => Pace::of_cycle(first(&[parameter])),
+                    (Some(rate), None) => DataRate::of_rate(rate),
+                    (_, Some(own)) => DataRate::of_cycle(own),
+                    (None, None) => DataRate::of_cycle(first(&[parameter])),
                 };
                 let (data_out, data_in) = if self.interface.is_double_rate() {
                     let of_mode = self.interface.rate(mode).expect("the mode was checked");
-                    let pace = Pace::of_rate(self.rate.unwrap_or(of_mode));
-                    (pace, pace)
+                    let both = DataRate::of_rate(self.rate.unwrap_or(of_mode));
+                    (both, both)
                 } else {
                     (cycle(self.t_rc, Parameter::Rc), cycle(self.t_wc, Parameter::Wc))
                 };
@@ -155,8 +155,6 @@ bus! {
     t_feat from Feat;
     /// Change of interface or timing mode (tITC).
     t_itc from Itc;
-    /// Busy time of a reset (tRST).
-    t_rst from Rst;
     /// Volume select to the next command (tVDLY).
     t_vdly from Vdly;
     /// Long calibration of the output drivers (tZQCL).

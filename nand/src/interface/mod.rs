@@ -5,6 +5,19 @@
 //! and latencies of phoenix-rtos plo (507e3632) and the constants of ONFI 5 in riot-driver-mtd-nand (abd21671); the
 //! rates are those of SimpleSSD's `sample.cfg` (2be37161). The tables of NV-DDR2, NV-DDR3 and NV-LPDDR4 are not public
 //! but for their rates: their waits are MQSim's defaults for NV-DDR2 (7ec40e3b, `ONFI_Channel_NVDDR2`) in every mode.
+//!
+//! ```
+//! use wordline_kernel::{Bytes, Duration};
+//! use wordline_nand::interface::{BusFile, Interface, Parameter, Timings};
+//!
+//! // SDR in mode 2 moves a byte in 35 ns, and waits 400 ns between address and data in.
+//! let bus = BusFile::new(Interface::Sdr, 2).check().expect("SDR has a mode 2");
+//! assert_eq!(bus.burst_out(Bytes(2_048)), Duration::from_ns(35 * 2_048));
+//! assert_eq!(bus.t_adl, Duration::from_ns(400));
+//! // The chip promises to be busy 100 ns after a command at the latest.
+//! let timings = Timings::of(Interface::Sdr, 2).expect("SDR has a mode 2");
+//! assert_eq!(timings.max(Parameter::Wb), Some(Duration::from_ns(100)));
+//! ```
 
 mod bus;
 mod parameter;
@@ -14,7 +27,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wordline_kernel::MegaTransfers;
 
-pub use bus::{BusFile, BusTiming, Pace};
+pub use bus::{BusFile, BusTiming, DataRate};
 pub use parameter::{Bound, Parameter, Timings};
 
 /// A kind of interface, by its name in ONFI.

@@ -203,7 +203,7 @@ impl Timings {
         self.max(parameter).or(self.min(parameter))
     }
 
-    /// Every bound of the mode, sorted by nothing but the tables' order.
+    /// Every bound of the mode, in the order of the tables.
     pub fn iter(&self) -> impl Iterator<Item = (Parameter, Bound, Duration)> + use<> {
         let mode = usize::from(self.mode);
         tables::of(self.interface).flat_map(|rows| rows.iter()).map(move |row| {

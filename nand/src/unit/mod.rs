@@ -454,11 +454,11 @@ impl LogicalUnit {
             latency: self.latency.clone(),
             energy: stages.price(&self.chips.part().power),
             stages,
-            stages_by_kind: std::array::from_fn(|kind| self.chips.stages_of_kind(kind)),
+            stages_by_kind: std::array::from_fn(|kind| self.chips.stages_of_kind(kind, elapsed)),
             bus_busy: Duration::from_ps(self.chips.bus_busy(now).sum()),
             bus_waited: Duration::from_ps(self.chips.bus_waited().sum()),
             die_waited: self.die_waited,
-            array_busy: self.chips.array_busy().map(Duration::from_ps).collect(),
+            array_busy: self.chips.array_busy(now).map(Duration::from_ps).collect(),
             counts: self.chips.counts(),
             violations: self.chips.violations(),
         }

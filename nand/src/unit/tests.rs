@@ -28,6 +28,11 @@ fn write(page: u32) -> Access {
     Access::Write { page, count: 1 }
 }
 
+/// What a command latch waits for the bus to turn round after data out, beyond chip enable.
+fn turnaround(part: &Part) -> Duration {
+    part.bus.t_rhw - part.bus.t_cs
+}
+
 fn modes(dies: u32, multi_plane: bool, cache: bool) -> UnitFile {
     UnitFile { multi_plane, cache, ..UnitFile::legacy(dies) }
 }
@@ -37,10 +42,10 @@ fn legacy_pages_of_one_die_follow_each_other() {
     let part = slc();
     let reads = run(&part, &modes(1, false, false), pages(8, read));
     let cycle = Hold::Read.total(&part, 1) + part.read_time(0) + Hold::DataOut.total(&part, 1);
-    assert_eq!(reads.elapsed, cycle * 8);
+    assert_eq!(reads.elapsed, cycle * 8 + turnaround(&part) * 7);
     let writes = run(&part, &modes(1, false, false), pages(8, write));
     let cycle = Hold::Program.total(&part, 1) + part.program_time(0) + Hold::Status.total(&part, 1);
-    assert_eq!(writes.elapsed, cycle * 8);
+    assert_eq!(writes.elapsed, cycle * 8 + turnaround(&part) * 7);
     assert_eq!(writes.violations.total(), 0);
 }
 
@@ -78,7 +83,7 @@ fn planes_of_one_command_work_side_by_side() {
     assert_eq!(both.counts.program_commands, 8);
     assert_eq!(both.counts.pages_programmed, 16);
     let cycle = Hold::Program.total(&part, 2) + part.program_time(0) + Hold::Status.total(&part, 1);
-    assert_eq!(both.elapsed, cycle * 8);
+    assert_eq!(both.elapsed, cycle * 8 + turnaround(&part) * 7);
     assert!(legacy.elapsed > both.elapsed);
 }
 
@@ -94,7 +99,7 @@ fn a_copy_moves_no_data_over_the_bus() {
         + Hold::CopybackProgram.total(&part, 2)
         + part.program_time(0)
         + Hold::Status.total(&part, 1);
-    assert_eq!(report.elapsed, each * 4);
+    assert_eq!(report.elapsed, each * 4 + turnaround(&part) * 3);
 }
 
 #[test]

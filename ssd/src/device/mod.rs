@@ -55,6 +55,11 @@ impl<C: Schedule<Event>> Schedule<wordline_nand::Event> for ChipCalendar<'_, C> 
     fn at(&mut self, time: Instant, event: wordline_nand::Event) {
         self.0.at(time, Event::Chips(event));
     }
+
+    #[inline]
+    fn is_settled(&self) -> bool {
+        self.0.is_settled()
+    }
 }
 
 /// The host's program unit of a row: the buffer entries in it and what is written of them.

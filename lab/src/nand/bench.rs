@@ -1,0 +1,303 @@
+//! Operations carried out on chips that nothing else uses, every stage recorded.
+
+use std::collections::{BTreeSet, VecDeque};
+
+use wordline_kernel::{Bytes, Calendar, Complaints, Duration, Instant, Schedule};
+use wordline_nand::chips::Wiring;
+use wordline_nand::energy::StageTimes;
+use wordline_nand::geometry::Layout;
+use wordline_nand::{Chips, Command, DieId, Event, Geometry, Operation, PageId, Part, Span, Stage};
+
+use super::as_arguments;
+use super::operations::{Item, Kind};
+use crate::error::Result;
+
+/// Blocks of a plane that are kept, where the part has more: the rest would be like these. Chosen: enough for a long
+/// run of programs before the first block comes round again.
+const KEPT_BLOCKS: u32 = 64;
+/// Most dies. Chosen: what one look at a time line can take in.
+const MOST_DIES: u32 = 64;
+
+/// How many chips, and how they are driven.
+#[derive(Clone, Copy, Debug)]
+pub struct Setup {
+    /// Channels, packages and dies; all planes of a die are in one row.
+    pub layout: Layout,
+    /// Whether dies share a chip enable, and whether the status is read.
+    pub wiring: Wiring,
+}
+
+impl Setup {
+    /// So many dies on one channel, each with a chip enable of its own.
+    pub fn dies(dies: u32) -> Self {
+        let layout =
+            Layout { channels: 1, packages_per_channel: 1, dies_per_package: dies, planes_per_row: None };
+        Self { layout, wiring: Wiring::default() }
+    }
+}
+
+/// Chips to carry out operations on.
+#[derive(Clone, Debug)]
+pub struct Bench {
+    part: Part,
+    geometry: Geometry,
+    setup: Setup,
+}
+
+/// An operation that was carried out.
+#[derive(Clone, Debug)]
+pub struct Carried {
+    /// Its name, as [`Item::name`] says.
+    pub name: String,
+    /// What it did.
+    pub kind: Kind,
+    /// Its die.
+    pub die: u32,
+    /// When the die took it.
+    pub begin: Instant,
+    /// When its data were out, or its array had finished.
+    pub end: Instant,
+    /// Time in its stages.
+    pub stages: StageTimes,
+    /// Data bytes that it read, wrote or copied; none for an erase.
+    pub bytes: Bytes,
+    /// Pages, over planes and the bits of a one-shot word line, or blocks of an erase.
+    pub units: u32,
+}
+
+/// What became of operations.
+#[derive(Clone, Debug)]
+pub struct Trace {
+    /// Every stage, in the order of its beginning.
+    pub spans: Vec<Span>,
+    /// Every operation, by its serial number in the spans.
+    pub operations: Vec<Carried>,
+}
+
+impl Bench {
+    /// Chips of `part`, or what does not fit.
+    pub fn new(part: &Part, setup: Setup) -> Result<Self> {
+        let mut file = (**part).clone();
+        file.geometry.blocks_per_plane = file.geometry.blocks_per_plane.min(KEPT_BLOCKS);
+        let part = file.check().map_err(|wrong| as_arguments(wrong, "part: "))?;
+        let named = |mut wrong: Complaints| {
+            let short = [("packages_per_channel", "packages"), ("dies_per_package", "dies")];
+            for complaint in &mut wrong.0 {
+                for (long, short) in short {
+                    complaint.key = complaint.key.replace(long, short);
+                }
+            }
+            as_arguments(wrong, "--")
+        };
+        let Layout { channels, packages_per_channel, dies_per_package, .. } = setup.layout;
+        let all = u64::from(channels) * u64::from(packages_per_channel) * u64::from(dies_per_package);
+        if all > u64::from(MOST_DIES) {
+            let mut wrong = Complaints::default();
+            wrong.add("dies", format!("{all} on all channels"), format!("at most {MOST_DIES}"));
+            return Err(named(wrong));
+        }
+        let geometry = setup.layout.check(&part).map_err(named)?;
+        Ok(Self { part, geometry, setup })
+    }
+
+    /// Dies in all.
+    pub fn dies(&self) -> u32 {
+        self.geometry.dies()
+    }
+
+    /// How many channels the operations of `trace` were on.
+    pub(super) fn channels_of(&self, trace: &Trace) -> u32 {
+        let on = |one: &Carried| self.geometry.channel_of(DieId(one.die));
+        trace.operations.iter().map(on).collect::<BTreeSet<_>>().len() as u32
+    }
+
+    /// The part.
+    pub fn part(&self) -> &Part {
+        &self.part
+    }
+
+    /// Carries out `items`: each die those that name it in their order, all dies at the same time.
+    pub fn run(&self, items: &[Item]) -> Trace {
+        let mut chips = Chips::counting(self.part.clone(), self.geometry, self.setup.wiring);
+        chips.record();
+        let queues = self.queues(items);
+        let flying = vec![VecDeque::new(); queues.len()];
+        let mut running =
+            Running { chips, calendar: Calendar::new(), queues, flying, operations: Vec::new() };
+        (0..self.dies()).for_each(|die| running.go_on(DieId(die)));
+        while let Some(event) = running.calendar.advance() {
+            running.handle(event);
+        }
+        let Running { mut chips, mut operations, .. } = running;
+        let spans = chips.take_spans();
+        for span in &spans {
+            operations[span.command as usize].stages.add(span.stage, span.length);
+        }
+        Trace { spans, operations }
+    }
+
+    /// What each die is to do.
+    fn queues(&self, items: &[Item]) -> Vec<VecDeque<(Command, Carried)>> {
+        let mut queues = vec![VecDeque::new(); self.dies() as usize];
+        let mut places: Vec<Places> = (0..self.dies()).map(|die| Places::of(self, die)).collect();
+        for item in items {
+            for die in &item.dies {
+                let place = &mut places[*die as usize];
+                let named = (0..item.times).map(|n| (self.command(item, n, place), self.carried(item, *die)));
+                queues[*die as usize].extend(named);
+            }
+        }
+        queues
+    }
+
+    fn command(&self, item: &Item, n: u32, places: &mut Places<'_>) -> Command {
+        let last = n + 1 == item.times;
+        let page = match item.kind {
+            Kind::Read | Kind::ReadCache | Kind::Copyback => places.read(),
+            Kind::Program | Kind::ProgramCache => places.program(),
+            Kind::Erase => places.erase(),
+        };
+        let operation = match item.kind {
+            Kind::Read => Operation::Read,
+            Kind::ReadCache => {
+                let next = if last { None } else { Some(places.next_read()) };
+                Operation::ReadCache { first: n == 0, next }
+            }
+            // A confirmation of its own ends a sequence of cache programs.
+            Kind::ProgramCache if !last => Operation::ProgramCache,
+            Kind::Program | Kind::ProgramCache => Operation::Program,
+            Kind::Copyback => Operation::Copyback { to: places.program() },
+            Kind::Erase => Operation::Erase,
+        };
+        let bytes = match item.kind {
+            Kind::Read | Kind::ReadCache => self.geometry.page_size * u64::from(item.planes),
+            _ => Bytes(0),
+        };
+        Command { operation, page, planes: item.planes, bytes }
+    }
+
+    fn carried(&self, item: &Item, die: u32) -> Carried {
+        let per_plane = match item.kind {
+            Kind::Program | Kind::ProgramCache => self.part.pages_per_program(),
+            _ => 1,
+        };
+        let units = item.planes * per_plane;
+        let bytes =
+            if item.kind == Kind::Erase { Bytes(0) } else { self.geometry.page_size * u64::from(units) };
+        let (begin, end) = (Instant::ZERO, Instant::ZERO);
+        Carried {
+            name: item.name(),
+            kind: item.kind,
+            die,
+            begin,
+            end,
+            stages: StageTimes::default(),
+            bytes,
+            units,
+        }
+    }
+}
+
+/// Chips at work.
+struct Running {
+    chips: Chips,
+    calendar: Calendar<Event>,
+    /// What each die is to do still.
+    queues: Vec<VecDeque<(Command, Carried)>>,
+    /// The operations of each die that have begun and not ended: two at most, one behind the other.
+    flying: Vec<VecDeque<usize>>,
+    operations: Vec<Carried>,
+}
+
+impl Running {
+    fn handle(&mut self, event: Event) {
+        if let Some(done) = self.chips.handle(event, &mut self.calendar) {
+            let first = self.flying[done.die.0 as usize].pop_front();
+            self.operations[first.expect("what is done was begun")].end = self.calendar.now();
+        }
+        match event {
+            Event::BusFree(_) => {}
+            Event::ArrayDone(die) | Event::Turned(die) | Event::HoldOver(die) | Event::Behind(die) => {
+                self.go_on(die);
+            }
+        }
+    }
+
+    /// Gives a die its next operation if it can take one. Only programs follow a cache program while its array
+    /// works, as a sequence ends with a plain one.
+    fn go_on(&mut self, die: DieId) {
+        let at = die.0 as usize;
+        if !self.chips.is_idle(die) {
+            return;
+        }
+        let Some((command, carried)) = self.queues[at].pop_front() else { return };
+        self.flying[at].push_back(self.operations.len());
+        self.operations.push(Carried { begin: self.calendar.now(), ..carried });
+        self.chips.start(die, command, &mut self.calendar);
+    }
+}
+
+/// Where the next operation of a die goes: reads and programs along the pages from block 0 on, erases from the last
+/// block down.
+struct Places<'a> {
+    bench: &'a Bench,
+    die: u32,
+    read: u32,
+    programmed: u32,
+    erased: u32,
+}
+
+impl<'a> Places<'a> {
+    fn of(bench: &'a Bench, die: u32) -> Self {
+        Self { bench, die, read: 0, programmed: 0, erased: 0 }
+    }
+
+    /// The `n`-th page of plane 0, counted round all blocks.
+    fn page(&self, n: u32) -> PageId {
+        let geometry = &self.bench.geometry;
+        let block = n / geometry.pages_per_block % geometry.blocks_per_plane;
+        let first = geometry.first_block(self.die * geometry.rows_per_die).0;
+        let page = n % geometry.pages_per_block;
+        geometry.page(wordline_nand::RowBlockId(first + block), page * geometry.planes_per_row)
+    }
+
+    fn next_read(&self) -> PageId {
+        self.page(self.read)
+    }
+
+    fn read(&mut self) -> PageId {
+        let page = self.next_read();
+        self.read += 1;
+        page
+    }
+
+    fn program(&mut self) -> PageId {
+        let page = self.page(self.programmed);
+        self.programmed += self.bench.part.pages_per_program();
+        page
+    }
+
+    fn erase(&mut self) -> PageId {
+        let geometry = &self.bench.geometry;
+        let block = geometry.blocks_per_plane - 1 - self.erased % geometry.blocks_per_plane;
+        self.erased += 1;
+        self.page(block * geometry.pages_per_block)
+    }
+}
+
+impl Trace {
+    /// The name of every operation, by serial number.
+    pub fn names(&self) -> Vec<String> {
+        self.operations.iter().map(|operation| operation.name.clone()).collect()
+    }
+
+    /// From the first beginning to the end of the last stage or operation.
+    pub fn elapsed(&self) -> Duration {
+        let ends = self.operations.iter().map(|operation| operation.end);
+        ends.chain(self.spans.iter().map(Span::end)).max().unwrap_or_default() - Instant::ZERO
+    }
+}
+
+/// The stages that an operation can have, in the order of tables.
+pub(super) const STAGES: [Stage; 7] =
+    [Stage::Cle, Stage::Ale, Stage::Tir, Stage::Tor, Stage::Tin, Stage::Ton, Stage::Ber];

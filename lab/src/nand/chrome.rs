@@ -1,0 +1,160 @@
+//! The Chrome trace-event format, which Perfetto and chrome://tracing open.
+//!
+//! A process is a channel or a package, a thread is a bus, an array, a plane or a register; RDY and ARDY are counters.
+
+use std::fmt::Write;
+
+use wordline_kernel::Instant;
+use wordline_nand::Span;
+
+use super::activity::{Activity, During};
+use super::timeline::{Place, Scene, decimal, lanes, nanoseconds, planes};
+
+/// Tracks of a die are numbered from its number times this. Chosen: more than a die has.
+const TRACKS: u32 = 64;
+/// The track of plane 0 of a die; before it are those of the array.
+const PLANES: u32 = 16;
+/// The track of the cache register of a die; that of the data register follows.
+const REGISTERS: u32 = 40;
+
+/// The time line of `scene` as a trace-event document. Times are microseconds with picoseconds behind the point.
+pub fn chrome(scene: &Scene<'_>) -> String {
+    let mut events = Events { scene, text: String::new() };
+    for (channel, spans) in scene.buses() {
+        let process = events.process(Place { channel, package: 0, die: 0 }, None);
+        events.thread(process, 1, "bus");
+        spans.into_iter().for_each(|span| events.stage(process, 1, span));
+    }
+    let mut named = None;
+    for (place, spans) in scene.dies() {
+        let package = (place.channel, place.package);
+        if named != Some(package) {
+            events.process(place, Some(place.package));
+            named = Some(package);
+        }
+        events.die(place, &spans);
+    }
+    let all = events.text.trim_end_matches(",\n");
+    format!("{{\"displayTimeUnit\":\"ns\",\"traceEvents\":[\n{all}\n]}}\n")
+}
+
+struct Events<'a> {
+    scene: &'a Scene<'a>,
+    text: String,
+}
+
+impl Events<'_> {
+    /// An event, as the members of its object.
+    fn add(&mut self, members: &str) {
+        writeln!(self.text, "{{{members}}},").expect("a string takes any text");
+    }
+
+    /// The number of a package's process, or of its channel's.
+    fn number(&self, place: Place, package: Option<u32>) -> u32 {
+        let of_channel = 1 + place.channel * (self.scene.layout.packages_per_channel.max(1) + 1);
+        of_channel + package.map_or(0, |package| 1 + package)
+    }
+
+    fn process(&mut self, place: Place, package: Option<u32>) -> u32 {
+        let number = self.number(place, package);
+        let channel = place.channel;
+        let name = match package {
+            None => format!("channel {channel}"),
+            Some(package) => format!("channel {channel}, package {package}"),
+        };
+        self.label(number, 0, "process", &name, number);
+        number
+    }
+
+    fn thread(&mut self, process: u32, track: u32, name: &str) {
+        self.label(process, track, "thread", name, track);
+    }
+
+    fn label(&mut self, process: u32, track: u32, what: &str, name: &str, order: u32) {
+        let name = quoted(name);
+        let head = format!("\"ph\":\"M\",\"pid\":{process},\"tid\":{track}");
+        self.add(&format!("{head},\"name\":\"{what}_name\",\"args\":{{\"name\":{name}}}"));
+        self.add(&format!("{head},\"name\":\"{what}_sort_index\",\"args\":{{\"sort_index\":{order}}}"));
+    }
+
+    /// The tracks of a die.
+    fn die(&mut self, place: Place, spans: &[Span]) {
+        let process = self.number(place, Some(place.package));
+        let (die, base) = (place.die, place.die * TRACKS + TRACKS);
+        for (n, lane) in lanes(spans).into_iter().enumerate() {
+            let track = base + n as u32;
+            let more = if n == 0 { String::new() } else { format!(" ({})", n + 1) };
+            self.thread(process, track, &format!("die {die} array{more}"));
+            lane.into_iter().for_each(|span| self.stage(process, track, span));
+        }
+        let used = spans.iter().fold(0, |all, span| all | span.planes);
+        for plane in (0..u16::BITS).filter(|plane| used >> plane & 1 == 1) {
+            let track = base + PLANES + plane;
+            self.thread(process, track, &format!("die {die} plane {plane}"));
+            let its = spans.iter().filter(|span| span.planes >> plane & 1 == 1);
+            its.for_each(|span| self.stage(process, track, span));
+        }
+        let activity = Activity::of(spans);
+        let registers = [("cache", &activity.cache_register), ("data", &activity.data_register)];
+        for (n, (name, held)) in (0..).zip(registers) {
+            let track = base + REGISTERS + n;
+            self.thread(process, track, &format!("die {die} {name} register"));
+            held.iter().for_each(|during| self.held(process, track, die, during));
+        }
+        self.counter(process, &format!("die {die} RDY"), &activity.not_ready);
+        self.counter(process, &format!("die {die} ARDY"), &activity.array_not_ready);
+    }
+
+    fn stage(&mut self, process: u32, track: u32, span: &Span) {
+        let Span { begin, die, stage, length, command, .. } = *span;
+        let head = self.slice(process, track, stage.name(), begin, length.ps());
+        let more = format!("\"planes\":{:?}", planes(span));
+        self.arguments(&head, command, die.0, begin, length.ps(), &more);
+    }
+
+    fn held(&mut self, process: u32, track: u32, die: u32, during: &During) {
+        let During { begin, end, command } = *during;
+        let name = self.scene.label(command);
+        let length = (end - begin).ps();
+        let head = self.slice(process, track, &name, begin, length);
+        self.arguments(&head, command, die, begin, length, "");
+    }
+
+    fn slice(&self, process: u32, track: u32, name: &str, begin: Instant, length: u64) -> String {
+        let name = quoted(name);
+        let (from, length) = (microseconds(begin.ps()), microseconds(length));
+        format!(
+            "\"ph\":\"X\",\"pid\":{process},\"tid\":{track},\"name\":{name},\"ts\":{from},\"dur\":{length}"
+        )
+    }
+
+    fn arguments(&mut self, head: &str, command: u32, die: u32, begin: Instant, length: u64, more: &str) {
+        let operation = quoted(self.scene.name(command));
+        let (from, length) = (nanoseconds(begin.ps()), nanoseconds(length));
+        let more = if more.is_empty() { String::new() } else { format!(",{more}") };
+        let times = format!("\"begin_ns\":{from},\"length_ns\":{length}");
+        let what = format!("\"command\":{command},\"operation\":{operation},\"die\":{die}");
+        self.add(&format!("{head},\"args\":{{{what}{more},{times}}}"));
+    }
+
+    /// A signal that is high but for the given times.
+    fn counter(&mut self, process: u32, name: &str, low: &[During]) {
+        let changes = low.iter().flat_map(|during| [(during.begin, 0), (during.end, 1)]);
+        let first = low.first().is_none_or(|during| during.begin > Instant::ZERO);
+        let start = first.then_some((Instant::ZERO, 1));
+        let name = quoted(name);
+        for (at, level) in start.into_iter().chain(changes) {
+            let at = microseconds(at.ps());
+            let head = format!("\"ph\":\"C\",\"pid\":{process},\"name\":{name},\"ts\":{at}");
+            self.add(&format!("{head},\"args\":{{\"level\":{level}}}"));
+        }
+    }
+}
+
+fn quoted(text: &str) -> String {
+    serde_json::Value::from(text).to_string()
+}
+
+fn microseconds(ps: u64) -> String {
+    decimal(ps, 1_000_000)
+}

@@ -1,0 +1,51 @@
+//! NAND chips by themselves, without a device around them: what an operation takes, and a time line of what buses,
+//! dies and registers do.
+
+mod activity;
+mod bench;
+mod chrome;
+mod operations;
+mod svg;
+mod table;
+mod timeline;
+
+pub use bench::{Bench, Carried, Setup, Trace};
+pub use chrome::chrome;
+pub use operations::{Item, Kind, parse};
+pub use svg::svg;
+pub use table::{OperationRow, OperationTable};
+pub use timeline::{Scene, Summary};
+
+use wordline_kernel::Complaints;
+use wordline_nand::Interface;
+use wordline_nand::Part;
+use wordline_nand::part::BusFile;
+
+use crate::error::{Error, Result};
+
+/// The part `name` (embedded, or a file), on another bus where the caller names an interface or a timing mode: then
+/// all times of the bus are those of that mode, and no wait of the part's file stays.
+pub fn part(name: &str, interface: Option<Interface>, mode: Option<u8>) -> Result<Part> {
+    let part = crate::config::part(name)?;
+    if interface.is_none() && mode.is_none() {
+        return Ok(part);
+    }
+    let interface = interface.unwrap_or(part.bus.interface);
+    let mode = mode.unwrap_or(interface.modes() - 1);
+    let mut file = (*part).clone();
+    file.bus = BusFile::new(interface, mode);
+    file.check().map_err(|wrong| as_arguments(wrong, "--"))
+}
+
+/// Complaints about keys that were given as arguments.
+fn as_arguments(wrong: Complaints, prefix: &str) -> Error {
+    let named = wrong.0.into_iter().map(|mut complaint| {
+        let key = complaint.key.rsplit('.').next().unwrap_or_default().to_owned();
+        complaint.key = format!("{prefix}{key}");
+        complaint
+    });
+    Error::Config(Complaints(named.collect()))
+}
+
+#[cfg(test)]
+mod tests;

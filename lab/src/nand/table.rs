@@ -1,0 +1,168 @@
+//! What every operation of a part takes: latency, throughput, energy and the shares of its stages.
+
+use std::collections::BTreeMap;
+
+use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
+use serde::Serialize;
+use wordline_kernel::Duration;
+use wordline_nand::Part;
+use wordline_nand::chips::Wiring;
+use wordline_nand::pairing::Pairing;
+
+use super::bench::{Bench, Carried, STAGES, Setup, Trace};
+use super::operations::{Item, Kind};
+use super::timeline::{bus_text, percent, stage_names, stages};
+use crate::error::Result;
+use crate::report::Quantity;
+
+/// Operations of each die before those that are looked at, while buses and registers fill. Chosen.
+const BEFORE: u32 = 24;
+/// Operations of each die after them, while buses and registers drain. Chosen.
+const AFTER: u32 = 12;
+/// Operations of each die that are looked at, where the pages of a word line follow each other. Chosen: whole word
+/// lines of 1, 2, 3, 4 and 5 bits a cell.
+const LOOKED_AT: u32 = 60;
+
+/// Operations of each die that are looked at: else one for each page of a block, so that each type of page counts.
+fn looked_at(part: &Part) -> u32 {
+    let geometry = &part.geometry;
+    if geometry.pairing == Pairing::WordLine { LOOKED_AT } else { geometry.pages_per_block }
+}
+
+/// What an operation takes, in the steady state of many in a row on every die.
+#[derive(Clone, Debug, Serialize)]
+pub struct OperationRow {
+    /// Its name.
+    pub operation: Kind,
+    /// Planes that take part.
+    pub planes: u32,
+    /// Dies that do it at the same time, on one channel.
+    pub dies: u32,
+    /// From when a die takes it until its data are out or its array has finished, waits for the bus included: the mean.
+    pub latency_us: f64,
+    /// Data bytes read, written or copied a second, over all dies; none for an erase.
+    pub bytes_per_second: Option<f64>,
+    /// Pages of data, or blocks of an erase, a second, over all dies.
+    pub units_per_second: f64,
+    /// Energy of its stages for each page of data, or each block of an erase; idle time left out.
+    pub energy_per_page_joules: f64,
+    /// The share of each stage in the time of all its stages.
+    pub stage_shares: BTreeMap<&'static str, f64>,
+}
+
+/// What every operation of a part takes.
+#[derive(Clone, Debug, Serialize)]
+pub struct OperationTable {
+    /// Name of the part.
+    pub part: String,
+    /// Where its numbers come from.
+    pub source: String,
+    /// Its interface, mode and rate.
+    pub bus: String,
+    /// The operations.
+    pub rows: Vec<OperationRow>,
+    /// What was left out and why.
+    pub notes: Vec<String>,
+}
+
+impl OperationTable {
+    /// Every operation of `part` on one die and on `dies` dies of a channel, with one plane and with all.
+    pub fn of(part: &Part, dies: u32, wiring: Wiring) -> Result<Self> {
+        let planes = part.geometry.planes;
+        let several = |number: u32| if number == 1 { vec![1] } else { vec![1, number] };
+        let benches = several(dies).into_iter().map(|dies| {
+            let setup = Setup::dies(dies);
+            Bench::new(part, Setup { wiring, ..setup })
+        });
+        let benches: Vec<Bench> = benches.collect::<Result<_>>()?;
+        let mut notes = Vec::new();
+        if planes == 1 {
+            notes.push("the part has one plane: no multi-plane operations".to_owned());
+        }
+        let mut rows = Vec::new();
+        for kind in Kind::ALL {
+            if let Some(why) = kind.missing(part) {
+                if !notes.iter().any(|note| note == why) {
+                    notes.push(why.to_owned());
+                }
+                continue;
+            }
+            for planes in several(planes) {
+                rows.extend(benches.iter().map(|bench| row(bench, kind, planes)));
+            }
+        }
+        let (name, source) = (part.name.clone(), part.source.clone());
+        Ok(Self { part: name, source, bus: bus_text(part), rows, notes })
+    }
+
+    /// The same for a terminal of 100 columns.
+    pub fn table(&self) -> String {
+        let mut table = Table::new();
+        table.force_no_tty().load_style(presets::NOTHING);
+        table.set_content_arrangement(ContentArrangement::Disabled);
+        let names = ["operation", "planes", "dies", "latency", "throughput", "energy/page"];
+        table.set_header(names.into_iter().map(str::to_owned).chain(stage_names()));
+        for row in &self.rows {
+            table.add_row(cells(row));
+        }
+        table.column_iter_mut().skip(1).for_each(|column| {
+            column.set_cell_alignment(CellAlignment::Right);
+        });
+        table.column_iter_mut().for_each(|column| {
+            column.set_padding((0, 1));
+        });
+        let mut text = format!("{} ({})\n{}\n\n{}\n", self.part, self.bus, self.source, table.trim_fmt());
+        for note in &self.notes {
+            text += &format!("Note: {note}\n");
+        }
+        text
+    }
+}
+
+fn cells(row: &OperationRow) -> Vec<String> {
+    let throughput = match row.bytes_per_second {
+        Some(bytes) => Quantity::Throughput(bytes),
+        None => Quantity::PerSecond(row.units_per_second),
+    };
+    let mut cells = vec![
+        row.operation.name().to_owned(),
+        row.planes.to_string(),
+        row.dies.to_string(),
+        Quantity::Latency(row.latency_us).to_string(),
+        throughput.to_string(),
+        Quantity::Joules(row.energy_per_page_joules).to_string(),
+    ];
+    cells.extend(STAGES.map(|stage| percent(row.stage_shares[stage.name()])));
+    cells
+}
+
+fn row(bench: &Bench, kind: Kind, planes: u32) -> OperationRow {
+    let dies = bench.dies();
+    let count = looked_at(bench.part());
+    let times = BEFORE + count + AFTER;
+    let trace = bench.run(&[Item { dies: (0..dies).collect(), kind, planes, times }]);
+    let (looked_at, time) = steady(&trace, BEFORE * dies, count * dies);
+    let sum: Duration = looked_at.iter().map(|one| one.end - one.begin).sum();
+    let bytes: u64 = looked_at.iter().map(|one| one.bytes.0).sum();
+    let units: u32 = looked_at.iter().map(|one| one.units).sum();
+    let (stage_shares, joules) = stages(bench.part(), &looked_at);
+    OperationRow {
+        operation: kind,
+        planes,
+        dies,
+        latency_us: sum.us() / looked_at.len() as f64,
+        bytes_per_second: (kind != Kind::Erase).then_some(bytes as f64 / time.seconds()),
+        units_per_second: f64::from(units) / time.seconds(),
+        energy_per_page_joules: joules / f64::from(units),
+        stage_shares,
+    }
+}
+
+/// The `count` operations that ended after the first `before`, and the time from one end to the other.
+fn steady(trace: &Trace, before: u32, count: u32) -> (Vec<&Carried>, Duration) {
+    let mut ended: Vec<&Carried> = trace.operations.iter().collect();
+    ended.sort_by_key(|one| (one.end, one.die));
+    let (before, count) = (before as usize, count as usize);
+    let time = ended[before + count - 1].end - ended[before - 1].end;
+    (ended[before..][..count].to_vec(), time)
+}

@@ -1,0 +1,248 @@
+//! A time line: what is drawn, on which tracks, and what operations took.
+
+use std::collections::BTreeMap;
+
+use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
+use serde::Serialize;
+use wordline_kernel::Duration;
+use wordline_nand::geometry::Layout;
+use wordline_nand::{Part, Span};
+
+use super::activity::is_on_bus;
+use super::bench::{Bench, Carried, STAGES, Trace};
+use crate::report::Quantity;
+
+/// What a time line is drawn of: spans of [`Chips`](wordline_nand::Chips), or of the pins.
+#[derive(Clone, Copy, Debug)]
+pub struct Scene<'a> {
+    /// The stages, in the order of their beginning.
+    pub spans: &'a [Span],
+    /// Which die is in which package on which channel.
+    pub layout: Layout,
+    /// Names of the operations by serial number; those beyond have none.
+    pub names: &'a [String],
+}
+
+/// Where a die is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Place {
+    pub channel: u32,
+    /// Counted on its channel.
+    pub package: u32,
+    pub die: u32,
+}
+
+impl<'a> Scene<'a> {
+    /// Where a die is.
+    pub(super) fn place(&self, die: u32) -> Place {
+        let Layout { packages_per_channel, dies_per_package, .. } = self.layout;
+        let package = die / dies_per_package.max(1);
+        let packages = packages_per_channel.max(1);
+        Place { channel: package / packages, package: package % packages, die }
+    }
+
+    /// The spans on each bus.
+    pub(super) fn buses(&self) -> BTreeMap<u32, Vec<&'a Span>> {
+        let mut buses = BTreeMap::<u32, Vec<&Span>>::new();
+        for span in self.spans.iter().filter(|span| is_on_bus(span.stage)) {
+            buses.entry(self.place(span.die.0).channel).or_default().push(span);
+        }
+        buses
+    }
+
+    /// The spans of each die.
+    pub(super) fn dies(&self) -> BTreeMap<Place, Vec<Span>> {
+        let mut dies = BTreeMap::<Place, Vec<Span>>::new();
+        for span in self.spans {
+            dies.entry(self.place(span.die.0)).or_default().push(*span);
+        }
+        dies
+    }
+
+    /// The name of an operation; empty where it has none.
+    pub(super) fn name(&self, command: u32) -> &'a str {
+        self.names.get(command as usize).map_or("", String::as_str)
+    }
+
+    /// An operation with its serial number: `read@2 7`, or `command 7` where it has no name.
+    pub(super) fn label(&self, command: u32) -> String {
+        match self.name(command) {
+            "" => format!("command {command}"),
+            name => format!("{name} {command}"),
+        }
+    }
+}
+
+/// The spans of a die's array in as many lanes as work at the same time: one, unless planes sense independently.
+pub(super) fn lanes(spans: &[Span]) -> Vec<Vec<&Span>> {
+    let mut lanes = Vec::<Vec<&Span>>::new();
+    for span in spans.iter().filter(|span| !is_on_bus(span.stage)) {
+        let free = lanes.iter_mut().find(|lane| lane.last().is_none_or(|last| last.end() <= span.begin));
+        match free {
+            Some(lane) => lane.push(span),
+            None => lanes.push(vec![span]),
+        }
+    }
+    lanes
+}
+
+/// The planes of a span, by number.
+pub(super) fn planes(span: &Span) -> Vec<u32> {
+    (0..u16::BITS).filter(|plane| span.planes >> plane & 1 == 1).collect()
+}
+
+/// A time in nanoseconds with all its picoseconds: `1500`, or `0.833`.
+pub(super) fn nanoseconds(ps: u64) -> String {
+    decimal(ps, 1_000)
+}
+
+/// `ps` in units of `unit` picoseconds, a power of ten, exactly.
+pub(super) fn decimal(ps: u64, unit: u64) -> String {
+    let (whole, rest) = (ps / unit, ps % unit);
+    if rest == 0 {
+        return whole.to_string();
+    }
+    let digits = unit.ilog10() as usize;
+    format!("{whole}.{rest:0digits$}").trim_end_matches('0').to_owned()
+}
+
+/// What the operations of a name took.
+#[derive(Clone, Debug, Serialize)]
+pub struct OperationSummary {
+    /// Its name, with `@` and the planes where there are several.
+    pub operation: String,
+    /// How many.
+    pub count: usize,
+    /// From when the die took it until its data were out or its array had finished: the mean.
+    pub mean_latency_us: f64,
+    /// The same: the shortest.
+    pub least_latency_us: f64,
+    /// The same: the longest.
+    pub most_latency_us: f64,
+    /// Data bytes that all of them moved.
+    pub bytes: u64,
+    /// Energy of their stages, idle time left out.
+    pub energy_joules: f64,
+    /// The share of each stage in the time of all of theirs.
+    pub stage_shares: BTreeMap<&'static str, f64>,
+}
+
+/// What a list of operations took.
+#[derive(Clone, Debug, Serialize)]
+pub struct Summary {
+    /// Name of the part.
+    pub part: String,
+    /// Its interface, mode and rate.
+    pub bus: String,
+    /// Dies in all.
+    pub dies: u32,
+    /// From the first command to the end of the last operation.
+    pub elapsed_us: f64,
+    /// Data bytes that were read, written or copied.
+    pub bytes: u64,
+    /// The same a second.
+    pub throughput_bytes_per_second: f64,
+    /// The share of the time in which the buses are held, over all channels that were used.
+    pub bus_busy: f64,
+    /// Stages that were recorded.
+    pub spans: usize,
+    /// The operations by name.
+    pub operations: Vec<OperationSummary>,
+}
+
+/// `NV-DDR2 mode 8, 533 MT/s`.
+pub(super) fn bus_text(part: &Part) -> String {
+    let bus = &part.bus;
+    let rate = crate::report::three_digits(bus.data_out.megatransfers());
+    format!("{} mode {}, {rate} MT/s", bus.interface, bus.mode)
+}
+
+fn seconds_of(length: Duration) -> f64 {
+    length.seconds().max(f64::MIN_POSITIVE)
+}
+
+impl Summary {
+    /// What `trace` took on `bench`.
+    pub fn of(bench: &Bench, trace: &Trace) -> Self {
+        let elapsed = trace.elapsed();
+        let mut named = BTreeMap::<&str, Vec<&Carried>>::new();
+        trace.operations.iter().for_each(|one| named.entry(&one.name).or_default().push(one));
+        let bytes = trace.operations.iter().map(|one| one.bytes.0).sum();
+        let channels = bench.channels_of(trace).max(1);
+        let on_bus: Duration =
+            trace.spans.iter().filter(|span| is_on_bus(span.stage)).map(|span| span.length).sum();
+        Self {
+            part: bench.part().name.clone(),
+            bus: bus_text(bench.part()),
+            dies: bench.dies(),
+            elapsed_us: elapsed.us(),
+            bytes,
+            throughput_bytes_per_second: bytes as f64 / seconds_of(elapsed),
+            bus_busy: on_bus.seconds() / seconds_of(elapsed) / f64::from(channels),
+            spans: trace.spans.len(),
+            operations: named.into_iter().map(|(name, all)| summary(bench.part(), name, &all)).collect(),
+        }
+    }
+
+    /// The same for a terminal of 100 columns.
+    pub fn table(&self) -> String {
+        let mut table = Table::new();
+        table.force_no_tty().load_style(presets::NOTHING);
+        table.set_content_arrangement(ContentArrangement::Disabled);
+        let names = ["operation", "count", "latency", "least", "most", "energy"];
+        table.set_header(names.into_iter().map(str::to_owned).chain(stage_names()));
+        for one in &self.operations {
+            let latencies = [one.mean_latency_us, one.least_latency_us, one.most_latency_us];
+            let mut cells = vec![one.operation.clone(), Quantity::Count(one.count as u64).to_string()];
+            cells.extend(latencies.map(|us| Quantity::Latency(us).to_string()));
+            cells.push(Quantity::Joules(one.energy_joules).to_string());
+            cells.extend(STAGES.map(|stage| percent(one.stage_shares[stage.name()])));
+            table.add_row(cells);
+        }
+        table.column_iter_mut().skip(1).for_each(|column| column.set_cell_alignment(CellAlignment::Right));
+        format!(
+            "{} ({}), {} dies: {} in {}, {}, buses busy {}\n\n{}\n",
+            self.part,
+            self.bus,
+            self.dies,
+            Quantity::Bytes(self.bytes as f64),
+            Quantity::Latency(self.elapsed_us),
+            Quantity::Throughput(self.throughput_bytes_per_second),
+            Quantity::Fraction(self.bus_busy),
+            table.trim_fmt(),
+        )
+    }
+}
+
+/// The stages as heads of columns of shares.
+pub(super) fn stage_names() -> impl Iterator<Item = String> {
+    STAGES.into_iter().map(|stage| format!("{} %", stage.name()))
+}
+
+/// A share in percent with one digit behind the point; nothing where there is none.
+pub(super) fn percent(share: f64) -> String {
+    if share == 0.0 { "–".into() } else { format!("{:.1}", share * 100.0) }
+}
+
+fn summary(part: &Part, name: &str, all: &[&Carried]) -> OperationSummary {
+    let latencies: Vec<Duration> = all.iter().map(|one| one.end - one.begin).collect();
+    let (stage_shares, energy_joules) = stages(part, all);
+    OperationSummary {
+        operation: name.to_owned(),
+        count: all.len(),
+        mean_latency_us: latencies.iter().copied().sum::<Duration>().us() / all.len() as f64,
+        least_latency_us: latencies.iter().min().map_or(0.0, |length| length.us()),
+        most_latency_us: latencies.iter().max().map_or(0.0, |length| length.us()),
+        bytes: all.iter().map(|one| one.bytes.0).sum(),
+        energy_joules,
+        stage_shares,
+    }
+}
+
+/// The share of each stage in the time of all stages, and the energy of them all.
+pub(super) fn stages(part: &Part, all: &[&Carried]) -> (BTreeMap<&'static str, f64>, f64) {
+    let sum = all.iter().map(|one| &one.stages).sum::<wordline_nand::energy::StageTimes>();
+    let active = sum.active_ps().max(1) as f64;
+    let shares = STAGES.into_iter().map(|stage| (stage.name(), sum.ps(stage) as f64 / active)).collect();
+    (shares, sum.price(&part.power).total().joules())
+}

@@ -1,0 +1,143 @@
+//! Lists of commands, one for each die, carried out as fast as the dies take them: what a cycle analysis runs.
+//!
+//! Both update modes of NANDFlashSim (section 6.2) are driven by the same lists and give the same spans: [`fast`]
+//! jumps from change to change, [`Reference`] updates every entity at every clock edge.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use wordline_kernel::{Calendar, Instant, Schedule};
+
+use crate::chips::{Event, Wiring};
+use crate::{Chips, Command, DieId, Geometry, Operation, Part, Reference, Span};
+
+/// What a die is to do, in order. A sequence of cache reads is whole: each command names the page of the next one.
+pub type List = (DieId, Vec<Command>);
+
+/// How time goes on. The spans are the same in both modes; what they cost is not.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Mode {
+    /// From change to change ([`fast`]).
+    #[default]
+    Fast,
+    /// From clock edge to clock edge ([`Reference`]): to check the other one, with clocks of nanoseconds.
+    Reference,
+}
+
+impl Mode {
+    /// Carries out `lists` in this mode; see [`fast`] for what comes out and what may not go in.
+    pub fn run(self, part: &Part, geometry: Geometry, wiring: Wiring, lists: &[List]) -> Vec<Span> {
+        match self {
+            Self::Fast => fast(part, geometry, wiring, lists),
+            Self::Reference => Reference::new(part.clone(), geometry, wiring).run(lists),
+        }
+    }
+}
+
+/// The number of each list's first command in the spans: commands are counted list by list.
+///
+/// A bug if two lists are for one die, or if a list breaks a sequence of cache reads off.
+pub(crate) fn first_serials(lists: &[List]) -> Vec<u32> {
+    let mut first = 0;
+    let serials = lists.iter().enumerate().map(|(n, (die, commands))| {
+        assert!(lists[..n].iter().all(|(other, _)| other != die), "die {die:?} has one list");
+        assert_sequences(commands);
+        let serial = first;
+        first += commands.len() as u32;
+        serial
+    });
+    serials.collect()
+}
+
+/// A cache read that names a next page is followed by the one that moves it out, and none comes without.
+fn assert_sequences(commands: &[Command]) {
+    let mut expected = None;
+    for command in commands {
+        let (goes_on, next) = match command.operation {
+            Operation::ReadCache { first, next } => (!first, next),
+            _ => (false, None),
+        };
+        let wanted = goes_on.then_some((command.page, command.planes));
+        assert_eq!(expected, wanted, "a sequence of cache reads moves out what it has sensed");
+        expected = next.map(|page| (page, command.planes));
+    }
+    assert_eq!(expected, None, "a list ends with its sequence of cache reads");
+}
+
+/// Carries out `lists` in the fast mode: the work is that of the changes, whatever the clocks.
+///
+/// The spans are those of every stage in the order of their beginning; their commands are counted list by list, from
+/// 0. Pages have no contents; a command that breaks a limit of the part is carried out all the same.
+///
+/// A bug if two lists are for one die, if one breaks a sequence of cache reads off, or if a page, with the planes
+/// that take part, does not lie in its die.
+pub fn fast(part: &Part, geometry: Geometry, wiring: Wiring, lists: &[List]) -> Vec<Span> {
+    let mut run = Run {
+        lists,
+        first: first_serials(lists),
+        started: vec![0; lists.len()],
+        numbers: Vec::new(),
+        chips: Chips::counting(part.clone(), geometry, wiring),
+        calendar: Calendar::new(),
+    };
+    run.chips.record();
+    for (die, _) in lists {
+        // As events, so that all of time zero is known before a bus is given away.
+        run.calendar.at(Instant::ZERO, Event::HoldOver(*die));
+    }
+    for (list, _) in lists.iter().enumerate() {
+        let _ = run.calendar.advance();
+        run.go_on(list);
+    }
+    while let Some(event) = run.calendar.advance() {
+        run.chips.handle(event, &mut run.calendar);
+        if let Some(list) = run.list_of(event) {
+            run.go_on(list);
+        }
+    }
+    run.spans()
+}
+
+/// Lists under way.
+struct Run<'a> {
+    lists: &'a [List],
+    /// The number of each list's first command.
+    first: Vec<u32>,
+    /// Commands of each list that are started.
+    started: Vec<usize>,
+    /// The number of each command in the order of starting.
+    numbers: Vec<u32>,
+    chips: Chips,
+    calendar: Calendar<Event>,
+}
+
+impl Run<'_> {
+    /// The list of the die that something happened to.
+    fn list_of(&self, event: Event) -> Option<usize> {
+        let (Event::ArrayDone(die) | Event::Turned(die) | Event::HoldOver(die) | Event::Behind(die)) = event
+        else {
+            return None;
+        };
+        self.lists.iter().position(|(of, _)| *of == die)
+    }
+
+    /// Starts the next command of a list if its die takes it.
+    fn go_on(&mut self, list: usize) {
+        let (die, commands) = &self.lists[list];
+        let Some(command) = commands.get(self.started[list]) else { return };
+        if self.chips.takes(*die, command.operation, self.calendar.now()) {
+            self.numbers.push(self.first[list] + self.started[list] as u32);
+            self.started[list] += 1;
+            self.chips.start(*die, *command, &mut self.calendar);
+        }
+    }
+
+    /// The spans with the numbers of the lists.
+    fn spans(mut self) -> Vec<Span> {
+        let spans = self.chips.take_spans().into_iter();
+        let mut spans: Vec<Span> =
+            spans.map(|span| Span { command: self.numbers[span.command as usize], ..span }).collect();
+        spans.sort();
+        spans
+    }
+}

@@ -1,0 +1,117 @@
+//! Array operations: which LUN, whether it takes them, and what they leave on the pins.
+
+use wordline_kernel::Instant;
+
+use super::Bus;
+use super::carry::{Done, out_of, within};
+use super::target::{Output, Target, is_short};
+use crate::onfi::command::{self, Operation};
+use crate::onfi::failure::FailureKind;
+use crate::onfi::features::Features;
+use crate::onfi::sequence::{Mode, Order};
+use crate::onfi::{Busy, CellMode, Limit, Lun, ProgramKind, ReadKind, Row};
+
+impl Bus {
+    /// An array operation.
+    pub(super) fn array(&mut self, order: &Order, begin: Instant, busy_at: Instant) -> Done<()> {
+        let (strict, page) = (self.strict, self.page_bytes());
+        let operation = order.command.operation;
+        let row = self.target().row_of(order)?;
+        let target = self.target_mut();
+        let lun = row.map_or(target.selected, |row| row.lun as usize);
+        let plane = row.map_or(0, |row| target.addressing.plane(row));
+        target.require(order.command, lun, begin)?;
+        if order.command.address == command::Address::Full {
+            out_of("column", order.column, page)?;
+        }
+        target.selected = lun;
+        target.ports[lun].history.admits(operation, plane, strict).map_err(FailureKind::Sequence)?;
+        if operation == Operation::CacheReadSequential {
+            // It senses another page, and has no address that would say so.
+            self.number_operation(lun);
+        }
+        let target = self.target_mut();
+        if order.legacy {
+            target.ports[lun].named.extend(row.map(within));
+            target.ports[lun].history.note(operation, plane, false);
+            return Ok(());
+        }
+        let busy = target.give(order, lun, row, busy_at)?;
+        let port = &mut target.ports[lun];
+        port.history.note(operation, plane, busy.ready_at < busy.array_ready_at);
+        port.select_sensed(operation, row.map(|_| plane));
+        target.note_interleaving(lun, begin);
+        target.short_busy = is_short(order.command.busy).then_some((busy_at, busy.ready_at));
+        target.loading = None;
+        if command::gives_data(operation) {
+            // 31h and 3Fh begin with the first byte of the page that they hand over.
+            let column = if row.is_some() { order.column } else { 0 };
+            (target.output, target.column) = (Output::Register, column);
+        }
+        Ok(())
+    }
+}
+
+impl Target {
+    /// The row that an array operation names, if it does.
+    fn row_of(&self, order: &Order) -> Done<Option<Row>> {
+        match order.command.address {
+            command::Address::Full => self.row(order.row, false).map(Some),
+            command::Address::Row => self.row(order.row, true).map(Some),
+            _ => Ok(None),
+        }
+    }
+
+    /// Gives an operation to a LUN that goes busy at `now`.
+    fn give(&mut self, order: &Order, lun: usize, row: Option<Row>, now: Instant) -> Done<Busy> {
+        let port = &mut self.ports[lun];
+        // Blocks named without a busy time between them have theirs now, before the erase.
+        let mut now = now;
+        for named in std::mem::take(&mut port.named) {
+            now = port.lun.erase(named, true, now).map_err(FailureKind::Limit)?.ready_at;
+        }
+        operate(&mut port.lun, &port.features, order, row.map(within), now).map_err(FailureKind::Limit)
+    }
+}
+
+/// Gives an operation to the LUN.
+fn operate(
+    lun: &mut Lun,
+    features: &Features,
+    order: &Order,
+    row: Option<Row>,
+    now: Instant,
+) -> Result<Busy, Limit> {
+    use Operation as O;
+    let row = row.unwrap_or_default();
+    let reprogram = order.mode == Mode::Reprogram;
+    let mode = match order.mode {
+        Mode::Usual if features.slc_mode() => CellMode::Slc,
+        Mode::Usual => CellMode::Normal,
+        Mode::Slc => CellMode::Slc,
+        Mode::TwoBit | Mode::Reprogram => CellMode::TwoBit,
+    };
+    if command::takes_mode(order.command.first) {
+        lun.set_mode(mode)?;
+    }
+    match order.command.operation {
+        O::Read => lun.read(row, ReadKind::Plain, now),
+        O::QueueRead => lun.read(row, ReadKind::Queue, now),
+        O::CopybackRead => lun.read(row, ReadKind::Copyback, now),
+        O::CacheReadRandom => lun.read(row, ReadKind::CacheRandom, now),
+        O::IndependentRead => lun.read(row, ReadKind::Independent, now),
+        O::CacheReadSequential => lun.cache_read_next(now),
+        O::CacheReadEnd => lun.cache_read_end(now),
+        O::Program if reprogram => lun.program(row, ProgramKind::Reprogram, false, now),
+        O::Program => lun.program(row, ProgramKind::Start, false, now),
+        O::QueueProgram => lun.program(row, ProgramKind::Queue, false, now),
+        O::CacheProgram => lun.program(row, ProgramKind::Cache, false, now),
+        O::NextPage => lun.program(row, ProgramKind::Page, false, now),
+        O::CopybackProgram => lun.program(row, ProgramKind::Start, true, now),
+        O::QueueCopybackProgram => lun.program(row, ProgramKind::Queue, true, now),
+        O::Erase => lun.erase(row, false, now),
+        O::QueueErase => lun.erase(row, true, now),
+        O::SuspendProgram | O::SuspendErase => lun.suspend(now),
+        _ => lun.resume(now),
+    }
+}

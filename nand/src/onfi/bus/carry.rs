@@ -1,0 +1,195 @@
+//! What a target does with the steps that its decoder finds.
+
+use wordline_kernel::{Bytes, Instant};
+
+use super::Bus;
+use super::target::{Loading, Output};
+use crate::onfi::Row;
+use crate::onfi::command::{BusyTime, Operation};
+use crate::onfi::failure::{FailureKind, Fault};
+use crate::onfi::rules::{Edge, Wait};
+use crate::onfi::sequence::{Order, Step};
+
+pub(super) type Done<T> = Result<T, FailureKind>;
+
+/// The LUN's own row: it knows no number of its own.
+pub(super) fn within(row: Row) -> Row {
+    Row { lun: 0, ..row }
+}
+
+pub(super) fn out_of(what: &'static str, found: u32, below: u32) -> Done<()> {
+    if found < below { Ok(()) } else { Err(FailureKind::Address { what, found, below }) }
+}
+
+impl Bus {
+    /// Carries out a step of a cycle. Whether something goes busy, tWB after `end`.
+    pub(super) fn carry(&mut self, step: &Step, begin: Instant, end: Instant) -> Done<bool> {
+        match step {
+            Step::Row { command, row } => {
+                let row = self.target().row(*row, command.operation == Operation::Erase)?;
+                self.target().require_any(command.first, row.lun as usize, begin)?;
+                self.take_over(command.operation, row);
+            }
+            Step::Load { operation, column, row } => self.begin_load(*operation, *column, *row, begin)?,
+            Step::Column(column) => {
+                out_of("column", *column, self.page_bytes())?;
+                if let Some(loading) = &mut self.target_mut().loading {
+                    loading.column = *column;
+                }
+            }
+            Step::Store => {}
+            Step::Back => {
+                let target = self.target_mut();
+                if target.output.is_status() {
+                    target.output = std::mem::replace(&mut target.before, Output::Nothing);
+                }
+            }
+            Step::Do(order) => return self.carry_out(order, begin, end),
+        }
+        Ok(false)
+    }
+
+    pub(super) fn page_bytes(&self) -> u32 {
+        let g = &self.part.geometry;
+        (g.page_size.0 + g.spare_size.0) as u32
+    }
+
+    /// The LUN of a row is the one that the sequence goes to, and its cycles belong to a new operation unless more planes
+    /// of the last one follow.
+    fn take_over(&mut self, operation: Operation, row: Row) {
+        let lun = row.lun as usize;
+        self.target_mut().selected = lun;
+        let port = &self.target().ports[lun];
+        if operation != Operation::ChangeReadColumnEnhanced && !port.history.is_queueing() {
+            self.number_operation(lun);
+        } else {
+            let (die, serial) = (port.lun.die(), port.serial);
+            self.trace.own(die, serial);
+        }
+    }
+
+    /// The open sequence is a new operation of a LUN.
+    pub(super) fn number_operation(&mut self, lun: usize) {
+        let number = self.trace.number();
+        let port = &mut self.target_mut().ports[lun];
+        port.serial = number;
+        port.lun.set_command(number);
+        let die = port.lun.die();
+        self.trace.own(die, number);
+    }
+
+    fn begin_load(&mut self, operation: Operation, column: u32, row: u32, begin: Instant) -> Done<()> {
+        let row = self.target().row(row, false)?;
+        out_of("column", column, self.page_bytes())?;
+        let strict = self.strict;
+        let target = self.target_mut();
+        let lun = row.lun as usize;
+        let first = if operation == Operation::Program { 0x80 } else { 0x85 };
+        let changes = operation == Operation::ChangeRowAddress;
+        if !changes {
+            target.require_any(first, lun, begin)?;
+            let plane = target.addressing.plane(row);
+            target.ports[lun].history.admits(operation, plane, strict).map_err(FailureKind::Sequence)?;
+            self.take_over(operation, row);
+        } else if lun != self.target().selected {
+            let (found, wanted) = (row.lun, self.target().selected as u32);
+            return Err(FailureKind::Sequence(Fault::OtherLun { found, wanted }));
+        }
+        let target = self.target_mut();
+        target.ports[lun].lun.settle(begin);
+        target.ports[lun].lun.begin_load(within(row), operation == Operation::Program);
+        target.loading = Some(Loading { column, row });
+        Ok(())
+    }
+
+    /// That `len` bytes of data in fit behind the column.
+    pub(super) fn check_store(&self, len: u32) -> Done<()> {
+        match &self.target().loading {
+            Some(loading) if self.target().decoder.is_loading() => {
+                out_of("last byte of data in", loading.column.saturating_add(len - 1), self.page_bytes())
+            }
+            _ => Ok(()),
+        }
+    }
+
+    pub(super) fn store(&mut self, data: &[u8]) {
+        let target = self.target_mut();
+        if let Some(loading) = &mut target.loading {
+            target.ports[target.selected].lun.load(loading.column, data);
+            loading.column += data.len() as u32;
+        }
+    }
+
+    /// The edge that data out are now.
+    pub(super) fn output_edge(&self) -> Edge {
+        let target = self.target();
+        if target.decoder.is_back() { target.after_back().edge() } else { target.output.edge() }
+    }
+
+    /// That `len` bytes can come out at `at`.
+    pub(super) fn check_output(&mut self, len: u32, at: Instant) -> Done<()> {
+        let page = self.page_bytes();
+        let target = self.target();
+        if target.refused && !target.output.is_status() {
+            return Err(FailureKind::AwaitingReset);
+        }
+        let output = if target.decoder.is_back() { target.after_back() } else { &target.output };
+        if !target.decoder.is_resting() && !target.decoder.is_back() {
+            return Ok(()); // The decoder names the fault.
+        }
+        target.require_output(output, at)?;
+        let last = target.column.saturating_add(len - 1);
+        match output {
+            Output::Register => out_of("last byte of data out", last, page),
+            Output::Bytes(bytes) => out_of("last byte of data out", last, bytes.len() as u32),
+            _ => Ok(()),
+        }
+    }
+
+    /// The bytes that come out, the first one at `first`.
+    pub(super) fn put_out(&mut self, len: u32, first: Instant) -> Vec<u8> {
+        let timing = *self.timing();
+        let target = self.target_mut();
+        let column = target.column;
+        if target.output.is_status() {
+            let at = |n: u32| first + timing.burst_out(Bytes(u64::from(n)));
+            return (0..len).map(|n| target.status(at(n)).0).collect();
+        }
+        let data = match &target.output {
+            Output::Bytes(bytes) => bytes[column as usize..][..len as usize].to_vec(),
+            Output::Identity(address) => target.identity.read_id(*address, len as usize).unwrap_or_default(),
+            _ => {
+                let port = &mut target.ports[target.selected];
+                port.lun.settle(first);
+                port.lun.output(column, len)
+            }
+        };
+        if matches!(target.output, Output::Register | Output::Bytes(_)) {
+            target.column += len;
+        }
+        data
+    }
+
+    fn carry_out(&mut self, order: &Order, begin: Instant, end: Instant) -> Done<bool> {
+        use Operation as O;
+        let busy_at = end + self.waits().get(Wait::Wb);
+        match order.command.operation {
+            O::Status | O::StatusEnhanced | O::ExtendedStatus | O::ReadId => {
+                self.put_out_register(order, end)?;
+            }
+            O::ChangeReadColumn | O::ChangeReadColumnEnhanced => {
+                self.change_read_column(order, begin, end)?;
+            }
+            O::ParameterPage | O::UniqueId | O::GetFeatures | O::LunGetFeatures => {
+                self.read_bytes(order, begin, busy_at)?;
+            }
+            O::SetFeatures | O::LunSetFeatures => self.set_features(order, begin, end)?,
+            O::OdtConfigure | O::ZqLong | O::ZqShort => self.configure(order, begin, busy_at)?,
+            O::Reset | O::SynchronousReset | O::ResetLun => self.reset(order, busy_at)?,
+            O::VolumeSelect => self.select_volume(order.bytes[0], end)?,
+            O::SlcMode | O::TwoBitMode | O::Reprogram | O::ChangeWriteColumn | O::ChangeRowAddress => {}
+            _ => self.array(order, begin, busy_at)?,
+        }
+        Ok(order.command.busy != BusyTime::None && !order.legacy)
+    }
+}

@@ -1,0 +1,358 @@
+//! What hangs behind one chip enable, or behind one volume of it: LUNs, their decoder, and what data out come from.
+
+use wordline_kernel::{Duration, Instant};
+
+use crate::interface::{BusFile, BusTiming};
+use crate::onfi::command::{self, Activity, BusyTime, Command, Operation};
+use crate::onfi::failure::{FailureKind, Fault};
+use crate::onfi::features::{Features, address};
+use crate::onfi::history::History;
+use crate::onfi::identity::Identity;
+use crate::onfi::rules::{Edge, Edges, Waits};
+use crate::onfi::sequence::Decoder;
+use crate::onfi::status::Status;
+use crate::onfi::{Limit, Lun, LunOptions, Row, RowAddressing, TimingMode};
+use crate::{DieId, Part};
+
+/// What data out come from.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Output {
+    /// Nothing was read.
+    Nothing,
+    /// The cache register of the selected LUN.
+    Register,
+    /// The status of the selected LUN.
+    Status,
+    /// The status of a plane.
+    StatusOf(Row),
+    /// The status of a LUN, by a vendor's command.
+    LunStatus(usize),
+    /// An identity.
+    Identity(u8),
+    /// A page or feature of the target.
+    Bytes(Vec<u8>),
+}
+
+impl Output {
+    pub fn is_status(&self) -> bool {
+        matches!(self, Self::Status | Self::StatusOf(_) | Self::LunStatus(_))
+    }
+
+    /// The edge that its data are.
+    pub fn edge(&self) -> Edge {
+        if self.is_status() || matches!(self, Self::Identity(_)) { Edge::RegisterOut } else { Edge::DataOut }
+    }
+}
+
+/// Where data in go.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Loading {
+    pub column: u32,
+    pub row: Row,
+}
+
+/// A LUN and what the pins side knows of it.
+#[derive(Clone, Debug)]
+pub(super) struct Port {
+    pub lun: Lun,
+    pub history: History,
+    pub features: Features,
+    pub odt: [u8; 4],
+    /// The plane of the page sensed last, which a cache read hands over next.
+    pub sensed_plane: u32,
+    /// Blocks named for an erase in the spelling from before ONFI, which is not busy between them.
+    pub named: Vec<Row>,
+    /// Busy with a feature or a calibration.
+    pub busy_until: Instant,
+    /// The operation that its cycles belong to.
+    pub serial: u32,
+}
+
+impl Port {
+    pub fn activity(&self, at: Instant) -> Activity {
+        if at < self.busy_until { Activity::Busy } else { self.history.activity(self.lun.pipeline(), at) }
+    }
+
+    pub fn ready_at(&self) -> Instant {
+        self.busy_until.max(self.lun.pipeline().ready_at)
+    }
+
+    pub fn array_ready_at(&self) -> Instant {
+        self.ready_at().max(self.lun.pipeline().array_ready_at)
+    }
+
+    /// Selects the plane whose data come out after a read: the one addressed last; for cache reads that of the page that
+    /// is handed over, sensed before.
+    pub fn select_sensed(&mut self, operation: Operation, plane: Option<u32>) {
+        let sensed = self.sensed_plane;
+        match operation {
+            Operation::Read | Operation::CopybackRead | Operation::IndependentRead => {
+                self.sensed_plane = plane.unwrap_or(sensed);
+                self.lun.select_output(self.sensed_plane);
+            }
+            Operation::CacheReadRandom => {
+                self.sensed_plane = plane.unwrap_or(sensed);
+                self.lun.select_output(sensed);
+            }
+            Operation::CacheReadSequential | Operation::CacheReadEnd => self.lun.select_output(sensed),
+            _ => {}
+        }
+    }
+}
+
+/// A target, or one volume of it.
+#[derive(Clone, Debug)]
+pub(super) struct Target {
+    pub ports: Vec<Port>,
+    pub addressing: RowAddressing,
+    /// Address cycles of a row.
+    pub row_cycles: usize,
+    pub decoder: Decoder,
+    pub edges: Edges,
+    /// The interface and its mode.
+    pub timing: BusTiming,
+    pub waits: Waits,
+    pub identity: Identity,
+    /// The LUN that commands without an address go to.
+    pub selected: usize,
+    pub output: Output,
+    /// What data out came from before a status was read.
+    pub before: Output,
+    /// The next byte of data out.
+    pub column: u32,
+    pub loading: Option<Loading>,
+    /// A cycle was refused, and no reset came since.
+    pub refused: bool,
+    /// Busy with a command to the target.
+    pub busy_until: Instant,
+    /// The short busy time after a plane was queued.
+    pub short_busy: Option<(Instant, Instant)>,
+    /// Several LUNs worked at once, and 78h has not selected one of them since.
+    pub status_unselected: bool,
+    /// The same for data out, which 06h-E0h selects too.
+    pub data_unselected: bool,
+}
+
+impl Target {
+    pub fn new(
+        part: &Part,
+        number: u32,
+        first_die: u32,
+        luns: u32,
+        compatible: bool,
+        options: &LunOptions,
+    ) -> Self {
+        let port = |lun| Port {
+            lun: Lun::new(part, DieId(first_die + lun), options.clone()),
+            history: History::default(),
+            features: Features::of(part),
+            odt: [0; 4],
+            sensed_plane: 0,
+            named: Vec::new(),
+            busy_until: Instant::ZERO,
+            serial: 0,
+        };
+        let addressing = RowAddressing::of(part, luns);
+        // Three cycles at least, and no more than four (ONFI: byte 101 of the parameter page).
+        let row_cycles = (addressing.width().div_ceil(8) as usize).clamp(3, 4);
+        Self {
+            ports: (0..luns).map(port).collect(),
+            addressing,
+            row_cycles,
+            decoder: Decoder::new(row_cycles, compatible),
+            edges: Edges::default(),
+            timing: part.bus,
+            waits: Waits::of(&part.bus),
+            identity: Identity::of(part, number),
+            selected: 0,
+            output: Output::Nothing,
+            before: Output::Nothing,
+            column: 0,
+            loading: None,
+            refused: false,
+            busy_until: Instant::ZERO,
+            short_busy: None,
+            status_unselected: false,
+            data_unselected: false,
+        }
+    }
+
+    /// When RDY of all its LUNs is high.
+    pub fn ready_at(&self) -> Instant {
+        self.ports.iter().map(Port::ready_at).fold(self.busy_until, Instant::max)
+    }
+
+    /// When ARDY of all its LUNs is high.
+    pub fn array_ready_at(&self) -> Instant {
+        self.ports.iter().map(Port::array_ready_at).fold(self.busy_until, Instant::max)
+    }
+
+    /// The row of an address, or what the part does not have. The page does not matter for an erase.
+    pub fn row(&self, row: u32, of_block: bool) -> Result<Row, FailureKind> {
+        match self.addressing.split(row) {
+            Err(Limit::Hole { row, .. }) if of_block => Ok(Row { page: 0, ..row }),
+            Ok(row) if of_block => Ok(Row { page: 0, ..row }),
+            split => split.map_err(FailureKind::Limit),
+        }
+    }
+
+    /// That the LUN `lun` takes one of the commands that begin like `command` at `at`, and that the others are in the
+    /// state that it asks for.
+    pub fn require(&self, command: &Command, lun: usize, at: Instant) -> Result<(), FailureKind> {
+        if command.legal.while_busy {
+            return Ok(());
+        }
+        let busy =
+            |port: &Port, until| Err(FailureKind::Busy { what: command.name, die: port.lun.die(), until });
+        if at < self.busy_until {
+            return busy(&self.ports[lun], self.busy_until);
+        }
+        let alone = command.legal.target_level || !command.legal.while_other_busy;
+        for (n, port) in self.ports.iter().enumerate().filter(|(n, _)| *n == lun || alone) {
+            let activity = port.activity(at);
+            let taken = if n == lun { command.legal.allows(activity) } else { activity == Activity::Idle };
+            if !taken {
+                let until = if at < port.ready_at() { port.ready_at() } else { port.array_ready_at() };
+                return busy(port, until);
+            }
+        }
+        Ok(())
+    }
+
+    /// The same, where only the first byte of a command is known: that one of those that it begins is taken.
+    pub fn require_any(&self, first: u8, lun: usize, at: Instant) -> Result<(), FailureKind> {
+        let mut refused = Ok(());
+        for command in command::opened_by(first) {
+            refused = self.require(command, lun, at);
+            if refused.is_ok() {
+                break;
+            }
+        }
+        refused
+    }
+
+    /// That some LUN takes a command that begins with `first`: which one is known only after its address.
+    pub fn require_somewhere(&self, first: u8, at: Instant) -> Result<(), FailureKind> {
+        let named = command::opened_by(first)
+            .all(|c| matches!(c.address, command::Address::Row | command::Address::Full));
+        if !named {
+            return self.require_any(first, self.selected, at);
+        }
+        let mut refused = Ok(());
+        for lun in 0..self.ports.len() {
+            refused = self.require_any(first, lun, at);
+            if refused.is_ok() {
+                break;
+            }
+        }
+        refused
+    }
+
+    /// The status byte that the present output gives at `at`.
+    pub fn status(&mut self, at: Instant) -> Status {
+        let (lun, plane) = match self.output {
+            Output::StatusOf(row) => (row.lun as usize, Some(row)),
+            Output::LunStatus(lun) => (lun, None),
+            _ => (self.selected, None),
+        };
+        let busy = at < self.busy_until || at < self.ports[lun].busy_until;
+        let port = &mut self.ports[lun];
+        let condition = match plane {
+            Some(row) => port.lun.status_of(Row { lun: 0, ..row }, at),
+            None => port.lun.status(at),
+        };
+        let status = Status(condition.byte());
+        if busy {
+            return status & Status::UNPROTECTED;
+        }
+        // FAIL is valid while ready only.
+        if self.refused && status.has(Status::READY) { status | Status::FAIL } else { status }
+    }
+
+    /// What data out come from after 00h alone.
+    pub fn after_back(&self) -> &Output {
+        if self.output.is_status() { &self.before } else { &self.output }
+    }
+
+    /// That data may come out of `output` at `at`.
+    pub fn require_output(&self, output: &Output, at: Instant) -> Result<(), FailureKind> {
+        let busy = |until| {
+            let die = self.ports[self.selected].lun.die();
+            Err(FailureKind::Busy { what: "data out", die, until })
+        };
+        let own = self.ports[self.selected].ready_at();
+        match output {
+            Output::Nothing => Err(FailureKind::Sequence(Fault::OutputOfNothing)),
+            Output::Register if self.data_unselected => Err(FailureKind::Sequence(Fault::LunNotSelected)),
+            Output::Register | Output::Bytes(_) if at < own => busy(own),
+            Output::Register | Output::Bytes(_) | Output::Identity(_) if at < self.busy_until => {
+                busy(self.busy_until)
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Puts a status out; what was put out before comes back with 00h.
+    pub fn put_out_status(&mut self, status: Output) {
+        let before = std::mem::replace(&mut self.output, status);
+        if !before.is_status() {
+            self.before = before;
+        }
+    }
+
+    /// Notes that an array operation begins in `lun`: the pins cannot tell LUNs apart any more when another works too.
+    pub fn note_interleaving(&mut self, lun: usize, at: Instant) {
+        let others = self.ports.iter().enumerate().filter(|(n, _)| *n != lun);
+        if others.into_iter().any(|(_, port)| port.activity(at) != Activity::Idle) {
+            (self.status_unselected, self.data_unselected) = (true, true);
+        }
+    }
+
+    /// Forgets sequences and outputs, as every reset does. Which LUN speaks is open still after a reset of one of
+    /// several that worked at once.
+    pub fn forget(&mut self, whole: bool) {
+        self.decoder.clear();
+        (self.output, self.before) = (Output::Nothing, Output::Nothing);
+        if whole {
+            (self.status_unselected, self.data_unselected) = (false, false);
+        }
+        (self.refused, self.loading, self.short_busy) = (false, None, None);
+        (self.selected, self.column) = (0, 0);
+    }
+
+    /// Features and interface as at power-on; unless the host is to see that (`power_on`), it sets the mode of the part's
+    /// file at once.
+    pub fn wake(&mut self, part: &Part, power_on: bool) {
+        let mode = TimingMode { interface: part.bus.interface, mode: part.bus.mode };
+        for port in &mut self.ports {
+            port.features.reset();
+            if !power_on {
+                let set = port.features.set(address::TIMING_MODE, mode.encode());
+                debug_assert!(set.is_ok(), "a part has the mode that it is operated in: {set:?}");
+            }
+        }
+        self.follow_mode(part);
+    }
+
+    /// The interface goes to the mode that the features say.
+    pub fn follow_mode(&mut self, part: &Part) {
+        let mode = self.ports[0].features.timing_mode();
+        self.timing = if (mode.interface, mode.mode) == (part.bus.interface, part.bus.mode) {
+            part.bus
+        } else {
+            BusFile::new(mode.interface, mode.mode).check().expect("the features know only modes that exist")
+        };
+        self.waits = Waits::of(&self.timing);
+    }
+
+    /// Keeps the whole target busy.
+    pub fn hold(&mut self, from: Instant, time: Duration) -> Instant {
+        self.busy_until = self.busy_until.max(from + time);
+        self.busy_until
+    }
+}
+
+/// Whether a busy time is the short one between the planes of an operation.
+pub(super) fn is_short(busy: BusyTime) -> bool {
+    matches!(busy, BusyTime::PlaneRead | BusyTime::PlaneProgram | BusyTime::PlaneErase)
+}

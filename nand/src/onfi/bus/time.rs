@@ -1,0 +1,138 @@
+//! When a cycle may begin, what it leaves on the pins, and which cycles a target takes at all.
+
+use wordline_kernel::Instant;
+
+use super::target::{Output, Target};
+use super::{Bus, Pace};
+use crate::Stage;
+use crate::onfi::command::{self, Operation};
+use crate::onfi::failure::{Failure, FailureKind};
+use crate::onfi::rules::{self, Edge, Wait};
+use crate::onfi::sequence::{Decoder, Step};
+
+impl Bus {
+    pub(super) fn target(&self) -> &Target {
+        &self.targets[self.current()]
+    }
+
+    pub(super) fn target_mut(&mut self) -> &mut Target {
+        let current = self.current();
+        &mut self.targets[current]
+    }
+
+    pub(super) fn current(&self) -> usize {
+        self.enabled * self.wiring.volumes as usize + self.volumes[self.enabled]
+    }
+
+    /// The targets whose R/B# pins hang together: the volumes of the chip enable.
+    pub(super) fn enabled_targets(&self) -> impl Iterator<Item = &Target> {
+        let volumes = self.wiring.volumes as usize;
+        self.targets[self.enabled * volumes..][..volumes].iter()
+    }
+
+    /// When a cycle of this kind begins.
+    pub(super) fn begin(&mut self, to: Edge) -> Result<Instant, Failure> {
+        self.cycles += 1;
+        self.note_ready();
+        let windows = rules::windows(to, &self.target().waits, &self.edges, &self.target().edges);
+        let Some(window) = rules::latest(windows).filter(|window| window.until > self.now) else {
+            return Ok(self.now);
+        };
+        if self.pace == Pace::Exact {
+            return Err(self.refuse(FailureKind::Timing { rule: window.rule, earliest: window.until }));
+        }
+        Ok(window.until)
+    }
+
+    /// Data out wait for the LUN that they come from, or for the target.
+    fn note_ready(&mut self) {
+        let target = self.target_mut();
+        let ready = match target.output {
+            Output::Bytes(_) => target.busy_until.max(target.ports[target.selected].busy_until),
+            _ => target.ports[target.selected].ready_at(),
+        };
+        if ready > Instant::ZERO {
+            target.edges.note(Edge::Ready, ready);
+        }
+    }
+
+    /// Decodes a cycle, carries out what it completes, and notes it.
+    pub(super) fn finish(
+        &mut self,
+        edge: Edge,
+        stage: Stage,
+        (begin, end): (Instant, Instant),
+        decode: impl FnOnce(&mut Decoder) -> Result<Vec<Step>, FailureKind>,
+    ) -> Result<Vec<Step>, Failure> {
+        let steps = decode(&mut self.target_mut().decoder).map_err(|kind| self.refuse(kind))?;
+        let from = self.held_from(edge, begin);
+        let mut busy = false;
+        for step in &steps {
+            busy |= self.carry(step, begin, end).map_err(|kind| self.refuse(kind))?;
+        }
+        let until = if busy { end + self.target().waits.get(Wait::Wb) } else { end };
+        self.trace.hold(stage, from, until);
+        (self.now, self.held_until) = (end, until);
+        if edge == Edge::Command || edge == Edge::Address {
+            self.edges.note(Edge::LatchBegin, begin);
+        }
+        self.edges.note(edge, end);
+        if busy {
+            self.edges.note(Edge::Confirm, end);
+        }
+        Ok(steps)
+    }
+
+    /// From when on the bus is held for a cycle that begins at `begin`: the waits that end with its beginning belong to
+    /// it, as far as nothing else was on the bus.
+    fn held_from(&self, edge: Edge, begin: Instant) -> Instant {
+        let target = self.target();
+        let windows =
+            rules::windows(edge, &self.target().waits, &self.edges, &target.edges).map(|w| (w.from, w.until));
+        let short = target.short_busy.filter(|_| edge == Edge::Command);
+        let waits: Vec<(Instant, Instant)> = windows.chain(short).collect();
+        let mut from = begin;
+        while let Some(wait) = waits.iter().find(|(begin, end)| *begin < from && from <= *end) {
+            let earlier = wait.0.max(self.held_until);
+            if earlier >= from {
+                break;
+            }
+            from = earlier;
+        }
+        from
+    }
+
+    pub(super) fn failure(&self, kind: FailureKind) -> Failure {
+        Failure { kind, cycle: self.cycles, at: self.now }
+    }
+
+    /// The selected target refuses a cycle.
+    pub(super) fn refuse(&mut self, kind: FailureKind) -> Failure {
+        let target = self.target_mut();
+        target.decoder.clear();
+        target.refused = true;
+        self.failure(kind)
+    }
+
+    /// That a target which refused a cycle is sent nothing but a status command or a reset.
+    pub(super) fn check_command(&self, code: u8, at: Instant) -> Result<(), FailureKind> {
+        let target = self.target();
+        let harmless = command::opened_by(code).any(|c| {
+            use Operation as O;
+            let resets =
+                matches!(c.operation, O::Reset | O::SynchronousReset | O::ResetLun | O::VolumeSelect);
+            resets || matches!(c.operation, O::Status | O::StatusEnhanced | O::ExtendedStatus)
+        });
+        if target.refused && !harmless {
+            return Err(FailureKind::AwaitingReset);
+        }
+        if target.decoder.is_resting() { target.require_somewhere(code, at) } else { Ok(()) }
+    }
+
+    /// The same for other cycles.
+    pub(super) fn check_locked(&self) -> Result<(), FailureKind> {
+        let target = self.target();
+        let open = !target.decoder.is_resting();
+        if target.refused && !open { Err(FailureKind::AwaitingReset) } else { Ok(()) }
+    }
+}

@@ -1,0 +1,179 @@
+//! How the cells of a part are used: modes, word lines, and how long the array takes.
+
+use wordline_kernel::Duration;
+
+use super::Row;
+use crate::latency::Latency;
+use crate::{DieId, Part, PlaneBlock};
+
+/// How many bits the cells of a block store.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum CellMode {
+    /// As many as the part's data sheet says.
+    #[default]
+    Normal,
+    /// One: faster, and a block has one page for each word line.
+    Slc,
+    /// Two, in a one-shot part of three or more: a word line that can be programmed again without an erase (ReSSD,
+    /// section 3).
+    TwoBit,
+}
+
+impl CellMode {
+    /// Its name for people.
+    pub fn name(self) -> &'static str {
+        ["the normal mode", "SLC mode", "the two-bit mode"][self as usize]
+    }
+}
+
+/// Times and limits of a LUN that part files say nothing of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LunTimes {
+    /// Handing a page from the cache register to a write-back register of a one-shot part.
+    pub page_busy: Duration,
+    /// What a resumed operation takes on top of the time that was left.
+    pub resume: Duration,
+    /// Programming a word line in the two-bit mode.
+    pub two_bit_program: Duration,
+    /// How often such a word line can be programmed again.
+    pub reprograms: u32,
+    /// Layers of a block in which word lines may be reprogrammed in any order.
+    pub layers_per_super_layer: u32,
+}
+
+impl LunTimes {
+    /// The values for `part`:
+    ///
+    /// | value | is | from |
+    /// |---|---|---|
+    /// | `page_busy` | `timing.plane_busy` | chosen: the bus waits for the same hand-over between planes |
+    /// | `resume` | 0 | chosen: MQSim, where the suspend times come from, counts none |
+    /// | `two_bit_program` | the slowest program | chosen; ReSSD's table 4 has 2675 us for it, and 2705 us to reprogram |
+    /// | `reprograms`, `layers_per_super_layer` | 2, 2 | ReSSD, sections 3.2 and 3.3 |
+    pub fn of(part: &Part) -> Self {
+        Self {
+            page_busy: part.timing.plane_busy,
+            resume: Duration::ZERO,
+            two_bit_program: part.program_times().iter().copied().max().unwrap_or_default(),
+            reprograms: 2,
+            layers_per_super_layer: 2,
+        }
+    }
+}
+
+/// The cells of a part in their modes: which pages share a word line, and what the array takes.
+#[derive(Clone, Debug)]
+pub(super) struct Cells {
+    pub part: Part,
+    pub times: LunTimes,
+    pub latency: Latency,
+    pub die: DieId,
+}
+
+impl Cells {
+    /// Pages of a word line.
+    pub fn pages_per_word_line(&self, mode: CellMode) -> u32 {
+        match mode {
+            CellMode::Normal => self.part.geometry.bits_per_cell,
+            CellMode::Slc => 1,
+            CellMode::TwoBit => 2,
+        }
+    }
+
+    /// Pages of a block.
+    pub fn pages(&self, mode: CellMode) -> u32 {
+        match mode {
+            CellMode::Normal => self.part.geometry.pages_per_block,
+            CellMode::Slc | CellMode::TwoBit => {
+                self.part.pages().word_lines() * self.pages_per_word_line(mode)
+            }
+        }
+    }
+
+    /// Pages that one program writes in one plane.
+    pub fn pages_per_program(&self, mode: CellMode) -> u32 {
+        if self.part.geometry.one_shot { self.pages_per_word_line(mode) } else { 1 }
+    }
+
+    /// The write-back register that takes `page` of a one-shot part: the bit that it stores.
+    pub fn page_type(&self, page: u32, mode: CellMode) -> u32 {
+        if mode == CellMode::Normal {
+            return self.part.page_type(page);
+        }
+        page % self.pages_per_word_line(mode)
+    }
+
+    /// What is programmed at once and in order: the word line of a one-shot part, else the page.
+    pub fn program_unit(&self, page: u32, mode: CellMode) -> u32 {
+        page / self.pages_per_program(mode)
+    }
+
+    /// Pages that store lower bits of the cells of `page`, in a block of `mode`.
+    pub fn pages_below(&self, page: u32, mode: Option<CellMode>) -> Vec<u32> {
+        if mode != Some(CellMode::Normal) {
+            return Vec::new();
+        }
+        let pages = self.part.pages();
+        pages.partners(page).filter(|other| pages.page_type(*other) < pages.page_type(page)).collect()
+    }
+
+    /// The super layer of a page of a block in the two-bit mode: the layers that hold its word line.
+    pub fn super_layer(&self, page: u32) -> u32 {
+        let layers = self.part.geometry.layers.max(1);
+        let word_lines_per_layer = self.part.pages().word_lines().div_ceil(layers).max(1);
+        page / 2 / word_lines_per_layer / self.times.layers_per_super_layer.max(1)
+    }
+
+    /// How long the array takes to sense `row`.
+    pub fn read_time(&self, row: Row, mode: CellMode) -> Duration {
+        match (mode, self.part.timing.slc) {
+            (CellMode::Slc, Some(slc)) => slc.read,
+            (CellMode::TwoBit, _) => self.part.read_time(self.page_type(row.page, mode)),
+            _ => self.latency.read(row.page, [self.block(row)]),
+        }
+    }
+
+    /// How long the array takes to program `row`, or its word line in a one-shot part.
+    pub fn program_time(&self, row: Row, mode: CellMode) -> Duration {
+        match (mode, self.part.timing.slc) {
+            (CellMode::Slc, Some(slc)) => slc.program,
+            (CellMode::TwoBit, _) => self.times.two_bit_program,
+            _ => {
+                let first = row.page - row.page % self.pages_per_program(mode);
+                self.latency.program(first, [self.block(row)])
+            }
+        }
+    }
+
+    fn block(&self, row: Row) -> PlaneBlock {
+        PlaneBlock { die: self.die, block: row.block }
+    }
+
+    /// How long the array takes to program a word line again; of a part that cannot, as long as the first time.
+    pub fn reprogram_time(&self) -> Duration {
+        self.part.timing.reprogram.unwrap_or(self.times.two_bit_program)
+    }
+
+    /// How long the array takes to erase a block.
+    pub fn erase_time(&self, mode: CellMode) -> Duration {
+        match (mode, self.part.timing.slc) {
+            (CellMode::Slc, Some(slc)) => slc.erase,
+            _ => self.part.timing.erase,
+        }
+    }
+
+    /// Whether the part has `mode`: its file gives the times of SLC mode and of reprograms.
+    pub fn has(&self, mode: CellMode) -> bool {
+        let (g, timing) = (&self.part.geometry, &self.part.timing);
+        match mode {
+            CellMode::Normal => true,
+            CellMode::Slc => timing.slc.is_some(),
+            CellMode::TwoBit => timing.reprogram.is_some() && g.one_shot && g.bits_per_cell >= 3,
+        }
+    }
+
+    /// Whether planes have a cache register before the registers that the array works from.
+    pub fn has_cache_register(&self) -> bool {
+        self.part.geometry.registers > 1 || self.part.geometry.one_shot
+    }
+}

@@ -1,0 +1,59 @@
+//! What the status register of a LUN, or of one of its planes, says.
+
+/// What a LUN (70h) or one of its planes (78h) says of itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Condition {
+    /// RDY: it takes a command.
+    pub ready: bool,
+    /// ARDY: the array rests.
+    pub array_ready: bool,
+    /// FAIL: the last operation failed.
+    pub failed: bool,
+    /// FAILC: the program before the last one failed, in a sequence of cache programs.
+    pub failed_before: bool,
+    /// Whether the write-protect pin forbids programs and erases.
+    pub protected: bool,
+}
+
+/// Bits of the status register in their order: FAIL, FAILC, two that are reserved or the vendor's, CSP, ARDY, RDY,
+/// WP_n (ONFI; masks as in Xilinx's NAND driver, `xnandpsu_onfi.h`).
+const FAIL: u8 = 0x01;
+const FAILC: u8 = 0x02;
+const ARDY: u8 = 0x20;
+const RDY: u8 = 0x40;
+const WP_N: u8 = 0x80;
+
+impl Condition {
+    /// The byte that a status command gives. FAIL and FAILC are valid, and else 0, when RDY is 1; FAIL for a
+    /// cache program when ARDY is 1 too.
+    pub fn byte(self) -> u8 {
+        let bit = |set: bool, mask: u8| if set { mask } else { 0 };
+        bit(self.failed && self.ready && self.array_ready, FAIL)
+            | bit(self.failed_before && self.ready, FAILC)
+            | bit(self.array_ready, ARDY)
+            | bit(self.ready, RDY)
+            | bit(!self.protected, WP_N)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_status_byte_has_the_bits_of_the_standard() {
+        let idle = Condition {
+            ready: true,
+            array_ready: true,
+            failed: false,
+            failed_before: false,
+            protected: false,
+        };
+        assert_eq!(idle.byte(), 0xe0);
+        assert_eq!(Condition { ready: false, array_ready: false, failed: true, ..idle }.byte(), 0x80);
+        assert_eq!(Condition { array_ready: false, ..idle }.byte(), 0xc0);
+        assert_eq!(Condition { failed: true, ..idle }.byte(), 0xe1);
+        assert_eq!(Condition { failed_before: true, ..idle }.byte(), 0xe2);
+        assert_eq!(Condition { protected: true, ..idle }.byte(), 0x60);
+    }
+}

@@ -1,0 +1,187 @@
+//! What the cells of a LUN hold: the bytes of programmed pages, and how blocks were treated.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use wordline_kernel::random::Seed;
+
+use super::registers::ERASED;
+use super::{CellMode, Row};
+
+/// A page that was programmed.
+#[derive(Clone, Debug)]
+struct Page {
+    bytes: Box<[u8]>,
+    torn: bool,
+}
+
+/// A block that was touched.
+#[derive(Clone, Debug, Default)]
+struct Block {
+    erases: u32,
+    /// The mode of its first program since the erase.
+    mode: Option<CellMode>,
+    /// The page programmed last.
+    last: Option<u32>,
+    /// Programs of each page since the erase.
+    programs: BTreeMap<u32, u32>,
+    /// Reprograms of each word line since the erase.
+    reprograms: BTreeMap<u32, u32>,
+    pages: BTreeMap<u32, Page>,
+    /// Whether an erase of it was broken off.
+    torn: bool,
+}
+
+/// What the cells of a LUN hold. Only programmed pages are kept.
+///
+/// A page is torn when a reset or a loss of power broke off its program, or when its program failed; a block when
+/// that happened to its erase. What torn cells read is not defined by any standard. Here it is noise that depends on
+/// the seed, the die, the page and the block's erases alone, so that it reads the same every time (chosen: a run
+/// repeats).
+#[derive(Clone, Debug)]
+pub struct Contents {
+    page_bytes: usize,
+    pages_per_block: u32,
+    die: u32,
+    seed: Seed,
+    blocks: BTreeMap<u32, Block>,
+    bad: BTreeSet<u32>,
+}
+
+impl Contents {
+    /// Erased cells, in pages of `page_bytes` with the spare bytes; the blocks `bad` come bad from the factory.
+    pub fn new(page_bytes: usize, pages_per_block: u32, die: u32, seed: Seed, bad: &[u32]) -> Self {
+        Self {
+            page_bytes,
+            pages_per_block,
+            die,
+            seed,
+            blocks: BTreeMap::new(),
+            bad: bad.iter().copied().collect(),
+        }
+    }
+
+    /// What a sense of `row` brings: the bytes, FFh of an erased page, noise of a torn one. A block that came bad
+    /// reads 00h until it is erased, which is how factories mark it (ONFI, factory defect mapping): an erase loses the
+    /// mark, but the block stays bad.
+    pub fn read(&self, row: Row) -> Vec<u8> {
+        let marked = self.is_bad(row.block) && self.erases(row.block) == 0;
+        let untouched = || vec![if marked { 0 } else { ERASED }; self.page_bytes];
+        let Some(block) = self.blocks.get(&row.block) else { return untouched() };
+        match block.pages.get(&row.page) {
+            _ if block.torn => self.noise(row, block.erases),
+            Some(page) if page.torn => self.noise(row, block.erases),
+            Some(page) => page.bytes.to_vec(),
+            None => untouched(),
+        }
+    }
+
+    fn noise(&self, row: Row, erases: u32) -> Vec<u8> {
+        let page = u64::from(row.block) * u64::from(self.pages_per_block) + u64::from(row.page);
+        let mut stream = Seed(self.seed.stream("nand.torn", page).bits())
+            .stream("nand.die", u64::from(self.die) << 32 | u64::from(erases));
+        let mut bytes: Vec<u8> =
+            (0..self.page_bytes.div_ceil(8)).flat_map(|_| stream.bits().to_le_bytes()).collect();
+        bytes.truncate(self.page_bytes);
+        bytes
+    }
+
+    /// Notes that a program of `row` begins: order, count and mode.
+    pub(super) fn note_program(&mut self, row: Row, mode: CellMode) {
+        let block = self.blocks.entry(row.block).or_default();
+        block.mode = Some(mode);
+        block.last = Some(row.page);
+        *block.programs.entry(row.page).or_default() += 1;
+    }
+
+    /// Programs `bytes` into `row`: a cell that held 0 keeps it.
+    pub(super) fn program(&mut self, row: Row, bytes: &[u8]) {
+        let block = self.blocks.entry(row.block).or_default();
+        match block.pages.get_mut(&row.page) {
+            Some(page) => page.bytes.iter_mut().zip(bytes).for_each(|(cell, bit)| *cell &= bit),
+            None => {
+                block.pages.insert(row.page, Page { bytes: bytes.into(), torn: false });
+            }
+        }
+    }
+
+    /// Notes that a reprogram of word line `line` of the block of `row` begins.
+    pub(super) fn note_reprogram(&mut self, row: Row, line: u32) {
+        *self.blocks.entry(row.block).or_default().reprograms.entry(line).or_default() += 1;
+    }
+
+    /// Puts `bytes` in the place of what `row` held.
+    pub(super) fn replace(&mut self, row: Row, bytes: &[u8]) {
+        let block = self.blocks.entry(row.block).or_default();
+        block.pages.insert(row.page, Page { bytes: bytes.into(), torn: false });
+    }
+
+    /// Marks `row` torn.
+    pub(super) fn tear_page(&mut self, row: Row) {
+        let bytes = vec![ERASED; self.page_bytes].into();
+        let block = self.blocks.entry(row.block).or_default();
+        block.pages.entry(row.page).or_insert(Page { bytes, torn: true }).torn = true;
+    }
+
+    /// Notes that an erase of `block` begins.
+    pub(super) fn note_erase(&mut self, block: u32) {
+        self.blocks.entry(block).or_default().erases += 1;
+    }
+
+    /// Erases `block`.
+    pub(super) fn erase(&mut self, block: u32) {
+        let entry = self.blocks.entry(block).or_default();
+        *entry = Block { erases: entry.erases, ..Block::default() };
+    }
+
+    /// Marks `block` torn.
+    pub(super) fn tear_block(&mut self, block: u32) {
+        self.blocks.entry(block).or_default().torn = true;
+    }
+
+    /// Whether `block` carries the factory's mark.
+    pub fn is_bad(&self, block: u32) -> bool {
+        self.bad.contains(&block)
+    }
+
+    /// Whether what `row` reads is noise.
+    pub fn is_torn(&self, row: Row) -> bool {
+        self.blocks
+            .get(&row.block)
+            .is_some_and(|block| block.torn || block.pages.get(&row.page).is_some_and(|page| page.torn))
+    }
+
+    /// Whether `row` was programmed since its block was erased.
+    pub fn is_programmed(&self, row: Row) -> bool {
+        self.programs(row) > 0
+    }
+
+    /// How often `block` was erased.
+    pub fn erases(&self, block: u32) -> u32 {
+        self.blocks.get(&block).map_or(0, |block| block.erases)
+    }
+
+    /// Sets how often `block` was erased before the run.
+    pub fn set_erases(&mut self, block: u32, erases: u32) {
+        self.blocks.entry(block).or_default().erases = erases;
+    }
+
+    /// How often `row` was programmed since its block was erased.
+    pub fn programs(&self, row: Row) -> u32 {
+        self.blocks.get(&row.block).and_then(|block| block.programs.get(&row.page)).copied().unwrap_or(0)
+    }
+
+    /// How often word line `line` of `block` was reprogrammed since the erase.
+    pub fn reprograms(&self, block: u32, line: u32) -> u32 {
+        self.blocks.get(&block).and_then(|block| block.reprograms.get(&line)).copied().unwrap_or(0)
+    }
+
+    /// The page of `block` programmed last since its erase.
+    pub fn last(&self, block: u32) -> Option<u32> {
+        self.blocks.get(&block).and_then(|block| block.last)
+    }
+
+    /// The mode in which `block` was programmed since its erase.
+    pub fn mode(&self, block: u32) -> Option<CellMode> {
+        self.blocks.get(&block).and_then(|block| block.mode)
+    }
+}

@@ -1,0 +1,256 @@
+//! Why the model refused a cycle: which rule, which cycle, when.
+
+use std::fmt;
+
+use wordline_kernel::Instant;
+
+use super::Limit;
+use super::rules::Rule;
+use crate::DieId;
+
+/// A cycle that the model refused.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Failure {
+    /// Which rule it broke.
+    pub kind: FailureKind,
+    /// The number of the cycle on the bus, the first being 1.
+    pub cycle: u64,
+    /// When it would have begun.
+    pub at: Instant,
+}
+
+/// The rule that a cycle broke.
+#[derive(Clone, Debug, PartialEq)]
+pub enum FailureKind {
+    /// No command begins with this byte.
+    UnknownCommand {
+        /// The byte.
+        code: u8,
+    },
+    /// The cycle may not follow those before it.
+    Sequence(Fault),
+    /// A LUN that the cycle concerns is busy.
+    Busy {
+        /// Name of the command, or of the data that was wanted.
+        what: &'static str,
+        /// The LUN.
+        die: DieId,
+        /// When it takes the command.
+        until: Instant,
+    },
+    /// An address that the part does not have.
+    Address {
+        /// Which part of the address.
+        what: &'static str,
+        /// Its value.
+        found: u32,
+        /// The first value that is too great.
+        below: u32,
+    },
+    /// The cycle came too early after an earlier one.
+    Timing {
+        /// The rule.
+        rule: &'static Rule,
+        /// When the cycle may begin.
+        earliest: Instant,
+    },
+    /// A limit of the part.
+    Limit(Limit),
+    /// The part has no such feature.
+    Unsupported {
+        /// What was asked for, and what the part has.
+        what: String,
+    },
+    /// The target refused a cycle before this one, and takes nothing but status commands and resets.
+    AwaitingReset,
+}
+
+/// Why a cycle may not follow those before it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fault {
+    /// An address cycle, but no command wants one.
+    AddressWithoutCommand,
+    /// The command wants more address cycles.
+    AddressMissing {
+        /// The command's first byte.
+        command: u8,
+        /// Cycles so far.
+        found: usize,
+        /// Cycles that it takes.
+        wanted: usize,
+    },
+    /// The command has all its address cycles.
+    AddressSurplus {
+        /// The command's first byte.
+        command: u8,
+        /// Cycles that it takes.
+        wanted: usize,
+    },
+    /// Data in without 80h or 85h and an address.
+    DataWithoutProgram,
+    /// A command amid the four bytes of a feature.
+    DataMissing {
+        /// Bytes so far.
+        found: usize,
+    },
+    /// More than the four bytes of a feature.
+    DataSurplus,
+    /// Data out amid the cycles of a command.
+    OutputInSequence {
+        /// The command's first byte.
+        command: u8,
+    },
+    /// Data out, but nothing was read.
+    OutputOfNothing,
+    /// A second byte whose first byte is missing.
+    ConfirmWithoutSetUp {
+        /// The byte.
+        found: u8,
+    },
+    /// Another byte than those that may follow the first.
+    WrongConfirm {
+        /// The command's first byte.
+        command: u8,
+        /// The byte.
+        found: u8,
+    },
+    /// A prefix must be followed by 00h, 60h, 80h or 85h.
+    PrefixAlone {
+        /// The byte.
+        found: u8,
+    },
+    /// 31h or 00h-31h without a page that was sensed.
+    CacheReadWithoutRead,
+    /// 3Fh without a cache read going on.
+    CacheReadNotBegun,
+    /// 85h without 00h-35h in the plane before.
+    CopybackWithoutRead {
+        /// The plane.
+        plane: u32,
+    },
+    /// 85h amid a program changes the row to another LUN.
+    OtherLun {
+        /// The LUN.
+        found: u32,
+        /// The LUN of the program.
+        wanted: u32,
+    },
+    /// Planes are queued for one operation, and this is another.
+    QueueBroken {
+        /// What is queued.
+        queued: &'static str,
+    },
+    /// A suspend of a program while the LUN erases, or the other way round.
+    OtherSuspended {
+        /// What the LUN was told last.
+        working: &'static str,
+    },
+    /// Several LUNs have worked at once, and no 78h (or 06h-E0h, for data) has selected one of them since.
+    LunNotSelected,
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::AddressWithoutCommand => {
+                out.write_str("found an address cycle, wanted a command before it")
+            }
+            Self::AddressMissing { command, found, wanted } => {
+                write!(out, "found {found} address cycles after {command:02X}h, wanted {wanted}")
+            }
+            Self::AddressSurplus { command, wanted } => {
+                write!(out, "found one address cycle too many after {command:02X}h, wanted {wanted}")
+            }
+            Self::DataWithoutProgram => {
+                out.write_str("found data in, wanted 80h or 85h and an address before them")
+            }
+            Self::DataMissing { found } => {
+                write!(out, "found a command after {found} bytes of a feature, wanted 4")
+            }
+            Self::DataSurplus => out.write_str("found more data than the bytes of a feature, wanted 4"),
+            Self::OutputInSequence { command } => {
+                write!(out, "found data out amid the cycles of {command:02X}h, wanted the rest of them")
+            }
+            Self::OutputOfNothing => {
+                out.write_str("found data out, wanted a command before that reads something")
+            }
+            Self::ConfirmWithoutSetUp { found } => {
+                write!(
+                    out,
+                    "found {found:02X}h, wanted the command and the address that it confirms before it"
+                )
+            }
+            Self::WrongConfirm { command, found } => {
+                write!(
+                    out,
+                    "found {found:02X}h, wanted a byte that may follow {command:02X}h and its address"
+                )
+            }
+            Self::PrefixAlone { found } => {
+                write!(out, "found {found:02X}h after a prefix, wanted 00h, 60h, 80h or 85h")
+            }
+            Self::CacheReadWithoutRead => {
+                out.write_str("found 31h, wanted 00h-30h or another 31h to have sensed a page before")
+            }
+            Self::CacheReadNotBegun => out.write_str("found 3Fh, wanted a cache read (31h) that goes on"),
+            Self::CopybackWithoutRead { plane } => {
+                write!(out, "found 85h to plane {plane}, wanted 00h-35h in that plane before")
+            }
+            Self::OtherLun { found, wanted } => {
+                write!(
+                    out,
+                    "found a row of LUN {found} after 85h, wanted LUN {wanted}, which is being programmed"
+                )
+            }
+            Self::QueueBroken { queued } => {
+                write!(out, "found another operation, wanted the next plane of {queued}")
+            }
+            Self::OtherSuspended { working } => {
+                write!(out, "found a suspend of another operation, wanted that of {working}")
+            }
+            Self::LunNotSelected => out.write_str(
+                "found a read without a LUN after several have worked at once, wanted 78h to select one",
+            ),
+        }
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "cycle {} at {}: ", self.cycle, self.at.since(Instant::ZERO))?;
+        let time = |t: &Instant| t.since(Instant::ZERO);
+        match &self.kind {
+            FailureKind::UnknownCommand { code } => {
+                write!(out, "command: found {code:02X}h, wanted the first byte of a command")
+            }
+            FailureKind::Sequence(fault) => write!(out, "sequence: {fault}"),
+            FailureKind::Busy { what, die, until } => {
+                write!(
+                    out,
+                    "busy: found {what} while LUN {} is busy, wanted it at {} or later",
+                    die.0,
+                    time(until)
+                )
+            }
+            FailureKind::Address { what, found, below } => {
+                write!(out, "address: found {what} {found}, wanted less than {below}")
+            }
+            FailureKind::Timing { rule, earliest } => {
+                write!(
+                    out,
+                    "{}: found the cycle at {}, wanted {} or later",
+                    rule.name(),
+                    time(&self.at),
+                    time(earliest)
+                )
+            }
+            FailureKind::Limit(limit) => write!(out, "limit: {limit}"),
+            FailureKind::Unsupported { what } => write!(out, "part: {what}"),
+            FailureKind::AwaitingReset => {
+                out.write_str("sequence: found a cycle after a refused one, wanted FFh, FCh or FAh first")
+            }
+        }
+    }
+}
+
+impl std::error::Error for Failure {}

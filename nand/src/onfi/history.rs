@@ -1,0 +1,201 @@
+//! What a LUN was told before, as far as it decides which commands may follow.
+
+use super::command::{Activity, Operation};
+use super::failure::Fault;
+use crate::Pipeline;
+use wordline_kernel::Instant;
+
+/// An operation that several planes are queued for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Family {
+    Read,
+    Program,
+    Copyback,
+    Erase,
+}
+
+/// What an operation leaves behind in a LUN's history.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Leaves {
+    /// A page that 31h can hand over and go on from.
+    Sensed,
+    /// A cache read that goes on.
+    CacheRead,
+    /// A page that copyback programs can take.
+    Source,
+    /// A cache program that goes on.
+    CacheProgram,
+    /// A queue of planes.
+    Queue,
+    /// None of these.
+    Nothing,
+}
+
+/// Each array operation: its family, and what it leaves.
+#[rustfmt::skip]
+const OPERATIONS: [(Operation, Family, Leaves); 15] = {
+    use {Family as F, Leaves as L, Operation as O};
+    [
+        (O::Read,                 F::Read,     L::Sensed),
+        (O::QueueRead,            F::Read,     L::Queue),
+        (O::CopybackRead,         F::Read,     L::Source),
+        (O::CacheReadRandom,      F::Read,     L::CacheRead),
+        (O::IndependentRead,      F::Read,     L::Nothing),
+        (O::CacheReadSequential,  F::Read,     L::CacheRead),
+        (O::CacheReadEnd,         F::Read,     L::Nothing),
+        (O::Program,              F::Program,  L::Nothing),
+        (O::QueueProgram,         F::Program,  L::Queue),
+        (O::NextPage,             F::Program,  L::Queue),
+        (O::CacheProgram,         F::Program,  L::CacheProgram),
+        (O::CopybackProgram,      F::Copyback, L::Nothing),
+        (O::QueueCopybackProgram, F::Copyback, L::Queue),
+        (O::Erase,                F::Erase,    L::Nothing),
+        (O::QueueErase,           F::Erase,    L::Queue),
+    ]
+};
+
+/// The history of a LUN since its last reset.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct History {
+    /// A page is sensed that a cache read can go on from.
+    sensed: bool,
+    /// The cache operation that works behind the bus: reading or programming.
+    cache: Option<Family>,
+    /// Planes that hold the page of a copyback read.
+    sources: u16,
+    /// The operation that planes are queued for, and those planes.
+    queue: Option<(Family, u16)>,
+    /// What the LUN was told last.
+    last: Option<Family>,
+}
+
+impl History {
+    /// Whether `operation` in `plane` may follow. `strict` asks for a copyback source in the very plane, else any
+    /// plane will do here and the LUN counts the broken limit.
+    pub fn admits(&self, operation: Operation, plane: u32, strict: bool) -> Result<(), Fault> {
+        let suspends = match operation {
+            Operation::SuspendProgram => Some(self.last.filter(|last| *last == Family::Erase)),
+            Operation::SuspendErase => Some(self.last.filter(|last| *last != Family::Erase)),
+            _ => None,
+        };
+        if let Some(working) = suspends.flatten() {
+            return Err(Fault::OtherSuspended { working: working.name() });
+        }
+        let Some((_, family, _)) = OPERATIONS.iter().find(|row| row.0 == operation) else { return Ok(()) };
+        if let Some((queued, _)) = self.queue.filter(|(queued, _)| queued != family) {
+            return Err(Fault::QueueBroken { queued: queued.name() });
+        }
+        let source = if strict { self.sources & (1 << plane) != 0 } else { self.sources != 0 };
+        match operation {
+            Operation::CacheReadSequential | Operation::CacheReadRandom if !self.sensed => {
+                Err(Fault::CacheReadWithoutRead)
+            }
+            Operation::CacheReadEnd if self.cache != Some(Family::Read) => Err(Fault::CacheReadNotBegun),
+            Operation::CopybackProgram | Operation::QueueCopybackProgram if !source => {
+                Err(Fault::CopybackWithoutRead { plane })
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Notes that `operation` in `plane` was begun; `behind`: that it leaves the LUN ready before its array rests.
+    pub fn note(&mut self, operation: Operation, plane: u32, behind: bool) {
+        let Some((_, family, leaves)) = OPERATIONS.iter().find(|row| row.0 == operation) else {
+            // Suspended or resumed: only cache programs leave the LUN ready.
+            *self = Self { cache: behind.then_some(Family::Program), ..Self::default() };
+            return;
+        };
+        let planes = self.queue.map_or(0, |(_, planes)| planes) | 1 << plane;
+        // The pages of a copyback read stay until their program is over, however many planes it has.
+        let kept = if *family == Family::Copyback && *leaves == Leaves::Queue { self.sources } else { 0 };
+        let sources = if *leaves == Leaves::Source { planes } else { kept };
+        let sensed = matches!(leaves, Leaves::Sensed | Leaves::CacheRead)
+            || (*leaves == Leaves::Queue && *family == Family::Read && self.sensed);
+        let cache = match leaves {
+            Leaves::CacheRead => Some(Family::Read),
+            Leaves::CacheProgram => Some(Family::Program),
+            _ => behind.then_some(*family),
+        };
+        let queue = (*leaves == Leaves::Queue).then_some((*family, planes));
+        *self = Self { sensed, cache, sources, queue, last: Some(*family) };
+    }
+
+    /// What the LUN is doing at `now`.
+    pub fn activity(&self, pipeline: &Pipeline, now: Instant) -> Activity {
+        if now < pipeline.ready_at {
+            Activity::Busy
+        } else if now >= pipeline.array_ready_at {
+            Activity::Idle
+        } else {
+            match self.cache {
+                Some(Family::Read) => Activity::CacheReading,
+                Some(_) => Activity::CacheProgramming,
+                None => Activity::Busy,
+            }
+        }
+    }
+
+    /// Whether a queue of planes is open.
+    pub fn is_queueing(&self) -> bool {
+        self.queue.is_some()
+    }
+}
+
+impl Family {
+    fn name(self) -> &'static str {
+        ["a read", "a program", "a copyback program", "an erase"][self as usize]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Operation as O;
+    use super::*;
+
+    fn after(told: &[(Operation, u32)]) -> History {
+        let mut history = History::default();
+        for (operation, plane) in told {
+            assert_eq!(history.admits(*operation, *plane, true), Ok(()), "{operation:?}");
+            history.note(*operation, *plane, false);
+        }
+        history
+    }
+
+    #[test]
+    fn a_cache_read_needs_a_page_and_ends_once() {
+        assert_eq!(after(&[]).admits(O::CacheReadSequential, 0, true), Err(Fault::CacheReadWithoutRead));
+        assert_eq!(after(&[(O::Read, 0)]).admits(O::CacheReadEnd, 0, true), Err(Fault::CacheReadNotBegun));
+        let ended = after(&[
+            (O::Read, 0),
+            (O::CacheReadSequential, 0),
+            (O::CacheReadRandom, 0),
+            (O::CacheReadEnd, 0),
+        ]);
+        assert_eq!(ended.admits(O::CacheReadEnd, 0, true), Err(Fault::CacheReadNotBegun));
+        assert_eq!(ended.admits(O::CacheReadSequential, 0, true), Err(Fault::CacheReadWithoutRead));
+    }
+
+    #[test]
+    fn a_copyback_program_needs_its_read_in_the_same_plane() {
+        let read = after(&[(O::QueueRead, 0), (O::CopybackRead, 1)]);
+        assert_eq!(read.admits(O::CopybackProgram, 1, true), Ok(()));
+        assert_eq!(read.admits(O::CopybackProgram, 2, true), Err(Fault::CopybackWithoutRead { plane: 2 }));
+        assert_eq!(read.admits(O::CopybackProgram, 2, false), Ok(()), "the LUN counts it");
+        let both = after(&[
+            (O::QueueRead, 0),
+            (O::CopybackRead, 1),
+            (O::QueueCopybackProgram, 0),
+            (O::CopybackProgram, 1),
+        ]);
+        assert_eq!(both.admits(O::CopybackProgram, 1, true), Err(Fault::CopybackWithoutRead { plane: 1 }));
+    }
+
+    #[test]
+    fn a_queue_is_finished_before_anything_else() {
+        for (queue, other) in
+            [(O::QueueRead, O::Erase), (O::QueueProgram, O::Read), (O::QueueErase, O::Program)]
+        {
+            assert!(matches!(after(&[(queue, 0)]).admits(other, 1, true), Err(Fault::QueueBroken { .. })));
+        }
+    }
+}

@@ -1,0 +1,110 @@
+//! Whether an operation may begin, and the rows that wait for it to do so.
+
+use wordline_kernel::Instant;
+
+use super::Lun;
+use crate::Stage;
+use crate::onfi::{Limit, Row};
+
+/// A row that waits for the end of a multi-plane operation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Queued {
+    pub row: Row,
+    pub what: Stage,
+    pub failing: bool,
+}
+
+impl Lun {
+    /// That the LUN takes a command at `now`, and that the array rests unless `behind` says that this operation may
+    /// follow the one at work.
+    pub(super) fn require_ready(&self, now: Instant, behind: bool) -> Result<(), Limit> {
+        let until = if behind {
+            self.pipeline.ready_at
+        } else {
+            self.pipeline.ready_at.max(self.pipeline.array_ready_at)
+        };
+        if now < until { Err(Limit::Busy { until }) } else { Ok(()) }
+    }
+
+    /// Whether all that the array is doing are operations of `stage` that leave the cache register to the bus.
+    pub(super) fn works_behind(&self, stage: Stage) -> bool {
+        self.jobs.iter().all(|job| job.cached && job.stage() == Some(stage))
+    }
+
+    /// That `row` exists in the mode of this operation.
+    pub(super) fn require_row(&self, row: Row) -> Result<(), Limit> {
+        self.addressing.check(row)?;
+        let pages = self.cells.pages(self.mode);
+        if row.page >= pages { Err(Limit::Hole { row, pages }) } else { Ok(()) }
+    }
+
+    /// What `row` breaks beside the rows queued before it for the same multi-plane operation.
+    pub(super) fn against_queue(&self, row: Row, stage: Stage) -> Vec<Limit> {
+        let mut broken = Vec::new();
+        for Queued { row: first, what, .. } in self.queue.iter().copied() {
+            let same_plane = self.bit(first) == self.bit(row);
+            let unit = |row: Row| match stage {
+                Stage::Tin => self.cells.program_unit(row.page, self.mode),
+                Stage::Ber => 0,
+                _ => row.page,
+            };
+            let one_shot = stage == Stage::Tin && self.cells.pages_per_program(self.mode) > 1;
+            let differs = unit(first) != unit(row);
+            if what != stage {
+                broken.push(Limit::OtherQueued { first, second: row });
+            } else if same_plane && one_shot && (differs || first.block != row.block) {
+                broken.push(Limit::OtherWordLine { row, loaded: first });
+            } else if differs || (same_plane && !one_shot && (stage != Stage::Tin || first != row)) {
+                broken.push(Limit::PlaneRule { first, second: row });
+            }
+        }
+        broken
+    }
+
+    /// Counts broken limits. `Ok` says whether there were any that the operation is carried out in spite of.
+    pub(super) fn admit(&mut self, row: Row, broken: &[Limit]) -> Result<bool, Limit> {
+        for limit in broken {
+            *self.broken.entry(limit.name()).or_default() += 1;
+        }
+        match broken.iter().find(|limit| self.fatal || !limit.can_be_ignored()) {
+            Some(limit) => {
+                if !matches!(limit, Limit::Busy { .. }) {
+                    self.failed |= self.bit(row);
+                }
+                Err(*limit)
+            }
+            None => Ok(!broken.is_empty()),
+        }
+    }
+
+    /// Counts a limit that cannot be ignored, when there is one.
+    pub(super) fn refuse<T>(&mut self, row: Row, checked: Result<T, Limit>) -> Result<T, Limit> {
+        checked.inspect_err(|limit| {
+            self.admit(row, &[*limit]).ok();
+        })
+    }
+
+    /// Takes the rows queued before `row` and `row` itself, with the planes of those that broke a limit.
+    pub(super) fn take_queue(&mut self, row: Row, what: Stage, failing: bool) -> (Vec<Row>, u16) {
+        self.queue.push(Queued { row, what, failing });
+        let queue = std::mem::take(&mut self.queue);
+        let failing = queue.iter().filter(|q| q.failing).fold(0, |mask, q| mask | self.bit(q.row));
+        let mut rows: Vec<Row> = queue.iter().map(|queued| queued.row).collect();
+        rows.sort_unstable();
+        rows.dedup();
+        (rows, failing)
+    }
+
+    /// Whether this is the one of its kind that shall fail.
+    pub(super) fn fails(&mut self, row: Row, erase: bool) -> bool {
+        let mut fails = false;
+        for failure in &mut self.failures {
+            let hit = failure.row.block == row.block && (erase || failure.row.page == row.page);
+            if failure.erase == erase && hit && failure.nth > 0 {
+                failure.nth -= 1;
+                fails |= failure.nth == 0;
+            }
+        }
+        fails
+    }
+}

@@ -1,0 +1,128 @@
+//! Effects of array operations, each at its instant.
+
+use wordline_kernel::{Duration, Instant};
+
+use super::Lun;
+use super::job::{Job, Work};
+use crate::onfi::{ReadKind, Row, RowAddressing};
+use crate::span::Span;
+
+impl Lun {
+    /// Lets everything happen that is due by `now`.
+    pub fn settle(&mut self, now: Instant) {
+        loop {
+            let changes = self.jobs.iter().enumerate().map(|(n, job)| (job.next_change(), n));
+            match changes.min() {
+                Some((at, n)) if at <= now => self.step(n),
+                _ => return,
+            }
+        }
+    }
+
+    /// Lets job `n` begin or end.
+    fn step(&mut self, n: usize) {
+        if self.jobs[n].begun {
+            let job = self.jobs.remove(n);
+            self.record(&job, job.end);
+            self.finish(job);
+            return;
+        }
+        let job = &mut self.jobs[n];
+        job.begun = true;
+        self.failed_before = if job.follows_cache { self.failed } else { 0 };
+        self.failed = 0;
+        match &job.work {
+            Work::Sense { before, .. } | Work::HandOver { before } => {
+                for row in before {
+                    self.planes[self.addressing.plane(*row) as usize].hand_over();
+                }
+            }
+            Work::Program { pages } => {
+                pages.iter().for_each(|(row, _)| self.contents.note_program(*row, job.mode));
+            }
+            Work::Reprogram { page, .. } => {
+                let line = self.cells.program_unit(page.page, job.mode);
+                self.contents.note_reprogram(*page, line);
+            }
+            Work::Erase { blocks } => blocks.iter().for_each(|block| self.contents.note_erase(*block)),
+            Work::Rest { .. } => {}
+        }
+    }
+
+    /// Notes the span from the beginning of `job` to `end`.
+    pub(super) fn record(&mut self, job: &Job, end: Instant) {
+        if let Some(stage) = job.stage() {
+            let (die, command) = (self.die, job.command);
+            let length = end - job.begin;
+            self.spans.push(Span { begin: job.begin, die, stage, planes: job.planes, length, command });
+        }
+    }
+
+    /// What a job leaves in cells and registers.
+    fn finish(&mut self, job: Job) {
+        self.failed |= job.failing;
+        let plane = |addressing: &RowAddressing, row: Row| addressing.plane(row) as usize;
+        match job.work {
+            Work::Sense { rows, kind, .. } => {
+                for row in rows {
+                    let page = self.contents.read(row);
+                    let registers = &mut self.planes[plane(&self.addressing, row)];
+                    if kind != ReadKind::CacheRandom {
+                        registers.cache.copy_from_slice(&page);
+                    }
+                    registers.sensed = Some(page);
+                    registers.copied = (kind == ReadKind::Copyback).then_some(row);
+                }
+            }
+            Work::HandOver { .. } | Work::Rest { .. } => {}
+            Work::Program { pages } => {
+                for (row, bytes) in pages {
+                    self.contents.program(row, &bytes);
+                    if job.broken & (1 << plane(&self.addressing, row)) != 0 {
+                        self.contents.tear_page(row);
+                    }
+                }
+            }
+            Work::Reprogram { page, kept, bytes } => {
+                self.contents.replace(page, &bytes);
+                if job.broken != 0 {
+                    self.contents.tear_page(page);
+                    self.contents.tear_page(kept);
+                }
+            }
+            Work::Erase { blocks } => {
+                for block in blocks {
+                    self.contents.erase(block);
+                    if job.broken & (1 << (block as usize % self.planes.len())) != 0 {
+                        self.contents.tear_block(block);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Hands the array a job, which begins and ends at these instants.
+    pub(super) fn give(
+        &mut self,
+        work: Work,
+        planes: u16,
+        failing: u16,
+        (begin, end): (Instant, Instant),
+    ) -> &mut Job {
+        self.jobs.push(Job {
+            cached: matches!(work, Work::Sense { kind: ReadKind::CacheRandom, .. }),
+            work,
+            command: self.command,
+            planes,
+            failing,
+            broken: 0,
+            begin,
+            end,
+            begun: false,
+            follows_cache: false,
+            mode: self.mode,
+            turn: Duration::ZERO,
+        });
+        self.jobs.last_mut().expect("a job was given just now")
+    }
+}

@@ -1,0 +1,36 @@
+//! ONFI at the level of cycles: what a host sees of a part through its pins, and what a LUN does with it.
+
+pub mod bus;
+pub mod cells;
+pub mod command;
+pub mod condition;
+pub mod contents;
+pub mod crc;
+pub mod failure;
+pub mod features;
+pub mod history;
+pub mod identity;
+pub mod legacy;
+pub mod limits;
+pub mod lun;
+pub mod modes;
+pub mod parameter_page;
+mod registers;
+pub mod row;
+pub mod rules;
+pub mod sequence;
+pub mod status;
+pub mod step;
+
+pub use bus::{Bus, BusOptions, Pace, Wiring};
+pub use cells::{CellMode, LunTimes};
+pub use condition::Condition;
+pub use failure::{Failure, FailureKind, Fault};
+pub use features::{FeatureError, Features};
+pub use identity::Identity;
+pub use limits::Limit;
+pub use lun::{Busy, InjectedFailure, Lun, LunOptions, ProgramKind, ReadKind};
+pub use modes::{Modes, TimingMode};
+pub use parameter_page::ParameterPage;
+pub use row::{Row, RowAddressing};
+pub use status::Status;

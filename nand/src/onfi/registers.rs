@@ -1,0 +1,51 @@
+//! The registers of a plane.
+
+use super::Row;
+
+/// What an erased cell or an untouched register reads.
+pub(super) const ERASED: u8 = 0xff;
+
+/// The registers of a plane: the cache register, which the bus fills and empties, a data register behind it, which
+/// the array fills, and for a one-shot part a write-back register for each page of a word line. A program takes its
+/// bytes along, so what a suspended program was given outlives reads in between (chosen: a plane keeps them in
+/// latches of its own).
+#[derive(Clone, Debug)]
+pub(super) struct PlaneRegisters {
+    pub cache: Vec<u8>,
+    /// The page sensed last, until it was handed to the cache register.
+    pub sensed: Option<Vec<u8>>,
+    /// Pages of a word line that wait for their program, by the bit that they store.
+    pub write_back: Vec<Option<(Row, Vec<u8>)>>,
+    /// The page that a copyback read brought into the cache register.
+    pub copied: Option<Row>,
+}
+
+impl PlaneRegisters {
+    /// Registers for pages of `bytes`, with `write_back` write-back registers.
+    pub fn new(bytes: usize, write_back: usize) -> Self {
+        Self { cache: vec![ERASED; bytes], sensed: None, write_back: vec![None; write_back], copied: None }
+    }
+
+    /// Puts `data` at `column` of the cache register; what goes beyond its end is lost, as nothing takes it.
+    pub fn load(&mut self, column: u32, data: &[u8]) {
+        let from = (column as usize).min(self.cache.len());
+        let fits = data.len().min(self.cache.len() - from);
+        self.cache[from..from + fits].copy_from_slice(&data[..fits]);
+    }
+
+    /// `len` bytes from `column` of the cache register; FFh beyond its end.
+    pub fn output(&self, column: u32, len: u32) -> Vec<u8> {
+        let from = (column as usize).min(self.cache.len());
+        let to = (from + len as usize).min(self.cache.len());
+        let mut data = self.cache[from..to].to_vec();
+        data.resize(len as usize, ERASED);
+        data
+    }
+
+    /// Hands the sensed page to the cache register.
+    pub fn hand_over(&mut self) {
+        if let Some(page) = self.sensed.take() {
+            self.cache = page;
+        }
+    }
+}

@@ -1,0 +1,114 @@
+//! A channel, clock by clock: the cycles of the die that holds the bus, and the arbiter.
+
+use std::collections::VecDeque;
+
+use wordline_kernel::{Duration, Instant};
+
+use super::World;
+use super::die::Die;
+use crate::chain::Cycle;
+use crate::{ChannelId, DieId, Span, Stage};
+
+/// A die holds the bus.
+#[derive(Clone, Debug)]
+struct Holder {
+    die: DieId,
+    command: u32,
+    /// Cycles that have not begun.
+    cycles: VecDeque<Cycle>,
+    /// Clocks left of the cycle that has, and whether that puts data out.
+    left: u64,
+    puts_out: bool,
+    /// The stage that it belongs to, and since when.
+    stage: Option<(Stage, Instant)>,
+}
+
+/// A channel.
+#[derive(Clone, Debug)]
+pub(super) struct Channel {
+    id: ChannelId,
+    holder: Option<Holder>,
+    /// Since when no data are put out any more.
+    quiet_since: Option<Instant>,
+}
+
+impl Channel {
+    pub(super) fn new(id: u32) -> Self {
+        Self { id: ChannelId(id), holder: None, quiet_since: None }
+    }
+
+    /// One clock less to go; the bus is free after the last one of the last cycle.
+    pub(super) fn tick(&mut self, world: &mut World<'_>, dies: &mut [Die]) {
+        let Some(holder) = &mut self.holder else { return };
+        holder.left -= 1;
+        if holder.left == 0 && holder.is_over(world, &mut self.quiet_since) {
+            let of_die = dies.iter_mut().find(|die| die.id() == holder.die).expect("the holder is a die");
+            of_die.release(world);
+            self.holder = None;
+        }
+    }
+
+    /// Gives a free bus to a die that wants it: one that only latches a command before one that moves data, then the
+    /// one that has asked first, then the one with the lowest number.
+    pub(super) fn arbitrate(&mut self, world: &mut World<'_>, dies: &mut [Die]) {
+        if self.holder.is_some() {
+            return;
+        }
+        let of_channel = dies.iter_mut().filter(|die| world.geometry.channel_of(die.id()) == self.id);
+        let Some((_, die)) =
+            of_channel.filter_map(|die| Some((die.wish()?, die))).min_by_key(|(wish, _)| *wish)
+        else {
+            return;
+        };
+        let cycles = die.grant(world).into();
+        let mut holder =
+            Holder { die: die.id(), command: die.serial(), cycles, left: 0, puts_out: false, stage: None };
+        assert!(!holder.is_over(world, &mut self.quiet_since), "a hold of the bus takes time");
+        self.holder = Some(holder);
+    }
+}
+
+impl Holder {
+    /// Goes on to the next cycle that takes time; true if there is none.
+    fn is_over(&mut self, world: &mut World<'_>, quiet_since: &mut Option<Instant>) -> bool {
+        while self.left == 0 {
+            if std::mem::take(&mut self.puts_out) {
+                *quiet_since = Some(world.now);
+            }
+            let Some(cycle) = self.cycles.front().copied() else {
+                self.close(world);
+                return true;
+            };
+            let (stage, time) = match turnaround(cycle, world, *quiet_since) {
+                Some(rest) => (Stage::Cle, rest),
+                None => {
+                    self.cycles.pop_front();
+                    self.puts_out = matches!(cycle, Cycle::DataOut { .. });
+                    cycle.time(&world.part.bus, world.part.timing.plane_busy)
+                }
+            };
+            if self.stage.is_none_or(|(before, _)| before != stage) {
+                self.close(world);
+                self.stage = Some((stage, world.now));
+            }
+            self.left = world.host_clocks(time);
+        }
+        false
+    }
+
+    /// The present stage is over.
+    fn close(&mut self, world: &mut World<'_>) {
+        if let Some((stage, begin)) = self.stage.take() {
+            let length: Duration = world.now - begin;
+            let (die, command) = (self.die, self.command);
+            world.spans.push(Span { begin, die, stage, planes: 0, length, command });
+        }
+    }
+}
+
+/// What is left of the bus's turnaround when a command is to be latched.
+fn turnaround(cycle: Cycle, world: &World<'_>, quiet_since: Option<Instant>) -> Option<Duration> {
+    let (Cycle::Command(_) | Cycle::Confirm(_)) = cycle else { return None };
+    let from = quiet_since? + world.part.bus.t_rhw;
+    (from > world.now).then(|| from - world.now)
+}

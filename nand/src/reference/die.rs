@@ -1,0 +1,220 @@
+//! The state machine of a die as its controller sees it: one command after the other, step by step.
+
+use std::collections::VecDeque;
+use std::ops::Range;
+
+use wordline_kernel::Instant;
+
+use super::World;
+use super::array::{Array, Job, Work};
+use crate::chain::{Cycle, Hold, Shape, part_of_data_out};
+use crate::drive::List;
+use crate::geometry::PlaneBlock;
+use crate::{Command, DieId, Operation, PageId, Stage};
+
+/// For what a command holds the bus.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Step {
+    /// Command, addresses, and data of a program.
+    Opening,
+    /// 31, 00-31 or 3F: the sensed page goes to the cache register.
+    Turn,
+    /// Data out.
+    DataOut,
+    /// The second half of a copyback.
+    Copy,
+    /// The status register.
+    Status,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum State {
+    /// It takes a command.
+    Idle,
+    /// It has wanted the bus since then.
+    Wants { step: Step, since: Instant },
+    /// It holds the bus.
+    Holds { step: Step },
+    /// It is busy: not RDY.
+    Busy { step: Step },
+}
+
+/// A die with its list of commands.
+#[derive(Clone, Debug)]
+pub(super) struct Die {
+    id: DieId,
+    /// The present command and those after it.
+    commands: VecDeque<Command>,
+    /// The number of the present command.
+    serial: u32,
+    state: State,
+    pub(super) array: Array,
+}
+
+impl Die {
+    pub(super) fn new((die, commands): &List, first: u32) -> Self {
+        let commands = commands.iter().copied().collect();
+        Self { id: *die, commands, serial: first, state: State::Idle, array: Array::new(*die) }
+    }
+
+    pub(super) fn id(&self) -> DieId {
+        self.id
+    }
+
+    pub(super) fn serial(&self) -> u32 {
+        self.serial
+    }
+
+    /// Whether the list is carried out and the array rests.
+    pub(super) fn is_done(&self) -> bool {
+        self.commands.is_empty() && self.array.rests()
+    }
+
+    fn command(&self) -> &Command {
+        self.commands.front().expect("a die at work has a command")
+    }
+
+    /// Looks at the signals of its array, and takes a command if it can.
+    pub(super) fn update(&mut self, world: &World<'_>) {
+        if let State::Busy { step } = self.state {
+            if !self.array.take_ready() {
+                return;
+            }
+            match self.after_busy(step, world) {
+                Some(step) => self.state = State::Wants { step, since: world.now },
+                None => self.finish(),
+            }
+        }
+        if matches!(self.state, State::Idle) {
+            self.take_command(world);
+        }
+    }
+
+    /// What the command wants once it is ready again; nothing if it is over as far as the die is concerned.
+    fn after_busy(&self, step: Step, world: &World<'_>) -> Option<Step> {
+        match (self.command().operation, step) {
+            (Operation::Read, _) | (Operation::ReadCache { .. }, Step::Turn) => Some(Step::DataOut),
+            (Operation::ReadCache { .. }, _) => Some(Step::Turn),
+            (Operation::Copyback { .. }, Step::Opening) => Some(Step::Copy),
+            _ => world.wiring.read_status.then_some(Step::Status),
+        }
+    }
+
+    fn finish(&mut self) {
+        self.commands.pop_front();
+        self.serial += 1;
+        self.state = State::Idle;
+    }
+
+    /// A die that is ready takes the next command. Only programs, which need the cache register alone, and what goes
+    /// on with a sequence of cache reads do not wait for the array.
+    fn take_command(&mut self, world: &World<'_>) {
+        let Some(command) = self.commands.front() else { return };
+        let (step, behind) = match command.operation {
+            Operation::ReadCache { first: false, .. } => (Step::Turn, true),
+            Operation::Program | Operation::ProgramCache => (Step::Opening, true),
+            _ => (Step::Opening, false),
+        };
+        if behind || self.array.rests() {
+            self.state = State::Wants { step, since: world.now };
+        }
+    }
+
+    /// How urgently it wants the bus, if it does: the least goes first.
+    pub(super) fn wish(&self) -> Option<(bool, Instant, DieId)> {
+        let State::Wants { step, since } = self.state else { return None };
+        let programs = matches!(self.command().operation, Operation::Program | Operation::ProgramCache);
+        let moves_data = step == Step::DataOut || (step == Step::Opening && programs);
+        Some((moves_data, since, self.id))
+    }
+
+    /// It gets the bus: for which cycles.
+    pub(super) fn grant(&mut self, world: &World<'_>) -> Vec<Cycle> {
+        let State::Wants { step, .. } = self.state else { unreachable!("it wants the bus") };
+        self.state = State::Holds { step };
+        let command = self.command();
+        let shape = Shape::of(world.part, command.planes, world.wiring.shared_enable);
+        let hold = match (step, command.operation) {
+            (Step::Opening, Operation::Read | Operation::ReadCache { .. }) => Hold::Read,
+            (Step::Opening, Operation::Program) => Hold::Program,
+            (Step::Opening, Operation::ProgramCache) => Hold::ProgramCache,
+            (Step::Opening, Operation::Copyback { .. }) => Hold::CopybackRead,
+            (Step::Opening, Operation::Erase) => Hold::Erase,
+            (Step::Turn, Operation::ReadCache { next: Some(next), .. }) => {
+                if follows(world, command.page, next) { Hold::NextSequential } else { Hold::NextRandom }
+            }
+            (Step::Turn, _) => Hold::End,
+            (Step::DataOut, _) if command.bytes == shape.page * u64::from(command.planes) => Hold::DataOut,
+            (Step::DataOut, _) => return part_of_data_out(&shape, command.bytes),
+            (Step::Copy, _) => Hold::CopybackProgram,
+            (Step::Status, _) => Hold::Status,
+        };
+        hold.cycles(&shape)
+    }
+
+    /// Its hold of the bus is over.
+    pub(super) fn release(&mut self, world: &World<'_>) {
+        let State::Holds { step } = self.state else { unreachable!("it holds the bus") };
+        if matches!(step, Step::DataOut | Step::Status) {
+            self.finish();
+            return;
+        }
+        self.state = State::Busy { step };
+        self.array.confirm(self.job(step, world));
+    }
+
+    /// What the command lets the array do after `step`.
+    fn job(&self, step: Step, world: &World<'_>) -> Job {
+        let Command { operation, page, .. } = *self.command();
+        let turn = Some(world.nand_clocks(world.part.timing.cache_busy));
+        let sense = |page, ahead| {
+            let (number, blocks) = self.place(world, page);
+            let time = world.latency.read(number, blocks);
+            self.work(world, Stage::Ton, page, world.nand_clocks(time), ahead)
+        };
+        let program = |written| {
+            let (number, blocks) = self.place(world, written);
+            let time = world.latency.program(number, blocks);
+            self.work(world, Stage::Tin, page, world.nand_clocks(time), 0)
+        };
+        match (step, operation) {
+            (Step::Turn, Operation::ReadCache { next, .. }) => {
+                Job { turn, work: next.map(|next| sense(next, 1)) }
+            }
+            (Step::Copy, Operation::Copyback { to }) => Job { turn: None, work: Some(program(to)) },
+            (_, Operation::Program) => Job { turn: None, work: Some(program(page)) },
+            (_, Operation::ProgramCache) => Job { turn, work: Some(program(page)) },
+            (_, Operation::Erase) => {
+                let clocks = world.nand_clocks(world.part.timing.erase);
+                Job { turn: None, work: Some(self.work(world, Stage::Ber, page, clocks, 0)) }
+            }
+            _ => Job { turn: None, work: Some(sense(page, 0)) },
+        }
+    }
+
+    /// The array's work for the present command, or for the one after it.
+    fn work(&self, world: &World<'_>, stage: Stage, first: PageId, clocks: u64, ahead: u32) -> Work {
+        let planes = self.planes(world, first).fold(0, |planes, plane| planes | 1 << plane);
+        Work { stage, planes, clocks, command: self.serial + ahead }
+    }
+
+    /// The planes that take part, from that of `first` on.
+    fn planes(&self, world: &World<'_>, first: PageId) -> Range<u32> {
+        let plane = world.geometry.split(first).1 % world.geometry.planes_per_row;
+        plane..plane + self.command().planes
+    }
+
+    /// The page's number in its block, and its block in every plane that takes part.
+    fn place(&self, world: &World<'_>, first: PageId) -> (u32, Vec<PlaneBlock>) {
+        let (block, offset) = world.geometry.split(first);
+        let blocks = world.geometry.plane_blocks(block, self.planes(world, first));
+        (world.geometry.page_in_block(offset), blocks.collect())
+    }
+}
+
+/// Whether 31, which names no page, senses `next` after `page`: the next page of the block, in the same planes.
+fn follows(world: &World<'_>, page: PageId, next: PageId) -> bool {
+    let planes = world.geometry.planes_per_row;
+    let ((block, at), (next_block, next_at)) = (world.geometry.split(page), world.geometry.split(next));
+    block == next_block && at % planes == next_at % planes && next_at / planes == at / planes + 1
+}

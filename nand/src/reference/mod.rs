@@ -1,0 +1,118 @@
+//! The reference mode: every entity is updated at every edge of its clock (NANDFlashSim, section 6.2).
+//!
+//! It is there to be obviously right, and says the rules a second time, without the calendar, the look-ahead and the
+//! tables of [`Chips`](crate::Chips): a channel counts down the clocks of one cycle after the other, an array those
+//! of its work, and a die waits for their signals. It shares with the fast mode what is fact, not mechanism: the
+//! cycles of a chain ([`Hold`](crate::chain::Hold)) and the times of the part.
+//!
+//! Its cost is the simulated time divided by the shorter period, times the dies: some ten nanoseconds for each, so
+//! that a millisecond of one die at 1 ns takes some ten milliseconds. Take it to check the fast mode, or to watch a
+//! few commands; with [`Clocks::CONTINUOUS`](crate::clock::Clocks::CONTINUOUS) every picosecond is an edge.
+
+mod array;
+mod channel;
+mod die;
+
+use wordline_kernel::{Duration, Instant};
+
+use crate::chips::Wiring;
+use crate::clock::Clock;
+use crate::drive::{List, first_serials};
+use crate::{Geometry, Latency, Part, Span};
+
+use channel::Channel;
+use die::Die;
+
+/// Dies and channels that are stepped clock by clock.
+#[derive(Clone, Debug)]
+pub struct Reference {
+    part: Part,
+    geometry: Geometry,
+    wiring: Wiring,
+}
+
+/// What every entity has to know.
+struct World<'a> {
+    part: &'a Part,
+    latency: Latency,
+    geometry: &'a Geometry,
+    wiring: Wiring,
+    now: Instant,
+    spans: Vec<Span>,
+}
+
+impl World<'_> {
+    /// The clocks of the controller that something takes.
+    fn host_clocks(&self, time: Duration) -> u64 {
+        clocks(self.wiring.clocks.host, time)
+    }
+
+    /// The clocks of a die that something takes.
+    fn nand_clocks(&self, time: Duration) -> u64 {
+        clocks(self.wiring.clocks.nand, time)
+    }
+}
+
+fn clocks(clock: Clock, time: Duration) -> u64 {
+    time.ps().div_ceil(clock.period().ps())
+}
+
+impl Reference {
+    /// Dies of this part, wired like this.
+    pub fn new(part: Part, geometry: Geometry, wiring: Wiring) -> Self {
+        Self { part, geometry, wiring }
+    }
+
+    /// Carries out `lists` and returns what [`fast`](crate::drive::fast) returns for them.
+    pub fn run(&self, lists: &[List]) -> Vec<Span> {
+        let Self { part, geometry, wiring } = self;
+        let mut dies: Vec<Die> =
+            lists.iter().zip(first_serials(lists)).map(|(list, first)| Die::new(list, first)).collect();
+        // In the order of their numbers, which is that of ties.
+        dies.sort_by_key(Die::id);
+        let mut channels: Vec<Channel> = (0..geometry.channels).map(Channel::new).collect();
+        let mut world = World {
+            part,
+            latency: Latency::new(part, wiring.latency, wiring.seed),
+            geometry,
+            wiring: *wiring,
+            now: Instant::ZERO,
+            spans: Vec::new(),
+        };
+        let (mut host, mut nand) = (Instant::ZERO, Instant::ZERO);
+        while !dies.iter().all(Die::is_done) {
+            world.now = host.min(nand);
+            step(&mut world, &mut dies, &mut channels, edges(host, nand));
+            if host == world.now {
+                host += wiring.clocks.host.period();
+            }
+            if nand == world.now {
+                nand += wiring.clocks.nand.period();
+            }
+        }
+        world.spans.sort();
+        world.spans
+    }
+}
+
+/// Whose edge the earlier of the next two edges is: of the controller's clock, of the dies' clock.
+fn edges(host: Instant, nand: Instant) -> (bool, bool) {
+    (host <= nand, nand <= host)
+}
+
+/// One instant: what was being counted goes on by one clock, then what follows from that begins.
+fn step(world: &mut World<'_>, dies: &mut [Die], channels: &mut [Channel], (host, nand): (bool, bool)) {
+    if nand {
+        dies.iter_mut().for_each(|die| die.array.tick(world));
+    }
+    if host {
+        channels.iter_mut().for_each(|channel| channel.tick(world, dies));
+    }
+    if nand {
+        dies.iter_mut().for_each(|die| die.array.begin(world));
+    }
+    dies.iter_mut().for_each(|die| die.update(world));
+    if host {
+        channels.iter_mut().for_each(|channel| channel.arbitrate(world, dies));
+    }
+}

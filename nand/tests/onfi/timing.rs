@@ -1,0 +1,88 @@
+//! Every rule between cycles, on the pins: refused a picosecond early, accepted on time.
+
+use wordline_kernel::{Duration, Instant};
+use wordline_nand::onfi::rules::{Edge, RULES, Wait};
+use wordline_nand::onfi::{Bus, FailureKind, Pace};
+
+use super::host::{bus, play, played};
+
+/// A wait that outlasts all others.
+const LONG: Duration = Duration::from_ns(1_000);
+/// The host's cycle.
+const CYCLE: Duration = Duration::from_ns(2);
+
+/// Lets the bus wait for nothing to speak of but `wait`.
+fn stretch(bus: &mut Bus, wait: Wait) {
+    for other in Wait::ALL {
+        bus.set_wait(*other, if *other == wait { LONG } else { Duration::from_ns(1) });
+    }
+    bus.set_host_cycle(CYCLE);
+}
+
+/// Cycles after which an edge has just happened, and one that its rule forbids for a while.
+fn around(edge: Edge) -> (&'static str, &'static str) {
+    match edge {
+        Edge::Select | Edge::Protect => ("", "c70"),
+        Edge::Volume => ("ce1 a00", "c70"),
+        Edge::LatchBegin => ("c00", "a00"),
+        Edge::Command => ("c70", "o1"),
+        Edge::Address => ("c90 a00", "o1"),
+        Edge::Confirm => ("c60 a00.00.00 cd0", "c70"),
+        Edge::LoadAddress => ("c80 a00.00.00.00.00", "i00"),
+        Edge::WriteColumn => ("c80 a00.00.00.00.00 i00 c85 a01.00", "i00"),
+        Edge::ReadColumn => ("c00 a00.00.00.00.00 c30 rb c05 a00.00 ce0", "o1"),
+        Edge::Register => ("c70", "o1"),
+        Edge::Back => ("c00 a00.00.00.00.00 c30 rb c70 o1 c00", "o1"),
+        Edge::DataIn => ("c80 a00.00.00.00.00 i00", "c10"),
+        Edge::DataOut => ("c00 a00.00.00.00.00 c30 rb o1", "c70"),
+        Edge::RegisterOut => ("c70 o1", "c70"),
+        Edge::Ready => ("c00 a00.00.00.00.00 c30 rb", "o1"),
+        Edge::Interface => ("cef a01 i04.00.00.00", "c70"),
+    }
+}
+
+#[test]
+fn each_rule_refuses_a_picosecond_early_and_accepts_on_time() {
+    for rule in &RULES {
+        let (before, next) = around(rule.from);
+        let mut bus = bus();
+        stretch(&mut bus, rule.wait);
+        bus.wait(LONG);
+        played(&mut bus, before);
+        match rule.from {
+            Edge::Select => bus.select(0).expect("there is a target"),
+            Edge::Protect => bus.set_write_protect(true),
+            // The new mode brought its own waits.
+            Edge::Interface => stretch(&mut bus, rule.wait),
+            _ => {}
+        }
+        let edge = if rule.from == Edge::LatchBegin { CYCLE } else { Duration::ZERO };
+        let earliest = Instant::from_ps(bus.now().ps() - edge.ps()) + LONG;
+
+        let mut early = bus.clone();
+        early.set_pace(Pace::Exact);
+        early.wait_until(Instant::from_ps(earliest.ps() - 1));
+        let refused = play(&mut early, next).expect_err(rule.name());
+        assert_eq!(refused.kind, FailureKind::Timing { rule, earliest }, "{}", rule.name());
+        assert!(refused.to_string().contains(rule.name()), "{refused}");
+
+        let mut punctual = bus.clone();
+        punctual.set_pace(Pace::Exact);
+        punctual.wait_until(earliest);
+        played(&mut punctual, next);
+
+        let mut patient = bus;
+        played(&mut patient, next);
+        assert_eq!(patient.now(), punctual.now(), "{}: the bus waits no longer than it must", rule.name());
+    }
+}
+
+#[test]
+fn a_host_that_is_faster_than_the_part_breaks_its_cycle() {
+    let mut bus = bus();
+    bus.set_pace(Pace::Exact);
+    bus.set_host_cycle(Duration::from_ns(20));
+    bus.wait(Duration::from_us(1));
+    let refused = play(&mut bus, "c00 a00").expect_err("the part wants 25 ns");
+    assert!(refused.to_string().contains("tWC"), "{refused}");
+}

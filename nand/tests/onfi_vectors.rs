@@ -1,0 +1,15 @@
+//! The sequences of the ONFI commands on the pins, legal and illegal: data, status and times.
+
+mod onfi {
+    mod chains;
+    mod checker;
+    pub mod host;
+    mod legal;
+    mod luns;
+    mod one_shot;
+    mod parts;
+    mod random;
+    mod refused;
+    mod stages;
+    mod timing;
+}

@@ -1,0 +1,184 @@
+//! Do the two update modes give the same stages, and does the fast one meet the closed forms?
+
+mod random;
+
+use proptest::prelude::*;
+use random::{Case, Raw, layout, part};
+use wordline_kernel::{Bytes, Duration, Instant};
+use wordline_nand::chain::{Hold, Shape};
+use wordline_nand::chips::Wiring;
+use wordline_nand::clock::{Clock, Clocks};
+use wordline_nand::drive::{List, Mode, fast};
+use wordline_nand::{Command, DieId, Geometry, Interface, Operation, PageId, Part, Reference, Stage};
+
+proptest! {
+    // Chosen: some seconds on a laptop.
+    #![proptest_config(ProptestConfig::with_cases(ProptestConfig::default().cases.max(1_024)))]
+
+    #[test]
+    fn both_modes_give_the_same_stages(raw in random::raw()) {
+        let Case { part, geometry, wiring, lists } = Case::of(&raw);
+        let [stepped, jumped] =
+            [Mode::Reference, Mode::Fast].map(|mode| mode.run(&part, geometry, wiring, &lists));
+        for (at, (stepped, jumped)) in stepped.iter().zip(&jumped).enumerate() {
+            prop_assert_eq!(stepped, jumped, "span {}", at);
+        }
+        prop_assert_eq!(stepped.len(), jumped.len());
+    }
+}
+
+/// A part, its geometry and how it is wired: what the closed forms are over.
+struct Setting {
+    part: Part,
+    geometry: Geometry,
+    wiring: Wiring,
+}
+
+impl Setting {
+    /// MLC with two planes on this interface, every picosecond an edge.
+    fn new(interface: Interface, mode: u8, shared_enable: bool, read_status: bool) -> Self {
+        let part = part(&Raw::mlc(interface, mode));
+        let geometry = layout(1, 1, 2).check(&part).expect("the layout is sound");
+        Self { part, geometry, wiring: Wiring { shared_enable, read_status, ..Wiring::default() } }
+    }
+
+    /// All four for every mode of every interface.
+    fn all() -> impl Iterator<Item = Self> {
+        let modes = Interface::ALL.into_iter().flat_map(|i| (0..i.modes()).map(move |mode| (i, mode)));
+        modes.flat_map(|(i, mode)| {
+            [false, true].into_iter().flat_map(move |shared| {
+                [false, true].into_iter().map(move |status| Self::new(i, mode, shared, status))
+            })
+        })
+    }
+
+    fn hold(&self, hold: Hold, planes: u32) -> Duration {
+        let shape = Shape::of(&self.part, planes, self.wiring.shared_enable);
+        hold.times(&self.part, &shape).total()
+    }
+
+    /// When everything is over.
+    fn end(&self, commands: Vec<Command>) -> Duration {
+        let spans = fast(&self.part, self.geometry, self.wiring, &[(DieId(0), commands)]);
+        spans.iter().map(|span| span.end() - Instant::ZERO).max().expect("there is a stage")
+    }
+
+    fn command(&self, operation: Operation, planes: u32) -> Command {
+        let bytes = self.part.geometry.page_size * u64::from(planes);
+        Command { operation, page: PageId(0), planes, bytes }
+    }
+
+    fn status(&self) -> Duration {
+        if self.wiring.read_status { self.hold(Hold::Status, 1) } else { Duration::ZERO }
+    }
+}
+
+#[test]
+fn an_operation_alone_takes_the_sum_of_its_chain() {
+    for setting in Setting::all() {
+        for planes in 1..=2 {
+            let time = |hold| setting.hold(hold, planes);
+            let (read, write) = (setting.part.read_time(0), setting.part.program_time(0));
+            let to = setting.geometry.page(wordline_nand::RowBlockId(1), 0);
+            let turn = setting.part.timing.cache_busy;
+            let end = |operation| setting.end(vec![setting.command(operation, planes)]);
+            assert_eq!(end(Operation::Read), time(Hold::Read) + read + time(Hold::DataOut));
+            assert_eq!(
+                end(Operation::ReadCache { first: true, next: None }),
+                time(Hold::Read) + read + time(Hold::End) + turn + time(Hold::DataOut)
+            );
+            assert_eq!(end(Operation::Program), time(Hold::Program) + write + setting.status());
+            assert_eq!(
+                end(Operation::ProgramCache),
+                time(Hold::ProgramCache) + turn + write.max(setting.status())
+            );
+            let copied = time(Hold::CopybackRead) + read + time(Hold::CopybackProgram) + write;
+            assert_eq!(end(Operation::Copyback { to }), copied + setting.status());
+            let erase = setting.part.timing.erase;
+            assert_eq!(end(Operation::Erase), time(Hold::Erase) + erase + setting.status());
+        }
+    }
+}
+
+#[test]
+fn a_cache_program_hides_the_bus_or_the_array() {
+    for setting in Setting::all() {
+        let commands = vec![
+            setting.command(Operation::ProgramCache, 2),
+            Command {
+                page: PageId(setting.geometry.planes_per_row * 2),
+                ..setting.command(Operation::Program, 2)
+            },
+        ];
+        let (first, last) = (setting.hold(Hold::ProgramCache, 2), setting.hold(Hold::Program, 2));
+        let write = setting.part.program_time(0);
+        let hidden = write.max(setting.status() + last);
+        let whole = first + setting.part.timing.cache_busy + hidden + write + setting.status();
+        assert_eq!(setting.end(commands), whole);
+    }
+}
+
+#[test]
+fn a_sequence_of_cache_reads_hides_the_bus_or_the_array() {
+    for setting in Setting::all() {
+        let (pages, planes) = (4u32, 2);
+        let command = |n: u32| Command {
+            page: PageId(n * setting.geometry.planes_per_row),
+            ..setting.command(
+                Operation::ReadCache {
+                    first: n == 0,
+                    next: (n + 1 < pages).then(|| PageId((n + 1) * setting.geometry.planes_per_row)),
+                },
+                planes,
+            )
+        };
+        let turn = setting.part.timing.cache_busy;
+        let time = |hold| setting.hold(hold, planes);
+        let mut whole = time(Hold::Read) + setting.part.read_time(0);
+        for n in 1..=pages {
+            // The bus brings a page and latches the next turn while the array senses that of the turn before.
+            let latch = if n < pages { time(Hold::NextSequential) } else { time(Hold::End) };
+            if n == 1 {
+                whole += latch;
+            } else {
+                whole += (time(Hold::DataOut) + latch).max(setting.part.read_time(n - 1));
+            }
+            whole += turn;
+        }
+        assert_eq!(setting.end((0..pages).map(command).collect()), whole + time(Hold::DataOut));
+    }
+}
+
+#[test]
+fn both_modes_agree_where_every_picosecond_is_an_edge() {
+    let part = part(&Raw::mlc(Interface::NvDdr3, 15).with_times([1_000, 2_000, 2_000, 300, 50]));
+    let geometry = layout(1, 2, 2).check(&part).expect("the layout is sound");
+    let wiring = Wiring { shared_enable: true, read_status: true, ..Wiring::default() };
+    let lists = lists(&geometry, &[Operation::ProgramCache, Operation::Erase]);
+    let stepped = Reference::new(part.clone(), geometry, wiring).run(&lists);
+    assert_eq!(stepped, fast(&part, geometry, wiring, &lists));
+}
+
+/// Reads of one page, or programs of one page, for dies of one channel.
+fn lists(geometry: &Geometry, operations: &[Operation]) -> Vec<List> {
+    let command = |(die, operation): (u32, &Operation)| {
+        let page = geometry.page(geometry.first_block(die * geometry.rows_per_die), 0);
+        (DieId(die), vec![Command { operation: *operation, page, planes: 1, bytes: Bytes(512) }])
+    };
+    (0..).zip(operations).map(command).collect()
+}
+
+#[test]
+fn of_dies_that_ask_at_once_a_latch_goes_first_then_the_lowest_number() {
+    let part = part(&Raw::mlc(Interface::Sdr, 4));
+    let geometry = layout(1, 4, 2).check(&part).expect("the layout is sound");
+    let clock = Clock::new(Duration::from_ns(25));
+    let wiring = Wiring { clocks: Clocks { host: clock, nand: clock }, ..Wiring::default() };
+    let (read, program) = (Operation::Read, Operation::Program);
+    let lists = lists(&geometry, &[program, read, program, read]);
+    for spans in [fast(&part, geometry, wiring, &lists), Reference::new(part, geometry, wiring).run(&lists)] {
+        let mut first = spans.iter().filter(|span| span.stage == Stage::Ale).map(|span| span.die.0);
+        let order: Vec<u32> = first.by_ref().collect();
+        assert_eq!(order, [1, 3, 0, 2]);
+    }
+}
