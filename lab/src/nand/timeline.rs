@@ -241,7 +241,7 @@ fn summary(part: &Part, name: &str, all: &[&Carried]) -> OperationSummary {
 
 /// The share of each stage in the time of all stages, and the energy of them all.
 pub(super) fn stages(part: &Part, all: &[&Carried]) -> (BTreeMap<&'static str, f64>, f64) {
-    let sum = all.iter().map(|one| &one.stages).sum::<wordline_nand::energy::StageTimes>();
+    let sum = all.iter().map(|one| one.stages).sum::<wordline_nand::energy::StageTimes>();
     let active = sum.active_ps().max(1) as f64;
     let shares = STAGES.into_iter().map(|stage| (stage.name(), sum.ps(stage) as f64 / active)).collect();
     (shares, sum.price(&part.power).total().joules())
