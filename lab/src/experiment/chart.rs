@@ -8,8 +8,9 @@ use serde_json::{Value as Json, json};
 
 use super::expect_file::check_along;
 use super::file::{Experiment, Kind};
+use super::judge::settings;
 use super::nand::NandSweep;
-use super::outcome::{Outcome, Row, Value};
+use super::outcome::{Measured, Outcome, Row, Value};
 use crate::error::Result;
 use crate::output::write_atomically;
 pub use crate::report::Chart;
@@ -29,6 +30,9 @@ pub struct ChartFile {
     pub caption: String,
     /// Its shape.
     pub shape: Shape,
+    /// Values of varied keys that pick the points of a chart of logical units; all points where it is empty.
+    #[serde(default)]
+    pub at: toml::Table,
 }
 
 /// The shape of a chart.
@@ -88,6 +92,7 @@ impl ChartFile {
             Shape::Trace { panel } => (panel.iter().collect(), &[]),
         };
         let keys = keys.into_iter().filter_map(|key| check_along(key, kind.axes()));
+        let keys = keys.chain(self.at.keys().filter_map(|key| check_along(key, kind.axes())));
         let mut all: Vec<_> = keys.map(|(found, wanted)| ("chart.shape", found, wanted)).collect();
         let unknown = columns.iter().filter(|column| !kind.has_column(column, false));
         all.extend(unknown.map(|c| ("chart.shape", format!("`{c}`"), "a column of numbers".to_owned())));
@@ -111,14 +116,17 @@ impl ChartFile {
 /// The charts of an outcome, with its data.
 pub fn charts(experiment: &Experiment, outcome: &Outcome) -> Vec<Chart> {
     let draw = |file: &ChartFile| {
+        let wanted = settings(&file.at);
+        let lies = |at: &[(String, Value)]| wanted.iter().all(|value| at.contains(value));
+        let points: Vec<&Measured> = outcome.points.iter().filter(|point| lies(&point.at)).collect();
         let spec = match &file.shape {
             Shape::Line { along } => line(&outcome.rows, along),
             Shape::Ratio {} => ratio(&outcome.rows),
             Shape::Curves { column, unit, along, by, panel } => {
-                units::curves(&outcome.points, column, unit, along, by.as_deref(), panel.as_deref())
+                units::curves(&points, column, unit, along, by.as_deref(), panel.as_deref())
             }
             Shape::Stacked { columns, unit, along, panel } => {
-                units::stacked(&outcome.points, columns, unit, along, panel.as_deref())
+                units::stacked(&points, columns, unit, along, panel.as_deref())
             }
             Shape::Trace { panel } => units::trace(&outcome.traces, panel.as_deref()),
         };

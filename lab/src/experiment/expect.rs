@@ -85,6 +85,16 @@ pub(super) fn place(at: &toml::Table) -> String {
     parts.join(", ")
 }
 
+/// A mean over the points of an expected value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Mean {
+    /// The mean of the points' own values; where they are gains, each point weighs the same.
+    Values,
+    /// The gain of the mean column over the mean column of the other points: great columns weigh more.
+    Columns,
+}
+
 /// What our value is compared with.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Wanted {
@@ -112,8 +122,8 @@ pub struct Expect {
     /// Where it is not empty, our value is by how many percent the column lies over that of the point which has
     /// these values instead of its own.
     pub over: toml::Table,
-    /// Whether the mean over all points is compared, not each of them.
-    pub mean: bool,
+    /// The mean over all points that is compared; none where each of them is.
+    pub mean: Option<Mean>,
     /// The key of the run's summary that holds our value, with dots.
     pub column: String,
     /// Its unit.
@@ -122,8 +132,8 @@ pub struct Expect {
     pub wanted: Wanted,
     /// Where the expected value comes from.
     pub source: String,
-    /// Why ours differs, where it does.
-    pub note: String,
+    /// Why ours lies outside of the band, where it is known to; empty else.
+    pub deviation: String,
     /// Which other numbers of the same paper contradict it, where some do.
     pub contradiction: Option<String>,
 }

@@ -5,7 +5,7 @@ use toml::Spanned;
 
 use super::analytic::Model;
 use super::axes::Axis;
-use super::expect::{Band, Expect, Trend, Wanted};
+use super::expect::{Band, Expect, Mean, Trend, Wanted};
 use super::file::{Kind, Wrong};
 
 /// An expected value as it is written.
@@ -18,8 +18,7 @@ pub(super) struct ExpectFile {
     at: toml::Table,
     #[serde(default)]
     over: toml::Table,
-    #[serde(default)]
-    mean: bool,
+    mean: Option<Mean>,
     column: String,
     unit: String,
     value: Option<f64>,
@@ -32,7 +31,7 @@ pub(super) struct ExpectFile {
     between: Option<[f64; 2]>,
     source: String,
     #[serde(default)]
-    note: String,
+    deviation: String,
     contradiction: Option<String>,
 }
 
@@ -64,8 +63,11 @@ pub(super) fn check_expect(
     if let Some(text) = file.contradiction.as_ref().filter(|text| text.trim().is_empty()) {
         wrong.add(at, "expect.contradiction", format!("`{text}`"), "the paper's numbers that contradict it");
     }
+    if file.mean == Some(Mean::Columns) && file.over.is_empty() {
+        wrong.add(at, "expect.mean", "columns without `over`", "`values`, or `over` beside it");
+    }
     let wanted = check_wanted(&file, at, axes, wrong);
-    let ExpectFile { what, claim, at, over, mean, column, unit, source, note, contradiction, .. } = file;
+    let ExpectFile { what, claim, at, over, mean, column, unit, source, deviation, contradiction, .. } = file;
     wanted.map(|wanted| Expect {
         what,
         claim,
@@ -76,7 +78,7 @@ pub(super) fn check_expect(
         unit,
         wanted,
         source,
-        note,
+        deviation,
         contradiction,
     })
 }

@@ -4,7 +4,7 @@ use serde_json::Value as Json;
 
 use super::analytic::Space;
 use super::axes::lies_at;
-use super::expect::{Band, Expect, Trend, Wanted, place};
+use super::expect::{Band, Expect, Mean, Trend, Wanted, place};
 use super::outcome::{Measured, Row, Value, Verdict};
 use crate::error::{Error, Result};
 
@@ -49,23 +49,58 @@ fn value(expect: &Expect, point: &Found, all: &[Found]) -> Result<Option<f64>> {
     if expect.over.is_empty() {
         return Ok(Some(own));
     }
+    let Some(other) = other(expect, point, all) else { return Ok(None) };
+    Ok(Some(gain(own, column(&other.values, &expect.column)?)))
+}
+
+/// The point that another one is compared with.
+fn other<'a>(expect: &Expect, point: &Found, all: &'a [Found]) -> Option<&'a Found> {
     let mut other = point.settings.clone();
     other.extend(expect.over.clone());
-    let Some(other) = all.iter().find(|found| found.settings == other && other != point.settings) else {
-        return Ok(None);
-    };
-    Ok(Some(100.0 * (own / column(&other.values, &expect.column)? - 1.0)))
+    all.iter().find(|found| found.settings == other && other != point.settings)
+}
+
+/// By how many percent `own` lies over `other`.
+fn gain(own: f64, other: f64) -> f64 {
+    100.0 * (own / other - 1.0)
+}
+
+/// The mean that is compared; none without points.
+fn mean(expect: &Expect, kind: Mean, ours: &[(&Found, f64)], all: &[Found]) -> Result<Option<f64>> {
+    let of = |sum: f64| (!ours.is_empty()).then(|| sum / ours.len() as f64);
+    if kind == Mean::Values {
+        return Ok(of(ours.iter().map(|(_, ours)| *ours).sum()));
+    }
+    let (mut own, mut others) = (0.0, 0.0);
+    for (point, _) in ours {
+        own += column(&point.values, &expect.column)?;
+        if let Some(other) = other(expect, point, all) {
+            others += column(&other.values, &expect.column)?;
+        }
+    }
+    Ok(of(own).zip(of(others)).map(|(own, others)| gain(own, others)))
 }
 
 fn judge(expect: &Expect, ours: &[(&Found, f64)], all: &[Found]) -> Result<Vec<Row>> {
+    let numbers = |paper, band| match expect.mean {
+        Some(kind) => {
+            let mean = mean(expect, kind, ours, all)?;
+            Ok(mean.map(|mean| number_row(expect, None, paper, mean, band)).into_iter().collect())
+        }
+        None => {
+            let row =
+                |(point, ours): &(&Found, f64)| number_row(expect, Some(&point.settings), paper, *ours, band);
+            Ok(ours.iter().map(row).collect())
+        }
+    };
     let model = match &expect.wanted {
         Wanted::Text(_) => return Ok(Vec::new()),
         Wanted::Trend(trend) => {
             let values: Vec<f64> = ours.iter().map(|(_, ours)| *ours).collect();
             return Ok(trend_row(expect, trend, &values, &others(expect, trend, all)?).into_iter().collect());
         }
-        Wanted::Number(paper, band) => return Ok(number_rows(expect, ours, Some(*paper), Some(*band))),
-        Wanted::Shown(paper) => return Ok(number_rows(expect, ours, *paper, None)),
+        Wanted::Number(paper, band) => return numbers(Some(*paper), Some(*band)),
+        Wanted::Shown(paper) => return numbers(*paper, None),
         Wanted::Model(model, band) => (model, band),
     };
     let (model, band) = model;
@@ -77,17 +112,6 @@ fn judge(expect: &Expect, ours: &[(&Found, f64)], all: &[Found]) -> Result<Vec<R
         })?;
         Ok(number_row(expect, Some(&point.settings), Some(model.value(space)?), *ours, Some(*band)))
     };
-    ours.iter().map(row).collect()
-}
-
-/// A row for each point, or one for the mean of all.
-fn number_rows(expect: &Expect, ours: &[(&Found, f64)], paper: Option<f64>, band: Option<Band>) -> Vec<Row> {
-    if expect.mean {
-        let sum: f64 = ours.iter().map(|(_, ours)| *ours).sum();
-        let mean = (!ours.is_empty()).then(|| sum / ours.len() as f64);
-        return mean.map(|mean| number_row(expect, None, paper, mean, band)).into_iter().collect();
-    }
-    let row = |(point, ours): &(&Found, f64)| number_row(expect, Some(&point.settings), paper, *ours, band);
     ours.iter().map(row).collect()
 }
 
@@ -117,8 +141,11 @@ fn expect_row(expect: &Expect, at: Option<&toml::Table>, verdict: Verdict) -> Ro
         place if place.is_empty() => expect.what.clone(),
         place => format!("{}, {place}", expect.what),
     };
-    let notes = [Some(&expect.note), expect.contradiction.as_ref()].into_iter().flatten();
-    let notes: Vec<&str> = notes.filter(|note| !note.is_empty()).map(String::as_str).collect();
+    let outside = verdict == Verdict::Outside;
+    let contradiction = expect.contradiction.as_ref().filter(|_| outside);
+    let notes = [Some(&expect.deviation).filter(|_| outside || verdict == Verdict::Shown), contradiction];
+    let notes: Vec<&str> =
+        notes.into_iter().flatten().filter(|note| !note.is_empty()).map(String::as_str).collect();
     Row {
         claim: expect.claim.clone(),
         what,
@@ -129,7 +156,8 @@ fn expect_row(expect: &Expect, at: Option<&toml::Table>, verdict: Verdict) -> Ro
         verdict,
         source: expect.source.clone(),
         note: notes.join(" "),
-        contradicted: expect.contradiction.is_some(),
+        contradicted: contradiction.is_some(),
+        explained: outside && !expect.deviation.is_empty(),
         at: at.map(settings).unwrap_or_default(),
     }
 }
@@ -185,7 +213,8 @@ fn trend_row(expect: &Expect, trend: &Trend, ours: &[f64], others: &[f64]) -> Op
     })
 }
 
-fn settings(at: &toml::Table) -> Vec<(String, Value)> {
+/// Varied keys with their values, as charts take them.
+pub(super) fn settings(at: &toml::Table) -> Vec<(String, Value)> {
     at.iter().map(|(key, value)| (key.clone(), chart_value(value))).collect()
 }
 

@@ -38,6 +38,12 @@ impl Outcome {
     pub fn contradicted(&self) -> usize {
         self.rows.iter().filter(|row| row.verdict == Verdict::Outside && row.contradicted).count()
     }
+
+    /// How many of the others are known, and explained in the experiment.
+    pub fn explained(&self) -> usize {
+        let known = |row: &&Row| row.verdict == Verdict::Outside && row.explained && !row.contradicted;
+        self.rows.iter().filter(known).count()
+    }
 }
 
 /// What was measured at a point.
@@ -86,6 +92,8 @@ pub struct Row {
     pub note: String,
     /// Whether other numbers of the same paper contradict this one.
     pub contradicted: bool,
+    /// Whether it is known to lie outside of its band, and the note says why.
+    pub explained: bool,
     /// Where the row lies in its charts: names and values.
     #[serde(skip)]
     pub at: Vec<(String, Value)>,
@@ -182,9 +190,13 @@ pub fn table(outcome: &Outcome, width: u16) -> String {
     let compared = outcome.rows.iter().filter(|row| row.verdict != Verdict::Shown).count();
     let (all, outside) = (compared, outcome.outside());
     text += &format!("{} of {all} rows agree with the paper, {outside} do not", all - outside);
-    text += &match outcome.contradicted() {
-        0 => "\n".to_owned(),
-        count => format!(", {count} of them where the paper contradicts itself\n"),
-    };
+    let reasons = [
+        (outcome.contradicted(), "of them where the paper contradicts itself"),
+        (outcome.explained(), "of them known and explained"),
+    ];
+    for (count, why) in reasons.into_iter().filter(|(count, _)| *count > 0) {
+        text += &format!(", {count} {why}");
+    }
+    text += "\n";
     text
 }

@@ -43,7 +43,7 @@ fn panels(spec: Json, panel: Option<&str>, data: Vec<Json>) -> Json {
 
 /// A column at every point, over `along`.
 pub(super) fn curves(
-    points: &[Measured],
+    points: &[&Measured],
     column: &str,
     unit: &str,
     along: &str,
@@ -69,12 +69,12 @@ pub(super) fn curves(
         let colour = json!({ "field": "by", "type": "nominal", "title": by, "sort": null });
         spec["encoding"]["color"] = colour;
     }
-    panels(spec, panel, points.iter().map(row).collect())
+    panels(spec, panel, points.iter().map(|point| row(point)).collect())
 }
 
 /// Columns stacked at every point, a bar for each value of `along`.
 pub(super) fn stacked(
-    points: &[Measured],
+    points: &[&Measured],
     columns: &[String],
     unit: &str,
     along: &str,

@@ -166,6 +166,6 @@ fn cycles(spans: &[Span], stage: Stage) -> Cycles {
         count: lengths().count() as u64,
         least: lengths().reduce(f64::min).unwrap_or_default(),
         most: lengths().reduce(f64::max).unwrap_or_default(),
-        total: lengths().sum(),
+        total: lengths().fold(0.0, |sum, length| sum + length),
     }
 }
