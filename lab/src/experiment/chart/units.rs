@@ -1,6 +1,7 @@
 //! Charts of experiments on logical units: what was measured at every point.
 
 use serde_json::{Value as Json, json};
+use wordline_kernel::Bytes;
 
 use crate::experiment::judge::follow;
 use crate::experiment::outcome::{Measured, Trace, Value};
@@ -10,36 +11,60 @@ fn place<'a>(at: &'a [(String, Value)], key: &str) -> Option<&'a Value> {
     at.iter().find(|(name, _)| name == key).map(|(_, value)| value)
 }
 
-/// A field of varied values: quantities where they are numbers, else words in the order of the experiment.
-fn axis(field: &str, title: &str, values: &[Option<&Value>]) -> Json {
-    let numbers = values.iter().flatten().all(|value| matches!(value, Value::Number(_)));
-    if numbers {
-        // Values such as 1, 2, 4 and 8 stand at equal distances.
-        return json!({ "field": field, "type": "ordinal", "title": title, "axis": { "labelAngle": 0 } });
+/// The values of a varied key, each once, in the order of the experiment.
+fn values(points: &[&Measured], key: &str) -> Vec<Value> {
+    let mut all = Vec::new();
+    for value in points.iter().filter_map(|point| place(&point.at, key)) {
+        if !all.contains(value) {
+            all.push(value.clone());
+        }
     }
-    json!({ "field": field, "type": "nominal", "title": title, "sort": null, "axis": { "labelAngle": 0 } })
+    all
 }
 
-/// `spec`, once for each value of the field `panel`.
-fn panels(spec: Json, panel: Option<&str>, data: Vec<Json>) -> Json {
+/// Whether values are amounts, so that a line between them says something: numbers and sizes.
+fn are_amounts(values: &[Value]) -> bool {
+    values.iter().all(|value| match value {
+        Value::Number(_) => true,
+        Value::Text(text) => text.parse::<Bytes>().is_ok(),
+    })
+}
+
+/// A field of varied values, at equal distances: amounts such as 1, 2, 4 and 8 double mostly.
+fn axis(field: &str, title: &str, values: &[Value]) -> Json {
+    let long = values.iter().map(|value| value.to_string().len()).max().unwrap_or_default() > 6;
+    let angle = if long { -30 } else { 0 };
+    json!({
+        "field": field, "type": "ordinal", "title": title, "sort": values,
+        "axis": { "labelAngle": angle, "labelLimit": 200 },
+    })
+}
+
+/// `spec`, once for each value of the field `panel`, whose key and values these are.
+fn panels(spec: Json, panel: Option<(&str, Vec<Value>)>, data: Vec<Json>) -> Json {
     let mut whole = json!({ "$schema": SCHEMA, "data": { "values": data } });
     let object = whole.as_object_mut().expect("it was just made one");
+    let mut spec = spec;
     match panel {
         None => {
             object.insert("width".into(), "container".into());
             object.extend(spec.as_object().expect("a chart is an object").clone());
         }
-        Some(title) => {
-            object.insert(
-                "facet".into(),
-                json!({ "field": "panel", "type": "nominal", "title": title, "sort": null }),
-            );
-            object.insert("columns".into(), 2.into());
+        Some((title, values)) => {
+            let facet = json!({ "field": "panel", "type": "nominal", "title": title, "sort": values });
+            object.insert("facet".into(), facet);
+            object.insert("columns".into(), 1.into());
+            // Writes and reads differ by ten: each panel has its own scale.
+            object.insert("resolve".into(), json!({ "scale": { "y": "independent" } }));
+            spec["width"] = PANEL_WIDTH.into();
             object.insert("spec".into(), spec);
         }
     }
     whole
 }
+
+/// Pixels of a panel: as wide as a chart beside another one on a page.
+const PANEL_WIDTH: u32 = 460;
 
 /// A column at every point, over `along`.
 pub(super) fn curves(
@@ -57,18 +82,24 @@ pub(super) fn curves(
             "value": follow(&point.values, column),
         })
     };
-    let values: Vec<_> = points.iter().map(|point| place(&point.at, along)).collect();
+    let places = values(points, along);
+    let mark = match (are_amounts(&places), by) {
+        (true, _) => json!({ "type": "line", "point": true, "tooltip": true }),
+        (false, Some(_)) => json!({ "type": "point", "filled": true, "size": 70, "tooltip": true }),
+        (false, None) => json!({ "type": "bar", "tooltip": true }),
+    };
     let mut spec = json!({
-        "mark": { "type": "line", "point": true, "tooltip": true },
+        "mark": mark,
         "encoding": {
-            "x": axis("x", along, &values),
+            "x": axis("x", along, &places),
             "y": { "field": "value", "type": "quantitative", "title": unit },
         }
     });
     if let Some(by) = by {
-        let colour = json!({ "field": "by", "type": "nominal", "title": by, "sort": null });
+        let colour = json!({ "field": "by", "type": "nominal", "title": by, "sort": values(points, by) });
         spec["encoding"]["color"] = colour;
     }
+    let panel = panel.map(|key| (key, values(points, key)));
     panels(spec, panel, points.iter().map(|point| row(point)).collect())
 }
 
@@ -92,17 +123,16 @@ pub(super) fn stacked(
         .iter()
         .flat_map(|point| columns.iter().enumerate().map(move |column| row(point, column)))
         .collect();
-    let values: Vec<_> = points.iter().map(|point| place(&point.at, along)).collect();
     let spec = json!({
         "mark": { "type": "bar", "tooltip": true },
         "encoding": {
-            "x": axis("x", along, &values),
-            "y": { "field": "value", "type": "quantitative", "title": unit },
+            "x": axis("x", along, &values(points, along)),
+            "y": { "field": "value", "type": "quantitative", "title": unit, "scale": { "nice": false } },
             "color": { "field": "stage", "type": "nominal", "title": null, "sort": null },
             "order": { "field": "order" },
         }
     });
-    panels(spec, panel, data)
+    panels(spec, panel.map(|key| (key, values(points, key))), data)
 }
 
 /// The length of every stage, one behind the other.
@@ -117,14 +147,24 @@ pub(super) fn trace(traces: &[Trace], panel: Option<&str>) -> Json {
             }));
         }
     }
-    // Logarithmic: commands take some ten cycles, programs some million.
+    // Logarithmic from ten cycles on: commands take some fifty, programs some million.
+    let scale = json!({ "type": "log", "domainMin": 10 });
     let spec = json!({
-        "mark": { "type": "bar", "tooltip": true },
+        "mark": { "type": "bar", "size": 3, "tooltip": true },
+        "height": 160,
         "encoding": {
-            "x": { "field": "n", "type": "quantitative", "title": "stages in the order of their beginning" },
-            "y": { "field": "cycles", "type": "quantitative", "title": "cycles of 1 ns", "scale": { "type": "log" } },
+            "x": {
+                "field": "n", "type": "quantitative", "title": "stages in the order of their beginning",
+                "scale": { "nice": false },
+            },
+            "y": { "field": "cycles", "type": "quantitative", "title": "cycles of 1 ns", "stack": null, "scale": scale },
+            "y2": { "datum": 10 },
             "color": { "field": "stage", "type": "nominal", "title": null },
         }
     });
-    panels(spec, panel, data)
+    let mut order = Vec::new();
+    for value in panel.iter().flat_map(|key| traces.iter().filter_map(|trace| place(&trace.at, key))) {
+        order.push(value.clone());
+    }
+    panels(spec, panel.map(|key| (key, order)), data)
 }

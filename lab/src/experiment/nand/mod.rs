@@ -1,6 +1,8 @@
 //! Experiments on a logical unit: dies of a part on one bus, without an FTL.
 
 mod summary;
+#[cfg(test)]
+mod tests;
 mod workload;
 
 use std::path::Path;

@@ -228,8 +228,12 @@ fn body(experiment: &Experiment, outcome: &Outcome) -> String {
         out += "</ul></section>\n";
     }
     let heads = ["claim", "what", "paper", "ours", "unit", "band", "verdict", "source"];
-    let heads: String = heads.iter().map(|head| format!("<th scope=\"col\">{head}</th>")).collect();
-    out += &format!("<div class=\"wide\"><table><thead><tr>{heads}</tr></thead><tbody>\n");
+    // Words stand to the left, numbers to the right.
+    let class = |head: &str| if matches!(head, "paper" | "ours") { "" } else { " class=\"words\"" };
+    let head = |head: &&str| format!("<th scope=\"col\"{}>{head}</th>", class(head));
+    let row_of_heads: String = heads.iter().map(head).collect();
+    out += "<div class=\"wide\"><table class=\"rows\">";
+    out += &format!("<thead><tr>{row_of_heads}</tr></thead><tbody>\n");
     for row in &outcome.rows {
         let note = if row.note.is_empty() { String::new() } else { format!(" ({})", row.note) };
         let [paper, ours] = row.shown();
@@ -243,7 +247,8 @@ fn body(experiment: &Experiment, outcome: &Outcome) -> String {
             row.verdict.to_string(),
             row.source.clone(),
         ];
-        let cells: String = cells.iter().map(|cell| format!("<td>{}</td>", escaped(cell))).collect();
+        let cell = |(head, cell): (&&str, &String)| format!("<td{}>{}</td>", class(head), escaped(cell));
+        let cells: String = heads.iter().zip(&cells).map(cell).collect();
         out += &format!("<tr>{cells}</tr>\n");
     }
     out + "</tbody></table></div>\n"
