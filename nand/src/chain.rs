@@ -115,8 +115,8 @@ impl Hold {
             Self::ProgramCache => loads(shape, 0x15),
             Self::CopybackProgram => for_each_plane(shape.planes, 0x85, 5, [0x11, 0x10], true, None),
             Self::NextRandom => for_each_plane(shape.planes, 0x00, 5, [0x32, 0x31], true, None),
-            Self::NextSequential => vec![Cycle::Select, Cycle::Confirm(0x31)],
-            Self::End => vec![Cycle::Select, Cycle::Confirm(0x3F)],
+            Self::NextSequential => of_die(shape.shared_enable, Cycle::Confirm(0x31)),
+            Self::End => of_die(shape.shared_enable, Cycle::Confirm(0x3F)),
             Self::DataOut => data_out(shape),
             Self::Status => status(shape.shared_enable),
         }
@@ -223,10 +223,18 @@ fn data_out(shape: &Shape) -> Vec<Cycle> {
 fn status(shared_enable: bool) -> Vec<Cycle> {
     let out = Cycle::DataOut { size: Bytes(1), after: Before::Status };
     if shared_enable {
+        return of_die(true, out);
+    }
+    vec![Cycle::Select, Cycle::Command(0x70), out]
+}
+
+/// A cycle that names no die: where dies share a chip enable, 78 with a row selects the one it is for.
+fn of_die(shared_enable: bool, cycle: Cycle) -> Vec<Cycle> {
+    if shared_enable {
         let row = Cycle::Address { plane: 0, bytes: 3, destination: false };
-        vec![Cycle::Select, Cycle::Command(0x78), row, out]
+        vec![Cycle::Select, Cycle::Command(0x78), row, cycle]
     } else {
-        vec![Cycle::Select, Cycle::Command(0x70), out]
+        vec![Cycle::Select, cycle]
     }
 }
 

@@ -24,8 +24,9 @@ fn an_unloaded_read_takes_command_sensing_and_transfer() {
     rig.device.fill(1.0);
     // tCS + 7 tWC + tWB = 295 ns; tR = 25 us; tCS + tRPRE + tDQSRE = 50 ns; 4096 B at 400 MT/s = 10.24 us.
     assert_eq!(rig.alone(Operation::Read, false, 0, 8), Duration::from_ns(295 + 25_000 + 50 + 10_240));
-    // A sector of the page moves a sector's bytes: 512 B = 1.28 us.
-    assert_eq!(rig.alone(Operation::Read, false, 3, 1), Duration::from_ns(295 + 25_000 + 50 + 1_280));
+    // A sector of the page moves a sector's bytes: 512 B = 1.28 us. Right after data out a latch waits for tRHW = 100 ns
+    // instead of tCS.
+    assert_eq!(rig.alone(Operation::Read, false, 3, 1), Duration::from_ns(375 + 25_000 + 50 + 1_280));
 }
 
 #[test]
@@ -40,7 +41,8 @@ fn a_durable_write_of_part_of_a_page_reads_the_rest_first() {
     let mut rig = Rig::new(file(1, 1), 1);
     rig.device.fill(1.0);
     let fill = Duration::from_ns(295 + 25_000 + 50) + rig.device.config().part.bus.burst_out(Bytes(7 * 512));
-    let program = Duration::from_ns(386 + 10_240 + 250_000);
+    // The latch after data out waits for tRHW = 100 ns instead of tCS.
+    let program = Duration::from_ns(466 + 10_240 + 250_000);
     assert_eq!(rig.alone(Operation::Write, true, 8, 1), fill + program);
 }
 
@@ -87,7 +89,9 @@ fn throughput_is_bound_by_the_array_of_one_die() {
     let mut rig = Rig::new(file(1, 1), 1);
     rig.device.fill(1.0);
     let part = rig.device.config().part.clone();
-    let cycle = Hold::Read.total(&part, 1) + Duration::from_us(25) + Hold::DataOut.total(&part, 1);
+    let turnaround = part.bus.t_rhw - part.bus.t_cs;
+    let cycle =
+        turnaround + Hold::Read.total(&part, 1) + Duration::from_us(25) + Hold::DataOut.total(&part, 1);
     assert_eq!(steady_reads(&mut rig, 8, 1_000), cycle * 1_000);
 }
 
@@ -97,7 +101,9 @@ fn throughput_of_many_dies_is_bound_by_the_bus() {
         let mut rig = Rig::new(file(1, dies), 1);
         rig.device.fill(1.0);
         let part = rig.device.config().part.clone();
-        let on_bus = Hold::Read.total(&part, 1) + Hold::DataOut.total(&part, 1);
+        // Every command is latched after data out.
+        let turnaround = part.bus.t_rhw - part.bus.t_cs;
+        let on_bus = turnaround + Hold::Read.total(&part, 1) + Hold::DataOut.total(&part, 1);
         // 25 us of sensing is hidden behind the 10.585 us that each of the other dies holds the bus.
         assert_eq!(steady_reads(&mut rig, 4 * dies as usize, 1_000), on_bus * 1_000, "{dies} dies");
     }

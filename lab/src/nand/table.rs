@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
+use comfy_table::{ContentArrangement, Table, presets};
 use serde::Serialize;
 use wordline_kernel::Duration;
 use wordline_nand::Part;
@@ -11,7 +11,7 @@ use wordline_nand::pairing::Pairing;
 
 use super::bench::{Bench, Carried, STAGES, Setup, Trace};
 use super::operations::{Item, Kind};
-use super::timeline::{bus_text, percent, stage_names, stages};
+use super::timeline::{bus_text, percent, right_aligned, stage_names, stages};
 use crate::error::Result;
 use crate::report::Quantity;
 
@@ -105,12 +105,7 @@ impl OperationTable {
         for row in &self.rows {
             table.add_row(cells(row));
         }
-        table.column_iter_mut().skip(1).for_each(|column| {
-            column.set_cell_alignment(CellAlignment::Right);
-        });
-        table.column_iter_mut().for_each(|column| {
-            column.set_padding((0, 1));
-        });
+        right_aligned(&mut table);
         let mut text = format!("{} ({})\n{}\n\n{}\n", self.part, self.bus, self.source, table.trim_fmt());
         for note in &self.notes {
             text += &format!("Note: {note}\n");

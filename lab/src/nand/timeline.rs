@@ -199,7 +199,7 @@ impl Summary {
             cells.extend(STAGES.map(|stage| percent(one.stage_shares[stage.name()])));
             table.add_row(cells);
         }
-        table.column_iter_mut().skip(1).for_each(|column| column.set_cell_alignment(CellAlignment::Right));
+        right_aligned(&mut table);
         format!(
             "{} ({}), {} dies: {} in {}, {}, buses busy {}\n\n{}\n",
             self.part,
@@ -211,6 +211,16 @@ impl Summary {
             Quantity::Fraction(self.bus_busy),
             table.trim_fmt(),
         )
+    }
+}
+
+/// Numbers to the right, and columns as close as 100 of a terminal need.
+pub(super) fn right_aligned(table: &mut Table) {
+    for (n, column) in table.column_iter_mut().enumerate() {
+        column.set_padding((0, 1));
+        if n > 0 {
+            column.set_cell_alignment(CellAlignment::Right);
+        }
     }
 }
 

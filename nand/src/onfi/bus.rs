@@ -164,6 +164,11 @@ impl Bus {
         Ok(bus)
     }
 
+    /// The part that its LUNs are.
+    pub fn part(&self) -> &Part {
+        &self.part
+    }
+
     /// The end of the last cycle, or later after a wait.
     pub fn now(&self) -> Instant {
         self.now
@@ -235,11 +240,7 @@ impl Bus {
     pub fn command(&mut self, code: u8) -> Result<(), Failure> {
         let begin = self.begin(Edge::Command)?;
         self.check_command(code, begin).map_err(|kind| self.refuse(kind))?;
-        if self.target().decoder.is_resting() {
-            let port = &self.target().ports[self.target().selected];
-            let (die, serial) = (port.lun.die(), port.serial);
-            self.trace.open(die, serial);
-        }
+        self.open_if_resting();
         let end = begin + self.host_cycle.unwrap_or(self.waits().get(Wait::Wc));
         let first = if code == 0x00 { Some(Edge::Back) } else { None };
         self.finish(Edge::Command, Stage::Cle, (begin, end), |decoder| decoder.command(code))?;
@@ -282,9 +283,8 @@ impl Bus {
         self.check_locked().map_err(|kind| self.refuse(kind))?;
         let (b, size) = (self.timing(), Bytes(data.len() as u64));
         let end = begin + b.burst_in(size) + b.t_wpst + b.t_wpsth;
-        self.check_store(data.len() as u32).map_err(|kind| self.refuse(kind))?;
         let steps = self.finish(Edge::DataIn, Stage::Tir, (begin, end), |decoder| decoder.data_in(data))?;
-        if steps.contains(&Step::Store) {
+        if steps.iter().any(|step| matches!(step, Step::Store(_))) {
             self.store(data);
         }
         Ok(())
@@ -301,11 +301,22 @@ impl Bus {
         let edge = self.output_edge();
         let begin = self.begin(edge)?;
         self.check_output(len, begin).map_err(|kind| self.refuse(kind))?;
+        self.open_if_resting();
         let b = self.timing();
         let first = begin + b.t_rpre + b.t_dqsre;
         let end = first + b.burst_out(Bytes(u64::from(len)));
         self.finish(edge, Stage::Tor, (begin, end), Decoder::data_out)?;
         Ok(self.put_out(len, first))
+    }
+
+    /// What follows belongs to the selected LUN, until an address names another.
+    fn open_if_resting(&mut self) {
+        let target = self.target();
+        if target.decoder.is_resting() {
+            let port = &target.ports[target.selected];
+            let (die, serial) = (port.lun.die(), port.serial);
+            self.trace.open(die, serial);
+        }
     }
 
     /// R/B# of the selected target: low while any of its LUNs is busy. It falls tWB after the cycle that makes it busy;
@@ -356,7 +367,7 @@ impl Bus {
             return Err(Limit::NoSuchLun { lun, luns });
         }
         let row = target.addressing.check(Row { lun, block, page })?;
-        Ok(target.addressing.join(row).to_le_bytes()[..target.row_cycles].to_vec())
+        Ok(target.addressing.spell(row))
     }
 
     /// LUNs on the bus.
