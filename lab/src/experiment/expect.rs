@@ -81,8 +81,17 @@ impl fmt::Display for Trend {
 
 /// Values of varied keys, as text.
 pub(super) fn place(at: &toml::Table) -> String {
-    let parts: Vec<String> = at.iter().map(|(key, value)| format!("{key} = {value}")).collect();
+    let parts: Vec<String> = at.iter().map(|(key, value)| format!("{key} = {}", bare(value))).collect();
     parts.join(", ")
+}
+
+/// A value without quotes; a list as what it stands for.
+fn bare(value: &toml::Value) -> String {
+    match value {
+        toml::Value::String(text) => text.clone(),
+        toml::Value::Array(any) => any.iter().map(bare).collect::<Vec<_>>().join(" or "),
+        other => other.to_string(),
+    }
 }
 
 /// A mean over the points of an expected value.

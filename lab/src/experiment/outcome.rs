@@ -184,7 +184,9 @@ pub fn table(outcome: &Outcome, width: u16) -> String {
     let mut text = format!("{}\n{table}\n", outcome.experiment);
     // Where a value agrees, its note is for the report and the JSON.
     let explained = outcome.rows.iter().filter(|row| row.verdict == Verdict::Outside && !row.note.is_empty());
-    let mut notes: Vec<String> = explained.map(|row| format!("{}: {}", row.what, row.note)).collect();
+    let mut explained: Vec<&Row> = explained.collect();
+    explained.dedup_by_key(|row| &row.note);
+    let mut notes: Vec<String> = explained.iter().map(|row| format!("{}: {}", row.what, row.note)).collect();
     notes.extend(outcome.notes.iter().cloned());
     notes.iter().for_each(|note| text += &format!("  {note}\n"));
     let compared = outcome.rows.iter().filter(|row| row.verdict != Verdict::Shown).count();

@@ -231,7 +231,8 @@ impl Target {
     pub fn require_somewhere(&self, first: u8, at: Instant) -> Result<(), FailureKind> {
         let mut refused = Ok(());
         for command in command::opened_by(first).filter(|c| !c.goes_on()) {
-            let luns = if command.names_lun() { 0..self.ports.len() } else { self.selected..self.selected + 1 };
+            let luns =
+                if command.names_lun() { 0..self.ports.len() } else { self.selected..self.selected + 1 };
             for lun in luns {
                 refused = self.require(command, lun, at);
                 if refused.is_ok() {
