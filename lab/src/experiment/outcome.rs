@@ -191,7 +191,10 @@ pub fn table(outcome: &Outcome, width: u16) -> String {
     notes.iter().for_each(|note| text += &format!("  {note}\n"));
     let compared = outcome.rows.iter().filter(|row| row.verdict != Verdict::Shown).count();
     let (all, outside) = (compared, outcome.outside());
-    text += &format!("{} of {all} rows agree with the paper, {outside} do not", all - outside);
+    text += &match all {
+        0 => "nothing is compared".to_owned(),
+        _ => format!("{} of {all} rows agree with the paper, {outside} do not", all - outside),
+    };
     let reasons = [
         (outcome.contradicted(), "of them where the paper contradicts itself"),
         (outcome.explained(), "of them known and explained"),
