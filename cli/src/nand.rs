@@ -3,9 +3,11 @@
 use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
+use wordline_kernel::Duration;
 use wordline_lab::nand::{self, Bench, OperationTable, Performance, Scene, Setup, Summary};
 use wordline_lab::output::write_atomically;
 use wordline_nand::chips::Wiring;
+use wordline_nand::clock::ClockPeriods;
 use wordline_nand::geometry::Layout;
 use wordline_nand::{Interface, LatencyModel, Part};
 
@@ -167,6 +169,19 @@ struct ChipArguments {
     /// Programming times: variation-aware (that of each page), typical (of the data sheet) or worst (the longest).
     #[arg(long, value_name = "MODEL", default_value = "variation-aware", value_parser = named::<LatencyModel>)]
     latency: LatencyModel,
+    /// Period of the controller's clock, such as 25ns: what is on the bus begins and ends at its edges.
+    #[arg(long, value_name = "TIME", value_parser = period)]
+    host_clock: Option<Duration>,
+    /// Period of the dies' clock: their arrays begin and end at its edges.
+    #[arg(long, value_name = "TIME", value_parser = period)]
+    nand_clock: Option<Duration>,
+}
+
+/// The period of a clock. At most a microsecond: chosen, twenty times the slowest cycle of an interface.
+fn period(text: &str) -> Result<Duration, String> {
+    let period: Duration = text.parse()?;
+    let fits = Duration::ZERO < period && period <= Duration::from_us(1);
+    if fits { Ok(period) } else { Err(format!("found \"{text}\", wanted a period from 1ps to 1us")) }
 }
 
 impl ChipArguments {
@@ -175,8 +190,9 @@ impl ChipArguments {
     }
 
     fn wiring(&self) -> Wiring {
-        let Self { shared_enable, read_status, latency, .. } = *self;
-        Wiring { shared_enable, read_status, latency, ..Wiring::default() }
+        let Self { shared_enable, read_status, latency, host_clock: host, nand_clock: nand, .. } = *self;
+        let clocks = ClockPeriods { host, nand }.clocks();
+        Wiring { shared_enable, read_status, latency, clocks, ..Wiring::default() }
     }
 }
 
