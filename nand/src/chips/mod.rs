@@ -2,7 +2,7 @@
 //!
 //! A die carries out one [`Command`] at a time: it holds the channel's bus for the cycles of its chain (see
 //! [`chain`](crate::chain)) and its array works in between (TON, TIN or BER). Only cache operations overlap: while the array works
-//! from the data register, the bus has the cache register (see [`Pipeline`]).
+//! from the data register, the bus has the cache register (see [`Pipeline`](crate::Pipeline)).
 
 mod bus;
 mod command;
