@@ -79,14 +79,6 @@ impl Setting {
     }
 }
 
-impl Setting {
-    /// What a latch right after data out waits longer, because the bus turns round: tRHW instead of tCS.
-    fn turnaround(&self) -> Duration {
-        let bus = &self.part.bus;
-        Duration::from_ps(bus.t_rhw.ps().saturating_sub(bus.t_cs.ps()))
-    }
-}
-
 #[test]
 fn an_operation_alone_takes_the_sum_of_its_chain() {
     for setting in Setting::all() {
