@@ -454,8 +454,7 @@ impl LogicalUnit {
             Work::Copy(to) => Operation::Copyback { to },
             Work::Erase => Operation::Erase,
         };
-        let programs = matches!(operation, Operation::Program | Operation::ProgramCache);
-        if !programs && self.chips.works_behind(die, self.calendar.now()) && !continues {
+        if !self.chips.takes(die, operation, self.calendar.now()) {
             // Behind a cache program only programs are legal; the die is asked again when its array rests.
             return false;
         }

@@ -160,6 +160,18 @@ fn one_shot() -> Part {
 }
 
 #[test]
+fn a_word_line_is_loaded_once_the_array_has_done_with_the_one_before() {
+    let part = one_shot();
+    let report = run(&part, &modes(1, false, true), [0, 2].map(write));
+    let load = |hold: Hold| hold.total(&part, 1);
+    let turn = part.timing.cache_busy;
+    let program = part.program_time(0);
+    let wanted =
+        load(Hold::ProgramCache) + turn + program + load(Hold::Program) + program + load(Hold::Status);
+    assert_eq!(report.elapsed, wanted);
+}
+
+#[test]
 fn a_word_line_that_is_programmed_again_breaks_the_number_of_programs_alone() {
     let report = run(&one_shot(), &modes(1, false, false), [0, 0].map(write));
     assert_eq!((report.violations.order, report.violations.programs), (0, 3));

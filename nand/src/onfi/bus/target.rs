@@ -359,10 +359,7 @@ impl Target {
         self.timing = if (mode.interface, mode.mode) == (part.bus.interface, part.bus.mode) {
             part.bus
         } else {
-            let file = BusFile {
-                width: Some(part.bus.width),
-                ..BusFile::new(mode.interface, mode.mode)
-            };
+            let file = BusFile { width: Some(part.bus.width), ..BusFile::new(mode.interface, mode.mode) };
             file.check().expect("the features know only modes that exist, and wide parts have SDR alone")
         };
         self.waits = Waits::of(&self.timing);
