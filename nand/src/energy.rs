@@ -51,44 +51,59 @@ impl Stage {
 
 /// Time spent in each stage, summed over dies: 128 bits, because it outgrows the clock.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct StageTimes([u128; 8]);
+pub struct StageTimes {
+    ps: [u128; 8],
+    /// The same counted for each plane that took part.
+    plane_ps: [u128; 8],
+}
 
 impl StageTimes {
-    /// Adds time in a stage.
-    #[inline]
-    pub fn add(&mut self, stage: Stage, time: Duration) {
-        self.0[stage as usize] += u128::from(time.ps());
+    /// Adds time in a stage of an array in which so many planes take part; 1 on the bus.
+    pub fn add(&mut self, stage: Stage, time: Duration, planes: u32) {
+        self.ps[stage as usize] += u128::from(time.ps());
+        self.plane_ps[stage as usize] += u128::from(time.ps()) * u128::from(planes);
+    }
+
+    /// Adds time that more planes of an array took part in a stage, in picoseconds.
+    pub(crate) fn add_more_planes(&mut self, stage: Stage, ps: u128) {
+        self.plane_ps[stage as usize] += ps;
     }
 
     /// Picoseconds in `stage`.
     pub fn ps(&self, stage: Stage) -> u128 {
-        self.0[stage as usize]
+        self.ps[stage as usize]
     }
 
     /// Picoseconds in all stages but idle.
     pub fn active_ps(&self) -> u128 {
-        self.0[..Stage::Idle as usize].iter().sum()
+        self.ps[..Stage::Idle as usize].iter().sum()
     }
 
     /// Sets the idle time to what is left of `elapsed` on `dies` dies, of which they were on the bus while their
     /// arrays worked for `overlap` picoseconds. A bug if they were busy for longer.
     pub fn set_idle(&mut self, dies: u32, elapsed: Duration, overlap: u128) {
         let all = u128::from(elapsed.ps()) * u128::from(dies) + overlap;
-        self.0[Stage::Idle as usize] =
-            all.checked_sub(self.active_ps()).expect("a die is in one stage at a time");
+        let idle = all.checked_sub(self.active_ps()).expect("a die is in one stage at a time");
+        self.ps[Stage::Idle as usize] = idle;
+        self.plane_ps[Stage::Idle as usize] = idle;
     }
 
     /// The energy of each stage at these prices.
     pub fn price(&self, draw: &PowerDraw) -> EnergyReport {
+        let ps = if draw.per_plane { &self.plane_ps } else { &self.ps };
         // A microwatt for a picosecond is 10^-18 J, a thousandth of a femtojoule.
-        let energy = |stage: Stage| Energy(u128::from(stage.power(draw).0) * self.ps(stage) / 1_000);
+        let energy = |stage: Stage| Energy(u128::from(stage.power(draw).0) * ps[stage as usize] / 1_000);
         EnergyReport { by_stage: Stage::ALL.map(energy) }
     }
 }
 
 impl std::iter::Sum for StageTimes {
     fn sum<I: Iterator<Item = Self>>(times: I) -> Self {
-        times.fold(Self::default(), |sum, next| Self(std::array::from_fn(|n| sum.0[n] + next.0[n])))
+        let add = |a: [u128; 8], b: [u128; 8]| std::array::from_fn(|n| a[n] + b[n]);
+        times.fold(Self::default(), |sum, next| Self {
+            ps: add(sum.ps, next.ps),
+            plane_ps: add(sum.plane_ps, next.plane_ps),
+        })
     }
 }
 

@@ -177,6 +177,10 @@ pub struct PowerDraw {
     pub latch: Option<Power>,
     /// While idle.
     pub idle: Power,
+    /// Whether each plane that takes part draws what is given for read, program and erase. Left out: the die draws it
+    /// however many planes take part, as data sheets give one current.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub per_plane: bool,
 }
 
 /// A part whose numbers fit each other.
@@ -214,7 +218,7 @@ impl PartFile {
         let mut wrong = Complaints::default();
         let pages = self.check_geometry(&mut wrong);
         self.check_times(&mut wrong);
-        let PowerDraw { read, program, erase, interface, latch, idle } = &self.power;
+        let PowerDraw { read, program, erase, interface, latch, idle, per_plane: _ } = &self.power;
         for power in [read, program, erase, interface, idle].into_iter().chain(latch) {
             wrong.require(*power <= MOST_POWER, "power", power, format!("at most {MOST_POWER}"));
         }
@@ -406,6 +410,7 @@ pub(crate) mod tests {
                 erase: Power(82_500),
                 interface: Power(16_500),
                 latch: None,
+                per_plane: false,
                 idle: Power(33),
             },
             endurance: 10_000,

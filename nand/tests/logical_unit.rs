@@ -55,6 +55,7 @@ impl RawPart {
                 erase: Power(1),
                 interface: Power(1),
                 latch: None,
+                per_plane: false,
                 idle: Power(1),
             },
             endurance: 1,

@@ -131,7 +131,8 @@ impl Bench {
         let Running { mut chips, mut operations, .. } = running;
         let spans = chips.take_spans();
         for span in &spans {
-            operations[span.command as usize].stages.add(span.stage, span.length);
+            let planes = span.planes.count_ones().max(1);
+            operations[span.command as usize].stages.add(span.stage, span.length, planes);
         }
         Trace { spans, operations }
     }

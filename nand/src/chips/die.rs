@@ -33,6 +33,7 @@ pub(super) struct Die {
     /// The array's last work: stage, kind of operation and time.
     last_stage: Stage,
     last_kind: u8,
+    last_planes: u8,
     last_time: Duration,
     /// Time on the bus while the array worked, in all and in the last hold, in picoseconds; and when both are over.
     overlap: u64,
@@ -60,6 +61,7 @@ impl Default for Die {
             works_until: never,
             last_stage: Stage::Ber,
             last_kind: 0,
+            last_planes: 1,
             last_time: none,
             overlap: 0,
             last_overlap: 0,
@@ -131,6 +133,7 @@ impl Die {
         self.works_until = end;
         self.last_stage = stage;
         self.last_kind = self.command.operation.kind() as u8;
+        self.last_planes = self.command.planes as u8;
         self.last_time = time;
         self.array_busy += time.ps();
     }
@@ -161,14 +164,16 @@ impl Die {
     ) -> Picoseconds {
         let under_way = self.under_way(now);
         if under_way.hold {
-            let kind = &mut counted.0[self.command.operation.kind()];
+            let kind = &mut counted.ps[self.command.operation.kind()];
             kind.iter_mut().zip(hold.by_stage).for_each(|(counted, ps)| *counted -= ps);
         }
         if under_way.array {
-            counted.0[usize::from(self.last_kind)][self.last_stage as usize] -= self.last_time.ps();
+            let planes = u32::from(self.last_planes);
+            counted.take_off(usize::from(self.last_kind), self.last_stage, self.last_time, planes);
         }
         if let Some(older) = self.older(behind) {
-            counted.0[older.command.operation.kind()][Stage::Tin as usize] -= older.array.ps();
+            let Command { operation, planes, .. } = older.command;
+            counted.take_off(operation.kind(), Stage::Tin, older.array, planes);
         }
         counted
     }
@@ -199,13 +204,26 @@ impl Die {
 
 /// Time of one die in each stage, by kind of operation, in picoseconds: no stage outlives the clock.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Picoseconds([[u64; Stage::Idle as usize]; Operation::KINDS]);
+pub(super) struct Picoseconds {
+    ps: [[u64; Stage::Idle as usize]; Operation::KINDS],
+    /// Time of the array's stages for each plane beyond the first, which may outlive the clock.
+    more_planes: [[u128; ARRAY.len()]; Operation::KINDS],
+}
+
+/// The stages of an array.
+const ARRAY: [Stage; 3] = [Stage::Tin, Stage::Ton, Stage::Ber];
+
+/// The time of the planes beyond the first, in picoseconds.
+#[inline]
+fn of_more_planes(time: Duration, planes: u32) -> u128 {
+    u128::from(time.ps()) * u128::from(planes - 1)
+}
 
 impl Picoseconds {
     /// Adds a hold of the bus.
     #[inline]
     pub(super) fn add_hold(&mut self, kind: usize, by_stage: &[u64; 4]) {
-        let counted = &mut self.0[kind];
+        let counted = &mut self.ps[kind];
         for (counted, ps) in counted.iter_mut().zip(by_stage) {
             *counted += ps;
         }
@@ -213,16 +231,31 @@ impl Picoseconds {
 
     /// Adds work of the array.
     #[inline]
-    pub(super) fn add(&mut self, kind: usize, stage: Stage, time: Duration) {
-        self.0[kind][stage as usize] += time.ps();
+    pub(super) fn add(&mut self, kind: usize, stage: Stage, time: Duration, planes: u32) {
+        self.ps[kind][stage as usize] += time.ps();
+        if planes > 1 {
+            self.more_planes[kind][stage as usize - ARRAY[0] as usize] += of_more_planes(time, planes);
+        }
+    }
+
+    /// Takes work of the array off again.
+    fn take_off(&mut self, kind: usize, stage: Stage, time: Duration, planes: u32) {
+        self.ps[kind][stage as usize] -= time.ps();
+        self.more_planes[kind][stage as usize - ARRAY[0] as usize] -= of_more_planes(time, planes);
     }
 
     /// One kind of operation.
     pub(super) fn of_kind(&self, kind: usize) -> StageTimes {
         let mut times = StageTimes::default();
-        for (stage, ps) in Stage::ALL.into_iter().zip(self.0[kind]) {
-            times.add(stage, Duration::from_ps(ps));
+        for (stage, ps) in Stage::ALL.into_iter().zip(self.ps[kind]) {
+            times.add(stage, Duration::from_ps(ps), 1);
+        }
+        for (stage, ps) in ARRAY.into_iter().zip(self.more_planes[kind]) {
+            times.add_more_planes(stage, ps);
         }
         times
     }
 }
+
+const _: () =
+    assert!(ARRAY[1] as usize == ARRAY[0] as usize + 1 && ARRAY[2] as usize == ARRAY[0] as usize + 2);

@@ -391,7 +391,7 @@ impl Chips {
             }
         };
         work.works(working.end, stage, time);
-        self.stages[die].add(operation.kind(), stage, time);
+        self.stages[die].add(operation.kind(), stage, time, planes);
         if self.recorder.is_some() {
             self.record_array(die, stage, working.begin, time);
         }

@@ -197,3 +197,22 @@ fn at_every_instant_the_stages_that_are_over_and_idle_time_are_the_time_that_pas
     }
     assert_eq!((ended, chips.unfinished_ps(calendar.now() - Instant::ZERO)), (6, 0));
 }
+
+#[test]
+fn planes_that_work_together_draw_each_where_the_part_says_so() {
+    let energy = |per_plane| {
+        let mut file = crate::part::tests::mqsim_file();
+        file.power.per_plane = per_plane;
+        let part = file.check().expect("the part is sound");
+        let layout =
+            Layout { channels: 1, packages_per_channel: 1, dies_per_package: 1, planes_per_row: Some(2) };
+        let geometry = layout.check(&part).expect("the layout is sound");
+        let mut chips = Chips::new(part, geometry);
+        let (die, command) = program(&chips, 0);
+        let done = run(&mut chips, &[(die, Command { planes: 2, ..command })]);
+        chips.energy(done[0].0 - Instant::ZERO)
+    };
+    let (die, each) = (energy(false), energy(true));
+    assert_eq!(each.of(Stage::Tin).0, 2 * die.of(Stage::Tin).0);
+    assert_eq!(each.of(Stage::Tir), die.of(Stage::Tir));
+}

@@ -62,6 +62,7 @@ fn file(name: &str, planes: u32, pages: u32, bits: u32) -> PartFile {
             erase: Power(1),
             interface: Power(1),
             latch: None,
+            per_plane: false,
             idle: Power(1),
         },
         endurance: 3,

@@ -37,6 +37,7 @@ pub fn part_file() -> PartFile {
             erase: Power(1),
             interface: Power(1),
             latch: None,
+            per_plane: false,
             idle: Power(1),
         },
         endurance: 1_000,

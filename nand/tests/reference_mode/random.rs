@@ -166,6 +166,7 @@ pub fn part(raw: &Raw) -> Part {
             erase: Power(1),
             interface: Power(1),
             latch: None,
+            per_plane: false,
             idle: Power(1),
         },
         endurance: 1_000,

@@ -30,6 +30,7 @@ pub fn small() -> DeviceFile {
             erase: Power(66_000),
             interface: Power(16_500),
             latch: None,
+            per_plane: false,
             idle: Power(33),
         },
         endurance: 100_000,
