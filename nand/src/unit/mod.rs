@@ -18,7 +18,7 @@ use wordline_kernel::{Bytes, Calendar, Complaints, Duration, Histogram, Instant,
 
 use crate::chips::{Event, Violations, Wiring};
 use crate::clock::ClockPeriods;
-use crate::geometry::{DieId, Layout, PageId};
+use crate::geometry::{DieId, Geometry, Layout, PageId};
 use crate::{Chips, Command, Done, LatencyModel, Operation, Part, Span};
 
 use queue::{Queues, Work};
@@ -85,6 +85,33 @@ impl UnitFile {
             latency: LatencyModel::default(),
             fatal_limits: false,
         }
+    }
+
+    /// The geometry of a unit of `part`, or everything that is wrong.
+    pub fn check(&self, part: &Part) -> Result<Geometry, Complaints> {
+        let mut wrong = Complaints::default();
+        wrong.require((1..=64).contains(&self.dies), "dies", self.dies, "from 1 to 64");
+        let depth = self.queue_depth;
+        wrong.require((1..=65_536).contains(&depth), "queue_depth", depth, "from 1 to 65536");
+        let registers = part.geometry.registers;
+        wrong.require(
+            !self.cache || registers > 1,
+            "cache",
+            "true",
+            format!("false: the part has {registers} register a plane"),
+        );
+        for (key, period) in [("clocks.host", self.clocks.host), ("clocks.nand", self.clocks.nand)] {
+            let fits = period.is_none_or(|p| (Duration::from_ps(1)..=Duration::from_us(1)).contains(&p));
+            wrong.require(fits, key, period.unwrap_or_default(), "a period from 1ps to 1us");
+        }
+        wrong.or_ok(())?;
+        let layout = Layout {
+            channels: 1,
+            packages_per_channel: 1,
+            dies_per_package: self.dies,
+            planes_per_row: Some(part.geometry.planes),
+        };
+        layout.check(part)
     }
 }
 
@@ -222,29 +249,7 @@ impl LogicalUnit {
     ///
     /// Ranges of the part's times are drawn from `seed`.
     pub fn new(part: &Part, file: &UnitFile, seed: Seed) -> Result<Self, Complaints> {
-        let mut wrong = Complaints::default();
-        wrong.require((1..=64).contains(&file.dies), "dies", file.dies, "from 1 to 64");
-        let depth = file.queue_depth;
-        wrong.require((1..=65_536).contains(&depth), "queue_depth", depth, "from 1 to 65536");
-        let registers = part.geometry.registers;
-        wrong.require(
-            !file.cache || registers > 1,
-            "cache",
-            "true",
-            format!("false: the part has {registers} register a plane"),
-        );
-        for (key, period) in [("clocks.host", file.clocks.host), ("clocks.nand", file.clocks.nand)] {
-            let fits = period.is_none_or(|p| (Duration::from_ps(1)..=Duration::from_us(1)).contains(&p));
-            wrong.require(fits, key, period.unwrap_or_default(), "a period from 1ps to 1us");
-        }
-        wrong.or_ok(())?;
-        let layout = Layout {
-            channels: 1,
-            packages_per_channel: 1,
-            dies_per_package: file.dies,
-            planes_per_row: Some(part.geometry.planes),
-        };
-        let geometry = layout.check(part)?;
+        let geometry = file.check(part)?;
         let wiring = Wiring {
             clocks: file.clocks.clocks(),
             shared_enable: file.shared_enable && file.dies > 1,
