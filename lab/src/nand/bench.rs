@@ -224,14 +224,12 @@ impl Running {
         }
     }
 
-    /// Gives a die its next operation if it can take one. Only programs follow a cache program while its array
-    /// works, as a sequence ends with a plain one.
+    /// Gives a die its next operation if it can take that one.
     fn go_on(&mut self, die: DieId) {
         let at = die.0 as usize;
-        if !self.chips.is_idle(die) {
-            return;
-        }
-        let Some((command, carried)) = self.queues[at].pop_front() else { return };
+        let now = self.calendar.now();
+        let taken = |next: &mut (Command, Carried)| self.chips.takes(die, next.0.operation, now);
+        let Some((command, carried)) = self.queues[at].pop_front_if(taken) else { return };
         self.flying[at].push_back(self.operations.len());
         self.operations.push(Carried { begin: self.calendar.now(), ..carried });
         self.chips.start(die, command, &mut self.calendar);
