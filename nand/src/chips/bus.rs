@@ -2,10 +2,9 @@
 //!
 //! At an edge of the controller's clock at which the bus is free, it goes to one of the dies that have asked by then.
 //! Those that only latch a command go first, so that their arrays work while the bus moves data; else it is first
-//! come, first served, and of dies that ask at the same instant the one with the lowest number. Reads
-//! and programs move data after two latches at most, so that among them nobody starves. Erases and copybacks only
-//! latch: where enough dies do nothing else, they can fill the bus (64 dies that copy on 16 planes), and data wait until
-//! that is over.
+//! come, first served, and of dies that ask at the same instant the one with the lowest number. After
+//! [`LATCHES_IN_A_ROW`] latches while data wait, data go once, so that nobody starves: erases and copybacks only latch,
+//! and enough dies that do nothing else could fill the bus.
 //!
 //! One case is outside the rule: commands that are started one after the other while nothing else is due find the
 //! bus free or taken in their order, because the first one cannot know that others will follow.
@@ -15,6 +14,10 @@ use std::collections::VecDeque;
 use wordline_kernel::{Duration, Instant};
 
 use crate::DieId;
+
+/// Most latches that go before data that wait. Chosen: as many as a channel usually has dies, so that each can latch
+/// once.
+pub(crate) const LATCHES_IN_A_ROW: u32 = 16;
 
 /// A die that waits: since when, and which. Earlier ones go first.
 type Wish = (Instant, DieId);
@@ -26,6 +29,8 @@ pub(super) struct Bus {
     /// Dies that want it to latch a command, and dies that want it to move data; a die waits at most once.
     commands: VecDeque<Wish>,
     transfers: VecDeque<Wish>,
+    /// Latches that went before data that wait.
+    in_a_row: u32,
     /// When the next command may be latched: the bus turns round after data out.
     latch_from: Instant,
     busy: u64,
@@ -40,6 +45,7 @@ impl Bus {
             busy_until: Instant::ZERO,
             commands: VecDeque::with_capacity(dies),
             transfers: VecDeque::with_capacity(dies),
+            in_a_row: 0,
             latch_from: Instant::ZERO,
             busy: 0,
             waited: 0,
@@ -68,7 +74,11 @@ impl Bus {
     /// Whose turn it is.
     #[inline]
     pub(super) fn next(&mut self) -> Option<DieId> {
-        self.commands.pop_front().or_else(|| self.transfers.pop_front()).map(|(_, die)| die)
+        let data_wait = !self.transfers.is_empty();
+        let latch_first = !data_wait || self.in_a_row < LATCHES_IN_A_ROW;
+        let latch = if latch_first { self.commands.pop_front() } else { None };
+        self.in_a_row = if data_wait && latch.is_some() { self.in_a_row + 1 } else { 0 };
+        latch.or_else(|| self.transfers.pop_front()).map(|(_, die)| die)
     }
 
     /// Somebody holds it from `begin` for `time` and asked for it `waited` before.
@@ -94,5 +104,26 @@ impl Bus {
     /// Time that it was held until `now`, in picoseconds.
     pub(super) fn busy(&self, now: Instant) -> u64 {
         self.busy - self.busy_until.since(now).ps()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn data_that_wait_go_after_so_many_latches() {
+        let mut bus = Bus::new(64);
+        bus.want(DieId(63), false, Instant::ZERO);
+        let mut latches = 0;
+        let first_data = loop {
+            bus.want(DieId(latches % 63), true, Instant::ZERO + Duration::from_ns(u64::from(latches)));
+            match bus.next() {
+                Some(DieId(63)) => break latches,
+                _ => latches += 1,
+            }
+        };
+        assert_eq!(first_data, LATCHES_IN_A_ROW);
+        assert_eq!(bus.next().map(|die| die.0), Some(LATCHES_IN_A_ROW % 63), "latches go on behind it");
     }
 }

@@ -23,6 +23,7 @@ use crate::geometry::{ChannelId, DieId, Geometry};
 use crate::{LatencyModel, Part};
 
 use bus::Bus;
+pub(crate) use bus::LATCHES_IN_A_ROW;
 pub use command::{Command, Done, Operation};
 use die::{Behind, Die, Picoseconds};
 use pages::Pages;

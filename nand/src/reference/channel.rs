@@ -7,6 +7,7 @@ use wordline_kernel::{Duration, Instant};
 use super::World;
 use super::die::Die;
 use crate::chain::Cycle;
+use crate::chips::LATCHES_IN_A_ROW;
 use crate::{ChannelId, DieId, Span, Stage};
 
 /// A die holds the bus.
@@ -28,13 +29,15 @@ struct Holder {
 pub(super) struct Channel {
     id: ChannelId,
     holder: Option<Holder>,
+    /// Latches that went before data that wait.
+    latches: u32,
     /// Since when no data are put out any more.
     quiet_since: Option<Instant>,
 }
 
 impl Channel {
     pub(super) fn new(id: u32) -> Self {
-        Self { id: ChannelId(id), holder: None, quiet_since: None }
+        Self { id: ChannelId(id), holder: None, latches: 0, quiet_since: None }
     }
 
     /// One clock less to go; the bus is free after the last one of the last cycle.
@@ -48,18 +51,25 @@ impl Channel {
         }
     }
 
-    /// Gives a free bus to a die that wants it: one that only latches a command before one that moves data, then the
-    /// one that has asked first, then the one with the lowest number.
+    /// Gives a free bus to a die that wants it: one that only latches a command before one that moves data, unless too
+    /// many have, then the one that has asked first, then the one with the lowest number.
     pub(super) fn arbitrate(&mut self, world: &mut World<'_>, dies: &mut [Die]) {
         if self.holder.is_some() {
             return;
         }
         let of_channel = dies.iter_mut().filter(|die| world.geometry.channel_of(die.id()) == self.id);
-        let Some((_, die)) =
-            of_channel.filter_map(|die| Some((die.wish()?, die))).min_by_key(|(wish, _)| *wish)
-        else {
-            return;
+        let mut wishes: Vec<_> = of_channel.filter_map(|die| Some((die.wish()?, die))).collect();
+        wishes.sort_by_key(|(wish, _)| *wish);
+        let data = wishes.iter().position(|((moves_data, ..), _)| *moves_data);
+        let chosen = match data {
+            Some(data) if self.latches == LATCHES_IN_A_ROW => data,
+            _ => 0,
         };
+        self.latches = if data.is_some_and(|data| data != chosen) { self.latches + 1 } else { 0 };
+        if wishes.is_empty() {
+            return;
+        }
+        let (_, die) = wishes.swap_remove(chosen);
         let cycles = die.grant(world).into();
         let mut holder =
             Holder { die: die.id(), command: die.serial(), cycles, left: 0, puts_out: false, stage: None };
