@@ -143,6 +143,10 @@ impl Collector {
                     let state = &mut self.rows[row as usize];
                     let moving = (blocks.valid(block) as usize + state.staged.len()).next_multiple_of(unit);
                     if moving > blocks.collector_room(row) {
+                        // The erase of a victim that still is read will make room.
+                        if state.read.iter().any(|read| blocks.valid(*read) == 0) {
+                            return None;
+                        }
                         state.stuck = true;
                         return None;
                     }
