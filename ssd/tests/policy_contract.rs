@@ -151,7 +151,7 @@ fn clean(kind: &VictimKind, geometry: Geometry, script: &[u64]) {
                 for _ in 0..geometry.pages_per_row_block() {
                     let page = blocks.take(0, WriteStream::Gc, 1);
                     // In some blocks pages hold nothing, as when a program unit is padded.
-                    if place % 3 != 0 || !page.index().is_multiple_of(5) {
+                    if !place.is_multiple_of(3) || !page.index().is_multiple_of(5) {
                         blocks.validate(page);
                         live.push(page);
                     }
