@@ -3,21 +3,24 @@
 use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
-use wordline_lab::nand::{self, Bench, OperationTable, Scene, Setup, Summary};
+use wordline_kernel::Duration;
+use wordline_lab::nand::{self, Bench, OperationTable, Performance, Scene, Setup, Summary};
 use wordline_lab::output::write_atomically;
 use wordline_nand::chips::Wiring;
+use wordline_nand::clock::ClockPeriods;
 use wordline_nand::geometry::Layout;
 use wordline_nand::{Interface, LatencyModel, Part};
 
 use crate::arguments::named;
-use crate::failure::Failure;
+use crate::failure::{Failure, say};
 use crate::output;
 
 const EXAMPLES: &str = "\
 Examples:
   wordline nand ops --part mqsim-mlc
   wordline nand ops --part z-nand --interface NV-DDR3 --mode 12 --json
-  wordline nand timeline --part mqsim-mlc 'read@2*4' --output reads.json --svg reads.svg";
+  wordline nand timeline --part mqsim-mlc 'read@2*4' --output reads.json --svg reads.svg
+  wordline nand exec cycles.onfi --part nandflashsim-qdp-slc";
 
 const OPS_EXAMPLES: &str = "\
 Every operation runs many times in a row on every die, and what is in between start and end is measured.
@@ -48,7 +51,26 @@ Examples:
   wordline nand timeline --part mqsim-mlc --dies 2 '0:program*4' '1:program*4' '0:read@2' --svg both.svg
   wordline nand timeline --part nandflashsim-mlc1 --dies 4 'all:program-cache*8' --output cache.json --svg -";
 
-/// Drives NAND chips by themselves: what operations take, and their time line.
+const EXEC_EXAMPLES: &str = "\
+A script is a text with one statement a line, each a cycle or a few on the pins, and what they should give:
+  program block=5 page=3 random 64 seed 1    80h, five addresses, data in, 10h, and the wait
+  cmd 00                                     a command latch
+  addr row block=5 page=3 column=0           address latches: C1 C2 R1 R2 R3
+  cmd 30
+  status expect 80                           70h: the array works
+  wait ready                                 until R/B# is high
+  cmd 00
+  out 64 expect random seed 1                data out
+docs/nand-scripts.md describes all of it.
+
+Exit codes: 0 all is as the script expects, 1 something is not, 2 the script cannot be read.
+
+Examples:
+  wordline nand exec cycles.onfi --part nandflashsim-qdp-slc
+  wordline nand exec cycles.onfi --timeline cycles.json --svg cycles.svg
+  echo 'erase block=1' | wordline nand exec - --part mqsim-mlc --json";
+
+/// Drives NAND chips by themselves: what operations take, their time line, and scripts of cycles on the pins.
 #[derive(Args)]
 #[command(arg_required_else_help = true, after_help = EXAMPLES)]
 pub struct Arguments {
@@ -60,6 +82,7 @@ pub struct Arguments {
 enum Command {
     Ops(Ops),
     Timeline(Timeline),
+    Exec(Exec),
 }
 
 /// Shows what every operation of a part takes: latency, throughput, energy and stages.
@@ -105,6 +128,26 @@ struct Timeline {
     json: bool,
 }
 
+/// Carries out a script of commands, addresses and data on the pins, and holds it to what it expects.
+#[derive(Args)]
+#[command(after_help = EXEC_EXAMPLES)]
+struct Exec {
+    /// The script; `-` for standard input.
+    script: PathBuf,
+    /// An embedded part, or a part file by its path, where the script names none.
+    #[arg(long, value_name = "NAME")]
+    part: Option<String>,
+    /// Writes the time line in the Chrome trace-event format; `-` for standard output in place of the table.
+    #[arg(long, value_name = "FILE.json")]
+    timeline: Option<PathBuf>,
+    /// Writes a picture of it; `-` for standard output in place of the table.
+    #[arg(long, value_name = "FILE.svg")]
+    svg: Option<PathBuf>,
+    /// Prints the transcript as JSON.
+    #[arg(long)]
+    json: bool,
+}
+
 /// Which part, and how it is driven.
 #[derive(Args)]
 struct ChipArguments {
@@ -126,6 +169,19 @@ struct ChipArguments {
     /// Programming times: variation-aware (that of each page), typical (of the data sheet) or worst (the longest).
     #[arg(long, value_name = "MODEL", default_value = "variation-aware", value_parser = named::<LatencyModel>)]
     latency: LatencyModel,
+    /// Period of the controller's clock, such as 25ns: what is on the bus begins and ends at its edges.
+    #[arg(long, value_name = "TIME", value_parser = period)]
+    host_clock: Option<Duration>,
+    /// Period of the dies' clock: their arrays begin and end at its edges.
+    #[arg(long, value_name = "TIME", value_parser = period)]
+    nand_clock: Option<Duration>,
+}
+
+/// The period of a clock. At most a microsecond: chosen, twenty times the slowest cycle of an interface.
+fn period(text: &str) -> Result<Duration, String> {
+    let period: Duration = text.parse()?;
+    let fits = Duration::ZERO < period && period <= Duration::from_us(1);
+    if fits { Ok(period) } else { Err(format!("found \"{text}\", wanted a period from 1ps to 1us")) }
 }
 
 impl ChipArguments {
@@ -134,8 +190,9 @@ impl ChipArguments {
     }
 
     fn wiring(&self) -> Wiring {
-        let Self { shared_enable, read_status, latency, .. } = *self;
-        Wiring { shared_enable, read_status, latency, ..Wiring::default() }
+        let Self { shared_enable, read_status, latency, host_clock: host, nand_clock: nand, .. } = *self;
+        let clocks = ClockPeriods { host, nand }.clocks();
+        Wiring { shared_enable, read_status, latency, clocks, ..Wiring::default() }
     }
 }
 
@@ -144,6 +201,7 @@ pub fn handle(arguments: Arguments) -> Result<(), Failure> {
     match arguments.command {
         Command::Ops(arguments) => ops(&arguments),
         Command::Timeline(arguments) => timeline(&arguments),
+        Command::Exec(arguments) => exec(&arguments),
     }
 }
 
@@ -174,6 +232,18 @@ fn timeline(arguments: &Timeline) -> Result<(), Failure> {
     }
     let summary = Summary::of(&bench, &trace);
     output::json_or(arguments.json, &summary, || summary.table())
+}
+
+fn exec(arguments: &Exec) -> Result<(), Failure> {
+    let performance = Performance::of(&arguments.script, arguments.part.as_deref())?;
+    let json = give(arguments.timeline.as_deref(), || nand::chrome(&performance.scene()))?;
+    let picture = give(arguments.svg.as_deref(), || nand::svg(&performance.scene(), &performance.name))?;
+    if !json && !picture {
+        output::json_or(arguments.json, &performance, || performance.to_string())?;
+    }
+    let wrong = performance.wrong();
+    wrong.iter().for_each(|line| say(&format!("error: {line}")));
+    if wrong.is_empty() { Ok(()) } else { Err(Failure::Verdict) }
 }
 
 /// Gives out a text where the user wants it; whether that was standard output.

@@ -12,5 +12,4 @@ mod onfi {
     mod refused;
     mod stages;
     mod timing;
-    mod transactions;
 }

@@ -9,7 +9,7 @@ const LAYERS: [&str; 7] = ["kernel", "nand", "ssd", "host", "designs", "lab", "c
 const OUTSIDE: [&str; 1] = ["tests"];
 
 /// Where the policies are, and where their pages are.
-const POLICIES: &str = "ssd/src/policy/";
+const POLICIES: [&str; 2] = ["ssd/src/policy/", "nand/src/unit/"];
 const PAGES: &str = "docs/policies/";
 
 /// What `manifest` (a crate's `Cargo.toml`) may not say.
@@ -42,7 +42,8 @@ fn wrong_arrows(manifest: &File) -> Vec<Offence> {
 /// Policies of `paths` without a page of the same name.
 fn policies_without_page(paths: &[&str]) -> Vec<Offence> {
     let policies = paths.iter().filter_map(|path| {
-        let (seam, policy) = path.strip_prefix(POLICIES)?.strip_suffix(".rs")?.split_once('/')?;
+        let within = POLICIES.iter().find_map(|folder| path.strip_prefix(folder))?;
+        let (seam, policy) = within.strip_suffix(".rs")?.split_once('/')?;
         (policy != "mod").then(|| (path, format!("{PAGES}{seam}/{policy}.md")))
     });
     policies

@@ -5,7 +5,7 @@ use std::process::Stdio;
 use crate::{program, wordline};
 
 /// Every command that does something.
-const COMMANDS: [&[&str]; 22] = [
+const COMMANDS: [&[&str]; 23] = [
     &["run"],
     &["compare"],
     &["config", "explain"],
@@ -27,6 +27,7 @@ const COMMANDS: [&[&str]; 22] = [
     &["trace"],
     &["nand", "ops"],
     &["nand", "timeline"],
+    &["nand", "exec"],
     &["nand"],
 ];
 

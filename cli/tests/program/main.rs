@@ -6,6 +6,7 @@ mod experiments;
 mod face;
 mod nand;
 mod runs;
+mod scripts;
 mod traces;
 
 use std::path::{Path, PathBuf};

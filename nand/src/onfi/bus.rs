@@ -164,6 +164,11 @@ impl Bus {
         Ok(bus)
     }
 
+    /// The part that its LUNs are.
+    pub fn part(&self) -> &Part {
+        &self.part
+    }
+
     /// The end of the last cycle, or later after a wait.
     pub fn now(&self) -> Instant {
         self.now
@@ -278,9 +283,8 @@ impl Bus {
         self.check_locked().map_err(|kind| self.refuse(kind))?;
         let (b, size) = (self.timing(), Bytes(data.len() as u64));
         let end = begin + b.burst_in(size) + b.t_wpst + b.t_wpsth;
-        self.check_store(data.len() as u32).map_err(|kind| self.refuse(kind))?;
         let steps = self.finish(Edge::DataIn, Stage::Tir, (begin, end), |decoder| decoder.data_in(data))?;
-        if steps.contains(&Step::Store) {
+        if steps.iter().any(|step| matches!(step, Step::Store(_))) {
             self.store(data);
         }
         Ok(())
@@ -363,7 +367,7 @@ impl Bus {
             return Err(Limit::NoSuchLun { lun, luns });
         }
         let row = target.addressing.check(Row { lun, block, page })?;
-        Ok(target.addressing.join(row).to_le_bytes()[..target.row_cycles].to_vec())
+        Ok(target.addressing.spell(row))
     }
 
     /// LUNs on the bus.

@@ -238,6 +238,18 @@ pub struct Command {
     pub source: Source,
 }
 
+impl Command {
+    /// Whether it stands amid a program, and opens nothing by itself.
+    pub fn goes_on(&self) -> bool {
+        matches!(self.operation, O::ChangeWriteColumn | O::ChangeRowAddress)
+    }
+
+    /// Whether its address says which LUN it is for.
+    pub fn names_lun(&self) -> bool {
+        matches!(self.address, Row | Full | LunByte) || matches!(self.operation, O::ZqLong | O::ZqShort)
+    }
+}
+
 const fn legal(while_busy: bool, while_other_busy: bool, target_level: bool, behind: Behind) -> Legal {
     Legal { while_busy, while_other_busy, target_level, behind }
 }

@@ -18,6 +18,7 @@ pub mod parameter_page;
 mod registers;
 pub mod row;
 pub mod rules;
+pub mod script;
 pub mod sequence;
 pub mod status;
 pub mod step;

@@ -80,6 +80,26 @@ impl RowAddressing {
             | row.page
     }
 
+    /// Address cycles of a row: three, or four for a part that three cannot name all rows of (ONFI: byte 101 of the
+    /// parameter page).
+    pub fn cycles(&self) -> usize {
+        (self.width().div_ceil(8) as usize).clamp(3, 4)
+    }
+
+    /// The address cycles of `row`, R1 first, whether the part has it or not.
+    pub fn spell(&self, row: Row) -> Vec<u8> {
+        self.join(row).to_le_bytes()[..self.cycles()].to_vec()
+    }
+
+    /// A number of `row` that reaches into the bits of another: its name, its value and the greatest that does not.
+    pub fn too_wide(&self, row: Row) -> Option<(&'static str, u32, u32)> {
+        let most = |bits: u32| (u64::from(u32::MAX) >> (u32::BITS - bits)) as u32;
+        let page = ("page", row.page, most(self.block_shift));
+        let block = ("block", row.block, most(self.lun_shift - self.block_shift));
+        let lun = ("LUN", row.lun, most((8 * self.cycles() as u32).saturating_sub(self.lun_shift)));
+        [lun, block, page].into_iter().find(|(_, found, most)| found > most)
+    }
+
     /// The plane of `row`: the lowest bits of the block address.
     pub fn plane(&self, row: Row) -> u32 {
         row.block % self.planes

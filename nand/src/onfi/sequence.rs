@@ -178,7 +178,7 @@ impl Decoder {
             return Err(self.refusal(Cycle::DataIn));
         }
         if self.state == State::Loading {
-            steps.push(Step::Store);
+            steps.push(Step::Store(data.len() as u32));
             return Ok(steps);
         }
         for byte in data {

@@ -46,7 +46,8 @@ impl Bus {
         if command::gives_data(operation) {
             // 31h and 3Fh begin with the first byte of the page that they hand over.
             let column = if row.is_some() { order.column } else { 0 };
-            (target.output, target.column) = (Output::Register, column);
+            target.output = Output::Register;
+            target.set_column(column);
         }
         Ok(())
     }

@@ -37,13 +37,8 @@ impl Bus {
                     loading.column = *column;
                 }
             }
-            Step::Store => {}
-            Step::Back => {
-                let target = self.target_mut();
-                if target.output.is_status() {
-                    target.output = std::mem::replace(&mut target.before, Output::Nothing);
-                }
-            }
+            Step::Store(len) => self.check_store(*len)?,
+            Step::Back => self.target_mut().leave_status(),
             Step::Do(order) => return self.carry_out(order, begin, end),
         }
         Ok(false)
@@ -138,7 +133,7 @@ impl Bus {
             return Ok(()); // The decoder names the fault.
         }
         target.require_output(output, at)?;
-        let last = target.column.saturating_add(len - 1);
+        let last = target.column().saturating_add(len - 1);
         match output {
             Output::Register => out_of("last byte of data out", last, page),
             Output::Bytes(bytes) => out_of("last byte of data out", last, bytes.len() as u32),
@@ -150,7 +145,7 @@ impl Bus {
     pub(super) fn put_out(&mut self, len: u32, first: Instant) -> Vec<u8> {
         let timing = *self.timing();
         let target = self.target_mut();
-        let column = target.column;
+        let column = target.column();
         if target.output.is_status() {
             let at = |n: u32| first + timing.burst_out(Bytes(u64::from(n)));
             return (0..len).map(|n| target.status(at(n)).0).collect();
@@ -165,7 +160,7 @@ impl Bus {
             }
         };
         if matches!(target.output, Output::Register | Output::Bytes(_)) {
-            target.column += len;
+            target.set_column(column + len);
         }
         data
     }

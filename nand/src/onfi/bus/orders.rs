@@ -48,37 +48,39 @@ impl Bus {
                 let address = order.bytes[0];
                 let known = target.identity.read_id(address, 1);
                 known.map_err(|unknown| FailureKind::Unsupported { what: unknown.to_string() })?;
-                (target.output, target.column) = (Output::Identity(address), 0);
+                target.output = Output::Identity(address);
+                target.set_column(0);
             }
         }
         self.target_mut().edges.note(Edge::Register, end);
         Ok(())
     }
 
+    /// 05h-E0h or 06h-E0h: where data out go on.
     pub(super) fn change_read_column(&mut self, order: &Order, begin: Instant, end: Instant) -> Done<()> {
         let page = self.page_bytes();
         let target = self.target_mut();
         if order.command.operation == Operation::ChangeReadColumnEnhanced {
             let row = target.row(order.row, true)?;
-            let plane = target.addressing.plane(row);
             let selected = row.lun as usize;
             target.require(order.command, selected, begin)?;
+            out_of("column", order.column, page)?;
+            let plane = target.addressing.plane(row);
             target.selected = selected;
             target.ports[selected].lun.select_output(plane);
             target.data_unselected = false;
             target.output = Output::Register;
         } else {
             target.require(order.command, target.selected, begin)?;
-            if target.output.is_status() {
-                target.output = std::mem::replace(&mut target.before, Output::Nothing);
-            }
+            let below =
+                if let Output::Bytes(bytes) = target.after_back() { bytes.len() as u32 } else { page };
+            out_of("column", order.column, below)?;
+            target.leave_status();
             if !matches!(target.output, Output::Bytes(_)) {
                 target.output = Output::Register;
             }
         }
-        let below = if let Output::Bytes(bytes) = &target.output { bytes.len() as u32 } else { page };
-        out_of("column", order.column, below)?;
-        target.column = order.column;
+        target.set_column(order.column);
         target.edges.note(Edge::ReadColumn, end);
         Ok(())
     }
@@ -148,7 +150,8 @@ impl Bus {
         self.hold(order, lun, busy_at);
         let target = self.target_mut();
         target.selected = lun;
-        (target.output, target.column) = (Output::Bytes(bytes), 0);
+        target.output = Output::Bytes(bytes);
+        target.set_column(0);
         Ok(())
     }
 

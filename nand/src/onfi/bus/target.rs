@@ -66,6 +66,8 @@ pub(super) struct Port {
     pub busy_until: Instant,
     /// The operation that its cycles belong to.
     pub serial: u32,
+    /// The next byte of data out.
+    pub column: u32,
 }
 
 impl Port {
@@ -105,8 +107,6 @@ impl Port {
 pub(super) struct Target {
     pub ports: Vec<Port>,
     pub addressing: RowAddressing,
-    /// Address cycles of a row.
-    pub row_cycles: usize,
     pub decoder: Decoder,
     pub edges: Edges,
     /// The interface and its mode.
@@ -118,8 +118,6 @@ pub(super) struct Target {
     pub output: Output,
     /// What data out came from before a status was read.
     pub before: Output,
-    /// The next byte of data out.
-    pub column: u32,
     pub loading: Option<Loading>,
     /// A cycle was refused, and no reset came since.
     pub refused: bool,
@@ -151,15 +149,13 @@ impl Target {
             named: Vec::new(),
             busy_until: Instant::ZERO,
             serial: 0,
+            column: 0,
         };
         let addressing = RowAddressing::of(part, luns);
-        // Three cycles at least, and no more than four (ONFI: byte 101 of the parameter page).
-        let row_cycles = (addressing.width().div_ceil(8) as usize).clamp(3, 4);
         Self {
             ports: (0..luns).map(port).collect(),
             addressing,
-            row_cycles,
-            decoder: Decoder::new(row_cycles, compatible),
+            decoder: Decoder::new(addressing.cycles(), compatible),
             edges: Edges::default(),
             timing: part.bus,
             waits: Waits::of(&part.bus),
@@ -167,7 +163,6 @@ impl Target {
             selected: 0,
             output: Output::Nothing,
             before: Output::Nothing,
-            column: 0,
             loading: None,
             refused: false,
             busy_until: Instant::ZERO,
@@ -222,7 +217,7 @@ impl Target {
     /// The same, where only the first byte of a command is known: that one of those that it begins is taken.
     pub fn require_any(&self, first: u8, lun: usize, at: Instant) -> Result<(), FailureKind> {
         let mut refused = Ok(());
-        for command in command::opened_by(first) {
+        for command in command::opened_by(first).filter(|c| !c.goes_on()) {
             refused = self.require(command, lun, at);
             if refused.is_ok() {
                 break;
@@ -235,9 +230,9 @@ impl Target {
     /// by any, where its address will name one.
     pub fn require_somewhere(&self, first: u8, at: Instant) -> Result<(), FailureKind> {
         let mut refused = Ok(());
-        for command in command::opened_by(first) {
-            let names = matches!(command.address, command::Address::Row | command::Address::Full);
-            let luns = if names { 0..self.ports.len() } else { self.selected..self.selected + 1 };
+        for command in command::opened_by(first).filter(|c| !c.goes_on()) {
+            let luns =
+                if command.names_lun() { 0..self.ports.len() } else { self.selected..self.selected + 1 };
             for lun in luns {
                 refused = self.require(command, lun, at);
                 if refused.is_ok() {
@@ -300,12 +295,30 @@ impl Target {
         }
     }
 
+    /// Goes back from a status to what was put out before.
+    pub fn leave_status(&mut self) {
+        if self.output.is_status() {
+            self.output = std::mem::replace(&mut self.before, Output::Nothing);
+        }
+    }
+
     /// Notes that an array operation begins in `lun`: the pins cannot tell LUNs apart any more when another works too.
     pub fn note_interleaving(&mut self, lun: usize, at: Instant) {
         let others = self.ports.iter().enumerate().filter(|(n, _)| *n != lun);
         if others.into_iter().any(|(_, port)| port.activity(at) != Activity::Idle) {
             (self.status_unselected, self.data_unselected) = (true, true);
         }
+    }
+
+    /// The next byte of data out of the selected LUN. Each LUN counts its own, so that data of several can come out in
+    /// turns.
+    pub fn column(&self) -> u32 {
+        self.ports[self.selected].column
+    }
+
+    /// Sets the next byte of data out of the selected LUN.
+    pub fn set_column(&mut self, column: u32) {
+        self.ports[self.selected].column = column;
     }
 
     /// Forgets sequences and outputs, as every reset does. Which LUN speaks is open still after a reset of one of
@@ -315,9 +328,10 @@ impl Target {
         (self.output, self.before) = (Output::Nothing, Output::Nothing);
         if whole {
             (self.status_unselected, self.data_unselected) = (false, false);
+            self.ports.iter_mut().for_each(|port| port.column = 0);
         }
         (self.refused, self.loading, self.short_busy) = (false, None, None);
-        (self.selected, self.column) = (0, 0);
+        self.selected = 0;
     }
 
     /// Features and interface as at power-on; unless the host is to see that (`power_on`), it sets the mode of the part's

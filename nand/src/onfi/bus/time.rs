@@ -51,9 +51,7 @@ impl Bus {
             Output::Bytes(_) => target.busy_until.max(target.ports[target.selected].busy_until),
             _ => target.ports[target.selected].ready_at(),
         };
-        if ready > Instant::ZERO {
-            target.edges.note(Edge::Ready, ready);
-        }
+        target.edges.note(Edge::Ready, ready);
     }
 
     /// Decodes a cycle, carries out what it completes, and notes it.
@@ -126,7 +124,9 @@ impl Bus {
         if target.refused && !harmless {
             return Err(FailureKind::AwaitingReset);
         }
-        if target.decoder.is_resting() { target.require_somewhere(code, at) } else { Ok(()) }
+        // 00h alone is over when another command follows.
+        let opens = target.decoder.is_resting() || target.decoder.is_back();
+        if opens { target.require_somewhere(code, at) } else { Ok(()) }
     }
 
     /// The same for other cycles.

@@ -1,0 +1,168 @@
+//! Scripts of cycles on the pins, from a file or standard input, and what came of them.
+
+use std::io::Read;
+use std::path::Path;
+
+use serde::Serialize;
+use serde_json::{Value, json};
+use wordline_kernel::{Duration, Instant};
+use wordline_nand::Part;
+use wordline_nand::geometry::Layout;
+use wordline_nand::onfi::script::{Entry, Script, Transcript, rule};
+
+use super::Scene;
+use crate::error::{Error, Result};
+
+/// What a script on standard input is called.
+const STDIN: &str = "standard input";
+
+/// A script that was carried out.
+#[derive(Debug)]
+pub struct Performance {
+    /// The script's file, or `standard input`.
+    pub name: String,
+    /// The part on the bus.
+    pub part: Part,
+    /// What every statement gave.
+    pub transcript: Transcript,
+    layout: Layout,
+    names: Vec<String>,
+}
+
+impl Performance {
+    /// Reads the script `path` (`-`: standard input) and carries it out on the part that it names, or else on `usual`.
+    /// A part whose name ends in `.toml` is a file, looked for beside the script.
+    ///
+    /// # Errors
+    /// What cannot be read, and every line of the script that is not well written.
+    pub fn of(path: &Path, usual: Option<&str>) -> Result<Self> {
+        let (name, text) = read(path)?;
+        let script = Script::parse(&name, &text).map_err(Error::Config)?;
+        let part = match (&script.setup.part, usual) {
+            (Some(named), _) => part_of_script(path, named)?,
+            (None, Some(usual)) => super::part(usual, None, None)?,
+            (None, None) => {
+                return Err(Error::Argument {
+                    what: "--part".into(),
+                    found: format!("none, and none in {name}"),
+                    wanted: "it, or a line `part NAME` at the head of the script".into(),
+                });
+            }
+        };
+        let mut bus = script.bus(&name, &part).map_err(Error::Config)?;
+        let transcript = script.run(&mut bus);
+        let wiring = script.setup.wiring;
+        let layout = Layout {
+            channels: 1,
+            packages_per_channel: wiring.targets * wiring.volumes,
+            dies_per_package: wiring.luns,
+            planes_per_row: None,
+        };
+        let names = names(&transcript);
+        Ok(Self { name, part, transcript, layout, names })
+    }
+
+    /// What a time line of it is drawn of: operations are named by the line and the statement that opened them.
+    pub fn scene(&self) -> Scene<'_> {
+        Scene { spans: &self.transcript.spans, layout: self.layout, names: &self.names }
+    }
+
+    /// What was not as the script expects, one line each, with file and line.
+    pub fn wrong(&self) -> Vec<String> {
+        let line = |entry: &Entry, wrong: &dyn std::fmt::Display| {
+            format!("{}:{}: {}: {wrong}", self.name, entry.line, entry.text)
+        };
+        self.transcript.mismatches().map(|(entry, mismatch)| line(entry, mismatch)).collect()
+    }
+}
+
+fn read(path: &Path) -> Result<(String, String)> {
+    let mut text = String::new();
+    let stdin = path == Path::new("-");
+    let done = if stdin {
+        std::io::stdin().read_to_string(&mut text).map(|_| ())
+    } else {
+        std::fs::read_to_string(path).map(|whole| text = whole)
+    };
+    let name = if stdin { STDIN.into() } else { path.display().to_string() };
+    match done {
+        Ok(()) => Ok((name, text)),
+        Err(reason) => Err(Error::File { path: name.into(), action: "read", reason }),
+    }
+}
+
+fn part_of_script(script: &Path, named: &str) -> Result<Part> {
+    let beside = script.parent().filter(|_| named.ends_with(".toml"));
+    let name = beside.map_or(named.into(), |folder| folder.join(named).display().to_string());
+    super::part(&name, None, None)
+}
+
+/// The line and statement that opened each operation, by its serial number.
+fn names(transcript: &Transcript) -> Vec<String> {
+    let mut names: Vec<String> = Vec::new();
+    for span in &transcript.spans {
+        let place = span.command as usize;
+        names.resize(names.len().max(place + 1), String::new());
+        // The first span of an operation is its first latch: that of the last statement with cycles that began by then.
+        let earlier = transcript.entries.partition_point(|entry| entry.begin < span.end());
+        let opened = transcript.entries[..earlier].iter().rev().find(|entry| entry.cycles > 0);
+        if let Some(entry) = opened.filter(|_| names[place].is_empty()) {
+            names[place] = format!("{}: {}", entry.line, entry.text);
+        }
+    }
+    names
+}
+
+/// The transcript for programs: times in picoseconds from the beginning of the run, bytes as hexadecimal digits.
+impl Serialize for Performance {
+    fn serialize<S: serde::Serializer>(&self, to: S) -> std::result::Result<S::Ok, S::Error> {
+        let entry = |entry: &Entry| -> Value {
+            let ps = |at: Instant| at.since(Instant::ZERO).ps();
+            json!({
+                "line": entry.line,
+                "statement": entry.text,
+                "begin_ps": ps(entry.begin),
+                "end_ps": ps(entry.end),
+                "cycles": entry.cycles,
+                "data": entry.data.iter().map(|byte| format!("{byte:02X}")).collect::<String>(),
+                "status": entry.status.map(|status| format!("{:02X}", status.0)),
+                "refused": entry.failure.as_ref().map(|failure| json!({
+                    "rule": rule(failure), "cycle": failure.cycle, "text": failure.to_string()
+                })),
+                "wrong": entry.mismatch.as_ref().map(|wrong| json!({
+                    "expected": wrong.expected, "found": wrong.found
+                })),
+            })
+        };
+        let Transcript { entries, complete, .. } = &self.transcript;
+        json!({
+            "script": self.name,
+            "part": self.part.name,
+            "holds": self.transcript.holds(),
+            "complete": complete,
+            "entries": entries.iter().map(entry).collect::<Vec<_>>(),
+        })
+        .serialize(to)
+    }
+}
+
+/// The transcript for a terminal, and whether it holds.
+impl std::fmt::Display for Performance {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Transcript { entries, complete, .. } = &self.transcript;
+        let took = entries.last().map_or(Duration::ZERO, |entry| entry.end.since(Instant::ZERO));
+        let verdict = match self.transcript.mismatches().count() {
+            0 => "all as expected".to_string(),
+            wrong => format!("{wrong} not as expected"),
+        };
+        let end = if *complete { "" } else { "; stopped at a refusal" };
+        write!(
+            out,
+            "{}: {}\n\n{}\n{} statements in {took}: {verdict}{end}\n",
+            self.name,
+            self.part.name,
+            self.transcript,
+            entries.len()
+        )
+    }
+}

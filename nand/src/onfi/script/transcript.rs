@@ -1,0 +1,131 @@
+//! What came of a script, statement by statement.
+
+use std::fmt;
+
+use wordline_kernel::{Duration, Instant};
+
+use super::expect::hex;
+use crate::Span;
+use crate::onfi::{Failure, Status};
+
+/// Something that is not as the script expects it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Mismatch {
+    /// What the script expects.
+    pub expected: String,
+    /// What was found.
+    pub found: String,
+}
+
+impl Mismatch {
+    /// What was expected and what was found.
+    pub fn new(expected: impl fmt::Display, found: impl fmt::Display) -> Self {
+        Self { expected: expected.to_string(), found: found.to_string() }
+    }
+}
+
+impl fmt::Display for Mismatch {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "expected {}, found {}", self.expected, self.found)
+    }
+}
+
+/// What a statement did.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Entry {
+    /// The line of the script.
+    pub line: u32,
+    /// The statement as it stands there.
+    pub text: String,
+    /// When it began.
+    pub begin: Instant,
+    /// When its last cycle or its wait was over.
+    pub end: Instant,
+    /// Cycles on the bus; a burst of data counts as one.
+    pub cycles: u64,
+    /// Data that came out.
+    pub data: Vec<u8>,
+    /// The status that was read.
+    pub status: Option<Status>,
+    /// Why it was refused.
+    pub failure: Option<Failure>,
+    /// What is not as expected.
+    pub mismatch: Option<Mismatch>,
+}
+
+/// What came of a script.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Transcript {
+    /// One entry a statement that was reached, repetitions each time.
+    pub entries: Vec<Entry>,
+    /// What held the bus and the arrays, in the order of its beginning.
+    pub spans: Vec<Span>,
+    /// Whether the last statement was reached: a refusal that was not expected ends a script.
+    pub complete: bool,
+}
+
+impl Transcript {
+    /// The entries that are not as the script expects.
+    pub fn mismatches(&self) -> impl Iterator<Item = (&Entry, &Mismatch)> {
+        self.entries.iter().filter_map(|entry| entry.mismatch.as_ref().map(|mismatch| (entry, mismatch)))
+    }
+
+    /// Whether everything was as the script expects.
+    pub fn holds(&self) -> bool {
+        self.complete && self.mismatches().next().is_none()
+    }
+}
+
+/// Bytes shown of data: so many fill a line of a terminal with the columns beside them.
+const SHOWN: usize = 16;
+
+impl Entry {
+    /// What it gave, for people.
+    pub fn result(&self) -> String {
+        let status = self.status.map(|status| status.to_string());
+        let data = (!self.data.is_empty()).then(|| {
+            let more = self.data.len().saturating_sub(SHOWN);
+            let shown = hex(&self.data[..self.data.len() - more]);
+            if more > 0 { format!("{shown} and {more} more") } else { shown }
+        });
+        let refused = self.failure.as_ref().map(|failure| format!("refused: {failure}"));
+        let wrong = self.mismatch.as_ref().map(|mismatch| format!("WRONG: {mismatch}"));
+        [status.or(data), refused, wrong].into_iter().flatten().collect::<Vec<_>>().join("; ")
+    }
+}
+
+/// Aligned columns, times in microseconds with every picosecond: when each statement began, how long it took, its line, the statement, what it gave.
+impl fmt::Display for Transcript {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let head = ["begin us", "took us", "line", "statement", "result"].map(str::to_string);
+        let rows = self.entries.iter().map(|entry| {
+            let (begin, took) = (entry.begin.since(Instant::ZERO), entry.end.since(entry.begin));
+            let text = shortened(&entry.text);
+            [micros(begin), micros(took), entry.line.to_string(), text, entry.result()]
+        });
+        let rows: Vec<[String; 5]> = [head].into_iter().chain(rows).collect();
+        let width = |n: usize| rows.iter().map(|row| row[n].chars().count()).max().unwrap_or(0);
+        let [a, b, c, d] = [0, 1, 2, 3].map(width);
+        for row in &rows {
+            let [begin, took, line, text, result] = row;
+            let text = format!("{begin:>a$}  {took:>b$}  {line:>c$}  {text:d$}  {result}");
+            writeln!(out, "{}", text.trim_end())?;
+        }
+        Ok(())
+    }
+}
+
+fn micros(time: Duration) -> String {
+    const PS: u64 = Duration::from_us(1).ps();
+    format!("{}.{:06}", time.ps() / PS, time.ps() % PS)
+}
+
+/// Letters of a statement that are shown: a table of long data would not fit a terminal.
+const LETTERS: usize = 48;
+
+fn shortened(text: &str) -> String {
+    if text.chars().count() <= LETTERS {
+        return text.into();
+    }
+    text.chars().take(LETTERS - 3).chain("...".chars()).collect()
+}

@@ -1,0 +1,127 @@
+//! Cycles on the pins, and how bytes spell a set-up and its cycles.
+//!
+//! The first two bytes are the set-up. Then each cycle is a byte that says its kind, and its arguments, least
+//! significant byte first. Bytes that are missing at the end are 0.
+
+use std::fmt;
+
+/// Something that a host does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cycle {
+    Command(u8),
+    Address(u8),
+    /// So many bytes, the first of which is given.
+    DataIn(u16, u8),
+    DataOut(u16),
+    WaitReady,
+    WaitArray,
+    /// Nanoseconds.
+    Wait(u32),
+    Select(u8),
+    Protect(bool),
+    /// The next cycle comes a picosecond too early.
+    Early,
+}
+
+/// What hangs on the bus.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Setup {
+    /// One of the parts.
+    pub part: u8,
+    pub targets: u8,
+    pub luns: u8,
+    /// Whether broken limits refuse operations.
+    pub fatal: bool,
+    /// Whether some programs and erases fail, and a block is bad.
+    pub faulty: bool,
+}
+
+impl Setup {
+    pub fn decode(bytes: [u8; 2]) -> Self {
+        let [part, flags] = bytes;
+        Self {
+            part: part % super::facts::PARTS,
+            targets: 1 + (flags & 1),
+            luns: 1 + (flags >> 1 & 1),
+            fatal: flags & 4 == 0,
+            faulty: flags & 8 != 0,
+        }
+    }
+
+    pub fn encode(self) -> [u8; 2] {
+        let bit = |set, mask: u8| if set { mask } else { 0 };
+        let wiring = bit(self.targets == 2, 1) | bit(self.luns == 2, 2);
+        [self.part, wiring | bit(!self.fatal, 4) | bit(self.faulty, 8)]
+    }
+}
+
+/// The bytes of a block of cycles: what [`decode`] reads back.
+pub fn encode(setup: Setup, cycles: &[Cycle]) -> Vec<u8> {
+    let mut bytes = setup.encode().to_vec();
+    for cycle in cycles {
+        match *cycle {
+            Cycle::Command(code) => bytes.extend([0, code]),
+            Cycle::Address(byte) => bytes.extend([1, byte]),
+            Cycle::DataIn(len, first) => bytes.extend([2, len as u8, (len >> 8) as u8, first]),
+            Cycle::DataOut(len) => bytes.extend([3, len as u8, (len >> 8) as u8]),
+            Cycle::WaitReady => bytes.push(4),
+            Cycle::WaitArray => bytes.push(5),
+            Cycle::Wait(ns) => {
+                bytes.push(6);
+                bytes.extend(&ns.to_le_bytes()[..3]);
+            }
+            Cycle::Select(target) => bytes.extend([7, target]),
+            Cycle::Protect(on) => bytes.extend([8, u8::from(on)]),
+            Cycle::Early => bytes.push(9),
+        }
+    }
+    bytes
+}
+
+/// The set-up and the cycles that `bytes` spell; any bytes spell some.
+pub fn decode(bytes: &[u8]) -> (Setup, Vec<Cycle>) {
+    let mut rest = bytes.iter().copied();
+    let mut next = || rest.next();
+    let setup = Setup::decode([next().unwrap_or(0), next().unwrap_or(0)]);
+    let mut cycles = Vec::new();
+    while let Some(kind) = next() {
+        let mut byte = || next().unwrap_or(0);
+        let mut word = || u16::from(byte()) | u16::from(byte()) << 8;
+        cycles.push(match kind % 10 {
+            0 => Cycle::Command(byte()),
+            1 => Cycle::Address(byte()),
+            2 => Cycle::DataIn(word() % 1_024, byte()),
+            3 => Cycle::DataOut(word() % 1_024),
+            4 => Cycle::WaitReady,
+            5 => Cycle::WaitArray,
+            6 => Cycle::Wait(u32::from(word()) | u32::from(byte()) << 16),
+            7 => Cycle::Select(byte()),
+            8 => Cycle::Protect(byte() & 1 == 1),
+            _ => Cycle::Early,
+        });
+    }
+    (setup, cycles)
+}
+
+/// The bytes of a burst in.
+pub fn burst(len: u16, first: u8) -> Vec<u8> {
+    (0..len).map(|n| first.wrapping_add((n as u8).wrapping_mul(7))).collect()
+}
+
+/// As the scripts of the tests write it.
+impl fmt::Display for Cycle {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Command(code) => write!(out, "c{code:02x}"),
+            Self::Address(byte) => write!(out, "a{byte:02x}"),
+            Self::DataIn(len, first) => write!(out, "i{len}x{first:02x}"),
+            Self::DataOut(len) => write!(out, "o{len}"),
+            Self::WaitReady => write!(out, "rb"),
+            Self::WaitArray => write!(out, "arb"),
+            Self::Wait(ns) => write!(out, "wait{ns}ns"),
+            Self::Select(target) => write!(out, "ce{target}"),
+            Self::Protect(on) => write!(out, "wp{}", u8::from(*on)),
+            Self::Early => write!(out, "early"),
+        }
+    }
+}

@@ -1,0 +1,250 @@
+//! Model and oracle side by side, cycle by cycle.
+
+use std::rc::Rc;
+
+use wordline_kernel::{Duration, Instant};
+use wordline_nand::DieId;
+use wordline_nand::onfi::{
+    Bus, BusOptions, Failure, FailureKind, Identity, InjectedFailure, LunOptions, Pace, ParameterPage, Row,
+    Wiring,
+};
+
+use super::cycle::{Cycle, Setup, burst, decode};
+use super::facts::{self, Facts};
+use super::lun::{Page, UNKNOWN};
+use super::pins::{Answer, Oracle};
+
+/// What was tried.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Tried {
+    pub cycles: u64,
+    pub refused: u64,
+}
+
+/// Programs and erases that fail, and bad blocks.
+pub fn faults(setup: Setup) -> (Vec<InjectedFailure>, Vec<u32>) {
+    let fails = |block, page, erase, nth| InjectedFailure { row: Row { lun: 0, block, page }, erase, nth };
+    if !setup.faulty {
+        return (Vec::new(), Vec::new());
+    }
+    let failures = vec![fails(0, 1, false, 1), fails(1, 0, false, 2), fails(2, 0, true, 1)];
+    (failures, vec![3])
+}
+
+/// Model and oracle of one set-up.
+struct Pair {
+    model: Bus,
+    oracle: Oracle,
+    facts: Facts,
+    setup: Setup,
+    tried: Tried,
+}
+
+/// Plays what `bytes` spell.
+///
+/// # Errors
+/// Where the model differs from the oracle, with the cycles up to there.
+pub fn check_bytes(bytes: &[u8]) -> Result<Tried, String> {
+    let (setup, cycles) = decode(bytes);
+    check(setup, &cycles)
+}
+
+/// Plays `cycles`, then resets and compares everything.
+///
+/// # Errors
+/// Where the model differs from the oracle, with the cycles up to there.
+pub fn check(setup: Setup, cycles: &[Cycle]) -> Result<Tried, String> {
+    let mut pair = Pair::new(setup);
+    let mut early = false;
+    for (n, cycle) in cycles.iter().enumerate() {
+        let step = if *cycle == Cycle::Early {
+            early = true;
+            continue;
+        } else {
+            pair.step(*cycle, std::mem::take(&mut early))
+        };
+        step.map_err(|why| format!("{setup:?}: {}: {why}", spell(&cycles[..=n])))?;
+    }
+    pair.end().map_err(|why| format!("{setup:?}: {} and the end: {why}", spell(cycles)))?;
+    Ok(pair.tried)
+}
+
+fn spell(cycles: &[Cycle]) -> String {
+    let words: Vec<String> = cycles.iter().map(ToString::to_string).collect();
+    words.join(" ")
+}
+
+impl Pair {
+    fn new(setup: Setup) -> Self {
+        let (part, facts) = (facts::part(setup.part), Facts::of(setup.part));
+        let (failures, bad_blocks) = faults(setup);
+        let lun = LunOptions { fatal: setup.fatal, failures, bad_blocks, ..LunOptions::default() };
+        let wiring = Wiring { targets: setup.targets.into(), volumes: 1, luns: setup.luns.into() };
+        let model = Bus::new(&part, wiring, BusOptions { lun, ..BusOptions::default() })
+            .expect("the wiring is sound");
+        let page = |bytes: Vec<u8>| -> Rc<Page> { Rc::new(bytes.into_iter().map(u16::from).collect()) };
+        // What these pages hold is for other tests.
+        let pages: Vec<_> = (0..u32::from(setup.targets))
+            .map(|target| {
+                let parameters = ParameterPage::of(&part, setup.luns.into()).data(None);
+                [page(parameters), page(Identity::of(&part, target).unique_id_data())]
+            })
+            .collect();
+        let oracle = Oracle::new(setup, &pages, part.bus);
+        Self { model, oracle, facts, setup, tried: Tried::default() }
+    }
+
+    fn step(&mut self, cycle: Cycle, early: bool) -> Result<(), String> {
+        match cycle {
+            Cycle::Wait(ns) => {
+                self.model.wait(Duration::from_ns(ns.into()));
+                self.oracle.wait_until(self.oracle.now + u64::from(ns) * 1_000);
+            }
+            Cycle::WaitReady => {
+                let at = self.oracle.target().ready_at();
+                self.model.wait_ready();
+                self.oracle.wait_until(at);
+            }
+            Cycle::WaitArray => {
+                let at = self.oracle.target().array_ready_at();
+                self.model.wait_array_ready();
+                self.oracle.wait_until(at);
+            }
+            Cycle::Select(target) => {
+                let selected = self.model.select(target.into());
+                if target < self.setup.targets {
+                    selected.map_err(|failure| failure.to_string())?;
+                    self.oracle.select(target.into());
+                } else if selected.is_ok() {
+                    return Err("a target that is not there was selected".into());
+                }
+            }
+            Cycle::Protect(on) => {
+                self.model.set_write_protect(on);
+                self.oracle.protect(on);
+            }
+            Cycle::DataIn(0, _) | Cycle::DataOut(0) | Cycle::Early => {}
+            _ => self.latch(cycle, early)?,
+        }
+        self.same_time()
+    }
+
+    fn same_time(&self) -> Result<(), String> {
+        let (model, oracle) = (self.model.now().ps(), self.oracle.now);
+        if model == oracle {
+            Ok(())
+        } else {
+            Err(format!("the cycle ends at {model} ps, wanted {oracle} ps"))
+        }
+    }
+
+    /// A cycle on the pins.
+    fn latch(&mut self, cycle: Cycle, early: bool) -> Result<(), String> {
+        self.tried.cycles += 1;
+        let earliest = self.oracle.earliest(cycle);
+        if early && earliest > self.oracle.now {
+            self.model.wait_until(Instant::from_ps(earliest - 1));
+            self.oracle.wait_until(earliest - 1);
+            self.model.set_pace(Pace::Exact);
+            let played = self.play(cycle);
+            self.model.set_pace(Pace::Earliest);
+            self.oracle.target().refuse();
+            self.tried.refused += 1;
+            return match played {
+                Err(Failure { kind: FailureKind::Timing { .. }, .. }) => self.same_contents(false),
+                Err(failure) => Err(format!("refused: {failure}, wanted a broken wait")),
+                Ok(_) => Err("taken a picosecond too early".into()),
+            };
+        }
+        let (wanted, found) = (self.oracle.play(cycle), self.play(cycle));
+        match (wanted, found) {
+            (Answer::Refused(_), Err(_)) => {
+                self.tried.refused += 1;
+                self.same_contents(false)
+            }
+            (Answer::Refused(why), Ok(_)) => Err(format!("taken, wanted a refusal: {why}")),
+            (_, Err(failure)) => Err(format!("refused: {failure}, wanted it to be taken")),
+            (Answer::Nothing, Ok(_)) => Ok(()),
+            (Answer::Data(wanted), Ok(found)) => same("data out", &wanted, &found),
+        }
+    }
+
+    fn play(&mut self, cycle: Cycle) -> Result<Vec<u8>, Failure> {
+        match cycle {
+            Cycle::Command(code) => self.model.command(code)?,
+            Cycle::Address(byte) => self.model.address(&[byte])?,
+            Cycle::DataIn(len, first) => self.model.data_in(&burst(len, first))?,
+            Cycle::DataOut(len) => return self.model.data_out(len.into()),
+            _ => {}
+        }
+        Ok(Vec::new())
+    }
+
+    /// That pages and registers hold what they should once all that is under way is over. `all`: untouched pages too.
+    fn same_contents(&self, all: bool) -> Result<(), String> {
+        let later = Instant::from_ps(self.oracle.now) + Duration::from_ms(10_000);
+        let luns = self.oracle.targets.iter().flat_map(|target| &target.luns);
+        for (die, lun) in luns.enumerate() {
+            let mut oracle = lun.clone();
+            let mut model = self.model.lun(DieId(die as u32)).clone();
+            oracle.catch_up(later.ps());
+            model.settle(later);
+            for plane in 0..self.facts.planes {
+                model.select_output(plane as u32);
+                let found = model.output(0, self.facts.page_bytes);
+                same(&format!("the register of plane {plane} of LUN {die}"), &oracle.cache[plane], &found)?;
+            }
+            let blocks = 0..self.facts.blocks;
+            let every = blocks.flat_map(|block| (0..self.facts.pages).map(move |page| (block, page)));
+            let places: Vec<_> = if all { every.collect() } else { oracle.touched().collect() };
+            for (block, page) in places {
+                let found = model.contents().read(Row { lun: 0, block, page });
+                let what = format!("page {page} of block {block} of LUN {die}");
+                same(&what, &oracle.page((block, page)), &found)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Resets every target, which must be usable then.
+    fn end(&mut self) -> Result<(), String> {
+        for target in 0..self.setup.targets {
+            self.step(Cycle::Select(target), false)?;
+            self.step(Cycle::Protect(false), false)?;
+            self.legal(&[Cycle::Command(0xff), Cycle::WaitReady])?;
+            for lun in 0..u32::from(self.setup.luns) {
+                let row = self.facts.row((lun, 0, 0)).map(Cycle::Address);
+                self.legal(&[&[Cycle::Command(0x78)], &row[..], &[Cycle::DataOut(1)]].concat())?;
+                if self.oracle.target().luns[lun as usize].is_slc(0) {
+                    self.legal(&[Cycle::Command(0xa2)])?;
+                }
+                let column = [Cycle::Command(0x00), Cycle::Address(0), Cycle::Address(0)];
+                let read = [Cycle::Command(0x30), Cycle::WaitReady, Cycle::DataOut(16)];
+                self.legal(&[&column[..], &row[..], &read[..]].concat())?;
+            }
+        }
+        self.same_contents(true)
+    }
+}
+
+impl Pair {
+    /// Plays cycles, none of which may be refused.
+    fn legal(&mut self, cycles: &[Cycle]) -> Result<(), String> {
+        for cycle in cycles {
+            self.step(*cycle, false).map_err(|why| format!("{cycle}: {why}"))?;
+            if self.oracle.target().refused {
+                return Err(format!("{cycle} is refused after a reset"));
+            }
+        }
+        Ok(())
+    }
+}
+
+fn same(what: &str, wanted: &[u16], found: &[u8]) -> Result<(), String> {
+    let differs = |(wanted, found): (&u16, &u8)| *wanted < UNKNOWN && *wanted != u16::from(*found);
+    match wanted.iter().zip(found).position(differs) {
+        None if wanted.len() == found.len() => Ok(()),
+        None => Err(format!("{what}: {} bytes, wanted {}", found.len(), wanted.len())),
+        Some(n) => Err(format!("{what}: byte {n} is {:02x}h, wanted {:02x}h", found[n], wanted[n])),
+    }
+}

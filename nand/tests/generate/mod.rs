@@ -1,0 +1,46 @@
+//! Sequences of cycles: operations as hosts spell them, one wrong cycle among them, and anything at all.
+
+mod operations;
+
+use wordline_kernel::random::Stream;
+
+use crate::checker::cycle::{Cycle, Setup};
+use crate::checker::run::check;
+use operations::Host;
+
+/// A set-up and what a host does.
+pub fn sequence(random: &mut Stream) -> (Setup, Vec<Cycle>) {
+    let setup = Setup {
+        part: random.below(4) as u8,
+        targets: 1 + random.below(2) as u8,
+        luns: 1 + random.below(2) as u8,
+        fatal: random.below(4) > 0,
+        faulty: random.below(3) == 0,
+    };
+    let mut host = Host::new(setup, random);
+    for _ in 0..host.random.below(10) + 2 {
+        match host.random.below(16) {
+            0 => host.raw(),
+            1 | 2 => host.wrong(),
+            _ => host.operation(),
+        }
+    }
+    (setup, host.cycles)
+}
+
+/// The same with as many cycles left out as still fail.
+pub fn shortest(setup: Setup, cycles: &[Cycle]) -> Vec<Cycle> {
+    let fails = |cycles: &[Cycle]| check(setup, cycles).is_err();
+    let mut cycles = cycles.to_vec();
+    let mut size = cycles.len() / 2;
+    while size > 0 {
+        let mut at = 0;
+        while at + size <= cycles.len() {
+            let mut fewer = cycles.clone();
+            fewer.drain(at..at + size);
+            if fails(&fewer) { cycles = fewer } else { at += size }
+        }
+        size /= 2;
+    }
+    cycles
+}
