@@ -294,8 +294,8 @@ mod tests {
         for (choices, pages, live) in [(1, 8, 0.8), (2, 8, 0.8), (1, 32, 0.85), (5, 32, 0.85)] {
             let mut random = Seed(5).stream("choices", 0);
             let draw = |count: &[usize]| {
-                let mut any = || random.below(count.len() as u64) as usize;
-                let drawn = std::iter::repeat_with(|| any()).filter(|block| count[*block] < pages);
+                let any = || random.below(count.len() as u64) as usize;
+                let drawn = std::iter::repeat_with(any).filter(|block| count[*block] < pages);
                 drawn.take(choices).min_by_key(|block| count[*block]).expect("at least one is drawn")
             };
             let model = d_choices_mean_field(live, pages as u32, choices as u32);
