@@ -203,12 +203,21 @@ pub const MOST_PLANES: u32 = 16;
 /// See [`MOST_PLANES`].
 pub const MOST_BITS: u32 = 5;
 
+/// The greatest spare area of a page. Chosen: four times the largest page, far beyond any part's.
+const MOST_SPARE: Bytes = Bytes::kib(128);
+/// The greatest power of a die. Chosen: far beyond any part's, and energies of long runs still fit their integers.
+const MOST_POWER: Power = Power(1_000_000_000);
+
 impl PartFile {
     /// The part, or everything that is wrong with the file.
     pub fn check(self) -> Result<Part, Complaints> {
         let mut wrong = Complaints::default();
         let pages = self.check_geometry(&mut wrong);
         self.check_times(&mut wrong);
+        let PowerDraw { read, program, erase, interface, latch, idle } = &self.power;
+        for power in [read, program, erase, interface, idle].into_iter().chain(latch) {
+            wrong.require(*power <= MOST_POWER, "power", power, format!("at most {MOST_POWER}"));
+        }
         let bus = self.bus.check().map_err(|inner| wrong.nest("bus", inner)).ok();
         wrong.require(!self.source.trim().is_empty(), "source", "nothing", "where the numbers come from");
         let (pages, bus) =
@@ -239,6 +248,12 @@ impl PartFile {
             "geometry.page_size",
             g.page_size,
             "a power of two from 512B to 32KiB",
+        );
+        wrong.require(
+            g.spare_size <= MOST_SPARE,
+            "geometry.spare_size",
+            g.spare_size,
+            format!("at most {MOST_SPARE}"),
         );
         wrong.require(
             g.bits_per_cell > 0 && g.pages_per_block.is_multiple_of(g.bits_per_cell.max(1)),
@@ -413,6 +428,16 @@ pub(crate) mod tests {
         let wrong = file.check().expect_err("three things are wrong");
         let keys: Vec<&str> = wrong.0.iter().map(|c| c.key.as_str()).collect();
         assert_eq!(keys, ["geometry.planes", "geometry.page_size", "timing.read"]);
+    }
+
+    #[test]
+    fn sizes_and_powers_that_no_integer_holds_are_complaints() {
+        let mut file = mqsim_file();
+        file.geometry.spare_size = Bytes(u64::MAX);
+        file.power.latch = Some(Power(u64::MAX));
+        let wrong = file.check().expect_err("two things are wrong");
+        let keys: Vec<&str> = wrong.0.iter().map(|c| c.key.as_str()).collect();
+        assert_eq!(keys, ["geometry.spare_size", "power"]);
     }
 
     #[test]

@@ -37,3 +37,28 @@ fn random_sequences_do_what_the_checker_says() {
     println!("{} sequences, {cycles} cycles, {refused} of them refused", sequences());
     assert!(refused > sequences() / 2, "too few illegal cycles to mean anything: {refused}");
 }
+
+#[test]
+fn what_once_differed_is_the_same_now() {
+    let cases = include_str!("onfi_random_regressions/cycles.txt");
+    for line in cases.lines().filter(|line| !line.is_empty() && !line.starts_with('#')) {
+        let digits: Vec<&str> = (0..line.len() / 2).map(|n| &line[2 * n..2 * n + 2]).collect();
+        let bytes: Vec<u8> = digits
+            .iter()
+            .map(|byte| u8::from_str_radix(byte, 16).expect("the file holds hexadecimal"))
+            .collect();
+        if let Err(why) = checker::run::check_bytes(&bytes) {
+            panic!("{line}: {why}");
+        }
+    }
+}
+
+/// The fuzzer and the file of regressions see what the generator makes.
+#[test]
+fn sequences_read_back_from_their_bytes() {
+    for n in 0..50 {
+        let (setup, cycles) = generate::sequence(&mut Seed(4).stream("onfi sequences", n));
+        let bytes = checker::cycle::encode(setup, &cycles);
+        assert_eq!(checker::cycle::decode(&bytes), (setup, cycles));
+    }
+}

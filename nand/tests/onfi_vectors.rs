@@ -12,4 +12,5 @@ mod onfi {
     mod refused;
     mod stages;
     mod timing;
+    mod transactions;
 }

@@ -8,6 +8,7 @@ use wordline_kernel::{Duration, Instant, Seed};
 use wordline_ssd::Config;
 
 use super::Options;
+use super::analytic::Space;
 use super::statistics::Finding;
 use crate::error::{Error, Result};
 use crate::run::{self, Job, Observer, Precondition};
@@ -46,9 +47,16 @@ pub struct Point {
 }
 
 impl Point {
-    /// Whether the point has these values of varied keys.
-    pub fn lies_at(&self, at: &toml::Table) -> bool {
-        at.iter().all(|(key, value)| self.settings.get(key) == Some(value))
+    /// The space in which the collector works: it keeps `ftl.gc.stop_at_free_blocks` blocks of each row free.
+    pub(super) fn space(&self) -> Space {
+        let geometry = &self.config.geometry;
+        let pages_per_block = geometry.pages_per_row_block();
+        let blocks = geometry.blocks_per_plane.saturating_sub(self.config.file.ftl.gc.stop_at_free_blocks);
+        Space {
+            pages_per_block,
+            logical_pages: f64::from(self.config.logical_pages),
+            physical_pages: f64::from(blocks) * f64::from(geometry.rows()) * f64::from(pages_per_block),
+        }
     }
 }
 

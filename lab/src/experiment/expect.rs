@@ -81,8 +81,27 @@ impl fmt::Display for Trend {
 
 /// Values of varied keys, as text.
 pub(super) fn place(at: &toml::Table) -> String {
-    let parts: Vec<String> = at.iter().map(|(key, value)| format!("{key} = {value}")).collect();
+    let parts: Vec<String> = at.iter().map(|(key, value)| format!("{key} = {}", bare(value))).collect();
     parts.join(", ")
+}
+
+/// A value without quotes; a list as what it stands for.
+fn bare(value: &toml::Value) -> String {
+    match value {
+        toml::Value::String(text) => text.clone(),
+        toml::Value::Array(any) => any.iter().map(bare).collect::<Vec<_>>().join(" or "),
+        other => other.to_string(),
+    }
+}
+
+/// A mean over the points of an expected value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Mean {
+    /// The mean of the points' own values; where they are gains, each point weighs the same.
+    Values,
+    /// The gain of the mean column over the mean column of the other points: great columns weigh more.
+    Columns,
 }
 
 /// What our value is compared with.
@@ -94,6 +113,10 @@ pub enum Wanted {
     Model(Model, Band),
     /// A published direction.
     Trend(Trend),
+    /// A published text.
+    Text(String),
+    /// Nothing: our value is shown, beside a published one for information.
+    Shown(Option<f64>),
 }
 
 /// One expected value, or one at each point of a sweep.
@@ -105,6 +128,11 @@ pub struct Expect {
     pub claim: Option<String>,
     /// Values of varied keys that pick the points; all points where it is empty.
     pub at: toml::Table,
+    /// Where it is not empty, our value is by how many percent the column lies over that of the point which has
+    /// these values instead of its own.
+    pub over: toml::Table,
+    /// The mean over all points that is compared; none where each of them is.
+    pub mean: Option<Mean>,
     /// The key of the run's summary that holds our value, with dots.
     pub column: String,
     /// Its unit.
@@ -113,6 +141,10 @@ pub struct Expect {
     pub wanted: Wanted,
     /// Where the expected value comes from.
     pub source: String,
+    /// Why ours lies outside of the band, where it is known to; empty else.
+    pub deviation: String,
+    /// Which other numbers of the same paper contradict it, where some do.
+    pub contradiction: Option<String>,
 }
 
 #[cfg(test)]

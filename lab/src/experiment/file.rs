@@ -8,10 +8,12 @@ use wordline_kernel::Complaints;
 use wordline_ssd::DeviceFile;
 
 use super::Options;
-use super::analytic::Model;
+use super::axes::{self, Axis};
 use super::bench::{Point, Workload};
 use super::chart::ChartFile;
-use super::expect::{Band, Expect, Trend, Wanted};
+use super::expect::{Band, Expect};
+use super::expect_file::{ExpectFile, check_claim, check_expect};
+use super::nand::{NandSummary, NandSweep};
 use crate::error::{Error, Result};
 use crate::run::Precondition;
 use crate::summary::Summary;
@@ -53,9 +55,33 @@ pub enum Kind {
     },
     /// One run for each combination of varied keys.
     Sweep(Box<Sweep>),
+    /// One run of a logical unit for each combination of varied keys.
+    Nand(Box<NandSweep>),
 }
 
 impl Kind {
+    /// The varied keys.
+    pub fn axes(&self) -> &[Axis] {
+        match self {
+            Self::TraceStatistics { .. } => &[],
+            Self::Sweep(sweep) => &sweep.vary,
+            Self::Nand(sweep) => &sweep.vary,
+        }
+    }
+
+    /// Whether `path` (with dots) leads to a number of what a run measured, or to a text where that is wanted.
+    pub(super) fn has_column(&self, path: &str, text: bool) -> bool {
+        match self {
+            Self::TraceStatistics { .. } => false,
+            Self::Sweep(_) => !text && summary_has(path),
+            Self::Nand(_) => {
+                let summary = serde_json::to_value(NandSummary::default()).expect("its keys are text");
+                let found = path.split('.').try_fold(&summary, |inside, key| inside.get(key));
+                found.is_some_and(|value| if text { value.is_string() } else { value.is_number() })
+            }
+        }
+    }
+
     /// What `quick` scales down.
     pub fn quick_says(&self) -> &str {
         match self {
@@ -63,6 +89,7 @@ impl Kind {
                 "a profile whose counts the paper prints is shrunk to a million requests, and its counts and volumes are divided by the scale; other profiles and real traces are whole"
             }
             Self::Sweep(sweep) => &sweep.quick.says,
+            Self::Nand(sweep) => sweep.quick.as_ref().map_or("nothing: it is whole", |quick| &quick.says),
         }
     }
 }
@@ -80,30 +107,20 @@ pub struct Sweep {
     /// The varied keys; the last one varies fastest.
     pub vary: Vec<Axis>,
     /// The scaled-down sweep.
-    pub quick: Quick,
-}
-
-/// A varied key.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Axis {
-    /// The key of the device, with dots.
-    pub key: String,
-    /// Its values.
-    pub values: Vec<toml::Value>,
+    pub quick: Quick<Workload>,
 }
 
 /// The scaled-down sweep.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Quick {
+pub struct Quick<W> {
     /// What is scaled down, and what that costs.
     pub says: String,
-    /// Keys of the device, with dots, that take other values.
+    /// Keys, with dots, that take other values.
     #[serde(default)]
     pub set: toml::Table,
     /// The workload instead.
-    pub workload: Option<Workload>,
+    pub workload: Option<W>,
 }
 
 /// The state of a device before the first request.
@@ -141,34 +158,24 @@ struct ExperimentFile {
 enum KindFile {
     TraceStatistics { paper: String, claim: Option<String>, within: String },
     Sweep(Box<Sweep>),
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct ExpectFile {
-    what: String,
-    claim: Option<String>,
-    #[serde(default)]
-    at: toml::Table,
-    column: String,
-    unit: String,
-    value: Option<f64>,
-    model: Option<Model>,
-    trend: Option<Trend>,
-    within: Option<String>,
-    between: Option<[f64; 2]>,
-    source: String,
+    Nand(Box<NandSweep>),
 }
 
 /// Collects what is wrong, each with `file:line: key`.
-struct Wrong<'a> {
+pub(super) struct Wrong<'a> {
     path: &'a Path,
     text: &'a str,
     all: Complaints,
 }
 
 impl Wrong<'_> {
-    fn add(&mut self, at: usize, key: &str, found: impl std::fmt::Display, wanted: impl Into<String>) {
+    pub(super) fn add(
+        &mut self,
+        at: usize,
+        key: &str,
+        found: impl std::fmt::Display,
+        wanted: impl Into<String>,
+    ) {
         let line = self.text[..at.min(self.text.len())].matches('\n').count() + 1;
         self.all.add(format!("{}:{line}: {key}", self.path.display()), found, wanted);
     }
@@ -199,26 +206,25 @@ impl Experiment {
         let claims: Vec<String> = file.claims.into_iter().map(Spanned::into_inner).collect();
         let kind_at = file.kind.span().start;
         let kind = check_kind(file.kind.into_inner(), kind_at, &claims, &mut wrong);
-        let axes: &[Axis] = match &kind {
-            Kind::Sweep(sweep) => &sweep.vary,
-            Kind::TraceStatistics { .. } => &[],
-        };
         let entries = file.expect.into_iter();
-        let expect = entries.filter_map(|entry| check_expect(entry, axes, &claims, &mut wrong)).collect();
+        let expect = entries.filter_map(|entry| check_expect(entry, &kind, &claims, &mut wrong)).collect();
         for chart in &file.chart {
-            let along = chart.get_ref().along();
-            if along.is_some_and(|key| !axes.iter().any(|axis| axis.key == key)) {
-                let found = format!("`{}`", along.unwrap_or_default());
-                wrong.add(chart.span().start, "chart.shape", found, varied(axes));
+            for (key, found, wanted) in chart.get_ref().complaints(&kind) {
+                wrong.add(chart.span().start, key, found, wanted);
             }
         }
         let charts = file.chart.into_iter().map(Spanned::into_inner).collect();
         let (title, source, left_open, path) = (file.title, file.source, file.left_open, path.to_owned());
         let experiment =
             Self { id: id.to_owned(), path, title, source, claims, left_open, kind, expect, charts };
-        if let (true, Kind::Sweep(sweep)) = (wrong.all.0.is_empty(), &experiment.kind) {
+        if wrong.all.0.is_empty() {
             for quick in [false, true] {
-                sweep.points(&experiment.path, &Options { quick, ..Options::default() })?;
+                let options = Options { quick, ..Options::default() };
+                match &experiment.kind {
+                    Kind::TraceStatistics { .. } => {}
+                    Kind::Sweep(sweep) => drop(sweep.points(&experiment.path, &options)?),
+                    Kind::Nand(sweep) => drop(sweep.points(&experiment.path, &options)?),
+                }
             }
         }
         wrong.all.or_ok(experiment).map_err(Error::Config)
@@ -228,7 +234,7 @@ impl Experiment {
 const CLAIM: &str = "the id of a claim: three capitals, `-`, F or N, and a number, such as `CEN-N1`";
 
 /// What a message of the TOML reader says was found, and what it says was wanted, or else `otherwise`.
-fn found_and_wanted(message: &str, otherwise: &str) -> (String, String) {
+pub(super) fn found_and_wanted(message: &str, otherwise: &str) -> (String, String) {
     let message = message.replace('\n', " ");
     if let Some((found, wanted)) = message.split_once(", expected ") {
         return (found.to_owned(), wanted.to_owned());
@@ -249,11 +255,6 @@ fn is_claim(text: &str) -> bool {
         && paper.bytes().all(|byte| byte.is_ascii_uppercase())
         && !number.is_empty()
         && number.bytes().all(|byte| byte.is_ascii_digit())
-}
-
-fn varied(axes: &[Axis]) -> String {
-    let keys: Vec<String> = axes.iter().map(|axis| format!("`{}`", axis.key)).collect();
-    format!("a varied key: {}", if keys.is_empty() { "there is none".into() } else { keys.join(", ") })
 }
 
 fn check_kind(kind: KindFile, at: usize, claims: &[String], wrong: &mut Wrong<'_>) -> Kind {
@@ -288,122 +289,24 @@ fn check_kind(kind: KindFile, at: usize, claims: &[String], wrong: &mut Wrong<'_
                 let key = "kind.sweep.precondition.filled.fraction";
                 wrong.add(at, key, fraction, "a fraction from 0 to 1");
             }
-            for axis in sweep.vary.iter().filter(|axis| axis.values.is_empty()) {
-                wrong.add(at, "kind.sweep.vary.values", format!("nothing for `{}`", axis.key), "values");
-            }
+            check_axes("kind.sweep", &sweep.vary, at, wrong);
             Kind::Sweep(sweep)
         }
-    }
-}
-
-fn check_claim(claim: Option<&str>, at: usize, key: &str, claims: &[String], wrong: &mut Wrong<'_>) {
-    if let Some(claim) = claim.filter(|claim| !claims.iter().any(|known| known == claim)) {
-        wrong.add(
-            at,
-            key,
-            format!("`{claim}`"),
-            format!("one of the experiment's claims: {}", claims.join(", ")),
-        );
-    }
-}
-
-fn check_expect(
-    entry: Spanned<ExpectFile>,
-    axes: &[Axis],
-    claims: &[String],
-    wrong: &mut Wrong<'_>,
-) -> Option<Expect> {
-    let at = entry.span().start;
-    let file = entry.into_inner();
-    check_claim(file.claim.as_deref(), at, "expect.claim", claims, wrong);
-    if !has_column(&file.column) {
-        let found = format!("`{}`", file.column);
-        wrong.add(
-            at,
-            "expect.column",
-            found,
-            "a number of the summary, with dots, such as `write_amplification`",
-        );
-    }
-    check_place(&file.at, at, axes, wrong);
-    let band = check_band(&file, at, wrong);
-    let wanted = match (file.value, file.model, file.trend.clone(), band) {
-        (Some(value), None, None, Some(band)) => Some(Wanted::Number(value, band)),
-        (None, Some(model), None, Some(band)) => Some(Wanted::Model(model, band)),
-        (None, None, Some(trend), None) => {
-            check_trend(&trend, &file.at, at, axes, wrong);
-            Some(Wanted::Trend(trend))
-        }
-        (None, None, Some(_), Some(_)) => {
-            wrong.add(at, "expect.trend", "a trend with a band", "a trend alone: it has no band");
-            None
-        }
-        (value, model, trend, _) => {
-            let given = [value.is_some(), model.is_some(), trend.is_some()];
-            let count = given.iter().filter(|given| **given).count();
-            if count != 1 {
-                let found = format!("{count} of `value`, `model`, `trend`");
-                wrong.add(at, "expect", found, "exactly one of `value`, `model`, `trend`");
-            }
-            None
-        }
-    };
-    let ExpectFile { what, claim, at, column, unit, source, .. } = file;
-    wanted.map(|wanted| Expect { what, claim, at, column, unit, wanted, source })
-}
-
-fn check_place(place: &toml::Table, at: usize, axes: &[Axis], wrong: &mut Wrong<'_>) {
-    for (key, value) in place {
-        match axes.iter().find(|axis| axis.key == *key) {
-            None => wrong.add(at, &format!("expect.at.{key}"), format!("`{key}`"), varied(axes)),
-            Some(axis) if !axis.values.contains(value) => {
-                let values: Vec<String> = axis.values.iter().map(ToString::to_string).collect();
-                let wanted = format!("a value that the key is varied over: {}", values.join(", "));
-                wrong.add(at, &format!("expect.at.{key}"), value, wanted);
-            }
-            Some(_) => {}
+        KindFile::Nand(sweep) => {
+            check_axes("kind.nand", &sweep.vary, at, wrong);
+            Kind::Nand(sweep)
         }
     }
 }
 
-fn check_band(file: &ExpectFile, at: usize, wrong: &mut Wrong<'_>) -> Option<Band> {
-    let wants_band = file.value.is_some() || file.model.is_some();
-    match (&file.within, file.between) {
-        (Some(within), None) => match within.parse() {
-            Ok(band) => return Some(band),
-            Err(wanted) => wrong.add(at, "expect.within", format!("`{within}`"), wanted),
-        },
-        (None, Some([least, greatest])) if least < greatest => return Some(Band::Between(least, greatest)),
-        (None, Some([least, greatest])) => {
-            let found = format!("[{least}, {greatest}]");
-            wrong.add(at, "expect.between", found, "a least number and a greater one");
-        }
-        (None, None) if wants_band => {
-            wrong.add(at, "expect.within", "no band", "`within` or `between` beside a `value` or `model`");
-        }
-        (Some(_), Some(_)) => wrong.add(at, "expect.between", "two bands", "`within` or `between`"),
-        (None, None) => {}
-    }
-    None
-}
-
-fn check_trend(trend: &Trend, place: &toml::Table, at: usize, axes: &[Axis], wrong: &mut Wrong<'_>) {
-    match trend {
-        Trend::Rising { along } | Trend::Falling { along } => {
-            if !axes.iter().any(|axis| axis.key == *along) {
-                wrong.add(at, "expect.trend.along", format!("`{along}`"), varied(axes));
-            }
-            for axis in axes.iter().filter(|axis| axis.key != *along && !place.contains_key(&axis.key)) {
-                let wanted = "a value of every varied key but the one along which the trend goes";
-                wrong.add(at, "expect.at", format!("none of `{}`", axis.key), wanted);
-            }
-        }
-        Trend::Above { at: other } => check_place(other, at, axes, wrong),
+fn check_axes(kind: &str, axes: &[Axis], at: usize, wrong: &mut Wrong<'_>) {
+    for (key, found, wanted) in axes.iter().filter_map(Axis::complaint) {
+        wrong.add(at, &format!("{kind}.vary.{key}"), found, wanted);
     }
 }
 
-/// Whether `path` (with dots) leads to a number in a summary.
-fn has_column(path: &str) -> bool {
+/// Whether `path` (with dots) leads to a number in a summary of a device.
+fn summary_has(path: &str) -> bool {
     let schema = schemars::schema_for!(Summary).to_value();
     let found = path.split('.').try_fold(&schema, |inside, key| {
         let inside = match inside.get("$ref").and_then(|name| name.as_str()) {
@@ -422,25 +325,18 @@ impl Sweep {
     /// # Errors
     /// [`Error::Config`] if a device does not hold together; `path` names the file.
     pub fn points(&self, path: &Path, options: &Options) -> Result<Vec<Point>> {
-        let mut places = vec![toml::Table::new()];
-        for axis in &self.vary {
-            let with = |place: &toml::Table, value: &toml::Value| {
-                let mut place = place.clone();
-                place.insert(axis.key.clone(), value.clone());
-                place
-            };
-            let longer =
-                places.iter().flat_map(|place| axis.values.iter().map(move |value| with(place, value)));
-            places = longer.collect();
-        }
-        places.into_iter().map(|settings| self.point(path, settings, options)).collect()
+        let places = axes::combinations(&self.vary).into_iter();
+        places.map(|settings| self.point(path, settings, options)).collect()
     }
 
     fn point(&self, path: &Path, settings: toml::Table, options: &Options) -> Result<Point> {
         let mut device = self.device.clone();
         let scaled = options.quick.then_some(&self.quick.set);
-        for (key, value) in scaled.into_iter().flatten().chain(&settings) {
-            set(&mut device, key, value.clone());
+        for (key, value) in scaled.into_iter().flatten() {
+            axes::set(&mut device, key, value.clone());
+        }
+        for axis in &self.vary {
+            axis.apply(&mut device, &settings[&axis.key]);
         }
         let config_text = device.to_string();
         let file = DeviceFile::deserialize(device).map_err(|error| {
@@ -462,21 +358,5 @@ impl Sweep {
             Before::Steady {} => Precondition::Steady,
         };
         Ok(Point { settings, config, config_text, workload, precondition, seed: options.seed })
-    }
-}
-
-/// Sets a key with dots; tables on the way are made.
-fn set(table: &mut toml::Table, key: &str, value: toml::Value) {
-    match key.split_once('.') {
-        None => {
-            table.insert(key.to_owned(), value);
-        }
-        Some((first, rest)) => {
-            let inner = table.entry(first).or_insert_with(|| toml::Table::new().into());
-            if !inner.is_table() {
-                *inner = toml::Table::new().into();
-            }
-            set(inner.as_table_mut().expect("it was just made one"), rest, value);
-        }
     }
 }

@@ -3,79 +3,189 @@
 use serde_json::Value as Json;
 
 use super::analytic::Space;
-use super::bench::Point;
-use super::expect::{Band, Expect, Trend, Wanted, place};
-use super::file::Experiment;
-use super::outcome::{Row, Value, Verdict};
+use super::axes::lies_at;
+use super::expect::{Band, Expect, Mean, Trend, Wanted, place};
+use super::outcome::{Measured, Row, Value, Verdict};
 use crate::error::{Error, Result};
-use crate::summary::Summary;
+
+/// What a point of a sweep gave.
+pub(super) struct Found {
+    /// The varied keys with their values.
+    pub settings: toml::Table,
+    /// What was measured, as JSON.
+    pub values: Json,
+    /// The space of its garbage collector, where there is one.
+    pub space: Option<Space>,
+}
+
+impl Found {
+    /// The same for the outcome.
+    pub(super) fn measured(&self) -> Measured {
+        Measured { at: settings(&self.settings), values: self.values.clone() }
+    }
+}
 
 /// The rows of a sweep in the order of the expected values, then of the points. Points that were not run give none.
-pub(super) fn rows(
-    experiment: &Experiment,
-    points: &[Point],
-    results: &[Option<Summary>],
-) -> Result<Vec<Row>> {
+pub(super) fn rows(expects: &[Expect], found: &[Found]) -> Result<Vec<Row>> {
     let mut rows = Vec::new();
-    for expect in &experiment.expect {
-        let mut found = Vec::new();
-        for (point, summary) in points.iter().zip(results).filter(|(point, _)| point.lies_at(&expect.at)) {
-            if let Some(summary) = summary {
-                found.push((point, column(summary, &expect.column)?));
+    for expect in expects {
+        let mut ours = Vec::new();
+        for point in found.iter().filter(|point| lies_at(&point.settings, &expect.at)) {
+            if let Wanted::Text(paper) = &expect.wanted {
+                rows.push(text_row(expect, point, paper)?);
+            } else if let Some(value) = value(expect, point, found)? {
+                ours.push((point, value));
             }
         }
-        match &expect.wanted {
-            Wanted::Number(paper, band) => {
-                rows.extend(
-                    found.iter().map(|(point, ours)| number_row(expect, point, *paper, *ours, *band)),
-                );
-            }
-            Wanted::Model(model, band) => {
-                for (point, ours) in found {
-                    let paper = model.value(&space(point))?;
-                    rows.push(number_row(expect, point, paper, ours, *band));
-                }
-            }
-            Wanted::Trend(trend) => {
-                let other = match trend {
-                    Trend::Above { at } => Some(at),
-                    Trend::Rising { .. } | Trend::Falling { .. } => None,
-                };
-                let mut others = Vec::new();
-                for (point, summary) in points.iter().zip(results) {
-                    if let (true, Some(summary)) = (other.is_some_and(|at| point.lies_at(at)), summary) {
-                        others.push(column(summary, &expect.column)?);
-                    }
-                }
-                let ours: Vec<f64> = found.iter().map(|(_, ours)| *ours).collect();
-                rows.extend(trend_row(expect, trend, &ours, &others));
-            }
-        }
+        rows.extend(judge(expect, &ours, found)?);
     }
     Ok(rows)
 }
 
-fn number_row(expect: &Expect, point: &Point, paper: f64, ours: f64, band: Band) -> Row {
-    let holds = band.holds(paper, ours);
-    let at = point.settings.iter();
-    let at: Vec<(String, Value)> = at.map(|(key, value)| (key.clone(), chart_value(value))).collect();
-    let what = match place(&point.settings) {
+/// The value of a point: a column, or by how many percent it lies over another point's. None where there is no
+/// such point, or it is the same one.
+fn value(expect: &Expect, point: &Found, all: &[Found]) -> Result<Option<f64>> {
+    let own = column(&point.values, &expect.column)?;
+    if expect.over.is_empty() {
+        return Ok(Some(own));
+    }
+    let Some(other) = other(expect, point, all) else { return Ok(None) };
+    Ok(Some(gain(own, column(&other.values, &expect.column)?)))
+}
+
+/// The point that another one is compared with.
+fn other<'a>(expect: &Expect, point: &Found, all: &'a [Found]) -> Option<&'a Found> {
+    let mut other = point.settings.clone();
+    other.extend(expect.over.clone());
+    all.iter().find(|found| found.settings == other && other != point.settings)
+}
+
+/// By how many percent `own` lies over `other`.
+fn gain(own: f64, other: f64) -> f64 {
+    100.0 * (own / other - 1.0)
+}
+
+/// The mean that is compared; none without points.
+fn mean(expect: &Expect, kind: Mean, ours: &[(&Found, f64)], all: &[Found]) -> Result<Option<f64>> {
+    let of = |sum: f64| (!ours.is_empty()).then(|| sum / ours.len() as f64);
+    if kind == Mean::Values {
+        return Ok(of(ours.iter().map(|(_, ours)| *ours).sum()));
+    }
+    let (mut own, mut others) = (0.0, 0.0);
+    for (point, _) in ours {
+        own += column(&point.values, &expect.column)?;
+        if let Some(other) = other(expect, point, all) {
+            others += column(&other.values, &expect.column)?;
+        }
+    }
+    Ok(of(own).zip(of(others)).map(|(own, others)| gain(own, others)))
+}
+
+fn judge(expect: &Expect, ours: &[(&Found, f64)], all: &[Found]) -> Result<Vec<Row>> {
+    let numbers = |paper, band| match expect.mean {
+        Some(kind) => {
+            let mean = mean(expect, kind, ours, all)?;
+            Ok(mean.map(|mean| number_row(expect, None, paper, mean, band)).into_iter().collect())
+        }
+        None => {
+            let row =
+                |(point, ours): &(&Found, f64)| number_row(expect, Some(&point.settings), paper, *ours, band);
+            Ok(ours.iter().map(row).collect())
+        }
+    };
+    let model = match &expect.wanted {
+        Wanted::Text(_) => return Ok(Vec::new()),
+        Wanted::Trend(trend) => {
+            let values: Vec<f64> = ours.iter().map(|(_, ours)| *ours).collect();
+            return Ok(trend_row(expect, trend, &values, &others(expect, trend, all)?).into_iter().collect());
+        }
+        Wanted::Number(paper, band) => return numbers(Some(*paper), Some(*band)),
+        Wanted::Shown(paper) => return numbers(*paper, None),
+        Wanted::Model(model, band) => (model, band),
+    };
+    let (model, band) = model;
+    let row = |(point, ours): &(&Found, f64)| {
+        let space = point.space.as_ref().ok_or_else(|| Error::Argument {
+            what: "model of an experiment".into(),
+            found: "runs without garbage collection".into(),
+            wanted: "a sweep over devices".into(),
+        })?;
+        Ok(number_row(expect, Some(&point.settings), Some(model.value(space)?), *ours, Some(*band)))
+    };
+    ours.iter().map(row).collect()
+}
+
+fn number_row(
+    expect: &Expect,
+    at: Option<&toml::Table>,
+    paper: Option<f64>,
+    ours: f64,
+    band: Option<Band>,
+) -> Row {
+    let verdict = match (paper, band) {
+        (Some(paper), Some(band)) if band.holds(paper, ours) => Verdict::Within,
+        (Some(_), Some(_)) => Verdict::Outside,
+        _ => Verdict::Shown,
+    };
+    Row {
+        paper: paper.map_or_else(|| Value::Text(String::new()), Value::Number),
+        ours: Value::Number(ours),
+        band: band.map(|band| band.to_string()).unwrap_or_default(),
+        ..expect_row(expect, at, verdict)
+    }
+}
+
+/// A row with what the expected value says of itself.
+fn expect_row(expect: &Expect, at: Option<&toml::Table>, verdict: Verdict) -> Row {
+    let what = match at.map(|at| place(&left_open(expect, at))).unwrap_or_default() {
         place if place.is_empty() => expect.what.clone(),
         place => format!("{}, {place}", expect.what),
     };
+    let outside = verdict == Verdict::Outside;
+    let contradiction = expect.contradiction.as_ref().filter(|_| outside);
+    let notes = [Some(&expect.deviation).filter(|_| outside || verdict == Verdict::Shown), contradiction];
+    let notes: Vec<&str> =
+        notes.into_iter().flatten().filter(|note| !note.is_empty()).map(String::as_str).collect();
     Row {
         claim: expect.claim.clone(),
         what,
-        paper: Value::Number(paper),
-        ours: Value::Number(ours),
+        paper: Value::Text(String::new()),
+        ours: Value::Text(String::new()),
         unit: expect.unit.clone(),
-        band: band.to_string(),
-        verdict: if holds { Verdict::Within } else { Verdict::Outside },
+        band: String::new(),
+        verdict,
         source: expect.source.clone(),
-        note: String::new(),
-        contradicted: false,
-        at,
+        note: notes.join(" "),
+        contradicted: contradiction.is_some(),
+        explained: outside && !expect.deviation.is_empty(),
+        at: at.map(settings).unwrap_or_default(),
     }
+}
+
+/// The values of a point that the expected value leaves open: those that it picks stand in its words.
+fn left_open(expect: &Expect, at: &toml::Table) -> toml::Table {
+    let picked = |key: &String| expect.at.get(key).is_some_and(|value| !value.is_array());
+    at.iter().filter(|(key, _)| !picked(key)).map(|(key, value)| (key.clone(), value.clone())).collect()
+}
+
+fn text_row(expect: &Expect, point: &Found, paper: &str) -> Result<Row> {
+    let found = follow(&point.values, &expect.column).and_then(Json::as_str);
+    let ours = found.ok_or_else(|| no_column(&point.values, &expect.column, "a text"))?;
+    let verdict = if ours == paper { Verdict::Within } else { Verdict::Outside };
+    Ok(Row {
+        paper: Value::Text(paper.to_owned()),
+        ours: Value::Text(ours.to_owned()),
+        band: "the same".into(),
+        ..expect_row(expect, Some(&point.settings), verdict)
+    })
+}
+
+/// The values that a trend compares with.
+fn others(expect: &Expect, trend: &Trend, all: &[Found]) -> Result<Vec<f64>> {
+    let Trend::Above { at } = trend else { return Ok(Vec::new()) };
+    let points = all.iter().filter(|point| lies_at(&point.settings, at));
+    let values = points.map(|point| value(expect, point, all));
+    values.filter_map(Result::transpose).collect()
 }
 
 /// The row of a direction; none when fewer values are there than a direction needs.
@@ -97,18 +207,15 @@ fn trend_row(expect: &Expect, trend: &Trend, ours: &[f64], others: &[f64]) -> Op
     let shown =
         if others.is_empty() { list(ours) } else { format!("{} against {}", list(ours), list(others)) };
     enough.then(|| Row {
-        claim: expect.claim.clone(),
-        what: expect.what.clone(),
         paper: Value::Text(trend.to_string()),
         ours: Value::Text(shown),
-        unit: expect.unit.clone(),
-        band: String::new(),
-        verdict: if holds { Verdict::Trend } else { Verdict::Outside },
-        source: expect.source.clone(),
-        note: String::new(),
-        contradicted: false,
-        at: Vec::new(),
+        ..expect_row(expect, None, if holds { Verdict::Trend } else { Verdict::Outside })
     })
+}
+
+/// Varied keys with their values, as charts take them.
+pub(super) fn settings(at: &toml::Table) -> Vec<(String, Value)> {
+    at.iter().map(|(key, value)| (key.clone(), chart_value(value))).collect()
 }
 
 fn chart_value(value: &toml::Value) -> Value {
@@ -120,26 +227,20 @@ fn chart_value(value: &toml::Value) -> Value {
     }
 }
 
-/// The space in which the collector of a point's device works: it keeps `ftl.gc.stop_at_free_blocks` blocks of each
-/// row free.
-fn space(point: &Point) -> Space {
-    let geometry = &point.config.geometry;
-    let pages_per_block = geometry.pages_per_row_block();
-    let blocks = geometry.blocks_per_plane.saturating_sub(point.config.file.ftl.gc.stop_at_free_blocks);
-    Space {
-        pages_per_block,
-        logical_pages: f64::from(point.config.logical_pages),
-        physical_pages: f64::from(blocks) * f64::from(geometry.rows()) * f64::from(pages_per_block),
-    }
+/// What `path` (with dots) leads to.
+pub(super) fn follow<'a>(values: &'a Json, path: &str) -> Option<&'a Json> {
+    path.split('.').try_fold(values, |inside, key| inside.get(key))
 }
 
-/// The number that `path` (with dots) leads to in a summary.
-fn column(summary: &Summary, path: &str) -> Result<f64> {
-    let all = serde_json::to_value(summary).expect("a summary's keys are text");
-    let found = path.split('.').try_fold(&all, |inside, key| inside.get(key));
-    found.and_then(Json::as_f64).ok_or_else(|| Error::Argument {
+/// The number that `path` (with dots) leads to in what was measured.
+fn column(values: &Json, path: &str) -> Result<f64> {
+    follow(values, path).and_then(Json::as_f64).ok_or_else(|| no_column(values, path, "a number"))
+}
+
+fn no_column(values: &Json, path: &str, wanted: &str) -> Error {
+    Error::Argument {
         what: format!("column {path} of the summary"),
-        found: found.map_or_else(|| "no such key".to_owned(), Json::to_string),
-        wanted: "a number".into(),
-    })
+        found: follow(values, path).map_or_else(|| "no such key".to_owned(), Json::to_string),
+        wanted: wanted.into(),
+    }
 }

@@ -4,12 +4,15 @@
 //! source and band, and which charts show it. `docs/VALIDATION.md` describes the format.
 
 pub mod analytic;
+mod axes;
 mod bench;
 mod chart;
 mod expect;
+mod expect_file;
 mod file;
 mod judge;
 mod library;
+pub mod nand;
 mod outcome;
 mod statistics;
 #[cfg(test)]
@@ -19,14 +22,18 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::error::Result;
+use crate::summary::Summary;
 use crate::sweep::{self, Conduct};
+use judge::Found;
+use nand::{NandPoint, NandSummary};
 
+pub use axes::Axis;
 pub use bench::{Bench, Lab, Point, Workload};
 pub use chart::{Chart, charts, write_report};
 pub use expect::{Band, Expect, Trend, Wanted};
 pub use file::{Experiment, Kind, Sweep};
 pub use library::{Entry, Library};
-pub use outcome::{Outcome, Row, Value, Verdict, table};
+pub use outcome::{Measured, Outcome, Row, Trace, Value, Verdict, table};
 pub use statistics::Finding;
 
 /// How an experiment is run.
@@ -38,6 +45,10 @@ pub struct Options {
     pub traces: Option<PathBuf>,
     /// The seed of all random streams.
     pub seed: u64,
+}
+
+fn json(summary: &impl serde::Serialize) -> serde_json::Value {
+    serde_json::to_value(summary).expect("a summary's keys are text")
 }
 
 /// Runs an experiment: every point or volume on the bench, side by side over the cores, then every expected value
@@ -62,9 +73,29 @@ pub fn run(
             let points = sweep.points(&experiment.path, options)?;
             let stop: &AtomicBool = conduct.stop;
             let results = sweep::run(&points, conduct, |point| bench.simulate(point, stop))?;
-            let left_out = results.iter().filter(|result| result.is_none()).count();
-            outcome.rows = judge::rows(experiment, &points, &results)?;
-            left_out
+            let found = |(point, summary): (&Point, &Option<Summary>)| {
+                let values = json(summary.as_ref()?);
+                Some(Found { settings: point.settings.clone(), values, space: Some(point.space()) })
+            };
+            let found: Vec<Found> = points.iter().zip(&results).filter_map(found).collect();
+            outcome.rows = judge::rows(&experiment.expect, &found)?;
+            points.len() - found.len()
+        }
+        Kind::Nand(sweep) => {
+            let points = sweep.points(&experiment.path, options)?;
+            let results = sweep::run(&points, conduct, NandPoint::run)?;
+            let found = |(point, summary): (&NandPoint, &Option<NandSummary>)| {
+                Some(Found { settings: point.settings.clone(), values: json(summary.as_ref()?), space: None })
+            };
+            let found: Vec<Found> = points.iter().zip(&results).filter_map(found).collect();
+            outcome.rows = judge::rows(&experiment.expect, &found)?;
+            outcome.points = found.iter().map(Found::measured).collect();
+            if sweep.trace {
+                let traces = outcome.points.iter().zip(results.into_iter().flatten());
+                outcome.traces =
+                    traces.map(|(point, run)| Trace { at: point.at.clone(), spans: run.spans }).collect();
+            }
+            points.len() - found.len()
         }
     };
     if options.quick {

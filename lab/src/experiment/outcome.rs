@@ -12,6 +12,12 @@ pub struct Outcome {
     pub experiment: String,
     /// Its rows.
     pub rows: Vec<Row>,
+    /// What was measured at each point of a sweep over logical units, for charts and tables of one's own.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub points: Vec<Measured>,
+    /// The stages of each point in the order of their beginning, where they were recorded.
+    #[serde(skip)]
+    pub traces: Vec<Trace>,
     /// Things that the reader should know: what was scaled down, that it was interrupted.
     pub notes: Vec<String>,
 }
@@ -19,10 +25,11 @@ pub struct Outcome {
 impl Outcome {
     /// An outcome without rows yet.
     pub fn new(experiment: &str) -> Self {
-        Self { experiment: experiment.to_owned(), rows: Vec::new(), notes: Vec::new() }
+        let (rows, points, traces, notes) = Default::default();
+        Self { experiment: experiment.to_owned(), rows, points, traces, notes }
     }
 
-    /// How many rows lie outside of their band.
+    /// How many rows lie outside of their band, explained or not.
     pub fn outside(&self) -> usize {
         self.rows.iter().filter(|row| row.verdict == Verdict::Outside).count()
     }
@@ -31,6 +38,35 @@ impl Outcome {
     pub fn contradicted(&self) -> usize {
         self.rows.iter().filter(|row| row.verdict == Verdict::Outside && row.contradicted).count()
     }
+
+    /// How many of the others are known, and explained in the experiment.
+    pub fn explained(&self) -> usize {
+        let known = |row: &&Row| row.verdict == Verdict::Outside && row.explained && !row.contradicted;
+        self.rows.iter().filter(known).count()
+    }
+}
+
+/// What was measured at a point.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Measured {
+    /// The varied keys with their values.
+    #[serde(serialize_with = "as_map")]
+    pub at: Vec<(String, Value)>,
+    /// The columns.
+    pub values: serde_json::Value,
+}
+
+fn as_map<S: serde::Serializer>(at: &[(String, Value)], to: S) -> Result<S::Ok, S::Error> {
+    to.collect_map(at.iter().map(|(key, value)| (key, value)))
+}
+
+/// The stages of a point.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Trace {
+    /// The varied keys with their values.
+    pub at: Vec<(String, Value)>,
+    /// The stages.
+    pub spans: Vec<wordline_nand::Span>,
 }
 
 /// The paper's value beside ours.
@@ -56,9 +92,25 @@ pub struct Row {
     pub note: String,
     /// Whether other numbers of the same paper contradict this one.
     pub contradicted: bool,
+    /// Whether it is known to lie outside of its band, and the note says why.
+    pub explained: bool,
     /// Where the row lies in its charts: names and values.
     #[serde(skip)]
     pub at: Vec<(String, Value)>,
+}
+
+impl Row {
+    /// Both values as text: three digits, or as many as the paper prints where those are more.
+    pub fn shown(&self) -> [String; 2] {
+        if let (Value::Number(paper), Value::Number(ours)) = (&self.paper, &self.ours) {
+            let text = paper.to_string();
+            let digits = text.bytes().filter(u8::is_ascii_digit).count();
+            if let Some((_, decimals)) = text.split_once('.').filter(|_| digits > 3) {
+                return [text.clone(), format!("{ours:.*}", decimals.len())];
+            }
+        }
+        [self.paper.to_string(), self.ours.to_string()]
+    }
 }
 
 /// A number, or words.
@@ -90,6 +142,8 @@ pub enum Verdict {
     Outside,
     /// The paper states a direction, and ours is the same.
     Trend,
+    /// Nothing is expected: ours is shown, beside the paper's for information.
+    Shown,
 }
 
 impl fmt::Display for Verdict {
@@ -98,6 +152,7 @@ impl fmt::Display for Verdict {
             Self::Within => "within",
             Self::Outside => "OUTSIDE",
             Self::Trend => "trend",
+            Self::Shown => "shown",
         })
     }
 }
@@ -110,11 +165,12 @@ pub fn table(outcome: &Outcome, width: u16) -> String {
     table.set_width(width);
     table.set_header(["claim", "what", "paper", "ours", "unit", "band", "verdict"]);
     for row in &outcome.rows {
+        let [paper, ours] = row.shown();
         table.add_row([
             row.claim.clone().unwrap_or_default(),
             row.what.clone(),
-            row.paper.to_string(),
-            row.ours.to_string(),
+            paper,
+            ours,
             row.unit.clone(),
             row.band.clone(),
             row.verdict.to_string(),
@@ -128,14 +184,24 @@ pub fn table(outcome: &Outcome, width: u16) -> String {
     let mut text = format!("{}\n{table}\n", outcome.experiment);
     // Where a value agrees, its note is for the report and the JSON.
     let explained = outcome.rows.iter().filter(|row| row.verdict == Verdict::Outside && !row.note.is_empty());
-    let mut notes: Vec<String> = explained.map(|row| format!("{}: {}", row.what, row.note)).collect();
+    let mut explained: Vec<&Row> = explained.collect();
+    explained.dedup_by_key(|row| &row.note);
+    let mut notes: Vec<String> = explained.iter().map(|row| format!("{}: {}", row.what, row.note)).collect();
     notes.extend(outcome.notes.iter().cloned());
     notes.iter().for_each(|note| text += &format!("  {note}\n"));
-    let (all, outside) = (outcome.rows.len(), outcome.outside());
-    text += &format!("{} of {all} rows agree with the paper, {outside} do not", all - outside);
-    text += &match outcome.contradicted() {
-        0 => "\n".to_owned(),
-        count => format!(", {count} of them where the paper contradicts itself\n"),
+    let compared = outcome.rows.iter().filter(|row| row.verdict != Verdict::Shown).count();
+    let (all, outside) = (compared, outcome.outside());
+    text += &match all {
+        0 => "nothing is compared".to_owned(),
+        _ => format!("{} of {all} rows agree with the paper, {outside} do not", all - outside),
     };
+    let reasons = [
+        (outcome.contradicted(), "of them where the paper contradicts itself"),
+        (outcome.explained(), "of them known and explained"),
+    ];
+    for (count, why) in reasons.into_iter().filter(|(count, _)| *count > 0) {
+        text += &format!(", {count} {why}");
+    }
+    text += "\n";
     text
 }

@@ -43,6 +43,7 @@ pub(super) fn row(finding: Finding, claim: Option<&str>, within: f64) -> Row {
         source,
         note,
         contradicted,
+        explained: false,
         at: vec![("volume".into(), Value::Text(volume)), ("statistic".into(), Value::Text(statistic))],
     }
 }

@@ -2,8 +2,10 @@
 //!
 //! At an edge of the controller's clock at which the bus is free, it goes to one of the dies that have asked by then.
 //! Those that only latch a command go first, so that their arrays work while the bus moves data; else it is first
-//! come, first served, and of dies that ask at the same instant the one with the lowest number. A die latches one
-//! command and is then busy for long, so nobody starves.
+//! come, first served, and of dies that ask at the same instant the one with the lowest number. Reads
+//! and programs move data after two latches at most, so that among them nobody starves. Erases and copybacks only
+//! latch: where enough dies do nothing else, they can fill the bus (64 dies that copy on 16 planes), and data wait until
+//! that is over.
 //!
 //! One case is outside the rule: commands that are started one after the other while nothing else is due find the
 //! bus free or taken in their order, because the first one cannot know that others will follow.

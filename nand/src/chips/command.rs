@@ -53,9 +53,15 @@ impl Operation {
     }
 
     /// Whether it may be started while the array works behind a cache operation: it needs the cache register alone.
+    /// The program of a whole word line (`one_shot`) does not: its pages go to the write-back registers, from which
+    /// the array works. On the pins its first page could wait in the cache register; a transaction waits as a whole.
     #[inline]
-    pub fn goes_behind(self) -> bool {
-        matches!(self, Self::Program | Self::ProgramCache | Self::ReadCache { first: false, .. })
+    pub fn goes_behind(self, one_shot: bool) -> bool {
+        match self {
+            Self::Program | Self::ProgramCache => !one_shot,
+            Self::ReadCache { first, .. } => !first,
+            Self::Read | Self::Copyback { .. } | Self::Erase => false,
+        }
     }
 
     /// Its first hold of the bus.

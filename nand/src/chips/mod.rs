@@ -2,7 +2,7 @@
 //!
 //! A die carries out one [`Command`] at a time: it holds the channel's bus for the cycles of its chain (see
 //! [`chain`](crate::chain)) and its array works in between (TON, TIN or BER). Only cache operations overlap: while the array works
-//! from the data register, the bus has the cache register (see [`Pipeline`]).
+//! from the data register, the bus has the cache register (see [`Pipeline`](crate::Pipeline)).
 
 mod bus;
 mod command;
@@ -186,7 +186,8 @@ impl Chips {
     /// program, whose data the cache register takes meanwhile, and for what goes on with a sequence of cache reads.
     #[inline]
     pub fn takes(&self, die: DieId, operation: Operation, now: Instant) -> bool {
-        self.is_idle(die) && (operation.goes_behind() || !self.works_behind(die, now))
+        self.is_idle(die)
+            && (operation.goes_behind(self.part.geometry.one_shot) || !self.works_behind(die, now))
     }
 
     /// Starts a command on an idle die.
@@ -194,8 +195,9 @@ impl Chips {
         let goes_on = matches!(command.operation, Operation::ReadCache { first: false, .. });
         let work = &mut self.dies[die];
         assert!(work.step == Step::Idle, "die {die:?} takes one command at a time");
-        let may = command.operation.goes_behind() || work.pipeline.array_ready_at <= calendar.now();
-        assert!(may, "die {die:?} takes only programs behind a cache program");
+        let behind = command.operation.goes_behind(self.part.geometry.one_shot);
+        let may = behind || work.pipeline.array_ready_at <= calendar.now();
+        assert!(may, "die {die:?} takes only what goes on with a cache operation while its array works");
         let step = if goes_on { Step::Turn } else { Step::Opening };
         work.begin(command, step, self.serial, calendar.now());
         if goes_on {

@@ -35,12 +35,14 @@ pub struct Violations {
     pub programs: u64,
     /// Erases of a block beyond its endurance.
     pub endurance: u64,
+    /// Copybacks of a page to another plane than its own.
+    pub copyback: u64,
 }
 
 impl Violations {
     /// All of them.
     pub fn total(&self) -> u64 {
-        self.order + self.programs + self.endurance
+        self.order + self.programs + self.endurance + self.copyback
     }
 }
 
@@ -178,7 +180,10 @@ impl Pages {
             Operation::Program | Operation::ProgramCache => {
                 ledger.program(geometry, command.page, command.planes, *programs_per_page);
             }
-            Operation::Copyback { to } => ledger.program(geometry, to, command.planes, *programs_per_page),
+            Operation::Copyback { to } => {
+                ledger.copyback(geometry, command.page, to, command.planes);
+                ledger.program(geometry, to, command.planes, *programs_per_page);
+            }
             Operation::Erase => ledger.erase(geometry, command.page, command.planes, *endurance),
             Operation::Read | Operation::ReadCache { .. } => {}
         }
@@ -187,6 +192,17 @@ impl Pages {
 }
 
 impl Ledger {
+    /// Each page stays in its plane; several planes take part side by side.
+    fn copyback(&mut self, geometry: &Geometry, from: PageId, to: PageId, planes: u32) {
+        let plane = |page| {
+            let (block, offset) = geometry.split(page);
+            (block.0 / geometry.blocks_per_plane, offset % geometry.planes_per_row)
+        };
+        if plane(from) != plane(to) {
+            self.broken.copyback += u64::from(planes);
+        }
+    }
+
     fn program(&mut self, geometry: &Geometry, first: PageId, planes: u32, most: u32) {
         let (block, offset) = geometry.split(first);
         let plane = offset % geometry.planes_per_row;
@@ -194,7 +210,7 @@ impl Ledger {
         let word_line = geometry.pages_per_program / geometry.planes_per_row;
         for n in 0..planes {
             let next = &mut self.next[(block.0 * geometry.planes_per_row + plane + n) as usize];
-            self.broken.order += u64::from(page + 1 < *next);
+            self.broken.order += u64::from(page + word_line < *next);
             *next = (*next).max(page + word_line);
             for bit in 0..word_line {
                 let programs = &mut self.programs[PageId(first.0 + n + bit * geometry.planes_per_row)];

@@ -39,7 +39,7 @@ mod target;
 mod time;
 mod trace;
 
-use wordline_kernel::{Bytes, Complaints, Duration, Instant};
+use wordline_kernel::{Complaints, Duration, Instant};
 
 use self::target::Target;
 use self::trace::Trace;
@@ -281,7 +281,7 @@ impl Bus {
         }
         let begin = self.begin(Edge::DataIn)?;
         self.check_locked().map_err(|kind| self.refuse(kind))?;
-        let (b, size) = (self.timing(), Bytes(data.len() as u64));
+        let (b, size) = (self.timing(), self.on_lines(data.len() as u32, self.target().decoder.is_loading()));
         let end = begin + b.burst_in(size) + b.t_wpst + b.t_wpsth;
         let steps = self.finish(Edge::DataIn, Stage::Tir, (begin, end), |decoder| decoder.data_in(data))?;
         if steps.iter().any(|step| matches!(step, Step::Store(_))) {
@@ -302,9 +302,9 @@ impl Bus {
         let begin = self.begin(edge)?;
         self.check_output(len, begin).map_err(|kind| self.refuse(kind))?;
         self.open_if_resting();
-        let b = self.timing();
+        let (b, size) = (self.timing(), self.on_lines(len, self.puts_out_page()));
         let first = begin + b.t_rpre + b.t_dqsre;
-        let end = first + b.burst_out(Bytes(u64::from(len)));
+        let end = first + b.burst_out(size);
         self.finish(edge, Stage::Tor, (begin, end), Decoder::data_out)?;
         Ok(self.put_out(len, first))
     }

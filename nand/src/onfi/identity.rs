@@ -48,7 +48,7 @@ impl Identity {
     ///
     /// Chosen: the device code and the unique ID are random numbers that depend on the part's name alone, and on the
     /// name and the number of the target. Parts of one name share the code, no two targets share the unique ID. The
-    /// third byte holds the bits of a cell, less one, where Linux (`nand_get_bits_per_cell`) looks for them.
+    /// third byte holds the bits of a cell, less one, where Linux (`nand_get_bits_per_cell`) looks for them: four at most.
     pub fn of(part: &Part, target: u32) -> Self {
         let random = |purpose: &str, index| Seed(0).stream(&format!("{purpose} of {}", part.name), index);
         let device = random("device code", 0).bits() as u8;
@@ -57,7 +57,7 @@ impl Identity {
         for bytes in unique.chunks_exact_mut(8) {
             bytes.copy_from_slice(&bits.bits().to_le_bytes());
         }
-        let cell = (part.geometry.bits_per_cell as u8).saturating_sub(1) & 3;
+        let cell = part.geometry.bits_per_cell.clamp(1, 4) as u8 - 1;
         Self { codes: [MANUFACTURER, device, cell << 2], unique }
     }
 
@@ -111,6 +111,14 @@ mod tests {
         assert_eq!(MANUFACTURER.count_ones() % 2, 0, "it would be somebody's code");
         let wrong = identity.read_id(0x10, 1).expect_err("10h has no meaning").to_string();
         assert_eq!(wrong, "address of Read ID: found 10h, wanted one of 00h 20h 40h");
+    }
+
+    #[test]
+    fn cells_of_more_bits_than_the_field_holds_are_not_taken_for_slc() {
+        let mut file = mqsim_file();
+        (file.geometry.bits_per_cell, file.geometry.pages_per_block) = (5, 10);
+        let identity = Identity::of(&file.check().expect("the part is sound"), 0);
+        assert_eq!(identity.read_id(0x00, 3).expect("00h has a meaning")[2], 3 << 2);
     }
 
     #[test]

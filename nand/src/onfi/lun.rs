@@ -126,7 +126,7 @@ impl Lun {
         &self.broken
     }
 
-    /// The mode that the next operations use: chosen by a vendor's prefix command (A2h, DAh) or feature.
+    /// The mode that the next operations use: chosen by a vendor's prefix command (A2h, A3h, A4h) or feature.
     pub fn mode(&self) -> CellMode {
         self.mode
     }

@@ -202,7 +202,7 @@ impl ParameterPage {
         Ok(page)
     }
 
-    /// Planes of a LUN.
+    /// Planes of a LUN that the bits of the plane address can tell apart.
     pub fn planes(&self) -> u32 {
         1u32.checked_shl(u32::from(self.plane_bits & 0xf)).unwrap_or(u32::MAX)
     }

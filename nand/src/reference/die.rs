@@ -112,7 +112,8 @@ impl Die {
         let Some(command) = self.commands.front() else { return };
         let (step, behind) = match command.operation {
             Operation::ReadCache { first: false, .. } => (Step::Turn, true),
-            Operation::Program | Operation::ProgramCache => (Step::Opening, true),
+            // The pages of a word line go to the registers from which the array works.
+            Operation::Program | Operation::ProgramCache => (Step::Opening, !world.part.geometry.one_shot),
             _ => (Step::Opening, false),
         };
         if behind || self.array.rests() {

@@ -10,13 +10,15 @@ pub mod scheduler;
 #[cfg(test)]
 mod tests;
 
+use std::ops::Range;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wordline_kernel::{Bytes, Calendar, Complaints, Duration, Histogram, Instant, Schedule, Seed};
 
 use crate::chips::{Event, Violations, Wiring};
 use crate::clock::ClockPeriods;
-use crate::geometry::{DieId, Layout, PageId};
+use crate::geometry::{DieId, Geometry, Layout, PageId};
 use crate::{Chips, Command, Done, LatencyModel, Operation, Part, Span};
 
 use queue::{Queues, Work};
@@ -84,6 +86,33 @@ impl UnitFile {
             fatal_limits: false,
         }
     }
+
+    /// The geometry of a unit of `part`, or everything that is wrong.
+    pub fn check(&self, part: &Part) -> Result<Geometry, Complaints> {
+        let mut wrong = Complaints::default();
+        wrong.require((1..=64).contains(&self.dies), "dies", self.dies, "from 1 to 64");
+        let depth = self.queue_depth;
+        wrong.require((1..=65_536).contains(&depth), "queue_depth", depth, "from 1 to 65536");
+        let registers = part.geometry.registers;
+        wrong.require(
+            !self.cache || registers > 1,
+            "cache",
+            "true",
+            format!("false: the part has {registers} register a plane"),
+        );
+        for (key, period) in [("clocks.host", self.clocks.host), ("clocks.nand", self.clocks.nand)] {
+            let fits = period.is_none_or(|p| (Duration::from_ps(1)..=Duration::from_us(1)).contains(&p));
+            wrong.require(fits, key, period.unwrap_or_default(), "a period from 1ps to 1us");
+        }
+        wrong.or_ok(())?;
+        let layout = Layout {
+            channels: 1,
+            packages_per_channel: 1,
+            dies_per_package: self.dies,
+            planes_per_row: Some(part.geometry.planes),
+        };
+        layout.check(part)
+    }
 }
 
 /// What a scheduler knows of a unit.
@@ -115,7 +144,8 @@ pub enum Access {
         /// How many.
         count: u32,
     },
-    /// Copies within the die, page by page: source and destination lie in the same planes.
+    /// Copies within the die, page by page: source and destination lie in the same planes. A one-shot part has no
+    /// copyback of a word line, so that its pages are read and written over the bus.
     Copy {
         /// The first page.
         page: u32,
@@ -133,26 +163,43 @@ pub enum Access {
     },
 }
 
+impl Access {
+    /// The first page and how many there are.
+    fn pages(self) -> (u32, u32) {
+        match self {
+            Self::Read { page, count }
+            | Self::Write { page, count }
+            | Self::Copy { page, count, .. }
+            | Self::Erase { page, count } => (page, count),
+        }
+    }
+
+    /// Whether data go from the host to the unit or back.
+    fn moves_data(self) -> bool {
+        matches!(self, Self::Read { .. } | Self::Write { .. })
+    }
+}
+
 /// A run ended because the part's limits were broken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LimitBroken {
     /// When.
     pub at: Instant,
-    /// The access, counted from 0.
+    /// The first access that the command serves, counted from 0.
     pub access: u64,
-    /// The physical page.
+    /// The first physical page of the command.
     pub page: PageId,
-    /// What was broken.
+    /// All that was broken since the beginning.
     pub limits: Violations,
 }
 
 impl std::fmt::Display for LimitBroken {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let Violations { order, programs, endurance } = self.limits;
+        let Violations { order, programs, endurance, copyback } = self.limits;
         write!(
             f,
             "access {} broke a limit of the part at {}: page {} (out of order {order}, too many programs {programs}, \
-             beyond endurance {endurance})",
+             beyond endurance {endurance}, copyback across planes {copyback})",
             self.access,
             self.at - Instant::ZERO,
             self.page.0
@@ -166,8 +213,11 @@ impl std::error::Error for LimitBroken {}
 #[derive(Clone, Copy, Debug)]
 struct Slot {
     number: u64,
+    /// Pages and blocks that are not done.
     left: u32,
     since: Instant,
+    /// What it moves between host and unit.
+    bytes: Bytes,
 }
 
 /// A logical unit at work.
@@ -199,29 +249,7 @@ impl LogicalUnit {
     ///
     /// Ranges of the part's times are drawn from `seed`.
     pub fn new(part: &Part, file: &UnitFile, seed: Seed) -> Result<Self, Complaints> {
-        let mut wrong = Complaints::default();
-        wrong.require((1..=64).contains(&file.dies), "dies", file.dies, "from 1 to 64");
-        let depth = file.queue_depth;
-        wrong.require((1..=65_536).contains(&depth), "queue_depth", depth, "from 1 to 65536");
-        let registers = part.geometry.registers;
-        wrong.require(
-            !file.cache || registers > 1,
-            "cache",
-            "true",
-            format!("false: the part has {registers} register a plane"),
-        );
-        for (key, period) in [("clocks.host", file.clocks.host), ("clocks.nand", file.clocks.nand)] {
-            let fits = period.is_none_or(|p| (Duration::from_ps(1)..=Duration::from_us(1)).contains(&p));
-            wrong.require(fits, key, period.unwrap_or_default(), "a period from 1ps to 1us");
-        }
-        wrong.or_ok(())?;
-        let layout = Layout {
-            channels: 1,
-            packages_per_channel: 1,
-            dies_per_package: file.dies,
-            planes_per_row: Some(part.geometry.planes),
-        };
-        let geometry = layout.check(part)?;
+        let geometry = file.check(part)?;
         let wiring = Wiring {
             clocks: file.clocks.clocks(),
             shared_enable: file.shared_enable && file.dies > 1,
@@ -236,7 +264,7 @@ impl LogicalUnit {
         let (part, geometry) = (chips.part(), chips.geometry());
         let scheduler = file.scheduler.build();
         let rows = geometry.blocks_per_plane * (geometry.pages_per_block / part.pages_per_program());
-        let empty = Slot { number: 0, left: 0, since: Instant::ZERO };
+        let empty = Slot { number: 0, left: 0, since: Instant::ZERO, bytes: Bytes(0) };
         Self {
             shape: Shape { dies: file.dies, planes: geometry.planes_per_row, rows },
             most: if file.multi_plane { geometry.planes_per_row } else { 1 },
@@ -310,53 +338,75 @@ impl LogicalUnit {
         let mut dies = 0;
         while let Some(slot) = self.free.last().copied() {
             let Some(access) = accesses.next() else { break };
-            let count = match access {
-                Access::Read { count, .. }
-                | Access::Write { count, .. }
-                | Access::Copy { count, .. }
-                | Access::Erase { count, .. } => count,
-            };
+            let (from, count) = access.pages();
             if count == 0 {
                 continue;
             }
             self.free.pop();
-            self.slots[slot as usize] =
-                Slot { number: self.arrived, left: count, since: self.calendar.now() };
+            let (number, since) = (self.arrived, self.calendar.now());
+            let bytes = if access.moves_data() { self.unit * u64::from(count) } else { Bytes(0) };
+            self.slots[slot as usize] = Slot { number, left: 0, since, bytes };
             self.arrived += 1;
-            for n in 0..count {
-                dies |= 1 << self.arrive(access, n, slot).0;
+            // Row by row, so that the pages of a word line that one program wrote are read one after the other.
+            let (stripe, mut n) = (self.shape.dies * self.shape.planes, 0);
+            while n < count {
+                let to = n + (count - n).min(stripe - from.wrapping_add(n) % stripe);
+                dies |= self.arrive(access, n..to, slot);
+                n = to;
             }
         }
         self.issue(dies);
     }
 
-    /// The n-th page of an access arrives: the die that it is for.
+    /// Program units of an access that lie in one row arrive: the dies that they are for (bit n for die n).
     #[inline]
-    fn arrive(&mut self, access: Access, n: u32, slot: u32) -> DieId {
-        let at = |page: u32| self.page_of(page.wrapping_add(n));
-        let ((die, page), work) = match access {
-            Access::Read { page, .. } => (at(page), Work::Read),
-            Access::Write { page, .. } => (at(page), Work::Write),
-            Access::Copy { page, to, .. } => (at(page), Work::Copy(at(to).1)),
-            Access::Erase { page, .. } => (at(page), Work::Erase),
+    fn arrive(&mut self, access: Access, units: Range<u32>, slot: u32) -> u64 {
+        let pages = self.chips.part().pages_per_program();
+        let (from, _) = access.pages();
+        let mut dies = 0;
+        let reads = match access {
+            Access::Read { .. } => pages,
+            // The pins have no copyback of a whole word line: its pages go out and come in again.
+            Access::Copy { .. } if pages > 1 => pages,
+            _ => 0,
         };
-        if matches!(work, Work::Read | Work::Write) {
-            self.bytes += self.unit.0;
+        for bit in 0..reads {
+            for n in units.clone() {
+                dies |= self.push(from.wrapping_add(n), bit, Work::Read, slot);
+            }
         }
+        for n in units {
+            let (page, work) = match access {
+                Access::Read { .. } => break,
+                Access::Copy { to, .. } if pages > 1 => (to, Work::Write),
+                Access::Copy { page, to, .. } => (page, Work::Copy(self.page_of(to.wrapping_add(n), 0).1)),
+                Access::Write { page, .. } => (page, Work::Write),
+                Access::Erase { page, .. } => (page, Work::Erase),
+            };
+            dies |= self.push(page.wrapping_add(n), 0, work, slot);
+        }
+        dies
+    }
+
+    /// Lets the page that stores `bit` of program unit `n` wait for its die: that die's bit.
+    #[inline]
+    fn push(&mut self, n: u32, bit: u32, work: Work, slot: u32) -> u64 {
+        let (die, page) = self.page_of(n, bit);
+        self.slots[slot as usize].left += 1;
         let number = self.parts;
         self.parts += 1;
         self.queues.push(die, queue::Part { work, page, slot, number });
-        die
+        1 << die.0
     }
 
-    /// Where a page of the unit is.
+    /// Where the page that stores `bit` of a program unit is; page by page parts have bit 0 alone.
     #[inline]
-    fn page_of(&self, n: u32) -> (DieId, PageId) {
+    fn page_of(&self, n: u32, bit: u32) -> (DieId, PageId) {
         let geometry = self.chips.geometry();
         let Place { die, plane, row } = self.scheduler.place(n % self.pages(), &self.shape);
         let units = geometry.pages_per_block / self.chips.part().pages_per_program();
         let block = geometry.first_block(die).0 + row / units;
-        let offset = row % units * geometry.pages_per_program + plane;
+        let offset = row % units * geometry.pages_per_program + bit * geometry.planes_per_row + plane;
         (DieId(die), geometry.page(crate::RowBlockId(block), offset))
     }
 
@@ -404,8 +454,7 @@ impl LogicalUnit {
             Work::Copy(to) => Operation::Copyback { to },
             Work::Erase => Operation::Erase,
         };
-        let programs = matches!(operation, Operation::Program | Operation::ProgramCache);
-        if !programs && self.chips.works_behind(die, self.calendar.now()) && !continues {
+        if !self.chips.takes(die, operation, self.calendar.now()) {
             // Behind a cache program only programs are legal; the die is asked again when its array rests.
             return false;
         }
@@ -424,11 +473,13 @@ impl LogicalUnit {
             let slot = &mut self.slots[part.slot as usize];
             if done.failed && self.fatal_limits {
                 let limits = self.chips.violations();
-                self.broken = Some(LimitBroken { at: now, access: slot.number, page: part.page, limits });
+                let (access, page) = (slot.number, part.page);
+                self.broken.get_or_insert(LimitBroken { at: now, access, page, limits });
             }
             slot.left -= 1;
             if slot.left == 0 {
                 self.ended += 1;
+                self.bytes += slot.bytes.0;
                 self.latency.record(now - slot.since);
                 self.free.push(part.slot);
             }

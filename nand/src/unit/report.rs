@@ -10,7 +10,7 @@ use crate::{EnergyReport, Operation, energy::StageTimes};
 pub struct UnitReport {
     /// Accesses that ended.
     pub accesses: u64,
-    /// Data read and written by the host, in whole pages.
+    /// Data of the host's reads and writes that ended, in whole pages.
     pub bytes: Bytes,
     /// From the beginning to the end of the last access.
     pub elapsed: Duration,
@@ -26,7 +26,7 @@ pub struct UnitReport {
     pub bus_busy: Duration,
     /// Time that dies waited for the bus, summed over dies.
     pub bus_waited: Duration,
-    /// Time that accesses waited for their die, summed over accesses.
+    /// Time that pages waited for their die, summed over the pages and blocks of all accesses, in picoseconds.
     pub die_waited: u128,
     /// Time that each die's array worked.
     pub array_busy: Vec<Duration>,

@@ -151,3 +151,42 @@ fn erased_blocks_are_programmed_anew() {
     assert_eq!(report.violations.total(), 0);
     assert_eq!(report.counts.row_blocks_erased, 1, "two planes in one command");
 }
+
+/// TLC of two planes whose word lines are programmed at once.
+fn one_shot() -> Part {
+    let mut file = mqsim_file();
+    (file.geometry.bits_per_cell, file.geometry.one_shot, file.geometry.pages_per_block) = (3, true, 12);
+    file.check().expect("the part is sound")
+}
+
+#[test]
+fn a_word_line_is_loaded_once_the_array_has_done_with_the_one_before() {
+    let part = one_shot();
+    let report = run(&part, &modes(1, false, true), [0, 2].map(write));
+    let load = |hold: Hold| hold.total(&part, 1);
+    let turn = part.timing.cache_busy;
+    let program = part.program_time(0);
+    let wanted =
+        load(Hold::ProgramCache) + turn + program + load(Hold::Program) + program + load(Hold::Status);
+    assert_eq!(report.elapsed, wanted);
+}
+
+#[test]
+fn a_word_line_that_is_programmed_again_breaks_the_number_of_programs_alone() {
+    let report = run(&one_shot(), &modes(1, false, false), [0, 0].map(write));
+    assert_eq!((report.violations.order, report.violations.programs), (0, 3));
+}
+
+#[test]
+fn a_copy_to_another_plane_or_die_is_a_broken_limit() {
+    let copy = |page, to| Access::Copy { page, to, count: 1 };
+    // Two planes of two dies side by side: 0 and 4 lie in one plane, 1 in the other, 2 in the other die.
+    for (to, wanted) in [(4, 0), (1, 1), (2, 1)] {
+        let report = run(&slc(), &modes(2, false, false), [copy(0, to)]);
+        assert_eq!(report.violations.copyback, wanted, "to {to}");
+    }
+    let fatal = UnitFile { fatal_limits: true, ..modes(2, false, false) };
+    let mut unit = LogicalUnit::new(&slc(), &fatal, Seed(1)).expect("the unit is sound");
+    let broken = unit.run([copy(0, 1)]).expect_err("the copy leaves its plane");
+    assert!(broken.to_string().ends_with("copyback across planes 1)"), "{broken}");
+}

@@ -21,6 +21,8 @@ pub enum Cycle {
     Protect(bool),
     /// The next cycle comes a picosecond too early.
     Early,
+    /// A status and a reset, if a cycle was refused.
+    Recover,
 }
 
 /// What hangs on the bus.
@@ -73,6 +75,7 @@ pub fn encode(setup: Setup, cycles: &[Cycle]) -> Vec<u8> {
             Cycle::Select(target) => bytes.extend([7, target]),
             Cycle::Protect(on) => bytes.extend([8, u8::from(on)]),
             Cycle::Early => bytes.push(9),
+            Cycle::Recover => bytes.push(10),
         }
     }
     bytes
@@ -87,7 +90,7 @@ pub fn decode(bytes: &[u8]) -> (Setup, Vec<Cycle>) {
     while let Some(kind) = next() {
         let mut byte = || next().unwrap_or(0);
         let mut word = || u16::from(byte()) | u16::from(byte()) << 8;
-        cycles.push(match kind % 10 {
+        cycles.push(match kind % 11 {
             0 => Cycle::Command(byte()),
             1 => Cycle::Address(byte()),
             2 => Cycle::DataIn(word() % 1_024, byte()),
@@ -97,7 +100,8 @@ pub fn decode(bytes: &[u8]) -> (Setup, Vec<Cycle>) {
             6 => Cycle::Wait(u32::from(word()) | u32::from(byte()) << 16),
             7 => Cycle::Select(byte()),
             8 => Cycle::Protect(byte() & 1 == 1),
-            _ => Cycle::Early,
+            9 => Cycle::Early,
+            _ => Cycle::Recover,
         });
     }
     (setup, cycles)
@@ -122,6 +126,7 @@ impl fmt::Display for Cycle {
             Self::Select(target) => write!(out, "ce{target}"),
             Self::Protect(on) => write!(out, "wp{}", u8::from(*on)),
             Self::Early => write!(out, "early"),
+            Self::Recover => write!(out, "recover"),
         }
     }
 }

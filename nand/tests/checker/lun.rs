@@ -124,6 +124,8 @@ pub struct Lun {
     pub out_plane: usize,
     sensed_plane: usize,
     pub load_plane: usize,
+    /// The next byte of data out.
+    pub column: u32,
     pub features: BTreeMap<u8, [u8; 4]>,
 }
 
@@ -161,6 +163,7 @@ impl Lun {
             out_plane: 0,
             sensed_plane: 0,
             load_plane: 0,
+            column: 0,
             features: BTreeMap::new(),
             facts: Rc::clone(facts),
         }

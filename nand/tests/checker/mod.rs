@@ -2,10 +2,8 @@
 //! what the model does. Bytes spell set-ups and cycles, so that a fuzzer can use it too.
 
 pub mod cycle;
-mod facts;
+pub mod facts;
 mod lun;
 mod pins;
 pub mod run;
 mod target;
-
-pub use facts::Facts;

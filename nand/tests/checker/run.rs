@@ -123,6 +123,11 @@ impl Pair {
                 self.model.set_write_protect(on);
                 self.oracle.protect(on);
             }
+            Cycle::Recover if !self.oracle.target().refused => {}
+            Cycle::Recover => {
+                self.legal(&[Cycle::Command(0xff)])?;
+                self.step(Cycle::WaitReady, false)?;
+            }
             Cycle::DataIn(0, _) | Cycle::DataOut(0) | Cycle::Early => {}
             _ => self.latch(cycle, early)?,
         }
@@ -196,7 +201,15 @@ impl Pair {
             }
             let blocks = 0..self.facts.blocks;
             let every = blocks.flat_map(|block| (0..self.facts.pages).map(move |page| (block, page)));
-            let places: Vec<_> = if all { every.collect() } else { oracle.touched().collect() };
+            let holds = |(block, page): &(u32, u32)| {
+                let row = Row { lun: 0, block: *block, page: *page };
+                model.contents().is_programmed(row) || model.contents().is_torn(row)
+            };
+            let mut places: Vec<_> = oracle.touched().collect();
+            if all {
+                // Pages that neither knows of, and one of each block besides.
+                places.extend(every.filter(|place| place.1 == 0 || holds(place)));
+            }
             for (block, page) in places {
                 let found = model.contents().read(Row { lun: 0, block, page });
                 let what = format!("page {page} of block {block} of LUN {die}");

@@ -13,19 +13,19 @@ use super::pins::Edges;
 /// may be sent. `idle`: the LUN rests; `reads`, `writes`: or its array does that behind the cache register; `all`:
 /// every LUN rests; `any`: always. After the sequences of barebox `nand_base.c` and the ONFI headers of Xilinx; when a
 /// command is legal, after the data sheets of Hynix H27(U_S)4G8_6F2D and Micron M40A and, from memory, ONFI.
-const GRAMMAR: &str = "
-    00.....30 idle      00.....32 reads     00.....35 idle      00.....31 reads     00.....3e reads
-    00.....05..e0 reads 05..e0 reads        06.....e0 reads     31 reads            3f reads
-    60...d0 idle        60...d1 idle        70 any              78... any
-    80.....10 writes    80.....11 writes    80.....15 writes    80.....1a writes
-    85.....10 idle      85.....11 idle
-    90. all             ec. all             ed. all             ee. all             ef.#### all
-    d4.. idle           d5..#### idle       fa... any           fc any              ff any
-    e1. any             e2.#### all         f9. idle            d9. idle
-    f2 any              f3 any              f4 any              f5 any
-    84... any           13... idle          61... any           d2... idle
-    a2 writes           a3 writes           a4 writes
-";
+#[rustfmt::skip]
+const GRAMMAR: [(&str, &str); 45] = [
+    ("00.....30", "idle"), ("00.....32", "reads"), ("00.....35", "idle"), ("00.....31", "reads"),
+    ("00.....3e", "reads"), ("00.....05..e0", "reads"), ("05..e0", "reads"), ("06.....e0", "reads"),
+    ("31", "reads"), ("3f", "reads"), ("60...d0", "idle"), ("60...d1", "idle"), ("70", "any"),
+    ("78...", "any"), ("80.....10", "writes"), ("80.....11", "writes"), ("80.....15", "writes"),
+    ("80.....1a", "writes"), ("85.....10", "idle"), ("85.....11", "idle"), ("90.", "all"), ("ec.", "all"),
+    ("ed.", "all"), ("ee.", "all"), ("ef.####", "all"), ("d4..", "idle"), ("d5..####", "idle"),
+    ("fa...", "any"), ("fc", "any"), ("ff", "any"), ("e1.", "any"), ("e2.####", "all"), ("f9.", "idle"),
+    ("d9.", "idle"), ("f2", "any"), ("f3", "any"), ("f4", "any"), ("f5", "any"), ("84...", "any"),
+    ("13...", "idle"), ("61...", "any"), ("d2...", "idle"), ("a2", "writes"), ("a3", "writes"),
+    ("a4", "writes"),
+];
 
 #[derive(Clone, Debug, PartialEq)]
 pub enum Output {
@@ -77,7 +77,6 @@ pub struct Target {
     pub selected: usize,
     pub output: Output,
     before: Output,
-    column: u32,
     /// Busy as a whole.
     pub held: u64,
     lost_status: bool,
@@ -93,8 +92,7 @@ pub struct Target {
 type Done<T> = Result<T, Refused>;
 
 fn lines() -> impl Iterator<Item = (&'static str, &'static str)> {
-    let mut words = GRAMMAR.split_whitespace();
-    std::iter::from_fn(move || Some((words.next()?, words.next()?)))
+    GRAMMAR.into_iter()
 }
 
 impl Target {
@@ -112,7 +110,6 @@ impl Target {
             selected: 0,
             output: Output::Nothing,
             before: Output::Nothing,
-            column: 0,
             held: 0,
             lost_status: false,
             lost_data: false,
@@ -284,18 +281,24 @@ impl Target {
 
     /// An address latch.
     pub fn address(&mut self, byte: u8, when: When) -> Done<bool> {
+        let phrase = format!("{}.", self.phrase);
+        let busy = self.latch(byte, when)?;
+        self.took_volume = phrase == "e1.";
+        let inner = phrase.split_once('+').map_or("", |(_, inner)| inner);
+        if ["80.....", "ef.", "e2.", "d5.."].contains(&phrase.as_str()) {
+            self.edges.note("load", when.end);
+        } else if ["85..", "85....."].contains(&inner) || phrase == "85....." {
+            self.edges.note("write column", when.end);
+        }
+        Ok(busy)
+    }
+
+    fn latch(&mut self, byte: u8, when: When) -> Done<bool> {
         if self.refused && self.phrase.is_empty() {
             return Err("refused before");
         }
         self.phrase.push('.');
         self.address.push(byte);
-        self.took_volume = self.phrase == "e1.";
-        let inner = self.phrase.split_once('+').map_or("", |(_, inner)| inner);
-        if ["80.....", "ef.", "e2.", "d5.."].contains(&self.phrase.as_str()) {
-            self.edges.note("load", when.end);
-        } else if ["85..", "85....."].contains(&inner) || self.phrase == "85....." {
-            self.edges.note("write column", when.end);
-        }
         if let Some((_, inner)) = self.phrase.split_once('+') {
             if inner == "85....." {
                 return self.change_row(when);
@@ -327,9 +330,9 @@ impl Target {
         let column = self.require_column(self.latched_column())?;
         self.require(lun, &self.phrase, when.begin)?;
         if copyback {
-            self.luns[lun].admits_copyback(place.0)?
+            self.luns[lun].admits_copyback(place.0)?;
         } else {
-            self.luns[lun].admits_program()?
+            self.luns[lun].admits_program()?;
         }
         self.selected = lun;
         self.luns[lun].begin_load(place.0, !copyback, when.begin);
@@ -408,27 +411,30 @@ impl Target {
             return Err("data out amid a command");
         }
         let source = self.source().clone();
-        let last = self.column + u32::from(len);
+        let column = self.luns[self.selected].column;
+        let last = column + u32::from(len);
         let held = begin < self.held;
+        let busy = begin < self.luns[self.selected].ready_at();
         match &source {
             Output::Nothing => return Err("nothing was read"),
             Output::Register if self.lost_data => return Err("no LUN is selected"),
             Output::Register if last > self.facts.page_bytes => return Err("data past the register"),
             Output::Bytes(bytes) if last as usize > bytes.len() => return Err("data past their end"),
+            Output::Register | Output::Bytes(_) if busy => return Err("the LUN is busy"),
             Output::Register | Output::Bytes(_) | Output::Identity(_) if held => return Err("busy"),
             _ => {}
         }
         if self.phrase == "00" {
             self.back();
         }
-        let (from, to) = (self.column as usize, last as usize);
+        let (from, to) = (column as usize, last as usize);
         if source.is_status() {
             return Ok((0..len).map(|n| u16::from(self.status(&source, byte_at(n), protected))).collect());
         }
         if let Output::Identity(address) = source {
             return Ok(self.identity(address, len));
         }
-        self.column = last;
+        self.luns[self.selected].column = last;
         if let Output::Bytes(bytes) = source {
             return Ok(bytes[from..to].to_vec());
         }

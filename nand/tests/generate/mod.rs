@@ -24,6 +24,9 @@ pub fn sequence(random: &mut Stream) -> (Setup, Vec<Cycle>) {
             1 | 2 => host.wrong(),
             _ => host.operation(),
         }
+        if host.random.below(8) > 0 {
+            host.cycles.push(Cycle::Recover);
+        }
     }
     (setup, host.cycles)
 }

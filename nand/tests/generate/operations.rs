@@ -2,8 +2,8 @@
 
 use wordline_kernel::random::Stream;
 
-use crate::checker::Facts;
 use crate::checker::cycle::{Cycle, Setup};
+use crate::checker::facts::Facts;
 
 /// Writes down what a host does.
 pub struct Host<'a> {

@@ -90,3 +90,49 @@ fn a_hold_takes_on_the_pins_what_its_chain_says() {
         }
     }
 }
+
+/// Pages of the word lines of a one-shot part in turn, in the order of the chain.
+fn spell_word_line(bus: &mut Bus, hold: Hold, shape: &Shape, first: u8) {
+    let mut addresses = 0;
+    for cycle in hold.cycles(shape) {
+        match cycle {
+            Cycle::Select => bus.select(0),
+            Cycle::Command(code) | Cycle::Confirm(code) => bus.command(code),
+            Cycle::Address { plane, .. } => {
+                let page = first + (addresses / shape.planes) as u8;
+                addresses += 1;
+                bus.address(&[0, 0, (plane as u8) << 3 | page, 0, 0])
+            }
+            Cycle::DataIn(size) => bus.data_in(&vec![0; size.0 as usize]),
+            Cycle::PlaneBusy => {
+                bus.wait_ready();
+                Ok(())
+            }
+            Cycle::DataOut { .. } | Cycle::Turnaround => unreachable!("a program gives no data out"),
+        }
+        .unwrap_or_else(|failure| panic!("{hold:?}: {failure}"));
+    }
+}
+
+#[test]
+fn a_word_line_is_loaded_on_the_pins_as_its_chain_says() {
+    let mut file = part_file();
+    (file.geometry.bits_per_cell, file.geometry.one_shot, file.geometry.pages_per_block) = (3, true, 6);
+    let part = file.check().expect("the part is sound");
+    for planes in [1, 2] {
+        let shape = Shape { page: Bytes(512), ..Shape::of(&part, planes, false) };
+        let mut bus = Bus::new(&part, Wiring::default(), BusOptions::default()).expect("the wiring is sound");
+        for (hold, first) in [(Hold::ProgramCache, 0), (Hold::Program, 3)] {
+            // The array works from the write-back registers.
+            bus.wait_array_ready();
+            bus.spans();
+            let (begin, wanted) = (bus.now(), hold.times(&part, &shape));
+            spell_word_line(&mut bus, hold, &shape, first);
+            let mut times = BusTimes::default();
+            for span in bus.spans().iter().filter(|span| span.planes == 0) {
+                times.add(span.stage, span.length);
+            }
+            assert_eq!(times, wanted, "{planes} planes, {hold:?} from {begin:?}");
+        }
+    }
+}

@@ -2,9 +2,9 @@
 
 use wordline_kernel::{Duration, Instant};
 use wordline_nand::onfi::rules::{Edge, RULES, Wait};
-use wordline_nand::onfi::{Bus, FailureKind, Pace};
+use wordline_nand::onfi::{Bus, BusOptions, FailureKind, Pace, Wiring};
 
-use super::host::{bus, play, played};
+use super::host::{bus, part_file, play, played, refusal};
 
 /// A wait that outlasts all others.
 const LONG: Duration = Duration::from_ns(1_000);
@@ -85,4 +85,50 @@ fn a_host_that_is_faster_than_the_part_breaks_its_cycle() {
     bus.wait(Duration::from_us(1));
     let refused = play(&mut bus, "c00 a00").expect_err("the part wants 25 ns");
     assert!(refused.to_string().contains("tWC"), "{refused}");
+}
+
+fn wide(power_on: bool) -> Bus {
+    let mut file = part_file();
+    file.bus.width = Some(16);
+    let part = file.check().expect("the part is sound");
+    let options = BusOptions { power_on, ..BusOptions::default() };
+    Bus::new(&part, Wiring::default(), options).expect("the wiring is sound")
+}
+
+/// When the last cycle ended after the one before.
+fn burst(bus: &mut Bus, cycles: &str, last: &str) -> Duration {
+    played(bus, cycles);
+    bus.wait(Duration::from_us(1));
+    let begin = bus.now();
+    played(bus, last);
+    bus.now() - begin
+}
+
+#[test]
+fn sixteen_lines_move_two_bytes_of_a_page_but_one_of_a_register_or_feature() {
+    let mut bus = wide(false);
+    let t_rc = Duration::from_ns(25);
+    assert_eq!(burst(&mut bus, "c00 a00.00.00.00.00 c30 rb", "o8"), t_rc * 4);
+    assert_eq!(burst(&mut bus, "c90 a20", "o4"), t_rc * 4);
+    assert_eq!(burst(&mut bus, "cee a10 rb", "o4"), t_rc * 4);
+    assert_eq!(burst(&mut bus, "cec a00 rb", "o256"), t_rc * 256);
+    assert_eq!(burst(&mut bus, "c70", "o2"), t_rc * 2);
+    assert_eq!(burst(&mut bus, "cef a10", "i01.00.00.00"), Duration::from_ns(25) * 4);
+}
+
+#[test]
+fn sixteen_lines_stay_in_the_mode_of_power_on() {
+    let mut bus = wide(true);
+    assert_eq!(burst(&mut bus, "c00 a00.00.00.00.00 c30 rb", "o8"), Duration::from_ns(100) * 4);
+}
+
+#[test]
+fn columns_over_sixteen_lines_count_pairs_of_bytes() {
+    let mut bus = wide(false);
+    played(&mut bus, "c80 a02.00.00.00.00 i01.02 c85 a04.00 i03.04 c10 rb");
+    assert_eq!(played(&mut bus, "c00 a02.00.00.00.00 c30 rb o6"), [1, 2, 0xff, 0xff, 3, 4]);
+    assert_eq!(played(&mut bus, "c05 a04.00 ce0 o2"), [3, 4]);
+    assert_eq!(played(&mut bus, "c06 a02.00.00.00.00 ce0 o2"), [1, 2]);
+    // 528 bytes of a page are 264 columns.
+    assert!(matches!(refusal(&mut bus, "c05 a08.01 ce0"), FailureKind::Address { what: "column", .. }));
 }

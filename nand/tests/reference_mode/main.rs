@@ -8,7 +8,7 @@ use wordline_kernel::{Bytes, Duration, Instant};
 use wordline_nand::chain::{Hold, Shape};
 use wordline_nand::chips::Wiring;
 use wordline_nand::clock::{Clock, Clocks};
-use wordline_nand::drive::{List, fast};
+use wordline_nand::drive::{List, Mode, fast};
 use wordline_nand::{Command, DieId, Geometry, Interface, Operation, PageId, Part, Reference, Stage};
 
 proptest! {
@@ -18,8 +18,8 @@ proptest! {
     #[test]
     fn both_modes_give_the_same_stages(raw in random::raw()) {
         let Case { part, geometry, wiring, lists } = Case::of(&raw);
-        let stepped = Reference::new(part.clone(), geometry, wiring).run(&lists);
-        let jumped = fast(&part, geometry, wiring, &lists);
+        let [stepped, jumped] =
+            [Mode::Reference, Mode::Fast].map(|mode| mode.run(&part, geometry, wiring, &lists));
         for (at, (stepped, jumped)) in stepped.iter().zip(&jumped).enumerate() {
             prop_assert_eq!(stepped, jumped, "span {}", at);
         }
@@ -71,6 +71,12 @@ impl Setting {
     fn status(&self) -> Duration {
         if self.wiring.read_status { self.hold(Hold::Status, 1) } else { Duration::ZERO }
     }
+
+    /// What a latch right after data out waits for the bus to turn round, beyond chip enable.
+    fn turnaround(&self) -> Duration {
+        let bus = &self.part.bus;
+        Duration::from_ps(bus.t_rhw.ps().saturating_sub(bus.t_cs.ps()))
+    }
 }
 
 #[test]
@@ -112,7 +118,8 @@ fn a_cache_program_hides_the_bus_or_the_array() {
         ];
         let (first, last) = (setting.hold(Hold::ProgramCache, 2), setting.hold(Hold::Program, 2));
         let write = setting.part.program_time(0);
-        let hidden = write.max(setting.status() + last);
+        let turnaround = if setting.wiring.read_status { setting.turnaround() } else { Duration::ZERO };
+        let hidden = write.max(setting.status() + turnaround + last);
         let whole = first + setting.part.timing.cache_busy + hidden + write + setting.status();
         assert_eq!(setting.end(commands), whole);
     }
@@ -141,12 +148,23 @@ fn a_sequence_of_cache_reads_hides_the_bus_or_the_array() {
             if n == 1 {
                 whole += latch;
             } else {
-                whole += (time(Hold::DataOut) + latch).max(setting.part.read_time(n - 1));
+                let bus = time(Hold::DataOut) + setting.turnaround() + latch;
+                whole += bus.max(setting.part.read_time(n - 1));
             }
             whole += turn;
         }
         assert_eq!(setting.end((0..pages).map(command).collect()), whole + time(Hold::DataOut));
     }
+}
+
+#[test]
+fn both_modes_agree_where_every_picosecond_is_an_edge() {
+    let part = part(&Raw::mlc(Interface::NvDdr3, 15).with_times([1_000, 2_000, 2_000, 300, 50]));
+    let geometry = layout(1, 2, 2).check(&part).expect("the layout is sound");
+    let wiring = Wiring { shared_enable: true, read_status: true, ..Wiring::default() };
+    let lists = lists(&geometry, &[Operation::ProgramCache, Operation::Erase]);
+    let stepped = Reference::new(part.clone(), geometry, wiring).run(&lists);
+    assert_eq!(stepped, fast(&part, geometry, wiring, &lists));
 }
 
 /// Reads of one page, or programs of one page, for dies of one channel.

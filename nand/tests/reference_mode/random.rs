@@ -1,14 +1,16 @@
 //! Random parts, layouts, wirings and lists of commands.
 
 use proptest::prelude::*;
-use wordline_kernel::{Bytes, Duration, Power};
+use wordline_kernel::{Bytes, Duration, Power, Seed};
 use wordline_nand::chain::{Hold, Shape};
 use wordline_nand::chips::Wiring;
 use wordline_nand::clock::{Clock, Clocks};
 use wordline_nand::drive::List;
 use wordline_nand::geometry::Layout;
+use wordline_nand::latency::{LatencyModel, TimeRange};
+use wordline_nand::pairing::Pairing;
 use wordline_nand::part::{ArrayTiming, BusFile, DieGeometry, PartFile, PowerDraw};
-use wordline_nand::{Command, DieId, Geometry, Interface, Operation, PageId, Pairing, Part};
+use wordline_nand::{Command, DieId, Geometry, Interface, Operation, PageId, Part};
 
 /// How the cells are used.
 #[derive(Clone, Copy, Debug)]
@@ -27,6 +29,9 @@ pub struct Raw {
     planes: u32,
     /// Nanoseconds: sensing, programming, erasing, turning registers over, between planes.
     times: [u64; 5],
+    /// Nanoseconds by which blocks differ.
+    spread: u64,
+    model: LatencyModel,
     tie_planes: bool,
     channels: u32,
     dies: u32,
@@ -64,6 +69,8 @@ impl Raw {
             mode,
             planes: 2,
             times: [20_000, 90_000, 300_000, 3_000, 500],
+            spread: 0,
+            model: LatencyModel::VariationAware,
             tie_planes: true,
             channels: 1,
             dies: 1,
@@ -73,6 +80,11 @@ impl Raw {
             read_status: false,
             commands: Vec::new(),
         }
+    }
+
+    /// The same with other times of the array, in nanoseconds.
+    pub fn with_times(self, times: [u64; 5]) -> Self {
+        Self { times, ..self }
     }
 }
 
@@ -85,12 +97,14 @@ pub fn raw() -> impl Strategy<Value = Raw> {
     let cells = prop_oneof![Just(Cells::Slc), Just(Cells::Mlc), Just(Cells::OneShotTlc)];
     let interface = prop::sample::select(Interface::ALL.to_vec());
     let part = (cells, interface, any::<u8>(), 1u32..=4, any::<bool>());
+    let models = [LatencyModel::VariationAware, LatencyModel::Typical, LatencyModel::Worst];
+    let latency = (prop_oneof![Just(0), 0u64..500], prop::sample::select(models.to_vec()));
     let times = (100u64..4_000, 300u64..9_000, 500u64..20_000, 0u64..400, 0u64..300);
     // Half of the time the domains share a period, so that dies often ask at the same instant.
     let clocks = (5u64..=50).prop_flat_map(|host| (Just(host), prop_oneof![Just(host), 1u64..=100]));
     let wiring = (1u32..=2, 1u32..=4, clocks, any::<bool>(), any::<bool>());
     let commands = prop::collection::vec(prop::collection::vec(command(), 1..=6), 8);
-    (part, times, wiring, commands).prop_map(|(part, times, wiring, commands)| {
+    (part, times, latency, wiring, commands).prop_map(|(part, times, (spread, model), wiring, commands)| {
         let (cells, interface, mode, planes, tie_planes) = part;
         let (channels, dies, (host, nand), shared_enable, read_status) = wiring;
         Raw {
@@ -99,6 +113,8 @@ pub fn raw() -> impl Strategy<Value = Raw> {
             mode: mode % interface.modes(),
             planes,
             times: [times.0, times.1, times.2, times.3, times.4],
+            spread,
+            model,
             tie_planes,
             channels,
             dies: if channels == 1 { dies * 2 } else { dies },
@@ -121,13 +137,14 @@ pub fn part(raw: &Raw) -> Part {
     };
     let mut timing = ArrayTiming::new(read, program, erase, plane_busy);
     timing.cache_busy = turn;
-    timing.read = (0..bits).map(|n| (read * (2 + n) / 2).into()).collect();
-    if !one_shot {
-        timing.program = (0..bits).map(|n| (program * (1 + 2 * n)).into()).collect();
-    }
+    let range = |least: Duration| TimeRange { least, most: least + Duration::from_ns(raw.spread) };
+    timing.read = (0..bits).map(|n| range(read * (2 + n) / 2)).collect();
+    let programs = if one_shot { 1 } else { bits };
+    timing.program = (0..programs).map(|n| range(program * (1 + 2 * n))).collect();
     let file = PartFile {
         name: "small".into(),
         source: "chosen: small and quick".into(),
+        nominal: None,
         geometry: DieGeometry {
             planes: raw.planes,
             blocks_per_plane: BLOCKS,
@@ -136,8 +153,8 @@ pub fn part(raw: &Raw) -> Part {
             spare_size: Bytes(16),
             bits_per_cell: bits as u32,
             one_shot,
+            pairing: Pairing::default(),
             layers: 1,
-            pairing: Pairing::WordLine,
             registers: 2,
             independent_reads: false,
         },
@@ -151,7 +168,6 @@ pub fn part(raw: &Raw) -> Part {
             latch: None,
             idle: Power(1),
         },
-        nominal: None,
         endurance: 1_000,
         programs_per_page: None,
     };
@@ -182,7 +198,8 @@ impl Case {
             clocks: Clocks { host: clock(raw.host), nand: clock(raw.nand) },
             shared_enable: raw.shared_enable,
             read_status: raw.read_status,
-            ..Wiring::default()
+            latency: raw.model,
+            seed: Seed(raw.spread),
         };
         let mut case = Self { part, geometry, wiring, lists: Vec::new() };
         let mut left = BUDGET / u64::from(geometry.dies()) * raw.host.min(raw.nand) * 1_000;

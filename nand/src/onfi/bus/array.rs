@@ -22,7 +22,7 @@ impl Bus {
         let plane = row.map_or(0, |row| target.addressing.plane(row));
         target.require(order.command, lun, begin)?;
         if order.command.address == command::Address::Full {
-            out_of("column", order.column, page)?;
+            out_of("column", target.byte_at(order.column), page)?;
         }
         target.selected = lun;
         target.ports[lun].history.admits(operation, plane, strict).map_err(FailureKind::Sequence)?;
@@ -45,7 +45,7 @@ impl Bus {
         target.loading = None;
         if command::gives_data(operation) {
             // 31h and 3Fh begin with the first byte of the page that they hand over.
-            let column = if row.is_some() { order.column } else { 0 };
+            let column = if row.is_some() { target.byte_at(order.column) } else { 0 };
             target.output = Output::Register;
             target.set_column(column);
         }

@@ -32,9 +32,10 @@ impl Bus {
             }
             Step::Load { operation, column, row } => self.begin_load(*operation, *column, *row, begin)?,
             Step::Column(column) => {
-                out_of("column", *column, self.page_bytes())?;
+                let column = self.target().byte_at(*column);
+                out_of("column", column, self.page_bytes())?;
                 if let Some(loading) = &mut self.target_mut().loading {
-                    loading.column = *column;
+                    loading.column = column;
                 }
             }
             Step::Store(len) => self.check_store(*len)?,
@@ -75,6 +76,7 @@ impl Bus {
 
     fn begin_load(&mut self, operation: Operation, column: u32, row: u32, begin: Instant) -> Done<()> {
         let row = self.target().row(row, false)?;
+        let column = self.target().byte_at(column);
         out_of("column", column, self.page_bytes())?;
         let strict = self.strict;
         let target = self.target_mut();
@@ -97,6 +99,13 @@ impl Bus {
         Ok(())
     }
 
+    /// What is on the data lines while `len` bytes move. Only pages use the upper eight of sixteen lines; a status, an
+    /// identity or a feature has a cycle for each byte (ONFI, from memory of the public specification).
+    pub(super) fn on_lines(&self, len: u32, of_page: bool) -> Bytes {
+        let bytes = if of_page { 1 } else { self.timing().bytes_per_transfer() };
+        Bytes(u64::from(len) * bytes)
+    }
+
     /// That `len` bytes of data in fit behind the column.
     pub(super) fn check_store(&self, len: u32) -> Done<()> {
         match &self.target().loading {
@@ -117,8 +126,18 @@ impl Bus {
 
     /// The edge that data out are now.
     pub(super) fn output_edge(&self) -> Edge {
+        self.present_output().edge()
+    }
+
+    /// What data out come from now.
+    fn present_output(&self) -> &Output {
         let target = self.target();
-        if target.decoder.is_back() { target.after_back().edge() } else { target.output.edge() }
+        if target.decoder.is_back() { target.after_back() } else { &target.output }
+    }
+
+    /// Whether data out come from a page.
+    pub(super) fn puts_out_page(&self) -> bool {
+        *self.present_output() == Output::Register
     }
 
     /// That `len` bytes can come out at `at`.
@@ -128,7 +147,7 @@ impl Bus {
         if target.refused && !target.output.is_status() {
             return Err(FailureKind::AwaitingReset);
         }
-        let output = if target.decoder.is_back() { target.after_back() } else { &target.output };
+        let output = self.present_output();
         if !target.decoder.is_resting() && !target.decoder.is_back() {
             return Ok(()); // The decoder names the fault.
         }
@@ -143,11 +162,11 @@ impl Bus {
 
     /// The bytes that come out, the first one at `first`.
     pub(super) fn put_out(&mut self, len: u32, first: Instant) -> Vec<u8> {
-        let timing = *self.timing();
+        let (timing, bytes) = (*self.timing(), self.on_lines(1, false).0);
         let target = self.target_mut();
         let column = target.column();
         if target.output.is_status() {
-            let at = |n: u32| first + timing.burst_out(Bytes(u64::from(n)));
+            let at = |n: u32| first + timing.burst_out(Bytes(u64::from(n) * bytes));
             return (0..len).map(|n| target.status(at(n)).0).collect();
         }
         let data = match &target.output {

@@ -60,11 +60,12 @@ impl Bus {
     pub(super) fn change_read_column(&mut self, order: &Order, begin: Instant, end: Instant) -> Done<()> {
         let page = self.page_bytes();
         let target = self.target_mut();
+        let mut column = target.byte_at(order.column);
         if order.command.operation == Operation::ChangeReadColumnEnhanced {
             let row = target.row(order.row, true)?;
             let selected = row.lun as usize;
             target.require(order.command, selected, begin)?;
-            out_of("column", order.column, page)?;
+            out_of("column", column, page)?;
             let plane = target.addressing.plane(row);
             target.selected = selected;
             target.ports[selected].lun.select_output(plane);
@@ -72,15 +73,17 @@ impl Bus {
             target.output = Output::Register;
         } else {
             target.require(order.command, target.selected, begin)?;
-            let below =
-                if let Output::Bytes(bytes) = target.after_back() { bytes.len() as u32 } else { page };
-            out_of("column", order.column, below)?;
+            let mut below = page;
+            if let Output::Bytes(bytes) = target.after_back() {
+                (column, below) = (order.column, bytes.len() as u32);
+            }
+            out_of("column", column, below)?;
             target.leave_status();
             if !matches!(target.output, Output::Bytes(_)) {
                 target.output = Output::Register;
             }
         }
-        target.set_column(order.column);
+        target.set_column(column);
         target.edges.note(Edge::ReadColumn, end);
         Ok(())
     }
@@ -202,7 +205,7 @@ impl Bus {
             port.lun.reset(busy_at);
             port.history = History::default();
             port.named.clear();
-            port.busy_until = Instant::ZERO;
+            (port.busy_until, port.column) = (Instant::ZERO, 0);
             port.serial = number;
             port.lun.set_command(number);
         }

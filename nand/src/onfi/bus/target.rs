@@ -264,6 +264,12 @@ impl Target {
         if self.refused && status.has(Status::READY) { status | Status::FAIL } else { status }
     }
 
+    /// The byte of a page at a column: over sixteen data lines columns count pairs of bytes (ONFI, from memory of the
+    /// public specification).
+    pub fn byte_at(&self, column: u32) -> u32 {
+        column * self.timing.bytes_per_transfer() as u32
+    }
+
     /// What data out come from after 00h alone.
     pub fn after_back(&self) -> &Output {
         if self.output.is_status() { &self.before } else { &self.output }
@@ -328,7 +334,6 @@ impl Target {
         (self.output, self.before) = (Output::Nothing, Output::Nothing);
         if whole {
             (self.status_unselected, self.data_unselected) = (false, false);
-            self.ports.iter_mut().for_each(|port| port.column = 0);
         }
         (self.refused, self.loading, self.short_busy) = (false, None, None);
         self.selected = 0;
@@ -354,7 +359,8 @@ impl Target {
         self.timing = if (mode.interface, mode.mode) == (part.bus.interface, part.bus.mode) {
             part.bus
         } else {
-            BusFile::new(mode.interface, mode.mode).check().expect("the features know only modes that exist")
+            let file = BusFile { width: Some(part.bus.width), ..BusFile::new(mode.interface, mode.mode) };
+            file.check().expect("the features know only modes that exist, and wide parts have SDR alone")
         };
         self.waits = Waits::of(&self.timing);
     }

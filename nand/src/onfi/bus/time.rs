@@ -64,9 +64,14 @@ impl Bus {
     ) -> Result<Vec<Step>, Failure> {
         let steps = decode(&mut self.target_mut().decoder).map_err(|kind| self.refuse(kind))?;
         let from = self.held_from(edge, begin);
+        let status = steps.contains(&Step::Back).then(|| self.target().output.clone());
         let mut busy = false;
         for step in &steps {
-            busy |= self.carry(step, begin, end).map_err(|kind| self.refuse(kind))?;
+            busy |= self.carry(step, begin, end).map_err(|kind| {
+                // What comes after 00h alone was refused: the status is put out as before.
+                status.clone().into_iter().for_each(|status| self.target_mut().put_out_status(status));
+                self.refuse(kind)
+            })?;
         }
         let until = if busy { end + self.target().waits.get(Wait::Wb) } else { end };
         self.trace.hold(stage, from, until);

@@ -15,9 +15,9 @@ impl Lun {
     ) -> Done {
         let kind = if copyback { Kind::Copyback } else { Kind::Program };
         if copyback {
-            self.admits_copyback(place.0)?
+            self.admits_copyback(place.0)?;
         } else {
-            self.admits_program()?
+            self.admits_program()?;
         }
         if slc && self.facts.slc.is_none() {
             return Err("no SLC mode");
@@ -253,6 +253,7 @@ impl Lun {
         self.copies.clear();
         self.forget_history();
         (self.fail, self.fail_before, self.after_cache, self.held) = (0, 0, false, 0);
+        self.column = 0;
         let at = now + self.facts.reset[class];
         (self.ready, self.array_ready) = (at, at);
     }

@@ -41,7 +41,8 @@ impl Target {
                 if !matches!(self.address[0], 0x00 | 0x20 | 0x40) {
                     return Err("no such identity");
                 }
-                (self.output, self.column) = (Output::Identity(self.address[0]), 0);
+                self.output = Output::Identity(self.address[0]);
+                self.luns[self.selected].column = 0;
                 self.edges.note("register", when.end);
             }
             "e1" if self.address[0] != self.luns[0].features[&0x58][0] => return Err("no such volume"),
@@ -102,7 +103,7 @@ impl Target {
             (self.selected, self.luns[lun].out_plane) = (lun, plane);
             (self.lost_data, self.output) = (false, Output::Register);
         }
-        self.column = column;
+        self.luns[self.selected].column = column;
         self.edges.note("read column", when.end);
         Ok(())
     }
@@ -135,7 +136,7 @@ impl Target {
             _ => self.timing.t_zqcs.ps(),
         };
         if matches!(&phrase[..2], "ec" | "ed" | "ee" | "d4") {
-            (self.selected, self.column) = (lun, 0);
+            (self.selected, self.luns[lun].column) = (lun, 0);
         }
         let until = when.busy_at + time;
         if whole {
@@ -221,7 +222,7 @@ impl Target {
                 lun.reset(when.busy_at);
             }
         }
-        (self.output, self.before, self.column) = (Output::Nothing, Output::Nothing, 0);
+        (self.output, self.before) = (Output::Nothing, Output::Nothing);
         (self.refused, self.selected) = (false, one.unwrap_or(0));
         if one.is_none() {
             (self.lost_status, self.lost_data) = (false, false);
@@ -275,7 +276,7 @@ impl Target {
             (self.lost_status, self.lost_data) = (true, true);
         }
         if matches!((first, second), ("00", 0x30 | 0x31 | 0x35) | ("31" | "3f", _)) {
-            self.column = if first == "00" { self.latched_column() } else { 0 };
+            self.luns[lun].column = if first == "00" { self.latched_column() } else { 0 };
             self.output = Output::Register;
         }
         Ok(())

@@ -1,16 +1,22 @@
 //! Charts of an experiment: the paper's values beside ours, as Vega-Lite specifications, and the report with them.
 
 use std::path::Path;
+use std::slice::from_ref;
 
 use serde::Deserialize;
 use serde_json::{Value as Json, json};
 
-use super::file::Experiment;
-use super::outcome::{Outcome, Row, Value};
+use super::expect_file::check_along;
+use super::file::{Experiment, Kind};
+use super::judge::settings;
+use super::nand::NandSweep;
+use super::outcome::{Measured, Outcome, Row, Value};
 use crate::error::Result;
 use crate::output::write_atomically;
 pub use crate::report::Chart;
 use crate::report::{SCHEMA, document, escaped};
+
+mod units;
 
 /// A chart as an experiment names it.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
@@ -24,6 +30,9 @@ pub struct ChartFile {
     pub caption: String,
     /// Its shape.
     pub shape: Shape,
+    /// Values of varied keys that pick the points of a chart of logical units; all points where it is empty.
+    #[serde(default)]
+    pub at: toml::Table,
 }
 
 /// The shape of a chart.
@@ -37,24 +46,89 @@ pub enum Shape {
     },
     /// Ours divided by the paper's: a point a statistic, a line a volume.
     Ratio {},
+    /// Ours at every point of a sweep over logical units, a line for each value of another varied key.
+    Curves {
+        /// The column.
+        column: String,
+        /// Its unit.
+        unit: String,
+        /// The varied key along which it is drawn.
+        along: String,
+        /// The varied key that tells the lines apart.
+        by: Option<String>,
+        /// A third varied key, with a panel for each value.
+        panel: Option<String>,
+    },
+    /// Several columns stacked, a bar for each value of a varied key.
+    Stacked {
+        /// The columns.
+        columns: Vec<String>,
+        /// Their unit.
+        unit: String,
+        /// The varied key, with a bar for each value.
+        along: String,
+        /// Another varied key, with a panel for each value.
+        panel: Option<String>,
+    },
+    /// The length of every stage in the order of their beginning, a panel for each value of a varied key.
+    Trace {
+        /// The varied key.
+        panel: Option<String>,
+    },
 }
 
 impl ChartFile {
-    /// The varied key that the chart is drawn over.
-    pub fn along(&self) -> Option<&str> {
-        match &self.shape {
-            Shape::Line { along } => Some(along),
-            Shape::Ratio {} => None,
+    /// What is wrong with it for experiments of this kind: key, what was found and what was wanted.
+    pub(super) fn complaints(&self, kind: &Kind) -> Vec<(&'static str, String, String)> {
+        let (keys, columns): (Vec<&String>, &[String]) = match &self.shape {
+            Shape::Line { along } => (vec![along], &[]),
+            Shape::Ratio {} => (Vec::new(), &[]),
+            Shape::Curves { column, along, by, panel, .. } => {
+                ([Some(along), by.as_ref(), panel.as_ref()].into_iter().flatten().collect(), from_ref(column))
+            }
+            Shape::Stacked { columns, along, panel, .. } => {
+                ([Some(along), panel.as_ref()].into_iter().flatten().collect(), columns)
+            }
+            Shape::Trace { panel } => (panel.iter().collect(), &[]),
+        };
+        let keys = keys.into_iter().filter_map(|key| check_along(key, kind.axes()));
+        let keys = keys.chain(self.at.keys().filter_map(|key| check_along(key, kind.axes())));
+        let mut all: Vec<_> = keys.map(|(found, wanted)| ("chart.shape", found, wanted)).collect();
+        let unknown = columns.iter().filter(|column| !kind.has_column(column, false));
+        all.extend(unknown.map(|c| ("chart.shape", format!("`{c}`"), "a column of numbers".to_owned())));
+        let of_units =
+            matches!(self.shape, Shape::Curves { .. } | Shape::Stacked { .. } | Shape::Trace { .. });
+        let traced = |sweep: &NandSweep| sweep.trace || !matches!(self.shape, Shape::Trace { .. });
+        match kind {
+            Kind::Nand(sweep) if traced(sweep) => {}
+            _ if !of_units => {}
+            Kind::Nand(_) => all.push((
+                "chart.shape",
+                "a chart of stages".into(),
+                "`kind.nand.trace = true` beside it: no stages are recorded".into(),
+            )),
+            _ => all.push(("chart.shape", "a chart of logical units".into(), "`line` or `ratio`".into())),
         }
+        all
     }
 }
 
 /// The charts of an outcome, with its data.
 pub fn charts(experiment: &Experiment, outcome: &Outcome) -> Vec<Chart> {
     let draw = |file: &ChartFile| {
+        let wanted = settings(&file.at);
+        let lies = |at: &[(String, Value)]| wanted.iter().all(|value| at.contains(value));
+        let points: Vec<&Measured> = outcome.points.iter().filter(|point| lies(&point.at)).collect();
         let spec = match &file.shape {
             Shape::Line { along } => line(&outcome.rows, along),
             Shape::Ratio {} => ratio(&outcome.rows),
+            Shape::Curves { column, unit, along, by, panel } => {
+                units::curves(&points, column, unit, along, by.as_deref(), panel.as_deref())
+            }
+            Shape::Stacked { columns, unit, along, panel } => {
+                units::stacked(&points, columns, unit, along, panel.as_deref())
+            }
+            Shape::Trace { panel } => units::trace(&outcome.traces, panel.as_deref()),
         };
         let (name, title, caption) = (file.name.clone(), file.title.clone(), file.caption.clone());
         Chart { name, title, caption, spec }
@@ -160,21 +234,27 @@ fn body(experiment: &Experiment, outcome: &Outcome) -> String {
         out += "</ul></section>\n";
     }
     let heads = ["claim", "what", "paper", "ours", "unit", "band", "verdict", "source"];
-    let heads: String = heads.iter().map(|head| format!("<th scope=\"col\">{head}</th>")).collect();
-    out += &format!("<div class=\"wide\"><table><thead><tr>{heads}</tr></thead><tbody>\n");
+    // Words stand to the left, numbers to the right.
+    let class = |head: &str| if matches!(head, "paper" | "ours") { "" } else { " class=\"words\"" };
+    let head = |head: &&str| format!("<th scope=\"col\"{}>{head}</th>", class(head));
+    let row_of_heads: String = heads.iter().map(head).collect();
+    out += "<div class=\"wide\"><table class=\"rows\">";
+    out += &format!("<thead><tr>{row_of_heads}</tr></thead><tbody>\n");
     for row in &outcome.rows {
         let note = if row.note.is_empty() { String::new() } else { format!(" ({})", row.note) };
+        let [paper, ours] = row.shown();
         let cells = [
             row.claim.clone().unwrap_or_default(),
             row.what.clone() + &note,
-            row.paper.to_string(),
-            row.ours.to_string(),
+            paper,
+            ours,
             row.unit.clone(),
             row.band.clone(),
             row.verdict.to_string(),
             row.source.clone(),
         ];
-        let cells: String = cells.iter().map(|cell| format!("<td>{}</td>", escaped(cell))).collect();
+        let cell = |(head, cell): (&&str, &String)| format!("<td{}>{}</td>", class(head), escaped(cell));
+        let cells: String = heads.iter().zip(&cells).map(cell).collect();
         out += &format!("<tr>{cells}</tr>\n");
     }
     out + "</tbody></table></div>\n"

@@ -1,0 +1,17 @@
+//! Scripts of ONFI cycles: parsed, and run if they can be.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use wordline_nand::onfi::script::Script;
+
+#[allow(dead_code, reason = "the tests use the rest")]
+#[path = "../../nand/tests/checker/mod.rs"]
+mod checker;
+
+fuzz_target!(|text: &str| {
+    if let Ok(script) = Script::parse("script", text) {
+        if let Ok(mut bus) = script.bus("script", &checker::facts::part(0)) {
+            script.run(&mut bus);
+        }
+    }
+});

@@ -1,0 +1,14 @@
+//! Cycles on the pins, beside the checker that the tests use.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+
+#[allow(dead_code, reason = "the tests use the rest")]
+#[path = "../../nand/tests/checker/mod.rs"]
+mod checker;
+
+fuzz_target!(|bytes: &[u8]| {
+    if let Err(why) = checker::run::check_bytes(bytes) {
+        panic!("{why}");
+    }
+});

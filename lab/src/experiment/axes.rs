@@ -1,0 +1,131 @@
+//! The varied keys of an experiment, and the points that they span.
+
+use serde::Deserialize;
+
+/// A varied key.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Axis {
+    /// The key, with dots; or a word of the experiment's own, where `sets` says what each value sets.
+    pub key: String,
+    /// Its values.
+    pub values: Vec<toml::Value>,
+    /// For each value, a text, the keys that it sets.
+    #[serde(default)]
+    pub sets: toml::Table,
+}
+
+impl Axis {
+    /// What is wrong with it: the key after `vary.`, what was found and what was wanted.
+    pub(super) fn complaint(&self) -> Option<(&'static str, String, String)> {
+        if self.values.is_empty() {
+            return Some(("values", format!("nothing for `{}`", self.key), "values".into()));
+        }
+        let missing = |value: &&toml::Value| match value.as_str() {
+            Some(name) => !self.sets.get(name).is_some_and(toml::Value::is_table),
+            None => true,
+        };
+        let unset = self.values.iter().find(missing).filter(|_| !self.sets.is_empty());
+        if let Some(value) = unset {
+            return Some(("sets", format!("nothing for {value}"), "a table of keys for each value".into()));
+        }
+        let has = |name: &String| self.values.iter().any(|value| value.as_str() == Some(name));
+        let spare = self.sets.keys().find(|name| !has(name));
+        spare.map(|name| ("sets", format!("`{name}`"), format!("one of the values of `{}`", self.key)))
+    }
+
+    /// Sets in `table` what `value` stands for.
+    pub(super) fn apply(&self, table: &mut toml::Table, value: &toml::Value) {
+        match value.as_str().and_then(|name| self.sets.get(name)).and_then(toml::Value::as_table) {
+            Some(keys) => keys.iter().for_each(|(key, value)| set(table, key, value.clone())),
+            None => set(table, &self.key, value.clone()),
+        }
+    }
+}
+
+/// Every combination of values, the last axis fastest.
+pub(super) fn combinations(axes: &[Axis]) -> Vec<toml::Table> {
+    let mut places = vec![toml::Table::new()];
+    for axis in axes {
+        let with = |place: &toml::Table, value: &toml::Value| {
+            let mut place = place.clone();
+            place.insert(axis.key.clone(), value.clone());
+            place
+        };
+        let longer = places.iter().flat_map(|place| axis.values.iter().map(move |value| with(place, value)));
+        places = longer.collect();
+    }
+    places
+}
+
+/// Whether the place `settings` has the values `at`; a list stands for any of its values.
+pub(super) fn lies_at(settings: &toml::Table, at: &toml::Table) -> bool {
+    at.iter().all(|(key, wanted)| match (settings.get(key), wanted) {
+        (Some(value), toml::Value::Array(any)) => any.contains(value),
+        (value, wanted) => value == Some(wanted),
+    })
+}
+
+/// Sets a key with dots; tables on the way are made.
+pub(super) fn set(table: &mut toml::Table, key: &str, value: toml::Value) {
+    match key.split_once('.') {
+        None => {
+            table.insert(key.to_owned(), value);
+        }
+        Some((first, rest)) => {
+            let inner = table.entry(first).or_insert_with(|| toml::Table::new().into());
+            if !inner.is_table() {
+                *inner = toml::Table::new().into();
+            }
+            set(inner.as_table_mut().expect("it was just made one"), rest, value);
+        }
+    }
+}
+
+/// Puts `over` on `table`, tables key by key.
+pub(super) fn merge(table: &mut toml::Table, over: toml::Table) {
+    for (key, value) in over {
+        match (table.get_mut(&key), value) {
+            (Some(toml::Value::Table(below)), toml::Value::Table(above)) => merge(below, above),
+            (_, value) => {
+                table.insert(key, value);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn axis(text: &str) -> Axis {
+        toml::from_str(text).expect("an axis")
+    }
+
+    #[test]
+    fn a_value_with_a_name_sets_all_of_its_keys() {
+        let axis = axis("key = \"mode\"\nvalues = [\"x\"]\nsets.x = { \"a.b\" = 1, c = 2 }");
+        let mut table = toml::Table::new();
+        axis.apply(&mut table, &axis.values[0]);
+        assert_eq!(table.to_string(), "c = 2\n\n[a]\nb = 1\n");
+        assert!(axis.complaint().is_none());
+    }
+
+    #[test]
+    fn a_name_that_sets_nothing_is_a_complaint() {
+        let missing = axis("key = \"mode\"\nvalues = [\"x\", \"y\"]\nsets.x = { a = 1 }");
+        assert_eq!(missing.complaint().expect("y sets nothing").1, "nothing for \"y\"");
+        let spare = axis("key = \"mode\"\nvalues = [\"x\"]\nsets.x = { a = 1 }\nsets.z = { a = 1 }");
+        assert_eq!(spare.complaint().expect("z is no value").1, "`z`");
+    }
+
+    #[test]
+    fn a_list_stands_for_any_of_its_values() {
+        let place: toml::Table = toml::from_str("dies = 4").expect("a table");
+        for (at, lies) in
+            [("dies = [2, 4]", true), ("dies = [2]", false), ("dies = 4", true), ("a = 1", false)]
+        {
+            assert_eq!(lies_at(&place, &toml::from_str(at).expect("a table")), lies, "{at}");
+        }
+    }
+}

@@ -1,0 +1,197 @@
+//! An expected value as it is written, and the check that makes an [`Expect`] of it.
+
+use serde::Deserialize;
+use toml::Spanned;
+
+use super::analytic::Model;
+use super::axes::Axis;
+use super::expect::{Band, Expect, Mean, Trend, Wanted};
+use super::file::{Kind, Wrong};
+
+/// An expected value as it is written.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct ExpectFile {
+    what: String,
+    claim: Option<String>,
+    #[serde(default)]
+    at: toml::Table,
+    #[serde(default)]
+    over: toml::Table,
+    mean: Option<Mean>,
+    column: String,
+    unit: String,
+    value: Option<f64>,
+    model: Option<Model>,
+    trend: Option<Trend>,
+    text: Option<String>,
+    #[serde(default)]
+    shown: bool,
+    within: Option<String>,
+    between: Option<[f64; 2]>,
+    source: String,
+    #[serde(default)]
+    deviation: String,
+    contradiction: Option<String>,
+}
+
+const ONE_OF: &str =
+    "exactly one of `value`, `model`, `trend`, `text`, `shown` (a `value` may stand beside `shown`)";
+
+/// The expected value, or nothing when something is wrong with it.
+pub(super) fn check_expect(
+    entry: Spanned<ExpectFile>,
+    kind: &Kind,
+    claims: &[String],
+    wrong: &mut Wrong<'_>,
+) -> Option<Expect> {
+    let (at, file, axes) = (entry.span().start, entry.into_inner(), kind.axes());
+    check_claim(file.claim.as_deref(), at, "expect.claim", claims, wrong);
+    if !kind.has_column(&file.column, file.text.is_some()) {
+        let wanted = match kind {
+            Kind::Nand(_) if file.text.is_some() => "a text of what a run measures: `chain`",
+            Kind::Nand(_) => "a number of what a run measures, with dots, such as `share_percent.tin`",
+            _ => "a number of the summary, with dots, such as `write_amplification`",
+        };
+        wrong.add(at, "expect.column", format!("`{}`", file.column), wanted);
+    }
+    check_place(&file.at, "expect.at", at, axes, wrong);
+    check_place(&file.over, "expect.over", at, axes, wrong);
+    if matches!(kind, Kind::Nand(_)) && file.model.is_some() {
+        wrong.add(at, "expect.model", "a model of garbage collection", "none: a logical unit has no FTL");
+    }
+    if let Some(text) = file.contradiction.as_ref().filter(|text| text.trim().is_empty()) {
+        wrong.add(at, "expect.contradiction", format!("`{text}`"), "the paper's numbers that contradict it");
+    }
+    if file.mean == Some(Mean::Columns) && file.over.is_empty() {
+        wrong.add(at, "expect.mean", "columns without `over`", "`values`, or `over` beside it");
+    }
+    let wanted = check_wanted(&file, at, axes, wrong);
+    let ExpectFile { what, claim, at, over, mean, column, unit, source, deviation, contradiction, .. } = file;
+    wanted.map(|wanted| Expect {
+        what,
+        claim,
+        at,
+        over,
+        mean,
+        column,
+        unit,
+        wanted,
+        source,
+        deviation,
+        contradiction,
+    })
+}
+
+fn check_wanted(file: &ExpectFile, at: usize, axes: &[Axis], wrong: &mut Wrong<'_>) -> Option<Wanted> {
+    let band = check_band(file, at, wrong);
+    let ExpectFile { value, model, trend, text, shown, .. } = file;
+    match (value, model, trend, text, shown, band) {
+        (Some(value), None, None, None, false, Some(band)) => Some(Wanted::Number(*value, band)),
+        (None, Some(model), None, None, false, Some(band)) => Some(Wanted::Model(*model, band)),
+        (None, None, Some(trend), None, false, None) => {
+            check_trend(trend, file, at, axes, wrong);
+            Some(Wanted::Trend(trend.clone()))
+        }
+        (None, None, None, Some(text), false, None) => Some(Wanted::Text(text.clone())),
+        (value, None, None, None, true, None) => Some(Wanted::Shown(*value)),
+        (None, None, Some(_), None, false, Some(_)) => {
+            wrong.add(at, "expect.trend", "a trend with a band", "a trend alone: it has no band");
+            None
+        }
+        (None, None, None, _, _, Some(_)) => {
+            wrong.add(at, "expect.within", "a band without a number", "a band beside a `value` or `model`");
+            None
+        }
+        _ => {
+            let given = [value.is_some(), model.is_some(), trend.is_some(), text.is_some(), *shown];
+            let count = given.iter().filter(|given| **given).count();
+            if count != 1 {
+                let found = format!("{count} of `value`, `model`, `trend`, `text`, `shown`");
+                wrong.add(at, "expect", found, ONE_OF);
+            }
+            None
+        }
+    }
+}
+
+fn varied(axes: &[Axis]) -> String {
+    let keys: Vec<String> = axes.iter().map(|axis| format!("`{}`", axis.key)).collect();
+    format!("a varied key: {}", if keys.is_empty() { "there is none".into() } else { keys.join(", ") })
+}
+
+/// Complains about a key that is not varied.
+pub(super) fn check_along(key: &str, axes: &[Axis]) -> Option<(String, String)> {
+    let known = axes.iter().any(|axis| axis.key == key);
+    (!known).then(|| (format!("`{key}`"), varied(axes)))
+}
+
+/// Complains about a claim that is not one of the experiment's.
+pub(super) fn check_claim(
+    claim: Option<&str>,
+    at: usize,
+    key: &str,
+    claims: &[String],
+    wrong: &mut Wrong<'_>,
+) {
+    if let Some(claim) = claim.filter(|claim| !claims.iter().any(|known| known == claim)) {
+        wrong.add(
+            at,
+            key,
+            format!("`{claim}`"),
+            format!("one of the experiment's claims: {}", claims.join(", ")),
+        );
+    }
+}
+
+fn check_place(place: &toml::Table, label: &str, at: usize, axes: &[Axis], wrong: &mut Wrong<'_>) {
+    for (key, value) in place {
+        let label = format!("{label}.{key}");
+        let Some(axis) = axes.iter().find(|axis| axis.key == *key) else {
+            wrong.add(at, &label, format!("`{key}`"), varied(axes));
+            continue;
+        };
+        let all = value.as_array().map_or(std::slice::from_ref(value), Vec::as_slice);
+        for value in all.iter().filter(|value| !axis.values.contains(value)) {
+            let values: Vec<String> = axis.values.iter().map(ToString::to_string).collect();
+            let wanted = format!("a value that the key is varied over: {}", values.join(", "));
+            wrong.add(at, &label, value, wanted);
+        }
+    }
+}
+
+fn check_band(file: &ExpectFile, at: usize, wrong: &mut Wrong<'_>) -> Option<Band> {
+    let wants_band = (file.value.is_some() && !file.shown) || file.model.is_some();
+    match (&file.within, file.between) {
+        (Some(within), None) => match within.parse() {
+            Ok(band) => return Some(band),
+            Err(wanted) => wrong.add(at, "expect.within", format!("`{within}`"), wanted),
+        },
+        (None, Some([least, greatest])) if least < greatest => return Some(Band::Between(least, greatest)),
+        (None, Some([least, greatest])) => {
+            let found = format!("[{least}, {greatest}]");
+            wrong.add(at, "expect.between", found, "a least number and a greater one");
+        }
+        (None, None) if wants_band => {
+            wrong.add(at, "expect.within", "no band", "`within` or `between` beside a `value` or `model`");
+        }
+        (Some(_), Some(_)) => wrong.add(at, "expect.between", "two bands", "`within` or `between`"),
+        (None, None) => {}
+    }
+    None
+}
+
+fn check_trend(trend: &Trend, file: &ExpectFile, at: usize, axes: &[Axis], wrong: &mut Wrong<'_>) {
+    match trend {
+        Trend::Rising { along } | Trend::Falling { along } => {
+            if let Some((found, wanted)) = check_along(along, axes) {
+                wrong.add(at, "expect.trend.along", found, wanted);
+            }
+            for axis in axes.iter().filter(|axis| axis.key != *along && !file.at.contains_key(&axis.key)) {
+                let wanted = "a value of every varied key but the one along which the trend goes";
+                wrong.add(at, "expect.at", format!("none of `{}`", axis.key), wanted);
+            }
+        }
+        Trend::Above { at: other } => check_place(other, "expect.trend.above.at", at, axes, wrong),
+    }
+}

@@ -1,0 +1,171 @@
+//! What a run of a logical unit measured. Its field names are the columns of experiments.
+
+use serde::Serialize;
+use wordline_kernel::{Duration, Energy};
+use wordline_nand::unit::UnitReport;
+use wordline_nand::{Span, Stage};
+
+/// One number for each stage.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct ByStage<T> {
+    /// Command latch cycles.
+    pub cle: T,
+    /// Address latch cycles.
+    pub ale: T,
+    /// Data in.
+    pub tir: T,
+    /// Data out.
+    pub tor: T,
+    /// Programming.
+    pub tin: T,
+    /// Sensing.
+    pub ton: T,
+    /// Erasing.
+    pub ber: T,
+    /// Nothing.
+    pub idle: T,
+}
+
+impl<T> ByStage<T> {
+    fn of(value: impl Fn(Stage) -> T) -> Self {
+        Self {
+            cle: value(Stage::Cle),
+            ale: value(Stage::Ale),
+            tir: value(Stage::Tir),
+            tor: value(Stage::Tor),
+            tin: value(Stage::Tin),
+            ton: value(Stage::Ton),
+            ber: value(Stage::Ber),
+            idle: value(Stage::Idle),
+        }
+    }
+}
+
+/// Lengths of the spans of one stage, in cycles of a nanosecond.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Cycles {
+    /// How many spans.
+    pub count: u64,
+    /// The shortest.
+    pub least: f64,
+    /// The longest.
+    pub most: f64,
+    /// All together.
+    pub total: f64,
+}
+
+/// What a run of a logical unit measured. All but the last two are functions of the point and the seed.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct NandSummary {
+    /// Accesses that ended.
+    pub accesses: u64,
+    /// Simulated time, in microseconds.
+    pub elapsed_us: f64,
+    /// Data read and written by the host, in 10^6 bytes a second, whole pages.
+    pub megabytes_per_second: f64,
+    /// Accesses a second of simulated time.
+    pub accesses_per_second: f64,
+    /// From entering the queue to the end, in microseconds.
+    pub mean_latency_us: f64,
+    /// Share of CLE, ALE, TIR and TOR in the time of all stages but idle, in percent.
+    pub bus_percent: f64,
+    /// Share of TIR and TOR alone in it: data on the move.
+    pub data_percent: f64,
+    /// Share of TIN, TON and BER in it.
+    pub array_percent: f64,
+    /// Share of each stage in it; 0 for idle.
+    pub share_percent: ByStage<f64>,
+    /// Share of the commands' time (waiting for the bus and working) in which they waited for the bus, in percent.
+    pub contention_percent: f64,
+    /// Pages read in one read command, on average; 0 without reads.
+    pub pages_per_read: f64,
+    /// Pages programmed in one program command, on average; 0 without programs.
+    pub pages_per_program: f64,
+    /// Energy of all stages, in microjoules.
+    pub energy_uj: f64,
+    /// Energy of each stage, in microjoules.
+    pub energy_by_stage_uj: ByStage<f64>,
+    /// Share of each stage in the energy, in percent.
+    pub energy_percent: ByStage<f64>,
+    /// What data on the interface draw, in milliwatts.
+    pub interface_mw: f64,
+    /// Limits of the part that were broken: nothing but the unit's addresses says where pages lie.
+    pub broken_limits: u64,
+    /// The stages of the first command in their order; empty unless spans are recorded.
+    pub chain: String,
+    /// Spans of each stage; zeros unless spans are recorded.
+    pub cycles: ByStage<Cycles>,
+    /// The spans in the order of their beginning.
+    #[serde(skip)]
+    pub spans: Vec<Span>,
+    /// Time that the run took on this machine, in seconds.
+    pub wall_seconds: f64,
+    /// Accesses simulated for each of them.
+    pub requests_per_second: f64,
+}
+
+fn percent(part: f64, all: f64) -> f64 {
+    if all > 0.0 { 100.0 * part / all } else { 0.0 }
+}
+
+fn each(pages: u64, commands: u64) -> f64 {
+    if commands > 0 { pages as f64 / commands as f64 } else { 0.0 }
+}
+
+fn microjoules(energy: Energy) -> f64 {
+    energy.joules() * 1e6
+}
+
+impl NandSummary {
+    /// The numbers of `report`, and of the `spans` where they were recorded.
+    pub(super) fn of(report: &UnitReport, spans: Vec<Span>) -> Self {
+        let stages = &report.stages;
+        let active = stages.active_ps() as f64;
+        let share = |some: &[Stage]| percent(some.iter().map(|s| stages.ps(*s) as f64).sum(), active);
+        let per = |value: f64| if report.elapsed > Duration::ZERO { value } else { 0.0 };
+        let total = microjoules(report.energy.total());
+        let energy = |stage: Stage| microjoules(report.energy.of(stage));
+        let counts = report.counts;
+        Self {
+            accesses: report.accesses,
+            elapsed_us: report.elapsed.us(),
+            megabytes_per_second: per(report.megabytes_per_second()),
+            accesses_per_second: per(report.accesses_per_second()),
+            mean_latency_us: report.latency.mean().us(),
+            bus_percent: share(&[Stage::Cle, Stage::Ale, Stage::Tir, Stage::Tor]),
+            data_percent: share(&[Stage::Tir, Stage::Tor]),
+            array_percent: share(&[Stage::Tin, Stage::Ton, Stage::Ber]),
+            share_percent: ByStage::of(|s| if s == Stage::Idle { 0.0 } else { share(&[s]) }),
+            contention_percent: if active > 0.0 { 100.0 * report.bus_contention() } else { 0.0 },
+            pages_per_read: each(counts.pages_read, counts.read_commands),
+            pages_per_program: each(counts.pages_programmed, counts.program_commands),
+            energy_uj: total,
+            energy_by_stage_uj: ByStage::of(energy),
+            energy_percent: ByStage::of(|stage| percent(energy(stage), total)),
+            broken_limits: report.violations.total(),
+            chain: chain(&spans),
+            cycles: ByStage::of(|stage| cycles(&spans, stage)),
+            spans,
+            ..Self::default()
+        }
+    }
+}
+
+/// The stages of the first command, in their order.
+fn chain(spans: &[Span]) -> String {
+    let first = spans.iter().map(|span| span.command).min();
+    let names: Vec<&str> =
+        spans.iter().filter(|span| Some(span.command) == first).map(|span| span.stage.name()).collect();
+    names.join(" ")
+}
+
+fn cycles(spans: &[Span], stage: Stage) -> Cycles {
+    let lengths =
+        || spans.iter().filter(|span| span.stage == stage).map(|span| span.length.ps() as f64 / 1e3);
+    Cycles {
+        count: lengths().count() as u64,
+        least: lengths().reduce(f64::min).unwrap_or_default(),
+        most: lengths().reduce(f64::max).unwrap_or_default(),
+        total: lengths().fold(0.0, |sum, length| sum + length),
+    }
+}

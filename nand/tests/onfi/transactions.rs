@@ -1,0 +1,233 @@
+//! Every operation mode of NANDFlashSim as transactions and spelled out on the pins: the same stages to the
+//! picosecond, on the bus and in the arrays, for one die and for dies that interleave.
+
+use wordline_kernel::{Duration, Instant};
+use wordline_nand::chain::{Before, Cycle, Hold, Shape};
+use wordline_nand::chips::Wiring as Transactions;
+use wordline_nand::drive::{self, List};
+use wordline_nand::geometry::Layout;
+use wordline_nand::interface::{BusFile, Interface};
+use wordline_nand::onfi::{Bus, BusOptions, Wiring};
+use wordline_nand::{Command, DieId, Geometry, Operation, PageId, Part, Span};
+
+use super::host::part_file;
+
+/// The operation modes, in the words of NANDFlashSim.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Mode {
+    Read,
+    ReadCache,
+    Program,
+    ProgramCache,
+    InternalDataMove,
+    Erase,
+}
+
+const MODES: [Mode; 6] =
+    [Mode::Read, Mode::ReadCache, Mode::Program, Mode::ProgramCache, Mode::InternalDataMove, Mode::Erase];
+
+/// Four pages of every die, in order.
+fn list(mode: Mode, geometry: &Geometry, die: u32, planes: u32) -> List {
+    let page = |n: u32| {
+        let block = geometry.first_block(die);
+        geometry.page(block, n * geometry.planes_per_row)
+    };
+    // Block 1 of each plane, for what is copied to.
+    let to = |n: u32| PageId(page(n).0 + geometry.pages_per_row_block());
+    let command = |n: u32| {
+        let last = n == 3;
+        let operation = match mode {
+            Mode::Read => Operation::Read,
+            Mode::ReadCache => Operation::ReadCache { first: n == 0, next: (!last).then(|| page(n + 1)) },
+            Mode::Program => Operation::Program,
+            Mode::ProgramCache if last => Operation::Program,
+            Mode::ProgramCache => Operation::ProgramCache,
+            Mode::InternalDataMove => Operation::Copyback { to: to(n) },
+            Mode::Erase => Operation::Erase,
+        };
+        Command { operation, page: page(n), planes, bytes: geometry.page_size * u64::from(planes) }
+    };
+    (DieId(die), (0..4).map(command).collect())
+}
+
+/// The holds of the bus that a transaction consists of, each with the page that it addresses.
+fn holds(command: &Command) -> Vec<(Hold, PageId)> {
+    let page = command.page;
+    match command.operation {
+        Operation::Read => vec![(Hold::Read, page), (Hold::DataOut, page)],
+        Operation::ReadCache { first, next } => {
+            let turn = if next.is_some() { Hold::NextSequential } else { Hold::End };
+            let opening = first.then_some((Hold::Read, page));
+            opening.into_iter().chain([(turn, page), (Hold::DataOut, page)]).collect()
+        }
+        Operation::Program => vec![(Hold::Program, page), (Hold::Status, page)],
+        Operation::ProgramCache => vec![(Hold::ProgramCache, page), (Hold::Status, page)],
+        Operation::Copyback { to } => {
+            vec![(Hold::CopybackRead, page), (Hold::CopybackProgram, to), (Hold::Status, page)]
+        }
+        Operation::Erase => vec![(Hold::Erase, page), (Hold::Status, page)],
+    }
+}
+
+/// Spans without the numbers of their operations, which the two count differently, and with neighbours of one stage
+/// joined: the pins give one for each cycle.
+fn stages(mut spans: Vec<Span>) -> Vec<Span> {
+    spans.iter_mut().for_each(|span| span.command = 0);
+    spans.sort_by_key(|span| (span.die, span.planes, span.begin));
+    let mut joined: Vec<Span> = Vec::new();
+    for span in spans {
+        match joined.last_mut() {
+            Some(last)
+                if (last.die, last.stage, last.planes) == (span.die, span.stage, span.planes)
+                    && last.end() == span.begin =>
+            {
+                last.length += span.length;
+            }
+            _ => joined.push(span),
+        }
+    }
+    joined
+}
+
+/// The dies on the pins, spelled by a host that begins each hold when the transactions' controller does.
+struct Host<'a> {
+    bus: Bus,
+    geometry: &'a Geometry,
+    shape: Shape,
+}
+
+impl Host<'_> {
+    fn spell(&mut self, die: DieId, hold: Hold, page: PageId) {
+        let target = if self.shape.shared_enable { 0 } else { die.0 };
+        for cycle in hold.cycles(&self.shape) {
+            match cycle {
+                Cycle::Select => self.bus.select(target),
+                Cycle::Command(code) | Cycle::Confirm(code) => self.bus.command(code),
+                Cycle::Address { plane, bytes, .. } => {
+                    let row = self.row(die, page, plane);
+                    let address: Vec<u8> = [0, 0].into_iter().chain(row).collect();
+                    self.bus.address(&address[5 - usize::from(bytes)..])
+                }
+                Cycle::DataIn(size) => self.bus.data_in(&vec![0xA5; size.0 as usize]),
+                Cycle::DataOut { size, after } => {
+                    if after == Before::Ready {
+                        self.bus.select(target).expect("the target is there");
+                    }
+                    self.bus.data_out(size.0 as u32).map(|_| ())
+                }
+                Cycle::Turnaround => Ok(()),
+                Cycle::PlaneBusy => {
+                    let ready = self.bus.lun(die).pipeline().ready_at;
+                    self.bus.wait_until(ready);
+                    Ok(())
+                }
+            }
+            .unwrap_or_else(|failure| panic!("{hold:?} of {die:?}: {failure}"));
+        }
+    }
+
+    /// The row address of `page` in the n-th plane.
+    fn row(&self, die: DieId, page: PageId, plane: u32) -> Vec<u8> {
+        let (block, offset) = self.geometry.split(page);
+        let block = block.0 % self.geometry.blocks_per_plane * self.geometry.planes_per_row + plane;
+        let lun = if self.shape.shared_enable { die.0 } else { 0 };
+        self.bus.row(lun, block, self.geometry.page_in_block(offset)).expect("the row is there")
+    }
+}
+
+/// The stages of `lists`, spelled out on the pins in the order and at the instants of `spans`.
+fn spelled(part: &Part, geometry: &Geometry, shared: bool, lists: &[List], spans: &[Span]) -> Vec<Span> {
+    let dies = geometry.dies();
+    let (targets, luns) = if shared { (1, dies) } else { (dies, 1) };
+    let bus = Bus::new(part, Wiring { targets, luns, ..Wiring::default() }, BusOptions::default())
+        .expect("the wiring is sound");
+    let planes = lists[0].1[0].planes;
+    let shape = Shape::of(part, planes, shared);
+    let mut host = Host { bus, geometry, shape };
+    let mut left: Vec<_> = lists
+        .iter()
+        .map(|(die, commands)| {
+            (*die, commands.iter().flat_map(holds).collect::<std::collections::VecDeque<_>>())
+        })
+        .collect();
+    let mut free = Instant::ZERO;
+    for span in spans.iter().filter(|span| span.planes == 0) {
+        if span.begin < free {
+            continue; // a later stage of the hold that was spelled out
+        }
+        let (_, holds) = left.iter_mut().find(|(die, _)| *die == span.die).expect("the die has a list");
+        let (hold, page) = holds.pop_front().expect("the die does nothing else");
+        host.bus.wait_until(span.begin);
+        host.spell(span.die, hold, page);
+        free = spans_end(spans, span, &host.bus);
+    }
+    assert!(left.iter().all(|(_, holds)| holds.is_empty()), "every hold is spelled out");
+    host.bus.wait(Duration::from_ms(10));
+    host.bus.spans()
+}
+
+/// The end of the hold that `span` begins: the spans of one die that follow each other without a gap, up to what
+/// the pins are busy with now.
+fn spans_end(spans: &[Span], first: &Span, bus: &Bus) -> Instant {
+    let mut end = first.end();
+    for span in
+        spans.iter().filter(|span| span.planes == 0 && span.die == first.die && span.begin > first.begin)
+    {
+        if span.begin != end || span.begin >= bus.now() {
+            break;
+        }
+        end = span.end();
+    }
+    end
+}
+
+fn compare(interface: Interface, mode: u8, dies: u32, planes: u32, shared: bool) {
+    let mut file = part_file();
+    file.bus = BusFile::new(interface, mode);
+    let part = file.check().expect("the part is sound");
+    let layout = Layout {
+        channels: 1,
+        packages_per_channel: 1,
+        dies_per_package: dies,
+        planes_per_row: Some(part.geometry.planes),
+    };
+    let geometry = layout.check(&part).expect("the layout is sound");
+    let wiring = Transactions { shared_enable: shared, read_status: true, ..Transactions::default() };
+    for operation in MODES {
+        let lists: Vec<List> = (0..dies).map(|die| list(operation, &geometry, die, planes)).collect();
+        let transactions = drive::fast(&part, geometry, wiring, &lists);
+        let pins = spelled(&part, &geometry, shared, &lists, &transactions);
+        let what =
+            format!("{interface} {mode}, {operation:?}, {dies} dies, {planes} planes, shared: {shared}");
+        let (pins, transactions) = (stages(pins), stages(transactions));
+        for (pins, transaction) in pins.iter().zip(&transactions) {
+            assert_eq!(pins, transaction, "{what}");
+        }
+        assert_eq!(pins.len(), transactions.len(), "{what}");
+    }
+}
+
+#[test]
+fn a_transaction_of_one_die_takes_the_stages_of_its_sequence() {
+    for (interface, mode) in
+        [(Interface::Sdr, 4), (Interface::NvDdr, 5), (Interface::NvDdr2, 6), (Interface::NvDdr3, 12)]
+    {
+        for planes in [1, 2] {
+            compare(interface, mode, 1, planes, false);
+        }
+    }
+}
+
+#[test]
+fn transactions_of_interleaved_dies_take_the_stages_of_their_sequences() {
+    for planes in [1, 2] {
+        compare(Interface::NvDdr2, 6, 3, planes, false);
+    }
+}
+
+#[test]
+fn transactions_of_dies_that_share_a_chip_enable_take_the_stages_of_their_sequences() {
+    for planes in [1, 2] {
+        compare(Interface::NvDdr2, 6, 2, planes, true);
+    }
+}
