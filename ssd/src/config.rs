@@ -216,6 +216,9 @@ impl DeviceFile {
         if let Some((found, wanted)) = ftl.placement.complaint() {
             wrong.add("ftl.placement.order", found, wanted);
         }
+        if let Some((key, found, wanted)) = ftl.gc.victim.complaint() {
+            wrong.add(format!("ftl.gc.victim.{key}"), found, wanted);
+        }
         let (start, stop) = (ftl.gc.start_below_free_blocks, ftl.gc.stop_at_free_blocks);
         wrong.require(
             start >= 3,

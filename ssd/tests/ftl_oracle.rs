@@ -10,6 +10,7 @@ use wordline_kernel::{Bytes, Duration};
 use wordline_ssd::config::BufferMode;
 use wordline_ssd::ftl::mapping::LogicalPage;
 use wordline_ssd::policy::placement::PlacementKind;
+use wordline_ssd::policy::victim::VictimKind;
 use wordline_ssd::{DeviceFile, Operation};
 
 /// What a command of the host does, with places as parts of 65,536 of the device.
@@ -24,6 +25,17 @@ struct Step {
 fn step() -> impl Strategy<Value = Step> {
     (0u8..20, any::<u16>(), 1u8..=40, prop::bool::weighted(0.1))
         .prop_map(|(kind, place, sectors, fua)| Step { kind, place, sectors, fua })
+}
+
+fn victim() -> impl Strategy<Value = VictimKind> {
+    prop_oneof![
+        Just(VictimKind::Greedy {}),
+        (1u32..=8).prop_map(|choices| VictimKind::DChoices { choices }),
+        Just(VictimKind::Random {}),
+        Just(VictimKind::Fifo {}),
+        (1u32..=8).prop_map(|window| VictimKind::WindowedGreedy { window }),
+        Just(VictimKind::CostBenefit {}),
+    ]
 }
 
 prop_compose! {
@@ -41,6 +53,7 @@ prop_compose! {
         thresholds in (3u32..=5, 0u32..=2),
         queue_depth in 1u32..=8,
         times in (0u64..2, 0u64..3),
+        victim in victim(),
     ) -> DeviceFile {
         let mut file = small();
         file.layout.channels = channels;
@@ -58,6 +71,7 @@ prop_compose! {
         file.ftl.over_provisioning = spare;
         file.ftl.gc.start_below_free_blocks = thresholds.0;
         file.ftl.gc.stop_at_free_blocks = thresholds.0 + thresholds.1;
+        file.ftl.gc.victim = victim;
         if fixed {
             file.ftl.placement = PlacementKind::Fixed { order: "CWDP".into() };
         }

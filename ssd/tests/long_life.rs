@@ -6,6 +6,7 @@ use common::{Rig, small};
 use wordline_kernel::{Bytes, Duration, Seed};
 use wordline_nand::geometry::Layout;
 use wordline_ssd::policy::placement::PlacementKind;
+use wordline_ssd::policy::victim::VictimKind;
 use wordline_ssd::{DeviceFile, Operation};
 
 /// The devices that the tests below put to work: placements, rows of one plane and of two, one-shot units.
@@ -53,6 +54,36 @@ fn a_full_device_overwritten_for_twenty_drive_writes_never_runs_dry() {
         assert_eq!(rig.answers.len() as u64, 20 * pages);
         assert!(rig.answers.iter().all(|(_, answer)| !answer.failed));
         assert!(rig.device.totals().erases > 0 && rig.device.totals().gc_programs > 0);
+    }
+}
+
+#[test]
+fn every_victim_policy_and_placement_survives_twenty_drive_writes_at_seven_percent() {
+    let victims = [
+        VictimKind::Greedy {},
+        VictimKind::DChoices { choices: 2 },
+        VictimKind::Random {},
+        VictimKind::Fifo {},
+        VictimKind::WindowedGreedy { window: 8 },
+        VictimKind::CostBenefit {},
+    ];
+    for victim in victims {
+        for placement in [PlacementKind::Dynamic {}, PlacementKind::Fixed { order: "CWDP".into() }] {
+            let mut file = small();
+            file.layout.dies_per_package = 1;
+            // 5 of 80 blocks are at work, and 7 % are spare: the least that a row can do with.
+            file.part.geometry.blocks_per_plane = 80;
+            file.part.geometry.pages_per_block = 8;
+            file.ftl.over_provisioning = 0.07;
+            file.ftl.placement = placement;
+            file.ftl.gc.victim = victim.clone();
+            let mut rig = Rig::new(file, 1);
+            rig.device.fill(1.0);
+            let pages = u64::from(rig.device.config().logical_pages);
+            overwrite(&mut rig, 20 * pages);
+            assert_eq!(rig.answers.len() as u64, 20 * pages, "{victim:?}");
+            assert!(rig.answers.iter().all(|(_, answer)| !answer.failed), "{victim:?}");
+        }
     }
 }
 

@@ -4,7 +4,11 @@ mod common;
 
 use common::small;
 use proptest::prelude::*;
+use wordline_kernel::{Id, Seed};
+use wordline_nand::{Geometry, PageId, RowBlockId};
+use wordline_ssd::ftl::blocks::{Blocks, State, WriteStream};
 use wordline_ssd::policy::placement::{PlacementKind, RowSet};
+use wordline_ssd::policy::victim::VictimKind;
 
 fn placements() -> Vec<PlacementKind> {
     let orders = ["CWDP", "PDWC", "DPCW"].map(|order| PlacementKind::Fixed { order: order.into() });
@@ -46,5 +50,149 @@ proptest! {
                 }
             }
         }
+    }
+}
+
+/// Every victim policy, with windows and choices from one block to more than there are.
+fn victims() -> Vec<VictimKind> {
+    let drawn = [1, 2, 9, 200].map(|choices| VictimKind::DChoices { choices });
+    let windows = [1, 3, 200].map(|window| VictimKind::WindowedGreedy { window });
+    let others =
+        [VictimKind::Greedy {}, VictimKind::Random {}, VictimKind::Fifo {}, VictimKind::CostBenefit {}];
+    others.into_iter().chain(drawn).chain(windows).collect()
+}
+
+/// The blocks of a row by a plain account of what happened to them: its time is the number of pages that were lost.
+#[derive(Default)]
+struct Account {
+    lost: u64,
+    /// By closing: the block, and when it last lost a page.
+    closed: Vec<(RowBlockId, u64)>,
+}
+
+impl Account {
+    fn candidates(&self, blocks: &Blocks) -> Vec<(RowBlockId, u64)> {
+        let full = blocks.geometry().pages_per_row_block();
+        self.closed.iter().filter(|(block, _)| blocks.valid(*block) < full).copied().collect()
+    }
+
+    /// Whether a scan over all candidates finds nothing that the policy should rather have taken.
+    fn agrees(&self, kind: &VictimKind, blocks: &Blocks, victim: RowBlockId) -> bool {
+        let candidates = self.candidates(blocks);
+        let fewest = |most: usize| candidates.iter().take(most).map(|(block, _)| blocks.valid(*block)).min();
+        let window = |most: u32| {
+            let inside = candidates.iter().take(most as usize).any(|(block, _)| *block == victim);
+            inside && Some(blocks.valid(victim)) == fewest(most as usize)
+        };
+        let full = blocks.geometry().pages_per_row_block();
+        let worth = |block: RowBlockId, last: u64| {
+            let age = (self.lost - last + 1) as f64;
+            age * f64::from(full - blocks.valid(block)) / (2.0 * f64::from(blocks.valid(block)))
+        };
+        match kind {
+            VictimKind::Greedy {} => Some(blocks.valid(victim)) == fewest(usize::MAX),
+            VictimKind::Fifo {} => candidates[0].0 == victim,
+            VictimKind::WindowedGreedy { window: most } => window(*most),
+            VictimKind::CostBenefit {} => {
+                let ours = candidates.iter().find(|(block, _)| *block == victim).expect("it is a candidate");
+                let most = candidates.iter().map(|(block, last)| worth(*block, *last)).fold(0.0, f64::max);
+                worth(ours.0, ours.1) >= most * (1.0 - 1e-9)
+            }
+            VictimKind::DChoices { .. } | VictimKind::Random {} => true,
+        }
+    }
+}
+
+/// Lets a policy clean a row that is written and overwritten as the numbers of `script` say.
+fn clean(kind: &VictimKind, geometry: Geometry, script: &[u64]) {
+    let mut blocks = Blocks::new(geometry, |_| false);
+    let mut policy = kind.build();
+    blocks.keep(policy.needs());
+    let mut random = Seed(4).stream("test.victim", 0);
+    let mut account = Account::default();
+    let mut live: Vec<PageId> = Vec::new();
+    let lose = |blocks: &mut Blocks, account: &mut Account, page: PageId| {
+        blocks.invalidate(page);
+        let block = geometry.block_of(page);
+        if let Some((_, last)) = account.closed.iter_mut().find(|(closed, _)| *closed == block) {
+            account.lost += 1;
+            *last = account.lost;
+        }
+    };
+    for roll in script {
+        let place = (roll / 8) as usize;
+        match roll % 8 {
+            0..=2 => {
+                for _ in 0..(1 + place % 24).min(live.len()) {
+                    let page = live.swap_remove(place % live.len());
+                    lose(&mut blocks, &mut account, page);
+                }
+            }
+            3 => {
+                let chosen = policy.choose(blocks.candidates(0), &mut random);
+                assert_eq!(chosen.is_none(), account.candidates(&blocks).is_empty(), "{kind:?}");
+                let Some(victim) = chosen else { continue };
+                assert_eq!(blocks.state(victim), State::Closed, "{kind:?}");
+                assert!(blocks.valid(victim) < geometry.pages_per_row_block(), "{kind:?} gains nothing");
+                assert!(account.agrees(kind, &blocks, victim), "{kind:?} takes {victim:?}");
+                blocks.clean(victim);
+                account.closed.retain(|(block, _)| *block != victim);
+                live.retain(|page| geometry.block_of(*page) != victim);
+                for n in 0..geometry.pages_per_row_block() {
+                    let page = PageId(geometry.page(victim, 0).0 + n);
+                    if blocks.is_valid(page) {
+                        blocks.invalidate(page);
+                    }
+                }
+                blocks.erased(victim, 1);
+            }
+            _ if blocks.has_room(0, WriteStream::Gc, 1) && blocks.free(0) > 0 => {
+                // A block at a time, so that the lists get long.
+                for _ in 0..geometry.pages_per_row_block() {
+                    let page = blocks.take(0, WriteStream::Gc, 1);
+                    // In some blocks pages hold nothing, as when a program unit is padded.
+                    if !place.is_multiple_of(3) || !page.index().is_multiple_of(5) {
+                        blocks.validate(page);
+                        live.push(page);
+                    }
+                    blocks.program_done(page);
+                }
+                let last = live.last().map(|page| geometry.block_of(*page));
+                account.closed.extend(last.map(|block| (block, account.lost)));
+            }
+            _ => {}
+        }
+    }
+}
+
+proptest! {
+    #[test]
+    fn a_victim_policy_takes_what_a_scan_over_all_blocks_would(
+        script in prop::collection::vec(any::<u64>(), 1..600),
+    ) {
+        let geometry = small().check().expect("the device is sound").geometry;
+        for kind in victims() {
+            clean(&kind, geometry, &script);
+        }
+    }
+}
+
+#[test]
+fn random_policies_reach_every_candidate() {
+    let geometry = small().check().expect("the device is sound").geometry;
+    for kind in [VictimKind::Random {}, VictimKind::DChoices { choices: 2 }] {
+        let mut blocks = Blocks::new(geometry, |_| false);
+        let mut policy = kind.build();
+        blocks.keep(policy.needs());
+        for _ in 0..10 * geometry.pages_per_row_block() {
+            let page = blocks.take(0, WriteStream::Gc, 1);
+            blocks.program_done(page);
+        }
+        let mut random = Seed(4).stream("test.victim", 0);
+        let mut chosen: Vec<RowBlockId> =
+            (0..200).filter_map(|_| policy.choose(blocks.candidates(0), &mut random)).collect();
+        chosen.sort_unstable();
+        chosen.dedup();
+        assert_eq!(chosen.len(), 10, "{kind:?}");
     }
 }

@@ -33,6 +33,15 @@ pub enum Model {
     /// Write amplification of cleaning the oldest block under uniform random writes, the limit of greedy
     /// cleaning for large blocks: [`oldest_first`].
     OldestFirst,
+    /// Write amplification of cleaning a random block among those with an invalid page, under uniform random writes:
+    /// [`random_victim`].
+    RandomVictim,
+    /// Write amplification of cleaning the emptiest of some random blocks, under uniform random writes:
+    /// [`d_choices_mean_field`].
+    DChoicesMeanField {
+        /// Blocks that are drawn, at least one.
+        choices: u32,
+    },
 }
 
 impl Model {
@@ -49,6 +58,10 @@ impl Model {
         Ok(match self {
             Self::GreedyMeanField => greedy_mean_field(share, space.pages_per_block),
             Self::OldestFirst => oldest_first(share),
+            Self::RandomVictim => random_victim(share, space.pages_per_block),
+            Self::DChoicesMeanField { choices } => {
+                d_choices_mean_field(share, space.pages_per_block, choices.max(1))
+            }
         })
     }
 }
@@ -85,6 +98,59 @@ pub fn greedy_mean_field(live: f64, pages: u32) -> f64 {
 pub fn oldest_first(live: f64) -> f64 {
     let ratio = 1.0 / live;
     ratio / (ratio + lambert_w(-ratio * libm::exp(-ratio)))
+}
+
+/// Write amplification of cleaning a random block among those with an invalid page, under uniform random writes with
+/// infinitely many blocks of `pages` pages, of which `live` (above 0, below 1) hold live data.
+///
+/// What is drawn has the mean of all blocks but the full ones, and a block stays full as long as it takes to lose one
+/// of its `pages`: `1 / (1 - live + live / pages)`. For large blocks that is the `1 / (1 - live)` of a draw among all.
+pub fn random_victim(live: f64, pages: u32) -> f64 {
+    1.0 / (1.0 - live + live / f64::from(pages))
+}
+
+/// Write amplification of cleaning the block with the fewest valid pages of `choices` (at least one) random ones that
+/// have an invalid page, under uniform random writes with infinitely many blocks of `pages` pages, of which `live`
+/// (above 0, below 1) hold live data.
+///
+/// The fixed point of the mean-field model of Van Houdt (SIGMETRICS 2013). A flow of `flow` blocks a unit of time closes
+/// full, and in that time a page is overwritten once; those not cleaned at a level from `i` on pass to below `i`, so
+/// `i m(i)` is the flow times the probability that a victim has fewer than `i` valid pages. The live share rises
+/// with the flow, which is found by bisection.
+pub fn d_choices_mean_field(live: f64, pages: u32, choices: u32) -> f64 {
+    let flow =
+        bisect(0.0, f64::from(pages), |flow| valid_pages(flow, pages, choices) > live * f64::from(pages));
+    flow / live
+}
+
+/// Mean valid pages of a block when `flow` blocks close in a unit of time and the emptiest of `choices` is cleaned.
+fn valid_pages(flow: f64, pages: u32, choices: u32) -> f64 {
+    let full = flow / f64::from(pages);
+    if full >= 1.0 {
+        return f64::from(pages);
+    }
+    // The share of blocks with at least so many valid pages, from the full ones down.
+    let mut share = full;
+    let mut mean = share;
+    for level in (1..pages).rev() {
+        let above = share;
+        share = bisect(above, 1.0, |share| {
+            let victim = libm::pow((share - full) / (1.0 - full), f64::from(choices));
+            share - above > flow / f64::from(level) * (1.0 - victim)
+        });
+        mean += share;
+    }
+    mean
+}
+
+/// Where a condition that holds at the high end and not at the low one begins to hold.
+fn bisect(mut low: f64, mut high: f64, holds: impl Fn(f64) -> bool) -> f64 {
+    // Each step is a binary digit.
+    for _ in 0..f64::MANTISSA_DIGITS {
+        let middle = (low + high) / 2.0;
+        if holds(middle) { high = middle } else { low = middle }
+    }
+    (low + high) / 2.0
 }
 
 /// The principal branch of Lambert's function, `w exp(w) = x` with `w` from -1 on, for `x` from `-1/e` on: Halley's
@@ -155,8 +221,27 @@ mod tests {
         close(greedy_mean_field(0.9, 1), 1.0, 1e-12);
     }
 
-    /// Greedy cleaning played out on bare counters: nothing of the simulator is in it.
-    fn play(blocks: usize, pages: usize, live: f64) -> f64 {
+    #[test]
+    fn a_single_choice_is_a_random_victim() {
+        for (live, pages) in [(0.7, 8), (0.85, 32), (0.94, 128)] {
+            close(d_choices_mean_field(live, pages, 1), random_victim(live, pages), 1e-9);
+        }
+        close(random_victim(0.9, 1), 1.0, 1e-12);
+    }
+
+    #[test]
+    fn more_choices_tend_to_greedy_from_above() {
+        for (live, pages) in [(0.75, 16), (0.9, 64)] {
+            let at = |choices| d_choices_mean_field(live, pages, choices);
+            let greedy = greedy_mean_field(live, pages);
+            assert!(at(1) > at(2) && at(2) > at(10) && at(10) > at(100) && at(100) > greedy);
+            close(at(3_000), greedy, 2e-3);
+        }
+    }
+
+    /// Cleaning played out on bare counters: nothing of the simulator is in it. `pick` is given the valid pages of
+    /// each block. The blocks are first written in falling order.
+    fn play(blocks: usize, pages: usize, live: f64, mut pick: impl FnMut(&[usize]) -> usize) -> f64 {
         let logical = (blocks as f64 * pages as f64 * live) as usize;
         let mut random = Seed(11).stream("greedy", pages as u64);
         let mut home = vec![usize::MAX; logical];
@@ -176,7 +261,7 @@ mod tests {
             while let Some(page) = queue.pop() {
                 if inside[open].len() == pages {
                     if free.is_empty() {
-                        let victim = (0..=blocks).min_by_key(|b| count[*b]).expect("there are blocks");
+                        let victim = pick(&count);
                         queue.extend(inside[victim].drain(..).filter(|p| home[*p] == victim && *p != page));
                         count[victim] = 0;
                         free.push(victim);
@@ -193,10 +278,40 @@ mod tests {
         flash as f64 / host as f64
     }
 
+    fn emptiest(count: &[usize]) -> usize {
+        (0..count.len()).min_by_key(|block| count[*block]).expect("there are blocks")
+    }
+
     #[test]
     fn bare_greedy_cleaning_lands_on_the_mean_field() {
         for (pages, live) in [(8, 0.8), (32, 0.85)] {
-            close(play(400, pages, live), greedy_mean_field(live, pages as u32), 0.02);
+            close(play(400, pages, live, emptiest), greedy_mean_field(live, pages as u32), 0.02);
+        }
+    }
+
+    #[test]
+    fn bare_cleaning_of_random_blocks_lands_on_the_mean_field() {
+        for (choices, pages, live) in [(1, 8, 0.8), (2, 8, 0.8), (1, 32, 0.85), (5, 32, 0.85)] {
+            let mut random = Seed(5).stream("choices", 0);
+            let draw = |count: &[usize]| {
+                let any = || random.below(count.len() as u64) as usize;
+                let drawn = std::iter::repeat_with(any).filter(|block| count[*block] < pages);
+                drawn.take(choices).min_by_key(|block| count[*block]).expect("at least one is drawn")
+            };
+            let model = d_choices_mean_field(live, pages as u32, choices as u32);
+            close(play(400, pages, live, draw), model, 0.02);
+        }
+    }
+
+    #[test]
+    fn bare_cleaning_in_turn_lands_on_the_closed_form() {
+        for (pages, live) in [(8, 0.8), (32, 0.85)] {
+            let mut next = 0;
+            let in_turn = |count: &[usize]| {
+                next = if next == 0 { count.len() - 1 } else { next - 1 };
+                next
+            };
+            close(play(400, pages, live, in_turn), oldest_first(live), 0.02);
         }
     }
 }

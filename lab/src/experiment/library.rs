@@ -41,6 +41,7 @@ embedded![
     "nandflashsim/tables2-4",
     "ressd/table5",
     "validation/waf-uniform",
+    "validation/waf-victims",
 ];
 
 /// The experiments by id.

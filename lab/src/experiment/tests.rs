@@ -240,6 +240,19 @@ fn a_report_holds_the_rows_and_charts_with_both_values() {
 }
 
 #[test]
+fn a_line_chart_over_one_of_two_keys_tells_the_values_of_the_other_apart() {
+    let text = WAF
+        .replacen("[[kind.sweep.vary]]", "[[kind.sweep.vary]]\nkey = \"ftl.gc.victim\"\nvalues = [{ policy = \"fifo\" }, { policy = \"random\" }]\n[[kind.sweep.vary]]", 1)
+        .replacen("trend = {", "at = { \"ftl.gc.victim\" = { policy = \"fifo\" } }\ntrend = {", 1);
+    let experiment = parse(&text).expect("well formed");
+    let outcome = outcome(&text, 1, &MadeUp(model), false).expect("nothing fails");
+    let chart = &charts(&experiment, &outcome)[0].spec;
+    assert_eq!(chart["encoding"]["color"]["field"], "at");
+    assert_eq!(chart["data"]["values"][0]["at"], "{ policy = \"fifo\" }");
+    assert_eq!(chart["data"]["values"].as_array().map(Vec::len), Some(20));
+}
+
+#[test]
 fn the_table_ends_with_a_count() {
     let text = table(&outcome(STATISTICS, 1, &MadeUp(spare), false).expect("nothing fails"), 120);
     assert!(

@@ -116,11 +116,13 @@ impl Device {
         let layout = &config.file.layout;
         let placement = config.file.ftl.placement.build(&geometry, layout.packages_per_channel);
         let bad = factory_bad_blocks(&config, seed);
-        let blocks = Blocks::new(geometry, |block| bad[block.0 as usize]);
+        let mut blocks = Blocks::new(geometry, |block| bad[block.0 as usize]);
         let gc = &config.file.ftl.gc;
+        let victim = gc.victim.build();
+        blocks.keep(victim.needs());
         let collector = Collector::new(
             geometry.rows(),
-            gc.victim.build(),
+            victim,
             seed.stream("ssd.victim", 0),
             gc.start_below_free_blocks,
             gc.stop_at_free_blocks,

@@ -1,7 +1,7 @@
 //! The block table: which row blocks are free, open, closed, being cleaned or bad, and how many valid pages each has.
 //!
 //! Free blocks of a row wait in a heap by erase count (dynamic wear levelling: the least worn is opened next, the
-//! lowest number wins a tie). Closed blocks hang in lists by valid pages, so that a victim is found without a scan.
+//! lowest number wins a tie). Closed blocks are [indexed](super::candidates) for the victim policy.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -9,6 +9,7 @@ use std::collections::BinaryHeap;
 use wordline_kernel::{Column, Id};
 use wordline_nand::{Geometry, PageId, RowBlockId};
 
+use super::candidates::{Candidates, Closed, Indexes};
 use crate::policy::placement::Row;
 
 /// A write point of a row.
@@ -47,8 +48,6 @@ pub enum State {
     Bad,
 }
 
-const NONE: u32 = u32::MAX;
-
 /// The block table of a device.
 #[derive(Clone, Debug)]
 pub struct Blocks {
@@ -61,85 +60,9 @@ pub struct Blocks {
     is_valid: Vec<u64>,
     free: Vec<BinaryHeap<Reverse<(u32, u32)>>>,
     open: Vec<[Option<(RowBlockId, u32)>; STREAMS]>,
-    buckets: Buckets,
+    closed: Closed,
     row_valid: Vec<u32>,
     good: Vec<u32>,
-}
-
-/// Closed blocks by row and number of valid pages: doubly linked lists, newest first.
-#[derive(Clone, Debug)]
-struct Buckets {
-    per_row: usize,
-    head: Vec<u32>,
-    next: Column<RowBlockId, u32>,
-    previous: Column<RowBlockId, u32>,
-    /// No bucket of the row below this one holds a block.
-    least: Vec<u32>,
-}
-
-impl Buckets {
-    fn new(geometry: &Geometry) -> Self {
-        let (rows, blocks) = (geometry.rows() as usize, geometry.row_blocks() as usize);
-        let per_row = geometry.pages_per_row_block() as usize + 1;
-        Self {
-            per_row,
-            head: vec![NONE; rows * per_row],
-            next: Column::filled(blocks, NONE),
-            previous: Column::filled(blocks, NONE),
-            least: vec![per_row as u32; rows],
-        }
-    }
-
-    fn insert(&mut self, row: Row, valid: u32, block: RowBlockId) {
-        let head = &mut self.head[row as usize * self.per_row + valid as usize];
-        let second = std::mem::replace(head, block.0);
-        self.next[block] = second;
-        self.previous[block] = NONE;
-        if second != NONE {
-            self.previous[RowBlockId(second)] = block.0;
-        }
-        let least = &mut self.least[row as usize];
-        *least = (*least).min(valid);
-    }
-
-    fn remove(&mut self, row: Row, valid: u32, block: RowBlockId) {
-        let (next, previous) = (self.next[block], self.previous[block]);
-        if next != NONE {
-            self.previous[RowBlockId(next)] = previous;
-        }
-        if previous == NONE {
-            self.head[row as usize * self.per_row + valid as usize] = next;
-        } else {
-            self.next[RowBlockId(previous)] = next;
-        }
-    }
-
-    /// A block with the fewest valid pages, below `full`.
-    fn fewest(&mut self, row: Row) -> Option<RowBlockId> {
-        let heads = &self.head[row as usize * self.per_row..][..self.per_row - 1];
-        let least = &mut self.least[row as usize];
-        while (*least as usize) < heads.len() {
-            let block = heads[*least as usize];
-            if block != NONE {
-                return Some(RowBlockId(block));
-            }
-            *least += 1;
-        }
-        None
-    }
-}
-
-/// The closed blocks of a row that hold at least one invalid page: what a victim policy may look at.
-pub struct Candidates<'a> {
-    blocks: &'a mut Blocks,
-    row: Row,
-}
-
-impl Candidates<'_> {
-    /// The block with the fewest valid pages; among equals the one that got there last.
-    pub fn fewest_valid(self) -> Option<RowBlockId> {
-        self.blocks.buckets.fewest(self.row)
-    }
 }
 
 impl Blocks {
@@ -154,7 +77,7 @@ impl Blocks {
             is_valid: vec![0; (geometry.pages() as usize).div_ceil(64)],
             free: vec![BinaryHeap::with_capacity(geometry.blocks_per_plane as usize); rows],
             open: vec![[None; STREAMS]; rows],
-            buckets: Buckets::new(&geometry),
+            closed: Closed::new(&geometry, Indexes::default()),
             row_valid: vec![0; rows],
             good: vec![geometry.blocks_per_plane; rows],
             geometry,
@@ -169,6 +92,15 @@ impl Blocks {
             }
         }
         table
+    }
+
+    /// Keeps what a victim policy needs from now on; before the first block is written.
+    pub fn keep(&mut self, indexes: Indexes) {
+        debug_assert!(
+            self.state.iter().all(|state| matches!(state, State::Free | State::Bad)),
+            "nothing is written"
+        );
+        self.closed = Closed::new(&self.geometry, indexes);
     }
 
     /// The row that `block` is in.
@@ -266,7 +198,7 @@ impl Blocks {
         self.programs[block] -= 1;
         if self.programs[block] == 0 && self.state[block] == State::Filling {
             self.state[block] = State::Closed;
-            self.buckets.insert(self.row_of(block), self.valid[block], block);
+            self.closed.add(self.row_of(block), self.valid[block], block);
         }
     }
 
@@ -293,20 +225,19 @@ impl Blocks {
         self.row_valid[row as usize] -= 1;
         self.valid[block] = valid - 1;
         if self.state[block] == State::Closed {
-            self.buckets.remove(row, valid, block);
-            self.buckets.insert(row, valid - 1, block);
+            self.closed.lose_page(row, valid, block);
         }
     }
 
     /// The candidates of a row.
     pub fn candidates(&mut self, row: Row) -> Candidates<'_> {
-        Candidates { blocks: self, row }
+        Candidates::new(&mut self.closed, &self.valid, row)
     }
 
     /// Makes a closed block a victim.
     pub fn clean(&mut self, block: RowBlockId) {
         assert_eq!(self.state[block], State::Closed, "a victim is closed");
-        self.buckets.remove(self.row_of(block), self.valid[block], block);
+        self.closed.remove(self.row_of(block), self.valid[block], block);
         self.state[block] = State::Victim;
     }
 

@@ -143,6 +143,10 @@ impl Collector {
                     let state = &mut self.rows[row as usize];
                     let moving = (blocks.valid(block) as usize + state.staged.len()).next_multiple_of(unit);
                     if moving > blocks.collector_room(row) {
+                        // The erase of a victim that still is read will make room.
+                        if state.read.iter().any(|read| blocks.valid(*read) == 0) {
+                            return None;
+                        }
                         state.stuck = true;
                         return None;
                     }
@@ -251,4 +255,63 @@ fn next_read(blocks: &Blocks, block: RowBlockId, offset: u32) -> Option<(u32, u3
         .find(|place| !valid(*place) || geometry.page_in_block(*place) != geometry.page_in_block(first))
         .unwrap_or(all);
     Some((first, end - first))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::tests::small;
+    use crate::policy::victim::Fifo;
+    use wordline_kernel::Seed;
+
+    /// Carries out what the collector wants, at once; false if it wants nothing.
+    fn step(collector: &mut Collector, blocks: &mut Blocks) -> bool {
+        match collector.next(0, blocks) {
+            None => return false,
+            Some(Step::Read { page, pages }) => {
+                for n in 0..pages {
+                    collector.stage(0, Moved { stamp: Stamp::PADDING, from: PageId(page.0 + n) });
+                }
+            }
+            Some(Step::Program) => {
+                let first = blocks.take(0, WriteStream::Gc, blocks.geometry().pages_per_program);
+                let moved: Vec<Moved> = collector.take_unit(0).collect();
+                for (n, page) in moved.iter().enumerate() {
+                    blocks.invalidate(page.from);
+                    blocks.validate(PageId(first.0 + n as u32));
+                }
+                blocks.program_done(first);
+            }
+            Some(Step::Erase { block }) => blocks.erased(block, 1),
+        }
+        collector.step_done(0);
+        true
+    }
+
+    #[test]
+    fn a_victim_that_is_read_for_long_does_not_end_the_life_of_its_row() {
+        let geometry = small().check().expect("the device is sound").geometry;
+        let mut blocks = Blocks::new(geometry, |_| false);
+        let policy = Fifo;
+        blocks.keep(policy.needs());
+        let per_block = geometry.pages_per_row_block();
+        // The oldest blocks have one invalid page each: such a victim fills nearly a whole block of the collector's.
+        while blocks.free(0) > 2 {
+            for n in 0..per_block {
+                let page = blocks.take(0, WriteStream::Host, 1);
+                if n >= if page.0 < 8 * per_block { 1 } else { per_block / 2 } {
+                    blocks.validate(page);
+                }
+                blocks.program_done(page);
+            }
+        }
+        let read = geometry.page(RowBlockId(0), 1);
+        blocks.read_queued(read);
+        let mut collector = Collector::new(1, Box::new(policy), Seed(1).stream("test.victim", 0), 3, 3);
+        while step(&mut collector, &mut blocks) {}
+        assert!(blocks.free(0) < 2 && !collector.is_stuck(0), "the collector waits for the reader");
+        assert!(blocks.read_done(read), "a victim waited for the reader");
+        while step(&mut collector, &mut blocks) {}
+        assert!(blocks.free(0) >= 3 && !collector.is_stuck(0));
+    }
 }

@@ -2,6 +2,7 @@
 //! cleaned, and what is done about it.
 
 pub mod blocks;
+pub mod candidates;
 pub mod collector;
 pub mod mapping;
 

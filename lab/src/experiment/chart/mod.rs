@@ -150,11 +150,17 @@ fn place<'a>(row: &'a Row, key: &str) -> Option<&'a Value> {
 fn line(rows: &[Row], along: &str) -> Json {
     let mut data = Vec::new();
     let mut unit = String::new();
+    // Other varied keys make a line each.
+    let mut several = false;
     for row in rows {
         if let (Some((paper, ours)), Some(x)) = (numbers(row), place(row, along)) {
             unit.clone_from(&row.unit);
-            data.push(json!({ "x": x, "value": paper, "whose": "paper" }));
-            data.push(json!({ "x": x, "value": ours, "whose": "ours" }));
+            let others = row.at.iter().filter(|(key, _)| key != along);
+            let series: Vec<String> = others.map(|(_, value)| value.to_string()).collect();
+            several |= !series.is_empty();
+            for (value, whose) in [(paper, "paper"), (ours, "ours")] {
+                data.push(json!({ "x": x, "value": value, "whose": whose, "at": series.join(", ") }));
+            }
         }
     }
     let whose = json!({ "field": "whose", "type": "nominal", "title": null, "sort": ["paper", "ours"] });
@@ -166,7 +172,7 @@ fn line(rows: &[Row], along: &str) -> Json {
         "encoding": {
             "x": { "field": "x", "type": "quantitative", "title": along, "scale": { "zero": false } },
             "y": { "field": "value", "type": "quantitative", "title": unit },
-            "color": whose.clone(),
+            "color": if several { json!({ "field": "at", "type": "nominal", "title": null }) } else { whose.clone() },
             "strokeDash": whose,
         }
     })

@@ -3,8 +3,7 @@
 use wordline_kernel::Stream;
 use wordline_nand::RowBlockId;
 
-use super::VictimPolicy;
-use crate::ftl::blocks::Candidates;
+use super::{Candidates, VictimPolicy};
 
 /// Takes the block with the fewest valid pages; the one that became a candidate with that count last wins a tie.
 pub struct Greedy;

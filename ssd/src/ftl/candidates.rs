@@ -1,0 +1,277 @@
+//! The closed blocks as a victim policy sees them: by valid pages always, and by number, by closing or by the last
+//! invalidation where the policy asks for it. A choice never scans the blocks.
+
+use std::collections::BTreeMap;
+
+use wordline_kernel::{Column, Stream};
+use wordline_nand::{Geometry, RowBlockId};
+
+use crate::policy::placement::Row;
+
+/// What a victim policy looks at besides the numbers of valid pages. Each costs something, so it is kept only when
+/// asked for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Indexes {
+    /// Candidates by number, for choices at random. Two writes when a block becomes a candidate, and when it is
+    /// cleaned.
+    pub numbered: bool,
+    /// Candidates in the order of closing. An ordered set gains and loses each block once between two erases.
+    pub by_closing: bool,
+    /// The last invalidation of each block. A write at each invalidation.
+    pub by_invalidation: bool,
+}
+
+const NONE: u32 = u32::MAX;
+
+/// Closed blocks by row and number of valid pages: linked lists, newest first. The block before the first one of a
+/// list is its last one.
+#[derive(Clone, Debug)]
+struct Buckets {
+    per_row: usize,
+    head: Vec<u32>,
+    next: Column<RowBlockId, u32>,
+    previous: Column<RowBlockId, u32>,
+    /// No bucket of the row below this one holds a block.
+    least: Vec<u32>,
+}
+
+impl Buckets {
+    fn new(geometry: &Geometry) -> Self {
+        let (rows, blocks) = (geometry.rows() as usize, geometry.row_blocks() as usize);
+        let per_row = geometry.pages_per_row_block() as usize + 1;
+        Self {
+            per_row,
+            head: vec![NONE; rows * per_row],
+            next: Column::filled(blocks, NONE),
+            previous: Column::filled(blocks, NONE),
+            least: vec![per_row as u32; rows],
+        }
+    }
+
+    fn insert(&mut self, row: Row, valid: u32, block: RowBlockId) {
+        let head = &mut self.head[row as usize * self.per_row + valid as usize];
+        let second = std::mem::replace(head, block.0);
+        self.next[block] = second;
+        self.previous[block] = if second == NONE {
+            block.0
+        } else {
+            std::mem::replace(&mut self.previous[RowBlockId(second)], block.0)
+        };
+        let least = &mut self.least[row as usize];
+        *least = (*least).min(valid);
+    }
+
+    fn remove(&mut self, row: Row, valid: u32, block: RowBlockId) {
+        let (next, previous) = (self.next[block], self.previous[block]);
+        let head = &mut self.head[row as usize * self.per_row + valid as usize];
+        if *head == block.0 {
+            *head = next;
+        } else {
+            self.next[RowBlockId(previous)] = next;
+        }
+        let after = if next == NONE { *head } else { next };
+        if after != NONE {
+            self.previous[RowBlockId(after)] = previous;
+        }
+    }
+
+    /// The buckets of a row without that of full blocks.
+    fn heads(&self, row: Row) -> &[u32] {
+        &self.head[row as usize * self.per_row..][..self.per_row - 1]
+    }
+
+    /// The same, from the first bucket on that holds a block.
+    fn occupied(&mut self, row: Row) -> &[u32] {
+        let mut least = self.least[row as usize] as usize;
+        let heads = self.heads(row);
+        while heads.get(least) == Some(&NONE) {
+            least += 1;
+        }
+        self.least[row as usize] = least as u32;
+        let heads = self.heads(row);
+        &heads[heads.len().min(least)..]
+    }
+
+    /// The block that has been in the bucket with this head for longest.
+    fn last(&self, head: u32) -> RowBlockId {
+        RowBlockId(self.previous[RowBlockId(head)])
+    }
+}
+
+/// Candidates by number: a dense list a row, in which the last one takes the place of one that leaves.
+#[derive(Clone, Debug)]
+struct Numbered {
+    list: Vec<Vec<RowBlockId>>,
+    place: Column<RowBlockId, u32>,
+}
+
+impl Numbered {
+    fn add(&mut self, row: Row, block: RowBlockId) {
+        let list = &mut self.list[row as usize];
+        self.place[block] = list.len() as u32;
+        list.push(block);
+    }
+
+    fn remove(&mut self, row: Row, block: RowBlockId) {
+        let list = &mut self.list[row as usize];
+        let place = self.place[block];
+        list.swap_remove(place as usize);
+        if let Some(moved) = list.get(place as usize) {
+            self.place[*moved] = place;
+        }
+    }
+}
+
+/// Candidates in the order in which they were closed. A block becomes a candidate long after it closed, at its first
+/// invalidation, hence an ordered set and no list.
+#[derive(Clone, Debug)]
+struct ByClosing {
+    closed: u64,
+    closed_at: Column<RowBlockId, u64>,
+    order: Vec<BTreeMap<u64, RowBlockId>>,
+}
+
+/// When a block lost its last page, by a clock that counts the pages that the closed blocks of a row lost. Blocks come
+/// to the head of a bucket as they lose a page, so the last block of a bucket is the one that lost none for longest.
+#[derive(Clone, Debug)]
+struct ByInvalidation {
+    clock: Vec<u64>,
+    last: Column<RowBlockId, u64>,
+}
+
+/// The closed blocks of a device.
+#[derive(Clone, Debug)]
+pub(super) struct Closed {
+    full: u32,
+    buckets: Buckets,
+    numbered: Option<Numbered>,
+    by_closing: Option<ByClosing>,
+    by_invalidation: Option<ByInvalidation>,
+}
+
+impl Closed {
+    pub(super) fn new(geometry: &Geometry, indexes: Indexes) -> Self {
+        let (rows, blocks) = (geometry.rows() as usize, geometry.row_blocks() as usize);
+        let numbered = || Numbered { list: vec![Vec::new(); rows], place: Column::filled(blocks, 0) };
+        let by_closing = || ByClosing {
+            closed: 0,
+            closed_at: Column::filled(blocks, 0),
+            order: vec![BTreeMap::new(); rows],
+        };
+        let by_invalidation = || ByInvalidation { clock: vec![0; rows], last: Column::filled(blocks, 0) };
+        Self {
+            full: geometry.pages_per_row_block(),
+            buckets: Buckets::new(geometry),
+            numbered: indexes.numbered.then(numbered),
+            by_closing: indexes.by_closing.then(by_closing),
+            by_invalidation: indexes.by_invalidation.then(by_invalidation),
+        }
+    }
+
+    /// A block closed with `valid` valid pages.
+    pub(super) fn add(&mut self, row: Row, valid: u32, block: RowBlockId) {
+        self.buckets.insert(row, valid, block);
+        if let Some(ages) = &mut self.by_closing {
+            ages.closed += 1;
+            ages.closed_at[block] = ages.closed;
+        }
+        if let Some(ages) = &mut self.by_invalidation {
+            ages.last[block] = ages.clock[row as usize];
+        }
+        if valid < self.full {
+            self.join(row, block);
+        }
+    }
+
+    /// A closed block lost one of its `valid` valid pages.
+    #[inline]
+    pub(super) fn lose_page(&mut self, row: Row, valid: u32, block: RowBlockId) {
+        self.buckets.remove(row, valid, block);
+        self.buckets.insert(row, valid - 1, block);
+        if let Some(ages) = &mut self.by_invalidation {
+            ages.clock[row as usize] += 1;
+            ages.last[block] = ages.clock[row as usize];
+        }
+        if valid == self.full {
+            self.join(row, block);
+        }
+    }
+
+    /// A block with `valid` valid pages is closed no more.
+    pub(super) fn remove(&mut self, row: Row, valid: u32, block: RowBlockId) {
+        self.buckets.remove(row, valid, block);
+        if valid == self.full {
+            return;
+        }
+        if let Some(numbered) = &mut self.numbered {
+            numbered.remove(row, block);
+        }
+        if let Some(ages) = &mut self.by_closing {
+            ages.order[row as usize].remove(&ages.closed_at[block]);
+        }
+    }
+
+    /// A block becomes a candidate.
+    fn join(&mut self, row: Row, block: RowBlockId) {
+        if let Some(numbered) = &mut self.numbered {
+            numbered.add(row, block);
+        }
+        if let Some(ages) = &mut self.by_closing {
+            ages.order[row as usize].insert(ages.closed_at[block], block);
+        }
+    }
+}
+
+/// The closed blocks of a row that hold at least one invalid page: what a victim policy may look at.
+pub struct Candidates<'a> {
+    closed: &'a mut Closed,
+    valid: &'a Column<RowBlockId, u32>,
+    row: Row,
+}
+
+/// Why an index is there.
+const ASKED_FOR: &str = "the policy names in needs() what it looks at";
+
+impl<'a> Candidates<'a> {
+    pub(super) fn new(closed: &'a mut Closed, valid: &'a Column<RowBlockId, u32>, row: Row) -> Self {
+        Self { closed, valid, row }
+    }
+
+    /// Pages of a block.
+    pub fn pages_per_block(&self) -> u32 {
+        self.closed.full
+    }
+
+    /// Valid pages of a block.
+    pub fn valid(&self, block: RowBlockId) -> u32 {
+        self.valid[block]
+    }
+
+    /// The block with the fewest valid pages; among equals the one that got there last.
+    pub fn fewest_valid(self) -> Option<RowBlockId> {
+        self.closed.buckets.occupied(self.row).first().map(|head| RowBlockId(*head))
+    }
+
+    /// A candidate, each equally likely. Wants [`Indexes::numbered`].
+    pub fn random(&self, random: &mut Stream) -> Option<RowBlockId> {
+        let list = &self.closed.numbered.as_ref().expect(ASKED_FOR).list[self.row as usize];
+        (!list.is_empty()).then(|| list[random.below(list.len() as u64) as usize])
+    }
+
+    /// The candidates, the one that was closed first at the front. Wants [`Indexes::by_closing`].
+    pub fn oldest_first(&self) -> impl Iterator<Item = RowBlockId> + '_ {
+        let ages = self.closed.by_closing.as_ref().expect(ASKED_FOR);
+        ages.order[self.row as usize].values().copied()
+    }
+
+    /// For each number of valid pages that a candidate has, fewest first: the block that lost no page for longest, and
+    /// its age, which is the number of pages that the closed blocks of the row lost since this one closed or lost a
+    /// page. Wants [`Indexes::by_invalidation`].
+    pub fn stalest(&self) -> impl Iterator<Item = (RowBlockId, u64)> + '_ {
+        let buckets = &self.closed.buckets;
+        let ages = self.closed.by_invalidation.as_ref().expect(ASKED_FOR);
+        let now = ages.clock[self.row as usize];
+        let heads = buckets.heads(self.row).iter().filter(|head| **head != NONE);
+        heads.map(move |head| buckets.last(*head)).map(move |block| (block, now - ages.last[block]))
+    }
+}

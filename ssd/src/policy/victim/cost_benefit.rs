@@ -1,0 +1,32 @@
+//! Cost-benefit: the space gained, and how long it will last, for what the copying costs.
+
+use wordline_kernel::Stream;
+use wordline_nand::RowBlockId;
+
+use super::{Candidates, Indexes, VictimPolicy};
+
+/// Takes the block with the greatest `age (1 - u) / 2u`, where `u` is its share of valid pages and its age the number
+/// of pages that the row's closed blocks lost since it closed or lost one (Kawaguchi, Nishioka and Motoda, USENIX 1995,
+/// with time counted in overwritten pages). Of blocks with equally many valid pages the one with the greatest age is
+/// the best, so these are compared. Fewer valid pages win a tie.
+pub struct CostBenefit;
+
+impl VictimPolicy for CostBenefit {
+    fn needs(&self) -> Indexes {
+        Indexes { by_invalidation: true, ..Indexes::default() }
+    }
+
+    fn choose(&mut self, from: Candidates<'_>, _: &mut Stream) -> Option<RowBlockId> {
+        let pages = u128::from(from.pages_per_block());
+        let mut best: Option<(u128, u128, RowBlockId)> = None;
+        for (block, age) in from.stalest() {
+            let cost = u128::from(from.valid(block));
+            // One more than the age, so that a block without valid pages always has something to give.
+            let benefit = u128::from(age + 1) * (pages - cost);
+            if best.is_none_or(|(most, least, _)| benefit * least > most * cost) {
+                best = Some((benefit, cost, block));
+            }
+        }
+        best.map(|(.., block)| block)
+    }
+}

@@ -1,0 +1,24 @@
+//! d-choices: the best of some random blocks.
+
+use wordline_kernel::Stream;
+use wordline_nand::RowBlockId;
+
+use super::{Candidates, Indexes, VictimPolicy};
+
+/// Takes the block with the fewest valid pages of `choices` that are drawn at random, each draw among all candidates;
+/// the one drawn first wins a tie.
+pub struct DChoices {
+    /// Blocks that are drawn.
+    pub choices: u32,
+}
+
+impl VictimPolicy for DChoices {
+    fn needs(&self) -> Indexes {
+        Indexes { numbered: true, ..Indexes::default() }
+    }
+
+    fn choose(&mut self, from: Candidates<'_>, random: &mut Stream) -> Option<RowBlockId> {
+        let drawn = (0..self.choices).map_while(|_| from.random(random));
+        drawn.min_by_key(|block| from.valid(*block))
+    }
+}

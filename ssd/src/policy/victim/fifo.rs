@@ -1,0 +1,19 @@
+//! First in, first out: the oldest block.
+
+use wordline_kernel::Stream;
+use wordline_nand::RowBlockId;
+
+use super::{Candidates, Indexes, VictimPolicy};
+
+/// Takes the candidate that was closed first.
+pub struct Fifo;
+
+impl VictimPolicy for Fifo {
+    fn needs(&self) -> Indexes {
+        Indexes { by_closing: true, ..Indexes::default() }
+    }
+
+    fn choose(&mut self, from: Candidates<'_>, _: &mut Stream) -> Option<RowBlockId> {
+        from.oldest_first().next()
+    }
+}

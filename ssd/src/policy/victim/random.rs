@@ -1,0 +1,19 @@
+//! Random: any block.
+
+use wordline_kernel::Stream;
+use wordline_nand::RowBlockId;
+
+use super::{Candidates, Indexes, VictimPolicy};
+
+/// Takes a candidate at random, each equally likely.
+pub struct Random;
+
+impl VictimPolicy for Random {
+    fn needs(&self) -> Indexes {
+        Indexes { numbered: true, ..Indexes::default() }
+    }
+
+    fn choose(&mut self, from: Candidates<'_>, random: &mut Stream) -> Option<RowBlockId> {
+        from.random(random)
+    }
+}

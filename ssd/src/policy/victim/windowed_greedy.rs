@@ -1,0 +1,23 @@
+//! Windowed greedy: the best of the oldest blocks.
+
+use wordline_kernel::Stream;
+use wordline_nand::RowBlockId;
+
+use super::{Candidates, Indexes, VictimPolicy};
+
+/// Takes the block with the fewest valid pages of the `window` candidates that were closed first; the older one wins a
+/// tie.
+pub struct WindowedGreedy {
+    /// Blocks that are compared.
+    pub window: u32,
+}
+
+impl VictimPolicy for WindowedGreedy {
+    fn needs(&self) -> Indexes {
+        Indexes { by_closing: true, ..Indexes::default() }
+    }
+
+    fn choose(&mut self, from: Candidates<'_>, _: &mut Stream) -> Option<RowBlockId> {
+        from.oldest_first().take(self.window as usize).min_by_key(|block| from.valid(*block))
+    }
+}
