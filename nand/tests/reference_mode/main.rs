@@ -190,3 +190,24 @@ fn of_dies_that_ask_at_once_a_latch_goes_first_then_the_lowest_number() {
         assert_eq!(order, [1, 3, 0, 2]);
     }
 }
+
+#[test]
+fn data_go_after_so_many_latches_in_both_modes() {
+    let part = part(&Raw::mlc(Interface::NvDdr2, 6).with_times([300, 300, 100, 50, 50]));
+    let geometry = layout(1, 40, 2).check(&part).expect("the layout is sound");
+    let clock = Clock::new(Duration::from_ns(5));
+    let wiring = Wiring { clocks: Clocks { host: clock, nand: clock }, ..Wiring::default() };
+    let page = |die: u32| geometry.page(geometry.first_block(die * geometry.rows_per_die), 0);
+    let command = |die, operation| Command { operation, page: page(die), planes: 1, bytes: Bytes(512) };
+    let lists: Vec<List> = (0..40)
+        .map(|die| {
+            let erases = vec![command(die, Operation::Erase); 6];
+            (DieId(die), if die == 39 { vec![command(die, Operation::Program)] } else { erases })
+        })
+        .collect();
+    let spans = fast(&part, geometry, wiring, &lists);
+    assert_eq!(spans, Reference::new(part, geometry, wiring).run(&lists));
+    let data = spans.iter().position(|span| span.die == DieId(39)).expect("the program is carried out");
+    let latched = spans[..data].iter().filter(|span| span.stage == Stage::Ale).count();
+    assert_eq!(latched, 16, "of the dies that ask at once as many latch as may go before data");
+}
