@@ -228,10 +228,13 @@ impl Running {
     fn go_on(&mut self, die: DieId) {
         let at = die.0 as usize;
         let now = self.calendar.now();
-        let taken = |next: &mut (Command, Carried)| self.chips.takes(die, next.0.operation, now);
-        let Some((command, carried)) = self.queues[at].pop_front_if(taken) else { return };
+        let Some((next, _)) = self.queues[at].front() else { return };
+        if !self.chips.takes(die, next.operation, now) {
+            return;
+        }
+        let (command, carried) = self.queues[at].pop_front().expect("there is a next one");
         self.flying[at].push_back(self.operations.len());
-        self.operations.push(Carried { begin: self.calendar.now(), ..carried });
+        self.operations.push(Carried { begin: now, ..carried });
         self.chips.start(die, command, &mut self.calendar);
     }
 }

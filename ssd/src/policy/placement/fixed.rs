@@ -18,7 +18,7 @@ pub fn is_order(order: &str) -> bool {
 }
 
 impl Fixed {
-    /// The homes of the first pages; the pattern repeats. `order` is one that [`is_order`] accepts.
+    /// The homes of the first pages; the pattern repeats. `order` is one that the check of the configuration accepts.
     pub fn new(geometry: &Geometry, packages: u32, order: &str) -> Self {
         let dies = geometry.dies_per_channel / packages;
         let home = (0..geometry.rows()).map(|page| {
