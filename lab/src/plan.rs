@@ -105,6 +105,7 @@ impl Plan {
             device_name: device.name.clone(),
             config: device.config.clone(),
             config_text: device.text.clone(),
+            design: |parts| parts,
             pace: self.pace(ready.queue_depth)?,
             precondition: self.precondition.unwrap_or(ready.precondition),
             source: ready.source,

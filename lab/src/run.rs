@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use wordline_host::{Arrival, HostQueue, Pace, Submission};
 use wordline_kernel::{Calendar, Instant, Schedule, Seed};
-use wordline_ssd::{Answer, Command, Config, Device, Operation, SECTOR};
+use wordline_ssd::{Answer, Command, Config, Design, Device, Operation, Parts, SECTOR};
 
 use crate::error::{Error, Result};
 use crate::measure::Measurements;
@@ -39,6 +39,8 @@ pub struct Job {
     pub total: Option<u64>,
     /// When they are submitted.
     pub pace: Pace,
+    /// What a design changes of the device's policies; `|parts| parts` changes nothing.
+    pub design: Design,
     /// The state of the device before.
     pub precondition: Precondition,
     /// The seed of all random streams.
@@ -129,7 +131,8 @@ fn run_checked(mut job: Job, observer: &mut dyn Observer, position: &mut u64) ->
     let seed = Seed(job.seed);
     let started = std::time::Instant::now();
     observer.phase(PRECONDITIONING, None);
-    let mut device = Device::new(job.config.clone(), seed);
+    let parts = (job.design)(Parts::of(&job.config));
+    let mut device = Device::with(job.config.clone(), parts, seed);
     match job.precondition {
         Precondition::Empty => {}
         Precondition::Filled(fraction) => device.fill(fraction),

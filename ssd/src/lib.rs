@@ -6,9 +6,11 @@ pub mod command;
 pub mod config;
 pub mod device;
 pub mod ftl;
+pub mod parts;
 pub mod policy;
 pub mod queue;
 
 pub use command::{Answer, Command, Operation, SECTOR};
 pub use config::{Config, DeviceFile};
 pub use device::{Device, Event};
+pub use parts::{Design, Parts};

@@ -110,6 +110,7 @@ impl Bench for Lab {
             requests: Box::new((0..total).map(request)),
             total: Some(total),
             pace: Pace::Closed { depth: queue_depth, think: Duration::ZERO },
+            design: |parts| parts,
             precondition: point.precondition,
             seed: point.seed,
             log: None,

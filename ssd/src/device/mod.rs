@@ -21,6 +21,7 @@ use crate::command::Answer;
 use crate::config::{BufferMode, Config};
 use crate::ftl::blocks::{COLLECTOR_BLOCKS, WriteStream};
 use crate::ftl::{Blocks, Collector, Mapping};
+use crate::parts::Parts;
 use crate::policy::placement::{Placement, Row, RowSet};
 use crate::queue::Queues;
 
@@ -110,15 +111,19 @@ pub struct Device {
 }
 
 impl Device {
-    /// A new device, with nothing written.
+    /// A new device, with nothing written and the policies that its configuration names.
     pub fn new(config: Config, seed: Seed) -> Self {
+        let parts = Parts::of(&config);
+        Self::with(config, parts, seed)
+    }
+
+    /// A new device, with nothing written and these policies.
+    pub fn with(config: Config, parts: Parts, seed: Seed) -> Self {
+        let Parts { placement, victim } = parts;
         let geometry = config.geometry;
-        let layout = &config.file.layout;
-        let placement = config.file.ftl.placement.build(&geometry, layout.packages_per_channel);
         let bad = factory_bad_blocks(&config, seed);
         let mut blocks = Blocks::new(geometry, |block| bad[block.0 as usize]);
         let gc = &config.file.ftl.gc;
-        let victim = gc.victim.build();
         blocks.keep(victim.needs());
         let collector = Collector::new(
             geometry.rows(),

@@ -1,0 +1,69 @@
+//! A design in its own crate: first in, first out, but patient with blocks that are still mostly valid.
+
+use wordline_kernel::Stream;
+use wordline_lab::config::{Device, Selection};
+use wordline_lab::plan::{Origin, Plan};
+use wordline_lab::run::{self, Unobserved};
+use wordline_nand::RowBlockId;
+use wordline_ssd::policy::victim::{Candidates, Indexes, VictimPolicy};
+use wordline_ssd::{Design, Parts};
+
+/// Blocks that are looked at for one choice. Chosen: enough to pass over a few, and a bound on the work.
+const LOOKED_AT: usize = 16;
+
+/// Takes the oldest block of which at most fifteen sixteenths are valid still; if there is none among the oldest, the one
+/// with the fewest valid pages.
+pub struct PatientFifo;
+
+impl VictimPolicy for PatientFifo {
+    fn needs(&self) -> Indexes {
+        Indexes { by_closing: true, ..Indexes::default() }
+    }
+
+    fn choose(&mut self, from: Candidates<'_>, _random: &mut Stream) -> Option<RowBlockId> {
+        let most = from.pages_per_block() / 16 * 15;
+        let old = from.oldest_first().take(LOOKED_AT).find(|block| from.valid(*block) <= most);
+        old.or_else(|| from.fewest_valid())
+    }
+}
+
+/// What the design changes of a device.
+pub fn parts(base: Parts) -> Parts {
+    Parts { victim: Box::new(PatientFifo), ..base }
+}
+
+/// The write amplification of garbage collection on a small drive under random writes, with the victim policy `policy` of
+/// the configuration and what `design` changes.
+///
+/// # Errors
+/// What is wrong with the configuration.
+pub fn amplification(policy: &str, design: Design) -> wordline_lab::error::Result<f64> {
+    let origin = Origin::Named("randwrite-4k-steady".into());
+    let set = ["layout.channels=1", "part.geometry.blocks_per_plane=64", "ftl.over_provisioning=0.1"];
+    let selection = Selection {
+        preset: Some(origin.usual_preset().into()),
+        set: set.iter().map(ToString::to_string).chain([format!("ftl.gc.victim.policy={policy}")]).collect(),
+        ..Selection::default()
+    };
+    let plan = Plan { origin, requests: Some(50_000), ..Plan::default() };
+    let mut job = plan.job(&Device::load(&selection)?)?;
+    job.design = design;
+    let summary = run::run(job, &mut Unobserved)?;
+    Ok(summary.collector_amplification.expect("random writes program pages"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn patience_costs_less_copying_than_plain_order_and_more_than_greed() {
+        let [greedy, fifo, patient] = [
+            amplification("greedy", |parts| parts),
+            amplification("fifo", |parts| parts),
+            amplification("greedy", parts),
+        ]
+        .map(|result| result.expect("the configuration is sound"));
+        assert!(greedy < patient && patient < fifo, "{greedy} {patient} {fifo}");
+    }
+}

@@ -1,0 +1,28 @@
+//! What a device is made of: its policies, which a research design replaces.
+
+use crate::Config;
+use crate::policy::placement::Placement;
+use crate::policy::victim::VictimPolicy;
+
+/// The policies of a device. A design takes those that the configuration names and changes some of them:
+/// `Parts { victim: Box::new(MyVictim), ..base }`.
+pub struct Parts {
+    /// Where a page goes.
+    pub placement: Box<dyn Placement>,
+    /// Which block is cleaned.
+    pub victim: Box<dyn VictimPolicy>,
+}
+
+impl Parts {
+    /// The policies that the configuration names.
+    pub fn of(config: &Config) -> Self {
+        let ftl = &config.file.ftl;
+        Self {
+            placement: ftl.placement.build(&config.geometry, config.file.layout.packages_per_channel),
+            victim: ftl.gc.victim.build(),
+        }
+    }
+}
+
+/// A design: what it changes of the parts that a configuration names.
+pub type Design = fn(Parts) -> Parts;
