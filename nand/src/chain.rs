@@ -105,6 +105,21 @@ impl Shape {
 }
 
 impl Hold {
+    /// All of them in the order of their declaration.
+    pub const ALL: [Self; 11] = [
+        Self::Read,
+        Self::Program,
+        Self::ProgramCache,
+        Self::Erase,
+        Self::CopybackRead,
+        Self::CopybackProgram,
+        Self::NextSequential,
+        Self::NextRandom,
+        Self::End,
+        Self::DataOut,
+        Self::Status,
+    ];
+
     /// The cycles of the hold.
     pub fn cycles(self, shape: &Shape) -> Vec<Cycle> {
         match self {
@@ -314,6 +329,11 @@ mod tests {
         assert_eq!(empty(Hold::DataOut, 2), 610 + t_cs + t_wc);
         assert_eq!([1, 2].map(|n| empty(Hold::Program, n)), [361 + t_wc, 1177 + 3 * t_wc]);
         assert_eq!([1, 2].map(|n| empty(Hold::Erase, n)), [220 + t_wc, 920 + 2 * t_wc]);
+    }
+
+    #[test]
+    fn holds_are_listed_in_the_order_of_their_declaration() {
+        assert!(Hold::ALL.iter().enumerate().all(|(n, hold)| *hold as usize == n));
     }
 
     #[test]

@@ -183,6 +183,21 @@ pub struct PowerDraw {
     pub per_plane: bool,
 }
 
+impl PowerDraw {
+    /// The same draw in every state, of the die however many planes take part: where power is not looked at.
+    pub const fn even(power: Power) -> Self {
+        Self {
+            read: power,
+            program: power,
+            erase: power,
+            interface: power,
+            latch: None,
+            idle: power,
+            per_plane: false,
+        }
+    }
+}
+
 /// A part whose numbers fit each other.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Part {

@@ -49,15 +49,7 @@ impl RawPart {
                 width: (interface == Interface::Sdr).then_some(self.width),
                 ..BusFile::new(interface, mode)
             },
-            power: PowerDraw {
-                read: Power(1),
-                program: Power(1),
-                erase: Power(1),
-                interface: Power(1),
-                latch: None,
-                per_plane: false,
-                idle: Power(1),
-            },
+            power: PowerDraw::even(Power(1)),
             endurance: 1,
             programs_per_page: None,
             nominal: None,

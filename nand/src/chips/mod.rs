@@ -324,28 +324,23 @@ impl Chips {
     #[inline]
     fn hold_bus(&mut self, die: DieId, channel: ChannelId, calendar: &mut impl Schedule<Event>) {
         let now = calendar.now();
-        let bus = &mut self.buses[channel];
-        let work = &mut self.dies[die];
-        let late = self.times.late(bus, work.step, now);
-        work.late = late;
-        if self.recorder.is_some() {
-            self.record_hold(die, now);
-        }
-        let (bus, work) = (&mut self.buses[channel], &mut self.dies[die]);
-        let hold = match work.step {
-            Step::DataOut => self.times.data_out(&self.part, &work.command),
-            step => *self.times.hold(hold_of(&self.geometry, step, &work.command), work.command.planes),
-        };
-        let hold = hold.later(late);
+        let Self { buses, dies, times, part, geometry, stages, .. } = self;
+        let (bus, work) = (&mut buses[channel], &mut dies[die]);
+        let step = work.step;
+        work.late = times.late(bus, step, now);
+        let hold = times.of_step(part, geometry, step, &work.command).later(work.late);
         let waited = now - work.asked;
         bus.hold(now, hold.total, waited);
         let end = now + hold.total;
-        if let Step::DataOut | Step::Status = work.step {
-            bus.turns(end, self.times.turnaround);
+        if let Step::DataOut | Step::Status = step {
+            bus.turns(end, times.turnaround);
         }
         work.hold(now, &hold, waited);
-        self.stages[die].add_hold(work.command.operation.kind(), &hold.by_stage);
-        match work.step {
+        stages[die].add_hold(work.command.operation.kind(), &hold.by_stage);
+        if self.recorder.is_some() {
+            self.record_hold(die, now);
+        }
+        match step {
             Step::DataOut | Step::Status => calendar.at(end, Event::HoldOver(die)),
             _ => self.work_array(die, end, calendar),
         }

@@ -4,7 +4,7 @@ use wordline_kernel::{Column, Duration, Instant};
 
 use super::die::{Die, Picoseconds};
 use super::times::HoldTimes;
-use super::{Chips, Counts, Operation, Stamp, Step, Violations, hold_of};
+use super::{Chips, Counts, Operation, Stamp, Violations};
 use crate::Part;
 use crate::energy::{EnergyReport, StageTimes};
 use crate::geometry::{DieId, Geometry, PageId, RowBlockId};
@@ -118,11 +118,7 @@ impl Chips {
         if *hold_until <= now {
             return HoldTimes::default();
         }
-        let times = match step {
-            Step::DataOut => self.times.data_out(&self.part, command),
-            step => *self.times.hold(hold_of(&self.geometry, *step, command), command.planes),
-        };
-        times.later(*late)
+        self.times.of_step(&self.part, &self.geometry, *step, command).later(*late)
     }
 
     /// Time that each channel's bus was held until `now`, in picoseconds.

@@ -4,7 +4,7 @@ use wordline_kernel::{Bytes, Duration, Instant};
 
 use super::bus::Bus;
 use super::command::Command;
-use super::{Step, Wiring};
+use super::{Step, Wiring, hold_of};
 use crate::chain::{self, BusTimes, Cycle, Hold, Shape};
 use crate::clock::Clocks;
 use crate::geometry::{Geometry, PageId, PlaneBlock};
@@ -40,7 +40,7 @@ impl From<BusTimes> for HoldTimes {
 #[derive(Clone, Debug)]
 pub(super) struct Times {
     clocks: Clocks,
-    holds: Vec<[HoldTimes; HOLDS]>,
+    holds: Vec<[HoldTimes; Hold::ALL.len()]>,
     /// Data out without the last cycle, which brings the burst, and the wait of that one, by number of planes.
     data_out_base: Vec<(HoldTimes, Duration)>,
     /// Bytes of full pages, by number of planes.
@@ -54,22 +54,6 @@ pub(super) struct Times {
     pub(super) turn: Duration,
 }
 
-const HOLDS: usize = 11;
-
-const ALL: [Hold; HOLDS] = [
-    Hold::Read,
-    Hold::Program,
-    Hold::ProgramCache,
-    Hold::Erase,
-    Hold::CopybackRead,
-    Hold::CopybackProgram,
-    Hold::NextSequential,
-    Hold::NextRandom,
-    Hold::End,
-    Hold::DataOut,
-    Hold::Status,
-];
-
 impl Times {
     pub(super) fn of(part: &Part, geometry: &Geometry, wiring: &Wiring) -> Self {
         let Wiring { clocks, shared_enable, .. } = *wiring;
@@ -77,7 +61,7 @@ impl Times {
         let nand = |time: Duration| clocks.nand.whole(time);
         let times = |hold: Hold, shape: &Shape| sum(part, clocks, &hold.cycles(shape));
         Self {
-            holds: shapes.clone().map(|shape| ALL.map(|hold| times(hold, &shape))).collect(),
+            holds: shapes.clone().map(|shape| Hold::ALL.map(|hold| times(hold, &shape))).collect(),
             data_out_base: shapes.clone().map(|shape| before_burst(part, clocks, &shape)).collect(),
             full: shapes.map(|shape| shape.page * u64::from(shape.planes)).collect(),
             shared_enable,
@@ -90,15 +74,30 @@ impl Times {
         }
     }
 
+    /// The time of the hold of the bus that a step of a command takes.
+    #[inline]
+    pub(super) fn of_step(
+        &self,
+        part: &Part,
+        geometry: &Geometry,
+        step: Step,
+        command: &Command,
+    ) -> HoldTimes {
+        match step {
+            Step::DataOut => self.data_out(part, command),
+            step => *self.hold(hold_of(geometry, step, command), command.planes),
+        }
+    }
+
     /// The time of a hold of the bus with full pages.
     #[inline]
-    pub(super) fn hold(&self, hold: Hold, planes: u32) -> &HoldTimes {
+    fn hold(&self, hold: Hold, planes: u32) -> &HoldTimes {
         &self.holds[planes as usize - 1][hold as usize]
     }
 
     /// Data out: full pages from the table, parts of pages as one burst.
     #[inline]
-    pub(super) fn data_out(&self, part: &Part, command: &Command) -> HoldTimes {
+    fn data_out(&self, part: &Part, command: &Command) -> HoldTimes {
         let at = command.planes as usize - 1;
         if command.bytes == self.full[at] {
             return *self.hold(Hold::DataOut, command.planes);

@@ -31,15 +31,7 @@ pub fn part_file() -> PartFile {
             ..ArrayTiming::new(us(25), us(200), us(1_500), Duration::from_ns(500))
         },
         bus: BusFile::new(Interface::Sdr, 4),
-        power: PowerDraw {
-            read: Power(1),
-            program: Power(1),
-            erase: Power(1),
-            interface: Power(1),
-            latch: None,
-            per_plane: false,
-            idle: Power(1),
-        },
+        power: PowerDraw::even(Power(1)),
         endurance: 1_000,
         programs_per_page: None,
         nominal: None,

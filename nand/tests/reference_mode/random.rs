@@ -160,15 +160,7 @@ pub fn part(raw: &Raw) -> Part {
         },
         timing,
         bus: BusFile::new(raw.interface, raw.mode),
-        power: PowerDraw {
-            read: Power(1),
-            program: Power(1),
-            erase: Power(1),
-            interface: Power(1),
-            latch: None,
-            per_plane: false,
-            idle: Power(1),
-        },
+        power: PowerDraw::even(Power(1)),
         endurance: 1_000,
         programs_per_page: None,
     };
