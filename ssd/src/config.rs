@@ -9,6 +9,7 @@ use wordline_nand::{Geometry, Part, Slots};
 
 use crate::command::SECTOR;
 use crate::ftl::blocks::Streams;
+use crate::ftl::checkpoint::RecoveryFile;
 use crate::policy::placement::PlacementKind;
 use crate::policy::relocator::RelocatorKind;
 use crate::policy::router::RouterKind;
@@ -86,6 +87,8 @@ pub struct FtlFile {
     pub placement: PlacementKind,
     /// Garbage collection.
     pub gc: GcFile,
+    /// What is done about power cuts.
+    pub recovery: RecoveryFile,
 }
 
 /// The map from logical to physical places.
@@ -142,6 +145,7 @@ impl Default for FtlFile {
             router: RouterKind::default(),
             placement: PlacementKind::default(),
             gc: GcFile::default(),
+            recovery: RecoveryFile::default(),
         }
     }
 }

@@ -29,6 +29,8 @@ pub enum Purpose {
     GcProgram,
     /// The erase of a row's victim; `owner` is the row.
     GcErase,
+    /// What stamps a page carries, after the power was cut; `owner` is the die.
+    Scan,
 }
 
 impl Purpose {
@@ -238,6 +240,17 @@ impl Queues {
     pub fn gc_time(&self, die: DieId, now: Instant) -> u64 {
         let queue = &self.dies[die];
         queue.gc_total + queue.gc_since.map_or(0, |since| (now - since).ps())
+    }
+
+    /// Calls `f` for each transaction that waits for `die` or is its present work.
+    pub fn each(&self, die: DieId, mut f: impl FnMut(&Transaction)) {
+        let queue = &self.dies[die];
+        for mut at in [queue.current, queue.reads.first, queue.others.first] {
+            while at != NONE {
+                f(&self.pool[at as usize]);
+                at = self.pool[at as usize].next;
+            }
+        }
     }
 
     /// Transactions that wait or are under way.

@@ -39,6 +39,11 @@ impl Front {
         self.requests.len() - self.free.len()
     }
 
+    /// Forgets all commands.
+    pub fn forget(&mut self) {
+        *self = Self::default();
+    }
+
     #[inline]
     pub fn get(&mut self, slot: u32) -> &mut Request {
         &mut self.requests[slot as usize]
@@ -87,6 +92,7 @@ impl Piece {
 impl Device {
     /// Takes in a command. A bug if it goes beyond the capacity.
     pub fn submit(&mut self, command: Command, calendar: &mut impl Schedule<Event>) {
+        assert!(self.is_ready(), "a command for a device that is without its tables: {command:?}");
         let capacity = self.config.capacity().0 / SECTOR.0;
         let fits = command.sector <= capacity && command.sectors <= capacity - command.sector;
         assert!(fits, "a command beyond the capacity: {command:?}");

@@ -2,7 +2,8 @@
 //!
 //! `front` takes and answers commands; `read` and `write` carry them out over buffer and mapping; `flush` takes pages out
 //! of the buffer and `form` puts them into program units; `service` runs the dies' queues and takes in what they finish;
-//! `gc` carries out what the collector wants; `precondition` fills a device in no time; `audit` checks the books.
+//! `gc` carries out what the collector wants; `precondition` fills a device in no time; `recovery` cuts the power and puts the
+//! tables together again; `audit` checks the books.
 
 mod audit;
 mod flush;
@@ -11,6 +12,7 @@ mod front;
 mod gc;
 mod precondition;
 mod read;
+mod recovery;
 mod service;
 mod totals;
 mod write;
@@ -32,6 +34,7 @@ use crate::policy::router::Router;
 use crate::queue::Queues;
 
 pub use precondition::Steady;
+pub use recovery::{PowerCut, Recovery};
 pub use totals::{Component, Totals};
 
 /// What happens in a device.
@@ -116,6 +119,9 @@ pub struct Device {
     drain: Option<u64>,
     timer_set: bool,
     read_only: bool,
+    /// After a power cut, until the pages are scanned.
+    scan: Option<recovery::Scan>,
+    recovery: Option<Recovery>,
     /// Whether the placement fixes the row of each page by its number.
     has_homes: bool,
     /// Pages that each row must hold where pages have homes, else none.
@@ -173,6 +179,8 @@ impl Device {
             drain: None,
             timer_set: false,
             read_only: false,
+            scan: None,
+            recovery: None,
             has_homes,
             home_pages,
             wake: Vec::new(),

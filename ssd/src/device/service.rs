@@ -33,7 +33,7 @@ impl Device {
             (planes, bytes) = self.queues.current_reads(die);
         }
         let operation = match purpose {
-            Purpose::HostRead | Purpose::Fill | Purpose::GcRead => Operation::Read,
+            Purpose::HostRead | Purpose::Fill | Purpose::GcRead | Purpose::Scan => Operation::Read,
             Purpose::HostProgram => {
                 self.chips.registers(die).copy_from_slice(&self.units[owner as usize].stamps);
                 Operation::Program
@@ -116,6 +116,7 @@ impl Device {
             Purpose::GcRead => self.gc_read(owner, slot, transaction.planes, transaction.slots),
             Purpose::GcProgram => self.gc_programmed(owner, slot),
             Purpose::GcErase => self.gc_erased(page, done.failed),
+            Purpose::Scan => self.scan_on(done.die, calendar),
         }
         if transaction.purpose.is_gc() {
             if self.collector.command_done(owner) {

@@ -97,6 +97,14 @@ impl Collector {
         }
     }
 
+    /// Forgets what it was doing, as when the power is cut.
+    pub fn forget(&mut self) {
+        for row in &mut self.rows {
+            *row = RowState { staged: vec![VecDeque::new(); row.staged.len()], ..RowState::default() };
+        }
+        self.steps = 0;
+    }
+
     /// What to do next in `row`; `None` when nothing is to be done now or a step is under way.
     pub fn next(&mut self, row: Row, blocks: &mut Blocks) -> Option<Step> {
         let state = &mut self.rows[row as usize];
