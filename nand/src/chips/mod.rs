@@ -25,7 +25,7 @@ use crate::{LatencyModel, Part};
 use bus::Bus;
 pub(crate) use bus::LATCHES_IN_A_ROW;
 pub use command::{Command, Done, Operation};
-use die::{Behind, Die, Picoseconds};
+use die::{Behind, Die};
 use pages::Pages;
 pub use pages::{Stamp, Violations};
 use record::Recorder;
@@ -105,7 +105,6 @@ pub struct Chips {
     dies: Column<DieId, Die>,
     behind: Column<DieId, Option<Behind>>,
     pages: Pages,
-    stages: Column<DieId, Picoseconds>,
     counts: Counts,
     serial: u32,
     recorder: Option<Box<Recorder>>,
@@ -151,9 +150,8 @@ impl Chips {
         Self {
             times: Times::of(&part, &geometry, &wiring),
             buses: Column::filled(geometry.channels as usize, Bus::new(geometry.dies_per_channel as usize)),
-            dies: Column::filled(dies, Die::default()),
+            dies: Column::from_fn(dies, |die| Die::on(geometry.channel_of(die))),
             behind: Column::filled(dies, None),
-            stages: Column::filled(dies, Picoseconds::default()),
             counts: Counts::default(),
             serial: 0,
             recorder: None,
@@ -216,7 +214,7 @@ impl Chips {
         match event {
             Event::BusFree(channel) => {
                 let next = self.buses[channel].next().expect("the bus was woken for somebody");
-                self.hold_bus(next, channel, calendar);
+                self.hold_bus(next, calendar);
                 let bus = &self.buses[channel];
                 if bus.is_wanted() {
                     calendar.at(bus.busy_until, Event::BusFree(channel));
@@ -302,41 +300,39 @@ impl Chips {
 
     #[inline]
     fn ask_for_bus(&mut self, die: DieId, calendar: &mut impl Schedule<Event>) {
-        let channel = self.geometry.channel_of(die);
-        let free = self.wiring.clocks.host.edge(calendar.now());
-        let bus = &mut self.buses[channel];
+        let now = calendar.now();
+        let free = self.wiring.clocks.host.edge(now);
+        let work = &self.dies[die];
+        let bus = &mut self.buses[work.channel];
         let wanted = bus.is_wanted();
-        let is_free = bus.busy_until <= calendar.now() && free == calendar.now();
-        if is_free && !wanted && calendar.is_settled() {
-            self.hold_bus(die, channel, calendar);
+        if !wanted && bus.busy_until <= now && free == now && calendar.is_settled() {
+            self.hold_bus(die, calendar);
             return;
         }
-        let Die { step, command, .. } = &self.dies[die];
-        let programs = matches!(command.operation, Operation::Program | Operation::ProgramCache);
-        let moves_data = *step == Step::DataOut || (programs && *step == Step::Opening);
-        bus.want(die, !moves_data, calendar.now());
+        bus.want(die, !work.moves_data(), now);
         if !wanted {
-            calendar.at(bus.busy_until.max(free), Event::BusFree(channel));
+            calendar.at(bus.busy_until.max(free), Event::BusFree(work.channel));
         }
     }
 
     /// The die gets the bus for its next stages.
     #[inline]
-    fn hold_bus(&mut self, die: DieId, channel: ChannelId, calendar: &mut impl Schedule<Event>) {
+    fn hold_bus(&mut self, die: DieId, calendar: &mut impl Schedule<Event>) {
         let now = calendar.now();
-        let Self { buses, dies, times, part, geometry, stages, .. } = self;
-        let (bus, work) = (&mut buses[channel], &mut dies[die]);
+        let Self { buses, dies, times, part, geometry, .. } = self;
+        let work = &mut dies[die];
+        let bus = &mut buses[work.channel];
         let step = work.step;
-        work.late = times.late(bus, step, now);
-        let hold = times.of_step(part, geometry, step, &work.command).later(work.late);
+        let (late, turnaround) = (times.late(bus, step, now), times.turnaround);
+        let hold = times.of_step_soon(part, geometry, step, &work.command);
         let waited = now - work.asked;
-        bus.hold(now, hold.total, waited);
-        let end = now + hold.total;
+        let time = hold.total + late;
+        let end = now + time;
+        bus.hold(now, time, waited);
         if let Step::DataOut | Step::Status = step {
-            bus.turns(end, times.turnaround);
+            bus.turns(end, turnaround);
         }
-        work.hold(now, &hold, waited);
-        stages[die].add_hold(work.command.operation.kind(), &hold.by_stage);
+        work.hold(now, hold, late, waited);
         if self.recorder.is_some() {
             self.record_hold(die, now);
         }
@@ -387,7 +383,6 @@ impl Chips {
             }
         };
         work.works(working.end, stage, time);
-        self.stages[die].add(operation.kind(), stage, time, planes);
         if self.recorder.is_some() {
             self.record_array(die, stage, working.begin, time);
         }

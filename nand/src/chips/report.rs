@@ -109,7 +109,7 @@ impl Chips {
 
     /// The stages of a die that are over.
     fn over(&self, die: DieId, now: Instant) -> Picoseconds {
-        self.dies[die].over(self.stages[die], &self.behind[die], &self.present_hold(die, now), now)
+        self.dies[die].over(&self.behind[die], &self.present_hold(die, now), now)
     }
 
     /// The times of the hold of the bus that is under way.
