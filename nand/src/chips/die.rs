@@ -44,6 +44,11 @@ pub(super) struct Die {
     /// The kind of the present operation, and whether its opening moves data in.
     kind: u8,
     brings_data: bool,
+    /// Whether a program or erase is suspended, and how often the present command was.
+    pub(super) suspended: bool,
+    pub(super) suspends: u32,
+    /// Ends of array work on the calendar that a suspend has put off.
+    pub(super) overtaken: u32,
     stages: Picoseconds,
 }
 
@@ -76,6 +81,9 @@ impl Die {
             array_busy: 0,
             kind: nothing.operation.kind() as u8,
             brings_data: false,
+            suspended: false,
+            suspends: 0,
+            overtaken: 0,
             stages: Picoseconds::default(),
         }
     }
@@ -118,6 +126,7 @@ impl Die {
         self.step = step;
         self.serial = serial;
         self.asked = now;
+        self.suspends = 0;
         self.bus = Duration::ZERO;
         self.bus_wait = Duration::ZERO;
         self.array = Duration::ZERO;
@@ -158,6 +167,34 @@ impl Die {
         self.last_time = time;
         self.array_busy += time.ps();
         self.stages.add(self.kind, stage, time, self.command.planes);
+    }
+
+    /// The stage of the array's work under way at `now`, and the time until its end.
+    pub(super) fn array_work(&self, now: Instant) -> Option<(Stage, Duration)> {
+        let begun = self.works_until.since(now) <= self.last_time;
+        (self.works_until > now && begun).then(|| (self.last_stage, self.works_until - now))
+    }
+
+    /// Whether the array's last work ends at `now`.
+    pub(super) fn ends_at(&self, now: Instant) -> bool {
+        self.works_until == now
+    }
+
+    /// The array's work is cut off at `at`, and comes to rest in `rest`. What was left is not counted any more:
+    /// that time, and the time that the array worked in all.
+    pub(super) fn cut_off(&mut self, at: Instant, rest: Duration) -> (Duration, Duration) {
+        let left = self.works_until - at;
+        let planes = u32::from(self.last_planes);
+        self.stages.take_off(usize::from(self.last_kind), self.last_stage, self.last_time, planes);
+        let worked = self.last_time - left + rest;
+        self.stages.add(self.last_kind, self.last_stage, worked, planes);
+        self.array = self.array - left + rest;
+        self.array_busy = self.array_busy + rest.ps() - left.ps();
+        self.last_time = worked;
+        self.works_until = at + rest;
+        self.overlap_until = self.overlap_until.min(self.works_until.max(self.hold_until));
+        self.pipeline = Pipeline { ready_at: self.works_until, array_ready_at: self.works_until };
+        (left, worked)
     }
 
     fn under_way(&self, now: Instant) -> UnderWay {

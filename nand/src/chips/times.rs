@@ -8,6 +8,7 @@ use super::{Step, Wiring, hold_of};
 use crate::chain::{self, BusTimes, Cycle, Hold, Shape};
 use crate::clock::Clocks;
 use crate::geometry::{Geometry, PageId, PlaneBlock};
+use crate::onfi::LunTimes;
 use crate::{Latency, Part};
 
 /// The time of one hold of the bus.
@@ -57,6 +58,10 @@ pub(super) struct Times {
     pub(super) select: Duration,
     pub(super) turnaround: Duration,
     pub(super) turn: Duration,
+    /// From a suspend until the array rests, of a program and of an erase; and what a resume takes longer than the time
+    /// that was left.
+    pub(super) rest: [Duration; 2],
+    pub(super) resume: Duration,
 }
 
 impl Times {
@@ -79,6 +84,8 @@ impl Times {
             select: clocks.host.whole(part.bus.t_cs),
             turnaround: part.bus.t_rhw,
             turn: nand(part.timing.cache_busy),
+            rest: part.timing.suspend.map(nand),
+            resume: nand(LunTimes::of(part).resume),
             clocks,
         }
     }
