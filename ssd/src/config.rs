@@ -3,9 +3,10 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wordline_kernel::{Bytes, Complaints, Duration};
+use wordline_nand::faults::{FaultFile, factory_bad_at_most};
 use wordline_nand::geometry::Layout;
 use wordline_nand::part::PartFile;
-use wordline_nand::{Geometry, Part};
+use wordline_nand::{Fault, Geometry, Part};
 
 use crate::policy::placement::PlacementKind;
 use crate::policy::victim::VictimKind;
@@ -27,6 +28,9 @@ pub struct DeviceFile {
     /// The flash translation layer.
     #[serde(default)]
     pub ftl: FtlFile,
+    /// What fails, and when: a table `[[faults]]` for each rule. A command fails if one of them says so.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub faults: Vec<FaultFile>,
 }
 
 /// Between the host and the buffer.
@@ -143,6 +147,8 @@ pub struct Config {
     pub logical_pages: u32,
     /// Pages that the buffer holds.
     pub buffer_pages: u32,
+    /// What fails, and when.
+    pub faults: Vec<Fault>,
 }
 
 /// Blocks of a row that never hold data for long: two that the collector keeps so that it can always finish a
@@ -161,7 +167,8 @@ impl DeviceFile {
         self.check_front(&mut wrong);
         self.check_ftl(&mut wrong);
         let (Some(part), Some(geometry)) = (part, geometry) else { return Err(wrong) };
-        let logical_pages = self.logical_pages(&geometry, &mut wrong);
+        let faults = self.check_faults(&geometry, &mut wrong);
+        let logical_pages = self.logical_pages(&geometry, &faults, &mut wrong);
         let buffer_pages = (self.buffer.size.0 / geometry.page_size.0) as u32;
         let least = 2 * geometry.pages_per_program;
         wrong.require(
@@ -173,7 +180,7 @@ impl DeviceFile {
                 geometry.page_size * u64::from(least)
             ),
         );
-        wrong.or_ok(()).map(|()| Config { file: self, part, geometry, logical_pages, buffer_pages })
+        wrong.or_ok(()).map(|()| Config { file: self, part, geometry, logical_pages, buffer_pages, faults })
     }
 
     fn check_front(&self, wrong: &mut Complaints) {
@@ -234,12 +241,21 @@ impl DeviceFile {
         );
     }
 
+    fn check_faults(&self, geometry: &Geometry, wrong: &mut Complaints) -> Vec<Fault> {
+        let check = |(n, rule): (usize, &FaultFile)| {
+            rule.check(geometry).map_err(|inner| wrong.nest(&format!("faults[{n}]"), inner)).ok()
+        };
+        self.faults.iter().enumerate().filter_map(check).collect()
+    }
+
     /// Pages that the host sees. Each row must keep its working blocks beside its share of them.
-    fn logical_pages(&self, geometry: &Geometry, wrong: &mut Complaints) -> u32 {
+    fn logical_pages(&self, geometry: &Geometry, faults: &[Fault], wrong: &mut Complaints) -> u32 {
         let all = f64::from(geometry.pages());
         let logical = (all * (1.0 - self.ftl.over_provisioning.clamp(0.0, 1.0))) as u32;
         let rows = geometry.rows();
         let bad = (f64::from(geometry.blocks_per_plane) * self.ftl.factory_bad_blocks).ceil() as u32;
+        let by_rule = (0..rows).map(|row| factory_bad_at_most(faults, geometry, row)).max().unwrap_or(0);
+        let bad = bad + by_rule;
         let working = WORKING_BLOCKS.max(self.ftl.gc.stop_at_free_blocks.saturating_add(2));
         let usable = geometry.blocks_per_plane.saturating_sub(working.saturating_add(bad))
             * geometry.pages_per_row_block();

@@ -20,9 +20,12 @@ impl Stamp {
     /// A page that was programmed with nothing in it.
     pub const PADDING: Self = Self { logical: u32::MAX - 1, version: 0 };
 
+    /// A page whose program failed or was cut off: whatever is in it cannot be read.
+    pub const TORN: Self = Self { logical: u32::MAX - 2, version: 0 };
+
     /// Whether a logical page was written here.
     pub fn is_data(self) -> bool {
-        self.logical < Self::PADDING.logical
+        self.logical < Self::TORN.logical
     }
 }
 
@@ -169,6 +172,30 @@ impl Pages {
         self.programmed[block] = 0;
         self.erases[block] += 1;
         self.erases[block] <= self.endurance
+    }
+
+    /// Erases of `block`; none are known where commands are only counted.
+    pub(super) fn erases_of(&self, block: RowBlockId) -> u32 {
+        if self.ledger.is_some() { 0 } else { self.erases[block] }
+    }
+
+    /// Whether `page` is known to hold `stamp`.
+    pub(super) fn holds(&self, page: PageId, stamp: Stamp) -> bool {
+        self.ledger.is_none() && self.stamps[page] == stamp
+    }
+
+    /// The effect of a failed program of `page`.
+    pub(super) fn tear(&mut self, page: PageId) {
+        if self.ledger.is_none() {
+            self.put(page, Stamp::TORN);
+        }
+    }
+
+    /// The effect of a failed erase: it wears as any other.
+    pub(super) fn wear(&mut self, block: RowBlockId) {
+        if self.ledger.is_none() {
+            self.erases[block] += 1;
+        }
     }
 
     /// Notes a command in the ledger; false if it broke a limit.

@@ -121,7 +121,10 @@ impl Device {
     pub fn with(config: Config, parts: Parts, seed: Seed) -> Self {
         let Parts { placement, victim } = parts;
         let geometry = config.geometry;
-        let bad = factory_bad_blocks(&config, seed);
+        let mut chips = Chips::new(config.part.clone(), geometry);
+        chips.inject(&config.faults, seed);
+        let mut bad = factory_bad_blocks(&config, seed);
+        chips.factory_bad().into_iter().for_each(|block| bad[block.0 as usize] = true);
         let mut blocks = Blocks::new(geometry, |block| bad[block.0 as usize]);
         let gc = &config.file.ftl.gc;
         blocks.keep(victim.needs());
@@ -139,7 +142,7 @@ impl Device {
         }
         let lists = if has_homes { geometry.rows() } else { 1 };
         let mut device = Self {
-            chips: Chips::new(config.part.clone(), geometry),
+            chips,
             mapping: Mapping::new(config.logical_pages),
             buffer: Buffer::new(config.buffer_pages),
             queues: Queues::new(geometry.dies()),
