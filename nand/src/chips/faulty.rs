@@ -46,7 +46,7 @@ impl Chips {
                 let site = Site::new(geometry, to, planes, word_line, erases);
                 let failed = faults.change_fails(Fails::Program, &site, now) || dead;
                 if failed {
-                    (0..planes * word_line).for_each(|n| pages.tear(PageId(to.0 + n)));
+                    pages.tear(to, planes * word_line);
                 }
                 failed.then_some(0)
             }

@@ -3,7 +3,7 @@ use wordline_kernel::{Bytes, Calendar, Schedule, Seed};
 use super::*;
 use crate::geometry::{DieId, Layout, PageId, RowBlockId};
 use crate::part::tests::mqsim;
-use crate::{Chips, Command, Done, Operation, Stamp};
+use crate::{Chips, Command, Done, Operation, SlotId, Slots, Stamp};
 
 /// Chips of two dies, two tied planes each, and their calendar.
 struct Rig {
@@ -17,7 +17,7 @@ impl Rig {
         let geometry = layout().check(&part).expect("the layout is sound");
         let rules: Vec<Fault> =
             rules.iter().map(|rule| rule.check(&geometry).expect("the rule is sound")).collect();
-        let mut chips = Chips::new(part, geometry);
+        let mut chips = Chips::new(part, geometry, Slots::of_pages(&geometry));
         chips.inject(&rules, Seed(1));
         Self { chips, calendar: Calendar::new() }
     }
@@ -72,7 +72,7 @@ fn the_nth_program_fails_and_leaves_nothing_that_can_be_read() {
     let mut rig = Rig::new(&[FaultFile { nth: Some(2), ..rule(Fails::Program) }]);
     let failed: Vec<bool> = (0..4).map(|n| rig.program(2 * n)).collect();
     assert_eq!(failed, [false, true, false, false]);
-    assert_eq!(rig.chips.stamp(PageId(2)), Stamp::TORN);
+    assert_eq!(rig.chips.stamp(SlotId(2)), Stamp::TORN);
     assert!(!Stamp::TORN.is_data());
     assert_eq!((rig.read(0), rig.read(2), rig.read(4)), (0, 0b11, 0));
 }
@@ -87,7 +87,7 @@ fn every_third_erase_fails_and_leaves_the_block_as_it_was() {
         }
         failed.push(rig.erase(0));
         let left = if failed.ends_with(&[true]) { DATA } else { Stamp::ERASED };
-        assert_eq!(rig.chips.stamp(PageId(0)), left);
+        assert_eq!(rig.chips.stamp(SlotId(0)), left);
     }
     assert_eq!(failed, [false, false, true, false, false, true]);
     assert_eq!(rig.chips.erases()[RowBlockId(0)], 6, "a failed erase wears, too");
