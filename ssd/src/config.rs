@@ -7,8 +7,11 @@ use wordline_nand::geometry::Layout;
 use wordline_nand::part::PartFile;
 use wordline_nand::{Geometry, Part};
 
+use crate::front::namespaces::{self, Namespace};
 use crate::policy::placement::PlacementKind;
 use crate::policy::victim::VictimKind;
+
+pub use crate::front::config::{FrontFile, Interface, NamespaceFile};
 
 /// A device as it is written.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -27,16 +30,10 @@ pub struct DeviceFile {
     /// The flash translation layer.
     #[serde(default)]
     pub ftl: FtlFile,
-}
-
-/// Between the host and the buffer.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct FrontFile {
-    /// Commands that the device works on at once; more wait in the queue.
-    pub queue_depth: u32,
-    /// Firmware and link time of every command, before anything else happens to it.
-    pub command_time: Duration,
+    /// Parts of the logical capacity with addresses of their own, in the order of their numbers; without any there is
+    /// one of everything. What is left over is spare space.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub namespaces: Vec<NamespaceFile>,
 }
 
 /// When a write is answered.
@@ -91,13 +88,6 @@ pub struct GcFile {
     pub stop_at_free_blocks: u32,
 }
 
-impl Default for FrontFile {
-    /// 256 commands, no time: the closed forms of the flash alone. Chosen; presets say what their drive has.
-    fn default() -> Self {
-        Self { queue_depth: 256, command_time: Duration::ZERO }
-    }
-}
-
 impl Default for BufferFile {
     /// 64 MiB flushed every 30 s as in Centaur (table 2 and section 6.2.4). Chosen: a microsecond an access, and
     /// half of the room kept for bursts.
@@ -139,6 +129,8 @@ pub struct Config {
     pub part: Part,
     /// Its dies and channels.
     pub geometry: Geometry,
+    /// Its namespaces.
+    pub namespaces: Vec<Namespace>,
     /// Pages that the host sees.
     pub logical_pages: u32,
     /// Pages that the buffer holds.
@@ -158,10 +150,14 @@ impl DeviceFile {
         let geometry = part
             .as_ref()
             .and_then(|p| self.layout.check(p).map_err(|inner| nest(&mut wrong, "layout", inner)).ok());
-        self.check_front(&mut wrong);
+        self.front.check(&mut wrong);
+        self.check_buffer(&mut wrong);
         self.check_ftl(&mut wrong);
         let (Some(part), Some(geometry)) = (part, geometry) else { return Err(wrong) };
-        let logical_pages = self.logical_pages(&geometry, &mut wrong);
+        let most = self.logical_pages(&geometry, &mut wrong);
+        let namespaces =
+            namespaces::lay_out(&self.namespaces, geometry.page_size * u64::from(most), &mut wrong);
+        let logical_pages = most.min(namespaces::end(&namespaces).0.div_ceil(geometry.page_size.0) as u32);
         let buffer_pages = (self.buffer.size.0 / geometry.page_size.0) as u32;
         let least = 2 * geometry.pages_per_program;
         wrong.require(
@@ -173,18 +169,19 @@ impl DeviceFile {
                 geometry.page_size * u64::from(least)
             ),
         );
-        wrong.or_ok(()).map(|()| Config { file: self, part, geometry, logical_pages, buffer_pages })
+        wrong.or_ok(()).map(|()| Config {
+            file: self,
+            part,
+            geometry,
+            namespaces,
+            logical_pages,
+            buffer_pages,
+        })
     }
 
-    fn check_front(&self, wrong: &mut Complaints) {
-        let depth = self.front.queue_depth;
-        wrong.require((1..=65_535).contains(&depth), "front.queue_depth", depth, "from 1 to 65535");
-        let limit = Duration::from_ms(10_000);
-        for (key, time) in
-            [("front.command_time", self.front.command_time), ("buffer.access_time", self.buffer.access_time)]
-        {
-            wrong.require(time <= limit, key, time, "at most 10s");
-        }
+    fn check_buffer(&self, wrong: &mut Complaints) {
+        let (limit, access) = (Duration::from_ms(10_000), self.buffer.access_time);
+        wrong.require(access <= limit, "buffer.access_time", access, "at most 10s");
         let above = self.buffer.flush_above;
         wrong.require((0.0..=0.9).contains(&above), "buffer.flush_above", above, "a fraction from 0 to 0.9");
         let interval = self.buffer.flush_interval;

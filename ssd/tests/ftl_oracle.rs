@@ -11,7 +11,7 @@ use wordline_ssd::config::BufferMode;
 use wordline_ssd::ftl::mapping::LogicalPage;
 use wordline_ssd::policy::placement::PlacementKind;
 use wordline_ssd::policy::victim::VictimKind;
-use wordline_ssd::{DeviceFile, Operation};
+use wordline_ssd::{Command, DeviceFile, Operation};
 
 /// What a command of the host does, with places as parts of 65,536 of the device.
 #[derive(Clone, Copy, Debug)]
@@ -23,7 +23,7 @@ struct Step {
 }
 
 fn step() -> impl Strategy<Value = Step> {
-    (0u8..20, any::<u16>(), 1u8..=40, prop::bool::weighted(0.1))
+    (0u8..22, any::<u16>(), 1u8..=40, prop::bool::weighted(0.1))
         .prop_map(|(kind, place, sectors, fua)| Step { kind, place, sectors, fua })
 }
 
@@ -125,6 +125,24 @@ fn play(file: DeviceFile, steps: &[Step], depth: usize, filled: bool) {
                 for page in sector.div_ceil(8) as u32..((sector + count) / 8) as u32 {
                     model.present.remove(&page);
                 }
+            }
+            19 => {
+                rig.submit(Operation::WriteZeroes, step.fua, sector, count);
+                for page in first..=last {
+                    let whole = u64::from(page) * 8 >= sector && u64::from(page + 1) * 8 <= sector + count;
+                    if whole {
+                        model.present.remove(&page);
+                    } else {
+                        model.write(page);
+                    }
+                }
+            }
+            20 => {
+                rig.run_down_to(0);
+                let expected = model.present.get(&first).copied().unwrap_or(0);
+                let sector = u64::from(first) * 8;
+                let operation = Operation::Compare;
+                rig.submit_command(Command { operation, sector, sectors: 8, expected, ..Command::default() });
             }
             _ => rig.submit(Operation::Flush, false, 0, 0),
         }

@@ -1,10 +1,11 @@
 //! A conventional SSD: the parts of the controller put together, and the loop that carries events to them.
 //!
-//! `front` takes and answers commands, `read` and `write` carry them out over buffer and mapping, `service` runs the
+//! `front` takes and answers commands, `link` brings them over a link, `read` and `write` carry them out over buffer and mapping, `service` runs the
 //! dies' queues and takes in what they finish, `precondition` fills a device in no time, `audit` checks the books.
 
 mod audit;
 mod front;
+mod link;
 mod precondition;
 mod read;
 mod service;
@@ -19,6 +20,7 @@ use wordline_nand::{Chips, RowBlockId, Stamp};
 use crate::buffer::{Buffer, EntryId};
 use crate::command::Answer;
 use crate::config::{BufferMode, Config};
+use crate::front::{Front, Link};
 use crate::ftl::blocks::{COLLECTOR_BLOCKS, WriteStream};
 use crate::ftl::{Blocks, Collector, Mapping};
 use crate::parts::Parts;
@@ -26,7 +28,7 @@ use crate::policy::placement::{Placement, Row, RowSet};
 use crate::queue::Queues;
 
 pub use precondition::Steady;
-pub use totals::{Component, Totals};
+pub use totals::{Component, Spent, Totals};
 
 /// What happens in a device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,8 +37,10 @@ pub enum Event {
     Chips(wordline_nand::Event),
     /// The front end has dealt with a command: its work begins.
     Begin(u32),
-    /// A command is answered.
+    /// The work on a command is done.
     Answer(u32),
+    /// A step of a command on the link is over.
+    Link(u32),
     /// The buffer is to be written out.
     FlushTimer,
 }
@@ -81,7 +85,7 @@ pub struct Device {
     collector: Collector,
     placement: Box<dyn Placement>,
     queues: Queues,
-    front: front::Front,
+    front: Front,
     /// Complete pages that wait for a program unit: one list, or one for each row where pages have homes.
     ready: Vec<VecDeque<EntryId>>,
     urgent_ready: u32,
@@ -143,7 +147,7 @@ impl Device {
             mapping: Mapping::new(config.logical_pages),
             buffer: Buffer::new(config.buffer_pages),
             queues: Queues::new(geometry.dies()),
-            front: front::Front::default(),
+            front: Front::new(&config),
             ready: vec![VecDeque::new(); lists as usize],
             urgent_ready: 0,
             filling: 0,
@@ -201,6 +205,7 @@ impl Device {
             }
             Event::Begin(slot) => self.begin(slot, calendar),
             Event::Answer(slot) => self.answer(slot, calendar),
+            Event::Link(slot) => self.link_free(slot, calendar),
             Event::FlushTimer => self.flush_on_time(calendar),
         }
     }
@@ -244,6 +249,11 @@ impl Device {
     /// How often each row block was erased, in the order of rows and blocks.
     pub fn erases(&self) -> impl Iterator<Item = (RowBlockId, u32)> + '_ {
         self.chips.erases().entries().map(|(block, erases)| (block, *erases))
+    }
+
+    /// The link to the host, if the interface has one.
+    pub fn link(&self) -> Option<&Link> {
+        self.front.port.as_deref().map(|port| port.link())
     }
 
     /// Commands that are not answered yet.

@@ -1,11 +1,11 @@
-//! Reads: from the buffer where it has the sectors, else from flash; and discards.
+//! Reads: from the buffer where it has the sectors, else from flash; comparisons; and what makes pages read as zeroes.
 
 use wordline_kernel::Schedule;
 
 use super::front::Piece;
 use super::{Device, Event};
 use crate::buffer::{EntryId, EntryState};
-use crate::command::SECTOR;
+use crate::command::{Command, SECTOR};
 use crate::ftl::mapping::LogicalPage;
 use crate::queue::Purpose;
 
@@ -72,6 +72,28 @@ impl Device {
         true
     }
 
+    /// A comparison reads, and fails if a page is not of the version that the host expects.
+    pub(super) fn begin_compare(&mut self, slot: u32, calendar: &mut impl Schedule<Event>) {
+        let command = self.front.get(slot).command;
+        let (first, end) = self.pages_of(&command);
+        // What the host wrote last is what a read finds: every read is held against it.
+        let expected = Some(command.expected).filter(|version| *version > 0);
+        let differs =
+            expected.is_some() && (first..end).any(|page| self.version(LogicalPage(page)) != expected);
+        self.front.get(slot).failed = differs;
+        self.begin_read(slot, calendar);
+    }
+
+    /// Forgets a page of zeroes if the command covers it as a whole; false if it must be written.
+    pub(super) fn zero_page(&mut self, command: &Command, page: u32) -> bool {
+        let piece = self.piece(command, page);
+        let whole = piece.sectors == self.full_page();
+        if whole {
+            self.discard_page(piece.page);
+        }
+        whole
+    }
+
     /// Forgets the pages that a discard covers as a whole.
     pub(super) fn discard(&mut self, slot: u32, calendar: &mut impl Schedule<Event>) {
         let command = self.front.get(slot).command;
@@ -86,7 +108,7 @@ impl Device {
         self.pump(calendar);
     }
 
-    fn discard_page(&mut self, page: LogicalPage) {
+    pub(super) fn discard_page(&mut self, page: LogicalPage) {
         self.mapping.discarded(page);
         if let Some(old) = self.mapping.clear(page) {
             self.blocks.invalidate(old);

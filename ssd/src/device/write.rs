@@ -5,7 +5,7 @@ use wordline_nand::Stamp;
 
 use super::{Device, Event};
 use crate::buffer::{EntryId, EntryState};
-use crate::command::SECTOR;
+use crate::command::{Operation, SECTOR};
 use crate::ftl::blocks::WriteStream;
 use crate::ftl::mapping::LogicalPage;
 use crate::policy::placement::Row;
@@ -36,6 +36,9 @@ impl Device {
         let durable = command.fua || self.is_write_through();
         let (_, end) = self.pages_of(&command);
         for page in request.next_page..end {
+            if command.operation == Operation::WriteZeroes && self.zero_page(&command, page) {
+                continue;
+            }
             let Some(id) = self.admit_page(&command, page) else {
                 self.front.get(slot).next_page = page;
                 return false;
@@ -115,7 +118,7 @@ impl Device {
         entry.sectors == self.full_page() || self.mapping.get(entry.logical).is_none()
     }
 
-    fn full_page(&self) -> u64 {
+    pub(super) fn full_page(&self) -> u64 {
         u64::MAX >> (64 - self.sectors_per_page())
     }
 
@@ -163,6 +166,9 @@ impl Device {
             // A write that goes on may make room nowhere and still leave a page that must go at once.
             let before = (self.buffer.in_use(), self.stalled.len());
             self.admit_stalled(calendar);
+            if !self.wake.is_empty() {
+                self.wake_waiters(calendar);
+            }
             if !formed && before == (self.buffer.in_use(), self.stalled.len()) {
                 return;
             }
