@@ -1,6 +1,7 @@
 //! The calendar: what happens next. Events at the same instant happen in the order in which they were scheduled.
 
-use std::collections::VecDeque;
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
 
 use crate::{Duration, Instant};
 
@@ -21,31 +22,143 @@ pub trait Schedule<E> {
     }
 }
 
-/// Pending events in the order of time, then of scheduling: a four-ary heap, and beside it the events that were
-/// scheduled in their order already. Most delays of a device come in a few lengths, so that the longest of them need
-/// no heap and the heap stays small.
+/// Pending events in the order of time, then of scheduling.
+///
+/// A wheel of [`BUCKETS`] lists holds the events of the near future, each list those of one stretch of time, in order;
+/// a map of bits tells which lists have any. Events beyond the wheel wait in a heap. A device has a few hundred events
+/// pending, spread over the time of an array's work, so that a list has one or two: to schedule an event and to take
+/// the first one costs the same however many there are. The stretches narrow when lists grow long, and widen when many
+/// events lie beyond; neither changes the order.
 #[derive(Clone, Debug)]
 pub struct Calendar<E> {
-    heap: Vec<Entry<E>>,
-    /// Each later than the one before.
-    sorted: VecDeque<Entry<E>>,
     now: Instant,
-    scheduled: u64,
+    /// A stretch of time is 2 to this power of picoseconds.
+    stretch: u32,
+    occupied: Occupied,
+    buckets: Box<[Bucket; BUCKETS]>,
+    entries: Vec<Entry<E>>,
+    /// The first of the entries that are not in use; they follow each other by `next`.
+    free: u32,
+    /// Long searches since the stretches last changed, and events put beyond the wheel.
+    long_searches: u32,
+    beyond: u32,
+    /// The time of the first event of `far`, or the end of time.
+    far_from: Instant,
+    far: BinaryHeap<Reverse<Far<E>>>,
+    far_scheduled: u64,
 }
 
+/// Lists of the wheel. Chosen: with stretches of a microsecond they cover the erase of a block (4 ms), the longest
+/// delay of a device, and one word tells which words of the map have bits.
+const BUCKETS: usize = 64 * 64;
+
+/// The first stretch: 2^20 ps, about a microsecond. Chosen: devices have a few events in one.
+const FIRST_STRETCH: u32 = 20;
+
+/// The least and the greatest stretch: 1 ns, shorter than any hold of a bus; 1 s.
+const STRETCHES: std::ops::RangeInclusive<u32> = 10..=40;
+
+/// Entries that are passed over before a search is long, and how many long searches, or events beyond the wheel, make
+/// a change of the stretches. Chosen: a change costs as much as some thousand events.
+const LONG_SEARCH: u32 = 16;
+const LONG_SEARCHES: u32 = 512;
+const BEYOND: u32 = 4096;
+
+const NONE: u32 = u32::MAX;
+
+/// A pending event of the wheel.
 #[derive(Clone, Copy, Debug)]
 struct Entry<E> {
-    /// The time above, the order of scheduling below: one comparison.
-    key: u128,
+    time: Instant,
+    event: E,
+    next: u32,
+}
+
+/// The events of a stretch of time, in order; `last` means nothing where there is no first.
+#[derive(Clone, Copy, Debug)]
+struct Bucket {
+    first: u32,
+    last: u32,
+}
+
+/// Which buckets have events: a bit each, and a bit for each word that has any.
+#[derive(Clone, Debug)]
+struct Occupied {
+    words: [u64; 64],
+    summary: u64,
+}
+
+impl Occupied {
+    #[inline]
+    fn set(&mut self, bucket: usize) {
+        self.words[bucket / 64 % 64] |= 1 << (bucket % 64);
+        self.summary |= 1 << (bucket / 64 % 64);
+    }
+
+    #[inline]
+    fn clear(&mut self, bucket: usize) {
+        let word = &mut self.words[bucket / 64 % 64];
+        *word &= !(1 << (bucket % 64));
+        if *word == 0 {
+            self.summary &= !(1 << (bucket / 64 % 64));
+        }
+    }
+
+    /// The first occupied bucket from `bucket` on, round the wheel.
+    #[inline]
+    fn first_from(&self, bucket: usize) -> Option<usize> {
+        let word = bucket / 64 % 64;
+        let here = self.words[word] >> (bucket % 64);
+        if here != 0 {
+            return Some(bucket + here.trailing_zeros() as usize);
+        }
+        let above = self.summary & (!1 << word);
+        let words = if above == 0 { self.summary } else { above };
+        if words == 0 {
+            return None;
+        }
+        let word = words.trailing_zeros() as usize;
+        Some(word * 64 + self.words[word].trailing_zeros() as usize)
+    }
+}
+
+/// A pending event beyond the wheel. At equal times it goes before those of the wheel, which were scheduled later:
+/// when it was scheduled, its time was beyond.
+#[derive(Clone, Copy, Debug)]
+struct Far<E> {
+    time: Instant,
+    number: u64,
     event: E,
 }
 
-impl<E> Entry<E> {
-    #[inline]
-    fn time(&self) -> Instant {
-        Instant::from_ps((self.key >> 64) as u64)
+impl<E> Far<E> {
+    fn key(&self) -> (Instant, u64) {
+        (self.time, self.number)
     }
 }
+
+impl<E> PartialEq for Far<E> {
+    fn eq(&self, other: &Self) -> bool {
+        self.key() == other.key()
+    }
+}
+
+impl<E> Eq for Far<E> {}
+
+impl<E> PartialOrd for Far<E> {
+    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl<E> Ord for Far<E> {
+    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
+        self.key().cmp(&other.key())
+    }
+}
+
+/// The end of time: no event is beyond it.
+const NEVER: Instant = Instant::from_ps(u64::MAX);
 
 impl<E: Copy> Default for Calendar<E> {
     fn default() -> Self {
@@ -53,70 +166,155 @@ impl<E: Copy> Default for Calendar<E> {
     }
 }
 
-/// Children of a node of the heap.
-const ARITY: usize = 4;
-
 impl<E: Copy> Calendar<E> {
     /// An empty calendar at time zero.
     pub fn new() -> Self {
+        let buckets = vec![Bucket { first: NONE, last: NONE }; BUCKETS].into_boxed_slice();
         Self {
-            heap: Vec::with_capacity(1024),
-            sorted: VecDeque::with_capacity(1024),
             now: Instant::ZERO,
-            scheduled: 0,
+            stretch: FIRST_STRETCH,
+            occupied: Occupied { words: [0; 64], summary: 0 },
+            buckets: buckets.try_into().unwrap_or_else(|_| unreachable!("there are as many as were made")),
+            entries: Vec::with_capacity(256),
+            free: NONE,
+            long_searches: 0,
+            beyond: 0,
+            far_from: NEVER,
+            far: BinaryHeap::new(),
+            far_scheduled: 0,
         }
     }
 
     /// Goes on to the next event, or `None` when nothing is pending.
     #[inline]
     pub fn advance(&mut self) -> Option<E> {
-        let first = match (self.heap.first(), self.sorted.front()) {
-            (Some(top), Some(front)) if top.key < front.key => self.pop_heap(),
-            (_, Some(_)) => self.sorted.pop_front(),
-            (_, None) => self.pop_heap(),
-        }?;
-        self.now = first.time();
-        Some(first.event)
+        let (time, event) = self.take_first()?;
+        self.now = time;
+        Some(event)
     }
 
-    /// Takes the first of the heap.
+    /// The bucket of a time within the wheel.
     #[inline]
-    fn pop_heap(&mut self) -> Option<Entry<E>> {
-        let first = *self.heap.first()?;
-        let last = self.heap.pop().expect("there is a first");
-        if !self.heap.is_empty() {
-            self.sink(last);
+    fn bucket_of(&self, time: Instant) -> usize {
+        (time.ps() >> self.stretch) as usize % BUCKETS
+    }
+
+    #[inline]
+    fn take_first(&mut self) -> Option<(Instant, E)> {
+        let Some(at) = self.occupied.first_from(self.bucket_of(self.now)) else { return self.take_far() };
+        let bucket = &mut self.buckets[at % BUCKETS];
+        let first = bucket.first;
+        let entry = &mut self.entries[first as usize];
+        if self.far_from <= entry.time {
+            return self.take_far();
         }
-        Some(first)
+        bucket.first = std::mem::replace(&mut entry.next, self.free);
+        self.free = first;
+        let taken = (entry.time, entry.event);
+        if bucket.first == NONE {
+            self.occupied.clear(at);
+        }
+        Some(taken)
     }
 
-    /// Puts `entry` where the first was: the hole sinks below every earlier child.
+    #[cold]
+    fn take_far(&mut self) -> Option<(Instant, E)> {
+        let Reverse(Far { time, event, .. }) = self.far.pop()?;
+        self.far_from = self.far.peek().map_or(NEVER, |Reverse(far)| far.time);
+        Some((time, event))
+    }
+
     #[inline]
-    fn sink(&mut self, entry: Entry<E>) {
-        let heap = self.heap.as_mut_slice();
-        let mut hole = 0;
-        loop {
-            let first = hole * ARITY + 1;
-            let least = first
-                + match heap.get(first..) {
-                    // The usual case without a loop, so that it compiles to comparisons without jumps.
-                    Some([a, b, c, d, ..]) => {
-                        let (left, left_key) = if b.key < a.key { (1, b.key) } else { (0, a.key) };
-                        let (right, right_key) = if d.key < c.key { (3, d.key) } else { (2, c.key) };
-                        if right_key < left_key { right } else { left }
-                    }
-                    Some([]) | None => break,
-                    Some(few) => {
-                        (1..few.len()).fold(0, |least, n| if few[n].key < few[least].key { n } else { least })
-                    }
-                };
-            if heap[least].key >= entry.key {
-                break;
+    fn put(&mut self, time: Instant, event: E) {
+        let ahead = (time.ps() >> self.stretch) - (self.now.ps() >> self.stretch);
+        if ahead >= BUCKETS as u64 {
+            self.put_far(time, event);
+            return;
+        }
+        let entry = Entry { time, event, next: NONE };
+        let new = self.free;
+        let new = match self.entries.get_mut(new as usize) {
+            Some(free) => {
+                self.free = free.next;
+                *free = entry;
+                new
             }
-            heap[hole] = heap[least];
-            hole = least;
+            None => self.grow(entry),
+        };
+        let at = self.bucket_of(time);
+        let bucket = &mut self.buckets[at % BUCKETS];
+        if bucket.first == NONE {
+            *bucket = Bucket { first: new, last: new };
+            self.occupied.set(at);
+        } else {
+            let last = &mut self.entries[bucket.last as usize];
+            if last.time <= time {
+                last.next = new;
+                bucket.last = new;
+            } else {
+                self.insert(at, new, time);
+            }
         }
-        heap[hole] = entry;
+    }
+
+    #[cold]
+    fn grow(&mut self, entry: Entry<E>) -> u32 {
+        self.entries.push(entry);
+        self.entries.len() as u32 - 1
+    }
+
+    /// Puts the entry `new` into a bucket whose last one is later.
+    fn insert(&mut self, bucket: usize, new: u32, time: Instant) {
+        let bucket = &mut self.buckets[bucket % BUCKETS];
+        let (mut before, mut at, mut passed) = (NONE, bucket.first, 0);
+        while self.entries[at as usize].time <= time {
+            passed += 1;
+            before = at;
+            at = self.entries[at as usize].next;
+        }
+        self.entries[new as usize].next = at;
+        if before == NONE {
+            bucket.first = new;
+        } else {
+            self.entries[before as usize].next = new;
+        }
+        if passed > LONG_SEARCH {
+            self.long_searches += 1;
+            if self.long_searches >= LONG_SEARCHES {
+                self.change_stretch(self.stretch - 1);
+            }
+        }
+    }
+
+    #[cold]
+    fn put_far(&mut self, time: Instant, event: E) {
+        self.far.push(Reverse(Far { time, number: self.far_scheduled, event }));
+        self.far_scheduled += 1;
+        self.far_from = self.far_from.min(time);
+        self.beyond += 1;
+        if self.beyond >= BEYOND {
+            self.change_stretch(self.stretch + 1);
+        }
+    }
+
+    /// Takes all events out and puts them back, in their order, with another stretch.
+    #[cold]
+    fn change_stretch(&mut self, stretch: u32) {
+        (self.long_searches, self.beyond) = (0, 0);
+        if !STRETCHES.contains(&stretch) {
+            return;
+        }
+        let all: Vec<_> = std::iter::from_fn(|| self.take_first()).collect();
+        self.stretch = stretch;
+        for (time, event) in all {
+            self.put(time, event);
+        }
+    }
+
+    /// The stretch, for a test that changes it.
+    #[cfg(test)]
+    fn stretch(&self) -> u32 {
+        self.stretch
     }
 }
 
@@ -129,29 +327,14 @@ impl<E: Copy> Schedule<E> for Calendar<E> {
     #[inline]
     fn at(&mut self, time: Instant, event: E) {
         debug_assert!(time >= self.now, "an event in the past");
-        let entry = Entry { key: u128::from(time.ps()) << 64 | u128::from(self.scheduled), event };
-        self.scheduled += 1;
-        if self.sorted.back().is_none_or(|last| last.key < entry.key) {
-            self.sorted.push_back(entry);
-            return;
-        }
-        let mut hole = self.heap.len();
-        self.heap.push(entry);
-        while hole > 0 {
-            let parent = (hole - 1) / ARITY;
-            if entry.key >= self.heap[parent].key {
-                break;
-            }
-            self.heap[hole] = self.heap[parent];
-            hole = parent;
-        }
-        self.heap[hole] = entry;
+        self.put(time, event);
     }
 
     #[inline]
     fn is_settled(&self) -> bool {
-        let later = |first: Option<&Entry<E>>| first.is_none_or(|first| first.time() > self.now);
-        later(self.heap.first()) && later(self.sorted.front())
+        let bucket = self.buckets[self.bucket_of(self.now)];
+        let later = bucket.first == NONE || self.entries[bucket.first as usize].time > self.now;
+        later && self.far_from > self.now
     }
 }
 
@@ -172,32 +355,66 @@ mod tests {
         assert_eq!(settled, [false, true, true]);
     }
 
+    /// Schedules after each delay, or advances where there is none, and compares with a sorted set.
+    fn keeps_the_order(calendar: &mut Calendar<usize>, steps: impl IntoIterator<Item = Option<u64>>) {
+        let mut pending = std::collections::BTreeSet::new();
+        let mut now = 0;
+        for (n, step) in steps.into_iter().enumerate() {
+            if let Some(delay) = step {
+                calendar.at(Instant::from_ps(now + delay), n);
+                pending.insert((now + delay, n));
+            } else {
+                let wanted = pending.pop_first();
+                assert_eq!(calendar.advance(), wanted.map(|(_, n)| n));
+                now = wanted.map_or(now, |(time, _)| time);
+                assert_eq!(calendar.now(), Instant::from_ps(now));
+                let settled = pending.first().is_none_or(|(time, _)| *time > now);
+                assert_eq!(calendar.is_settled(), settled);
+            }
+        }
+        while let Some((_, n)) = pending.pop_first() {
+            assert_eq!(calendar.advance(), Some(n));
+        }
+        assert_eq!(calendar.advance(), None);
+    }
+
+    #[test]
+    fn lists_that_grow_long_are_parted() {
+        let mut calendar = Calendar::new();
+        let delays = (0..50_000).map(|n| (n % 3 > 0).then_some(n * 7919 % 900_000));
+        keeps_the_order(&mut calendar, delays);
+        assert!(calendar.stretch() < FIRST_STRETCH);
+    }
+
+    #[test]
+    fn the_wheel_comes_to_reach_as_far_as_events_are_scheduled() {
+        let mut calendar = Calendar::new();
+        let delays = (0..50_000).map(|n| (n % 2 == 0).then_some(n * 7919 % 20_000 * 1_000_000));
+        keeps_the_order(&mut calendar, delays);
+        assert!(calendar.stretch() > FIRST_STRETCH);
+    }
+
+    #[test]
+    fn an_event_from_beyond_the_wheel_goes_before_one_of_its_time_that_was_scheduled_later() {
+        let mut calendar = Calendar::new();
+        let far = Instant::from_ps((BUCKETS as u64) << FIRST_STRETCH);
+        calendar.at(far, 0);
+        calendar.at(Instant::from_ps(1 << FIRST_STRETCH), 1);
+        assert_eq!(calendar.advance(), Some(1));
+        calendar.at(far, 2);
+        assert_eq!([calendar.advance(), calendar.advance()], [Some(0), Some(2)]);
+    }
+
     proptest! {
-        /// Delays of events to be scheduled, and advances (`None`) in between.
+        /// Delays of events to be scheduled, on scales from within a list to beyond the wheel, and advances (`None`)
+        /// in between.
         #[test]
         fn events_come_in_the_order_of_time_then_of_scheduling(
-            steps in prop::collection::vec(prop::option::weighted(0.6, 0u64..50), 0..300),
+            steps in prop::collection::vec(
+                prop::option::weighted(0.6, (0u64..50, prop::sample::select(vec![0u32, 18, 20, 27, 33]))), 0..300),
         ) {
-            let mut calendar = Calendar::new();
-            let mut pending = std::collections::BTreeSet::new();
-            let mut now = 0;
-            for (n, step) in steps.into_iter().enumerate() {
-                if let Some(delay) = step {
-                    calendar.at(Instant::from_ps(now + delay), n);
-                    pending.insert((now + delay, n));
-                } else {
-                    let wanted = pending.pop_first();
-                    prop_assert_eq!(calendar.advance(), wanted.map(|(_, n)| n));
-                    now = wanted.map_or(now, |(time, _)| time);
-                    prop_assert_eq!(calendar.now(), Instant::from_ps(now));
-                    let settled = pending.first().is_none_or(|(time, _)| *time > now);
-                    prop_assert_eq!(calendar.is_settled(), settled);
-                }
-            }
-            while let Some((_, n)) = pending.pop_first() {
-                prop_assert_eq!(calendar.advance(), Some(n));
-            }
-            prop_assert_eq!(calendar.advance(), None);
+            let delays = steps.into_iter().map(|step| step.map(|(delay, scale)| delay << scale));
+            keeps_the_order(&mut Calendar::new(), delays);
         }
     }
 }

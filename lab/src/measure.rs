@@ -219,18 +219,19 @@ fn latency(histogram: &Histogram) -> Latency {
 fn flash(device: &Device) -> Flash {
     let totals = device.totals();
     let geometry = &device.config().geometry;
-    let page = geometry.page_size.0;
+    let unit = device.config().slots.size.0;
+    let programmed = totals.host_programs + totals.gc_programs + totals.padding;
     Flash {
         reads: totals.host_reads + totals.fill_reads + totals.gc_reads,
-        programs: totals.host_programs + totals.gc_programs + totals.padding,
+        programs: programmed * unit / geometry.page_size.0,
         erases: totals.erases * u64::from(geometry.planes_per_row),
         fill_reads: totals.fill_reads,
         gc_reads: totals.gc_reads,
         gc_programs: totals.gc_programs,
         padding: totals.padding,
-        host_bytes: totals.host_programs * page,
-        gc_bytes: totals.gc_programs * page,
-        padding_bytes: totals.padding * page,
+        host_bytes: totals.host_programs * unit,
+        gc_bytes: totals.gc_programs * unit,
+        padding_bytes: totals.padding * unit,
     }
 }
 

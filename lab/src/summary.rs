@@ -165,9 +165,9 @@ pub struct Flash {
     pub fill_reads: u64,
     /// Pages read by garbage collection.
     pub gc_reads: u64,
-    /// Pages programmed by garbage collection.
+    /// Logical pages (mapping units) programmed by garbage collection.
     pub gc_programs: u64,
-    /// Pages programmed without data, to complete a program unit.
+    /// Room for logical pages programmed without data, to complete a program unit.
     pub padding: u64,
     /// Bytes of pages programmed for the host.
     pub host_bytes: u64,
@@ -238,8 +238,8 @@ pub struct Window {
     pub write_latency_us: f64,
     /// Greatest latency of any request answered, in microseconds.
     pub max_latency_us: f64,
-    /// Pages programmed for the host.
+    /// Logical pages programmed for the host.
     pub host_programs: u64,
-    /// Pages programmed by garbage collection and as padding.
+    /// Logical pages programmed by garbage collection, and room for them as padding.
     pub other_programs: u64,
 }

@@ -76,18 +76,23 @@ pub struct Geometry {
 /// Division by a number known only at run time, as a multiplication: exact for every `u32` dividend
 /// (Granlund and Montgomery, PLDI 1994, with a 64-bit reciprocal).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Divisor {
+pub(crate) struct Divisor {
     by: u32,
     reciprocal: u64,
 }
 
 impl Divisor {
-    fn new(by: u32) -> Self {
+    pub(crate) fn new(by: u32) -> Self {
         Self { by, reciprocal: if by == 1 { 0 } else { u64::MAX / u64::from(by) + 1 } }
     }
 
     #[inline]
-    fn quotient(self, n: u32) -> u32 {
+    pub(crate) fn by(self) -> u32 {
+        self.by
+    }
+
+    #[inline]
+    pub(crate) fn quotient(self, n: u32) -> u32 {
         if self.by == 1 {
             return n;
         }
@@ -95,7 +100,7 @@ impl Divisor {
     }
 
     #[inline]
-    fn both(self, n: u32) -> (u32, u32) {
+    pub(crate) fn both(self, n: u32) -> (u32, u32) {
         let quotient = self.quotient(n);
         (quotient, n - quotient * self.by)
     }

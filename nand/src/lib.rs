@@ -83,6 +83,7 @@ pub mod pairing;
 pub mod part;
 pub mod pipeline;
 pub mod reference;
+pub mod slots;
 pub mod span;
 pub mod unit;
 
@@ -95,5 +96,6 @@ pub use pairing::Pairing;
 pub use part::Part;
 pub use pipeline::Pipeline;
 pub use reference::Reference;
+pub use slots::{SlotId, Slots};
 pub use span::Span;
 pub use unit::LogicalUnit;

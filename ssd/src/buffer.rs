@@ -7,6 +7,7 @@ use std::collections::VecDeque;
 
 use wordline_kernel::LookupTable;
 
+use crate::Sectors;
 use crate::ftl::mapping::LogicalPage;
 
 /// Number of an entry.
@@ -39,10 +40,16 @@ pub struct Entry {
     pub version: u32,
     /// The version that flash holds, when the mapping points there.
     pub flash_version: u32,
-    /// Which sectors the host wrote, one bit a sector.
-    pub sectors: u64,
+    /// Which sectors the host wrote.
+    pub sectors: Sectors,
     /// Where it is on its way to flash.
     pub state: EntryState,
+    /// Reads under way for the rest of the page.
+    pub fills: u8,
+    /// The stream that the host named when it wrote the page last; 0 for none.
+    pub tag: u8,
+    /// The write stream that it goes to, once it is ready.
+    pub stream: u8,
     /// Written again while it was being programmed.
     pub again: bool,
     /// Discarded while it was on its way to flash.
@@ -115,8 +122,11 @@ impl Buffer {
             logical: LogicalPage(0),
             version: 0,
             flash_version: 0,
-            sectors: 0,
+            sectors: Sectors::NONE,
             state: EntryState::Free,
+            fills: 0,
+            tag: 0,
+            stream: 0,
             again: false,
             discarded: false,
             void: false,
@@ -182,7 +192,13 @@ impl Buffer {
     }
 
     /// Adds a page; there must be room.
-    pub fn add(&mut self, logical: LogicalPage, version: u32, flash_version: u32, sectors: u64) -> EntryId {
+    pub fn add(
+        &mut self,
+        logical: LogicalPage,
+        version: u32,
+        flash_version: u32,
+        sectors: Sectors,
+    ) -> EntryId {
         let id = self.free.pop().expect("the caller saw that there is room");
         let epoch = self.epochs.current();
         *self.epochs.count(epoch) += 1;
@@ -192,6 +208,9 @@ impl Buffer {
             flash_version,
             sectors,
             state: EntryState::Dirty,
+            fills: 0,
+            tag: 0,
+            stream: 0,
             again: false,
             discarded: false,
             void: false,
@@ -208,11 +227,11 @@ impl Buffer {
     }
 
     /// Writes into a page that is in the buffer already.
-    pub fn rewrite(&mut self, id: EntryId, version: u32, sectors: u64) {
+    pub fn rewrite(&mut self, id: EntryId, version: u32, sectors: Sectors) {
         let current = self.epochs.current();
         let entry = &mut self.entries[id as usize];
         entry.version = version;
-        entry.sectors = if entry.discarded { sectors } else { entry.sectors | sectors };
+        entry.sectors = if entry.discarded { sectors } else { entry.sectors.and(sectors) };
         entry.discarded = false;
         if entry.state == EntryState::Programming && !entry.again {
             entry.again = true;
@@ -368,9 +387,9 @@ mod tests {
     fn a_flush_is_done_when_older_entries_are_in_flash() {
         let mut buffer = Buffer::new(4);
         let mut wake = Vec::new();
-        let first = buffer.add(LogicalPage(1), 1, 0, 1);
+        let first = buffer.add(LogicalPage(1), 1, 0, Sectors::range(0, 1));
         let epoch = buffer.end_epoch().expect("an entry is dirty");
-        let second = buffer.add(LogicalPage(2), 1, 0, 1);
+        let second = buffer.add(LogicalPage(2), 1, 0, Sectors::range(0, 1));
         buffer.unlink(second);
         buffer.programmed(second, 1, &mut wake);
         assert!(!buffer.is_flushed(epoch));
@@ -384,11 +403,11 @@ mod tests {
     fn a_page_written_again_while_it_is_programmed_becomes_dirty_again() {
         let mut buffer = Buffer::new(2);
         let mut wake = Vec::new();
-        let id = buffer.add(LogicalPage(9), 1, 0, 0b1);
+        let id = buffer.add(LogicalPage(9), 1, 0, Sectors::range(0, 1));
         buffer.wait(id, 77);
         buffer.unlink(id);
         buffer.get_mut(id).state = EntryState::Programming;
-        buffer.rewrite(id, 2, 0b10);
+        buffer.rewrite(id, 2, Sectors::range(1, 2));
         buffer.wait(id, 78);
         assert!(buffer.programmed(id, 1, &mut wake));
         assert_eq!((wake.as_slice(), buffer.dirty()), ([77].as_slice(), 1));

@@ -5,11 +5,16 @@ use serde::{Deserialize, Serialize};
 use wordline_kernel::{Bytes, Complaints, Duration};
 use wordline_nand::geometry::Layout;
 use wordline_nand::part::PartFile;
-use wordline_nand::{Geometry, Part};
+use wordline_nand::{Geometry, Part, Slots};
 
+use crate::command::SECTOR;
 use crate::front::namespaces::{self, Namespace};
+use crate::ftl::blocks::Streams;
 use crate::policy::placement::PlacementKind;
+use crate::policy::relocator::RelocatorKind;
+use crate::policy::router::RouterKind;
 use crate::policy::victim::VictimKind;
+use crate::sectors::Sectors;
 
 pub use crate::front::config::{FrontFile, Interface, NamespaceFile};
 
@@ -70,10 +75,24 @@ pub struct FtlFile {
     pub over_provisioning: f64,
     /// Blocks that are bad from the factory, as a fraction, drawn from the seed.
     pub factory_bad_blocks: f64,
+    /// What is mapped as one.
+    pub mapping: MappingFile,
+    /// Which of the host's write streams a page goes to.
+    pub router: RouterKind,
     /// Which channel, package, die and row a write goes to.
     pub placement: PlacementKind,
     /// Garbage collection.
     pub gc: GcFile,
+}
+
+/// The map from logical to physical places.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct MappingFile {
+    /// What is mapped as one: a page divided by a power of two, down to a sector, or so many pages that a program unit
+    /// is a multiple of them. A write of less is completed by a read of the rest. Left out: a page.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub unit: Option<Bytes>,
 }
 
 /// Garbage collection, in each row of planes.
@@ -82,6 +101,8 @@ pub struct FtlFile {
 pub struct GcFile {
     /// Which block is cleaned.
     pub victim: VictimKind,
+    /// Where the valid pages of a victim go.
+    pub relocator: RelocatorKind,
     /// Cleaning starts when fewer blocks than this are free in a row of planes.
     pub start_below_free_blocks: u32,
     /// Cleaning goes on until this many are free.
@@ -107,6 +128,8 @@ impl Default for FtlFile {
         Self {
             over_provisioning: 0.07,
             factory_bad_blocks: 0.0,
+            mapping: MappingFile::default(),
+            router: RouterKind::default(),
             placement: PlacementKind::default(),
             gc: GcFile::default(),
         }
@@ -116,7 +139,12 @@ impl Default for FtlFile {
 impl Default for GcFile {
     /// As late as is safe: two blocks are kept for the collector itself. Chosen.
     fn default() -> Self {
-        Self { victim: VictimKind::default(), start_below_free_blocks: 3, stop_at_free_blocks: 3 }
+        Self {
+            victim: VictimKind::default(),
+            relocator: RelocatorKind::default(),
+            start_below_free_blocks: 3,
+            stop_at_free_blocks: 3,
+        }
     }
 }
 
@@ -131,15 +159,13 @@ pub struct Config {
     pub geometry: Geometry,
     /// Its namespaces.
     pub namespaces: Vec<Namespace>,
-    /// Pages that the host sees.
+    /// How its pages are divided into what is mapped as one.
+    pub slots: Slots,
+    /// Logical pages that the host sees: mapping units.
     pub logical_pages: u32,
-    /// Pages that the buffer holds.
+    /// Logical pages that the buffer holds.
     pub buffer_pages: u32,
 }
-
-/// Blocks of a row that never hold data for long: two that the collector keeps so that it can always finish a
-/// victim, one open for the collector, and one that makes cleaning worth while.
-pub const WORKING_BLOCKS: u32 = 4;
 
 impl DeviceFile {
     /// The device, or everything that is wrong with it.
@@ -154,25 +180,26 @@ impl DeviceFile {
         self.check_buffer(&mut wrong);
         self.check_ftl(&mut wrong);
         let (Some(part), Some(geometry)) = (part, geometry) else { return Err(wrong) };
-        let most = self.logical_pages(&geometry, &mut wrong);
-        let namespaces =
-            namespaces::lay_out(&self.namespaces, geometry.page_size * u64::from(most), &mut wrong);
-        let logical_pages = most.min(namespaces::end(&namespaces).0.div_ceil(geometry.page_size.0) as u32);
-        let buffer_pages = (self.buffer.size.0 / geometry.page_size.0) as u32;
-        let least = 2 * geometry.pages_per_program;
+        let Some(slots) = self.check_unit(&geometry, &mut wrong) else { return Err(wrong) };
+        let most = self.logical_pages(&geometry, &slots, &mut wrong);
+        let namespaces = namespaces::lay_out(&self.namespaces, slots.size * u64::from(most), &mut wrong);
+        let logical_pages = most.min(namespaces::end(&namespaces).0.div_ceil(slots.size.0) as u32);
+        let buffer_pages = (self.buffer.size.0 / slots.size.0) as u32;
+        let least = 2 * slots.per_program;
         wrong.require(
             buffer_pages >= least && self.buffer.size <= Bytes::gib(64),
             "buffer.size",
             self.buffer.size,
             format!(
                 "from two program units ({}) to 64GiB: pages pass through it in every mode",
-                geometry.page_size * u64::from(least)
+                slots.size * u64::from(least)
             ),
         );
         wrong.or_ok(()).map(|()| Config {
             file: self,
             part,
             geometry,
+            slots,
             namespaces,
             logical_pages,
             buffer_pages,
@@ -210,6 +237,12 @@ impl DeviceFile {
             bad,
             "a fraction from 0 to below 0.5",
         );
+        for (key, streams) in [
+            ("ftl.router.streams", ftl.router.streams()),
+            ("ftl.gc.relocator.streams", ftl.gc.relocator.streams()),
+        ] {
+            wrong.require((1..=16).contains(&streams), key, streams, "from 1 to 16");
+        }
         if let Some((found, wanted)) = ftl.placement.complaint() {
             wrong.add("ftl.placement.order", found, wanted);
         }
@@ -217,11 +250,12 @@ impl DeviceFile {
             wrong.add(format!("ftl.gc.victim.{key}"), found, wanted);
         }
         let (start, stop) = (ftl.gc.start_below_free_blocks, ftl.gc.stop_at_free_blocks);
+        let kept = self.streams().kept_blocks();
         wrong.require(
-            start >= 3,
+            start as usize > kept,
             "ftl.gc.start_below_free_blocks",
             start,
-            "at least 3: two blocks are kept for the collector",
+            format!("at least {}: {kept} blocks are kept for the collector", kept + 1),
         );
         wrong.require(
             stop >= start,
@@ -231,15 +265,41 @@ impl DeviceFile {
         );
     }
 
-    /// Pages that the host sees. Each row must keep its working blocks beside its share of them.
-    fn logical_pages(&self, geometry: &Geometry, wrong: &mut Complaints) -> u32 {
-        let all = f64::from(geometry.pages());
+    /// How the pages are divided into mapping units.
+    fn check_unit(&self, geometry: &Geometry, wrong: &mut Complaints) -> Option<Slots> {
+        let page = geometry.page_size;
+        let unit = self.ftl.mapping.unit.unwrap_or(page);
+        let most = SECTOR * u64::from(Sectors::MOST);
+        let slots = if (SECTOR..=most).contains(&unit) { Slots::of_size(geometry, unit) } else { None };
+        wrong.require(
+            slots.is_some(),
+            "ftl.mapping.unit",
+            unit,
+            format!(
+                "from 512B to {most}: a page ({page}) divided by a power of two, or pages of which a program unit ({}) is \
+                 a multiple; fewer than 2^31 in all",
+                page * u64::from(geometry.pages_per_program)
+            ),
+        );
+        slots
+    }
+
+    /// The write streams of each row.
+    pub fn streams(&self) -> Streams {
+        Streams { host: self.ftl.router.streams(), gc: self.ftl.gc.relocator.streams() }
+    }
+
+    /// Logical pages that the host sees. Each row must keep its working blocks beside its share of them.
+    fn logical_pages(&self, geometry: &Geometry, slots: &Slots, wrong: &mut Complaints) -> u32 {
+        let all = f64::from(slots.count());
         let logical = (all * (1.0 - self.ftl.over_provisioning.clamp(0.0, 1.0))) as u32;
         let rows = geometry.rows();
         let bad = (f64::from(geometry.blocks_per_plane) * self.ftl.factory_bad_blocks).ceil() as u32;
-        let working = WORKING_BLOCKS.max(self.ftl.gc.stop_at_free_blocks.saturating_add(2));
-        let usable = geometry.blocks_per_plane.saturating_sub(working.saturating_add(bad))
-            * geometry.pages_per_row_block();
+        // One more than the blocks at work makes cleaning worth while.
+        let working = self.streams().blocks_at_work() + 1;
+        let working = working.max(self.ftl.gc.stop_at_free_blocks.saturating_add(2));
+        let usable =
+            geometry.blocks_per_plane.saturating_sub(working.saturating_add(bad)) * slots.per_block();
         let most = u64::from(usable) * u64::from(rows);
         let spare = 1.0 - most as f64 / all;
         wrong.require(
@@ -259,7 +319,7 @@ impl DeviceFile {
 impl Config {
     /// Bytes that the host sees.
     pub fn capacity(&self) -> Bytes {
-        self.geometry.page_size * u64::from(self.logical_pages)
+        self.slots.size * u64::from(self.logical_pages)
     }
 }
 

@@ -10,8 +10,10 @@ pub mod ftl;
 pub mod parts;
 pub mod policy;
 pub mod queue;
+pub mod sectors;
 
 pub use command::{Answer, Command, Operation, SECTOR};
 pub use config::{Config, DeviceFile};
 pub use device::{Device, Event};
 pub use parts::{Design, Parts};
+pub use sectors::Sectors;

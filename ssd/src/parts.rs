@@ -2,15 +2,21 @@
 
 use crate::Config;
 use crate::policy::placement::Placement;
+use crate::policy::relocator::Relocator;
+use crate::policy::router::Router;
 use crate::policy::victim::VictimPolicy;
 
 /// The policies of a device. A design takes those that the configuration names and changes some of them:
 /// `Parts { victim: Box::new(MyVictim), ..base }`.
 pub struct Parts {
+    /// Which of the host's streams a page goes to.
+    pub router: Box<dyn Router>,
     /// Where a page goes.
     pub placement: Box<dyn Placement>,
     /// Which block is cleaned.
     pub victim: Box<dyn VictimPolicy>,
+    /// Where the valid pages of a victim go.
+    pub relocator: Box<dyn Relocator>,
 }
 
 impl Parts {
@@ -18,8 +24,10 @@ impl Parts {
     pub fn of(config: &Config) -> Self {
         let ftl = &config.file.ftl;
         Self {
+            router: ftl.router.build(),
             placement: ftl.placement.build(&config.geometry, config.file.layout.packages_per_channel),
             victim: ftl.gc.victim.build(),
+            relocator: ftl.gc.relocator.build(),
         }
     }
 }

@@ -3,7 +3,7 @@
 //! Reads go before programs and erases, but not more than [`READS_IN_A_ROW`] of them while one of those waits.
 
 use wordline_kernel::{Column, Instant};
-use wordline_nand::{DieId, PageId};
+use wordline_nand::{DieId, PageId, SlotId};
 
 /// Number of a transaction.
 pub type TransactionId = u32;
@@ -56,8 +56,12 @@ pub struct Transaction {
     pub owner: u32,
     /// Its first page.
     pub page: PageId,
-    /// Pages that it reads.
-    pub pages: u32,
+    /// Its first slot.
+    pub slot: SlotId,
+    /// Slots from the first one on that it reads.
+    pub slots: u32,
+    /// Planes that it reads from.
+    pub planes: u32,
     /// Bytes that it moves out of the chip.
     pub bytes: u32,
     /// The version that a host read or a fill must find.
@@ -125,7 +129,9 @@ impl Queues {
             purpose,
             owner,
             page,
-            pages: 1,
+            slot: SlotId(0),
+            slots: 1,
+            planes: 1,
             bytes: 0,
             version: 0,
             logical: NONE,
@@ -156,7 +162,7 @@ impl Queues {
         &mut self,
         die: DieId,
         now: Instant,
-        merge: impl Fn(&Transaction, &Transaction, u32) -> bool,
+        merge: impl Fn(&Transaction, &Transaction) -> bool,
     ) -> Option<&Transaction> {
         let Self { pool, dies, .. } = self;
         let queue = &mut dies[die];
@@ -165,14 +171,13 @@ impl Queues {
         if queue.reads.first != NONE && read_first {
             queue.in_a_row = if others == NONE { 0 } else { queue.in_a_row + 1 };
             let first = queue.reads.first;
-            let (mut last, mut count) = (first, 1);
+            let mut last = first;
             loop {
                 let next = pool[last as usize].next;
-                if next == NONE || !merge(&pool[last as usize], &pool[next as usize], count) {
+                if next == NONE || !merge(&pool[last as usize], &pool[next as usize]) {
                     break;
                 }
                 last = next;
-                count += 1;
             }
             let rest = std::mem::replace(&mut pool[last as usize].next, NONE);
             queue.reads.first = rest;
@@ -196,15 +201,18 @@ impl Queues {
         Some(transaction)
     }
 
-    /// How many reads the die's present command joins, and their bytes together.
+    /// How many planes the die's present command reads from, whose reads are of pages side by side, and the bytes of
+    /// all these reads together.
     #[inline]
     pub fn current_reads(&self, die: DieId) -> (u32, u64) {
-        let (mut at, mut count, mut bytes) = (self.dies[die].current, 0, 0);
+        let mut at = self.dies[die].current;
+        let first = self.pool[at as usize].page.0;
+        let (mut last, mut bytes) = (first, 0);
         while at != NONE {
             let read = &self.pool[at as usize];
-            (at, count, bytes) = (read.next, count + 1, bytes + u64::from(read.bytes));
+            (at, last, bytes) = (read.next, read.page.0, bytes + u64::from(read.bytes));
         }
-        (count, bytes)
+        (last - first + 1, bytes)
     }
 
     /// The die's work is over: its chain of transactions, to be gone through with [`release`](Self::release).

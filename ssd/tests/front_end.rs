@@ -9,6 +9,7 @@ use wordline_kernel::{Bytes, Duration, Instant};
 use wordline_ssd::config::{Interface, NamespaceFile};
 use wordline_ssd::device::Component;
 use wordline_ssd::front::config::{Arbitration, PcieFile};
+use wordline_ssd::policy::router::RouterKind;
 use wordline_ssd::{Command, DeviceFile, Operation};
 
 /// Pages of 4 KiB on four channels of eight dies: far more flash than a link carries. A buffer access takes no time.
@@ -263,6 +264,36 @@ fn a_comparison_fails_when_a_page_is_of_another_version() {
     assert!(compare(0, 32, 0), "what the host wrote last is there");
     assert!(compare(8, 8, 2) && compare(16, 8, 1));
     assert!(!compare(8, 8, 1) && !compare(8, 16, 2), "page 1 is of version 2, page 2 of version 1");
+}
+
+#[test]
+fn writes_of_two_streams_fill_blocks_of_their_own() {
+    let mut file = file(Interface::Direct);
+    (file.layout.channels, file.layout.dies_per_package) = (1, 1);
+    file.ftl.router = RouterKind::Host { streams: 2 };
+    file.ftl.gc.start_below_free_blocks = 5;
+    file.ftl.gc.stop_at_free_blocks = 5;
+    file.ftl.over_provisioning = 0.5;
+    let mut rig = Rig::new(file, 1);
+    // Two rewritten pages, each of its own stream: no block ever holds valid pages of both.
+    for n in 0..2_000 {
+        let stream = (n % 2) as u8;
+        let sector = if stream == 0 { n / 2 % 100 * 8 } else { 1_000 * 8 / 10 };
+        rig.run_down_to(7);
+        let command = Command {
+            operation: Operation::Write,
+            fua: true,
+            stream,
+            sector,
+            sectors: 8,
+            ..Command::default()
+        };
+        rig.submit_command(command);
+    }
+    rig.run_down_to(0);
+    rig.audit();
+    // The page that is written all the time leaves blocks without anything valid, the others leave theirs in order.
+    assert_eq!(rig.device.totals().gc_programs, 0);
 }
 
 fn arbitration() -> impl Strategy<Value = Arbitration> {

@@ -10,6 +10,8 @@ use wordline_kernel::{Bytes, Duration};
 use wordline_ssd::config::BufferMode;
 use wordline_ssd::ftl::mapping::LogicalPage;
 use wordline_ssd::policy::placement::PlacementKind;
+use wordline_ssd::policy::relocator::RelocatorKind;
+use wordline_ssd::policy::router::RouterKind;
 use wordline_ssd::policy::victim::VictimKind;
 use wordline_ssd::{Command, DeviceFile, Operation};
 
@@ -49,11 +51,13 @@ prop_compose! {
         buffer in 0u64..=40,
         write_through in any::<bool>(),
         fixed in any::<bool>(),
-        spare in 0.38f64..0.6,
-        thresholds in (3u32..=5, 0u32..=2),
+        spare in 0.55f64..0.7,
+        thresholds in (0u32..=2, 0u32..=2),
         queue_depth in 1u32..=8,
         times in (0u64..2, 0u64..3),
         victim in victim(),
+        unit in 0usize..8,
+        streams in (1u8..=3, 1u8..=3),
     ) -> DeviceFile {
         let mut file = small();
         file.layout.channels = channels;
@@ -62,15 +66,22 @@ prop_compose! {
         file.part.geometry.bits_per_cell = bits;
         file.part.geometry.one_shot = one_shot;
         file.part.geometry.pages_per_block = pages * bits * 2;
-        let unit = u64::from(bits) * 2 * 4096;
-        file.buffer.size = Bytes(2 * unit + buffer * 4096);
+        // Parts of a page, a page, and pages of which a program unit is a multiple.
+        let pages_at_once = if tied { 2 } else { 1 } * if one_shot { bits } else { 1 };
+        let larger = (2..=pages_at_once).filter(|pages| pages_at_once % pages == 0).map(|pages| 4096 * u64::from(pages));
+        let units: Vec<u64> = [512, 1024, 2048, 4096, 4096].into_iter().chain(larger).collect();
+        file.ftl.mapping.unit = Some(Bytes(units[unit % units.len()]));
+        file.ftl.router = RouterKind::Host { streams: streams.0 };
+        file.ftl.gc.relocator = RelocatorKind::Generations { streams: streams.1 };
+        let program = u64::from(bits) * 2 * 4096;
+        file.buffer.size = Bytes(2 * program + buffer * 4096);
         file.buffer.mode = if write_through { BufferMode::WriteThrough } else { BufferMode::WriteBack };
         file.buffer.flush_interval = Duration::from_ms(10 * times.0);
         file.front.command_time = Duration::from_us(times.1);
         file.front.queue_depth = queue_depth;
         file.ftl.over_provisioning = spare;
-        file.ftl.gc.start_below_free_blocks = thresholds.0;
-        file.ftl.gc.stop_at_free_blocks = thresholds.0 + thresholds.1;
+        file.ftl.gc.start_below_free_blocks = 2 + u32::from(streams.1) + thresholds.0;
+        file.ftl.gc.stop_at_free_blocks = file.ftl.gc.start_below_free_blocks + thresholds.1;
         file.ftl.gc.victim = victim;
         if fixed {
             file.ftl.placement = PlacementKind::Fixed { order: "CWDP".into() };
@@ -97,7 +108,8 @@ impl Model {
 fn play(file: DeviceFile, steps: &[Step], depth: usize, filled: bool) {
     let mut rig = Rig::new(file, 1);
     let pages = rig.device.config().logical_pages;
-    let sectors = u64::from(pages) * 8;
+    let per_page = rig.device.config().slots.size.0 / 512;
+    let sectors = u64::from(pages) * per_page;
     let mut model = Model::default();
     if filled {
         rig.device.fill(1.0);
@@ -109,7 +121,7 @@ fn play(file: DeviceFile, steps: &[Step], depth: usize, filled: bool) {
         let range = if step.place % 4 == 0 { sectors } else { 96.min(sectors) };
         let sector = u64::from(step.place) * 7919 % range;
         let count = u64::from(step.sectors).min(sectors - sector);
-        let (first, last) = ((sector / 8) as u32, ((sector + count - 1) / 8) as u32);
+        let (first, last) = ((sector / per_page) as u32, ((sector + count - 1) / per_page) as u32);
         match step.kind {
             0..=9 => {
                 rig.submit(Operation::Write, step.fua, sector, count);
@@ -122,15 +134,15 @@ fn play(file: DeviceFile, steps: &[Step], depth: usize, filled: bool) {
                 rig.run_down_to(0);
                 rig.submit(Operation::Discard, false, sector, count);
                 rig.run_down_to(0);
-                for page in sector.div_ceil(8) as u32..((sector + count) / 8) as u32 {
+                for page in sector.div_ceil(per_page) as u32..((sector + count) / per_page) as u32 {
                     model.present.remove(&page);
                 }
             }
             19 => {
                 rig.submit(Operation::WriteZeroes, step.fua, sector, count);
                 for page in first..=last {
-                    let whole = u64::from(page) * 8 >= sector && u64::from(page + 1) * 8 <= sector + count;
-                    if whole {
+                    let start = u64::from(page) * per_page;
+                    if start >= sector && start + per_page <= sector + count {
                         model.present.remove(&page);
                     } else {
                         model.write(page);
@@ -140,9 +152,14 @@ fn play(file: DeviceFile, steps: &[Step], depth: usize, filled: bool) {
             20 => {
                 rig.run_down_to(0);
                 let expected = model.present.get(&first).copied().unwrap_or(0);
-                let sector = u64::from(first) * 8;
-                let operation = Operation::Compare;
-                rig.submit_command(Command { operation, sector, sectors: 8, expected, ..Command::default() });
+                let (operation, sector) = (Operation::Compare, u64::from(first) * per_page);
+                rig.submit_command(Command {
+                    operation,
+                    sector,
+                    sectors: per_page,
+                    expected,
+                    ..Command::default()
+                });
             }
             _ => rig.submit(Operation::Flush, false, 0, 0),
         }
@@ -152,6 +169,7 @@ fn play(file: DeviceFile, steps: &[Step], depth: usize, filled: bool) {
     }
     rig.run_down_to(0);
     rig.audit();
+    assert!(!rig.device.is_read_only(), "the device has room");
     for page in 0..pages {
         assert_eq!(rig.device.version(LogicalPage(page)), model.present.get(&page).copied(), "page {page}");
     }
@@ -161,7 +179,7 @@ fn play(file: DeviceFile, steps: &[Step], depth: usize, filled: bool) {
         assert_eq!(in_flash, model.present.get(&page).copied(), "page {page} after a flush");
     }
     rig.alone(Operation::Read, false, 0, sectors);
-    assert!(rig.answers.iter().all(|(_, answer)| !answer.failed));
+    assert!(rig.answers.iter().all(|(_, answer)| !answer.failed), "nothing is refused");
 }
 
 proptest! {

@@ -5,8 +5,9 @@ mod common;
 use common::small;
 use proptest::prelude::*;
 use wordline_kernel::{Id, Seed};
-use wordline_nand::{Geometry, PageId, RowBlockId};
-use wordline_ssd::ftl::blocks::{Blocks, State, WriteStream};
+use wordline_nand::{RowBlockId, SlotId};
+use wordline_ssd::Config;
+use wordline_ssd::ftl::blocks::{Blocks, State, Streams};
 use wordline_ssd::policy::placement::{PlacementKind, RowSet};
 use wordline_ssd::policy::victim::VictimKind;
 
@@ -72,7 +73,7 @@ struct Account {
 
 impl Account {
     fn candidates(&self, blocks: &Blocks) -> Vec<(RowBlockId, u64)> {
-        let full = blocks.geometry().pages_per_row_block();
+        let full = blocks.slots().per_block();
         self.closed.iter().filter(|(block, _)| blocks.valid(*block) < full).copied().collect()
     }
 
@@ -84,7 +85,7 @@ impl Account {
             let inside = candidates.iter().take(most as usize).any(|(block, _)| *block == victim);
             inside && Some(blocks.valid(victim)) == fewest(most as usize)
         };
-        let full = blocks.geometry().pages_per_row_block();
+        let full = blocks.slots().per_block();
         let worth = |block: RowBlockId, last: u64| {
             let age = (self.lost - last + 1) as f64;
             age * f64::from(full - blocks.valid(block)) / (2.0 * f64::from(blocks.valid(block)))
@@ -104,16 +105,18 @@ impl Account {
 }
 
 /// Lets a policy clean a row that is written and overwritten as the numbers of `script` say.
-fn clean(kind: &VictimKind, geometry: Geometry, script: &[u64]) {
-    let mut blocks = Blocks::new(geometry, |_| false);
+fn clean(kind: &VictimKind, config: &Config, script: &[u64]) {
+    let Config { geometry, slots, .. } = *config;
+    let mut blocks = Blocks::new(geometry, slots, Streams::ONE_EACH, |_| false);
+    let stream = Streams::ONE_EACH.gc(0);
     let mut policy = kind.build();
     blocks.keep(policy.needs());
     let mut random = Seed(4).stream("test.victim", 0);
     let mut account = Account::default();
-    let mut live: Vec<PageId> = Vec::new();
-    let lose = |blocks: &mut Blocks, account: &mut Account, page: PageId| {
+    let mut live: Vec<SlotId> = Vec::new();
+    let lose = |blocks: &mut Blocks, account: &mut Account, page: SlotId| {
         blocks.invalidate(page);
-        let block = geometry.block_of(page);
+        let block = slots.block_of(page);
         if let Some((_, last)) = account.closed.iter_mut().find(|(closed, _)| *closed == block) {
             account.lost += 1;
             *last = account.lost;
@@ -133,23 +136,23 @@ fn clean(kind: &VictimKind, geometry: Geometry, script: &[u64]) {
                 assert_eq!(chosen.is_none(), account.candidates(&blocks).is_empty(), "{kind:?}");
                 let Some(victim) = chosen else { continue };
                 assert_eq!(blocks.state(victim), State::Closed, "{kind:?}");
-                assert!(blocks.valid(victim) < geometry.pages_per_row_block(), "{kind:?} gains nothing");
+                assert!(blocks.valid(victim) < slots.per_block(), "{kind:?} gains nothing");
                 assert!(account.agrees(kind, &blocks, victim), "{kind:?} takes {victim:?}");
                 blocks.clean(victim);
                 account.closed.retain(|(block, _)| *block != victim);
-                live.retain(|page| geometry.block_of(*page) != victim);
-                for n in 0..geometry.pages_per_row_block() {
-                    let page = PageId(geometry.page(victim, 0).0 + n);
+                live.retain(|page| slots.block_of(*page) != victim);
+                for n in 0..slots.per_block() {
+                    let page = slots.at(victim, n);
                     if blocks.is_valid(page) {
                         blocks.invalidate(page);
                     }
                 }
                 blocks.erased(victim, 1);
             }
-            _ if blocks.has_room(0, WriteStream::Gc, 1) && blocks.free(0) > 0 => {
+            _ if blocks.has_room(0, stream, 1) && blocks.free(0) > 0 => {
                 // A block at a time, so that the lists get long.
-                for _ in 0..geometry.pages_per_row_block() {
-                    let page = blocks.take(0, WriteStream::Gc, 1);
+                for _ in 0..slots.per_block() {
+                    let page = blocks.take(0, stream, 1);
                     // In some blocks pages hold nothing, as when a program unit is padded.
                     if !place.is_multiple_of(3) || !page.index().is_multiple_of(5) {
                         blocks.validate(page);
@@ -157,7 +160,7 @@ fn clean(kind: &VictimKind, geometry: Geometry, script: &[u64]) {
                     }
                     blocks.program_done(page);
                 }
-                let last = live.last().map(|page| geometry.block_of(*page));
+                let last = live.last().map(|page| slots.block_of(*page));
                 account.closed.extend(last.map(|block| (block, account.lost)));
             }
             _ => {}
@@ -170,22 +173,22 @@ proptest! {
     fn a_victim_policy_takes_what_a_scan_over_all_blocks_would(
         script in prop::collection::vec(any::<u64>(), 1..600),
     ) {
-        let geometry = small().check().expect("the device is sound").geometry;
+        let config = small().check().expect("the device is sound");
         for kind in victims() {
-            clean(&kind, geometry, &script);
+            clean(&kind, &config, &script);
         }
     }
 }
 
 #[test]
 fn random_policies_reach_every_candidate() {
-    let geometry = small().check().expect("the device is sound").geometry;
+    let Config { geometry, slots, .. } = small().check().expect("the device is sound");
     for kind in [VictimKind::Random {}, VictimKind::DChoices { choices: 2 }] {
-        let mut blocks = Blocks::new(geometry, |_| false);
+        let mut blocks = Blocks::new(geometry, slots, Streams::ONE_EACH, |_| false);
         let mut policy = kind.build();
         blocks.keep(policy.needs());
-        for _ in 0..10 * geometry.pages_per_row_block() {
-            let page = blocks.take(0, WriteStream::Gc, 1);
+        for _ in 0..10 * slots.per_block() {
+            let page = blocks.take(0, Streams::ONE_EACH.gc(0), 1);
             blocks.program_done(page);
         }
         let mut random = Seed(4).stream("test.victim", 0);

@@ -90,17 +90,17 @@ fn collection(config: &Config) -> Section {
     )
 }
 
-/// Tables by their entries: map and shadow 4 B a logical page each, stamps 8 B a physical page, 32 B a block
+/// Tables by their entries: map and shadow 4 B a logical page each, stamps 8 B a place for one, 32 B a block
 /// (counters, state and list links, rounded up).
 fn memory(config: &Config) -> Section {
     let (logical, g) = (u64::from(config.logical_pages), &config.geometry);
-    let (map, stamps) = (Bytes(8 * logical), Bytes(8 * u64::from(g.pages())));
+    let (map, stamps) = (Bytes(8 * logical), Bytes(8 * u64::from(config.slots.count())));
     let blocks = Bytes(32 * u64::from(g.row_blocks()));
     (
         "memory of the simulator, about",
         vec![
             ("map and shadow, 8 B a logical page", human(map)),
-            ("stamps, 8 B a physical page", human(stamps)),
+            ("stamps, 8 B a place for one", human(stamps)),
             ("blocks, 32 B each", human(blocks)),
             ("together", human(map + stamps + blocks)),
         ],

@@ -50,7 +50,7 @@ impl Point {
     /// The space in which the collector works: it keeps `ftl.gc.stop_at_free_blocks` blocks of each row free.
     pub(super) fn space(&self) -> Space {
         let geometry = &self.config.geometry;
-        let pages_per_block = geometry.pages_per_row_block();
+        let pages_per_block = self.config.slots.per_block();
         let blocks = geometry.blocks_per_plane.saturating_sub(self.config.file.ftl.gc.stop_at_free_blocks);
         Space {
             pages_per_block,
@@ -91,7 +91,7 @@ impl Bench for Lab {
         let Workload::UniformWrites { drive_writes, queue_depth } = point.workload;
         let pages = u64::from(point.config.logical_pages);
         let total = (pages as f64 * drive_writes) as u64;
-        let size = point.config.geometry.page_size;
+        let size = point.config.slots.size;
         let mut random = Seed(point.seed).stream("experiment.uniform_writes", 0);
         let request = move |_| Request {
             arrival: Instant::ZERO,

@@ -20,6 +20,7 @@ use crate::chain::Hold;
 use crate::clock::Clocks;
 use crate::energy::Stage;
 use crate::geometry::{ChannelId, DieId, Geometry};
+use crate::slots::Slots;
 use crate::{LatencyModel, Part};
 
 use bus::Bus;
@@ -127,9 +128,9 @@ pub struct Counts {
 }
 
 impl Chips {
-    /// Chips of a device with nothing written. Every page carries a stamp, and programming out of order is a bug.
-    pub fn new(part: Part, geometry: Geometry) -> Self {
-        let pages = Pages::stamped(&part, geometry);
+    /// Chips of a device with nothing written. Every slot carries a stamp, and programming out of order is a bug.
+    pub fn new(part: Part, geometry: Geometry, slots: Slots) -> Self {
+        let pages = Pages::stamped(&part, geometry, slots);
         Self::with(part, geometry, Wiring::default(), pages)
     }
 

@@ -3,24 +3,25 @@
 use wordline_kernel::Column;
 
 use crate::geometry::{DieId, Geometry, PageId, RowBlockId};
+use crate::slots::{SlotId, Slots};
 use crate::{Command, Operation, Part};
 
-/// What was written into a page.
+/// What was written into a slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stamp {
-    /// The logical page, or one of the marks below.
+    /// The logical unit, or one of the marks below.
     pub logical: u32,
     /// Which of its versions, counted from 1.
     pub version: u32,
 }
 
 impl Stamp {
-    /// A page that was not programmed since its block was erased.
+    /// A slot that was not programmed since its block was erased.
     pub const ERASED: Self = Self { logical: u32::MAX, version: 0 };
-    /// A page that was programmed with nothing in it.
+    /// A slot that was programmed with nothing in it.
     pub const PADDING: Self = Self { logical: u32::MAX - 1, version: 0 };
 
-    /// Whether a logical page was written here.
+    /// Whether a logical unit was written here.
     pub fn is_data(self) -> bool {
         self.logical < Self::PADDING.logical
     }
@@ -61,30 +62,32 @@ struct Ledger {
 #[derive(Clone, Debug)]
 pub(super) struct Pages {
     geometry: Geometry,
+    slots: Slots,
     programs_per_page: u32,
     endurance: u32,
     /// Data registers of the dies: what the next program will write.
     registers: Vec<Stamp>,
-    stamps: Column<PageId, Stamp>,
+    stamps: Column<SlotId, Stamp>,
     pub(super) erases: Column<RowBlockId, u32>,
-    /// Pages of each block that are programmed; they are programmed in order.
+    /// Slots of each block that are programmed; they are programmed in order.
     pub(super) programmed: Column<RowBlockId, u32>,
     ledger: Option<Ledger>,
 }
 
 impl Pages {
-    /// Nothing written; every page will carry its stamp, and a program out of order is a bug.
-    pub(super) fn stamped(part: &Part, geometry: Geometry) -> Self {
+    /// Nothing written; every slot will carry its stamp, and a program out of order is a bug.
+    pub(super) fn stamped(part: &Part, geometry: Geometry, slots: Slots) -> Self {
         let blocks = geometry.row_blocks() as usize;
         Self {
             programs_per_page: part.programs_per_page(),
             endurance: part.endurance,
-            registers: vec![Stamp::PADDING; (geometry.dies() * geometry.pages_per_program) as usize],
-            stamps: Column::filled(geometry.pages() as usize, Stamp::ERASED),
+            registers: vec![Stamp::PADDING; (geometry.dies() * slots.per_program) as usize],
+            stamps: Column::filled(slots.count() as usize, Stamp::ERASED),
             erases: Column::filled(blocks, 0),
             programmed: Column::filled(blocks, 0),
             ledger: None,
             geometry,
+            slots,
         }
     }
 
@@ -104,6 +107,7 @@ impl Pages {
                 erases: vec![0; plane_blocks],
                 broken: Violations::default(),
             }),
+            slots: Slots::of_pages(&geometry),
             geometry,
         }
     }
@@ -115,13 +119,13 @@ impl Pages {
 
     #[inline]
     pub(super) fn registers(&mut self, die: DieId) -> &mut [Stamp] {
-        let unit = self.geometry.pages_per_program as usize;
+        let unit = self.slots.per_program as usize;
         &mut self.registers[die.0 as usize * unit..][..unit]
     }
 
     #[inline]
-    pub(super) fn stamp(&self, page: PageId) -> Stamp {
-        self.stamps[page]
+    pub(super) fn stamp(&self, slot: SlotId) -> Stamp {
+        self.stamps[slot]
     }
 
     /// The effect of a command whose array work is over; false if a limit was broken.
@@ -132,20 +136,21 @@ impl Pages {
         }
         match command.operation {
             Operation::Program | Operation::ProgramCache => {
-                let unit = self.geometry.pages_per_program;
+                let unit = self.slots.per_program;
                 assert_eq!(command.planes, self.geometry.planes_per_row, "a device programs whole units");
-                let from = (die.0 * unit) as usize;
+                let (from, first) = ((die.0 * unit) as usize, self.slots.slot_of(command.page).0);
                 for n in 0..unit {
                     let stamp = self.registers[from + n as usize];
-                    self.put(PageId(command.page.0 + n), stamp);
+                    self.put(SlotId(first + n), stamp);
                 }
                 true
             }
             Operation::Erase => self.wipe(self.geometry.block_of(command.page)),
             Operation::Copyback { to } => {
-                for n in 0..command.planes {
-                    let stamp = self.stamps[PageId(command.page.0 + n)];
-                    self.put(PageId(to.0 + n), stamp);
+                let [from, to] = [command.page, to].map(|page| self.slots.slot_of(page).0);
+                for n in 0..command.planes * self.slots.per_page() / self.slots.pages() {
+                    let stamp = self.stamps[SlotId(from + n)];
+                    self.put(SlotId(to + n), stamp);
                 }
                 true
             }
@@ -154,17 +159,17 @@ impl Pages {
     }
 
     #[inline]
-    pub(super) fn put(&mut self, page: PageId, stamp: Stamp) {
-        let (block, offset) = self.geometry.split(page);
-        assert_eq!(self.programmed[block], offset, "pages of a block are programmed in order");
-        self.programmed[block] = offset + 1;
-        self.stamps[page] = stamp;
+    pub(super) fn put(&mut self, slot: SlotId, stamp: Stamp) {
+        let (block, place) = self.slots.split(slot);
+        assert_eq!(self.programmed[block], place, "pages of a block are programmed in order");
+        self.programmed[block] = place + 1;
+        self.stamps[slot] = stamp;
     }
 
     pub(super) fn wipe(&mut self, block: RowBlockId) -> bool {
-        let first = self.geometry.page(block, 0);
+        let first = self.slots.at(block, 0);
         for n in 0..self.programmed[block] {
-            self.stamps[PageId(first.0 + n)] = Stamp::ERASED;
+            self.stamps[SlotId(first.0 + n)] = Stamp::ERASED;
         }
         self.programmed[block] = 0;
         self.erases[block] += 1;

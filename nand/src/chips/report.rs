@@ -7,20 +7,21 @@ use super::times::HoldTimes;
 use super::{Chips, Counts, Operation, Stamp, Violations};
 use crate::Part;
 use crate::energy::{EnergyReport, StageTimes};
-use crate::geometry::{DieId, Geometry, PageId, RowBlockId};
+use crate::geometry::{DieId, Geometry, RowBlockId};
+use crate::slots::SlotId;
 
 impl Chips {
-    /// What `page` holds.
+    /// What `slot` holds.
     #[inline]
-    pub fn stamp(&self, page: PageId) -> Stamp {
-        self.pages.stamp(page)
+    pub fn stamp(&self, slot: SlotId) -> Stamp {
+        self.pages.stamp(slot)
     }
 
-    /// Programs `page` in no time: the effect of a program, and how a device is filled before a run.
-    /// A bug if the page is not the next of its block.
+    /// Programs `slot` in no time: the effect of a program, and how a device is filled before a run.
+    /// A bug if the slot is not the next of its block.
     #[inline]
-    pub fn put(&mut self, page: PageId, stamp: Stamp) {
-        self.pages.put(page, stamp);
+    pub fn put(&mut self, slot: SlotId, stamp: Stamp) {
+        self.pages.put(slot, stamp);
     }
 
     /// Erases `block` in no time: the effect of an erase. False if the block stood its last erase before.
@@ -38,7 +39,7 @@ impl Chips {
         &self.pages.erases
     }
 
-    /// Pages of `block` that are programmed.
+    /// Slots of `block` that are programmed.
     pub fn programmed(&self, block: RowBlockId) -> u32 {
         self.pages.programmed[block]
     }

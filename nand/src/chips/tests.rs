@@ -1,7 +1,7 @@
 use super::*;
-use crate::PageId;
 use crate::geometry::Layout;
 use crate::part::tests::mqsim;
+use crate::{PageId, SlotId};
 use wordline_kernel::{Bytes, Calendar, Power};
 
 fn chips(dies: u32) -> Chips {
@@ -9,7 +9,7 @@ fn chips(dies: u32) -> Chips {
     let layout =
         Layout { channels: 1, packages_per_channel: 1, dies_per_package: dies, planes_per_row: Some(1) };
     let geometry = layout.check(&part).expect("the layout is sound");
-    Chips::new(part, geometry)
+    Chips::new(part, geometry, Slots::of_pages(&geometry))
 }
 
 fn run(chips: &mut Chips, commands: &[(DieId, Command)]) -> Vec<(Instant, Done)> {
@@ -61,7 +61,7 @@ fn a_program_writes_what_the_registers_hold() {
     let page = PageId(0);
     let command = Command { operation: Operation::Program, page, planes: 1, bytes: Bytes(0) };
     let done = run(&mut chips, &[(DieId(0), command)]);
-    assert_eq!(chips.stamp(page), stamp);
+    assert_eq!(chips.stamp(SlotId(page.0)), stamp);
     let transfer = chips.part.bus.burst_in(Bytes::kib(8));
     assert_eq!(done[0].0, Instant::ZERO + Duration::from_ns(386) + transfer + Duration::from_us(750));
 }
@@ -83,7 +83,7 @@ fn energy_is_the_sum_of_the_stages() {
 #[test]
 #[should_panic(expected = "programmed in order")]
 fn a_page_out_of_order_is_refused() {
-    chips(1).put(PageId(1), Stamp::PADDING);
+    chips(1).put(SlotId(1), Stamp::PADDING);
 }
 
 fn program(chips: &Chips, die: u32) -> (DieId, Command) {
@@ -207,7 +207,7 @@ fn planes_that_work_together_draw_each_where_the_part_says_so() {
         let layout =
             Layout { channels: 1, packages_per_channel: 1, dies_per_package: 1, planes_per_row: Some(2) };
         let geometry = layout.check(&part).expect("the layout is sound");
-        let mut chips = Chips::new(part, geometry);
+        let mut chips = Chips::new(part, geometry, Slots::of_pages(&geometry));
         let (die, command) = program(&chips, 0);
         let done = run(&mut chips, &[(die, Command { planes: 2, ..command })]);
         chips.energy(done[0].0 - Instant::ZERO)

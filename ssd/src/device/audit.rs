@@ -28,8 +28,10 @@ impl Device {
         assert_eq!(valid, mapped, "valid pages are mapped pages");
         let t = &self.totals;
         let counts = self.chips.counts();
-        let unit = u64::from(self.config.geometry.pages_per_program);
-        let queued = t.host_programs + t.gc_programs + t.padding - counts.pages_programmed;
+        let slots = &self.config.slots;
+        let unit = u64::from(slots.per_program);
+        let programmed = counts.pages_programmed * u64::from(slots.per_page()) / u64::from(slots.pages());
+        let queued = t.host_programs + t.gc_programs + t.padding - programmed;
         assert!(
             queued.is_multiple_of(unit) && queued / unit <= 2 * self.units.len() as u64,
             "pages programmed are the host's, the collector's and padding, but for units under way: {queued}"

@@ -7,13 +7,23 @@ use super::{Device, Event};
 use crate::command::{Answer, Command, Operation, SECTOR};
 use crate::front::{Request, Stage};
 use crate::ftl::mapping::LogicalPage;
+use crate::sectors::Sectors;
 
 /// The part of a command that lies in one logical page.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Piece {
     pub page: LogicalPage,
-    /// One bit for each sector of the page.
-    pub sectors: u64,
+    /// Its first sector in the page, and one beyond its last.
+    from: u32,
+    to: u32,
+}
+
+impl Piece {
+    /// Its sectors of the page.
+    #[inline]
+    pub fn sectors(&self) -> Sectors {
+        Sectors::range(self.from, self.to)
+    }
 }
 
 impl Device {
@@ -56,18 +66,20 @@ impl Device {
     /// Sectors of a logical page.
     #[inline]
     pub(super) fn sectors_per_page(&self) -> u64 {
-        self.config.geometry.page_size.0 / SECTOR.0
+        self.config.slots.size.0 / SECTOR.0
     }
 
     /// The pages that a command touches: first, and one beyond the last.
     #[inline]
     pub(super) fn pages_of(&self, command: &Command) -> (u32, u32) {
-        let shift = self.sectors_per_page().trailing_zeros();
+        let per_page = self.sectors_per_page();
         let end = command.sector + command.sectors;
-        (
-            (command.sector >> shift) as u32,
-            (end.saturating_sub(1) >> shift) as u32 + u32::from(command.sectors > 0),
-        )
+        let any = u32::from(command.sectors > 0);
+        if per_page.is_power_of_two() {
+            let shift = per_page.trailing_zeros();
+            return ((command.sector >> shift) as u32, (end.saturating_sub(1) >> shift) as u32 + any);
+        }
+        ((command.sector / per_page) as u32, (end.saturating_sub(1) / per_page) as u32 + any)
     }
 
     /// The part of `command` that lies in page `page`, one of those that it touches.
@@ -77,7 +89,7 @@ impl Device {
         let start = u64::from(page) * per_page;
         let from = command.sector.saturating_sub(start);
         let to = (command.sector + command.sectors - start).min(per_page);
-        Piece { page: LogicalPage(page), sectors: (u64::MAX >> (64 - (to - from))) << from }
+        Piece { page: LogicalPage(page), from: from as u32, to: to as u32 }
     }
 
     /// One part of a command is done; the last one answers it.

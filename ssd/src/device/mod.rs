@@ -1,10 +1,14 @@
 //! A conventional SSD: the parts of the controller put together, and the loop that carries events to them.
 //!
-//! `front` takes and answers commands, `link` brings them over a link, `read` and `write` carry them out over buffer and mapping, `service` runs the
-//! dies' queues and takes in what they finish, `precondition` fills a device in no time, `audit` checks the books.
+//! `front` takes and answers commands, `link` brings them over a link; `read` and `write` carry them out over buffer and mapping; `flush` takes pages out
+//! of the buffer and `form` puts them into program units; `service` runs the dies' queues and takes in what they finish;
+//! `gc` carries out what the collector wants; `precondition` fills a device in no time; `audit` checks the books.
 
 mod audit;
+mod flush;
+mod form;
 mod front;
+mod gc;
 mod link;
 mod precondition;
 mod read;
@@ -21,10 +25,12 @@ use crate::buffer::{Buffer, EntryId};
 use crate::command::Answer;
 use crate::config::{BufferMode, Config};
 use crate::front::{Front, Link};
-use crate::ftl::blocks::{COLLECTOR_BLOCKS, WriteStream};
+use crate::ftl::blocks::Streams;
 use crate::ftl::{Blocks, Collector, Mapping};
 use crate::parts::Parts;
 use crate::policy::placement::{Placement, Row, RowSet};
+use crate::policy::relocator::Relocator;
+use crate::policy::router::Router;
 use crate::queue::Queues;
 
 pub use precondition::Steady;
@@ -75,6 +81,14 @@ struct Unit {
     busy: bool,
 }
 
+/// Complete pages that wait for a program unit.
+#[derive(Clone, Debug, Default)]
+struct Ready {
+    pages: VecDeque<EntryId>,
+    /// How many of them must not wait.
+    urgent: u32,
+}
+
 /// An SSD.
 pub struct Device {
     config: Config,
@@ -83,12 +97,14 @@ pub struct Device {
     mapping: Mapping,
     buffer: Buffer,
     collector: Collector,
+    router: Box<dyn Router>,
     placement: Box<dyn Placement>,
+    relocator: Box<dyn Relocator>,
+    streams: Streams,
     queues: Queues,
     front: Front,
-    /// Complete pages that wait for a program unit: one list, or one for each row where pages have homes.
-    ready: Vec<VecDeque<EntryId>>,
-    urgent_ready: u32,
+    /// A list for each stream of the host, and where pages have homes for each row.
+    ready: Vec<Ready>,
     filling: u32,
     programming: u32,
     units: Vec<Unit>,
@@ -123,14 +139,16 @@ impl Device {
 
     /// A new device, with nothing written and these policies.
     pub fn with(config: Config, parts: Parts, seed: Seed) -> Self {
-        let Parts { placement, victim } = parts;
-        let geometry = config.geometry;
+        let Parts { router, placement, victim, relocator } = parts;
+        let Config { geometry, slots, .. } = config;
+        let streams = Streams { host: router.streams(), gc: relocator.streams() };
         let bad = factory_bad_blocks(&config, seed);
-        let mut blocks = Blocks::new(geometry, |block| bad[block.0 as usize]);
+        let mut blocks = Blocks::new(geometry, slots, streams, |block| bad[block.0 as usize]);
         let gc = &config.file.ftl.gc;
         blocks.keep(victim.needs());
         let collector = Collector::new(
             geometry.rows(),
+            streams.gc,
             victim,
             seed.stream("ssd.victim", 0),
             gc.start_below_free_blocks,
@@ -141,15 +159,14 @@ impl Device {
         for page in 0..if has_homes { config.logical_pages } else { 0 } {
             home_pages[placement.home(page).expect("all pages have homes or none") as usize] += 1;
         }
-        let lists = if has_homes { geometry.rows() } else { 1 };
+        let lists = usize::from(streams.host) * if has_homes { geometry.rows() as usize } else { 1 };
         let mut device = Self {
-            chips: Chips::new(config.part.clone(), geometry),
+            chips: Chips::new(config.part.clone(), geometry, slots),
             mapping: Mapping::new(config.logical_pages),
             buffer: Buffer::new(config.buffer_pages),
             queues: Queues::new(geometry.dies()),
             front: Front::new(&config),
-            ready: vec![VecDeque::new(); lists as usize],
-            urgent_ready: 0,
+            ready: vec![Ready::default(); lists],
             filling: 0,
             programming: 0,
             units: vec![Unit::default(); geometry.rows() as usize],
@@ -167,7 +184,10 @@ impl Device {
             digest: Digest::default(),
             totals: Totals::default(),
             collector,
+            router,
             placement,
+            relocator,
+            streams,
             blocks,
             config,
         };
@@ -179,10 +199,10 @@ impl Device {
     /// Works out whether `row` takes a program unit of the host.
     #[inline]
     fn note_row(&mut self, row: Row) {
-        let pages = self.config.geometry.pages_per_program;
+        let pages = self.config.slots.per_program;
         let accepts = !self.units[row as usize].busy
-            && self.blocks.has_room(row, WriteStream::Host, pages)
-            && (self.blocks.free(row) > COLLECTOR_BLOCKS || self.collector.affords(row, pages));
+            && self.blocks.has_room(row, self.streams.host(0), pages)
+            && (self.blocks.free(row) > self.streams.kept_blocks() || self.collector.affords(row, pages));
         self.some_row_full |= self.blocks.is_full(row, pages);
         self.accepting.set(row, accepts);
     }
@@ -268,7 +288,7 @@ impl Device {
     /// Goes read-only when the good blocks cannot hold the logical capacity any more. Where pages have homes, each
     /// row has its own share to hold; else the rows hold it together, with a program unit under way in each.
     fn check_life(&mut self) {
-        let unit = self.config.geometry.pages_per_program;
+        let unit = self.config.slots.per_program;
         let rows = 0..self.config.geometry.rows();
         let worn_out = if self.has_homes {
             rows.into_iter().any(|row| self.blocks.limit(row) < self.home_pages[row as usize] + unit)

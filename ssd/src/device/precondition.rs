@@ -4,7 +4,6 @@ use wordline_kernel::{Seed, Stream};
 use wordline_nand::Stamp;
 
 use super::Device;
-use crate::ftl::blocks::WriteStream;
 use crate::ftl::mapping::LogicalPage;
 use crate::policy::placement::Row;
 
@@ -55,7 +54,7 @@ impl Device {
         let pages = u64::from(self.mapping.len());
         // A window that opens fewer blocks than there are rows may pass without any cleaning.
         let geometry = &self.config.geometry;
-        let round = u64::from(geometry.rows()) * u64::from(geometry.pages_per_row_block());
+        let round = u64::from(geometry.rows()) * u64::from(self.config.slots.per_block());
         let window = (pages / u64::from(WINDOWS_PER_DRIVE)).max(2 * round);
         let mut steady = Steady { overwritten: 0, amplification: 0.0 };
         for n in 0..MOST_WINDOWS {
@@ -81,7 +80,7 @@ impl Device {
         let homes = (0..rows).find(|page| self.placement.home(*page) == Some(row)).unwrap_or(row);
         let share = Share::new(homes, rows, pages);
         let keep_free = self.config.file.ftl.gc.stop_at_free_blocks as usize;
-        let per_block = self.config.geometry.pages_per_row_block();
+        let per_block = self.config.slots.per_block();
         let blocks = self.blocks.free(row).saturating_sub(keep_free) as u32;
         let space = f64::from(blocks) * f64::from(per_block) / f64::from(share.count.max(1));
         let oldest = libm::log(victim_utilisation(space));
@@ -90,7 +89,7 @@ impl Device {
             let age = 1.0 - (f64::from(n) + 0.5) / f64::from(blocks);
             let valid = (libm::exp(oldest * age) * (1u64 << 32) as f64) as u64;
             for _ in 0..per_block {
-                let page = self.blocks.take(row, WriteStream::Host, 1);
+                let page = self.blocks.take(row, self.streams.host(0), 1);
                 let logical = LogicalPage(share.page(placed));
                 if placed < share.count && random.below(1 << 32) < valid {
                     placed += 1;
@@ -113,7 +112,7 @@ impl Device {
     fn write_untimed(&mut self, logical: LogicalPage, writer: &mut Writer) {
         let row = self.placement.home(logical.0).unwrap_or_else(|| self.next_row(writer));
         let version = self.mapping.written(logical);
-        let page = self.blocks.take(row, WriteStream::Host, 1);
+        let page = self.blocks.take(row, self.streams.host(0), 1);
         self.chips.put(page, Stamp { logical: logical.0, version });
         self.install(logical, page);
         self.blocks.program_done(page);
@@ -138,9 +137,9 @@ impl Device {
 
     /// The row for the next page without a home: a program unit in each row, in the order of the placement.
     fn next_row(&mut self, writer: &mut Writer) -> Row {
-        let pages = self.config.geometry.pages_per_program;
+        let pages = self.config.slots.per_program;
         let stay =
-            writer.row.filter(|row| writer.left > 0 && self.blocks.has_room(*row, WriteStream::Host, 1));
+            writer.row.filter(|row| writer.left > 0 && self.blocks.has_room(*row, self.streams.host(0), 1));
         let row = stay.unwrap_or_else(|| {
             writer.left = pages;
             self.next_with_room()
@@ -167,11 +166,10 @@ impl Device {
 
     /// Pads what is left of program units that were written page by page.
     fn align(&mut self) {
-        let unit = self.config.geometry.pages_per_program;
+        let unit = self.config.slots.per_program;
         for row in 0..self.config.geometry.rows() {
-            for stream in [WriteStream::Host, WriteStream::Gc] {
-                while self.blocks.open_offset(row, stream).is_some_and(|offset| !offset.is_multiple_of(unit))
-                {
+            for stream in self.streams.all() {
+                while self.blocks.open_place(row, stream).is_some_and(|place| !place.is_multiple_of(unit)) {
                     let page = self.blocks.take(row, stream, 1);
                     self.chips.put(page, Stamp::PADDING);
                     self.blocks.program_done(page);

@@ -1,6 +1,7 @@
 //! Reads: from the buffer where it has the sectors, else from flash; comparisons; and what makes pages read as zeroes.
 
 use wordline_kernel::Schedule;
+use wordline_nand::{PageId, SlotId};
 
 use super::front::Piece;
 use super::{Device, Event};
@@ -8,6 +9,20 @@ use crate::buffer::{EntryId, EntryState};
 use crate::command::{Command, SECTOR};
 use crate::ftl::mapping::LogicalPage;
 use crate::queue::Purpose;
+use crate::sectors::Sectors;
+
+/// A read of sectors of a slot.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct SlotRead {
+    pub purpose: Purpose,
+    /// Whose it is; see [`Purpose`].
+    pub owner: u32,
+    pub slot: SlotId,
+    pub sectors: Sectors,
+    /// The logical page and the version that it must find.
+    pub logical: LogicalPage,
+    pub version: u32,
+}
 
 impl Device {
     pub(super) fn begin_read(&mut self, slot: u32, calendar: &mut impl Schedule<Event>) {
@@ -29,7 +44,7 @@ impl Device {
         }
         for page in first..end {
             if let Some(at) = self.mapping.get(LogicalPage(page)) {
-                self.kick(self.config.geometry.die_of(self.config.geometry.block_of(at)), calendar);
+                self.kick(self.config.geometry.die_of(self.config.slots.block_of(at)), calendar);
             }
         }
     }
@@ -40,7 +55,7 @@ impl Device {
         let version = match self.buffer.find(piece.page) {
             Some(id) => {
                 let entry = self.buffer.get(id);
-                if entry.discarded || piece.sectors & !entry.sectors == 0 {
+                if entry.discarded || entry.sectors.covers(piece.sectors()) {
                     assert!(
                         entry.discarded || last_written == Some(entry.version),
                         "the buffer holds version {} of page {}, the host wrote {last_written:?}",
@@ -53,7 +68,7 @@ impl Device {
             }
             None => last_written.unwrap_or(0),
         };
-        let Some(page) = self.mapping.get(piece.page) else {
+        let Some(at) = self.mapping.get(piece.page) else {
             assert!(
                 self.buffer.find(piece.page).is_some() || last_written.is_none(),
                 "page {} was written and is nowhere",
@@ -61,14 +76,15 @@ impl Device {
             );
             return false;
         };
-        let geometry = self.config.geometry;
-        let block = geometry.block_of(page);
-        self.blocks.read_queued(page);
-        let read = self.queues.push(geometry.die_of(block), calendar.now(), Purpose::HostRead, slot, page);
-        read.bytes = piece.sectors.count_ones() * SECTOR.0 as u32;
-        read.version = version;
-        read.logical = piece.page.0;
-        self.front.get(slot).parts += 1;
+        let read = SlotRead {
+            purpose: Purpose::HostRead,
+            owner: slot,
+            slot: at,
+            sectors: piece.sectors(),
+            logical: piece.page,
+            version,
+        };
+        self.front.get(slot).parts += self.queue_read(read, calendar);
         true
     }
 
@@ -87,11 +103,49 @@ impl Device {
     /// Forgets a page of zeroes if the command covers it as a whole; false if it must be written.
     pub(super) fn zero_page(&mut self, command: &Command, page: u32) -> bool {
         let piece = self.piece(command, page);
-        let whole = piece.sectors == self.full_page();
+        let whole = piece.sectors() == self.full_page();
         if whole {
             self.discard_page(piece.page);
         }
         whole
+    }
+
+    /// Queues the reads of all pages of a slot that hold one of the sectors; how many these are.
+    pub(super) fn queue_read(&mut self, read: SlotRead, calendar: &mut impl Schedule<Event>) -> u32 {
+        let slots = self.config.slots;
+        let first = slots.page_of(read.slot);
+        if slots.pages() == 1 {
+            self.queue_page_read(&read, first, read.sectors, calendar);
+            return 1;
+        }
+        let per_page = (self.config.geometry.page_size.0 / SECTOR.0) as u32;
+        let mut reads = 0;
+        for n in 0..slots.pages() {
+            let here = read.sectors.common(Sectors::range(n * per_page, (n + 1) * per_page));
+            if !here.is_empty() {
+                self.queue_page_read(&read, PageId(first.0 + n), here, calendar);
+                reads += 1;
+            }
+        }
+        reads
+    }
+
+    #[inline]
+    fn queue_page_read(
+        &mut self,
+        read: &SlotRead,
+        page: PageId,
+        sectors: Sectors,
+        calendar: &mut impl Schedule<Event>,
+    ) {
+        let block = self.config.geometry.block_of(page);
+        self.blocks.read_queued(block);
+        let die = self.config.geometry.die_of(block);
+        let queued = self.queues.push(die, calendar.now(), read.purpose, read.owner, page);
+        queued.slot = read.slot;
+        queued.bytes = sectors.count() * SECTOR.0 as u32;
+        queued.version = read.version;
+        queued.logical = read.logical.0;
     }
 
     /// Forgets the pages that a discard covers as a whole.
@@ -129,7 +183,7 @@ impl Device {
             _ => {
                 entry.discarded = true;
                 entry.void = true;
-                entry.sectors = 0;
+                entry.sectors = Sectors::NONE;
             }
         }
     }

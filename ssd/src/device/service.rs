@@ -5,9 +5,6 @@ use wordline_nand::{Command, DieId, Done, Operation, PageId, Stamp};
 
 use super::totals::{Component, Spent};
 use super::{ChipCalendar, Device, Event};
-use crate::ftl::blocks::WriteStream;
-use crate::ftl::collector::{Moved, Step};
-use crate::ftl::mapping::LogicalPage;
 use crate::policy::placement::Row;
 use crate::queue::{Purpose, Transaction};
 
@@ -19,19 +16,21 @@ impl Device {
             return;
         }
         let geometry = &self.config.geometry;
-        let mergeable = |before: &Transaction, next: &Transaction, count: u32| {
-            count < geometry.planes_per_row && next.page.0 == before.page.0 + 1 && {
-                let (block, offset) = geometry.split(before.page);
-                let (next_block, next_offset) = geometry.split(next.page);
-                block == next_block && geometry.page_in_block(offset) == geometry.page_in_block(next_offset)
-            }
+        // Parts of one page, and pages side by side in the planes.
+        let mergeable = |before: &Transaction, next: &Transaction| {
+            next.page == before.page
+                || next.page.0 == before.page.0 + 1 && {
+                    let (block, offset) = geometry.split(before.page);
+                    let (next_block, next_offset) = geometry.split(next.page);
+                    block == next_block
+                        && geometry.page_in_block(offset) == geometry.page_in_block(next_offset)
+                }
         };
         let Some(first) = self.queues.next(die, calendar.now(), mergeable) else { return };
         let (purpose, owner, page, mut planes, mut bytes) =
-            (first.purpose, first.owner, first.page, first.pages, u64::from(first.bytes));
+            (first.purpose, first.owner, first.page, first.planes, u64::from(first.bytes));
         if matches!(purpose, Purpose::HostRead | Purpose::Fill) {
-            let (count, sum) = self.queues.current_reads(die);
-            (planes, bytes) = (count, sum);
+            (planes, bytes) = self.queues.current_reads(die);
         }
         let operation = match purpose {
             Purpose::HostRead | Purpose::Fill | Purpose::GcRead => Operation::Read,
@@ -90,7 +89,7 @@ impl Device {
         done: &Done,
         calendar: &mut impl Schedule<Event>,
     ) {
-        let Transaction { owner, page, .. } = *transaction;
+        let Transaction { owner, page, slot, .. } = *transaction;
         match transaction.purpose {
             Purpose::HostRead => {
                 self.totals.host_reads += 1;
@@ -105,34 +104,34 @@ impl Device {
                 if !self.buffer.get(owner).discarded && !self.buffer.get(owner).void {
                     self.check_read(transaction);
                 }
-                self.filling -= 1;
-                self.make_ready(owner);
+                self.filled(owner);
                 self.read_over(page, calendar);
             }
             Purpose::HostProgram => {
                 let spent = self.spent_on(transaction, done, calendar.now());
                 self.note_program_time(owner, &spent);
-                self.host_programmed(owner, page, calendar);
+                self.host_programmed(owner, slot, calendar);
                 self.collect(owner, calendar);
             }
-            Purpose::GcRead => self.gc_read(owner, page, transaction.pages),
-            Purpose::GcProgram => self.gc_programmed(owner, page),
+            Purpose::GcRead => self.gc_read(owner, slot, transaction.planes, transaction.slots),
+            Purpose::GcProgram => self.gc_programmed(owner, slot),
             Purpose::GcErase => self.gc_erased(page, done.failed),
         }
         if transaction.purpose.is_gc() {
-            self.collector.step_done(owner);
-            self.collect(owner, calendar);
+            if self.collector.command_done(owner) {
+                self.collect(owner, calendar);
+            }
         }
     }
 
     /// A read found what the host wrote last, or the run stops.
     #[inline]
     fn check_read(&self, transaction: &Transaction) {
-        let Transaction { logical, version, page, .. } = *transaction;
-        let found = self.chips.stamp(page);
+        let Transaction { logical, version, slot, .. } = *transaction;
+        let found = self.chips.stamp(slot);
         assert!(
             found == Stamp { logical, version },
-            "a read of logical page {logical} wanted version {version} and found {found:?} in {page:?}"
+            "a read of logical page {logical} wanted version {version} and found {found:?} in {slot:?}"
         );
     }
 
@@ -163,76 +162,10 @@ impl Device {
 
     #[inline]
     fn read_over(&mut self, page: PageId, calendar: &mut impl Schedule<Event>) {
-        if self.blocks.read_done(page) {
-            let row = self.blocks.row_of(self.config.geometry.block_of(page));
-            self.collect(row, calendar);
-        }
-    }
-
-    /// Queues the collector's next step in a row.
-    pub(super) fn collect(&mut self, row: Row, calendar: &mut impl Schedule<Event>) {
-        let Some(step) = self.collector.next(row, &mut self.blocks) else {
-            self.read_only |= self.collector.is_stuck(row);
-            // A collector that has come to rest holds the host back no longer.
-            self.note_row(row);
-            return;
-        };
-        let geometry = self.config.geometry;
-        let pages_per_program = geometry.pages_per_program;
-        let (purpose, page, pages) = match step {
-            Step::Read { page, pages } => (Purpose::GcRead, page, pages),
-            Step::Program => {
-                let programmed = self.collector.unit(row).len() as u64;
-                self.totals.gc_programs += programmed;
-                self.totals.padding += u64::from(pages_per_program) - programmed;
-                let first = self.blocks.take(row, WriteStream::Gc, pages_per_program);
-                self.note_row(row);
-                (Purpose::GcProgram, first, 0)
-            }
-            Step::Erase { block } => (Purpose::GcErase, geometry.page(block, 0), 0),
-        };
-        let die = geometry.die_of(geometry.block_of(page));
-        let transaction = self.queues.push(die, calendar.now(), purpose, row, page);
-        transaction.pages = pages;
-        transaction.bytes = pages * geometry.page_size.0 as u32;
-        self.kick(die, calendar);
-    }
-
-    fn gc_read(&mut self, row: Row, first: PageId, pages: u32) {
-        self.totals.gc_reads += u64::from(pages);
-        for n in 0..pages {
-            let from = PageId(first.0 + n);
-            if self.blocks.is_valid(from) {
-                let stamp = self.chips.stamp(from);
-                assert!(stamp.is_data(), "the valid page {from:?} holds {stamp:?}");
-                self.collector.stage(row, Moved { stamp, from });
-            }
-        }
-    }
-
-    fn gc_programmed(&mut self, row: Row, first: PageId) {
-        let Self { collector, mapping, blocks, .. } = self;
-        for (moved, page) in collector.take_unit(row).zip(first.0..) {
-            // A page that the host wrote or discarded meanwhile stays where the host left it.
-            if !blocks.is_valid(moved.from) {
-                continue;
-            }
-            let old = mapping.set(LogicalPage(moved.stamp.logical), PageId(page));
-            assert_eq!(old, Some(moved.from), "a valid page is where its logical page is mapped to");
-            blocks.invalidate(moved.from);
-            blocks.validate(PageId(page));
-        }
-        blocks.program_done(first);
-    }
-
-    fn gc_erased(&mut self, page: PageId, failed: bool) {
-        self.totals.erases += 1;
         let block = self.config.geometry.block_of(page);
-        if failed {
-            self.blocks.retire(block);
-            self.check_life();
-        } else {
-            self.blocks.erased(block, self.chips.erases()[block]);
+        if self.blocks.read_done(block) {
+            let row = self.blocks.row_of(block);
+            self.collect(row, calendar);
         }
     }
 }

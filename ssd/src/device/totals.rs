@@ -68,14 +68,14 @@ impl Spent {
     }
 }
 
-/// What a device counted since it was made, in pages where nothing else is said.
+/// What a device counted since it was made, in logical pages where nothing else is said.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Totals {
-    /// Pages read for the host.
+    /// Pages of flash read for the host.
     pub host_reads: u64,
-    /// Pages read to complete partly written ones.
+    /// Pages of flash read to complete partly written ones.
     pub fill_reads: u64,
-    /// Pages read by the collector.
+    /// Pages of flash read by the collector.
     pub gc_reads: u64,
     /// Pages programmed for the host.
     pub host_programs: u64,

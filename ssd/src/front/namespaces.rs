@@ -5,7 +5,8 @@ use wordline_kernel::{Bytes, Complaints};
 use super::config::NamespaceFile;
 use crate::command::SECTOR;
 
-/// Where namespaces begin and end. Chosen: a multiple of every mapping unit, so that no two share one.
+/// Where namespaces begin and end. Chosen: a multiple of every mapping unit that is a power of two; a unit of another
+/// size may hold the end of one namespace and the beginning of the next, each writing its part of it.
 const GRID: Bytes = Bytes::mib(1);
 
 /// Namespaces at the most. Chosen: more than any drive has.

@@ -1,4 +1,5 @@
 //! The block table: which row blocks are free, open, closed, being cleaned or bad, and how many valid pages each has.
+//! A page is here what is mapped as one: what a [slot](wordline_nand::Slots) holds.
 //!
 //! Free blocks of a row wait in a heap by erase count (dynamic wear levelling: the least worn is opened next, the
 //! lowest number wins a tie). Closed blocks are [indexed](super::candidates) for the victim policy.
@@ -7,29 +8,73 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use wordline_kernel::{Column, Id};
-use wordline_nand::{Geometry, PageId, RowBlockId};
+use wordline_nand::{Geometry, RowBlockId, SlotId, Slots};
 
 use super::candidates::{Candidates, Closed, Indexes};
 use crate::policy::placement::Row;
 
-/// A write point of a row.
+/// A write stream of a row: those of the host first, then those of the collector. Each fills a block of its own, so that
+/// what is written by one stream is erased together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum WriteStream {
+pub struct StreamId(pub u8);
+
+/// How many write streams each row has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Streams {
     /// What the host writes.
-    Host,
+    pub host: u8,
     /// What the collector moves.
-    Gc,
+    pub gc: u8,
 }
 
-/// Write points of a row.
-const STREAMS: usize = 2;
+impl Streams {
+    /// One stream for the host and one for the collector.
+    pub const ONE_EACH: Self = Self { host: 1, gc: 1 };
 
-/// Free blocks of a row that only the collector may open. With one of them it finishes any victim; the second is
-/// for the pages of an unfinished program unit that it carries over from one victim to the next.
-pub const COLLECTOR_BLOCKS: usize = 2;
+    /// A stream of the host.
+    #[inline]
+    pub fn host(self, n: u8) -> StreamId {
+        debug_assert!(n < self.host, "host stream {n} of {}", self.host);
+        StreamId(n)
+    }
 
-/// Blocks of a row that cannot count on holding data: the collector's own, and its open one.
-const OVERHEAD_BLOCKS: u32 = COLLECTOR_BLOCKS as u32 + 1;
+    /// A stream of the collector.
+    #[inline]
+    pub fn gc(self, n: u8) -> StreamId {
+        debug_assert!(n < self.gc, "collector stream {n} of {}", self.gc);
+        StreamId(self.host + n)
+    }
+
+    /// Whether a stream is the collector's.
+    #[inline]
+    pub fn is_gc(self, stream: StreamId) -> bool {
+        stream.0 >= self.host
+    }
+
+    /// Free blocks of a row that only the collector may open. With one of them it finishes any victim; the others are
+    /// for the pages of unfinished program units, one for each of its streams, that it carries over from one victim to
+    /// the next.
+    #[inline]
+    pub fn kept_blocks(self) -> usize {
+        1 + usize::from(self.gc)
+    }
+
+    /// Blocks of a row that cannot count on holding data: those kept for the collector, an open one for each of its
+    /// streams, and what is left of the open blocks of all host streams but one.
+    pub fn blocks_at_work(self) -> u32 {
+        self.kept_blocks() as u32 + u32::from(self.gc) + u32::from(self.host).saturating_sub(1)
+    }
+
+    /// All streams of a row.
+    pub fn all(self) -> impl Iterator<Item = StreamId> {
+        (0..self.host + self.gc).map(StreamId)
+    }
+
+    /// The streams that may help `stream` out when it cannot open a block: those of the same side.
+    fn of_side(self, stream: StreamId) -> std::ops::Range<u8> {
+        if self.is_gc(stream) { self.host..self.host + self.gc } else { 0..self.host }
+    }
+}
 
 /// What a block is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,14 +97,18 @@ pub enum State {
 #[derive(Clone, Debug)]
 pub struct Blocks {
     geometry: Geometry,
+    slots: Slots,
+    streams: Streams,
     state: Column<RowBlockId, State>,
+    written_by: Column<RowBlockId, StreamId>,
     valid: Column<RowBlockId, u32>,
     /// Programs under way and reads queued: a block is closed, or erased, only when they are done.
     programs: Column<RowBlockId, u32>,
     readers: Column<RowBlockId, u32>,
     is_valid: Vec<u64>,
     free: Vec<BinaryHeap<Reverse<(u32, u32)>>>,
-    open: Vec<[Option<(RowBlockId, u32)>; STREAMS]>,
+    /// The open block of each stream and how far it is written, row by row.
+    open: Vec<Option<(RowBlockId, u32)>>,
     closed: Closed,
     row_valid: Vec<u32>,
     good: Vec<u32>,
@@ -67,20 +116,23 @@ pub struct Blocks {
 
 impl Blocks {
     /// All blocks free, but for the `bad` ones.
-    pub fn new(geometry: Geometry, bad: impl Fn(RowBlockId) -> bool) -> Self {
+    pub fn new(geometry: Geometry, slots: Slots, streams: Streams, bad: impl Fn(RowBlockId) -> bool) -> Self {
         let (rows, blocks) = (geometry.rows() as usize, geometry.row_blocks() as usize);
         let mut table = Self {
             state: Column::filled(blocks, State::Free),
+            written_by: Column::filled(blocks, StreamId(0)),
             valid: Column::filled(blocks, 0),
             programs: Column::filled(blocks, 0),
             readers: Column::filled(blocks, 0),
-            is_valid: vec![0; (geometry.pages() as usize).div_ceil(64)],
+            is_valid: vec![0; (slots.count() as usize).div_ceil(64)],
             free: vec![BinaryHeap::with_capacity(geometry.blocks_per_plane as usize); rows],
-            open: vec![[None; STREAMS]; rows],
-            closed: Closed::new(&geometry, Indexes::default()),
+            open: vec![None; rows * usize::from(streams.host + streams.gc)],
+            closed: Closed::new(&geometry, &slots, Indexes::default()),
             row_valid: vec![0; rows],
             good: vec![geometry.blocks_per_plane; rows],
             geometry,
+            slots,
+            streams,
         };
         for block in table.state.ids() {
             let row = table.row_of(block) as usize;
@@ -100,7 +152,7 @@ impl Blocks {
             self.state.iter().all(|state| matches!(state, State::Free | State::Bad)),
             "nothing is written"
         );
-        self.closed = Closed::new(&self.geometry, indexes);
+        self.closed = Closed::new(&self.geometry, &self.slots, indexes);
     }
 
     /// The row that `block` is in.
@@ -125,10 +177,15 @@ impl Blocks {
         self.state[block]
     }
 
-    /// Whether the page holds what its logical page is mapped to.
+    /// The collector's stream that opened a block, by its number; none if a stream of the host did.
+    pub fn moved_by(&self, block: RowBlockId) -> Option<u8> {
+        self.written_by[block].0.checked_sub(self.streams.host)
+    }
+
+    /// Whether the slot holds what its logical page is mapped to.
     #[inline]
-    pub fn is_valid(&self, page: PageId) -> bool {
-        self.is_valid[page.index() / 64] >> (page.index() % 64) & 1 != 0
+    pub fn is_valid(&self, slot: SlotId) -> bool {
+        self.is_valid[slot.index() / 64] >> (slot.index() % 64) & 1 != 0
     }
 
     /// Valid pages of the device: the sum over the blocks.
@@ -141,16 +198,17 @@ impl Blocks {
         self.good.iter().map(|good| u64::from(self.geometry.blocks_per_plane - good)).sum()
     }
 
-    /// Pages that a row can hold for the host, with what the collector needs left over.
+    /// Pages that a row can hold for the host, beside the blocks at work.
     pub fn limit(&self, row: Row) -> u32 {
-        self.good[row as usize].saturating_sub(OVERHEAD_BLOCKS) * self.geometry.pages_per_row_block()
+        self.good[row as usize].saturating_sub(self.streams.blocks_at_work()) * self.slots.per_block()
     }
 
     /// Pages that the collector can write in a row without erasing anything.
     pub fn collector_room(&self, row: Row) -> usize {
-        let per_block = self.geometry.pages_per_row_block();
-        let open = self.open_offset(row, WriteStream::Gc).map_or(0, |offset| per_block - offset);
-        self.free(row) * per_block as usize + open as usize
+        let per_block = self.slots.per_block();
+        let open = |stream| self.open_place(row, stream).map_or(0, |place| (per_block - place) as usize);
+        let in_open: usize = (0..self.streams.gc).map(|n| open(self.streams.gc(n))).sum();
+        self.free(row) * per_block as usize + in_open
     }
 
     /// Whether the row holds so many valid pages that `pages` more are too many.
@@ -161,40 +219,67 @@ impl Blocks {
 
     /// Whether the stream can write a program unit of `pages` to the row.
     #[inline]
-    pub fn has_room(&self, row: Row, stream: WriteStream, pages: u32) -> bool {
-        let kept = if stream == WriteStream::Host { COLLECTOR_BLOCKS } else { 0 };
-        let fits = stream == WriteStream::Gc || !self.is_full(row, pages);
-        fits && (self.open[row as usize][stream as usize].is_some() || self.free(row) > kept)
+    pub fn has_room(&self, row: Row, stream: StreamId, pages: u32) -> bool {
+        let gc = self.streams.is_gc(stream);
+        (gc || !self.is_full(row, pages))
+            && (self.may_open(row, gc) || self.open_block(row, stream).is_some())
     }
 
-    /// The next `pages` of the stream's open block, a divisor of the block; opens a free block if it must.
-    /// A bug if there is no room.
-    pub fn take(&mut self, row: Row, stream: WriteStream, pages: u32) -> PageId {
-        let slot = &mut self.open[row as usize][stream as usize];
-        let (block, offset) = slot.unwrap_or_else(|| {
+    /// Whether the collector, or the host, may open a block.
+    #[inline]
+    fn may_open(&self, row: Row, gc: bool) -> bool {
+        self.free(row) > if gc { 0 } else { self.streams.kept_blocks() }
+    }
+
+    /// Where the open block of a stream is noted.
+    #[inline]
+    fn at(&self, row: Row, stream: StreamId) -> usize {
+        row as usize * usize::from(self.streams.host + self.streams.gc) + usize::from(stream.0)
+    }
+
+    /// The stream whose open block takes what `stream` writes, without another block being opened: its own, or that of
+    /// another stream of the same side.
+    #[inline]
+    fn open_block(&self, row: Row, stream: StreamId) -> Option<StreamId> {
+        if self.open[self.at(row, stream)].is_some() {
+            return Some(stream);
+        }
+        self.streams.of_side(stream).map(StreamId).find(|other| self.open[self.at(row, *other)].is_some())
+    }
+
+    /// The next `pages` of the stream's open block, a divisor of the block. Opens a free block if the stream has none;
+    /// if none is left to be opened, another stream of the same side takes the pages. A bug if there is no room.
+    pub fn take(&mut self, row: Row, stream: StreamId, pages: u32) -> SlotId {
+        let mut at = self.at(row, stream);
+        if self.open[at].is_none() && !self.may_open(row, self.streams.is_gc(stream)) {
+            let other = self.open_block(row, stream).expect("the caller saw that there is room");
+            at = self.at(row, other);
+        }
+        let (block, place) = self.open[at].unwrap_or_else(|| {
             let Reverse((_, block)) =
                 self.free[row as usize].pop().expect("the caller saw that there is room");
             self.state[RowBlockId(block)] = State::Open;
+            self.written_by[RowBlockId(block)] = stream;
             (RowBlockId(block), 0)
         });
         self.programs[block] += 1;
-        let after = offset + pages;
-        let full = after == self.geometry.pages_per_row_block();
-        *slot = (!full).then_some((block, after));
+        let after = place + pages;
+        let full = after == self.slots.per_block();
+        self.open[at] = (!full).then_some((block, after));
         if full {
             self.state[block] = State::Filling;
         }
-        self.geometry.page(block, offset)
+        self.slots.at(block, place)
     }
 
     /// How far the stream's open block is written; `None` if none is open.
-    pub fn open_offset(&self, row: Row, stream: WriteStream) -> Option<u32> {
-        self.open[row as usize][stream as usize].map(|(_, offset)| offset)
+    pub fn open_place(&self, row: Row, stream: StreamId) -> Option<u32> {
+        self.open[self.at(row, stream)].map(|(_, place)| place)
     }
 
     /// Notes that the program of what [`take`](Self::take) gave is done.
-    pub fn program_done(&mut self, first: PageId) {
-        let block = self.geometry.block_of(first);
+    pub fn program_done(&mut self, first: SlotId) {
+        let block = self.slots.block_of(first);
         self.programs[block] -= 1;
         if self.programs[block] == 0 && self.state[block] == State::Filling {
             self.state[block] = State::Closed;
@@ -202,24 +287,24 @@ impl Blocks {
         }
     }
 
-    /// Notes that a logical page is mapped to `page` now.
+    /// Notes that a logical page is mapped to `slot` now.
     #[inline]
-    pub fn validate(&mut self, page: PageId) {
-        let block = self.geometry.block_of(page);
-        debug_assert!(!self.is_valid(page), "a page becomes valid once");
-        self.is_valid[page.index() / 64] |= 1 << (page.index() % 64);
-        debug_assert!(self.state[block] != State::Closed, "a page becomes valid while its block is written");
+    pub fn validate(&mut self, slot: SlotId) {
+        let block = self.slots.block_of(slot);
+        debug_assert!(!self.is_valid(slot), "a slot becomes valid once");
+        self.is_valid[slot.index() / 64] |= 1 << (slot.index() % 64);
+        debug_assert!(self.state[block] != State::Closed, "a slot becomes valid while its block is written");
         self.valid[block] += 1;
         let row = self.row_of(block);
         self.row_valid[row as usize] += 1;
     }
 
-    /// Notes that no logical page is mapped to `page` any more.
+    /// Notes that no logical page is mapped to `slot` any more.
     #[inline]
-    pub fn invalidate(&mut self, page: PageId) {
-        let block = self.geometry.block_of(page);
-        debug_assert!(self.is_valid(page), "only a valid page becomes invalid");
-        self.is_valid[page.index() / 64] &= !(1 << (page.index() % 64));
+    pub fn invalidate(&mut self, slot: SlotId) {
+        let block = self.slots.block_of(slot);
+        debug_assert!(self.is_valid(slot), "only a valid slot becomes invalid");
+        self.is_valid[slot.index() / 64] &= !(1 << (slot.index() % 64));
         let row = self.row_of(block);
         let valid = self.valid[block];
         self.row_valid[row as usize] -= 1;
@@ -262,17 +347,30 @@ impl Blocks {
         self.good[row as usize] -= 1;
     }
 
-    /// Notes that a read of `page` is queued.
+    /// The first valid slot of a block from `place` on.
+    pub fn next_valid(&self, block: RowBlockId, place: u32) -> Option<u32> {
+        let first = self.slots.at(block, 0).index();
+        let (mut at, end) = (first + place as usize, first + self.slots.per_block() as usize);
+        while at < end {
+            let word = self.is_valid[at / 64] >> (at % 64);
+            if word != 0 {
+                at += word.trailing_zeros() as usize;
+                return (at < end).then(|| (at - first) as u32);
+            }
+            at = (at / 64 + 1) * 64;
+        }
+        None
+    }
+
+    /// Notes that a read in `block` is queued.
     #[inline]
-    pub fn read_queued(&mut self, page: PageId) {
-        let block = self.geometry.block_of(page);
+    pub fn read_queued(&mut self, block: RowBlockId) {
         self.readers[block] += 1;
     }
 
-    /// Notes that a read of `page` is done; true if a victim waited for it.
+    /// Notes that a read in `block` is done; true if a victim waited for it.
     #[inline]
-    pub fn read_done(&mut self, page: PageId) -> bool {
-        let block = self.geometry.block_of(page);
+    pub fn read_done(&mut self, block: RowBlockId) -> bool {
         self.readers[block] -= 1;
         self.readers[block] == 0 && self.state[block] == State::Victim
     }
@@ -280,5 +378,15 @@ impl Blocks {
     /// The geometry of the device.
     pub fn geometry(&self) -> &Geometry {
         &self.geometry
+    }
+
+    /// How its pages are divided.
+    pub fn slots(&self) -> &Slots {
+        &self.slots
+    }
+
+    /// The write streams of a row.
+    pub fn streams(&self) -> Streams {
+        self.streams
     }
 }

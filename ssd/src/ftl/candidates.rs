@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use wordline_kernel::{Column, Stream};
-use wordline_nand::{Geometry, RowBlockId};
+use wordline_nand::{Geometry, RowBlockId, Slots};
 
 use crate::policy::placement::Row;
 
@@ -36,9 +36,9 @@ struct Buckets {
 }
 
 impl Buckets {
-    fn new(geometry: &Geometry) -> Self {
+    fn new(geometry: &Geometry, slots: &Slots) -> Self {
         let (rows, blocks) = (geometry.rows() as usize, geometry.row_blocks() as usize);
-        let per_row = geometry.pages_per_row_block() as usize + 1;
+        let per_row = slots.per_block() as usize + 1;
         Self {
             per_row,
             head: vec![NONE; rows * per_row],
@@ -150,7 +150,7 @@ pub(super) struct Closed {
 }
 
 impl Closed {
-    pub(super) fn new(geometry: &Geometry, indexes: Indexes) -> Self {
+    pub(super) fn new(geometry: &Geometry, slots: &Slots, indexes: Indexes) -> Self {
         let (rows, blocks) = (geometry.rows() as usize, geometry.row_blocks() as usize);
         let numbered = || Numbered { list: vec![Vec::new(); rows], place: Column::filled(blocks, 0) };
         let by_closing = || ByClosing {
@@ -160,8 +160,8 @@ impl Closed {
         };
         let by_invalidation = || ByInvalidation { clock: vec![0; rows], last: Column::filled(blocks, 0) };
         Self {
-            full: geometry.pages_per_row_block(),
-            buckets: Buckets::new(geometry),
+            full: slots.per_block(),
+            buckets: Buckets::new(geometry, slots),
             numbered: indexes.numbered.then(numbered),
             by_closing: indexes.by_closing.then(by_closing),
             by_invalidation: indexes.by_invalidation.then(by_invalidation),
@@ -237,7 +237,7 @@ impl<'a> Candidates<'a> {
         Self { closed, valid, row }
     }
 
-    /// Pages of a block.
+    /// Logical pages that a block holds.
     pub fn pages_per_block(&self) -> u32 {
         self.closed.full
     }

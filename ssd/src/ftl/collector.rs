@@ -5,9 +5,9 @@
 use std::collections::VecDeque;
 
 use wordline_kernel::Stream;
-use wordline_nand::{Chips, PageId, RowBlockId, Stamp};
+use wordline_nand::{Chips, RowBlockId, SlotId, Stamp};
 
-use super::blocks::{Blocks, WriteStream};
+use super::blocks::{Blocks, StreamId};
 use crate::policy::placement::Row;
 use crate::policy::victim::VictimPolicy;
 
@@ -17,21 +17,26 @@ pub struct Moved {
     /// What is in it.
     pub stamp: Stamp,
     /// Where it comes from.
-    pub from: PageId,
+    pub from: SlotId,
 }
 
 /// What the collector wants done next in a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
-    /// Read `pages` pages from `page` on, in one multi-plane command.
+    /// Read the slots from `first` up to, but without, `end`, which lie side by side in the planes.
     Read {
-        /// The first page.
-        page: PageId,
-        /// How many.
-        pages: u32,
+        /// The first slot, which is valid.
+        first: SlotId,
+        /// One beyond the last slot, which is valid.
+        end: SlotId,
+        /// Valid ones among them.
+        valid: u32,
     },
-    /// Program the row's [`unit`](Collector::unit) to the collector's open block.
-    Program,
+    /// Program the row's [`unit`](Collector::unit) to the open block of this stream.
+    Program {
+        /// A stream of the collector.
+        stream: StreamId,
+    },
     /// Erase this victim.
     Erase {
         /// The victim.
@@ -45,14 +50,16 @@ struct RowState {
     active: bool,
     /// Whether too few good blocks are left to clean any.
     stuck: bool,
-    /// Whether a command of the collector is queued or under way.
-    busy: bool,
+    /// Commands of the present step that are queued or under way.
+    commands: u32,
+    /// The block being read, and how far it was.
     victim: Option<(RowBlockId, u32)>,
     /// Invalid pages that were passed since cleaning began, less what the host has written for them.
     regained: u32,
     /// Victims of which every valid page was read.
     read: VecDeque<RowBlockId>,
-    staged: VecDeque<Moved>,
+    /// Pages that were read, by the collector's stream that they will be written to.
+    staged: Vec<VecDeque<Moved>>,
     unit: Vec<Moved>,
 }
 
@@ -63,21 +70,25 @@ pub struct Collector {
     random: Stream,
     start_below: usize,
     stop_at: usize,
-    /// Steps under way.
+    /// Rows with a step under way.
     steps: u32,
 }
 
 impl Collector {
-    /// A collector for `rows` rows.
+    /// A collector for `rows` rows that writes to `streams` streams in each.
     pub fn new(
         rows: u32,
+        streams: u8,
         policy: Box<dyn VictimPolicy>,
         random: Stream,
         start_below: u32,
         stop_at: u32,
     ) -> Self {
         Self {
-            rows: vec![RowState::default(); rows as usize],
+            rows: vec![
+                RowState { staged: vec![VecDeque::new(); streams.into()], ..RowState::default() };
+                rows as usize
+            ],
             policy,
             random,
             start_below: start_below as usize,
@@ -94,41 +105,33 @@ impl Collector {
             state.active = true;
             state.regained = 0;
         }
-        if state.busy || (!state.active && state.read.is_empty()) {
+        if state.commands > 0 || (!state.active && state.read.is_empty()) {
             return None;
         }
         let step = self.step(row, blocks);
-        self.rows[row as usize].busy = step.is_some();
+        self.rows[row as usize].commands = u32::from(step.is_some());
         self.steps += u32::from(step.is_some());
         step
     }
 
     fn step(&mut self, row: Row, blocks: &mut Blocks) -> Option<Step> {
-        let unit = blocks.geometry().pages_per_program as usize;
         loop {
+            if let Some(step) = self.finish_victim(row, blocks).or_else(|| self.form_unit(row, blocks)) {
+                return Some(step);
+            }
             let state = &mut self.rows[row as usize];
-            if let Some(at) = state.read.iter().position(|block| blocks.is_clean(*block)) {
-                let block = state.read.remove(at).expect("it was just found");
-                // What is left of it in the staging area is void, and its pages will soon hold something else.
-                state.staged.retain(|moved| blocks.geometry().block_of(moved.from) != block);
-                return Some(Step::Erase { block });
-            }
-            if state.staged.len() >= unit {
-                state.staged.retain(|moved| blocks.is_valid(moved.from));
-                if state.staged.len() >= unit {
-                    state.unit.extend(state.staged.drain(..unit));
-                    return Some(Step::Program);
+            if let Some((block, place)) = state.victim {
+                if let Some((first, end, valid)) = next_read(blocks, block, place) {
+                    state.regained += end - place - valid;
+                    state.victim = Some((block, end));
+                    let slots = blocks.slots();
+                    return Some(Step::Read {
+                        first: slots.at(block, first),
+                        end: slots.at(block, end),
+                        valid,
+                    });
                 }
-                continue;
-            }
-            if let Some((block, offset)) = state.victim {
-                if let Some(step) = next_read(blocks, block, offset) {
-                    let (first, pages) = step;
-                    state.regained += first - offset;
-                    state.victim = Some((block, first + pages));
-                    return Some(Step::Read { page: blocks.geometry().page(block, first), pages });
-                }
-                state.regained += blocks.geometry().pages_per_row_block() - offset;
+                state.regained += blocks.slots().per_block() - place;
                 state.victim = None;
                 state.read.push_back(block);
                 continue;
@@ -137,42 +140,90 @@ impl Collector {
                 state.active = false;
                 return None;
             }
-            match self.policy.choose(blocks.candidates(row), &mut self.random) {
-                Some(block) => {
-                    // So many blocks may have failed that the victim's pages have nowhere to go.
-                    let state = &mut self.rows[row as usize];
-                    let moving = (blocks.valid(block) as usize + state.staged.len()).next_multiple_of(unit);
-                    if moving > blocks.collector_room(row) {
-                        // The erase of a victim that still is read will make room.
-                        if state.read.iter().any(|read| blocks.valid(*read) == 0) {
-                            return None;
-                        }
-                        state.stuck = true;
-                        return None;
-                    }
-                    blocks.clean(block);
-                    self.rows[row as usize].victim = Some((block, 0));
-                }
-                None => return self.finish_padded(row, blocks),
+            let Some(block) = self.policy.choose(blocks.candidates(row), &mut self.random) else {
+                return self.finish_padded(row, blocks);
+            };
+            if let Err(step) = self.begin_victim(row, block, blocks) {
+                return step;
             }
         }
     }
 
-    /// There is no other victim to fill the unit with: it is programmed as it is.
-    fn finish_padded(&mut self, row: Row, blocks: &Blocks) -> Option<Step> {
+    /// A victim of which nothing valid is left is erased.
+    fn finish_victim(&mut self, row: Row, blocks: &Blocks) -> Option<Step> {
         let state = &mut self.rows[row as usize];
-        state.staged.retain(|moved| blocks.is_valid(moved.from));
-        if state.staged.is_empty() {
-            state.active = false;
-            return None;
+        let at = state.read.iter().position(|block| blocks.is_clean(*block))?;
+        let block = state.read.remove(at).expect("it was just found");
+        // What is left of it in the staging areas is void, and its slots will soon hold something else.
+        for staged in &mut state.staged {
+            staged.retain(|moved| blocks.slots().block_of(moved.from) != block);
         }
-        state.unit.extend(state.staged.drain(..));
-        Some(Step::Program)
+        Some(Step::Erase { block })
     }
 
-    /// Takes in pages that were read.
-    pub fn stage(&mut self, row: Row, moved: Moved) {
-        self.rows[row as usize].staged.push_back(moved);
+    /// A stream with enough pages for a program unit writes one.
+    fn form_unit(&mut self, row: Row, blocks: &Blocks) -> Option<Step> {
+        let unit = blocks.slots().per_program as usize;
+        let state = &mut self.rows[row as usize];
+        for (n, staged) in state.staged.iter_mut().enumerate() {
+            if staged.len() < unit {
+                continue;
+            }
+            staged.retain(|moved| blocks.is_valid(moved.from));
+            if staged.len() >= unit {
+                state.unit.extend(staged.drain(..unit));
+                return Some(Step::Program { stream: blocks.streams().gc(n as u8) });
+            }
+        }
+        None
+    }
+
+    /// Makes `block` the victim; otherwise what to do instead. So many blocks may have failed that the victim's pages
+    /// have nowhere to go.
+    fn begin_victim(&mut self, row: Row, block: RowBlockId, blocks: &mut Blocks) -> Result<(), Option<Step>> {
+        let unit = blocks.slots().per_program as usize;
+        let state = &mut self.rows[row as usize];
+        let staged: usize = state.staged.iter().map(VecDeque::len).sum();
+        let moving = (blocks.valid(block) as usize + staged).next_multiple_of(unit);
+        if moving <= blocks.collector_room(row) {
+            blocks.clean(block);
+            state.victim = Some((block, 0));
+            return Ok(());
+        }
+        // The erase of a victim that still is read will make room.
+        if state.read.iter().any(|read| blocks.valid(*read) == 0) {
+            return Err(None);
+        }
+        // Pages of different streams share a unit when nothing else makes room.
+        if staged >= unit {
+            return Err(self.finish_padded(row, blocks));
+        }
+        state.stuck = true;
+        Err(None)
+    }
+
+    /// There is no other victim to fill a unit with: what there is of all streams is programmed as it is.
+    fn finish_padded(&mut self, row: Row, blocks: &Blocks) -> Option<Step> {
+        let unit = blocks.slots().per_program as usize;
+        let state = &mut self.rows[row as usize];
+        for staged in &mut state.staged {
+            staged.retain(|moved| blocks.is_valid(moved.from));
+        }
+        let first = state.staged.iter().position(|staged| !staged.is_empty());
+        let Some(first) = first else {
+            state.active = false;
+            return None;
+        };
+        for staged in &mut state.staged {
+            let room = unit - state.unit.len();
+            state.unit.extend(staged.drain(..room.min(staged.len())));
+        }
+        Some(Step::Program { stream: blocks.streams().gc(first as u8) })
+    }
+
+    /// Takes in a page that was read, for the collector's stream of this number.
+    pub fn stage(&mut self, row: Row, stream: u8, moved: Moved) {
+        self.rows[row as usize].staged[usize::from(stream)].push_back(moved);
     }
 
     /// The pages of the row's program unit that is under way; fewer than a unit if it is padded.
@@ -185,10 +236,18 @@ impl Collector {
         self.rows[row as usize].unit.drain(..)
     }
 
-    /// The row's step is done.
-    pub fn step_done(&mut self, row: Row) {
-        self.rows[row as usize].busy = false;
-        self.steps -= 1;
+    /// The row's step takes this many commands instead of one.
+    pub fn split_step(&mut self, row: Row, commands: u32) {
+        self.rows[row as usize].commands = commands;
+    }
+
+    /// A command of the row's step is done; true if that ends the step.
+    pub fn command_done(&mut self, row: Row) -> bool {
+        let commands = &mut self.rows[row as usize].commands;
+        *commands -= 1;
+        let over = *commands == 0;
+        self.steps -= u32::from(over);
+        over
     }
 
     /// Whether no step is under way in any row.
@@ -220,20 +279,19 @@ impl Collector {
         &mut self,
         row: Row,
         blocks: &mut Blocks,
-        mut move_page: impl FnMut(&mut Blocks, &mut Chips, PageId, PageId),
+        mut move_page: impl FnMut(&mut Blocks, &mut Chips, SlotId, SlotId),
         chips: &mut Chips,
     ) {
         while blocks.free(row) < self.start_below {
             let Some(victim) = self.policy.choose(blocks.candidates(row), &mut self.random) else { return };
             blocks.clean(victim);
-            let first = blocks.geometry().page(victim, 0);
-            for n in 0..blocks.geometry().pages_per_row_block() {
-                let from = PageId(first.0 + n);
-                if blocks.is_valid(from) {
-                    let to = blocks.take(row, WriteStream::Gc, 1);
-                    move_page(blocks, chips, from, to);
-                    blocks.program_done(to);
-                }
+            let (slots, stream) = (*blocks.slots(), blocks.streams().gc(0));
+            let mut place = 0;
+            while let Some(at) = blocks.next_valid(victim, place) {
+                let to = blocks.take(row, stream, 1);
+                move_page(blocks, chips, slots.at(victim, at), to);
+                blocks.program_done(to);
+                place = at + 1;
             }
             // What happens before the run wears nothing.
             let erases = chips.erases()[victim];
@@ -244,23 +302,29 @@ impl Collector {
     }
 }
 
-/// The next valid pages of a victim from place `offset` on that one multi-plane command can read: first place, count.
-fn next_read(blocks: &Blocks, block: RowBlockId, offset: u32) -> Option<(u32, u32)> {
-    let geometry = blocks.geometry();
-    let start = geometry.page(block, 0).0;
-    let valid = |place: u32| blocks.is_valid(PageId(start + place));
-    let all = geometry.pages_per_row_block();
-    let first = (offset..all).find(|place| valid(*place))?;
-    let end = (first + 1..all)
-        .find(|place| !valid(*place) || geometry.page_in_block(*place) != geometry.page_in_block(first))
-        .unwrap_or(all);
-    Some((first, end - first))
+/// The next slots of a victim from `place` on that can be read at once: the same page in planes side by side, each with
+/// something valid. First place, one beyond the last, and valid ones among them.
+fn next_read(blocks: &Blocks, block: RowBlockId, place: u32) -> Option<(u32, u32, u32)> {
+    let (geometry, slots) = (blocks.geometry(), blocks.slots());
+    let page = |place| slots.page_of(slots.at(block, place)).0;
+    let number = |place| geometry.page_in_block(page(place) - page(0));
+    let first = blocks.next_valid(block, place)?;
+    let (mut end, mut valid) = (first + 1, 1);
+    while let Some(next) = blocks.next_valid(block, end) {
+        if page(next) > page(end - 1) + slots.pages() || number(next) != number(first) {
+            break;
+        }
+        (end, valid) = (next + 1, valid + 1);
+    }
+    Some((first, end, valid))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Config;
     use crate::config::tests::small;
+    use crate::ftl::blocks::Streams;
     use crate::policy::victim::Fifo;
     use wordline_kernel::Seed;
 
@@ -268,46 +332,45 @@ mod tests {
     fn step(collector: &mut Collector, blocks: &mut Blocks) -> bool {
         match collector.next(0, blocks) {
             None => return false,
-            Some(Step::Read { page, pages }) => {
-                for n in 0..pages {
-                    collector.stage(0, Moved { stamp: Stamp::PADDING, from: PageId(page.0 + n) });
+            Some(Step::Read { first, end, .. }) => {
+                for from in (first.0..end.0).map(SlotId) {
+                    collector.stage(0, 0, Moved { stamp: Stamp::PADDING, from });
                 }
             }
-            Some(Step::Program) => {
-                let first = blocks.take(0, WriteStream::Gc, blocks.geometry().pages_per_program);
+            Some(Step::Program { stream }) => {
+                let first = blocks.take(0, stream, blocks.slots().per_program);
                 let moved: Vec<Moved> = collector.take_unit(0).collect();
                 for (n, page) in moved.iter().enumerate() {
                     blocks.invalidate(page.from);
-                    blocks.validate(PageId(first.0 + n as u32));
+                    blocks.validate(SlotId(first.0 + n as u32));
                 }
                 blocks.program_done(first);
             }
             Some(Step::Erase { block }) => blocks.erased(block, 1),
         }
-        collector.step_done(0);
-        true
+        collector.command_done(0)
     }
 
     #[test]
     fn a_victim_that_is_read_for_long_does_not_end_the_life_of_its_row() {
-        let geometry = small().check().expect("the device is sound").geometry;
-        let mut blocks = Blocks::new(geometry, |_| false);
+        let Config { geometry, slots, .. } = small().check().expect("the device is sound");
+        let mut blocks = Blocks::new(geometry, slots, Streams::ONE_EACH, |_| false);
         let policy = Fifo;
         blocks.keep(policy.needs());
         let per_block = geometry.pages_per_row_block();
         // The oldest blocks have one invalid page each: such a victim fills nearly a whole block of the collector's.
         while blocks.free(0) > 2 {
             for n in 0..per_block {
-                let page = blocks.take(0, WriteStream::Host, 1);
+                let page = blocks.take(0, Streams::ONE_EACH.host(0), 1);
                 if n >= if page.0 < 8 * per_block { 1 } else { per_block / 2 } {
                     blocks.validate(page);
                 }
                 blocks.program_done(page);
             }
         }
-        let read = geometry.page(RowBlockId(0), 1);
+        let read = RowBlockId(0);
         blocks.read_queued(read);
-        let mut collector = Collector::new(1, Box::new(policy), Seed(1).stream("test.victim", 0), 3, 3);
+        let mut collector = Collector::new(1, 1, Box::new(policy), Seed(1).stream("test.victim", 0), 3, 3);
         while step(&mut collector, &mut blocks) {}
         assert!(blocks.free(0) < 2 && !collector.is_stuck(0), "the collector waits for the reader");
         assert!(blocks.read_done(read), "a victim waited for the reader");

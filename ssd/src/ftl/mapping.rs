@@ -1,10 +1,10 @@
-//! Page-level mapping, and the shadow table that knows what the host last wrote.
+//! The map from logical units to slots of the flash, and the shadow table that knows what the host last wrote.
 
 use wordline_kernel::{Column, id};
-use wordline_nand::PageId;
+use wordline_nand::SlotId;
 
 id!(
-    /// A logical page: the unit that is mapped, as large as a flash page.
+    /// A logical page: what is mapped as one, as large as a [slot](wordline_nand::Slots) of the flash.
     LogicalPage
 );
 
@@ -16,7 +16,7 @@ const PRESENT: u32 = 1 << 31;
 /// What is known of a logical page, side by side because both are looked up together.
 #[derive(Clone, Copy, Debug)]
 struct Known {
-    page: u32,
+    slot: u32,
     shadow: u32,
 }
 
@@ -30,34 +30,34 @@ pub struct Mapping {
 impl Mapping {
     /// A table for `pages` logical pages, none of them written.
     pub fn new(pages: u32) -> Self {
-        let nothing = Known { page: UNMAPPED, shadow: 0 };
+        let nothing = Known { slot: UNMAPPED, shadow: 0 };
         Self { known: Column::filled(pages as usize, nothing), mapped: 0 }
     }
 
     /// Where `logical` is in flash, if it is there.
     #[inline]
-    pub fn get(&self, logical: LogicalPage) -> Option<PageId> {
-        let page = self.known[logical].page;
-        (page != UNMAPPED).then_some(PageId(page))
+    pub fn get(&self, logical: LogicalPage) -> Option<SlotId> {
+        let slot = self.known[logical].slot;
+        (slot != UNMAPPED).then_some(SlotId(slot))
     }
 
-    /// Points `logical` to `page`; returns where it was.
+    /// Points `logical` to `slot`; returns where it was.
     #[inline]
-    pub fn set(&mut self, logical: LogicalPage, page: PageId) -> Option<PageId> {
-        let old = std::mem::replace(&mut self.known[logical].page, page.0);
+    pub fn set(&mut self, logical: LogicalPage, slot: SlotId) -> Option<SlotId> {
+        let old = std::mem::replace(&mut self.known[logical].slot, slot.0);
         if old == UNMAPPED {
             self.mapped += 1;
             return None;
         }
-        Some(PageId(old))
+        Some(SlotId(old))
     }
 
     /// Forgets where `logical` is; returns where it was.
-    pub fn clear(&mut self, logical: LogicalPage) -> Option<PageId> {
-        let old = std::mem::replace(&mut self.known[logical].page, UNMAPPED);
+    pub fn clear(&mut self, logical: LogicalPage) -> Option<SlotId> {
+        let old = std::mem::replace(&mut self.known[logical].slot, UNMAPPED);
         (old != UNMAPPED).then(|| {
             self.mapped -= 1;
-            PageId(old)
+            SlotId(old)
         })
     }
 

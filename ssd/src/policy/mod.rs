@@ -2,4 +2,6 @@
 //! and answers; the mechanism checks the answer and acts.
 
 pub mod placement;
+pub mod relocator;
+pub mod router;
 pub mod victim;

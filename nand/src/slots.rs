@@ -1,0 +1,162 @@
+//! Slots: what holds one mapping unit of an FTL. A slot is a part of a page, a page, or pages side by side, and
+//! carries one stamp.
+
+use wordline_kernel::{Bytes, id};
+
+use crate::geometry::{Divisor, Geometry, PageId, RowBlockId};
+
+id!(
+    /// A slot, counted over the device in the order of pages: the slots of a row block follow each other in the order
+    /// in which they are programmed.
+    SlotId
+);
+
+/// How the pages of a device are divided into slots, and the arithmetic over them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Slots {
+    /// Bytes of a slot.
+    pub size: Bytes,
+    /// Slots that one program command writes.
+    pub per_program: u32,
+    /// A page holds two to this power of slots, where it holds more than one.
+    shift: u32,
+    /// Pages of a slot, where it has more than one.
+    pages: u32,
+    per_block: Divisor,
+    count: u32,
+}
+
+impl Slots {
+    /// A page a slot.
+    pub fn of_pages(geometry: &Geometry) -> Self {
+        Self::new(geometry, 0, 1)
+    }
+
+    /// Slots of `size` bytes; `None` unless a page is a power of two of them, or they are so many pages that a program
+    /// unit is a multiple of them, and unless there are fewer than 2^31.
+    pub fn of_size(geometry: &Geometry, size: Bytes) -> Option<Self> {
+        let (page, size) = (geometry.page_size.0, size.0);
+        if size == 0 {
+            return None;
+        }
+        let (parts, pages) = (page / size, size / page);
+        if size <= page {
+            let fits = page % size == 0 && parts.is_power_of_two();
+            let few = u64::from(geometry.pages()) * parts < 1 << 31;
+            return (fits && few).then(|| Self::new(geometry, parts.trailing_zeros(), 1));
+        }
+        let fits = size % page == 0 && u64::from(geometry.pages_per_program).is_multiple_of(pages);
+        fits.then(|| Self::new(geometry, 0, pages as u32))
+    }
+
+    fn new(geometry: &Geometry, shift: u32, pages: u32) -> Self {
+        Self {
+            size: Bytes((geometry.page_size.0 >> shift) * u64::from(pages)),
+            per_program: (geometry.pages_per_program << shift) / pages,
+            shift,
+            pages,
+            per_block: Divisor::new((geometry.pages_per_row_block() << shift) / pages),
+            count: (geometry.pages() << shift) / pages,
+        }
+    }
+
+    /// Slots of the device.
+    pub fn count(&self) -> u32 {
+        self.count
+    }
+
+    /// Slots of a row block.
+    #[inline]
+    pub fn per_block(&self) -> u32 {
+        self.per_block.by()
+    }
+
+    /// Pages of a slot: 1 where a page holds one or more.
+    #[inline]
+    pub fn pages(&self) -> u32 {
+        self.pages
+    }
+
+    /// Slots of a page: 1 where a slot has one or more.
+    #[inline]
+    pub fn per_page(&self) -> u32 {
+        1 << self.shift
+    }
+
+    /// The row block that holds `slot`, and the slot's place in it.
+    #[inline]
+    pub fn split(&self, slot: SlotId) -> (RowBlockId, u32) {
+        let (block, place) = self.per_block.both(slot.0);
+        (RowBlockId(block), place)
+    }
+
+    /// The row block that holds `slot`.
+    #[inline]
+    pub fn block_of(&self, slot: SlotId) -> RowBlockId {
+        RowBlockId(self.per_block.quotient(slot.0))
+    }
+
+    /// The slot at `place` of `block`.
+    #[inline]
+    pub fn at(&self, block: RowBlockId, place: u32) -> SlotId {
+        SlotId(block.0 * self.per_block.by() + place)
+    }
+
+    /// The page of `slot`, or the first of its pages.
+    #[inline]
+    pub fn page_of(&self, slot: SlotId) -> PageId {
+        PageId((slot.0 >> self.shift) * self.pages)
+    }
+
+    /// The first slot of `page`, or the slot that it belongs to.
+    #[inline]
+    pub fn slot_of(&self, page: PageId) -> SlotId {
+        if self.pages == 1 { SlotId(page.0 << self.shift) } else { SlotId(page.0 / self.pages) }
+    }
+
+    /// Whether `page` is the last one of its slot.
+    #[inline]
+    pub fn ends_at(&self, page: PageId) -> bool {
+        self.pages == 1 || (page.0 + 1).is_multiple_of(self.pages)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::geometry::Layout;
+    use crate::part::tests::mqsim;
+    use wordline_kernel::Id;
+
+    /// Two dies of two planes with pages of 8 KiB.
+    fn geometry() -> Geometry {
+        let layout =
+            Layout { channels: 1, packages_per_channel: 1, dies_per_package: 2, planes_per_row: None };
+        layout.check(&mqsim()).expect("the layout is sound")
+    }
+
+    #[test]
+    fn a_size_that_fits_neither_pages_nor_program_units_is_refused() {
+        let sizes = [0, 3 << 10, 16 << 10, 24 << 10, 32 << 10, 4 << 10, 512];
+        let fits = sizes.map(|size| Slots::of_size(&geometry(), Bytes(size)).is_some());
+        assert_eq!(fits, [false, false, true, false, false, true, true]);
+    }
+
+    #[test]
+    fn slots_cover_the_pages_of_their_block_in_order() {
+        let geometry = geometry();
+        for size in [2, 4, 8, 16].map(Bytes::kib) {
+            let slots = Slots::of_size(&geometry, size).expect("the size fits");
+            assert_eq!(geometry.page_size * u64::from(geometry.pages()), size * u64::from(slots.count()));
+            for page in [0, 1, 5, geometry.pages() - 1].map(PageId) {
+                let slot = slots.slot_of(page);
+                assert_eq!(slots.block_of(slot), geometry.block_of(page), "{size} {page:?}");
+                let (block, place) = slots.split(slot);
+                assert_eq!(slots.at(block, place).index(), slot.index());
+                let last = PageId(slots.page_of(slot).0 + slots.pages() - 1);
+                assert!(slots.page_of(slot) <= page && page <= last);
+                assert_eq!(slots.ends_at(page), page == last);
+            }
+        }
+    }
+}

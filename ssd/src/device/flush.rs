@@ -1,0 +1,159 @@
+//! From the buffer towards flash: which pages leave it and when, and how a partly written one is completed.
+
+use wordline_kernel::{Duration, Schedule};
+
+use super::read::SlotRead;
+use super::{Device, Event};
+use crate::buffer::{Entry, EntryId, EntryState};
+use crate::ftl::mapping::LogicalPage;
+use crate::policy::router::Outgoing;
+use crate::queue::Purpose;
+use crate::sectors::Sectors;
+
+impl Device {
+    /// An entry must not stay in the buffer.
+    pub(super) fn urge(&mut self, id: EntryId, calendar: &mut impl Schedule<Event>) {
+        let was_urgent = std::mem::replace(&mut self.buffer.get_mut(id).urgent, true);
+        let entry = *self.buffer.get(id);
+        match entry.state {
+            EntryState::Dirty => {
+                self.buffer.unlink(id);
+                self.prepare(id, calendar);
+            }
+            EntryState::Ready if !was_urgent => {
+                let list = self.list_of(entry.logical, entry.stream);
+                self.ready[list].urgent += 1;
+            }
+            _ => {}
+        }
+    }
+
+    /// Whether the buffer holds all of a page, or flash nothing of it.
+    pub(super) fn is_complete(&self, id: EntryId) -> bool {
+        let entry = self.buffer.get(id);
+        entry.sectors == self.full_page() || self.mapping.get(entry.logical).is_none()
+    }
+
+    pub(super) fn full_page(&self) -> Sectors {
+        Sectors::range(0, self.sectors_per_page() as u32)
+    }
+
+    /// Makes an entry that left the list ready for a program unit; the rest of a partly written page is read first.
+    fn prepare(&mut self, id: EntryId, calendar: &mut impl Schedule<Event>) {
+        if self.is_complete(id) {
+            self.make_ready(id);
+            return;
+        }
+        let full = self.full_page();
+        let entry = self.buffer.get_mut(id);
+        entry.state = EntryState::Filling;
+        let (logical, version, missing) = (entry.logical, entry.flash_version, full.without(entry.sectors));
+        let slot = self.mapping.get(logical).expect("an incomplete page is in flash");
+        self.filling += 1;
+        let fill = SlotRead { purpose: Purpose::Fill, owner: id, slot, sectors: missing, logical, version };
+        let reads = self.queue_read(fill, calendar);
+        self.buffer.get_mut(id).fills = reads as u8;
+        self.kick(self.config.geometry.die_of(self.config.slots.block_of(slot)), calendar);
+    }
+
+    /// A read of the rest of a page is over; the last one completes it.
+    pub(super) fn filled(&mut self, id: EntryId) {
+        let entry = self.buffer.get_mut(id);
+        entry.fills -= 1;
+        if entry.fills == 0 {
+            self.filling -= 1;
+            self.make_ready(id);
+        }
+    }
+
+    /// A complete page waits for its program unit.
+    pub(super) fn make_ready(&mut self, id: EntryId) {
+        let full = self.full_page();
+        let drained = self.is_drained(id);
+        let entry = self.buffer.get_mut(id);
+        let outgoing = Outgoing { logical: entry.logical.0, tag: entry.tag, sectors: entry.sectors.count() };
+        entry.stream = self.router.route(&outgoing);
+        assert!(entry.stream < self.streams.host, "the router chose stream {}", entry.stream);
+        entry.urgent |= drained;
+        entry.state = EntryState::Ready;
+        entry.sectors = if entry.discarded { Sectors::NONE } else { full };
+        let Entry { logical, stream, urgent, .. } = *entry;
+        let list = self.list_of(logical, stream);
+        self.ready[list].urgent += u32::from(urgent);
+        self.ready[list].pages.push_back(id);
+    }
+
+    /// Which list a complete page waits in.
+    pub(super) fn list_of(&self, logical: LogicalPage, stream: u8) -> usize {
+        let home = self.placement.home(logical.0).unwrap_or(0);
+        home as usize * usize::from(self.streams.host) + usize::from(stream)
+    }
+
+    /// Takes the oldest pages out of the list while the buffer is too full, or a flush wants them.
+    pub(super) fn draw_from_list(&mut self, calendar: &mut impl Schedule<Event>) {
+        let keep = (f64::from(self.config.buffer_pages) * self.config.file.buffer.flush_above) as u32;
+        // Two program units a row keep every die busy while the next pages are read and gathered.
+        let most = 2 * self.config.geometry.rows() * self.config.slots.per_program;
+        while let Some(id) = self.buffer.oldest() {
+            let drained = self.is_drained(id);
+            let on_the_way = self.buffer.in_use() - self.buffer.dirty() - self.programming;
+            if !drained && (self.buffer.in_use() - self.programming <= keep || on_the_way >= most) {
+                return;
+            }
+            self.buffer.unlink(id);
+            self.prepare(id, calendar);
+        }
+    }
+
+    /// Whether a flush wants the entry in flash.
+    pub(super) fn is_drained(&self, id: EntryId) -> bool {
+        self.drain.is_some_and(|epoch| self.buffer.epoch(id) <= epoch)
+    }
+
+    /// A flush command.
+    pub(super) fn flush(&mut self, slot: u32, calendar: &mut impl Schedule<Event>) {
+        match self.buffer.end_epoch() {
+            None => self.answer_soon(slot, calendar),
+            Some(epoch) => {
+                self.drain = Some(epoch);
+                self.flushes.push_back((epoch, slot));
+                self.urge_covered(epoch);
+                self.pump(calendar);
+            }
+        }
+    }
+
+    /// Pages on their way to flash belong to the flush too.
+    fn urge_covered(&mut self, epoch: u64) {
+        for list in &mut self.ready {
+            for id in &list.pages {
+                if self.buffer.epoch(*id) <= epoch && !self.buffer.get(*id).urgent {
+                    self.buffer.get_mut(*id).urgent = true;
+                    list.urgent += 1;
+                }
+            }
+        }
+    }
+
+    pub(super) fn set_timer(&mut self, calendar: &mut impl Schedule<Event>) {
+        let interval = self.config.file.buffer.flush_interval;
+        if !self.timer_set && interval > Duration::ZERO && self.buffer.in_use() > 0 {
+            self.timer_set = true;
+            calendar.after(interval, Event::FlushTimer);
+        }
+    }
+
+    /// The buffer is written out from time to time.
+    pub(super) fn flush_on_time(&mut self, calendar: &mut impl Schedule<Event>) {
+        self.timer_set = false;
+        if let Some(epoch) = self.buffer.end_epoch() {
+            self.drain = Some(epoch);
+            self.urge_covered(epoch);
+            self.pump(calendar);
+        }
+        // With no die at work nothing moves by itself any more; the next write sets the timer again.
+        if self.queues.outstanding() > 0 {
+            self.set_timer(calendar);
+        }
+    }
+}

@@ -1,0 +1,206 @@
+//! Program units of the host's pages: formed of complete pages, programmed, and mapped.
+
+use wordline_kernel::Schedule;
+use wordline_nand::{SlotId, Stamp};
+
+use super::{Device, Event};
+use crate::buffer::{EntryId, EntryState};
+use crate::ftl::mapping::LogicalPage;
+use crate::policy::placement::Row;
+use crate::queue::Purpose;
+
+impl Device {
+    /// Moves pages on towards flash as far as they can and must go.
+    pub(super) fn pump(&mut self, calendar: &mut impl Schedule<Event>) {
+        loop {
+            self.draw_from_list(calendar);
+            let formed =
+                if self.has_homes { self.form_at_home(calendar) } else { self.form_anywhere(calendar) };
+            // A write that goes on may make room nowhere and still leave a page that must go at once.
+            let before = (self.buffer.in_use(), self.stalled.len());
+            self.admit_stalled(calendar);
+            // Zeroes may have taken pages out of the buffer that others waited for.
+            if !self.wake.is_empty() {
+                self.wake_waiters(calendar);
+            }
+            if !formed && before == (self.buffer.in_use(), self.stalled.len()) {
+                return;
+            }
+        }
+    }
+
+    /// Whether an unfilled program unit must be written of a list: somebody waits for a page of it and no other page is
+    /// coming, or nothing else would ever make room.
+    fn must_pad(&self, list: usize) -> bool {
+        let nothing_moves = self.programming == 0 && !self.stalled.is_empty();
+        self.filling == 0 && (self.ready[list].urgent > 0 || nothing_moves)
+    }
+
+    /// Whether any row takes a program unit. Pages of a row that is full of valid ones may become invalid without
+    /// anything happening to the row itself, so that such rows are looked at again when nothing else goes on.
+    fn some_row_accepts(&mut self, calendar: &mut impl Schedule<Event>) -> bool {
+        // Where pages have homes, a row that accepts is of no use to the pages of another.
+        let nothing_comes = self.programming == 0 && (self.accepting.is_empty() || self.has_homes);
+        if nothing_comes && (std::mem::take(&mut self.some_row_full) || self.collector.is_idle()) {
+            for row in 0..self.config.geometry.rows() {
+                self.collect(row, calendar);
+                self.note_row(row);
+            }
+        }
+        !self.accepting.is_empty()
+    }
+
+    /// Forms program units of pages that may go anywhere.
+    fn form_anywhere(&mut self, calendar: &mut impl Schedule<Event>) -> bool {
+        let mut formed = false;
+        for list in 0..self.ready.len() {
+            while !self.ready[list].pages.is_empty() {
+                if !self.some_row_accepts(calendar) {
+                    return formed;
+                }
+                if (self.ready[list].pages.len() as u32) < self.config.slots.per_program {
+                    if !self.must_pad(list) {
+                        break;
+                    }
+                    self.top_up(list);
+                }
+                let row = self.placement.next(&self.accepting).expect("a row accepts");
+                assert!(self.accepting.contains(row), "the placement chose row {row}, which is busy or full");
+                self.form(row, list, calendar);
+                formed = true;
+            }
+        }
+        formed
+    }
+
+    /// Fills a program unit that must go with dirty pages that are complete, instead of padding. The router may send
+    /// them elsewhere.
+    fn top_up(&mut self, list: usize) {
+        while (self.ready[list].pages.len() as u32) < self.config.slots.per_program {
+            match self.buffer.oldest() {
+                Some(id) if self.is_complete(id) => {
+                    self.buffer.unlink(id);
+                    self.make_ready(id);
+                }
+                _ => return,
+            }
+        }
+    }
+
+    /// Forms program units of pages that have homes.
+    fn form_at_home(&mut self, calendar: &mut impl Schedule<Event>) -> bool {
+        let mut formed = false;
+        if !self.some_row_accepts(calendar) {
+            return false;
+        }
+        for list in 0..self.ready.len() {
+            let waiting = self.ready[list].pages.len() as u32;
+            let row = (list / usize::from(self.streams.host)) as Row;
+            let complete = waiting >= self.config.slots.per_program;
+            if (complete || (waiting > 0 && self.must_pad(list))) && self.accepting.contains(row) {
+                self.form(row, list, calendar);
+                formed = true;
+            }
+        }
+        formed
+    }
+
+    /// Takes up to a program unit of pages from a list and queues their program in `row`.
+    fn form(&mut self, row: Row, list: usize, calendar: &mut impl Schedule<Event>) {
+        let pages = self.config.slots.per_program as usize;
+        let mut unit = std::mem::take(&mut self.units[row as usize]);
+        let ready = &mut self.ready[list];
+        while unit.entries.len() < pages {
+            let Some(id) = ready.pages.pop_front() else { break };
+            let entry = self.buffer.get_mut(id);
+            ready.urgent -= u32::from(std::mem::take(&mut entry.urgent));
+            if entry.discarded {
+                self.buffer.drop_entry(id, &mut self.wake);
+                continue;
+            }
+            entry.state = EntryState::Programming;
+            entry.void = false;
+            unit.stamps.push(Stamp { logical: entry.logical.0, version: entry.version });
+            unit.entries.push(id);
+        }
+        if unit.entries.is_empty() {
+            self.units[row as usize] = unit;
+            self.wake_waiters(calendar);
+            return;
+        }
+        self.programming += unit.entries.len() as u32;
+        self.totals.host_programs += unit.entries.len() as u64;
+        self.totals.padding += (pages - unit.entries.len()) as u64;
+        unit.stamps.resize(pages, Stamp::PADDING);
+        unit.busy = true;
+        self.units[row as usize] = unit;
+        let stream = self.streams.host((list % usize::from(self.streams.host)) as u8);
+        let first = self.blocks.take(row, stream, pages as u32);
+        self.collector.spend(row, pages as u32);
+        self.note_row(row);
+        let die = self.config.geometry.die_of(self.config.slots.block_of(first));
+        let page = self.config.slots.page_of(first);
+        self.queues.push(die, calendar.now(), Purpose::HostProgram, row, page).slot = first;
+        self.kick(die, calendar);
+        self.collect(row, calendar);
+        self.wake_waiters(calendar);
+    }
+
+    /// Ends parts of the requests whose pages are in flash, or need not be any more.
+    pub(super) fn wake_waiters(&mut self, calendar: &mut impl Schedule<Event>) {
+        while let Some(slot) = self.wake.pop() {
+            self.part_done(slot, calendar);
+        }
+        while let Some((epoch, slot)) = self.flushes.front().copied() {
+            if !self.buffer.is_flushed(epoch) {
+                return;
+            }
+            self.flushes.pop_front();
+            self.answer(slot, calendar);
+        }
+    }
+
+    /// The program of the host's unit of `row` is done: its pages are where they were written.
+    pub(super) fn host_programmed(&mut self, row: Row, first: SlotId, calendar: &mut impl Schedule<Event>) {
+        let mut unit = std::mem::take(&mut self.units[row as usize]);
+        for (n, id) in unit.entries.iter().copied().enumerate() {
+            let Stamp { logical, version } = unit.stamps[n];
+            let entry = self.buffer.get_mut(id);
+            if !entry.void {
+                entry.flash_version = version;
+                self.install(LogicalPage(logical), SlotId(first.0 + n as u32));
+            }
+            let again = self.buffer.programmed(id, version, &mut self.wake);
+            if again {
+                self.dirty_again(id, calendar);
+            }
+        }
+        self.programming -= unit.entries.len() as u32;
+        unit.entries.clear();
+        unit.stamps.clear();
+        unit.busy = false;
+        self.units[row as usize] = unit;
+        self.blocks.program_done(first);
+        self.note_row(row);
+        self.wake_waiters(calendar);
+    }
+
+    /// A page that was written again while it was programmed goes round once more.
+    fn dirty_again(&mut self, id: EntryId, calendar: &mut impl Schedule<Event>) {
+        let entry = self.buffer.get(id);
+        if entry.discarded {
+            self.buffer.unlink(id);
+            self.buffer.drop_entry(id, &mut self.wake);
+        } else if entry.urgent || self.is_drained(id) {
+            self.urge(id, calendar);
+        }
+    }
+
+    /// Maps `logical` to `slot`.
+    pub(super) fn install(&mut self, logical: LogicalPage, slot: SlotId) {
+        if let Some(old) = self.mapping.set(logical, slot) {
+            self.blocks.invalidate(old);
+        }
+        self.blocks.validate(slot);
+    }
+}

@@ -1,0 +1,109 @@
+//! Garbage collection on the dies: the collector's steps as commands, and what they did.
+
+use wordline_kernel::{Instant, Schedule};
+use wordline_nand::{DieId, PageId, SlotId};
+
+use super::{Device, Event};
+use crate::Config;
+use crate::ftl::collector::{Moved, Step};
+use crate::ftl::mapping::LogicalPage;
+use crate::policy::placement::Row;
+use crate::policy::relocator::Leaving;
+use crate::queue::Purpose;
+
+impl Device {
+    /// Queues the collector's next step in a row.
+    pub(super) fn collect(&mut self, row: Row, calendar: &mut impl Schedule<Event>) {
+        let Some(step) = self.collector.next(row, &mut self.blocks) else {
+            self.read_only |= self.collector.is_stuck(row);
+            // A collector that has come to rest holds the host back no longer.
+            self.note_row(row);
+            return;
+        };
+        let Config { geometry, slots, .. } = self.config;
+        let die = match step {
+            Step::Read { first, end, valid } => self.queue_gc_reads(row, first, end, valid, calendar.now()),
+            Step::Program { stream } => {
+                let programmed = self.collector.unit(row).len() as u64;
+                self.totals.gc_programs += programmed;
+                self.totals.padding += u64::from(slots.per_program) - programmed;
+                let first = self.blocks.take(row, stream, slots.per_program);
+                self.note_row(row);
+                let die = geometry.die_of(slots.block_of(first));
+                let page = slots.page_of(first);
+                self.queues.push(die, calendar.now(), Purpose::GcProgram, row, page).slot = first;
+                die
+            }
+            Step::Erase { block } => {
+                let die = geometry.die_of(block);
+                self.queues.push(die, calendar.now(), Purpose::GcErase, row, geometry.page(block, 0));
+                die
+            }
+        };
+        self.kick(die, calendar);
+    }
+
+    /// Queues the reads of a step: one multi-plane command, or one for each page number that a larger slot covers. What
+    /// is not valid of a page is not moved out of the chip.
+    fn queue_gc_reads(&mut self, row: Row, first: SlotId, end: SlotId, valid: u32, now: Instant) -> DieId {
+        let Config { geometry, slots, .. } = self.config;
+        let die = geometry.die_of(slots.block_of(first));
+        let (from, last) = (slots.page_of(first).0, slots.page_of(SlotId(end.0 - 1)).0 + slots.pages() - 1);
+        let pages = last - from + 1;
+        let planes = pages.min(geometry.planes_per_row);
+        let commands = pages / planes;
+        if commands > 1 {
+            self.collector.split_step(row, commands);
+        }
+        for n in 0..commands {
+            let page = PageId(from + n * planes);
+            let read = self.queues.push(die, now, Purpose::GcRead, row, page);
+            read.planes = planes;
+            read.bytes = valid * slots.size.0 as u32 / commands;
+            // The pages of a slot are there once the last of them is.
+            let whole = n + 1 == commands;
+            (read.slot, read.slots) = (first, if whole { end.0 - first.0 } else { 0 });
+        }
+        die
+    }
+
+    pub(super) fn gc_read(&mut self, row: Row, first: SlotId, planes: u32, slots: u32) {
+        self.totals.gc_reads += u64::from(planes);
+        for from in (first.0..first.0 + slots).map(SlotId) {
+            if self.blocks.is_valid(from) {
+                let stamp = self.chips.stamp(from);
+                assert!(stamp.is_data(), "the valid slot {from:?} holds {stamp:?}");
+                let moved_by = self.blocks.moved_by(self.config.slots.block_of(from));
+                let stream = self.relocator.route(&Leaving { logical: stamp.logical, moved_by });
+                assert!(stream < self.streams.gc, "the relocator chose stream {stream}");
+                self.collector.stage(row, stream, Moved { stamp, from });
+            }
+        }
+    }
+
+    pub(super) fn gc_programmed(&mut self, row: Row, first: SlotId) {
+        let Self { collector, mapping, blocks, .. } = self;
+        for (moved, slot) in collector.take_unit(row).zip((first.0..).map(SlotId)) {
+            // A page that the host wrote or discarded meanwhile stays where the host left it.
+            if !blocks.is_valid(moved.from) {
+                continue;
+            }
+            let old = mapping.set(LogicalPage(moved.stamp.logical), slot);
+            assert_eq!(old, Some(moved.from), "a valid page is where its logical page is mapped to");
+            blocks.invalidate(moved.from);
+            blocks.validate(slot);
+        }
+        blocks.program_done(first);
+    }
+
+    pub(super) fn gc_erased(&mut self, page: PageId, failed: bool) {
+        self.totals.erases += 1;
+        let block = self.config.geometry.block_of(page);
+        if failed {
+            self.blocks.retire(block);
+            self.check_life();
+        } else {
+            self.blocks.erased(block, self.chips.erases()[block]);
+        }
+    }
+}

@@ -1,0 +1,16 @@
+//! Single: all that the collector moves goes to one stream.
+
+use super::{Leaving, Relocator};
+
+/// Keeps all moved pages together.
+pub struct Single;
+
+impl Relocator for Single {
+    fn streams(&self) -> u8 {
+        1
+    }
+
+    fn route(&mut self, _: &Leaving) -> u8 {
+        0
+    }
+}

@@ -1,0 +1,106 @@
+//! Sets of sectors of a mapping unit.
+
+/// Which sectors of a mapping unit, one bit a sector.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Sectors([u64; WORDS]);
+
+const WORDS: usize = 4;
+
+impl Sectors {
+    /// Sectors that a mapping unit may have: 128 KiB.
+    pub const MOST: u32 = WORDS as u32 * 64;
+
+    /// No sector.
+    pub const NONE: Self = Self([0; WORDS]);
+
+    /// The sectors from `from` up to, but without, `to`.
+    #[inline]
+    pub fn range(from: u32, to: u32) -> Self {
+        debug_assert!(from < to && to <= Self::MOST, "sectors {from} to {to} of a mapping unit");
+        let mut words = [0; WORDS];
+        // Units of up to 32 KiB need the first word alone.
+        if to <= 64 {
+            words[0] = ones(to - from) << from;
+            return Self(words);
+        }
+        for (word, start) in words.iter_mut().zip((0..).step_by(64)) {
+            let (low, high) = (from.clamp(start, start + 64) - start, to.clamp(start, start + 64) - start);
+            if low < high {
+                *word = ones(high - low) << low;
+            }
+        }
+        Self(words)
+    }
+
+    /// How many.
+    #[inline]
+    pub fn count(self) -> u32 {
+        self.0.iter().map(|word| if *word == 0 { 0 } else { word.count_ones() }).sum()
+    }
+
+    /// Whether there is none.
+    #[inline]
+    pub fn is_empty(self) -> bool {
+        self == Self::NONE
+    }
+
+    /// Those of either.
+    #[inline]
+    #[must_use]
+    pub fn and(self, other: Self) -> Self {
+        self.zip(other, |a, b| a | b)
+    }
+
+    /// Those that `other` has not.
+    #[inline]
+    #[must_use]
+    pub fn without(self, other: Self) -> Self {
+        self.zip(other, |a, b| a & !b)
+    }
+
+    /// Whether all of `other` are among them.
+    #[inline]
+    pub fn covers(self, other: Self) -> bool {
+        other.without(self).is_empty()
+    }
+
+    /// Those of both.
+    #[inline]
+    #[must_use]
+    pub fn common(self, other: Self) -> Self {
+        self.zip(other, |a, b| a & b)
+    }
+
+    #[inline]
+    fn zip(self, other: Self, f: impl Fn(u64, u64) -> u64) -> Self {
+        Self(std::array::from_fn(|n| f(self.0[n], other.0[n])))
+    }
+}
+
+/// The lowest `count` bits, 1 to 64 of them.
+#[inline]
+fn ones(count: u32) -> u64 {
+    u64::MAX >> (64 - count)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn sectors_are_a_set(a in 0u32..256, some in 1u32..=256, c in 0u32..256, others in 1u32..=256) {
+            let (b, d) = ((a + some).min(256), (c + others).min(256));
+            let (one, two) = (Sectors::range(a, b), Sectors::range(c, d));
+            let plain = |keep: &dyn Fn(bool, bool) -> bool| {
+                (0..256).filter(|n| keep((a..b).contains(n), (c..d).contains(n))).count() as u32
+            };
+            prop_assert_eq!(one.count(), b - a);
+            prop_assert_eq!(one.and(two).count(), plain(&|one, two| one || two));
+            prop_assert_eq!(one.common(two).count(), plain(&|one, two| one && two));
+            prop_assert_eq!(one.without(two).count(), plain(&|one, two| one && !two));
+            prop_assert_eq!(one.covers(two), a <= c && d <= b);
+        }
+    }
+}
