@@ -139,12 +139,11 @@ fn scaled(time: Instant, scale: f64) -> Instant {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use wordline_ssd::Operation;
 
     fn arrivals(times: &[u64]) -> impl Iterator<Item = Arrival> {
         times.iter().enumerate().map(|(n, us)| Arrival {
             time: Instant::ZERO + Duration::from_us(*us),
-            command: Command { operation: Operation::Read, fua: false, sector: 0, sectors: 8, tag: n as u32 },
+            command: Command { sectors: 8, tag: n as u32, ..Command::default() },
         })
     }
 

@@ -284,6 +284,7 @@ fn arrival_of(request: &Request, tag: u32) -> Arrival {
         Op::Flush => (0, 0),
         _ => (request.offset.0 / SECTOR.0, (request.offset.0 + request.size.0).div_ceil(SECTOR.0)),
     };
-    let command = Command { operation, fua: request.fua, sector, sectors: end - sector, tag };
+    let sectors = end - sector;
+    let command = Command { operation, fua: request.fua, sector, sectors, tag, ..Command::default() };
     Arrival { time: request.arrival, command }
 }
