@@ -8,7 +8,7 @@ use common::Rig;
 use common::devices::device;
 use proptest::prelude::*;
 use wordline_ssd::ftl::mapping::LogicalPage;
-use wordline_ssd::{DeviceFile, Operation};
+use wordline_ssd::{Command, DeviceFile, Operation};
 
 /// What a command of the host does, with places as parts of 65,536 of the device.
 #[derive(Clone, Copy, Debug)]
@@ -20,7 +20,7 @@ struct Step {
 }
 
 fn step() -> impl Strategy<Value = Step> {
-    (0u8..20, any::<u16>(), 1u8..=40, prop::bool::weighted(0.1))
+    (0u8..22, any::<u16>(), 1u8..=40, prop::bool::weighted(0.1))
         .prop_map(|(kind, place, sectors, fua)| Step { kind, place, sectors, fua })
 }
 
@@ -71,6 +71,29 @@ fn play(file: DeviceFile, steps: &[Step], depth: usize, filled: bool) {
                 for page in sector.div_ceil(per_page) as u32..((sector + count) / per_page) as u32 {
                     model.present.remove(&page);
                 }
+            }
+            19 => {
+                rig.submit(Operation::WriteZeroes, step.fua, sector, count);
+                for page in first..=last {
+                    let start = u64::from(page) * per_page;
+                    if start >= sector && start + per_page <= sector + count {
+                        model.present.remove(&page);
+                    } else {
+                        model.write(page);
+                    }
+                }
+            }
+            20 => {
+                rig.run_down_to(0);
+                let expected = model.present.get(&first).copied().unwrap_or(0);
+                let (operation, sector) = (Operation::Compare, u64::from(first) * per_page);
+                rig.submit_command(Command {
+                    operation,
+                    sector,
+                    sectors: per_page,
+                    expected,
+                    ..Command::default()
+                });
             }
             _ => rig.submit(Operation::Flush, false, 0, 0),
         }

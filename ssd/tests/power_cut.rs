@@ -170,7 +170,8 @@ impl Play {
         }
         self.tag += 1;
         self.pending.insert(self.tag, pending);
-        let command = Command { operation, fua, sector, sectors, tag: self.tag };
+        let tag = self.tag;
+        let command = Command { operation, fua, sector, sectors, tag, ..Command::default() };
         self.rig.device.submit(command, &mut self.rig.calendar);
         self.take_answers();
     }

@@ -2,7 +2,7 @@
 
 use wordline_kernel::Instant;
 
-use super::{Behind, Chips, Command, Die, Operation, Stamp, Step};
+use super::{Behind, Chips, Command, Operation, Stamp, Step};
 use crate::geometry::{DieId, PageId, RowBlockId};
 use crate::slots::SlotId;
 
@@ -46,16 +46,18 @@ impl Chips {
     pub fn cut_power(&mut self, now: Instant, at_cut: AtCut) -> TornBy {
         let mut torn = TornBy::default();
         for die in (0..self.geometry.dies()).map(DieId) {
-            self.stages[die] = self.over(die, now);
+            let stages = self.over(die, now);
             let over = self.dies[die].array_is_over(now);
             if let Some(Behind { command, over: behind_over, .. }) = self.behind[die] {
                 self.stop(die, command, behind_over || over, at_cut, &mut torn);
             }
-            let Die { command, step, .. } = self.dies[die];
-            if step != Step::Idle && self.changes_array(die, now) {
+            let (command, step) = (self.dies[die].command, self.dies[die].step);
+            if let Some(suspended) = self.suspended[die].take() {
+                self.stop(die, suspended.command, false, at_cut, &mut torn);
+            } else if step != Step::Idle && self.changes_array(die, now) {
                 self.stop(die, command, over || step == Step::Status, at_cut, &mut torn);
             }
-            self.dies[die] = self.dies[die].cut(&self.behind[die], now);
+            self.dies[die] = self.dies[die].cut(stages, &self.behind[die], now);
             self.behind[die] = None;
         }
         let dies = self.geometry.dies_per_channel as usize;
@@ -71,7 +73,7 @@ impl Chips {
         let latched = work.hold_until > work.asked && work.hold_until <= now;
         match (work.command.operation, work.step) {
             (Operation::Read | Operation::ReadCache { .. }, _) => false,
-            (_, Step::Status) => true,
+            (_, Step::Status | Step::Suspend | Step::Resume) => true,
             (Operation::Copyback { .. }, step) => step == Step::Copy && latched,
             (Operation::Program | Operation::ProgramCache | Operation::Erase, _) => latched,
         }
@@ -117,7 +119,7 @@ impl Chips {
             for plane in 0..planes {
                 let slot = self.pages.slots().slot_of(self.geometry.page(block, other * planes + plane));
                 for part in 0..self.pages.slots().per_page() {
-                    self.pages.tear(SlotId(slot.0 + part));
+                    self.pages.spoil(SlotId(slot.0 + part));
                 }
             }
         }

@@ -9,6 +9,7 @@ use wordline_nand::{DieId, PageId, RowBlockId, SlotId, Stamp, TornBy};
 
 use super::{Device, Event, Ready, Unit};
 use crate::buffer::Buffer;
+use crate::front::Front;
 use crate::ftl::blocks::State;
 use crate::ftl::mapping::LogicalPage;
 use crate::queue::{Purpose, Queues};
@@ -70,7 +71,7 @@ impl Device {
         self.queues = Queues::new(config.geometry.dies());
         self.buffer = Buffer::new(config.buffer_pages);
         self.collector.forget();
-        self.front.forget();
+        self.front = Front::new(&self.config);
         self.ready.fill(Ready::default());
         self.units.fill(Unit::default());
         (self.filling, self.programming) = (0, 0);
