@@ -223,7 +223,7 @@ impl Play {
     fn cut(&mut self) {
         let now = self.rig.calendar_now();
         let cut = self.rig.device.power_cut(now);
-        assert_eq!(cut.unanswered, self.pending.len() as u64, "what was not answered never will be");
+        assert_eq!(cut.unanswered.len(), self.pending.len(), "what was not answered never will be");
         self.torn.add(&cut.torn);
         self.rig.calendar.clear();
         self.pending.clear();

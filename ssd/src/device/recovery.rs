@@ -9,16 +9,16 @@ use wordline_nand::{DieId, PageId, RowBlockId, SlotId, Stamp, TornBy};
 
 use super::{Device, Event, Ready, Unit};
 use crate::buffer::Buffer;
-use crate::front::Front;
+use crate::command::Command;
 use crate::ftl::blocks::State;
 use crate::ftl::mapping::LogicalPage;
 use crate::queue::{Purpose, Queues};
 
 /// What a power cut found and did.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PowerCut {
     /// Commands that were not answered and never will be.
-    pub unanswered: u64,
+    pub unanswered: Vec<Command>,
     /// Programs and erases that it stopped.
     pub torn: TornBy,
 }
@@ -62,7 +62,7 @@ impl Device {
         self.totals.served_ps += self.chips.unfinished_ps(now - Instant::ZERO);
         let at_cut = self.config.file.ftl.recovery.programs_at_cut;
         let cut = PowerCut {
-            unanswered: self.front.outstanding() as u64,
+            unanswered: self.front.forget(&self.config),
             torn: self.chips.cut_power(now, at_cut.into()),
         };
         self.uncount_programs();
@@ -71,7 +71,6 @@ impl Device {
         self.queues = Queues::new(config.geometry.dies());
         self.buffer = Buffer::new(config.buffer_pages);
         self.collector.forget();
-        self.front = Front::new(&self.config);
         self.ready.fill(Ready::default());
         self.units.fill(Unit::default());
         (self.filling, self.programming) = (0, 0);
