@@ -255,9 +255,7 @@ fn a_comparison_fails_when_a_page_is_of_another_version() {
     rig.device.fill(1.0);
     rig.alone(Operation::Write, true, 8, 8);
     let mut compare = |sector, sectors, expected| {
-        let command =
-            Command { operation: Operation::Compare, sector, sectors, expected, ..Command::default() };
-        rig.submit_command(command);
+        rig.compare(sector, sectors, expected);
         rig.run_down_to(0);
         !rig.answers.last().expect("it was answered").1.failed
     };

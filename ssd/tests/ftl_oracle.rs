@@ -13,7 +13,7 @@ use wordline_ssd::policy::placement::PlacementKind;
 use wordline_ssd::policy::relocator::RelocatorKind;
 use wordline_ssd::policy::router::RouterKind;
 use wordline_ssd::policy::victim::VictimKind;
-use wordline_ssd::{Command, DeviceFile, Operation};
+use wordline_ssd::{DeviceFile, Operation};
 
 /// What a command of the host does, with places as parts of 65,536 of the device.
 #[derive(Clone, Copy, Debug)]
@@ -103,6 +103,16 @@ impl Model {
         *version += 1;
         self.present.insert(page, *version);
     }
+
+    /// Sectors from `from` to `to` read as zeroes: a whole page is forgotten, a part of one is written.
+    fn zero(&mut self, page: u32, (from, to): (u64, u64), per_page: u64) {
+        let start = u64::from(page) * per_page;
+        if start >= from && start + per_page <= to {
+            self.present.remove(&page);
+        } else {
+            self.write(page);
+        }
+    }
 }
 
 fn play(file: DeviceFile, steps: &[Step], depth: usize, filled: bool) {
@@ -140,26 +150,12 @@ fn play(file: DeviceFile, steps: &[Step], depth: usize, filled: bool) {
             }
             19 => {
                 rig.submit(Operation::WriteZeroes, step.fua, sector, count);
-                for page in first..=last {
-                    let start = u64::from(page) * per_page;
-                    if start >= sector && start + per_page <= sector + count {
-                        model.present.remove(&page);
-                    } else {
-                        model.write(page);
-                    }
-                }
+                (first..=last).for_each(|page| model.zero(page, (sector, sector + count), per_page));
             }
             20 => {
                 rig.run_down_to(0);
                 let expected = model.present.get(&first).copied().unwrap_or(0);
-                let (operation, sector) = (Operation::Compare, u64::from(first) * per_page);
-                rig.submit_command(Command {
-                    operation,
-                    sector,
-                    sectors: per_page,
-                    expected,
-                    ..Command::default()
-                });
+                rig.compare(u64::from(first) * per_page, per_page, expected);
             }
             _ => rig.submit(Operation::Flush, false, 0, 0),
         }
