@@ -395,10 +395,8 @@ mod tests {
         );
         let trace =
             Plan { requests: Some(100_000), ..Plan::default() }.job(&nvme).expect("the embedded trace");
-        let error = crate::run::run(trace, &mut crate::run::Unobserved)
-            .err()
-            .expect("it has odd sectors")
-            .to_string();
+        let error =
+            crate::run::run(trace, &mut crate::run::Unobserved).expect_err("it has odd sectors").to_string();
         assert!(error.contains("wanted whole sectors of 4KiB (front.sector_size)"), "{error}");
     }
 
