@@ -205,6 +205,11 @@ impl Die {
         (left, worked)
     }
 
+    /// The end of what it began last.
+    pub(super) fn ends(&self) -> Instant {
+        self.hold_until.max(self.works_until)
+    }
+
     fn under_way(&self, now: Instant) -> UnderWay {
         UnderWay { hold: self.hold_until > now, array: self.works_until > now }
     }

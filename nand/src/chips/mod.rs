@@ -7,6 +7,7 @@
 mod bus;
 mod command;
 mod die;
+mod faulty;
 mod pages;
 mod record;
 mod report;
@@ -20,6 +21,7 @@ use wordline_kernel::{Column, Duration, Instant, Schedule, Seed};
 use crate::chain::Hold;
 use crate::clock::Clocks;
 use crate::energy::Stage;
+use crate::faults::Faults;
 use crate::geometry::{ChannelId, DieId, Geometry};
 use crate::slots::Slots;
 use crate::{LatencyModel, Part};
@@ -120,6 +122,7 @@ pub struct Chips {
     counts: Counts,
     serial: u32,
     recorder: Option<Box<Recorder>>,
+    faults: Option<Box<Faults>>,
 }
 
 /// What the chips did, in pages and row blocks.
@@ -168,6 +171,7 @@ impl Chips {
             counts: Counts::default(),
             serial: 0,
             recorder: None,
+            faults: None,
             pages,
             part,
             geometry,
@@ -469,8 +473,13 @@ impl Chips {
             }
             Operation::Erase => self.counts.row_blocks_erased += 1,
         }
+        if self.faults.is_some()
+            && let Some(unreadable) = self.fault(die, &command)
+        {
+            return Done { die, command, bus, bus_wait, array, failed: true, unreadable };
+        }
         let failed = !self.pages.apply(die, &command);
-        Done { die, command, bus, bus_wait, array, failed }
+        Done { die, command, bus, bus_wait, array, failed, unreadable: 0 }
     }
 }
 
