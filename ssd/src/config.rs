@@ -15,6 +15,7 @@ use crate::policy::placement::PlacementKind;
 use crate::policy::relocator::RelocatorKind;
 use crate::policy::router::RouterKind;
 use crate::policy::victim::VictimKind;
+use crate::scheduling::SchedulingFile;
 use crate::sectors::Sectors;
 
 pub use crate::front::config::{FrontFile, Interface, NamespaceFile};
@@ -36,13 +37,13 @@ pub struct DeviceFile {
     /// The flash translation layer.
     #[serde(default)]
     pub ftl: FtlFile,
+    /// What fails, and when: a table `[[faults]]` for each rule. A command fails if one of them says so.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub faults: Vec<FaultFile>,
     /// Parts of the logical capacity with addresses of their own, in the order of their numbers; without any there is
     /// one of everything. What is left over is spare space.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub namespaces: Vec<NamespaceFile>,
-    /// What fails, and when: a table `[[faults]]` for each rule. A command fails if one of them says so.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub faults: Vec<FaultFile>,
 }
 
 /// When a write is answered.
@@ -87,6 +88,8 @@ pub struct FtlFile {
     pub placement: PlacementKind,
     /// Garbage collection.
     pub gc: GcFile,
+    /// Order of the commands of a die, and suspends.
+    pub scheduling: SchedulingFile,
 }
 
 /// The map from logical to physical places.
@@ -136,6 +139,7 @@ impl Default for FtlFile {
             router: RouterKind::default(),
             placement: PlacementKind::default(),
             gc: GcFile::default(),
+            scheduling: SchedulingFile::default(),
         }
     }
 }
@@ -257,6 +261,7 @@ impl DeviceFile {
         if let Some((key, found, wanted)) = ftl.gc.victim.complaint() {
             wrong.add(format!("ftl.gc.victim.{key}"), found, wanted);
         }
+        ftl.scheduling.check(wrong);
         let (start, stop) = (ftl.gc.start_below_free_blocks, ftl.gc.stop_at_free_blocks);
         let kept = self.streams().kept_blocks();
         wrong.require(

@@ -167,7 +167,7 @@ impl Device {
             chips,
             mapping: Mapping::new(config.logical_pages),
             buffer: Buffer::new(config.buffer_pages),
-            queues: Queues::new(geometry.dies()),
+            queues: Queues::new(geometry.dies(), &config.file.ftl.scheduling),
             front: Front::new(&config),
             ready: vec![Ready::default(); lists],
             filling: 0,
@@ -224,6 +224,8 @@ impl Device {
             Event::Chips(event) => {
                 if let Some(done) = self.chips.handle(event, &mut ChipCalendar(calendar)) {
                     self.command_done(done, calendar);
+                } else if let wordline_nand::Event::Rested(die) = event {
+                    self.rested(die, calendar);
                 }
             }
             Event::Begin(slot) => self.begin(slot, calendar),
