@@ -3,17 +3,22 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wordline_kernel::{Bytes, Complaints, Duration};
+use wordline_nand::faults::{FaultFile, factory_bad_at_most};
 use wordline_nand::geometry::Layout;
 use wordline_nand::part::PartFile;
-use wordline_nand::{Geometry, Part, Slots};
+use wordline_nand::{Fault, Geometry, Part, Slots};
 
 use crate::command::SECTOR;
+use crate::front::namespaces::{self, Namespace};
 use crate::ftl::blocks::Streams;
 use crate::policy::placement::PlacementKind;
 use crate::policy::relocator::RelocatorKind;
 use crate::policy::router::RouterKind;
 use crate::policy::victim::VictimKind;
+use crate::scheduling::SchedulingFile;
 use crate::sectors::Sectors;
+
+pub use crate::front::config::{FrontFile, Interface, NamespaceFile};
 
 /// A device as it is written.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -32,16 +37,13 @@ pub struct DeviceFile {
     /// The flash translation layer.
     #[serde(default)]
     pub ftl: FtlFile,
-}
-
-/// Between the host and the buffer.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct FrontFile {
-    /// Commands that the device works on at once; more wait in the queue.
-    pub queue_depth: u32,
-    /// Firmware and link time of every command, before anything else happens to it.
-    pub command_time: Duration,
+    /// What fails, and when: a table `[[faults]]` for each rule. A command fails if one of them says so.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub faults: Vec<FaultFile>,
+    /// Parts of the logical capacity with addresses of their own, in the order of their numbers; without any there is
+    /// one of everything. What is left over is spare space.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub namespaces: Vec<NamespaceFile>,
 }
 
 /// When a write is answered.
@@ -86,6 +88,8 @@ pub struct FtlFile {
     pub placement: PlacementKind,
     /// Garbage collection.
     pub gc: GcFile,
+    /// Order of the commands of a die, and suspends.
+    pub scheduling: SchedulingFile,
 }
 
 /// The map from logical to physical places.
@@ -112,13 +116,6 @@ pub struct GcFile {
     pub stop_at_free_blocks: u32,
 }
 
-impl Default for FrontFile {
-    /// 256 commands, no time: the closed forms of the flash alone. Chosen; presets say what their drive has.
-    fn default() -> Self {
-        Self { queue_depth: 256, command_time: Duration::ZERO }
-    }
-}
-
 impl Default for BufferFile {
     /// 64 MiB flushed every 30 s as in Centaur (table 2 and section 6.2.4). Chosen: a microsecond an access, and
     /// half of the room kept for bursts.
@@ -142,6 +139,7 @@ impl Default for FtlFile {
             router: RouterKind::default(),
             placement: PlacementKind::default(),
             gc: GcFile::default(),
+            scheduling: SchedulingFile::default(),
         }
     }
 }
@@ -167,12 +165,16 @@ pub struct Config {
     pub part: Part,
     /// Its dies and channels.
     pub geometry: Geometry,
+    /// Its namespaces.
+    pub namespaces: Vec<Namespace>,
     /// How its pages are divided into what is mapped as one.
     pub slots: Slots,
     /// Logical pages that the host sees: mapping units.
     pub logical_pages: u32,
     /// Logical pages that the buffer holds.
     pub buffer_pages: u32,
+    /// What fails, and when.
+    pub faults: Vec<Fault>,
 }
 
 impl DeviceFile {
@@ -184,11 +186,15 @@ impl DeviceFile {
         let geometry = part
             .as_ref()
             .and_then(|p| self.layout.check(p).map_err(|inner| nest(&mut wrong, "layout", inner)).ok());
-        self.check_front(&mut wrong);
+        self.front.check(&mut wrong);
+        self.check_buffer(&mut wrong);
         self.check_ftl(&mut wrong);
         let (Some(part), Some(geometry)) = (part, geometry) else { return Err(wrong) };
         let Some(slots) = self.check_unit(&geometry, &mut wrong) else { return Err(wrong) };
-        let logical_pages = self.logical_pages(&geometry, &slots, &mut wrong);
+        let faults = self.check_faults(&geometry, &mut wrong);
+        let most = self.logical_pages(&geometry, &slots, &faults, &mut wrong);
+        let namespaces = namespaces::lay_out(&self.namespaces, slots.size * u64::from(most), &mut wrong);
+        let logical_pages = most.min(namespaces::end(&namespaces).0.div_ceil(slots.size.0) as u32);
         let buffer_pages = (self.buffer.size.0 / slots.size.0) as u32;
         let least = 2 * slots.per_program;
         wrong.require(
@@ -200,18 +206,21 @@ impl DeviceFile {
                 slots.size * u64::from(least)
             ),
         );
-        wrong.or_ok(()).map(|()| Config { file: self, part, geometry, slots, logical_pages, buffer_pages })
+        wrong.or_ok(()).map(|()| Config {
+            file: self,
+            part,
+            geometry,
+            slots,
+            namespaces,
+            logical_pages,
+            buffer_pages,
+            faults,
+        })
     }
 
-    fn check_front(&self, wrong: &mut Complaints) {
-        let depth = self.front.queue_depth;
-        wrong.require((1..=65_535).contains(&depth), "front.queue_depth", depth, "from 1 to 65535");
-        let limit = Duration::from_ms(10_000);
-        for (key, time) in
-            [("front.command_time", self.front.command_time), ("buffer.access_time", self.buffer.access_time)]
-        {
-            wrong.require(time <= limit, key, time, "at most 10s");
-        }
+    fn check_buffer(&self, wrong: &mut Complaints) {
+        let (limit, access) = (Duration::from_ms(10_000), self.buffer.access_time);
+        wrong.require(access <= limit, "buffer.access_time", access, "at most 10s");
         let above = self.buffer.flush_above;
         wrong.require((0.0..=0.9).contains(&above), "buffer.flush_above", above, "a fraction from 0 to 0.9");
         let interval = self.buffer.flush_interval;
@@ -252,6 +261,7 @@ impl DeviceFile {
         if let Some((key, found, wanted)) = ftl.gc.victim.complaint() {
             wrong.add(format!("ftl.gc.victim.{key}"), found, wanted);
         }
+        ftl.scheduling.check(wrong);
         let (start, stop) = (ftl.gc.start_below_free_blocks, ftl.gc.stop_at_free_blocks);
         let kept = self.streams().kept_blocks();
         wrong.require(
@@ -266,6 +276,13 @@ impl DeviceFile {
             stop,
             format!("at least ftl.gc.start_below_free_blocks ({start})"),
         );
+    }
+
+    fn check_faults(&self, geometry: &Geometry, wrong: &mut Complaints) -> Vec<Fault> {
+        let check = |(n, rule): (usize, &FaultFile)| {
+            rule.check(geometry).map_err(|inner| wrong.nest(&format!("faults[{n}]"), inner)).ok()
+        };
+        self.faults.iter().enumerate().filter_map(check).collect()
     }
 
     /// How the pages are divided into mapping units.
@@ -293,11 +310,19 @@ impl DeviceFile {
     }
 
     /// Logical pages that the host sees. Each row must keep its working blocks beside its share of them.
-    fn logical_pages(&self, geometry: &Geometry, slots: &Slots, wrong: &mut Complaints) -> u32 {
+    fn logical_pages(
+        &self,
+        geometry: &Geometry,
+        slots: &Slots,
+        faults: &[Fault],
+        wrong: &mut Complaints,
+    ) -> u32 {
         let all = f64::from(slots.count());
         let logical = (all * (1.0 - self.ftl.over_provisioning.clamp(0.0, 1.0))) as u32;
         let rows = geometry.rows();
         let bad = (f64::from(geometry.blocks_per_plane) * self.ftl.factory_bad_blocks).ceil() as u32;
+        let by_rule = (0..rows).map(|row| factory_bad_at_most(faults, geometry, row)).max().unwrap_or(0);
+        let bad = bad + by_rule;
         // One more than the blocks at work makes cleaning worth while.
         let working = self.streams().blocks_at_work() + 1;
         let working = working.max(self.ftl.gc.stop_at_free_blocks.saturating_add(2));

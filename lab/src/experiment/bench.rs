@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use wordline_host::Pace;
+use wordline_host::{Pace, Spread};
 use wordline_kernel::{Duration, Instant, Seed};
 
 use super::Options;
@@ -52,6 +52,9 @@ impl Bench for Lab {
             requests,
             total: Some(total),
             pace,
+            spread: Spread::default(),
+            namespace: 0,
+            stream: point.generated().map_or(0, |workload| workload.stream),
             design: |parts| parts,
             precondition: point.precondition,
             seed: point.seed,
@@ -150,6 +153,8 @@ fn uniform_writes(point: &Point, pages: u64, total: u64) -> impl Iterator<Item =
         offset: size * random.below(pages),
         size,
         response: None,
+        cpu: None,
+        stream: 0,
     })
 }
 
