@@ -100,6 +100,16 @@ impl std::str::FromStr for Precondition {
     }
 }
 
+impl From<workload::Precondition> for Precondition {
+    fn from(wished: workload::Precondition) -> Self {
+        match wished {
+            workload::Precondition::Empty => Self::Empty,
+            workload::Precondition::Filled => Self::Filled(1.0),
+            workload::Precondition::SteadyState => Self::Steady,
+        }
+    }
+}
+
 impl Plan {
     /// The job of running this on `device`.
     ///
@@ -192,11 +202,7 @@ impl Plan {
             queues: workload.queues,
             stream: workload.stream,
             has_processors: false,
-            precondition: match workload.precondition {
-                workload::Precondition::Empty => Precondition::Empty,
-                workload::Precondition::Filled => Precondition::Filled(1.0),
-                workload::Precondition::SteadyState => Precondition::Steady,
-            },
+            precondition: workload.precondition.into(),
             notes: Vec::new(),
         })
     }
