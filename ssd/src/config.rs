@@ -15,6 +15,8 @@ use crate::policy::router::RouterKind;
 use crate::policy::victim::VictimKind;
 use crate::sectors::Sectors;
 
+pub use crate::buffer::config::{BufferFile, BufferMode};
+
 /// A device as it is written.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -42,32 +44,6 @@ pub struct FrontFile {
     pub queue_depth: u32,
     /// Firmware and link time of every command, before anything else happens to it.
     pub command_time: Duration,
-}
-
-/// When a write is answered.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum BufferMode {
-    /// Once its data are in the buffer.
-    WriteBack,
-    /// Once its data are in flash.
-    WriteThrough,
-}
-
-/// The DRAM buffer.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct BufferFile {
-    /// When a write is answered.
-    pub mode: BufferMode,
-    /// Its size: pages that wait to be programmed or are being programmed.
-    pub size: Bytes,
-    /// Time that the pages of a command take into the buffer or from there, side by side.
-    pub access_time: Duration,
-    /// Pages are written out while the buffer is fuller than this fraction.
-    pub flush_above: f64,
-    /// Everything in the buffer is written out this often; `0` for never.
-    pub flush_interval: Duration,
 }
 
 /// The flash translation layer.
@@ -116,20 +92,6 @@ impl Default for FrontFile {
     /// 256 commands, no time: the closed forms of the flash alone. Chosen; presets say what their drive has.
     fn default() -> Self {
         Self { queue_depth: 256, command_time: Duration::ZERO }
-    }
-}
-
-impl Default for BufferFile {
-    /// 64 MiB flushed every 30 s as in Centaur (table 2 and section 6.2.4). Chosen: a microsecond an access, and
-    /// half of the room kept for bursts.
-    fn default() -> Self {
-        Self {
-            mode: BufferMode::WriteBack,
-            size: Bytes::mib(64),
-            access_time: Duration::from_us(1),
-            flush_above: 0.5,
-            flush_interval: Duration::from_ms(30_000),
-        }
     }
 }
 
@@ -185,43 +147,20 @@ impl DeviceFile {
             .as_ref()
             .and_then(|p| self.layout.check(p).map_err(|inner| nest(&mut wrong, "layout", inner)).ok());
         self.check_front(&mut wrong);
+        self.buffer.check(&mut wrong);
         self.check_ftl(&mut wrong);
         let (Some(part), Some(geometry)) = (part, geometry) else { return Err(wrong) };
         let Some(slots) = self.check_unit(&geometry, &mut wrong) else { return Err(wrong) };
         let logical_pages = self.logical_pages(&geometry, &slots, &mut wrong);
-        let buffer_pages = (self.buffer.size.0 / slots.size.0) as u32;
-        let least = 2 * slots.per_program;
-        wrong.require(
-            buffer_pages >= least && self.buffer.size <= Bytes::gib(64),
-            "buffer.size",
-            self.buffer.size,
-            format!(
-                "from two program units ({}) to 64GiB: pages pass through it in every mode",
-                slots.size * u64::from(least)
-            ),
-        );
+        let buffer_pages = self.buffer.pages(&slots, &mut wrong);
         wrong.or_ok(()).map(|()| Config { file: self, part, geometry, slots, logical_pages, buffer_pages })
     }
 
     fn check_front(&self, wrong: &mut Complaints) {
         let depth = self.front.queue_depth;
         wrong.require((1..=65_535).contains(&depth), "front.queue_depth", depth, "from 1 to 65535");
-        let limit = Duration::from_ms(10_000);
-        for (key, time) in
-            [("front.command_time", self.front.command_time), ("buffer.access_time", self.buffer.access_time)]
-        {
-            wrong.require(time <= limit, key, time, "at most 10s");
-        }
-        let above = self.buffer.flush_above;
-        wrong.require((0.0..=0.9).contains(&above), "buffer.flush_above", above, "a fraction from 0 to 0.9");
-        let interval = self.buffer.flush_interval;
-        wrong.require(
-            interval == Duration::ZERO
-                || (Duration::from_us(1)..=Duration::from_ms(86_400_000)).contains(&interval),
-            "buffer.flush_interval",
-            interval,
-            "0 for never, or from 1us to 1d",
-        );
+        let (limit, time) = (Duration::from_ms(10_000), self.front.command_time);
+        wrong.require(time <= limit, "front.command_time", time, "at most 10s");
     }
 
     fn check_ftl(&self, wrong: &mut Complaints) {

@@ -7,8 +7,9 @@ use std::collections::BTreeMap;
 use common::{Rig, small};
 use proptest::prelude::*;
 use wordline_kernel::{Bytes, Duration};
-use wordline_ssd::config::BufferMode;
+use wordline_ssd::config::{BufferFile, BufferMode};
 use wordline_ssd::ftl::mapping::LogicalPage;
+use wordline_ssd::policy::eviction::EvictionKind;
 use wordline_ssd::policy::placement::PlacementKind;
 use wordline_ssd::policy::relocator::RelocatorKind;
 use wordline_ssd::policy::router::RouterKind;
@@ -41,6 +42,18 @@ fn victim() -> impl Strategy<Value = VictimKind> {
 }
 
 prop_compose! {
+    /// Everything of the buffer but its size and the interval of flushes.
+    fn buffer_settings()(
+        mode in prop_oneof![Just(BufferMode::WriteBack), Just(BufferMode::WriteThrough), Just(BufferMode::Off)],
+        eviction in prop_oneof![Just(EvictionKind::Fifo {}), Just(EvictionKind::Lru {}), Just(EvictionKind::Clock {})],
+        coalesce in any::<bool>(),
+        flush_to in prop::option::of(0.0f64..=0.5),
+    ) -> BufferFile {
+        BufferFile { mode, eviction, coalesce, flush_to, ..BufferFile::default() }
+    }
+}
+
+prop_compose! {
     fn device()(
         channels in 1u32..=2,
         dies in 1u32..=2,
@@ -49,7 +62,7 @@ prop_compose! {
         one_shot in any::<bool>(),
         pages in 2u32..=5,
         buffer in 0u64..=40,
-        write_through in any::<bool>(),
+        drawn in buffer_settings(),
         fixed in any::<bool>(),
         spare in 0.55f64..0.7,
         thresholds in (0u32..=2, 0u32..=2),
@@ -74,8 +87,8 @@ prop_compose! {
         file.ftl.router = RouterKind::Host { streams: streams.0 };
         file.ftl.gc.relocator = RelocatorKind::Generations { streams: streams.1 };
         let program = u64::from(bits) * 2 * 4096;
+        file.buffer = drawn;
         file.buffer.size = Bytes(2 * program + buffer * 4096);
-        file.buffer.mode = if write_through { BufferMode::WriteThrough } else { BufferMode::WriteBack };
         file.buffer.flush_interval = Duration::from_ms(10 * times.0);
         file.front.command_time = Duration::from_us(times.1);
         file.front.queue_depth = queue_depth;

@@ -73,13 +73,15 @@ impl Device {
     /// them elsewhere.
     fn top_up(&mut self, list: usize) {
         while (self.ready[list].pages.len() as u32) < self.config.slots.per_program {
-            match self.buffer.oldest() {
-                Some(id) if self.is_complete(id) => {
-                    self.buffer.unlink(id);
-                    self.make_ready(id);
-                }
-                _ => return,
+            if self.buffer.dirty() == 0 {
+                return;
             }
+            let id = self.buffer.next_out();
+            if !self.is_complete(id) {
+                return;
+            }
+            self.buffer.unlink(id);
+            self.make_ready(id);
         }
     }
 

@@ -21,7 +21,7 @@ use wordline_kernel::{Digest, Instant, Schedule, Seed};
 use wordline_nand::{Chips, RowBlockId, Stamp};
 
 use crate::buffer::{Buffer, EntryId};
-use crate::command::Answer;
+use crate::command::{Answer, Command};
 use crate::config::{BufferMode, Config};
 use crate::ftl::blocks::Streams;
 use crate::ftl::{Blocks, Collector, Mapping};
@@ -92,6 +92,7 @@ pub struct Device {
     blocks: Blocks,
     mapping: Mapping,
     buffer: Buffer,
+    marks: flush::Marks,
     collector: Collector,
     router: Box<dyn Router>,
     placement: Box<dyn Placement>,
@@ -135,7 +136,7 @@ impl Device {
 
     /// A new device, with nothing written and these policies.
     pub fn with(config: Config, parts: Parts, seed: Seed) -> Self {
-        let Parts { router, placement, victim, relocator } = parts;
+        let Parts { eviction, router, placement, victim, relocator } = parts;
         let Config { geometry, slots, .. } = config;
         let streams = Streams { host: router.streams(), gc: relocator.streams() };
         let bad = factory_bad_blocks(&config, seed);
@@ -159,7 +160,8 @@ impl Device {
         let mut device = Self {
             chips: Chips::new(config.part.clone(), geometry, slots),
             mapping: Mapping::new(config.logical_pages),
-            buffer: Buffer::new(config.buffer_pages),
+            buffer: Buffer::new(config.buffer_pages, eviction),
+            marks: flush::Marks::new(&config),
             queues: Queues::new(geometry.dies()),
             front: front::Front::default(),
             ready: vec![Ready::default(); lists],
@@ -271,8 +273,9 @@ impl Device {
         self.front.outstanding()
     }
 
-    fn is_write_through(&self) -> bool {
-        self.config.file.buffer.mode == BufferMode::WriteThrough
+    /// Whether a write is answered only once it is in flash.
+    fn is_durable(&self, command: &Command) -> bool {
+        command.fua || self.config.file.buffer.mode != BufferMode::WriteBack
     }
 
     /// Goes read-only when the good blocks cannot hold the logical capacity any more. Where pages have homes, each

@@ -62,6 +62,7 @@ impl Device {
                         entry.version,
                         piece.page.0
                     );
+                    self.buffer.touch(id);
                     return false;
                 }
                 entry.flash_version
