@@ -139,7 +139,10 @@ impl Device {
         let Parts { eviction, router, placement, victim, relocator } = parts;
         let Config { geometry, slots, .. } = config;
         let streams = Streams { host: router.streams(), gc: relocator.streams() };
-        let bad = factory_bad_blocks(&config, seed);
+        let mut chips = Chips::new(config.part.clone(), geometry, slots);
+        chips.inject(&config.faults, seed);
+        let mut bad = factory_bad_blocks(&config, seed);
+        chips.factory_bad().into_iter().for_each(|block| bad[block.0 as usize] = true);
         let mut blocks = Blocks::new(geometry, slots, streams, |block| bad[block.0 as usize]);
         let gc = &config.file.ftl.gc;
         blocks.keep(victim.needs());
@@ -158,7 +161,7 @@ impl Device {
         }
         let lists = usize::from(streams.host) * if has_homes { geometry.rows() as usize } else { 1 };
         let mut device = Self {
-            chips: Chips::new(config.part.clone(), geometry, slots),
+            chips,
             mapping: Mapping::new(config.logical_pages),
             buffer: Buffer::new(config.buffer_pages, eviction),
             marks: flush::Marks::new(&config),
