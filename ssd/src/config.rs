@@ -17,6 +17,7 @@ use crate::policy::victim::VictimKind;
 use crate::sectors::Sectors;
 
 pub use crate::buffer::config::{BufferFile, BufferMode};
+pub use crate::buffer::protection::Protection;
 
 /// A device as it is written.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -139,6 +140,8 @@ pub struct Config {
     pub logical_pages: u32,
     /// Logical pages that the buffer holds.
     pub buffer_pages: u32,
+    /// Logical pages that the read cache holds.
+    pub cache_pages: u32,
     /// What fails, and when.
     pub faults: Vec<Fault>,
 }
@@ -159,7 +162,8 @@ impl DeviceFile {
         let Some(slots) = self.check_unit(&geometry, &mut wrong) else { return Err(wrong) };
         let faults = self.check_faults(&geometry, &mut wrong);
         let logical_pages = self.logical_pages(&geometry, &slots, &faults, &mut wrong);
-        let buffer_pages = self.buffer.pages(&slots, &mut wrong);
+        let buffer_pages = self.buffer.pages(&part, &geometry, &slots, &mut wrong);
+        let cache_pages = self.buffer.cache_pages(&slots, &mut wrong);
         wrong.or_ok(()).map(|()| Config {
             file: self,
             part,
@@ -167,6 +171,7 @@ impl DeviceFile {
             slots,
             logical_pages,
             buffer_pages,
+            cache_pages,
             faults,
         })
     }

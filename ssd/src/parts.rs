@@ -12,6 +12,8 @@ use crate::policy::victim::VictimPolicy;
 pub struct Parts {
     /// Which page leaves the write buffer.
     pub eviction: Box<dyn Eviction>,
+    /// Which page leaves the read cache.
+    pub read_eviction: Box<dyn Eviction>,
     /// Which of the host's streams a page goes to.
     pub router: Box<dyn Router>,
     /// Where a page goes.
@@ -28,6 +30,7 @@ impl Parts {
         let ftl = &config.file.ftl;
         Self {
             eviction: config.file.buffer.eviction.build(),
+            read_eviction: config.file.buffer.read_eviction.build(),
             router: ftl.router.build(),
             placement: ftl.placement.build(&config.geometry, config.file.layout.packages_per_channel),
             victim: ftl.gc.victim.build(),

@@ -21,6 +21,8 @@ pub enum Purpose {
     HostRead,
     /// The rest of a partly written page; `owner` is the buffer entry.
     Fill,
+    /// A page ahead of the host's reads; `owner` is the entry of the read cache.
+    ReadAhead,
     /// The host's program unit of a row; `owner` is the row.
     HostProgram,
     /// Valid pages of the row's victim; `owner` is the row.
@@ -43,7 +45,7 @@ impl Purpose {
     }
 
     fn goes_first(self) -> bool {
-        matches!(self, Self::HostRead | Self::Fill)
+        matches!(self, Self::HostRead | Self::Fill | Self::ReadAhead)
     }
 }
 

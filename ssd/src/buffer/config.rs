@@ -2,9 +2,10 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use wordline_kernel::{Bytes, Complaints, Duration};
-use wordline_nand::Slots;
+use wordline_kernel::{Bytes, Complaints, Duration, Energy};
+use wordline_nand::{Geometry, Part, Slots};
 
+use super::protection::{self, Protection};
 use crate::policy::eviction::EvictionKind;
 
 /// When a write is answered, and what the buffer does for it.
@@ -43,6 +44,17 @@ pub struct BufferFile {
     /// Whether a page that leaves takes those before and after it along that wait too, within the program unit of
     /// consecutive pages to which it belongs.
     pub coalesce: bool,
+    /// Whether written pages in the buffer outlive the power.
+    pub power_loss_protection: Protection,
+    /// Charge of the capacitors, for `power_loss_protection = "capacitors"`. A program unit takes twice what programming
+    /// it, moving its data and reading the rest of its pages draw in the part's power table.
+    pub capacitors: Energy,
+    /// Size of the read cache, where pages are kept after they were read or programmed; `0` for none.
+    pub read_cache: Bytes,
+    /// Which page leaves the read cache when another comes in.
+    pub read_eviction: EvictionKind,
+    /// Logical pages that are fetched into the read cache ahead of reads that follow each other; 0 for none.
+    pub read_ahead: u32,
 }
 
 impl Default for BufferFile {
@@ -58,6 +70,11 @@ impl Default for BufferFile {
             flush_interval: Duration::from_ms(30_000),
             eviction: EvictionKind::default(),
             coalesce: false,
+            power_loss_protection: Protection::None,
+            capacitors: Energy(0),
+            read_cache: Bytes(0),
+            read_eviction: EvictionKind::Lru {},
+            read_ahead: 0,
         }
     }
 }
@@ -84,10 +101,16 @@ impl BufferFile {
             interval,
             "0 for never, or from 1us to 1d",
         );
+        let cache = self.read_cache;
+        wrong.require(cache <= Bytes::gib(64), "buffer.read_cache", cache, "at most 64GiB");
+        if self.power_loss_protection != Protection::Capacitors {
+            let wanted = "nothing without buffer.power_loss_protection = \"capacitors\"";
+            wrong.require(self.capacitors == Energy(0), "buffer.capacitors", self.capacitors, wanted);
+        }
     }
 
-    /// Logical pages that it holds; complains if these are too few or too many.
-    pub fn pages(&self, slots: &Slots, wrong: &mut Complaints) -> u32 {
+    /// Logical pages that it holds, no more than its protection allows; complains if these are too few or too many.
+    pub fn pages(&self, part: &Part, geometry: &Geometry, slots: &Slots, wrong: &mut Complaints) -> u32 {
         let pages = (self.size.0 / slots.size.0) as u32;
         let least = 2 * slots.per_program;
         wrong.require(
@@ -98,6 +121,28 @@ impl BufferFile {
                 "from two program units ({}) to 64GiB: pages pass through it in every mode",
                 slots.size * u64::from(least)
             ),
+        );
+        if self.power_loss_protection != Protection::Capacitors {
+            return pages;
+        }
+        let protected = protection::pages_for(self.capacitors, part, geometry, slots);
+        wrong.require(
+            protected >= least,
+            "buffer.capacitors",
+            self.capacitors,
+            format!("at least {} for two program units", protection::charge_for(2, part, geometry, slots)),
+        );
+        pages.min(protected)
+    }
+
+    /// Logical pages that the read cache holds; complains if these are too few for the read-ahead.
+    pub fn cache_pages(&self, slots: &Slots, wrong: &mut Complaints) -> u32 {
+        let pages = (self.read_cache.0 / slots.size.0) as u32;
+        wrong.require(
+            self.read_ahead <= pages / 2,
+            "buffer.read_ahead",
+            self.read_ahead,
+            format!("at most half of the pages of buffer.read_cache ({pages})"),
         );
         pages
     }

@@ -6,6 +6,9 @@
 pub mod config;
 mod epochs;
 mod list;
+pub mod protection;
+pub mod read_ahead;
+pub mod read_cache;
 mod waiters;
 
 use wordline_kernel::LookupTable;

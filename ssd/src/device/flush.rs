@@ -61,7 +61,7 @@ impl Device {
         entry.sectors == self.full_page() || self.mapping.get(entry.logical).is_none()
     }
 
-    fn full_page(&self) -> Sectors {
+    pub(super) fn full_page(&self) -> Sectors {
         Sectors::range(0, self.sectors_per_page() as u32)
     }
 
@@ -174,6 +174,7 @@ impl Device {
     pub(super) fn flush(&mut self, slot: u32, calendar: &mut impl Schedule<Event>) {
         match self.buffer.end_epoch() {
             None => self.answer_soon(slot, calendar),
+            Some(_) if self.is_protected() => self.answer_soon(slot, calendar),
             Some(epoch) => {
                 self.drain = Some(epoch);
                 self.flushes.push_back((epoch, slot));

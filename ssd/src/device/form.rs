@@ -171,6 +171,8 @@ impl Device {
             let again = self.buffer.programmed(id, version, &mut self.wake);
             if again {
                 self.dirty_again(id, calendar);
+            } else if self.cache.is_on() {
+                self.keep_programmed(LogicalPage(logical), version);
             }
         }
         self.programming -= unit.entries.len() as u32;

@@ -68,6 +68,7 @@ impl Device {
         if !self.buffer.has_room() {
             return None;
         }
+        self.cache.forget(piece.page);
         let in_flash = self.mapping.last_written(piece.page).unwrap_or(0);
         let version = self.mapping.written(piece.page);
         Some(self.buffer.add(piece.page, version, in_flash, piece.sectors()))
