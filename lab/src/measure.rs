@@ -10,7 +10,9 @@ use wordline_ssd::{Answer, Device, Operation, SECTOR};
 use crate::error::Result;
 use crate::log::Log;
 use crate::run::Job;
-use crate::summary::{Flash, Host, Latency, Outcome, Share, Summary, TimeShare, Wear, Window, Windows};
+use crate::summary::{
+    Buffer, Flash, Host, Latency, Outcome, Share, Summary, TimeShare, Wear, Window, Windows,
+};
 
 /// Measurements under way.
 pub struct Measurements {
@@ -154,6 +156,7 @@ impl Measurements {
             wear: wear(device),
             windows: self.windows(),
             host: self.host(elapsed),
+            buffer: buffer(device.totals()),
             flash,
             notes,
         })
@@ -216,13 +219,23 @@ fn latency(histogram: &Histogram) -> Latency {
     }
 }
 
+fn buffer(totals: &Totals) -> Buffer {
+    Buffer {
+        merged_writes: totals.merged_writes,
+        reads_without_flash: totals.reads_without_flash,
+        read_cache_hits: totals.read_cache_hits,
+        read_ahead_pages: totals.read_ahead_pages,
+        read_ahead_used: totals.read_ahead_used,
+    }
+}
+
 fn flash(device: &Device) -> Flash {
     let totals = device.totals();
     let geometry = &device.config().geometry;
     let unit = device.config().slots.size.0;
     let programmed = totals.host_programs + totals.gc_programs + totals.padding;
     Flash {
-        reads: totals.host_reads + totals.fill_reads + totals.gc_reads,
+        reads: totals.host_reads + totals.fill_reads + totals.read_ahead_reads + totals.gc_reads,
         programs: programmed * unit / geometry.page_size.0,
         erases: totals.erases * u64::from(geometry.planes_per_row),
         fill_reads: totals.fill_reads,

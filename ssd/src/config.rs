@@ -2,7 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use wordline_kernel::{Bytes, Complaints, Duration};
+use wordline_kernel::{Bytes, Complaints};
 use wordline_nand::faults::{FaultFile, factory_bad_at_most};
 use wordline_nand::geometry::Layout;
 use wordline_nand::part::PartFile;
@@ -18,6 +18,8 @@ use crate::policy::victim::VictimKind;
 use crate::scheduling::SchedulingFile;
 use crate::sectors::Sectors;
 
+pub use crate::buffer::config::{BufferFile, BufferMode};
+pub use crate::buffer::protection::Protection;
 pub use crate::front::config::{FrontFile, Interface, NamespaceFile};
 
 /// A device as it is written.
@@ -44,32 +46,6 @@ pub struct DeviceFile {
     /// one of everything. What is left over is spare space.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub namespaces: Vec<NamespaceFile>,
-}
-
-/// When a write is answered.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum BufferMode {
-    /// Once its data are in the buffer.
-    WriteBack,
-    /// Once its data are in flash.
-    WriteThrough,
-}
-
-/// The DRAM buffer.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct BufferFile {
-    /// When a write is answered.
-    pub mode: BufferMode,
-    /// Its size: pages that wait to be programmed or are being programmed.
-    pub size: Bytes,
-    /// Time that the pages of a command take into the buffer or from there, side by side.
-    pub access_time: Duration,
-    /// Pages are written out while the buffer is fuller than this fraction.
-    pub flush_above: f64,
-    /// Everything in the buffer is written out this often; `0` for never.
-    pub flush_interval: Duration,
 }
 
 /// The flash translation layer.
@@ -116,20 +92,6 @@ pub struct GcFile {
     pub stop_at_free_blocks: u32,
 }
 
-impl Default for BufferFile {
-    /// 64 MiB flushed every 30 s as in Centaur (table 2 and section 6.2.4). Chosen: a microsecond an access, and
-    /// half of the room kept for bursts.
-    fn default() -> Self {
-        Self {
-            mode: BufferMode::WriteBack,
-            size: Bytes::mib(64),
-            access_time: Duration::from_us(1),
-            flush_above: 0.5,
-            flush_interval: Duration::from_ms(30_000),
-        }
-    }
-}
-
 impl Default for FtlFile {
     fn default() -> Self {
         Self {
@@ -173,6 +135,8 @@ pub struct Config {
     pub logical_pages: u32,
     /// Logical pages that the buffer holds.
     pub buffer_pages: u32,
+    /// Logical pages that the read cache holds.
+    pub cache_pages: u32,
     /// What fails, and when.
     pub faults: Vec<Fault>,
 }
@@ -187,7 +151,7 @@ impl DeviceFile {
             .as_ref()
             .and_then(|p| self.layout.check(p).map_err(|inner| nest(&mut wrong, "layout", inner)).ok());
         self.front.check(&mut wrong);
-        self.check_buffer(&mut wrong);
+        self.buffer.check(&mut wrong);
         self.check_ftl(&mut wrong);
         let (Some(part), Some(geometry)) = (part, geometry) else { return Err(wrong) };
         let Some(slots) = self.check_unit(&geometry, &mut wrong) else { return Err(wrong) };
@@ -195,17 +159,8 @@ impl DeviceFile {
         let most = self.logical_pages(&geometry, &slots, &faults, &mut wrong);
         let namespaces = namespaces::lay_out(&self.namespaces, slots.size * u64::from(most), &mut wrong);
         let logical_pages = most.min(namespaces::end(&namespaces).0.div_ceil(slots.size.0) as u32);
-        let buffer_pages = (self.buffer.size.0 / slots.size.0) as u32;
-        let least = 2 * slots.per_program;
-        wrong.require(
-            buffer_pages >= least && self.buffer.size <= Bytes::gib(64),
-            "buffer.size",
-            self.buffer.size,
-            format!(
-                "from two program units ({}) to 64GiB: pages pass through it in every mode",
-                slots.size * u64::from(least)
-            ),
-        );
+        let buffer_pages = self.buffer.pages(&part, &geometry, &slots, &mut wrong);
+        let cache_pages = self.buffer.cache_pages(&slots, &mut wrong);
         wrong.or_ok(()).map(|()| Config {
             file: self,
             part,
@@ -214,23 +169,9 @@ impl DeviceFile {
             namespaces,
             logical_pages,
             buffer_pages,
+            cache_pages,
             faults,
         })
-    }
-
-    fn check_buffer(&self, wrong: &mut Complaints) {
-        let (limit, access) = (Duration::from_ms(10_000), self.buffer.access_time);
-        wrong.require(access <= limit, "buffer.access_time", access, "at most 10s");
-        let above = self.buffer.flush_above;
-        wrong.require((0.0..=0.9).contains(&above), "buffer.flush_above", above, "a fraction from 0 to 0.9");
-        let interval = self.buffer.flush_interval;
-        wrong.require(
-            interval == Duration::ZERO
-                || (Duration::from_us(1)..=Duration::from_ms(86_400_000)).contains(&interval),
-            "buffer.flush_interval",
-            interval,
-            "0 for never, or from 1us to 1d",
-        );
     }
 
     fn check_ftl(&self, wrong: &mut Complaints) {

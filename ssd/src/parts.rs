@@ -1,6 +1,7 @@
 //! What a device is made of: its policies, which a research design replaces.
 
 use crate::Config;
+use crate::policy::eviction::Eviction;
 use crate::policy::placement::Placement;
 use crate::policy::relocator::Relocator;
 use crate::policy::router::Router;
@@ -9,6 +10,10 @@ use crate::policy::victim::VictimPolicy;
 /// The policies of a device. A design takes those that the configuration names and changes some of them:
 /// `Parts { victim: Box::new(MyVictim), ..base }`.
 pub struct Parts {
+    /// Which page leaves the write buffer.
+    pub eviction: Box<dyn Eviction>,
+    /// Which page leaves the read cache.
+    pub read_eviction: Box<dyn Eviction>,
     /// Which of the host's streams a page goes to.
     pub router: Box<dyn Router>,
     /// Where a page goes.
@@ -24,6 +29,8 @@ impl Parts {
     pub fn of(config: &Config) -> Self {
         let ftl = &config.file.ftl;
         Self {
+            eviction: config.file.buffer.eviction.build(),
+            read_eviction: config.file.buffer.read_eviction.build(),
             router: ftl.router.build(),
             placement: ftl.placement.build(&config.geometry, config.file.layout.packages_per_channel),
             victim: ftl.gc.victim.build(),

@@ -21,6 +21,8 @@ pub enum Purpose {
     HostRead,
     /// The rest of a partly written page; `owner` is the buffer entry.
     Fill,
+    /// A page ahead of the host's reads; `owner` is the entry of the read cache.
+    ReadAhead,
     /// The host's program unit of a row; `owner` is the row.
     HostProgram,
     /// Valid pages of the row's victim; `owner` is the row.
@@ -44,7 +46,7 @@ impl Purpose {
 
     /// Whether it reads for the host.
     fn is_host_read(self) -> bool {
-        matches!(self, Self::HostRead | Self::Fill)
+        matches!(self, Self::HostRead | Self::Fill | Self::ReadAhead)
     }
 }
 
@@ -190,7 +192,7 @@ impl Rules {
     #[inline]
     fn rank(&self, purpose: Purpose) -> usize {
         match purpose {
-            Purpose::HostRead | Purpose::Fill => self.rank_of_reads,
+            Purpose::HostRead | Purpose::Fill | Purpose::ReadAhead => self.rank_of_reads,
             Purpose::HostProgram => self.rank_of_programs,
             Purpose::GcRead | Purpose::GcProgram | Purpose::GcErase => self.rank_of_gc,
         }
@@ -206,7 +208,7 @@ impl Rules {
         match purpose {
             Purpose::HostProgram | Purpose::GcProgram => self.suspend_programs,
             Purpose::GcErase => self.suspend_erases,
-            Purpose::HostRead | Purpose::Fill | Purpose::GcRead => false,
+            Purpose::HostRead | Purpose::Fill | Purpose::ReadAhead | Purpose::GcRead => false,
         }
     }
 }

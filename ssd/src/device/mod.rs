@@ -1,10 +1,12 @@
 //! A conventional SSD: the parts of the controller put together, and the loop that carries events to them.
 //!
-//! `front` takes and answers commands, `link` brings them over a link; `read` and `write` carry them out over buffer and mapping; `flush` takes pages out
-//! of the buffer and `form` puts them into program units; `service` runs the dies' queues and takes in what they finish;
-//! `gc` carries out what the collector wants; `precondition` fills a device in no time; `audit` checks the books.
+//! `front` takes and answers commands, `link` brings them over a link; `read` and `write` carry them out over buffer and
+//! mapping; `cached` keeps and fetches ahead what is read; `flush` takes pages out of the buffer and `form` puts them into
+//! program units; `service` runs the dies' queues and takes in what they finish; `gc` carries out what the collector wants;
+//! `precondition` fills a device in no time; `audit` checks the books.
 
 mod audit;
+mod cached;
 mod flush;
 mod form;
 mod front;
@@ -21,9 +23,11 @@ use std::collections::VecDeque;
 use wordline_kernel::{Digest, Instant, Schedule, Seed};
 use wordline_nand::{Chips, RowBlockId, Stamp};
 
+use crate::buffer::read_ahead::ReadAhead;
+use crate::buffer::read_cache::ReadCache;
 use crate::buffer::{Buffer, EntryId};
-use crate::command::Answer;
-use crate::config::{BufferMode, Config};
+use crate::command::{Answer, Command};
+use crate::config::{BufferMode, Config, Protection};
 use crate::front::{Front, Link};
 use crate::ftl::blocks::Streams;
 use crate::ftl::{Blocks, Collector, Mapping};
@@ -96,6 +100,9 @@ pub struct Device {
     blocks: Blocks,
     mapping: Mapping,
     buffer: Buffer,
+    marks: flush::Marks,
+    cache: ReadCache,
+    ahead: ReadAhead,
     collector: Collector,
     router: Box<dyn Router>,
     placement: Box<dyn Placement>,
@@ -139,7 +146,7 @@ impl Device {
 
     /// A new device, with nothing written and these policies.
     pub fn with(config: Config, parts: Parts, seed: Seed) -> Self {
-        let Parts { router, placement, victim, relocator } = parts;
+        let Parts { eviction, read_eviction, router, placement, victim, relocator } = parts;
         let Config { geometry, slots, .. } = config;
         let streams = Streams { host: router.streams(), gc: relocator.streams() };
         let mut chips = Chips::new(config.part.clone(), geometry, slots);
@@ -166,7 +173,10 @@ impl Device {
         let mut device = Self {
             chips,
             mapping: Mapping::new(config.logical_pages),
-            buffer: Buffer::new(config.buffer_pages),
+            buffer: Buffer::new(config.buffer_pages, eviction),
+            marks: flush::Marks::new(&config),
+            cache: ReadCache::new(config.cache_pages, read_eviction),
+            ahead: ReadAhead::new(config.file.buffer.read_ahead),
             queues: Queues::new(geometry.dies(), &config.file.ftl.scheduling),
             front: Front::new(&config),
             ready: vec![Ready::default(); lists],
@@ -281,13 +291,25 @@ impl Device {
         self.front.port.as_deref().map(|port| port.link())
     }
 
+    /// Written pages in the buffer that still come to flash when the power fails; no more than these are ever in it if
+    /// there are any.
+    pub fn protected_pages(&self) -> u32 {
+        if self.is_protected() { self.config.buffer_pages } else { 0 }
+    }
+
     /// Commands that are not answered yet.
     pub fn outstanding(&self) -> usize {
         self.front.outstanding()
     }
 
-    fn is_write_through(&self) -> bool {
-        self.config.file.buffer.mode == BufferMode::WriteThrough
+    /// Whether a write is answered only once it is in flash.
+    fn is_durable(&self, command: &Command) -> bool {
+        (command.fua && !self.is_protected()) || self.config.file.buffer.mode != BufferMode::WriteBack
+    }
+
+    /// Whether what is in the buffer outlives the power.
+    fn is_protected(&self) -> bool {
+        self.config.file.buffer.power_loss_protection != Protection::None
     }
 
     /// Goes read-only when the good blocks cannot hold the logical capacity any more. Where pages have homes, each

@@ -38,11 +38,11 @@ impl Device {
         };
         let (purpose, owner, page, mut planes, mut bytes) =
             (first.purpose, first.owner, first.page, first.planes, u64::from(first.bytes));
-        if matches!(purpose, Purpose::HostRead | Purpose::Fill) {
+        if matches!(purpose, Purpose::HostRead | Purpose::Fill | Purpose::ReadAhead) {
             (planes, bytes) = self.queues.current_reads(die);
         }
         let operation = match purpose {
-            Purpose::HostRead | Purpose::Fill | Purpose::GcRead => Operation::Read,
+            Purpose::HostRead | Purpose::Fill | Purpose::ReadAhead | Purpose::GcRead => Operation::Read,
             Purpose::HostProgram => {
                 self.chips.registers(die).copy_from_slice(&self.units[owner as usize].stamps);
                 Operation::Program
@@ -122,7 +122,15 @@ impl Device {
                 let spent = self.spent_on(transaction, done, calendar.now());
                 self.front.get(owner).spent = spent;
                 self.read_over(page, calendar);
+                if self.cache.is_on() {
+                    self.keep_read(transaction);
+                }
                 self.part_done(owner, calendar);
+            }
+            Purpose::ReadAhead => {
+                self.check_read(transaction);
+                self.read_over(page, calendar);
+                self.fetched_ahead(owner, calendar);
             }
             Purpose::Fill => {
                 self.totals.fill_reads += 1;

@@ -64,6 +64,14 @@ impl Rig {
         self.answers.last().expect("it was answered").1.latency
     }
 
+    /// Goes on until nothing is left to happen: for devices that flush at no interval.
+    pub fn settle(&mut self) {
+        self.run_down_to(0);
+        while let Some(event) = self.calendar.advance() {
+            self.device.handle(event, &mut self.calendar);
+        }
+    }
+
     pub fn calendar_now(&self) -> Instant {
         self.calendar.now()
     }
