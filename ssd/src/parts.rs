@@ -1,6 +1,7 @@
 //! What a device is made of: its policies, which a research design replaces.
 
 use crate::Config;
+use crate::policy::mapper::{self, Mapper};
 use crate::policy::placement::Placement;
 use crate::policy::relocator::Relocator;
 use crate::policy::router::Router;
@@ -15,6 +16,8 @@ pub struct Parts {
     pub placement: Box<dyn Placement>,
     /// Which block is cleaned.
     pub victim: Box<dyn VictimPolicy>,
+    /// What of the map is in memory; asked only where `ftl.mapping.cache` is set.
+    pub mapper: Box<dyn Mapper>,
     /// Where the valid pages of a victim go.
     pub relocator: Box<dyn Relocator>,
 }
@@ -26,6 +29,7 @@ impl Parts {
         Self {
             router: ftl.router.build(),
             placement: ftl.placement.build(&config.geometry, config.file.layout.packages_per_channel),
+            mapper: mapper::build(config),
             victim: ftl.gc.victim.build(),
             relocator: ftl.gc.relocator.build(),
         }

@@ -2,7 +2,7 @@
 //!
 //! Reads go before programs and erases, but not more than [`READS_IN_A_ROW`] of them while one of those waits.
 
-use wordline_kernel::{Column, Instant};
+use wordline_kernel::{Column, Duration, Instant};
 use wordline_nand::{DieId, PageId, SlotId};
 
 /// Number of a transaction.
@@ -21,8 +21,12 @@ pub enum Purpose {
     HostRead,
     /// The rest of a partly written page; `owner` is the buffer entry.
     Fill,
+    /// A translation page, whole; `owner` is its number.
+    TranslationRead,
     /// The host's program unit of a row; `owner` is the row.
     HostProgram,
+    /// A program unit of translation pages of a row; `owner` is the row.
+    TranslationProgram,
     /// Valid pages of the row's victim; `owner` is the row.
     GcRead,
     /// The collector's program unit of a row; `owner` is the row.
@@ -39,11 +43,14 @@ impl Purpose {
 
     /// Whether pages in the buffer may go on when it is done.
     pub fn moves_writes_on(self) -> bool {
-        matches!(self, Self::Fill | Self::HostProgram | Self::GcErase)
+        matches!(
+            self,
+            Self::Fill | Self::HostProgram | Self::GcErase | Self::TranslationRead | Self::TranslationProgram
+        )
     }
 
     fn goes_first(self) -> bool {
-        matches!(self, Self::HostRead | Self::Fill)
+        matches!(self, Self::HostRead | Self::Fill | Self::TranslationRead)
     }
 }
 
@@ -68,6 +75,8 @@ pub struct Transaction {
     pub version: u32,
     /// The logical page that it must find, or that is filled.
     pub logical: u32,
+    /// How long a host read waited for the place of its page before it was queued.
+    pub mapping: Duration,
     /// When it was queued.
     pub queued: Instant,
     /// How long the die had collected garbage by then, in picoseconds.
@@ -135,6 +144,7 @@ impl Queues {
             bytes: 0,
             version: 0,
             logical: NONE,
+            mapping: Duration::ZERO,
             queued: now,
             gc_before: self.gc_time(die, now),
             next: NONE,

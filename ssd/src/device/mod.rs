@@ -2,7 +2,7 @@
 //!
 //! `front` takes and answers commands; `read` and `write` carry them out over buffer and mapping; `flush` takes pages out
 //! of the buffer and `form` puts them into program units; `service` runs the dies' queues and takes in what they finish;
-//! `gc` carries out what the collector wants; `precondition` fills a device in no time; `audit` checks the books.
+//! `translate` finds out where pages are when the map is not in memory as a whole; `gc` carries out what the collector wants; `precondition` fills a device in no time; `audit` checks the books.
 
 mod audit;
 mod flush;
@@ -13,6 +13,7 @@ mod precondition;
 mod read;
 mod service;
 mod totals;
+mod translate;
 mod write;
 
 use std::collections::VecDeque;
@@ -24,7 +25,7 @@ use crate::buffer::{Buffer, EntryId};
 use crate::command::Answer;
 use crate::config::{BufferMode, Config};
 use crate::ftl::blocks::Streams;
-use crate::ftl::{Blocks, Collector, Mapping};
+use crate::ftl::{Blocks, Collector, Mapping, Translation};
 use crate::parts::Parts;
 use crate::policy::placement::{Placement, Row, RowSet};
 use crate::policy::relocator::Relocator;
@@ -91,6 +92,8 @@ pub struct Device {
     chips: Chips,
     blocks: Blocks,
     mapping: Mapping,
+    /// None while the whole map is in memory.
+    translation: Option<Translation>,
     buffer: Buffer,
     collector: Collector,
     router: Box<dyn Router>,
@@ -135,9 +138,11 @@ impl Device {
 
     /// A new device, with nothing written and these policies.
     pub fn with(config: Config, parts: Parts, seed: Seed) -> Self {
-        let Parts { router, placement, victim, relocator } = parts;
+        let Parts { router, placement, mapper, victim, relocator } = parts;
         let Config { geometry, slots, .. } = config;
-        let streams = Streams { host: router.streams(), gc: relocator.streams() };
+        let map_cache = config.map_cache();
+        let of_map = u8::from(map_cache.is_some());
+        let streams = Streams { host: router.streams() + of_map, gc: relocator.streams() + of_map };
         let bad = factory_bad_blocks(&config, seed);
         let mut blocks = Blocks::new(geometry, slots, streams, |block| bad[block.0 as usize]);
         let gc = &config.file.ftl.gc;
@@ -152,13 +157,17 @@ impl Device {
         );
         let mut home_pages = vec![0; geometry.rows() as usize];
         let has_homes = placement.home(0).is_some();
-        for page in 0..if has_homes { config.logical_pages } else { 0 } {
+        for page in 0..if has_homes { config.mapped_pages() } else { 0 } {
             home_pages[placement.home(page).expect("all pages have homes or none") as usize] += 1;
         }
         let lists = usize::from(streams.host) * if has_homes { geometry.rows() as usize } else { 1 };
         let mut device = Self {
             chips: Chips::new(config.part.clone(), geometry, slots),
-            mapping: Mapping::new(config.logical_pages),
+            mapping: Mapping::new(config.mapped_pages()),
+            translation: map_cache.map(|size| {
+                let (rows, unit) = (geometry.rows(), slots.per_program);
+                Translation::new(mapper, size, config.logical_pages, rows, unit, has_homes)
+            }),
             buffer: Buffer::new(config.buffer_pages),
             queues: Queues::new(geometry.dies()),
             front: front::Front::default(),
@@ -223,6 +232,7 @@ impl Device {
             Event::Answer(slot) => self.answer(slot, calendar),
             Event::FlushTimer => self.flush_on_time(calendar),
         }
+        self.write_tables(calendar);
     }
 
     /// The answers since the last call, in the order in which they were given.
@@ -284,7 +294,7 @@ impl Device {
             rows.into_iter().any(|row| self.blocks.limit(row) < self.home_pages[row as usize] + unit)
         } else {
             let room: u64 = rows.map(|row| u64::from(self.blocks.limit(row).saturating_sub(unit))).sum();
-            room < u64::from(self.config.logical_pages)
+            room < u64::from(self.config.mapped_pages())
         };
         self.read_only |= worn_out;
     }

@@ -4,7 +4,11 @@ use wordline_kernel::{Seed, Stream};
 use wordline_nand::Stamp;
 
 use super::Device;
+use crate::ftl::Translation;
+use crate::ftl::blocks::StreamId;
 use crate::ftl::mapping::LogicalPage;
+use crate::ftl::translation::UNITS_IN_A_ROW;
+use crate::policy::mapper::TranslationPage;
 use crate::policy::placement::Row;
 
 /// What bringing a device to its steady state took.
@@ -24,17 +28,21 @@ const WINDOWS_PER_DRIVE: u32 = 50;
 /// writes beyond a start that is close already.
 const MOST_WINDOWS: u32 = 2 * WINDOWS_PER_DRIVE;
 
+/// Translation pages that are written for a page of the host at most. Chosen, as it is with timing.
+const MOST_TABLES_A_PAGE: u8 = UNITS_IN_A_ROW;
+
 /// A change of the write amplification between windows that counts as none. Chosen.
 const STEADY_WITHIN: f64 = 0.01;
 
 impl Device {
     /// Writes the first `fraction` of the logical pages once, in order.
     pub fn fill(&mut self, fraction: f64) {
-        let pages = (f64::from(self.mapping.len()) * fraction.clamp(0.0, 1.0)) as u32;
+        let pages = (f64::from(self.config.logical_pages) * fraction.clamp(0.0, 1.0)) as u32;
         let mut writer = Writer::default();
         for page in 0..pages {
             self.write_untimed(LogicalPage(page), &mut writer);
         }
+        self.lay_tables(pages, &mut writer);
         self.align();
     }
 
@@ -51,7 +59,8 @@ impl Device {
         for row in 0..self.config.geometry.rows() {
             self.age_row(row, &mut random, &mut writer);
         }
-        let pages = u64::from(self.mapping.len());
+        self.lay_tables(self.config.logical_pages, &mut writer);
+        let pages = u64::from(self.config.logical_pages);
         // A window that opens fewer blocks than there are rows may pass without any cleaning.
         let geometry = &self.config.geometry;
         let round = u64::from(geometry.rows()) * u64::from(self.config.slots.per_block());
@@ -60,7 +69,7 @@ impl Device {
         for n in 0..MOST_WINDOWS {
             let before = writer.programmed;
             for _ in 0..window {
-                self.write_untimed(LogicalPage(random.below(pages) as u32), &mut writer);
+                self.overwrite_untimed(LogicalPage(random.below(pages) as u32), &mut writer);
             }
             steady.overwritten += window;
             let now = (writer.programmed - before) as f64 / window as f64;
@@ -76,7 +85,7 @@ impl Device {
 
     /// Fills a row with its share of the logical pages, in the shape of the steady state.
     fn age_row(&mut self, row: Row, random: &mut Stream, writer: &mut Writer) {
-        let (rows, pages) = (self.config.geometry.rows(), self.mapping.len());
+        let (rows, pages) = (self.config.geometry.rows(), self.config.logical_pages);
         let homes = (0..rows).find(|page| self.placement.home(*page) == Some(row)).unwrap_or(row);
         let share = Share::new(homes, rows, pages);
         let keep_free = self.config.file.ftl.gc.stop_at_free_blocks as usize;
@@ -111,13 +120,18 @@ impl Device {
     /// Writes a whole page in no time.
     fn write_untimed(&mut self, logical: LogicalPage, writer: &mut Writer) {
         let row = self.placement.home(logical.0).unwrap_or_else(|| self.next_row(writer));
+        self.put_untimed(logical, row, self.streams.host(0), writer);
+    }
+
+    /// Puts a new version of a page into a row in no time, and cleans the row.
+    fn put_untimed(&mut self, logical: LogicalPage, row: Row, stream: StreamId, writer: &mut Writer) {
         let version = self.mapping.written(logical);
-        let page = self.blocks.take(row, self.streams.host(0), 1);
+        let page = self.blocks.take(row, stream, 1);
         self.chips.put(page, Stamp { logical: logical.0, version });
         self.install(logical, page);
         self.blocks.program_done(page);
         writer.programmed += 1;
-        let Self { collector, blocks, chips, mapping, .. } = self;
+        let Self { collector, blocks, chips, mapping, translation, .. } = self;
         let mut moved = 0;
         collector.clean_untimed(
             row,
@@ -128,11 +142,52 @@ impl Device {
                 mapping.set(LogicalPage(stamp.logical), to);
                 blocks.invalidate(from);
                 blocks.validate(to);
+                if let Some(translation) = translation {
+                    translation.moved(stamp.logical);
+                }
                 moved += 1;
             },
             chips,
         );
         writer.programmed += moved;
+    }
+
+    /// Overwrites a page in no time, and writes the translation pages that the cache of the map gives up for it.
+    fn overwrite_untimed(&mut self, logical: LogicalPage, writer: &mut Writer) {
+        if let Some(translation) = &mut self.translation {
+            translation.look_up_untimed(logical);
+        }
+        self.write_untimed(logical, writer);
+        self.note_update(logical);
+        for _ in 0..MOST_TABLES_A_PAGE {
+            let Some(table) = self.translation.as_mut().and_then(Translation::take_untimed) else { return };
+            self.write_table_untimed(table, writer);
+        }
+    }
+
+    /// Writes the translation pages of the first `pages` logical pages.
+    fn lay_tables(&mut self, pages: u32, writer: &mut Writer) {
+        if let Some(last) =
+            self.translation.as_ref().map(|t| t.table_of(LogicalPage(pages.saturating_sub(1))))
+        {
+            (0..=last.0).for_each(|table| self.write_table_untimed(TranslationPage(table), writer));
+        }
+    }
+
+    fn write_table_untimed(&mut self, table: TranslationPage, writer: &mut Writer) {
+        let Some(logical) = self.translation.as_ref().map(|translation| translation.logical(table)) else {
+            return;
+        };
+        let stream = self.streams.host(self.streams.host - 1);
+        let row = match self.placement.home(logical.0) {
+            Some(home) => home,
+            None => self.next_with_room(),
+        };
+        let version = self.mapping.last_written(logical).unwrap_or(0) + 1;
+        if let Some(translation) = &mut self.translation {
+            translation.written_untimed(table, version);
+        }
+        self.put_untimed(logical, row, stream, writer);
     }
 
     /// The row for the next page without a home: a program unit in each row, in the order of the placement.

@@ -1,0 +1,339 @@
+//! Translation pages: the part of the map that is in flash. Which of them have to be written, how far that is, and who
+//! waits for what is read of them. Where each of them is (the global translation directory) is in memory, in the map,
+//! where they follow the logical pages.
+
+use std::collections::VecDeque;
+
+use wordline_kernel::{Column, Instant};
+
+use super::mapping::LogicalPage;
+use crate::policy::mapper::{CacheSize, Mapper, TranslationPage};
+use crate::policy::placement::Row;
+
+const NONE: u32 = u32::MAX;
+
+/// Program units of translation pages that a row takes one after another while the host wants it. Chosen: a small cache
+/// may cost a few translation pages for each page written; the host goes on all the same.
+pub const UNITS_IN_A_ROW: u8 = 8;
+
+/// How far the writing of a translation page is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Stage {
+    /// Nothing is to be written.
+    AtRest,
+    /// To be written.
+    Queued,
+    /// What does not change of it is being read.
+    Reading,
+    /// In memory, waiting for a program unit.
+    Staged,
+    /// Being programmed.
+    Programming,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct State {
+    stage: Stage,
+    /// Changed while it was being programmed.
+    again: bool,
+    /// Reads of its flash pages under way.
+    reads: u8,
+    /// The version that is in flash.
+    version: u32,
+    next: u32,
+    /// The first that waits for its entries.
+    waiters: u32,
+}
+
+/// What goes on when a place is known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Then {
+    /// The read of a page for this request.
+    Read(u32),
+    /// The way of this buffer entry to flash.
+    Prepare(u32),
+}
+
+/// Somebody who waits for the place of a page.
+#[derive(Clone, Copy, Debug)]
+pub struct Waiter {
+    /// What goes on.
+    pub then: Then,
+    /// The page.
+    pub page: LogicalPage,
+    /// Since when it waits.
+    pub since: Instant,
+    next: u32,
+}
+
+/// The translation pages of a device.
+pub struct Translation {
+    /// What of the map is in memory.
+    pub mapper: Box<dyn Mapper>,
+    size: CacheSize,
+    /// The number of the first translation page, counted as a logical page.
+    first: u32,
+    states: Column<TranslationPage, State>,
+    queue: (u32, u32),
+    /// Translation pages that are being read or staged, and how many may be.
+    ahead: u32,
+    most_ahead: u32,
+    /// A list for each row where pages have homes, else one.
+    staged: Vec<VecDeque<TranslationPage>>,
+    /// Lists that hold a program unit.
+    full: VecDeque<u32>,
+    per_program: usize,
+    waiters: Vec<Waiter>,
+    free_waiters: Vec<u32>,
+    /// Units of translation pages that each row took since the last one of the host.
+    turns: Vec<u8>,
+}
+
+impl Translation {
+    /// The translation pages of `logical` pages, none of them written, for units of `per_program` pages in `rows` rows,
+    /// which are their homes if `has_homes`.
+    pub fn new(
+        mapper: Box<dyn Mapper>,
+        size: CacheSize,
+        logical: u32,
+        rows: u32,
+        per_program: u32,
+        has_homes: bool,
+    ) -> Self {
+        let at_rest =
+            State { stage: Stage::AtRest, again: false, reads: 0, version: 0, next: NONE, waiters: NONE };
+        Self {
+            mapper,
+            size,
+            first: logical,
+            states: Column::filled(size.tables as usize, at_rest),
+            queue: (NONE, NONE),
+            ahead: 0,
+            // Two program units a row keep every die busy while the next pages are read.
+            most_ahead: 2 * rows * per_program,
+            staged: vec![VecDeque::new(); if has_homes { rows as usize } else { 1 }],
+            full: VecDeque::new(),
+            per_program: per_program as usize,
+            waiters: Vec::new(),
+            free_waiters: Vec::new(),
+            turns: vec![0; rows as usize],
+        }
+    }
+
+    /// The translation page that holds the place of a logical page.
+    #[inline]
+    pub fn table_of(&self, page: LogicalPage) -> TranslationPage {
+        TranslationPage(page.0 / self.size.per_table)
+    }
+
+    /// A translation page as the map, the stamps and the placement number it.
+    #[inline]
+    pub fn logical(&self, table: TranslationPage) -> LogicalPage {
+        LogicalPage(self.first + table.0)
+    }
+
+    /// The translation page that the map numbers so; none if it is a page of the host.
+    #[inline]
+    pub fn table(&self, logical: u32) -> Option<TranslationPage> {
+        logical.checked_sub(self.first).map(TranslationPage)
+    }
+
+    /// All translation pages.
+    pub fn tables(&self) -> impl Iterator<Item = TranslationPage> + use<> {
+        (0..self.size.tables).map(TranslationPage)
+    }
+
+    /// Whether a translation page is as a whole in memory, on its way to flash.
+    #[inline]
+    pub fn is_in_memory(&self, table: TranslationPage) -> bool {
+        matches!(self.states[table].stage, Stage::Staged | Stage::Programming)
+    }
+
+    /// The version of a translation page that is in flash.
+    pub fn version(&self, table: TranslationPage) -> u32 {
+        self.states[table].version
+    }
+
+    /// Notes that a place in a translation page changed that is not in the cache.
+    pub fn write_back(&mut self, table: TranslationPage) {
+        let state = &mut self.states[table];
+        match state.stage {
+            Stage::AtRest => {
+                state.stage = Stage::Queued;
+                state.next = NONE;
+                let last = std::mem::replace(&mut self.queue.1, table.0);
+                match last {
+                    NONE => self.queue.0 = table.0,
+                    last => self.states[TranslationPage(last)].next = table.0,
+                }
+            }
+            Stage::Programming => state.again = true,
+            Stage::Queued | Stage::Reading | Stage::Staged => {}
+        }
+    }
+
+    /// Notes that a logical page has another place, or none, and nobody looked it up.
+    pub fn amend(&mut self, page: LogicalPage) {
+        if let Some(table) = self.mapper.amend(page) {
+            self.write_back(table);
+        }
+    }
+
+    /// Notes that the collector moved a page of this number. Where translation pages are is in memory.
+    pub fn moved(&mut self, logical: u32) {
+        if logical < self.first {
+            self.amend(LogicalPage(logical));
+        }
+    }
+
+    /// The next translation page that is to be written, if another one may be taken; it counts as being read.
+    pub fn take_queued(&mut self) -> Option<TranslationPage> {
+        if self.queue.0 == NONE || self.ahead >= self.most_ahead {
+            return None;
+        }
+        let table = TranslationPage(self.queue.0);
+        self.queue.0 = self.states[table].next;
+        if self.queue.0 == NONE {
+            self.queue.1 = NONE;
+        }
+        self.states[table].stage = Stage::Reading;
+        self.ahead += 1;
+        Some(table)
+    }
+
+    /// Looks up a page, and takes it in, in no time.
+    pub fn look_up_untimed(&mut self, page: LogicalPage) {
+        if !self.mapper.lookup(page) {
+            if let Some(table) = self.mapper.load(page) {
+                self.write_back(table);
+            }
+        }
+    }
+
+    /// Notes that version `version` of a translation page is in flash, written in no time.
+    pub fn written_untimed(&mut self, table: TranslationPage, version: u32) {
+        self.mapper.written(table);
+        self.states[table].version = version;
+    }
+
+    /// A translation page that is to be written, without any time passing; it is at rest then.
+    pub fn take_untimed(&mut self) -> Option<TranslationPage> {
+        let table = self.take_queued()?;
+        self.ahead -= 1;
+        self.states[table].stage = Stage::AtRest;
+        Some(table)
+    }
+
+    /// Whether the translation page is read in order to be written.
+    pub fn is_reading(&self, table: TranslationPage) -> bool {
+        self.states[table].stage == Stage::Reading
+    }
+
+    /// The translation page is complete in memory and waits for a program unit in the row that is its home.
+    pub fn stage(&mut self, table: TranslationPage, home: Row) {
+        self.states[table].stage = Stage::Staged;
+        let list = &mut self.staged[home as usize];
+        list.push_back(table);
+        if list.len().is_multiple_of(self.per_program) {
+            self.full.push_back(home);
+        }
+    }
+
+    /// The list that has held a program unit for longest: the row that is the home of its pages.
+    #[inline]
+    pub fn full(&self) -> Option<Row> {
+        self.full.front().copied()
+    }
+
+    /// Lets the other full lists go first.
+    pub fn rotate(&mut self) {
+        self.full.rotate_left(1);
+    }
+
+    /// Whether `row` may take another unit of translation pages while the host wants it.
+    pub fn has_turn(&self, row: Row) -> bool {
+        self.turns[row as usize] < UNITS_IN_A_ROW
+    }
+
+    /// The host takes `row`.
+    pub fn turn_over(&mut self, row: Row) {
+        self.turns[row as usize] = 0;
+    }
+
+    /// `row` takes a program unit of the longest full list.
+    pub fn begin_unit(&mut self, row: Row) {
+        self.full.pop_front();
+        let turns = &mut self.turns[row as usize];
+        *turns = turns.saturating_add(1);
+    }
+
+    /// The next translation page of a list, which is programmed as it is now.
+    pub fn begin_program(&mut self, home: Row) -> TranslationPage {
+        let table = self.staged[home as usize].pop_front().expect("the list holds a program unit");
+        self.ahead -= 1;
+        let state = &mut self.states[table];
+        (state.stage, state.again) = (Stage::Programming, false);
+        self.mapper.written(table);
+        table
+    }
+
+    /// Version `version` of a translation page is in flash. True if it changed meanwhile: it is to be
+    /// [staged](Self::stage) again.
+    pub fn programmed(&mut self, table: TranslationPage, version: u32) -> bool {
+        let state = &mut self.states[table];
+        state.version = version;
+        let again = std::mem::take(&mut state.again);
+        state.stage = if again { Stage::Reading } else { Stage::AtRest };
+        self.ahead += u32::from(again);
+        again
+    }
+
+    /// Notes that `reads` flash pages of a translation page are being read.
+    pub fn reading(&mut self, table: TranslationPage, reads: u32) {
+        self.states[table].reads = reads as u8;
+    }
+
+    /// Whether a translation page is being read.
+    pub fn is_being_read(&self, table: TranslationPage) -> bool {
+        self.states[table].reads > 0
+    }
+
+    /// A flash page of a translation page was read; true if it was the last.
+    pub fn read_done(&mut self, table: TranslationPage) -> bool {
+        self.states[table].reads -= 1;
+        self.states[table].reads == 0
+    }
+
+    /// Somebody waits for the place of `page`, which is being read.
+    pub fn wait(&mut self, then: Then, page: LogicalPage, since: Instant) {
+        let table = self.table_of(page);
+        let waiter = Waiter { then, page, since, next: self.states[table].waiters };
+        let at = match self.free_waiters.pop() {
+            Some(at) => {
+                self.waiters[at as usize] = waiter;
+                at
+            }
+            None => {
+                self.waiters.push(waiter);
+                self.waiters.len() as u32 - 1
+            }
+        };
+        self.states[table].waiters = at;
+    }
+
+    /// All who wait for a translation page, the last one first: what [`next_waiter`](Self::next_waiter) goes through.
+    pub fn take_waiters(&mut self, table: TranslationPage) -> u32 {
+        std::mem::replace(&mut self.states[table].waiters, NONE)
+    }
+
+    /// The next one of those who wait.
+    pub fn next_waiter(&mut self, at: &mut u32) -> Option<Waiter> {
+        if *at == NONE {
+            return None;
+        }
+        let waiter = self.waiters[*at as usize];
+        self.free_waiters.push(*at);
+        *at = waiter.next;
+        Some(waiter)
+    }
+}
