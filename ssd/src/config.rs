@@ -3,9 +3,10 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wordline_kernel::{Bytes, Complaints, Duration};
+use wordline_nand::faults::{FaultFile, factory_bad_at_most};
 use wordline_nand::geometry::Layout;
 use wordline_nand::part::PartFile;
-use wordline_nand::{Geometry, Part, Slots};
+use wordline_nand::{Fault, Geometry, Part, Slots};
 
 use crate::command::SECTOR;
 use crate::ftl::blocks::Streams;
@@ -33,6 +34,9 @@ pub struct DeviceFile {
     /// The flash translation layer.
     #[serde(default)]
     pub ftl: FtlFile,
+    /// What fails, and when: a table `[[faults]]` for each rule. A command fails if one of them says so.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub faults: Vec<FaultFile>,
 }
 
 /// Between the host and the buffer.
@@ -195,6 +199,8 @@ pub struct Config {
     pub logical_pages: u32,
     /// Logical pages that the buffer holds.
     pub buffer_pages: u32,
+    /// What fails, and when.
+    pub faults: Vec<Fault>,
 }
 
 impl DeviceFile {
@@ -211,7 +217,8 @@ impl DeviceFile {
         let (Some(part), Some(geometry)) = (part, geometry) else { return Err(wrong) };
         let Some(slots) = self.check_unit(&geometry, &mut wrong) else { return Err(wrong) };
         self.check_cache(&slots, &mut wrong);
-        let logical_pages = self.logical_pages(&geometry, &slots, &mut wrong);
+        let faults = self.check_faults(&geometry, &mut wrong);
+        let logical_pages = self.logical_pages(&geometry, &slots, &faults, &mut wrong);
         let buffer_pages = (self.buffer.size.0 / slots.size.0) as u32;
         let least = 2 * slots.per_program;
         wrong.require(
@@ -223,7 +230,15 @@ impl DeviceFile {
                 slots.size * u64::from(least)
             ),
         );
-        wrong.or_ok(()).map(|()| Config { file: self, part, geometry, slots, logical_pages, buffer_pages })
+        wrong.or_ok(()).map(|()| Config {
+            file: self,
+            part,
+            geometry,
+            slots,
+            logical_pages,
+            buffer_pages,
+            faults,
+        })
     }
 
     fn check_front(&self, wrong: &mut Complaints) {
@@ -291,6 +306,13 @@ impl DeviceFile {
         );
     }
 
+    fn check_faults(&self, geometry: &Geometry, wrong: &mut Complaints) -> Vec<Fault> {
+        let check = |(n, rule): (usize, &FaultFile)| {
+            rule.check(geometry).map_err(|inner| wrong.nest(&format!("faults[{n}]"), inner)).ok()
+        };
+        self.faults.iter().enumerate().filter_map(check).collect()
+    }
+
     /// How the pages are divided into mapping units.
     fn check_unit(&self, geometry: &Geometry, wrong: &mut Complaints) -> Option<Slots> {
         let page = geometry.page_size;
@@ -350,11 +372,19 @@ impl DeviceFile {
     }
 
     /// Logical pages that the host sees. Each row must keep its working blocks beside its share of them.
-    fn logical_pages(&self, geometry: &Geometry, slots: &Slots, wrong: &mut Complaints) -> u32 {
+    fn logical_pages(
+        &self,
+        geometry: &Geometry,
+        slots: &Slots,
+        faults: &[Fault],
+        wrong: &mut Complaints,
+    ) -> u32 {
         let all = f64::from(slots.count());
         let logical = (all * (1.0 - self.ftl.over_provisioning.clamp(0.0, 1.0))) as u32;
         let rows = geometry.rows();
         let bad = (f64::from(geometry.blocks_per_plane) * self.ftl.factory_bad_blocks).ceil() as u32;
+        let by_rule = (0..rows).map(|row| factory_bad_at_most(faults, geometry, row)).max().unwrap_or(0);
+        let bad = bad + by_rule;
         // One more than the blocks at work makes cleaning worth while.
         let working = self.streams().blocks_at_work() + 1;
         let working = working.max(self.ftl.gc.stop_at_free_blocks.saturating_add(2));

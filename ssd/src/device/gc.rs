@@ -105,6 +105,7 @@ impl Device {
 
     pub(super) fn gc_erased(&mut self, page: PageId, failed: bool) {
         self.totals.erases += 1;
+        self.release_tables();
         let block = self.config.geometry.block_of(page);
         if failed {
             self.blocks.retire(block);

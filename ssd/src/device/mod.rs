@@ -143,7 +143,10 @@ impl Device {
         let map_cache = config.map_cache();
         let of_map = u8::from(map_cache.is_some());
         let streams = Streams { host: router.streams() + of_map, gc: relocator.streams() + of_map };
-        let bad = factory_bad_blocks(&config, seed);
+        let mut chips = Chips::new(config.part.clone(), geometry, slots);
+        chips.inject(&config.faults, seed);
+        let mut bad = factory_bad_blocks(&config, seed);
+        chips.factory_bad().into_iter().for_each(|block| bad[block.0 as usize] = true);
         let mut blocks = Blocks::new(geometry, slots, streams, |block| bad[block.0 as usize]);
         let gc = &config.file.ftl.gc;
         blocks.keep(victim.needs());
@@ -157,16 +160,16 @@ impl Device {
         );
         let mut home_pages = vec![0; geometry.rows() as usize];
         let has_homes = placement.home(0).is_some();
-        for page in 0..if has_homes { config.mapped_pages() } else { 0 } {
+        for page in 0..if has_homes { config.logical_pages } else { 0 } {
             home_pages[placement.home(page).expect("all pages have homes or none") as usize] += 1;
         }
         let lists = usize::from(streams.host) * if has_homes { geometry.rows() as usize } else { 1 };
         let mut device = Self {
-            chips: Chips::new(config.part.clone(), geometry, slots),
+            chips,
             mapping: Mapping::new(config.mapped_pages()),
             translation: map_cache.map(|size| {
                 let (rows, unit) = (geometry.rows(), slots.per_program);
-                Translation::new(mapper, size, config.logical_pages, rows, unit, has_homes)
+                Translation::new(mapper, size, config.logical_pages, rows, unit)
             }),
             buffer: Buffer::new(config.buffer_pages),
             queues: Queues::new(geometry.dies()),
@@ -291,7 +294,11 @@ impl Device {
         let unit = self.config.slots.per_program;
         let rows = 0..self.config.geometry.rows();
         let worn_out = if self.has_homes {
-            rows.into_iter().any(|row| self.blocks.limit(row) < self.home_pages[row as usize] + unit)
+            let spare = |row: Row| {
+                self.blocks.limit(row).checked_sub(self.home_pages[row as usize] + unit).map(u64::from)
+            };
+            let spare: Option<u64> = rows.map(spare).sum();
+            spare.is_none_or(|spare| spare < u64::from(self.config.translation_pages()))
         } else {
             let room: u64 = rows.map(|row| u64::from(self.blocks.limit(row).saturating_sub(unit))).sum();
             room < u64::from(self.config.mapped_pages())

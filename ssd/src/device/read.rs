@@ -165,6 +165,7 @@ impl Device {
         for page in first..end {
             self.discard_page(LogicalPage(page));
         }
+        self.release_tables();
         self.wake_waiters(calendar);
         self.answer_soon(slot, calendar);
         self.pump(calendar);

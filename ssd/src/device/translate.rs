@@ -6,6 +6,7 @@ use wordline_nand::{SlotId, Stamp};
 
 use super::read::SlotRead;
 use super::{Device, Event};
+use crate::ftl::Translation;
 use crate::ftl::mapping::LogicalPage;
 use crate::ftl::translation::Then;
 use crate::policy::mapper::TranslationPage;
@@ -142,6 +143,14 @@ impl Device {
         }
     }
 
+    /// What changed without having been looked up is to be written.
+    #[inline]
+    pub(super) fn release_tables(&mut self) {
+        if let Some(translation) = &mut self.translation {
+            translation.release();
+        }
+    }
+
     /// Writes translation pages that changed, as far as rows take them.
     #[inline]
     pub(super) fn write_tables(&mut self, calendar: &mut impl Schedule<Event>) {
@@ -166,30 +175,45 @@ impl Device {
 
     fn stage_table(&mut self, table: TranslationPage) {
         if let Some(translation) = &mut self.translation {
-            let home = self.placement.home(translation.logical(table).0).unwrap_or(0);
-            translation.stage(table, home);
+            translation.stage(table);
         }
     }
 
     /// Queues a program unit of translation pages if there is one and a row takes it.
     fn write_unit(&mut self, calendar: &mut impl Schedule<Event>) -> bool {
-        let Some(list) = self.translation.as_ref().and_then(|translation| translation.full()) else {
-            return false;
-        };
-        if !self.some_row_accepts(calendar) {
+        if !self.translation.as_ref().is_some_and(Translation::has_unit) || !self.some_row_accepts(calendar) {
             return false;
         }
-        let row = if self.has_homes { Some(list) } else { self.placement.next(&self.accepting) };
-        let row = row.filter(|row| self.accepting.contains(*row) && self.may_write_tables(*row));
-        match row {
-            Some(row) => self.form_tables(row, list, calendar),
-            None => {
-                if let Some(translation) = &mut self.translation {
-                    translation.rotate();
-                }
+        let row = if self.has_homes { self.row_for_tables() } else { self.placement.next(&self.accepting) };
+        match row.filter(|row| self.may_write_tables(*row)) {
+            Some(row) => {
+                self.form_tables(row, calendar);
+                true
             }
+            None => false,
         }
-        row.is_some()
+    }
+
+    /// Where pages have homes, translation pages go round the rows, and leave each of them what its pages need.
+    pub(super) fn row_for_tables(&self) -> Option<Row> {
+        let unit = self.config.slots.per_program;
+        self.translation.as_ref().and_then(|translation| {
+            translation.next_row(&self.accepting, |row| {
+                let room = self.blocks.limit(row).saturating_sub(self.home_pages[row as usize]);
+                translation.in_row(row) + unit <= room
+            })
+        })
+    }
+
+    /// Maps a translation page to `slot`.
+    pub(super) fn install_table(&mut self, logical: LogicalPage, slot: SlotId) {
+        let row_of = |device: &Self, slot| device.blocks.row_of(device.config.slots.block_of(slot));
+        let from = self.mapping.get(logical).map(|old| row_of(self, old));
+        let to = row_of(self, slot);
+        self.install(logical, slot);
+        if let Some(translation) = &mut self.translation {
+            translation.placed(from, to);
+        }
     }
 
     /// Whether it is the turn of translation pages in a row, or the host does not want it.
@@ -200,13 +224,13 @@ impl Device {
         has_turn || self.ready[first..first + streams].iter().all(|ready| ready.pages.is_empty())
     }
 
-    fn form_tables(&mut self, row: Row, list: Row, calendar: &mut impl Schedule<Event>) {
+    fn form_tables(&mut self, row: Row, calendar: &mut impl Schedule<Event>) {
         let Some(translation) = &mut self.translation else { return };
         let pages = self.config.slots.per_program;
         let unit = &mut self.units[row as usize];
         translation.begin_unit(row);
         for _ in 0..pages {
-            let table = translation.begin_program(list);
+            let table = translation.begin_program();
             let logical = translation.logical(table);
             unit.stamps.push(Stamp { logical: logical.0, version: self.mapping.written(logical) });
         }
@@ -220,12 +244,10 @@ impl Device {
     pub(super) fn tables_programmed(&mut self, row: Row, first: SlotId) {
         let mut unit = std::mem::take(&mut self.units[row as usize]);
         for (n, stamp) in unit.stamps.drain(..).enumerate() {
-            self.install(LogicalPage(stamp.logical), SlotId(first.0 + n as u32));
+            self.install_table(LogicalPage(stamp.logical), SlotId(first.0 + n as u32));
             let Some(translation) = &mut self.translation else { continue };
             let table = translation.table(stamp.logical).expect("the unit holds translation pages");
-            if translation.programmed(table, stamp.version) {
-                self.stage_table(table);
-            }
+            translation.programmed(table, stamp.version);
         }
         unit.busy = false;
         self.units[row as usize] = unit;

@@ -8,9 +8,13 @@ use wordline_kernel::{Column, Instant};
 
 use super::mapping::LogicalPage;
 use crate::policy::mapper::{CacheSize, Mapper, TranslationPage};
-use crate::policy::placement::Row;
+use crate::policy::placement::{Row, RowSet};
 
 const NONE: u32 = u32::MAX;
+
+/// The list of translation pages that are to be written, and of those that are gathered.
+const QUEUE: usize = 0;
+const GATHERED: usize = 1;
 
 /// Program units of translation pages that a row takes one after another while the host wants it. Chosen: a small cache
 /// may cost a few translation pages for each page written; the host goes on all the same.
@@ -74,32 +78,26 @@ pub struct Translation {
     /// The number of the first translation page, counted as a logical page.
     first: u32,
     states: Column<TranslationPage, State>,
-    queue: (u32, u32),
+    /// First and last of those that are to be written, and of those that are gathered until a victim is clean, so that
+    /// what the collector moves in one is written once.
+    queues: [(u32, u32); 2],
     /// Translation pages that are being read or staged, and how many may be.
     ahead: u32,
     most_ahead: u32,
-    /// A list for each row where pages have homes, else one.
-    staged: Vec<VecDeque<TranslationPage>>,
-    /// Lists that hold a program unit.
-    full: VecDeque<u32>,
+    staged: VecDeque<TranslationPage>,
     per_program: usize,
     waiters: Vec<Waiter>,
     free_waiters: Vec<u32>,
     /// Units of translation pages that each row took since the last one of the host.
     turns: Vec<u8>,
+    /// Translation pages whose place is in each row, and the row that took the last unit.
+    in_row: Vec<u32>,
+    last_row: Row,
 }
 
 impl Translation {
-    /// The translation pages of `logical` pages, none of them written, for units of `per_program` pages in `rows` rows,
-    /// which are their homes if `has_homes`.
-    pub fn new(
-        mapper: Box<dyn Mapper>,
-        size: CacheSize,
-        logical: u32,
-        rows: u32,
-        per_program: u32,
-        has_homes: bool,
-    ) -> Self {
+    /// The translation pages of `logical` pages, none of them written, for units of `per_program` pages in `rows` rows.
+    pub fn new(mapper: Box<dyn Mapper>, size: CacheSize, logical: u32, rows: u32, per_program: u32) -> Self {
         let at_rest =
             State { stage: Stage::AtRest, again: false, reads: 0, version: 0, next: NONE, waiters: NONE };
         Self {
@@ -107,16 +105,17 @@ impl Translation {
             size,
             first: logical,
             states: Column::filled(size.tables as usize, at_rest),
-            queue: (NONE, NONE),
+            queues: [(NONE, NONE); 2],
             ahead: 0,
             // Two program units a row keep every die busy while the next pages are read.
             most_ahead: 2 * rows * per_program,
-            staged: vec![VecDeque::new(); if has_homes { rows as usize } else { 1 }],
-            full: VecDeque::new(),
+            staged: VecDeque::new(),
             per_program: per_program as usize,
             waiters: Vec::new(),
             free_waiters: Vec::new(),
             turns: vec![0; rows as usize],
+            in_row: vec![0; rows as usize],
+            last_row: 0,
         }
     }
 
@@ -154,28 +153,46 @@ impl Translation {
         self.states[table].version
     }
 
-    /// Notes that a place in a translation page changed that is not in the cache.
+    /// Notes that a place in a translation page changed that is not in the cache any more.
     pub fn write_back(&mut self, table: TranslationPage) {
+        self.change(table, QUEUE);
+    }
+
+    fn change(&mut self, table: TranslationPage, list: usize) {
         let state = &mut self.states[table];
         match state.stage {
-            Stage::AtRest => {
-                state.stage = Stage::Queued;
-                state.next = NONE;
-                let last = std::mem::replace(&mut self.queue.1, table.0);
-                match last {
-                    NONE => self.queue.0 = table.0,
-                    last => self.states[TranslationPage(last)].next = table.0,
-                }
-            }
+            Stage::AtRest => self.push(table, list),
             Stage::Programming => state.again = true,
             Stage::Queued | Stage::Reading | Stage::Staged => {}
+        }
+    }
+
+    fn push(&mut self, table: TranslationPage, list: usize) {
+        let state = &mut self.states[table];
+        (state.stage, state.next) = (Stage::Queued, NONE);
+        let (first, last) = &mut self.queues[list];
+        match std::mem::replace(last, table.0) {
+            NONE => *first = table.0,
+            last => self.states[TranslationPage(last)].next = table.0,
+        }
+    }
+
+    /// What was gathered is to be written now: a victim is clean.
+    pub fn release(&mut self) {
+        let (first, last) = std::mem::replace(&mut self.queues[GATHERED], (NONE, NONE));
+        if first == NONE {
+            return;
+        }
+        match std::mem::replace(&mut self.queues[QUEUE].1, last) {
+            NONE => self.queues[QUEUE].0 = first,
+            before => self.states[TranslationPage(before)].next = first,
         }
     }
 
     /// Notes that a logical page has another place, or none, and nobody looked it up.
     pub fn amend(&mut self, page: LogicalPage) {
         if let Some(table) = self.mapper.amend(page) {
-            self.write_back(table);
+            self.change(table, GATHERED);
         }
     }
 
@@ -188,13 +205,14 @@ impl Translation {
 
     /// The next translation page that is to be written, if another one may be taken; it counts as being read.
     pub fn take_queued(&mut self) -> Option<TranslationPage> {
-        if self.queue.0 == NONE || self.ahead >= self.most_ahead {
+        let (first, last) = &mut self.queues[QUEUE];
+        if *first == NONE || self.ahead >= self.most_ahead {
             return None;
         }
-        let table = TranslationPage(self.queue.0);
-        self.queue.0 = self.states[table].next;
-        if self.queue.0 == NONE {
-            self.queue.1 = NONE;
+        let table = TranslationPage(*first);
+        *first = self.states[table].next;
+        if *first == NONE {
+            *last = NONE;
         }
         self.states[table].stage = Stage::Reading;
         self.ahead += 1;
@@ -210,8 +228,9 @@ impl Translation {
         }
     }
 
-    /// Notes that version `version` of a translation page is in flash, written in no time.
-    pub fn written_untimed(&mut self, table: TranslationPage, version: u32) {
+    /// Notes that version `version` of a translation page is in flash, written in no time in `row`.
+    pub fn written_untimed(&mut self, table: TranslationPage, version: u32, row: Row) {
+        self.last_row = row;
         self.mapper.written(table);
         self.states[table].version = version;
     }
@@ -229,25 +248,35 @@ impl Translation {
         self.states[table].stage == Stage::Reading
     }
 
-    /// The translation page is complete in memory and waits for a program unit in the row that is its home.
-    pub fn stage(&mut self, table: TranslationPage, home: Row) {
+    /// The translation page is complete in memory and waits for a program unit.
+    pub fn stage(&mut self, table: TranslationPage) {
         self.states[table].stage = Stage::Staged;
-        let list = &mut self.staged[home as usize];
-        list.push_back(table);
-        if list.len().is_multiple_of(self.per_program) {
-            self.full.push_back(home);
-        }
+        self.staged.push_back(table);
     }
 
-    /// The list that has held a program unit for longest: the row that is the home of its pages.
+    /// Whether enough translation pages wait for a program unit.
     #[inline]
-    pub fn full(&self) -> Option<Row> {
-        self.full.front().copied()
+    pub fn has_unit(&self) -> bool {
+        self.staged.len() >= self.per_program
     }
 
-    /// Lets the other full lists go first.
-    pub fn rotate(&mut self) {
-        self.full.rotate_left(1);
+    /// The next row in turn of those that accept, such that `fits`.
+    pub fn next_row(&self, accepting: &RowSet, fits: impl Fn(Row) -> bool) -> Option<Row> {
+        let later = accepting.iter().filter(|row| *row > self.last_row);
+        later.chain(accepting.iter().take_while(|row| *row <= self.last_row)).find(|row| fits(*row))
+    }
+
+    /// Translation pages whose place is in `row`.
+    pub fn in_row(&self, row: Row) -> u32 {
+        self.in_row[row as usize]
+    }
+
+    /// Notes that a translation page has its place in row `to` now, and before in row `from`.
+    pub fn placed(&mut self, from: Option<Row>, to: Row) {
+        self.in_row[to as usize] += 1;
+        if let Some(from) = from {
+            self.in_row[from as usize] -= 1;
+        }
     }
 
     /// Whether `row` may take another unit of translation pages while the host wants it.
@@ -260,16 +289,16 @@ impl Translation {
         self.turns[row as usize] = 0;
     }
 
-    /// `row` takes a program unit of the longest full list.
+    /// `row` takes a program unit.
     pub fn begin_unit(&mut self, row: Row) {
-        self.full.pop_front();
+        self.last_row = row;
         let turns = &mut self.turns[row as usize];
         *turns = turns.saturating_add(1);
     }
 
-    /// The next translation page of a list, which is programmed as it is now.
-    pub fn begin_program(&mut self, home: Row) -> TranslationPage {
-        let table = self.staged[home as usize].pop_front().expect("the list holds a program unit");
+    /// The next translation page of a unit, which is programmed as it is now.
+    pub fn begin_program(&mut self) -> TranslationPage {
+        let table = self.staged.pop_front().expect("there are enough for a unit");
         self.ahead -= 1;
         let state = &mut self.states[table];
         (state.stage, state.again) = (Stage::Programming, false);
@@ -277,15 +306,13 @@ impl Translation {
         table
     }
 
-    /// Version `version` of a translation page is in flash. True if it changed meanwhile: it is to be
-    /// [staged](Self::stage) again.
-    pub fn programmed(&mut self, table: TranslationPage, version: u32) -> bool {
+    /// Version `version` of a translation page is in flash.
+    pub fn programmed(&mut self, table: TranslationPage, version: u32) {
         let state = &mut self.states[table];
-        state.version = version;
-        let again = std::mem::take(&mut state.again);
-        state.stage = if again { Stage::Reading } else { Stage::AtRest };
-        self.ahead += u32::from(again);
-        again
+        (state.stage, state.version) = (Stage::AtRest, version);
+        if std::mem::take(&mut state.again) {
+            self.push(table, GATHERED);
+        }
     }
 
     /// Notes that `reads` flash pages of a translation page are being read.
