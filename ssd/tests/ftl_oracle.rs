@@ -118,6 +118,7 @@ prop_compose! {
         streams in (1u8..=3, 1u8..=3),
         scheduling in scheduling(),
         rest in 0u64..=120,
+        cache in prop::option::of((2u64..=200, 0.0f64..0.9, any::<bool>())),
     ) -> DeviceFile {
         let mut file = small();
         file.layout.channels = channels;
@@ -140,7 +141,13 @@ prop_compose! {
         file.front.command_time = Duration::from_us(times.1);
         file.front.queue_depth = queue_depth;
         file.ftl.over_provisioning = spare;
-        file.ftl.gc.start_below_free_blocks = 2 + u32::from(streams.1) + thresholds.0;
+        if let Some((entries, protected, large)) = cache {
+            let entry = if large { 8 } else { 4 };
+            file.ftl.mapping.cache = Some(Bytes(entries * (entry + 4)));
+            file.ftl.mapping.entry = Bytes(entry);
+            file.ftl.mapping.protected = protected;
+        }
+        file.ftl.gc.start_below_free_blocks = 1 + u32::from(file.streams().gc) + 1 + thresholds.0;
         file.ftl.gc.stop_at_free_blocks = file.ftl.gc.start_below_free_blocks + thresholds.1;
         file.ftl.gc.victim = victim;
         file.ftl.scheduling = scheduling;
