@@ -1,7 +1,7 @@
 //! A conventional SSD: the parts of the controller put together, and the loop that carries events to them.
 //!
-//! `front` takes and answers commands; `read` and `write` carry them out over buffer and mapping; `cached` keeps and
-//! fetches ahead what is read; `flush` takes pages out
+//! `front` takes and answers commands, `link` brings them over a link; `read` and `write` carry them out over buffer and
+//! mapping; `cached` keeps and fetches ahead what is read; `flush` takes pages out
 //! of the buffer and `form` puts them into program units; `service` runs the dies' queues and takes in what they finish;
 //! `gc` carries out what the collector wants; `precondition` fills a device in no time; `audit` checks the books.
 
@@ -11,6 +11,7 @@ mod flush;
 mod form;
 mod front;
 mod gc;
+mod link;
 mod precondition;
 mod read;
 mod service;
@@ -27,6 +28,7 @@ use crate::buffer::read_cache::ReadCache;
 use crate::buffer::{Buffer, EntryId};
 use crate::command::{Answer, Command};
 use crate::config::{BufferMode, Config, Protection};
+use crate::front::{Front, Link};
 use crate::ftl::blocks::Streams;
 use crate::ftl::{Blocks, Collector, Mapping};
 use crate::parts::Parts;
@@ -36,7 +38,7 @@ use crate::policy::router::Router;
 use crate::queue::Queues;
 
 pub use precondition::Steady;
-pub use totals::{Component, Totals};
+pub use totals::{Component, Spent, Totals};
 
 /// What happens in a device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,8 +47,10 @@ pub enum Event {
     Chips(wordline_nand::Event),
     /// The front end has dealt with a command: its work begins.
     Begin(u32),
-    /// A command is answered.
+    /// The work on a command is done.
     Answer(u32),
+    /// A step of a command on the link is over.
+    Link(u32),
     /// The buffer is to be written out.
     FlushTimer,
 }
@@ -105,7 +109,7 @@ pub struct Device {
     relocator: Box<dyn Relocator>,
     streams: Streams,
     queues: Queues,
-    front: front::Front,
+    front: Front,
     /// A list for each stream of the host, and where pages have homes for each row.
     ready: Vec<Ready>,
     filling: u32,
@@ -173,8 +177,8 @@ impl Device {
             marks: flush::Marks::new(&config),
             cache: ReadCache::new(config.cache_pages, read_eviction),
             ahead: ReadAhead::new(config.file.buffer.read_ahead),
-            queues: Queues::new(geometry.dies()),
-            front: front::Front::default(),
+            queues: Queues::new(geometry.dies(), &config.file.ftl.scheduling),
+            front: Front::new(&config),
             ready: vec![Ready::default(); lists],
             filling: 0,
             programming: 0,
@@ -230,10 +234,13 @@ impl Device {
             Event::Chips(event) => {
                 if let Some(done) = self.chips.handle(event, &mut ChipCalendar(calendar)) {
                     self.command_done(done, calendar);
+                } else if let wordline_nand::Event::Rested(die) = event {
+                    self.rested(die, calendar);
                 }
             }
             Event::Begin(slot) => self.begin(slot, calendar),
             Event::Answer(slot) => self.answer(slot, calendar),
+            Event::Link(slot) => self.link_free(slot, calendar),
             Event::FlushTimer => self.flush_on_time(calendar),
         }
     }
@@ -283,6 +290,11 @@ impl Device {
     /// there are any.
     pub fn protected_pages(&self) -> u32 {
         if self.is_protected() { self.config.buffer_pages } else { 0 }
+    }
+
+    /// The link to the host, if the interface has one.
+    pub fn link(&self) -> Option<&Link> {
+        self.front.port.as_deref().map(|port| port.link())
     }
 
     /// Commands that are not answered yet.
