@@ -9,7 +9,7 @@ use common::{Rig, small};
 use proptest::prelude::*;
 use wordline_kernel::{Bytes, Duration, Instant, Schedule};
 use wordline_nand::TornBy;
-use wordline_ssd::config::BufferMode;
+use wordline_ssd::config::{BufferMode, Protection};
 use wordline_ssd::ftl::checkpoint::ProgramsAtCut;
 use wordline_ssd::ftl::mapping::LogicalPage;
 use wordline_ssd::{Command, DeviceFile, Event, Operation};
@@ -87,7 +87,8 @@ impl Promises {
         let part = &file.part.geometry;
         let paired = part.bits_per_cell > 1 && !part.one_shot;
         let torn = file.ftl.recovery.programs_at_cut == ProgramsAtCut::Torn;
-        if paired && torn { Self::Nothing } else { Self::Writes }
+        let protected = file.buffer.power_loss_protection != Protection::None;
+        if paired && torn && !protected { Self::Nothing } else { Self::Writes }
     }
 }
 
@@ -129,7 +130,8 @@ struct Play {
 impl Play {
     fn new(file: DeviceFile, filled: bool, cuts: &[Cut]) -> Self {
         let promises = Promises::of(&file);
-        let write_through = file.buffer.mode == BufferMode::WriteThrough;
+        let protected = file.buffer.power_loss_protection != Protection::None;
+        let write_through = file.buffer.mode != BufferMode::WriteBack || protected;
         let mut rig = Rig::new(file, 1);
         let count = rig.device.config().logical_pages;
         let mut pages = vec![Page::new(); count as usize];

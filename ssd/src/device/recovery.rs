@@ -5,14 +5,16 @@
 //! same version, which the collector leaves, either one. Open blocks go on where they were, behind what is torn.
 
 use wordline_kernel::{Column, Duration, Instant, Schedule};
-use wordline_nand::{DieId, PageId, RowBlockId, SlotId, Stamp, TornBy};
+use wordline_nand::{AtCut, DieId, PageId, RowBlockId, SlotId, Stamp, TornBy};
 
+use super::flush::Marks;
 use super::{Device, Event, Ready, Unit};
-use crate::buffer::Buffer;
+use crate::buffer::read_ahead::ReadAhead;
 use crate::command::Command;
 use crate::ftl::blocks::State;
 use crate::ftl::mapping::LogicalPage;
 use crate::queue::{Purpose, Queues};
+use crate::sectors::Sectors;
 
 /// What a power cut found and did.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -34,6 +36,14 @@ pub struct Recovery {
     pub lost: u64,
     /// Logical pages that the host had discarded and that hold something again.
     pub returned: u64,
+}
+
+/// A page of the buffer that outlived a power cut.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Saved {
+    logical: LogicalPage,
+    version: u32,
+    sectors: Sectors,
 }
 
 /// Where the scan of a die is.
@@ -60,16 +70,20 @@ impl Device {
     /// [recovered](Self::recover).
     pub fn power_cut(&mut self, now: Instant) -> PowerCut {
         self.totals.served_ps += self.chips.unfinished_ps(now - Instant::ZERO);
-        let at_cut = self.config.file.ftl.recovery.programs_at_cut;
-        let cut = PowerCut {
-            unanswered: self.front.forget(&self.config),
-            torn: self.chips.cut_power(now, at_cut.into()),
+        let at_cut = match self.is_protected() {
+            true => AtCut::Finished,
+            false => self.config.file.ftl.recovery.programs_at_cut.into(),
         };
+        let cut =
+            PowerCut { unanswered: self.front.forget(&self.config), torn: self.chips.cut_power(now, at_cut) };
         self.uncount_programs();
         self.digest.add(now.ps());
-        let Self { config, .. } = self;
-        self.queues = Queues::new(config.geometry.dies());
-        self.buffer = Buffer::new(config.buffer_pages);
+        self.queues = Queues::new(self.config.geometry.dies(), &self.config.file.ftl.scheduling);
+        self.save_buffer();
+        self.buffer.forget();
+        self.cache.forget_all();
+        self.ahead = ReadAhead::new(self.config.file.buffer.read_ahead);
+        self.marks = Marks::new(&self.config);
         self.collector.forget();
         self.ready.fill(Ready::default());
         self.units.fill(Unit::default());
@@ -84,10 +98,37 @@ impl Device {
         cut
     }
 
+    /// With protection from power loss, what the host wrote into the buffer is kept.
+    fn save_buffer(&mut self) {
+        if self.is_protected() {
+            let written = self.buffer.used().filter(|entry| !entry.discarded);
+            self.saved.extend(written.map(|entry| Saved {
+                logical: entry.logical,
+                version: entry.version,
+                sectors: entry.sectors,
+            }));
+        }
+    }
+
+    /// What was kept of the buffer is there again, unless it had come to flash; how many pages.
+    fn restore_buffer(&mut self) -> u64 {
+        let mut restored = 0;
+        for Saved { logical, version, sectors } in std::mem::take(&mut self.saved) {
+            let in_flash = self.mapping.get(logical).map_or(0, |slot| self.chips.stamp(slot).version);
+            if in_flash < version {
+                self.buffer.add(logical, version, in_flash, sectors);
+                self.mapping.take_as_written(logical, version, true);
+                restored += 1;
+            }
+        }
+        restored
+    }
+
     /// Programs that were counted when their unit was formed and have not happened count no more.
     fn uncount_programs(&mut self) {
         let Self { chips, queues, units, collector, totals, config, .. } = self;
-        let slots = &config.slots;
+        let slots = config.slots;
+        let unit = u64::from(slots.per_program);
         for die in (0..config.geometry.dies()).map(DieId) {
             queues.each(die, |transaction| {
                 let (block, place) = slots.split(transaction.slot);
@@ -96,11 +137,14 @@ impl Device {
                         (&mut totals.host_programs, units[transaction.owner as usize].entries.len())
                     }
                     Purpose::GcProgram => (&mut totals.gc_programs, collector.unit(transaction.owner).len()),
+                    Purpose::TranslationProgram => {
+                        (&mut totals.translation_programs, slots.per_program as usize)
+                    }
                     _ => return,
                 };
                 if chips.programmed(block) <= place {
                     *count -= filled as u64;
-                    totals.padding -= u64::from(slots.per_program) - filled as u64;
+                    totals.padding -= unit - filled as u64;
                 }
             });
         }
@@ -130,6 +174,7 @@ impl Device {
         scan.began = calendar.now();
         scan.working = self.config.geometry.dies();
         (scan.found.lost, scan.found.returned) = self.believe();
+        self.recover_tables();
         self.scan = Some(scan);
         for die in (0..self.config.geometry.dies()).map(DieId) {
             self.scan_on(die, calendar);
@@ -190,11 +235,23 @@ impl Device {
         for page in (0..self.mapping.len()).map(LogicalPage) {
             let written = self.mapping.last_written(page);
             let found = self.mapping.get(page).map(|slot| self.chips.stamp(slot).version);
-            lost += u64::from(written.is_some() && found != written);
+            let is_host = !self.is_table(page.0);
+            lost += u64::from(is_host && written.is_some() && found != written);
             returned += u64::from(written.is_none() && found.is_some());
             self.mapping.take_as_written(page, found.unwrap_or(0), found.is_some());
         }
-        (lost, returned)
+        (lost - self.restore_buffer(), returned)
+    }
+
+    /// Translation pages go on from what is found of them.
+    fn recover_tables(&mut self) {
+        let Self { translation, mapping, chips, blocks, config, .. } = self;
+        if let Some(translation) = translation {
+            translation.forget(|logical| {
+                let slot = mapping.get(logical)?;
+                Some((chips.stamp(slot).version, blocks.row_of(config.slots.block_of(slot))))
+            });
+        }
     }
 
     /// Page numbers of a block that are read to know it: those that are programmed, and the first that is not.
@@ -243,6 +300,12 @@ impl Device {
         for row in 0..self.config.geometry.rows() {
             self.collect(row, calendar);
         }
+        // What was kept of the buffer goes to flash at once.
+        while let Some(id) = self.buffer.oldest() {
+            self.urge(id, calendar);
+        }
+        self.set_timer(calendar);
+        self.pump(calendar);
     }
 }
 

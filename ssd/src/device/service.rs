@@ -13,6 +13,9 @@ impl Device {
     #[inline]
     pub(super) fn kick(&mut self, die: DieId, calendar: &mut impl Schedule<Event>) {
         if !self.chips.is_idle(die) {
+            if self.queues.wants_suspend(die, calendar.now()) {
+                self.suspend(die, calendar);
+            }
             return;
         }
         let geometry = &self.config.geometry;
@@ -26,15 +29,29 @@ impl Device {
                         && geometry.page_in_block(offset) == geometry.page_in_block(next_offset)
                 }
         };
-        let Some(first) = self.queues.next(die, calendar.now(), mergeable) else { return };
+        let Some(first) = self.queues.next(die, calendar.now(), mergeable) else {
+            if self.chips.is_suspended(die) {
+                self.queues.unpark(die, calendar.now());
+                self.chips.resume(die, &mut ChipCalendar(calendar));
+            }
+            return;
+        };
         let (purpose, owner, page, mut planes, mut bytes) =
             (first.purpose, first.owner, first.page, first.planes, u64::from(first.bytes));
-        if matches!(purpose, Purpose::HostRead | Purpose::Fill) {
+        if matches!(
+            purpose,
+            Purpose::HostRead | Purpose::Fill | Purpose::ReadAhead | Purpose::TranslationRead
+        ) {
             (planes, bytes) = self.queues.current_reads(die);
         }
         let operation = match purpose {
-            Purpose::HostRead | Purpose::Fill | Purpose::GcRead | Purpose::Scan => Operation::Read,
-            Purpose::HostProgram => {
+            Purpose::HostRead
+            | Purpose::Fill
+            | Purpose::ReadAhead
+            | Purpose::TranslationRead
+            | Purpose::Scan
+            | Purpose::GcRead => Operation::Read,
+            Purpose::HostProgram | Purpose::TranslationProgram => {
                 self.chips.registers(die).copy_from_slice(&self.units[owner as usize].stamps);
                 Operation::Program
             }
@@ -53,6 +70,22 @@ impl Device {
         }
         let command = Command { operation, page, planes, bytes: Bytes(bytes) };
         self.chips.start(die, command, &mut ChipCalendar(calendar));
+    }
+
+    /// Suspends the program or erase that a die works on, if it can be and was not too often.
+    #[cold]
+    fn suspend(&mut self, die: DieId, calendar: &mut impl Schedule<Event>) {
+        let most = self.config.file.ftl.scheduling.max_suspends;
+        if self.chips.suspends(die) < most && self.chips.can_suspend(die, calendar.now()) {
+            self.chips.suspend(die, &mut ChipCalendar(calendar));
+        }
+    }
+
+    /// A die takes reads, because what it worked on is suspended.
+    #[cold]
+    pub(super) fn rested(&mut self, die: DieId, calendar: &mut impl Schedule<Event>) {
+        self.queues.park(die, calendar.now());
+        self.kick(die, calendar);
     }
 
     /// A die has finished a command.
@@ -97,7 +130,15 @@ impl Device {
                 let spent = self.spent_on(transaction, done, calendar.now());
                 self.front.get(owner).spent = spent;
                 self.read_over(page, calendar);
+                if self.cache.is_on() {
+                    self.keep_read(transaction);
+                }
                 self.part_done(owner, calendar);
+            }
+            Purpose::ReadAhead => {
+                self.check_read(transaction);
+                self.read_over(page, calendar);
+                self.fetched_ahead(owner, calendar);
             }
             Purpose::Fill => {
                 self.totals.fill_reads += 1;
@@ -113,15 +154,22 @@ impl Device {
                 self.host_programmed(owner, slot, calendar);
                 self.collect(owner, calendar);
             }
+            Purpose::TranslationRead => {
+                self.check_read(transaction);
+                self.table_read(transaction, calendar);
+                self.read_over(page, calendar);
+            }
+            Purpose::TranslationProgram => {
+                self.tables_programmed(owner, slot);
+                self.collect(owner, calendar);
+            }
             Purpose::GcRead => self.gc_read(owner, slot, transaction.planes, transaction.slots),
             Purpose::GcProgram => self.gc_programmed(owner, slot),
             Purpose::GcErase => self.gc_erased(page, done.failed),
             Purpose::Scan => self.scan_on(done.die, calendar),
         }
-        if transaction.purpose.is_gc() {
-            if self.collector.command_done(owner) {
-                self.collect(owner, calendar);
-            }
+        if transaction.purpose.is_gc() && self.collector.command_done(owner) {
+            self.collect(owner, calendar);
         }
     }
 
@@ -140,14 +188,18 @@ impl Device {
     #[inline]
     fn spent_on(&self, transaction: &Transaction, done: &Done, now: Instant) -> Spent {
         let mut spent = Spent::default();
-        let served = done.bus + done.bus_wait + done.array;
-        let waited = (now - transaction.queued).saturating_sub(served);
+        let elapsed = now - transaction.queued;
+        let on_bus = done.bus + done.bus_wait;
+        // The array works while a suspend is latched: time that is counted once.
+        let array = done.array.min(elapsed.saturating_sub(on_bus));
+        let waited = elapsed.saturating_sub(on_bus + array);
         let gc = self.queues.gc_time(done.die, now) - transaction.gc_before;
         let gc = Duration::from_ps(gc.min(waited.ps()));
+        spent.set(Component::Mapping, transaction.mapping);
         spent.set(Component::GcWait, gc);
         spent.set(Component::DieWait, waited - gc);
-        spent.set(Component::Bus, done.bus + done.bus_wait);
-        spent.set(Component::Array, done.array);
+        spent.set(Component::Bus, on_bus);
+        spent.set(Component::Array, array);
         spent
     }
 

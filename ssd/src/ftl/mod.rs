@@ -6,7 +6,9 @@ pub mod candidates;
 pub mod checkpoint;
 pub mod collector;
 pub mod mapping;
+pub mod translation;
 
 pub use blocks::Blocks;
 pub use collector::Collector;
 pub use mapping::Mapping;
+pub use translation::Translation;

@@ -1,13 +1,15 @@
 //! Small devices drawn at random, each with other features than the last.
 
 use proptest::prelude::*;
-use wordline_kernel::{Bytes, Duration};
+use wordline_kernel::{Bytes, Duration, Energy};
 use wordline_ssd::DeviceFile;
-use wordline_ssd::config::BufferMode;
+use wordline_ssd::config::{BufferFile, BufferMode, Protection};
+use wordline_ssd::policy::eviction::EvictionKind;
 use wordline_ssd::policy::placement::PlacementKind;
 use wordline_ssd::policy::relocator::RelocatorKind;
 use wordline_ssd::policy::router::RouterKind;
 use wordline_ssd::policy::victim::VictimKind;
+use wordline_ssd::scheduling::{GcPriority, SchedulingFile};
 
 use super::small;
 
@@ -22,6 +24,62 @@ fn victim() -> impl Strategy<Value = VictimKind> {
     ]
 }
 
+fn scheduling() -> impl Strategy<Value = SchedulingFile> {
+    let gc = prop::sample::select(vec![GcPriority::Low, GcPriority::Equal, GcPriority::High]);
+    let suspends = any::<(bool, bool)>();
+    (any::<bool>(), 1u32..=4, 0u64..=2, gc, suspends, 1u32..=4).prop_map(
+        |(priority, in_a_row, age, gc_priority, (programs, erases), max_suspends)| SchedulingFile {
+            read_priority: priority,
+            reads_in_a_row: in_a_row,
+            age_limit: Duration::from_us(300 * age),
+            gc_priority,
+            suspend_programs: programs && priority,
+            suspend_erases: erases && priority,
+            max_suspends,
+        },
+    )
+}
+
+fn eviction() -> impl Strategy<Value = EvictionKind> {
+    prop_oneof![Just(EvictionKind::Fifo {}), Just(EvictionKind::Lru {}), Just(EvictionKind::Clock {})]
+}
+
+fn protection() -> impl Strategy<Value = Protection> {
+    prop_oneof![2 => Just(Protection::None), 1 => Just(Protection::Full), 1 => Just(Protection::Capacitors)]
+}
+
+prop_compose! {
+    /// Everything of the buffer but its size and the interval of flushes.
+    fn buffer_settings()(
+        mode in prop_oneof![Just(BufferMode::WriteBack), Just(BufferMode::WriteThrough), Just(BufferMode::Off)],
+        eviction in eviction(),
+        coalesce in any::<bool>(),
+        flush_to in prop::option::of(0.0f64..=0.5),
+        power_loss_protection in protection(),
+        // Two program units of the largest kind below take less than 100 uJ.
+        charge in 150_000_000_000u128..1_000_000_000_000,
+        cache in 0u64..=24,
+        ahead in 0u64..=8,
+        read_eviction in eviction(),
+    ) -> BufferFile {
+        let capacitors = Energy(if power_loss_protection == Protection::Capacitors { charge } else { 0 });
+        // Enough pages for the read-ahead, however large they are.
+        let read_cache = if ahead > 0 { Bytes(2 * ahead.max(cache) * 24_576) } else { Bytes(cache * 2_048) };
+        BufferFile {
+            mode,
+            eviction,
+            coalesce,
+            flush_to,
+            power_loss_protection,
+            capacitors,
+            read_cache,
+            read_eviction,
+            read_ahead: ahead as u32,
+            ..BufferFile::default()
+        }
+    }
+}
+
 prop_compose! {
     /// A small device: geometry, policies and settings drawn at random.
     pub fn device()(
@@ -32,7 +90,7 @@ prop_compose! {
         one_shot in any::<bool>(),
         pages in 2u32..=5,
         buffer in 0u64..=40,
-        write_through in any::<bool>(),
+        drawn in buffer_settings(),
         fixed in any::<bool>(),
         spare in 0.55f64..0.7,
         thresholds in (0u32..=2, 0u32..=2),
@@ -41,6 +99,9 @@ prop_compose! {
         victim in victim(),
         unit in 0usize..8,
         streams in (1u8..=3, 1u8..=3),
+        scheduling in scheduling(),
+        rest in 0u64..=120,
+        cache in prop::option::of((2u64..=200, 0.0f64..0.9, any::<bool>())),
     ) -> DeviceFile {
         let mut file = small();
         file.layout.channels = channels;
@@ -57,15 +118,23 @@ prop_compose! {
         file.ftl.router = RouterKind::Host { streams: streams.0 };
         file.ftl.gc.relocator = RelocatorKind::Generations { streams: streams.1 };
         let program = u64::from(bits) * 2 * 4096;
+        file.buffer = drawn;
         file.buffer.size = Bytes(2 * program + buffer * 4096);
-        file.buffer.mode = if write_through { BufferMode::WriteThrough } else { BufferMode::WriteBack };
         file.buffer.flush_interval = Duration::from_ms(10 * times.0);
         file.front.command_time = Duration::from_us(times.1);
         file.front.queue_depth = queue_depth;
         file.ftl.over_provisioning = spare;
-        file.ftl.gc.start_below_free_blocks = 2 + u32::from(streams.1) + thresholds.0;
+        if let Some((entries, protected, large)) = cache {
+            let entry = if large { 8 } else { 4 };
+            file.ftl.mapping.cache = Some(Bytes(entries * (entry + 4)));
+            file.ftl.mapping.entry = Bytes(entry);
+            file.ftl.mapping.protected = protected;
+        }
+        file.ftl.gc.start_below_free_blocks = 1 + u32::from(file.streams().gc) + 1 + thresholds.0;
         file.ftl.gc.stop_at_free_blocks = file.ftl.gc.start_below_free_blocks + thresholds.1;
         file.ftl.gc.victim = victim;
+        file.ftl.scheduling = scheduling;
+        file.part.timing.suspend = [rest, rest * 5].map(Duration::from_us);
         if fixed {
             file.ftl.placement = PlacementKind::Fixed { order: "CWDP".into() };
         }
