@@ -9,10 +9,9 @@ use wordline_nand::{Geometry, Part, Slots};
 
 use crate::command::SECTOR;
 use crate::ftl::blocks::Streams;
+pub use crate::ftl::gc_config::GcFile;
 use crate::policy::placement::PlacementKind;
-use crate::policy::relocator::RelocatorKind;
 use crate::policy::router::RouterKind;
-use crate::policy::victim::VictimKind;
 use crate::sectors::Sectors;
 
 /// A device as it is written.
@@ -98,20 +97,6 @@ pub struct MappingFile {
     pub unit: Option<Bytes>,
 }
 
-/// Garbage collection, in each row of planes.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct GcFile {
-    /// Which block is cleaned.
-    pub victim: VictimKind,
-    /// Where the valid pages of a victim go.
-    pub relocator: RelocatorKind,
-    /// Cleaning starts when fewer blocks than this are free in a row of planes.
-    pub start_below_free_blocks: u32,
-    /// Cleaning goes on until this many are free.
-    pub stop_at_free_blocks: u32,
-}
-
 impl Default for FrontFile {
     /// 256 commands, no time: the closed forms of the flash alone. Chosen; presets say what their drive has.
     fn default() -> Self {
@@ -146,18 +131,6 @@ impl Default for FtlFile {
     }
 }
 
-impl Default for GcFile {
-    /// As late as is safe: two blocks are kept for the collector itself. Chosen.
-    fn default() -> Self {
-        Self {
-            victim: VictimKind::default(),
-            relocator: RelocatorKind::default(),
-            start_below_free_blocks: 3,
-            stop_at_free_blocks: 3,
-        }
-    }
-}
-
 /// A device whose numbers fit each other.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Config {
@@ -188,6 +161,7 @@ impl DeviceFile {
         self.check_ftl(&mut wrong);
         let (Some(part), Some(geometry)) = (part, geometry) else { return Err(wrong) };
         let Some(slots) = self.check_unit(&geometry, &mut wrong) else { return Err(wrong) };
+        self.ftl.gc.check_chips(&geometry, &mut wrong);
         let logical_pages = self.logical_pages(&geometry, &slots, &mut wrong);
         let buffer_pages = (self.buffer.size.0 / slots.size.0) as u32;
         let least = 2 * slots.per_program;
@@ -249,23 +223,7 @@ impl DeviceFile {
         if let Some((found, wanted)) = ftl.placement.complaint() {
             wrong.add("ftl.placement.order", found, wanted);
         }
-        if let Some((key, found, wanted)) = ftl.gc.victim.complaint() {
-            wrong.add(format!("ftl.gc.victim.{key}"), found, wanted);
-        }
-        let (start, stop) = (ftl.gc.start_below_free_blocks, ftl.gc.stop_at_free_blocks);
-        let kept = self.streams().kept_blocks();
-        wrong.require(
-            start as usize > kept,
-            "ftl.gc.start_below_free_blocks",
-            start,
-            format!("at least {}: {kept} blocks are kept for the collector", kept + 1),
-        );
-        wrong.require(
-            stop >= start,
-            "ftl.gc.stop_at_free_blocks",
-            stop,
-            format!("at least ftl.gc.start_below_free_blocks ({start})"),
-        );
+        ftl.gc.check(self.streams(), wrong);
     }
 
     /// How the pages are divided into mapping units.
@@ -339,6 +297,16 @@ pub(crate) mod tests {
         let wrong = file.check().expect_err("24 blocks cannot spare 5");
         assert_eq!(wrong.0[0].key, "ftl.over_provisioning");
         assert!(wrong.0[0].wanted.starts_with("at least 0.2084"), "{wrong}");
+    }
+
+    #[test]
+    fn copyback_is_refused_where_word_lines_are_programmed_at_once() {
+        let mut file = small();
+        file.ftl.gc.copyback = true;
+        assert!(file.clone().check().is_ok());
+        (file.part.geometry.bits_per_cell, file.part.geometry.one_shot) = (2, true);
+        let wrong = file.check().expect_err("a copyback moves a page of each plane");
+        assert_eq!(wrong.0[0].key, "ftl.gc.copyback");
     }
 
     #[test]

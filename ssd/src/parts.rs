@@ -1,6 +1,7 @@
 //! What a device is made of: its policies, which a research design replaces.
 
 use crate::Config;
+use crate::policy::background::Background;
 use crate::policy::placement::Placement;
 use crate::policy::relocator::Relocator;
 use crate::policy::router::Router;
@@ -17,6 +18,8 @@ pub struct Parts {
     pub victim: Box<dyn VictimPolicy>,
     /// Where the valid pages of a victim go.
     pub relocator: Box<dyn Relocator>,
+    /// What is done while the host rests.
+    pub background: Box<dyn Background>,
 }
 
 impl Parts {
@@ -28,6 +31,7 @@ impl Parts {
             placement: ftl.placement.build(&config.geometry, config.file.layout.packages_per_channel),
             victim: ftl.gc.victim.build(),
             relocator: ftl.gc.relocator.build(),
+            background: ftl.gc.background.build(),
         }
     }
 }

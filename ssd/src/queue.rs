@@ -27,6 +27,8 @@ pub enum Purpose {
     GcRead,
     /// The collector's program unit of a row; `owner` is the row.
     GcProgram,
+    /// Whole valid pages of the row's victim, moved inside their planes; `owner` is the row, `slot` where they go.
+    GcCopyback,
     /// The erase of a row's victim; `owner` is the row.
     GcErase,
 }
@@ -34,7 +36,7 @@ pub enum Purpose {
 impl Purpose {
     /// Whether it is garbage collection.
     pub fn is_gc(self) -> bool {
-        matches!(self, Self::GcRead | Self::GcProgram | Self::GcErase)
+        matches!(self, Self::GcRead | Self::GcProgram | Self::GcCopyback | Self::GcErase)
     }
 
     /// Whether pages in the buffer may go on when it is done.
@@ -231,6 +233,25 @@ impl Queues {
         let transaction = self.pool[id as usize];
         self.free.push(id);
         (transaction, (transaction.next != NONE).then_some(transaction.next))
+    }
+
+    /// Whether the die works on anything but garbage collection, or that waits for it.
+    pub fn serves_host(&self, die: DieId) -> bool {
+        let queue = &self.dies[die];
+        let current = queue.current;
+        if current != NONE && !self.pool[current as usize].purpose.is_gc() {
+            return true;
+        }
+        let mut at = queue.others.first;
+        // A row has one program unit of the host and one command of the collector waiting at the most.
+        while at != NONE {
+            let Transaction { purpose, next, .. } = self.pool[at as usize];
+            if !purpose.is_gc() {
+                return true;
+            }
+            at = next;
+        }
+        queue.reads.first != NONE
     }
 
     /// How long the die collected garbage so far, in picoseconds.

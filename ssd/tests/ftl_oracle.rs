@@ -7,8 +7,9 @@ use std::collections::BTreeMap;
 use common::{Rig, small};
 use proptest::prelude::*;
 use wordline_kernel::{Bytes, Duration};
-use wordline_ssd::config::BufferMode;
+use wordline_ssd::config::{BufferMode, GcFile};
 use wordline_ssd::ftl::mapping::LogicalPage;
+use wordline_ssd::policy::background::BackgroundKind;
 use wordline_ssd::policy::placement::PlacementKind;
 use wordline_ssd::policy::relocator::RelocatorKind;
 use wordline_ssd::policy::router::RouterKind;
@@ -25,7 +26,7 @@ struct Step {
 }
 
 fn step() -> impl Strategy<Value = Step> {
-    (0u8..20, any::<u16>(), 1u8..=40, prop::bool::weighted(0.1))
+    (0u8..21, any::<u16>(), 1u8..=40, prop::bool::weighted(0.1))
         .prop_map(|(kind, place, sectors, fua)| Step { kind, place, sectors, fua })
 }
 
@@ -38,6 +39,29 @@ fn victim() -> impl Strategy<Value = VictimKind> {
         (1u32..=8).prop_map(|window| VictimKind::WindowedGreedy { window }),
         Just(VictimKind::CostBenefit {}),
     ]
+}
+
+fn background() -> impl Strategy<Value = BackgroundKind> {
+    let idle = Duration::from_us(100);
+    prop_oneof![
+        Just(BackgroundKind::None {}),
+        (1u32..=10, 0.0f64..1.0).prop_map(move |(until_free, until_spare)| BackgroundKind::IdleGc {
+            idle,
+            until_free,
+            until_spare
+        }),
+    ]
+}
+
+prop_compose! {
+    fn collector()(
+        copyback in any::<bool>(),
+        preemptible in any::<bool>(),
+        steps_per_write in prop::option::of(1u32..=4),
+        background in background(),
+    ) -> GcFile {
+        GcFile { copyback, preemptible, steps_per_write, background, ..GcFile::default() }
+    }
 }
 
 prop_compose! {
@@ -58,6 +82,7 @@ prop_compose! {
         victim in victim(),
         unit in 0usize..8,
         streams in (1u8..=3, 1u8..=3),
+        gc in collector(),
     ) -> DeviceFile {
         let mut file = small();
         file.layout.channels = channels;
@@ -83,6 +108,10 @@ prop_compose! {
         file.ftl.gc.start_below_free_blocks = 2 + u32::from(streams.1) + thresholds.0;
         file.ftl.gc.stop_at_free_blocks = file.ftl.gc.start_below_free_blocks + thresholds.1;
         file.ftl.gc.victim = victim;
+        file.ftl.gc.copyback = gc.copyback && !one_shot;
+        file.ftl.gc.preemptible = gc.preemptible;
+        file.ftl.gc.steps_per_write = gc.steps_per_write;
+        file.ftl.gc.background = gc.background;
         if fixed {
             file.ftl.placement = PlacementKind::Fixed { order: "CWDP".into() };
         }
@@ -138,6 +167,7 @@ fn play(file: DeviceFile, steps: &[Step], depth: usize, filled: bool) {
                     model.present.remove(&page);
                 }
             }
+            19 => rig.rest(Duration::from_us(20 * u64::from(step.sectors))),
             _ => rig.submit(Operation::Flush, false, 0, 0),
         }
         if n % 50 == 0 {

@@ -190,6 +190,7 @@ impl Device {
         self.answers.push(Answer { command, latency, failed });
         self.front.free.push(slot);
         self.front.started -= 1;
+        self.note_rest(calendar);
         if let Some(next) = self.front.waiting.pop_front() {
             self.start(next, calendar);
         }

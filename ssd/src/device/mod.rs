@@ -2,13 +2,14 @@
 //!
 //! `front` takes and answers commands; `read` and `write` carry them out over buffer and mapping; `flush` takes pages out
 //! of the buffer and `form` puts them into program units; `service` runs the dies' queues and takes in what they finish;
-//! `gc` carries out what the collector wants; `precondition` fills a device in no time; `audit` checks the books.
+//! `gc` carries out what the collector wants, and `idle` what is done while the host rests; `precondition` fills a device in no time; `audit` checks the books.
 
 mod audit;
 mod flush;
 mod form;
 mod front;
 mod gc;
+mod idle;
 mod precondition;
 mod read;
 mod service;
@@ -26,6 +27,7 @@ use crate::config::{BufferMode, Config};
 use crate::ftl::blocks::Streams;
 use crate::ftl::{Blocks, Collector, Mapping};
 use crate::parts::Parts;
+use crate::policy::background::Background;
 use crate::policy::placement::{Placement, Row, RowSet};
 use crate::policy::relocator::Relocator;
 use crate::policy::router::Router;
@@ -45,6 +47,8 @@ pub enum Event {
     Answer(u32),
     /// The buffer is to be written out.
     FlushTimer,
+    /// The host may have rested for long enough.
+    Idle,
 }
 
 const _: () = assert!(size_of::<Event>() <= 8, "an event is copied on every push and pop");
@@ -96,6 +100,10 @@ pub struct Device {
     router: Box<dyn Router>,
     placement: Box<dyn Placement>,
     relocator: Box<dyn Relocator>,
+    /// None if nothing is done while the host rests.
+    background: Option<Box<dyn Background>>,
+    rest: idle::Rest,
+    preemptible: bool,
     streams: Streams,
     queues: Queues,
     front: front::Front,
@@ -135,21 +143,14 @@ impl Device {
 
     /// A new device, with nothing written and these policies.
     pub fn with(config: Config, parts: Parts, seed: Seed) -> Self {
-        let Parts { router, placement, victim, relocator } = parts;
+        let Parts { router, placement, victim, relocator, background } = parts;
         let Config { geometry, slots, .. } = config;
         let streams = Streams { host: router.streams(), gc: relocator.streams() };
         let bad = factory_bad_blocks(&config, seed);
         let mut blocks = Blocks::new(geometry, slots, streams, |block| bad[block.0 as usize]);
         let gc = &config.file.ftl.gc;
         blocks.keep(victim.needs());
-        let collector = Collector::new(
-            geometry.rows(),
-            streams.gc,
-            victim,
-            seed.stream("ssd.victim", 0),
-            gc.start_below_free_blocks,
-            gc.stop_at_free_blocks,
-        );
+        let collector = Collector::new(geometry.rows(), streams.gc, victim, seed.stream("ssd.victim", 0), gc);
         let mut home_pages = vec![0; geometry.rows() as usize];
         let has_homes = placement.home(0).is_some();
         for page in 0..if has_homes { config.logical_pages } else { 0 } {
@@ -183,6 +184,9 @@ impl Device {
             router,
             placement,
             relocator,
+            rest: idle::Rest::default(),
+            preemptible: config.file.ftl.gc.preemptible,
+            background: background.rests_after().is_some().then_some(background),
             streams,
             blocks,
             config,
@@ -222,6 +226,7 @@ impl Device {
             Event::Begin(slot) => self.begin(slot, calendar),
             Event::Answer(slot) => self.answer(slot, calendar),
             Event::FlushTimer => self.flush_on_time(calendar),
+            Event::Idle => self.host_rests(calendar),
         }
     }
 

@@ -74,6 +74,8 @@ pub struct Totals {
     pub host_programs: u64,
     /// Pages programmed by the collector.
     pub gc_programs: u64,
+    /// Pages among those that were moved inside the chip.
+    pub gc_copied: u64,
     /// Pages programmed with nothing in them.
     pub padding: u64,
     /// Row blocks erased.
