@@ -75,6 +75,7 @@ pub mod chips;
 pub mod clock;
 pub mod drive;
 pub mod energy;
+pub mod faults;
 pub mod geometry;
 pub mod interface;
 pub mod latency;
@@ -89,6 +90,7 @@ pub mod unit;
 
 pub use chips::{Chips, Command, Done, Event, Operation, Stamp};
 pub use energy::{EnergyReport, Stage};
+pub use faults::{Fault, FaultFile, Faults};
 pub use geometry::{ChannelId, DieId, Geometry, PageId, PlaneBlock, RowBlockId};
 pub use interface::Interface;
 pub use latency::{Latency, LatencyModel};

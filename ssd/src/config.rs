@@ -3,16 +3,20 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wordline_kernel::{Bytes, Complaints, Duration};
+use wordline_nand::faults::{FaultFile, factory_bad_at_most};
 use wordline_nand::geometry::Layout;
 use wordline_nand::part::PartFile;
-use wordline_nand::{Geometry, Part, Slots};
+use wordline_nand::{Fault, Geometry, Part, Slots};
 
 use crate::command::SECTOR;
+use crate::front::namespaces::{self, Namespace};
 use crate::ftl::blocks::Streams;
 pub use crate::ftl::gc_config::GcFile;
 use crate::policy::placement::PlacementKind;
 use crate::policy::router::RouterKind;
 use crate::sectors::Sectors;
+
+pub use crate::front::config::{FrontFile, Interface, NamespaceFile};
 
 /// A device as it is written.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -31,16 +35,13 @@ pub struct DeviceFile {
     /// The flash translation layer.
     #[serde(default)]
     pub ftl: FtlFile,
-}
-
-/// Between the host and the buffer.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct FrontFile {
-    /// Commands that the device works on at once; more wait in the queue.
-    pub queue_depth: u32,
-    /// Firmware and link time of every command, before anything else happens to it.
-    pub command_time: Duration,
+    /// What fails, and when: a table `[[faults]]` for each rule. A command fails if one of them says so.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub faults: Vec<FaultFile>,
+    /// Parts of the logical capacity with addresses of their own, in the order of their numbers; without any there is
+    /// one of everything. What is left over is spare space.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub namespaces: Vec<NamespaceFile>,
 }
 
 /// When a write is answered.
@@ -97,13 +98,6 @@ pub struct MappingFile {
     pub unit: Option<Bytes>,
 }
 
-impl Default for FrontFile {
-    /// 256 commands, no time: the closed forms of the flash alone. Chosen; presets say what their drive has.
-    fn default() -> Self {
-        Self { queue_depth: 256, command_time: Duration::ZERO }
-    }
-}
-
 impl Default for BufferFile {
     /// 64 MiB flushed every 30 s as in Centaur (table 2 and section 6.2.4). Chosen: a microsecond an access, and
     /// half of the room kept for bursts.
@@ -140,12 +134,16 @@ pub struct Config {
     pub part: Part,
     /// Its dies and channels.
     pub geometry: Geometry,
+    /// Its namespaces.
+    pub namespaces: Vec<Namespace>,
     /// How its pages are divided into what is mapped as one.
     pub slots: Slots,
     /// Logical pages that the host sees: mapping units.
     pub logical_pages: u32,
     /// Logical pages that the buffer holds.
     pub buffer_pages: u32,
+    /// What fails, and when.
+    pub faults: Vec<Fault>,
 }
 
 impl DeviceFile {
@@ -157,12 +155,16 @@ impl DeviceFile {
         let geometry = part
             .as_ref()
             .and_then(|p| self.layout.check(p).map_err(|inner| nest(&mut wrong, "layout", inner)).ok());
-        self.check_front(&mut wrong);
+        self.front.check(&mut wrong);
+        self.check_buffer(&mut wrong);
         self.check_ftl(&mut wrong);
         let (Some(part), Some(geometry)) = (part, geometry) else { return Err(wrong) };
         let Some(slots) = self.check_unit(&geometry, &mut wrong) else { return Err(wrong) };
         self.ftl.gc.check_chips(&geometry, &mut wrong);
-        let logical_pages = self.logical_pages(&geometry, &slots, &mut wrong);
+        let faults = self.check_faults(&geometry, &mut wrong);
+        let most = self.logical_pages(&geometry, &slots, &faults, &mut wrong);
+        let namespaces = namespaces::lay_out(&self.namespaces, slots.size * u64::from(most), &mut wrong);
+        let logical_pages = most.min(namespaces::end(&namespaces).0.div_ceil(slots.size.0) as u32);
         let buffer_pages = (self.buffer.size.0 / slots.size.0) as u32;
         let least = 2 * slots.per_program;
         wrong.require(
@@ -174,18 +176,21 @@ impl DeviceFile {
                 slots.size * u64::from(least)
             ),
         );
-        wrong.or_ok(()).map(|()| Config { file: self, part, geometry, slots, logical_pages, buffer_pages })
+        wrong.or_ok(()).map(|()| Config {
+            file: self,
+            part,
+            geometry,
+            slots,
+            namespaces,
+            logical_pages,
+            buffer_pages,
+            faults,
+        })
     }
 
-    fn check_front(&self, wrong: &mut Complaints) {
-        let depth = self.front.queue_depth;
-        wrong.require((1..=65_535).contains(&depth), "front.queue_depth", depth, "from 1 to 65535");
-        let limit = Duration::from_ms(10_000);
-        for (key, time) in
-            [("front.command_time", self.front.command_time), ("buffer.access_time", self.buffer.access_time)]
-        {
-            wrong.require(time <= limit, key, time, "at most 10s");
-        }
+    fn check_buffer(&self, wrong: &mut Complaints) {
+        let (limit, access) = (Duration::from_ms(10_000), self.buffer.access_time);
+        wrong.require(access <= limit, "buffer.access_time", access, "at most 10s");
         let above = self.buffer.flush_above;
         wrong.require((0.0..=0.9).contains(&above), "buffer.flush_above", above, "a fraction from 0 to 0.9");
         let interval = self.buffer.flush_interval;
@@ -226,6 +231,13 @@ impl DeviceFile {
         ftl.gc.check(self.streams(), wrong);
     }
 
+    fn check_faults(&self, geometry: &Geometry, wrong: &mut Complaints) -> Vec<Fault> {
+        let check = |(n, rule): (usize, &FaultFile)| {
+            rule.check(geometry).map_err(|inner| wrong.nest(&format!("faults[{n}]"), inner)).ok()
+        };
+        self.faults.iter().enumerate().filter_map(check).collect()
+    }
+
     /// How the pages are divided into mapping units.
     fn check_unit(&self, geometry: &Geometry, wrong: &mut Complaints) -> Option<Slots> {
         let page = geometry.page_size;
@@ -251,11 +263,19 @@ impl DeviceFile {
     }
 
     /// Logical pages that the host sees. Each row must keep its working blocks beside its share of them.
-    fn logical_pages(&self, geometry: &Geometry, slots: &Slots, wrong: &mut Complaints) -> u32 {
+    fn logical_pages(
+        &self,
+        geometry: &Geometry,
+        slots: &Slots,
+        faults: &[Fault],
+        wrong: &mut Complaints,
+    ) -> u32 {
         let all = f64::from(slots.count());
         let logical = (all * (1.0 - self.ftl.over_provisioning.clamp(0.0, 1.0))) as u32;
         let rows = geometry.rows();
         let bad = (f64::from(geometry.blocks_per_plane) * self.ftl.factory_bad_blocks).ceil() as u32;
+        let by_rule = (0..rows).map(|row| factory_bad_at_most(faults, geometry, row)).max().unwrap_or(0);
+        let bad = bad + by_rule;
         // One more than the blocks at work makes cleaning worth while.
         let working = self.streams().blocks_at_work() + 1;
         let working = working.max(self.ftl.gc.stop_at_free_blocks.saturating_add(2));

@@ -14,7 +14,7 @@ use wordline_ssd::policy::placement::PlacementKind;
 use wordline_ssd::policy::relocator::RelocatorKind;
 use wordline_ssd::policy::router::RouterKind;
 use wordline_ssd::policy::victim::VictimKind;
-use wordline_ssd::{DeviceFile, Operation};
+use wordline_ssd::{Command, DeviceFile, Operation};
 
 /// What a command of the host does, with places as parts of 65,536 of the device.
 #[derive(Clone, Copy, Debug)]
@@ -26,7 +26,7 @@ struct Step {
 }
 
 fn step() -> impl Strategy<Value = Step> {
-    (0u8..21, any::<u16>(), 1u8..=40, prop::bool::weighted(0.1))
+    (0u8..23, any::<u16>(), 1u8..=40, prop::bool::weighted(0.1))
         .prop_map(|(kind, place, sectors, fua)| Step { kind, place, sectors, fua })
 }
 
@@ -167,7 +167,30 @@ fn play(file: DeviceFile, steps: &[Step], depth: usize, filled: bool) {
                     model.present.remove(&page);
                 }
             }
-            19 => rig.rest(Duration::from_us(20 * u64::from(step.sectors))),
+            19 => {
+                rig.submit(Operation::WriteZeroes, step.fua, sector, count);
+                for page in first..=last {
+                    let start = u64::from(page) * per_page;
+                    if start >= sector && start + per_page <= sector + count {
+                        model.present.remove(&page);
+                    } else {
+                        model.write(page);
+                    }
+                }
+            }
+            20 => {
+                rig.run_down_to(0);
+                let expected = model.present.get(&first).copied().unwrap_or(0);
+                let (operation, sector) = (Operation::Compare, u64::from(first) * per_page);
+                rig.submit_command(Command {
+                    operation,
+                    sector,
+                    sectors: per_page,
+                    expected,
+                    ..Command::default()
+                });
+            }
+            21 => rig.rest(Duration::from_us(20 * u64::from(step.sectors))),
             _ => rig.submit(Operation::Flush, false, 0, 0),
         }
         if n % 50 == 0 {

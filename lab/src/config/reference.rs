@@ -29,10 +29,29 @@ fn members(out: &mut String, root: &Json, schema: &Json, path: &str) {
     for (key, member) in schema["properties"].as_object().into_iter().flatten() {
         let at = join(path, key);
         let (target, definition) = follow(root, member);
+        // A table that may be left out is one of two: itself, or nothing.
+        let (target, definition) = match alternatives(target)[..] {
+            [only] if kind(follow(root, only).0) == "object" && variants(target).is_empty() => {
+                follow(root, only)
+            }
+            _ => (target, definition),
+        };
         let meaning = member["description"].as_str().or(target["description"].as_str()).unwrap_or("");
+        let items = follow(root, &target["items"]).0;
+        if kind(target) == "array" && kind(items) == "object" {
+            let _ = writeln!(out, "| `[[{at}]]` | tables | none | {} |", cell(meaning));
+            members(out, root, items, &at);
+            continue;
+        }
         if kind(target) == "object" {
             let _ = writeln!(out, "| `[{at}]` | table | | {} |", cell(meaning));
             members(out, root, target, &at);
+            continue;
+        }
+        let (item, _) = follow(root, &target["items"]);
+        if kind(item) == "object" {
+            let _ = writeln!(out, "| `[[{at}]]` | tables | none | {} |", cell(meaning));
+            members(out, root, item, &at);
             continue;
         }
         let default = match &member["default"] {
@@ -69,6 +88,7 @@ fn type_of(schema: &Json, definition: &str) -> String {
         "Bytes" => return "size".into(),
         "MegaTransfers" => return "data rate".into(),
         "Power" => return "power".into(),
+        "Numbers" => return "number or range".into(),
         _ => {}
     }
     let names = names(schema);

@@ -3,6 +3,7 @@
 
 use serde_json::{Map, Value as Json, json};
 use wordline_kernel::{Bytes, Complaints, Duration, MegaTransfers, Power};
+use wordline_nand::faults::Numbers;
 use wordline_nand::latency::TimeRange;
 use wordline_ssd::DeviceFile;
 
@@ -150,7 +151,9 @@ impl Walk<'_> {
     fn quantity(&mut self, read: fn(&str) -> bool, schema: &Json, node: &Node, path: &str) {
         let holds = match &node.value {
             Value::Text(text) => read(text),
-            Value::Integer(number) => *number == 0 && read("0ps") | read("0B") | read("0uW"),
+            Value::Integer(number) => {
+                read(&number.to_string()) || (*number == 0 && read("0ps") | read("0B") | read("0uW"))
+            }
             _ => false,
         };
         if !holds {
@@ -262,6 +265,7 @@ fn quantity(definition: &str) -> Option<fn(&str) -> bool> {
         "MegaTransfers" => reads::<MegaTransfers>,
         "Power" => reads::<Power>,
         "TimeRange" => reads::<TimeRange>,
+        "Numbers" => reads::<Numbers>,
         _ => return None,
     })
 }

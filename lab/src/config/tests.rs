@@ -167,6 +167,15 @@ fn arguments_beat_the_file_and_the_file_beats_the_preset() {
 }
 
 #[test]
+fn rules_for_faults_are_a_list_that_loads_again() {
+    let text =
+        "preset = \"tiny\"\n[[faults]]\nfails = \"read\"\nprobability = 0.01\nblock = \"3..5\"\ndie = 0\n";
+    let device = load(text, &[]).expect("sound");
+    assert_eq!(device.config.faults.len(), 1);
+    assert_eq!(load(&device.text, &[]).expect("sound").config, device.config);
+}
+
+#[test]
 fn a_part_by_name_replaces_the_part_of_the_preset() {
     let device = load("preset = \"tiny\"\n", &["part=centaur-slc-2d"]).expect("sound");
     assert_eq!(device.config.part.name, "centaur-slc-2d");
@@ -297,6 +306,22 @@ const CASES: &[(&str, &[&str], &str)] = &[
     ),
     ("", &[], "drive.toml: found an empty file"),
     ("# nothing\n\n", &[], "drive.toml: found an empty file"),
+    (
+        "preset = \"tiny\"\n[[faults]]\nfails = \"erase\"\nnth = 1\n[[faults]]\nfails = \"erase\"\nnth = 0\n",
+        &[],
+        "drive.toml:7: faults[1].nth: found 0, wanted at least 1",
+    ),
+    ("preset = \"tiny\"\n[[faults]]\nfails = \"erasure\"\n", &[], "did you mean erase?"),
+    (
+        "preset = \"tiny\"\n[[faults]]\nfails = \"erase\"\nblock = \"9..3\"\n",
+        &[],
+        "drive.toml:4: faults[0].block: found \"9..3\", wanted a whole number, or a range with both ends",
+    ),
+    (
+        "preset = \"tiny\"\n",
+        &["faults=[{fails='die',die=999}]"],
+        "--set faults: faults[0].die: found 999, wanted from 0 to",
+    ),
     ("preset = \"tiny\"\n", &["ftl.over_provisioning"], "--set ftl.over_provisioning: found no `=`"),
     ("preset = \"tiny\"\n", &["ftl.over_provisioning=2"], "--set ftl.over_provisioning: found 2, wanted"),
     ("preset = \"tiny\"\n", &["ftl..x=2"], "--set ftl..x: found not a key"),

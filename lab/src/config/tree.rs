@@ -184,16 +184,25 @@ impl Node {
         }
     }
 
-    /// The origin of the value at `path`, or of the last table on the way there and how far it is a parent.
+    /// The origin of the value at `path`, such as `faults[0].nth`, or of the last table on the way there and how far it is a parent.
     pub fn origin_of(&self, path: &str) -> (&Origin, bool) {
         let mut at = self;
-        for key in path.split('.') {
-            match at.members().and_then(|members| members.get(key)) {
+        for key in path.split(['.', '[']) {
+            let inner = match key.strip_suffix(']') {
+                Some(number) => at.item(number),
+                None => at.members().and_then(|members| members.get(key)),
+            };
+            match inner {
                 Some(node) => at = node,
                 None => return (&at.origin, false),
             }
         }
         (&at.origin, true)
+    }
+
+    /// The value of a list at the position that `number` is.
+    fn item(&self, number: &str) -> Option<&Self> {
+        if let Value::Array(items) = &self.value { items.get(number.parse::<usize>().ok()?) } else { None }
     }
 
     fn claim(&mut self, origin: &Origin) {

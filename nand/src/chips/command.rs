@@ -103,6 +103,9 @@ pub struct Done {
     pub bus_wait: Duration,
     /// Time that the array worked.
     pub array: Duration,
-    /// Whether the status register says FAIL: an erase beyond the part's endurance, or another broken limit.
+    /// Whether it failed: the status register says FAIL (a fault, an erase beyond the part's endurance, or another
+    /// broken limit), or some page of a read could not be read.
     pub failed: bool,
+    /// The pages of a read that could not be read: one bit a page, the lowest for the first.
+    pub unreadable: u16,
 }

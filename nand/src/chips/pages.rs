@@ -21,9 +21,12 @@ impl Stamp {
     /// A slot that was programmed with nothing in it.
     pub const PADDING: Self = Self { logical: u32::MAX - 1, version: 0 };
 
+    /// A slot whose program failed or was cut off: whatever is in it cannot be read.
+    pub const TORN: Self = Self { logical: u32::MAX - 2, version: 0 };
+
     /// Whether a logical unit was written here.
     pub fn is_data(self) -> bool {
-        self.logical < Self::PADDING.logical
+        self.logical < Self::TORN.logical
     }
 }
 
@@ -174,6 +177,33 @@ impl Pages {
         self.programmed[block] = 0;
         self.erases[block] += 1;
         self.erases[block] <= self.endurance
+    }
+
+    /// Erases of `block`; none are known where commands are only counted.
+    pub(super) fn erases_of(&self, block: RowBlockId) -> u32 {
+        if self.ledger.is_some() { 0 } else { self.erases[block] }
+    }
+
+    /// Whether `page` is known to hold `stamp`.
+    pub(super) fn holds(&self, page: PageId, stamp: Stamp) -> bool {
+        self.ledger.is_none() && self.stamps[self.slots.slot_of(page)] == stamp
+    }
+
+    /// The effect of a failed program of `pages` pages from `first` on.
+    pub(super) fn tear(&mut self, first: PageId, pages: u32) {
+        if self.ledger.is_none() {
+            let first = self.slots.slot_of(first);
+            for n in 0..pages * self.slots.per_page() / self.slots.pages() {
+                self.put(SlotId(first.0 + n), Stamp::TORN);
+            }
+        }
+    }
+
+    /// The effect of a failed erase: it wears as any other.
+    pub(super) fn wear(&mut self, block: RowBlockId) {
+        if self.ledger.is_none() {
+            self.erases[block] += 1;
+        }
     }
 
     /// Notes a command in the ledger; false if it broke a limit.

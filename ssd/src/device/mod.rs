@@ -1,6 +1,6 @@
 //! A conventional SSD: the parts of the controller put together, and the loop that carries events to them.
 //!
-//! `front` takes and answers commands; `read` and `write` carry them out over buffer and mapping; `flush` takes pages out
+//! `front` takes and answers commands, `link` brings them over a link; `read` and `write` carry them out over buffer and mapping; `flush` takes pages out
 //! of the buffer and `form` puts them into program units; `service` runs the dies' queues and takes in what they finish;
 //! `gc` carries out what the collector wants, and `idle` what is done while the host rests; `precondition` fills a device in no time; `audit` checks the books.
 
@@ -10,6 +10,7 @@ mod form;
 mod front;
 mod gc;
 mod idle;
+mod link;
 mod precondition;
 mod read;
 mod service;
@@ -24,6 +25,7 @@ use wordline_nand::{Chips, RowBlockId, Stamp};
 use crate::buffer::{Buffer, EntryId};
 use crate::command::Answer;
 use crate::config::{BufferMode, Config};
+use crate::front::{Front, Link};
 use crate::ftl::blocks::Streams;
 use crate::ftl::{Blocks, Collector, Mapping};
 use crate::parts::Parts;
@@ -34,7 +36,7 @@ use crate::policy::router::Router;
 use crate::queue::Queues;
 
 pub use precondition::Steady;
-pub use totals::{Component, Totals};
+pub use totals::{Component, Spent, Totals};
 
 /// What happens in a device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,8 +45,10 @@ pub enum Event {
     Chips(wordline_nand::Event),
     /// The front end has dealt with a command: its work begins.
     Begin(u32),
-    /// A command is answered.
+    /// The work on a command is done.
     Answer(u32),
+    /// A step of a command on the link is over.
+    Link(u32),
     /// The buffer is to be written out.
     FlushTimer,
     /// The host may have rested for long enough.
@@ -106,7 +110,7 @@ pub struct Device {
     preemptible: bool,
     streams: Streams,
     queues: Queues,
-    front: front::Front,
+    front: Front,
     /// A list for each stream of the host, and where pages have homes for each row.
     ready: Vec<Ready>,
     filling: u32,
@@ -146,7 +150,10 @@ impl Device {
         let Parts { router, placement, victim, relocator, background } = parts;
         let Config { geometry, slots, .. } = config;
         let streams = Streams { host: router.streams(), gc: relocator.streams() };
-        let bad = factory_bad_blocks(&config, seed);
+        let mut chips = Chips::new(config.part.clone(), geometry, slots);
+        chips.inject(&config.faults, seed);
+        let mut bad = factory_bad_blocks(&config, seed);
+        chips.factory_bad().into_iter().for_each(|block| bad[block.0 as usize] = true);
         let mut blocks = Blocks::new(geometry, slots, streams, |block| bad[block.0 as usize]);
         let gc = &config.file.ftl.gc;
         blocks.keep(victim.needs());
@@ -158,11 +165,11 @@ impl Device {
         }
         let lists = usize::from(streams.host) * if has_homes { geometry.rows() as usize } else { 1 };
         let mut device = Self {
-            chips: Chips::new(config.part.clone(), geometry, slots),
+            chips,
             mapping: Mapping::new(config.logical_pages),
             buffer: Buffer::new(config.buffer_pages),
             queues: Queues::new(geometry.dies()),
-            front: front::Front::default(),
+            front: Front::new(&config),
             ready: vec![Ready::default(); lists],
             filling: 0,
             programming: 0,
@@ -225,6 +232,7 @@ impl Device {
             }
             Event::Begin(slot) => self.begin(slot, calendar),
             Event::Answer(slot) => self.answer(slot, calendar),
+            Event::Link(slot) => self.link_free(slot, calendar),
             Event::FlushTimer => self.flush_on_time(calendar),
             Event::Idle => self.host_rests(calendar),
         }
@@ -269,6 +277,11 @@ impl Device {
     /// How often each row block was erased, in the order of rows and blocks.
     pub fn erases(&self) -> impl Iterator<Item = (RowBlockId, u32)> + '_ {
         self.chips.erases().entries().map(|(block, erases)| (block, *erases))
+    }
+
+    /// The link to the host, if the interface has one.
+    pub fn link(&self) -> Option<&Link> {
+        self.front.port.as_deref().map(|port| port.link())
     }
 
     /// Commands that are not answered yet.

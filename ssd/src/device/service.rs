@@ -121,10 +121,8 @@ impl Device {
             Purpose::GcProgram | Purpose::GcCopyback => self.gc_programmed(owner, slot),
             Purpose::GcErase => self.gc_erased(page, done.failed),
         }
-        if transaction.purpose.is_gc() {
-            if self.collector.command_done(owner) {
-                self.collect(owner, calendar);
-            }
+        if transaction.purpose.is_gc() && self.collector.command_done(owner) {
+            self.collect(owner, calendar);
         }
     }
 

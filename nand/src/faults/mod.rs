@@ -1,0 +1,236 @@
+//! Faults of chips that a configuration asks for: what fails, and when.
+//!
+//! A device's list `faults` holds a [`FaultFile`] for each rule; [`FaultFile::check`] makes a [`Fault`] of it. The chips
+//! ask [`Faults`] at the end of every command. A rule draws from a random stream of its own, once for each operation
+//! that it applies to, so that neither another rule nor another user of randomness changes what it decides.
+//!
+//! ```
+//! use wordline_nand::faults::FaultFile;
+//! let rule: FaultFile = toml::from_str("fails = 'program'\nprobability = 0.001\ndie = 0").expect("a rule");
+//! assert!(rule.die.expect("it names a die").contain(0));
+//! ```
+
+mod numbers;
+mod state;
+#[cfg(test)]
+mod tests;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use wordline_kernel::{Complaints, Duration, Instant};
+
+use crate::geometry::Geometry;
+
+pub use numbers::Numbers;
+pub(crate) use state::Site;
+pub use state::{Faults, factory_bad_at_most};
+
+/// What fails.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Fails {
+    /// A block is bad from the factory.
+    FactoryBad,
+    /// A program ends with the status FAIL. Nothing that it wrote can be read.
+    Program,
+    /// An erase ends with the status FAIL. The block stays as it was.
+    Erase,
+    /// The error correction cannot read a page that was sensed.
+    Read,
+    /// A whole die: from then on every command to it fails.
+    Die,
+}
+
+impl Fails {
+    fn name(self) -> &'static str {
+        ["factory-bad", "program", "erase", "read", "die"][self as usize]
+    }
+}
+
+/// Probability that grows with the erases of a block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct WearFile {
+    /// Erases up to which nothing fails.
+    pub from: u32,
+    /// Erases from which on the rule's whole probability holds. In between it grows evenly.
+    pub to: u32,
+}
+
+/// A rule as it is written: what fails, where, and when. Without `die`, `plane`, `block` and `page` it holds everywhere.
+/// Of `probability`, `nth`, `every` and `at` one may be given; with none of them everything that matches fails.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct FaultFile {
+    /// What fails.
+    pub fails: Fails,
+    /// Each program command, erase command, page read, block (`factory-bad`) or command (`die`) fails with this
+    /// probability.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub probability: Option<f64>,
+    /// Only this one fails, counted from 1 among those that match since the start of the run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub nth: Option<u64>,
+    /// Every one after so many fails.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub every: Option<u64>,
+    /// The probability grows with the erases of the block.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub wear: Option<WearFile>,
+    /// The die is lost at this time of the run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub at: Option<Duration>,
+    /// Dies where the rule holds, counted over the device channel by channel.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub die: Option<Numbers>,
+    /// Planes of the die.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub plane: Option<Numbers>,
+    /// Blocks of the plane.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub block: Option<Numbers>,
+    /// Pages of the block.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub page: Option<Numbers>,
+    /// Sensing the page again so many times reads it, each number of a range equally likely. Left out: no number does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub retries: Option<Numbers>,
+}
+
+/// A rule that was checked.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Fault {
+    pub(crate) fails: Fails,
+    pub(crate) when: When,
+    pub(crate) place: Place,
+    pub(crate) retries: Option<Numbers>,
+}
+
+/// When a rule strikes.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum When {
+    /// With a probability, which wear may reduce.
+    Chance { probability: f64, wear: Option<WearFile> },
+    /// The operation of this number.
+    Nth(u64),
+    /// Each operation whose number is a multiple.
+    Every(u64),
+    /// From an instant on.
+    From(Instant),
+}
+
+/// Where a rule holds; everywhere where nothing is named.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Place {
+    pub(crate) die: Option<Numbers>,
+    pub(crate) plane: Option<Numbers>,
+    pub(crate) block: Option<Numbers>,
+    pub(crate) page: Option<Numbers>,
+}
+
+impl FaultFile {
+    /// A rule about everything of a kind, to be narrowed.
+    pub fn new(fails: Fails) -> Self {
+        Self {
+            fails,
+            probability: None,
+            nth: None,
+            every: None,
+            wear: None,
+            at: None,
+            die: None,
+            plane: None,
+            block: None,
+            page: None,
+            retries: None,
+        }
+    }
+
+    /// The rule for a device of `geometry`, or everything that is wrong with it.
+    pub fn check(&self, geometry: &Geometry) -> Result<Fault, Complaints> {
+        let mut wrong = Complaints::default();
+        self.check_numbers(geometry, &mut wrong);
+        self.check_keys(&mut wrong);
+        let when = match (self.nth, self.every, self.at) {
+            (Some(nth), ..) => When::Nth(nth),
+            (_, Some(every), _) => When::Every(every),
+            (.., Some(at)) => When::From(Instant::ZERO + at),
+            _ => When::Chance { probability: self.probability.unwrap_or(1.0), wear: self.wear },
+        };
+        let place = Place { die: self.die, plane: self.plane, block: self.block, page: self.page };
+        wrong.or_ok(Fault { fails: self.fails, when, place, retries: self.retries })
+    }
+
+    fn check_numbers(&self, geometry: &Geometry, wrong: &mut Complaints) {
+        if let Some(probability) = self.probability {
+            let most = if self.fails == Fails::FactoryBad { 0.5 } else { 1.0 };
+            let wanted = format!("a probability from 0 to {most}");
+            wrong.require((0.0..=most).contains(&probability), "probability", probability, wanted);
+        }
+        for (key, number) in [("nth", self.nth), ("every", self.every)] {
+            if let Some(number) = number {
+                wrong.require(number > 0, key, number, "at least 1");
+            }
+        }
+        if let Some(wear) = self.wear {
+            let wanted = format!("at least wear.from ({})", wear.from);
+            wrong.require(wear.to >= wear.from, "wear.to", wear.to, wanted);
+        }
+        if let Some(retries) = self.retries {
+            wrong.require(retries.least > 0, "retries", retries, "at least 1");
+        }
+        let planes = geometry.rows_per_die * geometry.planes_per_row;
+        for (key, numbers, count) in [
+            ("die", self.die, geometry.dies()),
+            ("plane", self.plane, planes),
+            ("block", self.block, geometry.blocks_per_plane),
+            ("page", self.page, geometry.pages_per_block),
+        ] {
+            if let Some(numbers) = numbers {
+                wrong.require(numbers.most < count, key, numbers, format!("from 0 to {}", count - 1));
+            }
+        }
+    }
+
+    /// Keys that say nothing about what fails, or contradict each other.
+    fn check_keys(&self, wrong: &mut Complaints) {
+        let Self { fails, probability, nth, every, wear, at, die, plane, block, page, retries } = self;
+        let whole_blocks = matches!(fails, Fails::FactoryBad | Fails::Erase);
+        let (is_die, is_factory) = (*fails == Fails::Die, *fails == Fails::FactoryBad);
+        for (key, given, means_nothing) in [
+            ("nth", nth.is_some(), is_factory),
+            ("every", every.is_some(), is_factory || is_die),
+            ("wear", wear.is_some(), is_factory || is_die),
+            ("at", at.is_some(), !is_die),
+            ("plane", plane.is_some(), is_die),
+            ("block", block.is_some(), is_die),
+            ("page", page.is_some(), is_die || whole_blocks),
+            ("retries", retries.is_some(), *fails != Fails::Read),
+        ] {
+            let found = format!("it beside fails = \"{}\"", fails.name());
+            wrong.require(!(given && means_nothing), key, found, "it left out: it says nothing about that");
+        }
+        let given: Vec<&str> = [
+            ("probability", probability.is_some()),
+            ("nth", nth.is_some()),
+            ("every", every.is_some()),
+            ("at", at.is_some()),
+        ]
+        .into_iter()
+        .filter_map(|(key, given)| given.then_some(key))
+        .collect();
+        if given.len() > 1 {
+            wrong.add(given[1], format!("it beside {}", given[0]), "one of probability, nth, every and at");
+        }
+        if wear.is_some() && (nth.is_some() || every.is_some()) {
+            wrong.add("wear", format!("it beside {}", given[0]), "it beside a probability, or alone");
+        }
+        let narrowed = [die, plane, block, page].iter().any(|numbers| numbers.is_some()) || wear.is_some();
+        wrong.require(
+            narrowed || !given.is_empty(),
+            "fails",
+            format!("\"{}\" alone", fails.name()),
+            "when or where: one of probability, nth, every, at, wear, die, plane, block, page",
+        );
+    }
+}

@@ -1,0 +1,254 @@
+//! What the rules decide as commands end.
+
+use std::collections::BTreeMap;
+
+use wordline_kernel::{Column, Instant, Seed, Stream};
+
+use super::{Fails, Fault, Place, WearFile, When};
+use crate::geometry::{DieId, Geometry, PageId, RowBlockId};
+
+/// Standard deviations above the mean up to which a row may have blocks that are bad from the factory. Chosen: beyond it
+/// lies one row in a billion, and a vendor ships no chip with more bad blocks than its data sheet allows.
+const FACTORY_DEVIATIONS: f64 = 6.0;
+
+/// A command's place: a run of planes and of pages in one block number of a die.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Site {
+    pub(crate) die: DieId,
+    pub(crate) plane: u32,
+    pub(crate) planes: u32,
+    pub(crate) block: u32,
+    pub(crate) page: u32,
+    pub(crate) pages: u32,
+    /// Erases of the block so far.
+    pub(crate) erases: u32,
+}
+
+impl Site {
+    /// `planes` planes from that of `page` on, and `pages` pages of their block.
+    pub(crate) fn new(geometry: &Geometry, page: PageId, planes: u32, pages: u32, erases: u32) -> Self {
+        let (block, offset) = geometry.split(page);
+        let row = block.0 / geometry.blocks_per_plane % geometry.rows_per_die;
+        Self {
+            die: geometry.die_of(block),
+            plane: row * geometry.planes_per_row + offset % geometry.planes_per_row,
+            planes,
+            block: block.0 % geometry.blocks_per_plane,
+            page: geometry.page_in_block(offset),
+            pages,
+            erases,
+        }
+    }
+}
+
+impl Place {
+    fn meets(&self, site: &Site) -> bool {
+        let Self { die, plane, block, page } = self;
+        die.is_none_or(|numbers| numbers.contain(site.die.0))
+            && block.is_none_or(|numbers| numbers.contain(site.block))
+            && plane.is_none_or(|numbers| numbers.meet(site.plane, site.planes))
+            && page.is_none_or(|numbers| numbers.meet(site.page, site.pages))
+    }
+}
+
+/// A rule at work.
+#[derive(Clone, Debug)]
+struct Rule {
+    fault: Fault,
+    random: Stream,
+    /// Operations so far that it applied to.
+    count: u64,
+}
+
+impl Rule {
+    /// Whether it strikes the next operation that it applies to.
+    fn strikes(&mut self, erases: u32, now: Instant) -> bool {
+        self.count += 1;
+        match self.fault.when {
+            When::Chance { probability, wear } => {
+                self.random.unit() < probability * wear.map_or(1.0, |wear| share(wear, erases))
+            }
+            When::Nth(n) => self.count == n,
+            When::Every(n) => self.count.is_multiple_of(n),
+            When::From(instant) => now >= instant,
+        }
+    }
+}
+
+/// The part of a rule's probability that holds after `erases`: none up to `from`, all from `to` on.
+fn share(wear: WearFile, erases: u32) -> f64 {
+    if erases >= wear.to && erases > wear.from {
+        return 1.0;
+    }
+    f64::from(erases.saturating_sub(wear.from)) / f64::from((wear.to - wear.from).max(1))
+}
+
+/// The rules of a device, and what they have broken.
+#[derive(Clone, Debug)]
+pub struct Faults {
+    geometry: Geometry,
+    rules: Vec<Rule>,
+    dead: Column<DieId, bool>,
+    /// Pages that a sense did not read, and how many senses more they need; `u32::MAX` for never.
+    unread: BTreeMap<PageId, u32>,
+}
+
+impl Faults {
+    /// The `rules` for chips of `geometry`.
+    pub fn new(rules: &[Fault], geometry: Geometry, seed: Seed) -> Self {
+        let rule = |(n, fault): (u64, &Fault)| Rule {
+            fault: *fault,
+            random: seed.stream("nand.faults", n),
+            count: 0,
+        };
+        Self {
+            rules: (0..).zip(rules).map(rule).collect(),
+            dead: Column::filled(geometry.dies() as usize, false),
+            unread: BTreeMap::new(),
+            geometry,
+        }
+    }
+
+    /// Blocks that are bad from the factory, in the order of rows: a row block is bad when that of one of its planes is.
+    /// No row has more than [`factory_bad_at_most`].
+    pub fn factory_bad(&self) -> Vec<RowBlockId> {
+        let geometry = &self.geometry;
+        let rules: Vec<Fault> = self.rules.iter().map(|rule| rule.fault).collect();
+        let mut streams: Vec<Stream> = self.rules.iter().map(|rule| rule.random.clone()).collect();
+        let mut bad = Vec::new();
+        for row in 0..geometry.rows() {
+            let (mut left, first) = (factory_bad_at_most(&rules, geometry, row), geometry.first_block(row).0);
+            for block in (first..).take(geometry.blocks_per_plane as usize).map(RowBlockId) {
+                let mut is_bad = false;
+                for (fault, random) in rules.iter().zip(&mut streams).filter(|(f, _)| is_factory_bad(f)) {
+                    let planes = planes_met(fault, geometry, block);
+                    let hits = (0..planes).filter(|_| random.unit() < chance(fault)).count();
+                    is_bad |= hits > 0;
+                }
+                if is_bad && left > 0 {
+                    left -= 1;
+                    bad.push(block);
+                }
+            }
+        }
+        bad
+    }
+
+    /// Whether `die` is lost.
+    pub fn is_dead(&self, die: DieId) -> bool {
+        self.dead[die]
+    }
+
+    /// Dies that are lost.
+    pub fn dead_dies(&self) -> u32 {
+        self.dead.iter().filter(|dead| **dead).count() as u32
+    }
+
+    /// Notes a command that ends at `now` on `die`; true if the die is lost, whether before or by this command.
+    pub(crate) fn die_fails(&mut self, die: DieId, now: Instant) -> bool {
+        let mut dead = self.dead[die];
+        let applies = |fault: &Fault| {
+            fault.fails == Fails::Die && fault.place.die.is_none_or(|numbers| numbers.contain(die.0))
+        };
+        for rule in self.rules.iter_mut().filter(|rule| applies(&rule.fault)) {
+            dead |= rule.strikes(0, now);
+        }
+        self.dead[die] = dead;
+        dead
+    }
+
+    /// Whether a program or an erase at `site` fails.
+    pub(crate) fn change_fails(&mut self, kind: Fails, site: &Site, now: Instant) -> bool {
+        let mut fails = false;
+        let applies = |fault: &Fault| fault.fails == kind && fault.place.meets(site);
+        for rule in self.rules.iter_mut().filter(|rule| applies(&rule.fault)) {
+            fails |= rule.strikes(site.erases, now);
+        }
+        fails
+    }
+
+    /// Whether the sense of `page` at `site` cannot be read.
+    pub(crate) fn sense_fails(&mut self, page: PageId, site: &Site, now: Instant) -> bool {
+        if let Some(more) = self.unread.get_mut(&page) {
+            if *more == u32::MAX {
+                return true;
+            }
+            *more -= 1;
+            if *more == 0 {
+                self.unread.remove(&page);
+                return false;
+            }
+            return true;
+        }
+        let mut needed = 0;
+        let applies = |fault: &Fault| fault.fails == Fails::Read && fault.place.meets(site);
+        for rule in self.rules.iter_mut().filter(|rule| applies(&rule.fault)) {
+            if rule.strikes(site.erases, now) {
+                let more = match rule.fault.retries {
+                    None => u32::MAX,
+                    Some(range) => {
+                        range.least + rule.random.below(u64::from(range.most - range.least) + 1) as u32
+                    }
+                };
+                needed = needed.max(more);
+            }
+        }
+        if needed > 0 {
+            self.unread.insert(page, needed);
+        }
+        needed > 0
+    }
+
+    /// Forgets what could not be read in a block that was erased: it is programmed anew.
+    pub(crate) fn erased(&mut self, block: RowBlockId) {
+        if self.unread.is_empty() {
+            return;
+        }
+        let first = self.geometry.page(block, 0);
+        let end = PageId(first.0 + self.geometry.pages_per_row_block());
+        while let Some((page, _)) = self.unread.range(first..end).next() {
+            let page = *page;
+            self.unread.remove(&page);
+        }
+    }
+}
+
+fn is_factory_bad(fault: &Fault) -> bool {
+    fault.fails == Fails::FactoryBad
+}
+
+fn chance(fault: &Fault) -> f64 {
+    if let When::Chance { probability, .. } = fault.when { probability } else { 0.0 }
+}
+
+/// Planes of a row block where the rule holds.
+fn planes_met(fault: &Fault, geometry: &Geometry, block: RowBlockId) -> u32 {
+    let site = Site::new(geometry, geometry.page(block, 0), 1, 1, 0);
+    (0..geometry.planes_per_row)
+        .filter(|n| fault.place.meets(&Site { plane: site.plane + n, ..site }))
+        .count() as u32
+}
+
+/// The most blocks of `row` that the rules make bad from the factory: those that are sure to be, and of the others six
+/// standard deviations more than the mean.
+pub fn factory_bad_at_most(rules: &[Fault], geometry: &Geometry, row: u32) -> u32 {
+    let (mut sure, mut mean, mut variance) = (0, 0.0, 0.0);
+    let first = geometry.first_block(row).0;
+    if !rules.iter().any(is_factory_bad) {
+        return 0;
+    }
+    for block in (first..).take(geometry.blocks_per_plane as usize).map(RowBlockId) {
+        let good = rules.iter().filter(|fault| is_factory_bad(fault)).map(|fault| {
+            let planes = planes_met(fault, geometry, block);
+            (0..planes).map(|_| 1.0 - chance(fault)).product::<f64>()
+        });
+        let good: f64 = good.product();
+        if good <= 0.0 {
+            sure += 1;
+        } else {
+            mean += 1.0 - good;
+            variance += good * (1.0 - good);
+        }
+    }
+    sure + (mean + FACTORY_DEVIATIONS * variance.sqrt()).ceil() as u32
+}

@@ -1,0 +1,224 @@
+use wordline_kernel::{Bytes, Calendar, Schedule, Seed};
+
+use super::*;
+use crate::geometry::{DieId, Layout, PageId, RowBlockId};
+use crate::part::tests::mqsim;
+use crate::{Chips, Command, Done, Operation, SlotId, Slots, Stamp};
+
+/// Chips of two dies, two tied planes each, and their calendar.
+struct Rig {
+    chips: Chips,
+    calendar: Calendar<crate::Event>,
+}
+
+impl Rig {
+    fn new(rules: &[FaultFile]) -> Self {
+        let part = mqsim();
+        let geometry = layout().check(&part).expect("the layout is sound");
+        let rules: Vec<Fault> =
+            rules.iter().map(|rule| rule.check(&geometry).expect("the rule is sound")).collect();
+        let mut chips = Chips::new(part, geometry, Slots::of_pages(&geometry));
+        chips.inject(&rules, Seed(1));
+        Self { chips, calendar: Calendar::new() }
+    }
+
+    fn run(&mut self, operation: Operation, page: u32) -> Done {
+        let geometry = *self.chips.geometry();
+        let page = PageId(page);
+        let die = geometry.die_of(geometry.block_of(page));
+        let command = Command { operation, page, planes: 2, bytes: Bytes(0) };
+        self.chips.start(die, command, &mut self.calendar);
+        loop {
+            let event = self.calendar.advance().expect("the command ends");
+            if let Some(done) = self.chips.handle(event, &mut self.calendar) {
+                return done;
+            }
+        }
+    }
+
+    /// Programs `page` and its neighbour with data.
+    fn program(&mut self, page: u32) -> bool {
+        let die = self.chips.geometry().die_of(self.chips.geometry().block_of(PageId(page)));
+        self.chips.registers(die).fill(DATA);
+        self.run(Operation::Program, page).failed
+    }
+
+    fn erase(&mut self, page: u32) -> bool {
+        self.run(Operation::Erase, page).failed
+    }
+
+    fn read(&mut self, page: u32) -> u16 {
+        let done = self.run(Operation::Read, page);
+        assert_eq!(done.failed, done.unreadable != 0);
+        done.unreadable
+    }
+}
+
+const DATA: Stamp = Stamp { logical: 1, version: 1 };
+
+/// Pages of a row block: 8 pages in two planes.
+const ROW_BLOCK: u32 = 16;
+
+fn layout() -> Layout {
+    Layout { channels: 1, packages_per_channel: 1, dies_per_package: 2, planes_per_row: None }
+}
+
+fn rule(fails: Fails) -> FaultFile {
+    FaultFile::new(fails)
+}
+
+#[test]
+fn the_nth_program_fails_and_leaves_nothing_that_can_be_read() {
+    let mut rig = Rig::new(&[FaultFile { nth: Some(2), ..rule(Fails::Program) }]);
+    let failed: Vec<bool> = (0..4).map(|n| rig.program(2 * n)).collect();
+    assert_eq!(failed, [false, true, false, false]);
+    assert_eq!(rig.chips.stamp(SlotId(2)), Stamp::TORN);
+    assert!(!Stamp::TORN.is_data());
+    assert_eq!((rig.read(0), rig.read(2), rig.read(4)), (0, 0b11, 0));
+}
+
+#[test]
+fn every_third_erase_fails_and_leaves_the_block_as_it_was() {
+    let mut rig = Rig::new(&[FaultFile { every: Some(3), ..rule(Fails::Erase) }]);
+    let mut failed = Vec::new();
+    for _ in 0..6 {
+        if rig.chips.programmed(RowBlockId(0)) == 0 {
+            rig.program(0);
+        }
+        failed.push(rig.erase(0));
+        let left = if failed.ends_with(&[true]) { DATA } else { Stamp::ERASED };
+        assert_eq!(rig.chips.stamp(SlotId(0)), left);
+    }
+    assert_eq!(failed, [false, false, true, false, false, true]);
+    assert_eq!(rig.chips.erases()[RowBlockId(0)], 6, "a failed erase wears, too");
+}
+
+#[test]
+fn a_rule_with_an_address_strikes_there_alone() {
+    let at = FaultFile {
+        die: Some(1.into()),
+        plane: Some(1.into()),
+        block: Some(3.into()),
+        page: Some("2..3".parse().expect("a range")),
+        ..rule(Fails::Read)
+    };
+    let mut rig = Rig::new(&[at]);
+    let struck = (16 + 3) * ROW_BLOCK;
+    for first in [0, 3 * ROW_BLOCK, 16 * ROW_BLOCK, struck] {
+        for page in 0..8 {
+            let wanted = if first == struck && (2..=3).contains(&page) { 0b10 } else { 0 };
+            assert_eq!(rig.read(first + 2 * page), wanted, "page {page} of {first}");
+        }
+    }
+}
+
+#[test]
+fn a_probability_is_that_of_each_operation() {
+    let mut rig = Rig::new(&[FaultFile { probability: Some(0.25), ..rule(Fails::Erase) }]);
+    let failed = (0..4_000).filter(|_| rig.erase(0)).count();
+    // 1000 expected with a standard deviation of 27.4: three of them.
+    assert!((918..=1082).contains(&failed), "{failed} of 4000");
+}
+
+#[test]
+fn wear_makes_a_rule_likelier_from_one_count_of_erases_to_another() {
+    let wear = Some(WearFile { from: 1_000, to: 3_000 });
+    let mut rig = Rig::new(&[FaultFile { wear, ..rule(Fails::Erase) }]);
+    let failed: Vec<usize> = (0..4).map(|_| (0..1_000).filter(|_| rig.erase(0)).count()).collect();
+    assert_eq!((failed[0], failed[3]), (0, 1_000));
+    // The mean over the thousands is 1/4 and 3/4 of them, with a standard deviation below 14.
+    assert!((208..=292).contains(&failed[1]) && (708..=792).contains(&failed[2]), "{failed:?}");
+}
+
+#[test]
+fn a_page_that_needs_two_senses_more_is_read_by_the_third() {
+    let read = FaultFile { nth: Some(1), retries: Some(2.into()), ..rule(Fails::Read) };
+    let mut rig = Rig::new(&[read]);
+    let senses: Vec<u16> = (0..4).map(|_| rig.read(0)).collect();
+    assert_eq!(senses, [1, 1, 0, 0]);
+}
+
+#[test]
+fn a_page_that_cannot_be_read_is_lost_until_its_block_is_erased() {
+    let mut rig = Rig::new(&[FaultFile { nth: Some(1), ..rule(Fails::Read) }]);
+    rig.program(0);
+    assert_eq!((rig.read(0), rig.read(0), rig.read(2)), (1, 1, 0));
+    assert!(!rig.erase(0));
+    rig.program(0);
+    assert_eq!(rig.read(0), 0);
+}
+
+#[test]
+fn a_lost_die_fails_every_command_and_leaves_the_others_alone() {
+    let mut rig = Rig::new(&[FaultFile { nth: Some(3), die: Some(0.into()), ..rule(Fails::Die) }]);
+    let other = 16 * ROW_BLOCK;
+    assert!(!rig.program(0) && !rig.program(other) && !rig.program(2));
+    assert!(rig.program(4), "the third command of die 0 is its last");
+    assert!(rig.chips.is_dead(DieId(0)) && rig.chips.dead_dies() == 1);
+    assert_eq!((rig.read(0), rig.erase(0)), (0b11, true));
+    assert_eq!((rig.read(other), rig.erase(other)), (0, false));
+}
+
+#[test]
+fn a_die_is_lost_at_its_time() {
+    // An erase takes 3.8 ms: the second one ends after 4 ms.
+    let at = Some(Duration::from_ms(4));
+    let mut rig = Rig::new(&[FaultFile { at, ..rule(Fails::Die) }]);
+    assert_eq!((rig.erase(0), rig.erase(0)), (false, true));
+    assert!(rig.calendar.now() > Instant::ZERO + Duration::from_ms(4));
+}
+
+#[test]
+fn factory_bad_blocks_are_those_of_the_address_or_as_many_as_is_likely() {
+    let block = Some("4..5".parse().expect("a range"));
+    let rig = Rig::new(&[FaultFile { plane: Some(0.into()), block, ..rule(Fails::FactoryBad) }]);
+    assert_eq!(rig.chips.factory_bad(), [4, 5, 20, 21].map(RowBlockId));
+    let geometry = *rig.chips.geometry();
+    let file = FaultFile { probability: Some(0.01), ..rule(Fails::FactoryBad) };
+    let rule = file.check(&geometry).expect("a rule");
+    // Two planes make 0.0199 a row block: 16 of them 0.318, and six deviations of 0.559 beyond it.
+    assert_eq!(factory_bad_at_most(&[rule], &geometry, 0), 4);
+    let mut all = 0;
+    for seed in 0..200 {
+        all += Faults::new(&[rule], geometry, Seed(seed)).factory_bad().len();
+    }
+    // 127 of 6,400 expected, with a standard deviation of 11.2.
+    assert!((94..=160).contains(&all), "{all}");
+}
+
+#[test]
+fn one_rule_does_not_change_what_another_decides() {
+    let half = FaultFile { probability: Some(0.5), ..rule(Fails::Erase) };
+    let reads = FaultFile { probability: Some(0.5), ..rule(Fails::Read) };
+    let erases = |rules: &[FaultFile]| -> Vec<bool> {
+        let mut rig = Rig::new(rules);
+        (0..50)
+            .map(|n| {
+                rig.read(n % 16);
+                rig.erase(0)
+            })
+            .collect()
+    };
+    assert_eq!(erases(std::slice::from_ref(&half)), erases(&[half, reads]));
+}
+
+#[test]
+fn a_rule_that_means_nothing_is_a_complaint() {
+    let geometry = layout().check(&mqsim()).expect("the layout is sound");
+    let complaints = |file: FaultFile| -> Vec<String> {
+        let wrong = file.check(&geometry).expect_err("the rule is wrong");
+        wrong.0.into_iter().map(|complaint| complaint.key).collect()
+    };
+    assert_eq!(complaints(rule(Fails::Program)), ["fails"]);
+    assert_eq!(complaints(FaultFile { probability: Some(1.5), ..rule(Fails::Read) }), ["probability"]);
+    assert_eq!(complaints(FaultFile { nth: Some(0), ..rule(Fails::Read) }), ["nth"]);
+    assert_eq!(complaints(FaultFile { nth: Some(1), every: Some(2), ..rule(Fails::Read) }), ["every"]);
+    assert_eq!(complaints(FaultFile { die: Some(2.into()), ..rule(Fails::Die) }), ["die"]);
+    assert_eq!(complaints(FaultFile { at: Some(Duration::ZERO), ..rule(Fails::Erase) }), ["at"]);
+    let wear = Some(WearFile { from: 9, to: 3 });
+    assert_eq!(complaints(FaultFile { wear, ..rule(Fails::Erase) }), ["wear.to"]);
+    let page = Some(0.into());
+    assert_eq!(complaints(FaultFile { page, ..rule(Fails::FactoryBad) }), ["page"]);
+    let retries = Some(1.into());
+    assert_eq!(complaints(FaultFile { nth: Some(1), retries, ..rule(Fails::Program) }), ["retries"]);
+}
