@@ -7,8 +7,9 @@ use std::collections::BTreeMap;
 use common::{Rig, small};
 use proptest::prelude::*;
 use wordline_kernel::{Bytes, Duration, Energy};
-use wordline_ssd::config::{BufferFile, BufferMode, Protection};
+use wordline_ssd::config::{BufferFile, BufferMode, GcFile, Protection};
 use wordline_ssd::ftl::mapping::LogicalPage;
+use wordline_ssd::policy::background::BackgroundKind;
 use wordline_ssd::policy::eviction::EvictionKind;
 use wordline_ssd::policy::placement::PlacementKind;
 use wordline_ssd::policy::relocator::RelocatorKind;
@@ -27,7 +28,7 @@ struct Step {
 }
 
 fn step() -> impl Strategy<Value = Step> {
-    (0u8..22, any::<u16>(), 1u8..=40, prop::bool::weighted(0.1))
+    (0u8..23, any::<u16>(), 1u8..=40, prop::bool::weighted(0.1))
         .prop_map(|(kind, place, sectors, fua)| Step { kind, place, sectors, fua })
 }
 
@@ -98,6 +99,29 @@ prop_compose! {
     }
 }
 
+fn background() -> impl Strategy<Value = BackgroundKind> {
+    let idle = Duration::from_us(100);
+    prop_oneof![
+        Just(BackgroundKind::None {}),
+        (1u32..=10, 0.0f64..1.0).prop_map(move |(until_free, until_spare)| BackgroundKind::IdleGc {
+            idle,
+            until_free,
+            until_spare
+        }),
+    ]
+}
+
+prop_compose! {
+    fn collector()(
+        copyback in any::<bool>(),
+        preemptible in any::<bool>(),
+        steps_per_write in prop::option::of(1u32..=4),
+        background in background(),
+    ) -> GcFile {
+        GcFile { copyback, preemptible, steps_per_write, background, ..GcFile::default() }
+    }
+}
+
 prop_compose! {
     fn device()(
         channels in 1u32..=2,
@@ -119,6 +143,7 @@ prop_compose! {
         scheduling in scheduling(),
         rest in 0u64..=120,
         cache in prop::option::of((2u64..=200, 0.0f64..0.9, any::<bool>())),
+        gc in collector(),
     ) -> DeviceFile {
         let mut file = small();
         file.layout.channels = channels;
@@ -152,6 +177,10 @@ prop_compose! {
         file.ftl.gc.victim = victim;
         file.ftl.scheduling = scheduling;
         file.part.timing.suspend = [rest, rest * 5].map(Duration::from_us);
+        file.ftl.gc.copyback = gc.copyback && !one_shot;
+        file.ftl.gc.preemptible = gc.preemptible;
+        file.ftl.gc.steps_per_write = gc.steps_per_write;
+        file.ftl.gc.background = gc.background;
         if fixed {
             file.ftl.placement = PlacementKind::Fixed { order: "CWDP".into() };
         }
@@ -226,6 +255,7 @@ fn play(file: DeviceFile, steps: &[Step], depth: usize, filled: bool) {
                 let expected = model.present.get(&first).copied().unwrap_or(0);
                 rig.compare(u64::from(first) * per_page, per_page, expected);
             }
+            21 => rig.rest(Duration::from_us(20 * u64::from(step.sectors))),
             _ => rig.submit(Operation::Flush, false, 0, 0),
         }
         if n % 50 == 0 {
