@@ -1,6 +1,7 @@
 //! What a device is made of: its policies, which a research design replaces.
 
 use crate::Config;
+use crate::policy::background::Background;
 use crate::policy::eviction::Eviction;
 use crate::policy::mapper::{self, Mapper};
 use crate::policy::placement::Placement;
@@ -25,6 +26,8 @@ pub struct Parts {
     pub mapper: Box<dyn Mapper>,
     /// Where the valid pages of a victim go.
     pub relocator: Box<dyn Relocator>,
+    /// What is done while the host rests.
+    pub background: Box<dyn Background>,
 }
 
 impl Parts {
@@ -39,6 +42,7 @@ impl Parts {
             mapper: mapper::build(config),
             victim: ftl.gc.victim.build(),
             relocator: ftl.gc.relocator.build(),
+            background: ftl.gc.background.build(),
         }
     }
 }

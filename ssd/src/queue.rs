@@ -33,6 +33,8 @@ pub enum Purpose {
     GcRead,
     /// The collector's program unit of a row; `owner` is the row.
     GcProgram,
+    /// Whole valid pages of the row's victim, moved inside their planes; `owner` is the row, `slot` where they go.
+    GcCopyback,
     /// The erase of a row's victim; `owner` is the row.
     GcErase,
     /// What stamps a page carries, after the power was cut; `owner` is the die.
@@ -42,7 +44,7 @@ pub enum Purpose {
 impl Purpose {
     /// Whether it is garbage collection.
     pub fn is_gc(self) -> bool {
-        matches!(self, Self::GcRead | Self::GcProgram | Self::GcErase)
+        matches!(self, Self::GcRead | Self::GcProgram | Self::GcCopyback | Self::GcErase)
     }
 
     /// Whether pages in the buffer may go on when it is done.
@@ -208,7 +210,7 @@ impl Rules {
             }
             Purpose::HostProgram | Purpose::TranslationProgram => self.rank_of_programs,
             Purpose::Scan => self.rank_of_reads,
-            Purpose::GcRead | Purpose::GcProgram | Purpose::GcErase => self.rank_of_gc,
+            Purpose::GcRead | Purpose::GcProgram | Purpose::GcCopyback | Purpose::GcErase => self.rank_of_gc,
         }
     }
 
@@ -227,7 +229,8 @@ impl Rules {
             | Purpose::ReadAhead
             | Purpose::TranslationRead
             | Purpose::Scan
-            | Purpose::GcRead => false,
+            | Purpose::GcRead
+            | Purpose::GcCopyback => false,
         }
     }
 }
@@ -393,6 +396,23 @@ impl Queues {
         let transaction = self.pool[id as usize];
         self.free.push(id);
         (transaction, (transaction.next != NONE).then_some(transaction.next))
+    }
+
+    /// Whether the die works on anything but garbage collection, or that waits for it.
+    pub fn serves_host(&self, die: DieId) -> bool {
+        let queue = &self.dies[die];
+        let current = queue.current;
+        if current != NONE && !self.pool[current as usize].purpose.is_gc() {
+            return true;
+        }
+        // A row has one program unit of the host and one command of the collector waiting at the most.
+        queue.lists.iter().any(|list| {
+            let mut at = list.first;
+            while at != NONE && self.pool[at as usize].purpose.is_gc() {
+                at = self.pool[at as usize].next;
+            }
+            at != NONE
+        })
     }
 
     /// How long the die collected garbage so far, in picoseconds.

@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use common::Rig;
 use common::devices::device;
 use proptest::prelude::*;
+use wordline_kernel::Duration;
 use wordline_ssd::ftl::mapping::LogicalPage;
 use wordline_ssd::{DeviceFile, Operation};
 
@@ -20,7 +21,7 @@ struct Step {
 }
 
 fn step() -> impl Strategy<Value = Step> {
-    (0u8..22, any::<u16>(), 1u8..=40, prop::bool::weighted(0.1))
+    (0u8..23, any::<u16>(), 1u8..=40, prop::bool::weighted(0.1))
         .prop_map(|(kind, place, sectors, fua)| Step { kind, place, sectors, fua })
 }
 
@@ -91,6 +92,7 @@ fn play(file: DeviceFile, steps: &[Step], depth: usize, filled: bool) {
                 let expected = model.present.get(&first).copied().unwrap_or(0);
                 rig.compare(u64::from(first) * per_page, per_page, expected);
             }
+            21 => rig.rest(Duration::from_us(20 * u64::from(step.sectors))),
             _ => rig.submit(Operation::Flush, false, 0, 0),
         }
         if n % 50 == 0 {

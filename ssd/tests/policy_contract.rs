@@ -6,11 +6,12 @@ use std::collections::BTreeSet;
 
 use common::small;
 use proptest::prelude::*;
-use wordline_kernel::{Id, Seed};
+use wordline_kernel::{Duration, Id, Seed};
 use wordline_nand::{RowBlockId, SlotId};
 use wordline_ssd::Config;
 use wordline_ssd::ftl::blocks::{Blocks, State, Streams};
 use wordline_ssd::ftl::mapping::LogicalPage;
+use wordline_ssd::policy::background::{BackgroundKind, Resting};
 use wordline_ssd::policy::eviction::{EntryList, EvictionKind};
 use wordline_ssd::policy::mapper::{CacheSize, Dftl, Mapper, TranslationPage};
 use wordline_ssd::policy::placement::{PlacementKind, RowSet};
@@ -181,6 +182,28 @@ proptest! {
         let config = small().check().expect("the device is sound");
         for kind in victims() {
             clean(&kind, &config, &script);
+        }
+    }
+}
+
+proptest! {
+    #[test]
+    fn a_background_policy_never_wants_more_than_is_spare(
+        good in 0u32..5_000,
+        full in 0u32..5_000,
+        free in 0u32..5_000,
+        until_spare in 0.0f64..=1.0,
+    ) {
+        let idle = Duration::from_ms(1);
+        let kinds = [BackgroundKind::None {}, BackgroundKind::IdleGc { idle, until_free: 0, until_spare }];
+        for kind in kinds {
+            let mut policy = kind.build();
+            let rests = policy.rests_after();
+            prop_assert_eq!(rests, policy.rests_after(), "the rest is always the same");
+            let resting = Resting { row: 0, free_blocks: free, good_blocks: good, full_blocks: full };
+            let wanted = policy.free_blocks(&resting);
+            prop_assert!(wanted <= good.saturating_sub(full));
+            prop_assert!(rests.is_some() || wanted == 0, "who never rests wants nothing");
         }
     }
 }

@@ -93,6 +93,7 @@ impl Device {
         self.wake.clear();
         self.drain = None;
         self.timer_set = false;
+        self.rest = Default::default();
         self.some_row_full = false;
         self.scan = Some(Scan::of(self));
         cut
@@ -136,13 +137,18 @@ impl Device {
                     Purpose::HostProgram => {
                         (&mut totals.host_programs, units[transaction.owner as usize].entries.len())
                     }
-                    Purpose::GcProgram => (&mut totals.gc_programs, collector.unit(transaction.owner).len()),
+                    Purpose::GcProgram | Purpose::GcCopyback => {
+                        (&mut totals.gc_programs, collector.unit(transaction.owner).len())
+                    }
                     Purpose::TranslationProgram => {
                         (&mut totals.translation_programs, slots.per_program as usize)
                     }
                     _ => return,
                 };
                 if chips.programmed(block) <= place {
+                    if transaction.purpose == Purpose::GcCopyback {
+                        totals.gc_copied -= filled as u64;
+                    }
                     *count -= filled as u64;
                     totals.padding -= unit - filled as u64;
                 }
@@ -298,8 +304,9 @@ impl Device {
         self.digest.add(now.ps());
         self.note_all_rows();
         for row in 0..self.config.geometry.rows() {
-            self.collect(row, calendar);
+            self.collect_unless(false, row, calendar);
         }
+        self.note_rest(calendar);
         // What was kept of the buffer goes to flash at once.
         while let Some(id) = self.buffer.oldest() {
             self.urge(id, calendar);

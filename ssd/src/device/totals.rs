@@ -91,6 +91,8 @@ pub struct Totals {
     pub map_hits: u64,
     /// Look-ups that did not.
     pub map_misses: u64,
+    /// Pages among those that were moved inside the chip.
+    pub gc_copied: u64,
     /// Pages programmed with nothing in them.
     pub padding: u64,
     /// Row blocks erased.

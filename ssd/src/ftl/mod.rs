@@ -5,6 +5,7 @@ pub mod blocks;
 pub mod candidates;
 pub mod checkpoint;
 pub mod collector;
+pub mod gc_config;
 pub mod mapping;
 pub mod translation;
 

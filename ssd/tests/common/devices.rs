@@ -3,7 +3,8 @@
 use proptest::prelude::*;
 use wordline_kernel::{Bytes, Duration, Energy};
 use wordline_ssd::DeviceFile;
-use wordline_ssd::config::{BufferFile, BufferMode, Protection};
+use wordline_ssd::config::{BufferFile, BufferMode, GcFile, Protection};
+use wordline_ssd::policy::background::BackgroundKind;
 use wordline_ssd::policy::eviction::EvictionKind;
 use wordline_ssd::policy::placement::PlacementKind;
 use wordline_ssd::policy::relocator::RelocatorKind;
@@ -80,6 +81,29 @@ prop_compose! {
     }
 }
 
+fn background() -> impl Strategy<Value = BackgroundKind> {
+    let idle = Duration::from_us(100);
+    prop_oneof![
+        Just(BackgroundKind::None {}),
+        (1u32..=10, 0.0f64..1.0).prop_map(move |(until_free, until_spare)| BackgroundKind::IdleGc {
+            idle,
+            until_free,
+            until_spare
+        }),
+    ]
+}
+
+prop_compose! {
+    fn collector()(
+        copyback in any::<bool>(),
+        preemptible in any::<bool>(),
+        steps_per_write in prop::option::of(1u32..=4),
+        background in background(),
+    ) -> GcFile {
+        GcFile { copyback, preemptible, steps_per_write, background, ..GcFile::default() }
+    }
+}
+
 prop_compose! {
     /// A small device: geometry, policies and settings drawn at random.
     pub fn device()(
@@ -102,6 +126,7 @@ prop_compose! {
         scheduling in scheduling(),
         rest in 0u64..=120,
         cache in prop::option::of((2u64..=200, 0.0f64..0.9, any::<bool>())),
+        gc in collector(),
     ) -> DeviceFile {
         let mut file = small();
         file.layout.channels = channels;
@@ -135,6 +160,10 @@ prop_compose! {
         file.ftl.gc.victim = victim;
         file.ftl.scheduling = scheduling;
         file.part.timing.suspend = [rest, rest * 5].map(Duration::from_us);
+        file.ftl.gc.copyback = gc.copyback && !one_shot;
+        file.ftl.gc.preemptible = gc.preemptible;
+        file.ftl.gc.steps_per_write = gc.steps_per_write;
+        file.ftl.gc.background = gc.background;
         if fixed {
             file.ftl.placement = PlacementKind::Fixed { order: "CWDP".into() };
         }
