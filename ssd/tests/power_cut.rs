@@ -166,7 +166,7 @@ impl Play {
                 }
             }
             Operation::Flush => {
-                pending.safe = self.answered.iter().map(|(page, held)| (*page, *held)).collect()
+                pending.safe = self.answered.iter().map(|(page, held)| (*page, *held)).collect();
             }
             _ => {}
         }
@@ -251,7 +251,7 @@ impl Play {
         let per_page = self.rig.device.config().slots.size.0 / 512;
         let sectors = self.pages.len() as u64 * per_page;
         // Most commands go to a small part of the device, so that they meet each other.
-        let range = if step.place % 4 == 0 { sectors } else { 96.min(sectors) };
+        let range = if step.place.is_multiple_of(4) { sectors } else { 96.min(sectors) };
         let sector = u64::from(step.place) * 7919 % range;
         let count = u64::from(step.sectors).min(sectors - sector);
         match step.kind {
@@ -307,7 +307,7 @@ fn tiny(change: impl FnOnce(&mut DeviceFile)) -> DeviceFile {
     file.part.geometry.pages_per_block = 6;
     file.ftl.over_provisioning = 0.65;
     change(&mut file);
-    let program = file.part.geometry.bits_per_cell as u64 * 2 * 4096;
+    let program = u64::from(file.part.geometry.bits_per_cell) * 2 * 4096;
     file.buffer.size = Bytes(2 * program + 8192);
     file
 }
