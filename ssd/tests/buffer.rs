@@ -324,3 +324,15 @@ fn a_read_waits_for_a_page_that_is_being_fetched_instead_of_reading_it_too() {
     rig.settle();
     rig.audit();
 }
+
+#[test]
+fn every_wrong_key_of_the_buffer_is_named() {
+    let mut file = one_die();
+    file.buffer.flush_to = Some(0.6);
+    file.buffer.capacitors = Energy(1_000);
+    file.buffer.read_cache = Bytes::kib(16);
+    file.buffer.read_ahead = 3;
+    let wrong = file.check().expect_err("three are wrong");
+    let keys: Vec<&str> = wrong.0.iter().map(|complaint| complaint.key.as_str()).collect();
+    assert_eq!(keys, ["buffer.flush_to", "buffer.capacitors", "buffer.read_ahead"]);
+}

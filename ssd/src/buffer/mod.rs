@@ -15,7 +15,7 @@ use wordline_kernel::LookupTable;
 
 use crate::Sectors;
 use crate::ftl::mapping::LogicalPage;
-use crate::policy::eviction::Eviction;
+use crate::policy::eviction::{Eviction, Fifo};
 use epochs::Epochs;
 use waiters::Waiters;
 
@@ -113,6 +113,12 @@ impl Buffer {
             waiters: Waiters::with_capacity(pages as usize),
             epochs: Epochs::default(),
         }
+    }
+
+    /// Forgets everything, as a loss of power does.
+    pub fn clear(&mut self) {
+        let eviction = std::mem::replace(&mut self.eviction, Box::new(Fifo));
+        *self = Self::new(self.entries.len() as u32, eviction);
     }
 
     /// The entry of a page.
@@ -312,7 +318,7 @@ impl Buffer {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::policy::eviction::Fifo;
+    use crate::policy::eviction::Lru;
 
     #[test]
     fn a_flush_is_done_when_older_entries_are_in_flash() {
@@ -328,6 +334,18 @@ mod tests {
         buffer.programmed(first, 1, &mut wake);
         assert!(buffer.is_flushed(epoch));
         assert_eq!(buffer.end_epoch(), None);
+    }
+
+    #[test]
+    fn a_buffer_that_lost_its_power_is_as_new() {
+        let mut buffer = Buffer::new(2, Box::new(Lru::default()));
+        for round in 0..2 {
+            let ids = [5, 6].map(|page| buffer.add(LogicalPage(page), 1, 0, Sectors::range(0, 1)));
+            buffer.touch(ids[0]);
+            assert_eq!((buffer.next_out(), buffer.has_room()), (ids[1], false), "round {round}");
+            buffer.clear();
+            assert_eq!((buffer.in_use(), buffer.end_epoch(), buffer.find(LogicalPage(5))), (0, None, None));
+        }
     }
 
     #[test]

@@ -6,7 +6,7 @@ use super::list::{EntryId, EntryList, NONE};
 use super::waiters::Waiters;
 use crate::Sectors;
 use crate::ftl::mapping::LogicalPage;
-use crate::policy::eviction::Eviction;
+use crate::policy::eviction::{Eviction, Fifo};
 
 /// A page in the read cache.
 #[derive(Clone, Copy, Debug)]
@@ -58,6 +58,12 @@ impl ReadCache {
             eviction,
             waiters: Waiters::default(),
         }
+    }
+
+    /// Forgets everything, as a loss of power does.
+    pub fn clear(&mut self) {
+        let eviction = std::mem::replace(&mut self.eviction, Box::new(Fifo));
+        *self = Self::new(self.entries.len() as u32, eviction);
     }
 
     /// Whether there is a cache.
