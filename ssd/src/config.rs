@@ -11,6 +11,7 @@ use wordline_nand::{Fault, Geometry, Part, Slots};
 use crate::command::SECTOR;
 use crate::front::namespaces::{self, Namespace};
 use crate::ftl::blocks::Streams;
+use crate::policy::mapper::CacheSize;
 use crate::policy::placement::PlacementKind;
 use crate::policy::relocator::RelocatorKind;
 use crate::policy::router::RouterKind;
@@ -69,13 +70,34 @@ pub struct FtlFile {
 }
 
 /// The map from logical to physical places.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct MappingFile {
     /// What is mapped as one: a page divided by a power of two, down to a sector, or so many pages that a program unit
     /// is a multiple of them. A write of less is completed by a read of the rest. Left out: a page.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub unit: Option<Bytes>,
+    /// DRAM for the map, of which an entry takes 4 B more than in flash for the logical page that it is of. The map
+    /// itself is in translation pages of the flash, as large as a mapping unit and taken from the over-provisioning.
+    /// Left out: the whole map is in DRAM.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cache: Option<Bytes>,
+    /// Size of an entry of a translation page: the place of one logical page.
+    pub entry: Bytes,
+    /// Fraction of the cache that is kept for entries that were used again since they came in (segmented LRU); 0 for
+    /// LRU.
+    pub protected: f64,
+}
+
+/// Bytes of the number of a logical page, beside each entry of a cached map: a map of entries without their numbers can
+/// be looked up by position only. Chosen as in DFTL, whose pages are numbered with 32 bits.
+const NUMBER_OF_PAGE: Bytes = Bytes(4);
+
+impl Default for MappingFile {
+    /// Entries of 4 B (DFTL: 512 of them in a page of 2 KiB; section 3.3). Chosen: LRU, as MQSim has it.
+    fn default() -> Self {
+        Self { unit: None, cache: None, entry: Bytes(4), protected: 0.0 }
+    }
 }
 
 /// Garbage collection, in each row of planes.
@@ -155,6 +177,7 @@ impl DeviceFile {
         self.check_ftl(&mut wrong);
         let (Some(part), Some(geometry)) = (part, geometry) else { return Err(wrong) };
         let Some(slots) = self.check_unit(&geometry, &mut wrong) else { return Err(wrong) };
+        self.check_cache(&slots, &mut wrong);
         let faults = self.check_faults(&geometry, &mut wrong);
         let most = self.logical_pages(&geometry, &slots, &faults, &mut wrong);
         let namespaces = namespaces::lay_out(&self.namespaces, slots.size * u64::from(most), &mut wrong);
@@ -245,9 +268,43 @@ impl DeviceFile {
         slots
     }
 
-    /// The write streams of each row.
+    /// The write streams of each row: those of the policies, and where translation pages are in flash one on each side
+    /// for them.
     pub fn streams(&self) -> Streams {
-        Streams { host: self.ftl.router.streams(), gc: self.ftl.gc.relocator.streams() }
+        let of_map = u8::from(self.ftl.mapping.cache.is_some());
+        let (host, gc) = (self.ftl.router.streams(), self.ftl.gc.relocator.streams());
+        Streams { host: host.saturating_add(of_map), gc: gc.saturating_add(of_map) }
+    }
+
+    fn check_cache(&self, slots: &Slots, wrong: &mut Complaints) {
+        let MappingFile { cache, entry, protected, .. } = self.ftl.mapping;
+        wrong.require(
+            [4, 8].contains(&entry.0) && entry < slots.size,
+            "ftl.mapping.entry",
+            entry,
+            "4B or 8B",
+        );
+        wrong.require(
+            (0.0..1.0).contains(&protected),
+            "ftl.mapping.protected",
+            protected,
+            "a fraction from 0 to below 1",
+        );
+        let least = (entry + NUMBER_OF_PAGE) * 2;
+        let fits = cache.is_none_or(|cache| (least..=Bytes::gib(64)).contains(&cache));
+        wrong.require(
+            fits,
+            "ftl.mapping.cache",
+            cache.unwrap_or_default(),
+            format!("from two entries ({least}) to 64GiB"),
+        );
+    }
+
+    /// Translation pages that hold the places of so many logical pages; none if they are in memory.
+    fn translation_pages(&self, slots: &Slots, logical_pages: u32) -> u32 {
+        let MappingFile { cache, entry, .. } = self.ftl.mapping;
+        let per_page = slots.size.0 / entry.0.max(1);
+        if cache.is_some() { u64::from(logical_pages).div_ceil(per_page.max(1)) as u32 } else { 0 }
     }
 
     /// Logical pages that the host sees. Each row must keep its working blocks beside its share of them.
@@ -270,15 +327,20 @@ impl DeviceFile {
         let usable =
             geometry.blocks_per_plane.saturating_sub(working.saturating_add(bad)) * slots.per_block();
         let most = u64::from(usable) * u64::from(rows);
-        let spare = 1.0 - most as f64 / all;
+        let tables = self.translation_pages(slots, logical);
+        // So many logical pages fill the room together with their translation pages.
+        let seen = most as f64 * f64::from(logical) / (f64::from(logical) + f64::from(tables)).max(1.0);
+        let spare = 1.0 - seen / all;
         wrong.require(
-            !(0.0..1.0).contains(&self.ftl.over_provisioning) || logical > 0 && u64::from(logical) <= most,
+            !(0.0..1.0).contains(&self.ftl.over_provisioning) || logical > 0 && u64::from(logical) + u64::from(tables) <= most,
             "ftl.over_provisioning",
             self.ftl.over_provisioning,
             format!(
-                "at least {:.4} and below 1: of {} blocks in a row of planes, {working} are at work and {bad} may be bad",
+                "at least {:.4} and below 1: of {} blocks in a row of planes, {working} are at work and {bad} may be \
+                 bad{}",
                 (spare * 1e4).ceil() / 1e4,
-                geometry.blocks_per_plane
+                geometry.blocks_per_plane,
+                if tables > 0 { format!(", and {tables} translation pages need room") } else { String::new() }
             ),
         );
         logical
@@ -290,11 +352,43 @@ impl Config {
     pub fn capacity(&self) -> Bytes {
         self.slots.size * u64::from(self.logical_pages)
     }
+
+    /// Translation pages: the map in flash. None if it is in memory.
+    pub fn translation_pages(&self) -> u32 {
+        self.file.translation_pages(&self.slots, self.logical_pages)
+    }
+
+    /// What the flash holds a version of: logical pages and translation pages.
+    pub fn mapped_pages(&self) -> u32 {
+        self.logical_pages + self.translation_pages()
+    }
+
+    /// DRAM that the device needs for its map: all of it, or the cache and where each translation page is.
+    pub fn map_memory(&self) -> Bytes {
+        let entry = self.file.ftl.mapping.entry;
+        match self.file.ftl.mapping.cache {
+            None => entry * u64::from(self.logical_pages),
+            Some(cache) => cache + entry * u64::from(self.translation_pages()),
+        }
+    }
+
+    /// The cache of the map; none if all of it is in memory.
+    pub fn map_cache(&self) -> Option<CacheSize> {
+        let MappingFile { cache, entry, protected, .. } = self.file.ftl.mapping;
+        let entries = (cache?.0 / (entry + NUMBER_OF_PAGE).0).min(self.logical_pages.max(2).into()) as u32;
+        Some(CacheSize {
+            entries,
+            protected: (f64::from(entries) * protected) as u32,
+            per_table: (self.slots.size.0 / entry.0) as u32,
+            tables: self.translation_pages(),
+        })
+    }
 }
 
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
+    use wordline_kernel::Duration;
 
     include!("../tests/common/small.rs");
 

@@ -2,6 +2,7 @@
 
 use crate::Config;
 use crate::policy::eviction::Eviction;
+use crate::policy::mapper::{self, Mapper};
 use crate::policy::placement::Placement;
 use crate::policy::relocator::Relocator;
 use crate::policy::router::Router;
@@ -20,6 +21,8 @@ pub struct Parts {
     pub placement: Box<dyn Placement>,
     /// Which block is cleaned.
     pub victim: Box<dyn VictimPolicy>,
+    /// What of the map is in memory; asked only where `ftl.mapping.cache` is set.
+    pub mapper: Box<dyn Mapper>,
     /// Where the valid pages of a victim go.
     pub relocator: Box<dyn Relocator>,
 }
@@ -33,6 +36,7 @@ impl Parts {
             read_eviction: config.file.buffer.read_eviction.build(),
             router: ftl.router.build(),
             placement: ftl.placement.build(&config.geometry, config.file.layout.packages_per_channel),
+            mapper: mapper::build(config),
             victim: ftl.gc.victim.build(),
             relocator: ftl.gc.relocator.build(),
         }

@@ -15,7 +15,7 @@ use wordline_ssd::policy::relocator::RelocatorKind;
 use wordline_ssd::policy::router::RouterKind;
 use wordline_ssd::policy::victim::VictimKind;
 use wordline_ssd::scheduling::{GcPriority, SchedulingFile};
-use wordline_ssd::{Command, DeviceFile, Operation};
+use wordline_ssd::{DeviceFile, Operation};
 
 /// What a command of the host does, with places as parts of 65,536 of the device.
 #[derive(Clone, Copy, Debug)]
@@ -40,6 +40,22 @@ fn victim() -> impl Strategy<Value = VictimKind> {
         (1u32..=8).prop_map(|window| VictimKind::WindowedGreedy { window }),
         Just(VictimKind::CostBenefit {}),
     ]
+}
+
+fn scheduling() -> impl Strategy<Value = SchedulingFile> {
+    let gc = prop::sample::select(vec![GcPriority::Low, GcPriority::Equal, GcPriority::High]);
+    let suspends = any::<(bool, bool)>();
+    (any::<bool>(), 1u32..=4, 0u64..=2, gc, suspends, 1u32..=4).prop_map(
+        |(priority, in_a_row, age, gc_priority, (programs, erases), max_suspends)| SchedulingFile {
+            read_priority: priority,
+            reads_in_a_row: in_a_row,
+            age_limit: Duration::from_us(300 * age),
+            gc_priority,
+            suspend_programs: programs && priority,
+            suspend_erases: erases && priority,
+            max_suspends,
+        },
+    )
 }
 
 fn eviction() -> impl Strategy<Value = EvictionKind> {
@@ -82,22 +98,6 @@ prop_compose! {
     }
 }
 
-fn scheduling() -> impl Strategy<Value = SchedulingFile> {
-    let gc = prop::sample::select(vec![GcPriority::Low, GcPriority::Equal, GcPriority::High]);
-    let suspends = any::<(bool, bool)>();
-    (any::<bool>(), 1u32..=4, 0u64..=2, gc, suspends, 1u32..=4).prop_map(
-        |(priority, in_a_row, age, gc_priority, (programs, erases), max_suspends)| SchedulingFile {
-            read_priority: priority,
-            reads_in_a_row: in_a_row,
-            age_limit: Duration::from_us(300 * age),
-            gc_priority,
-            suspend_programs: programs && priority,
-            suspend_erases: erases && priority,
-            max_suspends,
-        },
-    )
-}
-
 prop_compose! {
     fn device()(
         channels in 1u32..=2,
@@ -118,6 +118,7 @@ prop_compose! {
         streams in (1u8..=3, 1u8..=3),
         scheduling in scheduling(),
         rest in 0u64..=120,
+        cache in prop::option::of((2u64..=200, 0.0f64..0.9, any::<bool>())),
     ) -> DeviceFile {
         let mut file = small();
         file.layout.channels = channels;
@@ -140,7 +141,13 @@ prop_compose! {
         file.front.command_time = Duration::from_us(times.1);
         file.front.queue_depth = queue_depth;
         file.ftl.over_provisioning = spare;
-        file.ftl.gc.start_below_free_blocks = 2 + u32::from(streams.1) + thresholds.0;
+        if let Some((entries, protected, large)) = cache {
+            let entry = if large { 8 } else { 4 };
+            file.ftl.mapping.cache = Some(Bytes(entries * (entry + 4)));
+            file.ftl.mapping.entry = Bytes(entry);
+            file.ftl.mapping.protected = protected;
+        }
+        file.ftl.gc.start_below_free_blocks = 1 + u32::from(file.streams().gc) + 1 + thresholds.0;
         file.ftl.gc.stop_at_free_blocks = file.ftl.gc.start_below_free_blocks + thresholds.1;
         file.ftl.gc.victim = victim;
         file.ftl.scheduling = scheduling;
@@ -164,6 +171,16 @@ impl Model {
         let version = self.written.entry(page).or_insert(0);
         *version += 1;
         self.present.insert(page, *version);
+    }
+
+    /// Sectors from `from` to `to` read as zeroes: a whole page is forgotten, a part of one is written.
+    fn zero(&mut self, page: u32, (from, to): (u64, u64), per_page: u64) {
+        let start = u64::from(page) * per_page;
+        if start >= from && start + per_page <= to {
+            self.present.remove(&page);
+        } else {
+            self.write(page);
+        }
     }
 }
 
@@ -202,26 +219,12 @@ fn play(file: DeviceFile, steps: &[Step], depth: usize, filled: bool) {
             }
             19 => {
                 rig.submit(Operation::WriteZeroes, step.fua, sector, count);
-                for page in first..=last {
-                    let start = u64::from(page) * per_page;
-                    if start >= sector && start + per_page <= sector + count {
-                        model.present.remove(&page);
-                    } else {
-                        model.write(page);
-                    }
-                }
+                (first..=last).for_each(|page| model.zero(page, (sector, sector + count), per_page));
             }
             20 => {
                 rig.run_down_to(0);
                 let expected = model.present.get(&first).copied().unwrap_or(0);
-                let (operation, sector) = (Operation::Compare, u64::from(first) * per_page);
-                rig.submit_command(Command {
-                    operation,
-                    sector,
-                    sectors: per_page,
-                    expected,
-                    ..Command::default()
-                });
+                rig.compare(u64::from(first) * per_page, per_page, expected);
             }
             _ => rig.submit(Operation::Flush, false, 0, 0),
         }

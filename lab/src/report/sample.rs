@@ -84,6 +84,13 @@ pub fn empty() -> Summary {
             host_bytes: 0,
             gc_bytes: 0,
             padding_bytes: 0,
+            map_hits: 0,
+            map_misses: 0,
+            map_hit_ratio: None,
+            translation_reads: 0,
+            translation_reads_per_look_up: None,
+            translation_programs: 0,
+            translation_bytes: 0,
         },
         write_amplification: None,
         collector_amplification: None,
@@ -167,6 +174,13 @@ fn flash() -> Flash {
         host_bytes: 90_125 * 16_384,
         gc_bytes: 64_901 * 16_384,
         padding_bytes: 14 * 16_384,
+        map_hits: 0,
+        map_misses: 0,
+        map_hit_ratio: None,
+        translation_reads: 0,
+        translation_reads_per_look_up: None,
+        translation_programs: 0,
+        translation_bytes: 0,
     }
 }
 

@@ -1,6 +1,6 @@
 //! The read cache at work: what reads find in it, what is kept, and what is fetched ahead.
 
-use wordline_kernel::Schedule;
+use wordline_kernel::{Duration, Schedule};
 use wordline_nand::PageId;
 
 use super::front::Piece;
@@ -91,9 +91,15 @@ impl Device {
         let (Some(slot), Some(version), None) = (slot, version, self.buffer.find(logical)) else {
             return true;
         };
+        // Translation pages are not read for what nobody asked for yet.
+        let known = self.translation.as_mut().is_none_or(|translation| translation.mapper.lookup(logical));
+        if !known {
+            return true;
+        }
         let Some(id) = self.cache.fetch(logical, version, sectors) else { return false };
         self.totals.read_ahead_pages += 1;
-        let read = SlotRead { purpose: Purpose::ReadAhead, owner: id, slot, sectors, logical, version };
+        let (purpose, waited) = (Purpose::ReadAhead, Duration::ZERO);
+        let read = SlotRead { purpose, owner: id, slot, sectors, logical, version, waited };
         let reads = self.queue_read(read, calendar);
         self.cache.set_reads(id, reads);
         self.kick(self.config.geometry.die_of(self.config.slots.block_of(slot)), calendar);

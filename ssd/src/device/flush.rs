@@ -7,6 +7,7 @@ use super::{Device, Event};
 use crate::Config;
 use crate::buffer::{Entry, EntryId, EntryState};
 use crate::ftl::mapping::LogicalPage;
+use crate::ftl::translation::Then;
 use crate::policy::router::Outgoing;
 use crate::queue::Purpose;
 use crate::sectors::Sectors;
@@ -65,8 +66,25 @@ impl Device {
         Sectors::range(0, self.sectors_per_page() as u32)
     }
 
-    /// Makes an entry that left the list ready for a program unit; the rest of a partly written page is read first.
+    /// Makes an entry that left the list ready for a program unit, as soon as the place of its page is known.
     fn prepare(&mut self, id: EntryId, calendar: &mut impl Schedule<Event>) {
+        let logical = self.buffer.get(id).logical;
+        if self.is_located(logical, Then::Prepare(id), calendar) {
+            self.complete(id, calendar);
+        } else {
+            self.buffer.get_mut(id).state = EntryState::Filling;
+            self.filling += 1;
+        }
+    }
+
+    /// An entry knows where its page is.
+    pub(super) fn go_on_preparing(&mut self, id: EntryId, calendar: &mut impl Schedule<Event>) {
+        self.filling -= 1;
+        self.complete(id, calendar);
+    }
+
+    /// Makes an entry ready; the rest of a partly written page is read first.
+    fn complete(&mut self, id: EntryId, calendar: &mut impl Schedule<Event>) {
         if self.is_complete(id) {
             self.make_ready(id);
             return;
@@ -77,7 +95,15 @@ impl Device {
         let (logical, version, missing) = (entry.logical, entry.flash_version, full.without(entry.sectors));
         let slot = self.mapping.get(logical).expect("an incomplete page is in flash");
         self.filling += 1;
-        let fill = SlotRead { purpose: Purpose::Fill, owner: id, slot, sectors: missing, logical, version };
+        let fill = SlotRead {
+            purpose: Purpose::Fill,
+            owner: id,
+            slot,
+            sectors: missing,
+            logical,
+            version,
+            waited: Duration::ZERO,
+        };
         let reads = self.queue_read(fill, calendar);
         self.buffer.get_mut(id).fills = reads as u8;
         self.kick(self.config.geometry.die_of(self.config.slots.block_of(slot)), calendar);

@@ -1,9 +1,9 @@
 //! A conventional SSD: the parts of the controller put together, and the loop that carries events to them.
 //!
 //! `front` takes and answers commands, `link` brings them over a link; `read` and `write` carry them out over buffer and
-//! mapping; `cached` keeps and fetches ahead what is read; `flush` takes pages out
-//! of the buffer and `form` puts them into program units; `service` runs the dies' queues and takes in what they finish;
-//! `gc` carries out what the collector wants; `precondition` fills a device in no time; `audit` checks the books.
+//! mapping; `cached` keeps and fetches ahead what is read; `flush` takes pages out of the buffer and `form` puts them into
+//! program units; `service` runs the dies' queues and takes in what they finish; `gc` carries out what the collector wants;
+//! `translate` finds out where pages are when the map is not in memory as a whole; `precondition` fills a device in no time; `audit` checks the books.
 
 mod audit;
 mod cached;
@@ -16,6 +16,7 @@ mod precondition;
 mod read;
 mod service;
 mod totals;
+mod translate;
 mod write;
 
 use std::collections::VecDeque;
@@ -30,7 +31,7 @@ use crate::command::{Answer, Command};
 use crate::config::{BufferMode, Config, Protection};
 use crate::front::{Front, Link};
 use crate::ftl::blocks::Streams;
-use crate::ftl::{Blocks, Collector, Mapping};
+use crate::ftl::{Blocks, Collector, Mapping, Translation};
 use crate::parts::Parts;
 use crate::policy::placement::{Placement, Row, RowSet};
 use crate::policy::relocator::Relocator;
@@ -99,6 +100,8 @@ pub struct Device {
     chips: Chips,
     blocks: Blocks,
     mapping: Mapping,
+    /// None while the whole map is in memory.
+    translation: Option<Translation>,
     buffer: Buffer,
     marks: flush::Marks,
     cache: ReadCache,
@@ -146,9 +149,11 @@ impl Device {
 
     /// A new device, with nothing written and these policies.
     pub fn with(config: Config, parts: Parts, seed: Seed) -> Self {
-        let Parts { eviction, read_eviction, router, placement, victim, relocator } = parts;
+        let Parts { eviction, read_eviction, router, placement, mapper, victim, relocator } = parts;
         let Config { geometry, slots, .. } = config;
-        let streams = Streams { host: router.streams(), gc: relocator.streams() };
+        let map_cache = config.map_cache();
+        let of_map = u8::from(map_cache.is_some());
+        let streams = Streams { host: router.streams() + of_map, gc: relocator.streams() + of_map };
         let mut chips = Chips::new(config.part.clone(), geometry, slots);
         chips.inject(&config.faults, seed);
         let mut bad = factory_bad_blocks(&config, seed);
@@ -172,7 +177,11 @@ impl Device {
         let lists = usize::from(streams.host) * if has_homes { geometry.rows() as usize } else { 1 };
         let mut device = Self {
             chips,
-            mapping: Mapping::new(config.logical_pages),
+            mapping: Mapping::new(config.mapped_pages()),
+            translation: map_cache.map(|size| {
+                let (rows, unit) = (geometry.rows(), slots.per_program);
+                Translation::new(mapper, size, config.logical_pages, rows, unit)
+            }),
             buffer: Buffer::new(config.buffer_pages, eviction),
             marks: flush::Marks::new(&config),
             cache: ReadCache::new(config.cache_pages, read_eviction),
@@ -243,6 +252,7 @@ impl Device {
             Event::Link(slot) => self.link_free(slot, calendar),
             Event::FlushTimer => self.flush_on_time(calendar),
         }
+        self.write_tables(calendar);
     }
 
     /// The answers since the last call, in the order in which they were given.
@@ -286,15 +296,15 @@ impl Device {
         self.chips.erases().entries().map(|(block, erases)| (block, *erases))
     }
 
+    /// The link to the host, if the interface has one.
+    pub fn link(&self) -> Option<&Link> {
+        self.front.port.as_deref().map(|port| port.link())
+    }
+
     /// Written pages in the buffer that still come to flash when the power fails; no more than these are ever in it if
     /// there are any.
     pub fn protected_pages(&self) -> u32 {
         if self.is_protected() { self.config.buffer_pages } else { 0 }
-    }
-
-    /// The link to the host, if the interface has one.
-    pub fn link(&self) -> Option<&Link> {
-        self.front.port.as_deref().map(|port| port.link())
     }
 
     /// Commands that are not answered yet.
@@ -318,10 +328,14 @@ impl Device {
         let unit = self.config.slots.per_program;
         let rows = 0..self.config.geometry.rows();
         let worn_out = if self.has_homes {
-            rows.into_iter().any(|row| self.blocks.limit(row) < self.home_pages[row as usize] + unit)
+            let spare = |row: Row| {
+                self.blocks.limit(row).checked_sub(self.home_pages[row as usize] + unit).map(u64::from)
+            };
+            let spare: Option<u64> = rows.map(spare).sum();
+            spare.is_none_or(|spare| spare < u64::from(self.config.translation_pages()))
         } else {
             let room: u64 = rows.map(|row| u64::from(self.blocks.limit(row).saturating_sub(unit))).sum();
-            room < u64::from(self.config.logical_pages)
+            room < u64::from(self.config.mapped_pages())
         };
         self.read_only |= worn_out;
     }

@@ -38,12 +38,19 @@ impl Device {
         };
         let (purpose, owner, page, mut planes, mut bytes) =
             (first.purpose, first.owner, first.page, first.planes, u64::from(first.bytes));
-        if matches!(purpose, Purpose::HostRead | Purpose::Fill | Purpose::ReadAhead) {
+        if matches!(
+            purpose,
+            Purpose::HostRead | Purpose::Fill | Purpose::ReadAhead | Purpose::TranslationRead
+        ) {
             (planes, bytes) = self.queues.current_reads(die);
         }
         let operation = match purpose {
-            Purpose::HostRead | Purpose::Fill | Purpose::ReadAhead | Purpose::GcRead => Operation::Read,
-            Purpose::HostProgram => {
+            Purpose::HostRead
+            | Purpose::Fill
+            | Purpose::ReadAhead
+            | Purpose::TranslationRead
+            | Purpose::GcRead => Operation::Read,
+            Purpose::HostProgram | Purpose::TranslationProgram => {
                 self.chips.registers(die).copy_from_slice(&self.units[owner as usize].stamps);
                 Operation::Program
             }
@@ -146,14 +153,21 @@ impl Device {
                 self.host_programmed(owner, slot, calendar);
                 self.collect(owner, calendar);
             }
+            Purpose::TranslationRead => {
+                self.check_read(transaction);
+                self.table_read(transaction, calendar);
+                self.read_over(page, calendar);
+            }
+            Purpose::TranslationProgram => {
+                self.tables_programmed(owner, slot);
+                self.collect(owner, calendar);
+            }
             Purpose::GcRead => self.gc_read(owner, slot, transaction.planes, transaction.slots),
             Purpose::GcProgram => self.gc_programmed(owner, slot),
             Purpose::GcErase => self.gc_erased(page, done.failed),
         }
-        if transaction.purpose.is_gc() {
-            if self.collector.command_done(owner) {
-                self.collect(owner, calendar);
-            }
+        if transaction.purpose.is_gc() && self.collector.command_done(owner) {
+            self.collect(owner, calendar);
         }
     }
 
@@ -179,6 +193,7 @@ impl Device {
         let waited = elapsed.saturating_sub(on_bus + array);
         let gc = self.queues.gc_time(done.die, now) - transaction.gc_before;
         let gc = Duration::from_ps(gc.min(waited.ps()));
+        spent.set(Component::Mapping, transaction.mapping);
         spent.set(Component::GcWait, gc);
         spent.set(Component::DieWait, waited - gc);
         spent.set(Component::Bus, on_bus);

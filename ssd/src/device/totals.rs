@@ -17,7 +17,7 @@ pub enum Component {
     Controller,
     /// In the buffer: waiting for room, for a program unit to fill, and the access itself.
     Buffer,
-    /// Looking up where the page is. Zero while the whole table is in memory.
+    /// Looking up where the page is. Zero while the whole map is in memory.
     Mapping,
     /// Waiting for a die that collects garbage.
     GcWait,
@@ -83,6 +83,14 @@ pub struct Totals {
     pub host_programs: u64,
     /// Pages programmed by the collector.
     pub gc_programs: u64,
+    /// Translation pages programmed because they changed; those that the collector moved are among its pages.
+    pub translation_programs: u64,
+    /// Pages of flash read for translation pages.
+    pub translation_reads: u64,
+    /// Look-ups that found the place of a page in memory, where only a part of the map is there.
+    pub map_hits: u64,
+    /// Look-ups that did not.
+    pub map_misses: u64,
     /// Pages programmed with nothing in them.
     pub padding: u64,
     /// Row blocks erased.
