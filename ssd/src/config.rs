@@ -388,7 +388,6 @@ impl Config {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
-    use wordline_kernel::Duration;
 
     include!("../tests/common/small.rs");
 

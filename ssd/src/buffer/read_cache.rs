@@ -78,6 +78,12 @@ impl ReadCache {
         self.index.get(logical.0)
     }
 
+    /// Whether these sectors of a page are here or being fetched.
+    #[inline]
+    pub fn covers(&self, logical: LogicalPage, sectors: Sectors) -> bool {
+        self.find(logical).is_some_and(|id| self.get(id).sectors.covers(sectors))
+    }
+
     /// An entry.
     #[inline]
     pub fn get(&self, id: EntryId) -> &Cached {

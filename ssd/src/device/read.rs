@@ -66,12 +66,13 @@ impl Device {
         true
     }
 
-    /// Whether a read of the piece needs no place: the buffer has all of it.
+    /// Whether a read of the piece needs no place: the buffer or the read cache has all of it.
     fn buffer_answers(&self, piece: Piece) -> bool {
-        self.buffer.find(piece.page).is_some_and(|id| {
-            let entry = self.buffer.get(id);
-            entry.discarded || entry.sectors.covers(piece.sectors())
-        })
+        let Some(id) = self.buffer.find(piece.page) else {
+            return self.cache.covers(piece.page, piece.sectors());
+        };
+        let entry = self.buffer.get(id);
+        entry.discarded || entry.sectors.covers(piece.sectors())
     }
 
     /// The same, when the place is known, after having waited for that.
