@@ -21,12 +21,20 @@ pub enum Purpose {
     HostRead,
     /// The rest of a partly written page; `owner` is the buffer entry.
     Fill,
+    /// A page ahead of the host's reads; `owner` is the entry of the read cache.
+    ReadAhead,
+    /// A translation page, whole; `owner` is its number.
+    TranslationRead,
     /// The host's program unit of a row; `owner` is the row.
     HostProgram,
+    /// A program unit of translation pages of a row; `owner` is the row.
+    TranslationProgram,
     /// Valid pages of the row's victim; `owner` is the row.
     GcRead,
     /// The collector's program unit of a row; `owner` is the row.
     GcProgram,
+    /// Whole valid pages of the row's victim, moved inside their planes; `owner` is the row, `slot` where they go.
+    GcCopyback,
     /// The erase of a row's victim; `owner` is the row.
     GcErase,
 }
@@ -34,17 +42,20 @@ pub enum Purpose {
 impl Purpose {
     /// Whether it is garbage collection.
     pub fn is_gc(self) -> bool {
-        matches!(self, Self::GcRead | Self::GcProgram | Self::GcErase)
+        matches!(self, Self::GcRead | Self::GcProgram | Self::GcCopyback | Self::GcErase)
     }
 
     /// Whether pages in the buffer may go on when it is done.
     pub fn moves_writes_on(self) -> bool {
-        matches!(self, Self::Fill | Self::HostProgram | Self::GcErase)
+        matches!(
+            self,
+            Self::Fill | Self::HostProgram | Self::GcErase | Self::TranslationRead | Self::TranslationProgram
+        )
     }
 
     /// Whether it reads for the host.
     fn is_host_read(self) -> bool {
-        matches!(self, Self::HostRead | Self::Fill)
+        matches!(self, Self::HostRead | Self::Fill | Self::ReadAhead | Self::TranslationRead)
     }
 }
 
@@ -69,6 +80,8 @@ pub struct Transaction {
     pub version: u32,
     /// The logical page that it must find, or that is filled.
     pub logical: u32,
+    /// How long a host read waited for the place of its page before it was queued.
+    pub mapping: Duration,
     /// When it was queued.
     pub queued: Instant,
     /// How long the die had collected garbage by then, in picoseconds.
@@ -190,9 +203,11 @@ impl Rules {
     #[inline]
     fn rank(&self, purpose: Purpose) -> usize {
         match purpose {
-            Purpose::HostRead | Purpose::Fill => self.rank_of_reads,
-            Purpose::HostProgram => self.rank_of_programs,
-            Purpose::GcRead | Purpose::GcProgram | Purpose::GcErase => self.rank_of_gc,
+            Purpose::HostRead | Purpose::Fill | Purpose::ReadAhead | Purpose::TranslationRead => {
+                self.rank_of_reads
+            }
+            Purpose::HostProgram | Purpose::TranslationProgram => self.rank_of_programs,
+            Purpose::GcRead | Purpose::GcProgram | Purpose::GcCopyback | Purpose::GcErase => self.rank_of_gc,
         }
     }
 
@@ -204,9 +219,14 @@ impl Rules {
 
     fn suspends(&self, purpose: Purpose) -> bool {
         match purpose {
-            Purpose::HostProgram | Purpose::GcProgram => self.suspend_programs,
+            Purpose::HostProgram | Purpose::TranslationProgram | Purpose::GcProgram => self.suspend_programs,
             Purpose::GcErase => self.suspend_erases,
-            Purpose::HostRead | Purpose::Fill | Purpose::GcRead => false,
+            Purpose::HostRead
+            | Purpose::Fill
+            | Purpose::ReadAhead
+            | Purpose::TranslationRead
+            | Purpose::GcRead
+            | Purpose::GcCopyback => false,
         }
     }
 }
@@ -260,6 +280,7 @@ impl Queues {
             bytes: 0,
             version: 0,
             logical: NONE,
+            mapping: Duration::ZERO,
             queued: now,
             gc_before: self.gc_time(die, now),
             next: NONE,
@@ -371,6 +392,23 @@ impl Queues {
         let transaction = self.pool[id as usize];
         self.free.push(id);
         (transaction, (transaction.next != NONE).then_some(transaction.next))
+    }
+
+    /// Whether the die works on anything but garbage collection, or that waits for it.
+    pub fn serves_host(&self, die: DieId) -> bool {
+        let queue = &self.dies[die];
+        let current = queue.current;
+        if current != NONE && !self.pool[current as usize].purpose.is_gc() {
+            return true;
+        }
+        // A row has one program unit of the host and one command of the collector waiting at the most.
+        queue.lists.iter().any(|list| {
+            let mut at = list.first;
+            while at != NONE && self.pool[at as usize].purpose.is_gc() {
+                at = self.pool[at as usize].next;
+            }
+            at != NONE
+        })
     }
 
     /// How long the die collected garbage so far, in picoseconds.

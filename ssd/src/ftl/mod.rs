@@ -4,8 +4,11 @@
 pub mod blocks;
 pub mod candidates;
 pub mod collector;
+pub mod gc_config;
 pub mod mapping;
+pub mod translation;
 
 pub use blocks::Blocks;
 pub use collector::Collector;
 pub use mapping::Mapping;
+pub use translation::Translation;
