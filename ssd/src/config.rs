@@ -12,8 +12,10 @@ use crate::command::SECTOR;
 use crate::front::namespaces::{self, Namespace};
 use crate::ftl::blocks::Streams;
 pub use crate::ftl::gc_config::GcFile;
+pub use crate::ftl::wear::WearFile;
 use crate::policy::placement::PlacementKind;
 use crate::policy::router::RouterKind;
+use crate::scheduling::SchedulingFile;
 use crate::sectors::Sectors;
 
 pub use crate::front::config::{FrontFile, Interface, NamespaceFile};
@@ -86,6 +88,10 @@ pub struct FtlFile {
     pub placement: PlacementKind,
     /// Garbage collection.
     pub gc: GcFile,
+    /// Levelling of the blocks' wear.
+    pub wear: WearFile,
+    /// Order of the commands of a die, and suspends.
+    pub scheduling: SchedulingFile,
 }
 
 /// The map from logical to physical places.
@@ -121,6 +127,8 @@ impl Default for FtlFile {
             router: RouterKind::default(),
             placement: PlacementKind::default(),
             gc: GcFile::default(),
+            wear: WearFile::default(),
+            scheduling: SchedulingFile::default(),
         }
     }
 }
@@ -228,7 +236,12 @@ impl DeviceFile {
         if let Some((found, wanted)) = ftl.placement.complaint() {
             wrong.add("ftl.placement.order", found, wanted);
         }
+        if let Some((found, wanted)) = ftl.router.complaint() {
+            wrong.add("ftl.router.window", found, wanted);
+        }
         ftl.gc.check(self.streams(), wrong);
+        ftl.wear.check(wrong);
+        ftl.scheduling.check(wrong);
     }
 
     fn check_faults(&self, geometry: &Geometry, wrong: &mut Complaints) -> Vec<Fault> {

@@ -6,6 +6,7 @@ use crate::policy::placement::Placement;
 use crate::policy::relocator::Relocator;
 use crate::policy::router::Router;
 use crate::policy::victim::VictimPolicy;
+use crate::policy::wear::WearLeveller;
 
 /// The policies of a device. A design takes those that the configuration names and changes some of them:
 /// `Parts { victim: Box::new(MyVictim), ..base }`.
@@ -20,6 +21,8 @@ pub struct Parts {
     pub relocator: Box<dyn Relocator>,
     /// What is done while the host rests.
     pub background: Box<dyn Background>,
+    /// Which blocks are cleaned because their data lie still.
+    pub wear: Box<dyn WearLeveller>,
 }
 
 impl Parts {
@@ -27,11 +30,12 @@ impl Parts {
     pub fn of(config: &Config) -> Self {
         let ftl = &config.file.ftl;
         Self {
-            router: ftl.router.build(),
+            router: ftl.router.build(config.logical_pages),
             placement: ftl.placement.build(&config.geometry, config.file.layout.packages_per_channel),
             victim: ftl.gc.victim.build(),
             relocator: ftl.gc.relocator.build(),
             background: ftl.gc.background.build(),
+            wear: ftl.wear.levelling.build(config.geometry.rows(), config.geometry.blocks_per_plane),
         }
     }
 }

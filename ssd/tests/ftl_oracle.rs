@@ -7,13 +7,17 @@ use std::collections::BTreeMap;
 use common::{Rig, small};
 use proptest::prelude::*;
 use wordline_kernel::{Bytes, Duration};
+use wordline_ssd::config::WearFile;
 use wordline_ssd::config::{BufferMode, GcFile};
 use wordline_ssd::ftl::mapping::LogicalPage;
+use wordline_ssd::ftl::wear::Allocation;
 use wordline_ssd::policy::background::BackgroundKind;
 use wordline_ssd::policy::placement::PlacementKind;
 use wordline_ssd::policy::relocator::RelocatorKind;
 use wordline_ssd::policy::router::RouterKind;
 use wordline_ssd::policy::victim::VictimKind;
+use wordline_ssd::policy::wear::WearKind;
+use wordline_ssd::scheduling::{GcPriority, SchedulingFile};
 use wordline_ssd::{Command, DeviceFile, Operation};
 
 /// What a command of the host does, with places as parts of 65,536 of the device.
@@ -41,6 +45,15 @@ fn victim() -> impl Strategy<Value = VictimKind> {
     ]
 }
 
+fn wear() -> impl Strategy<Value = WearFile> {
+    let levelling = prop_oneof![
+        Just(WearKind::None {}),
+        (0u32..=2, 0u32..=4).prop_map(|(k, more)| WearKind::Bet { k, threshold: (2 << k) + more }),
+    ];
+    let allocation = prop_oneof![Just(Allocation::LeastWorn), Just(Allocation::ByStream)];
+    (levelling, allocation).prop_map(|(levelling, allocation)| WearFile { levelling, allocation })
+}
+
 fn background() -> impl Strategy<Value = BackgroundKind> {
     let idle = Duration::from_us(100);
     prop_oneof![
@@ -64,6 +77,22 @@ prop_compose! {
     }
 }
 
+fn scheduling() -> impl Strategy<Value = SchedulingFile> {
+    let gc = prop::sample::select(vec![GcPriority::Low, GcPriority::Equal, GcPriority::High]);
+    let suspends = any::<(bool, bool)>();
+    (any::<bool>(), 1u32..=4, 0u64..=2, gc, suspends, 1u32..=4).prop_map(
+        |(priority, in_a_row, age, gc_priority, (programs, erases), max_suspends)| SchedulingFile {
+            read_priority: priority,
+            reads_in_a_row: in_a_row,
+            age_limit: Duration::from_us(300 * age),
+            gc_priority,
+            suspend_programs: programs && priority,
+            suspend_erases: erases && priority,
+            max_suspends,
+        },
+    )
+}
+
 prop_compose! {
     fn device()(
         channels in 1u32..=2,
@@ -81,8 +110,11 @@ prop_compose! {
         times in (0u64..2, 0u64..3),
         victim in victim(),
         unit in 0usize..8,
-        streams in (1u8..=3, 1u8..=3),
+        streams in (1u8..=4, 1u8..=3),
         gc in collector(),
+        wear in wear(),
+        scheduling in scheduling(),
+        rest in 0u64..=120,
     ) -> DeviceFile {
         let mut file = small();
         file.layout.channels = channels;
@@ -96,7 +128,10 @@ prop_compose! {
         let larger = (2..=pages_at_once).filter(|pages| pages_at_once % pages == 0).map(|pages| 4096 * u64::from(pages));
         let units: Vec<u64> = [512, 1024, 2048, 4096, 4096].into_iter().chain(larger).collect();
         file.ftl.mapping.unit = Some(Bytes(units[unit % units.len()]));
-        file.ftl.router = RouterKind::Host { streams: streams.0 };
+        file.ftl.router = match streams.0 {
+            4 => RouterKind::HotCold { window: 0.1 },
+            streams => RouterKind::Host { streams },
+        };
         file.ftl.gc.relocator = RelocatorKind::Generations { streams: streams.1 };
         let program = u64::from(bits) * 2 * 4096;
         file.buffer.size = Bytes(2 * program + buffer * 4096);
@@ -112,6 +147,9 @@ prop_compose! {
         file.ftl.gc.preemptible = gc.preemptible;
         file.ftl.gc.steps_per_write = gc.steps_per_write;
         file.ftl.gc.background = gc.background;
+        file.ftl.wear = wear;
+        file.ftl.scheduling = scheduling;
+        file.part.timing.suspend = [rest, rest * 5].map(Duration::from_us);
         if fixed {
             file.ftl.placement = PlacementKind::Fixed { order: "CWDP".into() };
         }

@@ -136,6 +136,7 @@ impl Device {
             self.check_life();
         } else {
             self.blocks.erased(block, self.chips.erases()[block]);
+            self.collector.erased(block, &self.blocks);
         }
     }
 }

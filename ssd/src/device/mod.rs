@@ -147,7 +147,7 @@ impl Device {
 
     /// A new device, with nothing written and these policies.
     pub fn with(config: Config, parts: Parts, seed: Seed) -> Self {
-        let Parts { router, placement, victim, relocator, background } = parts;
+        let Parts { router, placement, victim, relocator, background, wear } = parts;
         let Config { geometry, slots, .. } = config;
         let streams = Streams { host: router.streams(), gc: relocator.streams() };
         let mut chips = Chips::new(config.part.clone(), geometry, slots);
@@ -157,7 +157,12 @@ impl Device {
         let mut blocks = Blocks::new(geometry, slots, streams, |block| bad[block.0 as usize]);
         let gc = &config.file.ftl.gc;
         blocks.keep(victim.needs());
-        let collector = Collector::new(geometry.rows(), streams.gc, victim, seed.stream("ssd.victim", 0), gc);
+        blocks.allocate(config.file.ftl.wear.allocation);
+        let mut collector =
+            Collector::new(geometry.rows(), streams.gc, victim, seed.stream("ssd.victim", 0), gc);
+        if wear.is_on() {
+            collector.level(wear, seed.stream("ssd.wear", 0));
+        }
         let mut home_pages = vec![0; geometry.rows() as usize];
         let has_homes = placement.home(0).is_some();
         for page in 0..if has_homes { config.logical_pages } else { 0 } {
@@ -168,7 +173,7 @@ impl Device {
             chips,
             mapping: Mapping::new(config.logical_pages),
             buffer: Buffer::new(config.buffer_pages),
-            queues: Queues::new(geometry.dies()),
+            queues: Queues::new(geometry.dies(), &config.file.ftl.scheduling),
             front: Front::new(&config),
             ready: vec![Ready::default(); lists],
             filling: 0,
@@ -228,6 +233,8 @@ impl Device {
             Event::Chips(event) => {
                 if let Some(done) = self.chips.handle(event, &mut ChipCalendar(calendar)) {
                     self.command_done(done, calendar);
+                } else if let wordline_nand::Event::Rested(die) = event {
+                    self.rested(die, calendar);
                 }
             }
             Event::Begin(slot) => self.begin(slot, calendar),

@@ -6,6 +6,7 @@ pub mod candidates;
 pub mod collector;
 pub mod gc_config;
 pub mod mapping;
+pub mod wear;
 
 pub use blocks::Blocks;
 pub use collector::Collector;
