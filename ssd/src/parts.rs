@@ -2,6 +2,8 @@
 
 use crate::Config;
 use crate::policy::background::Background;
+use crate::policy::eviction::Eviction;
+use crate::policy::mapper::{self, Mapper};
 use crate::policy::placement::Placement;
 use crate::policy::relocator::Relocator;
 use crate::policy::router::Router;
@@ -11,12 +13,18 @@ use crate::policy::wear::WearLeveller;
 /// The policies of a device. A design takes those that the configuration names and changes some of them:
 /// `Parts { victim: Box::new(MyVictim), ..base }`.
 pub struct Parts {
+    /// Which page leaves the write buffer.
+    pub eviction: Box<dyn Eviction>,
+    /// Which page leaves the read cache.
+    pub read_eviction: Box<dyn Eviction>,
     /// Which of the host's streams a page goes to.
     pub router: Box<dyn Router>,
     /// Where a page goes.
     pub placement: Box<dyn Placement>,
     /// Which block is cleaned.
     pub victim: Box<dyn VictimPolicy>,
+    /// What of the map is in memory; asked only where `ftl.mapping.cache` is set.
+    pub mapper: Box<dyn Mapper>,
     /// Where the valid pages of a victim go.
     pub relocator: Box<dyn Relocator>,
     /// What is done while the host rests.
@@ -30,8 +38,11 @@ impl Parts {
     pub fn of(config: &Config) -> Self {
         let ftl = &config.file.ftl;
         Self {
+            eviction: config.file.buffer.eviction.build(),
+            read_eviction: config.file.buffer.read_eviction.build(),
             router: ftl.router.build(config.logical_pages),
             placement: ftl.placement.build(&config.geometry, config.file.layout.packages_per_channel),
+            mapper: mapper::build(config),
             victim: ftl.gc.victim.build(),
             relocator: ftl.gc.relocator.build(),
             background: ftl.gc.background.build(),

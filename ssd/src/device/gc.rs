@@ -73,6 +73,9 @@ impl Device {
     fn stream_of(&mut self, from: SlotId) -> u8 {
         let stamp = self.chips.stamp(from);
         assert!(stamp.is_data(), "the valid slot {from:?} holds {stamp:?}");
+        if self.is_table(stamp.logical) {
+            return self.streams.gc - 1;
+        }
         let moved_by = self.blocks.moved_by(self.config.slots.block_of(from));
         let stream = self.relocator.route(&Leaving { logical: stamp.logical, moved_by });
         assert!(stream < self.streams.gc, "the relocator chose stream {stream}");
@@ -114,7 +117,7 @@ impl Device {
     }
 
     pub(super) fn gc_programmed(&mut self, row: Row, first: SlotId) {
-        let Self { collector, mapping, blocks, .. } = self;
+        let Self { collector, mapping, translation, blocks, .. } = self;
         for (moved, slot) in collector.take_unit(row).zip((first.0..).map(SlotId)) {
             // A page that the host wrote or discarded meanwhile stays where the host left it.
             if !blocks.is_valid(moved.from) {
@@ -124,12 +127,16 @@ impl Device {
             assert_eq!(old, Some(moved.from), "a valid page is where its logical page is mapped to");
             blocks.invalidate(moved.from);
             blocks.validate(slot);
+            if let Some(translation) = translation {
+                translation.moved(moved.stamp.logical);
+            }
         }
         blocks.program_done(first);
     }
 
     pub(super) fn gc_erased(&mut self, page: PageId, failed: bool) {
         self.totals.erases += 1;
+        self.release_tables();
         let block = self.config.geometry.block_of(page);
         if failed {
             self.blocks.retire(block);

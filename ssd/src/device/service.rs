@@ -38,12 +38,19 @@ impl Device {
         };
         let (purpose, owner, page, slot) = (first.purpose, first.owner, first.page, first.slot);
         let (mut planes, mut bytes) = (first.planes, u64::from(first.bytes));
-        if matches!(purpose, Purpose::HostRead | Purpose::Fill) {
+        if matches!(
+            purpose,
+            Purpose::HostRead | Purpose::Fill | Purpose::ReadAhead | Purpose::TranslationRead
+        ) {
             (planes, bytes) = self.queues.current_reads(die);
         }
         let operation = match purpose {
-            Purpose::HostRead | Purpose::Fill | Purpose::GcRead => Operation::Read,
-            Purpose::HostProgram => {
+            Purpose::HostRead
+            | Purpose::Fill
+            | Purpose::ReadAhead
+            | Purpose::TranslationRead
+            | Purpose::GcRead => Operation::Read,
+            Purpose::HostProgram | Purpose::TranslationProgram => {
                 self.chips.registers(die).copy_from_slice(&self.units[owner as usize].stamps);
                 Operation::Program
             }
@@ -126,7 +133,15 @@ impl Device {
                 let spent = self.spent_on(transaction, done, calendar.now());
                 self.front.get(owner).spent = spent;
                 self.read_over(page, calendar);
+                if self.cache.is_on() {
+                    self.keep_read(transaction);
+                }
                 self.part_done(owner, calendar);
+            }
+            Purpose::ReadAhead => {
+                self.check_read(transaction);
+                self.read_over(page, calendar);
+                self.fetched_ahead(owner, calendar);
             }
             Purpose::Fill => {
                 self.totals.fill_reads += 1;
@@ -140,6 +155,15 @@ impl Device {
                 let spent = self.spent_on(transaction, done, calendar.now());
                 self.note_program_time(owner, &spent);
                 self.host_programmed(owner, slot, calendar);
+                self.collect(owner, calendar);
+            }
+            Purpose::TranslationRead => {
+                self.check_read(transaction);
+                self.table_read(transaction, calendar);
+                self.read_over(page, calendar);
+            }
+            Purpose::TranslationProgram => {
+                self.tables_programmed(owner, slot);
                 self.collect(owner, calendar);
             }
             Purpose::GcRead => self.gc_read(owner, slot, transaction.planes, transaction.slots),
@@ -173,6 +197,7 @@ impl Device {
         let waited = elapsed.saturating_sub(on_bus + array);
         let gc = self.queues.gc_time(done.die, now) - transaction.gc_before;
         let gc = Duration::from_ps(gc.min(waited.ps()));
+        spent.set(Component::Mapping, transaction.mapping);
         spent.set(Component::GcWait, gc);
         spent.set(Component::DieWait, waited - gc);
         spent.set(Component::Bus, on_bus);

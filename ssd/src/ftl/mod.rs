@@ -6,8 +6,10 @@ pub mod candidates;
 pub mod collector;
 pub mod gc_config;
 pub mod mapping;
+pub mod translation;
 pub mod wear;
 
 pub use blocks::Blocks;
 pub use collector::Collector;
 pub use mapping::Mapping;
+pub use translation::Translation;

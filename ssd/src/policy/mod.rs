@@ -2,6 +2,8 @@
 //! and answers; the mechanism checks the answer and acts.
 
 pub mod background;
+pub mod eviction;
+pub mod mapper;
 pub mod placement;
 pub mod relocator;
 pub mod router;

@@ -45,14 +45,14 @@ pub enum RouterKind {
     /// A stream for pages that are written again soon, and one for the others.
     HotCold {
         /// Pages that may be written in between, as a fraction of the logical pages.
-        #[serde(default = "tenth")]
+        #[serde(default = "half")]
         window: f64,
     },
 }
 
-/// Chosen: small beside the drive, large beside the buffer.
-fn tenth() -> f64 {
-    0.1
+/// Chosen: what is written twice while half the drive is written is hotter than the mean.
+fn half() -> f64 {
+    0.5
 }
 
 impl Default for RouterKind {
