@@ -5,10 +5,12 @@ pub mod buffer;
 pub mod command;
 pub mod config;
 pub mod device;
+pub mod front;
 pub mod ftl;
 pub mod parts;
 pub mod policy;
 pub mod queue;
+pub mod scheduling;
 pub mod sectors;
 
 pub use command::{Answer, Command, Operation, SECTOR};

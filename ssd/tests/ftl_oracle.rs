@@ -13,7 +13,8 @@ use wordline_ssd::policy::placement::PlacementKind;
 use wordline_ssd::policy::relocator::RelocatorKind;
 use wordline_ssd::policy::router::RouterKind;
 use wordline_ssd::policy::victim::VictimKind;
-use wordline_ssd::{DeviceFile, Operation};
+use wordline_ssd::scheduling::{GcPriority, SchedulingFile};
+use wordline_ssd::{Command, DeviceFile, Operation};
 
 /// What a command of the host does, with places as parts of 65,536 of the device.
 #[derive(Clone, Copy, Debug)]
@@ -25,7 +26,7 @@ struct Step {
 }
 
 fn step() -> impl Strategy<Value = Step> {
-    (0u8..20, any::<u16>(), 1u8..=40, prop::bool::weighted(0.1))
+    (0u8..22, any::<u16>(), 1u8..=40, prop::bool::weighted(0.1))
         .prop_map(|(kind, place, sectors, fua)| Step { kind, place, sectors, fua })
 }
 
@@ -38,6 +39,22 @@ fn victim() -> impl Strategy<Value = VictimKind> {
         (1u32..=8).prop_map(|window| VictimKind::WindowedGreedy { window }),
         Just(VictimKind::CostBenefit {}),
     ]
+}
+
+fn scheduling() -> impl Strategy<Value = SchedulingFile> {
+    let gc = prop::sample::select(vec![GcPriority::Low, GcPriority::Equal, GcPriority::High]);
+    let suspends = any::<(bool, bool)>();
+    (any::<bool>(), 1u32..=4, 0u64..=2, gc, suspends, 1u32..=4).prop_map(
+        |(priority, in_a_row, age, gc_priority, (programs, erases), max_suspends)| SchedulingFile {
+            read_priority: priority,
+            reads_in_a_row: in_a_row,
+            age_limit: Duration::from_us(300 * age),
+            gc_priority,
+            suspend_programs: programs && priority,
+            suspend_erases: erases && priority,
+            max_suspends,
+        },
+    )
 }
 
 prop_compose! {
@@ -59,6 +76,8 @@ prop_compose! {
         unit in 0usize..8,
         streams in (1u8..=3, 1u8..=3),
         cache in prop::option::of((2u64..=200, 0.0f64..0.9, any::<bool>())),
+        scheduling in scheduling(),
+        rest in 0u64..=120,
     ) -> DeviceFile {
         let mut file = small();
         file.layout.channels = channels;
@@ -90,6 +109,8 @@ prop_compose! {
         file.ftl.gc.start_below_free_blocks = 1 + u32::from(file.streams().gc) + 1 + thresholds.0;
         file.ftl.gc.stop_at_free_blocks = file.ftl.gc.start_below_free_blocks + thresholds.1;
         file.ftl.gc.victim = victim;
+        file.ftl.scheduling = scheduling;
+        file.part.timing.suspend = [rest, rest * 5].map(Duration::from_us);
         if fixed {
             file.ftl.placement = PlacementKind::Fixed { order: "CWDP".into() };
         }
@@ -144,6 +165,29 @@ fn play(file: DeviceFile, steps: &[Step], depth: usize, filled: bool) {
                 for page in sector.div_ceil(per_page) as u32..((sector + count) / per_page) as u32 {
                     model.present.remove(&page);
                 }
+            }
+            19 => {
+                rig.submit(Operation::WriteZeroes, step.fua, sector, count);
+                for page in first..=last {
+                    let start = u64::from(page) * per_page;
+                    if start >= sector && start + per_page <= sector + count {
+                        model.present.remove(&page);
+                    } else {
+                        model.write(page);
+                    }
+                }
+            }
+            20 => {
+                rig.run_down_to(0);
+                let expected = model.present.get(&first).copied().unwrap_or(0);
+                let (operation, sector) = (Operation::Compare, u64::from(first) * per_page);
+                rig.submit_command(Command {
+                    operation,
+                    sector,
+                    sectors: per_page,
+                    expected,
+                    ..Command::default()
+                });
             }
             _ => rig.submit(Operation::Flush, false, 0, 0),
         }

@@ -1,6 +1,6 @@
 //! A conventional SSD: the parts of the controller put together, and the loop that carries events to them.
 //!
-//! `front` takes and answers commands; `read` and `write` carry them out over buffer and mapping; `flush` takes pages out
+//! `front` takes and answers commands, `link` brings them over a link; `read` and `write` carry them out over buffer and mapping; `flush` takes pages out
 //! of the buffer and `form` puts them into program units; `service` runs the dies' queues and takes in what they finish;
 //! `translate` finds out where pages are when the map is not in memory as a whole; `gc` carries out what the collector wants; `precondition` fills a device in no time; `audit` checks the books.
 
@@ -9,6 +9,7 @@ mod flush;
 mod form;
 mod front;
 mod gc;
+mod link;
 mod precondition;
 mod read;
 mod service;
@@ -24,6 +25,7 @@ use wordline_nand::{Chips, RowBlockId, Stamp};
 use crate::buffer::{Buffer, EntryId};
 use crate::command::Answer;
 use crate::config::{BufferMode, Config};
+use crate::front::{Front, Link};
 use crate::ftl::blocks::Streams;
 use crate::ftl::{Blocks, Collector, Mapping, Translation};
 use crate::parts::Parts;
@@ -33,7 +35,7 @@ use crate::policy::router::Router;
 use crate::queue::Queues;
 
 pub use precondition::Steady;
-pub use totals::{Component, Totals};
+pub use totals::{Component, Spent, Totals};
 
 /// What happens in a device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,8 +44,10 @@ pub enum Event {
     Chips(wordline_nand::Event),
     /// The front end has dealt with a command: its work begins.
     Begin(u32),
-    /// A command is answered.
+    /// The work on a command is done.
     Answer(u32),
+    /// A step of a command on the link is over.
+    Link(u32),
     /// The buffer is to be written out.
     FlushTimer,
 }
@@ -101,7 +105,7 @@ pub struct Device {
     relocator: Box<dyn Relocator>,
     streams: Streams,
     queues: Queues,
-    front: front::Front,
+    front: Front,
     /// A list for each stream of the host, and where pages have homes for each row.
     ready: Vec<Ready>,
     filling: u32,
@@ -172,8 +176,8 @@ impl Device {
                 Translation::new(mapper, size, config.logical_pages, rows, unit)
             }),
             buffer: Buffer::new(config.buffer_pages),
-            queues: Queues::new(geometry.dies()),
-            front: front::Front::default(),
+            queues: Queues::new(geometry.dies(), &config.file.ftl.scheduling),
+            front: Front::new(&config),
             ready: vec![Ready::default(); lists],
             filling: 0,
             programming: 0,
@@ -229,10 +233,13 @@ impl Device {
             Event::Chips(event) => {
                 if let Some(done) = self.chips.handle(event, &mut ChipCalendar(calendar)) {
                     self.command_done(done, calendar);
+                } else if let wordline_nand::Event::Rested(die) = event {
+                    self.rested(die, calendar);
                 }
             }
             Event::Begin(slot) => self.begin(slot, calendar),
             Event::Answer(slot) => self.answer(slot, calendar),
+            Event::Link(slot) => self.link_free(slot, calendar),
             Event::FlushTimer => self.flush_on_time(calendar),
         }
         self.write_tables(calendar);
@@ -277,6 +284,11 @@ impl Device {
     /// How often each row block was erased, in the order of rows and blocks.
     pub fn erases(&self) -> impl Iterator<Item = (RowBlockId, u32)> + '_ {
         self.chips.erases().entries().map(|(block, erases)| (block, *erases))
+    }
+
+    /// The link to the host, if the interface has one.
+    pub fn link(&self) -> Option<&Link> {
+        self.front.port.as_deref().map(|port| port.link())
     }
 
     /// Commands that are not answered yet.
