@@ -2,7 +2,8 @@
 //!
 //! `front` takes and answers commands, `link` brings them over a link; `read` and `write` carry them out over buffer and
 //! mapping; `cached` keeps and fetches ahead what is read; `flush` takes pages out of the buffer and `form` puts them into
-//! program units; `service` runs the dies' queues and takes in what they finish; `gc` carries out what the collector wants;
+//! program units; `service` runs the dies' queues and takes in what they finish; `gc` carries out what the collector wants,
+//! and `idle` what is done while the host rests;
 //! `translate` finds out where pages are when the map is not in memory as a whole; `precondition` fills a device in no time; `audit` checks the books.
 
 mod audit;
@@ -11,6 +12,7 @@ mod flush;
 mod form;
 mod front;
 mod gc;
+mod idle;
 mod link;
 mod precondition;
 mod read;
@@ -33,6 +35,7 @@ use crate::front::{Front, Link};
 use crate::ftl::blocks::Streams;
 use crate::ftl::{Blocks, Collector, Mapping, Translation};
 use crate::parts::Parts;
+use crate::policy::background::Background;
 use crate::policy::placement::{Placement, Row, RowSet};
 use crate::policy::relocator::Relocator;
 use crate::policy::router::Router;
@@ -54,6 +57,8 @@ pub enum Event {
     Link(u32),
     /// The buffer is to be written out.
     FlushTimer,
+    /// The host may have rested for long enough.
+    Idle,
 }
 
 const _: () = assert!(size_of::<Event>() <= 8, "an event is copied on every push and pop");
@@ -110,6 +115,10 @@ pub struct Device {
     router: Box<dyn Router>,
     placement: Box<dyn Placement>,
     relocator: Box<dyn Relocator>,
+    /// None if nothing is done while the host rests.
+    background: Option<Box<dyn Background>>,
+    rest: idle::Rest,
+    preemptible: bool,
     streams: Streams,
     queues: Queues,
     front: Front,
@@ -149,7 +158,8 @@ impl Device {
 
     /// A new device, with nothing written and these policies.
     pub fn with(config: Config, parts: Parts, seed: Seed) -> Self {
-        let Parts { eviction, read_eviction, router, placement, mapper, victim, relocator } = parts;
+        let Parts { eviction, read_eviction, router, placement, mapper, victim, relocator, background, wear } =
+            parts;
         let Config { geometry, slots, .. } = config;
         let map_cache = config.map_cache();
         let of_map = u8::from(map_cache.is_some());
@@ -161,14 +171,12 @@ impl Device {
         let mut blocks = Blocks::new(geometry, slots, streams, |block| bad[block.0 as usize]);
         let gc = &config.file.ftl.gc;
         blocks.keep(victim.needs());
-        let collector = Collector::new(
-            geometry.rows(),
-            streams.gc,
-            victim,
-            seed.stream("ssd.victim", 0),
-            gc.start_below_free_blocks,
-            gc.stop_at_free_blocks,
-        );
+        blocks.allocate(config.file.ftl.wear.allocation);
+        let mut collector =
+            Collector::new(geometry.rows(), streams.gc, victim, seed.stream("ssd.victim", 0), gc);
+        if wear.is_on() {
+            collector.level(wear, seed.stream("ssd.wear", 0));
+        }
         let mut home_pages = vec![0; geometry.rows() as usize];
         let has_homes = placement.home(0).is_some();
         for page in 0..if has_homes { config.logical_pages } else { 0 } {
@@ -209,6 +217,9 @@ impl Device {
             router,
             placement,
             relocator,
+            rest: idle::Rest::default(),
+            preemptible: config.file.ftl.gc.preemptible,
+            background: background.rests_after().is_some().then_some(background),
             streams,
             blocks,
             config,
@@ -251,6 +262,7 @@ impl Device {
             Event::Answer(slot) => self.answer(slot, calendar),
             Event::Link(slot) => self.link_free(slot, calendar),
             Event::FlushTimer => self.flush_on_time(calendar),
+            Event::Idle => self.host_rests(calendar),
         }
         self.write_tables(calendar);
     }
