@@ -174,9 +174,7 @@ impl Device {
         blocks.allocate(config.file.ftl.wear.allocation);
         let mut collector =
             Collector::new(geometry.rows(), streams.gc, victim, seed.stream("ssd.victim", 0), gc);
-        if wear.is_on() {
-            collector.level(wear, seed.stream("ssd.wear", 0));
-        }
+        collector.level(wear, seed.stream("ssd.wear", 0));
         let mut home_pages = vec![0; geometry.rows() as usize];
         let has_homes = placement.home(0).is_some();
         for page in 0..if has_homes { config.logical_pages } else { 0 } {

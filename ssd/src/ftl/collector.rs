@@ -272,9 +272,9 @@ impl Collector {
         Some(Step::Program { stream: blocks.streams().gc(first as u8) })
     }
 
-    /// Levels wear from now on.
+    /// Levels wear from now on, if there is anything to it.
     pub fn level(&mut self, wear: Box<dyn WearLeveller>, random: Stream) {
-        self.wear = Some((wear, random));
+        self.wear = wear.is_on().then_some((wear, random));
     }
 
     /// Notes that a block was erased.
