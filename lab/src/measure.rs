@@ -10,7 +10,9 @@ use wordline_ssd::{Answer, Device, Operation, SECTOR};
 use crate::error::Result;
 use crate::log::Log;
 use crate::run::Job;
-use crate::summary::{Flash, Host, Latency, Outcome, Share, Summary, TimeShare, Wear, Window, Windows};
+use crate::summary::{
+    Buffer, Flash, Host, Latency, Outcome, Share, Summary, TimeShare, Wear, Window, Windows,
+};
 
 /// Measurements under way.
 pub struct Measurements {
@@ -159,6 +161,7 @@ impl Measurements {
             wear: wear(device),
             windows: self.windows(),
             host: self.host(elapsed),
+            buffer: buffer(device.totals()),
             flash,
             notes,
         })
@@ -221,6 +224,16 @@ fn latency(histogram: &Histogram) -> Latency {
     }
 }
 
+fn buffer(totals: &Totals) -> Buffer {
+    Buffer {
+        merged_writes: totals.merged_writes,
+        reads_without_flash: totals.reads_without_flash,
+        read_cache_hits: totals.read_cache_hits,
+        read_ahead_pages: totals.read_ahead_pages,
+        read_ahead_used: totals.read_ahead_used,
+    }
+}
+
 fn flash(device: &Device) -> Flash {
     let totals = device.totals();
     let geometry = &device.config().geometry;
@@ -229,7 +242,11 @@ fn flash(device: &Device) -> Flash {
     let look_ups = totals.map_hits + totals.map_misses;
     let per_look_up = |count: u64| (look_ups > 0).then(|| count as f64 / look_ups as f64);
     Flash {
-        reads: totals.host_reads + totals.fill_reads + totals.gc_reads + totals.translation_reads,
+        reads: totals.host_reads
+            + totals.fill_reads
+            + totals.read_ahead_reads
+            + totals.gc_reads
+            + totals.translation_reads,
         programs: programmed * unit / geometry.page_size.0,
         erases: totals.erases * u64::from(geometry.planes_per_row),
         fill_reads: totals.fill_reads,

@@ -27,6 +27,8 @@ pub struct Summary {
     pub requests_per_second: f64,
     /// What the host saw.
     pub host: Host,
+    /// What the buffer did.
+    pub buffer: Buffer,
     /// What the flash did.
     pub flash: Flash,
     /// Bytes programmed (for the host, for the map, by the collector, as padding) for each byte that the host wrote; null without
@@ -150,6 +152,21 @@ pub struct Latency {
     pub max: f64,
     /// The cumulative distribution: (microseconds, fraction at or below).
     pub cumulative: Vec<(f64, f64)>,
+}
+
+/// What the buffer did, in logical pages (mapping units).
+#[derive(Clone, Debug, Default, Serialize, schemars::JsonSchema)]
+pub struct Buffer {
+    /// Page writes that merged with one that waited.
+    pub merged_writes: u64,
+    /// Pages that reads found in write buffer or read cache, or never written.
+    pub reads_without_flash: u64,
+    /// Those that were in the read cache or on their way into it.
+    pub read_cache_hits: u64,
+    /// Pages fetched ahead of reads.
+    pub read_ahead_pages: u64,
+    /// Those that the host then read.
+    pub read_ahead_used: u64,
 }
 
 /// What the flash did.

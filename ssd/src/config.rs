@@ -2,7 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use wordline_kernel::{Bytes, Complaints, Duration};
+use wordline_kernel::{Bytes, Complaints};
 use wordline_nand::faults::{FaultFile, factory_bad_at_most};
 use wordline_nand::geometry::Layout;
 use wordline_nand::part::PartFile;
@@ -11,14 +11,15 @@ use wordline_nand::{Fault, Geometry, Part, Slots};
 use crate::command::SECTOR;
 use crate::front::namespaces::{self, Namespace};
 use crate::ftl::blocks::Streams;
+pub use crate::ftl::gc_config::GcFile;
 use crate::policy::mapper::CacheSize;
 use crate::policy::placement::PlacementKind;
-use crate::policy::relocator::RelocatorKind;
 use crate::policy::router::RouterKind;
-use crate::policy::victim::VictimKind;
 use crate::scheduling::SchedulingFile;
 use crate::sectors::Sectors;
 
+pub use crate::buffer::config::{BufferFile, BufferMode};
+pub use crate::buffer::protection::Protection;
 pub use crate::front::config::{FrontFile, Interface, NamespaceFile};
 
 /// A device as it is written.
@@ -45,32 +46,6 @@ pub struct DeviceFile {
     /// one of everything. What is left over is spare space.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub namespaces: Vec<NamespaceFile>,
-}
-
-/// When a write is answered.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum BufferMode {
-    /// Once its data are in the buffer.
-    WriteBack,
-    /// Once its data are in flash.
-    WriteThrough,
-}
-
-/// The DRAM buffer.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct BufferFile {
-    /// When a write is answered.
-    pub mode: BufferMode,
-    /// Its size: pages that wait to be programmed or are being programmed.
-    pub size: Bytes,
-    /// Time that the pages of a command take into the buffer or from there, side by side.
-    pub access_time: Duration,
-    /// Pages are written out while the buffer is fuller than this fraction.
-    pub flush_above: f64,
-    /// Everything in the buffer is written out this often; `0` for never.
-    pub flush_interval: Duration,
 }
 
 /// The flash translation layer.
@@ -124,34 +99,6 @@ impl Default for MappingFile {
     }
 }
 
-/// Garbage collection, in each row of planes.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct GcFile {
-    /// Which block is cleaned.
-    pub victim: VictimKind,
-    /// Where the valid pages of a victim go.
-    pub relocator: RelocatorKind,
-    /// Cleaning starts when fewer blocks than this are free in a row of planes.
-    pub start_below_free_blocks: u32,
-    /// Cleaning goes on until this many are free.
-    pub stop_at_free_blocks: u32,
-}
-
-impl Default for BufferFile {
-    /// 64 MiB flushed every 30 s as in Centaur (table 2 and section 6.2.4). Chosen: a microsecond an access, and
-    /// half of the room kept for bursts.
-    fn default() -> Self {
-        Self {
-            mode: BufferMode::WriteBack,
-            size: Bytes::mib(64),
-            access_time: Duration::from_us(1),
-            flush_above: 0.5,
-            flush_interval: Duration::from_ms(30_000),
-        }
-    }
-}
-
 impl Default for FtlFile {
     fn default() -> Self {
         Self {
@@ -162,18 +109,6 @@ impl Default for FtlFile {
             placement: PlacementKind::default(),
             gc: GcFile::default(),
             scheduling: SchedulingFile::default(),
-        }
-    }
-}
-
-impl Default for GcFile {
-    /// As late as is safe: two blocks are kept for the collector itself. Chosen.
-    fn default() -> Self {
-        Self {
-            victim: VictimKind::default(),
-            relocator: RelocatorKind::default(),
-            start_below_free_blocks: 3,
-            stop_at_free_blocks: 3,
         }
     }
 }
@@ -195,6 +130,8 @@ pub struct Config {
     pub logical_pages: u32,
     /// Logical pages that the buffer holds.
     pub buffer_pages: u32,
+    /// Logical pages that the read cache holds.
+    pub cache_pages: u32,
     /// What fails, and when.
     pub faults: Vec<Fault>,
 }
@@ -209,26 +146,18 @@ impl DeviceFile {
             .as_ref()
             .and_then(|p| self.layout.check(p).map_err(|inner| nest(&mut wrong, "layout", inner)).ok());
         self.front.check(&mut wrong);
-        self.check_buffer(&mut wrong);
+        self.buffer.check(&mut wrong);
         self.check_ftl(&mut wrong);
         let (Some(part), Some(geometry)) = (part, geometry) else { return Err(wrong) };
         let Some(slots) = self.check_unit(&geometry, &mut wrong) else { return Err(wrong) };
         self.check_cache(&slots, &mut wrong);
+        self.ftl.gc.check_chips(&geometry, &mut wrong);
         let faults = self.check_faults(&geometry, &mut wrong);
         let most = self.logical_pages(&geometry, &slots, &faults, &mut wrong);
         let namespaces = namespaces::lay_out(&self.namespaces, slots.size * u64::from(most), &mut wrong);
         let logical_pages = most.min(namespaces::end(&namespaces).0.div_ceil(slots.size.0) as u32);
-        let buffer_pages = (self.buffer.size.0 / slots.size.0) as u32;
-        let least = 2 * slots.per_program;
-        wrong.require(
-            buffer_pages >= least && self.buffer.size <= Bytes::gib(64),
-            "buffer.size",
-            self.buffer.size,
-            format!(
-                "from two program units ({}) to 64GiB: pages pass through it in every mode",
-                slots.size * u64::from(least)
-            ),
-        );
+        let buffer_pages = self.buffer.pages(&part, &geometry, &slots, &mut wrong);
+        let cache_pages = self.buffer.cache_pages(&slots, &mut wrong);
         wrong.or_ok(()).map(|()| Config {
             file: self,
             part,
@@ -237,23 +166,9 @@ impl DeviceFile {
             namespaces,
             logical_pages,
             buffer_pages,
+            cache_pages,
             faults,
         })
-    }
-
-    fn check_buffer(&self, wrong: &mut Complaints) {
-        let (limit, access) = (Duration::from_ms(10_000), self.buffer.access_time);
-        wrong.require(access <= limit, "buffer.access_time", access, "at most 10s");
-        let above = self.buffer.flush_above;
-        wrong.require((0.0..=0.9).contains(&above), "buffer.flush_above", above, "a fraction from 0 to 0.9");
-        let interval = self.buffer.flush_interval;
-        wrong.require(
-            interval == Duration::ZERO
-                || (Duration::from_us(1)..=Duration::from_ms(86_400_000)).contains(&interval),
-            "buffer.flush_interval",
-            interval,
-            "0 for never, or from 1us to 1d",
-        );
     }
 
     fn check_ftl(&self, wrong: &mut Complaints) {
@@ -281,24 +196,8 @@ impl DeviceFile {
         if let Some((found, wanted)) = ftl.placement.complaint() {
             wrong.add("ftl.placement.order", found, wanted);
         }
-        if let Some((key, found, wanted)) = ftl.gc.victim.complaint() {
-            wrong.add(format!("ftl.gc.victim.{key}"), found, wanted);
-        }
         ftl.scheduling.check(wrong);
-        let (start, stop) = (ftl.gc.start_below_free_blocks, ftl.gc.stop_at_free_blocks);
-        let kept = self.streams().kept_blocks();
-        wrong.require(
-            start as usize > kept,
-            "ftl.gc.start_below_free_blocks",
-            start,
-            format!("at least {}: {kept} blocks are kept for the collector", kept + 1),
-        );
-        wrong.require(
-            stop >= start,
-            "ftl.gc.stop_at_free_blocks",
-            stop,
-            format!("at least ftl.gc.start_below_free_blocks ({start})"),
-        );
+        ftl.gc.check(self.streams(), wrong);
     }
 
     fn check_faults(&self, geometry: &Geometry, wrong: &mut Complaints) -> Vec<Fault> {
@@ -457,6 +356,16 @@ pub(crate) mod tests {
         let wrong = file.check().expect_err("24 blocks cannot spare 5");
         assert_eq!(wrong.0[0].key, "ftl.over_provisioning");
         assert!(wrong.0[0].wanted.starts_with("at least 0.2084"), "{wrong}");
+    }
+
+    #[test]
+    fn copyback_is_refused_where_word_lines_are_programmed_at_once() {
+        let mut file = small();
+        file.ftl.gc.copyback = true;
+        assert!(file.clone().check().is_ok());
+        (file.part.geometry.bits_per_cell, file.part.geometry.one_shot) = (2, true);
+        let wrong = file.check().expect_err("a copyback moves a page of each plane");
+        assert_eq!(wrong.0[0].key, "ftl.gc.copyback");
     }
 
     #[test]

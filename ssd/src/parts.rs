@@ -1,6 +1,8 @@
 //! What a device is made of: its policies, which a research design replaces.
 
 use crate::Config;
+use crate::policy::background::Background;
+use crate::policy::eviction::Eviction;
 use crate::policy::mapper::{self, Mapper};
 use crate::policy::placement::Placement;
 use crate::policy::relocator::Relocator;
@@ -10,6 +12,10 @@ use crate::policy::victim::VictimPolicy;
 /// The policies of a device. A design takes those that the configuration names and changes some of them:
 /// `Parts { victim: Box::new(MyVictim), ..base }`.
 pub struct Parts {
+    /// Which page leaves the write buffer.
+    pub eviction: Box<dyn Eviction>,
+    /// Which page leaves the read cache.
+    pub read_eviction: Box<dyn Eviction>,
     /// Which of the host's streams a page goes to.
     pub router: Box<dyn Router>,
     /// Where a page goes.
@@ -20,6 +26,8 @@ pub struct Parts {
     pub mapper: Box<dyn Mapper>,
     /// Where the valid pages of a victim go.
     pub relocator: Box<dyn Relocator>,
+    /// What is done while the host rests.
+    pub background: Box<dyn Background>,
 }
 
 impl Parts {
@@ -27,11 +35,14 @@ impl Parts {
     pub fn of(config: &Config) -> Self {
         let ftl = &config.file.ftl;
         Self {
+            eviction: config.file.buffer.eviction.build(),
+            read_eviction: config.file.buffer.read_eviction.build(),
             router: ftl.router.build(),
             placement: ftl.placement.build(&config.geometry, config.file.layout.packages_per_channel),
             mapper: mapper::build(config),
             victim: ftl.gc.victim.build(),
             relocator: ftl.gc.relocator.build(),
+            background: ftl.gc.background.build(),
         }
     }
 }

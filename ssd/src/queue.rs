@@ -21,6 +21,8 @@ pub enum Purpose {
     HostRead,
     /// The rest of a partly written page; `owner` is the buffer entry.
     Fill,
+    /// A page ahead of the host's reads; `owner` is the entry of the read cache.
+    ReadAhead,
     /// A translation page, whole; `owner` is its number.
     TranslationRead,
     /// The host's program unit of a row; `owner` is the row.
@@ -31,6 +33,8 @@ pub enum Purpose {
     GcRead,
     /// The collector's program unit of a row; `owner` is the row.
     GcProgram,
+    /// Whole valid pages of the row's victim, moved inside their planes; `owner` is the row, `slot` where they go.
+    GcCopyback,
     /// The erase of a row's victim; `owner` is the row.
     GcErase,
 }
@@ -38,7 +42,7 @@ pub enum Purpose {
 impl Purpose {
     /// Whether it is garbage collection.
     pub fn is_gc(self) -> bool {
-        matches!(self, Self::GcRead | Self::GcProgram | Self::GcErase)
+        matches!(self, Self::GcRead | Self::GcProgram | Self::GcCopyback | Self::GcErase)
     }
 
     /// Whether pages in the buffer may go on when it is done.
@@ -51,7 +55,7 @@ impl Purpose {
 
     /// Whether it reads for the host: what it asked for, or what is in the way of that.
     fn is_host_read(self) -> bool {
-        matches!(self, Self::HostRead | Self::Fill | Self::TranslationRead)
+        matches!(self, Self::HostRead | Self::Fill | Self::ReadAhead | Self::TranslationRead)
     }
 }
 
@@ -199,9 +203,11 @@ impl Rules {
     #[inline]
     fn rank(&self, purpose: Purpose) -> usize {
         match purpose {
-            Purpose::HostRead | Purpose::Fill | Purpose::TranslationRead => self.rank_of_reads,
+            Purpose::HostRead | Purpose::Fill | Purpose::ReadAhead | Purpose::TranslationRead => {
+                self.rank_of_reads
+            }
             Purpose::HostProgram | Purpose::TranslationProgram => self.rank_of_programs,
-            Purpose::GcRead | Purpose::GcProgram | Purpose::GcErase => self.rank_of_gc,
+            Purpose::GcRead | Purpose::GcProgram | Purpose::GcCopyback | Purpose::GcErase => self.rank_of_gc,
         }
     }
 
@@ -215,7 +221,12 @@ impl Rules {
         match purpose {
             Purpose::HostProgram | Purpose::TranslationProgram | Purpose::GcProgram => self.suspend_programs,
             Purpose::GcErase => self.suspend_erases,
-            Purpose::HostRead | Purpose::Fill | Purpose::TranslationRead | Purpose::GcRead => false,
+            Purpose::HostRead
+            | Purpose::Fill
+            | Purpose::ReadAhead
+            | Purpose::TranslationRead
+            | Purpose::GcRead
+            | Purpose::GcCopyback => false,
         }
     }
 }
@@ -381,6 +392,23 @@ impl Queues {
         let transaction = self.pool[id as usize];
         self.free.push(id);
         (transaction, (transaction.next != NONE).then_some(transaction.next))
+    }
+
+    /// Whether the die works on anything but garbage collection, or that waits for it.
+    pub fn serves_host(&self, die: DieId) -> bool {
+        let queue = &self.dies[die];
+        let current = queue.current;
+        if current != NONE && !self.pool[current as usize].purpose.is_gc() {
+            return true;
+        }
+        // A row has one program unit of the host and one command of the collector waiting at the most.
+        queue.lists.iter().any(|list| {
+            let mut at = list.first;
+            while at != NONE && self.pool[at as usize].purpose.is_gc() {
+                at = self.pool[at as usize].next;
+            }
+            at != NONE
+        })
     }
 
     /// How long the die collected garbage so far, in picoseconds.

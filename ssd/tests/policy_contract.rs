@@ -6,11 +6,13 @@ use std::collections::BTreeSet;
 
 use common::small;
 use proptest::prelude::*;
-use wordline_kernel::{Id, Seed};
+use wordline_kernel::{Duration, Id, Seed};
 use wordline_nand::{RowBlockId, SlotId};
 use wordline_ssd::Config;
 use wordline_ssd::ftl::blocks::{Blocks, State, Streams};
 use wordline_ssd::ftl::mapping::LogicalPage;
+use wordline_ssd::policy::background::{BackgroundKind, Resting};
+use wordline_ssd::policy::eviction::{EntryList, EvictionKind};
 use wordline_ssd::policy::mapper::{CacheSize, Dftl, Mapper, TranslationPage};
 use wordline_ssd::policy::placement::{PlacementKind, RowSet};
 use wordline_ssd::policy::victim::VictimKind;
@@ -184,6 +186,28 @@ proptest! {
     }
 }
 
+proptest! {
+    #[test]
+    fn a_background_policy_never_wants_more_than_is_spare(
+        good in 0u32..5_000,
+        full in 0u32..5_000,
+        free in 0u32..5_000,
+        until_spare in 0.0f64..=1.0,
+    ) {
+        let idle = Duration::from_ms(1);
+        let kinds = [BackgroundKind::None {}, BackgroundKind::IdleGc { idle, until_free: 0, until_spare }];
+        for kind in kinds {
+            let mut policy = kind.build();
+            let rests = policy.rests_after();
+            prop_assert_eq!(rests, policy.rests_after(), "the rest is always the same");
+            let resting = Resting { row: 0, free_blocks: free, good_blocks: good, full_blocks: full };
+            let wanted = policy.free_blocks(&resting);
+            prop_assert!(wanted <= good.saturating_sub(full));
+            prop_assert!(rests.is_some() || wanted == 0, "who never rests wants nothing");
+        }
+    }
+}
+
 #[test]
 fn random_policies_reach_every_candidate() {
     let Config { geometry, slots, .. } = small().check().expect("the device is sound");
@@ -201,6 +225,57 @@ fn random_policies_reach_every_candidate() {
         chosen.sort_unstable();
         chosen.dedup();
         assert_eq!(chosen.len(), 10, "{kind:?}");
+    }
+}
+
+/// The entry that leaves next of those in `line`, each with whether it was used, by the policy's definition in plain words:
+/// a line of people who step out, go to its end or stay.
+fn leaves_next(kind: &EvictionKind, line: &mut Vec<(u32, bool)>) -> u32 {
+    while matches!(kind, EvictionKind::Clock {}) && line[0].1 {
+        let (entry, _) = line.remove(0);
+        line.push((entry, false));
+    }
+    line[0].0
+}
+
+proptest! {
+    #[test]
+    fn an_eviction_policy_lets_go_what_a_plain_line_would(
+        steps in prop::collection::vec((0u8..4, 0u32..12), 1..400),
+    ) {
+        for kind in [EvictionKind::Fifo {}, EvictionKind::Lru {}, EvictionKind::Clock {}] {
+            let mut policy = kind.build();
+            policy.prepare(12);
+            let mut waiting = EntryList::new(12);
+            let mut line: Vec<(u32, bool)> = Vec::new();
+            for (what, entry) in &steps {
+                let at = line.iter().position(|(other, _)| other == entry);
+                match (what, at) {
+                    (0, Some(at)) => {
+                        line.remove(at);
+                        waiting.remove(*entry);
+                        policy.removed(*entry);
+                    }
+                    (1 | 2, Some(at)) => {
+                        policy.used(*entry);
+                        line[at].1 = true;
+                        if matches!(kind, EvictionKind::Lru {}) {
+                            line[at..].rotate_left(1);
+                        }
+                    }
+                    (_, None) => {
+                        line.push((*entry, false));
+                        waiting.push(*entry);
+                        policy.added(*entry, LogicalPage(100 - entry));
+                    }
+                    _ => {
+                        let wanted = leaves_next(&kind, &mut line);
+                        prop_assert_eq!(policy.next(&waiting), wanted, "{:?}", &kind);
+                        prop_assert_eq!(policy.next(&waiting), wanted, "{:?} asked twice", &kind);
+                    }
+                }
+            }
+        }
     }
 }
 

@@ -1,7 +1,8 @@
 //! Made-up runs for the tests of reports: plausible, and the extremes.
 
 use crate::summary::{
-    Flash, Host, Latency, Outcome, Share, Source, SourceKind, Summary, TimeShare, Wear, Window, Windows,
+    Buffer, Flash, Host, Latency, Outcome, Share, Source, SourceKind, Summary, TimeShare, Wear, Window,
+    Windows,
 };
 
 /// A mixed run of a drive of 8 channels and 64 dies that collects garbage from its middle on.
@@ -17,6 +18,7 @@ pub fn mixed() -> Summary {
         precondition_seconds: 0.84,
         requests_per_second: 571_428.0,
         host: host(),
+        buffer: Buffer::default(),
         flash: flash(),
         write_amplification: Some(1.72),
         collector_amplification: Some(1.70),
@@ -70,6 +72,7 @@ pub fn empty() -> Summary {
             read_latency_us: Latency::default(),
             write_latency_us: Latency::default(),
         },
+        buffer: Buffer::default(),
         flash: Flash {
             reads: 0,
             programs: 0,

@@ -41,6 +41,11 @@ impl Device {
     pub fn audit(&self, elapsed: Duration) {
         let (valid, mapped) = (self.blocks.total_valid(), u64::from(self.mapping.mapped()));
         assert_eq!(valid, mapped, "valid pages are mapped pages");
+        for page in self.cache.pages() {
+            let (logical, version) = (page.logical, Some(page.version));
+            assert_eq!(version, self.mapping.last_written(logical), "the cache holds what was written last");
+            assert!(self.buffer.find(logical).is_none(), "a page is in the cache or waits to be written");
+        }
         self.audit_tables();
         let t = &self.totals;
         let counts = self.chips.counts();

@@ -79,13 +79,15 @@ impl Device {
     /// them elsewhere.
     fn top_up(&mut self, list: usize) {
         while (self.ready[list].pages.len() as u32) < self.config.slots.per_program {
-            match self.buffer.oldest() {
-                Some(id) if self.is_complete(id) => {
-                    self.buffer.unlink(id);
-                    self.make_ready(id);
-                }
-                _ => return,
+            if self.buffer.dirty() == 0 {
+                return;
             }
+            let id = self.buffer.next_out();
+            if !self.is_complete(id) {
+                return;
+            }
+            self.buffer.unlink(id);
+            self.make_ready(id);
         }
     }
 
@@ -191,6 +193,8 @@ impl Device {
             let again = self.buffer.programmed(id, version, &mut self.wake);
             if again {
                 self.dirty_again(id, calendar);
+            } else if self.cache.is_on() {
+                self.keep_programmed(LogicalPage(logical), version);
             }
         }
         self.programming -= unit.entries.len() as u32;

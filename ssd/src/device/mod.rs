@@ -1,14 +1,18 @@
 //! A conventional SSD: the parts of the controller put together, and the loop that carries events to them.
 //!
-//! `front` takes and answers commands, `link` brings them over a link; `read` and `write` carry them out over buffer and mapping; `flush` takes pages out
-//! of the buffer and `form` puts them into program units; `service` runs the dies' queues and takes in what they finish;
-//! `translate` finds out where pages are when the map is not in memory as a whole; `gc` carries out what the collector wants; `precondition` fills a device in no time; `audit` checks the books.
+//! `front` takes and answers commands, `link` brings them over a link; `read` and `write` carry them out over buffer and
+//! mapping; `cached` keeps and fetches ahead what is read; `flush` takes pages out of the buffer and `form` puts them into
+//! program units; `service` runs the dies' queues and takes in what they finish; `gc` carries out what the collector wants, and
+//! `idle` what is done while the host rests;
+//! `translate` finds out where pages are when the map is not in memory as a whole; `precondition` fills a device in no time; `audit` checks the books.
 
 mod audit;
+mod cached;
 mod flush;
 mod form;
 mod front;
 mod gc;
+mod idle;
 mod link;
 mod precondition;
 mod read;
@@ -22,13 +26,16 @@ use std::collections::VecDeque;
 use wordline_kernel::{Digest, Instant, Schedule, Seed};
 use wordline_nand::{Chips, RowBlockId, Stamp};
 
+use crate::buffer::read_ahead::ReadAhead;
+use crate::buffer::read_cache::ReadCache;
 use crate::buffer::{Buffer, EntryId};
-use crate::command::Answer;
-use crate::config::{BufferMode, Config};
+use crate::command::{Answer, Command};
+use crate::config::{BufferMode, Config, Protection};
 use crate::front::{Front, Link};
 use crate::ftl::blocks::Streams;
 use crate::ftl::{Blocks, Collector, Mapping, Translation};
 use crate::parts::Parts;
+use crate::policy::background::Background;
 use crate::policy::placement::{Placement, Row, RowSet};
 use crate::policy::relocator::Relocator;
 use crate::policy::router::Router;
@@ -50,6 +57,8 @@ pub enum Event {
     Link(u32),
     /// The buffer is to be written out.
     FlushTimer,
+    /// The host may have rested for long enough.
+    Idle,
 }
 
 const _: () = assert!(size_of::<Event>() <= 8, "an event is copied on every push and pop");
@@ -99,10 +108,17 @@ pub struct Device {
     /// None while the whole map is in memory.
     translation: Option<Translation>,
     buffer: Buffer,
+    marks: flush::Marks,
+    cache: ReadCache,
+    ahead: ReadAhead,
     collector: Collector,
     router: Box<dyn Router>,
     placement: Box<dyn Placement>,
     relocator: Box<dyn Relocator>,
+    /// None if nothing is done while the host rests.
+    background: Option<Box<dyn Background>>,
+    rest: idle::Rest,
+    preemptible: bool,
     streams: Streams,
     queues: Queues,
     front: Front,
@@ -142,7 +158,8 @@ impl Device {
 
     /// A new device, with nothing written and these policies.
     pub fn with(config: Config, parts: Parts, seed: Seed) -> Self {
-        let Parts { router, placement, mapper, victim, relocator } = parts;
+        let Parts { eviction, read_eviction, router, placement, mapper, victim, relocator, background } =
+            parts;
         let Config { geometry, slots, .. } = config;
         let map_cache = config.map_cache();
         let of_map = u8::from(map_cache.is_some());
@@ -154,14 +171,7 @@ impl Device {
         let mut blocks = Blocks::new(geometry, slots, streams, |block| bad[block.0 as usize]);
         let gc = &config.file.ftl.gc;
         blocks.keep(victim.needs());
-        let collector = Collector::new(
-            geometry.rows(),
-            streams.gc,
-            victim,
-            seed.stream("ssd.victim", 0),
-            gc.start_below_free_blocks,
-            gc.stop_at_free_blocks,
-        );
+        let collector = Collector::new(geometry.rows(), streams.gc, victim, seed.stream("ssd.victim", 0), gc);
         let mut home_pages = vec![0; geometry.rows() as usize];
         let has_homes = placement.home(0).is_some();
         for page in 0..if has_homes { config.logical_pages } else { 0 } {
@@ -175,7 +185,10 @@ impl Device {
                 let (rows, unit) = (geometry.rows(), slots.per_program);
                 Translation::new(mapper, size, config.logical_pages, rows, unit)
             }),
-            buffer: Buffer::new(config.buffer_pages),
+            buffer: Buffer::new(config.buffer_pages, eviction),
+            marks: flush::Marks::new(&config),
+            cache: ReadCache::new(config.cache_pages, read_eviction),
+            ahead: ReadAhead::new(config.file.buffer.read_ahead),
             queues: Queues::new(geometry.dies(), &config.file.ftl.scheduling),
             front: Front::new(&config),
             ready: vec![Ready::default(); lists],
@@ -199,6 +212,9 @@ impl Device {
             router,
             placement,
             relocator,
+            rest: idle::Rest::default(),
+            preemptible: config.file.ftl.gc.preemptible,
+            background: background.rests_after().is_some().then_some(background),
             streams,
             blocks,
             config,
@@ -241,6 +257,7 @@ impl Device {
             Event::Answer(slot) => self.answer(slot, calendar),
             Event::Link(slot) => self.link_free(slot, calendar),
             Event::FlushTimer => self.flush_on_time(calendar),
+            Event::Idle => self.host_rests(calendar),
         }
         self.write_tables(calendar);
     }
@@ -291,13 +308,25 @@ impl Device {
         self.front.port.as_deref().map(|port| port.link())
     }
 
+    /// Written pages in the buffer that still come to flash when the power fails; no more than these are ever in it if
+    /// there are any.
+    pub fn protected_pages(&self) -> u32 {
+        if self.is_protected() { self.config.buffer_pages } else { 0 }
+    }
+
     /// Commands that are not answered yet.
     pub fn outstanding(&self) -> usize {
         self.front.outstanding()
     }
 
-    fn is_write_through(&self) -> bool {
-        self.config.file.buffer.mode == BufferMode::WriteThrough
+    /// Whether a write is answered only once it is in flash.
+    fn is_durable(&self, command: &Command) -> bool {
+        (command.fua && !self.is_protected()) || self.config.file.buffer.mode != BufferMode::WriteBack
+    }
+
+    /// Whether what is in the buffer outlives the power.
+    fn is_protected(&self) -> bool {
+        self.config.file.buffer.power_loss_protection != Protection::None
     }
 
     /// Goes read-only when the good blocks cannot hold the logical capacity any more. Where pages have homes, each

@@ -43,12 +43,15 @@ impl Device {
         request.parts -= 1;
         if request.parts == 0 {
             self.answer_soon(slot, calendar);
-            return;
-        }
-        for page in first..end {
-            if let Some(at) = self.mapping.get(LogicalPage(page)) {
-                self.kick(self.config.geometry.die_of(self.config.slots.block_of(at)), calendar);
+        } else {
+            for page in first..end {
+                if let Some(at) = self.mapping.get(LogicalPage(page)) {
+                    self.kick(self.config.geometry.die_of(self.config.slots.block_of(at)), calendar);
+                }
             }
+        }
+        if self.ahead.is_on() {
+            self.read_ahead(&command, calendar);
         }
     }
 
@@ -90,10 +93,12 @@ impl Device {
                         entry.version,
                         piece.page.0
                     );
+                    self.buffer.touch(id);
                     return false;
                 }
                 entry.flash_version
             }
+            None if self.cache_has(slot, piece) => return false,
             None => last_written.unwrap_or(0),
         };
         let Some(at) = self.mapping.get(piece.page) else {
@@ -199,6 +204,7 @@ impl Device {
             self.blocks.invalidate(old);
             self.note_amend(page);
         }
+        self.cache.forget(page);
         if let Some(id) = self.buffer.find(page) {
             self.discard_entry(id);
         }

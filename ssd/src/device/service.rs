@@ -36,13 +36,20 @@ impl Device {
             }
             return;
         };
-        let (purpose, owner, page, mut planes, mut bytes) =
-            (first.purpose, first.owner, first.page, first.planes, u64::from(first.bytes));
-        if matches!(purpose, Purpose::HostRead | Purpose::Fill | Purpose::TranslationRead) {
+        let (purpose, owner, page, slot) = (first.purpose, first.owner, first.page, first.slot);
+        let (mut planes, mut bytes) = (first.planes, u64::from(first.bytes));
+        if matches!(
+            purpose,
+            Purpose::HostRead | Purpose::Fill | Purpose::ReadAhead | Purpose::TranslationRead
+        ) {
             (planes, bytes) = self.queues.current_reads(die);
         }
         let operation = match purpose {
-            Purpose::HostRead | Purpose::Fill | Purpose::TranslationRead | Purpose::GcRead => Operation::Read,
+            Purpose::HostRead
+            | Purpose::Fill
+            | Purpose::ReadAhead
+            | Purpose::TranslationRead
+            | Purpose::GcRead => Operation::Read,
             Purpose::HostProgram | Purpose::TranslationProgram => {
                 self.chips.registers(die).copy_from_slice(&self.units[owner as usize].stamps);
                 Operation::Program
@@ -55,6 +62,7 @@ impl Device {
                 }
                 Operation::Program
             }
+            Purpose::GcCopyback => Operation::Copyback { to: self.config.slots.page_of(slot) },
             Purpose::GcErase => Operation::Erase,
         };
         if !matches!(operation, Operation::Read) {
@@ -105,6 +113,9 @@ impl Device {
         if makes_room {
             self.pump(calendar);
         }
+        if self.preemptible {
+            self.resume_rows(done.die, calendar);
+        }
     }
 
     #[inline]
@@ -122,7 +133,15 @@ impl Device {
                 let spent = self.spent_on(transaction, done, calendar.now());
                 self.front.get(owner).spent = spent;
                 self.read_over(page, calendar);
+                if self.cache.is_on() {
+                    self.keep_read(transaction);
+                }
                 self.part_done(owner, calendar);
+            }
+            Purpose::ReadAhead => {
+                self.check_read(transaction);
+                self.read_over(page, calendar);
+                self.fetched_ahead(owner, calendar);
             }
             Purpose::Fill => {
                 self.totals.fill_reads += 1;
@@ -148,13 +167,11 @@ impl Device {
                 self.collect(owner, calendar);
             }
             Purpose::GcRead => self.gc_read(owner, slot, transaction.planes, transaction.slots),
-            Purpose::GcProgram => self.gc_programmed(owner, slot),
+            Purpose::GcProgram | Purpose::GcCopyback => self.gc_programmed(owner, slot),
             Purpose::GcErase => self.gc_erased(page, done.failed),
         }
-        if transaction.purpose.is_gc() {
-            if self.collector.command_done(owner) {
-                self.collect(owner, calendar);
-            }
+        if transaction.purpose.is_gc() && self.collector.command_done(owner) {
+            self.collect(owner, calendar);
         }
     }
 

@@ -75,6 +75,8 @@ pub struct Totals {
     pub host_reads: u64,
     /// Pages of flash read to complete partly written ones.
     pub fill_reads: u64,
+    /// Pages of flash read ahead of the host.
+    pub read_ahead_reads: u64,
     /// Pages of flash read by the collector.
     pub gc_reads: u64,
     /// Pages programmed for the host.
@@ -89,12 +91,20 @@ pub struct Totals {
     pub map_hits: u64,
     /// Look-ups that did not.
     pub map_misses: u64,
+    /// Pages among those that were moved inside the chip.
+    pub gc_copied: u64,
     /// Pages programmed with nothing in them.
     pub padding: u64,
     /// Row blocks erased.
     pub erases: u64,
     /// Pages that reads found in the buffer, or never written.
     pub reads_without_flash: u64,
+    /// Pages that reads found in the read cache or on their way into it, of those without flash.
+    pub read_cache_hits: u64,
+    /// Logical pages that were fetched ahead.
+    pub read_ahead_pages: u64,
+    /// Logical pages that were fetched ahead and then read by the host.
+    pub read_ahead_used: u64,
     /// Page writes that merged with one in the buffer.
     pub merged_writes: u64,
     /// Picoseconds that finished commands of the chips spent on the bus and in the array.

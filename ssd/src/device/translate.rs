@@ -155,15 +155,15 @@ impl Device {
     #[inline]
     pub(super) fn write_tables(&mut self, calendar: &mut impl Schedule<Event>) {
         if self.translation.is_some() {
-            self.read_ahead(calendar);
+            self.read_tables(calendar);
             while self.write_unit(calendar) {
-                self.read_ahead(calendar);
+                self.read_tables(calendar);
             }
         }
     }
 
     /// Brings translation pages that are to be written into memory.
-    fn read_ahead(&mut self, calendar: &mut impl Schedule<Event>) {
+    fn read_tables(&mut self, calendar: &mut impl Schedule<Event>) {
         while let Some(translation) = &mut self.translation {
             let Some(table) = translation.take_queued() else { return };
             match self.mapping.get(translation.logical(table)) {

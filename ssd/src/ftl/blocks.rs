@@ -203,6 +203,29 @@ impl Blocks {
         self.good[row as usize].saturating_sub(self.streams.blocks_at_work()) * self.slots.per_block()
     }
 
+    /// Blocks of a row that are not bad.
+    pub fn good(&self, row: Row) -> u32 {
+        self.good[row as usize]
+    }
+
+    /// Valid pages of a row.
+    pub fn valid_in(&self, row: Row) -> u32 {
+        self.row_valid[row as usize]
+    }
+
+    /// Pages of a row that cleaning would gain: written, and not valid.
+    pub fn gain(&self, row: Row) -> u32 {
+        let per_block = self.slots.per_block();
+        let unwritten: u32 = self
+            .streams
+            .all()
+            .filter_map(|stream| self.open_place(row, stream))
+            .map(|place| per_block - place)
+            .sum();
+        let used = self.good(row).saturating_sub(self.free(row) as u32);
+        (used * per_block).saturating_sub(unwritten + self.valid_in(row))
+    }
+
     /// Pages that the collector can write in a row without erasing anything.
     pub fn collector_room(&self, row: Row) -> usize {
         let per_block = self.slots.per_block();

@@ -8,6 +8,7 @@ use wordline_kernel::Stream;
 use wordline_nand::{Chips, RowBlockId, SlotId, Stamp};
 
 use super::blocks::{Blocks, StreamId};
+use super::gc_config::GcFile;
 use crate::policy::placement::Row;
 use crate::policy::victim::VictimPolicy;
 
@@ -37,11 +38,26 @@ pub enum Step {
         /// A stream of the collector.
         stream: StreamId,
     },
+    /// Move a program unit of valid pages from here on inside their planes; they are put into the row's
+    /// [`unit`](Collector::unit) with [`copy`](Collector::copy).
+    Copyback {
+        /// The first slot.
+        from: SlotId,
+    },
     /// Erase this victim.
     Erase {
         /// The victim.
         block: RowBlockId,
     },
+}
+
+/// What the collector may do beside what must be done.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Leave {
+    /// Whether it has to wait for commands of the host while that can go on without it.
+    pub waits: bool,
+    /// Free blocks that it may clean the row for, since the host rests; 0 while the host is at work.
+    pub rest_goal: usize,
 }
 
 /// Where the collector is in a row.
@@ -56,6 +72,8 @@ struct RowState {
     victim: Option<(RowBlockId, u32)>,
     /// Invalid pages that were passed since cleaning began, less what the host has written for them.
     regained: u32,
+    /// Steps that it may take until the host writes again.
+    steps_left: u32,
     /// Victims of which every valid page was read.
     read: VecDeque<RowBlockId>,
     /// Pages that were read, by the collector's stream that they will be written to.
@@ -70,57 +88,72 @@ pub struct Collector {
     random: Stream,
     start_below: usize,
     stop_at: usize,
+    copyback: bool,
+    /// Steps in a row for each program unit of the host.
+    steps_per_write: u32,
     /// Rows with a step under way.
     steps: u32,
 }
 
 impl Collector {
     /// A collector for `rows` rows that writes to `streams` streams in each.
-    pub fn new(
-        rows: u32,
-        streams: u8,
-        policy: Box<dyn VictimPolicy>,
-        random: Stream,
-        start_below: u32,
-        stop_at: u32,
-    ) -> Self {
+    pub fn new(rows: u32, streams: u8, policy: Box<dyn VictimPolicy>, random: Stream, gc: &GcFile) -> Self {
+        let steps_per_write = gc.steps_per_write.unwrap_or(u32::MAX);
+        let row = RowState {
+            staged: vec![VecDeque::new(); streams.into()],
+            steps_left: steps_per_write,
+            ..RowState::default()
+        };
         Self {
-            rows: vec![
-                RowState { staged: vec![VecDeque::new(); streams.into()], ..RowState::default() };
-                rows as usize
-            ],
+            rows: vec![row; rows as usize],
             policy,
             random,
-            start_below: start_below as usize,
-            stop_at: stop_at as usize,
+            start_below: gc.start_below_free_blocks as usize,
+            stop_at: gc.stop_at_free_blocks as usize,
+            copyback: gc.copyback,
+            steps_per_write,
             steps: 0,
         }
     }
 
     /// What to do next in `row`; `None` when nothing is to be done now or a step is under way.
-    pub fn next(&mut self, row: Row, blocks: &mut Blocks) -> Option<Step> {
+    pub fn next(&mut self, row: Row, blocks: &mut Blocks, leave: Leave) -> Option<Step> {
         let state = &mut self.rows[row as usize];
         let free = blocks.free(row);
         if !state.active && free < self.start_below {
             state.active = true;
             state.regained = 0;
         }
-        if state.commands > 0 || (!state.active && state.read.is_empty()) {
+        let has_cause = state.active || !state.read.is_empty() || free < leave.rest_goal;
+        if state.commands > 0 || !has_cause {
             return None;
         }
-        let step = self.step(row, blocks);
-        self.rows[row as usize].commands = u32::from(step.is_some());
+        let must_wait = leave.waits || (state.steps_left == 0 && leave.rest_goal == 0);
+        if must_wait && free > blocks.streams().kept_blocks() {
+            return None;
+        }
+        let step = self.step(row, blocks, leave.rest_goal);
+        let state = &mut self.rows[row as usize];
+        state.commands = u32::from(step.is_some());
+        state.steps_left = state.steps_left.saturating_sub(1);
         self.steps += u32::from(step.is_some());
         step
     }
 
-    fn step(&mut self, row: Row, blocks: &mut Blocks) -> Option<Step> {
+    fn step(&mut self, row: Row, blocks: &mut Blocks, rest_goal: usize) -> Option<Step> {
         loop {
             if let Some(step) = self.finish_victim(row, blocks).or_else(|| self.form_unit(row, blocks)) {
                 return Some(step);
             }
             let state = &mut self.rows[row as usize];
             if let Some((block, place)) = state.victim {
+                if self.copyback
+                    && let Some(first) = whole_unit(blocks, block, place)
+                {
+                    state.regained += first - place;
+                    state.victim = Some((block, first + blocks.slots().per_program));
+                    return Some(Step::Copyback { from: blocks.slots().at(block, first) });
+                }
                 if let Some((first, end, valid)) = next_read(blocks, block, place) {
                     state.regained += end - place - valid;
                     state.victim = Some((block, end));
@@ -136,11 +169,18 @@ impl Collector {
                 state.read.push_back(block);
                 continue;
             }
-            if blocks.free(row) >= self.stop_at {
+            let free = blocks.free(row);
+            if free >= self.stop_at.max(rest_goal) {
                 state.active = false;
                 return None;
             }
+            let needed = free < self.stop_at && (state.active || rest_goal == 0);
+            state.active &= needed;
             let Some(block) = self.policy.choose(blocks.candidates(row), &mut self.random) else {
+                // To pad a unit gains nothing: what was read waits for more.
+                if !needed {
+                    return None;
+                }
                 return self.finish_padded(row, blocks);
             };
             if let Err(step) = self.begin_victim(row, block, blocks) {
@@ -226,6 +266,11 @@ impl Collector {
         self.rows[row as usize].staged[usize::from(stream)].push_back(moved);
     }
 
+    /// Puts a page into the row's unit that a copyback moves.
+    pub fn copy(&mut self, row: Row, moved: Moved) {
+        self.rows[row as usize].unit.push(moved);
+    }
+
     /// The pages of the row's program unit that is under way; fewer than a unit if it is padded.
     pub fn unit(&self, row: Row) -> &[Moved] {
         &self.rows[row as usize].unit
@@ -266,6 +311,7 @@ impl Collector {
     pub fn spend(&mut self, row: Row, pages: u32) {
         let state = &mut self.rows[row as usize];
         state.regained = state.regained.saturating_sub(pages);
+        state.steps_left = self.steps_per_write;
     }
 
     /// Whether the row cannot be cleaned any more: too few of its blocks are good.
@@ -323,6 +369,13 @@ fn next_read(blocks: &Blocks, block: RowBlockId, place: u32) -> Option<(u32, u32
     Some((first, end, valid))
 }
 
+/// The next valid slot of a victim from `place` on, if a program unit of valid ones begins there.
+fn whole_unit(blocks: &Blocks, block: RowBlockId, place: u32) -> Option<u32> {
+    let unit = blocks.slots().per_program;
+    let first = blocks.next_valid(block, place).filter(|first| first.is_multiple_of(unit))?;
+    (first..first + unit).all(|place| blocks.is_valid(blocks.slots().at(block, place))).then_some(first)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -334,8 +387,9 @@ mod tests {
 
     /// Carries out what the collector wants, at once; false if it wants nothing.
     fn step(collector: &mut Collector, blocks: &mut Blocks) -> bool {
-        match collector.next(0, blocks) {
+        match collector.next(0, blocks, Leave::default()) {
             None => return false,
+            Some(Step::Copyback { .. }) => unreachable!("copyback is off"),
             Some(Step::Read { first, end, .. }) => {
                 for from in (first.0..end.0).map(SlotId) {
                     collector.stage(0, 0, Moved { stamp: Stamp::PADDING, from });
@@ -355,15 +409,14 @@ mod tests {
         collector.command_done(0)
     }
 
-    #[test]
-    fn a_victim_that_is_read_for_long_does_not_end_the_life_of_its_row() {
+    /// A table with a row that has so many free blocks, for cleaning first in, first out. The oldest blocks have one
+    /// invalid page each: such a victim fills nearly a whole block of the collector's.
+    fn table(free: usize) -> Blocks {
         let Config { geometry, slots, .. } = small().check().expect("the device is sound");
         let mut blocks = Blocks::new(geometry, slots, Streams::ONE_EACH, |_| false);
-        let policy = Fifo;
-        blocks.keep(policy.needs());
+        blocks.keep(Fifo.needs());
         let per_block = geometry.pages_per_row_block();
-        // The oldest blocks have one invalid page each: such a victim fills nearly a whole block of the collector's.
-        while blocks.free(0) > 2 {
+        while blocks.free(0) > free {
             for n in 0..per_block {
                 let page = blocks.take(0, Streams::ONE_EACH.host(0), 1);
                 if n >= if page.0 < 8 * per_block { 1 } else { per_block / 2 } {
@@ -372,9 +425,37 @@ mod tests {
                 blocks.program_done(page);
             }
         }
+        blocks
+    }
+
+    fn fifo(gc: &GcFile) -> Collector {
+        Collector::new(1, 1, Box::new(Fifo), Seed(1).stream("test.victim", 0), gc)
+    }
+
+    #[test]
+    fn a_collector_of_few_steps_takes_no_more_until_the_host_writes_or_needs_blocks() {
+        let mut blocks = table(4);
+        let gc = GcFile { start_below_free_blocks: 5, stop_at_free_blocks: 5, ..GcFile::default() };
+        let mut collector = fifo(&GcFile { steps_per_write: Some(3), ..gc });
+        for _ in 0..4 {
+            let steps = (0..100).filter(|_| step(&mut collector, &mut blocks)).count();
+            assert_eq!(steps, 3);
+            collector.spend(0, 2);
+        }
+        while blocks.free(0) > 2 {
+            let page = blocks.take(0, Streams::ONE_EACH.host(0), 1);
+            blocks.program_done(page);
+        }
+        let steps = (0..100).filter(|_| step(&mut collector, &mut blocks)).count();
+        assert!(steps > 3 && blocks.free(0) > 2, "{steps} steps to a block beside those kept");
+    }
+
+    #[test]
+    fn a_victim_that_is_read_for_long_does_not_end_the_life_of_its_row() {
+        let mut blocks = table(2);
         let read = RowBlockId(0);
         blocks.read_queued(read);
-        let mut collector = Collector::new(1, 1, Box::new(policy), Seed(1).stream("test.victim", 0), 3, 3);
+        let mut collector = fifo(&GcFile::default());
         while step(&mut collector, &mut blocks) {}
         assert!(blocks.free(0) < 2 && !collector.is_stuck(0), "the collector waits for the reader");
         assert!(blocks.read_done(read), "a victim waited for the reader");

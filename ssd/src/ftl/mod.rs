@@ -4,6 +4,7 @@
 pub mod blocks;
 pub mod candidates;
 pub mod collector;
+pub mod gc_config;
 pub mod mapping;
 pub mod translation;
 

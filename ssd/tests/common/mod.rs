@@ -36,6 +36,12 @@ impl Rig {
         self.device.submit(command, &mut self.calendar);
     }
 
+    /// Submits a comparison with version `expected`, 0 for what was written last.
+    pub fn compare(&mut self, sector: u64, sectors: u64, expected: u32) {
+        let operation = Operation::Compare;
+        self.submit_command(Command { operation, sector, sectors, expected, ..Command::default() });
+    }
+
     /// Goes on until at most `outstanding` commands are not answered.
     pub fn run_down_to(&mut self, outstanding: usize) {
         let mut answers = Vec::new();
@@ -50,12 +56,34 @@ impl Rig {
         }
     }
 
+    /// Submits nothing for a while.
+    pub fn rest(&mut self, time: Duration) {
+        let end = self.calendar.now() + time;
+        let mut answers = Vec::new();
+        while self.calendar.now() < end
+            && let Some(event) = self.calendar.advance()
+        {
+            self.device.handle(event, &mut self.calendar);
+            self.device.take_answers(&mut answers);
+            let now = self.calendar.now();
+            self.answers.extend(answers.drain(..).map(|answer| (now, answer)));
+        }
+    }
+
     /// Carries out one command alone and returns how long it took.
     pub fn alone(&mut self, operation: Operation, fua: bool, sector: u64, sectors: u64) -> Duration {
         self.run_down_to(0);
         self.submit(operation, fua, sector, sectors);
         self.run_down_to(0);
         self.answers.last().expect("it was answered").1.latency
+    }
+
+    /// Goes on until nothing is left to happen: for devices that flush at no interval.
+    pub fn settle(&mut self) {
+        self.run_down_to(0);
+        while let Some(event) = self.calendar.advance() {
+            self.device.handle(event, &mut self.calendar);
+        }
     }
 
     pub fn calendar_now(&self) -> Instant {
