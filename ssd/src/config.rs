@@ -12,6 +12,7 @@ use crate::command::SECTOR;
 use crate::front::namespaces::{self, Namespace};
 use crate::ftl::blocks::Streams;
 pub use crate::ftl::gc_config::GcFile;
+pub use crate::ftl::wear::WearFile;
 use crate::policy::mapper::CacheSize;
 use crate::policy::placement::PlacementKind;
 use crate::policy::router::RouterKind;
@@ -64,6 +65,8 @@ pub struct FtlFile {
     pub placement: PlacementKind,
     /// Garbage collection.
     pub gc: GcFile,
+    /// Levelling of the blocks' wear.
+    pub wear: WearFile,
     /// Order of the commands of a die, and suspends.
     pub scheduling: SchedulingFile,
 }
@@ -108,6 +111,7 @@ impl Default for FtlFile {
             router: RouterKind::default(),
             placement: PlacementKind::default(),
             gc: GcFile::default(),
+            wear: WearFile::default(),
             scheduling: SchedulingFile::default(),
         }
     }
@@ -150,8 +154,8 @@ impl DeviceFile {
         self.check_ftl(&mut wrong);
         let (Some(part), Some(geometry)) = (part, geometry) else { return Err(wrong) };
         let Some(slots) = self.check_unit(&geometry, &mut wrong) else { return Err(wrong) };
-        self.check_cache(&slots, &mut wrong);
         self.ftl.gc.check_chips(&geometry, &mut wrong);
+        self.check_cache(&slots, &mut wrong);
         let faults = self.check_faults(&geometry, &mut wrong);
         let most = self.logical_pages(&geometry, &slots, &faults, &mut wrong);
         let namespaces = namespaces::lay_out(&self.namespaces, slots.size * u64::from(most), &mut wrong);
@@ -196,8 +200,12 @@ impl DeviceFile {
         if let Some((found, wanted)) = ftl.placement.complaint() {
             wrong.add("ftl.placement.order", found, wanted);
         }
-        ftl.scheduling.check(wrong);
+        if let Some((found, wanted)) = ftl.router.complaint() {
+            wrong.add("ftl.router.window", found, wanted);
+        }
         ftl.gc.check(self.streams(), wrong);
+        ftl.wear.check(wrong);
+        ftl.scheduling.check(wrong);
     }
 
     fn check_faults(&self, geometry: &Geometry, wrong: &mut Complaints) -> Vec<Fault> {

@@ -397,18 +397,14 @@ impl Queues {
     /// Whether the die works on anything but garbage collection, or that waits for it.
     pub fn serves_host(&self, die: DieId) -> bool {
         let queue = &self.dies[die];
-        let current = queue.current;
-        if current != NONE && !self.pool[current as usize].purpose.is_gc() {
-            return true;
-        }
-        // A row has one program unit of the host and one command of the collector waiting at the most.
-        queue.lists.iter().any(|list| {
-            let mut at = list.first;
-            while at != NONE && self.pool[at as usize].purpose.is_gc() {
-                at = self.pool[at as usize].next;
-            }
-            at != NONE
-        })
+        let is_host = |id: TransactionId| !self.pool[id as usize].purpose.is_gc();
+        // A row has one program unit of the host and one step of the collector waiting at the most, reads end the search.
+        let waits = |list: &List| {
+            let next = |id: &TransactionId| Some(self.pool[*id as usize].next).filter(|next| *next != NONE);
+            std::iter::successors(Some(list.first).filter(|first| *first != NONE), next).any(is_host)
+        };
+        [queue.current, queue.suspended].into_iter().any(|id| id != NONE && is_host(id))
+            || queue.lists.iter().any(waits)
     }
 
     /// How long the die collected garbage so far, in picoseconds.

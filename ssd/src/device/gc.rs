@@ -143,6 +143,7 @@ impl Device {
             self.check_life();
         } else {
             self.blocks.erased(block, self.chips.erases()[block]);
+            self.collector.erased(block, &self.blocks);
         }
     }
 }

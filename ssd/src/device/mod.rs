@@ -2,8 +2,8 @@
 //!
 //! `front` takes and answers commands, `link` brings them over a link; `read` and `write` carry them out over buffer and
 //! mapping; `cached` keeps and fetches ahead what is read; `flush` takes pages out of the buffer and `form` puts them into
-//! program units; `service` runs the dies' queues and takes in what they finish; `gc` carries out what the collector wants, and
-//! `idle` what is done while the host rests;
+//! program units; `service` runs the dies' queues and takes in what they finish; `gc` carries out what the collector wants,
+//! and `idle` what is done while the host rests;
 //! `translate` finds out where pages are when the map is not in memory as a whole; `precondition` fills a device in no time; `audit` checks the books.
 
 mod audit;
@@ -158,7 +158,7 @@ impl Device {
 
     /// A new device, with nothing written and these policies.
     pub fn with(config: Config, parts: Parts, seed: Seed) -> Self {
-        let Parts { eviction, read_eviction, router, placement, mapper, victim, relocator, background } =
+        let Parts { eviction, read_eviction, router, placement, mapper, victim, relocator, background, wear } =
             parts;
         let Config { geometry, slots, .. } = config;
         let map_cache = config.map_cache();
@@ -171,7 +171,12 @@ impl Device {
         let mut blocks = Blocks::new(geometry, slots, streams, |block| bad[block.0 as usize]);
         let gc = &config.file.ftl.gc;
         blocks.keep(victim.needs());
-        let collector = Collector::new(geometry.rows(), streams.gc, victim, seed.stream("ssd.victim", 0), gc);
+        blocks.allocate(config.file.ftl.wear.allocation);
+        let mut collector =
+            Collector::new(geometry.rows(), streams.gc, victim, seed.stream("ssd.victim", 0), gc);
+        if wear.is_on() {
+            collector.level(wear, seed.stream("ssd.wear", 0));
+        }
         let mut home_pages = vec![0; geometry.rows() as usize];
         let has_homes = placement.home(0).is_some();
         for page in 0..if has_homes { config.logical_pages } else { 0 } {

@@ -4,13 +4,11 @@
 //! Free blocks of a row wait in a heap by erase count (dynamic wear levelling: the least worn is opened next, the
 //! lowest number wins a tie). Closed blocks are [indexed](super::candidates) for the victim policy.
 
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
-
 use wordline_kernel::{Column, Id};
 use wordline_nand::{Geometry, RowBlockId, SlotId, Slots};
 
 use super::candidates::{Candidates, Closed, Indexes};
+use super::wear::{Allocation, FreeBlocks};
 use crate::policy::placement::Row;
 
 /// A write stream of a row: those of the host first, then those of the collector. Each fills a block of its own, so that
@@ -106,7 +104,7 @@ pub struct Blocks {
     programs: Column<RowBlockId, u32>,
     readers: Column<RowBlockId, u32>,
     is_valid: Vec<u64>,
-    free: Vec<BinaryHeap<Reverse<(u32, u32)>>>,
+    free: Vec<FreeBlocks>,
     /// The open block of each stream and how far it is written, row by row.
     open: Vec<Option<(RowBlockId, u32)>>,
     closed: Closed,
@@ -125,7 +123,7 @@ impl Blocks {
             programs: Column::filled(blocks, 0),
             readers: Column::filled(blocks, 0),
             is_valid: vec![0; (slots.count() as usize).div_ceil(64)],
-            free: vec![BinaryHeap::with_capacity(geometry.blocks_per_plane as usize); rows],
+            free: vec![FreeBlocks::new(Allocation::LeastWorn, geometry.blocks_per_plane); rows],
             open: vec![None; rows * usize::from(streams.host + streams.gc)],
             closed: Closed::new(&geometry, &slots, Indexes::default()),
             row_valid: vec![0; rows],
@@ -140,7 +138,7 @@ impl Blocks {
                 table.state[block] = State::Bad;
                 table.good[row] -= 1;
             } else {
-                table.free[row].push(Reverse((0, block.0)));
+                table.free[row].push(0, block);
             }
         }
         table
@@ -153,6 +151,17 @@ impl Blocks {
             "nothing is written"
         );
         self.closed = Closed::new(&self.geometry, &self.slots, indexes);
+    }
+
+    /// Says which of the free blocks are opened from now on; before the first one is.
+    pub fn allocate(&mut self, allocation: Allocation) {
+        for row in &mut self.free {
+            let mut free = FreeBlocks::new(allocation, self.geometry.blocks_per_plane);
+            while let Some(block) = row.pop(false) {
+                free.push(0, block);
+            }
+            *row = free;
+        }
     }
 
     /// The row that `block` is in.
@@ -279,11 +288,11 @@ impl Blocks {
             at = self.at(row, other);
         }
         let (block, place) = self.open[at].unwrap_or_else(|| {
-            let Reverse((_, block)) =
-                self.free[row as usize].pop().expect("the caller saw that there is room");
-            self.state[RowBlockId(block)] = State::Open;
-            self.written_by[RowBlockId(block)] = stream;
-            (RowBlockId(block), 0)
+            let free = self.free[row as usize].pop(self.streams.is_gc(stream));
+            let block = free.expect("the caller saw that there is room");
+            self.state[block] = State::Open;
+            self.written_by[block] = stream;
+            (block, 0)
         });
         self.programs[block] += 1;
         let after = place + pages;
@@ -359,7 +368,7 @@ impl Blocks {
         assert!(self.state[block] == State::Victim && self.is_clean(block), "only a clean victim is erased");
         self.state[block] = State::Free;
         let row = self.row_of(block);
-        self.free[row as usize].push(Reverse((erases, block.0)));
+        self.free[row as usize].push(erases, block);
     }
 
     /// Takes a victim out of use.

@@ -3,14 +3,16 @@
 //! that cleaning a block with a single invalid page still gains that page.
 
 use std::collections::VecDeque;
+use std::ops::Range;
 
 use wordline_kernel::Stream;
 use wordline_nand::{Chips, RowBlockId, SlotId, Stamp};
 
-use super::blocks::{Blocks, StreamId};
+use super::blocks::{Blocks, State, StreamId};
 use super::gc_config::GcFile;
 use crate::policy::placement::Row;
 use crate::policy::victim::VictimPolicy;
+use crate::policy::wear::WearLeveller;
 
 /// A page on its way from a victim to the collector's open block.
 #[derive(Clone, Copy, Debug)]
@@ -79,6 +81,8 @@ struct RowState {
     /// Pages that were read, by the collector's stream that they will be written to.
     staged: Vec<VecDeque<Moved>>,
     unit: Vec<Moved>,
+    /// Blocks of the row, counted from 0, that are still to be cleaned because their data lie still.
+    still: Range<u32>,
 }
 
 /// The garbage collector of a device.
@@ -91,6 +95,8 @@ pub struct Collector {
     copyback: bool,
     /// Steps in a row for each program unit of the host.
     steps_per_write: u32,
+    /// Static wear levelling, if there is any.
+    wear: Option<(Box<dyn WearLeveller>, Stream)>,
     /// Rows with a step under way.
     steps: u32,
 }
@@ -112,6 +118,7 @@ impl Collector {
             stop_at: gc.stop_at_free_blocks as usize,
             copyback: gc.copyback,
             steps_per_write,
+            wear: None,
             steps: 0,
         }
     }
@@ -125,9 +132,10 @@ impl Collector {
             state.regained = 0;
         }
         let has_cause = state.active || !state.read.is_empty() || free < leave.rest_goal;
-        if state.commands > 0 || !has_cause {
+        if state.commands > 0 || !(has_cause || self.levels(row, free)) {
             return None;
         }
+        let state = &self.rows[row as usize];
         let must_wait = leave.waits || (state.steps_left == 0 && leave.rest_goal == 0);
         if must_wait && free > blocks.streams().kept_blocks() {
             return None;
@@ -172,7 +180,10 @@ impl Collector {
             let free = blocks.free(row);
             if free >= self.stop_at.max(rest_goal) {
                 state.active = false;
-                return None;
+                if !self.begin_still_block(row, blocks) {
+                    return None;
+                }
+                continue;
             }
             let needed = free < self.stop_at && (state.active || rest_goal == 0);
             state.active &= needed;
@@ -259,6 +270,62 @@ impl Collector {
             state.unit.extend(staged.drain(..room.min(staged.len())));
         }
         Some(Step::Program { stream: blocks.streams().gc(first as u8) })
+    }
+
+    /// Levels wear from now on.
+    pub fn level(&mut self, wear: Box<dyn WearLeveller>, random: Stream) {
+        self.wear = Some((wear, random));
+    }
+
+    /// Notes that a block was erased.
+    pub fn erased(&mut self, block: RowBlockId, blocks: &Blocks) {
+        if let Some((wear, _)) = &mut self.wear {
+            let row = blocks.row_of(block);
+            wear.erased(row, block.0 - row * blocks.geometry().blocks_per_plane);
+        }
+    }
+
+    /// Whether there are blocks to be cleaned because their data lie still, and the row has free blocks enough for that,
+    /// or is at it.
+    #[inline]
+    fn levels(&mut self, row: Row, free: usize) -> bool {
+        let Some((wear, random)) = &mut self.wear else { return false };
+        let state = &mut self.rows[row as usize];
+        if state.victim.is_some() {
+            return true;
+        }
+        if free < self.stop_at {
+            return false;
+        }
+        while state.still.is_empty()
+            && let Some(found) = wear.next(row, random)
+        {
+            state.still = found;
+        }
+        !state.still.is_empty()
+    }
+
+    /// Makes the next of these blocks that is closed the victim, if its pages have somewhere to go; false if there is
+    /// none.
+    fn begin_still_block(&mut self, row: Row, blocks: &mut Blocks) -> bool {
+        if self.wear.is_none() {
+            return false;
+        }
+        let unit = blocks.slots().per_program as usize;
+        let first = row * blocks.geometry().blocks_per_plane;
+        while self.levels(row, blocks.free(row)) {
+            let state = &mut self.rows[row as usize];
+            let block = RowBlockId(first + state.still.start);
+            state.still.start += 1;
+            let staged: usize = state.staged.iter().map(VecDeque::len).sum();
+            let moving = (blocks.valid(block) as usize + staged).next_multiple_of(unit);
+            if blocks.state(block) == State::Closed && moving <= blocks.collector_room(row) {
+                blocks.clean(block);
+                state.victim = Some((block, 0));
+                return true;
+            }
+        }
+        false
     }
 
     /// Takes in a page that was read, for the collector's stream of this number.

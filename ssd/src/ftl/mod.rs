@@ -7,6 +7,7 @@ pub mod collector;
 pub mod gc_config;
 pub mod mapping;
 pub mod translation;
+pub mod wear;
 
 pub use blocks::Blocks;
 pub use collector::Collector;

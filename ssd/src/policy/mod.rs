@@ -8,3 +8,4 @@ pub mod placement;
 pub mod relocator;
 pub mod router;
 pub mod victim;
+pub mod wear;
