@@ -184,10 +184,7 @@ impl Device {
         let mut device = Self {
             chips,
             mapping: Mapping::new(config.mapped_pages()),
-            translation: map_cache.map(|size| {
-                let (rows, unit) = (geometry.rows(), slots.per_program);
-                Translation::new(mapper, size, config.logical_pages, rows, unit)
-            }),
+            translation: map_cache.map(|size| Translation::of(&config, mapper, size)),
             buffer: Buffer::new(config.buffer_pages, eviction),
             marks: flush::Marks::new(&config),
             cache: ReadCache::new(config.cache_pages, read_eviction),

@@ -7,6 +7,7 @@ use std::collections::VecDeque;
 use wordline_kernel::{Column, Instant};
 
 use super::mapping::LogicalPage;
+use crate::Config;
 use crate::policy::mapper::{CacheSize, Mapper, TranslationPage};
 use crate::policy::placement::{Row, RowSet};
 
@@ -96,6 +97,12 @@ pub struct Translation {
 }
 
 impl Translation {
+    /// The translation pages of a device, none of them written.
+    pub fn of(config: &Config, mapper: Box<dyn Mapper>, size: CacheSize) -> Self {
+        let (rows, unit) = (config.geometry.rows(), config.slots.per_program);
+        Self::new(mapper, size, config.logical_pages, rows, unit)
+    }
+
     /// The translation pages of `logical` pages, none of them written, for units of `per_program` pages in `rows` rows.
     pub fn new(mapper: Box<dyn Mapper>, size: CacheSize, logical: u32, rows: u32, per_program: u32) -> Self {
         let at_rest =
