@@ -10,7 +10,9 @@ use wordline_ssd::{Answer, Device, Operation, SECTOR};
 use crate::error::Result;
 use crate::log::Log;
 use crate::run::Job;
-use crate::summary::{Flash, Host, Latency, Outcome, Share, Summary, TimeShare, Wear, Window, Windows};
+use crate::summary::{
+    Faults, Flash, Host, Latency, Outcome, Share, Summary, TimeShare, Wear, Window, Windows,
+};
 
 /// Measurements under way.
 pub struct Measurements {
@@ -149,6 +151,7 @@ impl Measurements {
             channel_utilisation: device.chips().bus_busy(end).map(|ps| share(ps, elapsed)).collect(),
             die_utilisation: device.chips().array_busy(end).map(|ps| share(ps, elapsed)).collect(),
             wear: wear(device),
+            faults: faults(device),
             windows: self.windows(),
             host: self.host(elapsed),
             flash,
@@ -227,6 +230,19 @@ fn flash(device: &Device) -> Flash {
         host_bytes: totals.host_programs * unit,
         gc_bytes: totals.gc_programs * unit,
         padding_bytes: totals.padding * unit,
+    }
+}
+
+fn faults(device: &Device) -> Faults {
+    let totals = device.totals();
+    Faults {
+        program_failures: totals.program_failures,
+        erase_failures: totals.erase_failures,
+        read_retries: totals.read_retries,
+        unreadable_pages: totals.unreadable_pages,
+        lost_pages: totals.lost_pages,
+        grown_bad_blocks: totals.grown_bad_blocks * u64::from(device.config().geometry.planes_per_row),
+        dead_dies: totals.dead_dies,
     }
 }
 

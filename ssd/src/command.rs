@@ -40,6 +40,6 @@ pub struct Answer {
     pub command: Command,
     /// Time from submission to answer.
     pub latency: Duration,
-    /// Whether it failed: a write to a device at the end of its life.
+    /// Whether it failed: a write to a device at the end of its life, or a read of what is lost.
     pub failed: bool,
 }

@@ -10,6 +10,7 @@ use wordline_nand::{Fault, Geometry, Part, Slots};
 
 use crate::command::SECTOR;
 use crate::ftl::blocks::Streams;
+use crate::policy::failure::FailureKind;
 use crate::policy::placement::PlacementKind;
 use crate::policy::relocator::RelocatorKind;
 use crate::policy::router::RouterKind;
@@ -90,6 +91,20 @@ pub struct FtlFile {
     pub placement: PlacementKind,
     /// Garbage collection.
     pub gc: GcFile,
+    /// What happens to a block in which something failed.
+    pub failure: FailureKind,
+    /// Pages that could not be read are sensed again.
+    pub read_retry: ReadRetryFile,
+}
+
+/// Sensing pages again, with other read levels, that could not be read.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct ReadRetryFile {
+    /// How often a page is sensed again before it is given up.
+    pub levels: u8,
+    /// Time to set other read levels before each retry.
+    pub time: Duration,
 }
 
 /// The map from logical to physical places.
@@ -146,7 +161,16 @@ impl Default for FtlFile {
             router: RouterKind::default(),
             placement: PlacementKind::default(),
             gc: GcFile::default(),
+            failure: FailureKind::default(),
+            read_retry: ReadRetryFile::default(),
         }
+    }
+}
+
+impl Default for ReadRetryFile {
+    /// Set Features takes less than a microsecond (cubeFTL, section 5.1). Chosen: seven sets of levels beside the usual one.
+    fn default() -> Self {
+        Self { levels: 7, time: Duration::from_us(1) }
     }
 }
 
@@ -267,6 +291,11 @@ impl DeviceFile {
         if let Some((key, found, wanted)) = ftl.gc.victim.complaint() {
             wrong.add(format!("ftl.gc.victim.{key}"), found, wanted);
         }
+        if let Some((key, found, wanted)) = ftl.failure.complaint() {
+            wrong.add(format!("ftl.failure.{key}"), found, wanted);
+        }
+        let time = ftl.read_retry.time;
+        wrong.require(time <= Duration::from_ms(1_000), "ftl.read_retry.time", time, "at most 1s");
         let (start, stop) = (ftl.gc.start_below_free_blocks, ftl.gc.stop_at_free_blocks);
         let kept = self.streams().kept_blocks();
         wrong.require(

@@ -1,6 +1,7 @@
 //! What a device is made of: its policies, which a research design replaces.
 
 use crate::Config;
+use crate::policy::failure::FailurePolicy;
 use crate::policy::placement::Placement;
 use crate::policy::relocator::Relocator;
 use crate::policy::router::Router;
@@ -17,6 +18,8 @@ pub struct Parts {
     pub victim: Box<dyn VictimPolicy>,
     /// Where the valid pages of a victim go.
     pub relocator: Box<dyn Relocator>,
+    /// What happens to a block in which something failed.
+    pub failure: Box<dyn FailurePolicy>,
 }
 
 impl Parts {
@@ -28,6 +31,7 @@ impl Parts {
             placement: ftl.placement.build(&config.geometry, config.file.layout.packages_per_channel),
             victim: ftl.gc.victim.build(),
             relocator: ftl.gc.relocator.build(),
+            failure: ftl.failure.build(),
         }
     }
 }

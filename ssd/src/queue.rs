@@ -68,6 +68,10 @@ pub struct Transaction {
     pub version: u32,
     /// The logical page that it must find, or that is filled.
     pub logical: u32,
+    /// How often its pages were sensed again because they could not be read.
+    pub tries: u8,
+    /// Which of its pages could not be read so far, the lowest bit for the first.
+    pub unread: u16,
     /// When it was queued.
     pub queued: Instant,
     /// How long the die had collected garbage by then, in picoseconds.
@@ -124,7 +128,6 @@ impl Queues {
         owner: u32,
         page: PageId,
     ) -> &mut Transaction {
-        let id = self.free.pop().unwrap_or(self.pool.len() as u32);
         let transaction = Transaction {
             purpose,
             owner,
@@ -135,24 +138,47 @@ impl Queues {
             bytes: 0,
             version: 0,
             logical: NONE,
+            tries: 0,
+            unread: 0,
             queued: now,
             gc_before: self.gc_time(die, now),
             next: NONE,
         };
+        let id = self.park(transaction);
+        self.resume(die, id);
+        &mut self.pool[id as usize]
+    }
+
+    /// Keeps a transaction that is to be queued later.
+    #[inline]
+    pub fn park(&mut self, transaction: Transaction) -> TransactionId {
+        let id = self.free.pop().unwrap_or(self.pool.len() as u32);
         if id as usize == self.pool.len() {
             self.pool.push(transaction);
         } else {
             self.pool[id as usize] = transaction;
         }
+        id
+    }
+
+    /// A transaction that waits, is kept, or is under way.
+    pub fn get(&self, id: TransactionId) -> &Transaction {
+        &self.pool[id as usize]
+    }
+
+    /// Queues a transaction that was kept.
+    #[inline]
+    pub fn resume(&mut self, die: DieId, id: TransactionId) {
+        let transaction = &mut self.pool[id as usize];
+        transaction.next = NONE;
         let queue = &mut self.dies[die];
-        let list = if purpose.goes_first() { &mut queue.reads } else { &mut queue.others };
+        let list = if transaction.purpose.goes_first() { &mut queue.reads } else { &mut queue.others };
         let last = std::mem::replace(&mut list.last, id);
         if last == NONE {
             list.first = id;
         } else {
             self.pool[last as usize].next = id;
         }
-        &mut self.pool[id as usize]
     }
 
     /// Takes the next transaction of an idle die; `merge` says whether a read can go with the one before it in one

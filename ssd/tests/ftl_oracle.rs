@@ -1,19 +1,23 @@
 //! Does any sequence of host commands leave what a plain map would, on any small device?
 
 mod common;
+mod failing {
+    use super::*;
+    include!("common/failing.rs");
+}
 
 use std::collections::BTreeMap;
 
 use common::{Rig, small};
 use proptest::prelude::*;
 use wordline_kernel::{Bytes, Duration};
-use wordline_ssd::config::BufferMode;
+use wordline_ssd::config::{BufferMode, ReadRetryFile};
 use wordline_ssd::ftl::mapping::LogicalPage;
 use wordline_ssd::policy::placement::PlacementKind;
 use wordline_ssd::policy::relocator::RelocatorKind;
 use wordline_ssd::policy::router::RouterKind;
 use wordline_ssd::policy::victim::VictimKind;
-use wordline_ssd::{DeviceFile, Operation};
+use wordline_ssd::{Command, DeviceFile, Operation};
 
 /// What a command of the host does, with places as parts of 65,536 of the device.
 #[derive(Clone, Copy, Debug)]
@@ -146,17 +150,78 @@ fn play(file: DeviceFile, steps: &[Step], depth: usize, filled: bool) {
     }
     rig.run_down_to(0);
     rig.audit();
-    assert!(!rig.device.is_read_only(), "the device has room");
+    let failing = Failing::of(&rig, per_page);
     for page in 0..pages {
-        assert_eq!(rig.device.version(LogicalPage(page)), model.present.get(&page).copied(), "page {page}");
+        failing.check(&rig, page, rig.device.version(LogicalPage(page)), &model);
     }
     rig.alone(Operation::Flush, false, 0, 0);
-    for page in 0..pages {
-        let in_flash = rig.device.version_in_flash(LogicalPage(page));
-        assert_eq!(in_flash, model.present.get(&page).copied(), "page {page} after a flush");
+    let failing = Failing::of(&rig, per_page);
+    if !failed_last(&rig) {
+        for page in 0..pages {
+            failing.check(&rig, page, rig.device.version_in_flash(LogicalPage(page)), &model);
+        }
     }
+    let any_lost = |rig: &Rig| (0..pages).any(|page| rig.device.is_lost(LogicalPage(page)));
+    let before = any_lost(&rig);
     rig.alone(Operation::Read, false, 0, sectors);
-    assert!(rig.answers.iter().all(|(_, answer)| !answer.failed), "nothing is refused");
+    // The collector may lose a page that the host has read just before.
+    assert!(if before { failed_last(&rig) } else { !failed_last(&rig) || any_lost(&rig) });
+    Failing::of(&rig, per_page).check_answers(&rig);
+}
+
+fn failed_last(rig: &Rig) -> bool {
+    rig.answers.last().expect("a command was answered").1.failed
+}
+
+/// What may be wrong with a device of which something failed.
+struct Failing {
+    /// Whether pages may be lost.
+    loses: bool,
+    /// How many writes of a page were refused: those at the end of the device's life.
+    refused: BTreeMap<u32, u32>,
+}
+
+impl Failing {
+    fn of(rig: &Rig, per_page: u64) -> Self {
+        let totals = rig.device.totals();
+        let mut refused = BTreeMap::new();
+        for (_, answer) in &rig.answers {
+            let Command { operation, sector, sectors, .. } = answer.command;
+            if answer.failed && operation == Operation::Write {
+                let pages = (sector / per_page) as u32..=((sector + sectors - 1) / per_page) as u32;
+                pages.for_each(|page| *refused.entry(page).or_insert(0) += 1);
+            }
+        }
+        Self { loses: totals.unreadable_pages > 0 || totals.dead_dies > 0, refused }
+    }
+
+    /// The device has the version that the model has, or has lost it by a fault, or has refused the last writes.
+    fn check(&self, rig: &Rig, page: u32, found: Option<u32>, model: &Model) {
+        let wanted = model.present.get(&page).copied();
+        if found == wanted {
+            return;
+        }
+        if found.is_none() && rig.device.is_lost(LogicalPage(page)) {
+            assert!(self.loses, "page {page} is lost without a fault");
+            return;
+        }
+        let refused = self.refused.get(&page).copied().unwrap_or(0);
+        let all = model.written.get(&page).copied().unwrap_or(0);
+        let may = refused > 0 && found.is_none_or(|version| version + refused >= all && version <= all);
+        assert!(may, "page {page} has version {found:?}, not {wanted:?}, and {refused} writes were refused");
+    }
+
+    /// Who is told what: reads fail of what is lost, everything else at the end of the device's life.
+    fn check_answers(&self, rig: &Rig) {
+        let read_only = rig.device.is_read_only();
+        let totals = rig.device.totals();
+        let worn = totals.grown_bad_blocks > 0 || totals.program_failures > 0;
+        assert!(!read_only || worn, "the device has room");
+        for (_, answer) in rig.answers.iter().filter(|(_, answer)| answer.failed) {
+            let reads = answer.command.operation == Operation::Read;
+            assert!(if reads { self.loses || read_only } else { read_only }, "{answer:?}");
+        }
+    }
 }
 
 proptest! {
@@ -167,6 +232,26 @@ proptest! {
         depth in 1usize..12,
         filled in any::<bool>(),
     ) {
+        play(file, &steps, depth, filled);
+    }
+
+    #[test]
+    fn a_device_that_fails_holds_what_a_map_would_or_says_what_is_lost(
+        file in device(),
+        rules in prop::collection::vec(failing::rule(), 1..4),
+        failure in failing::failure(),
+        retry in (0u8..8, 0u64..2),
+        steps in prop::collection::vec(step(), 1..600),
+        depth in 1usize..12,
+        filled in any::<bool>(),
+    ) {
+        let mut file = file;
+        file.faults = rules;
+        file.ftl.failure = failure;
+        file.ftl.read_retry = ReadRetryFile { levels: retry.0, time: Duration::from_us(retry.1) };
+        let good = file.clone().check();
+        // Too many blocks may be bad from the start.
+        prop_assume!(good.is_ok(), "{}", good.expect_err("it is not"));
         play(file, &steps, depth, filled);
     }
 }

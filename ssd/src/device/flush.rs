@@ -34,7 +34,7 @@ impl Device {
         entry.sectors == self.full_page() || self.mapping.get(entry.logical).is_none()
     }
 
-    fn full_page(&self) -> Sectors {
+    pub(super) fn full_page(&self) -> Sectors {
         Sectors::range(0, self.sectors_per_page() as u32)
     }
 

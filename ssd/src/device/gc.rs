@@ -14,11 +14,16 @@ use crate::queue::Purpose;
 impl Device {
     /// Queues the collector's next step in a row.
     pub(super) fn collect(&mut self, row: Row, calendar: &mut impl Schedule<Event>) {
-        let Some(step) = self.collector.next(row, &mut self.blocks) else {
-            self.read_only |= self.collector.is_stuck(row);
-            // A collector that has come to rest holds the host back no longer.
-            self.note_row(row);
-            return;
+        let step = loop {
+            let Some(step) = self.collector.next(row, &mut self.blocks) else {
+                self.read_only |= self.collector.is_stuck(row);
+                // A collector that has come to rest holds the host back no longer.
+                self.note_row(row);
+                return;
+            };
+            let Step::Retire { block } = step else { break step };
+            self.blocks.retire(block);
+            self.collector.command_done(row);
         };
         let Config { geometry, slots, .. } = self.config;
         let die = match step {
@@ -39,6 +44,7 @@ impl Device {
                 self.queues.push(die, calendar.now(), Purpose::GcErase, row, geometry.page(block, 0));
                 die
             }
+            Step::Retire { .. } => unreachable!("a block is retired at once"),
         };
         self.kick(die, calendar);
     }
@@ -96,14 +102,9 @@ impl Device {
         blocks.program_done(first);
     }
 
-    pub(super) fn gc_erased(&mut self, page: PageId, failed: bool) {
+    pub(super) fn gc_erased(&mut self, page: PageId) {
         self.totals.erases += 1;
         let block = self.config.geometry.block_of(page);
-        if failed {
-            self.blocks.retire(block);
-            self.check_life();
-        } else {
-            self.blocks.erased(block, self.chips.erases()[block]);
-        }
+        self.blocks.erased(block, self.chips.erases()[block]);
     }
 }

@@ -2,9 +2,10 @@
 //!
 //! `front` takes and answers commands; `read` and `write` carry them out over buffer and mapping; `flush` takes pages out
 //! of the buffer and `form` puts them into program units; `service` runs the dies' queues and takes in what they finish;
-//! `gc` carries out what the collector wants; `precondition` fills a device in no time; `audit` checks the books.
+//! `gc` carries out what the collector wants; `failures` deals with commands that failed; `precondition` fills a device in no time; `audit` checks the books.
 
 mod audit;
+mod failures;
 mod flush;
 mod form;
 mod front;
@@ -17,15 +18,16 @@ mod write;
 
 use std::collections::VecDeque;
 
-use wordline_kernel::{Digest, Instant, Schedule, Seed};
+use wordline_kernel::{Column, Digest, Instant, Schedule, Seed};
 use wordline_nand::{Chips, RowBlockId, Stamp};
 
 use crate::buffer::{Buffer, EntryId};
 use crate::command::Answer;
 use crate::config::{BufferMode, Config};
 use crate::ftl::blocks::Streams;
-use crate::ftl::{Blocks, Collector, Mapping};
+use crate::ftl::{Blocks, Collector, Lost, Mapping};
 use crate::parts::Parts;
+use crate::policy::failure::FailurePolicy;
 use crate::policy::placement::{Placement, Row, RowSet};
 use crate::policy::relocator::Relocator;
 use crate::policy::router::Router;
@@ -45,6 +47,8 @@ pub enum Event {
     Answer(u32),
     /// The buffer is to be written out.
     FlushTimer,
+    /// A chip is ready to sense pages again that could not be read.
+    Retry(u32),
 }
 
 const _: () = assert!(size_of::<Event>() <= 8, "an event is copied on every push and pop");
@@ -91,11 +95,16 @@ pub struct Device {
     chips: Chips,
     blocks: Blocks,
     mapping: Mapping,
+    /// What the host wrote and cannot be read any more.
+    lost: Lost,
     buffer: Buffer,
     collector: Collector,
     router: Box<dyn Router>,
     placement: Box<dyn Placement>,
     relocator: Box<dyn Relocator>,
+    failure: Box<dyn FailurePolicy>,
+    /// Failed programs, failed erases and lost reads of each block.
+    failures: Column<RowBlockId, [u8; 3]>,
     streams: Streams,
     queues: Queues,
     front: front::Front,
@@ -135,7 +144,7 @@ impl Device {
 
     /// A new device, with nothing written and these policies.
     pub fn with(config: Config, parts: Parts, seed: Seed) -> Self {
-        let Parts { router, placement, victim, relocator } = parts;
+        let Parts { router, placement, victim, relocator, failure } = parts;
         let Config { geometry, slots, .. } = config;
         let streams = Streams { host: router.streams(), gc: relocator.streams() };
         let mut chips = Chips::new(config.part.clone(), geometry, slots);
@@ -162,6 +171,8 @@ impl Device {
         let mut device = Self {
             chips,
             mapping: Mapping::new(config.logical_pages),
+            lost: Lost::default(),
+            failures: Column::filled(geometry.row_blocks() as usize, [0; 3]),
             buffer: Buffer::new(config.buffer_pages),
             queues: Queues::new(geometry.dies()),
             front: front::Front::default(),
@@ -186,6 +197,7 @@ impl Device {
             router,
             placement,
             relocator,
+            failure,
             streams,
             blocks,
             config,
@@ -225,6 +237,7 @@ impl Device {
             Event::Begin(slot) => self.begin(slot, calendar),
             Event::Answer(slot) => self.answer(slot, calendar),
             Event::FlushTimer => self.flush_on_time(calendar),
+            Event::Retry(id) => self.retry(id, calendar),
         }
     }
 

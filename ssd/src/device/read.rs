@@ -51,6 +51,10 @@ impl Device {
 
     /// Reads a piece of a page from flash if that must be; false if the buffer has it or there is nothing to read.
     fn read_piece(&mut self, slot: u32, piece: Piece, calendar: &mut impl Schedule<Event>) -> bool {
+        if !self.lost.is_empty() && !self.lost.of(piece.page).common(piece.sectors()).is_empty() {
+            self.front.get(slot).failed = true;
+            return false;
+        }
         let last_written = self.mapping.last_written(piece.page);
         let version = match self.buffer.find(piece.page) {
             Some(id) => {
@@ -142,6 +146,9 @@ impl Device {
 
     fn discard_page(&mut self, page: LogicalPage) {
         self.mapping.discarded(page);
+        if !self.lost.is_empty() {
+            self.lost.remove(page, self.full_page());
+        }
         if let Some(old) = self.mapping.clear(page) {
             self.blocks.invalidate(old);
         }

@@ -53,6 +53,9 @@ impl Device {
 
     fn admit_page(&mut self, command: &Command, page: u32) -> Option<EntryId> {
         let piece = self.piece(command, page);
+        if !self.lost.is_empty() && (self.buffer.find(piece.page).is_some() || self.buffer.has_room()) {
+            self.lost.remove(piece.page, piece.sectors());
+        }
         if let Some(id) = self.buffer.find(piece.page) {
             let version = self.mapping.written(piece.page);
             self.buffer.rewrite(id, version, piece.sectors());

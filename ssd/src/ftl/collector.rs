@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 use wordline_kernel::Stream;
 use wordline_nand::{Chips, RowBlockId, SlotId, Stamp};
 
-use super::blocks::{Blocks, StreamId};
+use super::blocks::{Blocks, State, StreamId};
 use crate::policy::placement::Row;
 use crate::policy::victim::VictimPolicy;
 
@@ -42,7 +42,15 @@ pub enum Step {
         /// The victim.
         block: RowBlockId,
     },
+    /// Take this victim out of use. Takes no time.
+    Retire {
+        /// The victim.
+        block: RowBlockId,
+    },
 }
+
+/// Programs failed in so many pages that no block is left for a victim's valid pages.
+struct NoRoom;
 
 /// Where the collector is in a row.
 #[derive(Clone, Debug, Default)]
@@ -61,6 +69,10 @@ struct RowState {
     /// Pages that were read, by the collector's stream that they will be written to.
     staged: Vec<VecDeque<Moved>>,
     unit: Vec<Moved>,
+    /// Blocks that are to be emptied because something failed in them.
+    condemned: VecDeque<RowBlockId>,
+    /// Whether the row is out of use as a whole.
+    lost: bool,
 }
 
 /// The garbage collector of a device.
@@ -99,9 +111,11 @@ impl Collector {
 
     /// What to do next in `row`; `None` when nothing is to be done now or a step is under way.
     pub fn next(&mut self, row: Row, blocks: &mut Blocks) -> Option<Step> {
+        let state = &self.rows[row as usize];
+        let empties = !state.condemned.is_empty() && self.next_condemned(row, blocks).is_some();
         let state = &mut self.rows[row as usize];
         let free = blocks.free(row);
-        if !state.active && free < self.start_below {
+        if !state.active && (free < self.start_below || empties) && !state.lost {
             state.active = true;
             state.regained = 0;
         }
@@ -116,13 +130,20 @@ impl Collector {
 
     fn step(&mut self, row: Row, blocks: &mut Blocks) -> Option<Step> {
         loop {
-            if let Some(step) = self.finish_victim(row, blocks).or_else(|| self.form_unit(row, blocks)) {
+            if let Some(step) = self.finish_victim(row, blocks) {
                 return Some(step);
+            }
+            match self.form_unit(row, blocks) {
+                Ok(None) => {}
+                Ok(step) => return step,
+                Err(NoRoom) => return self.stick(row),
             }
             let state = &mut self.rows[row as usize];
             if let Some((block, place)) = state.victim {
+                // Nothing is regained of a block that will not be erased.
+                let gain = u32::from(!blocks.is_condemned(block));
                 if let Some((first, end, valid)) = next_read(blocks, block, place) {
-                    state.regained += end - place - valid;
+                    state.regained += gain * (end - place - valid);
                     state.victim = Some((block, end));
                     let slots = blocks.slots();
                     return Some(Step::Read {
@@ -131,13 +152,18 @@ impl Collector {
                         valid,
                     });
                 }
-                state.regained += blocks.slots().per_block() - place;
+                state.regained += gain * (blocks.slots().per_block() - place);
                 state.victim = None;
                 state.read.push_back(block);
                 continue;
             }
+            if let Some(block) = self.next_condemned(row, blocks) {
+                blocks.clean(block);
+                self.rows[row as usize].victim = Some((block, 0));
+                continue;
+            }
             if blocks.free(row) >= self.stop_at {
-                state.active = false;
+                self.rows[row as usize].active = false;
                 return None;
             }
             let Some(block) = self.policy.choose(blocks.candidates(row), &mut self.random) else {
@@ -158,11 +184,66 @@ impl Collector {
         for staged in &mut state.staged {
             staged.retain(|moved| blocks.slots().block_of(moved.from) != block);
         }
-        Some(Step::Erase { block })
+        Some(if blocks.is_condemned(block) { Step::Retire { block } } else { Step::Erase { block } })
+    }
+
+    /// The next condemned block that can be emptied: nothing will be gained of it, so that the blocks that cleaning
+    /// itself needs must stay free.
+    fn next_condemned(&mut self, row: Row, blocks: &Blocks) -> Option<RowBlockId> {
+        let unit = blocks.slots().per_program as usize;
+        let RowState { condemned, staged, .. } = &mut self.rows[row as usize];
+        if condemned.is_empty() {
+            return None;
+        }
+        condemned.retain(|block| !matches!(blocks.state(*block), State::Victim | State::Bad));
+        let staged: usize = staged.iter().map(VecDeque::len).sum();
+        let fits = |block: &&RowBlockId| {
+            let moving = (blocks.valid(**block) as usize + staged).next_multiple_of(unit);
+            let room =
+                blocks.free(row) > blocks.streams().kept_blocks() && moving <= blocks.collector_room(row);
+            blocks.state(**block) == State::Condemned && (blocks.valid(**block) == 0 || room)
+        };
+        condemned.iter().find(fits).copied()
+    }
+
+    /// Too few good blocks are left to go on.
+    fn stick(&mut self, row: Row) -> Option<Step> {
+        self.rows[row as usize].stuck = true;
+        None
+    }
+
+    /// A block is to be emptied and retired, in its turn.
+    pub fn condemn(&mut self, row: Row, block: RowBlockId) {
+        self.rows[row as usize].condemned.push_back(block);
+    }
+
+    /// The erase of a victim failed and is tried again.
+    pub fn erase_again(&mut self, row: Row, block: RowBlockId) {
+        self.rows[row as usize].read.push_back(block);
+    }
+
+    /// The row's program failed: its pages, which are where they were, are written again.
+    pub fn program_failed(&mut self, row: Row, stream: u8) {
+        let RowState { unit, staged, lost, .. } = &mut self.rows[row as usize];
+        let pages = unit.drain(..).rev();
+        if !*lost {
+            pages.for_each(|moved| staged[usize::from(stream)].push_front(moved));
+        }
+    }
+
+    /// The row is out of use as a whole.
+    pub fn lose(&mut self, row: Row) {
+        let RowState { active, victim, read, staged, unit, condemned, lost, .. } =
+            &mut self.rows[row as usize];
+        (*active, *victim, *lost) = (false, None, true);
+        read.clear();
+        staged.iter_mut().for_each(VecDeque::clear);
+        unit.clear();
+        condemned.clear();
     }
 
     /// A stream with enough pages for a program unit writes one.
-    fn form_unit(&mut self, row: Row, blocks: &Blocks) -> Option<Step> {
+    fn form_unit(&mut self, row: Row, blocks: &Blocks) -> Result<Option<Step>, NoRoom> {
         let unit = blocks.slots().per_program as usize;
         let state = &mut self.rows[row as usize];
         for (n, staged) in state.staged.iter_mut().enumerate() {
@@ -171,11 +252,15 @@ impl Collector {
             }
             staged.retain(|moved| blocks.is_valid(moved.from));
             if staged.len() >= unit {
+                let stream = blocks.streams().gc(n as u8);
+                if !blocks.has_room(row, stream, unit as u32) {
+                    return Err(NoRoom);
+                }
                 state.unit.extend(staged.drain(..unit));
-                return Some(Step::Program { stream: blocks.streams().gc(n as u8) });
+                return Ok(Some(Step::Program { stream }));
             }
         }
-        None
+        Ok(None)
     }
 
     /// Makes `block` the victim; otherwise what to do instead. So many blocks may have failed that the victim's pages
@@ -214,11 +299,15 @@ impl Collector {
             state.active = false;
             return None;
         };
+        let stream = blocks.streams().gc(first as u8);
+        if !blocks.has_room(row, stream, unit as u32) {
+            return self.stick(row);
+        }
         for staged in &mut state.staged {
             let room = unit - state.unit.len();
             state.unit.extend(staged.drain(..room.min(staged.len())));
         }
-        Some(Step::Program { stream: blocks.streams().gc(first as u8) })
+        Some(Step::Program { stream })
     }
 
     /// Takes in a page that was read, for the collector's stream of this number.
@@ -347,6 +436,7 @@ mod tests {
                 blocks.program_done(first);
             }
             Some(Step::Erase { block }) => blocks.erased(block, 1),
+            Some(Step::Retire { block }) => blocks.retire(block),
         }
         collector.command_done(0)
     }

@@ -4,8 +4,10 @@
 pub mod blocks;
 pub mod candidates;
 pub mod collector;
+pub mod lost;
 pub mod mapping;
 
 pub use blocks::Blocks;
 pub use collector::Collector;
+pub use lost::Lost;
 pub use mapping::Mapping;
