@@ -88,9 +88,15 @@ pub struct WorkloadArguments {
     /// Factor on the times between requests; 0.5 is twice as fast.
     #[arg(long, value_name = "FACTOR")]
     time_scale: Option<f64>,
-    /// Keeps so many requests outstanding; a trace is then replayed without its times.
+    /// Keeps so many requests outstanding in each queue; a trace is then replayed without its times.
     #[arg(long, value_name = "N")]
     queue_depth: Option<u32>,
+    /// Submission queues that the host uses: one with a queue depth, else all that the device has.
+    #[arg(long, value_name = "N")]
+    queues: Option<u16>,
+    /// The namespace that the requests are for, from 1.
+    #[arg(long, value_name = "N")]
+    namespace: Option<u16>,
     /// Time between an answer and the next request of a closed loop, such as 100us.
     #[arg(long, value_name = "TIME")]
     think_time: Option<Duration>,
@@ -125,6 +131,8 @@ impl WorkloadArguments {
             fit: self.fit,
             time_scale: self.time_scale,
             queue_depth: self.queue_depth,
+            queues: self.queues,
+            namespace: self.namespace,
             think_time: self.think_time,
             precondition: self.precondition,
             seed: self.seed,

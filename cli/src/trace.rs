@@ -207,7 +207,7 @@ fn write(
     output::json_or(json, &report, || {
         let mut text = format!("{}: {} requests written", to.display(), report.written);
         for (count, what) in [
-            (report.left_out, "discards and flushes left out, which the format has no word for"),
+            (report.left_out, "requests left out, for which the format has no word"),
             (report.widened, "requests widened to whole sectors"),
         ] {
             if count > 0 {

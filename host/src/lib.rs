@@ -2,4 +2,4 @@
 
 pub mod queue;
 
-pub use queue::{Arrival, HostQueue, Pace, Submission};
+pub use queue::{Arrival, HostQueue, Pace, Spread, Submission};

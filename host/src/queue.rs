@@ -3,6 +3,8 @@
 //! In an *open loop* requests come at the times that the trace gives, whatever the device does. In a *closed loop* a
 //! fixed number of requests is outstanding, and an answer lets the next one in, after the think time.
 
+use std::collections::VecDeque;
+
 use wordline_kernel::{Duration, Instant};
 use wordline_ssd::Command;
 
@@ -14,9 +16,9 @@ pub enum Pace {
         /// Factor on the time between requests.
         time_scale: f64,
     },
-    /// So many outstanding at once.
+    /// So many outstanding at once in each queue.
     Closed {
-        /// Requests outstanding.
+        /// Requests outstanding in a queue.
         depth: u32,
         /// Time between an answer and the submission that it allows.
         think: Duration,
@@ -30,6 +32,23 @@ impl Pace {
             Self::Open { time_scale } => scaled(arrival.time, *time_scale) <= time,
             Self::Closed { .. } => true,
         }
+    }
+}
+
+/// Which of the device's submission queues a request goes to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Spread {
+    /// Queues that the host uses, at least one.
+    pub queues: u16,
+    /// A request stays in the queue that its command names (by the processor that made it, as operating systems do),
+    /// modulo their number. Else the queues have their turn, in a closed loop as they have room.
+    pub is_bound: bool,
+}
+
+impl Default for Spread {
+    /// A single queue.
+    fn default() -> Self {
+        Self { queues: 1, is_bound: false }
     }
 }
 
@@ -55,62 +74,109 @@ pub enum Submission {
     End,
 }
 
-/// The queue between a workload and a device.
+/// Room in the queues of a closed loop.
+enum Room {
+    /// How many requests fit into each queue.
+    Each(Vec<u32>),
+    /// The queues that a request fits into, once for each, in the order in which they came to have room.
+    Any(VecDeque<u16>),
+}
+
+impl Room {
+    fn new(pace: Pace, spread: Spread) -> Self {
+        let depth = if let Pace::Closed { depth, .. } = pace { depth } else { 0 };
+        if spread.is_bound || spread.queues == 1 {
+            return Self::Each(vec![depth; usize::from(spread.queues)]);
+        }
+        Self::Any((0..depth).flat_map(|_| 0..spread.queues).collect())
+    }
+
+    /// Takes room for a request that belongs into `queue`; which queue it is to go to, `None` if there is no room.
+    fn take(&mut self, queue: u16) -> Option<u16> {
+        match self {
+            Self::Each(free) => {
+                let free = &mut free[usize::from(queue)];
+                *free = free.checked_sub(1)?;
+                Some(queue)
+            }
+            Self::Any(free) => free.pop_front(),
+        }
+    }
+
+    fn give(&mut self, queue: u16) {
+        match self {
+            Self::Each(free) => free[usize::from(queue)] += 1,
+            Self::Any(free) => free.push_back(queue),
+        }
+    }
+}
+
+/// The queues between a workload and a device.
 pub struct HostQueue<S> {
     source: S,
     pace: Pace,
+    spread: Spread,
     next: Option<Arrival>,
     submitted: u64,
     answered: u64,
-    /// Closed loop with think time: when slots become free again, in order.
-    thinking: std::collections::VecDeque<Instant>,
-    free: u32,
+    /// Closed loop with think time: when there is room again, in order, and in which queue.
+    thinking: VecDeque<(Instant, u16)>,
+    room: Room,
 }
 
 impl<S: Iterator<Item = Arrival>> HostQueue<S> {
-    /// A queue that draws from `source`.
-    pub fn new(mut source: S, pace: Pace) -> Self {
+    /// A single queue that draws from `source`.
+    pub fn new(source: S, pace: Pace) -> Self {
+        Self::spread(source, pace, Spread::default())
+    }
+
+    /// Queues that draw from `source`.
+    pub fn spread(mut source: S, pace: Pace, spread: Spread) -> Self {
+        assert!(spread.queues > 0, "a host has a queue");
         let next = source.next();
-        let free = if let Pace::Closed { depth, .. } = pace { depth } else { 0 };
-        Self { source, pace, next, submitted: 0, answered: 0, thinking: Default::default(), free }
+        let room = Room::new(pace, spread);
+        Self { source, pace, spread, next, submitted: 0, answered: 0, thinking: VecDeque::new(), room }
     }
 
     /// What to do at `now`. The caller does it and asks again until told to wait.
     #[inline]
     pub fn next(&mut self, now: Instant) -> Submission {
         let Some(arrival) = self.next else { return Submission::End };
-        match self.pace {
+        let bound = if self.spread.queues == 1 { 0 } else { arrival.command.queue % self.spread.queues };
+        let queue = match self.pace {
             Pace::Open { time_scale } => {
                 let time = scaled(arrival.time, time_scale);
                 if time > now {
                     return Submission::At(time);
                 }
+                let turn = (self.submitted % u64::from(self.spread.queues)) as u16;
+                if self.spread.is_bound { bound } else { turn }
             }
             Pace::Closed { .. } => {
-                while self.thinking.front().is_some_and(|time| *time <= now) {
+                while let Some((_, queue)) = self.thinking.front().filter(|(time, _)| *time <= now) {
+                    self.room.give(*queue);
                     self.thinking.pop_front();
-                    self.free += 1;
                 }
-                if self.free == 0 {
-                    return self.thinking.front().map_or(Submission::Wait, |time| Submission::At(*time));
-                }
-                self.free -= 1;
+                let Some(queue) = self.room.take(bound) else {
+                    return self.thinking.front().map_or(Submission::Wait, |(time, _)| Submission::At(*time));
+                };
+                queue
             }
-        }
+        };
         self.next = self.source.next();
         self.submitted += 1;
-        Submission::Now(arrival.command)
+        Submission::Now(Command { queue, ..arrival.command })
     }
 
-    /// Notes an answer.
+    /// Notes an answer to a command of `queue`.
     #[inline]
-    pub fn answered(&mut self, now: Instant) {
+    pub fn answered(&mut self, now: Instant, queue: u16) {
         self.answered += 1;
         if let Pace::Closed { think, .. } = self.pace {
             if think == Duration::ZERO {
-                self.free += 1;
+                self.room.give(queue);
             } else {
-                self.thinking.push_back(now + think);
+                self.thinking.push_back((now + think, queue));
             }
         }
     }
@@ -139,12 +205,11 @@ fn scaled(time: Instant, scale: f64) -> Instant {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use wordline_ssd::Operation;
 
     fn arrivals(times: &[u64]) -> impl Iterator<Item = Arrival> {
         times.iter().enumerate().map(|(n, us)| Arrival {
             time: Instant::ZERO + Duration::from_us(*us),
-            command: Command { operation: Operation::Read, fua: false, sector: 0, sectors: 8, tag: n as u32 },
+            command: Command { sectors: 8, tag: n as u32, ..Command::default() },
         })
     }
 
@@ -168,9 +233,57 @@ mod tests {
         assert!(matches!(queue.next(at(0)), Submission::Now(_)));
         assert!(matches!(queue.next(at(0)), Submission::Now(_)));
         assert_eq!(queue.next(at(0)), Submission::Wait);
-        queue.answered(at(7));
+        queue.answered(at(7), 0);
         assert_eq!(queue.next(at(7)), Submission::At(at(10)));
         assert!(matches!(queue.next(at(10)), Submission::Now(_)));
         assert_eq!(queue.outstanding(), 2);
+    }
+
+    /// The queues of the next requests that may be submitted at `now`.
+    fn queues_of(queue: &mut HostQueue<impl Iterator<Item = Arrival>>, now: Instant) -> Vec<u16> {
+        let submitted = std::iter::from_fn(|| match queue.next(now) {
+            Submission::Now(command) => Some(command.queue),
+            _ => None,
+        });
+        submitted.collect()
+    }
+
+    /// Requests of processors 0, 5, 0, 5, and so on.
+    fn of_two_processors(count: usize) -> impl Iterator<Item = Arrival> {
+        arrivals(&[0; 64]).take(count).enumerate().map(|(n, arrival)| {
+            let command = Command { queue: if n % 2 == 0 { 0 } else { 5 }, ..arrival.command };
+            Arrival { command, ..arrival }
+        })
+    }
+
+    #[test]
+    fn queues_of_a_closed_loop_have_a_depth_each_and_refill_as_they_empty() {
+        let pace = Pace::Closed { depth: 2, think: Duration::ZERO };
+        let spread = Spread { queues: 3, is_bound: false };
+        let mut queue = HostQueue::spread(arrivals(&[0; 64]), pace, spread);
+        assert_eq!(queues_of(&mut queue, at(0)), [0, 1, 2, 0, 1, 2]);
+        [2, 2, 0].into_iter().for_each(|from| queue.answered(at(1), from));
+        assert_eq!(queues_of(&mut queue, at(1)), [2, 2, 0]);
+    }
+
+    #[test]
+    fn a_bound_request_waits_for_its_own_queue() {
+        let pace = Pace::Closed { depth: 1, think: Duration::from_us(2) };
+        let mut queue = HostQueue::spread(of_two_processors(5), pace, Spread { queues: 4, is_bound: true });
+        assert_eq!(queues_of(&mut queue, at(0)), [0, 1]);
+        queue.answered(at(0), 1);
+        assert!(queues_of(&mut queue, at(5)).is_empty(), "the next request belongs into queue 0");
+        queue.answered(at(6), 0);
+        assert_eq!(queues_of(&mut queue, at(8)), [0, 1]);
+    }
+
+    #[test]
+    fn requests_that_come_by_their_times_go_to_the_queues_in_turn_or_by_processor() {
+        let pace = Pace::Open { time_scale: 1.0 };
+        let spread = |is_bound| Spread { queues: 3, is_bound };
+        let mut in_turn = HostQueue::spread(of_two_processors(4), pace, spread(false));
+        assert_eq!(queues_of(&mut in_turn, at(0)), [0, 1, 2, 0]);
+        let mut bound = HostQueue::spread(of_two_processors(4), pace, spread(true));
+        assert_eq!(queues_of(&mut bound, at(0)), [0, 2, 0, 2]);
     }
 }

@@ -49,6 +49,11 @@ impl<I: Id, T> Column<I, T> {
         Self { values: vec![value; len], key: PhantomData }
     }
 
+    /// A value for each of `len` ids.
+    pub fn from_fn(len: usize, value: impl FnMut(I) -> T) -> Self {
+        Self { values: (0..len).map(I::from_index).map(value).collect(), key: PhantomData }
+    }
+
     /// How many ids there are.
     pub fn len(&self) -> usize {
         self.values.len()

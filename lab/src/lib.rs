@@ -1,6 +1,7 @@
 //! Everything around a run: configuration and presets, traces and workloads, the run itself, sweeps over cores,
 //! experiments and reports. It knows files, but no terminal.
 
+mod admission;
 pub mod config;
 pub mod error;
 pub mod experiment;

@@ -17,8 +17,8 @@ use crate::summary::{
 /// Measurements under way.
 pub struct Measurements {
     latency: [Histogram; 2],
-    /// Reads, writes, discards, flushes.
-    counts: [u64; 4],
+    /// Answers by operation.
+    counts: [u64; Operation::ALL.len()],
     failed: u64,
     bytes: [u64; 2],
     windows: Series<Sums>,
@@ -29,7 +29,7 @@ pub struct Measurements {
 /// What a window of the run adds up.
 #[derive(Clone, Copy, Debug, Default)]
 struct Sums {
-    counts: [u64; 4],
+    counts: [u64; Operation::ALL.len()],
     bytes: [u64; 2],
     latency_ps: [u128; 2],
     longest_ps: u64,
@@ -67,7 +67,7 @@ impl Measurements {
     pub fn new(log: Option<&Path>) -> Result<Self> {
         Ok(Self {
             latency: Default::default(),
-            counts: [0; 4],
+            counts: [0; Operation::ALL.len()],
             failed: 0,
             bytes: [0; 2],
             windows: Series::default(),
@@ -148,6 +148,9 @@ impl Measurements {
                 .map(|stage| Share { name: stage.name().into(), amount: energy.of(stage).joules() })
                 .into(),
             time: self.time_shares(device.totals()),
+            link_utilisation: device
+                .link()
+                .map_or_else(Vec::new, |link| link.busy(end).map(|busy| share(busy.ps(), elapsed)).collect()),
             channel_utilisation: device.chips().bus_busy(end).map(|ps| share(ps, elapsed)).collect(),
             die_utilisation: device.chips().array_busy(end).map(|ps| share(ps, elapsed)).collect(),
             wear: wear(device),
@@ -160,14 +163,16 @@ impl Measurements {
     }
 
     fn host(&self, elapsed: Duration) -> Host {
-        let [reads, writes, discards, flushes] = self.counts;
-        let requests = reads + writes + discards + flushes;
+        let [reads, writes, discards, flushes, write_zeroes, compares] = self.counts;
+        let requests: u64 = self.counts.iter().sum();
         Host {
             requests,
             reads,
             writes,
             discards,
             flushes,
+            write_zeroes,
+            compares,
             failed: self.failed,
             read_bytes: self.bytes[0],
             written_bytes: self.bytes[1],

@@ -3,8 +3,10 @@
 use std::fmt::Display;
 use std::path::{Path, PathBuf};
 
-use wordline_host::Pace;
+use wordline_host::{Pace, Spread};
 use wordline_kernel::{Bytes, Complaints, Duration, Seed};
+use wordline_ssd::config::Interface;
+use wordline_ssd::{Config, SECTOR};
 
 use crate::config::{DEFAULT_PRESET, Device};
 use crate::error::{Error, Result};
@@ -49,8 +51,12 @@ pub struct Plan {
     pub fit: Fit,
     /// Factor on the time between requests, in an open loop.
     pub time_scale: Option<f64>,
-    /// Requests outstanding, in a closed loop. A trace is then replayed without its times.
+    /// Requests outstanding in each queue, in a closed loop. A trace is then replayed without its times.
     pub queue_depth: Option<u32>,
+    /// Submission queues that the host uses: in a closed loop one, else all of the device.
+    pub queues: Option<u16>,
+    /// The namespace that the requests are for, counted from 1 as its users do; the first.
+    pub namespace: Option<u16>,
     /// Time between an answer and the next submission, in a closed loop.
     pub think_time: Option<Duration>,
     /// The state of the device before.
@@ -68,6 +74,11 @@ struct Ready {
     total: Option<u64>,
     /// The queue depth of a closed loop, where the workload has one.
     queue_depth: Option<u32>,
+    /// Submission queues and stream, where the workload says so.
+    queues: Option<u16>,
+    stream: u8,
+    /// Whether the trace says which processor a request came from.
+    has_processors: bool,
     precondition: Precondition,
     notes: Vec<String>,
 }
@@ -95,18 +106,24 @@ impl Plan {
     /// # Errors
     /// What cannot be read, does not exist or does not fit together.
     pub fn job(&self, device: &Device) -> Result<Job> {
-        let capacity = device.capacity();
+        let namespace = self.namespace_of(&device.config)?;
+        let capacity = SECTOR * device.config.namespaces[usize::from(namespace)].sectors;
         let ready = match &self.origin {
             Origin::Embedded => self.replayed(trace::embedded(), capacity)?,
             Origin::Trace(path, options) => self.replayed(trace::read(path, options)?, capacity)?,
             Origin::Named(name) => self.named(name, capacity)?,
         };
+        let pace = self.pace(ready.queue_depth)?;
+        let spread = self.spread(&ready, pace, &device.config)?;
         Ok(Job {
             device_name: device.name.clone(),
             config: device.config.clone(),
             config_text: device.text.clone(),
             design: |parts| parts,
-            pace: self.pace(ready.queue_depth)?,
+            pace,
+            spread,
+            namespace,
+            stream: ready.stream,
             precondition: self.precondition.unwrap_or(ready.precondition),
             source: ready.source,
             requests: ready.requests,
@@ -126,11 +143,15 @@ impl Plan {
         }
         let report = trace::fit(&mut requests, capacity, self.fit)?;
         notes.extend(report.note(self.fit, capacity));
+        let has_processors = requests.iter().any(|request| request.cpu.is_some());
         Ok(Ready {
             source,
             total: Some(requests.len() as u64),
             requests: Box::new(requests.into_iter()),
             queue_depth: None,
+            queues: None,
+            stream: 0,
+            has_processors,
             precondition: Precondition::Filled(1.0),
             notes,
         })
@@ -168,6 +189,9 @@ impl Plan {
             requests: Box::new(generator),
             total: Some(workload.requests),
             queue_depth: workload.arrival.queue_depth(),
+            queues: workload.queues,
+            stream: workload.stream,
+            has_processors: false,
             precondition: match workload.precondition {
                 workload::Precondition::Empty => Precondition::Empty,
                 workload::Precondition::Filled => Precondition::Filled(1.0),
@@ -197,9 +221,43 @@ impl Plan {
             requests,
             total: self.requests,
             queue_depth: profile.chosen.duration.is_none().then_some(TIMELESS_DEPTH),
+            queues: None,
+            stream: 0,
+            has_processors: false,
             precondition: Precondition::Filled(1.0),
             notes,
         })
+    }
+
+    /// The namespace of the requests, counted from 0.
+    fn namespace_of(&self, config: &Config) -> Result<u16> {
+        let (number, count) = (self.namespace.unwrap_or(1), config.namespaces.len());
+        if (1..=count).contains(&usize::from(number)) {
+            return Ok(number - 1);
+        }
+        Err(Error::Argument {
+            what: "namespace".into(),
+            found: number.to_string(),
+            wanted: format!("from 1 to {count}, the namespaces of the device"),
+        })
+    }
+
+    /// Over which submission queues the requests go.
+    fn spread(&self, ready: &Ready, pace: Pace, config: &Config) -> Result<Spread> {
+        let of_device = match config.file.front.interface {
+            Interface::Nvme => config.file.front.nvme.queues as u16,
+            Interface::Direct | Interface::Sata => 1,
+        };
+        let usual = if matches!(pace, Pace::Open { .. }) { of_device } else { 1 };
+        let queues = self.queues.or(ready.queues).unwrap_or(usual);
+        if queues == 0 || queues > of_device {
+            return Err(Error::Argument {
+                what: "queues".into(),
+                found: queues.to_string(),
+                wanted: format!("from 1 to {of_device}, the submission queues of the device's interface"),
+            });
+        }
+        Ok(Spread { queues, is_bound: ready.has_processors })
     }
 
     /// When requests are submitted: in a closed loop where the user or the workload says so, else by their times.
@@ -255,6 +313,7 @@ fn under(name: &str, complaints: &Complaints) -> Complaints {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::config::Selection;
 
     fn pace(plan: Plan, usual_depth: Option<u32>) -> std::result::Result<Pace, String> {
         plan.pace(usual_depth).map_err(|error| error.to_string())
@@ -285,6 +344,62 @@ mod tests {
         assert!(pace(backwards, None).is_err());
         let nothing = Plan { queue_depth: Some(0), ..Plan::default() };
         assert!(pace(nothing, None).is_err());
+    }
+
+    fn device(set: &[&str]) -> Device {
+        let set = set.iter().map(|text| (*text).to_owned()).collect();
+        Device::load(&Selection { preset: Some("tiny".into()), file: None, set }).expect("a device")
+    }
+
+    fn named(plan: Plan, device: &Device) -> std::result::Result<Job, String> {
+        let plan = Plan { origin: Origin::Named("mixed-70-30".into()), requests: Some(2_000), ..plan };
+        plan.job(device).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn a_closed_loop_uses_a_queue_and_requests_by_their_times_all_that_the_device_has() {
+        let nvme = device(&["front.interface=nvme", "front.nvme.queues=4"]);
+        let plan = Plan::default;
+        assert_eq!(named(plan(), &nvme).expect("a job").spread.queues, 1);
+        let open = Plan { requests: Some(100), ..plan() }.job(&nvme).expect("the embedded trace");
+        assert_eq!((open.spread.queues, open.pace), (4, Pace::Open { time_scale: 1.0 }));
+        assert_eq!(named(Plan { queues: Some(3), ..plan() }, &nvme).expect("a job").spread.queues, 3);
+        let error = named(Plan { queues: Some(5), ..plan() }, &nvme).err();
+        assert!(error.is_some_and(|error| error.starts_with("queues: found 5, wanted from 1 to 4")));
+    }
+
+    #[test]
+    fn a_namespace_bounds_the_requests_that_name_it() {
+        let both = device(&["namespaces=[{size = \"4MiB\"}, {fraction = 0.5}]"]);
+        let job = named(Plan { namespace: Some(2), ..Plan::default() }, &both).expect("there are two");
+        let most = Bytes::mib(6); // Half of 12 MiB.
+        assert!(job.namespace == 1 && job.requests.into_iter().all(|r| r.offset + r.size <= most));
+        let error = named(Plan { namespace: Some(3), ..Plan::default() }, &both).err();
+        assert!(error.is_some_and(|error| error.starts_with("namespace: found 3, wanted from 1 to 2")));
+    }
+
+    #[test]
+    fn requests_over_a_link_spend_time_on_it_and_unaligned_ones_are_refused() {
+        let run = |device: &Device, plan| {
+            crate::run::run(named(plan, device)?, &mut crate::run::Unobserved)
+                .map_err(|error| error.to_string())
+        };
+        let nvme = device(&["front.interface=nvme", "front.sector_size=4KiB"]);
+        let summary = run(&nvme, Plan { queues: Some(2), ..Plan::default() }).expect("whole sectors");
+        let link = summary.time.iter().find(|share| share.name == "link").expect("a component");
+        assert!(link.read_us > 1.0 && summary.link_utilisation.len() == 2, "{link:?}");
+        assert!(
+            (summary.time.iter().map(|share| share.read_us).sum::<f64>() - summary.host.read_latency_us.mean)
+                .abs()
+                < 1e-6
+        );
+        let trace =
+            Plan { requests: Some(100_000), ..Plan::default() }.job(&nvme).expect("the embedded trace");
+        let error = crate::run::run(trace, &mut crate::run::Unobserved)
+            .err()
+            .expect("it has odd sectors")
+            .to_string();
+        assert!(error.contains("wanted whole sectors of 4KiB (front.sector_size)"), "{error}");
     }
 
     #[test]

@@ -3,14 +3,15 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 
-use wordline_host::{Arrival, HostQueue, Pace, Submission};
+use wordline_host::{Arrival, HostQueue, Pace, Spread, Submission};
 use wordline_kernel::{Calendar, Instant, Schedule, Seed};
-use wordline_ssd::{Answer, Command, Config, Design, Device, Operation, Parts, SECTOR};
+use wordline_ssd::{Answer, Config, Design, Device, Parts};
 
+use crate::admission::Admission;
 use crate::error::{Error, Result};
 use crate::measure::Measurements;
 use crate::summary::{Outcome, Source, Summary};
-use crate::trace::{Op, Request};
+use crate::trace::Request;
 
 /// The state of a device before the first request.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -39,6 +40,12 @@ pub struct Job {
     pub total: Option<u64>,
     /// When they are submitted.
     pub pace: Pace,
+    /// To which of the device's submission queues.
+    pub spread: Spread,
+    /// To which namespace, counted from 0.
+    pub namespace: u16,
+    /// The stream of writes that have none of their own; 0 for none.
+    pub stream: u8,
     /// What a design changes of the device's policies; `|parts| parts` changes nothing.
     pub design: Design,
     /// The state of the device before.
@@ -70,10 +77,6 @@ pub trait Observer {
 pub struct Unobserved;
 
 impl Observer for Unobserved {}
-
-/// The last instant at which a request may arrive: half of what the clock can show, 106 days, so that there is time to
-/// carry it out.
-const LAST_ARRIVAL: Instant = Instant::from_ps(u64::MAX / 2);
 
 /// Requests between two looks at the observer: a few milliseconds of work.
 const LOOK_EVERY: u64 = 4_096;
@@ -148,36 +151,25 @@ fn run_checked(mut job: Job, observer: &mut dyn Observer, position: &mut u64) ->
     let precondition_seconds = started.elapsed().as_secs_f64();
     observer.phase(RUNNING, job.total);
     let mut measurements = Measurements::new(job.log.as_deref())?;
-    let capacity = job.config.capacity().0 / SECTOR.0;
+    let admission = Admission::new(&job.config, job.namespace, job.stream, job.pace);
     let requests = std::mem::replace(&mut job.requests, Box::new(std::iter::empty()));
-    let mut beyond = None;
+    let mut refused = None;
     let mut tag = 0u32;
     let arrivals = requests.map_while(|request| {
-        let arrival = arrival_of(&request, tag);
+        let arrival = admission.arrival(&request, tag);
         tag = tag.wrapping_add(1);
-        let fits = arrival.command.sector + arrival.command.sectors <= capacity;
-        let in_time = job.pace.submits_by(&arrival, LAST_ARRIVAL);
-        if !(fits && in_time) {
-            beyond = Some((request, fits));
+        let takes = admission.takes(&arrival);
+        if !takes {
+            refused = Some(admission.refusal(&request, &arrival));
         }
-        (fits && in_time).then_some(arrival)
+        takes.then_some(arrival)
     });
-    let mut queue = HostQueue::new(arrivals, job.pace);
+    let mut queue = HostQueue::spread(arrivals, job.pace, job.spread);
     let started = std::time::Instant::now();
     let (end, interrupted) = simulate(&mut device, &mut queue, &mut measurements, observer, position)?;
     let wall = started.elapsed().as_secs_f64();
     drop(queue);
-    if let Some((request, fits)) = beyond {
-        let (found, wanted) = if fits {
-            (
-                format!("an arrival after {:.0} s of the trace's time", request.arrival.seconds()),
-                format!("one within {:.0} s of simulated time", LAST_ARRIVAL.seconds()),
-            )
-        } else {
-            let end = request.offset.0 + request.size.0;
-            let wanted = format!("an address within the device's {} bytes", capacity * SECTOR.0);
-            (format!("bytes {} to {end}", request.offset.0), wanted)
-        };
+    if let Some((found, wanted)) = refused {
         return Err(Error::Argument {
             what: format!("request {} of {}", *position + 1, job.source.name),
             found,
@@ -236,7 +228,7 @@ fn simulate<S: Iterator<Item = Arrival>>(
         let now = calendar.now();
         for answer in answers.drain(..) {
             last_answer = now;
-            queue.answered(now);
+            queue.answered(now, answer.command.queue);
             measurements.answered(&answer, now, device.totals())?;
         }
         if queue.total_answered() >= look_at {
@@ -270,20 +262,4 @@ fn submit<S: Iterator<Item = Arrival>>(
             Submission::End => return true,
         }
     }
-}
-
-/// The command of a request: the sectors that its bytes lie in; none for a flush, which is of the whole device.
-fn arrival_of(request: &Request, tag: u32) -> Arrival {
-    let operation = match request.op {
-        Op::Read => Operation::Read,
-        Op::Write => Operation::Write,
-        Op::Discard => Operation::Discard,
-        Op::Flush => Operation::Flush,
-    };
-    let (sector, end) = match request.op {
-        Op::Flush => (0, 0),
-        _ => (request.offset.0 / SECTOR.0, (request.offset.0 + request.size.0).div_ceil(SECTOR.0)),
-    };
-    let command = Command { operation, fua: request.fua, sector, sectors: end - sector, tag };
-    Arrival { time: request.arrival, command }
 }

@@ -41,6 +41,9 @@ pub struct Summary {
     pub energy_by_stage: Vec<Share>,
     /// Where the requests' time went.
     pub time: Vec<TimeShare>,
+    /// Fraction of the run during which each direction of the link to the host was taken: to the device and to the host,
+    /// or both together where only one is possible at a time; empty without a link.
+    pub link_utilisation: Vec<f64>,
     /// Fraction of the run during which each channel's bus was busy, in the order of channels.
     pub channel_utilisation: Vec<f64>,
     /// Fraction of the run during which each die's array was busy, in the order of dies.
@@ -112,7 +115,11 @@ pub struct Host {
     pub discards: u64,
     /// Flushes among them.
     pub flushes: u64,
-    /// Requests answered with an error, by a device that is read-only.
+    /// Write zeroes commands among them.
+    pub write_zeroes: u64,
+    /// Comparisons among them.
+    pub compares: u64,
+    /// Requests answered with an error: by a device that is read-only, or comparisons that found something else.
     pub failed: u64,
     /// Bytes read.
     pub read_bytes: u64,
@@ -185,7 +192,7 @@ pub struct Share {
 /// list is the mean latency.
 #[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
 pub struct TimeShare {
-    /// `queue`, `buffer`, `mapping`, `gc_wait`, `die_wait`, `bus`, `array`, `controller`.
+    /// `queue`, `link`, `controller`, `buffer`, `mapping`, `gc_wait`, `die_wait`, `bus`, `array`.
     pub name: String,
     /// Mean microseconds a read.
     pub read_us: f64,

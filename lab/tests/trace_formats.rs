@@ -415,3 +415,20 @@ fn sectors_that_look_like_bytes_are_noted() {
     assert!(!said(&bytes.replace("4096", "4095"), &[]), "an address is no multiple of 512");
     assert!(!said(&bytes.replace("65536", "32768"), &[]), "16 MiB are believed");
 }
+
+#[test]
+fn a_request_of_blkparse_has_its_processor() {
+    let processors: Vec<_> = parse(BLKPARSE, KEEP).requests.iter().map(|request| request.cpu).collect();
+    assert_eq!(processors[..2], [Some(3), Some(1)]);
+    let csv = "t_ns,op,offset,size,cpu,stream\n0,W,0,512,7,3\n1,Z,0,512,,\n";
+    let requests = parse(csv, &[]).requests;
+    assert_eq!((requests[0].cpu, requests[0].stream, requests[1].cpu), (Some(7), 3, None));
+    assert_eq!(requests[1].op, Op::WriteZeroes);
+}
+
+#[test]
+fn a_stream_beyond_255_is_refused() {
+    let csv = "t_ns,op,offset,size,stream\n0,W,0,512,256\n";
+    let error = read_bytes("t", csv.as_bytes(), &options(&[])).expect_err("one byte").to_string();
+    assert!(error.contains("t:2: found stream \"256\", wanted a whole number from 0 to 255"), "{error}");
+}

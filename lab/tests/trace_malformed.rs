@@ -38,7 +38,7 @@ const MALFORMED: &[Malformed] = &[
     (
         "t_ns,op,offset,size\n0,X,0,512\n1,R,0,512\n",
         &[],
-        "t:2: found op \"X\", wanted R, W, D or F, or read, write, discard or flush",
+        "t:2: found op \"X\", wanted R, W, D, F, Z or C, or read, write, discard, flush, write_zeroes or compare",
     ),
     (
         "t_ns,op,offset,size\n0,R,0,-512\n1,R,0,512\n",

@@ -13,6 +13,8 @@ fn request(us: u64, op: Op, device: u32, offset: u64, size: u64) -> Request {
         offset: Bytes(offset),
         size: Bytes(size),
         response: None,
+        cpu: None,
+        stream: 0,
     }
 }
 
@@ -61,6 +63,17 @@ fn our_csv_holds_everything_to_the_picosecond() {
     };
     let later = Request { arrival: Instant::from_ps(12_345_678_901_234_567), ..exact };
     assert_eq!(through("t.csv", TargetFormat::Csv, &[exact, later]).0, [exact, later]);
+}
+
+#[test]
+fn our_csv_holds_processors_streams_and_every_kind_of_request() {
+    let plain = request(0, Op::WriteZeroes, 0, 4096, 8192);
+    let requests =
+        [plain, Request { op: Op::Compare, stream: 2, ..plain }, Request { cpu: Some(63), ..plain }];
+    let (back, report) = through("t.csv", TargetFormat::Csv, &requests);
+    assert_eq!((back.as_slice(), report.left_out), (requests.as_slice(), 0));
+    let (back, report) = through("t.log", TargetFormat::FioIolog, &[plain, request(0, Op::Read, 0, 0, 512)]);
+    assert_eq!((back[0].op, report.left_out), (Op::Read, 1));
 }
 
 #[test]

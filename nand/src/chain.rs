@@ -82,6 +82,14 @@ pub enum Hold {
     DataOut,
     /// The status register is read.
     Status,
+    /// What the array works on is suspended, or resumed (84, 13, 61, D2 with the row, from memory of Micron's data sheets).
+    SuspendProgram,
+    /// See [`Hold::SuspendProgram`].
+    ResumeProgram,
+    /// See [`Hold::SuspendProgram`].
+    SuspendErase,
+    /// See [`Hold::SuspendProgram`].
+    ResumeErase,
 }
 
 /// What the chains of a part depend on.
@@ -106,7 +114,7 @@ impl Shape {
 
 impl Hold {
     /// All of them in the order of their declaration.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 15] = [
         Self::Read,
         Self::Program,
         Self::ProgramCache,
@@ -118,6 +126,10 @@ impl Hold {
         Self::End,
         Self::DataOut,
         Self::Status,
+        Self::SuspendProgram,
+        Self::ResumeProgram,
+        Self::SuspendErase,
+        Self::ResumeErase,
     ];
 
     /// The cycles of the hold.
@@ -134,6 +146,10 @@ impl Hold {
             Self::End => of_die(shape.shared_enable, Cycle::Confirm(0x3F)),
             Self::DataOut => data_out(shape),
             Self::Status => status(shape.shared_enable),
+            Self::SuspendProgram => with_row(0x84),
+            Self::ResumeProgram => with_row(0x13),
+            Self::SuspendErase => with_row(0x61),
+            Self::ResumeErase => with_row(0xD2),
         }
     }
 
@@ -241,6 +257,11 @@ fn status(shared_enable: bool) -> Vec<Cycle> {
         return of_die(true, out);
     }
     vec![Cycle::Select, Cycle::Command(0x70), out]
+}
+
+/// A command that ends with the row that it is for.
+fn with_row(command: u8) -> Vec<Cycle> {
+    vec![Cycle::Select, Cycle::Command(command), Cycle::Address { plane: 0, bytes: 3, destination: false }]
 }
 
 /// A cycle that names no die: where dies share a chip enable, 78 with a row selects the one it is for.

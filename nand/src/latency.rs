@@ -155,6 +155,14 @@ impl Source {
         }
     }
 
+    /// The time, if it is the same for all pages.
+    fn same(&self) -> Option<Duration> {
+        match self {
+            Self::Table(times) if times.iter().all(|time| *time == times[0]) => Some(times[0]),
+            Self::Table(_) | Self::Drawn { .. } => None,
+        }
+    }
+
     #[inline]
     fn time(&self, page_type: u8, page: u32, blocks: impl IntoIterator<Item = PlaneBlock>) -> Duration {
         match self {
@@ -195,6 +203,16 @@ impl Latency {
         };
         let read = Source::of(&part.timing.read, seed, "nand.read-time");
         Self { types: part.pages().types().to_vec(), read, program }
+    }
+
+    /// Sensing time, if it is the same for all pages.
+    pub fn same_read(&self) -> Option<Duration> {
+        self.read.same()
+    }
+
+    /// Programming time, if it is the same for all pages.
+    pub fn same_program(&self) -> Option<Duration> {
+        self.program.same()
     }
 
     /// Sensing time of page number `page` of `blocks`, in planes that sense together: that of the slowest. Blocks

@@ -6,9 +6,10 @@ use wordline_kernel::{Bytes, Duration};
 pub const SECTOR: Bytes = Bytes(512);
 
 /// What a command does.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Operation {
     /// Read sectors.
+    #[default]
     Read,
     /// Write sectors.
     Write,
@@ -16,22 +17,44 @@ pub enum Operation {
     Discard,
     /// Answer when everything written so far is in flash.
     Flush,
+    /// Make sectors read as zeroes, without data from the host. Pages that are covered as a whole are forgotten, the
+    /// others are written.
+    WriteZeroes,
+    /// Read sectors and compare them with what the host holds; a difference fails the command.
+    Compare,
+}
+
+impl Operation {
+    /// All of them, in the order of their numbers.
+    pub const ALL: [Self; 6] =
+        [Self::Read, Self::Write, Self::Discard, Self::Flush, Self::WriteZeroes, Self::Compare];
 }
 
 /// A command to a block device.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Command {
     /// What it does.
     pub operation: Operation,
     /// Forced unit access: a write that is answered only once it is in flash.
     pub fua: bool,
-    /// The first sector.
+    /// The stream that a write belongs to, as the host says with the streams directive; 0 for none.
+    pub stream: u8,
+    /// The namespace, counted from 0.
+    pub namespace: u16,
+    /// The submission queue, counted from 0; an interface with fewer takes its remainder.
+    pub queue: u16,
+    /// The first sector, counted from the first of the namespace.
     pub sector: u64,
     /// How many sectors.
     pub sectors: u64,
     /// The caller's name for it, handed back with the answer.
     pub tag: u32,
+    /// The version that a comparison expects of every page that it touches, counted from 1 with each write of the
+    /// page; 0 for what the host wrote last.
+    pub expected: u32,
 }
+
+const _: () = assert!(size_of::<Command>() <= 32, "a command is copied on its way in and out");
 
 /// The answer to a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,6 +63,7 @@ pub struct Answer {
     pub command: Command,
     /// Time from submission to answer.
     pub latency: Duration,
-    /// Whether it failed: a write to a device at the end of its life, or a read of what is lost.
+    /// Whether it failed: a write to a device at the end of its life, a read of what is lost, or a comparison that found
+    /// something else.
     pub failed: bool,
 }

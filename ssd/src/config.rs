@@ -9,6 +9,7 @@ use wordline_nand::part::PartFile;
 use wordline_nand::{Fault, Geometry, Part, Slots};
 
 use crate::command::SECTOR;
+use crate::front::namespaces::{self, Namespace};
 use crate::ftl::blocks::Streams;
 use crate::policy::failure::FailureKind;
 use crate::policy::placement::PlacementKind;
@@ -16,6 +17,8 @@ use crate::policy::relocator::RelocatorKind;
 use crate::policy::router::RouterKind;
 use crate::policy::victim::VictimKind;
 use crate::sectors::Sectors;
+
+pub use crate::front::config::{FrontFile, Interface, NamespaceFile};
 
 /// A device as it is written.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -37,16 +40,10 @@ pub struct DeviceFile {
     /// What fails, and when: a table `[[faults]]` for each rule. A command fails if one of them says so.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub faults: Vec<FaultFile>,
-}
-
-/// Between the host and the buffer.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct FrontFile {
-    /// Commands that the device works on at once; more wait in the queue.
-    pub queue_depth: u32,
-    /// Firmware and link time of every command, before anything else happens to it.
-    pub command_time: Duration,
+    /// Parts of the logical capacity with addresses of their own, in the order of their numbers; without any there is
+    /// one of everything. What is left over is spare space.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub namespaces: Vec<NamespaceFile>,
 }
 
 /// When a write is answered.
@@ -131,13 +128,6 @@ pub struct GcFile {
     pub stop_at_free_blocks: u32,
 }
 
-impl Default for FrontFile {
-    /// 256 commands, no time: the closed forms of the flash alone. Chosen; presets say what their drive has.
-    fn default() -> Self {
-        Self { queue_depth: 256, command_time: Duration::ZERO }
-    }
-}
-
 impl Default for BufferFile {
     /// 64 MiB flushed every 30 s as in Centaur (table 2 and section 6.2.4). Chosen: a microsecond an access, and
     /// half of the room kept for bursts.
@@ -195,6 +185,8 @@ pub struct Config {
     pub part: Part,
     /// Its dies and channels.
     pub geometry: Geometry,
+    /// Its namespaces.
+    pub namespaces: Vec<Namespace>,
     /// How its pages are divided into what is mapped as one.
     pub slots: Slots,
     /// Logical pages that the host sees: mapping units.
@@ -214,12 +206,15 @@ impl DeviceFile {
         let geometry = part
             .as_ref()
             .and_then(|p| self.layout.check(p).map_err(|inner| nest(&mut wrong, "layout", inner)).ok());
-        self.check_front(&mut wrong);
+        self.front.check(&mut wrong);
+        self.check_buffer(&mut wrong);
         self.check_ftl(&mut wrong);
         let (Some(part), Some(geometry)) = (part, geometry) else { return Err(wrong) };
         let Some(slots) = self.check_unit(&geometry, &mut wrong) else { return Err(wrong) };
         let faults = self.check_faults(&geometry, &mut wrong);
-        let logical_pages = self.logical_pages(&geometry, &slots, &faults, &mut wrong);
+        let most = self.logical_pages(&geometry, &slots, &faults, &mut wrong);
+        let namespaces = namespaces::lay_out(&self.namespaces, slots.size * u64::from(most), &mut wrong);
+        let logical_pages = most.min(namespaces::end(&namespaces).0.div_ceil(slots.size.0) as u32);
         let buffer_pages = (self.buffer.size.0 / slots.size.0) as u32;
         let least = 2 * slots.per_program;
         wrong.require(
@@ -236,21 +231,16 @@ impl DeviceFile {
             part,
             geometry,
             slots,
+            namespaces,
             logical_pages,
             buffer_pages,
             faults,
         })
     }
 
-    fn check_front(&self, wrong: &mut Complaints) {
-        let depth = self.front.queue_depth;
-        wrong.require((1..=65_535).contains(&depth), "front.queue_depth", depth, "from 1 to 65535");
-        let limit = Duration::from_ms(10_000);
-        for (key, time) in
-            [("front.command_time", self.front.command_time), ("buffer.access_time", self.buffer.access_time)]
-        {
-            wrong.require(time <= limit, key, time, "at most 10s");
-        }
+    fn check_buffer(&self, wrong: &mut Complaints) {
+        let (limit, access) = (Duration::from_ms(10_000), self.buffer.access_time);
+        wrong.require(access <= limit, "buffer.access_time", access, "at most 10s");
         let above = self.buffer.flush_above;
         wrong.require((0.0..=0.9).contains(&above), "buffer.flush_above", above, "a fraction from 0 to 0.9");
         let interval = self.buffer.flush_interval;

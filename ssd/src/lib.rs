@@ -5,6 +5,7 @@ pub mod buffer;
 pub mod command;
 pub mod config;
 pub mod device;
+pub mod front;
 pub mod ftl;
 pub mod parts;
 pub mod policy;

@@ -29,7 +29,7 @@ struct Step {
 }
 
 fn step() -> impl Strategy<Value = Step> {
-    (0u8..20, any::<u16>(), 1u8..=40, prop::bool::weighted(0.1))
+    (0u8..22, any::<u16>(), 1u8..=40, prop::bool::weighted(0.1))
         .prop_map(|(kind, place, sectors, fua)| Step { kind, place, sectors, fua })
 }
 
@@ -142,6 +142,29 @@ fn play(file: DeviceFile, steps: &[Step], depth: usize, filled: bool) {
                     model.present.remove(&page);
                 }
             }
+            19 => {
+                rig.submit(Operation::WriteZeroes, step.fua, sector, count);
+                for page in first..=last {
+                    let start = u64::from(page) * per_page;
+                    if start >= sector && start + per_page <= sector + count {
+                        model.present.remove(&page);
+                    } else {
+                        model.write(page);
+                    }
+                }
+            }
+            20 => {
+                rig.run_down_to(0);
+                let expected = model.present.get(&first).copied().unwrap_or(0);
+                let (operation, sector) = (Operation::Compare, u64::from(first) * per_page);
+                rig.submit_command(Command {
+                    operation,
+                    sector,
+                    sectors: per_page,
+                    expected,
+                    ..Command::default()
+                });
+            }
             _ => rig.submit(Operation::Flush, false, 0, 0),
         }
         if n % 50 == 0 {
@@ -187,7 +210,7 @@ impl Failing {
         let mut refused = BTreeMap::new();
         for (_, answer) in &rig.answers {
             let Command { operation, sector, sectors, .. } = answer.command;
-            if answer.failed && operation == Operation::Write {
+            if answer.failed && matches!(operation, Operation::Write | Operation::WriteZeroes) {
                 let pages = (sector / per_page) as u32..=((sector + sectors - 1) / per_page) as u32;
                 pages.for_each(|page| *refused.entry(page).or_insert(0) += 1);
             }
@@ -218,7 +241,7 @@ impl Failing {
         let worn = totals.grown_bad_blocks > 0 || totals.program_failures > 0;
         assert!(!read_only || worn, "the device has room");
         for (_, answer) in rig.answers.iter().filter(|(_, answer)| answer.failed) {
-            let reads = answer.command.operation == Operation::Read;
+            let reads = matches!(answer.command.operation, Operation::Read | Operation::Compare);
             assert!(if reads { self.loses || read_only } else { read_only }, "{answer:?}");
         }
     }

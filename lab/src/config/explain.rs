@@ -5,6 +5,7 @@ use std::fmt::Write;
 use wordline_kernel::{Bytes, Duration};
 use wordline_nand::chain::{self, Hold};
 use wordline_ssd::Config;
+use wordline_ssd::front::{Link, Way};
 
 use super::Device;
 
@@ -124,7 +125,9 @@ fn latency(config: &Config) -> Section {
     let size = Bytes::kib(4).min(g.page_size);
     let bus = Hold::Read.total(part, 1) + chain::data_out_of(part, size);
     let sense = part.read_times().iter();
-    let reads: Vec<String> = sense.map(|time| micros(config.file.front.command_time + bus + *time)).collect();
+    let front = &config.file.front;
+    let link = Link::of(front).map_or(Duration::ZERO, |link| link.unloaded(Way::ToHost, size.0));
+    let reads: Vec<String> = sense.map(|time| micros(link + front.command_time + bus + *time)).collect();
     let load = Hold::Program.total(part, g.planes_per_row);
     let programs: Vec<String> = part.program_times().iter().map(|time| micros(load + *time)).collect();
     let erase = Hold::Erase.total(part, g.planes_per_row) + part.timing.erase;
@@ -133,7 +136,7 @@ fn latency(config: &Config) -> Section {
         vec![
             (
                 "read of 4KiB, by page type",
-                format!("{} (command_time + command + tR + data out)", reads.join(", ")),
+                format!("{} (link + command_time + command + tR + data out)", reads.join(", ")),
             ),
             ("program of a unit", format!("{} (command + data in + tPROG)", programs.join(", "))),
             ("erase", format!("{} (command + tBERS)", micros(erase))),
@@ -153,11 +156,27 @@ fn peak(config: &Config) -> Section {
         let least = if bus < array { "the buses bind" } else { "the arrays bind" };
         format!("buses {bus:.0} MB/s, arrays {array:.0} MB/s: {least}")
     };
-    ("peak throughput", vec![
+    let mut rows = vec![
         ("read", pair(rate(row, read, channels), rate(row, t_read, rows))),
         ("program", pair(rate(unit, write, channels), rate(unit, t_program, rows))),
-        ("", "buses: channels x size / time on the bus; arrays: rows of planes x size / tR or tPROG (mean)".into()),
-    ])
+        (
+            "",
+            "buses: channels x size / time on the bus; arrays: rows of planes x size / tR or tPROG (mean)"
+                .into(),
+        ),
+    ];
+    if let Some(link) = Link::of(&config.file.front) {
+        let rate = |way| link.peak(way) / 1e6;
+        rows.push((
+            "link",
+            format!(
+                "to the device {:.0} MB/s, to the host {:.0} MB/s",
+                rate(Way::ToDevice),
+                rate(Way::ToHost)
+            ),
+        ));
+    }
+    ("peak throughput", rows)
 }
 
 /// Megabytes a second of `count` times `size` every `time`.

@@ -37,6 +37,12 @@ fn members(out: &mut String, root: &Json, schema: &Json, path: &str) {
             _ => (target, definition),
         };
         let meaning = member["description"].as_str().or(target["description"].as_str()).unwrap_or("");
+        let items = follow(root, &target["items"]).0;
+        if kind(target) == "array" && kind(items) == "object" {
+            let _ = writeln!(out, "| `[[{at}]]` | tables | none | {} |", cell(meaning));
+            members(out, root, items, &at);
+            continue;
+        }
         if kind(target) == "object" {
             let _ = writeln!(out, "| `[{at}]` | table | | {} |", cell(meaning));
             members(out, root, target, &at);

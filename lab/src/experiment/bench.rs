@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use serde::Deserialize;
-use wordline_host::Pace;
+use wordline_host::{Pace, Spread};
 use wordline_kernel::{Duration, Instant, Seed};
 use wordline_ssd::Config;
 
@@ -101,6 +101,8 @@ impl Bench for Lab {
             offset: size * random.below(pages),
             size,
             response: None,
+            cpu: None,
+            stream: 0,
         };
         let job = Job {
             device_name: point.config.file.part.name.clone(),
@@ -110,6 +112,9 @@ impl Bench for Lab {
             requests: Box::new((0..total).map(request)),
             total: Some(total),
             pace: Pace::Closed { depth: queue_depth, think: Duration::ZERO },
+            spread: Spread::default(),
+            namespace: 0,
+            stream: 0,
             design: |parts| parts,
             precondition: point.precondition,
             seed: point.seed,

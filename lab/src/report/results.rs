@@ -87,17 +87,29 @@ fn traffic(run: &Summary) -> Vec<(&'static str, Quantity)> {
         seconds if seconds > 0.0 => Quantity::Throughput(bytes as f64 / seconds),
         _ => Quantity::Absent,
     };
-    vec![
+    let mut rows = vec![
         ("requests", Quantity::Count(host.requests)),
         ("reads", Quantity::Count(host.reads)),
         ("writes", Quantity::Count(host.writes)),
         ("discards", Quantity::Count(host.discards)),
         ("flushes", Quantity::Count(host.flushes)),
+    ];
+    // Commands that few workloads have.
+    let rare = [("write zeroes", host.write_zeroes), ("compares", host.compares)];
+    let rare = rare.into_iter().filter(|(_, count)| *count > 0);
+    rows.extend(rare.map(|(name, count)| (name, Quantity::Count(count))));
+    rows.extend([
         ("failed", Quantity::Count(host.failed)),
         ("IOPS", Quantity::Number(host.iops)),
         ("read throughput", throughput(host.read_bytes)),
         ("write throughput", throughput(host.written_bytes)),
-    ]
+    ]);
+    let links: &[&str] = match run.link_utilisation.len() {
+        1 => &["link busy"],
+        _ => &["link to device busy", "link to host busy"],
+    };
+    rows.extend(links.iter().copied().zip(run.link_utilisation.iter().copied().map(Quantity::Fraction)));
+    rows
 }
 
 fn latency(requests: u64, of: &Latency) -> Vec<(&'static str, Quantity)> {

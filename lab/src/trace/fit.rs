@@ -128,6 +128,8 @@ mod tests {
             offset: Bytes(offset),
             size: Bytes(size),
             response: None,
+            cpu: None,
+            stream: 0,
         }
     }
 

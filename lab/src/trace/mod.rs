@@ -44,6 +44,15 @@ pub enum Op {
     Discard,
     /// Write everything acknowledged so far to flash.
     Flush,
+    /// Make the range read as zeroes.
+    WriteZeroes,
+    /// Compare the range with what the host holds.
+    Compare,
+}
+
+impl Op {
+    /// How many kinds there are.
+    pub const COUNT: usize = 6;
 }
 
 /// One request of a trace or a generator.
@@ -63,4 +72,8 @@ pub struct Request {
     pub size: Bytes,
     /// The response time that was recorded, where the format has one.
     pub response: Option<wordline_kernel::Duration>,
+    /// The recorded processor, where the format has one.
+    pub cpu: Option<u16>,
+    /// The stream of a write, for devices that keep streams apart; 0 for none.
+    pub stream: u8,
 }

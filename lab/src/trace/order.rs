@@ -68,6 +68,8 @@ fn request(row: &Row, jump: i128) -> Request {
         offset: Bytes(row.offset),
         size: Bytes(row.size),
         response: response.and_then(|time| u64::try_from(time).ok()).map(Duration::from_ps),
+        cpu: row.cpu,
+        stream: row.stream,
     }
 }
 

@@ -16,6 +16,8 @@ pub(super) struct Row {
     pub(super) size: u64,
     /// The recorded response time in picoseconds. Whole traces of rows lie in memory, so half the width of `time`.
     pub(super) response: Option<i64>,
+    pub(super) cpu: Option<u16>,
+    pub(super) stream: u8,
 }
 
 const _: () = assert!(size_of::<Row>() <= 64, "traces of ten million rows are read");
@@ -29,7 +31,7 @@ impl Row {
                 wanted: "an end below 8 EiB".into(),
             });
         }
-        Ok(Self { time, op, fua: false, device, offset, size, response: None })
+        Ok(Self { time, op, fua: false, device, offset, size, response: None, cpu: None, stream: 0 })
     }
 
     /// Sets the recorded response time, in picoseconds; one that has no place is none that a request can have had.
@@ -47,7 +49,7 @@ pub(super) struct Found {
     pub(super) generated: Option<Generated>,
 }
 
-/// `text` as what a request does: R, W, D, F or the words for them, in any case.
+/// `text` as what a request does: R, W, D, F, Z, C or the words for them, in any case.
 pub(super) fn op(text: &str) -> Result<Op, Bad> {
     let is = |names: &[&str]| names.iter().any(|name| name.eq_ignore_ascii_case(text));
     if is(&["r", "read"]) {
@@ -58,10 +60,14 @@ pub(super) fn op(text: &str) -> Result<Op, Bad> {
         Ok(Op::Discard)
     } else if is(&["f", "flush", "sync"]) {
         Ok(Op::Flush)
+    } else if is(&["z", "write_zeroes", "writezeroes"]) {
+        Ok(Op::WriteZeroes)
+    } else if is(&["c", "compare"]) {
+        Ok(Op::Compare)
     } else {
         Err(Bad {
             found: format!("op {}", super::input::quoted(text)),
-            wanted: "R, W, D or F, or read, write, discard or flush".into(),
+            wanted: "R, W, D, F, Z or C, or read, write, discard, flush, write_zeroes or compare".into(),
         })
     }
 }

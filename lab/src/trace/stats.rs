@@ -24,6 +24,10 @@ pub struct Statistics {
     pub discards: u64,
     /// Flushes among them.
     pub flushes: u64,
+    /// Write zeroes commands among them.
+    pub write_zeroes: u64,
+    /// Comparisons among them.
+    pub compares: u64,
     /// Reads as a share of reads and writes, as the papers count.
     pub read_share: f64,
     /// Writes as a share of reads and writes.
@@ -111,8 +115,8 @@ struct SizeCounts {
 /// Takes in requests one by one.
 #[derive(Default)]
 pub struct Collector {
-    counts: [u64; 4],
-    bytes: [u64; 4],
+    counts: [u64; Op::COUNT],
+    bytes: [u64; Op::COUNT],
     footprint: Footprint,
     highest: u64,
     update_requests: u64,
@@ -160,16 +164,16 @@ impl Collector {
                 self.update_requests += u64::from(outcome.rewritten > 0);
                 self.write_sizes.add(size);
             }
-            Op::Discard | Op::Flush => return,
+            Op::Discard | Op::Flush | Op::WriteZeroes | Op::Compare => return,
         }
         self.sequential += u64::from(self.ends.insert(request.device, end) == Some(offset));
     }
 
     /// The statistics of what was taken in.
     pub fn finish(self) -> Statistics {
-        let [reads, writes, discards, flushes] = self.counts;
-        let [read_bytes, written_bytes, discarded_bytes, _] = self.bytes;
-        let requests = reads + writes + discards + flushes;
+        let [reads, writes, discards, flushes, write_zeroes, compares] = self.counts;
+        let [read_bytes, written_bytes, discarded_bytes, ..] = self.bytes;
+        let requests = self.counts.iter().sum();
         let (footprint_read, footprint_written, footprint) = self.footprint.bytes();
         let updates = self.footprint.updates();
         let written: u64 = updates.iter().map(|(_, granules)| granules).sum();
@@ -182,6 +186,8 @@ impl Collector {
             writes,
             discards,
             flushes,
+            write_zeroes,
+            compares,
             read_share: ratio(reads, reads + writes),
             write_share: ratio(writes, reads + writes),
             discard_share: ratio(discards, requests),

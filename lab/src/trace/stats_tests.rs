@@ -16,6 +16,8 @@ fn request(seconds: u64, op: Op, offset: u64, size: u64) -> Request {
         offset: Bytes(offset),
         size: Bytes(size),
         response: None,
+        cpu: None,
+        stream: 0,
     }
 }
 
@@ -108,7 +110,7 @@ fn normalized(name: &str) -> Option<Vec<Request>> {
         };
         let (offset, size) = (Bytes(number(fields.next())), Bytes(number(fields.next())));
         let device = number(fields.next()) as u32;
-        Request { arrival, op, fua: false, device, offset, size, response: None }
+        Request { arrival, op, fua: false, device, offset, size, response: None, cpu: None, stream: 0 }
     };
     Some(text.lines().skip(1).map(read).collect())
 }

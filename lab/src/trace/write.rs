@@ -6,7 +6,7 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 use wordline_kernel::Duration;
 
-use super::format::{CSV_COLUMNS, MSR_TICK_PS};
+use super::format::{CSV_COLUMNS, MORE_CSV_COLUMNS, MSR_TICK_PS};
 use super::{Generated, Op, Request};
 use crate::output::{take_name, temporary_beside};
 use crate::{Error, error::Result};
@@ -46,7 +46,11 @@ impl TargetFormat {
     }
 
     const fn holds(self, op: Op) -> bool {
-        matches!((self, op), (Self::Csv | Self::FioIolog, _) | (_, Op::Read | Op::Write))
+        match self {
+            Self::Csv => true,
+            Self::FioIolog => !matches!(op, Op::WriteZeroes | Op::Compare),
+            _ => matches!(op, Op::Read | Op::Write),
+        }
     }
 
     const fn counts_sectors(self) -> bool {
@@ -71,7 +75,7 @@ impl std::str::FromStr for TargetFormat {
 pub struct WriteReport {
     /// Requests written.
     pub written: u64,
-    /// Discards and flushes left out, which the format has no word for.
+    /// Requests left out, for which the format has no word.
     pub left_out: u64,
     /// Requests that were widened to whole sectors of 512 B.
     pub widened: u64,
@@ -130,12 +134,13 @@ fn try_write(path: &Path, content: &Content<'_>) -> io::Result<WriteReport> {
 
 fn lines(out: &mut impl Write, content: &Content<'_>) -> io::Result<WriteReport> {
     let Content { requests, format, generated } = *content;
+    let more = has_more(requests);
     match format {
         TargetFormat::Csv => {
             if let Some(generated) = generated {
                 writeln!(out, "{}", generated.comment())?;
             }
-            writeln!(out, "{CSV_COLUMNS}")?;
+            writeln!(out, "{CSV_COLUMNS}{}", if more { MORE_CSV_COLUMNS } else { "" })?;
         }
         TargetFormat::FioIolog => files(out, requests, &["add", "open"])?,
         _ => {}
@@ -150,7 +155,7 @@ fn lines(out: &mut impl Write, content: &Content<'_>) -> io::Result<WriteReport>
         let (offset, size) = (request.offset.0, request.size.0);
         let aligned = offset.is_multiple_of(512) && size.is_multiple_of(512);
         report.widened += u64::from(format.counts_sectors() && !aligned);
-        line(out, request, format)?;
+        line(out, request, format, more)?;
         report.written += 1;
     }
     if format == TargetFormat::FioIolog {
@@ -176,7 +181,12 @@ fn files(out: &mut impl Write, requests: &[Request], actions: &[&str]) -> io::Re
     Ok(())
 }
 
-fn line(out: &mut impl Write, request: &Request, format: TargetFormat) -> io::Result<()> {
+/// Whether a request has what only some traces have: a processor or a stream.
+fn has_more(requests: &[Request]) -> bool {
+    requests.iter().any(|request| request.cpu.is_some() || request.stream > 0)
+}
+
+fn line(out: &mut impl Write, request: &Request, format: TargetFormat, more: bool) -> io::Result<()> {
     let Request { device, offset, size, .. } = *request;
     let (offset, size, ps) = (offset.0, size.0, request.arrival.ps());
     let is_read = u8::from(request.op == Op::Read);
@@ -184,10 +194,15 @@ fn line(out: &mut impl Write, request: &Request, format: TargetFormat) -> io::Re
     let sectors = (offset + size).div_ceil(512) - first;
     match format {
         TargetFormat::Csv => {
-            let op = ["R", "W", "D", "F"][request.op as usize];
+            let op = ["R", "W", "D", "F", "Z", "C"][request.op as usize];
             let response = request.response.map(|time| time.ps().to_string()).unwrap_or_default();
             let fua = u8::from(request.fua);
-            writeln!(out, "{ps},{op},{offset},{size},{device},{response},{fua}")
+            write!(out, "{ps},{op},{offset},{size},{device},{response},{fua}")?;
+            if more {
+                let cpu = request.cpu.map(|cpu| cpu.to_string()).unwrap_or_default();
+                write!(out, ",{cpu},{}", request.stream)?;
+            }
+            writeln!(out)
         }
         TargetFormat::Msr => {
             let op = if is_read == 1 { "Read" } else { "Write" };
@@ -244,6 +259,8 @@ mod tests {
             offset: Bytes(4096),
             size: Bytes(512),
             response: None,
+            cpu: None,
+            stream: 0,
         };
         let generated = Generated { profile: true, name: "a/b".into(), seed: 1 };
         for format in TargetFormat::ALL {

@@ -15,11 +15,17 @@ pub struct Workload {
     pub description: String,
     /// How many requests.
     pub requests: u64,
-    /// Share of the requests that read, from 0 to 1; the others write or discard.
+    /// Share of the requests that read, from 0 to 1; the others write where no other share says otherwise.
     pub read_share: f64,
     /// Share of the requests that discard, from 0 to 1.
     #[serde(default)]
     pub discard_share: f64,
+    /// Share of the requests that make a range read as zeroes, from 0 to 1.
+    #[serde(default)]
+    pub write_zeroes_share: f64,
+    /// Share of the requests that compare a range with what the host holds, from 0 to 1.
+    #[serde(default)]
+    pub compare_share: f64,
     /// The sizes of requests and how likely each is.
     pub sizes: Vec<SizeShare>,
     /// Addresses are multiples of this size, and so are the sizes; the smallest size where it is not given.
@@ -31,6 +37,12 @@ pub struct Workload {
     pub region: f64,
     /// When requests arrive.
     pub arrival: Arrival,
+    /// Submission queues that the host uses; in a closed loop each has `queue_depth` requests outstanding. One in a
+    /// closed loop, else all of the device, where it is not given.
+    pub queues: Option<u16>,
+    /// The stream that writes name, for devices that keep streams apart; 0 for none.
+    #[serde(default)]
+    pub stream: u8,
     /// The state in which the device should be before the first request.
     pub precondition: Precondition,
 }
@@ -98,6 +110,15 @@ impl Workload {
         c.require(fraction(self.read_share), "read_share", self.read_share, "a fraction from 0 to 1");
         let holds = fraction(self.discard_share) && self.read_share + self.discard_share <= 1.0 + 1e-12;
         c.require(holds, "discard_share", self.discard_share, "a fraction from 0 to 1 - read_share");
+        let mut others = 1.0 - self.read_share - self.discard_share;
+        for (key, share) in
+            [("write_zeroes_share", self.write_zeroes_share), ("compare_share", self.compare_share)]
+        {
+            let holds = fraction(share) && share <= others + 1e-12;
+            c.require(holds, key, share, "a fraction from 0 to what the other shares leave of 1");
+            others -= share;
+        }
+        c.require(self.queues != Some(0), "queues", 0, "at least 1");
         let region = self.region;
         c.require(region > 0.0 && region <= 1.0, "region", region, "a fraction above 0 and at most 1");
         let align = self.alignment();

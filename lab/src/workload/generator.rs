@@ -19,9 +19,11 @@ pub struct Generator {
     clock: Clock,
     /// Slots of a request, and the sum of the weights up to it.
     sizes: Vec<(u64, u64)>,
-    /// Draws of 53 bits below the first read, from there to below the second discard.
+    /// Draws of 53 bits below the first read, from there to below the second discard, and so on.
     read_below: f64,
     discard_below: f64,
+    zero_below: f64,
+    compare_below: f64,
     address: Stream,
     size: Stream,
     op: Stream,
@@ -46,6 +48,11 @@ impl Generator {
             clock: Clock::new(workload.arrival.clone()),
             read_below: workload.read_share,
             discard_below: workload.read_share + workload.discard_share,
+            zero_below: workload.read_share + workload.discard_share + workload.write_zeroes_share,
+            compare_below: workload.read_share
+                + workload.discard_share
+                + workload.write_zeroes_share
+                + workload.compare_share,
             address: seed.stream("workload.address", 0),
             size: seed.stream("workload.size", 0),
             op: seed.stream("workload.op", 0),
@@ -64,6 +71,10 @@ impl Generator {
             Op::Read
         } else if draw < self.discard_below {
             Op::Discard
+        } else if draw < self.zero_below {
+            Op::WriteZeroes
+        } else if draw < self.compare_below {
+            Op::Compare
         } else {
             Op::Write
         }
@@ -97,6 +108,8 @@ impl Iterator for Generator {
             offset: Bytes(slot * self.align),
             size: Bytes(length * self.align),
             response: None,
+            cpu: None,
+            stream: 0,
         })
     }
 

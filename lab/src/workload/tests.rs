@@ -89,6 +89,12 @@ fn kinds_and_sizes_come_in_their_shares() {
     let count = |op| all.iter().filter(|r| r.op == op).count();
     assert!(near(count(Op::Read), 6e4) && near(count(Op::Discard), 1e4) && near(count(Op::Write), 3e4));
     assert!(near(all.iter().filter(|r| r.size == Bytes::kib(4)).count(), 7.5e4));
+    let w = workload("read_share = 0.2\nwrite_zeroes_share = 0.3\ncompare_share = 0.4");
+    let others: Vec<Request> = requests(&w, 64 * MIB).collect();
+    let count = |op| others.iter().filter(|r| r.op == op).count();
+    assert!(
+        near(count(Op::WriteZeroes), 3e4) && near(count(Op::Compare), 4e4) && near(count(Op::Write), 1e4)
+    );
     assert!(all.iter().all(|r| r.offset.0 + r.size.0 <= 64 * MIB && r.offset.0.is_multiple_of(4096)));
 }
 
@@ -173,6 +179,8 @@ fn a_malformed_workload_is_one_error_that_names_line_or_key() {
         (1, "requests = 10\nrequests = 10", "line 3: found duplicate key requests"),
         (2, "read_share = 1.5", "read_share: found 1.5"),
         (2, "read_share = 0.5\ndiscard_share = 0.6", "discard_share: found 0.6"),
+        (2, "read_share = 0.5\ncompare_share = 0.6", "compare_share: found 0.6"),
+        (2, "read_share = 0.5\nqueues = 0", "queues: found 0"),
         (3, "sizes = []", "sizes: found no size"),
         (3, "sizes = [{ size = \"4KiB\", weight = 0 }]", "sizes: found only weights of 0"),
         (3, "sizes = [{ size = \"4k\", weight = 1 }]", "line 4"),

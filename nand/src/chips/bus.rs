@@ -71,6 +71,11 @@ impl Bus {
         }
     }
 
+    /// `die`, which waits to latch a command, does not want the bus any more.
+    pub(super) fn forget(&mut self, die: DieId) {
+        self.commands.retain(|(_, waits)| *waits != die);
+    }
+
     /// Whose turn it is.
     #[inline]
     pub(super) fn next(&mut self) -> Option<DieId> {

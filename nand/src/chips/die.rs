@@ -9,11 +9,12 @@ use super::times::HoldTimes;
 use super::{Command, Operation, Step};
 use crate::Pipeline;
 use crate::energy::{Stage, StageTimes};
-use crate::geometry::PageId;
+use crate::geometry::{ChannelId, PageId};
 
-/// What a die is doing.
-#[derive(Clone, Copy, Debug)]
+/// What a die is doing, and what it did.
+#[derive(Clone, Debug)]
 pub(super) struct Die {
+    pub(super) channel: ChannelId,
     pub(super) step: Step,
     pub(super) serial: u32,
     pub(super) command: Command,
@@ -40,13 +41,24 @@ pub(super) struct Die {
     last_overlap: u64,
     overlap_until: Instant,
     array_busy: u64,
+    /// The kind of the present operation, and whether its opening moves data in.
+    kind: u8,
+    brings_data: bool,
+    /// Whether a program or erase is suspended, and how often the present command was.
+    pub(super) suspended: bool,
+    pub(super) suspends: u32,
+    /// Ends of array work on the calendar that a suspend has put off.
+    pub(super) overtaken: u32,
+    stages: Picoseconds,
 }
 
-impl Default for Die {
-    fn default() -> Self {
+impl Die {
+    /// An idle die that hangs on `channel`.
+    pub(super) fn on(channel: ChannelId) -> Self {
         let nothing = Command { operation: Operation::Erase, page: PageId(0), planes: 1, bytes: Bytes(0) };
         let (never, none) = (Instant::ZERO, Duration::ZERO);
         Self {
+            channel,
             step: Step::Idle,
             serial: 0,
             command: nothing,
@@ -67,6 +79,12 @@ impl Default for Die {
             last_overlap: 0,
             overlap_until: never,
             array_busy: 0,
+            kind: nothing.operation.kind() as u8,
+            brings_data: false,
+            suspended: false,
+            suspends: 0,
+            overtaken: 0,
+            stages: Picoseconds::default(),
         }
     }
 }
@@ -103,20 +121,32 @@ impl Die {
     #[inline]
     pub(super) fn begin(&mut self, command: Command, step: Step, serial: u32, now: Instant) {
         self.command = command;
+        self.kind = command.operation.kind() as u8;
+        self.brings_data = matches!(command.operation, Operation::Program | Operation::ProgramCache);
         self.step = step;
         self.serial = serial;
         self.asked = now;
+        self.suspends = 0;
         self.bus = Duration::ZERO;
         self.bus_wait = Duration::ZERO;
         self.array = Duration::ZERO;
     }
 
-    /// It holds the bus from `now` on.
+    /// Whether it wants the bus to move data, and not to latch a command alone.
     #[inline]
-    pub(super) fn hold(&mut self, now: Instant, hold: &HoldTimes, waited: Duration) {
-        self.hold_until = now + hold.total;
-        self.bus += hold.total;
+    pub(super) fn moves_data(&self) -> bool {
+        self.step == Step::DataOut || (self.brings_data && self.step == Step::Opening)
+    }
+
+    /// It holds the bus from `now` on, `late` longer than `hold` says.
+    #[inline]
+    pub(super) fn hold(&mut self, now: Instant, hold: &HoldTimes, late: Duration, waited: Duration) {
+        let total = hold.total + late;
+        self.late = late;
+        self.hold_until = now + total;
+        self.bus += total;
         self.bus_wait += waited;
+        self.stages.add_hold(self.kind, &hold.by_stage, late);
         if self.works_until > now {
             self.last_overlap = (self.works_until.min(self.hold_until) - now).ps();
             self.overlap += self.last_overlap;
@@ -132,10 +162,39 @@ impl Die {
         }
         self.works_until = end;
         self.last_stage = stage;
-        self.last_kind = self.command.operation.kind() as u8;
+        self.last_kind = self.kind;
         self.last_planes = self.command.planes as u8;
         self.last_time = time;
         self.array_busy += time.ps();
+        self.stages.add(self.kind, stage, time, self.command.planes);
+    }
+
+    /// The stage of the array's work under way at `now`, and the time until its end.
+    pub(super) fn array_work(&self, now: Instant) -> Option<(Stage, Duration)> {
+        let begun = self.works_until.since(now) <= self.last_time;
+        (self.works_until > now && begun).then(|| (self.last_stage, self.works_until - now))
+    }
+
+    /// Whether the array's last work ends at `now`.
+    pub(super) fn ends_at(&self, now: Instant) -> bool {
+        self.works_until == now
+    }
+
+    /// The array's work is cut off at `at`, and comes to rest in `rest`. What was left is not counted any more:
+    /// that time, and the time that the array worked in all.
+    pub(super) fn cut_off(&mut self, at: Instant, rest: Duration) -> (Duration, Duration) {
+        let left = self.works_until - at;
+        let planes = u32::from(self.last_planes);
+        self.stages.take_off(usize::from(self.last_kind), self.last_stage, self.last_time, planes);
+        let worked = self.last_time - left + rest;
+        self.stages.add(self.last_kind, self.last_stage, worked, planes);
+        self.array = self.array - left + rest;
+        self.array_busy = self.array_busy + rest.ps() - left.ps();
+        self.last_time = worked;
+        self.works_until = at + rest;
+        self.overlap_until = self.overlap_until.min(self.works_until.max(self.hold_until));
+        self.pipeline = Pipeline { ready_at: self.works_until, array_ready_at: self.works_until };
+        (left, worked)
     }
 
     /// The end of what it began last.
@@ -159,14 +218,9 @@ impl Die {
         self.array > Duration::ZERO
     }
 
-    /// The part of `counted` that is over by `now`, where the present hold takes `hold`.
-    pub(super) fn over(
-        &self,
-        mut counted: Picoseconds,
-        behind: &Option<Behind>,
-        hold: &HoldTimes,
-        now: Instant,
-    ) -> Picoseconds {
+    /// The stages that are over by `now`, where the present hold takes `hold`.
+    pub(super) fn over(&self, behind: &Option<Behind>, hold: &HoldTimes, now: Instant) -> Picoseconds {
+        let mut counted = self.stages;
         let under_way = self.under_way(now);
         if under_way.hold {
             let kind = &mut counted.ps[self.command.operation.kind()];
@@ -227,16 +281,18 @@ fn of_more_planes(time: Duration, planes: u32) -> u128 {
 impl Picoseconds {
     /// Adds a hold of the bus.
     #[inline]
-    pub(super) fn add_hold(&mut self, kind: usize, by_stage: &[u64; 4]) {
-        let counted = &mut self.ps[kind];
+    fn add_hold(&mut self, kind: u8, by_stage: &[u64; 4], late: Duration) {
+        let counted = &mut self.ps[usize::from(kind)];
         for (counted, ps) in counted.iter_mut().zip(by_stage) {
             *counted += ps;
         }
+        counted[Stage::Cle as usize] += late.ps();
     }
 
     /// Adds work of the array.
     #[inline]
-    pub(super) fn add(&mut self, kind: usize, stage: Stage, time: Duration, planes: u32) {
+    fn add(&mut self, kind: u8, stage: Stage, time: Duration, planes: u32) {
+        let kind = usize::from(kind);
         self.ps[kind][stage as usize] += time.ps();
         if planes > 1 {
             self.more_planes[kind][stage as usize - ARRAY[0] as usize] += of_more_planes(time, planes);

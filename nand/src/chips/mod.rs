@@ -11,6 +11,7 @@ mod faulty;
 mod pages;
 mod record;
 mod report;
+mod suspend;
 #[cfg(test)]
 mod tests;
 mod times;
@@ -28,10 +29,11 @@ use crate::{LatencyModel, Part};
 use bus::Bus;
 pub(crate) use bus::LATCHES_IN_A_ROW;
 pub use command::{Command, Done, Operation};
-use die::{Behind, Die, Picoseconds};
+use die::{Behind, Die};
 use pages::Pages;
 pub use pages::{Stamp, Violations};
 use record::Recorder;
+use suspend::Suspended;
 use times::Times;
 
 /// What happens in chips.
@@ -47,6 +49,8 @@ pub enum Event {
     HoldOver(DieId),
     /// The array has finished a cache program, whatever the die does by now.
     Behind(DieId),
+    /// The array rests, and what it worked on is suspended: the die takes reads.
+    Rested(DieId),
 }
 
 const _: () = assert!(size_of::<Event>() <= 8, "an event is copied on every push and pop");
@@ -66,6 +70,10 @@ enum Step {
     Copy,
     /// The status register.
     Status,
+    /// What its array works on is to be suspended.
+    Suspend,
+    /// What is suspended is to go on.
+    Resume,
 }
 
 /// How the dies of a controller are driven, and where their times come from.
@@ -107,8 +115,8 @@ pub struct Chips {
     buses: Column<ChannelId, Bus>,
     dies: Column<DieId, Die>,
     behind: Column<DieId, Option<Behind>>,
+    suspended: Column<DieId, Option<Suspended>>,
     pages: Pages,
-    stages: Column<DieId, Picoseconds>,
     counts: Counts,
     serial: u32,
     recorder: Option<Box<Recorder>>,
@@ -155,9 +163,9 @@ impl Chips {
         Self {
             times: Times::of(&part, &geometry, &wiring),
             buses: Column::filled(geometry.channels as usize, Bus::new(geometry.dies_per_channel as usize)),
-            dies: Column::filled(dies, Die::default()),
+            dies: Column::from_fn(dies, |die| Die::on(geometry.channel_of(die))),
             behind: Column::filled(dies, None),
-            stages: Column::filled(dies, Picoseconds::default()),
+            suspended: Column::filled(dies, None),
             counts: Counts::default(),
             serial: 0,
             recorder: None,
@@ -188,11 +196,12 @@ impl Chips {
         self.pages.registers(die)
     }
 
-    /// Whether `die` takes `operation` now: it has to be ready (RDY), and its array has to rest (ARDY) but for a
+    /// Whether `die` takes `operation` now: while something is suspended, it takes reads alone; else it has to be ready (RDY), and its array has to rest (ARDY) but for a
     /// program, whose data the cache register takes meanwhile, and for what goes on with a sequence of cache reads.
     #[inline]
     pub fn takes(&self, die: DieId, operation: Operation, now: Instant) -> bool {
         self.is_idle(die)
+            && (operation == Operation::Read || self.suspended[die].is_none())
             && (operation.goes_behind(self.part.geometry.one_shot) || !self.works_behind(die, now))
     }
 
@@ -204,6 +213,8 @@ impl Chips {
         let behind = command.operation.goes_behind(self.part.geometry.one_shot);
         let may = behind || work.pipeline.array_ready_at <= calendar.now();
         assert!(may, "die {die:?} takes only what goes on with a cache operation while its array works");
+        let may = !work.suspended || command.operation == Operation::Read;
+        assert!(may, "die {die:?} takes reads alone while something is suspended");
         let step = if goes_on { Step::Turn } else { Step::Opening };
         work.begin(command, step, self.serial, calendar.now());
         if goes_on {
@@ -220,12 +231,7 @@ impl Chips {
     pub fn handle(&mut self, event: Event, calendar: &mut impl Schedule<Event>) -> Option<Done> {
         match event {
             Event::BusFree(channel) => {
-                let next = self.buses[channel].next().expect("the bus was woken for somebody");
-                self.hold_bus(next, channel, calendar);
-                let bus = &self.buses[channel];
-                if bus.is_wanted() {
-                    calendar.at(bus.busy_until, Event::BusFree(channel));
-                }
+                self.give_bus(channel, calendar);
                 None
             }
             Event::ArrayDone(die) => self.array_done(die, calendar),
@@ -235,12 +241,44 @@ impl Chips {
             }
             Event::HoldOver(die) => self.hold_over(die),
             Event::Behind(die) => self.behind_done(die),
+            Event::Rested(die) => {
+                self.rested(die);
+                None
+            }
+        }
+    }
+
+    /// The bus is free for whoever is next. Nobody may be: who wanted to suspend does not wait for the bus any more if
+    /// the array has finished meanwhile; and then another one may hold it.
+    #[inline]
+    fn give_bus(&mut self, channel: ChannelId, calendar: &mut impl Schedule<Event>) {
+        let bus = &mut self.buses[channel];
+        if bus.busy_until > calendar.now() {
+            return;
+        }
+        let Some(next) = bus.next() else { return };
+        self.hold_bus(next, calendar);
+        let bus = &self.buses[channel];
+        if bus.is_wanted() {
+            calendar.at(bus.busy_until.max(calendar.now()), Event::BusFree(channel));
         }
     }
 
     #[inline]
     fn array_done(&mut self, die: DieId, calendar: &mut impl Schedule<Event>) -> Option<Done> {
-        let Die { command, step, .. } = self.dies[die];
+        let Die { command, step, overtaken, .. } = self.dies[die];
+        if overtaken > 0 && self.is_overtaken(die, calendar.now()) {
+            return None;
+        }
+        if step == Step::Suspend {
+            let Die { channel, hold_until, .. } = self.dies[die];
+            if hold_until > calendar.now() {
+                // The suspend came too late, but is being latched still.
+                calendar.at(hold_until, Event::ArrayDone(die));
+                return None;
+            }
+            self.buses[channel].forget(die);
+        }
         let next = match command.operation {
             Operation::Read => Step::DataOut,
             Operation::ReadCache { .. } => Step::Turn,
@@ -307,46 +345,45 @@ impl Chips {
 
     #[inline]
     fn ask_for_bus(&mut self, die: DieId, calendar: &mut impl Schedule<Event>) {
-        let channel = self.geometry.channel_of(die);
-        let free = self.wiring.clocks.host.edge(calendar.now());
-        let bus = &mut self.buses[channel];
+        let now = calendar.now();
+        let free = self.wiring.clocks.host.edge(now);
+        let work = &self.dies[die];
+        let bus = &mut self.buses[work.channel];
         let wanted = bus.is_wanted();
-        let is_free = bus.busy_until <= calendar.now() && free == calendar.now();
-        if is_free && !wanted && calendar.is_settled() {
-            self.hold_bus(die, channel, calendar);
+        if !wanted && bus.busy_until <= now && free == now && calendar.is_settled() {
+            self.hold_bus(die, calendar);
             return;
         }
-        let Die { step, command, .. } = &self.dies[die];
-        let programs = matches!(command.operation, Operation::Program | Operation::ProgramCache);
-        let moves_data = *step == Step::DataOut || (programs && *step == Step::Opening);
-        bus.want(die, !moves_data, calendar.now());
+        bus.want(die, !work.moves_data(), now);
         if !wanted {
-            calendar.at(bus.busy_until.max(free), Event::BusFree(channel));
+            calendar.at(bus.busy_until.max(free), Event::BusFree(work.channel));
         }
     }
 
     /// The die gets the bus for its next stages.
     #[inline]
-    fn hold_bus(&mut self, die: DieId, channel: ChannelId, calendar: &mut impl Schedule<Event>) {
+    fn hold_bus(&mut self, die: DieId, calendar: &mut impl Schedule<Event>) {
         let now = calendar.now();
-        let Self { buses, dies, times, part, geometry, stages, .. } = self;
-        let (bus, work) = (&mut buses[channel], &mut dies[die]);
+        let Self { buses, dies, times, part, geometry, .. } = self;
+        let work = &mut dies[die];
+        let bus = &mut buses[work.channel];
         let step = work.step;
-        work.late = times.late(bus, step, now);
-        let hold = times.of_step(part, geometry, step, &work.command).later(work.late);
+        let (late, turnaround) = (times.late(bus, step, now), times.turnaround);
+        let hold = times.of_step_soon(part, geometry, step, &work.command);
         let waited = now - work.asked;
-        bus.hold(now, hold.total, waited);
-        let end = now + hold.total;
+        let time = hold.total + late;
+        let end = now + time;
+        bus.hold(now, time, waited);
         if let Step::DataOut | Step::Status = step {
-            bus.turns(end, times.turnaround);
+            bus.turns(end, turnaround);
         }
-        work.hold(now, &hold, waited);
-        stages[die].add_hold(work.command.operation.kind(), &hold.by_stage);
+        work.hold(now, hold, late, waited);
         if self.recorder.is_some() {
             self.record_hold(die, now);
         }
         match step {
             Step::DataOut | Step::Status => calendar.at(end, Event::HoldOver(die)),
+            Step::Suspend => self.interrupt(die, end, calendar),
             _ => self.work_array(die, end, calendar),
         }
     }
@@ -379,6 +416,11 @@ impl Chips {
             }
             (step, _) => {
                 let (time, stage) = match (step, operation) {
+                    (Step::Resume, _) => {
+                        work.suspended = false;
+                        let suspended = self.suspended[die].take().expect("what is resumed was suspended");
+                        (suspended.left + times.resume, suspended.stage)
+                    }
                     (Step::Copy, Operation::Copyback { to }) => {
                         (times.write(geometry, to, planes), Stage::Tin)
                     }
@@ -392,7 +434,6 @@ impl Chips {
             }
         };
         work.works(working.end, stage, time);
-        self.stages[die].add(operation.kind(), stage, time, planes);
         if self.recorder.is_some() {
             self.record_array(die, stage, working.begin, time);
         }
@@ -439,6 +480,10 @@ fn hold_of(geometry: &Geometry, step: Step, command: &Command) -> Hold {
         Step::Turn => turn_of(geometry, command),
         Step::Copy => Hold::CopybackProgram,
         Step::Status => Hold::Status,
+        Step::Suspend if command.operation == Operation::Erase => Hold::SuspendErase,
+        Step::Suspend => Hold::SuspendProgram,
+        Step::Resume if command.operation == Operation::Erase => Hold::ResumeErase,
+        Step::Resume => Hold::ResumeProgram,
         Step::DataOut => Hold::DataOut,
         Step::Idle => unreachable!("an idle die does not want the bus"),
     }

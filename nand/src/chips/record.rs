@@ -75,6 +75,16 @@ impl Chips {
         if ahead.is_some() { recorder.ahead.push(span) } else { recorder.spans.push(span) }
     }
 
+    /// The array's last stage of `die` takes `length` after all, unless it was taken out already.
+    pub(super) fn shorten_record(&mut self, die: DieId, stage: Stage, length: Duration) {
+        let Some(recorder) = &mut self.recorder else { return };
+        let serial = self.dies[die].serial;
+        let of_it = |span: &&mut Span| (span.die, span.stage, span.command) == (die, stage, serial);
+        if let Some(span) = recorder.spans.iter_mut().rev().find(of_it) {
+            span.length = length;
+        }
+    }
+
     /// The command of `die` has started that what was sensed ahead belongs to.
     #[inline]
     pub(super) fn claim_ahead(&mut self, die: DieId) {

@@ -73,10 +73,15 @@ impl Chips {
     pub fn stages(&self, elapsed: Duration) -> StageTimes {
         let mut stages: StageTimes =
             (0..Operation::KINDS).map(|kind| self.stages_of_kind(kind, elapsed)).sum();
-        let now = Instant::ZERO + elapsed;
-        let overlap = self.dies.iter().map(|die| u128::from(die.overlap(now))).sum();
-        stages.set_idle(self.geometry.dies(), elapsed, overlap);
+        stages.set_idle(self.geometry.dies(), elapsed, self.overlap_ps(elapsed));
         stages
+    }
+
+    /// Time in which bus and array of one die worked at once, in stages that are over after `elapsed` time, in
+    /// picoseconds: cache operations, and the latch of a suspend.
+    pub fn overlap_ps(&self, elapsed: Duration) -> u128 {
+        let now = Instant::ZERO + elapsed;
+        self.dies.iter().map(|die| u128::from(die.overlap(now))).sum()
     }
 
     /// Time in each stage of one die after `elapsed` time.
@@ -99,7 +104,8 @@ impl Chips {
     pub fn unfinished_ps(&self, elapsed: Duration) -> u128 {
         let now = Instant::ZERO + elapsed;
         let unfinished = |die: DieId| {
-            u128::from(self.dies[die].unfinished(&self.behind[die], &self.present_hold(die, now), now))
+            let present = self.dies[die].unfinished(&self.behind[die], &self.present_hold(die, now), now);
+            u128::from(present) + u128::from(self.parked(die).ps())
         };
         self.all_dies().map(unfinished).sum()
     }
@@ -110,7 +116,7 @@ impl Chips {
 
     /// The stages of a die that are over.
     fn over(&self, die: DieId, now: Instant) -> Picoseconds {
-        self.dies[die].over(self.stages[die], &self.behind[die], &self.present_hold(die, now), now)
+        self.dies[die].over(&self.behind[die], &self.present_hold(die, now), now)
     }
 
     /// The times of the hold of the bus that is under way.

@@ -4,7 +4,7 @@ use crate::part::tests::mqsim;
 use crate::{PageId, SlotId};
 use wordline_kernel::{Bytes, Calendar, Power};
 
-fn chips(dies: u32) -> Chips {
+pub(super) fn chips(dies: u32) -> Chips {
     let part = mqsim();
     let layout =
         Layout { channels: 1, packages_per_channel: 1, dies_per_package: dies, planes_per_row: Some(1) };
@@ -22,7 +22,7 @@ fn run(chips: &mut Chips, commands: &[(DieId, Command)]) -> Vec<(Instant, Done)>
     done
 }
 
-fn read(chips: &Chips, die: u32, bytes: Bytes) -> (DieId, Command) {
+pub(super) fn read(chips: &Chips, die: u32, bytes: Bytes) -> (DieId, Command) {
     let geometry = chips.geometry();
     let block = geometry.first_block(die * geometry.rows_per_die);
     (DieId(die), Command { operation: Operation::Read, page: geometry.page(block, 0), planes: 1, bytes })
@@ -86,7 +86,7 @@ fn a_page_out_of_order_is_refused() {
     chips(1).put(SlotId(1), Stamp::PADDING);
 }
 
-fn program(chips: &Chips, die: u32) -> (DieId, Command) {
+pub(super) fn program(chips: &Chips, die: u32) -> (DieId, Command) {
     let (_, read) = read(chips, die, Bytes::kib(8));
     (DieId(die), Command { operation: Operation::Program, ..read })
 }

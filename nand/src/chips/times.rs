@@ -8,6 +8,7 @@ use super::{Step, Wiring, hold_of};
 use crate::chain::{self, BusTimes, Cycle, Hold, Shape};
 use crate::clock::Clocks;
 use crate::geometry::{Geometry, PageId, PlaneBlock};
+use crate::onfi::LunTimes;
 use crate::{Latency, Part};
 
 /// The time of one hold of the bus.
@@ -47,11 +48,20 @@ pub(super) struct Times {
     full: Vec<Bytes>,
     pub(super) shared_enable: bool,
     latency: Latency,
+    /// The time to sense, and to program, if all pages take the same.
+    same_sense: Option<Duration>,
+    same_write: Option<Duration>,
+    /// The last data out that were not of full pages, their planes and bytes: they mostly are of one length.
+    partial: (u32, Bytes, HoldTimes),
     erase: Duration,
     /// Chip enable to the first latch, and data out to the next one.
     pub(super) select: Duration,
     pub(super) turnaround: Duration,
     pub(super) turn: Duration,
+    /// From a suspend until the array rests, of a program and of an erase; and what a resume takes longer than the time
+    /// that was left.
+    pub(super) rest: [Duration; 2],
+    pub(super) resume: Duration,
 }
 
 impl Times {
@@ -60,16 +70,22 @@ impl Times {
         let shapes = (1..=geometry.planes_per_row).map(|planes| Shape::of(part, planes, shared_enable));
         let nand = |time: Duration| clocks.nand.whole(time);
         let times = |hold: Hold, shape: &Shape| sum(part, clocks, &hold.cycles(shape));
+        let latency = Latency::new(part, wiring.latency, wiring.seed);
         Self {
             holds: shapes.clone().map(|shape| Hold::ALL.map(|hold| times(hold, &shape))).collect(),
             data_out_base: shapes.clone().map(|shape| before_burst(part, clocks, &shape)).collect(),
             full: shapes.map(|shape| shape.page * u64::from(shape.planes)).collect(),
             shared_enable,
-            latency: Latency::new(part, wiring.latency, wiring.seed),
+            same_sense: latency.same_read().map(nand),
+            same_write: latency.same_program().map(nand),
+            latency,
+            partial: (0, Bytes(0), HoldTimes::default()),
             erase: nand(part.timing.erase),
             select: clocks.host.whole(part.bus.t_cs),
             turnaround: part.bus.t_rhw,
             turn: nand(part.timing.cache_busy),
+            rest: part.timing.suspend.map(nand),
+            resume: nand(LunTimes::of(part).resume),
             clocks,
         }
     }
@@ -87,6 +103,27 @@ impl Times {
             Step::DataOut => self.data_out(part, command),
             step => *self.hold(hold_of(geometry, step, command), command.planes),
         }
+    }
+
+    /// The same, where a hold of the last length is not worked out again.
+    #[inline]
+    pub(super) fn of_step_soon(
+        &mut self,
+        part: &Part,
+        geometry: &Geometry,
+        step: Step,
+        command: &Command,
+    ) -> &HoldTimes {
+        if step != Step::DataOut {
+            return self.hold(hold_of(geometry, step, command), command.planes);
+        }
+        if command.bytes == self.full[command.planes as usize - 1] {
+            return self.hold(Hold::DataOut, command.planes);
+        }
+        if (self.partial.0, self.partial.1) != (command.planes, command.bytes) {
+            self.partial = (command.planes, command.bytes, self.data_out(part, command));
+        }
+        &self.partial.2
     }
 
     /// The time of a hold of the bus with full pages.
@@ -112,6 +149,9 @@ impl Times {
     /// Sensing of the pages of `planes` planes from `page` on.
     #[inline]
     pub(super) fn sense(&self, geometry: &Geometry, page: PageId, planes: u32) -> Duration {
+        if let Some(time) = self.same_sense {
+            return time;
+        }
         let (number, blocks) = address(geometry, page, planes);
         self.clocks.nand.whole(self.latency.read(number, blocks))
     }
@@ -119,6 +159,9 @@ impl Times {
     /// Programming of the pages of `planes` planes from `page` on.
     #[inline]
     pub(super) fn write(&self, geometry: &Geometry, page: PageId, planes: u32) -> Duration {
+        if let Some(time) = self.same_write {
+            return time;
+        }
         let (number, blocks) = address(geometry, page, planes);
         self.clocks.nand.whole(self.latency.program(number, blocks))
     }

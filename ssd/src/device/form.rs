@@ -19,6 +19,10 @@ impl Device {
             // A write that goes on may make room nowhere and still leave a page that must go at once.
             let before = (self.buffer.in_use(), self.stalled.len());
             self.admit_stalled(calendar);
+            // Zeroes may have taken pages out of the buffer that others waited for.
+            if !self.wake.is_empty() {
+                self.wake_waiters(calendar);
+            }
             if !formed && before == (self.buffer.in_use(), self.stalled.len()) {
                 return;
             }

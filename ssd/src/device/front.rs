@@ -1,71 +1,13 @@
-//! The front end: commands come in, wait their turn, and are answered.
+//! The front end of a device: commands come in, are taken up, and are answered.
 
-use std::collections::VecDeque;
+use wordline_kernel::{Duration, Schedule};
 
-use wordline_kernel::{Duration, Instant, Schedule};
-
-use super::totals::{Component, Spent};
+use super::totals::Component;
 use super::{Device, Event};
 use crate::command::{Answer, Command, Operation, SECTOR};
+use crate::front::{Request, Stage};
 use crate::ftl::mapping::LogicalPage;
 use crate::sectors::Sectors;
-
-/// A command on its way.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Request {
-    pub command: Command,
-    submitted: Instant,
-    started: Instant,
-    /// Parts that are not done: flash reads, pages to be programmed, and the admission itself.
-    pub parts: u32,
-    /// The first page that a stalled write has not put into the buffer.
-    pub next_page: u32,
-    /// The time of the part that was done last.
-    pub spent: Spent,
-    pub failed: bool,
-}
-
-/// Commands that wait and commands under way.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Front {
-    requests: Vec<Request>,
-    free: Vec<u32>,
-    waiting: VecDeque<u32>,
-    started: u32,
-}
-
-impl Front {
-    pub fn outstanding(&self) -> usize {
-        self.requests.len() - self.free.len()
-    }
-
-    #[inline]
-    pub fn get(&mut self, slot: u32) -> &mut Request {
-        &mut self.requests[slot as usize]
-    }
-
-    fn add(&mut self, command: Command, now: Instant) -> u32 {
-        let request = Request {
-            command,
-            submitted: now,
-            started: now,
-            parts: 0,
-            next_page: 0,
-            spent: Spent::default(),
-            failed: false,
-        };
-        match self.free.pop() {
-            Some(slot) => {
-                self.requests[slot as usize] = request;
-                slot
-            }
-            None => {
-                self.requests.push(request);
-                self.requests.len() as u32 - 1
-            }
-        }
-    }
-}
 
 /// The part of a command that lies in one logical page.
 #[derive(Clone, Copy, Debug)]
@@ -85,22 +27,23 @@ impl Piece {
 }
 
 impl Device {
-    /// Takes in a command. A bug if it goes beyond the capacity.
+    /// Takes in a command. A bug if it goes beyond its namespace.
     pub fn submit(&mut self, command: Command, calendar: &mut impl Schedule<Event>) {
-        let capacity = self.config.capacity().0 / SECTOR.0;
-        let fits = command.sector <= capacity && command.sectors <= capacity - command.sector;
-        assert!(fits, "a command beyond the capacity: {command:?}");
-        let slot = self.front.add(command, calendar.now());
-        if self.front.started < self.config.file.front.queue_depth {
+        let slot = self.front.take_in(command, calendar.now());
+        if self.front.port.is_some() {
+            self.enter_port(slot, &command, calendar);
+        } else if self.front.started < self.config.file.front.queue_depth {
             self.start(slot, calendar);
         } else {
             self.front.waiting.push_back(slot);
         }
     }
 
+    /// Takes up a command of a direct interface.
     fn start(&mut self, slot: u32, calendar: &mut impl Schedule<Event>) {
         self.front.started += 1;
-        self.front.get(slot).started = calendar.now();
+        let request = self.front.get(slot);
+        request.queued = calendar.now() - request.submitted;
         let time = self.config.file.front.command_time;
         if time == Duration::ZERO {
             self.begin(slot, calendar);
@@ -113,9 +56,10 @@ impl Device {
     pub(super) fn begin(&mut self, slot: u32, calendar: &mut impl Schedule<Event>) {
         match self.front.get(slot).command.operation {
             Operation::Read => self.begin_read(slot, calendar),
-            Operation::Write => self.begin_write(slot, calendar),
+            Operation::Write | Operation::WriteZeroes => self.begin_write(slot, calendar),
             Operation::Discard => self.discard(slot, calendar),
             Operation::Flush => self.flush(slot, calendar),
+            Operation::Compare => self.begin_compare(slot, calendar),
         }
     }
 
@@ -169,30 +113,39 @@ impl Device {
         self.answer_soon(slot, calendar);
     }
 
-    /// Answers a command, and starts the next one that waits.
+    /// The work on a command is done: its answer goes to the host.
     pub(super) fn answer(&mut self, slot: u32, calendar: &mut impl Schedule<Event>) {
+        if self.front.port.is_some() {
+            self.report(slot, calendar);
+        } else {
+            self.give_answer(slot, Duration::ZERO, calendar);
+            if let Some(next) = self.front.waiting.pop_front() {
+                self.start(next, calendar);
+            }
+        }
+    }
+
+    /// The host has the answer of a command, of whose time `on_link` was on the link.
+    pub(super) fn give_answer(&mut self, slot: u32, on_link: Duration, calendar: &impl Schedule<Event>) {
         let now = calendar.now();
-        let request = self.front.get(slot);
-        let Request { command, submitted, started, failed, .. } = *request;
+        let Request { command, submitted, queued, mut spent, failed, .. } = *self.front.get(slot);
         let latency = now - submitted;
-        let mut spent = request.spent;
-        spent.set(Component::Queue, started - submitted);
+        spent.set(Component::Queue, queued);
+        spent.set(Component::Link, on_link);
         spent.set(Component::Controller, self.config.file.front.command_time);
-        assert!(spent.total() <= latency, "the parts of a command's time exceed it: {spent:?} of {latency}");
-        spent.set(Component::Buffer, latency - spent.total());
+        let known = spent.total();
+        assert!(known <= latency, "the parts of a command's time exceed it: {spent:?} of {latency}");
+        spent.set(Component::Buffer, latency - known);
         match command.operation {
             Operation::Read => self.totals.add_spent(0, &spent),
             Operation::Write => self.totals.add_spent(1, &spent),
-            Operation::Discard | Operation::Flush => {}
+            _ => {}
         }
         self.digest.add(now.ps());
         self.digest.add(u64::from(command.tag) << 1 | u64::from(failed));
-        self.answers.push(Answer { command, latency, failed });
-        self.front.free.push(slot);
+        self.answers.push(Answer { command: self.front.as_submitted(command), latency, failed });
+        self.front.requests.remove(slot);
         self.front.started -= 1;
-        if let Some(next) = self.front.waiting.pop_front() {
-            self.start(next, calendar);
-        }
     }
 
     /// Called when no event is pending though commands are: a device at the end of its life may be unable to write
@@ -201,9 +154,12 @@ impl Device {
         if !self.read_only {
             return false;
         }
-        let Front { requests, free, waiting, .. } = &self.front;
-        let started = |slot: &u32| !free.contains(slot) && !waiting.contains(slot);
-        let slots: Vec<u32> = (0..requests.len() as u32).filter(started).collect();
+        let front = &self.front;
+        let is_started = |slot: &u32| match &front.port {
+            Some(port) => port.stage(*slot) == Stage::Working,
+            None => !front.waiting.contains(slot),
+        };
+        let slots: Vec<u32> = front.requests.slots().filter(is_started).collect();
         self.buffer.forget_waiters();
         for slot in slots {
             self.refuse(slot, calendar);

@@ -1,6 +1,6 @@
 //! A conventional SSD: the parts of the controller put together, and the loop that carries events to them.
 //!
-//! `front` takes and answers commands; `read` and `write` carry them out over buffer and mapping; `flush` takes pages out
+//! `front` takes and answers commands, `link` brings them over a link; `read` and `write` carry them out over buffer and mapping; `flush` takes pages out
 //! of the buffer and `form` puts them into program units; `service` runs the dies' queues and takes in what they finish;
 //! `gc` carries out what the collector wants; `failures` deals with commands that failed; `precondition` fills a device in no time; `audit` checks the books.
 
@@ -10,6 +10,7 @@ mod flush;
 mod form;
 mod front;
 mod gc;
+mod link;
 mod precondition;
 mod read;
 mod service;
@@ -24,7 +25,8 @@ use wordline_nand::{Chips, RowBlockId, Stamp};
 use crate::buffer::{Buffer, EntryId};
 use crate::command::Answer;
 use crate::config::{BufferMode, Config};
-use crate::ftl::blocks::Streams;
+use crate::front::{Front, Link};
+use crate::ftl::blocks::{State, Streams};
 use crate::ftl::{Blocks, Collector, Lost, Mapping};
 use crate::parts::Parts;
 use crate::policy::failure::FailurePolicy;
@@ -34,7 +36,7 @@ use crate::policy::router::Router;
 use crate::queue::Queues;
 
 pub use precondition::Steady;
-pub use totals::{Component, Totals};
+pub use totals::{Component, Spent, Totals};
 
 /// What happens in a device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,8 +45,10 @@ pub enum Event {
     Chips(wordline_nand::Event),
     /// The front end has dealt with a command: its work begins.
     Begin(u32),
-    /// A command is answered.
+    /// The work on a command is done.
     Answer(u32),
+    /// A step of a command on the link is over.
+    Link(u32),
     /// The buffer is to be written out.
     FlushTimer,
     /// A chip is ready to sense pages again that could not be read.
@@ -107,7 +111,7 @@ pub struct Device {
     failures: Column<RowBlockId, [u8; 3]>,
     streams: Streams,
     queues: Queues,
-    front: front::Front,
+    front: Front,
     /// A list for each stream of the host, and where pages have homes for each row.
     ready: Vec<Ready>,
     filling: u32,
@@ -175,7 +179,7 @@ impl Device {
             failures: Column::filled(geometry.row_blocks() as usize, [0; 3]),
             buffer: Buffer::new(config.buffer_pages),
             queues: Queues::new(geometry.dies()),
-            front: front::Front::default(),
+            front: Front::new(&config),
             ready: vec![Ready::default(); lists],
             filling: 0,
             programming: 0,
@@ -236,6 +240,7 @@ impl Device {
             }
             Event::Begin(slot) => self.begin(slot, calendar),
             Event::Answer(slot) => self.answer(slot, calendar),
+            Event::Link(slot) => self.link_free(slot, calendar),
             Event::FlushTimer => self.flush_on_time(calendar),
             Event::Retry(id) => self.retry(id, calendar),
         }
@@ -277,9 +282,19 @@ impl Device {
         self.blocks.bad()
     }
 
+    /// Whether a row block is out of use.
+    pub fn is_bad(&self, block: RowBlockId) -> bool {
+        self.blocks.state(block) == State::Bad
+    }
+
     /// How often each row block was erased, in the order of rows and blocks.
     pub fn erases(&self) -> impl Iterator<Item = (RowBlockId, u32)> + '_ {
         self.chips.erases().entries().map(|(block, erases)| (block, *erases))
+    }
+
+    /// The link to the host, if the interface has one.
+    pub fn link(&self) -> Option<&Link> {
+        self.front.port.as_deref().map(|port| port.link())
     }
 
     /// Commands that are not answered yet.

@@ -1,7 +1,7 @@
 //! Preconditioning: a device is filled, and brought to the steady state of random overwrites, in no simulated time.
 
 use wordline_kernel::{Seed, Stream};
-use wordline_nand::Stamp;
+use wordline_nand::{SlotId, Stamp};
 
 use super::Device;
 use crate::ftl::mapping::LogicalPage;
@@ -48,8 +48,12 @@ impl Device {
     pub fn fill_steady(&mut self, seed: Seed) -> Steady {
         let mut random = seed.stream("ssd.precondition", 0);
         let mut writer = Writer::default();
-        for row in 0..self.config.geometry.rows() {
-            self.age_row(row, &mut random, &mut writer);
+        let rows = 0..self.config.geometry.rows();
+        let left: Vec<(Share, u32)> = rows.map(|row| self.age_row(row, &mut random)).collect();
+        for (share, placed) in left {
+            for n in placed..share.count {
+                self.write_untimed(LogicalPage(share.page(n)), &mut writer);
+            }
         }
         let pages = u64::from(self.mapping.len());
         // A window that opens fewer blocks than there are rows may pass without any cleaning.
@@ -74,38 +78,48 @@ impl Device {
         steady
     }
 
-    /// Fills a row with its share of the logical pages, in the shape of the steady state.
-    fn age_row(&mut self, row: Row, random: &mut Stream, writer: &mut Writer) {
+    /// Fills a row with its share of the logical pages, in the shape of the steady state. How far its open block is
+    /// written is drawn at random, so that the rows do not come to their next cleaning all at once.
+    /// Returns the share and how much of it was placed: the rest found no room by chance.
+    fn age_row(&mut self, row: Row, random: &mut Stream) -> (Share, u32) {
         let (rows, pages) = (self.config.geometry.rows(), self.mapping.len());
         let homes = (0..rows).find(|page| self.placement.home(*page) == Some(row)).unwrap_or(row);
         let share = Share::new(homes, rows, pages);
         let keep_free = self.config.file.ftl.gc.stop_at_free_blocks as usize;
-        let per_block = self.config.slots.per_block();
+        let (per_block, unit) = (self.config.slots.per_block(), self.config.slots.per_program);
         let blocks = self.blocks.free(row).saturating_sub(keep_free) as u32;
-        let space = f64::from(blocks) * f64::from(per_block) / f64::from(share.count.max(1));
+        let open = random.below(u64::from(per_block / unit)) as u32 * unit;
+        let all =
+            u64::from(blocks) * u64::from(per_block) - u64::from(if open > 0 { per_block - open } else { 0 });
+        let space = all as f64 / f64::from(share.count.max(1));
         let oldest = libm::log(victim_utilisation(space));
         let mut placed = 0;
         for n in 0..blocks {
             let age = 1.0 - (f64::from(n) + 0.5) / f64::from(blocks);
             let valid = (libm::exp(oldest * age) * (1u64 << 32) as f64) as u64;
-            for _ in 0..per_block {
-                let page = self.blocks.take(row, self.streams.host(0), 1);
-                let logical = LogicalPage(share.page(placed));
-                if placed < share.count && random.below(1 << 32) < valid {
-                    placed += 1;
-                    let version = self.mapping.written(logical);
-                    self.chips.put(page, Stamp { logical: logical.0, version });
-                    self.install(logical, page);
-                } else {
-                    // What was overwritten long ago: no version is numbered 0.
-                    self.chips.put(page, Stamp { logical: logical.0, version: 0 });
-                }
-                self.blocks.program_done(page);
+            let count = if n + 1 == blocks && open > 0 { open } else { per_block };
+            self.age_block(row, count, || {
+                let lives = placed < share.count && random.below(1 << 32) < valid;
+                placed += u32::from(lives);
+                lives.then(|| LogicalPage(share.page(placed - 1)))
+            });
+        }
+        (share, placed)
+    }
+
+    /// Fills `count` pages of a new block of a row with what `next` gives, or with what was overwritten long ago.
+    fn age_block(&mut self, row: Row, count: u32, mut next: impl FnMut() -> Option<LogicalPage>) {
+        let first = self.blocks.take(row, self.streams.host(0), count);
+        for slot in (first.0..first.0 + count).map(SlotId) {
+            // No version is numbered 0.
+            let mut stamp = Stamp { logical: 0, version: 0 };
+            if let Some(logical) = next() {
+                stamp = Stamp { logical: logical.0, version: self.mapping.written(logical) };
+                self.install(logical, slot);
             }
+            self.chips.put(slot, stamp);
         }
-        for n in placed..share.count {
-            self.write_untimed(LogicalPage(share.page(n)), writer);
-        }
+        self.blocks.program_done(first);
     }
 
     /// Writes a whole page in no time.

@@ -1,4 +1,4 @@
-//! Reads: from the buffer where it has the sectors, else from flash; and discards.
+//! Reads: from the buffer where it has the sectors, else from flash; comparisons; and what makes pages read as zeroes.
 
 use wordline_kernel::Schedule;
 use wordline_nand::{PageId, SlotId};
@@ -6,7 +6,7 @@ use wordline_nand::{PageId, SlotId};
 use super::front::Piece;
 use super::{Device, Event};
 use crate::buffer::{EntryId, EntryState};
-use crate::command::SECTOR;
+use crate::command::{Command, SECTOR};
 use crate::ftl::mapping::LogicalPage;
 use crate::queue::Purpose;
 use crate::sectors::Sectors;
@@ -92,6 +92,28 @@ impl Device {
         true
     }
 
+    /// A comparison reads, and fails if a page is not of the version that the host expects.
+    pub(super) fn begin_compare(&mut self, slot: u32, calendar: &mut impl Schedule<Event>) {
+        let command = self.front.get(slot).command;
+        let (first, end) = self.pages_of(&command);
+        // What the host wrote last is what a read finds: every read is held against it.
+        let expected = Some(command.expected).filter(|version| *version > 0);
+        let differs =
+            expected.is_some() && (first..end).any(|page| self.version(LogicalPage(page)) != expected);
+        self.front.get(slot).failed = differs;
+        self.begin_read(slot, calendar);
+    }
+
+    /// Forgets a page of zeroes if the command covers it as a whole; false if it must be written.
+    pub(super) fn zero_page(&mut self, command: &Command, page: u32) -> bool {
+        let piece = self.piece(command, page);
+        let whole = piece.sectors() == self.full_page();
+        if whole {
+            self.discard_page(piece.page);
+        }
+        whole
+    }
+
     /// Queues the reads of all pages of a slot that hold one of the sectors; how many these are.
     pub(super) fn queue_read(&mut self, read: SlotRead, calendar: &mut impl Schedule<Event>) -> u32 {
         let slots = self.config.slots;
@@ -144,7 +166,7 @@ impl Device {
         self.pump(calendar);
     }
 
-    fn discard_page(&mut self, page: LogicalPage) {
+    pub(super) fn discard_page(&mut self, page: LogicalPage) {
         self.mapping.discarded(page);
         if !self.lost.is_empty() {
             self.lost.remove(page, self.full_page());

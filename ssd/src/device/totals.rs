@@ -2,13 +2,18 @@
 
 use wordline_kernel::Duration;
 
+/// How many components there are.
+const COMPONENTS: usize = 9;
+
 /// Where the time of a command goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Component {
     /// In the queue, because the device works on as many commands as it can.
     Queue,
-    /// Firmware and link.
+    /// On the link to the host, and waiting for it.
+    Link,
+    /// Firmware.
     Controller,
     /// In the buffer: waiting for room, for a program unit to fill, and the access itself.
     Buffer,
@@ -26,8 +31,9 @@ pub enum Component {
 
 impl Component {
     /// All components.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; COMPONENTS] = [
         Self::Queue,
+        Self::Link,
         Self::Controller,
         Self::Buffer,
         Self::Mapping,
@@ -39,13 +45,14 @@ impl Component {
 
     /// Its name in results.
     pub fn name(self) -> &'static str {
-        ["queue", "controller", "buffer", "mapping", "gc_wait", "die_wait", "bus", "array"][self as usize]
+        ["queue", "link", "controller", "buffer", "mapping", "gc_wait", "die_wait", "bus", "array"]
+            [self as usize]
     }
 }
 
 /// The time of one command by component.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Spent([u64; 8]);
+pub struct Spent([u64; COMPONENTS]);
 
 impl Spent {
     /// Sets a component.
@@ -99,7 +106,7 @@ pub struct Totals {
     /// Picoseconds that finished commands of the chips spent on the bus and in the array.
     pub served_ps: u128,
     /// Picoseconds of reads and of writes by component.
-    pub spent: [[u128; 8]; 2],
+    pub spent: [[u128; COMPONENTS]; 2],
 }
 
 impl Totals {

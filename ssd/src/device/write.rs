@@ -3,8 +3,8 @@
 use wordline_kernel::Schedule;
 
 use super::{Device, Event};
-use crate::Command;
 use crate::buffer::EntryId;
+use crate::command::{Command, Operation};
 
 impl Device {
     pub(super) fn begin_write(&mut self, slot: u32, calendar: &mut impl Schedule<Event>) {
@@ -31,6 +31,9 @@ impl Device {
         let durable = command.fua || self.is_write_through();
         let (_, end) = self.pages_of(&command);
         for page in request.next_page..end {
+            if command.operation == Operation::WriteZeroes && self.zero_page(&command, page) {
+                continue;
+            }
             let Some(id) = self.admit_page(&command, page) else {
                 self.front.get(slot).next_page = page;
                 return false;
@@ -59,6 +62,7 @@ impl Device {
         if let Some(id) = self.buffer.find(piece.page) {
             let version = self.mapping.written(piece.page);
             self.buffer.rewrite(id, version, piece.sectors());
+            self.buffer.get_mut(id).tag = command.stream;
             self.totals.merged_writes += 1;
             return Some(id);
         }
@@ -67,7 +71,9 @@ impl Device {
         }
         let in_flash = self.mapping.last_written(piece.page).unwrap_or(0);
         let version = self.mapping.written(piece.page);
-        Some(self.buffer.add(piece.page, version, in_flash, piece.sectors()))
+        let id = self.buffer.add(piece.page, version, in_flash, piece.sectors());
+        self.buffer.get_mut(id).tag = command.stream;
+        Some(id)
     }
 
     /// Lets stalled writes go on as far as there is room.

@@ -25,7 +25,15 @@ impl Rig {
 
     pub fn submit(&mut self, operation: Operation, fua: bool, sector: u64, sectors: u64) {
         let tag = self.answers.len() as u32;
-        self.device.submit(Command { operation, fua, sector, sectors, tag }, &mut self.calendar);
+        self.device.submit(
+            Command { operation, fua, sector, sectors, tag, ..Command::default() },
+            &mut self.calendar,
+        );
+    }
+
+    /// Submits a command as it is, but for its tag.
+    pub fn submit_command(&mut self, command: Command) {
+        self.device.submit(command, &mut self.calendar);
     }
 
     /// Goes on until at most `outstanding` commands are not answered.

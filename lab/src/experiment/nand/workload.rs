@@ -121,7 +121,7 @@ impl NandWorkload {
                     match request.op {
                         Op::Read => Some(Access::Read { page, count }),
                         Op::Write => Some(Access::Write { page, count }),
-                        Op::Discard | Op::Flush => None,
+                        _ => None,
                     }
                 }))
             }

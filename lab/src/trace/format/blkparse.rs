@@ -59,9 +59,10 @@ fn event(line: &str, units: Units) -> std::result::Result<Option<Event>, Bad> {
     let (major, minor) =
         device.split_once(',').ok_or_else(|| Bad::quoting(line, format!("a line of {LAYOUT}")))?;
     let device = linux_device(major, minor)?;
-    for (text, what) in [(cpu, "cpu"), (sequence, "sequence"), (pid, "pid")] {
+    for (text, what) in [(sequence, "sequence"), (pid, "pid")] {
         whole(text, what)?;
     }
+    let cpu = u16::try_from(whole(cpu, "cpu")?).ok();
     let time = decimal(time, units.time.ps(), "time")?;
     let Some(kind) = kind(action) else { return Ok(None) };
     let mut rest = line.split_ascii_whitespace().skip(6);
@@ -71,13 +72,13 @@ fn event(line: &str, units: Units) -> std::result::Result<Option<Event>, Bad> {
     match rest.next() {
         Some("+") => {
             let count = rest.next().unwrap_or_default();
-            flags.event(time, kind, device, op, (sector, count), units).map(Some)
+            flags.event(time, kind, device, op, (sector, count), units).map(|event| Some(event.on(cpu)))
         }
         // `sector (bytes of a command) [process]`: a command passed through, not a request of the block layer.
         Some(text) if text.starts_with('(') => Ok(None),
         // A flush, and the end of any request without data, has no size.
         _ if flags.preflush || kind == Action::Complete && sector.parse::<u64>().is_ok() => {
-            flags.event(time, kind, device, op, ("0", "0"), units).map(Some)
+            flags.event(time, kind, device, op, ("0", "0"), units).map(|event| Some(event.on(cpu)))
         }
         _ => Err(Bad::quoting(line, format!("a line of {LAYOUT}"))),
     }

@@ -127,6 +127,7 @@ struct Record {
     bytes: u32,
     action: u32,
     device: u32,
+    cpu: u32,
     payload: u64,
 }
 
@@ -160,6 +161,7 @@ impl Record {
             bytes: word(24),
             action: word(28),
             device: word(36),
+            cpu: word(40),
             payload: u64::from(payload),
         })
     }
@@ -191,6 +193,6 @@ impl Record {
         let mut event = Event::new(time, kind, self.device, op, offset, size)?;
         event.preflush = is(category::FLUSH);
         event.row.fua = is(category::FUA) && op == Op::Write;
-        Ok(Some(event))
+        Ok(Some(event.on(u16::try_from(self.cpu).ok())))
     }
 }

@@ -11,8 +11,10 @@ use super::super::row::{Found, Row, op};
 use super::super::{Generated, Op};
 use crate::error::Result;
 
-/// The columns that [`write`](fn@crate::trace::write) puts down, in its order.
+/// The columns that [`write`](fn@crate::trace::write) puts down, in its order, and those that it adds for requests with
+/// a processor or a stream.
 pub(in crate::trace) const COLUMNS: &str = "t_ps,op,offset,size,dev,resp_ps,fua";
+pub(in crate::trace) const MORE_COLUMNS: &str = ",cpu,stream";
 
 const WANTED: &str =
     "a header with a time column (t_ps, t_ns, t_us, t_ms, t_s or t), op, offset (or lba) and size";
@@ -27,6 +29,8 @@ struct Header {
     device: Option<usize>,
     response: Option<(usize, TimeUnit)>,
     fua: Option<usize>,
+    cpu: Option<usize>,
+    stream: Option<usize>,
 }
 
 /// Reads the header and all lines.
@@ -100,6 +104,8 @@ fn is_other_column(name: &str) -> bool {
             | "dev"
             | "device"
             | "fua"
+            | "cpu"
+            | "stream"
     )
 }
 
@@ -137,6 +143,8 @@ impl Header {
             device: place(&["dev", "device"]),
             response: names.iter().enumerate().find_map(|(at, name)| Some((at, response_unit(name)?))),
             fua: place(&["fua"]),
+            cpu: place(&["cpu"]),
+            stream: place(&["stream"]),
         })
     }
 
@@ -171,6 +179,17 @@ impl Header {
                 return Err(Bad { found: format!("fua {}", quoted(text)), wanted: "0 or 1".into() });
             }
         };
+        row.cpu = filled(self.cpu).map(|text| small(text, "cpu")).transpose()?;
+        row.stream = filled(self.stream).map_or(Ok(0), |text| small(text, "stream"))?;
         Ok(row)
     }
+}
+
+/// A small number in a column of its own.
+fn small<N: std::str::FromStr>(text: &str, what: &str) -> std::result::Result<N, Bad> {
+    let most = (1_u64 << (8 * size_of::<N>())) - 1;
+    text.parse().map_err(|_| Bad {
+        found: format!("{what} {}", quoted(text)),
+        wanted: format!("a whole number from 0 to {most}"),
+    })
 }

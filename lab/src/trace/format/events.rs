@@ -31,6 +31,12 @@ impl Event {
         Ok(Self { row: Row::new(time, op, device, offset, size)?, kind, preflush: false })
     }
 
+    /// The same on a processor, where its number is one.
+    pub(super) fn on(mut self, cpu: Option<u16>) -> Self {
+        self.row.cpu = cpu;
+        self
+    }
+
     /// A write without data is the flush that comes before it; other events without data are none of a request.
     fn is_of_a_request(&self) -> bool {
         self.row.size > 0 || self.preflush

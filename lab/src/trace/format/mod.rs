@@ -17,7 +17,7 @@ mod vscsi;
 mod wiscsee;
 
 pub(super) use blktrace::{Part, read_parts};
-pub(super) use csv::COLUMNS as CSV_COLUMNS;
+pub(super) use csv::{COLUMNS as CSV_COLUMNS, MORE_COLUMNS as MORE_CSV_COLUMNS};
 pub(super) use detect::{Content, detect};
 pub(super) use msr::TICK_PS as MSR_TICK_PS;
 

@@ -176,6 +176,8 @@ impl Iterator for Requests {
             offset: Bytes(offset),
             size: Bytes(size),
             response: None,
+            cpu: None,
+            stream: 0,
         })
     }
 

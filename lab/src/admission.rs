@@ -1,0 +1,91 @@
+//! Requests as commands of a device, and which of them it cannot take.
+
+use wordline_host::{Arrival, Pace};
+use wordline_kernel::{Bytes, Instant};
+use wordline_ssd::{Command, Config, Operation, SECTOR};
+
+use crate::trace::{Op, Request};
+
+/// The last instant at which a request may arrive: half of what the clock can show, 106 days, so that there is time to
+/// carry it out.
+const LAST_ARRIVAL: Instant = Instant::from_ps(u64::MAX / 2);
+
+/// What a device can take.
+#[derive(Clone, Copy, Debug)]
+pub struct Admission {
+    namespace: u16,
+    /// Sectors of the namespace.
+    sectors: u64,
+    /// The host's sector.
+    sector_size: Bytes,
+    /// The stream of writes that have none of their own.
+    stream: u8,
+    pace: Pace,
+}
+
+impl Admission {
+    /// What the namespace of a device, counted from 0, can take.
+    pub fn new(config: &Config, namespace: u16, stream: u8, pace: Pace) -> Self {
+        let sectors = config.namespaces[usize::from(namespace)].sectors;
+        Self { namespace, sectors, sector_size: config.file.front.sector_size, stream, pace }
+    }
+
+    /// The command of a request: the sectors of 512 bytes that its bytes lie in; none for a flush, which is of the whole
+    /// device.
+    #[inline]
+    pub fn arrival(&self, request: &Request, tag: u32) -> Arrival {
+        let operation = match request.op {
+            Op::Read => Operation::Read,
+            Op::Write => Operation::Write,
+            Op::Discard => Operation::Discard,
+            Op::Flush => Operation::Flush,
+            Op::WriteZeroes => Operation::WriteZeroes,
+            Op::Compare => Operation::Compare,
+        };
+        let (sector, end) = match request.op {
+            Op::Flush => (0, 0),
+            _ => (request.offset.0 / SECTOR.0, (request.offset.0 + request.size.0).div_ceil(SECTOR.0)),
+        };
+        let command = Command {
+            operation,
+            fua: request.fua,
+            stream: if request.stream > 0 { request.stream } else { self.stream },
+            namespace: self.namespace,
+            queue: request.cpu.unwrap_or(0),
+            sector,
+            sectors: end - sector,
+            tag,
+            expected: 0,
+        };
+        Arrival { time: request.arrival, command }
+    }
+
+    /// Whether the device can take an arrival.
+    #[inline]
+    pub fn takes(&self, arrival: &Arrival) -> bool {
+        let Command { sector, sectors, .. } = arrival.command;
+        let in_sector = self.sector_size.0 / SECTOR.0;
+        // A power of two: the remainder of both at once.
+        sector + sectors <= self.sectors
+            && (sector | sectors) & (in_sector - 1) == 0
+            && self.pace.submits_by(arrival, LAST_ARRIVAL)
+    }
+
+    /// What was found and wanted of a request that the device cannot take.
+    pub fn refusal(&self, request: &Request, arrival: &Arrival) -> (String, String) {
+        let Command { sector, sectors, .. } = arrival.command;
+        let bytes = format!("bytes {} to {}", request.offset.0, request.offset.0 + request.size.0);
+        let size = self.sector_size;
+        if sector + sectors > self.sectors {
+            (bytes, format!("an address within the device's {} bytes", self.sectors * SECTOR.0))
+        } else if !(SECTOR * sector).0.is_multiple_of(size.0) || !(SECTOR * sectors).0.is_multiple_of(size.0)
+        {
+            (bytes, format!("whole sectors of {size} (front.sector_size)"))
+        } else {
+            (
+                format!("an arrival after {:.0} s of the trace's time", request.arrival.seconds()),
+                format!("one within {:.0} s of simulated time", LAST_ARRIVAL.seconds()),
+            )
+        }
+    }
+}

@@ -1,0 +1,127 @@
+//! Programs and erases that are suspended, so that a die takes reads meanwhile.
+//!
+//! The suspend command crosses the bus like any other; then the array comes to rest in the part's suspend time, in
+//! which it works for nothing, and the die takes reads. A resume gives it the time that was left. These are the rules of
+//! the pins ([`onfi`](crate::onfi)), where a program or erase that would end before it could rest runs to its end, too.
+
+use wordline_kernel::{Duration, Instant, Schedule};
+
+use super::{Chips, Command, Event, Operation, Step};
+use crate::Stage;
+use crate::geometry::DieId;
+
+/// A program or erase that is being suspended, is suspended, or waits for the bus to be resumed.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Suspended {
+    pub(super) stage: Stage,
+    /// What the array has still to do.
+    pub(super) left: Duration,
+    /// Whether the die does without it; then what follows is that of the command.
+    parked: bool,
+    command: Command,
+    serial: u32,
+    suspends: u32,
+    bus: Duration,
+    bus_wait: Duration,
+    array: Duration,
+}
+
+impl Chips {
+    /// Whether the array of `die` is at work on a program or an erase that can be suspended at `now`: not one behind a
+    /// cache, not the half of a copyback, not while another one is suspended, and not if it ends before it could rest.
+    pub fn can_suspend(&self, die: DieId, now: Instant) -> bool {
+        let work = &self.dies[die];
+        let plain = matches!(work.command.operation, Operation::Program | Operation::Erase);
+        let free = self.suspended[die].is_none() && self.behind[die].is_none();
+        let at_work = matches!(work.step, Step::Opening | Step::Resume);
+        let left = if plain && free && at_work { work.array_work(now) } else { None };
+        left.is_some_and(|(stage, left)| left > self.rest(stage) && work.hold_until <= now)
+    }
+
+    /// Asks for the bus to suspend what the array of `die` works on. [`Event::Rested`] tells that the die takes reads;
+    /// it does not come if the bus was free too late, and then the command is over in its time.
+    ///
+    /// A bug unless [`can_suspend`](Self::can_suspend) says so.
+    pub fn suspend(&mut self, die: DieId, calendar: &mut impl Schedule<Event>) {
+        assert!(self.can_suspend(die, calendar.now()), "die {die:?} has something to suspend");
+        self.go_on(die, Step::Suspend, calendar);
+    }
+
+    /// Whether a program or erase of `die` is suspended, so that it takes reads alone and has to be resumed.
+    #[inline]
+    pub fn is_suspended(&self, die: DieId) -> bool {
+        self.dies[die].suspended
+    }
+
+    /// How often the program or erase of `die`, at work or suspended, was suspended.
+    pub fn suspends(&self, die: DieId) -> u32 {
+        match &self.suspended[die] {
+            Some(suspended) if suspended.parked => suspended.suspends,
+            _ => self.dies[die].suspends,
+        }
+    }
+
+    /// Asks for the bus to resume what is suspended. A bug unless `die` is idle and [`is_suspended`](Self::is_suspended).
+    pub fn resume(&mut self, die: DieId, calendar: &mut impl Schedule<Event>) {
+        assert!(self.is_idle(die), "die {die:?} reads still");
+        let suspended = self.suspended[die].as_mut().expect("something is suspended");
+        let Suspended { command, serial, suspends, bus, bus_wait, array, .. } = *suspended;
+        suspended.parked = false;
+        let work = &mut self.dies[die];
+        work.begin(command, Step::Resume, serial, calendar.now());
+        (work.suspends, work.bus, work.bus_wait, work.array) = (suspends, bus, bus_wait, array);
+        self.ask_for_bus(die, calendar);
+    }
+
+    /// What the array takes to rest.
+    fn rest(&self, stage: Stage) -> Duration {
+        let [program, erase] = self.times.rest;
+        if stage == Stage::Ber { erase } else { program }
+    }
+
+    /// The suspend is latched at `end`: the array rests some time later, unless it has finished by then.
+    pub(super) fn interrupt(&mut self, die: DieId, end: Instant, calendar: &mut impl Schedule<Event>) {
+        let at = self.wiring.clocks.nand.edge(end);
+        let Some((stage, left)) = self.dies[die].array_work(at) else { return };
+        let rest = self.rest(stage);
+        if left <= rest {
+            return;
+        }
+        let work = &mut self.dies[die];
+        let (left, worked) = work.cut_off(at, rest);
+        work.suspended = true;
+        work.suspends += 1;
+        work.overtaken += 1;
+        let (command, serial, suspends) = (work.command, work.serial, work.suspends);
+        let (bus, bus_wait, array) = (work.bus, work.bus_wait, work.array);
+        self.suspended[die] =
+            Some(Suspended { stage, left, parked: false, command, serial, suspends, bus, bus_wait, array });
+        self.shorten_record(die, stage, worked);
+        calendar.at(at + rest, Event::Rested(die));
+    }
+
+    /// The die does without what is suspended.
+    pub(super) fn rested(&mut self, die: DieId) {
+        self.dies[die].step = Step::Idle;
+        self.suspended[die].as_mut().expect("the array rests for a suspend").parked = true;
+    }
+
+    /// Whether the end of array work that has come at `now` was put off by a suspend.
+    #[cold]
+    pub(super) fn is_overtaken(&mut self, die: DieId, now: Instant) -> bool {
+        let work = &mut self.dies[die];
+        let comes = matches!(work.step, Step::Opening | Step::Copy | Step::Suspend | Step::Resume);
+        let overtaken = !(comes && work.ends_at(now));
+        work.overtaken -= u32::from(overtaken);
+        overtaken
+    }
+
+    /// Time of the stages of what is suspended, while the die does without it.
+    pub(super) fn parked(&self, die: DieId) -> Duration {
+        let parked = self.suspended[die].as_ref().filter(|suspended| suspended.parked);
+        parked.map_or(Duration::ZERO, |suspended| suspended.bus + suspended.array)
+    }
+}
+
+#[cfg(test)]
+mod tests;

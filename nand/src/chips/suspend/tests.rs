@@ -1,0 +1,184 @@
+use wordline_kernel::{Bytes, Calendar, Duration, Instant, Schedule};
+
+use crate::chain::Hold;
+use crate::chips::tests::{chips, program, read};
+use crate::chips::{Chips, Event, Operation};
+use crate::geometry::{ChannelId, DieId};
+use crate::{Command, Done, Part, Stage};
+
+const DIE: DieId = DieId(0);
+
+/// What a read that comes at some time after the start of an erase or program sees, and what becomes of that one.
+struct Meeting {
+    read: Instant,
+    other: Instant,
+    done: Done,
+    suspends: u32,
+}
+
+/// `command` starts at time zero; a read comes at each of `reads`, with a suspend if that is possible and wanted.
+/// At every event the books are checked.
+fn meet(chips: &mut Chips, command: Command, reads: &[Duration], suspends: bool) -> Meeting {
+    let (_, read) = read(chips, 0, Bytes::kib(8));
+    let mut calendar = Calendar::new();
+    chips.start(DIE, command, &mut calendar);
+    // Events at which nothing happens in the chips.
+    reads.iter().for_each(|at| calendar.at(Instant::ZERO + *at, Event::BusFree(ChannelId(0))));
+    let (mut waiting, mut served, mut asked, mut ends) = (0, 0u128, 0, Vec::new());
+    while let Some(event) = calendar.advance() {
+        let now = calendar.now();
+        if let Some(done) = chips.handle(event, &mut calendar) {
+            served += u128::from((done.bus + done.array).ps());
+            ends.push((now, done));
+        }
+        let comes = reads.get(asked).is_some_and(|at| Instant::ZERO + *at == now);
+        (waiting, asked) = (waiting + u32::from(comes), asked + usize::from(comes));
+        if comes && suspends && chips.can_suspend(DIE, now) {
+            chips.suspend(DIE, &mut calendar);
+        } else if chips.is_idle(DIE) && waiting > 0 {
+            assert!(chips.takes(DIE, Operation::Read, now));
+            waiting -= 1;
+            chips.start(DIE, read, &mut calendar);
+        } else if chips.is_idle(DIE) && chips.is_suspended(DIE) {
+            assert!(!chips.takes(DIE, Operation::Erase, now), "it takes reads alone");
+            chips.resume(DIE, &mut calendar);
+        }
+        let elapsed = now - Instant::ZERO;
+        let stages = chips.stages(elapsed);
+        assert_eq!(stages.active_ps(), served + chips.unfinished_ps(elapsed), "at {elapsed}");
+        let once = stages.active_ps() + stages.ps(Stage::Idle) - chips.overlap_ps(elapsed);
+        assert_eq!(once, u128::from(elapsed.ps()), "at {elapsed}");
+    }
+    let is_read = |done: &Done| done.command.operation == Operation::Read;
+    let (other, done) = *ends.iter().find(|(_, done)| !is_read(done)).expect("it ends");
+    let read = ends.iter().rev().find(|(_, done)| is_read(done)).map_or(Instant::ZERO, |(at, _)| *at);
+    let array: u64 = ends.iter().map(|(_, done)| done.array.ps()).sum();
+    let busy: Vec<u64> = chips.array_busy(calendar.now()).collect();
+    assert_eq!(busy, [array], "the array is busy for the commands");
+    assert_eq!(chips.unfinished_ps(calendar.now() - Instant::ZERO), 0);
+    Meeting { read, other, done, suspends: chips.dies[DIE].suspends }
+}
+
+fn erase(chips: &Chips) -> Command {
+    let (_, read) = read(chips, 0, Bytes::kib(8));
+    Command { operation: Operation::Erase, ..read }
+}
+
+/// Latch, sensing and data out of the read.
+fn read_time(part: &Part) -> Duration {
+    Hold::Read.total(part, 1) + part.read_time(0) + Hold::DataOut.total(part, 1)
+}
+
+#[test]
+fn a_read_that_meets_an_erase_waits_for_its_end_or_for_the_array_to_rest() {
+    let ms = Duration::from_ms(1);
+    let mut waits = chips(1);
+    let part = waits.part().clone();
+    let command = erase(&waits);
+    let whole = Hold::Erase.total(&part, 1) + part.timing.erase;
+    let without = meet(&mut waits, command, &[ms], false);
+    assert_eq!(without.read, Instant::ZERO + whole + read_time(&part));
+    assert_eq!(without.other, Instant::ZERO + whole);
+
+    let [_, rest] = part.timing.suspend;
+    let with = meet(&mut chips(1), command, &[ms], true);
+    let rests = ms + Hold::SuspendErase.total(&part, 1) + rest;
+    assert_eq!(with.read, Instant::ZERO + rests + read_time(&part));
+    // What was left when the suspend was latched goes on after the resume.
+    let left = whole - ms - Hold::SuspendErase.total(&part, 1);
+    let turn = part.bus.t_rhw - part.bus.t_cs;
+    assert_eq!(with.other, with.read + turn + Hold::ResumeErase.total(&part, 1) + left);
+    assert_eq!(
+        with.done.array,
+        part.timing.erase + rest,
+        "the array works for nothing while it comes to rest"
+    );
+    let holds = [Hold::Erase, Hold::SuspendErase, Hold::ResumeErase].map(|hold| hold.total(&part, 1));
+    assert_eq!(with.done.bus, holds.into_iter().sum::<Duration>() + turn);
+}
+
+#[test]
+fn a_program_is_suspended_twice_and_writes_its_page_once() {
+    let mut chips = chips(1);
+    let (_, command) = program(&chips, 0);
+    let part = chips.part().clone();
+    let load = Hold::Program.total(&part, 1);
+    let reads = [load + Duration::from_us(50), load + Duration::from_us(500)];
+    let met = meet(&mut chips, command, &reads, true);
+    let [rest, _] = part.timing.suspend;
+    assert_eq!(met.suspends, 2);
+    assert_eq!(met.done.array, part.program_time(0) + rest * 2);
+    assert_eq!(chips.counts().pages_programmed, 1);
+    assert_eq!(chips.counts().pages_read, 2);
+}
+
+#[test]
+fn what_ends_before_it_could_rest_is_not_suspended() {
+    let mut chips = chips(1);
+    let part = chips.part().clone();
+    let (_, command) = program(&chips, 0);
+    let [rest, _] = part.timing.suspend;
+    let end = Hold::Program.total(&part, 1) + part.program_time(0);
+    let met = meet(&mut chips, command, &[end - rest], true);
+    assert_eq!((met.suspends, met.other), (0, Instant::ZERO + end));
+    // A picosecond before it may be asked for, but is latched too late: the latch is all that it costs.
+    let met = meet(&mut self::chips(1), command, &[end - rest - Duration::from_ps(1)], true);
+    assert_eq!((met.suspends, met.other), (0, Instant::ZERO + end));
+    assert_eq!(met.done.bus, Hold::Program.total(&part, 1) + Hold::SuspendProgram.total(&part, 1));
+}
+
+#[test]
+fn who_waits_for_the_bus_to_suspend_gives_up_when_the_array_has_finished() {
+    // The other die moves a page in, as long as the first one is erased: its part has no time to rest.
+    let mut file = crate::part::tests::mqsim_file();
+    file.timing.suspend = [Duration::ZERO; 2];
+    file.timing.erase = Duration::from_us(20);
+    let part = file.check().expect("the part is sound");
+    let layout = crate::geometry::Layout {
+        channels: 1,
+        packages_per_channel: 1,
+        dies_per_package: 2,
+        planes_per_row: Some(1),
+    };
+    let geometry = layout.check(&part).expect("the layout is sound");
+    let mut chips = Chips::new(part, geometry, crate::Slots::of_pages(&geometry));
+    let (erase, (other, load)) = (erase(&chips), program(&chips, 1));
+    let mut calendar = Calendar::new();
+    chips.start(DIE, erase, &mut calendar);
+    chips.start(other, load, &mut calendar);
+    calendar.at(Instant::ZERO + Duration::from_us(2), Event::BusFree(ChannelId(0)));
+    let (mut ends, mut asked) = (Vec::new(), false);
+    while let Some(event) = calendar.advance() {
+        ends.extend(chips.handle(event, &mut calendar).map(|done| (done.die, done.command.operation)));
+        if !asked && calendar.now() >= Instant::ZERO + Duration::from_us(2) {
+            asked = true;
+            chips.suspend(DIE, &mut calendar);
+        }
+        if ends.len() == 1 && chips.is_idle(DIE) {
+            // The next command of the die asks for the bus once, and gets it once.
+            let (_, read) = read(&chips, 0, Bytes::kib(8));
+            chips.start(DIE, read, &mut calendar);
+            ends.push((DIE, Operation::Copyback { to: read.page }));
+        }
+    }
+    ends.retain(|(_, operation)| !matches!(operation, Operation::Copyback { .. }));
+    assert_eq!(ends, [(DIE, Operation::Erase), (DIE, Operation::Read), (other, Operation::Program)]);
+}
+
+#[test]
+fn the_time_line_shows_the_array_as_long_as_it_worked() {
+    let mut chips = chips(1);
+    chips.record();
+    let command = erase(&chips);
+    let part = chips.part().clone();
+    meet(&mut chips, command, &[Duration::from_ms(1)], true);
+    let spans = chips.take_spans();
+    let erasing: Vec<_> = spans.iter().filter(|span| span.stage == Stage::Ber).collect();
+    assert_eq!(erasing.len(), 2);
+    let total: Duration = erasing.iter().map(|span| span.length).sum();
+    assert_eq!(total, part.timing.erase + part.timing.suspend[1]);
+    assert!(erasing.iter().all(|span| span.command == 0), "both are of the erase");
+    let sensing = spans.iter().find(|span| span.stage == Stage::Ton).expect("the read senses");
+    assert!(erasing[0].begin + erasing[0].length <= sensing.begin);
+    assert!(sensing.begin + sensing.length <= erasing[1].begin);
+}

@@ -1,0 +1,251 @@
+//! The front end as it is written, and what is wrong with it.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use wordline_kernel::{Bytes, Complaints, Duration};
+
+/// Between the host and the buffer.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct FrontFile {
+    /// Commands that the device works on at once; more wait in the queue.
+    pub queue_depth: u32,
+    /// Firmware time of every command, before anything else happens to it. With a direct interface it stands for the
+    /// link as well.
+    pub command_time: Duration,
+    /// How commands and data reach the device.
+    pub interface: Interface,
+    /// The sector of the host: addresses and sizes of commands are whole ones.
+    pub sector_size: Bytes,
+    /// What belongs to the interface `nvme`; another interface does not look at it.
+    pub nvme: NvmeFile,
+    /// What belongs to the interface `sata`; another interface does not look at it.
+    pub sata: SataFile,
+}
+
+/// How commands and data reach the device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Interface {
+    /// At no cost, from one queue without end.
+    Direct,
+    /// From many submission queues, over a PCI Express link.
+    Nvme,
+    /// From a native command queue of 32, over a Serial ATA link.
+    Sata,
+}
+
+/// Submission queues, and the link to them.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct NvmeFile {
+    /// Submission queues; a command names one by its number, modulo this.
+    pub queues: u32,
+    /// Entries of a submission queue. One stays empty; further commands wait in the host.
+    pub entries: u32,
+    /// Which submission queue the device takes the next command from.
+    pub arbitration: Arbitration,
+    /// The link.
+    pub link: PcieFile,
+}
+
+/// Which submission queue the device takes the next command from.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "policy", rename_all = "kebab-case", deny_unknown_fields)]
+pub enum Arbitration {
+    /// From all queues in turn.
+    RoundRobin {
+        /// Commands taken from a queue before it is the next one's turn; 0 for all that it has.
+        #[serde(default = "one")]
+        burst: u32,
+    },
+    /// From urgent queues first, in turn; then from those of high, medium and low priority by their weights.
+    WeightedRoundRobin {
+        /// Commands taken from a queue before it is the next one's turn; 0 for all that it may.
+        #[serde(default = "one")]
+        burst: u32,
+        /// The priorities of the queues, in turn: letters U, H, M and L.
+        #[serde(default = "every_priority")]
+        priorities: String,
+        /// Commands that queues of high priority may start in a round.
+        #[serde(default = "weight_high")]
+        high: u32,
+        /// Commands that queues of medium priority may start in a round.
+        #[serde(default = "weight_medium")]
+        medium: u32,
+        /// Commands that queues of low priority may start in a round.
+        #[serde(default = "weight_low")]
+        low: u32,
+    },
+}
+
+fn one() -> u32 {
+    1
+}
+
+fn every_priority() -> String {
+    "UHML".into()
+}
+
+fn weight_high() -> u32 {
+    4
+}
+
+fn weight_medium() -> u32 {
+    2
+}
+
+fn weight_low() -> u32 {
+    1
+}
+
+/// A PCI Express link.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct PcieFile {
+    /// Generation, from 1 (2.5 GT/s a lane) to 5 (32 GT/s).
+    pub generation: u32,
+    /// Lanes.
+    pub lanes: u32,
+    /// The most data in a packet.
+    pub max_payload: Bytes,
+    /// The most data that the device asks the host's memory for at once.
+    pub max_read_request: Bytes,
+    /// Time of a packet from one end to the other beside its own length: bridges, and the host's memory.
+    pub latency: Duration,
+}
+
+/// A Serial ATA link with native command queuing.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct SataFile {
+    /// Generation: 1 for 1.5 Gb/s, 2 for 3 Gb/s, 3 for 6 Gb/s.
+    pub generation: u32,
+    /// Time for which a frame takes the link beside its bytes: the two ends agree before it and confirm after it.
+    pub handshake: Duration,
+}
+
+/// A part of the logical capacity with addresses of its own.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct NamespaceFile {
+    /// Its size, a multiple of 1 MiB. Either this or `fraction`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub size: Option<Bytes>,
+    /// Its part of the logical capacity, rounded down to 1 MiB. Either this or `size`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fraction: Option<f64>,
+}
+
+impl Default for FrontFile {
+    /// 256 commands, no time, no link: the closed forms of the flash alone. Chosen; presets say what their drive has.
+    fn default() -> Self {
+        Self {
+            queue_depth: 256,
+            command_time: Duration::ZERO,
+            interface: Interface::Direct,
+            sector_size: Bytes(512),
+            nvme: NvmeFile::default(),
+            sata: SataFile::default(),
+        }
+    }
+}
+
+impl Default for NvmeFile {
+    /// Eight queues, one a processor of a desktop computer, of 1,024 entries, as many as Linux asks for
+    /// (`io_queue_depth` of its nvme driver). Chosen.
+    fn default() -> Self {
+        Self {
+            queues: 8,
+            entries: 1024,
+            arbitration: Arbitration::RoundRobin { burst: 1 },
+            link: PcieFile::default(),
+        }
+    }
+}
+
+impl Default for PcieFile {
+    /// Four lanes of generation 3, as client drives have since 2015; 256 B a packet and 512 B a read request, as
+    /// current hosts set them. A quarter of a microsecond one way, so that a read of the host's memory takes half of
+    /// one. Chosen.
+    fn default() -> Self {
+        Self {
+            generation: 3,
+            lanes: 4,
+            max_payload: Bytes(256),
+            max_read_request: Bytes(512),
+            latency: Duration::from_ns(250),
+        }
+    }
+}
+
+impl Default for SataFile {
+    /// 6 Gb/s, as drives have since 2009, and a tenth of a microsecond for the handshakes of a frame. Chosen.
+    fn default() -> Self {
+        Self { generation: 3, handshake: Duration::from_ns(100) }
+    }
+}
+
+/// Submission queues of a device at the most. Chosen: above the processors of any host, and a round of arbitration
+/// looks at no more than 16 words.
+pub const MOST_QUEUES: u32 = 1024;
+
+impl FrontFile {
+    /// Adds what is wrong with it, under keys that begin with `front`.
+    pub fn check(&self, wrong: &mut Complaints) {
+        let mut inner = Complaints::default();
+        let depth = self.queue_depth;
+        inner.require((1..=65_535).contains(&depth), "queue_depth", depth, "from 1 to 65535");
+        let limit = Duration::from_ms(10_000);
+        inner.require(self.command_time <= limit, "command_time", self.command_time, "at most 10s");
+        let sector = self.sector_size;
+        inner.require([Bytes(512), Bytes::kib(4)].contains(&sector), "sector_size", sector, "512B or 4KiB");
+        self.nvme.check(&mut inner);
+        let generation = self.sata.generation;
+        inner.require((1..=3).contains(&generation), "sata.generation", generation, "1, 2 or 3");
+        let handshake = self.sata.handshake;
+        inner.require(handshake <= Duration::from_ms(1), "sata.handshake", handshake, "at most 1ms");
+        wrong.nest("front", inner);
+    }
+}
+
+impl NvmeFile {
+    fn check(&self, wrong: &mut Complaints) {
+        let wanted = format!("from 1 to {MOST_QUEUES}");
+        wrong.require((1..=MOST_QUEUES).contains(&self.queues), "nvme.queues", self.queues, wanted);
+        let entries = self.entries;
+        wrong.require((2..=65_536).contains(&entries), "nvme.entries", entries, "from 2 to 65536");
+        self.arbitration.check(wrong);
+        let PcieFile { generation, lanes, max_payload, max_read_request, latency } = self.link;
+        wrong.require((1..=5).contains(&generation), "nvme.link.generation", generation, "from 1 to 5");
+        let powers = [1, 2, 4, 8, 16];
+        wrong.require(powers.contains(&lanes), "nvme.link.lanes", lanes, "1, 2, 4, 8 or 16");
+        for (key, size) in
+            [("nvme.link.max_payload", max_payload), ("nvme.link.max_read_request", max_read_request)]
+        {
+            let holds = size.0.is_power_of_two() && (128..=4096).contains(&size.0);
+            wrong.require(holds, key, size, "a power of two from 128B to 4KiB");
+        }
+        wrong.require(latency <= Duration::from_ms(1), "nvme.link.latency", latency, "at most 1ms");
+    }
+}
+
+impl Arbitration {
+    fn check(&self, wrong: &mut Complaints) {
+        let (Self::RoundRobin { burst } | Self::WeightedRoundRobin { burst, .. }) = self;
+        let holds = *burst == 0 || burst.is_power_of_two() && *burst <= 64;
+        wrong.require(
+            holds,
+            "nvme.arbitration.burst",
+            burst,
+            "a power of two from 1 to 64, or 0 for no limit",
+        );
+        let Self::WeightedRoundRobin { priorities, high, medium, low, .. } = self else { return };
+        let holds = !priorities.is_empty() && priorities.chars().all(|letter| "UHML".contains(letter));
+        wrong.require(holds, "nvme.arbitration.priorities", priorities, "letters U, H, M and L");
+        for (key, weight) in [("high", high), ("medium", medium), ("low", low)] {
+            let key = format!("nvme.arbitration.{key}");
+            wrong.require((1..=256).contains(weight), &key, weight, "from 1 to 256");
+        }
+    }
+}

@@ -1,0 +1,416 @@
+//! The link between host and device: what each step of a command puts on it, and who has to wait for it.
+//!
+//! A direction of the link carries one thing at a time. Data go in turns, so that a long transfer does not keep a short
+//! one waiting; transfers that wait for their turn are served in the order in which they asked.
+
+use wordline_kernel::{Duration, Instant};
+
+use super::config::{FrontFile, Interface, PcieFile, SataFile};
+
+/// A direction of transfers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Way {
+    /// From the host to the device: what is written.
+    ToDevice,
+    /// From the device to the host: what is read.
+    ToHost,
+}
+
+/// Bytes on the wire around the data of a PCI Express packet: four of framing and sequence number and four of check
+/// sum, in every generation (PCI Express Base Specification, sections 3.6 and 4.2).
+const PCIE_PACKET: u64 = 8;
+
+/// Header of a memory request with an address of 64 bits (PCI Express Base Specification, section 2.2.4.1).
+const PCIE_REQUEST: u64 = PCIE_PACKET + 16;
+
+/// Header of the completion that carries what a read request asked for (PCI Express Base Specification, section 2.2.9).
+const PCIE_ANSWER: u64 = PCIE_PACKET + 12;
+
+/// Bytes of a submission queue entry, of a completion queue entry, of a doorbell and of an interrupt message (NVM
+/// Express Base Specification, sections on queue entries, doorbell registers and MSI-X).
+const NVME: NvmeSizes = NvmeSizes { entry: 64, completion: 16, doorbell: 4, interrupt: 4 };
+
+struct NvmeSizes {
+    entry: u64,
+    completion: u64,
+    doorbell: u64,
+    interrupt: u64,
+}
+
+/// Start, check sum and end of a Serial ATA frame, four bytes each (Serial ATA specification, link layer).
+const SATA_FRAME: u64 = 12;
+
+/// Frames of native command queuing with what surrounds them, in bytes (Serial ATA specification, transport layer).
+const SATA: SataSizes = SataSizes {
+    command: SATA_FRAME + 20,
+    release: SATA_FRAME + 20,
+    setup: SATA_FRAME + 28,
+    activate: SATA_FRAME + 4,
+    data: SATA_FRAME + 4,
+    done: SATA_FRAME + 8,
+};
+
+struct SataSizes {
+    /// Register, host to device.
+    command: u64,
+    /// Register, device to host: the bus is free for other commands.
+    release: u64,
+    /// First-party DMA setup.
+    setup: u64,
+    /// DMA activate, for each data frame to the device but the first.
+    activate: u64,
+    /// Header of a data frame.
+    data: u64,
+    /// Set device bits: the command is done.
+    done: u64,
+}
+
+/// Data of a Serial ATA frame at the most (Serial ATA specification, data frame).
+const SATA_PAYLOAD: u64 = 8192;
+
+/// Data of a turn on a PCI Express link. Chosen: a flash page's worth, far above a packet and far below a long request.
+const PCIE_TURN: u64 = 16_384;
+
+/// The rate of a wire: picoseconds a byte as a ratio.
+#[derive(Clone, Copy, Debug)]
+struct Wire {
+    ps: u64,
+    bytes: u64,
+}
+
+impl Wire {
+    /// Generations 1 and 2 send ten bits for eight, later ones 130 for 128 (PCI Express Base Specification, chapter 4).
+    fn pcie(link: &PcieFile) -> Self {
+        let lanes = u64::from(link.lanes);
+        match link.generation {
+            generation @ (1 | 2) => Self { ps: 10 * 1_000_000, bytes: 2_500 * u64::from(generation) * lanes },
+            later => Self { ps: 1_040 * 1_000_000, bytes: 128 * (1_000 << later) * lanes },
+        }
+    }
+
+    /// 1.5, 3 or 6 Gb/s, ten bits for eight (Serial ATA specification, physical layer).
+    fn sata(link: &SataFile) -> Self {
+        Self { ps: 10 * 1_000_000, bytes: 1_500 << (link.generation - 1) }
+    }
+
+    fn time(self, bytes: u64) -> Duration {
+        Duration::from_ps((bytes * self.ps).div_ceil(self.bytes))
+    }
+}
+
+/// What a step of a command puts on the link beside data.
+#[derive(Clone, Copy, Debug, Default)]
+struct Message {
+    /// Time on the wire each way: to the device, to the host.
+    on_wire: [Duration; 2],
+    /// Delays on the way, while the wire is free for others.
+    delay: Duration,
+}
+
+/// What data of one direction cost.
+#[derive(Clone, Copy, Debug)]
+struct Data {
+    /// Data in a packet at the most.
+    payload: u64,
+    /// Bytes around the data of a packet, and time beside its bytes.
+    around: u64,
+    beside: Duration,
+    /// For each so much data, a packet that asks for it goes the other way.
+    asked_at_once: u64,
+    asking: Duration,
+    /// What begins a transfer.
+    first: Duration,
+    /// Delays on the way.
+    delay: Duration,
+}
+
+/// The link, and until when it is taken.
+#[derive(Clone, Debug)]
+pub struct Link {
+    wire: Wire,
+    /// One direction at a time, and short messages wait like data.
+    half_duplex: bool,
+    turn: u64,
+    submission: Message,
+    fetch: Message,
+    completion: Message,
+    data: [Data; 2],
+    taken_until: [Instant; 2],
+    busy: [Duration; 2],
+}
+
+impl Link {
+    /// The link of a device, if its interface has one.
+    pub fn of(front: &FrontFile) -> Option<Self> {
+        match front.interface {
+            Interface::Direct => None,
+            Interface::Nvme => Some(Self::pcie(&front.nvme.link)),
+            Interface::Sata => Some(Self::sata(&front.sata)),
+        }
+    }
+
+    fn pcie(link: &PcieFile) -> Self {
+        let wire = Wire::pcie(link);
+        let to_device = |bytes| [wire.time(bytes), Duration::ZERO];
+        let to_host = |bytes| [Duration::ZERO, wire.time(bytes)];
+        let fetched = [wire.time(PCIE_ANSWER + NVME.entry), wire.time(PCIE_REQUEST)];
+        let reported = 2 * PCIE_REQUEST + NVME.completion + NVME.interrupt;
+        let written = Data {
+            payload: link.max_payload.0,
+            around: PCIE_ANSWER,
+            beside: Duration::ZERO,
+            asked_at_once: link.max_read_request.0,
+            asking: wire.time(PCIE_REQUEST),
+            first: wire.time(PCIE_REQUEST),
+            delay: link.latency * 2,
+        };
+        let read = Data {
+            around: PCIE_REQUEST,
+            asking: Duration::ZERO,
+            first: Duration::ZERO,
+            delay: Duration::ZERO,
+            ..written
+        };
+        Self {
+            wire,
+            half_duplex: false,
+            turn: PCIE_TURN,
+            submission: Message { on_wire: to_device(PCIE_REQUEST + NVME.doorbell), delay: link.latency },
+            fetch: Message { on_wire: fetched, delay: link.latency * 2 },
+            completion: Message { on_wire: to_host(reported), delay: link.latency },
+            data: [written, read],
+            taken_until: [Instant::ZERO; 2],
+            busy: [Duration::ZERO; 2],
+        }
+    }
+
+    fn sata(link: &SataFile) -> Self {
+        let wire = Wire::sata(link);
+        let frame = |bytes| wire.time(bytes) + link.handshake;
+        let message = |time| Message { on_wire: [time, Duration::ZERO], delay: Duration::ZERO };
+        let read = Data {
+            payload: SATA_PAYLOAD,
+            around: SATA.data,
+            beside: link.handshake,
+            asked_at_once: SATA_PAYLOAD,
+            asking: Duration::ZERO,
+            first: frame(SATA.setup),
+            delay: Duration::ZERO,
+        };
+        // The setup activates the first frame to the device.
+        let activate = frame(SATA.activate);
+        let written = Data { asking: activate, first: frame(SATA.setup).saturating_sub(activate), ..read };
+        Self {
+            wire,
+            half_duplex: true,
+            turn: SATA_PAYLOAD,
+            submission: message(frame(SATA.command) + frame(SATA.release)),
+            fetch: Message::default(),
+            completion: message(frame(SATA.done)),
+            data: [written, read],
+            taken_until: [Instant::ZERO; 2],
+            busy: [Duration::ZERO; 2],
+        }
+    }
+
+    /// The host tells the device of a command; returns when the device knows.
+    pub fn submit(&mut self, now: Instant) -> Instant {
+        self.send(self.submission, now)
+    }
+
+    /// The device fetches a command; returns when it has it.
+    pub fn fetch(&mut self, now: Instant) -> Instant {
+        self.send(self.fetch, now)
+    }
+
+    /// The device reports a command done; returns when the host knows.
+    pub fn complete(&mut self, now: Instant) -> Instant {
+        self.send(self.completion, now)
+    }
+
+    /// Between the packets of PCI Express a message does not wait for data, which have to wait for it. A frame of
+    /// Serial ATA waits like all others.
+    fn send(&mut self, message: Message, now: Instant) -> Instant {
+        let [to_device, to_host] = message.on_wire;
+        let ends = if self.half_duplex {
+            self.take(Way::ToDevice, now, to_device)
+        } else {
+            self.put_between(Way::ToDevice, now, to_device);
+            self.put_between(Way::ToHost, now, to_host);
+            now + to_device + to_host
+        };
+        ends + message.delay
+    }
+
+    /// The next turn of a transfer, whose `left` bytes become less by it. Returns when the wire is free for the next
+    /// one, or after the last when the data are there.
+    pub fn transfer(&mut self, way: Way, left: &mut u64, is_first: bool, now: Instant) -> Instant {
+        let data = self.data[way as usize];
+        let size = self.turn.min(*left);
+        *left -= size;
+        let packets = size.div_ceil(data.payload);
+        let mut on_wire = self.wire.time(size + packets * data.around) + data.beside * packets;
+        let asking = data.asking * size.div_ceil(data.asked_at_once);
+        let begins = if is_first { data.first } else { Duration::ZERO };
+        let ends = if self.half_duplex {
+            on_wire += asking + begins;
+            self.take(way, now, on_wire)
+        } else {
+            let other = if way == Way::ToDevice { Way::ToHost } else { Way::ToDevice };
+            self.put_between(other, now, asking);
+            self.take(way, now + begins, on_wire)
+        };
+        if *left == 0 { ends + data.delay } else { ends }
+    }
+
+    fn lane(&self, way: Way) -> usize {
+        if self.half_duplex { 0 } else { way as usize }
+    }
+
+    /// Takes a direction for `time` once it is free; returns when it is free again.
+    fn take(&mut self, way: Way, now: Instant, time: Duration) -> Instant {
+        let lane = self.lane(way);
+        let ends = self.taken_until[lane].max(now) + time;
+        self.taken_until[lane] = ends;
+        self.busy[lane] += time;
+        ends
+    }
+
+    /// Takes a direction for `time` between the packets of others, who go on that much later.
+    fn put_between(&mut self, way: Way, now: Instant, time: Duration) {
+        if time > Duration::ZERO {
+            self.take(way, now, time);
+        }
+    }
+
+    /// How long each direction was taken until `end`: to the device and to the host, or both together where only one
+    /// is possible at a time.
+    pub fn busy(&self, end: Instant) -> impl Iterator<Item = Duration> + '_ {
+        let lanes = if self.half_duplex { 1 } else { 2 };
+        // What is taken beyond `end` is taken without a pause from there.
+        let so_far = move |lane: usize| {
+            let beyond = self.taken_until[lane].max(end) - end;
+            self.busy[lane].saturating_sub(beyond)
+        };
+        (0..lanes).map(so_far)
+    }
+
+    /// The most bytes a second of one direction, whatever the commands: full turns, one after another.
+    pub fn peak(&self, way: Way) -> f64 {
+        let mut idle = Self { taken_until: [Instant::ZERO; 2], ..self.clone() };
+        let mut left = 2 * self.turn;
+        let first = idle.transfer(way, &mut left, false, Instant::ZERO);
+        idle.data[way as usize].delay = Duration::ZERO;
+        let second = idle.transfer(way, &mut left, false, first);
+        self.turn as f64 / (second - first).seconds()
+    }
+
+    /// The time of one command with `bytes` of data in a direction, on a link that nobody else uses, beside what the
+    /// device does.
+    pub fn unloaded(&self, way: Way, bytes: u64) -> Duration {
+        let mut idle = Self { taken_until: [Instant::ZERO; 2], ..self.clone() };
+        let mut now = idle.submit(Instant::ZERO);
+        now = idle.fetch(now);
+        let mut left = bytes;
+        let mut is_first = true;
+        while left > 0 {
+            now = idle.transfer(way, &mut left, is_first, now);
+            is_first = false;
+        }
+        idle.complete(now) - Instant::ZERO
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pcie(generation: u32, lanes: u32) -> Link {
+        Link::pcie(&PcieFile { generation, lanes, ..PcieFile::default() })
+    }
+
+    fn sata() -> Link {
+        Link::sata(&SataFile::default())
+    }
+
+    /// Bytes on a link of generation 3 with four lanes: 8 bits, 130 for 128 of them, at 32 bits a nanosecond.
+    fn on_four_lanes(bytes: u64) -> Duration {
+        Duration::from_ps((bytes * 8 * 130 * 1_000).div_ceil(128 * 32))
+    }
+
+    #[test]
+    fn a_lane_carries_what_its_generation_is_known_for() {
+        // Megabytes a second of one lane before packets: 250, 500, 985, 1969 and 3938.
+        for (generation, wanted) in [(1, 250.0), (2, 500.0), (3, 984.6), (4, 1969.2), (5, 3938.5)] {
+            let wire = Wire::pcie(&PcieFile { generation, lanes: 1, ..PcieFile::default() });
+            let rate = 1e6 / wire.time(1_000_000).us();
+            assert!((rate - wanted).abs() < 0.1, "generation {generation}: {rate} MB/s");
+        }
+        assert_eq!(Wire::sata(&SataFile::default()).time(600), Duration::from_us(1));
+    }
+
+    #[test]
+    fn a_packet_of_256_bytes_takes_280_on_the_wire() {
+        let peak = pcie(3, 4).peak(Way::ToHost);
+        let wanted = 256.0 / 280.0 * 32e9 / 8.0 * 128.0 / 130.0;
+        assert!((peak / wanted - 1.0).abs() < 1e-6, "{peak} of {wanted}");
+    }
+
+    #[test]
+    fn data_wait_for_their_direction_and_not_for_the_other() {
+        let mut link = pcie(3, 4);
+        let time = on_four_lanes(4096 + 16 * 24) - Duration::ZERO;
+        let now = Instant::ZERO;
+        let first = link.transfer(Way::ToHost, &mut 4096, true, now);
+        assert_eq!(first - now, time);
+        assert_eq!(link.transfer(Way::ToHost, &mut 4096, true, now) - first, time);
+        let request = on_four_lanes(24);
+        let written = request + on_four_lanes(4096 + 16 * 20) + Duration::from_ns(500);
+        assert_eq!(link.transfer(Way::ToDevice, &mut 4096, true, now) - now, written);
+    }
+
+    #[test]
+    fn a_message_passes_data_which_pay_for_it() {
+        let mut link = pcie(3, 4);
+        let mut left = 16_384;
+        let now = Instant::ZERO;
+        let first = link.transfer(Way::ToHost, &mut left, true, now);
+        let message = on_four_lanes(2 * 24 + 20);
+        assert_eq!(link.complete(now) - now, message + Duration::from_ns(250));
+        let second = link.transfer(Way::ToHost, &mut 4096, true, now);
+        assert_eq!(second - first, message + on_four_lanes(4096 + 16 * 24));
+    }
+
+    #[test]
+    fn serial_ata_does_one_thing_at_a_time() {
+        let mut link = sata();
+        let now = Instant::ZERO;
+        let handshake = Duration::from_ns(100);
+        let frame = |bytes: u64| Duration::from_ps((bytes * 10_000).div_ceil(6)) + handshake;
+        let read = link.transfer(Way::ToHost, &mut 4096, true, now);
+        assert_eq!(read - now, frame(12 + 28) + frame(4096 + 16));
+        let written = link.transfer(Way::ToDevice, &mut 8192, true, now);
+        assert_eq!(written - read, frame(12 + 28) + frame(8192 + 16));
+        assert_eq!(link.complete(now) - written, frame(12 + 8));
+    }
+
+    #[test]
+    fn a_long_transfer_to_a_serial_ata_device_is_activated_frame_by_frame() {
+        let mut link = sata();
+        let mut left = 16_384;
+        let first = link.transfer(Way::ToDevice, &mut left, true, Instant::ZERO);
+        assert_eq!(left, 8192);
+        let frame = |bytes: u64| Duration::from_ps((bytes * 10_000).div_ceil(6)) + Duration::from_ns(100);
+        let second = link.transfer(Way::ToDevice, &mut left, false, first);
+        assert_eq!(second - first, frame(12 + 4) + frame(8192 + 16));
+    }
+
+    #[test]
+    fn the_busy_time_is_that_of_the_wire() {
+        let mut link = pcie(3, 4);
+        let end = link.transfer(Way::ToHost, &mut 4096, true, Instant::ZERO);
+        let half = Instant::from_ps(end.ps() / 2);
+        assert_eq!(link.busy(end).collect::<Vec<_>>(), [Duration::ZERO, end - Instant::ZERO]);
+        assert_eq!(link.busy(half).nth(1), Some(half - Instant::ZERO));
+    }
+}

@@ -1,0 +1,81 @@
+//! The front end: how commands reach the device, wait their turn, and get their answer back.
+//!
+//! With a direct interface a command is there when it is submitted. Else it goes over a [`Port`]: the host tells the
+//! device of it, the device takes it from its submission queue when the arbitration says so and there is room, fetches
+//! it and its data, and sends data and answer back, each over a [`link`] that others use as well.
+
+pub mod config;
+pub mod link;
+pub mod namespaces;
+pub mod port;
+pub mod queues;
+pub mod requests;
+
+use std::collections::VecDeque;
+
+use wordline_kernel::Instant;
+
+use crate::command::Command;
+use crate::config::Config;
+
+pub use link::{Link, Way};
+pub use namespaces::Namespace;
+pub use port::{Port, Stage};
+pub use requests::{Request, Requests};
+
+/// Commands that wait and commands under way.
+#[derive(Clone, Debug)]
+pub struct Front {
+    /// All commands that are not answered.
+    pub requests: Requests,
+    /// Commands of a direct interface that wait until the device takes them up.
+    pub waiting: VecDeque<u32>,
+    /// Commands that the device has taken up.
+    pub started: u32,
+    /// The link, where there is one.
+    pub port: Option<Box<Port>>,
+    namespaces: Vec<Namespace>,
+}
+
+impl Front {
+    /// A front end without commands.
+    pub fn new(config: &Config) -> Self {
+        Self {
+            requests: Requests::default(),
+            waiting: VecDeque::new(),
+            started: 0,
+            port: Port::of(&config.file.front).map(Box::new),
+            namespaces: config.namespaces.clone(),
+        }
+    }
+
+    /// Commands that are not answered.
+    pub fn outstanding(&self) -> usize {
+        self.requests.outstanding()
+    }
+
+    /// The request in a slot.
+    #[inline]
+    pub fn get(&mut self, slot: u32) -> &mut Request {
+        self.requests.get(slot)
+    }
+
+    /// Takes in a command; its slot. A bug if it goes beyond its namespace.
+    #[inline]
+    pub fn take_in(&mut self, mut command: Command, now: Instant) -> u32 {
+        let namespace = self.namespaces.get(usize::from(command.namespace));
+        let namespace = namespace.unwrap_or_else(|| panic!("a command for a missing namespace: {command:?}"));
+        let Namespace { base, sectors } = *namespace;
+        let fits = command.sector <= sectors && command.sectors <= sectors - command.sector;
+        assert!(fits, "a command beyond the capacity: {command:?}");
+        command.sector += base;
+        self.requests.add(command, now)
+    }
+
+    /// The command as the host submitted it.
+    #[inline]
+    pub fn as_submitted(&self, mut command: Command) -> Command {
+        command.sector -= self.namespaces[usize::from(command.namespace)].base;
+        command
+    }
+}

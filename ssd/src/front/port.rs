@@ -1,0 +1,203 @@
+//! The port of a device with a link: the way of a command from its submission to the device and of its answer back.
+
+use wordline_kernel::{Duration, Instant};
+
+use super::config::{Arbitration, FrontFile, Interface};
+use super::link::{Link, Way};
+use super::queues::SubmissionQueues;
+use crate::command::{Command, Operation, SECTOR};
+
+/// Commands that native command queuing has tags for (Serial ATA specification).
+const SATA_TAGS: u32 = 32;
+
+/// The range of a discard, which the device fetches: 16 bytes in NVM Express (dataset management), a block of 512 in
+/// ATA (DATA SET MANAGEMENT).
+const RANGE: [u64; 2] = [16, 512];
+
+/// Where a command is on its way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stage {
+    /// It waits: in the host for an entry of its queue, or in the queue.
+    Waiting,
+    /// The host is telling the device of it.
+    Ringing,
+    /// The device is fetching it, and looks at it.
+    Fetching,
+    /// Its data are coming, or leaving.
+    Moving(Way),
+    /// The device works on it.
+    Working,
+    /// Its answer is on its way.
+    Reporting,
+}
+
+/// A command's way over the link.
+#[derive(Clone, Copy, Debug)]
+struct Journey {
+    stage: Stage,
+    /// Which submission queue it came from.
+    queue: u32,
+    /// Bytes that are still to be moved.
+    left: u64,
+    /// Time that it spent on the link and waiting for it.
+    on_link: Duration,
+}
+
+/// Submission queues, link, and the commands on their way.
+#[derive(Clone, Debug)]
+pub struct Port {
+    link: Link,
+    queues: SubmissionQueues,
+    entries: u32,
+    is_sata: bool,
+    /// A command that must be alone in the device is in it.
+    is_alone: bool,
+    /// By the slots of the requests.
+    journeys: Vec<Journey>,
+}
+
+impl Port {
+    /// The port of a device, if its interface has a link.
+    pub fn of(front: &FrontFile) -> Option<Self> {
+        let link = Link::of(front)?;
+        let is_sata = front.interface == Interface::Sata;
+        let queues = if is_sata {
+            SubmissionQueues::new(1, &Arbitration::RoundRobin { burst: 1 })
+        } else {
+            SubmissionQueues::new(front.nvme.queues, &front.nvme.arbitration)
+        };
+        let entries = if is_sata { SATA_TAGS } else { front.nvme.entries - 1 };
+        Some(Self { link, queues, entries, is_sata, is_alone: false, journeys: Vec::new() })
+    }
+
+    /// The link.
+    pub fn link(&self) -> &Link {
+        &self.link
+    }
+
+    /// Where a command is.
+    #[inline]
+    pub fn stage(&self, slot: u32) -> Stage {
+        self.journeys[slot as usize].stage
+    }
+
+    /// Time that a command spent on the link and waiting for it.
+    #[inline]
+    pub fn on_link(&self, slot: u32) -> Duration {
+        self.journeys[slot as usize].on_link
+    }
+
+    /// The host has a command; whether its queue has an entry for it. If not, it waits in the host.
+    pub fn enter(&mut self, slot: u32, command: &Command) -> bool {
+        let queue = u32::from(command.queue) % self.queues.count();
+        let journey = Journey { stage: Stage::Waiting, queue, left: 0, on_link: Duration::ZERO };
+        match self.journeys.get_mut(slot as usize) {
+            Some(old) => *old = journey,
+            None => {
+                assert_eq!(slot as usize, self.journeys.len(), "slots are new one after another");
+                self.journeys.push(journey);
+            }
+        }
+        self.queues.enter(queue, slot, self.entries)
+    }
+
+    /// The host tells the device of a command; when the device knows.
+    pub fn ring(&mut self, slot: u32, now: Instant) -> Instant {
+        let at = self.link.submit(now);
+        self.note(slot, Stage::Ringing, at - now);
+        at
+    }
+
+    /// The device knows of a command: it waits for the arbitration.
+    pub fn arrive(&mut self, slot: u32) {
+        let journey = &mut self.journeys[slot as usize];
+        journey.stage = Stage::Waiting;
+        self.queues.push(journey.queue, slot);
+    }
+
+    /// The command that the device takes up next, while it works on `started` others; `command_of` a slot is asked for.
+    pub fn next(&mut self, started: u32, command_of: impl FnOnce(u32) -> Command) -> Option<u32> {
+        if self.is_sata {
+            let head = self.queues.head(0)?;
+            let wants_alone = is_not_queued(command_of(head).operation);
+            if self.is_alone || wants_alone && started > 0 {
+                return None;
+            }
+            self.is_alone = wants_alone;
+        }
+        self.queues.pop()
+    }
+
+    /// The device fetches a command; when it has it.
+    pub fn fetch(&mut self, slot: u32, now: Instant) -> Instant {
+        let at = self.link.fetch(now);
+        self.note(slot, Stage::Fetching, at - now);
+        at
+    }
+
+    /// Whether a command that the device has fetched brings data, which are now to be moved.
+    pub fn brings_data(&mut self, slot: u32, command: &Command) -> bool {
+        let bytes = match command.operation {
+            Operation::Write | Operation::Compare => command.sectors * SECTOR.0,
+            Operation::Discard => RANGE[usize::from(self.is_sata)],
+            Operation::Read | Operation::Flush | Operation::WriteZeroes => 0,
+        };
+        let journey = &mut self.journeys[slot as usize];
+        journey.left = bytes;
+        journey.stage = Stage::Working;
+        bytes > 0
+    }
+
+    /// Bytes that are still to be moved.
+    pub fn left(&self, slot: u32) -> u64 {
+        self.journeys[slot as usize].left
+    }
+
+    /// Moves the next data of a command; when that is done, and for the last data to the host the command with it.
+    pub fn send(&mut self, slot: u32, way: Way, now: Instant) -> Instant {
+        let Self { link, journeys, .. } = self;
+        let journey = &mut journeys[slot as usize];
+        let is_first = journey.stage == Stage::Working;
+        let mut at = link.transfer(way, &mut journey.left, is_first, now);
+        let mut stage = Stage::Moving(way);
+        if way == Way::ToHost && journey.left == 0 {
+            at = link.complete(at);
+            stage = Stage::Reporting;
+        }
+        self.note(slot, stage, at - now);
+        at
+    }
+
+    /// All data of a command are there: the device works on it.
+    pub fn work(&mut self, slot: u32) {
+        self.journeys[slot as usize].stage = Stage::Working;
+    }
+
+    /// The device is done with a command, which failed or not; when the host knows, or the first of the data is moved.
+    pub fn report(&mut self, slot: u32, command: &Command, failed: bool, now: Instant) -> Instant {
+        if command.operation == Operation::Read && command.sectors > 0 && !failed {
+            self.journeys[slot as usize].left = command.sectors * SECTOR.0;
+            return self.send(slot, Way::ToHost, now);
+        }
+        let at = self.link.complete(now);
+        self.note(slot, Stage::Reporting, at - now);
+        at
+    }
+
+    /// The host knows that a command is done. The command returned has its entry now and was held back before.
+    pub fn leave(&mut self, slot: u32) -> Option<u32> {
+        self.is_alone = false;
+        self.queues.leave(self.journeys[slot as usize].queue)
+    }
+
+    fn note(&mut self, slot: u32, stage: Stage, time: Duration) {
+        let journey = &mut self.journeys[slot as usize];
+        journey.stage = stage;
+        journey.on_link += time;
+    }
+}
+
+/// Commands of ATA that have no queued form in common use: the host lets the queue run empty for each.
+fn is_not_queued(operation: Operation) -> bool {
+    !matches!(operation, Operation::Read | Operation::Write)
+}

@@ -1,0 +1,257 @@
+//! Submission queues, and the arbitration that says from which of them the device takes the next command.
+//!
+//! The arbitration is that of the NVM Express Base Specification (section 4.13 of revision 1.4): queues of a level have
+//! their turn one after another, a turn is a burst of commands; urgent queues go before all others, and the three
+//! levels below share what is left by their weights. Round robin is the case in which all queues are of one level.
+
+use std::collections::VecDeque;
+
+use super::config::Arbitration;
+
+/// Levels of priority: urgent, high, medium, low.
+const LEVELS: usize = 4;
+
+/// Submission queues and their arbitration.
+#[derive(Clone, Debug)]
+pub struct SubmissionQueues {
+    queues: Vec<Queue>,
+    levels: [Level; LEVELS],
+    /// Commands that each level may start in a round; the urgent one needs none.
+    weights: [u32; LEVELS],
+    credits: [u32; LEVELS],
+    burst: u32,
+    /// Commands that the device could take.
+    waiting: u32,
+}
+
+/// One submission queue.
+#[derive(Clone, Debug, Default)]
+struct Queue {
+    level: u8,
+    /// Commands that the device knows of and has not taken.
+    waiting: VecDeque<u32>,
+    /// Commands for which the queue has no entry; the host holds them back.
+    held: VecDeque<u32>,
+    /// Entries in use: commands submitted and not answered.
+    used: u32,
+}
+
+/// The queues of one level that hold commands, and whose turn it is.
+#[derive(Clone, Debug)]
+struct Level {
+    words: Vec<u64>,
+    current: u32,
+    left: u32,
+}
+
+impl Level {
+    fn new(queues: u32) -> Self {
+        // The turn of the last queue is over.
+        Self { words: vec![0; queues.div_ceil(64) as usize], current: queues - 1, left: 0 }
+    }
+
+    fn set(&mut self, queue: u32, member: bool) {
+        let (word, bit) = (&mut self.words[queue as usize / 64], 1 << (queue % 64));
+        if member { *word |= bit } else { *word &= !bit }
+    }
+
+    fn contains(&self, queue: u32) -> bool {
+        self.words[queue as usize / 64] >> (queue % 64) & 1 != 0
+    }
+
+    /// The first member after `queue`, going round.
+    fn after(&self, queue: u32) -> Option<u32> {
+        let (word, bit) = (queue as usize / 64, queue % 64);
+        let count = self.words.len();
+        let above = u64::MAX.checked_shl(bit + 1).unwrap_or(0);
+        let masks = [(word, above)].into_iter();
+        let rest = (1..count).map(|n| ((word + n) % count, u64::MAX)).chain([(word, !above)]);
+        masks.chain(rest).find_map(|(at, mask)| {
+            let found = self.words[at] & mask;
+            (found != 0).then(|| at as u32 * 64 + found.trailing_zeros())
+        })
+    }
+
+    /// The queue that has the next command, in a turn of at most `most` commands.
+    fn next(&mut self, most: u32) -> Option<u32> {
+        if self.left == 0 || !self.contains(self.current) {
+            self.current = self.after(self.current)?;
+            self.left = most;
+        }
+        self.left = self.left.min(most) - 1;
+        Some(self.current)
+    }
+}
+
+impl SubmissionQueues {
+    /// `queues` empty queues under an arbitration.
+    pub fn new(queues: u32, arbitration: &Arbitration) -> Self {
+        let (burst, letters, weights) = match arbitration {
+            Arbitration::RoundRobin { burst } => (*burst, "U", [0; LEVELS]),
+            Arbitration::WeightedRoundRobin { burst, priorities, high, medium, low } => {
+                (*burst, priorities.as_str(), [0, *high, *medium, *low])
+            }
+        };
+        let level_of = |letter: u8| "UHML".bytes().position(|known| known == letter).unwrap_or(LEVELS - 1);
+        let levels = letters.bytes().cycle().take(queues as usize).map(level_of);
+        Self {
+            queues: levels.map(|level| Queue { level: level as u8, ..Queue::default() }).collect(),
+            levels: std::array::from_fn(|_| Level::new(queues)),
+            weights,
+            credits: weights,
+            burst: if burst == 0 { u32::MAX } else { burst },
+            waiting: 0,
+        }
+    }
+
+    /// How many there are.
+    pub fn count(&self) -> u32 {
+        self.queues.len() as u32
+    }
+
+    /// Takes an entry of a queue with `entries` of them for a command; false if none is free, and the host then holds
+    /// the command back.
+    pub fn enter(&mut self, queue: u32, slot: u32, entries: u32) -> bool {
+        let queue = &mut self.queues[queue as usize];
+        let has_room = queue.used < entries;
+        if has_room {
+            queue.used += 1;
+        } else {
+            queue.held.push_back(slot);
+        }
+        has_room
+    }
+
+    /// A command of the queue is answered. Its entry goes to the command returned, which the host held back.
+    pub fn leave(&mut self, queue: u32) -> Option<u32> {
+        let queue = &mut self.queues[queue as usize];
+        let next = queue.held.pop_front();
+        queue.used -= u32::from(next.is_none());
+        next
+    }
+
+    /// The device knows of a command now.
+    pub fn push(&mut self, queue: u32, slot: u32) {
+        let Queue { waiting, level, .. } = &mut self.queues[queue as usize];
+        waiting.push_back(slot);
+        self.levels[*level as usize].set(queue, true);
+        self.waiting += 1;
+    }
+
+    /// The command at the head of a queue.
+    pub fn head(&self, queue: u32) -> Option<u32> {
+        self.queues[queue as usize].waiting.front().copied()
+    }
+
+    /// Takes the next command in the order of the arbitration.
+    pub fn pop(&mut self) -> Option<u32> {
+        if self.waiting == 0 {
+            return None;
+        }
+        let queue = self.choose();
+        let Queue { waiting, level, .. } = &mut self.queues[queue as usize];
+        let slot = waiting.pop_front().expect("a member of a level holds a command");
+        self.waiting -= 1;
+        if waiting.is_empty() {
+            self.levels[*level as usize].set(queue, false);
+        }
+        Some(slot)
+    }
+
+    /// The queue of the next command; there is one.
+    fn choose(&mut self) -> u32 {
+        if let Some(queue) = self.levels[0].next(self.burst) {
+            return queue;
+        }
+        loop {
+            for level in 1..LEVELS {
+                let credit = self.credits[level];
+                if credit > 0
+                    && let Some(queue) = self.levels[level].next(self.burst.min(credit))
+                {
+                    self.credits[level] -= 1;
+                    return queue;
+                }
+                // A level that has nothing to start loses what it had left of the round.
+                self.credits[level] = 0;
+            }
+            self.credits = self.weights;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn weighted(burst: u32, priorities: &str, [high, medium, low]: [u32; 3]) -> Arbitration {
+        Arbitration::WeightedRoundRobin { burst, priorities: priorities.into(), high, medium, low }
+    }
+
+    /// The queues of the first `count` commands taken, each queue holding plenty: a slot is its queue's number.
+    fn order(queues: u32, arbitration: &Arbitration, count: usize) -> Vec<u32> {
+        let mut all = SubmissionQueues::new(queues, arbitration);
+        for queue in 0..queues {
+            (0..count).for_each(|_| all.push(queue, queue));
+        }
+        (0..count).map(|_| all.pop().expect("there are plenty")).collect()
+    }
+
+    #[test]
+    fn round_robin_takes_a_burst_from_each_queue_in_turn() {
+        assert_eq!(order(3, &Arbitration::RoundRobin { burst: 1 }, 7), [0, 1, 2, 0, 1, 2, 0]);
+        assert_eq!(order(2, &Arbitration::RoundRobin { burst: 2 }, 8), [0, 0, 1, 1, 0, 0, 1, 1]);
+        assert_eq!(order(2, &Arbitration::RoundRobin { burst: 0 }, 4), [0; 4]);
+    }
+
+    #[test]
+    fn weights_share_a_round_exactly() {
+        let all = order(3, &weighted(1, "HML", [5, 3, 2]), 1_000);
+        let count = |queue| all.iter().filter(|taken| **taken == queue).count();
+        assert_eq!([0, 1, 2].map(count), [500, 300, 200]);
+        assert_eq!(all[..10], [0, 0, 0, 0, 0, 1, 1, 1, 2, 2]);
+    }
+
+    #[test]
+    fn queues_of_one_level_share_its_weight_in_bursts_that_end_with_the_credit() {
+        let all = order(3, &weighted(2, "HHL", [3, 1, 1]), 8);
+        assert_eq!(all, [0, 0, 1, 2, 0, 0, 1, 2]);
+    }
+
+    #[test]
+    fn urgent_queues_go_before_all_others() {
+        let mut all = SubmissionQueues::new(4, &weighted(1, "UHML", [4, 2, 1]));
+        for queue in [3, 2, 1, 0, 0] {
+            all.push(queue, queue);
+        }
+        let taken: Vec<_> = std::iter::from_fn(|| all.pop()).collect();
+        assert_eq!(taken, [0, 0, 1, 2, 3]);
+    }
+
+    #[test]
+    fn a_level_without_commands_leaves_its_share_to_the_others() {
+        let mut all = SubmissionQueues::new(3, &weighted(1, "HML", [4, 2, 1]));
+        (0..9).for_each(|_| all.push(1, 1));
+        (0..9).for_each(|_| all.push(2, 2));
+        let taken: Vec<_> = (0..9).map(|_| all.pop().expect("there are 18")).collect();
+        assert_eq!(taken, [1, 1, 2, 1, 1, 2, 1, 1, 2]);
+    }
+
+    #[test]
+    fn turns_go_round_over_many_words() {
+        let mut all = SubmissionQueues::new(200, &Arbitration::RoundRobin { burst: 1 });
+        for queue in [3, 64, 127, 199] {
+            (0..2).for_each(|_| all.push(queue, queue));
+        }
+        let taken: Vec<_> = std::iter::from_fn(|| all.pop()).collect();
+        assert_eq!(taken, [3, 64, 127, 199, 3, 64, 127, 199]);
+    }
+
+    #[test]
+    fn a_full_queue_leaves_commands_with_the_host() {
+        let mut all = SubmissionQueues::new(1, &Arbitration::RoundRobin { burst: 1 });
+        assert_eq!([1, 2, 3].map(|slot| all.enter(0, slot, 2)), [true, true, false]);
+        assert_eq!((all.leave(0), all.leave(0), all.leave(0)), (Some(3), None, None));
+        assert!(all.enter(0, 4, 2));
+    }
+}
