@@ -16,6 +16,7 @@ use crate::policy::placement::PlacementKind;
 use crate::policy::relocator::RelocatorKind;
 use crate::policy::router::RouterKind;
 use crate::policy::victim::VictimKind;
+use crate::scheduling::SchedulingFile;
 use crate::sectors::Sectors;
 
 pub use crate::front::config::{FrontFile, Interface, NamespaceFile};
@@ -92,6 +93,8 @@ pub struct FtlFile {
     pub failure: FailureKind,
     /// Pages that could not be read are sensed again.
     pub read_retry: ReadRetryFile,
+    /// Order of the commands of a die, and suspends.
+    pub scheduling: SchedulingFile,
 }
 
 /// Sensing pages again, with other read levels, that could not be read.
@@ -153,6 +156,7 @@ impl Default for FtlFile {
             gc: GcFile::default(),
             failure: FailureKind::default(),
             read_retry: ReadRetryFile::default(),
+            scheduling: SchedulingFile::default(),
         }
     }
 }
@@ -286,6 +290,7 @@ impl DeviceFile {
         }
         let time = ftl.read_retry.time;
         wrong.require(time <= Duration::from_ms(1_000), "ftl.read_retry.time", time, "at most 1s");
+        ftl.scheduling.check(wrong);
         let (start, stop) = (ftl.gc.start_below_free_blocks, ftl.gc.stop_at_free_blocks);
         let kept = self.streams().kept_blocks();
         wrong.require(

@@ -10,6 +10,7 @@ pub mod ftl;
 pub mod parts;
 pub mod policy;
 pub mod queue;
+pub mod scheduling;
 pub mod sectors;
 
 pub use command::{Answer, Command, Operation, SECTOR};

@@ -1,16 +1,16 @@
 //! The command queues of the dies: transactions that wait for their die, and which of them is next.
 //!
-//! Reads go before programs and erases, but not more than [`READS_IN_A_ROW`] of them while one of those waits.
+//! Who goes first is set by [`SchedulingFile`]. By default reads go before programs and erases, but not more than so
+//! many of them while one of those waits; the others go in the order in which they came. Each die has three lists, one
+//! for each rank; which rank a purpose has is worked out once.
 
-use wordline_kernel::{Column, Instant};
+use wordline_kernel::{Column, Duration, Instant};
 use wordline_nand::{DieId, PageId, SlotId};
+
+use crate::scheduling::{GcPriority, SchedulingFile};
 
 /// Number of a transaction.
 pub type TransactionId = u32;
-
-/// Reads that overtake a waiting program or erase, one after another. Chosen: a die that reads in 50 us and programs
-/// in 1 ms then spends at least half of its time on programs when both wait, so that neither starves.
-pub const READS_IN_A_ROW: u32 = 16;
 
 const NONE: u32 = u32::MAX;
 
@@ -42,7 +42,8 @@ impl Purpose {
         matches!(self, Self::Fill | Self::HostProgram | Self::GcErase)
     }
 
-    fn goes_first(self) -> bool {
+    /// Whether it reads for the host.
+    fn is_host_read(self) -> bool {
         matches!(self, Self::HostRead | Self::Fill)
     }
 }
@@ -90,17 +91,134 @@ const EMPTY: List = List { first: NONE, last: NONE };
 /// What waits for a die and what it is doing.
 #[derive(Clone, Copy, Debug)]
 struct DieQueue {
-    reads: List,
-    others: List,
+    /// By rank.
+    lists: [List; 3],
+    /// Reads that overtook what waits or is suspended.
     in_a_row: u32,
+    /// The chains that the die works on, and that is suspended meanwhile.
     current: u32,
+    suspended: u32,
     gc_total: u64,
     gc_since: Option<Instant>,
+}
+
+impl List {
+    /// Takes the first transaction, and the reads of the host that can go with it: where that chain begins.
+    #[inline]
+    fn take(
+        &mut self,
+        pool: &mut [Transaction],
+        merge: impl Fn(&Transaction, &Transaction) -> bool,
+    ) -> TransactionId {
+        let first = self.first;
+        let mut last = first;
+        while pool[last as usize].purpose.is_host_read() {
+            let next = pool[last as usize].next;
+            let goes_with = next != NONE && {
+                let (before, next) = (&pool[last as usize], &pool[next as usize]);
+                next.purpose.is_host_read() && merge(before, next)
+            };
+            if !goes_with {
+                break;
+            }
+            last = next;
+        }
+        self.first = std::mem::replace(&mut pool[last as usize].next, NONE);
+        if self.first == NONE {
+            self.last = NONE;
+        }
+        first
+    }
+}
+
+impl DieQueue {
+    /// What goes first of that which is not a read that goes first: its rank, and the transaction.
+    #[inline]
+    fn first_of_others(&self, pool: &[Transaction], rules: &Rules, now: Instant) -> (usize, TransactionId) {
+        let [_, List { first, .. }, List { first: second, .. }] = self.lists;
+        if first == NONE {
+            return (SECOND, second);
+        }
+        let overtaken = second != NONE && rules.is_aged(&pool[second as usize], now) && {
+            let [first, second] = [first, second].map(|id| &pool[id as usize]);
+            second.queued < first.queued
+        };
+        if overtaken { (SECOND, second) } else { (FIRST, first) }
+    }
+
+    /// The die does not collect garbage any more.
+    #[inline]
+    fn gc_rests(&mut self, now: Instant) {
+        if let Some(since) = self.gc_since.take() {
+            self.gc_total += (now - since).ps();
+        }
+    }
+}
+
+/// The ranks: reads that go first, and two of what has to wait for them.
+const READS: usize = 0;
+const FIRST: usize = 1;
+const SECOND: usize = 2;
+
+/// The configured order, ready for use.
+#[derive(Clone, Copy, Debug)]
+struct Rules {
+    rank_of_reads: usize,
+    rank_of_programs: usize,
+    rank_of_gc: usize,
+    reads_in_a_row: u32,
+    /// No limit where it is left out.
+    age_limit: Option<Duration>,
+    suspend_programs: bool,
+    suspend_erases: bool,
+}
+
+impl Rules {
+    fn of(file: &SchedulingFile) -> Self {
+        let (rank_of_programs, rank_of_gc) = match file.gc_priority {
+            GcPriority::Low => (FIRST, SECOND),
+            GcPriority::Equal => (FIRST, FIRST),
+            GcPriority::High => (SECOND, FIRST),
+        };
+        Self {
+            rank_of_reads: if file.read_priority { READS } else { rank_of_programs },
+            rank_of_programs,
+            rank_of_gc,
+            reads_in_a_row: file.reads_in_a_row,
+            age_limit: (file.age_limit > Duration::ZERO).then_some(file.age_limit),
+            suspend_programs: file.suspend_programs,
+            suspend_erases: file.suspend_erases,
+        }
+    }
+
+    #[inline]
+    fn rank(&self, purpose: Purpose) -> usize {
+        match purpose {
+            Purpose::HostRead | Purpose::Fill => self.rank_of_reads,
+            Purpose::HostProgram => self.rank_of_programs,
+            Purpose::GcRead | Purpose::GcProgram | Purpose::GcErase => self.rank_of_gc,
+        }
+    }
+
+    /// Whether a transaction has waited longer than it may.
+    #[inline]
+    fn is_aged(&self, transaction: &Transaction, now: Instant) -> bool {
+        self.age_limit.is_some_and(|limit| now - transaction.queued >= limit)
+    }
+
+    fn suspends(&self, purpose: Purpose) -> bool {
+        match purpose {
+            Purpose::HostProgram | Purpose::GcProgram => self.suspend_programs,
+            Purpose::GcErase => self.suspend_erases,
+            Purpose::HostRead | Purpose::Fill | Purpose::GcRead => false,
+        }
+    }
 }
 
 /// The command queues of all dies.
 #[derive(Clone, Debug)]
 pub struct Queues {
+    rules: Rules,
     pool: Vec<Transaction>,
     free: Vec<TransactionId>,
     dies: Column<DieId, DieQueue>,
@@ -108,10 +226,17 @@ pub struct Queues {
 
 impl Queues {
     /// Empty queues for `dies` dies.
-    pub fn new(dies: u32) -> Self {
-        let idle =
-            DieQueue { reads: EMPTY, others: EMPTY, in_a_row: 0, current: NONE, gc_total: 0, gc_since: None };
+    pub fn new(dies: u32, scheduling: &SchedulingFile) -> Self {
+        let idle = DieQueue {
+            lists: [EMPTY; 3],
+            in_a_row: 0,
+            current: NONE,
+            suspended: NONE,
+            gc_total: 0,
+            gc_since: None,
+        };
         Self {
+            rules: Rules::of(scheduling),
             pool: Vec::with_capacity(1024),
             free: Vec::with_capacity(1024),
             dies: Column::filled(dies as usize, idle),
@@ -144,14 +269,14 @@ impl Queues {
             gc_before: self.gc_time(die, now),
             next: NONE,
         };
-        let id = self.park(transaction);
-        self.resume(die, id);
+        let id = self.keep(transaction);
+        self.queue_kept(die, id);
         &mut self.pool[id as usize]
     }
 
     /// Keeps a transaction that is to be queued later.
     #[inline]
-    pub fn park(&mut self, transaction: Transaction) -> TransactionId {
+    pub fn keep(&mut self, transaction: Transaction) -> TransactionId {
         let id = self.free.pop().unwrap_or(self.pool.len() as u32);
         if id as usize == self.pool.len() {
             self.pool.push(transaction);
@@ -168,11 +293,11 @@ impl Queues {
 
     /// Queues a transaction that was kept.
     #[inline]
-    pub fn resume(&mut self, die: DieId, id: TransactionId) {
+    pub fn queue_kept(&mut self, die: DieId, id: TransactionId) {
         let transaction = &mut self.pool[id as usize];
         transaction.next = NONE;
-        let queue = &mut self.dies[die];
-        let list = if transaction.purpose.goes_first() { &mut queue.reads } else { &mut queue.others };
+        let rank = self.rules.rank(transaction.purpose);
+        let list = &mut self.dies[die].lists[rank];
         let last = std::mem::replace(&mut list.last, id);
         if last == NONE {
             list.first = id;
@@ -181,8 +306,9 @@ impl Queues {
         }
     }
 
-    /// Takes the next transaction of an idle die; `merge` says whether a read can go with the one before it in one
-    /// multi-plane command. The chain is remembered as the die's present work.
+    /// Takes the next transaction of an idle die; `merge` says whether a read of the host can go with the one before it in
+    /// one multi-plane command. The chain is remembered as the die's present work. While something is suspended, only
+    /// reads that go first are taken.
     #[inline]
     pub fn next(
         &mut self,
@@ -190,41 +316,58 @@ impl Queues {
         now: Instant,
         merge: impl Fn(&Transaction, &Transaction) -> bool,
     ) -> Option<&Transaction> {
-        let Self { pool, dies, .. } = self;
+        let Self { pool, dies, rules, .. } = self;
         let queue = &mut dies[die];
-        let others = queue.others.first;
-        let read_first = others == NONE || queue.in_a_row < READS_IN_A_ROW;
-        if queue.reads.first != NONE && read_first {
-            queue.in_a_row = if others == NONE { 0 } else { queue.in_a_row + 1 };
-            let first = queue.reads.first;
-            let mut last = first;
-            loop {
-                let next = pool[last as usize].next;
-                if next == NONE || !merge(&pool[last as usize], &pool[next as usize]) {
-                    break;
-                }
-                last = next;
-            }
-            let rest = std::mem::replace(&mut pool[last as usize].next, NONE);
-            queue.reads.first = rest;
-            if rest == NONE {
-                queue.reads.last = NONE;
-            }
-            queue.current = first;
-        } else if others != NONE {
+        let (rank, waits) = match queue.suspended {
+            NONE => queue.first_of_others(pool, rules, now),
+            suspended => (SECOND, suspended),
+        };
+        let overtakes = waits == NONE
+            || (queue.in_a_row < rules.reads_in_a_row && !rules.is_aged(&pool[waits as usize], now));
+        let rank = if queue.lists[READS].first != NONE && overtakes {
+            queue.in_a_row = if waits == NONE { 0 } else { queue.in_a_row + 1 };
+            READS
+        } else if waits != NONE && queue.suspended == NONE {
             queue.in_a_row = 0;
-            let rest = std::mem::replace(&mut pool[others as usize].next, NONE);
-            queue.others.first = rest;
-            if rest == NONE {
-                queue.others.last = NONE;
-            }
-            queue.current = others;
+            rank
         } else {
             return None;
-        }
+        };
+        queue.current = queue.lists[rank].take(pool, merge);
         let transaction = &pool[queue.current as usize];
         queue.gc_since = transaction.purpose.is_gc().then_some(now);
         Some(transaction)
+    }
+
+    /// Whether the die's present command is to be suspended for a read that waits, as far as the queue knows.
+    #[inline]
+    pub fn wants_suspend(&self, die: DieId, now: Instant) -> bool {
+        let Rules { suspend_programs, suspend_erases, .. } = self.rules;
+        (suspend_programs || suspend_erases) && self.read_waits_for_suspend(die, now)
+    }
+
+    #[cold]
+    fn read_waits_for_suspend(&self, die: DieId, now: Instant) -> bool {
+        let queue = &self.dies[die];
+        let Some(current) = self.pool.get(queue.current as usize) else { return false };
+        let waits = queue.suspended == NONE && queue.lists[READS].first != NONE;
+        waits && self.rules.suspends(current.purpose) && !self.rules.is_aged(current, now)
+    }
+
+    /// The die's present work is suspended: it takes reads meanwhile.
+    pub fn park(&mut self, die: DieId, now: Instant) {
+        let queue = &mut self.dies[die];
+        queue.gc_rests(now);
+        queue.in_a_row = 0;
+        queue.suspended = std::mem::replace(&mut queue.current, NONE);
+    }
+
+    /// What is suspended is the die's present work again.
+    pub fn unpark(&mut self, die: DieId, now: Instant) {
+        let queue = &mut self.dies[die];
+        queue.in_a_row = 0;
+        queue.current = std::mem::replace(&mut queue.suspended, NONE);
+        queue.gc_since = self.pool[queue.current as usize].purpose.is_gc().then_some(now);
     }
 
     /// How many planes the die's present command reads from, whose reads are of pages side by side, and the bytes of
@@ -244,9 +387,7 @@ impl Queues {
     /// The die's work is over: its chain of transactions, to be gone through with [`release`](Self::release).
     pub fn finish(&mut self, die: DieId, now: Instant) -> Option<TransactionId> {
         let queue = &mut self.dies[die];
-        if let Some(since) = queue.gc_since.take() {
-            queue.gc_total += (now - since).ps();
-        }
+        queue.gc_rests(now);
         let current = std::mem::replace(&mut queue.current, NONE);
         (current != NONE).then_some(current)
     }
@@ -271,3 +412,6 @@ impl Queues {
         self.pool.len() - self.free.len()
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -17,6 +17,7 @@ use wordline_ssd::policy::placement::PlacementKind;
 use wordline_ssd::policy::relocator::RelocatorKind;
 use wordline_ssd::policy::router::RouterKind;
 use wordline_ssd::policy::victim::VictimKind;
+use wordline_ssd::scheduling::{GcPriority, SchedulingFile};
 use wordline_ssd::{Command, DeviceFile, Operation};
 
 /// What a command of the host does, with places as parts of 65,536 of the device.
@@ -44,6 +45,22 @@ fn victim() -> impl Strategy<Value = VictimKind> {
     ]
 }
 
+fn scheduling() -> impl Strategy<Value = SchedulingFile> {
+    let gc = prop::sample::select(vec![GcPriority::Low, GcPriority::Equal, GcPriority::High]);
+    let suspends = any::<(bool, bool)>();
+    (any::<bool>(), 1u32..=4, 0u64..=2, gc, suspends, 1u32..=4).prop_map(
+        |(priority, in_a_row, age, gc_priority, (programs, erases), max_suspends)| SchedulingFile {
+            read_priority: priority,
+            reads_in_a_row: in_a_row,
+            age_limit: Duration::from_us(300 * age),
+            gc_priority,
+            suspend_programs: programs && priority,
+            suspend_erases: erases && priority,
+            max_suspends,
+        },
+    )
+}
+
 prop_compose! {
     fn device()(
         channels in 1u32..=2,
@@ -62,6 +79,8 @@ prop_compose! {
         victim in victim(),
         unit in 0usize..8,
         streams in (1u8..=3, 1u8..=3),
+        scheduling in scheduling(),
+        rest in 0u64..=120,
     ) -> DeviceFile {
         let mut file = small();
         file.layout.channels = channels;
@@ -87,6 +106,8 @@ prop_compose! {
         file.ftl.gc.start_below_free_blocks = 2 + u32::from(streams.1) + thresholds.0;
         file.ftl.gc.stop_at_free_blocks = file.ftl.gc.start_below_free_blocks + thresholds.1;
         file.ftl.gc.victim = victim;
+        file.ftl.scheduling = scheduling;
+        file.part.timing.suspend = [rest, rest * 5].map(Duration::from_us);
         if fixed {
             file.ftl.placement = PlacementKind::Fixed { order: "CWDP".into() };
         }

@@ -217,7 +217,7 @@ impl Running {
             self.operations[first.expect("what is done was begun")].end = self.calendar.now();
         }
         match event {
-            Event::BusFree(_) | Event::Rested(_) => {}
+            Event::BusFree(_) | Event::Suspend(_) | Event::Rested(_) => {}
             Event::ArrayDone(die) | Event::Turned(die) | Event::HoldOver(die) | Event::Behind(die) => {
                 self.go_on(die);
             }

@@ -47,6 +47,8 @@ pub(super) struct Die {
     /// Whether a program or erase is suspended, and how often the present command was.
     pub(super) suspended: bool,
     pub(super) suspends: u32,
+    /// Whether it is to be suspended once its array works.
+    pub(super) suspend_soon: bool,
     /// Ends of array work on the calendar that a suspend has put off.
     pub(super) overtaken: u32,
     stages: Picoseconds,
@@ -83,6 +85,7 @@ impl Die {
             brings_data: false,
             suspended: false,
             suspends: 0,
+            suspend_soon: false,
             overtaken: 0,
             stages: Picoseconds::default(),
         }
@@ -173,6 +176,11 @@ impl Die {
     pub(super) fn array_work(&self, now: Instant) -> Option<(Stage, Duration)> {
         let begun = self.works_until.since(now) <= self.last_time;
         (self.works_until > now && begun).then(|| (self.last_stage, self.works_until - now))
+    }
+
+    /// When the array's last work began.
+    pub(super) fn works_from(&self) -> Instant {
+        Instant::from_ps(self.works_until.ps() - self.last_time.ps())
     }
 
     /// Whether the array's last work ends at `now`.

@@ -49,6 +49,8 @@ pub enum Event {
     HoldOver(DieId),
     /// The array has finished a cache program, whatever the die does by now.
     Behind(DieId),
+    /// The array begins with what is to be suspended.
+    Suspend(DieId),
     /// The array rests, and what it worked on is suspended: the die takes reads.
     Rested(DieId),
 }
@@ -241,6 +243,10 @@ impl Chips {
             }
             Event::HoldOver(die) => self.hold_over(die),
             Event::Behind(die) => self.behind_done(die),
+            Event::Suspend(die) => {
+                self.suspend_now(die, calendar);
+                None
+            }
             Event::Rested(die) => {
                 self.rested(die);
                 None
@@ -377,6 +383,8 @@ impl Chips {
         if let Step::DataOut | Step::Status = step {
             bus.turns(end, turnaround);
         }
+        // Who wants to suspend does not wait meanwhile: its array works.
+        let waited = if step == Step::Suspend { Duration::ZERO } else { waited };
         work.hold(now, hold, late, waited);
         if self.recorder.is_some() {
             self.record_hold(die, now);
@@ -430,6 +438,9 @@ impl Chips {
                 };
                 let working = work.pipeline.run(begin, time);
                 calendar.at(working.end, Event::ArrayDone(die));
+                if work.suspend_soon {
+                    calendar.at(working.begin, Event::Suspend(die));
+                }
                 (working, time, stage)
             }
         };

@@ -27,24 +27,47 @@ pub(super) struct Suspended {
 }
 
 impl Chips {
-    /// Whether the array of `die` is at work on a program or an erase that can be suspended at `now`: not one behind a
-    /// cache, not the half of a copyback, not while another one is suspended, and not if it ends before it could rest.
+    /// Whether `die` carries out a program or an erase that can be suspended: not one with a cache, not a copyback, not
+    /// while another one is suspended or a suspend is under way, and not if it ends before it could rest.
     pub fn can_suspend(&self, die: DieId, now: Instant) -> bool {
         let work = &self.dies[die];
         let plain = matches!(work.command.operation, Operation::Program | Operation::Erase);
-        let free = self.suspended[die].is_none() && self.behind[die].is_none();
-        let at_work = matches!(work.step, Step::Opening | Step::Resume);
-        let left = if plain && free && at_work { work.array_work(now) } else { None };
-        left.is_some_and(|(stage, left)| left > self.rest(stage) && work.hold_until <= now)
+        let goes_on = match work.step {
+            Step::Opening => self.suspended[die].is_none(),
+            Step::Resume => true,
+            _ => false,
+        };
+        let free = plain && goes_on && !work.suspend_soon && self.behind[die].is_none();
+        free && work.array_work(now).is_none_or(|(stage, left)| left > self.rest(stage))
     }
 
-    /// Asks for the bus to suspend what the array of `die` works on. [`Event::Rested`] tells that the die takes reads;
-    /// it does not come if the bus was free too late, and then the command is over in its time.
+    /// Suspends the program or erase of `die` as soon as its array works and the bus is free to say so.
+    /// [`Event::Rested`] tells that the die takes reads; it does not come if that was too late, and then the command is
+    /// over in its time.
     ///
     /// A bug unless [`can_suspend`](Self::can_suspend) says so.
     pub fn suspend(&mut self, die: DieId, calendar: &mut impl Schedule<Event>) {
-        assert!(self.can_suspend(die, calendar.now()), "die {die:?} has something to suspend");
-        self.go_on(die, Step::Suspend, calendar);
+        let now = calendar.now();
+        assert!(self.can_suspend(die, now), "die {die:?} has something to suspend");
+        let work = &mut self.dies[die];
+        if work.array_work(now).is_some() && work.hold_until <= now {
+            self.go_on(die, Step::Suspend, calendar);
+            return;
+        }
+        work.suspend_soon = true;
+        // Else it waits for the bus still.
+        if work.hold_until > now {
+            calendar.at(work.works_from(), Event::Suspend(die));
+        }
+    }
+
+    /// The array begins with what is to be suspended.
+    pub(super) fn suspend_now(&mut self, die: DieId, calendar: &mut impl Schedule<Event>) {
+        let now = calendar.now();
+        self.dies[die].suspend_soon = false;
+        if self.can_suspend(die, now) {
+            self.go_on(die, Step::Suspend, calendar);
+        }
     }
 
     /// Whether a program or erase of `die` is suspended, so that it takes reads alone and has to be resumed.

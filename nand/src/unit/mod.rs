@@ -516,6 +516,6 @@ impl LogicalUnit {
 fn die_of(event: Event) -> Option<DieId> {
     match event {
         Event::ArrayDone(die) | Event::Turned(die) | Event::HoldOver(die) | Event::Behind(die) => Some(die),
-        Event::BusFree(_) | Event::Rested(_) => None,
+        Event::BusFree(_) | Event::Suspend(_) | Event::Rested(_) => None,
     }
 }

@@ -52,11 +52,11 @@ impl Device {
             self.totals.read_retries += 1;
             let mut again = *transaction;
             (again.tries, again.unread) = (transaction.tries + 1, unread as u16);
-            let id = self.queues.park(again);
+            let id = self.queues.keep(again);
             if retry.time > Duration::ZERO {
                 calendar.after(retry.time, Event::Retry(id));
             } else {
-                self.queues.resume(done.die, id);
+                self.queues.queue_kept(done.die, id);
             }
             return;
         }
@@ -82,7 +82,7 @@ impl Device {
     pub(super) fn retry(&mut self, id: TransactionId, calendar: &mut impl Schedule<Event>) {
         let page = self.queues.get(id).page;
         let die = self.config.geometry.die_of(self.config.geometry.block_of(page));
-        self.queues.resume(die, id);
+        self.queues.queue_kept(die, id);
         self.kick(die, calendar);
     }
 
@@ -100,8 +100,8 @@ impl Device {
         (again.page, again.slot, again.version) = (moved, at, self.chips.stamp(at).version);
         (again.tries, again.unread) = (0, 0);
         again.gc_before = self.queues.gc_time(die, calendar.now());
-        let id = self.queues.park(again);
-        self.queues.resume(die, id);
+        let id = self.queues.keep(again);
+        self.queues.queue_kept(die, id);
         self.kick(die, calendar);
         self.read_over(page, calendar);
         true

@@ -178,7 +178,7 @@ impl Device {
             lost: Lost::default(),
             failures: Column::filled(geometry.row_blocks() as usize, [0; 3]),
             buffer: Buffer::new(config.buffer_pages),
-            queues: Queues::new(geometry.dies()),
+            queues: Queues::new(geometry.dies(), &config.file.ftl.scheduling),
             front: Front::new(&config),
             ready: vec![Ready::default(); lists],
             filling: 0,
@@ -236,6 +236,8 @@ impl Device {
             Event::Chips(event) => {
                 if let Some(done) = self.chips.handle(event, &mut ChipCalendar(calendar)) {
                     self.command_done(done, calendar);
+                } else if let wordline_nand::Event::Rested(die) = event {
+                    self.rested(die, calendar);
                 }
             }
             Event::Begin(slot) => self.begin(slot, calendar),

@@ -13,6 +13,9 @@ impl Device {
     #[inline]
     pub(super) fn kick(&mut self, die: DieId, calendar: &mut impl Schedule<Event>) {
         if !self.chips.is_idle(die) {
+            if self.queues.wants_suspend(die, calendar.now()) {
+                self.suspend(die, calendar);
+            }
             return;
         }
         let geometry = &self.config.geometry;
@@ -26,7 +29,13 @@ impl Device {
                         && geometry.page_in_block(offset) == geometry.page_in_block(next_offset)
                 }
         };
-        let Some(first) = self.queues.next(die, calendar.now(), mergeable) else { return };
+        let Some(first) = self.queues.next(die, calendar.now(), mergeable) else {
+            if self.chips.is_suspended(die) {
+                self.queues.unpark(die, calendar.now());
+                self.chips.resume(die, &mut ChipCalendar(calendar));
+            }
+            return;
+        };
         let (purpose, owner, page, mut planes, mut bytes) =
             (first.purpose, first.owner, first.page, first.planes, u64::from(first.bytes));
         if matches!(purpose, Purpose::HostRead | Purpose::Fill) {
@@ -53,6 +62,22 @@ impl Device {
         }
         let command = Command { operation, page, planes, bytes: Bytes(bytes) };
         self.chips.start(die, command, &mut ChipCalendar(calendar));
+    }
+
+    /// Suspends the program or erase that a die works on, if it can be and was not too often.
+    #[cold]
+    fn suspend(&mut self, die: DieId, calendar: &mut impl Schedule<Event>) {
+        let most = self.config.file.ftl.scheduling.max_suspends;
+        if self.chips.suspends(die) < most && self.chips.can_suspend(die, calendar.now()) {
+            self.chips.suspend(die, &mut ChipCalendar(calendar));
+        }
+    }
+
+    /// A die takes reads, because what it worked on is suspended.
+    #[cold]
+    pub(super) fn rested(&mut self, die: DieId, calendar: &mut impl Schedule<Event>) {
+        self.queues.park(die, calendar.now());
+        self.kick(die, calendar);
     }
 
     /// A die has finished a command.
@@ -166,14 +191,17 @@ impl Device {
     #[inline]
     fn spent_on(&self, transaction: &Transaction, done: &Done, now: Instant) -> Spent {
         let mut spent = Spent::default();
-        let served = done.bus + done.bus_wait + done.array;
-        let waited = (now - transaction.queued).saturating_sub(served);
+        let elapsed = now - transaction.queued;
+        let on_bus = done.bus + done.bus_wait;
+        // The array works while a suspend is latched: time that is counted once.
+        let array = done.array.min(elapsed.saturating_sub(on_bus));
+        let waited = elapsed.saturating_sub(on_bus + array);
         let gc = self.queues.gc_time(done.die, now) - transaction.gc_before;
         let gc = Duration::from_ps(gc.min(waited.ps()));
         spent.set(Component::GcWait, gc);
         spent.set(Component::DieWait, waited - gc);
-        spent.set(Component::Bus, done.bus + done.bus_wait);
-        spent.set(Component::Array, done.array);
+        spent.set(Component::Bus, on_bus);
+        spent.set(Component::Array, array);
         spent
     }
 

@@ -1,0 +1,150 @@
+//! Do reads that meet programs and erases wait as long as the settings of the scheduler say?
+
+mod common;
+
+use common::{Rig, small};
+use wordline_kernel::{Duration, Instant};
+use wordline_nand::chain::Hold;
+use wordline_ssd::{DeviceFile, Operation};
+
+const PROGRAM: Duration = Duration::from_us(250);
+const REST: Duration = Duration::from_us(20);
+
+/// One die that rests 20 us after a suspend, 50 us while it erases.
+fn file() -> DeviceFile {
+    let mut file = small();
+    file.layout.channels = 1;
+    file.layout.dies_per_package = 1;
+    file.layout.planes_per_row = Some(1);
+    file.part.timing.suspend = [REST, Duration::from_us(50)];
+    file.buffer.access_time = Duration::ZERO;
+    file.buffer.flush_interval = Duration::ZERO;
+    file
+}
+
+/// A durable write of a page and, at the same instant, a read of another: the latencies of the read and of the write.
+fn read_and_write(file: DeviceFile) -> (Duration, Duration) {
+    let mut rig = Rig::new(file, 1);
+    rig.device.fill(1.0);
+    rig.submit(Operation::Write, true, 0, 8);
+    rig.submit(Operation::Read, false, 80, 8);
+    rig.run_down_to(0);
+    rig.audit();
+    let of = |operation| {
+        let found = rig.answers.iter().find(|(_, answer)| answer.command.operation == operation);
+        found.expect("it is answered").1.latency
+    };
+    (of(Operation::Read), of(Operation::Write))
+}
+
+#[test]
+fn a_read_that_meets_a_program_waits_for_its_end_or_for_the_array_to_rest() {
+    let part = file().part.check().expect("the part is sound");
+    let load = Hold::Program.total(&part, 1);
+    let read = Hold::Read.total(&part, 1) + part.read_time(0) + Hold::DataOut.total(&part, 1);
+    assert_eq!(read_and_write(file()), (load + PROGRAM + read, load + PROGRAM));
+
+    let mut suspends = file();
+    suspends.ftl.scheduling.suspend_programs = true;
+    let suspend = Hold::SuspendProgram.total(&part, 1);
+    let turn = part.bus.t_rhw - part.bus.t_cs;
+    let resume = turn + Hold::ResumeProgram.total(&part, 1);
+    let rested = load + suspend + REST;
+    let left = PROGRAM - suspend;
+    assert_eq!(read_and_write(suspends), (rested + read, rested + read + resume + left));
+
+    let mut erases = file();
+    erases.ftl.scheduling.suspend_erases = true;
+    assert_eq!(read_and_write(erases).0, load + PROGRAM + read, "a program is no erase");
+}
+
+#[test]
+fn a_program_is_suspended_so_often_and_not_more() {
+    // Reads follow each other without a pause, so that each finds the program at work again.
+    let slow_reads = |most| {
+        let mut file = file();
+        file.ftl.scheduling.suspend_programs = true;
+        file.ftl.scheduling.max_suspends = most;
+        let mut rig = Rig::new(file, 1);
+        rig.device.fill(1.0);
+        rig.submit(Operation::Write, true, 0, 8);
+        for n in 1..=6 {
+            rig.submit(Operation::Read, false, n * 80, 8);
+            rig.run_down_to(1);
+        }
+        rig.run_down_to(0);
+        rig.audit();
+        let reads = rig.answers.iter().filter(|(_, answer)| answer.command.operation == Operation::Read);
+        let latencies: Vec<Duration> = reads.map(|(_, answer)| answer.latency).collect();
+        latencies.iter().position(|latency| *latency > PROGRAM - REST * 2)
+    };
+    assert_eq!([1, 2, 4].map(slow_reads), [Some(1), Some(2), Some(4)]);
+}
+
+/// Overwrites at random with a read of another page after each: the longest latency of a read.
+fn longest_read(file: DeviceFile) -> Duration {
+    let mut rig = Rig::new(file, 1);
+    rig.device.fill(1.0);
+    let pages = u64::from(rig.device.config().logical_pages);
+    for n in 0..1_500u64 {
+        rig.run_down_to(1);
+        rig.submit(Operation::Write, false, n * 7_919 % pages * 8, 8);
+        rig.submit(Operation::Read, false, (n * 104_729 + 13) % pages * 8, 8);
+    }
+    rig.run_down_to(0);
+    rig.audit();
+    assert!(rig.device.totals().erases > 50, "{:?}", rig.device.totals());
+    let reads = rig.answers.iter().filter(|(_, answer)| answer.command.operation == Operation::Read);
+    reads.map(|(_, answer)| answer.latency).max().expect("there are reads")
+}
+
+#[test]
+fn no_read_waits_for_an_erase_that_is_suspended() {
+    let erase = Duration::from_us(1_500);
+    assert!(longest_read(file()) > erase);
+    let mut suspends = file();
+    suspends.ftl.scheduling.suspend_erases = true;
+    suspends.ftl.scheduling.max_suspends = 1_000;
+    // At the worst the read meets a program, whose data are to be moved in before.
+    let longest = longest_read(suspends.clone());
+    assert!(longest < PROGRAM * 2, "{longest}");
+    suspends.ftl.scheduling.suspend_programs = true;
+    assert!(longest_read(suspends) < PROGRAM);
+}
+
+#[test]
+fn the_oldest_goes_first_where_reads_have_no_priority() {
+    // A write through a full queue: the program was there before the second read.
+    let ends = |priority| {
+        let mut file = file();
+        file.ftl.scheduling.read_priority = priority;
+        let mut rig = Rig::new(file, 1);
+        rig.device.fill(1.0);
+        rig.submit(Operation::Read, false, 80, 8);
+        rig.submit(Operation::Write, true, 0, 8);
+        rig.submit(Operation::Read, false, 160, 8);
+        rig.run_down_to(0);
+        let mut ends: Vec<(Instant, Operation)> =
+            rig.answers.iter().map(|(at, answer)| (*at, answer.command.operation)).collect();
+        ends.sort_by_key(|(at, _)| *at);
+        ends.into_iter().map(|(_, operation)| operation).collect::<Vec<_>>()
+    };
+    assert_eq!(ends(true), [Operation::Read, Operation::Read, Operation::Write]);
+    assert_eq!(ends(false), [Operation::Read, Operation::Write, Operation::Read]);
+}
+
+#[test]
+fn wrong_settings_are_named() {
+    let mut file = file();
+    let scheduling = &mut file.ftl.scheduling;
+    scheduling.reads_in_a_row = 0;
+    scheduling.max_suspends = 0;
+    scheduling.age_limit = Duration::from_ns(1);
+    scheduling.read_priority = false;
+    scheduling.suspend_programs = true;
+    scheduling.suspend_erases = true;
+    let wrong = file.check().expect_err("five are wrong");
+    let keys: Vec<&str> = wrong.0.iter().map(|complaint| complaint.key.as_str()).collect();
+    let named = ["reads_in_a_row", "max_suspends", "age_limit", "suspend_programs", "suspend_erases"];
+    assert_eq!(keys, named.map(|key| format!("ftl.scheduling.{key}")));
+}
