@@ -192,25 +192,32 @@ fn play(file: DeviceFile, steps: &[Step], depth: usize, filled: bool) {
             rig.audit();
         }
     }
+    hold_against(&mut rig, &model);
+}
+
+/// Holds the device against the map: what is in it, what reached flash, and what a read of everything finds.
+fn hold_against(rig: &mut Rig, model: &Model) {
+    let pages = rig.device.config().logical_pages;
+    let per_page = rig.device.config().slots.size.0 / 512;
     rig.run_down_to(0);
     rig.audit();
-    let failing = Failing::of(&rig, per_page);
+    let failing = Failing::of(rig, per_page);
     for page in 0..pages {
-        failing.check(&rig, page, rig.device.version(LogicalPage(page)), &model);
+        failing.check(rig, page, rig.device.version(LogicalPage(page)), model);
     }
     rig.alone(Operation::Flush, false, 0, 0);
-    let failing = Failing::of(&rig, per_page);
-    if !failed_last(&rig) {
+    let failing = Failing::of(rig, per_page);
+    if !failed_last(rig) {
         for page in 0..pages {
-            failing.check(&rig, page, rig.device.version_in_flash(LogicalPage(page)), &model);
+            failing.check(rig, page, rig.device.version_in_flash(LogicalPage(page)), model);
         }
     }
     let any_lost = |rig: &Rig| (0..pages).any(|page| rig.device.is_lost(LogicalPage(page)));
-    let before = any_lost(&rig);
-    rig.alone(Operation::Read, false, 0, sectors);
+    let before = any_lost(rig);
+    rig.alone(Operation::Read, false, 0, u64::from(pages) * per_page);
     // The collector may lose a page that the host has read just before.
-    assert!(if before { failed_last(&rig) } else { !failed_last(&rig) || any_lost(&rig) });
-    Failing::of(&rig, per_page).check_answers(&rig);
+    assert!(if before { failed_last(rig) } else { !failed_last(rig) || any_lost(rig) });
+    Failing::of(rig, per_page).check_answers(rig);
 }
 
 fn failed_last(rig: &Rig) -> bool {
