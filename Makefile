@@ -20,10 +20,11 @@ lint: tools
 long: tools ## All tests with more cases, and every experiment at full size.
 	WORDLINE_LONG=1 PROPTEST_CASES=4096 $(CARGO) test --workspace --locked --release
 
-bench: ## Requests simulated a second: reading, with garbage collection, and on chips alone.
+bench: ## Requests simulated a second: reading, with garbage collection, and on chips alone; then each part by itself.
 	$(CARGO) run --locked --release -- run --workload randread-4k --queue-depth 32
 	$(CARGO) run --locked --release -- run --workload randwrite-4k-steady --queue-depth 32
 	$(CARGO) run --locked --release -- repro nandflashsim/speed
+	$(CARGO) bench --locked -p wordline-bench
 
 # A Rust without rustup has to bring rustfmt and clippy itself.
 tools:

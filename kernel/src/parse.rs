@@ -7,7 +7,7 @@ use std::fmt;
 use serde::de::{self, Deserialize, Deserializer, Visitor};
 use serde::{Serialize, Serializer};
 
-use crate::{Bytes, Duration, MegaTransfers, Power};
+use crate::{Bytes, Duration, Energy, MegaTransfers, Power};
 
 /// A quantity that has units: their names and sizes in the base unit.
 trait Quantity: Sized {
@@ -65,6 +65,21 @@ impl Quantity for Power {
     const UNITS: &'static [(&'static str, u128)] = &[("uW", 1), ("mW", 1_000), ("W", 1_000_000)];
     fn from_base(base: u64) -> Option<Self> {
         Some(Self(base))
+    }
+}
+
+impl Quantity for Energy {
+    const WANTED: &'static str = "an energy with a unit, such as \"20mJ\" (fJ, pJ, nJ, uJ, mJ, J)";
+    const UNITS: &'static [(&'static str, u128)] = &[
+        ("fJ", 1),
+        ("pJ", 1_000),
+        ("nJ", 1_000_000),
+        ("uJ", 1_000_000_000),
+        ("mJ", 1_000_000_000_000),
+        ("J", 1_000_000_000_000_000),
+    ];
+    fn from_base(base: u64) -> Option<Self> {
+        Some(Self(u128::from(base)))
     }
 }
 
@@ -150,6 +165,7 @@ as_text! {
     Bytes, "16KiB";
     MegaTransfers, "400MT/s";
     Power, "66mW";
+    Energy, "20mJ";
 }
 
 impl fmt::Display for MegaTransfers {
@@ -164,6 +180,15 @@ impl fmt::Display for Power {
     }
 }
 
+/// Writes the largest unit in which the value is a whole number: `20mJ`. It reads back.
+impl fmt::Display for Energy {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let whole = Self::UNITS.iter().rev().find(|(_, size)| self.0.is_multiple_of(*size));
+        let (name, size) = whole.filter(|_| self.0 > 0).unwrap_or(&Self::UNITS[0]);
+        write!(out, "{}{name}", self.0 / size)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -175,6 +200,11 @@ mod tests {
         assert_eq!("16 KiB".parse(), Ok(Bytes::kib(16)));
         assert_eq!("1.2GT/s".parse(), Ok(MegaTransfers(1200)));
         assert_eq!("66mW".parse(), Ok(Power(66_000)));
+        for (text, fj) in
+            [("20mJ", 20_000_000_000_000), ("1J", 1_000_000_000_000_000), ("0fJ", 0), ("1001fJ", 1_001)]
+        {
+            assert_eq!((text.parse(), Energy(fj).to_string().as_str()), (Ok(Energy(fj)), text));
+        }
     }
 
     #[test]

@@ -11,7 +11,7 @@ use crate::error::Result;
 use crate::log::Log;
 use crate::run::Job;
 use crate::summary::{
-    Faults, Flash, Host, Latency, Outcome, Share, Summary, TimeShare, Wear, Window, Windows,
+    Buffer, Faults, Flash, Host, Latency, Outcome, Share, Summary, TimeShare, Wear, Window, Windows,
 };
 
 /// Measurements under way.
@@ -86,7 +86,8 @@ impl Measurements {
         let sums = self.windows.window(now, Sums::merge);
         sums.counts[kind] += 1;
         sums.longest_ps = sums.longest_ps.max(answer.latency.ps());
-        let programs = (totals.host_programs, totals.gc_programs + totals.padding);
+        let programs =
+            (totals.host_programs, totals.gc_programs + totals.translation_programs + totals.padding);
         sums.host_programs += programs.0 - self.seen.0;
         sums.other_programs += programs.1 - self.seen.1;
         self.seen = programs;
@@ -127,9 +128,13 @@ impl Measurements {
             ));
         }
         let flash = flash(device);
-        let programmed = flash.host_bytes + flash.gc_bytes + flash.padding_bytes;
+        let programmed = flash.host_bytes + flash.gc_bytes + flash.translation_bytes + flash.padding_bytes;
         let page = device.config().geometry.page_size.0;
-        assert_eq!(programmed, flash.programs * page, "flash bytes are host, collector and padding bytes");
+        assert_eq!(
+            programmed,
+            flash.programs * page,
+            "flash bytes are host, map, collector and padding bytes"
+        );
         Ok(Summary {
             device: job.device_name,
             workload: job.source,
@@ -157,6 +162,7 @@ impl Measurements {
             faults: faults(device),
             windows: self.windows(),
             host: self.host(elapsed),
+            buffer: buffer(device.totals()),
             flash,
             notes,
         })
@@ -219,13 +225,29 @@ fn latency(histogram: &Histogram) -> Latency {
     }
 }
 
+fn buffer(totals: &Totals) -> Buffer {
+    Buffer {
+        merged_writes: totals.merged_writes,
+        reads_without_flash: totals.reads_without_flash,
+        read_cache_hits: totals.read_cache_hits,
+        read_ahead_pages: totals.read_ahead_pages,
+        read_ahead_used: totals.read_ahead_used,
+    }
+}
+
 fn flash(device: &Device) -> Flash {
     let totals = device.totals();
     let geometry = &device.config().geometry;
     let unit = device.config().slots.size.0;
-    let programmed = totals.host_programs + totals.gc_programs + totals.padding;
+    let programmed = totals.host_programs + totals.gc_programs + totals.translation_programs + totals.padding;
+    let look_ups = totals.map_hits + totals.map_misses;
+    let per_look_up = |count: u64| (look_ups > 0).then(|| count as f64 / look_ups as f64);
     Flash {
-        reads: totals.host_reads + totals.fill_reads + totals.gc_reads,
+        reads: totals.host_reads
+            + totals.fill_reads
+            + totals.read_ahead_reads
+            + totals.gc_reads
+            + totals.translation_reads,
         programs: programmed * unit / geometry.page_size.0,
         erases: totals.erases * u64::from(geometry.planes_per_row),
         fill_reads: totals.fill_reads,
@@ -235,6 +257,13 @@ fn flash(device: &Device) -> Flash {
         host_bytes: totals.host_programs * unit,
         gc_bytes: totals.gc_programs * unit,
         padding_bytes: totals.padding * unit,
+        map_hits: totals.map_hits,
+        map_misses: totals.map_misses,
+        map_hit_ratio: per_look_up(totals.map_hits),
+        translation_reads: totals.translation_reads,
+        translation_reads_per_look_up: per_look_up(totals.translation_reads),
+        translation_programs: totals.translation_programs,
+        translation_bytes: totals.translation_programs * unit,
     }
 }
 

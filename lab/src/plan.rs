@@ -100,6 +100,16 @@ impl std::str::FromStr for Precondition {
     }
 }
 
+impl From<workload::Precondition> for Precondition {
+    fn from(wished: workload::Precondition) -> Self {
+        match wished {
+            workload::Precondition::Empty => Self::Empty,
+            workload::Precondition::Filled => Self::Filled(1.0),
+            workload::Precondition::SteadyState => Self::Steady,
+        }
+    }
+}
+
 impl Plan {
     /// The job of running this on `device`.
     ///
@@ -192,11 +202,7 @@ impl Plan {
             queues: workload.queues,
             stream: workload.stream,
             has_processors: false,
-            precondition: match workload.precondition {
-                workload::Precondition::Empty => Precondition::Empty,
-                workload::Precondition::Filled => Precondition::Filled(1.0),
-                workload::Precondition::SteadyState => Precondition::Steady,
-            },
+            precondition: workload.precondition.into(),
             notes: Vec::new(),
         })
     }
@@ -395,10 +401,8 @@ mod tests {
         );
         let trace =
             Plan { requests: Some(100_000), ..Plan::default() }.job(&nvme).expect("the embedded trace");
-        let error = crate::run::run(trace, &mut crate::run::Unobserved)
-            .err()
-            .expect("it has odd sectors")
-            .to_string();
+        let error =
+            crate::run::run(trace, &mut crate::run::Unobserved).expect_err("it has odd sectors").to_string();
         assert!(error.contains("wanted whole sectors of 4KiB (front.sector_size)"), "{error}");
     }
 

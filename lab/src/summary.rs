@@ -27,9 +27,11 @@ pub struct Summary {
     pub requests_per_second: f64,
     /// What the host saw.
     pub host: Host,
+    /// What the buffer did.
+    pub buffer: Buffer,
     /// What the flash did.
     pub flash: Flash,
-    /// Bytes programmed (for the host, by the collector, as padding) for each byte that the host wrote; null without
+    /// Bytes programmed (for the host, for the map, by the collector, as padding) for each byte that the host wrote; null without
     /// writes. What is still in the buffer at the end is not programmed.
     pub write_amplification: Option<f64>,
     /// Pages programmed for the host and by the collector for each page programmed for the host: the write
@@ -154,6 +156,21 @@ pub struct Latency {
     pub cumulative: Vec<(f64, f64)>,
 }
 
+/// What the buffer did, in logical pages (mapping units).
+#[derive(Clone, Debug, Default, Serialize, schemars::JsonSchema)]
+pub struct Buffer {
+    /// Page writes that merged with one that waited.
+    pub merged_writes: u64,
+    /// Pages that reads found in write buffer or read cache, or never written.
+    pub reads_without_flash: u64,
+    /// Those that were in the read cache or on their way into it.
+    pub read_cache_hits: u64,
+    /// Pages fetched ahead of reads.
+    pub read_ahead_pages: u64,
+    /// Those that the host then read.
+    pub read_ahead_used: u64,
+}
+
 /// What the flash did.
 #[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
 pub struct Flash {
@@ -177,6 +194,20 @@ pub struct Flash {
     pub gc_bytes: u64,
     /// Bytes of padding pages.
     pub padding_bytes: u64,
+    /// Look-ups of the map that found the place of a page in memory; 0 where the whole map is there.
+    pub map_hits: u64,
+    /// Look-ups that did not.
+    pub map_misses: u64,
+    /// Hits of all look-ups; null without any.
+    pub map_hit_ratio: Option<f64>,
+    /// Pages read for translation pages.
+    pub translation_reads: u64,
+    /// Pages read for translation pages, for each look-up of the map; null without any.
+    pub translation_reads_per_look_up: Option<f64>,
+    /// Translation pages programmed because they changed; those that were moved are among the collector's pages.
+    pub translation_programs: u64,
+    /// Bytes of translation pages programmed because they changed.
+    pub translation_bytes: u64,
 }
 
 /// A named amount.
@@ -261,6 +292,6 @@ pub struct Window {
     pub max_latency_us: f64,
     /// Logical pages programmed for the host.
     pub host_programs: u64,
-    /// Logical pages programmed by garbage collection, and room for them as padding.
+    /// Logical pages programmed by garbage collection, translation pages, and room for either as padding.
     pub other_programs: u64,
 }

@@ -12,6 +12,7 @@ use crate::command::SECTOR;
 use crate::front::namespaces::{self, Namespace};
 use crate::ftl::blocks::Streams;
 use crate::policy::failure::FailureKind;
+use crate::policy::mapper::CacheSize;
 use crate::policy::placement::PlacementKind;
 use crate::policy::relocator::RelocatorKind;
 use crate::policy::router::RouterKind;
@@ -19,6 +20,8 @@ use crate::policy::victim::VictimKind;
 use crate::scheduling::SchedulingFile;
 use crate::sectors::Sectors;
 
+pub use crate::buffer::config::{BufferFile, BufferMode};
+pub use crate::buffer::protection::Protection;
 pub use crate::front::config::{FrontFile, Interface, NamespaceFile};
 
 /// A device as it is written.
@@ -45,32 +48,6 @@ pub struct DeviceFile {
     /// one of everything. What is left over is spare space.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub namespaces: Vec<NamespaceFile>,
-}
-
-/// When a write is answered.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum BufferMode {
-    /// Once its data are in the buffer.
-    WriteBack,
-    /// Once its data are in flash.
-    WriteThrough,
-}
-
-/// The DRAM buffer.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct BufferFile {
-    /// When a write is answered.
-    pub mode: BufferMode,
-    /// Its size: pages that wait to be programmed or are being programmed.
-    pub size: Bytes,
-    /// Time that the pages of a command take into the buffer or from there, side by side.
-    pub access_time: Duration,
-    /// Pages are written out while the buffer is fuller than this fraction.
-    pub flush_above: f64,
-    /// Everything in the buffer is written out this often; `0` for never.
-    pub flush_interval: Duration,
 }
 
 /// The flash translation layer.
@@ -108,13 +85,34 @@ pub struct ReadRetryFile {
 }
 
 /// The map from logical to physical places.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct MappingFile {
     /// What is mapped as one: a page divided by a power of two, down to a sector, or so many pages that a program unit
     /// is a multiple of them. A write of less is completed by a read of the rest. Left out: a page.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub unit: Option<Bytes>,
+    /// DRAM for the map, of which an entry takes 4 B more than in flash for the logical page that it is of. The map
+    /// itself is in translation pages of the flash, as large as a mapping unit and taken from the over-provisioning.
+    /// Left out: the whole map is in DRAM.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cache: Option<Bytes>,
+    /// Size of an entry of a translation page: the place of one logical page.
+    pub entry: Bytes,
+    /// Fraction of the cache that is kept for entries that were used again since they came in (segmented LRU); 0 for
+    /// LRU.
+    pub protected: f64,
+}
+
+/// Bytes of the number of a logical page, beside each entry of a cached map: a map of entries without their numbers can
+/// be looked up by position only. Chosen as in DFTL, whose pages are numbered with 32 bits.
+const NUMBER_OF_PAGE: Bytes = Bytes(4);
+
+impl Default for MappingFile {
+    /// Entries of 4 B (DFTL: 512 of them in a page of 2 KiB; section 3.3). Chosen: LRU, as MQSim has it.
+    fn default() -> Self {
+        Self { unit: None, cache: None, entry: Bytes(4), protected: 0.0 }
+    }
 }
 
 /// Garbage collection, in each row of planes.
@@ -129,20 +127,6 @@ pub struct GcFile {
     pub start_below_free_blocks: u32,
     /// Cleaning goes on until this many are free.
     pub stop_at_free_blocks: u32,
-}
-
-impl Default for BufferFile {
-    /// 64 MiB flushed every 30 s as in Centaur (table 2 and section 6.2.4). Chosen: a microsecond an access, and
-    /// half of the room kept for bursts.
-    fn default() -> Self {
-        Self {
-            mode: BufferMode::WriteBack,
-            size: Bytes::mib(64),
-            access_time: Duration::from_us(1),
-            flush_above: 0.5,
-            flush_interval: Duration::from_ms(30_000),
-        }
-    }
 }
 
 impl Default for FtlFile {
@@ -197,6 +181,8 @@ pub struct Config {
     pub logical_pages: u32,
     /// Logical pages that the buffer holds.
     pub buffer_pages: u32,
+    /// Logical pages that the read cache holds.
+    pub cache_pages: u32,
     /// What fails, and when.
     pub faults: Vec<Fault>,
 }
@@ -211,25 +197,17 @@ impl DeviceFile {
             .as_ref()
             .and_then(|p| self.layout.check(p).map_err(|inner| nest(&mut wrong, "layout", inner)).ok());
         self.front.check(&mut wrong);
-        self.check_buffer(&mut wrong);
+        self.buffer.check(&mut wrong);
         self.check_ftl(&mut wrong);
         let (Some(part), Some(geometry)) = (part, geometry) else { return Err(wrong) };
         let Some(slots) = self.check_unit(&geometry, &mut wrong) else { return Err(wrong) };
+        self.check_cache(&slots, &mut wrong);
         let faults = self.check_faults(&geometry, &mut wrong);
         let most = self.logical_pages(&geometry, &slots, &faults, &mut wrong);
         let namespaces = namespaces::lay_out(&self.namespaces, slots.size * u64::from(most), &mut wrong);
         let logical_pages = most.min(namespaces::end(&namespaces).0.div_ceil(slots.size.0) as u32);
-        let buffer_pages = (self.buffer.size.0 / slots.size.0) as u32;
-        let least = 2 * slots.per_program;
-        wrong.require(
-            buffer_pages >= least && self.buffer.size <= Bytes::gib(64),
-            "buffer.size",
-            self.buffer.size,
-            format!(
-                "from two program units ({}) to 64GiB: pages pass through it in every mode",
-                slots.size * u64::from(least)
-            ),
-        );
+        let buffer_pages = self.buffer.pages(&part, &geometry, &slots, &mut wrong);
+        let cache_pages = self.buffer.cache_pages(&slots, &mut wrong);
         wrong.or_ok(()).map(|()| Config {
             file: self,
             part,
@@ -238,23 +216,9 @@ impl DeviceFile {
             namespaces,
             logical_pages,
             buffer_pages,
+            cache_pages,
             faults,
         })
-    }
-
-    fn check_buffer(&self, wrong: &mut Complaints) {
-        let (limit, access) = (Duration::from_ms(10_000), self.buffer.access_time);
-        wrong.require(access <= limit, "buffer.access_time", access, "at most 10s");
-        let above = self.buffer.flush_above;
-        wrong.require((0.0..=0.9).contains(&above), "buffer.flush_above", above, "a fraction from 0 to 0.9");
-        let interval = self.buffer.flush_interval;
-        wrong.require(
-            interval == Duration::ZERO
-                || (Duration::from_us(1)..=Duration::from_ms(86_400_000)).contains(&interval),
-            "buffer.flush_interval",
-            interval,
-            "0 for never, or from 1us to 1d",
-        );
     }
 
     fn check_ftl(&self, wrong: &mut Complaints) {
@@ -333,9 +297,43 @@ impl DeviceFile {
         slots
     }
 
-    /// The write streams of each row.
+    /// The write streams of each row: those of the policies, and where translation pages are in flash one on each side
+    /// for them.
     pub fn streams(&self) -> Streams {
-        Streams { host: self.ftl.router.streams(), gc: self.ftl.gc.relocator.streams() }
+        let of_map = u8::from(self.ftl.mapping.cache.is_some());
+        let (host, gc) = (self.ftl.router.streams(), self.ftl.gc.relocator.streams());
+        Streams { host: host.saturating_add(of_map), gc: gc.saturating_add(of_map) }
+    }
+
+    fn check_cache(&self, slots: &Slots, wrong: &mut Complaints) {
+        let MappingFile { cache, entry, protected, .. } = self.ftl.mapping;
+        wrong.require(
+            [4, 8].contains(&entry.0) && entry < slots.size,
+            "ftl.mapping.entry",
+            entry,
+            "4B or 8B",
+        );
+        wrong.require(
+            (0.0..1.0).contains(&protected),
+            "ftl.mapping.protected",
+            protected,
+            "a fraction from 0 to below 1",
+        );
+        let least = (entry + NUMBER_OF_PAGE) * 2;
+        let fits = cache.is_none_or(|cache| (least..=Bytes::gib(64)).contains(&cache));
+        wrong.require(
+            fits,
+            "ftl.mapping.cache",
+            cache.unwrap_or_default(),
+            format!("from two entries ({least}) to 64GiB"),
+        );
+    }
+
+    /// Translation pages that hold the places of so many logical pages; none if they are in memory.
+    fn translation_pages(&self, slots: &Slots, logical_pages: u32) -> u32 {
+        let MappingFile { cache, entry, .. } = self.ftl.mapping;
+        let per_page = slots.size.0 / entry.0.max(1);
+        if cache.is_some() { u64::from(logical_pages).div_ceil(per_page.max(1)) as u32 } else { 0 }
     }
 
     /// Logical pages that the host sees. Each row must keep its working blocks beside its share of them.
@@ -358,15 +356,20 @@ impl DeviceFile {
         let usable =
             geometry.blocks_per_plane.saturating_sub(working.saturating_add(bad)) * slots.per_block();
         let most = u64::from(usable) * u64::from(rows);
-        let spare = 1.0 - most as f64 / all;
+        let tables = self.translation_pages(slots, logical);
+        // So many logical pages fill the room together with their translation pages.
+        let seen = most as f64 * f64::from(logical) / (f64::from(logical) + f64::from(tables)).max(1.0);
+        let spare = 1.0 - seen / all;
         wrong.require(
-            !(0.0..1.0).contains(&self.ftl.over_provisioning) || logical > 0 && u64::from(logical) <= most,
+            !(0.0..1.0).contains(&self.ftl.over_provisioning) || logical > 0 && u64::from(logical) + u64::from(tables) <= most,
             "ftl.over_provisioning",
             self.ftl.over_provisioning,
             format!(
-                "at least {:.4} and below 1: of {} blocks in a row of planes, {working} are at work and {bad} may be bad",
+                "at least {:.4} and below 1: of {} blocks in a row of planes, {working} are at work and {bad} may be \
+                 bad{}",
                 (spare * 1e4).ceil() / 1e4,
-                geometry.blocks_per_plane
+                geometry.blocks_per_plane,
+                if tables > 0 { format!(", and {tables} translation pages need room") } else { String::new() }
             ),
         );
         logical
@@ -378,11 +381,43 @@ impl Config {
     pub fn capacity(&self) -> Bytes {
         self.slots.size * u64::from(self.logical_pages)
     }
+
+    /// Translation pages: the map in flash. None if it is in memory.
+    pub fn translation_pages(&self) -> u32 {
+        self.file.translation_pages(&self.slots, self.logical_pages)
+    }
+
+    /// What the flash holds a version of: logical pages and translation pages.
+    pub fn mapped_pages(&self) -> u32 {
+        self.logical_pages + self.translation_pages()
+    }
+
+    /// DRAM that the device needs for its map: all of it, or the cache and where each translation page is.
+    pub fn map_memory(&self) -> Bytes {
+        let entry = self.file.ftl.mapping.entry;
+        match self.file.ftl.mapping.cache {
+            None => entry * u64::from(self.logical_pages),
+            Some(cache) => cache + entry * u64::from(self.translation_pages()),
+        }
+    }
+
+    /// The cache of the map; none if all of it is in memory.
+    pub fn map_cache(&self) -> Option<CacheSize> {
+        let MappingFile { cache, entry, protected, .. } = self.file.ftl.mapping;
+        let entries = (cache?.0 / (entry + NUMBER_OF_PAGE).0).min(self.logical_pages.max(2).into()) as u32;
+        Some(CacheSize {
+            entries,
+            protected: (f64::from(entries) * protected) as u32,
+            per_table: (self.slots.size.0 / entry.0) as u32,
+            tables: self.translation_pages(),
+        })
+    }
 }
 
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
+    use wordline_kernel::Duration;
 
     include!("../tests/common/small.rs");
 

@@ -1,7 +1,9 @@
 //! What a device is made of: its policies, which a research design replaces.
 
 use crate::Config;
+use crate::policy::eviction::Eviction;
 use crate::policy::failure::FailurePolicy;
+use crate::policy::mapper::{self, Mapper};
 use crate::policy::placement::Placement;
 use crate::policy::relocator::Relocator;
 use crate::policy::router::Router;
@@ -10,12 +12,18 @@ use crate::policy::victim::VictimPolicy;
 /// The policies of a device. A design takes those that the configuration names and changes some of them:
 /// `Parts { victim: Box::new(MyVictim), ..base }`.
 pub struct Parts {
+    /// Which page leaves the write buffer.
+    pub eviction: Box<dyn Eviction>,
+    /// Which page leaves the read cache.
+    pub read_eviction: Box<dyn Eviction>,
     /// Which of the host's streams a page goes to.
     pub router: Box<dyn Router>,
     /// Where a page goes.
     pub placement: Box<dyn Placement>,
     /// Which block is cleaned.
     pub victim: Box<dyn VictimPolicy>,
+    /// What of the map is in memory; asked only where `ftl.mapping.cache` is set.
+    pub mapper: Box<dyn Mapper>,
     /// Where the valid pages of a victim go.
     pub relocator: Box<dyn Relocator>,
     /// What happens to a block in which something failed.
@@ -27,8 +35,11 @@ impl Parts {
     pub fn of(config: &Config) -> Self {
         let ftl = &config.file.ftl;
         Self {
+            eviction: config.file.buffer.eviction.build(),
+            read_eviction: config.file.buffer.read_eviction.build(),
             router: ftl.router.build(),
             placement: ftl.placement.build(&config.geometry, config.file.layout.packages_per_channel),
+            mapper: mapper::build(config),
             victim: ftl.gc.victim.build(),
             relocator: ftl.gc.relocator.build(),
             failure: ftl.failure.build(),

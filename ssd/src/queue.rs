@@ -21,8 +21,14 @@ pub enum Purpose {
     HostRead,
     /// The rest of a partly written page; `owner` is the buffer entry.
     Fill,
+    /// A page ahead of the host's reads; `owner` is the entry of the read cache.
+    ReadAhead,
+    /// A translation page, whole; `owner` is its number.
+    TranslationRead,
     /// The host's program unit of a row; `owner` is the row.
     HostProgram,
+    /// A program unit of translation pages of a row; `owner` is the row.
+    TranslationProgram,
     /// Valid pages of the row's victim; `owner` is the row.
     GcRead,
     /// The collector's program unit of a row; `owner` is the row.
@@ -39,12 +45,15 @@ impl Purpose {
 
     /// Whether pages in the buffer may go on when it is done.
     pub fn moves_writes_on(self) -> bool {
-        matches!(self, Self::Fill | Self::HostProgram | Self::GcErase)
+        matches!(
+            self,
+            Self::Fill | Self::HostProgram | Self::GcErase | Self::TranslationRead | Self::TranslationProgram
+        )
     }
 
     /// Whether it reads for the host.
     fn is_host_read(self) -> bool {
-        matches!(self, Self::HostRead | Self::Fill)
+        matches!(self, Self::HostRead | Self::Fill | Self::ReadAhead | Self::TranslationRead)
     }
 }
 
@@ -73,6 +82,8 @@ pub struct Transaction {
     pub tries: u8,
     /// Which of its pages could not be read so far, the lowest bit for the first.
     pub unread: u16,
+    /// How long a host read waited for the place of its page before it was queued.
+    pub mapping: Duration,
     /// When it was queued.
     pub queued: Instant,
     /// How long the die had collected garbage by then, in picoseconds.
@@ -194,8 +205,10 @@ impl Rules {
     #[inline]
     fn rank(&self, purpose: Purpose) -> usize {
         match purpose {
-            Purpose::HostRead | Purpose::Fill => self.rank_of_reads,
-            Purpose::HostProgram => self.rank_of_programs,
+            Purpose::HostRead | Purpose::Fill | Purpose::ReadAhead | Purpose::TranslationRead => {
+                self.rank_of_reads
+            }
+            Purpose::HostProgram | Purpose::TranslationProgram => self.rank_of_programs,
             Purpose::GcRead | Purpose::GcProgram | Purpose::GcErase => self.rank_of_gc,
         }
     }
@@ -208,9 +221,13 @@ impl Rules {
 
     fn suspends(&self, purpose: Purpose) -> bool {
         match purpose {
-            Purpose::HostProgram | Purpose::GcProgram => self.suspend_programs,
+            Purpose::HostProgram | Purpose::TranslationProgram | Purpose::GcProgram => self.suspend_programs,
             Purpose::GcErase => self.suspend_erases,
-            Purpose::HostRead | Purpose::Fill | Purpose::GcRead => false,
+            Purpose::HostRead
+            | Purpose::Fill
+            | Purpose::ReadAhead
+            | Purpose::TranslationRead
+            | Purpose::GcRead => false,
         }
     }
 }
@@ -265,6 +282,7 @@ impl Queues {
             logical: NONE,
             tries: 0,
             unread: 0,
+            mapping: Duration::ZERO,
             queued: now,
             gc_before: self.gc_time(die, now),
             next: NONE,

@@ -2,13 +2,18 @@
 
 mod common;
 
+use std::collections::BTreeSet;
+
 use common::small;
 use proptest::prelude::*;
 use wordline_kernel::{Id, Seed};
 use wordline_nand::{RowBlockId, SlotId};
 use wordline_ssd::Config;
 use wordline_ssd::ftl::blocks::{Blocks, State, Streams};
+use wordline_ssd::ftl::mapping::LogicalPage;
+use wordline_ssd::policy::eviction::{EntryList, EvictionKind};
 use wordline_ssd::policy::failure::{After, Failed, Failure, FailureKind, MOST_FAILURES};
+use wordline_ssd::policy::mapper::{CacheSize, Dftl, Mapper, TranslationPage};
 use wordline_ssd::policy::placement::{PlacementKind, RowSet};
 use wordline_ssd::policy::victim::VictimKind;
 
@@ -234,5 +239,124 @@ fn random_policies_reach_every_candidate() {
         chosen.sort_unstable();
         chosen.dedup();
         assert_eq!(chosen.len(), 10, "{kind:?}");
+    }
+}
+
+/// The entry that leaves next of those in `line`, each with whether it was used, by the policy's definition in plain words:
+/// a line of people who step out, go to its end or stay.
+fn leaves_next(kind: &EvictionKind, line: &mut Vec<(u32, bool)>) -> u32 {
+    while matches!(kind, EvictionKind::Clock {}) && line[0].1 {
+        let (entry, _) = line.remove(0);
+        line.push((entry, false));
+    }
+    line[0].0
+}
+
+proptest! {
+    #[test]
+    fn an_eviction_policy_lets_go_what_a_plain_line_would(
+        steps in prop::collection::vec((0u8..4, 0u32..12), 1..400),
+    ) {
+        for kind in [EvictionKind::Fifo {}, EvictionKind::Lru {}, EvictionKind::Clock {}] {
+            let mut policy = kind.build();
+            policy.prepare(12);
+            let mut waiting = EntryList::new(12);
+            let mut line: Vec<(u32, bool)> = Vec::new();
+            for (what, entry) in &steps {
+                let at = line.iter().position(|(other, _)| other == entry);
+                match (what, at) {
+                    (0, Some(at)) => {
+                        line.remove(at);
+                        waiting.remove(*entry);
+                        policy.removed(*entry);
+                    }
+                    (1 | 2, Some(at)) => {
+                        policy.used(*entry);
+                        line[at].1 = true;
+                        if matches!(kind, EvictionKind::Lru {}) {
+                            line[at..].rotate_left(1);
+                        }
+                    }
+                    (_, None) => {
+                        line.push((*entry, false));
+                        waiting.push(*entry);
+                        policy.added(*entry, LogicalPage(100 - entry));
+                    }
+                    _ => {
+                        let wanted = leaves_next(&kind, &mut line);
+                        prop_assert_eq!(policy.next(&waiting), wanted, "{:?}", &kind);
+                        prop_assert_eq!(policy.next(&waiting), wanted, "{:?} asked twice", &kind);
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// What a mapper may say, by a plain account: which pages came in since they were last missed, and which of them changed
+/// since their translation page was written.
+#[derive(Default)]
+struct Cached {
+    inside: BTreeSet<u32>,
+    changed: BTreeSet<u32>,
+}
+
+proptest! {
+    #[test]
+    fn a_mapper_loses_no_change(
+        entries in 2u32..=20,
+        protected in 0u32..=19,
+        per_table in 1u32..=8,
+        script in prop::collection::vec((0u8..8, 0u32..48), 1..600),
+    ) {
+        let size = CacheSize { entries, protected: protected % entries, per_table, tables: 128 };
+        let mut mapper = Dftl::new(&size);
+        let mut cached = Cached::default();
+        for (kind, page) in script {
+            let (page, table) = (LogicalPage(page), page / per_table);
+            // What changed and is not in the cache must be in a translation page that is to be written.
+            let mut to_write = None;
+            match kind {
+                0..=2 => {
+                    let hit = mapper.lookup(page);
+                    prop_assert!(!hit || cached.inside.contains(&page.0), "a hit is of a page that came in");
+                    if !hit {
+                        to_write = mapper.load(page);
+                        prop_assert!(mapper.lookup(page), "what was taken in is there");
+                    }
+                    cached.inside.insert(page.0);
+                }
+                3..=5 => {
+                    to_write = mapper.update(page);
+                    cached.inside.insert(page.0);
+                    cached.changed.insert(page.0);
+                    prop_assert!(mapper.lookup(page), "what the host wrote is there");
+                }
+                6 => {
+                    cached.changed.insert(page.0);
+                    to_write = mapper.amend(page);
+                    prop_assert!(to_write.is_none_or(|written| written.0 == table));
+                }
+                _ => {
+                    mapper.written(TranslationPage(table));
+                    cached.changed.retain(|changed| changed / per_table != table);
+                }
+            }
+            if let Some(written) = to_write {
+                let any = cached.changed.iter().any(|changed| changed / per_table == written.0);
+                prop_assert!(any, "only what changed is to be written");
+                mapper.written(written);
+                cached.changed.retain(|changed| changed / per_table != written.0);
+            }
+        }
+        // Whatever still counts as changed leaves the cache as such when others come in and are used again.
+        for page in 48..48 + 2 * entries {
+            if let Some(written) = mapper.load(LogicalPage(page)) {
+                mapper.written(written);
+                cached.changed.retain(|changed| changed / per_table != written.0);
+            }
+            mapper.lookup(LogicalPage(page));
+        }
+        prop_assert!(cached.changed.is_empty(), "lost: {:?}", cached.changed);
     }
 }

@@ -20,6 +20,7 @@ pub fn explain(device: &Device) -> String {
         numbers(config),
         capacity(config),
         collection(config),
+        map(config),
         memory(config),
         latency(config),
         peak(config),
@@ -90,19 +91,46 @@ fn collection(config: &Config) -> Section {
     )
 }
 
+/// The map that the device itself needs.
+fn map(config: &Config) -> Section {
+    let mapping = &config.file.ftl.mapping;
+    let what = match (mapping.cache, config.map_cache()) {
+        (Some(cache), Some(size)) => format!(
+            "{cache} for {} of {} entries, and the places of {} translation pages",
+            size.entries, config.logical_pages, size.tables
+        ),
+        _ => format!("{} entries of {}", config.logical_pages, mapping.entry),
+    };
+    let unit = config.slots.size;
+    (
+        "map of the device",
+        vec![
+            ("mapped as one", human(unit)),
+            ("in DRAM", format!("{} ({what})", human(config.map_memory()))),
+            ("in flash", human(unit * u64::from(config.translation_pages()))),
+        ],
+    )
+}
+
 /// Tables by their entries: map and shadow 4 B a logical page each, stamps 8 B a place for one, 32 B a block
 /// (counters, state and list links, rounded up).
 fn memory(config: &Config) -> Section {
-    let (logical, g) = (u64::from(config.logical_pages), &config.geometry);
-    let (map, stamps) = (Bytes(8 * logical), Bytes(8 * u64::from(config.slots.count())));
+    let g = &config.geometry;
+    let (map, stamps) =
+        (Bytes(8 * u64::from(config.mapped_pages())), Bytes(8 * u64::from(config.slots.count())));
     let blocks = Bytes(32 * u64::from(g.row_blocks()));
+    // Per entry of a cache: the page, two lists and a place in a table that is half full, rounded up.
+    let cache = config
+        .map_cache()
+        .map_or(Bytes(0), |size| Bytes(56 * u64::from(size.entries) + 28 * u64::from(size.tables)));
     (
         "memory of the simulator, about",
         vec![
             ("map and shadow, 8 B a logical page", human(map)),
             ("stamps, 8 B a place for one", human(stamps)),
             ("blocks, 32 B each", human(blocks)),
-            ("together", human(map + stamps + blocks)),
+            ("cache of the map, 56 B an entry", human(cache)),
+            ("together", human(map + stamps + blocks + cache)),
         ],
     )
 }

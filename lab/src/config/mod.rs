@@ -152,6 +152,15 @@ pub fn preset_text(name: &str) -> Option<&'static str> {
     embedded::text_of(name, embedded::PRESETS)
 }
 
+/// Every key of the embedded preset `name`, with what it builds on and all defaults.
+///
+/// # Errors
+/// [`Error::Config`] with the names that there are.
+pub fn preset_table(name: &str) -> Result<toml::Table> {
+    let device = resolve(load::preset(name)?)?;
+    Ok(toml::Table::try_from(&device.config.file).expect("a device file is TOML"))
+}
+
 /// The JSON Schema of device files.
 pub fn schema() -> String {
     serde_json::to_string_pretty(&schema::file()).expect("a schema is JSON")

@@ -88,6 +88,7 @@ fn type_of(schema: &Json, definition: &str) -> String {
         "Bytes" => return "size".into(),
         "MegaTransfers" => return "data rate".into(),
         "Power" => return "power".into(),
+        "Energy" => return "energy".into(),
         "Numbers" => return "number or range".into(),
         _ => {}
     }

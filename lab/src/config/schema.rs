@@ -2,7 +2,7 @@
 //! holds a tree against it and finds everything of the wrong name or type in one pass.
 
 use serde_json::{Map, Value as Json, json};
-use wordline_kernel::{Bytes, Complaints, Duration, MegaTransfers, Power};
+use wordline_kernel::{Bytes, Complaints, Duration, Energy, MegaTransfers, Power};
 use wordline_nand::faults::Numbers;
 use wordline_nand::latency::TimeRange;
 use wordline_ssd::DeviceFile;
@@ -152,7 +152,8 @@ impl Walk<'_> {
         let holds = match &node.value {
             Value::Text(text) => read(text),
             Value::Integer(number) => {
-                read(&number.to_string()) || (*number == 0 && read("0ps") | read("0B") | read("0uW"))
+                read(&number.to_string())
+                    || (*number == 0 && read("0ps") | read("0B") | read("0uW") | read("0J"))
             }
             _ => false,
         };
@@ -264,6 +265,7 @@ fn quantity(definition: &str) -> Option<fn(&str) -> bool> {
         "Bytes" => reads::<Bytes>,
         "MegaTransfers" => reads::<MegaTransfers>,
         "Power" => reads::<Power>,
+        "Energy" => reads::<Energy>,
         "TimeRange" => reads::<TimeRange>,
         "Numbers" => reads::<Numbers>,
         _ => return None,

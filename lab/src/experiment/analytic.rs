@@ -3,6 +3,8 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+use super::sweep::Point;
+use super::{bounds, hot_cold};
 use crate::error::{Error, Result};
 
 /// The space in which a garbage collector works.
@@ -20,6 +22,19 @@ impl Space {
     /// Live share of the pages over which the data are spread.
     pub fn live_share(&self) -> f64 {
         self.logical_pages / self.physical_pages
+    }
+
+    /// The live share, where a model can say something of it.
+    fn checked_share(&self) -> Result<f64> {
+        let share = self.live_share();
+        if share > 0.0 && share < 1.0 && self.pages_per_block > 0 {
+            return Ok(share);
+        }
+        Err(Error::Argument {
+            what: "space of the analytic model".into(),
+            found: format!("{share} of the pages live, {} pages a block", self.pages_per_block),
+            wanted: "a live share above 0 and below 1, and at least one page a block".into(),
+        })
     }
 }
 
@@ -42,26 +57,33 @@ pub enum Model {
         /// Blocks that are drawn, at least one.
         choices: u32,
     },
+    /// Write amplification of cleaning the oldest block, hot and cold writes to the same blocks:
+    /// [`hot_cold::oldest_first_hot_cold`].
+    OldestFirstHotCold {},
+    /// Mean response time of a die in microseconds, reads that arrive independently: [`bounds::m_d_1`].
+    #[serde(rename = "m-d-1")]
+    MD1 {},
+    /// The most reads of a page a second that buses and arrays allow: [`bounds::reads`].
+    ReadBound {},
+    /// The most writes of a page a second that buses and arrays allow: [`bounds::writes`].
+    WriteBound {},
 }
 
 impl Model {
-    /// What the model says of `space`.
-    pub fn value(self, space: &Space) -> Result<f64> {
-        let share = space.live_share();
-        if !(share > 0.0 && share < 1.0) || space.pages_per_block == 0 {
-            return Err(Error::Argument {
-                what: "space of the analytic model".into(),
-                found: format!("{share} of the pages live, {} pages a block", space.pages_per_block),
-                wanted: "a live share above 0 and below 1, and at least one page a block".into(),
-            });
-        }
+    /// What the model says of a run.
+    pub(super) fn of(self, point: &Point) -> Result<f64> {
+        let space = point.space();
         Ok(match self {
-            Self::GreedyMeanField => greedy_mean_field(share, space.pages_per_block),
-            Self::OldestFirst => oldest_first(share),
-            Self::RandomVictim => random_victim(share, space.pages_per_block),
+            Self::GreedyMeanField => greedy_mean_field(space.checked_share()?, space.pages_per_block),
+            Self::OldestFirst => oldest_first(space.checked_share()?),
+            Self::RandomVictim => random_victim(space.checked_share()?, space.pages_per_block),
             Self::DChoicesMeanField { choices } => {
-                d_choices_mean_field(share, space.pages_per_block, choices.max(1))
+                d_choices_mean_field(space.checked_share()?, space.pages_per_block, choices.max(1))
             }
+            Self::OldestFirstHotCold {} => hot_cold::of(point, space.checked_share()?)?,
+            Self::MD1 {} => bounds::m_d_1(point)?,
+            Self::ReadBound {} => bounds::reads(point),
+            Self::WriteBound {} => bounds::writes(point),
         })
     }
 }
@@ -144,7 +166,7 @@ fn valid_pages(flow: f64, pages: u32, choices: u32) -> f64 {
 }
 
 /// Where a condition that holds at the high end and not at the low one begins to hold.
-fn bisect(mut low: f64, mut high: f64, holds: impl Fn(f64) -> bool) -> f64 {
+pub(super) fn bisect(mut low: f64, mut high: f64, holds: impl Fn(f64) -> bool) -> f64 {
     // Each step is a binary digit.
     for _ in 0..f64::MANTISSA_DIGITS {
         let middle = (low + high) / 2.0;
@@ -176,11 +198,11 @@ pub fn lambert_w(x: f64) -> f64 {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
-    use wordline_kernel::Seed;
+    use wordline_kernel::{Seed, Stream};
 
-    fn close(found: f64, wanted: f64, tolerance: f64) {
+    pub fn close(found: f64, wanted: f64, tolerance: f64) {
         assert!((found / wanted - 1.0).abs() <= tolerance, "found {found}, wanted {wanted}");
     }
 
@@ -241,7 +263,18 @@ mod tests {
 
     /// Cleaning played out on bare counters: nothing of the simulator is in it. `pick` is given the valid pages of
     /// each block. The blocks are first written in falling order.
-    fn play(blocks: usize, pages: usize, live: f64, mut pick: impl FnMut(&[usize]) -> usize) -> f64 {
+    fn play(blocks: usize, pages: usize, live: f64, pick: impl FnMut(&[usize]) -> usize) -> f64 {
+        play_with(blocks, pages, live, |random, logical| random.below(logical), pick)
+    }
+
+    /// The same where `draw` says which of so many logical pages is written next.
+    pub fn play_with(
+        blocks: usize,
+        pages: usize,
+        live: f64,
+        mut draw: impl FnMut(&mut Stream, u64) -> u64,
+        mut pick: impl FnMut(&[usize]) -> usize,
+    ) -> f64 {
         let logical = (blocks as f64 * pages as f64 * live) as usize;
         let mut random = Seed(11).stream("greedy", pages as u64);
         let mut home = vec![usize::MAX; logical];
@@ -252,8 +285,11 @@ mod tests {
         let (mut host, mut flash) = (0u64, 0u64);
         let warm = 8 * logical as u64;
         for write in 0..warm + 4 * logical as u64 {
-            let page =
-                if write < logical as u64 { write as usize } else { random.below(logical as u64) as usize };
+            let page = if write < logical as u64 {
+                write as usize
+            } else {
+                draw(&mut random, logical as u64) as usize
+            };
             if home[page] != usize::MAX {
                 count[home[page]] -= 1;
             }

@@ -82,11 +82,17 @@ pub(super) fn set(table: &mut toml::Table, key: &str, value: toml::Value) {
     }
 }
 
-/// Puts `over` on `table`, tables key by key.
+/// Puts `over` on `table`, tables key by key. As in configuration files, a table that names another policy replaces
+/// the one below it, whose keys belonged to that policy.
 pub(super) fn merge(table: &mut toml::Table, over: toml::Table) {
+    let other_policy = |below: &toml::Table, above: &toml::Table| {
+        above.get("policy").is_some_and(|policy| below.get("policy") != Some(policy))
+    };
     for (key, value) in over {
         match (table.get_mut(&key), value) {
-            (Some(toml::Value::Table(below)), toml::Value::Table(above)) => merge(below, above),
+            (Some(toml::Value::Table(below)), toml::Value::Table(above)) if !other_policy(below, &above) => {
+                merge(below, above);
+            }
             (_, value) => {
                 table.insert(key, value);
             }

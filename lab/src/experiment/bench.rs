@@ -1,64 +1,19 @@
 //! What carries out the parts of an experiment.
 
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use serde::Deserialize;
 use wordline_host::{Pace, Spread};
 use wordline_kernel::{Duration, Instant, Seed};
-use wordline_ssd::Config;
 
 use super::Options;
-use super::analytic::Space;
 use super::statistics::Finding;
+use super::sweep::{Point, Workload};
 use crate::error::{Error, Result};
-use crate::run::{self, Job, Observer, Precondition};
+use crate::run::{self, Job, Observer};
 use crate::summary::{Source, SourceKind, Summary};
-use crate::trace::{self, Op, Request, Statistics, Unit};
+use crate::trace::{self, Fit, Op, Request, Statistics, Unit};
 use crate::workload::profile::{Claim, Profile, RealOrProfile, resolve};
-
-/// What a point of a sweep asks of its device.
-#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
-#[serde(rename_all = "kebab-case", deny_unknown_fields)]
-pub enum Workload {
-    /// Pages written whole, each logical page equally likely.
-    UniformWrites {
-        /// How often the logical capacity is written.
-        drive_writes: f64,
-        /// Requests outstanding.
-        queue_depth: u32,
-    },
-}
-
-/// One run of a sweep.
-#[derive(Clone, Debug)]
-pub struct Point {
-    /// The varied keys with their values here.
-    pub settings: toml::Table,
-    /// The device, checked.
-    pub config: Config,
-    /// The device as text, for a reproducer.
-    pub config_text: String,
-    /// What it is asked to do.
-    pub workload: Workload,
-    /// Its state before.
-    pub precondition: Precondition,
-    /// The seed of all random streams.
-    pub seed: u64,
-}
-
-impl Point {
-    /// The space in which the collector works: it keeps `ftl.gc.stop_at_free_blocks` blocks of each row free.
-    pub(super) fn space(&self) -> Space {
-        let geometry = &self.config.geometry;
-        let pages_per_block = self.config.slots.per_block();
-        let blocks = geometry.blocks_per_plane.saturating_sub(self.config.file.ftl.gc.stop_at_free_blocks);
-        Space {
-            pages_per_block,
-            logical_pages: f64::from(self.config.logical_pages),
-            physical_pages: f64::from(blocks) * f64::from(geometry.rows()) * f64::from(pages_per_block),
-        }
-    }
-}
 
 /// Carries out the parts of an experiment. Tests put a made-up bench in the place of the simulator.
 pub trait Bench: Sync {
@@ -88,33 +43,18 @@ pub struct Lab;
 
 impl Bench for Lab {
     fn simulate(&self, point: &Point, stop: &AtomicBool) -> Result<Summary> {
-        let Workload::UniformWrites { drive_writes, queue_depth } = point.workload;
-        let pages = u64::from(point.config.logical_pages);
-        let total = (pages as f64 * drive_writes) as u64;
-        let size = point.config.slots.size;
-        let mut random = Seed(point.seed).stream("experiment.uniform_writes", 0);
-        let request = move |_| Request {
-            arrival: Instant::ZERO,
-            op: Op::Write,
-            fua: false,
-            device: 0,
-            offset: size * random.below(pages),
-            size,
-            response: None,
-            cpu: None,
-            stream: 0,
-        };
+        let (source, requests, total, pace) = requests_of(point)?;
         let job = Job {
             device_name: point.config.file.part.name.clone(),
             config: point.config.clone(),
             config_text: point.config_text.clone(),
-            source: Source { name: "uniform page writes".into(), kind: SourceKind::Synthetic },
-            requests: Box::new((0..total).map(request)),
+            source,
+            requests,
             total: Some(total),
-            pace: Pace::Closed { depth: queue_depth, think: Duration::ZERO },
+            pace,
             spread: Spread::default(),
             namespace: 0,
-            stream: 0,
+            stream: point.generated().map_or(0, |workload| workload.stream),
             design: |parts| parts,
             precondition: point.precondition,
             seed: point.seed,
@@ -167,6 +107,55 @@ impl Bench for Lab {
         };
         Ok(profile.claims().into_iter().map(finding).collect())
     }
+}
+
+/// What a point's requests are, how many, and when they are submitted.
+fn requests_of(point: &Point) -> Result<(Source, Requests, u64, Pace)> {
+    let closed = |depth| Pace::Closed { depth, think: Duration::ZERO };
+    let open = Pace::Open { time_scale: 1.0 };
+    let capacity = point.config.capacity();
+    match &point.workload {
+        Workload::UniformWrites { drive_writes, queue_depth } => {
+            let pages = u64::from(point.config.logical_pages);
+            let total = (pages as f64 * drive_writes) as u64;
+            let source = Source { name: "uniform page writes".into(), kind: SourceKind::Synthetic };
+            Ok((source, Box::new(uniform_writes(point, pages, total)), total, closed(*queue_depth)))
+        }
+        Workload::Generated(workload) => {
+            let requests = workload.generator(Seed(point.seed), capacity).map_err(Error::Config)?;
+            let source = Source { name: workload.description.clone(), kind: SourceKind::Synthetic };
+            let pace = workload.arrival.queue_depth().map_or(open, closed);
+            Ok((source, Box::new(requests), workload.requests, pace))
+        }
+        Workload::Replayed { trace: name, requests } => {
+            let path = point.traces.as_deref().unwrap_or(Path::new("")).join(name);
+            let mut trace = trace::read(&path, &trace::Options::default())?;
+            let most = requests.map_or(usize::MAX, |most| usize::try_from(most).unwrap_or(usize::MAX));
+            trace.requests.truncate(most);
+            let source = trace.source();
+            trace::fit(&mut trace.requests, capacity, Fit::Wrap)?;
+            let total = trace.requests.len() as u64;
+            Ok((source, Box::new(trace.requests.into_iter()), total, open))
+        }
+    }
+}
+
+type Requests = Box<dyn Iterator<Item = Request> + Send>;
+
+fn uniform_writes(point: &Point, pages: u64, total: u64) -> impl Iterator<Item = Request> + Send + use<> {
+    let size = point.config.slots.size;
+    let mut random = Seed(point.seed).stream("experiment.uniform_writes", 0);
+    (0..total).map(move |_| Request {
+        arrival: Instant::ZERO,
+        op: Op::Write,
+        fua: false,
+        device: 0,
+        offset: size * random.below(pages),
+        size,
+        response: None,
+        cpu: None,
+        stream: 0,
+    })
 }
 
 /// Whether a statistic in this unit grows with the number of requests: counts and volumes do, sizes and shares not.

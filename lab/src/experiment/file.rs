@@ -5,17 +5,15 @@ use std::path::{Path, PathBuf};
 use serde::Deserialize;
 use toml::Spanned;
 use wordline_kernel::Complaints;
-use wordline_ssd::DeviceFile;
 
 use super::Options;
-use super::axes::{self, Axis};
-use super::bench::{Point, Workload};
+use super::axes::Axis;
 use super::chart::ChartFile;
 use super::expect::{Band, Expect};
 use super::expect_file::{ExpectFile, check_claim, check_expect};
 use super::nand::{NandSummary, NandSweep};
+use super::sweep::Sweep;
 use crate::error::{Error, Result};
-use crate::run::Precondition;
 use crate::summary::Summary;
 
 /// A published figure or table as data.
@@ -59,6 +57,9 @@ pub enum Kind {
     Nand(Box<NandSweep>),
 }
 
+/// What is said of an experiment that has no smaller size.
+const WHOLE: &str = "nothing: it is whole";
+
 impl Kind {
     /// The varied keys.
     pub fn axes(&self) -> &[Axis] {
@@ -88,54 +89,10 @@ impl Kind {
             Self::TraceStatistics { .. } => {
                 "a profile whose counts the paper prints is shrunk to a million requests, and its counts and volumes are divided by the scale; other profiles and real traces are whole"
             }
-            Self::Sweep(sweep) => &sweep.quick.says,
-            Self::Nand(sweep) => sweep.quick.as_ref().map_or("nothing: it is whole", |quick| &quick.says),
+            Self::Sweep(sweep) => sweep.quick.as_ref().map_or(WHOLE, |quick| &quick.says),
+            Self::Nand(sweep) => sweep.quick.as_ref().map_or(WHOLE, |quick| &quick.says),
         }
     }
-}
-
-/// One run for each combination of varied keys.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Sweep {
-    /// The device, as in a configuration file.
-    pub device: toml::Table,
-    /// What it is asked to do.
-    pub workload: Workload,
-    /// Its state before.
-    pub precondition: Before,
-    /// The varied keys; the last one varies fastest.
-    pub vary: Vec<Axis>,
-    /// The scaled-down sweep.
-    pub quick: Quick<Workload>,
-}
-
-/// The scaled-down sweep.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Quick<W> {
-    /// What is scaled down, and what that costs.
-    pub says: String,
-    /// Keys, with dots, that take other values.
-    #[serde(default)]
-    pub set: toml::Table,
-    /// The workload instead.
-    pub workload: Option<W>,
-}
-
-/// The state of a device before the first request.
-#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
-#[serde(rename_all = "kebab-case", deny_unknown_fields)]
-pub enum Before {
-    /// Nothing was ever written.
-    Empty {},
-    /// A fraction was written once, in order.
-    Filled {
-        /// The fraction.
-        fraction: f64,
-    },
-    /// Overwritten at random until the write amplification stood still.
-    Steady {},
 }
 
 #[derive(Deserialize)]
@@ -272,22 +229,8 @@ fn check_kind(kind: KindFile, at: usize, claims: &[String], wrong: &mut Wrong<'_
             Kind::TraceStatistics { paper, claim, within }
         }
         KindFile::Sweep(sweep) => {
-            let workloads = [("workload", Some(sweep.workload)), ("quick.workload", sweep.quick.workload)];
-            for (key, workload) in workloads {
-                let Some(Workload::UniformWrites { drive_writes, queue_depth }) = workload else { continue };
-                let key = format!("kind.sweep.{key}.uniform-writes");
-                if !(drive_writes > 0.0 && drive_writes <= 1e6) {
-                    wrong.add(at, &format!("{key}.drive_writes"), drive_writes, "above 0 and at most 1e6");
-                }
-                if queue_depth == 0 {
-                    wrong.add(at, &format!("{key}.queue_depth"), queue_depth, "at least 1");
-                }
-            }
-            if let Before::Filled { fraction } = sweep.precondition
-                && !(0.0..=1.0).contains(&fraction)
-            {
-                let key = "kind.sweep.precondition.filled.fraction";
-                wrong.add(at, key, fraction, "a fraction from 0 to 1");
+            for (key, found, wanted) in sweep.complaints() {
+                wrong.add(at, &format!("kind.sweep.{key}"), found, wanted);
             }
             check_axes("kind.sweep", &sweep.vary, at, wrong);
             Kind::Sweep(sweep)
@@ -317,46 +260,4 @@ fn summary_has(path: &str) -> bool {
     });
     let kinds = found.and_then(|property| property.get("type")).map(ToString::to_string).unwrap_or_default();
     kinds.contains("number") || kinds.contains("integer")
-}
-
-impl Sweep {
-    /// The runs, the last varied key fastest, each with its device checked.
-    ///
-    /// # Errors
-    /// [`Error::Config`] if a device does not hold together; `path` names the file.
-    pub fn points(&self, path: &Path, options: &Options) -> Result<Vec<Point>> {
-        let places = axes::combinations(&self.vary).into_iter();
-        places.map(|settings| self.point(path, settings, options)).collect()
-    }
-
-    fn point(&self, path: &Path, settings: toml::Table, options: &Options) -> Result<Point> {
-        let mut device = self.device.clone();
-        let scaled = options.quick.then_some(&self.quick.set);
-        for (key, value) in scaled.into_iter().flatten() {
-            axes::set(&mut device, key, value.clone());
-        }
-        for axis in &self.vary {
-            axis.apply(&mut device, &settings[&axis.key]);
-        }
-        let config_text = device.to_string();
-        let file = DeviceFile::deserialize(device).map_err(|error| {
-            let mut wrong = Complaints::default();
-            let key = format!("{}: kind.sweep.device", path.display());
-            let (found, wanted) = found_and_wanted(error.message(), "a device");
-            wrong.add(key, found, wanted);
-            Error::Config(wrong)
-        })?;
-        let config = file.check().map_err(|inner| {
-            let mut wrong = Complaints::default();
-            wrong.nest(&format!("{}: kind.sweep.device", path.display()), inner);
-            Error::Config(wrong)
-        })?;
-        let workload = self.quick.workload.filter(|_| options.quick).unwrap_or(self.workload);
-        let precondition = match self.precondition {
-            Before::Empty {} => Precondition::Empty,
-            Before::Filled { fraction } => Precondition::Filled(fraction),
-            Before::Steady {} => Precondition::Steady,
-        };
-        Ok(Point { settings, config, config_text, workload, precondition, seed: options.seed })
-    }
 }

@@ -2,23 +2,23 @@
 
 use serde_json::Value as Json;
 
-use super::analytic::Space;
 use super::axes::lies_at;
 use super::expect::{Band, Expect, Mean, Trend, Wanted, place};
 use super::outcome::{Measured, Row, Value, Verdict};
+use super::sweep::Point;
 use crate::error::{Error, Result};
 
 /// What a point of a sweep gave.
-pub(super) struct Found {
+pub(super) struct Found<'a> {
     /// The varied keys with their values.
     pub settings: toml::Table,
     /// What was measured, as JSON.
     pub values: Json,
-    /// The space of its garbage collector, where there is one.
-    pub space: Option<Space>,
+    /// The run of a device that it comes from, where there is one.
+    pub point: Option<&'a Point>,
 }
 
-impl Found {
+impl Found<'_> {
     /// The same for the outcome.
     pub(super) fn measured(&self) -> Measured {
         Measured { at: settings(&self.settings), values: self.values.clone() }
@@ -54,7 +54,7 @@ fn value(expect: &Expect, point: &Found, all: &[Found]) -> Result<Option<f64>> {
 }
 
 /// The point that another one is compared with.
-fn other<'a>(expect: &Expect, point: &Found, all: &'a [Found]) -> Option<&'a Found> {
+fn other<'a, 'b>(expect: &Expect, point: &Found, all: &'a [Found<'b>]) -> Option<&'a Found<'b>> {
     let mut other = point.settings.clone();
     other.extend(expect.over.clone());
     all.iter().find(|found| found.settings == other && other != point.settings)
@@ -105,12 +105,12 @@ fn judge(expect: &Expect, ours: &[(&Found, f64)], all: &[Found]) -> Result<Vec<R
     };
     let (model, band) = model;
     let row = |(point, ours): &(&Found, f64)| {
-        let space = point.space.as_ref().ok_or_else(|| Error::Argument {
+        let run = point.point.ok_or_else(|| Error::Argument {
             what: "model of an experiment".into(),
-            found: "runs without garbage collection".into(),
+            found: "a run without a device".into(),
             wanted: "a sweep over devices".into(),
         })?;
-        Ok(number_row(expect, Some(&point.settings), Some(model.value(space)?), *ours, Some(*band)))
+        Ok(number_row(expect, Some(&point.settings), Some(model.of(run)?), *ours, Some(*band)))
     };
     ours.iter().map(row).collect()
 }

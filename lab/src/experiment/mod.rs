@@ -6,35 +6,39 @@
 pub mod analytic;
 mod axes;
 mod bench;
+mod bounds;
 mod chart;
 mod expect;
 mod expect_file;
 mod file;
+mod hot_cold;
 mod judge;
 mod library;
 pub mod nand;
 mod outcome;
 mod statistics;
+mod sweep;
 #[cfg(test)]
 mod tests;
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::error::Result;
-use crate::summary::Summary;
-use crate::sweep::{self, Conduct};
+use crate::sweep::{self as cores, Conduct};
 use judge::Found;
 use nand::{NandPoint, NandSummary};
 
 pub use axes::Axis;
-pub use bench::{Bench, Lab, Point, Workload};
+pub use bench::{Bench, Lab};
 pub use chart::{Chart, charts, write_report};
 pub use expect::{Band, Expect, Trend, Wanted};
-pub use file::{Experiment, Kind, Sweep};
+pub use file::{Experiment, Kind};
 pub use library::{Entry, Library};
 pub use outcome::{Measured, Outcome, Row, Trace, Value, Verdict, table};
 pub use statistics::Finding;
+pub use sweep::{Point, Sweep, Workload};
 
 /// How an experiment is run.
 #[derive(Clone, Debug, Default)]
@@ -51,6 +55,24 @@ fn json(summary: &impl serde::Serialize) -> serde_json::Value {
     serde_json::to_value(summary).expect("a summary's keys are text")
 }
 
+/// Says which points were left out because their traces are not there.
+fn missing_traces(points: &[Point], options: &Options) -> Option<String> {
+    let names: BTreeSet<String> =
+        points.iter().filter_map(Point::missing_trace).map(|trace| trace.display().to_string()).collect();
+    let names: Vec<String> = names.into_iter().collect();
+    let folder = match &options.traces {
+        Some(folder) => format!("in {}", folder.display()),
+        None => "without a folder of recorded traces (--traces)".to_owned(),
+    };
+    (!names.is_empty()).then(|| {
+        format!(
+            "NOT RUN: {} of the points, for these traces are not there {folder}: {}",
+            points.len(),
+            names.join(", ")
+        )
+    })
+}
+
 /// Runs an experiment: every point or volume on the bench, side by side over the cores, then every expected value
 /// beside what was found. The order of the rows is that of the file.
 pub fn run(
@@ -63,29 +85,32 @@ pub fn run(
     let left_out = match &experiment.kind {
         Kind::TraceStatistics { paper, claim, within } => {
             let volumes = bench.volumes(paper)?;
-            let found = sweep::run(&volumes, conduct, |volume| bench.statistics(volume, options))?;
+            let found = cores::run(&volumes, conduct, |volume| bench.statistics(volume, options))?;
             let left_out = found.iter().filter(|volume| volume.is_none()).count();
             let findings = found.into_iter().flatten().flatten();
             outcome.rows.extend(findings.map(|finding| statistics::row(finding, claim.as_deref(), *within)));
             left_out
         }
         Kind::Sweep(sweep) => {
-            let points = sweep.points(&experiment.path, options)?;
+            let all = sweep.points(&experiment.path, options)?;
+            let (missing, points): (Vec<Point>, Vec<Point>) =
+                all.into_iter().partition(|point| point.missing_trace().is_some());
+            outcome.notes.extend(missing_traces(&missing, options));
             let stop: &AtomicBool = conduct.stop;
-            let results = sweep::run(&points, conduct, |point| bench.simulate(point, stop))?;
-            let found = |(point, summary): (&Point, &Option<Summary>)| {
+            let results = cores::run(&points, conduct, |point| bench.simulate(point, stop))?;
+            let found = points.iter().zip(&results).filter_map(|(point, summary)| {
                 let values = json(summary.as_ref()?);
-                Some(Found { settings: point.settings.clone(), values, space: Some(point.space()) })
-            };
-            let found: Vec<Found> = points.iter().zip(&results).filter_map(found).collect();
+                Some(Found { settings: point.settings.clone(), values, point: Some(point) })
+            });
+            let found: Vec<Found> = found.collect();
             outcome.rows = judge::rows(&experiment.expect, &found)?;
             points.len() - found.len()
         }
         Kind::Nand(sweep) => {
             let points = sweep.points(&experiment.path, options)?;
-            let results = sweep::run(&points, conduct, NandPoint::run)?;
+            let results = cores::run(&points, conduct, NandPoint::run)?;
             let found = |(point, summary): (&NandPoint, &Option<NandSummary>)| {
-                Some(Found { settings: point.settings.clone(), values: json(summary.as_ref()?), space: None })
+                Some(Found { settings: point.settings.clone(), values: json(summary.as_ref()?), point: None })
             };
             let found: Vec<Found> = points.iter().zip(&results).filter_map(found).collect();
             outcome.rows = judge::rows(&experiment.expect, &found)?;

@@ -105,8 +105,10 @@ impl Row {
         if let (Value::Number(paper), Value::Number(ours)) = (&self.paper, &self.ours) {
             let text = paper.to_string();
             let digits = text.bytes().filter(u8::is_ascii_digit).count();
-            if let Some((_, decimals)) = text.split_once('.').filter(|_| digits > 3) {
-                return [text.clone(), format!("{ours:.*}", decimals.len())];
+            if let Some((whole, decimals)) = text.split_once('.').filter(|_| digits > 3) {
+                // The value of a formula has no end: five digits say enough.
+                let digits = decimals.len().min(5_usize.saturating_sub(whole.len()));
+                return [format!("{paper:.digits$}"), format!("{ours:.digits$}")];
             }
         }
         [self.paper.to_string(), self.ours.to_string()]

@@ -1,8 +1,8 @@
 //! Made-up runs for the tests of reports: plausible, and the extremes.
 
 use crate::summary::{
-    Faults, Flash, Host, Latency, Outcome, Share, Source, SourceKind, Summary, TimeShare, Wear, Window,
-    Windows,
+    Buffer, Faults, Flash, Host, Latency, Outcome, Share, Source, SourceKind, Summary, TimeShare, Wear,
+    Window, Windows,
 };
 
 /// A mixed run of a drive of 8 channels and 64 dies that collects garbage from its middle on.
@@ -18,6 +18,7 @@ pub fn mixed() -> Summary {
         precondition_seconds: 0.84,
         requests_per_second: 571_428.0,
         host: host(),
+        buffer: Buffer::default(),
         flash: flash(),
         write_amplification: Some(1.72),
         collector_amplification: Some(1.70),
@@ -72,6 +73,7 @@ pub fn empty() -> Summary {
             read_latency_us: Latency::default(),
             write_latency_us: Latency::default(),
         },
+        buffer: Buffer::default(),
         flash: Flash {
             reads: 0,
             programs: 0,
@@ -83,6 +85,13 @@ pub fn empty() -> Summary {
             host_bytes: 0,
             gc_bytes: 0,
             padding_bytes: 0,
+            map_hits: 0,
+            map_misses: 0,
+            map_hit_ratio: None,
+            translation_reads: 0,
+            translation_reads_per_look_up: None,
+            translation_programs: 0,
+            translation_bytes: 0,
         },
         write_amplification: None,
         collector_amplification: None,
@@ -167,6 +176,13 @@ fn flash() -> Flash {
         host_bytes: 90_125 * 16_384,
         gc_bytes: 64_901 * 16_384,
         padding_bytes: 14 * 16_384,
+        map_hits: 0,
+        map_misses: 0,
+        map_hit_ratio: None,
+        translation_reads: 0,
+        translation_reads_per_look_up: None,
+        translation_programs: 0,
+        translation_bytes: 0,
     }
 }
 

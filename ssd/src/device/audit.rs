@@ -1,7 +1,7 @@
 //! The books: what must hold at every instant between events.
 
 use wordline_kernel::Duration;
-use wordline_nand::Stage;
+use wordline_nand::{Stage, Stamp};
 
 use super::Device;
 use crate::ftl::mapping::LogicalPage;
@@ -21,20 +21,41 @@ impl Device {
         self.mapping.get(page).map(|at| self.chips.stamp(at).version)
     }
 
+    /// Each translation page that was written has one home, which holds its last version and nothing else.
+    fn audit_tables(&self) {
+        let Some(translation) = &self.translation else { return };
+        for table in translation.tables() {
+            let (logical, version) = (translation.logical(table), translation.version(table));
+            let home = self.mapping.get(logical);
+            assert_eq!(home.is_some(), version > 0, "translation page {table:?} is where its version says");
+            if let Some(slot) = home {
+                let found = self.chips.stamp(slot);
+                assert_eq!(found, Stamp { logical: logical.0, version }, "translation page {table:?}");
+                assert!(self.blocks.is_valid(slot), "translation page {table:?} is valid");
+            }
+        }
+    }
+
     /// Checks the conservation laws that follow from the whole state; a bug if one does not hold. It takes time in
     /// proportion to the number of blocks.
     pub fn audit(&self, elapsed: Duration) {
         let (valid, mapped) = (self.blocks.total_valid(), u64::from(self.mapping.mapped()));
         assert_eq!(valid, mapped, "valid pages are mapped pages");
+        for page in self.cache.pages() {
+            let (logical, version) = (page.logical, Some(page.version));
+            assert_eq!(version, self.mapping.last_written(logical), "the cache holds what was written last");
+            assert!(self.buffer.find(logical).is_none(), "a page is in the cache or waits to be written");
+        }
+        self.audit_tables();
         let t = &self.totals;
         let counts = self.chips.counts();
         let slots = &self.config.slots;
         let unit = u64::from(slots.per_program);
         let programmed = counts.pages_programmed * u64::from(slots.per_page()) / u64::from(slots.pages());
-        let queued = t.host_programs + t.gc_programs + t.padding - programmed;
+        let queued = t.host_programs + t.gc_programs + t.translation_programs + t.padding - programmed;
         assert!(
             queued.is_multiple_of(unit) && queued / unit <= 2 * self.units.len() as u64,
-            "pages programmed are the host's, the collector's and padding, but for units under way: {queued}"
+            "pages programmed are the host's, the map's, the collector's and padding, but for units under way: {queued}"
         );
         let stages = self.chips.stages(elapsed);
         let all = u128::from(elapsed.ps()) * u128::from(self.config.geometry.dies());

@@ -26,10 +26,13 @@ impl Device {
         }
         let Transaction { owner, slot, page, .. } = *transaction;
         match transaction.purpose {
-            Purpose::HostRead | Purpose::Fill | Purpose::GcRead => {
-                return self.read_failed(transaction, done, calendar);
-            }
+            Purpose::HostRead
+            | Purpose::Fill
+            | Purpose::ReadAhead
+            | Purpose::TranslationRead
+            | Purpose::GcRead => return self.read_failed(transaction, done, calendar),
             Purpose::HostProgram => self.host_program_failed(owner, slot, calendar),
+            Purpose::TranslationProgram => self.table_program_failed(owner, slot, calendar),
             Purpose::GcProgram => self.gc_program_failed(owner, slot, calendar),
             Purpose::GcErase => self.gc_erase_failed(page, calendar),
         }
@@ -65,13 +68,32 @@ impl Device {
             self.lose_page(PageId(transaction.page.0 + n));
         }
         self.after_failure(Failed::Read, self.config.geometry.block_of(transaction.page), calendar);
+        if transaction.purpose == Purpose::GcRead {
+            self.transaction_done(transaction, done, calendar);
+        } else if !self.read_elsewhere(transaction, calendar) {
+            self.read_in_vain(transaction, done, calendar);
+        }
+    }
+
+    /// A read is over without having found anything.
+    fn read_in_vain(&mut self, transaction: &Transaction, done: &Done, calendar: &mut impl Schedule<Event>) {
+        let Transaction { owner, page, .. } = *transaction;
+        // What is lost of flash may be in the buffer by now.
+        let lost = self.is_lost(LogicalPage(transaction.logical));
         match transaction.purpose {
-            Purpose::GcRead => self.transaction_done(transaction, done, calendar),
-            _ if self.read_elsewhere(transaction, calendar) => {}
             Purpose::Fill => self.fill_done(transaction, calendar),
+            Purpose::TranslationRead => {
+                self.table_read(transaction, calendar);
+                self.read_over(page, calendar);
+            }
+            Purpose::ReadAhead => {
+                let Self { cache, front, .. } = self;
+                cache.each_waiter(owner, |slot| front.get(slot).failed |= lost);
+                self.read_over(page, calendar);
+                self.fetched_ahead(owner, calendar);
+            }
             _ => {
-                // What is lost of flash may be in the buffer by now.
-                self.front.get(transaction.owner).failed |= self.is_lost(LogicalPage(transaction.logical));
+                self.front.get(owner).failed |= lost;
                 self.host_read_done(transaction, done, calendar);
             }
         }
@@ -124,6 +146,16 @@ impl Device {
         let page = LogicalPage(self.chips.stamp(slot).logical);
         let was = self.mapping.clear(page);
         assert_eq!(was, Some(slot), "a valid slot is where its logical page is mapped to");
+        if self.is_table(page.0) {
+            let row = self.blocks.row_of(self.config.slots.block_of(slot));
+            if let Some(translation) = &mut self.translation {
+                let table = translation.table(page.0).expect("it has the number of a translation page");
+                translation.lost(table, row);
+            }
+            return;
+        }
+        self.note_amend(page);
+        self.cache.forget(page);
         let kept = self.buffer.find(page).map(|id| self.buffer.get(id)).filter(|entry| !entry.discarded);
         let gone = self.full_page().without(kept.map_or(Sectors::NONE, |entry| entry.sectors));
         self.totals.lost_pages += u64::from(!gone.is_empty());
@@ -141,6 +173,21 @@ impl Device {
             self.make_ready(id);
         }
         unit.stamps.clear();
+        unit.busy = false;
+        self.units[row as usize] = unit;
+        self.program_failed(first, calendar);
+        self.note_row(row);
+    }
+
+    /// The unit of translation pages of `row` was not programmed: they are in memory still.
+    fn table_program_failed(&mut self, row: Row, first: SlotId, calendar: &mut impl Schedule<Event>) {
+        let mut unit = std::mem::take(&mut self.units[row as usize]);
+        self.blocks.program_done(first);
+        for stamp in unit.stamps.drain(..).rev() {
+            let Some(translation) = &mut self.translation else { continue };
+            let table = translation.table(stamp.logical).expect("the unit holds translation pages");
+            translation.program_failed(table);
+        }
         unit.busy = false;
         self.units[row as usize] = unit;
         self.program_failed(first, calendar);

@@ -4,11 +4,42 @@ use wordline_kernel::{Duration, Schedule};
 
 use super::read::SlotRead;
 use super::{Device, Event};
+use crate::Config;
 use crate::buffer::{Entry, EntryId, EntryState};
 use crate::ftl::mapping::LogicalPage;
+use crate::ftl::translation::Then;
 use crate::policy::router::Outgoing;
 use crate::queue::Purpose;
 use crate::sectors::Sectors;
+
+/// How full the buffer may be before pages leave it, in pages.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Marks {
+    high: u32,
+    low: u32,
+    /// Pages that may be on their way to a program unit.
+    most: u32,
+    /// Writing out has begun and did not come to the low mark yet.
+    begun: bool,
+}
+
+impl Marks {
+    pub fn new(config: &Config) -> Self {
+        let file = &config.file.buffer;
+        let pages = |fraction: f64| (f64::from(config.buffer_pages) * fraction) as u32;
+        let (high, low) = (pages(file.flush_above), pages(file.flush_to.unwrap_or(file.flush_above)));
+        // Two program units a row keep every die busy while the next pages are read and gathered.
+        let most = 2 * config.geometry.rows() * config.slots.per_program;
+        Self { high, low, most, begun: false }
+    }
+
+    /// Whether pages leave when there are so many that are not being programmed.
+    #[inline]
+    fn are_passed(&mut self, pages: u32) -> bool {
+        self.begun = pages > if self.begun { self.low } else { self.high };
+        self.begun
+    }
+}
 
 impl Device {
     /// An entry must not stay in the buffer.
@@ -16,10 +47,7 @@ impl Device {
         let was_urgent = std::mem::replace(&mut self.buffer.get_mut(id).urgent, true);
         let entry = *self.buffer.get(id);
         match entry.state {
-            EntryState::Dirty => {
-                self.buffer.unlink(id);
-                self.prepare(id, calendar);
-            }
+            EntryState::Dirty => self.leave(id, calendar),
             EntryState::Ready if !was_urgent => {
                 let list = self.list_of(entry.logical, entry.stream);
                 self.ready[list].urgent += 1;
@@ -38,8 +66,25 @@ impl Device {
         Sectors::range(0, self.sectors_per_page() as u32)
     }
 
-    /// Makes an entry that left the list ready for a program unit; the rest of a partly written page is read first.
+    /// Makes an entry that left the list ready for a program unit, as soon as the place of its page is known.
     fn prepare(&mut self, id: EntryId, calendar: &mut impl Schedule<Event>) {
+        let logical = self.buffer.get(id).logical;
+        if self.is_located(logical, Then::Prepare(id), calendar) {
+            self.complete(id, calendar);
+        } else {
+            self.buffer.get_mut(id).state = EntryState::Filling;
+            self.filling += 1;
+        }
+    }
+
+    /// An entry knows where its page is.
+    pub(super) fn go_on_preparing(&mut self, id: EntryId, calendar: &mut impl Schedule<Event>) {
+        self.filling -= 1;
+        self.complete(id, calendar);
+    }
+
+    /// Makes an entry ready; the rest of a partly written page is read first.
+    fn complete(&mut self, id: EntryId, calendar: &mut impl Schedule<Event>) {
         if self.is_complete(id) {
             self.make_ready(id);
             return;
@@ -50,7 +95,15 @@ impl Device {
         let (logical, version, missing) = (entry.logical, entry.flash_version, full.without(entry.sectors));
         let slot = self.mapping.get(logical).expect("an incomplete page is in flash");
         self.filling += 1;
-        let fill = SlotRead { purpose: Purpose::Fill, owner: id, slot, sectors: missing, logical, version };
+        let fill = SlotRead {
+            purpose: Purpose::Fill,
+            owner: id,
+            slot,
+            sectors: missing,
+            logical,
+            version,
+            waited: Duration::ZERO,
+        };
         let reads = self.queue_read(fill, calendar);
         self.buffer.get_mut(id).fills = reads as u8;
         self.kick(self.config.geometry.die_of(self.config.slots.block_of(slot)), calendar);
@@ -89,20 +142,53 @@ impl Device {
         home as usize * usize::from(self.streams.host) + usize::from(stream)
     }
 
-    /// Takes the oldest pages out of the list while the buffer is too full, or a flush wants them.
+    /// Takes pages out of the list while the buffer is too full, or a flush wants them: the flush's by age, others as
+    /// the eviction policy has them.
     pub(super) fn draw_from_list(&mut self, calendar: &mut impl Schedule<Event>) {
-        let keep = (f64::from(self.config.buffer_pages) * self.config.file.buffer.flush_above) as u32;
-        // Two program units a row keep every die busy while the next pages are read and gathered.
-        let most = 2 * self.config.geometry.rows() * self.config.slots.per_program;
-        while let Some(id) = self.buffer.oldest() {
-            let drained = self.is_drained(id);
-            let on_the_way = self.buffer.in_use() - self.buffer.dirty() - self.programming;
-            if !drained && (self.buffer.in_use() - self.programming <= keep || on_the_way >= most) {
+        while let Some(oldest) = self.buffer.oldest() {
+            if self.is_drained(oldest) {
+                self.leave(oldest, calendar);
+                continue;
+            }
+            let not_programming = self.buffer.in_use() - self.programming;
+            let on_the_way = not_programming - self.buffer.dirty();
+            if !self.marks.are_passed(not_programming) || on_the_way >= self.marks.most {
                 return;
             }
+            let id = self.buffer.next_out();
+            self.leave(id, calendar);
+        }
+    }
+
+    /// Takes a dirty entry out of the list, and its neighbours if they are to go with it.
+    fn leave(&mut self, id: EntryId, calendar: &mut impl Schedule<Event>) {
+        if self.config.file.buffer.coalesce {
+            self.leave_together(self.buffer.get(id).logical, calendar);
+        } else {
             self.buffer.unlink(id);
             self.prepare(id, calendar);
         }
+    }
+
+    /// Takes out the run of dirty pages around `page` that belong to one program unit of consecutive pages, in order.
+    fn leave_together(&mut self, page: LogicalPage, calendar: &mut impl Schedule<Event>) {
+        let unit = self.config.slots.per_program;
+        let start = page.0 - page.0 % unit;
+        let mut first = page.0;
+        while first > start && self.dirty_entry(first - 1).is_some() {
+            first -= 1;
+        }
+        for page in first..start + unit {
+            let Some(id) = self.dirty_entry(page) else { return };
+            self.buffer.unlink(id);
+            self.prepare(id, calendar);
+        }
+    }
+
+    /// The entry of a page that waits in the list.
+    fn dirty_entry(&self, page: u32) -> Option<EntryId> {
+        let id = self.buffer.find(LogicalPage(page))?;
+        (self.buffer.get(id).state == EntryState::Dirty).then_some(id)
     }
 
     /// Whether a flush wants the entry in flash.
@@ -114,6 +200,7 @@ impl Device {
     pub(super) fn flush(&mut self, slot: u32, calendar: &mut impl Schedule<Event>) {
         match self.buffer.end_epoch() {
             None => self.answer_soon(slot, calendar),
+            Some(_) if self.is_protected() => self.answer_soon(slot, calendar),
             Some(epoch) => {
                 self.drain = Some(epoch);
                 self.flushes.push_back((epoch, slot));

@@ -5,6 +5,7 @@ use wordline_nand::{SlotId, Stamp};
 
 use super::{Device, Event};
 use crate::buffer::{EntryId, EntryState};
+use crate::ftl::blocks::StreamId;
 use crate::ftl::mapping::LogicalPage;
 use crate::policy::placement::Row;
 use crate::queue::Purpose;
@@ -14,6 +15,7 @@ impl Device {
     pub(super) fn pump(&mut self, calendar: &mut impl Schedule<Event>) {
         loop {
             self.draw_from_list(calendar);
+            self.write_tables(calendar);
             let formed =
                 if self.has_homes { self.form_at_home(calendar) } else { self.form_anywhere(calendar) };
             // A write that goes on may make room nowhere and still leave a page that must go at once.
@@ -38,7 +40,7 @@ impl Device {
 
     /// Whether any row takes a program unit. Pages of a row that is full of valid ones may become invalid without
     /// anything happening to the row itself, so that such rows are looked at again when nothing else goes on.
-    fn some_row_accepts(&mut self, calendar: &mut impl Schedule<Event>) -> bool {
+    pub(super) fn some_row_accepts(&mut self, calendar: &mut impl Schedule<Event>) -> bool {
         // Where pages have homes, a row that accepts is of no use to the pages of another.
         let nothing_comes = self.programming == 0 && (self.accepting.is_empty() || self.has_homes);
         if nothing_comes && (std::mem::take(&mut self.some_row_full) || self.collector.is_idle()) {
@@ -77,13 +79,15 @@ impl Device {
     /// them elsewhere.
     fn top_up(&mut self, list: usize) {
         while (self.ready[list].pages.len() as u32) < self.config.slots.per_program {
-            match self.buffer.oldest() {
-                Some(id) if self.is_complete(id) => {
-                    self.buffer.unlink(id);
-                    self.make_ready(id);
-                }
-                _ => return,
+            if self.buffer.dirty() == 0 {
+                return;
             }
+            let id = self.buffer.next_out();
+            if !self.is_complete(id) {
+                return;
+            }
+            self.buffer.unlink(id);
+            self.make_ready(id);
         }
     }
 
@@ -135,15 +139,30 @@ impl Device {
         unit.busy = true;
         self.units[row as usize] = unit;
         let stream = self.streams.host((list % usize::from(self.streams.host)) as u8);
-        let first = self.blocks.take(row, stream, pages as u32);
-        self.collector.spend(row, pages as u32);
+        if let Some(translation) = &mut self.translation {
+            translation.turn_over(row);
+        }
+        self.queue_unit(row, stream, Purpose::HostProgram, calendar);
+        self.wake_waiters(calendar);
+    }
+
+    /// Queues the program of the unit of `row`.
+    pub(super) fn queue_unit(
+        &mut self,
+        row: Row,
+        stream: StreamId,
+        purpose: Purpose,
+        calendar: &mut impl Schedule<Event>,
+    ) {
+        let pages = self.config.slots.per_program;
+        let first = self.blocks.take(row, stream, pages);
+        self.collector.spend(row, pages);
         self.note_row(row);
         let die = self.config.geometry.die_of(self.config.slots.block_of(first));
         let page = self.config.slots.page_of(first);
-        self.queues.push(die, calendar.now(), Purpose::HostProgram, row, page).slot = first;
+        self.queues.push(die, calendar.now(), purpose, row, page).slot = first;
         self.kick(die, calendar);
         self.collect(row, calendar);
-        self.wake_waiters(calendar);
     }
 
     /// Ends parts of the requests whose pages are in flash, or need not be any more.
@@ -169,10 +188,13 @@ impl Device {
             if !entry.void {
                 entry.flash_version = version;
                 self.install(LogicalPage(logical), SlotId(first.0 + n as u32));
+                self.note_update(LogicalPage(logical));
             }
             let again = self.buffer.programmed(id, version, &mut self.wake);
             if again {
                 self.dirty_again(id, calendar);
+            } else if self.cache.is_on() {
+                self.keep_programmed(LogicalPage(logical), version);
             }
         }
         self.programming -= unit.entries.len() as u32;

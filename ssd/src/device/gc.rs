@@ -79,8 +79,12 @@ impl Device {
             if self.blocks.is_valid(from) {
                 let stamp = self.chips.stamp(from);
                 assert!(stamp.is_data(), "the valid slot {from:?} holds {stamp:?}");
-                let moved_by = self.blocks.moved_by(self.config.slots.block_of(from));
-                let stream = self.relocator.route(&Leaving { logical: stamp.logical, moved_by });
+                let stream = if self.is_table(stamp.logical) {
+                    self.streams.gc - 1
+                } else {
+                    let moved_by = self.blocks.moved_by(self.config.slots.block_of(from));
+                    self.relocator.route(&Leaving { logical: stamp.logical, moved_by })
+                };
                 assert!(stream < self.streams.gc, "the relocator chose stream {stream}");
                 self.collector.stage(row, stream, Moved { stamp, from });
             }
@@ -88,7 +92,7 @@ impl Device {
     }
 
     pub(super) fn gc_programmed(&mut self, row: Row, first: SlotId) {
-        let Self { collector, mapping, blocks, .. } = self;
+        let Self { collector, mapping, translation, blocks, .. } = self;
         for (moved, slot) in collector.take_unit(row).zip((first.0..).map(SlotId)) {
             // A page that the host wrote or discarded meanwhile stays where the host left it.
             if !blocks.is_valid(moved.from) {
@@ -98,12 +102,16 @@ impl Device {
             assert_eq!(old, Some(moved.from), "a valid page is where its logical page is mapped to");
             blocks.invalidate(moved.from);
             blocks.validate(slot);
+            if let Some(translation) = translation {
+                translation.moved(moved.stamp.logical);
+            }
         }
         blocks.program_done(first);
     }
 
     pub(super) fn gc_erased(&mut self, page: PageId) {
         self.totals.erases += 1;
+        self.release_tables();
         let block = self.config.geometry.block_of(page);
         self.blocks.erased(block, self.chips.erases()[block]);
     }

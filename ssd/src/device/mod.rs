@@ -1,10 +1,13 @@
 //! A conventional SSD: the parts of the controller put together, and the loop that carries events to them.
 //!
-//! `front` takes and answers commands, `link` brings them over a link; `read` and `write` carry them out over buffer and mapping; `flush` takes pages out
-//! of the buffer and `form` puts them into program units; `service` runs the dies' queues and takes in what they finish;
-//! `gc` carries out what the collector wants; `failures` deals with commands that failed; `precondition` fills a device in no time; `audit` checks the books.
+//! `front` takes and answers commands, `link` brings them over a link; `read` and `write` carry them out over buffer and
+//! mapping; `cached` keeps and fetches ahead what is read; `flush` takes pages out of the buffer and `form` puts them into
+//! program units; `service` runs the dies' queues and takes in what they finish; `gc` carries out what the collector wants;
+//! `failures` deals with commands that failed;
+//! `translate` finds out where pages are when the map is not in memory as a whole; `precondition` fills a device in no time; `audit` checks the books.
 
 mod audit;
+mod cached;
 mod failures;
 mod flush;
 mod form;
@@ -15,6 +18,7 @@ mod precondition;
 mod read;
 mod service;
 mod totals;
+mod translate;
 mod write;
 
 use std::collections::VecDeque;
@@ -22,12 +26,14 @@ use std::collections::VecDeque;
 use wordline_kernel::{Column, Digest, Instant, Schedule, Seed};
 use wordline_nand::{Chips, RowBlockId, Stamp};
 
+use crate::buffer::read_ahead::ReadAhead;
+use crate::buffer::read_cache::ReadCache;
 use crate::buffer::{Buffer, EntryId};
-use crate::command::Answer;
-use crate::config::{BufferMode, Config};
+use crate::command::{Answer, Command};
+use crate::config::{BufferMode, Config, Protection};
 use crate::front::{Front, Link};
 use crate::ftl::blocks::{State, Streams};
-use crate::ftl::{Blocks, Collector, Lost, Mapping};
+use crate::ftl::{Blocks, Collector, Lost, Mapping, Translation};
 use crate::parts::Parts;
 use crate::policy::failure::FailurePolicy;
 use crate::policy::placement::{Placement, Row, RowSet};
@@ -101,7 +107,12 @@ pub struct Device {
     mapping: Mapping,
     /// What the host wrote and cannot be read any more.
     lost: Lost,
+    /// None while the whole map is in memory.
+    translation: Option<Translation>,
     buffer: Buffer,
+    marks: flush::Marks,
+    cache: ReadCache,
+    ahead: ReadAhead,
     collector: Collector,
     router: Box<dyn Router>,
     placement: Box<dyn Placement>,
@@ -148,9 +159,11 @@ impl Device {
 
     /// A new device, with nothing written and these policies.
     pub fn with(config: Config, parts: Parts, seed: Seed) -> Self {
-        let Parts { router, placement, victim, relocator, failure } = parts;
+        let Parts { eviction, read_eviction, router, placement, mapper, victim, relocator, failure } = parts;
         let Config { geometry, slots, .. } = config;
-        let streams = Streams { host: router.streams(), gc: relocator.streams() };
+        let map_cache = config.map_cache();
+        let of_map = u8::from(map_cache.is_some());
+        let streams = Streams { host: router.streams() + of_map, gc: relocator.streams() + of_map };
         let mut chips = Chips::new(config.part.clone(), geometry, slots);
         chips.inject(&config.faults, seed);
         let mut bad = factory_bad_blocks(&config, seed);
@@ -174,10 +187,17 @@ impl Device {
         let lists = usize::from(streams.host) * if has_homes { geometry.rows() as usize } else { 1 };
         let mut device = Self {
             chips,
-            mapping: Mapping::new(config.logical_pages),
+            mapping: Mapping::new(config.mapped_pages()),
             lost: Lost::default(),
             failures: Column::filled(geometry.row_blocks() as usize, [0; 3]),
-            buffer: Buffer::new(config.buffer_pages),
+            translation: map_cache.map(|size| {
+                let (rows, unit) = (geometry.rows(), slots.per_program);
+                Translation::new(mapper, size, config.logical_pages, rows, unit)
+            }),
+            buffer: Buffer::new(config.buffer_pages, eviction),
+            marks: flush::Marks::new(&config),
+            cache: ReadCache::new(config.cache_pages, read_eviction),
+            ahead: ReadAhead::new(config.file.buffer.read_ahead),
             queues: Queues::new(geometry.dies(), &config.file.ftl.scheduling),
             front: Front::new(&config),
             ready: vec![Ready::default(); lists],
@@ -246,6 +266,7 @@ impl Device {
             Event::FlushTimer => self.flush_on_time(calendar),
             Event::Retry(id) => self.retry(id, calendar),
         }
+        self.write_tables(calendar);
     }
 
     /// The answers since the last call, in the order in which they were given.
@@ -299,13 +320,25 @@ impl Device {
         self.front.port.as_deref().map(|port| port.link())
     }
 
+    /// Written pages in the buffer that still come to flash when the power fails; no more than these are ever in it if
+    /// there are any.
+    pub fn protected_pages(&self) -> u32 {
+        if self.is_protected() { self.config.buffer_pages } else { 0 }
+    }
+
     /// Commands that are not answered yet.
     pub fn outstanding(&self) -> usize {
         self.front.outstanding()
     }
 
-    fn is_write_through(&self) -> bool {
-        self.config.file.buffer.mode == BufferMode::WriteThrough
+    /// Whether a write is answered only once it is in flash.
+    fn is_durable(&self, command: &Command) -> bool {
+        (command.fua && !self.is_protected()) || self.config.file.buffer.mode != BufferMode::WriteBack
+    }
+
+    /// Whether what is in the buffer outlives the power.
+    fn is_protected(&self) -> bool {
+        self.config.file.buffer.power_loss_protection != Protection::None
     }
 
     /// Goes read-only when the good blocks cannot hold the logical capacity any more. Where pages have homes, each
@@ -314,10 +347,14 @@ impl Device {
         let unit = self.config.slots.per_program;
         let rows = 0..self.config.geometry.rows();
         let worn_out = if self.has_homes {
-            rows.into_iter().any(|row| self.blocks.limit(row) < self.home_pages[row as usize] + unit)
+            let spare = |row: Row| {
+                self.blocks.limit(row).checked_sub(self.home_pages[row as usize] + unit).map(u64::from)
+            };
+            let spare: Option<u64> = rows.map(spare).sum();
+            spare.is_none_or(|spare| spare < u64::from(self.config.translation_pages()))
         } else {
             let room: u64 = rows.map(|row| u64::from(self.blocks.limit(row).saturating_sub(unit))).sum();
-            room < u64::from(self.config.logical_pages)
+            room < u64::from(self.config.mapped_pages())
         };
         self.read_only |= worn_out;
     }

@@ -4,7 +4,11 @@ use wordline_kernel::{Seed, Stream};
 use wordline_nand::{SlotId, Stamp};
 
 use super::Device;
+use crate::ftl::Translation;
+use crate::ftl::blocks::StreamId;
 use crate::ftl::mapping::LogicalPage;
+use crate::ftl::translation::UNITS_IN_A_ROW;
+use crate::policy::mapper::TranslationPage;
 use crate::policy::placement::Row;
 
 /// What bringing a device to its steady state took.
@@ -24,17 +28,21 @@ const WINDOWS_PER_DRIVE: u32 = 50;
 /// writes beyond a start that is close already.
 const MOST_WINDOWS: u32 = 2 * WINDOWS_PER_DRIVE;
 
+/// Translation pages that are written for a page of the host at most. Chosen, as it is with timing.
+const MOST_TABLES_A_PAGE: u8 = UNITS_IN_A_ROW;
+
 /// A change of the write amplification between windows that counts as none. Chosen.
 const STEADY_WITHIN: f64 = 0.01;
 
 impl Device {
     /// Writes the first `fraction` of the logical pages once, in order.
     pub fn fill(&mut self, fraction: f64) {
-        let pages = (f64::from(self.mapping.len()) * fraction.clamp(0.0, 1.0)) as u32;
+        let pages = (f64::from(self.config.logical_pages) * fraction.clamp(0.0, 1.0)) as u32;
         let mut writer = Writer::default();
         for page in 0..pages {
             self.write_untimed(LogicalPage(page), &mut writer);
         }
+        self.lay_tables(pages, &mut writer);
         self.align();
     }
 
@@ -55,7 +63,8 @@ impl Device {
                 self.write_untimed(LogicalPage(share.page(n)), &mut writer);
             }
         }
-        let pages = u64::from(self.mapping.len());
+        self.lay_tables(self.config.logical_pages, &mut writer);
+        let pages = u64::from(self.config.logical_pages);
         // A window that opens fewer blocks than there are rows may pass without any cleaning.
         let geometry = &self.config.geometry;
         let round = u64::from(geometry.rows()) * u64::from(self.config.slots.per_block());
@@ -64,7 +73,7 @@ impl Device {
         for n in 0..MOST_WINDOWS {
             let before = writer.programmed;
             for _ in 0..window {
-                self.write_untimed(LogicalPage(random.below(pages) as u32), &mut writer);
+                self.overwrite_untimed(LogicalPage(random.below(pages) as u32), &mut writer);
             }
             steady.overwritten += window;
             let now = (writer.programmed - before) as f64 / window as f64;
@@ -82,7 +91,7 @@ impl Device {
     /// written is drawn at random, so that the rows do not come to their next cleaning all at once.
     /// Returns the share and how much of it was placed: the rest found no room by chance.
     fn age_row(&mut self, row: Row, random: &mut Stream) -> (Share, u32) {
-        let (rows, pages) = (self.config.geometry.rows(), self.mapping.len());
+        let (rows, pages) = (self.config.geometry.rows(), self.config.logical_pages);
         let homes = (0..rows).find(|page| self.placement.home(*page) == Some(row)).unwrap_or(row);
         let share = Share::new(homes, rows, pages);
         let keep_free = self.config.file.ftl.gc.stop_at_free_blocks as usize;
@@ -125,13 +134,23 @@ impl Device {
     /// Writes a whole page in no time.
     fn write_untimed(&mut self, logical: LogicalPage, writer: &mut Writer) {
         let row = self.placement.home(logical.0).unwrap_or_else(|| self.next_row(writer));
+        self.put_untimed(logical, row, self.streams.host(0), writer);
+    }
+
+    /// Puts a new version of a page into a row in no time, and cleans the row.
+    fn put_untimed(&mut self, logical: LogicalPage, row: Row, stream: StreamId, writer: &mut Writer) {
         let version = self.mapping.written(logical);
-        let page = self.blocks.take(row, self.streams.host(0), 1);
+        let page = self.blocks.take(row, stream, 1);
         self.chips.put(page, Stamp { logical: logical.0, version });
-        self.install(logical, page);
+        if self.is_table(logical.0) {
+            self.install_table(logical, page);
+        } else {
+            self.install(logical, page);
+        }
         self.blocks.program_done(page);
         writer.programmed += 1;
-        let Self { collector, blocks, chips, mapping, .. } = self;
+        let Self { collector, blocks, chips, mapping, translation, .. } = self;
+        let one_by_one = translation.is_some();
         let mut moved = 0;
         collector.clean_untimed(
             row,
@@ -142,11 +161,68 @@ impl Device {
                 mapping.set(LogicalPage(stamp.logical), to);
                 blocks.invalidate(from);
                 blocks.validate(to);
+                if let Some(translation) = translation {
+                    translation.moved(stamp.logical);
+                }
                 moved += 1;
             },
             chips,
+            // What is moved out of one victim is written to translation pages before the next one is cleaned.
+            one_by_one,
         );
         writer.programmed += moved;
+        if moved > 0 {
+            self.release_tables();
+        }
+    }
+
+    /// Overwrites a page in no time, and writes the translation pages that the cache of the map gives up for it.
+    fn overwrite_untimed(&mut self, logical: LogicalPage, writer: &mut Writer) {
+        if let Some(translation) = &mut self.translation {
+            translation.look_up_untimed(logical);
+        }
+        self.write_untimed(logical, writer);
+        self.note_update(logical);
+        for _ in 0..MOST_TABLES_A_PAGE {
+            let Some(table) = self.translation.as_mut().and_then(Translation::take_untimed) else { return };
+            self.write_table_untimed(table, writer);
+        }
+    }
+
+    /// Writes the translation pages of the first `pages` logical pages.
+    fn lay_tables(&mut self, pages: u32, writer: &mut Writer) {
+        if let Some(last) =
+            self.translation.as_ref().map(|t| t.table_of(LogicalPage(pages.saturating_sub(1))))
+        {
+            (0..=last.0).for_each(|table| self.write_table_untimed(TranslationPage(table), writer));
+        }
+    }
+
+    fn write_table_untimed(&mut self, table: TranslationPage, writer: &mut Writer) {
+        let Some(logical) = self.translation.as_ref().map(|translation| translation.logical(table)) else {
+            return;
+        };
+        let stream = self.streams.host(self.streams.host - 1);
+        let row = if self.has_homes { self.next_for_tables() } else { self.next_with_room() };
+        let version = self.mapping.last_written(logical).unwrap_or(0) + 1;
+        if let Some(translation) = &mut self.translation {
+            translation.written_untimed(table, version, row);
+        }
+        self.put_untimed(logical, row, stream, writer);
+    }
+
+    /// The next row that takes translation pages, where pages have homes.
+    fn next_for_tables(&mut self) -> Row {
+        loop {
+            let row = self.row_for_tables().unwrap_or_else(|| {
+                self.note_all_rows();
+                self.row_for_tables().expect("a device that was checked has room for its translation pages")
+            });
+            self.note_row(row);
+            if self.accepting.contains(row) {
+                return row;
+            }
+        }
     }
 
     /// The row for the next page without a home: a program unit in each row, in the order of the placement.

@@ -1,6 +1,6 @@
 //! Reads: from the buffer where it has the sectors, else from flash; comparisons; and what makes pages read as zeroes.
 
-use wordline_kernel::Schedule;
+use wordline_kernel::{Duration, Schedule};
 use wordline_nand::{PageId, SlotId};
 
 use super::front::Piece;
@@ -8,6 +8,7 @@ use super::{Device, Event};
 use crate::buffer::{EntryId, EntryState};
 use crate::command::{Command, SECTOR};
 use crate::ftl::mapping::LogicalPage;
+use crate::ftl::translation::Then;
 use crate::queue::Purpose;
 use crate::sectors::Sectors;
 
@@ -22,6 +23,8 @@ pub(super) struct SlotRead {
     /// The logical page and the version that it must find.
     pub logical: LogicalPage,
     pub version: u32,
+    /// How long it waited for the place of the page.
+    pub waited: Duration,
 }
 
 impl Device {
@@ -40,17 +43,45 @@ impl Device {
         request.parts -= 1;
         if request.parts == 0 {
             self.answer_soon(slot, calendar);
-            return;
-        }
-        for page in first..end {
-            if let Some(at) = self.mapping.get(LogicalPage(page)) {
-                self.kick(self.config.geometry.die_of(self.config.slots.block_of(at)), calendar);
+        } else {
+            for page in first..end {
+                if let Some(at) = self.mapping.get(LogicalPage(page)) {
+                    self.kick(self.config.geometry.die_of(self.config.slots.block_of(at)), calendar);
+                }
             }
+        }
+        if self.ahead.is_on() {
+            self.read_ahead(&command, calendar);
         }
     }
 
-    /// Reads a piece of a page from flash if that must be; false if the buffer has it or there is nothing to read.
+    /// Reads a piece of a page from flash if that must be, as soon as its place is known; false if the buffer has it or
+    /// there is nothing to read.
     fn read_piece(&mut self, slot: u32, piece: Piece, calendar: &mut impl Schedule<Event>) -> bool {
+        let buffered = self.translation.is_some() && self.buffer_answers(piece);
+        if buffered || self.is_located(piece.page, Then::Read(slot), calendar) {
+            return self.read_located(slot, piece, Duration::ZERO, calendar);
+        }
+        self.front.get(slot).parts += 1;
+        true
+    }
+
+    /// Whether a read of the piece needs no place: the buffer has all of it.
+    fn buffer_answers(&self, piece: Piece) -> bool {
+        self.buffer.find(piece.page).is_some_and(|id| {
+            let entry = self.buffer.get(id);
+            entry.discarded || entry.sectors.covers(piece.sectors())
+        })
+    }
+
+    /// The same, when the place is known, after having waited for that.
+    pub(super) fn read_located(
+        &mut self,
+        slot: u32,
+        piece: Piece,
+        waited: Duration,
+        calendar: &mut impl Schedule<Event>,
+    ) -> bool {
         if !self.lost.is_empty() && !self.lost.of(piece.page).common(piece.sectors()).is_empty() {
             self.front.get(slot).failed = true;
             return false;
@@ -66,10 +97,12 @@ impl Device {
                         entry.version,
                         piece.page.0
                     );
+                    self.buffer.touch(id);
                     return false;
                 }
                 entry.flash_version
             }
+            None if self.cache_has(slot, piece) => return false,
             None => last_written.unwrap_or(0),
         };
         let Some(at) = self.mapping.get(piece.page) else {
@@ -87,6 +120,7 @@ impl Device {
             sectors: piece.sectors(),
             logical: piece.page,
             version,
+            waited,
         };
         self.front.get(slot).parts += self.queue_read(read, calendar);
         true
@@ -149,6 +183,7 @@ impl Device {
         queued.slot = read.slot;
         queued.bytes = sectors.count() * SECTOR.0 as u32;
         queued.version = read.version;
+        queued.mapping = read.waited;
         queued.logical = read.logical.0;
     }
 
@@ -161,6 +196,7 @@ impl Device {
         for page in first..end {
             self.discard_page(LogicalPage(page));
         }
+        self.release_tables();
         self.wake_waiters(calendar);
         self.answer_soon(slot, calendar);
         self.pump(calendar);
@@ -173,7 +209,9 @@ impl Device {
         }
         if let Some(old) = self.mapping.clear(page) {
             self.blocks.invalidate(old);
+            self.note_amend(page);
         }
+        self.cache.forget(page);
         if let Some(id) = self.buffer.find(page) {
             self.discard_entry(id);
         }

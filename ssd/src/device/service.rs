@@ -38,12 +38,19 @@ impl Device {
         };
         let (purpose, owner, page, mut planes, mut bytes) =
             (first.purpose, first.owner, first.page, first.planes, u64::from(first.bytes));
-        if matches!(purpose, Purpose::HostRead | Purpose::Fill) {
+        if matches!(
+            purpose,
+            Purpose::HostRead | Purpose::Fill | Purpose::ReadAhead | Purpose::TranslationRead
+        ) {
             (planes, bytes) = self.queues.current_reads(die);
         }
         let operation = match purpose {
-            Purpose::HostRead | Purpose::Fill | Purpose::GcRead => Operation::Read,
-            Purpose::HostProgram => {
+            Purpose::HostRead
+            | Purpose::Fill
+            | Purpose::ReadAhead
+            | Purpose::TranslationRead
+            | Purpose::GcRead => Operation::Read,
+            Purpose::HostProgram | Purpose::TranslationProgram => {
                 self.chips.registers(die).copy_from_slice(&self.units[owner as usize].stamps);
                 Operation::Program
             }
@@ -134,6 +141,11 @@ impl Device {
                 self.check_read(transaction);
                 self.host_read_done(transaction, done, calendar);
             }
+            Purpose::ReadAhead => {
+                self.check_read(transaction);
+                self.read_over(page, calendar);
+                self.fetched_ahead(owner, calendar);
+            }
             Purpose::Fill => {
                 if !self.buffer.get(owner).discarded && !self.buffer.get(owner).void {
                     self.check_read(transaction);
@@ -144,6 +156,15 @@ impl Device {
                 let spent = self.spent_on(transaction, done, calendar.now());
                 self.note_program_time(owner, &spent);
                 self.host_programmed(owner, slot, calendar);
+                self.collect(owner, calendar);
+            }
+            Purpose::TranslationRead => {
+                self.check_read(transaction);
+                self.table_read(transaction, calendar);
+                self.read_over(page, calendar);
+            }
+            Purpose::TranslationProgram => {
+                self.tables_programmed(owner, slot);
                 self.collect(owner, calendar);
             }
             Purpose::GcRead => self.gc_read(owner, slot, transaction.planes, transaction.slots),
@@ -166,6 +187,9 @@ impl Device {
         let spent = self.spent_on(transaction, done, calendar.now());
         self.front.get(transaction.owner).spent = spent;
         self.read_over(transaction.page, calendar);
+        if self.cache.is_on() && !done.failed {
+            self.keep_read(transaction);
+        }
         self.part_done(transaction.owner, calendar);
     }
 
@@ -198,6 +222,7 @@ impl Device {
         let waited = elapsed.saturating_sub(on_bus + array);
         let gc = self.queues.gc_time(done.die, now) - transaction.gc_before;
         let gc = Duration::from_ps(gc.min(waited.ps()));
+        spent.set(Component::Mapping, transaction.mapping);
         spent.set(Component::GcWait, gc);
         spent.set(Component::DieWait, waited - gc);
         spent.set(Component::Bus, on_bus);

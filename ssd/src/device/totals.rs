@@ -17,7 +17,7 @@ pub enum Component {
     Controller,
     /// In the buffer: waiting for room, for a program unit to fill, and the access itself.
     Buffer,
-    /// Looking up where the page is. Zero while the whole table is in memory.
+    /// Looking up where the page is. Zero while the whole map is in memory.
     Mapping,
     /// Waiting for a die that collects garbage.
     GcWait,
@@ -75,12 +75,22 @@ pub struct Totals {
     pub host_reads: u64,
     /// Pages of flash read to complete partly written ones.
     pub fill_reads: u64,
+    /// Pages of flash read ahead of the host.
+    pub read_ahead_reads: u64,
     /// Pages of flash read by the collector.
     pub gc_reads: u64,
     /// Pages programmed for the host.
     pub host_programs: u64,
     /// Pages programmed by the collector.
     pub gc_programs: u64,
+    /// Translation pages programmed because they changed; those that the collector moved are among its pages.
+    pub translation_programs: u64,
+    /// Pages of flash read for translation pages.
+    pub translation_reads: u64,
+    /// Look-ups that found the place of a page in memory, where only a part of the map is there.
+    pub map_hits: u64,
+    /// Look-ups that did not.
+    pub map_misses: u64,
     /// Pages programmed with nothing in them.
     pub padding: u64,
     /// Row blocks erased.
@@ -101,6 +111,12 @@ pub struct Totals {
     pub dead_dies: u32,
     /// Pages that reads found in the buffer, or never written.
     pub reads_without_flash: u64,
+    /// Pages that reads found in the read cache or on their way into it, of those without flash.
+    pub read_cache_hits: u64,
+    /// Logical pages that were fetched ahead.
+    pub read_ahead_pages: u64,
+    /// Logical pages that were fetched ahead and then read by the host.
+    pub read_ahead_used: u64,
     /// Page writes that merged with one in the buffer.
     pub merged_writes: u64,
     /// Picoseconds that finished commands of the chips spent on the bus and in the array.

@@ -5,6 +5,7 @@ use wordline_kernel::Schedule;
 use super::{Device, Event};
 use crate::buffer::EntryId;
 use crate::command::{Command, Operation};
+use crate::config::BufferMode;
 
 impl Device {
     pub(super) fn begin_write(&mut self, slot: u32, calendar: &mut impl Schedule<Event>) {
@@ -24,11 +25,11 @@ impl Device {
         self.pump(calendar);
     }
 
-    /// Puts the pages of a write into the buffer; false if there is no room for all of them.
+    /// Puts the pages of a write into the buffer; false if one of them has to wait.
     fn admit(&mut self, slot: u32, calendar: &mut impl Schedule<Event>) -> bool {
         let request = *self.front.get(slot);
         let command = request.command;
-        let durable = command.fua || self.is_write_through();
+        let durable = self.is_durable(&command);
         let (_, end) = self.pages_of(&command);
         for page in request.next_page..end {
             if command.operation == Operation::WriteZeroes && self.zero_page(&command, page) {
@@ -54,12 +55,17 @@ impl Device {
         true
     }
 
+    /// Puts a page of a write into the buffer; none if it has to wait for room, or with the buffer off for what is on
+    /// its way of the same page.
     fn admit_page(&mut self, command: &Command, page: u32) -> Option<EntryId> {
         let piece = self.piece(command, page);
         if !self.lost.is_empty() && (self.buffer.find(piece.page).is_some() || self.buffer.has_room()) {
             self.lost.remove(piece.page, piece.sectors());
         }
         if let Some(id) = self.buffer.find(piece.page) {
+            if self.config.file.buffer.mode == BufferMode::Off {
+                return None;
+            }
             let version = self.mapping.written(piece.page);
             self.buffer.rewrite(id, version, piece.sectors());
             self.buffer.get_mut(id).tag = command.stream;
@@ -69,6 +75,7 @@ impl Device {
         if !self.buffer.has_room() {
             return None;
         }
+        self.cache.forget(piece.page);
         let in_flash = self.mapping.last_written(piece.page).unwrap_or(0);
         let version = self.mapping.written(piece.page);
         let id = self.buffer.add(piece.page, version, in_flash, piece.sectors());

@@ -298,9 +298,9 @@ impl Link {
     /// The most bytes a second of one direction, whatever the commands: full turns, one after another.
     pub fn peak(&self, way: Way) -> f64 {
         let mut idle = Self { taken_until: [Instant::ZERO; 2], ..self.clone() };
-        let mut left = 2 * self.turn;
+        // Another turn follows, so that nothing is added for the end.
+        let mut left = 3 * self.turn;
         let first = idle.transfer(way, &mut left, false, Instant::ZERO);
-        idle.data[way as usize].delay = Duration::ZERO;
         let second = idle.transfer(way, &mut left, false, first);
         self.turn as f64 / (second - first).seconds()
     }

@@ -362,14 +362,15 @@ impl Collector {
         self.rows[row as usize].stuck
     }
 
-    /// Cleans the row in no time until it has enough free blocks, as in preconditioning: `move_page` carries a valid
-    /// page from one place to another.
+    /// Cleans the row in no time until it has enough free blocks, as in preconditioning, or with `one_by_one` until a
+    /// victim is clean and the host has room: `move_page` carries a valid page from one place to another.
     pub fn clean_untimed(
         &mut self,
         row: Row,
         blocks: &mut Blocks,
         mut move_page: impl FnMut(&mut Blocks, &mut Chips, SlotId, SlotId),
         chips: &mut Chips,
+        one_by_one: bool,
     ) {
         while blocks.free(row) < self.start_below {
             let Some(victim) = self.policy.choose(blocks.candidates(row), &mut self.random) else { return };
@@ -387,6 +388,9 @@ impl Collector {
             chips.wipe(victim);
             chips.set_erases(victim, erases);
             blocks.erased(victim, erases);
+            if one_by_one && blocks.has_room(row, blocks.streams().host(0), 1) {
+                return;
+            }
         }
     }
 }

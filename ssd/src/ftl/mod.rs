@@ -6,8 +6,10 @@ pub mod candidates;
 pub mod collector;
 pub mod lost;
 pub mod mapping;
+pub mod translation;
 
 pub use blocks::Blocks;
 pub use collector::Collector;
 pub use lost::Lost;
 pub use mapping::Mapping;
+pub use translation::Translation;

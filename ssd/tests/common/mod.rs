@@ -36,6 +36,12 @@ impl Rig {
         self.device.submit(command, &mut self.calendar);
     }
 
+    /// Submits a comparison with version `expected`, 0 for what was written last.
+    pub fn compare(&mut self, sector: u64, sectors: u64, expected: u32) {
+        let operation = Operation::Compare;
+        self.submit_command(Command { operation, sector, sectors, expected, ..Command::default() });
+    }
+
     /// Goes on until at most `outstanding` commands are not answered.
     pub fn run_down_to(&mut self, outstanding: usize) {
         let mut answers = Vec::new();
@@ -56,6 +62,14 @@ impl Rig {
         self.submit(operation, fua, sector, sectors);
         self.run_down_to(0);
         self.answers.last().expect("it was answered").1.latency
+    }
+
+    /// Goes on until nothing is left to happen: for devices that flush at no interval.
+    pub fn settle(&mut self) {
+        self.run_down_to(0);
+        while let Some(event) = self.calendar.advance() {
+            self.device.handle(event, &mut self.calendar);
+        }
     }
 
     pub fn calendar_now(&self) -> Instant {

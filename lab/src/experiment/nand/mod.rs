@@ -15,7 +15,8 @@ use wordline_nand::{LogicalUnit, Part};
 
 use super::Options;
 use super::axes::{self, Axis};
-use super::file::{Quick, found_and_wanted};
+use super::file::found_and_wanted;
+use super::sweep::Quick;
 use crate::config::embedded::{PARTS, names, text_of};
 use crate::error::{Error, Result};
 pub use summary::{ByStage, Cycles, NandSummary};

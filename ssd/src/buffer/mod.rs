@@ -1,20 +1,25 @@
 //! The DRAM buffer: written pages that wait to be programmed, merge with what is written over them, and answer reads.
 //!
-//! An entry goes from *dirty* (in a list, oldest first) to *filling* (the rest of a partly written page is read from
+//! An entry goes from *dirty* (in a list, oldest first, and in the order of the eviction policy) to *filling* (the rest of a partly written page is read from
 //! flash) to *ready* to *programming*, and is gone when the program is done, unless it was written again meanwhile.
 
-use std::collections::VecDeque;
+pub mod config;
+mod epochs;
+mod list;
+pub mod protection;
+pub mod read_ahead;
+pub mod read_cache;
+mod waiters;
 
 use wordline_kernel::LookupTable;
 
 use crate::Sectors;
 use crate::ftl::mapping::LogicalPage;
+use crate::policy::eviction::Eviction;
+use epochs::Epochs;
+use waiters::Waiters;
 
-/// Number of an entry.
-pub type EntryId = u32;
-
-/// No entry, no waiter.
-pub const NONE: u32 = u32::MAX;
+pub use list::{EntryId, EntryList, NONE};
 
 /// Where an entry is on its way to flash.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,62 +67,26 @@ pub struct Entry {
     epoch: u64,
     /// The flush epoch in which it was written again.
     again_epoch: u64,
-    next: EntryId,
-    previous: EntryId,
     /// Requests that wait for it to be in flash.
     waiters: u32,
 }
 
-#[derive(Clone, Copy, Debug)]
-struct Waiter {
-    request: u32,
-    version: u32,
-    next: u32,
-}
-
 /// The buffer.
-#[derive(Clone, Debug)]
 pub struct Buffer {
     entries: Vec<Entry>,
     free: Vec<EntryId>,
     index: LookupTable,
-    oldest: EntryId,
-    newest: EntryId,
-    dirty: u32,
-    waiters: Vec<Waiter>,
-    free_waiters: Vec<u32>,
+    /// Dirty entries, the one that became dirty first in front.
+    dirty: EntryList,
+    eviction: Box<dyn Eviction>,
+    waiters: Waiters,
     epochs: Epochs,
 }
 
-/// Counts the entries of each flush epoch that are not in flash yet. A flush ends the current epoch and is done when
-/// no older entry is left.
-#[derive(Clone, Debug)]
-struct Epochs {
-    first: u64,
-    pending: VecDeque<u32>,
-}
-
-impl Epochs {
-    fn current(&self) -> u64 {
-        self.first + self.pending.len() as u64 - 1
-    }
-
-    fn count(&mut self, epoch: u64) -> &mut u32 {
-        &mut self.pending[(epoch - self.first) as usize]
-    }
-
-    /// Forgets the oldest epochs that are over and empty.
-    fn trim(&mut self) {
-        while self.pending.len() > 1 && self.pending[0] == 0 {
-            self.pending.pop_front();
-            self.first += 1;
-        }
-    }
-}
-
 impl Buffer {
-    /// A buffer for `pages` pages.
-    pub fn new(pages: u32) -> Self {
+    /// A buffer for `pages` pages, which leave it in the order of `eviction`.
+    pub fn new(pages: u32, mut eviction: Box<dyn Eviction>) -> Self {
+        eviction.prepare(pages);
         let free = Entry {
             logical: LogicalPage(0),
             version: 0,
@@ -133,20 +102,16 @@ impl Buffer {
             urgent: false,
             epoch: 0,
             again_epoch: 0,
-            next: NONE,
-            previous: NONE,
             waiters: NONE,
         };
         Self {
             entries: vec![free; pages as usize],
             free: (0..pages).rev().collect(),
             index: LookupTable::with_capacity(pages as usize),
-            oldest: NONE,
-            newest: NONE,
-            dirty: 0,
-            waiters: Vec::with_capacity(pages as usize),
-            free_waiters: Vec::with_capacity(pages as usize),
-            epochs: Epochs { first: 0, pending: VecDeque::from([0]) },
+            dirty: EntryList::new(pages),
+            eviction,
+            waiters: Waiters::with_capacity(pages as usize),
+            epochs: Epochs::default(),
         }
     }
 
@@ -177,7 +142,7 @@ impl Buffer {
     /// Pages that wait in the list.
     #[inline]
     pub fn dirty(&self) -> u32 {
-        self.dirty
+        self.dirty.len()
     }
 
     /// Pages in use.
@@ -188,7 +153,24 @@ impl Buffer {
     /// The entry that became dirty first.
     #[inline]
     pub fn oldest(&self) -> Option<EntryId> {
-        (self.oldest != NONE).then_some(self.oldest)
+        self.dirty.first()
+    }
+
+    /// The entry that the eviction policy lets go next; there must be a dirty one.
+    #[inline]
+    pub fn next_out(&mut self) -> EntryId {
+        let id = self.eviction.next(&self.dirty);
+        let state = self.entries[id as usize].state;
+        assert_eq!(state, EntryState::Dirty, "the eviction policy chose entry {id}");
+        id
+    }
+
+    /// The host read or wrote the entry again.
+    #[inline]
+    pub fn touch(&mut self, id: EntryId) {
+        if self.entries[id as usize].state == EntryState::Dirty {
+            self.eviction.used(id);
+        }
     }
 
     /// Adds a page; there must be room.
@@ -200,8 +182,7 @@ impl Buffer {
         sectors: Sectors,
     ) -> EntryId {
         let id = self.free.pop().expect("the caller saw that there is room");
-        let epoch = self.epochs.current();
-        *self.epochs.count(epoch) += 1;
+        let epoch = self.epochs.enter();
         self.entries[id as usize] = Entry {
             logical,
             version,
@@ -217,8 +198,6 @@ impl Buffer {
             urgent: false,
             epoch,
             again_epoch: epoch,
-            next: NONE,
-            previous: NONE,
             waiters: NONE,
         };
         self.index.insert(logical.0, id);
@@ -228,43 +207,28 @@ impl Buffer {
 
     /// Writes into a page that is in the buffer already.
     pub fn rewrite(&mut self, id: EntryId, version: u32, sectors: Sectors) {
-        let current = self.epochs.current();
         let entry = &mut self.entries[id as usize];
         entry.version = version;
         entry.sectors = if entry.discarded { sectors } else { entry.sectors.and(sectors) };
         entry.discarded = false;
         if entry.state == EntryState::Programming && !entry.again {
             entry.again = true;
-            entry.again_epoch = current;
-            *self.epochs.count(current) += 1;
+            entry.again_epoch = self.epochs.enter();
         }
+        self.touch(id);
     }
 
+    #[inline]
     fn link(&mut self, id: EntryId) {
-        let newest = std::mem::replace(&mut self.newest, id);
-        let entry = &mut self.entries[id as usize];
-        entry.previous = newest;
-        entry.next = NONE;
-        if newest == NONE {
-            self.oldest = id;
-        } else {
-            self.entries[newest as usize].next = id;
-        }
-        self.dirty += 1;
+        self.dirty.push(id);
+        self.eviction.added(id, self.entries[id as usize].logical);
     }
 
     /// Takes a dirty entry out of the list.
+    #[inline]
     pub fn unlink(&mut self, id: EntryId) {
-        let Entry { next, previous, .. } = self.entries[id as usize];
-        match previous {
-            NONE => self.oldest = next,
-            other => self.entries[other as usize].next = next,
-        }
-        match next {
-            NONE => self.newest = previous,
-            other => self.entries[other as usize].previous = previous,
-        }
-        self.dirty -= 1;
+        self.dirty.remove(id);
+        self.eviction.removed(id);
     }
 
     /// Notes that version `version` of an entry is in flash; the requests that waited for it go to `wake`. The entry
@@ -274,8 +238,7 @@ impl Buffer {
         let entry = &mut self.entries[id as usize];
         let epoch = std::mem::replace(&mut entry.epoch, entry.again_epoch);
         let again = std::mem::take(&mut entry.again);
-        *self.epochs.count(epoch) -= 1;
-        self.epochs.trim();
+        self.epochs.leave(epoch);
         if again {
             self.entries[id as usize].state = EntryState::Dirty;
             self.link(id);
@@ -291,8 +254,7 @@ impl Buffer {
         let entry = &mut self.entries[id as usize];
         if std::mem::take(&mut entry.again) {
             let epoch = entry.again_epoch;
-            *self.epochs.count(epoch) -= 1;
-            self.epochs.trim();
+            self.epochs.leave(epoch);
         }
     }
 
@@ -300,8 +262,7 @@ impl Buffer {
     pub fn drop_entry(&mut self, id: EntryId, wake: &mut Vec<u32>) {
         self.wake(id, u32::MAX, wake);
         let epoch = self.entries[id as usize].epoch;
-        *self.epochs.count(epoch) -= 1;
-        self.epochs.trim();
+        self.epochs.leave(epoch);
         self.release(id);
     }
 
@@ -316,51 +277,22 @@ impl Buffer {
     /// Lets `request` wait until the present version of the entry is in flash.
     pub fn wait(&mut self, id: EntryId, request: u32) {
         let entry = &mut self.entries[id as usize];
-        let waiter = Waiter { request, version: entry.version, next: entry.waiters };
-        entry.waiters = match self.free_waiters.pop() {
-            Some(free) => {
-                self.waiters[free as usize] = waiter;
-                free
-            }
-            None => {
-                self.waiters.push(waiter);
-                self.waiters.len() as u32 - 1
-            }
-        };
+        self.waiters.add(&mut entry.waiters, request, entry.version);
     }
 
     /// Nobody waits for anything any more: the device has answered everybody.
     pub fn forget_waiters(&mut self) {
         self.entries.iter_mut().for_each(|entry| entry.waiters = NONE);
         self.waiters.clear();
-        self.free_waiters.clear();
     }
 
     /// Calls `f` for each request that waits for version `version` of the entry or an older one.
-    pub fn each_waiter(&self, id: EntryId, version: u32, mut f: impl FnMut(u32)) {
-        let mut at = self.entries[id as usize].waiters;
-        while at != NONE {
-            let waiter = self.waiters[at as usize];
-            if waiter.version <= version {
-                f(waiter.request);
-            }
-            at = waiter.next;
-        }
+    pub fn each_waiter(&self, id: EntryId, version: u32, f: impl FnMut(u32)) {
+        self.waiters.each(self.entries[id as usize].waiters, version, f);
     }
 
     fn wake(&mut self, id: EntryId, version: u32, wake: &mut Vec<u32>) {
-        let mut at = std::mem::replace(&mut self.entries[id as usize].waiters, NONE);
-        while at != NONE {
-            let waiter = self.waiters[at as usize];
-            if waiter.version <= version {
-                wake.push(waiter.request);
-                self.free_waiters.push(at);
-            } else {
-                self.waiters[at as usize].next = self.entries[id as usize].waiters;
-                self.entries[id as usize].waiters = at;
-            }
-            at = waiter.next;
-        }
+        self.waiters.wake(&mut self.entries[id as usize].waiters, version, wake);
     }
 
     /// Ends the flush epoch; returns it if entries of it or of an older one are not in flash yet.
@@ -368,15 +300,12 @@ impl Buffer {
         if self.in_use() == 0 {
             return None;
         }
-        let ended = self.epochs.current();
-        self.epochs.pending.push_back(0);
-        self.epochs.trim();
-        (self.epochs.first <= ended).then_some(ended)
+        self.epochs.end()
     }
 
     /// Whether every entry of `epoch` and older ones is in flash.
     pub fn is_flushed(&self, epoch: u64) -> bool {
-        self.epochs.first > epoch
+        self.epochs.is_over(epoch)
     }
 
     /// The flush epoch of an entry.
@@ -393,10 +322,11 @@ impl Buffer {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::policy::eviction::Fifo;
 
     #[test]
     fn a_flush_is_done_when_older_entries_are_in_flash() {
-        let mut buffer = Buffer::new(4);
+        let mut buffer = Buffer::new(4, Box::new(Fifo));
         let mut wake = Vec::new();
         let first = buffer.add(LogicalPage(1), 1, 0, Sectors::range(0, 1));
         let epoch = buffer.end_epoch().expect("an entry is dirty");
@@ -412,7 +342,7 @@ mod tests {
 
     #[test]
     fn a_page_written_again_while_it_is_programmed_becomes_dirty_again() {
-        let mut buffer = Buffer::new(2);
+        let mut buffer = Buffer::new(2, Box::new(Fifo));
         let mut wake = Vec::new();
         let id = buffer.add(LogicalPage(9), 1, 0, Sectors::range(0, 1));
         buffer.wait(id, 77);

@@ -1,0 +1,78 @@
+//! Whole devices: reads, writes with garbage collection, a mix, and preconditioning, on the device of the benchmarks with
+//! few blocks.
+
+use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};
+use wordline_kernel::Seed;
+use wordline_lab::config::{Device as Described, Selection};
+use wordline_lab::plan::{Origin, Plan};
+use wordline_lab::run::{Job, Precondition, Unobserved, run};
+use wordline_ssd::Device;
+
+/// Requests of one measurement. Chosen: the start of a run weighs little, and a measurement takes a part of a second.
+const REQUESTS: u64 = 20_000;
+
+/// The device of the benchmarks with 64 blocks a plane in place of 1,024, and as little of them at work as that allows.
+fn small() -> Described {
+    let set = ["part.geometry.blocks_per_plane=64", "ftl.over_provisioning=0.272"];
+    let selection = Selection {
+        preset: Some("bench-512g".into()),
+        set: set.map(str::to_owned).into(),
+        ..Selection::default()
+    };
+    Described::load(&selection).expect("the preset is embedded")
+}
+
+/// A named workload. Preconditioning is part of what is measured, so all start filled: it takes a hundredth of the time.
+fn job(device: &Described, workload: &str, precondition: Precondition) -> Job {
+    let plan = Plan {
+        origin: Origin::Named(workload.into()),
+        requests: Some(REQUESTS),
+        precondition: Some(precondition),
+        ..Plan::default()
+    };
+    plan.job(device).expect("the workload is embedded")
+}
+
+fn runs(criterion: &mut Criterion) {
+    let device = small();
+    let mut group = criterion.benchmark_group("device");
+    group.sample_size(10);
+    group.throughput(Throughput::Elements(REQUESTS));
+    for workload in ["randread-4k", "randwrite-4k", "mixed-70-30", "seqwrite-128k"] {
+        group.bench_function(workload, |bencher| {
+            let job = || job(&device, workload, Precondition::Filled(1.0));
+            bencher.iter_batched(job, |job| run(job, &mut Unobserved), BatchSize::LargeInput);
+        });
+    }
+    group.bench_function("randwrite-4k-steady", |bencher| {
+        let job = || job(&device, "randwrite-4k-steady", Precondition::Steady);
+        bencher.iter_batched(job, |job| run(job, &mut Unobserved), BatchSize::LargeInput);
+    });
+    group.finish();
+}
+
+fn preconditioning(criterion: &mut Criterion) {
+    let config = small().config;
+    let mut group = criterion.benchmark_group("preconditioning");
+    group.sample_size(10);
+    group.throughput(Throughput::Elements(u64::from(config.logical_pages)));
+    let device = || Device::new(config.clone(), Seed(1));
+    group.bench_function("fill", |bencher| {
+        let fill = |mut device: Device| {
+            device.fill(1.0);
+            device
+        };
+        bencher.iter_batched(device, fill, BatchSize::LargeInput);
+    });
+    group.bench_function("steady state", |bencher| {
+        let fill = |mut device: Device| {
+            device.fill_steady(Seed(1));
+            device
+        };
+        bencher.iter_batched(device, fill, BatchSize::LargeInput);
+    });
+    group.finish();
+}
+
+criterion_group!(benches, runs, preconditioning);
+criterion_main!(benches);

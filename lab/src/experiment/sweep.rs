@@ -1,0 +1,258 @@
+//! Sweeps over devices: what is varied, and the runs that follow.
+
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+use wordline_kernel::Complaints;
+use wordline_ssd::{Config, DeviceFile};
+
+use super::Options;
+use super::analytic::Space;
+use super::axes::{self, Axis};
+use super::file::found_and_wanted;
+use crate::config;
+use crate::error::{Error, Result};
+use crate::run::Precondition;
+use crate::workload::Workload as Generated;
+
+/// Keys that begin with this are those of the workload; all others are the device's.
+const WORKLOAD: &str = "workload";
+
+/// One run for each combination of varied keys.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Sweep {
+    /// The preset that the device builds on; left out: none.
+    pub preset: Option<String>,
+    /// The device, as in a configuration file, or what it changes of the preset.
+    #[serde(default)]
+    pub device: toml::Table,
+    /// What it is asked to do.
+    pub workload: Workload,
+    /// Its state before; left out: a generated workload's own, and filled for a trace.
+    pub precondition: Option<Before>,
+    /// The varied keys, `workload.` before those of the workload; the last one varies fastest.
+    #[serde(default)]
+    pub vary: Vec<Axis>,
+    /// The scaled-down sweep; left out: it is whole.
+    pub quick: Option<Quick<Workload>>,
+}
+
+/// The scaled-down sweep.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Quick<W> {
+    /// What is scaled down, and what that costs.
+    pub says: String,
+    /// Keys, with dots, that take other values.
+    #[serde(default)]
+    pub set: toml::Table,
+    /// The workload instead.
+    pub workload: Option<W>,
+}
+
+/// The state of a device before the first request.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub enum Before {
+    /// Nothing was ever written.
+    Empty {},
+    /// A fraction was written once, in order.
+    Filled {
+        /// The fraction.
+        fraction: f64,
+    },
+    /// Overwritten at random until the write amplification stood still.
+    Steady {},
+}
+
+/// What a point of a sweep asks of its device.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub enum Workload {
+    /// Pages written whole, each logical page equally likely.
+    UniformWrites {
+        /// How often the logical capacity is written.
+        drive_writes: f64,
+        /// Requests outstanding.
+        queue_depth: u32,
+    },
+    /// A generated workload, with the keys of a workload file.
+    Generated(Box<Generated>),
+    /// A recorded trace at its own times, its addresses wrapped into the device. It is not run without the user's
+    /// folder of traces, and the outcome says so.
+    Replayed {
+        /// The file in the folder of traces.
+        trace: PathBuf,
+        /// At most so many requests; left out: all.
+        requests: Option<u64>,
+    },
+}
+
+/// One run of a sweep.
+#[derive(Clone, Debug)]
+pub struct Point {
+    /// The varied keys with their values here.
+    pub settings: toml::Table,
+    /// The device, checked.
+    pub config: Config,
+    /// The device as text, for a reproducer.
+    pub config_text: String,
+    /// What it is asked to do.
+    pub workload: Workload,
+    /// Its state before.
+    pub precondition: Precondition,
+    /// The folder of recorded traces, where there is one.
+    pub traces: Option<PathBuf>,
+    /// The seed of all random streams.
+    pub seed: u64,
+}
+
+impl Point {
+    /// The space in which the collector works: it keeps `ftl.gc.stop_at_free_blocks` blocks of each row free.
+    pub(super) fn space(&self) -> Space {
+        let geometry = &self.config.geometry;
+        let pages_per_block = self.config.slots.per_block();
+        let blocks = geometry.blocks_per_plane.saturating_sub(self.config.file.ftl.gc.stop_at_free_blocks);
+        Space {
+            pages_per_block,
+            logical_pages: f64::from(self.config.logical_pages),
+            physical_pages: f64::from(blocks) * f64::from(geometry.rows()) * f64::from(pages_per_block),
+        }
+    }
+
+    /// The generated workload, if it is one.
+    pub(super) fn generated(&self) -> Option<&Generated> {
+        if let Workload::Generated(workload) = &self.workload { Some(workload) } else { None }
+    }
+
+    /// The file of a recorded trace that is not there.
+    pub(super) fn missing_trace(&self) -> Option<&Path> {
+        let Workload::Replayed { trace, .. } = &self.workload else { return None };
+        let there = self.traces.as_ref().is_some_and(|folder| folder.join(trace).is_file());
+        (!there).then_some(trace)
+    }
+}
+
+impl Sweep {
+    /// What is wrong with it, as far as no device is needed to see it: key, what was found, what was wanted.
+    pub(super) fn complaints(&self) -> Vec<(String, String, String)> {
+        let mut wrong = Complaints::default();
+        let workloads = [
+            ("workload", Some(&self.workload)),
+            ("quick.workload", self.quick.as_ref().and_then(|quick| quick.workload.as_ref())),
+        ];
+        for (key, workload) in workloads {
+            let mut inner = Complaints::default();
+            workload.into_iter().for_each(|workload| check_workload(workload, &mut inner));
+            wrong.nest(key, inner);
+        }
+        match self.precondition {
+            Some(Before::Filled { fraction }) => {
+                let holds = (0.0..=1.0).contains(&fraction);
+                wrong.require(holds, "precondition.filled.fraction", fraction, "a fraction from 0 to 1");
+            }
+            None if matches!(self.workload, Workload::UniformWrites { .. }) => {
+                wrong.add("precondition", "none", "the state of the device before: empty, filled or steady");
+            }
+            Some(_) | None => {}
+        }
+        wrong.0.into_iter().map(|complaint| (complaint.key, complaint.found, complaint.wanted)).collect()
+    }
+
+    /// The runs, the last varied key fastest, each with its device checked.
+    ///
+    /// # Errors
+    /// [`Error::Config`] if a device or its workload does not hold together; `path` names the file.
+    pub fn points(&self, path: &Path, options: &Options) -> Result<Vec<Point>> {
+        let base = self.base(path)?;
+        let places = axes::combinations(&self.vary).into_iter();
+        places.map(|settings| self.point(path, &base, settings, options)).collect()
+    }
+
+    /// The keys of the device and of the workload before any is varied.
+    fn base(&self, path: &Path) -> Result<toml::Table> {
+        let mut whole = match &self.preset {
+            Some(name) => config::preset_table(name)
+                .map_err(|error| refused(path, "preset", &error.to_string(), "a preset"))?,
+            None => toml::Table::new(),
+        };
+        axes::merge(&mut whole, self.device.clone());
+        Ok(whole)
+    }
+
+    fn point(
+        &self,
+        path: &Path,
+        base: &toml::Table,
+        settings: toml::Table,
+        options: &Options,
+    ) -> Result<Point> {
+        let quick = self.quick.as_ref().filter(|_| options.quick);
+        let workload = quick.and_then(|quick| quick.workload.as_ref()).unwrap_or(&self.workload);
+        let mut whole = base.clone();
+        let words = toml::Value::try_from(workload).expect("a workload that was read can be written");
+        whole.insert(WORKLOAD.into(), words);
+        for (key, value) in quick.into_iter().flat_map(|quick| &quick.set) {
+            axes::set(&mut whole, key, value.clone());
+        }
+        for axis in &self.vary {
+            axis.apply(&mut whole, &settings[&axis.key]);
+        }
+        let workload = whole.remove(WORKLOAD).expect("it was put there");
+        let workload: Workload = workload
+            .try_into()
+            .map_err(|error: toml::de::Error| refused(path, "workload", error.message(), "a workload"))?;
+        let config_text = whole.to_string();
+        let file = DeviceFile::deserialize(whole)
+            .map_err(|error| refused(path, "device", error.message(), "a device"))?;
+        let nest = |key: &str, inner| {
+            let mut wrong = Complaints::default();
+            wrong.nest(&format!("{}: kind.sweep.{key}", path.display()), inner);
+            Error::Config(wrong)
+        };
+        let config = file.check().map_err(|inner| nest("device", inner))?;
+        let mut inner = Complaints::default();
+        check_workload(&workload, &mut inner);
+        inner.or_ok(()).map_err(|inner| nest("workload", inner))?;
+        let precondition = precondition(self.precondition, &workload);
+        let traces = options.traces.clone();
+        Ok(Point { settings, config, config_text, workload, precondition, traces, seed: options.seed })
+    }
+}
+
+fn refused(path: &Path, key: &str, message: &str, otherwise: &str) -> Error {
+    let mut wrong = Complaints::default();
+    let (found, wanted) = found_and_wanted(message, otherwise);
+    wrong.add(format!("{}: kind.sweep.{key}", path.display()), found, wanted);
+    Error::Config(wrong)
+}
+
+fn check_workload(workload: &Workload, wrong: &mut Complaints) {
+    match workload {
+        Workload::UniformWrites { drive_writes, queue_depth } => {
+            let holds = *drive_writes > 0.0 && *drive_writes <= 1e6;
+            wrong.require(holds, "uniform-writes.drive_writes", drive_writes, "above 0 and at most 1e6");
+            wrong.require(*queue_depth > 0, "uniform-writes.queue_depth", queue_depth, "at least 1");
+        }
+        Workload::Generated(workload) => {
+            if let Err(inner) = workload.check() {
+                wrong.nest("generated", inner);
+            }
+        }
+        Workload::Replayed { requests, .. } => {
+            wrong.require(*requests != Some(0), "replayed.requests", 0, "at least 1");
+        }
+    }
+}
+
+fn precondition(before: Option<Before>, workload: &Workload) -> Precondition {
+    match (before, workload) {
+        (Some(Before::Empty {}), _) => Precondition::Empty,
+        (Some(Before::Filled { fraction }), _) => Precondition::Filled(fraction),
+        (Some(Before::Steady {}), _) => Precondition::Steady,
+        (None, Workload::Generated(workload)) => workload.precondition.into(),
+        // As wherever a trace is replayed: reads find data.
+        (None, Workload::Replayed { .. } | Workload::UniformWrites { .. }) => Precondition::Filled(1.0),
+    }
+}

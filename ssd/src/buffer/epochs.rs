@@ -1,0 +1,60 @@
+//! Flush epochs: which writes a flush covers.
+
+use std::collections::VecDeque;
+
+/// Counts the entries of each flush epoch that are not in flash yet. A flush ends the current epoch and is done when
+/// no older entry is left.
+#[derive(Clone, Debug)]
+pub struct Epochs {
+    first: u64,
+    pending: VecDeque<u32>,
+}
+
+impl Default for Epochs {
+    fn default() -> Self {
+        Self { first: 0, pending: VecDeque::from([0]) }
+    }
+}
+
+impl Epochs {
+    /// The epoch of what is written now.
+    #[inline]
+    pub fn current(&self) -> u64 {
+        self.first + self.pending.len() as u64 - 1
+    }
+
+    /// An entry belongs to the current epoch, which is returned.
+    #[inline]
+    pub fn enter(&mut self) -> u64 {
+        let current = self.current();
+        self.pending[(current - self.first) as usize] += 1;
+        current
+    }
+
+    /// An entry of `epoch` is in flash or void. Forgets the oldest epochs that are over and empty.
+    #[inline]
+    pub fn leave(&mut self, epoch: u64) {
+        self.pending[(epoch - self.first) as usize] -= 1;
+        self.trim();
+    }
+
+    fn trim(&mut self) {
+        while self.pending.len() > 1 && self.pending[0] == 0 {
+            self.pending.pop_front();
+            self.first += 1;
+        }
+    }
+
+    /// Begins the next epoch; returns the one that ended if entries of it or of an older one are not in flash yet.
+    pub fn end(&mut self) -> Option<u64> {
+        let ended = self.current();
+        self.pending.push_back(0);
+        self.trim();
+        (self.first <= ended).then_some(ended)
+    }
+
+    /// Whether every entry of `epoch` and older ones is in flash.
+    pub fn is_over(&self, epoch: u64) -> bool {
+        self.first > epoch
+    }
+}

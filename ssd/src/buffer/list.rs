@@ -1,0 +1,125 @@
+//! A list of entries in the order in which they were put into it.
+
+/// Number of an entry.
+pub type EntryId = u32;
+
+/// No entry, no waiter.
+pub const NONE: u32 = u32::MAX;
+
+#[derive(Clone, Copy, Debug)]
+struct Link {
+    previous: EntryId,
+    next: EntryId,
+}
+
+/// A list of numbered entries, each in it once at the most. To put one at the end, to take any one out and to ask for
+/// the first cost the same however many there are.
+#[derive(Clone, Debug)]
+pub struct EntryList {
+    links: Vec<Link>,
+    first: EntryId,
+    last: EntryId,
+    len: u32,
+}
+
+impl Default for EntryList {
+    fn default() -> Self {
+        Self::new(0)
+    }
+}
+
+impl EntryList {
+    /// An empty list for entries from 0 to one below `entries`.
+    pub fn new(entries: u32) -> Self {
+        let links = vec![Link { previous: NONE, next: NONE }; entries as usize];
+        Self { links, first: NONE, last: NONE, len: 0 }
+    }
+
+    /// Entries in the list.
+    #[inline]
+    pub fn len(&self) -> u32 {
+        self.len
+    }
+
+    /// Whether there is none.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// The entry that was put in first.
+    #[inline]
+    pub fn first(&self) -> Option<EntryId> {
+        (self.first != NONE).then_some(self.first)
+    }
+
+    /// All entries, the first one first.
+    pub fn iter(&self) -> impl Iterator<Item = EntryId> + '_ {
+        std::iter::successors(self.first(), |id| {
+            let next = self.links[*id as usize].next;
+            (next != NONE).then_some(next)
+        })
+    }
+
+    /// Puts an entry that is not in the list at its end.
+    #[inline]
+    pub fn push(&mut self, id: EntryId) {
+        let last = std::mem::replace(&mut self.last, id);
+        self.links[id as usize] = Link { previous: last, next: NONE };
+        match last {
+            NONE => self.first = id,
+            other => self.links[other as usize].next = id,
+        }
+        self.len += 1;
+    }
+
+    /// Takes an entry out of the list; it must be there.
+    #[inline]
+    pub fn remove(&mut self, id: EntryId) {
+        let Link { previous, next } = self.links[id as usize];
+        match previous {
+            NONE => self.first = next,
+            other => self.links[other as usize].next = next,
+        }
+        match next {
+            NONE => self.last = previous,
+            other => self.links[other as usize].previous = previous,
+        }
+        self.len -= 1;
+    }
+
+    /// Puts an entry of the list at its end.
+    #[inline]
+    pub fn renew(&mut self, id: EntryId) {
+        self.remove(id);
+        self.push(id);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn it_is_a_plain_list(steps in prop::collection::vec((0u32..8, any::<bool>()), 0..100)) {
+            let (mut list, mut model) = (EntryList::new(8), Vec::new());
+            for (id, renew) in steps {
+                match model.iter().position(|other| *other == id) {
+                    None => list.push(id),
+                    Some(at) => {
+                        model.remove(at);
+                        if renew { list.renew(id) } else { list.remove(id) }
+                        if !renew {
+                            continue;
+                        }
+                    }
+                }
+                model.push(id);
+                prop_assert_eq!(list.iter().collect::<Vec<_>>(), model.clone());
+                prop_assert_eq!((list.first(), list.len() as usize), (model.first().copied(), model.len()));
+            }
+        }
+    }
+}

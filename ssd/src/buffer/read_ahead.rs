@@ -1,0 +1,102 @@
+//! Read-ahead: finds reads that follow each other, and says which pages to fetch before they are asked for.
+
+use std::ops::Range;
+
+/// Sequences of reads that are followed at once. Chosen: more than the few files that a host reads from end to end at a
+/// time, and few enough to be compared one by one.
+const SEQUENCES: usize = 8;
+
+/// Reads of a sequence from which on pages are fetched ahead. Chosen: the first that begins where another ended.
+const READS: u32 = 2;
+
+/// Reads of which each began where the one before it ended.
+#[derive(Clone, Copy, Debug)]
+struct Sequence {
+    /// The sector at which it goes on.
+    next: u64,
+    reads: u32,
+    /// One beyond the last page that was fetched for it.
+    fetched: u32,
+    /// When it went on last, in reads.
+    at: u64,
+}
+
+/// Follows sequences of reads.
+#[derive(Clone, Debug)]
+pub struct ReadAhead {
+    pages: u32,
+    sequences: [Sequence; SEQUENCES],
+    reads: u64,
+}
+
+impl ReadAhead {
+    /// Fetches up to `pages` pages ahead, 0 for none.
+    pub fn new(pages: u32) -> Self {
+        let nothing = Sequence { next: u64::MAX, reads: 0, fetched: 0, at: 0 };
+        Self { pages, sequences: [nothing; SEQUENCES], reads: 0 }
+    }
+
+    /// Whether anything is fetched ahead.
+    #[inline]
+    pub fn is_on(&self) -> bool {
+        self.pages > 0
+    }
+
+    /// Notes a read of the sectors from `sector` to one before `end`, where pages have `per_page` sectors; the pages
+    /// that are to be fetched now.
+    pub fn note(&mut self, sector: u64, end: u64, per_page: u64) -> Range<u32> {
+        self.reads += 1;
+        let at = self.reads;
+        let Some(found) = self.sequences.iter_mut().find(|sequence| sequence.next == sector) else {
+            let oldest = self.sequences.iter_mut().min_by_key(|sequence| sequence.at);
+            *oldest.expect("there are some") = Sequence { next: end, reads: 1, fetched: 0, at };
+            return 0..0;
+        };
+        (found.next, found.reads, found.at) = (end, found.reads.saturating_add(1), at);
+        if found.reads < READS {
+            return 0..0;
+        }
+        // A page of which the read ends in the middle is wanted next.
+        let first = (end / per_page) as u32;
+        let from = first.max(found.fetched);
+        found.fetched = first.saturating_add(self.pages).max(from);
+        from..found.fetched
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_second_read_in_a_row_fetches_and_later_ones_keep_the_distance() {
+        let mut ahead = ReadAhead::new(4);
+        assert_eq!(ahead.note(0, 8, 8), 0..0);
+        assert_eq!(ahead.note(8, 16, 8), 2..6);
+        assert_eq!(ahead.note(16, 24, 8), 6..7);
+        assert_eq!(ahead.note(24, 48, 8), 7..10);
+    }
+
+    #[test]
+    fn a_read_that_ends_in_a_page_wants_all_of_it() {
+        let mut ahead = ReadAhead::new(2);
+        ahead.note(0, 1, 8);
+        assert_eq!(ahead.note(1, 2, 8), 0..2);
+        assert_eq!(ahead.note(2, 3, 8), 2..2);
+    }
+
+    #[test]
+    fn eight_sequences_are_followed_side_by_side_and_random_reads_fetch_nothing() {
+        let mut ahead = ReadAhead::new(1);
+        for round in 0..3u64 {
+            for sequence in 0..8u64 {
+                let sector = sequence * 8_000 + round * 8;
+                assert_eq!(ahead.note(sector, sector + 8, 8).is_empty(), round == 0);
+            }
+        }
+        for n in 0..100u64 {
+            let sector = 1_000_000 + n * 7_919 * 8;
+            assert!(ahead.note(sector, sector + 8, 8).is_empty());
+        }
+    }
+}

@@ -1,0 +1,73 @@
+//! Requests that wait for entries, in lists of which each entry keeps the head.
+
+use super::list::NONE;
+
+#[derive(Clone, Copy, Debug)]
+struct Waiter {
+    request: u32,
+    version: u32,
+    next: u32,
+}
+
+/// The requests that wait for versions of entries. A head, [`NONE`] at first, stands for all that wait for one entry.
+#[derive(Clone, Debug, Default)]
+pub struct Waiters {
+    pool: Vec<Waiter>,
+    free: Vec<u32>,
+}
+
+impl Waiters {
+    /// Nobody, and room for `many` before the pool grows.
+    pub fn with_capacity(many: usize) -> Self {
+        Self { pool: Vec::with_capacity(many), free: Vec::with_capacity(many) }
+    }
+
+    /// Lets `request` wait for `version`.
+    pub fn add(&mut self, head: &mut u32, request: u32, version: u32) {
+        let waiter = Waiter { request, version, next: *head };
+        *head = match self.free.pop() {
+            Some(free) => {
+                self.pool[free as usize] = waiter;
+                free
+            }
+            None => {
+                self.pool.push(waiter);
+                self.pool.len() as u32 - 1
+            }
+        };
+    }
+
+    /// Calls `f` for each request that waits for version `version` or an older one.
+    pub fn each(&self, head: u32, version: u32, mut f: impl FnMut(u32)) {
+        let mut at = head;
+        while at != NONE {
+            let waiter = self.pool[at as usize];
+            if waiter.version <= version {
+                f(waiter.request);
+            }
+            at = waiter.next;
+        }
+    }
+
+    /// Moves the requests that waited for version `version` or an older one to `wake`.
+    pub fn wake(&mut self, head: &mut u32, version: u32, wake: &mut Vec<u32>) {
+        let mut at = std::mem::replace(head, NONE);
+        while at != NONE {
+            let waiter = self.pool[at as usize];
+            if waiter.version <= version {
+                wake.push(waiter.request);
+                self.free.push(at);
+            } else {
+                self.pool[at as usize].next = *head;
+                *head = at;
+            }
+            at = waiter.next;
+        }
+    }
+
+    /// Forgets everybody.
+    pub fn clear(&mut self) {
+        self.pool.clear();
+        self.free.clear();
+    }
+}

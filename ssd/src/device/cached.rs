@@ -1,0 +1,115 @@
+//! The read cache at work: what reads find in it, what is kept, and what is fetched ahead.
+
+use wordline_kernel::{Duration, Schedule};
+use wordline_nand::PageId;
+
+use super::front::Piece;
+use super::read::SlotRead;
+use super::{Device, Event};
+use crate::Command;
+use crate::buffer::EntryId;
+use crate::command::SECTOR;
+use crate::ftl::mapping::LogicalPage;
+use crate::queue::{Purpose, Transaction};
+use crate::sectors::Sectors;
+
+impl Device {
+    /// Looks for a piece of a page that is not in the write buffer. If the cache has all of it, it comes without a read
+    /// of its own: at once, or as a part of the command once the page is fetched.
+    #[inline]
+    pub(super) fn cache_has(&mut self, slot: u32, piece: Piece) -> bool {
+        self.cache.is_on() && self.find_in_cache(slot, piece)
+    }
+
+    fn find_in_cache(&mut self, slot: u32, piece: Piece) -> bool {
+        let Some(id) = self.cache.find(piece.page) else { return false };
+        let cached = *self.cache.get(id);
+        if !cached.sectors.covers(piece.sectors()) {
+            return false;
+        }
+        let wanted = self.mapping.last_written(piece.page);
+        assert_eq!(Some(cached.version), wanted, "page {} in the read cache", piece.page.0);
+        self.totals.read_cache_hits += 1;
+        self.totals.read_ahead_used += u64::from(self.cache.touch(id));
+        if self.cache.is_coming(id) {
+            self.cache.wait(id, slot);
+            self.front.get(slot).parts += 1;
+        }
+        true
+    }
+
+    /// Keeps what the host read from flash, unless it was written or discarded meanwhile.
+    pub(super) fn keep_read(&mut self, read: &Transaction) {
+        let logical = LogicalPage(read.logical);
+        let is_last = self.mapping.last_written(logical) == Some(read.version);
+        if is_last && self.buffer.find(logical).is_none() {
+            let command = self.front.get(read.owner).command;
+            let sectors = self.sectors_read(self.piece(&command, logical.0), read.page, read);
+            self.cache.keep(logical, read.version, sectors);
+        }
+    }
+
+    /// The sectors of a piece that the read of one page moved out of the chip.
+    fn sectors_read(&self, piece: Piece, page: PageId, read: &Transaction) -> Sectors {
+        let slots = &self.config.slots;
+        if slots.pages() == 1 {
+            return piece.sectors();
+        }
+        let n = page.0 - slots.page_of(read.slot).0;
+        let per_page = (self.config.geometry.page_size.0 / SECTOR.0) as u32;
+        piece.sectors().common(Sectors::range(n * per_page, (n + 1) * per_page))
+    }
+
+    /// Keeps a page that left the write buffer because it is in flash.
+    pub(super) fn keep_programmed(&mut self, logical: LogicalPage, version: u32) {
+        if self.mapping.last_written(logical) == Some(version) {
+            self.cache.keep(logical, version, self.full_page());
+        }
+    }
+
+    /// Fetches the pages that reads will ask for next if they go on as they did.
+    pub(super) fn read_ahead(&mut self, command: &Command, calendar: &mut impl Schedule<Event>) {
+        let end = command.sector + command.sectors;
+        let pages = self.ahead.note(command.sector, end, self.sectors_per_page());
+        for page in pages.start..pages.end.min(self.config.logical_pages) {
+            if !self.fetch_ahead(LogicalPage(page), calendar) {
+                return;
+            }
+        }
+    }
+
+    /// Fetches a page into the read cache if it is only in flash; false if there is no room.
+    fn fetch_ahead(&mut self, logical: LogicalPage, calendar: &mut impl Schedule<Event>) -> bool {
+        let sectors = self.full_page();
+        if let Some(id) = self.cache.find(logical) {
+            if self.cache.get(id).sectors == sectors {
+                return true;
+            }
+            self.cache.forget(logical);
+        }
+        let (slot, version) = (self.mapping.get(logical), self.mapping.last_written(logical));
+        let (Some(slot), Some(version), None) = (slot, version, self.buffer.find(logical)) else {
+            return true;
+        };
+        // Translation pages are not read for what nobody asked for yet.
+        let known = self.translation.as_mut().is_none_or(|translation| translation.mapper.lookup(logical));
+        if !known {
+            return true;
+        }
+        let Some(id) = self.cache.fetch(logical, version, sectors) else { return false };
+        self.totals.read_ahead_pages += 1;
+        let (purpose, waited) = (Purpose::ReadAhead, Duration::ZERO);
+        let read = SlotRead { purpose, owner: id, slot, sectors, logical, version, waited };
+        let reads = self.queue_read(read, calendar);
+        self.cache.set_reads(id, reads);
+        self.kick(self.config.geometry.die_of(self.config.slots.block_of(slot)), calendar);
+        true
+    }
+
+    /// A read ahead of the host is done.
+    pub(super) fn fetched_ahead(&mut self, id: EntryId, calendar: &mut impl Schedule<Event>) {
+        self.totals.read_ahead_reads += 1;
+        self.cache.fetched(id, &mut self.wake);
+        self.wake_waiters(calendar);
+    }
+}

@@ -1,0 +1,257 @@
+//! The map where only a part of it is in memory: who needs a place that is not there waits for a read of its translation
+//! page, and translation pages that changed are written, in program units of their own.
+
+use wordline_kernel::{Duration, Instant, Schedule};
+use wordline_nand::{SlotId, Stamp};
+
+use super::read::SlotRead;
+use super::{Device, Event};
+use crate::ftl::Translation;
+use crate::ftl::mapping::LogicalPage;
+use crate::ftl::translation::Then;
+use crate::policy::mapper::TranslationPage;
+use crate::policy::placement::Row;
+use crate::queue::{Purpose, Transaction};
+use crate::sectors::Sectors;
+
+impl Device {
+    /// Whether the place of `page` is known now; otherwise it will be, and `then` goes on.
+    #[inline]
+    pub(super) fn is_located(
+        &mut self,
+        page: LogicalPage,
+        then: Then,
+        calendar: &mut impl Schedule<Event>,
+    ) -> bool {
+        self.translation.is_none() || self.locate(page, then, calendar)
+    }
+
+    fn locate(&mut self, page: LogicalPage, then: Then, calendar: &mut impl Schedule<Event>) -> bool {
+        let Some(translation) = &mut self.translation else { return true };
+        if translation.mapper.lookup(page) {
+            self.totals.map_hits += 1;
+            return true;
+        }
+        self.totals.map_misses += 1;
+        let table = translation.table_of(page);
+        let in_flash = self.mapping.get(translation.logical(table));
+        let Some(slot) = in_flash.filter(|_| !translation.is_in_memory(table)) else {
+            self.take_in(page);
+            return true;
+        };
+        translation.wait(then, page, calendar.now());
+        self.read_table(table, slot, calendar);
+        false
+    }
+
+    /// The place of a page comes into the cache.
+    fn take_in(&mut self, page: LogicalPage) {
+        let Some(translation) = &mut self.translation else { return };
+        if let Some(table) = translation.mapper.load(page) {
+            translation.write_back(table);
+        }
+    }
+
+    /// Reads a translation page, unless that is under way.
+    fn read_table(&mut self, table: TranslationPage, slot: SlotId, calendar: &mut impl Schedule<Event>) {
+        let Some(translation) = &self.translation else { return };
+        if translation.is_being_read(table) {
+            return;
+        }
+        let read = SlotRead {
+            purpose: Purpose::TranslationRead,
+            owner: table.0,
+            slot,
+            sectors: Sectors::range(0, self.sectors_per_page() as u32),
+            logical: translation.logical(table),
+            version: translation.version(table),
+            waited: Duration::ZERO,
+        };
+        let reads = self.queue_read(read, calendar);
+        if let Some(translation) = &mut self.translation {
+            translation.reading(table, reads);
+        }
+        self.kick(self.config.geometry.die_of(self.config.slots.block_of(slot)), calendar);
+    }
+
+    /// A flash page of a translation page was read: with the last one, all who waited for its entries go on.
+    pub(super) fn table_read(&mut self, transaction: &Transaction, calendar: &mut impl Schedule<Event>) {
+        self.totals.translation_reads += 1;
+        let table = TranslationPage(transaction.owner);
+        let Some(translation) = &mut self.translation else { return };
+        if !translation.read_done(table) {
+            return;
+        }
+        if translation.is_reading(table) {
+            self.stage_table(table);
+        }
+        let mut waiting = self.translation.as_mut().map(|translation| translation.take_waiters(table));
+        while let Some(waiter) =
+            self.translation.as_mut().zip(waiting.as_mut()).and_then(|(t, at)| t.next_waiter(at))
+        {
+            self.take_in(waiter.page);
+            match waiter.then {
+                Then::Read(request) => self.go_on_reading(request, waiter.page, waiter.since, calendar),
+                Then::Prepare(entry) => self.go_on_preparing(entry, calendar),
+            }
+        }
+    }
+
+    /// Whether a stamp of this number is that of a translation page.
+    #[inline]
+    pub(super) fn is_table(&self, logical: u32) -> bool {
+        logical >= self.config.logical_pages
+    }
+
+    /// A read of the host knows where its page is.
+    fn go_on_reading(
+        &mut self,
+        request: u32,
+        page: LogicalPage,
+        since: Instant,
+        calendar: &mut impl Schedule<Event>,
+    ) {
+        let command = self.front.get(request).command;
+        let piece = self.piece(&command, page.0);
+        let waited = calendar.now() - since;
+        if self.read_located(request, piece, waited, calendar) {
+            if let Some(at) = self.mapping.get(page) {
+                self.kick(self.config.geometry.die_of(self.config.slots.block_of(at)), calendar);
+            }
+        } else {
+            self.totals.reads_without_flash += 1;
+        }
+        // The waiting was a part.
+        self.part_done(request, calendar);
+    }
+
+    /// The place of a page of the host is another one.
+    #[inline]
+    pub(super) fn note_update(&mut self, page: LogicalPage) {
+        if let Some(translation) = &mut self.translation {
+            if let Some(table) = translation.mapper.update(page) {
+                translation.write_back(table);
+            }
+        }
+    }
+
+    /// The place of a page is another one, or none, and nobody looked it up.
+    #[inline]
+    pub(super) fn note_amend(&mut self, page: LogicalPage) {
+        if let Some(translation) = &mut self.translation {
+            translation.amend(page);
+        }
+    }
+
+    /// What changed without having been looked up is to be written.
+    #[inline]
+    pub(super) fn release_tables(&mut self) {
+        if let Some(translation) = &mut self.translation {
+            translation.release();
+        }
+    }
+
+    /// Writes translation pages that changed, as far as rows take them.
+    #[inline]
+    pub(super) fn write_tables(&mut self, calendar: &mut impl Schedule<Event>) {
+        if self.translation.is_some() {
+            self.read_tables(calendar);
+            while self.write_unit(calendar) {
+                self.read_tables(calendar);
+            }
+        }
+    }
+
+    /// Brings translation pages that are to be written into memory.
+    fn read_tables(&mut self, calendar: &mut impl Schedule<Event>) {
+        while let Some(translation) = &mut self.translation {
+            let Some(table) = translation.take_queued() else { return };
+            match self.mapping.get(translation.logical(table)) {
+                Some(slot) => self.read_table(table, slot, calendar),
+                None => self.stage_table(table),
+            }
+        }
+    }
+
+    fn stage_table(&mut self, table: TranslationPage) {
+        if let Some(translation) = &mut self.translation {
+            translation.stage(table);
+        }
+    }
+
+    /// Queues a program unit of translation pages if there is one and a row takes it.
+    fn write_unit(&mut self, calendar: &mut impl Schedule<Event>) -> bool {
+        if !self.translation.as_ref().is_some_and(Translation::has_unit) || !self.some_row_accepts(calendar) {
+            return false;
+        }
+        let row = if self.has_homes { self.row_for_tables() } else { self.placement.next(&self.accepting) };
+        match row.filter(|row| self.may_write_tables(*row)) {
+            Some(row) => {
+                self.form_tables(row, calendar);
+                true
+            }
+            None => false,
+        }
+    }
+
+    /// Where pages have homes, translation pages go round the rows, and leave each of them what its pages need.
+    pub(super) fn row_for_tables(&self) -> Option<Row> {
+        let unit = self.config.slots.per_program;
+        self.translation.as_ref().and_then(|translation| {
+            translation.next_row(&self.accepting, |row| {
+                let room = self.blocks.limit(row).saturating_sub(self.home_pages[row as usize]);
+                translation.in_row(row) + unit <= room
+            })
+        })
+    }
+
+    /// Maps a translation page to `slot`.
+    pub(super) fn install_table(&mut self, logical: LogicalPage, slot: SlotId) {
+        let row_of = |device: &Self, slot| device.blocks.row_of(device.config.slots.block_of(slot));
+        let from = self.mapping.get(logical).map(|old| row_of(self, old));
+        let to = row_of(self, slot);
+        self.install(logical, slot);
+        if let Some(translation) = &mut self.translation {
+            translation.placed(from, to);
+        }
+    }
+
+    /// Whether it is the turn of translation pages in a row, or the host does not want it.
+    fn may_write_tables(&self, row: Row) -> bool {
+        let streams = usize::from(self.streams.host);
+        let first = if self.has_homes { row as usize * streams } else { 0 };
+        let has_turn = self.translation.as_ref().is_some_and(|translation| translation.has_turn(row));
+        has_turn || self.ready[first..first + streams].iter().all(|ready| ready.pages.is_empty())
+    }
+
+    fn form_tables(&mut self, row: Row, calendar: &mut impl Schedule<Event>) {
+        let Some(translation) = &mut self.translation else { return };
+        let pages = self.config.slots.per_program;
+        let unit = &mut self.units[row as usize];
+        translation.begin_unit(row);
+        for _ in 0..pages {
+            let table = translation.begin_program();
+            let logical = translation.logical(table);
+            unit.stamps.push(Stamp { logical: logical.0, version: self.mapping.written(logical) });
+        }
+        unit.busy = true;
+        self.totals.translation_programs += u64::from(pages);
+        let stream = self.streams.host(self.streams.host - 1);
+        self.queue_unit(row, stream, Purpose::TranslationProgram, calendar);
+    }
+
+    /// The program of translation pages of `row` is done.
+    pub(super) fn tables_programmed(&mut self, row: Row, first: SlotId) {
+        let mut unit = std::mem::take(&mut self.units[row as usize]);
+        for (n, stamp) in unit.stamps.drain(..).enumerate() {
+            self.install_table(LogicalPage(stamp.logical), SlotId(first.0 + n as u32));
+            let Some(translation) = &mut self.translation else { continue };
+            let table = translation.table(stamp.logical).expect("the unit holds translation pages");
+            translation.programmed(table, stamp.version);
+        }
+        unit.busy = false;
+        self.units[row as usize] = unit;
+        self.blocks.program_done(first);
+        self.note_row(row);
+    }
+}

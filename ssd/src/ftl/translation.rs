@@ -1,0 +1,380 @@
+//! Translation pages: the part of the map that is in flash. Which of them have to be written, how far that is, and who
+//! waits for what is read of them. Where each of them is (the global translation directory) is in memory, in the map,
+//! where they follow the logical pages.
+
+use std::collections::VecDeque;
+
+use wordline_kernel::{Column, Instant};
+
+use super::mapping::LogicalPage;
+use crate::policy::mapper::{CacheSize, Mapper, TranslationPage};
+use crate::policy::placement::{Row, RowSet};
+
+const NONE: u32 = u32::MAX;
+
+/// The list of translation pages that are to be written, and of those that are gathered.
+const QUEUE: usize = 0;
+const GATHERED: usize = 1;
+
+/// Program units of translation pages that a row takes one after another while the host wants it. Chosen: a small cache
+/// may cost a few translation pages for each page written; the host goes on all the same.
+pub const UNITS_IN_A_ROW: u8 = 8;
+
+/// How far the writing of a translation page is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Stage {
+    /// Nothing is to be written.
+    AtRest,
+    /// To be written.
+    Queued,
+    /// What does not change of it is being read.
+    Reading,
+    /// In memory, waiting for a program unit.
+    Staged,
+    /// Being programmed.
+    Programming,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct State {
+    stage: Stage,
+    /// Changed while it was being programmed.
+    again: bool,
+    /// Reads of its flash pages under way.
+    reads: u8,
+    /// The version that is in flash.
+    version: u32,
+    next: u32,
+    /// The first that waits for its entries.
+    waiters: u32,
+}
+
+/// What goes on when a place is known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Then {
+    /// The read of a page for this request.
+    Read(u32),
+    /// The way of this buffer entry to flash.
+    Prepare(u32),
+}
+
+/// Somebody who waits for the place of a page.
+#[derive(Clone, Copy, Debug)]
+pub struct Waiter {
+    /// What goes on.
+    pub then: Then,
+    /// The page.
+    pub page: LogicalPage,
+    /// Since when it waits.
+    pub since: Instant,
+    next: u32,
+}
+
+/// The translation pages of a device.
+pub struct Translation {
+    /// What of the map is in memory.
+    pub mapper: Box<dyn Mapper>,
+    size: CacheSize,
+    /// The number of the first translation page, counted as a logical page.
+    first: u32,
+    states: Column<TranslationPage, State>,
+    /// First and last of those that are to be written, and of those that are gathered until a victim is clean, so that
+    /// what the collector moves in one is written once.
+    queues: [(u32, u32); 2],
+    /// Translation pages that are being read or staged, and how many may be.
+    ahead: u32,
+    most_ahead: u32,
+    staged: VecDeque<TranslationPage>,
+    per_program: usize,
+    waiters: Vec<Waiter>,
+    free_waiters: Vec<u32>,
+    /// Units of translation pages that each row took since the last one of the host.
+    turns: Vec<u8>,
+    /// Translation pages whose place is in each row, and the row that took the last unit.
+    in_row: Vec<u32>,
+    last_row: Row,
+}
+
+impl Translation {
+    /// The translation pages of `logical` pages, none of them written, for units of `per_program` pages in `rows` rows.
+    pub fn new(mapper: Box<dyn Mapper>, size: CacheSize, logical: u32, rows: u32, per_program: u32) -> Self {
+        let at_rest =
+            State { stage: Stage::AtRest, again: false, reads: 0, version: 0, next: NONE, waiters: NONE };
+        Self {
+            mapper,
+            size,
+            first: logical,
+            states: Column::filled(size.tables as usize, at_rest),
+            queues: [(NONE, NONE); 2],
+            ahead: 0,
+            // Two program units a row keep every die busy while the next pages are read.
+            most_ahead: 2 * rows * per_program,
+            staged: VecDeque::new(),
+            per_program: per_program as usize,
+            waiters: Vec::new(),
+            free_waiters: Vec::new(),
+            turns: vec![0; rows as usize],
+            in_row: vec![0; rows as usize],
+            last_row: 0,
+        }
+    }
+
+    /// The translation page that holds the place of a logical page.
+    #[inline]
+    pub fn table_of(&self, page: LogicalPage) -> TranslationPage {
+        TranslationPage(page.0 / self.size.per_table)
+    }
+
+    /// A translation page as the map, the stamps and the placement number it.
+    #[inline]
+    pub fn logical(&self, table: TranslationPage) -> LogicalPage {
+        LogicalPage(self.first + table.0)
+    }
+
+    /// The translation page that the map numbers so; none if it is a page of the host.
+    #[inline]
+    pub fn table(&self, logical: u32) -> Option<TranslationPage> {
+        logical.checked_sub(self.first).map(TranslationPage)
+    }
+
+    /// All translation pages.
+    pub fn tables(&self) -> impl Iterator<Item = TranslationPage> + use<> {
+        (0..self.size.tables).map(TranslationPage)
+    }
+
+    /// Whether a translation page is as a whole in memory, on its way to flash.
+    #[inline]
+    pub fn is_in_memory(&self, table: TranslationPage) -> bool {
+        matches!(self.states[table].stage, Stage::Staged | Stage::Programming)
+    }
+
+    /// The version of a translation page that is in flash.
+    pub fn version(&self, table: TranslationPage) -> u32 {
+        self.states[table].version
+    }
+
+    /// Notes that a place in a translation page changed that is not in the cache any more.
+    pub fn write_back(&mut self, table: TranslationPage) {
+        self.change(table, QUEUE);
+    }
+
+    fn change(&mut self, table: TranslationPage, list: usize) {
+        let state = &mut self.states[table];
+        match state.stage {
+            Stage::AtRest => self.push(table, list),
+            Stage::Programming => state.again = true,
+            Stage::Queued | Stage::Reading | Stage::Staged => {}
+        }
+    }
+
+    fn push(&mut self, table: TranslationPage, list: usize) {
+        let state = &mut self.states[table];
+        (state.stage, state.next) = (Stage::Queued, NONE);
+        let (first, last) = &mut self.queues[list];
+        match std::mem::replace(last, table.0) {
+            NONE => *first = table.0,
+            last => self.states[TranslationPage(last)].next = table.0,
+        }
+    }
+
+    /// What was gathered is to be written now: a victim is clean.
+    pub fn release(&mut self) {
+        let (first, last) = std::mem::replace(&mut self.queues[GATHERED], (NONE, NONE));
+        if first == NONE {
+            return;
+        }
+        match std::mem::replace(&mut self.queues[QUEUE].1, last) {
+            NONE => self.queues[QUEUE].0 = first,
+            before => self.states[TranslationPage(before)].next = first,
+        }
+    }
+
+    /// Notes that a logical page has another place, or none, and nobody looked it up.
+    pub fn amend(&mut self, page: LogicalPage) {
+        if let Some(table) = self.mapper.amend(page) {
+            self.change(table, GATHERED);
+        }
+    }
+
+    /// Notes that the collector moved a page of this number. Where translation pages are is in memory.
+    pub fn moved(&mut self, logical: u32) {
+        if logical < self.first {
+            self.amend(LogicalPage(logical));
+        }
+    }
+
+    /// The next translation page that is to be written, if another one may be taken; it counts as being read.
+    pub fn take_queued(&mut self) -> Option<TranslationPage> {
+        let (first, last) = &mut self.queues[QUEUE];
+        if *first == NONE || self.ahead >= self.most_ahead {
+            return None;
+        }
+        let table = TranslationPage(*first);
+        *first = self.states[table].next;
+        if *first == NONE {
+            *last = NONE;
+        }
+        self.states[table].stage = Stage::Reading;
+        self.ahead += 1;
+        Some(table)
+    }
+
+    /// Looks up a page, and takes it in, in no time.
+    pub fn look_up_untimed(&mut self, page: LogicalPage) {
+        if !self.mapper.lookup(page) {
+            if let Some(table) = self.mapper.load(page) {
+                self.write_back(table);
+            }
+        }
+    }
+
+    /// Notes that version `version` of a translation page is in flash, written in no time in `row`.
+    pub fn written_untimed(&mut self, table: TranslationPage, version: u32, row: Row) {
+        self.last_row = row;
+        self.mapper.written(table);
+        self.states[table].version = version;
+    }
+
+    /// A translation page that is to be written, without any time passing; it is at rest then.
+    pub fn take_untimed(&mut self) -> Option<TranslationPage> {
+        let table = self.take_queued()?;
+        self.ahead -= 1;
+        self.states[table].stage = Stage::AtRest;
+        Some(table)
+    }
+
+    /// Whether the translation page is read in order to be written.
+    pub fn is_reading(&self, table: TranslationPage) -> bool {
+        self.states[table].stage == Stage::Reading
+    }
+
+    /// The translation page is complete in memory and waits for a program unit.
+    pub fn stage(&mut self, table: TranslationPage) {
+        self.states[table].stage = Stage::Staged;
+        self.staged.push_back(table);
+    }
+
+    /// Whether enough translation pages wait for a program unit.
+    #[inline]
+    pub fn has_unit(&self) -> bool {
+        self.staged.len() >= self.per_program
+    }
+
+    /// The next row in turn of those that accept, such that `fits`.
+    pub fn next_row(&self, accepting: &RowSet, fits: impl Fn(Row) -> bool) -> Option<Row> {
+        let later = accepting.iter().filter(|row| *row > self.last_row);
+        later.chain(accepting.iter().take_while(|row| *row <= self.last_row)).find(|row| fits(*row))
+    }
+
+    /// Translation pages whose place is in `row`.
+    pub fn in_row(&self, row: Row) -> u32 {
+        self.in_row[row as usize]
+    }
+
+    /// Notes that a translation page has its place in row `to` now, and before in row `from`.
+    pub fn placed(&mut self, from: Option<Row>, to: Row) {
+        self.in_row[to as usize] += 1;
+        if let Some(from) = from {
+            self.in_row[from as usize] -= 1;
+        }
+    }
+
+    /// Notes that a translation page in `row` cannot be read any more. It is made anew from the stamps of the pages that it
+    /// tells the places of.
+    pub fn lost(&mut self, table: TranslationPage, row: Row) {
+        self.in_row[row as usize] -= 1;
+        self.states[table].version = 0;
+    }
+
+    /// Whether `row` may take another unit of translation pages while the host wants it.
+    pub fn has_turn(&self, row: Row) -> bool {
+        self.turns[row as usize] < UNITS_IN_A_ROW
+    }
+
+    /// The host takes `row`.
+    pub fn turn_over(&mut self, row: Row) {
+        self.turns[row as usize] = 0;
+    }
+
+    /// `row` takes a program unit.
+    pub fn begin_unit(&mut self, row: Row) {
+        self.last_row = row;
+        let turns = &mut self.turns[row as usize];
+        *turns = turns.saturating_add(1);
+    }
+
+    /// The next translation page of a unit, which is programmed as it is now.
+    pub fn begin_program(&mut self) -> TranslationPage {
+        let table = self.staged.pop_front().expect("there are enough for a unit");
+        self.ahead -= 1;
+        let state = &mut self.states[table];
+        (state.stage, state.again) = (Stage::Programming, false);
+        self.mapper.written(table);
+        table
+    }
+
+    /// Version `version` of a translation page is in flash.
+    pub fn programmed(&mut self, table: TranslationPage, version: u32) {
+        let state = &mut self.states[table];
+        (state.stage, state.version) = (Stage::AtRest, version);
+        if std::mem::take(&mut state.again) {
+            self.push(table, GATHERED);
+        }
+    }
+
+    /// The program of a translation page failed: it waits for another unit, before all others.
+    pub fn program_failed(&mut self, table: TranslationPage) {
+        self.ahead += 1;
+        self.states[table].stage = Stage::Staged;
+        self.staged.push_front(table);
+    }
+
+    /// Notes that `reads` flash pages of a translation page are being read.
+    pub fn reading(&mut self, table: TranslationPage, reads: u32) {
+        self.states[table].reads = reads as u8;
+    }
+
+    /// Whether a translation page is being read.
+    pub fn is_being_read(&self, table: TranslationPage) -> bool {
+        self.states[table].reads > 0
+    }
+
+    /// A flash page of a translation page was read; true if it was the last.
+    pub fn read_done(&mut self, table: TranslationPage) -> bool {
+        self.states[table].reads -= 1;
+        self.states[table].reads == 0
+    }
+
+    /// Somebody waits for the place of `page`, which is being read.
+    pub fn wait(&mut self, then: Then, page: LogicalPage, since: Instant) {
+        let table = self.table_of(page);
+        let waiter = Waiter { then, page, since, next: self.states[table].waiters };
+        let at = match self.free_waiters.pop() {
+            Some(at) => {
+                self.waiters[at as usize] = waiter;
+                at
+            }
+            None => {
+                self.waiters.push(waiter);
+                self.waiters.len() as u32 - 1
+            }
+        };
+        self.states[table].waiters = at;
+    }
+
+    /// All who wait for a translation page, the last one first: what [`next_waiter`](Self::next_waiter) goes through.
+    pub fn take_waiters(&mut self, table: TranslationPage) -> u32 {
+        std::mem::replace(&mut self.states[table].waiters, NONE)
+    }
+
+    /// The next one of those who wait.
+    pub fn next_waiter(&mut self, at: &mut u32) -> Option<Waiter> {
+        if *at == NONE {
+            return None;
+        }
+        let waiter = self.waiters[*at as usize];
+        self.free_waiters.push(*at);
+        *at = waiter.next;
+        Some(waiter)
+    }
+}

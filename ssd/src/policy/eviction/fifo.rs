@@ -1,0 +1,13 @@
+//! First in, first out.
+
+use super::{EntryId, EntryList, Eviction};
+
+/// Lets the page go that came first, however often it was used since.
+pub struct Fifo;
+
+impl Eviction for Fifo {
+    #[inline]
+    fn next(&mut self, waiting: &EntryList) -> EntryId {
+        waiting.first().expect("a page waits")
+    }
+}

@@ -1,0 +1,32 @@
+//! Least recently used.
+
+use super::{EntryId, EntryList, Eviction};
+use crate::ftl::mapping::LogicalPage;
+
+/// Lets the page go that was not read or written for the longest time.
+#[derive(Default)]
+pub struct Lru {
+    by_use: EntryList,
+}
+
+impl Eviction for Lru {
+    fn prepare(&mut self, entries: u32) {
+        self.by_use = EntryList::new(entries);
+    }
+
+    fn added(&mut self, entry: EntryId, _: LogicalPage) {
+        self.by_use.push(entry);
+    }
+
+    fn used(&mut self, entry: EntryId) {
+        self.by_use.renew(entry);
+    }
+
+    fn removed(&mut self, entry: EntryId) {
+        self.by_use.remove(entry);
+    }
+
+    fn next(&mut self, _: &EntryList) -> EntryId {
+        self.by_use.first().expect("a page waits")
+    }
+}

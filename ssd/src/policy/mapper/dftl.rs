@@ -1,0 +1,279 @@
+//! DFTL: a cache of single entries, written back by translation page (Gupta, Kim and Urgaonkar, ASPLOS 2009).
+
+use wordline_kernel::{Column, LookupTable};
+
+use super::{CacheSize, Mapper, TranslationPage};
+use crate::ftl::mapping::LogicalPage;
+
+const NONE: u32 = u32::MAX;
+
+/// One of the two lists of a segmented cache.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+enum Segment {
+    /// Used once since it came in.
+    Probation,
+    /// Used again.
+    Protected,
+}
+
+/// Neighbours in a list.
+#[derive(Clone, Copy, Debug)]
+struct Links {
+    newer: u32,
+    older: u32,
+}
+
+const ALONE: Links = Links { newer: NONE, older: NONE };
+
+#[derive(Clone, Copy, Debug)]
+struct Entry {
+    page: LogicalPage,
+    segment: Segment,
+    /// Whether its place is another one than its translation page says.
+    dirty: bool,
+    used: Links,
+    /// Among the dirty entries of its translation page.
+    changed: Links,
+}
+
+/// Entries from the one used last to the one used longest ago.
+#[derive(Clone, Copy, Debug)]
+struct List {
+    newest: u32,
+    oldest: u32,
+    len: u32,
+}
+
+const EMPTY: List = List { newest: NONE, oldest: NONE, len: 0 };
+
+/// The cached mapping table. What was not used for longest leaves; an entry that was used again since it came in is
+/// protected from that as long as there is room for it among the protected ones. When a changed entry leaves, all
+/// changed entries of its translation page are written with it and stay, unchanged now. What the collector moves is
+/// changed in the cache if it is there, else in its translation page.
+#[derive(Clone, Debug)]
+pub struct Dftl {
+    size: CacheSize,
+    entries: Vec<Entry>,
+    places: LookupTable,
+    lists: [List; 2],
+    /// The first dirty entry of each translation page.
+    dirty: Column<TranslationPage, u32>,
+}
+
+impl Dftl {
+    /// An empty cache of this size.
+    pub fn new(size: &CacheSize) -> Self {
+        assert!(size.protected < size.entries, "an entry that comes in needs a place");
+        Self {
+            entries: Vec::with_capacity(size.entries as usize),
+            places: LookupTable::with_capacity(size.entries as usize),
+            lists: [EMPTY; 2],
+            dirty: Column::filled(size.tables as usize, NONE),
+            size: *size,
+        }
+    }
+
+    fn table(&self, page: LogicalPage) -> TranslationPage {
+        TranslationPage(page.0 / self.size.per_table)
+    }
+
+    fn unlink(&mut self, at: u32) {
+        let Entry { segment, used, .. } = self.entries[at as usize];
+        let list = &mut self.lists[segment as usize];
+        list.len -= 1;
+        match used.newer {
+            NONE => list.newest = used.older,
+            newer => self.entries[newer as usize].used.older = used.older,
+        }
+        match used.older {
+            NONE => list.oldest = used.newer,
+            older => self.entries[older as usize].used.newer = used.newer,
+        }
+    }
+
+    fn link(&mut self, at: u32, segment: Segment) {
+        let list = &mut self.lists[segment as usize];
+        let older = std::mem::replace(&mut list.newest, at);
+        list.len += 1;
+        match older {
+            NONE => list.oldest = at,
+            older => self.entries[older as usize].used.newer = at,
+        }
+        let entry = &mut self.entries[at as usize];
+        (entry.segment, entry.used) = (segment, Links { newer: NONE, older });
+    }
+
+    /// An entry is used once more.
+    fn touch(&mut self, at: u32) {
+        self.unlink(at);
+        if self.size.protected == 0 {
+            self.link(at, Segment::Probation);
+            return;
+        }
+        self.link(at, Segment::Protected);
+        let List { len, oldest, .. } = self.lists[Segment::Protected as usize];
+        if len > self.size.protected {
+            self.unlink(oldest);
+            self.link(oldest, Segment::Probation);
+        }
+    }
+
+    fn soil(&mut self, at: u32) {
+        let Entry { page, dirty, .. } = self.entries[at as usize];
+        if dirty {
+            return;
+        }
+        let table = self.table(page);
+        let older = std::mem::replace(&mut self.dirty[table], at);
+        if older != NONE {
+            self.entries[older as usize].changed.newer = at;
+        }
+        let entry = &mut self.entries[at as usize];
+        (entry.dirty, entry.changed) = (true, Links { newer: NONE, older });
+    }
+
+    fn clean(&mut self, at: u32) {
+        let Entry { page, changed, .. } = self.entries[at as usize];
+        match changed.newer {
+            NONE => {
+                let table = self.table(page);
+                self.dirty[table] = changed.older;
+            }
+            newer => self.entries[newer as usize].changed.older = changed.older,
+        }
+        if changed.older != NONE {
+            self.entries[changed.older as usize].changed.newer = changed.newer;
+        }
+        self.entries[at as usize].dirty = false;
+    }
+
+    /// Takes in a page that is not there; what left for it, if that had changed.
+    fn insert(&mut self, page: LogicalPage) -> (u32, Option<TranslationPage>) {
+        let new = Entry { page, segment: Segment::Probation, dirty: false, used: ALONE, changed: ALONE };
+        let mut evicted = None;
+        let at = if self.entries.len() < self.size.entries as usize {
+            self.entries.push(new);
+            self.entries.len() as u32 - 1
+        } else {
+            let at = self.lists[Segment::Probation as usize].oldest;
+            let Entry { page: old, dirty, .. } = self.entries[at as usize];
+            if dirty {
+                self.clean(at);
+                evicted = Some(self.table(old));
+            }
+            self.unlink(at);
+            self.places.remove(old.0);
+            self.entries[at as usize] = new;
+            at
+        };
+        self.places.insert(page.0, at);
+        self.link(at, Segment::Probation);
+        (at, evicted)
+    }
+}
+
+impl Mapper for Dftl {
+    fn lookup(&mut self, page: LogicalPage) -> bool {
+        let found = self.places.get(page.0);
+        if let Some(at) = found {
+            self.touch(at);
+        }
+        found.is_some()
+    }
+
+    fn load(&mut self, page: LogicalPage) -> Option<TranslationPage> {
+        match self.places.get(page.0) {
+            Some(_) => None,
+            None => self.insert(page).1,
+        }
+    }
+
+    fn update(&mut self, page: LogicalPage) -> Option<TranslationPage> {
+        let (at, evicted) = match self.places.get(page.0) {
+            Some(at) => (at, None),
+            None => self.insert(page),
+        };
+        self.soil(at);
+        evicted
+    }
+
+    fn amend(&mut self, page: LogicalPage) -> Option<TranslationPage> {
+        match self.places.get(page.0) {
+            Some(at) => {
+                self.soil(at);
+                None
+            }
+            None => Some(self.table(page)),
+        }
+    }
+
+    fn written(&mut self, table: TranslationPage) {
+        loop {
+            match self.dirty[table] {
+                NONE => return,
+                at => self.clean(at),
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn cache(entries: u32, protected: u32) -> Dftl {
+        Dftl::new(&CacheSize { entries, protected, per_table: 4, tables: 16 })
+    }
+
+    fn use_page(dftl: &mut Dftl, page: u32) -> bool {
+        let hit = dftl.lookup(LogicalPage(page));
+        if !hit {
+            assert_eq!(dftl.load(LogicalPage(page)), None, "nothing has changed");
+        }
+        hit
+    }
+
+    #[test]
+    fn what_was_not_used_for_longest_leaves() {
+        let mut dftl = cache(3, 0);
+        let hits = [0, 1, 2, 0, 3, 0, 1].map(|page| use_page(&mut dftl, page));
+        assert_eq!(hits, [false, false, false, true, false, true, false]);
+    }
+
+    #[test]
+    fn what_was_used_again_outlives_a_scan() {
+        let (mut plain, mut segmented) = (cache(4, 0), cache(4, 2));
+        for dftl in [&mut plain, &mut segmented] {
+            for page in [0, 0, 1, 1, 20, 21, 22, 23, 24] {
+                use_page(dftl, page);
+            }
+        }
+        assert_eq!([0, 1].map(|page| plain.lookup(LogicalPage(page))), [false; 2]);
+        assert_eq!([0, 1].map(|page| segmented.lookup(LogicalPage(page))), [true; 2]);
+    }
+
+    #[test]
+    fn changed_entries_of_a_translation_page_are_written_together() {
+        let mut dftl = cache(3, 0);
+        for page in [4, 5, 6] {
+            assert_eq!(dftl.update(LogicalPage(page)), None);
+        }
+        assert_eq!(dftl.load(LogicalPage(9)), Some(TranslationPage(1)), "page 4 leaves");
+        dftl.written(TranslationPage(1));
+        assert_eq!(dftl.load(LogicalPage(10)), None, "page 5 leaves, written already");
+        assert_eq!(dftl.update(LogicalPage(6)), None);
+        assert_eq!(dftl.update(LogicalPage(11)), Some(TranslationPage(1)), "page 6 changed again and leaves");
+    }
+
+    #[test]
+    fn what_the_collector_moves_is_changed_where_it_is() {
+        let mut dftl = cache(2, 0);
+        assert_eq!(dftl.amend(LogicalPage(4)), Some(TranslationPage(1)));
+        assert!(!dftl.lookup(LogicalPage(4)), "it does not come in");
+        dftl.load(LogicalPage(4));
+        assert_eq!(dftl.amend(LogicalPage(4)), None);
+        dftl.load(LogicalPage(8));
+        assert_eq!(dftl.load(LogicalPage(9)), Some(TranslationPage(1)));
+    }
+}

@@ -1,0 +1,326 @@
+//! Does the buffer do what its settings say: what leaves it and when, what is answered from it, what the read cache holds?
+
+mod common;
+
+use common::{Rig, small};
+use wordline_kernel::{Bytes, Duration, Energy, Instant, Seed};
+use wordline_ssd::config::{BufferMode, Protection};
+use wordline_ssd::ftl::mapping::LogicalPage;
+use wordline_ssd::policy::eviction::EvictionKind;
+use wordline_ssd::{DeviceFile, Operation};
+
+const ACCESS: Duration = Duration::from_us(1);
+
+/// One die of two tied planes, so that a program unit is two pages of 4 KiB; 128 pages of buffer; no flushes by time.
+fn one_die() -> DeviceFile {
+    let mut file = small();
+    file.layout.channels = 1;
+    file.layout.dies_per_package = 1;
+    file.buffer.size = Bytes::kib(512);
+    file.buffer.flush_interval = Duration::ZERO;
+    file.part.geometry.blocks_per_plane = 64;
+    file
+}
+
+fn write(rig: &mut Rig, page: u64) -> Duration {
+    rig.alone(Operation::Write, false, page * 8, 8)
+}
+
+fn read(rig: &mut Rig, page: u64) -> Duration {
+    rig.alone(Operation::Read, false, page * 8, 8)
+}
+
+/// Pages of which the newest version is not in flash.
+fn waiting(rig: &Rig) -> usize {
+    let pages = (0..rig.device.config().logical_pages).map(LogicalPage);
+    pages.filter(|page| rig.device.version(*page) != rig.device.version_in_flash(*page)).count()
+}
+
+#[test]
+fn writing_out_goes_on_to_the_low_mark_and_begins_above_the_high_one() {
+    let mut file = one_die();
+    file.buffer.flush_above = 0.5;
+    file.buffer.flush_to = Some(0.25);
+    let mut rig = Rig::new(file, 1);
+    (0..64).for_each(|page| {
+        write(&mut rig, page);
+    });
+    rig.settle();
+    assert_eq!(waiting(&rig), 64, "the high mark is not passed");
+    write(&mut rig, 64);
+    rig.settle();
+    // Pages that left the list before the mark was reached go too: up to two program units of the row.
+    assert!((28..=32).contains(&waiting(&rig)), "{} pages wait", waiting(&rig));
+    let left = waiting(&rig);
+    (65..90).for_each(|page| {
+        write(&mut rig, page);
+    });
+    rig.settle();
+    assert_eq!(waiting(&rig), left + 25, "what comes below the high mark stays");
+}
+
+#[test]
+fn without_a_low_mark_only_what_is_too_much_leaves() {
+    let mut rig = Rig::new(one_die(), 1);
+    (0..65).for_each(|page| {
+        write(&mut rig, page);
+    });
+    rig.settle();
+    assert!((60..=64).contains(&waiting(&rig)), "{} pages wait", waiting(&rig));
+}
+
+#[test]
+fn a_page_is_in_flash_soon_after_the_interval_and_not_before() {
+    let mut file = one_die();
+    file.buffer.flush_interval = Duration::from_ms(30_000);
+    let mut rig = Rig::new(file, 1);
+    write(&mut rig, 7);
+    let mut flushed = None;
+    while let Some(event) = rig.calendar.advance() {
+        rig.device.handle(event, &mut rig.calendar);
+        if flushed.is_none() && rig.device.version_in_flash(LogicalPage(7)) == Some(1) {
+            flushed = Some(rig.calendar_now() - Instant::ZERO);
+        }
+    }
+    let after = flushed.expect("it is in flash") - Duration::from_ms(30_000);
+    // A program of 250 us, two pages over the bus and commands.
+    assert!(after > Duration::from_us(250) && after < Duration::from_us(280), "{after}");
+}
+
+#[test]
+fn a_least_recently_used_buffer_merges_more_than_one_that_goes_by_age() {
+    let merged = |eviction: EvictionKind| {
+        let mut file = one_die();
+        file.buffer.eviction = eviction;
+        let mut rig = Rig::new(file, 1);
+        let mut random = Seed(5).stream("test.zipf", 0);
+        let zipf = Zipf::new(800);
+        (0..6_000).for_each(|_| {
+            write(&mut rig, zipf.draw(&mut random));
+        });
+        rig.device.totals().merged_writes
+    };
+    let [fifo, clock, lru] =
+        [EvictionKind::Fifo {}, EvictionKind::Clock {}, EvictionKind::Lru {}].map(merged);
+    assert!(fifo * 21 < lru * 20 && fifo * 21 < clock * 20, "fifo {fifo}, clock {clock}, lru {lru}");
+}
+
+#[test]
+fn neighbours_that_leave_together_are_read_together() {
+    let time = |coalesce| {
+        let mut file = one_die();
+        file.buffer.coalesce = coalesce;
+        let mut rig = Rig::new(file, 1);
+        // Page 2k, then far away, so that by age no two neighbours share a program unit.
+        for half in [0, 1] {
+            (0..40).for_each(|n| {
+                write(&mut rig, 2 * n + half);
+            });
+        }
+        rig.settle();
+        assert!(
+            rig.device.version_in_flash(LogicalPage(1)).is_some() || !coalesce,
+            "page 1 went with page 0"
+        );
+        rig.alone(Operation::Flush, false, 0, 0);
+        rig.alone(Operation::Read, false, 0, 16)
+    };
+    // One multi-plane read for two.
+    assert!(time(true) + Duration::from_us(20) < time(false));
+}
+
+#[test]
+fn with_the_buffer_off_writes_of_a_page_do_not_merge_but_those_of_a_command_share_a_program() {
+    let programs = |mode| {
+        let mut file = one_die();
+        file.buffer.mode = mode;
+        let mut rig = Rig::new(file, 1);
+        (0..3).for_each(|_| rig.submit(Operation::Write, false, 0, 16));
+        rig.settle();
+        assert_eq!(rig.device.version_in_flash(LogicalPage(1)), Some(3));
+        (rig.device.totals().host_programs, rig.device.totals().merged_writes, rig.device.totals().padding)
+    };
+    assert_eq!(programs(BufferMode::Off), (6, 0, 0));
+    // The second write finds the first being programmed, the third merges with the second.
+    assert_eq!(programs(BufferMode::WriteThrough), (4, 4, 0));
+}
+
+#[test]
+fn a_protected_buffer_answers_flushes_and_forced_writes_at_once() {
+    for (protection, at_once) in [(Protection::None, false), (Protection::Full, true)] {
+        let mut file = one_die();
+        file.buffer.power_loss_protection = protection;
+        let mut rig = Rig::new(file, 1);
+        let forced = rig.alone(Operation::Write, true, 0, 8);
+        write(&mut rig, 1);
+        let flush = rig.alone(Operation::Flush, false, 0, 0);
+        assert_eq!([forced == ACCESS, flush == ACCESS], [at_once; 2], "{protection:?}: {forced}, {flush}");
+        assert_eq!(rig.device.protected_pages(), if at_once { 128 } else { 0 });
+    }
+    let mut file = one_die();
+    file.buffer.power_loss_protection = Protection::Full;
+    file.buffer.mode = BufferMode::WriteThrough;
+    assert!(write(&mut Rig::new(file, 1), 0) > Duration::from_us(250), "write-through waits for flash still");
+}
+
+#[test]
+fn no_more_pages_wait_than_the_capacitors_bring_to_flash() {
+    let mut file = one_die();
+    file.buffer.power_loss_protection = Protection::Capacitors;
+    // 66 mW for 250 us and 25 us, and 16.5 mW for 2 x 8 KiB at 400 MT/s, which take 40.96 us: 18.8 uJ for two pages,
+    // charged twice. A millijoule is for 26 of them.
+    file.buffer.capacitors = Energy(1_000_000_000_000);
+    let mut rig = Rig::new(file, 1);
+    assert_eq!(rig.device.protected_pages(), 52);
+    (0..300).for_each(|page| rig.submit(Operation::Write, false, page * 8, 8));
+    while let Some(event) = rig.calendar.advance() {
+        rig.device.handle(event, &mut rig.calendar);
+        assert!(waiting(&rig) <= 52, "{} pages wait", waiting(&rig));
+    }
+    assert_eq!(rig.alone(Operation::Flush, false, 0, 0), ACCESS);
+}
+
+#[test]
+fn capacitors_for_less_than_two_program_units_are_refused() {
+    let mut file = one_die();
+    file.buffer.power_loss_protection = Protection::Capacitors;
+    file.buffer.capacitors = Energy(60_000_000_000);
+    let wrong = file.check().expect_err("that is for one unit");
+    assert_eq!(wrong.0[0].key, "buffer.capacitors");
+    assert!(wrong.0[0].wanted.starts_with("at least 75"), "{wrong}");
+}
+
+/// A device of written pages with a read cache of so many.
+fn cached(pages: u64, eviction: EvictionKind) -> Rig {
+    let mut file = one_die();
+    file.buffer.read_cache = Bytes::kib(4 * pages);
+    file.buffer.read_eviction = eviction;
+    let mut rig = Rig::new(file, 1);
+    rig.device.fill(1.0);
+    rig
+}
+
+#[test]
+fn a_hot_set_smaller_than_the_read_cache_is_read_from_flash_once() {
+    let mut rig = cached(16, EvictionKind::Lru {});
+    for round in 0..10 {
+        for page in 0..16 {
+            assert_eq!(read(&mut rig, page * 5) == ACCESS, round > 0, "page {page} in round {round}");
+        }
+    }
+    let totals = rig.device.totals();
+    assert_eq!((totals.host_reads, totals.read_cache_hits), (16, 9 * 16));
+}
+
+#[test]
+fn a_write_and_a_discard_make_the_read_cache_forget() {
+    let mut rig = cached(16, EvictionKind::Lru {});
+    read(&mut rig, 3);
+    rig.alone(Operation::Write, true, 24, 8);
+    assert_eq!(read(&mut rig, 3), ACCESS, "kept when it was programmed");
+    assert_eq!(rig.device.totals().read_cache_hits, 1);
+    rig.alone(Operation::Discard, false, 24, 8);
+    read(&mut rig, 3);
+    assert_eq!((rig.device.totals().host_reads, rig.device.totals().read_cache_hits), (1, 1));
+    rig.audit();
+}
+
+/// Numbers of which the k-th is drawn with a probability as 1/k, scattered.
+struct Zipf {
+    /// Sums of `2^32 / k`.
+    sums: Vec<u64>,
+}
+
+impl Zipf {
+    fn new(numbers: u64) -> Self {
+        let sums = (1..=numbers).scan(0, |sum, k| {
+            *sum += (1 << 32) / k;
+            Some(*sum)
+        });
+        Self { sums: sums.collect() }
+    }
+
+    fn draw(&self, random: &mut wordline_kernel::Stream) -> u64 {
+        let roll = random.below(self.sums[self.sums.len() - 1]);
+        let rank = self.sums.partition_point(|sum| *sum <= roll) as u64;
+        rank * 389 % self.sums.len() as u64
+    }
+}
+
+/// Hits of a cache of so many pages by the policy's definition.
+fn plain_hits(draws: &[u64], pages: usize, eviction: &EvictionKind) -> u64 {
+    let mut line: Vec<(u64, bool)> = Vec::new();
+    let mut hits = 0;
+    for page in draws {
+        if let Some(at) = line.iter().position(|(other, _)| other == page) {
+            hits += 1;
+            line[at].1 = true;
+            if matches!(eviction, EvictionKind::Lru {}) {
+                line[at..].rotate_left(1);
+            }
+            continue;
+        }
+        if line.len() == pages {
+            while matches!(eviction, EvictionKind::Clock {}) && line[0].1 {
+                line[0].1 = false;
+                line.rotate_left(1);
+            }
+            line.remove(0);
+        }
+        line.push((*page, false));
+    }
+    hits
+}
+
+#[test]
+fn under_zipf_reads_each_policy_has_the_hits_of_a_plain_cache() {
+    let zipf = Zipf::new(800);
+    let mut random = Seed(6).stream("test.zipf", 0);
+    let draws: Vec<u64> = (0..10_000).map(|_| zipf.draw(&mut random)).collect();
+    let mut all = Vec::new();
+    for eviction in [EvictionKind::Fifo {}, EvictionKind::Clock {}, EvictionKind::Lru {}] {
+        let mut rig = cached(50, eviction.clone());
+        draws.iter().for_each(|page| {
+            read(&mut rig, *page);
+        });
+        let hits = rig.device.totals().read_cache_hits;
+        assert_eq!(hits, plain_hits(&draws, 50, &eviction), "{eviction:?}");
+        all.push(hits);
+    }
+    assert!(all[0] < all[1] && all[0] < all[2], "fifo, clock, lru: {all:?}");
+}
+
+#[test]
+fn sequential_reads_are_there_before_they_are_asked_for() {
+    let mut file = one_die();
+    file.buffer.read_cache = Bytes::kib(64);
+    file.buffer.read_ahead = 4;
+    let mut rig = Rig::new(file, 1);
+    rig.device.fill(1.0);
+    for page in 0..100 {
+        let time = read(&mut rig, page);
+        rig.settle();
+        assert_eq!(time == ACCESS, page > 1, "page {page} took {time}");
+    }
+    let totals = rig.device.totals();
+    assert_eq!((totals.host_reads, totals.read_ahead_pages, totals.read_ahead_used), (2, 102, 98));
+    rig.audit();
+}
+
+#[test]
+fn a_read_waits_for_a_page_that_is_being_fetched_instead_of_reading_it_too() {
+    let mut file = one_die();
+    file.buffer.read_cache = Bytes::kib(64);
+    file.buffer.read_ahead = 8;
+    let mut rig = Rig::new(file, 1);
+    rig.device.fill(1.0);
+    let times: Vec<Duration> = (0..50).map(|page| read(&mut rig, page)).collect();
+    assert_eq!(rig.device.totals().host_reads, 2);
+    assert!(times[2] > ACCESS && times[2] <= times[0] * 2, "{} after {}", times[2], times[0]);
+    // What is fetched when it is overwritten is of no use to later reads.
+    rig.submit(Operation::Write, false, 51 * 8, 8);
+    rig.run_down_to(0);
+    assert_eq!(read(&mut rig, 51), ACCESS);
+    rig.settle();
+    rig.audit();
+}
