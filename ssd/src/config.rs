@@ -11,12 +11,12 @@ use wordline_nand::{Fault, Geometry, Part, Slots};
 use crate::command::SECTOR;
 use crate::front::namespaces::{self, Namespace};
 use crate::ftl::blocks::Streams;
+pub use crate::ftl::gc_config::GcFile;
+pub use crate::ftl::wear::WearFile;
 use crate::policy::failure::FailureKind;
 use crate::policy::mapper::CacheSize;
 use crate::policy::placement::PlacementKind;
-use crate::policy::relocator::RelocatorKind;
 use crate::policy::router::RouterKind;
-use crate::policy::victim::VictimKind;
 use crate::scheduling::SchedulingFile;
 use crate::sectors::Sectors;
 
@@ -70,6 +70,8 @@ pub struct FtlFile {
     pub failure: FailureKind,
     /// Pages that could not be read are sensed again.
     pub read_retry: ReadRetryFile,
+    /// Levelling of the blocks' wear.
+    pub wear: WearFile,
     /// Order of the commands of a die, and suspends.
     pub scheduling: SchedulingFile,
 }
@@ -115,20 +117,6 @@ impl Default for MappingFile {
     }
 }
 
-/// Garbage collection, in each row of planes.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct GcFile {
-    /// Which block is cleaned.
-    pub victim: VictimKind,
-    /// Where the valid pages of a victim go.
-    pub relocator: RelocatorKind,
-    /// Cleaning starts when fewer blocks than this are free in a row of planes.
-    pub start_below_free_blocks: u32,
-    /// Cleaning goes on until this many are free.
-    pub stop_at_free_blocks: u32,
-}
-
 impl Default for FtlFile {
     fn default() -> Self {
         Self {
@@ -140,6 +128,7 @@ impl Default for FtlFile {
             gc: GcFile::default(),
             failure: FailureKind::default(),
             read_retry: ReadRetryFile::default(),
+            wear: WearFile::default(),
             scheduling: SchedulingFile::default(),
         }
     }
@@ -149,18 +138,6 @@ impl Default for ReadRetryFile {
     /// Set Features takes less than a microsecond (cubeFTL, section 5.1). Chosen: seven sets of levels beside the usual one.
     fn default() -> Self {
         Self { levels: 7, time: Duration::from_us(1) }
-    }
-}
-
-impl Default for GcFile {
-    /// As late as is safe: two blocks are kept for the collector itself. Chosen.
-    fn default() -> Self {
-        Self {
-            victim: VictimKind::default(),
-            relocator: RelocatorKind::default(),
-            start_below_free_blocks: 3,
-            stop_at_free_blocks: 3,
-        }
     }
 }
 
@@ -201,6 +178,7 @@ impl DeviceFile {
         self.check_ftl(&mut wrong);
         let (Some(part), Some(geometry)) = (part, geometry) else { return Err(wrong) };
         let Some(slots) = self.check_unit(&geometry, &mut wrong) else { return Err(wrong) };
+        self.ftl.gc.check_chips(&geometry, &mut wrong);
         self.check_cache(&slots, &mut wrong);
         let faults = self.check_faults(&geometry, &mut wrong);
         let most = self.logical_pages(&geometry, &slots, &faults, &mut wrong);
@@ -246,29 +224,17 @@ impl DeviceFile {
         if let Some((found, wanted)) = ftl.placement.complaint() {
             wrong.add("ftl.placement.order", found, wanted);
         }
-        if let Some((key, found, wanted)) = ftl.gc.victim.complaint() {
-            wrong.add(format!("ftl.gc.victim.{key}"), found, wanted);
+        if let Some((found, wanted)) = ftl.router.complaint() {
+            wrong.add("ftl.router.window", found, wanted);
         }
         if let Some((key, found, wanted)) = ftl.failure.complaint() {
             wrong.add(format!("ftl.failure.{key}"), found, wanted);
         }
         let time = ftl.read_retry.time;
         wrong.require(time <= Duration::from_ms(1_000), "ftl.read_retry.time", time, "at most 1s");
+        ftl.gc.check(self.streams(), wrong);
+        ftl.wear.check(wrong);
         ftl.scheduling.check(wrong);
-        let (start, stop) = (ftl.gc.start_below_free_blocks, ftl.gc.stop_at_free_blocks);
-        let kept = self.streams().kept_blocks();
-        wrong.require(
-            start as usize > kept,
-            "ftl.gc.start_below_free_blocks",
-            start,
-            format!("at least {}: {kept} blocks are kept for the collector", kept + 1),
-        );
-        wrong.require(
-            stop >= start,
-            "ftl.gc.stop_at_free_blocks",
-            stop,
-            format!("at least ftl.gc.start_below_free_blocks ({start})"),
-        );
     }
 
     fn check_faults(&self, geometry: &Geometry, wrong: &mut Complaints) -> Vec<Fault> {
@@ -417,7 +383,6 @@ impl Config {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
-    use wordline_kernel::Duration;
 
     include!("../tests/common/small.rs");
 
@@ -428,6 +393,16 @@ pub(crate) mod tests {
         let wrong = file.check().expect_err("24 blocks cannot spare 5");
         assert_eq!(wrong.0[0].key, "ftl.over_provisioning");
         assert!(wrong.0[0].wanted.starts_with("at least 0.2084"), "{wrong}");
+    }
+
+    #[test]
+    fn copyback_is_refused_where_word_lines_are_programmed_at_once() {
+        let mut file = small();
+        file.ftl.gc.copyback = true;
+        assert!(file.clone().check().is_ok());
+        (file.part.geometry.bits_per_cell, file.part.geometry.one_shot) = (2, true);
+        let wrong = file.check().expect_err("a copyback moves a page of each plane");
+        assert_eq!(wrong.0[0].key, "ftl.gc.copyback");
     }
 
     #[test]

@@ -33,6 +33,8 @@ pub enum Purpose {
     GcRead,
     /// The collector's program unit of a row; `owner` is the row.
     GcProgram,
+    /// Whole valid pages of the row's victim, moved inside their planes; `owner` is the row, `slot` where they go.
+    GcCopyback,
     /// The erase of a row's victim; `owner` is the row.
     GcErase,
 }
@@ -40,7 +42,7 @@ pub enum Purpose {
 impl Purpose {
     /// Whether it is garbage collection.
     pub fn is_gc(self) -> bool {
-        matches!(self, Self::GcRead | Self::GcProgram | Self::GcErase)
+        matches!(self, Self::GcRead | Self::GcProgram | Self::GcCopyback | Self::GcErase)
     }
 
     /// Whether pages in the buffer may go on when it is done.
@@ -209,7 +211,7 @@ impl Rules {
                 self.rank_of_reads
             }
             Purpose::HostProgram | Purpose::TranslationProgram => self.rank_of_programs,
-            Purpose::GcRead | Purpose::GcProgram | Purpose::GcErase => self.rank_of_gc,
+            Purpose::GcRead | Purpose::GcProgram | Purpose::GcCopyback | Purpose::GcErase => self.rank_of_gc,
         }
     }
 
@@ -227,7 +229,8 @@ impl Rules {
             | Purpose::Fill
             | Purpose::ReadAhead
             | Purpose::TranslationRead
-            | Purpose::GcRead => false,
+            | Purpose::GcRead
+            | Purpose::GcCopyback => false,
         }
     }
 }
@@ -416,6 +419,19 @@ impl Queues {
         let transaction = self.pool[id as usize];
         self.free.push(id);
         (transaction, (transaction.next != NONE).then_some(transaction.next))
+    }
+
+    /// Whether the die works on anything but garbage collection, or that waits for it.
+    pub fn serves_host(&self, die: DieId) -> bool {
+        let queue = &self.dies[die];
+        let is_host = |id: TransactionId| !self.pool[id as usize].purpose.is_gc();
+        // A row has one program unit of the host and one step of the collector waiting at the most, reads end the search.
+        let waits = |list: &List| {
+            let next = |id: &TransactionId| Some(self.pool[*id as usize].next).filter(|next| *next != NONE);
+            std::iter::successors(Some(list.first).filter(|first| *first != NONE), next).any(is_host)
+        };
+        [queue.current, queue.suspended].into_iter().any(|id| id != NONE && is_host(id))
+            || queue.lists.iter().any(waits)
     }
 
     /// How long the die collected garbage so far, in picoseconds.

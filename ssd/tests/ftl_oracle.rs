@@ -11,13 +11,16 @@ use std::collections::BTreeMap;
 use common::{Rig, small};
 use proptest::prelude::*;
 use wordline_kernel::{Bytes, Duration, Energy};
-use wordline_ssd::config::{BufferFile, BufferMode, Protection, ReadRetryFile};
+use wordline_ssd::config::{BufferFile, BufferMode, GcFile, Protection, ReadRetryFile, WearFile};
 use wordline_ssd::ftl::mapping::LogicalPage;
+use wordline_ssd::ftl::wear::Allocation;
+use wordline_ssd::policy::background::BackgroundKind;
 use wordline_ssd::policy::eviction::EvictionKind;
 use wordline_ssd::policy::placement::PlacementKind;
 use wordline_ssd::policy::relocator::RelocatorKind;
 use wordline_ssd::policy::router::RouterKind;
 use wordline_ssd::policy::victim::VictimKind;
+use wordline_ssd::policy::wear::WearKind;
 use wordline_ssd::scheduling::{GcPriority, SchedulingFile};
 use wordline_ssd::{Command, DeviceFile, Operation};
 
@@ -31,7 +34,7 @@ struct Step {
 }
 
 fn step() -> impl Strategy<Value = Step> {
-    (0u8..22, any::<u16>(), 1u8..=40, prop::bool::weighted(0.1))
+    (0u8..23, any::<u16>(), 1u8..=40, prop::bool::weighted(0.1))
         .prop_map(|(kind, place, sectors, fua)| Step { kind, place, sectors, fua })
 }
 
@@ -44,6 +47,38 @@ fn victim() -> impl Strategy<Value = VictimKind> {
         (1u32..=8).prop_map(|window| VictimKind::WindowedGreedy { window }),
         Just(VictimKind::CostBenefit {}),
     ]
+}
+
+fn wear() -> impl Strategy<Value = WearFile> {
+    let levelling = prop_oneof![
+        Just(WearKind::None {}),
+        (0u32..=2, 0u32..=4).prop_map(|(k, more)| WearKind::Bet { k, threshold: (2 << k) + more }),
+    ];
+    let allocation = prop_oneof![Just(Allocation::LeastWorn), Just(Allocation::ByStream)];
+    (levelling, allocation).prop_map(|(levelling, allocation)| WearFile { levelling, allocation })
+}
+
+fn background() -> impl Strategy<Value = BackgroundKind> {
+    let idle = Duration::from_us(100);
+    prop_oneof![
+        Just(BackgroundKind::None {}),
+        (1u32..=10, 0.0f64..1.0).prop_map(move |(until_free, until_spare)| BackgroundKind::IdleGc {
+            idle,
+            until_free,
+            until_spare
+        }),
+    ]
+}
+
+prop_compose! {
+    fn collector()(
+        copyback in any::<bool>(),
+        preemptible in any::<bool>(),
+        steps_per_write in prop::option::of(1u32..=4),
+        background in background(),
+    ) -> GcFile {
+        GcFile { copyback, preemptible, steps_per_write, background, ..GcFile::default() }
+    }
 }
 
 fn scheduling() -> impl Strategy<Value = SchedulingFile> {
@@ -119,7 +154,9 @@ prop_compose! {
         times in (0u64..2, 0u64..3),
         victim in victim(),
         unit in 0usize..8,
-        streams in (1u8..=3, 1u8..=3),
+        streams in (1u8..=4, 1u8..=3),
+        gc in collector(),
+        wear in wear(),
         scheduling in scheduling(),
         rest in 0u64..=120,
         cache in prop::option::of((2u64..=200, 0.0f64..0.9, any::<bool>())),
@@ -136,7 +173,10 @@ prop_compose! {
         let larger = (2..=pages_at_once).filter(|pages| pages_at_once % pages == 0).map(|pages| 4096 * u64::from(pages));
         let units: Vec<u64> = [512, 1024, 2048, 4096, 4096].into_iter().chain(larger).collect();
         file.ftl.mapping.unit = Some(Bytes(units[unit % units.len()]));
-        file.ftl.router = RouterKind::Host { streams: streams.0 };
+        file.ftl.router = match streams.0 {
+            4 => RouterKind::HotCold { window: 0.1 },
+            streams => RouterKind::Host { streams },
+        };
         file.ftl.gc.relocator = RelocatorKind::Generations { streams: streams.1 };
         let program = u64::from(bits) * 2 * 4096;
         file.buffer = drawn;
@@ -154,6 +194,11 @@ prop_compose! {
         file.ftl.gc.start_below_free_blocks = 1 + u32::from(file.streams().gc) + 1 + thresholds.0;
         file.ftl.gc.stop_at_free_blocks = file.ftl.gc.start_below_free_blocks + thresholds.1;
         file.ftl.gc.victim = victim;
+        file.ftl.gc.copyback = gc.copyback && !one_shot;
+        file.ftl.gc.preemptible = gc.preemptible;
+        file.ftl.gc.steps_per_write = gc.steps_per_write;
+        file.ftl.gc.background = gc.background;
+        file.ftl.wear = wear;
         file.ftl.scheduling = scheduling;
         file.part.timing.suspend = [rest, rest * 5].map(Duration::from_us);
         if fixed {
@@ -230,6 +275,7 @@ fn play(file: DeviceFile, steps: &[Step], depth: usize, filled: bool) {
                 let expected = model.present.get(&first).copied().unwrap_or(0);
                 rig.compare(u64::from(first) * per_page, per_page, expected);
             }
+            21 => rig.rest(Duration::from_us(20 * u64::from(step.sectors))),
             _ => rig.submit(Operation::Flush, false, 0, 0),
         }
         if n % 50 == 0 {

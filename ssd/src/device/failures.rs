@@ -34,6 +34,11 @@ impl Device {
             Purpose::HostProgram => self.host_program_failed(owner, slot, calendar),
             Purpose::TranslationProgram => self.table_program_failed(owner, slot, calendar),
             Purpose::GcProgram => self.gc_program_failed(owner, slot, calendar),
+            Purpose::GcCopyback => {
+                self.collector.copyback_failed(owner, self.config.slots.per_program);
+                self.blocks.program_done(slot);
+                self.program_failed(slot, calendar);
+            }
             Purpose::GcErase => self.gc_erase_failed(page, calendar),
         }
         if transaction.purpose.is_gc() {

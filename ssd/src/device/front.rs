@@ -126,7 +126,7 @@ impl Device {
     }
 
     /// The host has the answer of a command, of whose time `on_link` was on the link.
-    pub(super) fn give_answer(&mut self, slot: u32, on_link: Duration, calendar: &impl Schedule<Event>) {
+    pub(super) fn give_answer(&mut self, slot: u32, on_link: Duration, calendar: &mut impl Schedule<Event>) {
         let now = calendar.now();
         let Request { command, submitted, queued, mut spent, failed, .. } = *self.front.get(slot);
         let latency = now - submitted;
@@ -146,6 +146,7 @@ impl Device {
         self.answers.push(Answer { command: self.front.as_submitted(command), latency, failed });
         self.front.requests.remove(slot);
         self.front.started -= 1;
+        self.note_rest(calendar);
     }
 
     /// Called when no event is pending though commands are: a device at the end of its life may be unable to write

@@ -5,17 +5,26 @@ use wordline_nand::{DieId, PageId, SlotId};
 
 use super::{Device, Event};
 use crate::Config;
-use crate::ftl::collector::{Moved, Step};
+use crate::ftl::collector::{Leave, Moved, Step};
 use crate::ftl::mapping::LogicalPage;
 use crate::policy::placement::Row;
 use crate::policy::relocator::Leaving;
 use crate::queue::Purpose;
 
 impl Device {
-    /// Queues the collector's next step in a row.
+    /// Queues the collector's next step in a row. A collector that steps aside for the host goes on by itself only where
+    /// it must: see [`resume_rows`](Self::resume_rows).
+    #[inline]
     pub(super) fn collect(&mut self, row: Row, calendar: &mut impl Schedule<Event>) {
+        self.collect_unless(self.preemptible, row, calendar);
+    }
+
+    /// Queues the collector's next step in a row; not if it `waits` for the host and can afford that.
+    pub(super) fn collect_unless(&mut self, waits: bool, row: Row, calendar: &mut impl Schedule<Event>) {
+        let rest_goal = if self.background.is_some() { self.rest_goal(row, calendar.now()) } else { 0 };
+        let leave = Leave { waits, rest_goal };
         let step = loop {
-            let Some(step) = self.collector.next(row, &mut self.blocks) else {
+            let Some(step) = self.collector.next(row, &mut self.blocks, leave) else {
                 self.read_only |= self.collector.is_stuck(row);
                 // A collector that has come to rest holds the host back no longer.
                 self.note_row(row);
@@ -39,6 +48,7 @@ impl Device {
                 self.queues.push(die, calendar.now(), Purpose::GcProgram, row, page).slot = first;
                 die
             }
+            Step::Copyback { from } => self.queue_copyback(row, from, calendar.now()),
             Step::Erase { block } => {
                 let die = geometry.die_of(block);
                 self.queues.push(die, calendar.now(), Purpose::GcErase, row, geometry.page(block, 0));
@@ -47,6 +57,35 @@ impl Device {
             Step::Retire { .. } => unreachable!("a block is retired at once"),
         };
         self.kick(die, calendar);
+    }
+
+    /// Queues a copyback. The pages stay together: the relocator is asked about the first.
+    fn queue_copyback(&mut self, row: Row, from: SlotId, now: Instant) -> DieId {
+        let Config { geometry, slots, .. } = self.config;
+        let stream = self.stream_of(from);
+        for from in (from.0..from.0 + slots.per_program).map(SlotId) {
+            self.collector.copy(row, Moved { stamp: self.chips.stamp(from), from });
+        }
+        self.totals.gc_programs += u64::from(slots.per_program);
+        self.totals.gc_copied += u64::from(slots.per_program);
+        let to = self.blocks.take(row, self.streams.gc(stream), slots.per_program);
+        self.note_row(row);
+        let die = geometry.die_of(slots.block_of(from));
+        self.queues.push(die, now, Purpose::GcCopyback, row, slots.page_of(from)).slot = to;
+        die
+    }
+
+    /// The collector's stream, by its number, that a valid page goes to.
+    fn stream_of(&mut self, from: SlotId) -> u8 {
+        let stamp = self.chips.stamp(from);
+        assert!(stamp.is_data(), "the valid slot {from:?} holds {stamp:?}");
+        if self.is_table(stamp.logical) {
+            return self.streams.gc - 1;
+        }
+        let moved_by = self.blocks.moved_by(self.config.slots.block_of(from));
+        let stream = self.relocator.route(&Leaving { logical: stamp.logical, moved_by });
+        assert!(stream < self.streams.gc, "the relocator chose stream {stream}");
+        stream
     }
 
     /// Queues the reads of a step: one multi-plane command, or one for each page number that a larger slot covers. What
@@ -77,16 +116,8 @@ impl Device {
         self.totals.gc_reads += u64::from(planes);
         for from in (first.0..first.0 + slots).map(SlotId) {
             if self.blocks.is_valid(from) {
-                let stamp = self.chips.stamp(from);
-                assert!(stamp.is_data(), "the valid slot {from:?} holds {stamp:?}");
-                let stream = if self.is_table(stamp.logical) {
-                    self.streams.gc - 1
-                } else {
-                    let moved_by = self.blocks.moved_by(self.config.slots.block_of(from));
-                    self.relocator.route(&Leaving { logical: stamp.logical, moved_by })
-                };
-                assert!(stream < self.streams.gc, "the relocator chose stream {stream}");
-                self.collector.stage(row, stream, Moved { stamp, from });
+                let stream = self.stream_of(from);
+                self.collector.stage(row, stream, Moved { stamp: self.chips.stamp(from), from });
             }
         }
     }
@@ -114,5 +145,6 @@ impl Device {
         self.release_tables();
         let block = self.config.geometry.block_of(page);
         self.blocks.erased(block, self.chips.erases()[block]);
+        self.collector.erased(block, &self.blocks);
     }
 }

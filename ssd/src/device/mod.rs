@@ -2,8 +2,8 @@
 //!
 //! `front` takes and answers commands, `link` brings them over a link; `read` and `write` carry them out over buffer and
 //! mapping; `cached` keeps and fetches ahead what is read; `flush` takes pages out of the buffer and `form` puts them into
-//! program units; `service` runs the dies' queues and takes in what they finish; `gc` carries out what the collector wants;
-//! `failures` deals with commands that failed;
+//! program units; `service` runs the dies' queues and takes in what they finish; `gc` carries out what the collector wants,
+//! and `idle` what is done while the host rests; `failures` deals with commands that failed;
 //! `translate` finds out where pages are when the map is not in memory as a whole; `precondition` fills a device in no time; `audit` checks the books.
 
 mod audit;
@@ -13,6 +13,7 @@ mod flush;
 mod form;
 mod front;
 mod gc;
+mod idle;
 mod link;
 mod precondition;
 mod read;
@@ -35,6 +36,7 @@ use crate::front::{Front, Link};
 use crate::ftl::blocks::{State, Streams};
 use crate::ftl::{Blocks, Collector, Lost, Mapping, Translation};
 use crate::parts::Parts;
+use crate::policy::background::Background;
 use crate::policy::failure::FailurePolicy;
 use crate::policy::placement::{Placement, Row, RowSet};
 use crate::policy::relocator::Relocator;
@@ -59,6 +61,8 @@ pub enum Event {
     FlushTimer,
     /// A chip is ready to sense pages again that could not be read.
     Retry(u32),
+    /// The host may have rested for long enough.
+    Idle,
 }
 
 const _: () = assert!(size_of::<Event>() <= 8, "an event is copied on every push and pop");
@@ -120,6 +124,10 @@ pub struct Device {
     failure: Box<dyn FailurePolicy>,
     /// Failed programs, failed erases and lost reads of each block.
     failures: Column<RowBlockId, [u8; 3]>,
+    /// None if nothing is done while the host rests.
+    background: Option<Box<dyn Background>>,
+    rest: idle::Rest,
+    preemptible: bool,
     streams: Streams,
     queues: Queues,
     front: Front,
@@ -159,7 +167,18 @@ impl Device {
 
     /// A new device, with nothing written and these policies.
     pub fn with(config: Config, parts: Parts, seed: Seed) -> Self {
-        let Parts { eviction, read_eviction, router, placement, mapper, victim, relocator, failure } = parts;
+        let Parts {
+            eviction,
+            read_eviction,
+            router,
+            placement,
+            mapper,
+            victim,
+            relocator,
+            background,
+            wear,
+            failure,
+        } = parts;
         let Config { geometry, slots, .. } = config;
         let map_cache = config.map_cache();
         let of_map = u8::from(map_cache.is_some());
@@ -171,14 +190,12 @@ impl Device {
         let mut blocks = Blocks::new(geometry, slots, streams, |block| bad[block.0 as usize]);
         let gc = &config.file.ftl.gc;
         blocks.keep(victim.needs());
-        let collector = Collector::new(
-            geometry.rows(),
-            streams.gc,
-            victim,
-            seed.stream("ssd.victim", 0),
-            gc.start_below_free_blocks,
-            gc.stop_at_free_blocks,
-        );
+        blocks.allocate(config.file.ftl.wear.allocation);
+        let mut collector =
+            Collector::new(geometry.rows(), streams.gc, victim, seed.stream("ssd.victim", 0), gc);
+        if wear.is_on() {
+            collector.level(wear, seed.stream("ssd.wear", 0));
+        }
         let mut home_pages = vec![0; geometry.rows() as usize];
         let has_homes = placement.home(0).is_some();
         for page in 0..if has_homes { config.logical_pages } else { 0 } {
@@ -222,6 +239,9 @@ impl Device {
             placement,
             relocator,
             failure,
+            rest: idle::Rest::default(),
+            preemptible: config.file.ftl.gc.preemptible,
+            background: background.rests_after().is_some().then_some(background),
             streams,
             blocks,
             config,
@@ -265,6 +285,7 @@ impl Device {
             Event::Link(slot) => self.link_free(slot, calendar),
             Event::FlushTimer => self.flush_on_time(calendar),
             Event::Retry(id) => self.retry(id, calendar),
+            Event::Idle => self.host_rests(calendar),
         }
         self.write_tables(calendar);
     }

@@ -36,8 +36,8 @@ impl Device {
             }
             return;
         };
-        let (purpose, owner, page, mut planes, mut bytes) =
-            (first.purpose, first.owner, first.page, first.planes, u64::from(first.bytes));
+        let (purpose, owner, page, slot) = (first.purpose, first.owner, first.page, first.slot);
+        let (mut planes, mut bytes) = (first.planes, u64::from(first.bytes));
         if matches!(
             purpose,
             Purpose::HostRead | Purpose::Fill | Purpose::ReadAhead | Purpose::TranslationRead
@@ -62,6 +62,7 @@ impl Device {
                 }
                 Operation::Program
             }
+            Purpose::GcCopyback => Operation::Copyback { to: self.config.slots.page_of(slot) },
             Purpose::GcErase => Operation::Erase,
         };
         if !matches!(operation, Operation::Read) {
@@ -111,6 +112,9 @@ impl Device {
         self.kick(done.die, calendar);
         if makes_room {
             self.pump(calendar);
+        }
+        if self.preemptible {
+            self.resume_rows(done.die, calendar);
         }
     }
 
@@ -168,7 +172,7 @@ impl Device {
                 self.collect(owner, calendar);
             }
             Purpose::GcRead => self.gc_read(owner, slot, transaction.planes, transaction.slots),
-            Purpose::GcProgram => self.gc_programmed(owner, slot),
+            Purpose::GcProgram | Purpose::GcCopyback => self.gc_programmed(owner, slot),
             Purpose::GcErase => self.gc_erased(page),
         }
         if transaction.purpose.is_gc() && self.collector.command_done(owner) {

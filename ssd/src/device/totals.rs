@@ -83,6 +83,8 @@ pub struct Totals {
     pub host_programs: u64,
     /// Pages programmed by the collector.
     pub gc_programs: u64,
+    /// Pages among those that were moved inside the chip.
+    pub gc_copied: u64,
     /// Translation pages programmed because they changed; those that the collector moved are among its pages.
     pub translation_programs: u64,
     /// Pages of flash read for translation pages.

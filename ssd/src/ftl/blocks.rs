@@ -4,13 +4,11 @@
 //! Free blocks of a row wait in a heap by erase count (dynamic wear levelling: the least worn is opened next, the
 //! lowest number wins a tie). Closed blocks are [indexed](super::candidates) for the victim policy.
 
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
-
 use wordline_kernel::{Column, Id};
 use wordline_nand::{Geometry, RowBlockId, SlotId, Slots};
 
 use super::candidates::{Candidates, Closed, Indexes};
+use super::wear::{Allocation, FreeBlocks};
 use crate::policy::placement::Row;
 
 /// A write stream of a row: those of the host first, then those of the collector. Each fills a block of its own, so that
@@ -110,7 +108,7 @@ pub struct Blocks {
     is_valid: Vec<u64>,
     /// To be taken out of use, in whatever state it is.
     condemned: Column<RowBlockId, bool>,
-    free: Vec<BinaryHeap<Reverse<(u32, u32)>>>,
+    free: Vec<FreeBlocks>,
     /// The open block of each stream and how far it is written, row by row.
     open: Vec<Option<(RowBlockId, u32)>>,
     closed: Closed,
@@ -130,7 +128,7 @@ impl Blocks {
             readers: Column::filled(blocks, 0),
             condemned: Column::filled(blocks, false),
             is_valid: vec![0; (slots.count() as usize).div_ceil(64)],
-            free: vec![BinaryHeap::with_capacity(geometry.blocks_per_plane as usize); rows],
+            free: vec![FreeBlocks::new(Allocation::LeastWorn, geometry.blocks_per_plane); rows],
             open: vec![None; rows * usize::from(streams.host + streams.gc)],
             closed: Closed::new(&geometry, &slots, Indexes::default()),
             row_valid: vec![0; rows],
@@ -145,7 +143,7 @@ impl Blocks {
                 table.state[block] = State::Bad;
                 table.good[row] -= 1;
             } else {
-                table.free[row].push(Reverse((0, block.0)));
+                table.free[row].push(0, block);
             }
         }
         table
@@ -158,6 +156,17 @@ impl Blocks {
             "nothing is written"
         );
         self.closed = Closed::new(&self.geometry, &self.slots, indexes);
+    }
+
+    /// Says which of the free blocks are opened from now on; before the first one is.
+    pub fn allocate(&mut self, allocation: Allocation) {
+        for row in &mut self.free {
+            let mut free = FreeBlocks::new(allocation, self.geometry.blocks_per_plane);
+            while let Some(block) = row.pop(false) {
+                free.push(0, block);
+            }
+            *row = free;
+        }
     }
 
     /// The row that `block` is in.
@@ -206,6 +215,29 @@ impl Blocks {
     /// Pages that a row can hold for the host, beside the blocks at work.
     pub fn limit(&self, row: Row) -> u32 {
         self.good[row as usize].saturating_sub(self.streams.blocks_at_work()) * self.slots.per_block()
+    }
+
+    /// Blocks of a row that are not bad.
+    pub fn good(&self, row: Row) -> u32 {
+        self.good[row as usize]
+    }
+
+    /// Valid pages of a row.
+    pub fn valid_in(&self, row: Row) -> u32 {
+        self.row_valid[row as usize]
+    }
+
+    /// Pages of a row that cleaning would gain: written, and not valid.
+    pub fn gain(&self, row: Row) -> u32 {
+        let per_block = self.slots.per_block();
+        let unwritten: u32 = self
+            .streams
+            .all()
+            .filter_map(|stream| self.open_place(row, stream))
+            .map(|place| per_block - place)
+            .sum();
+        let used = self.good(row).saturating_sub(self.free(row) as u32);
+        (used * per_block).saturating_sub(unwritten + self.valid_in(row))
     }
 
     /// Pages that the collector can write in a row without erasing anything.
@@ -261,11 +293,11 @@ impl Blocks {
             at = self.at(row, other);
         }
         let (block, place) = self.open[at].unwrap_or_else(|| {
-            let Reverse((_, block)) =
-                self.free[row as usize].pop().expect("the caller saw that there is room");
-            self.state[RowBlockId(block)] = State::Open;
-            self.written_by[RowBlockId(block)] = stream;
-            (RowBlockId(block), 0)
+            let free = self.free[row as usize].pop(self.streams.is_gc(stream));
+            let block = free.expect("the caller saw that there is room");
+            self.state[block] = State::Open;
+            self.written_by[block] = stream;
+            (block, 0)
         });
         self.programs[block] += 1;
         let after = place + pages;
@@ -338,7 +370,7 @@ impl Blocks {
     /// Takes all blocks of a row out of use at once; `lost` gets each slot that was valid. Returns how many blocks were
     /// still good.
     pub fn lose_row(&mut self, row: Row, mut lost: impl FnMut(SlotId)) -> u32 {
-        self.free[row as usize].clear();
+        while self.free[row as usize].pop(true).is_some() {}
         for stream in self.streams.all() {
             let at = self.at(row, stream);
             self.open[at] = None;
@@ -412,7 +444,7 @@ impl Blocks {
         assert!(self.state[block] == State::Victim && self.is_clean(block), "only a clean victim is erased");
         self.state[block] = State::Free;
         let row = self.row_of(block);
-        self.free[row as usize].push(Reverse((erases, block.0)));
+        self.free[row as usize].push(erases, block);
     }
 
     /// Takes a condemned victim out of use.

@@ -3,13 +3,16 @@
 //! that cleaning a block with a single invalid page still gains that page.
 
 use std::collections::VecDeque;
+use std::ops::Range;
 
 use wordline_kernel::Stream;
 use wordline_nand::{Chips, RowBlockId, SlotId, Stamp};
 
 use super::blocks::{Blocks, State, StreamId};
+use super::gc_config::GcFile;
 use crate::policy::placement::Row;
 use crate::policy::victim::VictimPolicy;
+use crate::policy::wear::WearLeveller;
 
 /// A page on its way from a victim to the collector's open block.
 #[derive(Clone, Copy, Debug)]
@@ -37,6 +40,12 @@ pub enum Step {
         /// A stream of the collector.
         stream: StreamId,
     },
+    /// Move a program unit of valid pages from here on inside their planes; they are put into the row's
+    /// [`unit`](Collector::unit) with [`copy`](Collector::copy).
+    Copyback {
+        /// The first slot.
+        from: SlotId,
+    },
     /// Erase this victim.
     Erase {
         /// The victim.
@@ -51,6 +60,14 @@ pub enum Step {
 
 /// Programs failed in so many pages that no block is left for a victim's valid pages.
 struct NoRoom;
+/// What the collector may do beside what must be done.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Leave {
+    /// Whether it has to wait for commands of the host while that can go on without it.
+    pub waits: bool,
+    /// Free blocks that it may clean the row for, since the host rests; 0 while the host is at work.
+    pub rest_goal: usize,
+}
 
 /// Where the collector is in a row.
 #[derive(Clone, Debug, Default)]
@@ -64,6 +81,8 @@ struct RowState {
     victim: Option<(RowBlockId, u32)>,
     /// Invalid pages that were passed since cleaning began, less what the host has written for them.
     regained: u32,
+    /// Steps that it may take until the host writes again.
+    steps_left: u32,
     /// Victims of which every valid page was read.
     read: VecDeque<RowBlockId>,
     /// Pages that were read, by the collector's stream that they will be written to.
@@ -73,6 +92,8 @@ struct RowState {
     condemned: VecDeque<RowBlockId>,
     /// Whether the row is out of use as a whole.
     lost: bool,
+    /// Blocks of the row, counted from 0, that are still to be cleaned because their data lie still.
+    still: Range<u32>,
 }
 
 /// The garbage collector of a device.
@@ -82,53 +103,68 @@ pub struct Collector {
     random: Stream,
     start_below: usize,
     stop_at: usize,
+    copyback: bool,
+    /// Steps in a row for each program unit of the host.
+    steps_per_write: u32,
+    /// Static wear levelling, if there is any.
+    wear: Option<(Box<dyn WearLeveller>, Stream)>,
     /// Rows with a step under way.
     steps: u32,
 }
 
 impl Collector {
     /// A collector for `rows` rows that writes to `streams` streams in each.
-    pub fn new(
-        rows: u32,
-        streams: u8,
-        policy: Box<dyn VictimPolicy>,
-        random: Stream,
-        start_below: u32,
-        stop_at: u32,
-    ) -> Self {
+    pub fn new(rows: u32, streams: u8, policy: Box<dyn VictimPolicy>, random: Stream, gc: &GcFile) -> Self {
+        let steps_per_write = gc.steps_per_write.unwrap_or(u32::MAX);
+        let row = RowState {
+            staged: vec![VecDeque::new(); streams.into()],
+            steps_left: steps_per_write,
+            ..RowState::default()
+        };
         Self {
-            rows: vec![
-                RowState { staged: vec![VecDeque::new(); streams.into()], ..RowState::default() };
-                rows as usize
-            ],
+            rows: vec![row; rows as usize],
             policy,
             random,
-            start_below: start_below as usize,
-            stop_at: stop_at as usize,
+            start_below: gc.start_below_free_blocks as usize,
+            stop_at: gc.stop_at_free_blocks as usize,
+            copyback: gc.copyback,
+            steps_per_write,
+            wear: None,
             steps: 0,
         }
     }
 
     /// What to do next in `row`; `None` when nothing is to be done now or a step is under way.
-    pub fn next(&mut self, row: Row, blocks: &mut Blocks) -> Option<Step> {
+    pub fn next(&mut self, row: Row, blocks: &mut Blocks, leave: Leave) -> Option<Step> {
         let state = &self.rows[row as usize];
+        if state.lost {
+            return None;
+        }
         let empties = !state.condemned.is_empty() && self.next_condemned(row, blocks).is_some();
         let state = &mut self.rows[row as usize];
         let free = blocks.free(row);
-        if !state.active && (free < self.start_below || empties) && !state.lost {
+        if !state.active && (free < self.start_below || empties) {
             state.active = true;
             state.regained = 0;
         }
-        if state.commands > 0 || (!state.active && state.read.is_empty()) {
+        let has_cause = state.active || !state.read.is_empty() || free < leave.rest_goal;
+        if state.commands > 0 || !(has_cause || self.levels(row, free)) {
             return None;
         }
-        let step = self.step(row, blocks);
-        self.rows[row as usize].commands = u32::from(step.is_some());
+        let state = &self.rows[row as usize];
+        let must_wait = leave.waits || (state.steps_left == 0 && leave.rest_goal == 0);
+        if must_wait && free > blocks.streams().kept_blocks() {
+            return None;
+        }
+        let step = self.step(row, blocks, leave.rest_goal);
+        let state = &mut self.rows[row as usize];
+        state.commands = u32::from(step.is_some());
+        state.steps_left = state.steps_left.saturating_sub(1);
         self.steps += u32::from(step.is_some());
         step
     }
 
-    fn step(&mut self, row: Row, blocks: &mut Blocks) -> Option<Step> {
+    fn step(&mut self, row: Row, blocks: &mut Blocks, rest_goal: usize) -> Option<Step> {
         loop {
             if let Some(step) = self.finish_victim(row, blocks) {
                 return Some(step);
@@ -142,6 +178,17 @@ impl Collector {
             if let Some((block, place)) = state.victim {
                 // Nothing is regained of a block that will not be erased.
                 let gain = u32::from(!blocks.is_condemned(block));
+                if self.copyback
+                    && let Some(first) = whole_unit(blocks, block, place)
+                {
+                    let stream = blocks.streams().gc(0);
+                    if !blocks.has_room(row, stream, blocks.slots().per_program) {
+                        return self.stick(row);
+                    }
+                    state.regained += gain * (first - place);
+                    state.victim = Some((block, first + blocks.slots().per_program));
+                    return Some(Step::Copyback { from: blocks.slots().at(block, first) });
+                }
                 if let Some((first, end, valid)) = next_read(blocks, block, place) {
                     state.regained += gain * (end - place - valid);
                     state.victim = Some((block, end));
@@ -162,11 +209,22 @@ impl Collector {
                 self.rows[row as usize].victim = Some((block, 0));
                 continue;
             }
-            if blocks.free(row) >= self.stop_at {
-                self.rows[row as usize].active = false;
-                return None;
+            let state = &mut self.rows[row as usize];
+            let free = blocks.free(row);
+            if free >= self.stop_at.max(rest_goal) {
+                state.active = false;
+                if !self.begin_still_block(row, blocks) {
+                    return None;
+                }
+                continue;
             }
+            let needed = free < self.stop_at && (state.active || rest_goal == 0);
+            state.active &= needed;
             let Some(block) = self.policy.choose(blocks.candidates(row), &mut self.random) else {
+                // To pad a unit gains nothing: what was read waits for more.
+                if !needed {
+                    return None;
+                }
                 return self.finish_padded(row, blocks);
             };
             if let Err(step) = self.begin_victim(row, block, blocks) {
@@ -228,6 +286,15 @@ impl Collector {
         let pages = unit.drain(..).rev();
         if !*lost {
             pages.for_each(|moved| staged[usize::from(stream)].push_front(moved));
+        }
+    }
+
+    /// The row's copyback failed: its pages are moved again.
+    pub fn copyback_failed(&mut self, row: Row, pages: u32) {
+        let RowState { unit, victim, .. } = &mut self.rows[row as usize];
+        unit.clear();
+        if let Some((_, place)) = victim {
+            *place -= pages;
         }
     }
 
@@ -310,9 +377,70 @@ impl Collector {
         Some(Step::Program { stream })
     }
 
+    /// Levels wear from now on.
+    pub fn level(&mut self, wear: Box<dyn WearLeveller>, random: Stream) {
+        self.wear = Some((wear, random));
+    }
+
+    /// Notes that a block was erased.
+    pub fn erased(&mut self, block: RowBlockId, blocks: &Blocks) {
+        if let Some((wear, _)) = &mut self.wear {
+            let row = blocks.row_of(block);
+            wear.erased(row, block.0 - row * blocks.geometry().blocks_per_plane);
+        }
+    }
+
+    /// Whether there are blocks to be cleaned because their data lie still, and the row has free blocks enough for that,
+    /// or is at it.
+    #[inline]
+    fn levels(&mut self, row: Row, free: usize) -> bool {
+        let Some((wear, random)) = &mut self.wear else { return false };
+        let state = &mut self.rows[row as usize];
+        if state.victim.is_some() {
+            return true;
+        }
+        if free < self.stop_at {
+            return false;
+        }
+        while state.still.is_empty()
+            && let Some(found) = wear.next(row, random)
+        {
+            state.still = found;
+        }
+        !state.still.is_empty()
+    }
+
+    /// Makes the next of these blocks that is closed the victim, if its pages have somewhere to go; false if there is
+    /// none.
+    fn begin_still_block(&mut self, row: Row, blocks: &mut Blocks) -> bool {
+        if self.wear.is_none() {
+            return false;
+        }
+        let unit = blocks.slots().per_program as usize;
+        let first = row * blocks.geometry().blocks_per_plane;
+        while self.levels(row, blocks.free(row)) {
+            let state = &mut self.rows[row as usize];
+            let block = RowBlockId(first + state.still.start);
+            state.still.start += 1;
+            let staged: usize = state.staged.iter().map(VecDeque::len).sum();
+            let moving = (blocks.valid(block) as usize + staged).next_multiple_of(unit);
+            if blocks.state(block) == State::Closed && moving <= blocks.collector_room(row) {
+                blocks.clean(block);
+                state.victim = Some((block, 0));
+                return true;
+            }
+        }
+        false
+    }
+
     /// Takes in a page that was read, for the collector's stream of this number.
     pub fn stage(&mut self, row: Row, stream: u8, moved: Moved) {
         self.rows[row as usize].staged[usize::from(stream)].push_back(moved);
+    }
+
+    /// Puts a page into the row's unit that a copyback moves.
+    pub fn copy(&mut self, row: Row, moved: Moved) {
+        self.rows[row as usize].unit.push(moved);
     }
 
     /// The pages of the row's program unit that is under way; fewer than a unit if it is padded.
@@ -355,6 +483,7 @@ impl Collector {
     pub fn spend(&mut self, row: Row, pages: u32) {
         let state = &mut self.rows[row as usize];
         state.regained = state.regained.saturating_sub(pages);
+        state.steps_left = self.steps_per_write;
     }
 
     /// Whether the row cannot be cleaned any more: too few of its blocks are good.
@@ -412,6 +541,13 @@ fn next_read(blocks: &Blocks, block: RowBlockId, place: u32) -> Option<(u32, u32
     Some((first, end, valid))
 }
 
+/// The next valid slot of a victim from `place` on, if a program unit of valid ones begins there.
+fn whole_unit(blocks: &Blocks, block: RowBlockId, place: u32) -> Option<u32> {
+    let unit = blocks.slots().per_program;
+    let first = blocks.next_valid(block, place).filter(|first| first.is_multiple_of(unit))?;
+    (first..first + unit).all(|place| blocks.is_valid(blocks.slots().at(block, place))).then_some(first)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -423,8 +559,9 @@ mod tests {
 
     /// Carries out what the collector wants, at once; false if it wants nothing.
     fn step(collector: &mut Collector, blocks: &mut Blocks) -> bool {
-        match collector.next(0, blocks) {
+        match collector.next(0, blocks, Leave::default()) {
             None => return false,
+            Some(Step::Copyback { .. }) => unreachable!("copyback is off"),
             Some(Step::Read { first, end, .. }) => {
                 for from in (first.0..end.0).map(SlotId) {
                     collector.stage(0, 0, Moved { stamp: Stamp::PADDING, from });
@@ -445,15 +582,14 @@ mod tests {
         collector.command_done(0)
     }
 
-    #[test]
-    fn a_victim_that_is_read_for_long_does_not_end_the_life_of_its_row() {
+    /// A table with a row that has so many free blocks, for cleaning first in, first out. The oldest blocks have one
+    /// invalid page each: such a victim fills nearly a whole block of the collector's.
+    fn table(free: usize) -> Blocks {
         let Config { geometry, slots, .. } = small().check().expect("the device is sound");
         let mut blocks = Blocks::new(geometry, slots, Streams::ONE_EACH, |_| false);
-        let policy = Fifo;
-        blocks.keep(policy.needs());
+        blocks.keep(Fifo.needs());
         let per_block = geometry.pages_per_row_block();
-        // The oldest blocks have one invalid page each: such a victim fills nearly a whole block of the collector's.
-        while blocks.free(0) > 2 {
+        while blocks.free(0) > free {
             for n in 0..per_block {
                 let page = blocks.take(0, Streams::ONE_EACH.host(0), 1);
                 if n >= if page.0 < 8 * per_block { 1 } else { per_block / 2 } {
@@ -462,9 +598,37 @@ mod tests {
                 blocks.program_done(page);
             }
         }
+        blocks
+    }
+
+    fn fifo(gc: &GcFile) -> Collector {
+        Collector::new(1, 1, Box::new(Fifo), Seed(1).stream("test.victim", 0), gc)
+    }
+
+    #[test]
+    fn a_collector_of_few_steps_takes_no_more_until_the_host_writes_or_needs_blocks() {
+        let mut blocks = table(4);
+        let gc = GcFile { start_below_free_blocks: 5, stop_at_free_blocks: 5, ..GcFile::default() };
+        let mut collector = fifo(&GcFile { steps_per_write: Some(3), ..gc });
+        for _ in 0..4 {
+            let steps = (0..100).filter(|_| step(&mut collector, &mut blocks)).count();
+            assert_eq!(steps, 3);
+            collector.spend(0, 2);
+        }
+        while blocks.free(0) > 2 {
+            let page = blocks.take(0, Streams::ONE_EACH.host(0), 1);
+            blocks.program_done(page);
+        }
+        let steps = (0..100).filter(|_| step(&mut collector, &mut blocks)).count();
+        assert!(steps > 3 && blocks.free(0) > 2, "{steps} steps to a block beside those kept");
+    }
+
+    #[test]
+    fn a_victim_that_is_read_for_long_does_not_end_the_life_of_its_row() {
+        let mut blocks = table(2);
         let read = RowBlockId(0);
         blocks.read_queued(read);
-        let mut collector = Collector::new(1, 1, Box::new(policy), Seed(1).stream("test.victim", 0), 3, 3);
+        let mut collector = fifo(&GcFile::default());
         while step(&mut collector, &mut blocks) {}
         assert!(blocks.free(0) < 2 && !collector.is_stuck(0), "the collector waits for the reader");
         assert!(blocks.read_done(read), "a victim waited for the reader");

@@ -1,6 +1,7 @@
 //! The decisions that research changes: one folder a seam, one file a policy. A policy looks at a read-only view
 //! and answers; the mechanism checks the answer and acts.
 
+pub mod background;
 pub mod eviction;
 pub mod failure;
 pub mod mapper;
@@ -8,3 +9,4 @@ pub mod placement;
 pub mod relocator;
 pub mod router;
 pub mod victim;
+pub mod wear;

@@ -56,6 +56,20 @@ impl Rig {
         }
     }
 
+    /// Submits nothing for a while.
+    pub fn rest(&mut self, time: Duration) {
+        let end = self.calendar.now() + time;
+        let mut answers = Vec::new();
+        while self.calendar.now() < end
+            && let Some(event) = self.calendar.advance()
+        {
+            self.device.handle(event, &mut self.calendar);
+            self.device.take_answers(&mut answers);
+            let now = self.calendar.now();
+            self.answers.extend(answers.drain(..).map(|answer| (now, answer)));
+        }
+    }
+
     /// Carries out one command alone and returns how long it took.
     pub fn alone(&mut self, operation: Operation, fua: bool, sector: u64, sectors: u64) -> Duration {
         self.run_down_to(0);

@@ -2,7 +2,7 @@
 
 /// Two channels of two dies, two planes each, tied; 24 blocks of 16 pages of 4 KiB: 12 MiB.
 pub fn small() -> DeviceFile {
-    use wordline_kernel::Power;
+    use wordline_kernel::{Duration, Power};
     use wordline_nand::part::{ArrayTiming, BusFile, DieGeometry, PowerDraw};
     use wordline_nand::{Interface, Pairing};
     let us = Duration::from_us;

@@ -1,0 +1,79 @@
+//! While the host rests, and while it waits: when the collector may do more than it must, and when it has to step
+//! aside.
+
+use wordline_kernel::{Instant, Schedule};
+use wordline_nand::DieId;
+
+use super::{Device, Event};
+use crate::policy::background::Resting;
+use crate::policy::placement::Row;
+
+/// Since when the host rests.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Rest {
+    /// When the last command was answered; meaningless while one is outstanding.
+    since: Instant,
+    /// Whether an event is on its way.
+    timer_set: bool,
+}
+
+impl Device {
+    /// A command was answered: perhaps the last one for some time.
+    #[inline]
+    pub(super) fn note_rest(&mut self, calendar: &mut impl Schedule<Event>) {
+        let Some(background) = &self.background else { return };
+        if self.outstanding() > 0 {
+            return;
+        }
+        self.rest.since = calendar.now();
+        if let Some(idle) = background.rests_after()
+            && !std::mem::replace(&mut self.rest.timer_set, true)
+        {
+            calendar.after(idle, Event::Idle);
+        }
+    }
+
+    /// Background work begins if the host has rested for long enough; else it is looked at again when it may have.
+    pub(super) fn host_rests(&mut self, calendar: &mut impl Schedule<Event>) {
+        self.rest.timer_set = false;
+        let idle = self.background.as_ref().and_then(|background| background.rests_after());
+        let Some(due) = idle.map(|idle| self.rest.since + idle).filter(|_| self.outstanding() == 0) else {
+            return;
+        };
+        if due > calendar.now() {
+            self.rest.timer_set = true;
+            calendar.at(due, Event::Idle);
+            return;
+        }
+        for row in 0..self.config.geometry.rows() {
+            self.collect_unless(false, row, calendar);
+        }
+    }
+
+    /// Free blocks that the background policy wants in a row; 0 while the host is at work, and where a block's worth
+    /// of pages is not to be gained.
+    pub(super) fn rest_goal(&mut self, row: Row, now: Instant) -> usize {
+        let (outstanding, since) = (self.outstanding(), self.rest.since);
+        let Some(background) = &mut self.background else { return 0 };
+        let rested = background.rests_after().is_some_and(|idle| outstanding == 0 && now >= since + idle);
+        if !rested || self.read_only || self.blocks.gain(row) < self.blocks.slots().per_block() {
+            return 0;
+        }
+        background.free_blocks(&Resting {
+            row,
+            free_blocks: self.blocks.free(row) as u32,
+            good_blocks: self.blocks.good(row),
+            full_blocks: self.blocks.valid_in(row).div_ceil(self.blocks.slots().per_block()),
+        }) as usize
+    }
+
+    /// Lets the collector go on in the rows of a die where it stepped aside, unless the host wants the die: it has had its
+    /// chance to do so since the die's last command ended.
+    pub(super) fn resume_rows(&mut self, die: DieId, calendar: &mut impl Schedule<Event>) {
+        let rows = self.config.geometry.rows_per_die;
+        for row in die.0 * rows..(die.0 + 1) * rows {
+            let waits = self.queues.serves_host(die);
+            self.collect_unless(waits, row, calendar);
+        }
+    }
+}

@@ -1,0 +1,93 @@
+//! The configuration of garbage collection, and its check.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use wordline_kernel::Complaints;
+use wordline_nand::Geometry;
+
+use super::blocks::Streams;
+use crate::policy::background::BackgroundKind;
+use crate::policy::relocator::RelocatorKind;
+use crate::policy::victim::VictimKind;
+
+/// Garbage collection, in each row of planes.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct GcFile {
+    /// Which block is cleaned.
+    pub victim: VictimKind,
+    /// Where the valid pages of a victim go.
+    pub relocator: RelocatorKind,
+    /// Cleaning starts when fewer blocks than this are free in a row of planes.
+    pub start_below_free_blocks: u32,
+    /// Cleaning goes on until this many are free.
+    pub stop_at_free_blocks: u32,
+    /// Whether pages that are all valid and side by side in the planes move inside the chip (copyback), without the
+    /// bus. Wants a part that programs a page of each plane at a time.
+    pub copyback: bool,
+    /// Whether the collector waits between its commands for the host's commands that wait for the die, as long as the
+    /// row has free blocks beside those kept for the collector.
+    pub preemptible: bool,
+    /// Commands of the collector in a row for each program unit that the host writes there, as long as the row has free
+    /// blocks beside those kept for the collector. Left out: as fast as the die can.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub steps_per_write: Option<u32>,
+    /// What is done while the host rests.
+    pub background: BackgroundKind,
+}
+
+impl Default for GcFile {
+    /// As late as is safe: two blocks are kept for the collector itself. Chosen.
+    fn default() -> Self {
+        Self {
+            victim: VictimKind::default(),
+            relocator: RelocatorKind::default(),
+            start_below_free_blocks: 3,
+            stop_at_free_blocks: 3,
+            copyback: false,
+            preemptible: false,
+            steps_per_write: None,
+            background: BackgroundKind::default(),
+        }
+    }
+}
+
+impl GcFile {
+    /// What is wrong with the settings of a device with these streams, by key below `ftl.gc`.
+    pub fn check(&self, streams: Streams, wrong: &mut Complaints) {
+        if let Some((key, found, wanted)) = self.victim.complaint() {
+            wrong.add(format!("ftl.gc.victim.{key}"), found, wanted);
+        }
+        let (start, stop) = (self.start_below_free_blocks, self.stop_at_free_blocks);
+        let kept = streams.kept_blocks();
+        wrong.require(
+            start as usize > kept,
+            "ftl.gc.start_below_free_blocks",
+            start,
+            format!("at least {}: {kept} blocks are kept for the collector", kept + 1),
+        );
+        wrong.require(
+            stop >= start,
+            "ftl.gc.stop_at_free_blocks",
+            stop,
+            format!("at least ftl.gc.start_below_free_blocks ({start})"),
+        );
+        if let Some(steps) = self.steps_per_write {
+            wrong.require(steps > 0, "ftl.gc.steps_per_write", steps, "at least 1");
+        }
+        if let Some((key, found, wanted)) = self.background.complaint() {
+            wrong.add(format!("ftl.gc.background.{key}"), found, wanted);
+        }
+    }
+
+    /// What is wrong with them on these chips.
+    pub fn check_chips(&self, geometry: &Geometry, wrong: &mut Complaints) {
+        let one_shot = geometry.pages_per_program != geometry.planes_per_row;
+        wrong.require(
+            !(self.copyback && one_shot),
+            "ftl.gc.copyback",
+            self.copyback,
+            "false: the part programs all pages of a word line at once, and a copyback moves one page of each plane",
+        );
+    }
+}

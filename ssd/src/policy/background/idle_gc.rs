@@ -1,0 +1,26 @@
+//! Idle GC: blocks are cleaned ahead of need while the host rests.
+
+use wordline_kernel::Duration;
+
+use super::{Background, Resting};
+
+/// Cleans each row until it has so many free blocks, or such a part of its spare ones.
+pub struct IdleGc {
+    /// How long no command of the host must have been outstanding.
+    pub idle: Duration,
+    /// Free blocks of a row.
+    pub until_free: u32,
+    /// Free blocks of a row, as a fraction of its spare ones.
+    pub until_spare: f64,
+}
+
+impl Background for IdleGc {
+    fn rests_after(&self) -> Option<Duration> {
+        Some(self.idle)
+    }
+
+    fn free_blocks(&mut self, row: &Resting) -> u32 {
+        let spare = row.good_blocks.saturating_sub(row.full_blocks);
+        self.until_free.max((f64::from(spare) * self.until_spare) as u32)
+    }
+}

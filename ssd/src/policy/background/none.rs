@@ -1,0 +1,18 @@
+//! None: nothing is done while the host rests.
+
+use wordline_kernel::Duration;
+
+use super::{Background, Resting};
+
+/// Leaves the flash alone.
+pub struct None;
+
+impl Background for None {
+    fn rests_after(&self) -> Option<Duration> {
+        Option::None
+    }
+
+    fn free_blocks(&mut self, _: &Resting) -> u32 {
+        0
+    }
+}

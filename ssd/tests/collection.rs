@@ -1,0 +1,172 @@
+//! Does garbage collection do what its settings say: inside the chip, in idle time, aside of the host, a few steps at a
+//! time?
+
+mod common;
+
+use common::{Rig, small};
+use wordline_kernel::{Duration, Seed};
+use wordline_nand::Operation as Flash;
+use wordline_ssd::config::GcFile;
+use wordline_ssd::policy::background::BackgroundKind;
+use wordline_ssd::policy::placement::PlacementKind;
+use wordline_ssd::{DeviceFile, Operation};
+
+fn idle_gc(until_free: u32, until_spare: f64) -> BackgroundKind {
+    BackgroundKind::IdleGc { idle: Duration::from_ms(1), until_free, until_spare }
+}
+
+fn with(gc: GcFile) -> DeviceFile {
+    let mut file = small();
+    file.ftl.gc = gc;
+    file
+}
+
+/// Overwrites whole pages at random, `depth` at a time.
+fn overwrite(rig: &mut Rig, pages: u64, depth: usize) {
+    let logical = u64::from(rig.device.config().logical_pages);
+    let mut random = Seed(3).stream("test.overwrite", 0);
+    for _ in 0..pages {
+        rig.run_down_to(depth - 1);
+        rig.submit(Operation::Write, false, random.below(logical) * 8, 8);
+    }
+    rig.run_down_to(0);
+}
+
+#[test]
+fn every_way_to_collect_survives_twenty_drive_writes_at_seven_percent() {
+    let ways = [
+        GcFile { copyback: true, ..GcFile::default() },
+        GcFile { preemptible: true, start_below_free_blocks: 4, stop_at_free_blocks: 4, ..GcFile::default() },
+        GcFile { steps_per_write: Some(1), ..GcFile::default() },
+        GcFile { background: idle_gc(5, 1.0), ..GcFile::default() },
+        GcFile {
+            copyback: true,
+            preemptible: true,
+            steps_per_write: Some(2),
+            background: idle_gc(0, 0.5),
+            ..GcFile::default()
+        },
+    ];
+    for gc in ways {
+        for placement in [PlacementKind::Dynamic {}, PlacementKind::Fixed { order: "CWDP".into() }] {
+            let mut file = with(gc.clone());
+            file.layout.dies_per_package = 1;
+            // 6 of 86 blocks are at work, and 7 % are spare: the least that a row can do with.
+            file.part.geometry.blocks_per_plane = 86;
+            file.part.geometry.pages_per_block = 8;
+            file.ftl.over_provisioning = 0.07;
+            file.ftl.placement = placement;
+            let mut rig = Rig::new(file, 1);
+            rig.device.fill(1.0);
+            let pages = u64::from(rig.device.config().logical_pages);
+            for _ in 0..20 {
+                overwrite(&mut rig, pages, 16);
+                rig.rest(Duration::from_ms(2));
+            }
+            rig.audit();
+            assert_eq!(rig.answers.len() as u64, 20 * pages, "{gc:?}");
+            assert!(rig.answers.iter().all(|(_, answer)| !answer.failed), "{gc:?}");
+        }
+    }
+}
+
+#[test]
+fn copyback_spares_the_bus() {
+    // Half of each program unit's pages would still go over the bus if units were not looked at as wholes: the host
+    // writes whole units here.
+    let run = |copyback| {
+        let mut rig = Rig::new(with(GcFile { copyback, ..GcFile::default() }), 1);
+        rig.device.fill(1.0);
+        let units = u64::from(rig.device.config().logical_pages) / 2;
+        let mut random = Seed(3).stream("test.units", 0);
+        for _ in 0..10 * units {
+            rig.run_down_to(7);
+            rig.submit(Operation::Write, false, random.below(units) * 16, 16);
+        }
+        rig.run_down_to(0);
+        rig.audit();
+        let totals = rig.device.totals().clone();
+        let elapsed = rig.calendar_now() - wordline_kernel::Instant::ZERO;
+        (
+            totals,
+            rig.device
+                .chips()
+                .stages_of_kind(Flash::Copyback { to: wordline_nand::PageId(0) }.kind(), elapsed),
+        )
+    };
+    let ((with, copies), (without, none)) = (run(true), run(false));
+    assert!(with.gc_copied * 2 > with.gc_programs, "{} of {} were copied", with.gc_copied, with.gc_programs);
+    assert_eq!(without.gc_copied, 0);
+    assert!(
+        with.gc_reads * 2 < without.gc_reads,
+        "{} and {} pages were read",
+        with.gc_reads,
+        without.gc_reads
+    );
+    assert!(copies.active_ps() > 0 && none.active_ps() == 0);
+}
+
+#[test]
+fn a_resting_host_finds_free_blocks() {
+    let gc = GcFile { background: idle_gc(5, 0.0), ..GcFile::default() };
+    let mut rig = Rig::new(with(gc), 1);
+    rig.device.fill(1.0);
+    let pages = u64::from(rig.device.config().logical_pages);
+    overwrite(&mut rig, 2 * pages, 16);
+    let before = rig.device.totals().erases;
+    rig.rest(Duration::from_us(900));
+    let soon = rig.device.totals().erases;
+    rig.rest(Duration::from_ms(10_000));
+    let rested = rig.device.totals().erases;
+    assert!(soon - before <= 4, "a step of each row ends, and no more: {}", soon - before);
+    assert!(rested >= soon + 4, "each of four rows is cleaned: {rested} erases, {soon} before");
+    rig.rest(Duration::from_ms(60_000));
+    assert_eq!(rig.device.totals().erases, rested, "what is to be had was had");
+    rig.audit();
+    // What follows meets no garbage collection.
+    let (moved, erased) = (rig.device.totals().gc_programs, rig.device.totals().erases);
+    overwrite(&mut rig, 32, 4);
+    assert_eq!((rig.device.totals().gc_programs, rig.device.totals().erases), (moved, erased));
+}
+
+#[test]
+fn discards_give_the_background_more_to_free() {
+    let freed = |discard: bool| {
+        let gc = GcFile { background: idle_gc(0, 0.8), ..GcFile::default() };
+        let mut rig = Rig::new(with(gc), 1);
+        rig.device.fill(1.0);
+        let pages = u64::from(rig.device.config().logical_pages);
+        if discard {
+            rig.alone(Operation::Discard, false, 0, pages / 2 * 8);
+        }
+        rig.alone(Operation::Write, true, 0, 8);
+        rig.rest(Duration::from_ms(60_000));
+        rig.audit();
+        rig.device.totals().erases
+    };
+    let (with, without) = (freed(true), freed(false));
+    assert!(with >= without + 4 * 4, "{with} erases after a discard of half, {without} without");
+}
+
+/// A full device of which cleaning is due from the first block on, and a burst of `units` program units that fits into
+/// its free blocks; how long the burst takes.
+fn burst(preemptible: bool, units: u64) -> Duration {
+    let mut file =
+        with(GcFile { preemptible, start_below_free_blocks: 5, stop_at_free_blocks: 5, ..GcFile::default() });
+    file.ftl.over_provisioning = 0.3;
+    file.buffer.flush_above = 0.0;
+    let mut rig = Rig::new(file, 1);
+    rig.device.fill(1.0);
+    let pages = u64::from(rig.device.config().logical_pages);
+    overwrite(&mut rig, 2 * pages, 16);
+    rig.rest(Duration::from_ms(1_000));
+    let start = rig.calendar_now();
+    overwrite(&mut rig, 2 * units, 16);
+    rig.calendar_now() - start
+}
+
+#[test]
+fn a_collector_that_steps_aside_leaves_the_die_to_a_burst() {
+    let (aside, at_once) = (burst(true, 192), burst(false, 192));
+    assert!(aside.ps() * 5 < at_once.ps() * 4, "{aside} when it steps aside, {at_once} otherwise");
+}
