@@ -38,9 +38,12 @@ use crate::ftl::{Blocks, Collector, Lost, Mapping, Translation};
 use crate::parts::Parts;
 use crate::policy::background::Background;
 use crate::policy::failure::FailurePolicy;
+use crate::policy::mapper::{CacheSize, Mapper};
 use crate::policy::placement::{Placement, Row, RowSet};
 use crate::policy::relocator::Relocator;
 use crate::policy::router::Router;
+use crate::policy::victim::VictimPolicy;
+use crate::policy::wear::WearLeveller;
 use crate::queue::Queues;
 
 pub use precondition::Steady;
@@ -179,38 +182,22 @@ impl Device {
             wear,
             failure,
         } = parts;
-        let Config { geometry, slots, .. } = config;
+        let Config { geometry, .. } = config;
         let map_cache = config.map_cache();
         let of_map = u8::from(map_cache.is_some());
         let streams = Streams { host: router.streams() + of_map, gc: relocator.streams() + of_map };
-        let mut chips = Chips::new(config.part.clone(), geometry, slots);
-        chips.inject(&config.faults, seed);
-        let mut bad = factory_bad_blocks(&config, seed);
-        chips.factory_bad().into_iter().for_each(|block| bad[block.0 as usize] = true);
-        let mut blocks = Blocks::new(geometry, slots, streams, |block| bad[block.0 as usize]);
-        let gc = &config.file.ftl.gc;
+        let (chips, mut blocks) = new_chips(&config, streams, seed);
         blocks.keep(victim.needs());
-        blocks.allocate(config.file.ftl.wear.allocation);
-        let mut collector =
-            Collector::new(geometry.rows(), streams.gc, victim, seed.stream("ssd.victim", 0), gc);
-        if wear.is_on() {
-            collector.level(wear, seed.stream("ssd.wear", 0));
-        }
-        let mut home_pages = vec![0; geometry.rows() as usize];
+        let collector = new_collector(&config, streams, victim, wear, seed);
         let has_homes = placement.home(0).is_some();
-        for page in 0..if has_homes { config.logical_pages } else { 0 } {
-            home_pages[placement.home(page).expect("all pages have homes or none") as usize] += 1;
-        }
+        let home_pages = home_pages(&config, &*placement);
         let lists = usize::from(streams.host) * if has_homes { geometry.rows() as usize } else { 1 };
         let mut device = Self {
             chips,
             mapping: Mapping::new(config.mapped_pages()),
             lost: Lost::default(),
             failures: Column::filled(geometry.row_blocks() as usize, [0; 3]),
-            translation: map_cache.map(|size| {
-                let (rows, unit) = (geometry.rows(), slots.per_program);
-                Translation::new(mapper, size, config.logical_pages, rows, unit)
-            }),
+            translation: map_cache.map(|size| new_translation(&config, mapper, size)),
             buffer: Buffer::new(config.buffer_pages, eviction),
             marks: flush::Marks::new(&config),
             cache: ReadCache::new(config.cache_pages, read_eviction),
@@ -379,6 +366,49 @@ impl Device {
         };
         self.read_only |= worn_out;
     }
+}
+
+/// The chips, and the table of their blocks, of which some are bad from the factory.
+fn new_chips(config: &Config, streams: Streams, seed: Seed) -> (Chips, Blocks) {
+    let mut chips = Chips::new(config.part.clone(), config.geometry, config.slots);
+    chips.inject(&config.faults, seed);
+    let mut bad = factory_bad_blocks(config, seed);
+    chips.factory_bad().into_iter().for_each(|block| bad[block.0 as usize] = true);
+    let mut blocks = Blocks::new(config.geometry, config.slots, streams, |block| bad[block.0 as usize]);
+    blocks.allocate(config.file.ftl.wear.allocation);
+    (chips, blocks)
+}
+
+/// The collector, and what levels the wear if anything does.
+fn new_collector(
+    config: &Config,
+    streams: Streams,
+    victim: Box<dyn VictimPolicy>,
+    wear: Box<dyn WearLeveller>,
+    seed: Seed,
+) -> Collector {
+    let (rows, gc) = (config.geometry.rows(), &config.file.ftl.gc);
+    let mut collector = Collector::new(rows, streams.gc, victim, seed.stream("ssd.victim", 0), gc);
+    if wear.is_on() {
+        collector.level(wear, seed.stream("ssd.wear", 0));
+    }
+    collector
+}
+
+/// The map in flash, with a cache of this size.
+fn new_translation(config: &Config, mapper: Box<dyn Mapper>, size: CacheSize) -> Translation {
+    let (rows, unit) = (config.geometry.rows(), config.slots.per_program);
+    Translation::new(mapper, size, config.logical_pages, rows, unit)
+}
+
+/// How many pages have their home in each row.
+fn home_pages(config: &Config, placement: &dyn Placement) -> Vec<u32> {
+    let mut pages = vec![0; config.geometry.rows() as usize];
+    let has_homes = placement.home(0).is_some();
+    for page in 0..if has_homes { config.logical_pages } else { 0 } {
+        pages[placement.home(page).expect("all pages have homes or none") as usize] += 1;
+    }
+    pages
 }
 
 /// Draws the blocks that are bad from the factory: the same number in each row, which ones by the seed.
