@@ -52,6 +52,8 @@ pub struct Summary {
     pub die_utilisation: Vec<f64>,
     /// The blocks.
     pub wear: Wear,
+    /// What failed.
+    pub faults: Faults,
     /// Things that the user should know: wrapped addresses, clock jumps, a generated profile.
     pub notes: Vec<String>,
     /// The run over simulated time, in windows of equal width.
@@ -243,6 +245,25 @@ pub struct Wear {
     pub mean: f64,
     /// Blocks that are out of use.
     pub bad_blocks: u64,
+}
+
+/// What failed.
+#[derive(Clone, Debug, Default, Serialize, schemars::JsonSchema)]
+pub struct Faults {
+    /// Program commands that failed.
+    pub program_failures: u64,
+    /// Erase commands that failed.
+    pub erase_failures: u64,
+    /// Reads that were tried again because pages could not be read.
+    pub read_retries: u64,
+    /// Flash pages that no retry read.
+    pub unreadable_pages: u64,
+    /// Logical pages of which something was lost.
+    pub lost_pages: u64,
+    /// Blocks that went out of use during the run.
+    pub grown_bad_blocks: u64,
+    /// Dies that were lost.
+    pub dead_dies: u32,
 }
 
 /// The run over time.

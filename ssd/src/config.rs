@@ -2,7 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use wordline_kernel::{Bytes, Complaints};
+use wordline_kernel::{Bytes, Complaints, Duration};
 use wordline_nand::faults::{FaultFile, factory_bad_at_most};
 use wordline_nand::geometry::Layout;
 use wordline_nand::part::PartFile;
@@ -13,6 +13,7 @@ use crate::front::namespaces::{self, Namespace};
 use crate::ftl::blocks::Streams;
 pub use crate::ftl::gc_config::GcFile;
 pub use crate::ftl::wear::WearFile;
+use crate::policy::failure::FailureKind;
 use crate::policy::mapper::CacheSize;
 use crate::policy::placement::PlacementKind;
 use crate::policy::router::RouterKind;
@@ -65,10 +66,24 @@ pub struct FtlFile {
     pub placement: PlacementKind,
     /// Garbage collection.
     pub gc: GcFile,
+    /// What happens to a block in which something failed.
+    pub failure: FailureKind,
+    /// Pages that could not be read are sensed again.
+    pub read_retry: ReadRetryFile,
     /// Levelling of the blocks' wear.
     pub wear: WearFile,
     /// Order of the commands of a die, and suspends.
     pub scheduling: SchedulingFile,
+}
+
+/// Sensing pages again, with other read levels, that could not be read.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct ReadRetryFile {
+    /// How often a page is sensed again before it is given up.
+    pub levels: u8,
+    /// Time to set other read levels before each retry.
+    pub time: Duration,
 }
 
 /// The map from logical to physical places.
@@ -111,9 +126,18 @@ impl Default for FtlFile {
             router: RouterKind::default(),
             placement: PlacementKind::default(),
             gc: GcFile::default(),
+            failure: FailureKind::default(),
+            read_retry: ReadRetryFile::default(),
             wear: WearFile::default(),
             scheduling: SchedulingFile::default(),
         }
+    }
+}
+
+impl Default for ReadRetryFile {
+    /// Set Features takes less than a microsecond (cubeFTL, section 5.1). Chosen: seven sets of levels beside the usual one.
+    fn default() -> Self {
+        Self { levels: 7, time: Duration::from_us(1) }
     }
 }
 
@@ -203,6 +227,11 @@ impl DeviceFile {
         if let Some((found, wanted)) = ftl.router.complaint() {
             wrong.add("ftl.router.window", found, wanted);
         }
+        if let Some((key, found, wanted)) = ftl.failure.complaint() {
+            wrong.add(format!("ftl.failure.{key}"), found, wanted);
+        }
+        let time = ftl.read_retry.time;
+        wrong.require(time <= Duration::from_ms(1_000), "ftl.read_retry.time", time, "at most 1s");
         ftl.gc.check(self.streams(), wrong);
         ftl.wear.check(wrong);
         ftl.scheduling.check(wrong);

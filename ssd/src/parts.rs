@@ -3,6 +3,7 @@
 use crate::Config;
 use crate::policy::background::Background;
 use crate::policy::eviction::Eviction;
+use crate::policy::failure::FailurePolicy;
 use crate::policy::mapper::{self, Mapper};
 use crate::policy::placement::Placement;
 use crate::policy::relocator::Relocator;
@@ -27,6 +28,8 @@ pub struct Parts {
     pub mapper: Box<dyn Mapper>,
     /// Where the valid pages of a victim go.
     pub relocator: Box<dyn Relocator>,
+    /// What happens to a block in which something failed.
+    pub failure: Box<dyn FailurePolicy>,
     /// What is done while the host rests.
     pub background: Box<dyn Background>,
     /// Which blocks are cleaned because their data lie still.
@@ -45,6 +48,7 @@ impl Parts {
             mapper: mapper::build(config),
             victim: ftl.gc.victim.build(),
             relocator: ftl.gc.relocator.build(),
+            failure: ftl.failure.build(),
             background: ftl.gc.background.build(),
             wear: ftl.wear.levelling.build(config.geometry.rows(), config.geometry.blocks_per_plane),
         }

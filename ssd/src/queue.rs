@@ -80,6 +80,10 @@ pub struct Transaction {
     pub version: u32,
     /// The logical page that it must find, or that is filled.
     pub logical: u32,
+    /// How often its pages were sensed again because they could not be read.
+    pub tries: u8,
+    /// Which of its pages could not be read so far, the lowest bit for the first.
+    pub unread: u16,
     /// How long a host read waited for the place of its page before it was queued.
     pub mapping: Duration,
     /// When it was queued.
@@ -269,7 +273,6 @@ impl Queues {
         owner: u32,
         page: PageId,
     ) -> &mut Transaction {
-        let id = self.free.pop().unwrap_or(self.pool.len() as u32);
         let transaction = Transaction {
             purpose,
             owner,
@@ -280,24 +283,48 @@ impl Queues {
             bytes: 0,
             version: 0,
             logical: NONE,
+            tries: 0,
+            unread: 0,
             mapping: Duration::ZERO,
             queued: now,
             gc_before: self.gc_time(die, now),
             next: NONE,
         };
+        let id = self.keep(transaction);
+        self.queue_kept(die, id);
+        &mut self.pool[id as usize]
+    }
+
+    /// Keeps a transaction that is to be queued later.
+    #[inline]
+    pub fn keep(&mut self, transaction: Transaction) -> TransactionId {
+        let id = self.free.pop().unwrap_or(self.pool.len() as u32);
         if id as usize == self.pool.len() {
             self.pool.push(transaction);
         } else {
             self.pool[id as usize] = transaction;
         }
-        let list = &mut self.dies[die].lists[self.rules.rank(purpose)];
+        id
+    }
+
+    /// A transaction that waits, is kept, or is under way.
+    pub fn get(&self, id: TransactionId) -> &Transaction {
+        &self.pool[id as usize]
+    }
+
+    /// Queues a transaction that was kept.
+    #[inline]
+    pub fn queue_kept(&mut self, die: DieId, id: TransactionId) {
+        let transaction = &mut self.pool[id as usize];
+        transaction.next = NONE;
+        let rank = self.rules.rank(transaction.purpose);
+        let list = &mut self.dies[die].lists[rank];
         let last = std::mem::replace(&mut list.last, id);
         if last == NONE {
             list.first = id;
         } else {
             self.pool[last as usize].next = id;
         }
-        &mut self.pool[id as usize]
     }
 
     /// Takes the next transaction of an idle die; `merge` says whether a read of the host can go with the one before it in

@@ -13,6 +13,7 @@ use wordline_ssd::ftl::blocks::{Blocks, State, Streams};
 use wordline_ssd::ftl::mapping::LogicalPage;
 use wordline_ssd::policy::background::{BackgroundKind, Resting};
 use wordline_ssd::policy::eviction::{EntryList, EvictionKind};
+use wordline_ssd::policy::failure::{After, Failed, Failure, FailureKind, MOST_FAILURES};
 use wordline_ssd::policy::mapper::{CacheSize, Dftl, Mapper, TranslationPage};
 use wordline_ssd::policy::placement::{PlacementKind, RowSet};
 use wordline_ssd::policy::relocator::{Leaving, RelocatorKind};
@@ -87,6 +88,42 @@ proptest! {
                     Some(row) => prop_assert!(accepting.contains(row)),
                     None => prop_assert!(accepting.is_empty()),
                 }
+            }
+        }
+    }
+}
+
+/// Every failure policy, from the most wary to one that hardly ever minds.
+fn failures() -> Vec<FailureKind> {
+    let tolerant = [(1, 0), (3, 2), (200, 1)];
+    let tolerant = tolerant.map(|(programs, reads)| FailureKind::Tolerate { programs, reads });
+    [FailureKind::Retire {}].into_iter().chain(tolerant).collect()
+}
+
+proptest! {
+    #[test]
+    fn a_failure_policy_retires_a_block_in_the_end_and_does_not_take_it_back(
+        steps in prop::collection::vec((0u32..4, 0usize..2, 0u32..50), 1..200),
+    ) {
+        for kind in failures() {
+            let mut policy = kind.build();
+            let mut times = [[0; 2]; 4];
+            let mut ask = |block: u32, failed: usize, erases| {
+                let times = &mut times[block as usize][failed];
+                *times += 1;
+                let failed = [Failed::Program, Failed::Erase][failed];
+                policy.after(&Failure { failed, block: RowBlockId(block), times: *times, erases })
+            };
+            let mut retired = [[false; 2]; 4];
+            for (block, failed, erases) in &steps {
+                let after = ask(*block, *failed, *erases);
+                let was = &mut retired[*block as usize][*failed];
+                prop_assert!(!*was || after == After::Retire, "{kind:?} takes a block back");
+                *was |= after == After::Retire;
+            }
+            for failed in 0..2 {
+                let gives_up = (0..MOST_FAILURES).any(|_| ask(0, failed, 0) == After::Retire);
+                prop_assert!(gives_up, "{kind:?} never gives a block up");
             }
         }
     }

@@ -254,6 +254,16 @@ impl Buffer {
         again
     }
 
+    /// Notes that an entry, which was being programmed, is in the buffer alone still. What was written into it meanwhile
+    /// goes to flash with it.
+    pub fn program_failed(&mut self, id: EntryId) {
+        let entry = &mut self.entries[id as usize];
+        if std::mem::take(&mut entry.again) {
+            let epoch = entry.again_epoch;
+            self.epochs.leave(epoch);
+        }
+    }
+
     /// Forgets an entry that is in no list, because its page was discarded. Its waiters go to `wake`.
     pub fn drop_entry(&mut self, id: EntryId, wake: &mut Vec<u32>) {
         self.wake(id, u32::MAX, wake);

@@ -155,6 +155,11 @@ impl ReadCache {
         self.waiters.add(&mut entry.waiters, request, entry.version);
     }
 
+    /// Calls `f` for each request that waits for an entry.
+    pub fn each_waiter(&self, id: EntryId, f: impl FnMut(u32)) {
+        self.waiters.each(self.entries[id as usize].waiters, u32::MAX, f);
+    }
+
     /// What the cache holds of the page is not what the host wrote last any more.
     #[inline]
     pub fn forget(&mut self, logical: LogicalPage) {

@@ -83,6 +83,10 @@ impl Device {
         waited: Duration,
         calendar: &mut impl Schedule<Event>,
     ) -> bool {
+        if !self.lost.is_empty() && !self.lost.of(piece.page).common(piece.sectors()).is_empty() {
+            self.front.get(slot).failed = true;
+            return false;
+        }
         let last_written = self.mapping.last_written(piece.page);
         let version = match self.buffer.find(piece.page) {
             Some(id) => {
@@ -201,6 +205,9 @@ impl Device {
 
     pub(super) fn discard_page(&mut self, page: LogicalPage) {
         self.mapping.discarded(page);
+        if !self.lost.is_empty() {
+            self.lost.remove(page, self.full_page());
+        }
         if let Some(old) = self.mapping.clear(page) {
             self.blocks.invalidate(old);
             self.note_amend(page);

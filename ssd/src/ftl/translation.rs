@@ -286,6 +286,13 @@ impl Translation {
         }
     }
 
+    /// Notes that a translation page in `row` cannot be read any more. It is made anew from the stamps of the pages that it
+    /// tells the places of.
+    pub fn lost(&mut self, table: TranslationPage, row: Row) {
+        self.in_row[row as usize] -= 1;
+        self.states[table].version = 0;
+    }
+
     /// Whether `row` may take another unit of translation pages while the host wants it.
     pub fn has_turn(&self, row: Row) -> bool {
         self.turns[row as usize] < UNITS_IN_A_ROW
@@ -320,6 +327,13 @@ impl Translation {
         if std::mem::take(&mut state.again) {
             self.push(table, GATHERED);
         }
+    }
+
+    /// The program of a translation page failed: it waits for another unit, before all others.
+    pub fn program_failed(&mut self, table: TranslationPage) {
+        self.ahead += 1;
+        self.states[table].stage = Stage::Staged;
+        self.staged.push_front(table);
     }
 
     /// Notes that `reads` flash pages of a translation page are being read.

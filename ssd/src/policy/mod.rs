@@ -3,6 +3,7 @@
 
 pub mod background;
 pub mod eviction;
+pub mod failure;
 pub mod mapper;
 pub mod placement;
 pub mod relocator;
