@@ -38,7 +38,6 @@ use crate::ftl::{Blocks, Collector, Lost, Mapping, Translation};
 use crate::parts::Parts;
 use crate::policy::background::Background;
 use crate::policy::failure::FailurePolicy;
-use crate::policy::mapper::{CacheSize, Mapper};
 use crate::policy::placement::{Placement, Row, RowSet};
 use crate::policy::relocator::Relocator;
 use crate::policy::router::Router;

@@ -128,10 +128,10 @@ impl Device {
     /// The place of a page of the host is another one.
     #[inline]
     pub(super) fn note_update(&mut self, page: LogicalPage) {
-        if let Some(translation) = &mut self.translation {
-            if let Some(table) = translation.mapper.update(page) {
-                translation.write_back(table);
-            }
+        if let Some(translation) = &mut self.translation
+            && let Some(table) = translation.mapper.update(page)
+        {
+            translation.write_back(table);
         }
     }
 

@@ -228,10 +228,10 @@ impl Translation {
 
     /// Looks up a page, and takes it in, in no time.
     pub fn look_up_untimed(&mut self, page: LogicalPage) {
-        if !self.mapper.lookup(page) {
-            if let Some(table) = self.mapper.load(page) {
-                self.write_back(table);
-            }
+        if !self.mapper.lookup(page)
+            && let Some(table) = self.mapper.load(page)
+        {
+            self.write_back(table);
         }
     }
 
