@@ -11,7 +11,7 @@ use crate::error::Result;
 use crate::log::Log;
 use crate::run::Job;
 use crate::summary::{
-    Buffer, Flash, Host, Latency, Outcome, Share, Summary, TimeShare, Wear, Window, Windows,
+    Buffer, Faults, Flash, Host, Latency, Outcome, Share, Summary, TimeShare, Wear, Window, Windows,
 };
 
 /// Measurements under way.
@@ -160,6 +160,7 @@ impl Measurements {
             die_utilisation: device.chips().array_busy(end).map(|ps| share(ps, elapsed)).collect(),
             wear: wear(device),
             power_cuts: Vec::new(),
+            faults: faults(device),
             windows: self.windows(),
             host: self.host(elapsed),
             buffer: buffer(device.totals()),
@@ -264,6 +265,19 @@ fn flash(device: &Device) -> Flash {
         translation_reads_per_look_up: per_look_up(totals.translation_reads),
         translation_programs: totals.translation_programs,
         translation_bytes: totals.translation_programs * unit,
+    }
+}
+
+fn faults(device: &Device) -> Faults {
+    let totals = device.totals();
+    Faults {
+        program_failures: totals.program_failures,
+        erase_failures: totals.erase_failures,
+        read_retries: totals.read_retries,
+        unreadable_pages: totals.unreadable_pages,
+        lost_pages: totals.lost_pages,
+        grown_bad_blocks: totals.grown_bad_blocks * u64::from(device.config().geometry.planes_per_row),
+        dead_dies: totals.dead_dies,
     }
 }
 

@@ -55,6 +55,8 @@ pub struct Summary {
     /// The power cuts; left out without any.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub power_cuts: Vec<PowerCut>,
+    /// What failed.
+    pub faults: Faults,
     /// Things that the user should know: wrapped addresses, clock jumps, a generated profile.
     pub notes: Vec<String>,
     /// The run over simulated time, in windows of equal width.
@@ -267,6 +269,25 @@ pub struct PowerCut {
     pub pages_read: u64,
     /// From power on until the device took commands again, in seconds.
     pub recovery_seconds: f64,
+}
+
+/// What failed.
+#[derive(Clone, Debug, Default, Serialize, schemars::JsonSchema)]
+pub struct Faults {
+    /// Program commands that failed.
+    pub program_failures: u64,
+    /// Erase commands that failed.
+    pub erase_failures: u64,
+    /// Reads that were tried again because pages could not be read.
+    pub read_retries: u64,
+    /// Flash pages that no retry read.
+    pub unreadable_pages: u64,
+    /// Logical pages of which something was lost.
+    pub lost_pages: u64,
+    /// Blocks that went out of use during the run.
+    pub grown_bad_blocks: u64,
+    /// Dies that were lost.
+    pub dead_dies: u32,
 }
 
 /// The run over time.

@@ -63,6 +63,7 @@ pub struct Answer {
     pub command: Command,
     /// Time from submission to answer.
     pub latency: Duration,
-    /// Whether it failed: a write to a device at the end of its life, or a comparison that found something else.
+    /// Whether it failed: a write to a device at the end of its life, a read of what is lost, or a comparison that found
+    /// something else.
     pub failed: bool,
 }

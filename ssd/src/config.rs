@@ -2,7 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use wordline_kernel::{Bytes, Complaints};
+use wordline_kernel::{Bytes, Complaints, Duration};
 use wordline_nand::faults::{FaultFile, factory_bad_at_most};
 use wordline_nand::geometry::Layout;
 use wordline_nand::part::PartFile;
@@ -13,6 +13,8 @@ use crate::front::namespaces::{self, Namespace};
 use crate::ftl::blocks::Streams;
 use crate::ftl::checkpoint::RecoveryFile;
 pub use crate::ftl::gc_config::GcFile;
+pub use crate::ftl::wear::WearFile;
+use crate::policy::failure::FailureKind;
 use crate::policy::mapper::CacheSize;
 use crate::policy::placement::PlacementKind;
 use crate::policy::router::RouterKind;
@@ -67,8 +69,24 @@ pub struct FtlFile {
     pub gc: GcFile,
     /// What is done about power cuts.
     pub recovery: RecoveryFile,
+    /// What happens to a block in which something failed.
+    pub failure: FailureKind,
+    /// Pages that could not be read are sensed again.
+    pub read_retry: ReadRetryFile,
+    /// Levelling of the blocks' wear.
+    pub wear: WearFile,
     /// Order of the commands of a die, and suspends.
     pub scheduling: SchedulingFile,
+}
+
+/// Sensing pages again, with other read levels, that could not be read.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct ReadRetryFile {
+    /// How often a page is sensed again before it is given up.
+    pub levels: u8,
+    /// Time to set other read levels before each retry.
+    pub time: Duration,
 }
 
 /// The map from logical to physical places.
@@ -112,8 +130,18 @@ impl Default for FtlFile {
             placement: PlacementKind::default(),
             gc: GcFile::default(),
             recovery: RecoveryFile::default(),
+            failure: FailureKind::default(),
+            read_retry: ReadRetryFile::default(),
+            wear: WearFile::default(),
             scheduling: SchedulingFile::default(),
         }
+    }
+}
+
+impl Default for ReadRetryFile {
+    /// Set Features takes less than a microsecond (cubeFTL, section 5.1). Chosen: seven sets of levels beside the usual one.
+    fn default() -> Self {
+        Self { levels: 7, time: Duration::from_us(1) }
     }
 }
 
@@ -154,8 +182,8 @@ impl DeviceFile {
         self.check_ftl(&mut wrong);
         let (Some(part), Some(geometry)) = (part, geometry) else { return Err(wrong) };
         let Some(slots) = self.check_unit(&geometry, &mut wrong) else { return Err(wrong) };
-        self.check_cache(&slots, &mut wrong);
         self.ftl.gc.check_chips(&geometry, &mut wrong);
+        self.check_cache(&slots, &mut wrong);
         let faults = self.check_faults(&geometry, &mut wrong);
         let most = self.logical_pages(&geometry, &slots, &faults, &mut wrong);
         let namespaces = namespaces::lay_out(&self.namespaces, slots.size * u64::from(most), &mut wrong);
@@ -200,8 +228,17 @@ impl DeviceFile {
         if let Some((found, wanted)) = ftl.placement.complaint() {
             wrong.add("ftl.placement.order", found, wanted);
         }
-        ftl.scheduling.check(wrong);
+        if let Some((found, wanted)) = ftl.router.complaint() {
+            wrong.add("ftl.router.window", found, wanted);
+        }
+        if let Some((key, found, wanted)) = ftl.failure.complaint() {
+            wrong.add(format!("ftl.failure.{key}"), found, wanted);
+        }
+        let time = ftl.read_retry.time;
+        wrong.require(time <= Duration::from_ms(1_000), "ftl.read_retry.time", time, "at most 1s");
         ftl.gc.check(self.streams(), wrong);
+        ftl.wear.check(wrong);
+        ftl.scheduling.check(wrong);
     }
 
     fn check_faults(&self, geometry: &Geometry, wrong: &mut Complaints) -> Vec<Fault> {

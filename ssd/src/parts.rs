@@ -3,11 +3,13 @@
 use crate::Config;
 use crate::policy::background::Background;
 use crate::policy::eviction::Eviction;
+use crate::policy::failure::FailurePolicy;
 use crate::policy::mapper::{self, Mapper};
 use crate::policy::placement::Placement;
 use crate::policy::relocator::Relocator;
 use crate::policy::router::Router;
 use crate::policy::victim::VictimPolicy;
+use crate::policy::wear::WearLeveller;
 
 /// The policies of a device. A design takes those that the configuration names and changes some of them:
 /// `Parts { victim: Box::new(MyVictim), ..base }`.
@@ -26,8 +28,12 @@ pub struct Parts {
     pub mapper: Box<dyn Mapper>,
     /// Where the valid pages of a victim go.
     pub relocator: Box<dyn Relocator>,
+    /// What happens to a block in which something failed.
+    pub failure: Box<dyn FailurePolicy>,
     /// What is done while the host rests.
     pub background: Box<dyn Background>,
+    /// Which blocks are cleaned because their data lie still.
+    pub wear: Box<dyn WearLeveller>,
 }
 
 impl Parts {
@@ -37,12 +43,14 @@ impl Parts {
         Self {
             eviction: config.file.buffer.eviction.build(),
             read_eviction: config.file.buffer.read_eviction.build(),
-            router: ftl.router.build(),
+            router: ftl.router.build(config.logical_pages),
             placement: ftl.placement.build(&config.geometry, config.file.layout.packages_per_channel),
             mapper: mapper::build(config),
             victim: ftl.gc.victim.build(),
             relocator: ftl.gc.relocator.build(),
+            failure: ftl.failure.build(),
             background: ftl.gc.background.build(),
+            wear: ftl.wear.levelling.build(config.geometry.rows(), config.geometry.blocks_per_plane),
         }
     }
 }

@@ -55,7 +55,7 @@ impl Purpose {
         )
     }
 
-    /// Whether it reads for the host.
+    /// Whether it reads for the host: what it asked for, or what is in the way of that.
     fn is_host_read(self) -> bool {
         matches!(self, Self::HostRead | Self::Fill | Self::ReadAhead | Self::TranslationRead)
     }
@@ -82,6 +82,10 @@ pub struct Transaction {
     pub version: u32,
     /// The logical page that it must find, or that is filled.
     pub logical: u32,
+    /// How often its pages were sensed again because they could not be read.
+    pub tries: u8,
+    /// Which of its pages could not be read so far, the lowest bit for the first.
+    pub unread: u16,
     /// How long a host read waited for the place of its page before it was queued.
     pub mapping: Duration,
     /// When it was queued.
@@ -273,7 +277,6 @@ impl Queues {
         owner: u32,
         page: PageId,
     ) -> &mut Transaction {
-        let id = self.free.pop().unwrap_or(self.pool.len() as u32);
         let transaction = Transaction {
             purpose,
             owner,
@@ -284,24 +287,48 @@ impl Queues {
             bytes: 0,
             version: 0,
             logical: NONE,
+            tries: 0,
+            unread: 0,
             mapping: Duration::ZERO,
             queued: now,
             gc_before: self.gc_time(die, now),
             next: NONE,
         };
+        let id = self.keep(transaction);
+        self.queue_kept(die, id);
+        &mut self.pool[id as usize]
+    }
+
+    /// Keeps a transaction that is to be queued later.
+    #[inline]
+    pub fn keep(&mut self, transaction: Transaction) -> TransactionId {
+        let id = self.free.pop().unwrap_or(self.pool.len() as u32);
         if id as usize == self.pool.len() {
             self.pool.push(transaction);
         } else {
             self.pool[id as usize] = transaction;
         }
-        let list = &mut self.dies[die].lists[self.rules.rank(purpose)];
+        id
+    }
+
+    /// A transaction that waits, is kept, or is under way.
+    pub fn get(&self, id: TransactionId) -> &Transaction {
+        &self.pool[id as usize]
+    }
+
+    /// Queues a transaction that was kept.
+    #[inline]
+    pub fn queue_kept(&mut self, die: DieId, id: TransactionId) {
+        let transaction = &mut self.pool[id as usize];
+        transaction.next = NONE;
+        let rank = self.rules.rank(transaction.purpose);
+        let list = &mut self.dies[die].lists[rank];
         let last = std::mem::replace(&mut list.last, id);
         if last == NONE {
             list.first = id;
         } else {
             self.pool[last as usize].next = id;
         }
-        &mut self.pool[id as usize]
     }
 
     /// Takes the next transaction of an idle die; `merge` says whether a read of the host can go with the one before it in
@@ -401,18 +428,14 @@ impl Queues {
     /// Whether the die works on anything but garbage collection, or that waits for it.
     pub fn serves_host(&self, die: DieId) -> bool {
         let queue = &self.dies[die];
-        let current = queue.current;
-        if current != NONE && !self.pool[current as usize].purpose.is_gc() {
-            return true;
-        }
-        // A row has one program unit of the host and one command of the collector waiting at the most.
-        queue.lists.iter().any(|list| {
-            let mut at = list.first;
-            while at != NONE && self.pool[at as usize].purpose.is_gc() {
-                at = self.pool[at as usize].next;
-            }
-            at != NONE
-        })
+        let is_host = |id: TransactionId| !self.pool[id as usize].purpose.is_gc();
+        // A row has one program unit of the host and one step of the collector waiting at the most, reads end the search.
+        let waits = |list: &List| {
+            let next = |id: &TransactionId| Some(self.pool[*id as usize].next).filter(|next| *next != NONE);
+            std::iter::successors(Some(list.first).filter(|first| *first != NONE), next).any(is_host)
+        };
+        [queue.current, queue.suspended].into_iter().any(|id| id != NONE && is_host(id))
+            || queue.lists.iter().any(waits)
     }
 
     /// How long the die collected garbage so far, in picoseconds.

@@ -324,3 +324,33 @@ fn a_read_waits_for_a_page_that_is_being_fetched_instead_of_reading_it_too() {
     rig.settle();
     rig.audit();
 }
+
+#[test]
+fn every_wrong_key_of_the_buffer_is_named() {
+    let mut file = one_die();
+    file.buffer.flush_to = Some(0.6);
+    file.buffer.capacitors = Energy(1_000);
+    file.buffer.read_cache = Bytes::kib(16);
+    file.buffer.read_ahead = 3;
+    let wrong = file.check().expect_err("three are wrong");
+    let keys: Vec<&str> = wrong.0.iter().map(|complaint| complaint.key.as_str()).collect();
+    assert_eq!(keys, ["buffer.flush_to", "buffer.capacitors", "buffer.read_ahead"]);
+}
+
+#[test]
+fn a_page_in_the_read_cache_needs_no_place_in_flash() {
+    let mut file = one_die();
+    file.buffer.read_cache = Bytes::kib(64);
+    // Two entries of the map.
+    file.ftl.mapping.cache = Some(Bytes(16));
+    file.ftl.gc.start_below_free_blocks = 4;
+    file.ftl.gc.stop_at_free_blocks = 4;
+    let mut rig = Rig::new(file, 1);
+    rig.device.fill(1.0);
+    for page in [0, 300, 600, 900] {
+        read(&mut rig, page);
+    }
+    let before = rig.device.totals().translation_reads;
+    assert!(before > 0, "the map is in flash");
+    assert_eq!((read(&mut rig, 0), rig.device.totals().translation_reads), (ACCESS, before));
+}

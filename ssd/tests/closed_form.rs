@@ -5,6 +5,7 @@ mod common;
 use common::{Rig, small};
 use wordline_kernel::{Bytes, Duration, Instant};
 use wordline_nand::chain::Hold;
+use wordline_ssd::device::Component;
 use wordline_ssd::{DeviceFile, Operation};
 
 /// 4 KiB pages, so that a page is the request; a buffer access takes no time.
@@ -119,4 +120,64 @@ fn channels_add_up() {
     let (one, four) = (time(1), time(4));
     let ratio = one.ps() as f64 / four.ps() as f64;
     assert!((ratio - 4.0).abs() < 0.02, "four channels read {ratio} times as fast as one");
+}
+
+/// A filled device of which so many entries of the map are in memory, after reads at random have warmed the cache.
+fn warmed(entries: u64) -> (Rig, wordline_kernel::Stream) {
+    let mut file = file(1, 1);
+    file.ftl.mapping.cache = Some(Bytes(8 * entries));
+    file.ftl.over_provisioning = 0.4;
+    file.ftl.gc.start_below_free_blocks = 4;
+    file.ftl.gc.stop_at_free_blocks = 4;
+    let mut rig = Rig::new(file, 1);
+    rig.device.fill(1.0);
+    let mut random = wordline_kernel::Seed(5).stream("test.reads", 0);
+    read_at_random(&mut rig, &mut random, 5_000);
+    (rig, random)
+}
+
+fn read_at_random(rig: &mut Rig, random: &mut wordline_kernel::Stream, reads: u64) {
+    let pages = u64::from(rig.device.config().logical_pages);
+    for _ in 0..reads {
+        rig.run_down_to(0);
+        rig.submit(Operation::Read, false, random.below(pages) * 8, 8);
+    }
+    rig.run_down_to(0);
+}
+
+#[test]
+fn uniform_reads_find_the_cached_share_of_the_map_and_read_the_rest() {
+    for entries in [40, 100, 300] {
+        let (mut rig, mut random) = warmed(entries);
+        let before = rig.device.totals().clone();
+        let reads = 20_000;
+        read_at_random(&mut rig, &mut random, reads);
+        let now = rig.device.totals();
+        // Under independent references that are all equally likely, LRU holds any C of N entries: it hits C / N.
+        let expected = entries as f64 / f64::from(rig.device.config().logical_pages);
+        let hits = (now.map_hits - before.map_hits) as f64 / reads as f64;
+        // Three standard deviations of so many draws.
+        let within = 3.0 * (expected * (1.0 - expected) / reads as f64).sqrt();
+        assert!((hits - expected).abs() < within, "{entries} entries: {hits}, not {expected}");
+        // Each read looks up once, and with one at a time each miss reads one translation page.
+        assert_eq!(now.translation_reads - before.translation_reads, now.map_misses - before.map_misses);
+        assert_eq!(now.map_hits + now.map_misses - before.map_hits - before.map_misses, reads);
+    }
+}
+
+#[test]
+fn a_read_that_misses_the_map_takes_a_translation_page_longer() {
+    let (mut rig, _) = warmed(2);
+    let per_page = u64::from(rig.device.config().logical_pages) / 2;
+    for page in [0, 1, 2] {
+        rig.alone(Operation::Read, false, page * 8, 8);
+    }
+    let before = rig.device.totals().spent[0][Component::Mapping as usize];
+    let bus = rig.device.config().part.bus;
+    let turnaround = (bus.t_rhw - bus.t_cs) * 2;
+    let page = Duration::from_ns(295 + 25_000 + 50 + 10_240);
+    assert_eq!(rig.alone(Operation::Read, false, per_page * 8, 8), page * 2 + turnaround);
+    let mapping = rig.device.totals().spent[0][Component::Mapping as usize] - before;
+    assert_eq!(mapping, u128::from((page + turnaround / 2).ps()), "one of the two is for the map");
+    assert_eq!(rig.alone(Operation::Read, false, per_page * 8, 8), page + turnaround / 2);
 }

@@ -1,6 +1,10 @@
 //! Does any sequence of host commands leave what a plain map would, on any small device?
 
 mod common;
+mod failing {
+    use super::*;
+    include!("common/failing.rs");
+}
 
 use std::collections::BTreeMap;
 
@@ -8,8 +12,9 @@ use common::Rig;
 use common::devices::device;
 use proptest::prelude::*;
 use wordline_kernel::Duration;
+use wordline_ssd::config::ReadRetryFile;
 use wordline_ssd::ftl::mapping::LogicalPage;
-use wordline_ssd::{DeviceFile, Operation};
+use wordline_ssd::{Command, DeviceFile, Operation};
 
 /// What a command of the host does, with places as parts of 65,536 of the device.
 #[derive(Clone, Copy, Debug)]
@@ -99,19 +104,91 @@ fn play(file: DeviceFile, steps: &[Step], depth: usize, filled: bool) {
             rig.audit();
         }
     }
+    hold_against(&mut rig, &model);
+}
+
+/// Holds the device against the map: what is in it, what reached flash, and what a read of everything finds.
+fn hold_against(rig: &mut Rig, model: &Model) {
+    let pages = rig.device.config().logical_pages;
+    let per_page = rig.device.config().slots.size.0 / 512;
     rig.run_down_to(0);
     rig.audit();
-    assert!(!rig.device.is_read_only(), "the device has room");
+    let failing = Failing::of(rig, per_page);
     for page in 0..pages {
-        assert_eq!(rig.device.version(LogicalPage(page)), model.present.get(&page).copied(), "page {page}");
+        let found = rig.device.version(LogicalPage(page));
+        let wanted = model.present.get(&page);
+        assert!(
+            failing.explain(rig, page, found, model),
+            "page {page} has version {found:?}, not {wanted:?}"
+        );
     }
     rig.alone(Operation::Flush, false, 0, 0);
-    let waits =
-        |page: &u32| rig.device.version_in_flash(LogicalPage(*page)) != model.present.get(page).copied();
-    let left = (0..pages).filter(waits).count();
-    assert!(left <= rig.device.protected_pages() as usize, "{left} pages are not in flash after a flush");
-    rig.alone(Operation::Read, false, 0, sectors);
-    assert!(rig.answers.iter().all(|(_, answer)| !answer.failed), "nothing is refused");
+    let failing = Failing::of(rig, per_page);
+    if !failed_last(rig) {
+        let waits =
+            |page: &u32| !failing.explain(rig, *page, rig.device.version_in_flash(LogicalPage(*page)), model);
+        let left = (0..pages).filter(waits).count();
+        assert!(left <= rig.device.protected_pages() as usize, "{left} pages are not in flash after a flush");
+    }
+    let any_lost = |rig: &Rig| (0..pages).any(|page| rig.device.is_lost(LogicalPage(page)));
+    let before = any_lost(rig);
+    rig.alone(Operation::Read, false, 0, u64::from(pages) * per_page);
+    // The collector may lose a page that the host has read just before.
+    assert!(if before { failed_last(rig) } else { !failed_last(rig) || any_lost(rig) });
+    Failing::of(rig, per_page).check_answers(rig);
+}
+
+fn failed_last(rig: &Rig) -> bool {
+    rig.answers.last().expect("a command was answered").1.failed
+}
+
+/// What may be wrong with a device of which something failed.
+struct Failing {
+    /// Whether pages may be lost.
+    loses: bool,
+    /// How many writes of a page were refused: those at the end of the device's life.
+    refused: BTreeMap<u32, u32>,
+}
+
+impl Failing {
+    fn of(rig: &Rig, per_page: u64) -> Self {
+        let totals = rig.device.totals();
+        let mut refused = BTreeMap::new();
+        for (_, answer) in &rig.answers {
+            let Command { operation, sector, sectors, .. } = answer.command;
+            if answer.failed && matches!(operation, Operation::Write | Operation::WriteZeroes) {
+                let pages = (sector / per_page) as u32..=((sector + sectors - 1) / per_page) as u32;
+                pages.for_each(|page| *refused.entry(page).or_insert(0) += 1);
+            }
+        }
+        Self { loses: totals.unreadable_pages > 0 || totals.dead_dies > 0, refused }
+    }
+
+    /// The device has the version that the model has, or has lost it by a fault, or has refused the last writes.
+    fn explain(&self, rig: &Rig, page: u32, found: Option<u32>, model: &Model) -> bool {
+        let wanted = model.present.get(&page).copied();
+        if found == wanted {
+            return true;
+        }
+        if found.is_none() && rig.device.is_lost(LogicalPage(page)) {
+            return self.loses;
+        }
+        let refused = self.refused.get(&page).copied().unwrap_or(0);
+        let all = model.written.get(&page).copied().unwrap_or(0);
+        refused > 0 && found.is_none_or(|version| version + refused >= all && version <= all)
+    }
+
+    /// Who is told what: reads fail of what is lost, everything else at the end of the device's life.
+    fn check_answers(&self, rig: &Rig) {
+        let read_only = rig.device.is_read_only();
+        let totals = rig.device.totals();
+        let worn = totals.grown_bad_blocks > 0 || totals.program_failures > 0;
+        assert!(!read_only || worn, "the device has room");
+        for (_, answer) in rig.answers.iter().filter(|(_, answer)| answer.failed) {
+            let reads = matches!(answer.command.operation, Operation::Read | Operation::Compare);
+            assert!(if reads { self.loses || read_only } else { read_only }, "{answer:?}");
+        }
+    }
 }
 
 proptest! {
@@ -122,6 +199,26 @@ proptest! {
         depth in 1usize..12,
         filled in any::<bool>(),
     ) {
+        play(file, &steps, depth, filled);
+    }
+
+    #[test]
+    fn a_device_that_fails_holds_what_a_map_would_or_says_what_is_lost(
+        file in device(),
+        rules in prop::collection::vec(failing::rule(), 1..4),
+        failure in failing::failure(),
+        retry in (0u8..8, 0u64..2),
+        steps in prop::collection::vec(step(), 1..600),
+        depth in 1usize..12,
+        filled in any::<bool>(),
+    ) {
+        let mut file = file;
+        file.faults = rules;
+        file.ftl.failure = failure;
+        file.ftl.read_retry = ReadRetryFile { levels: retry.0, time: Duration::from_us(retry.1) };
+        let good = file.clone().check();
+        // Too many blocks may be bad from the start.
+        prop_assume!(good.is_ok(), "{}", good.expect_err("it is not"));
         play(file, &steps, depth, filled);
     }
 }

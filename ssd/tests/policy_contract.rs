@@ -13,13 +13,46 @@ use wordline_ssd::ftl::blocks::{Blocks, State, Streams};
 use wordline_ssd::ftl::mapping::LogicalPage;
 use wordline_ssd::policy::background::{BackgroundKind, Resting};
 use wordline_ssd::policy::eviction::{EntryList, EvictionKind};
+use wordline_ssd::policy::failure::{After, Failed, Failure, FailureKind, MOST_FAILURES};
 use wordline_ssd::policy::mapper::{CacheSize, Dftl, Mapper, TranslationPage};
 use wordline_ssd::policy::placement::{PlacementKind, RowSet};
+use wordline_ssd::policy::relocator::{Leaving, RelocatorKind};
+use wordline_ssd::policy::router::{Outgoing, RouterKind};
 use wordline_ssd::policy::victim::VictimKind;
+use wordline_ssd::policy::wear::WearKind;
 
 fn placements() -> Vec<PlacementKind> {
-    let orders = ["CWDP", "PDWC", "DPCW"].map(|order| PlacementKind::Fixed { order: order.into() });
+    let orders = orders().into_iter().map(|order| PlacementKind::Fixed { order });
     [PlacementKind::Dynamic {}].into_iter().chain(orders).collect()
+}
+
+/// All orders of channel, way, die and plane.
+fn orders() -> Vec<String> {
+    let mut orders = vec![String::new()];
+    for _ in 0..4 {
+        let with = |order: &String| {
+            let rest = "CWDP".chars().filter(|letter| !order.contains(*letter));
+            rest.map(|letter| format!("{order}{letter}")).collect::<Vec<_>>()
+        };
+        orders = orders.iter().flat_map(with).collect();
+    }
+    orders
+}
+
+#[test]
+fn all_orders_are_placements_of_their_own() {
+    let mut file = small();
+    (file.layout.channels, file.layout.packages_per_channel, file.layout.dies_per_package) = (2, 2, 2);
+    file.layout.planes_per_row = Some(1);
+    let geometry = file.check().expect("the device is sound").geometry;
+    let homes = |order: &String| {
+        let placement = PlacementKind::Fixed { order: order.clone() }.build(&geometry, 2);
+        (0..geometry.rows()).map(|page| placement.home(page)).collect::<Vec<_>>()
+    };
+    let mut all: Vec<_> = orders().iter().map(homes).collect();
+    all.sort_unstable();
+    all.dedup();
+    assert_eq!(all.len(), 24);
 }
 
 proptest! {
@@ -55,6 +88,42 @@ proptest! {
                     Some(row) => prop_assert!(accepting.contains(row)),
                     None => prop_assert!(accepting.is_empty()),
                 }
+            }
+        }
+    }
+}
+
+/// Every failure policy, from the most wary to one that hardly ever minds.
+fn failures() -> Vec<FailureKind> {
+    let tolerant = [(1, 0), (3, 2), (200, 1)];
+    let tolerant = tolerant.map(|(programs, reads)| FailureKind::Tolerate { programs, reads });
+    [FailureKind::Retire {}].into_iter().chain(tolerant).collect()
+}
+
+proptest! {
+    #[test]
+    fn a_failure_policy_retires_a_block_in_the_end_and_does_not_take_it_back(
+        steps in prop::collection::vec((0u32..4, 0usize..2, 0u32..50), 1..200),
+    ) {
+        for kind in failures() {
+            let mut policy = kind.build();
+            let mut times = [[0; 2]; 4];
+            let mut ask = |block: u32, failed: usize, erases| {
+                let times = &mut times[block as usize][failed];
+                *times += 1;
+                let failed = [Failed::Program, Failed::Erase][failed];
+                policy.after(&Failure { failed, block: RowBlockId(block), times: *times, erases })
+            };
+            let mut retired = [[false; 2]; 4];
+            for (block, failed, erases) in &steps {
+                let after = ask(*block, *failed, *erases);
+                let was = &mut retired[*block as usize][*failed];
+                prop_assert!(!*was || after == After::Retire, "{kind:?} takes a block back");
+                *was |= after == After::Retire;
+            }
+            for failed in 0..2 {
+                let gives_up = (0..MOST_FAILURES).any(|_| ask(0, failed, 0) == After::Retire);
+                prop_assert!(gives_up, "{kind:?} never gives a block up");
             }
         }
     }
@@ -206,6 +275,74 @@ proptest! {
             prop_assert!(rests.is_some() || wanted == 0, "who never rests wants nothing");
         }
     }
+}
+
+proptest! {
+    #[test]
+    fn a_router_and_a_relocator_stay_below_their_streams(
+        pages in prop::collection::vec((0u32..40, any::<u8>(), 1u32..=8), 1..300),
+    ) {
+        let routers = [
+            RouterKind::Single {},
+            RouterKind::Host { streams: 1 },
+            RouterKind::Host { streams: 7 },
+            RouterKind::HotCold { window: 0.2 },
+        ];
+        for kind in routers {
+            let (mut one, mut two) = (kind.build(40), kind.build(40));
+            prop_assert_eq!(one.streams(), kind.streams());
+            for (logical, tag, sectors) in &pages {
+                let page = Outgoing { logical: *logical, tag: *tag, sectors: *sectors };
+                let stream = one.route(&page);
+                prop_assert!(stream < one.streams(), "{:?}", kind);
+                prop_assert_eq!(stream, two.route(&page), "equal pages in equal order go equal ways");
+            }
+            prop_assert_eq!(one.streams(), kind.streams());
+        }
+        for kind in [RelocatorKind::Single {}, RelocatorKind::Generations { streams: 3 }] {
+            let (mut one, mut two) = (kind.build(), kind.build());
+            for (logical, tag, _) in &pages {
+                let moved_by = tag.checked_sub(128).map(|tag| tag % one.streams());
+                let page = Leaving { logical: *logical, moved_by };
+                let stream = one.route(&page);
+                prop_assert!(stream < one.streams(), "{:?}", kind);
+                prop_assert_eq!(stream, two.route(&page));
+            }
+            prop_assert_eq!(one.streams(), kind.streams());
+        }
+    }
+
+    #[test]
+    fn a_wear_leveller_comes_to_an_end_and_stays_in_its_row(
+        k in 0u32..=3,
+        more in 0u32..=20,
+        erased in prop::collection::vec((0u32..3, 0u32..50), 1..400),
+    ) {
+        let mut random = Seed(2).stream("test.wear", 0);
+        for kind in [WearKind::None {}, WearKind::Bet { k, threshold: (2 << k) + more }] {
+            let mut policy = kind.build(3, 50);
+            for (row, block) in &erased {
+                policy.erased(*row, *block);
+                let mut found = 0;
+                while let Some(blocks) = policy.next(*row, &mut random) {
+                    prop_assert!(policy.is_on() && !blocks.is_empty() && blocks.end <= 50, "{:?}", blocks);
+                    found += blocks.len();
+                    prop_assert!(found <= 50, "no block twice without an erase");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn hot_pages_are_those_that_come_again_within_the_window() {
+    let mut router = RouterKind::HotCold { window: 0.1 }.build(100);
+    let mut route = |logical| router.route(&Outgoing { logical, tag: 0, sectors: 8 });
+    assert_eq!((route(7), route(7)), (0, 1), "a page is cold until it comes again");
+    assert_eq!((0..10).map(|page| route(20 + page)).max(), Some(0));
+    assert_eq!(route(7), 0, "ten others came in between");
+    assert_eq!((0..9).map(|page| route(40 + page)).max(), Some(0));
+    assert_eq!(route(7), 1, "nine came in between");
 }
 
 #[test]

@@ -45,7 +45,7 @@ pub fn amplification(policy: &str, design: Design) -> wordline_lab::error::Resul
         set: set.iter().map(ToString::to_string).chain([format!("ftl.gc.victim.policy={policy}")]).collect(),
         ..Selection::default()
     };
-    let plan = Plan { origin, requests: Some(50_000), ..Plan::default() };
+    let plan = Plan { origin, requests: Some(250_000), ..Plan::default() };
     let mut job = plan.job(&Device::load(&selection)?)?;
     job.design = design;
     let summary = run::run(job, &mut Unobserved)?;

@@ -23,7 +23,7 @@ impl Group {
 }
 
 /// All results of a run: the same groups for every run.
-pub fn results(run: &Summary) -> [Group; 10] {
+pub fn results(run: &Summary) -> [Group; 11] {
     let host = &run.host;
     [
         Group::new("Run", identity(run)),
@@ -36,6 +36,7 @@ pub fn results(run: &Summary) -> [Group; 10] {
         Group::new("Channels busy", spread(&run.channel_utilisation)),
         Group::new("Dies busy", spread(&run.die_utilisation)),
         Group::new("Wear", wear(run)),
+        Group::new("Faults", faults(run)),
     ]
 }
 
@@ -166,6 +167,19 @@ fn wear(run: &Summary) -> Vec<(&'static str, Quantity)> {
         ("mean erases of a block", Quantity::Number(run.wear.mean)),
         ("most erases of a block", Quantity::Count(u64::from(run.wear.max))),
         ("bad blocks", Quantity::Count(run.wear.bad_blocks)),
+    ]
+}
+
+fn faults(run: &Summary) -> Vec<(&'static str, Quantity)> {
+    let faults = &run.faults;
+    vec![
+        ("failed programs", Quantity::Count(faults.program_failures)),
+        ("failed erases", Quantity::Count(faults.erase_failures)),
+        ("read retries", Quantity::Count(faults.read_retries)),
+        ("unreadable flash pages", Quantity::Count(faults.unreadable_pages)),
+        ("lost logical pages", Quantity::Count(faults.lost_pages)),
+        ("grown bad blocks", Quantity::Count(faults.grown_bad_blocks)),
+        ("dead dies", Quantity::Count(u64::from(faults.dead_dies))),
     ]
 }
 

@@ -1,8 +1,8 @@
 //! Made-up runs for the tests of reports: plausible, and the extremes.
 
 use crate::summary::{
-    Buffer, Flash, Host, Latency, Outcome, Share, Source, SourceKind, Summary, TimeShare, Wear, Window,
-    Windows,
+    Buffer, Faults, Flash, Host, Latency, Outcome, Share, Source, SourceKind, Summary, TimeShare, Wear,
+    Window, Windows,
 };
 
 /// A mixed run of a drive of 8 channels and 64 dies that collects garbage from its middle on.
@@ -30,6 +30,7 @@ pub fn mixed() -> Summary {
         die_utilisation: (0..64).map(|die| 0.42 + 0.3 * wave(die)).collect(),
         wear: wear(64, 256),
         power_cuts: Vec::new(),
+        faults: Faults { program_failures: 2, read_retries: 41, grown_bad_blocks: 4, ..Faults::default() },
         notes: vec!["3 requests went beyond the device and were wrapped".to_owned()],
         windows: windows(300, 9.63 / 300.0),
     }
@@ -101,6 +102,7 @@ pub fn empty() -> Summary {
         channel_utilisation: vec![0.0; 8],
         die_utilisation: vec![0.0; 64],
         wear: Wear { erases: vec![0.0; 64], min: 0, max: 0, mean: 0.0, bad_blocks: 0 },
+        faults: Faults::default(),
         windows: Windows { width_seconds: 1e-6, windows: Vec::new() },
         notes: Vec::new(),
         ..mixed()

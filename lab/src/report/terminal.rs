@@ -45,7 +45,7 @@ pub fn table(run: &Summary) -> String {
 /// Several runs in columns, with how many times the first run's result each is.
 pub fn comparison(runs: &[Summary]) -> String {
     let Some(first) = runs.first() else { return String::new() };
-    let all: Vec<[Group; 10]> = runs.iter().map(results).collect();
+    let all: Vec<[Group; 11]> = runs.iter().map(results).collect();
     let mut table = plain_table(presets::UTF8_HORIZONTAL_ONLY);
     table.style_mut().row_separator = presets::NOTHING.row_separator;
     table.set_header([String::new()].into_iter().chain(results::labels(runs)));

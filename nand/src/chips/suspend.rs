@@ -133,7 +133,12 @@ impl Chips {
     #[cold]
     pub(super) fn is_overtaken(&mut self, die: DieId, now: Instant) -> bool {
         let work = &mut self.dies[die];
-        let comes = matches!(work.step, Step::Opening | Step::Copy | Step::Suspend | Step::Resume);
+        let comes = match work.step {
+            Step::Opening | Step::Copy => true,
+            // Once the suspend is latched, the array ends its rest at that instant, not its work.
+            Step::Suspend | Step::Resume => !work.suspended,
+            _ => false,
+        };
         let overtaken = !(comes && work.ends_at(now));
         work.overtaken -= u32::from(overtaken);
         overtaken

@@ -254,6 +254,16 @@ impl Buffer {
         again
     }
 
+    /// Notes that an entry, which was being programmed, is in the buffer alone still. What was written into it meanwhile
+    /// goes to flash with it.
+    pub fn program_failed(&mut self, id: EntryId) {
+        let entry = &mut self.entries[id as usize];
+        if std::mem::take(&mut entry.again) {
+            let epoch = entry.again_epoch;
+            self.epochs.leave(epoch);
+        }
+    }
+
     /// Forgets an entry that is in no list, because its page was discarded. Its waiters go to `wake`.
     pub fn drop_entry(&mut self, id: EntryId, wake: &mut Vec<u32>) {
         self.wake(id, u32::MAX, wake);
@@ -318,6 +328,7 @@ impl Buffer {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::policy::eviction::Lru;
 
     #[test]
     fn a_flush_is_done_when_older_entries_are_in_flash() {
@@ -333,6 +344,18 @@ mod tests {
         buffer.programmed(first, 1, &mut wake);
         assert!(buffer.is_flushed(epoch));
         assert_eq!(buffer.end_epoch(), None);
+    }
+
+    #[test]
+    fn a_buffer_that_lost_its_power_is_as_new() {
+        let mut buffer = Buffer::new(2, Box::new(Lru::default()));
+        for round in 0..2 {
+            let ids = [5, 6].map(|page| buffer.add(LogicalPage(page), 1, 0, Sectors::range(0, 1)));
+            buffer.touch(ids[0]);
+            assert_eq!((buffer.next_out(), buffer.has_room()), (ids[1], false), "round {round}");
+            buffer.forget();
+            assert_eq!((buffer.in_use(), buffer.end_epoch(), buffer.find(LogicalPage(5))), (0, None, None));
+        }
     }
 
     #[test]

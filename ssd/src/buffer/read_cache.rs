@@ -78,6 +78,12 @@ impl ReadCache {
         self.index.get(logical.0)
     }
 
+    /// Whether these sectors of a page are here or being fetched.
+    #[inline]
+    pub fn covers(&self, logical: LogicalPage, sectors: Sectors) -> bool {
+        self.find(logical).is_some_and(|id| self.get(id).sectors.covers(sectors))
+    }
+
     /// An entry.
     #[inline]
     pub fn get(&self, id: EntryId) -> &Cached {
@@ -147,6 +153,11 @@ impl ReadCache {
     pub fn wait(&mut self, id: EntryId, request: u32) {
         let entry = &mut self.entries[id as usize];
         self.waiters.add(&mut entry.waiters, request, entry.version);
+    }
+
+    /// Calls `f` for each request that waits for an entry.
+    pub fn each_waiter(&self, id: EntryId, f: impl FnMut(u32)) {
+        self.waiters.each(self.entries[id as usize].waiters, u32::MAX, f);
     }
 
     /// What the cache holds of the page is not what the host wrote last any more.

@@ -2,13 +2,14 @@
 //!
 //! `front` takes and answers commands, `link` brings them over a link; `read` and `write` carry them out over buffer and
 //! mapping; `cached` keeps and fetches ahead what is read; `flush` takes pages out of the buffer and `form` puts them into
-//! program units; `service` runs the dies' queues and takes in what they finish; `gc` carries out what the collector wants, and
-//! `idle` what is done while the host rests;
-//! `translate` finds out where pages are when the map is not in memory as a whole; `precondition` fills a
-//! device in no time; `recovery` cuts the power and puts the tables together again; `audit` checks the books.
+//! program units; `service` runs the dies' queues and takes in what they finish; `gc` carries out what the collector wants,
+//! and `idle` what is done while the host rests; `failures` deals with commands that failed; `translate` finds out where
+//! pages are when the map is not in memory as a whole; `precondition` fills a device in no time; `recovery` cuts the power
+//! and puts the tables together again; `audit` checks the books.
 
 mod audit;
 mod cached;
+mod failures;
 mod flush;
 mod form;
 mod front;
@@ -25,7 +26,7 @@ mod write;
 
 use std::collections::VecDeque;
 
-use wordline_kernel::{Digest, Instant, Schedule, Seed};
+use wordline_kernel::{Column, Digest, Instant, Schedule, Seed};
 use wordline_nand::{Chips, RowBlockId, Stamp};
 
 use crate::buffer::read_ahead::ReadAhead;
@@ -34,13 +35,16 @@ use crate::buffer::{Buffer, EntryId};
 use crate::command::{Answer, Command};
 use crate::config::{BufferMode, Config, Protection};
 use crate::front::{Front, Link};
-use crate::ftl::blocks::Streams;
-use crate::ftl::{Blocks, Collector, Mapping, Translation};
+use crate::ftl::blocks::{State, Streams};
+use crate::ftl::{Blocks, Collector, Lost, Mapping, Translation};
 use crate::parts::Parts;
 use crate::policy::background::Background;
+use crate::policy::failure::FailurePolicy;
 use crate::policy::placement::{Placement, Row, RowSet};
 use crate::policy::relocator::Relocator;
 use crate::policy::router::Router;
+use crate::policy::victim::VictimPolicy;
+use crate::policy::wear::WearLeveller;
 use crate::queue::Queues;
 
 pub use precondition::Steady;
@@ -60,6 +64,8 @@ pub enum Event {
     Link(u32),
     /// The buffer is to be written out.
     FlushTimer,
+    /// A chip is ready to sense pages again that could not be read.
+    Retry(u32),
     /// The host may have rested for long enough.
     Idle,
 }
@@ -108,6 +114,8 @@ pub struct Device {
     chips: Chips,
     blocks: Blocks,
     mapping: Mapping,
+    /// What the host wrote and cannot be read any more.
+    lost: Lost,
     /// None while the whole map is in memory.
     translation: Option<Translation>,
     buffer: Buffer,
@@ -118,6 +126,9 @@ pub struct Device {
     router: Box<dyn Router>,
     placement: Box<dyn Placement>,
     relocator: Box<dyn Relocator>,
+    failure: Box<dyn FailurePolicy>,
+    /// Failed programs, failed erases and lost reads of each block.
+    failures: Column<RowBlockId, [u8; 3]>,
     /// None if nothing is done while the host rests.
     background: Option<Box<dyn Background>>,
     rest: idle::Rest,
@@ -166,33 +177,33 @@ impl Device {
 
     /// A new device, with nothing written and these policies.
     pub fn with(config: Config, parts: Parts, seed: Seed) -> Self {
-        let Parts { eviction, read_eviction, router, placement, mapper, victim, relocator, background } =
-            parts;
-        let Config { geometry, slots, .. } = config;
+        let Parts {
+            eviction,
+            read_eviction,
+            router,
+            placement,
+            mapper,
+            victim,
+            relocator,
+            background,
+            wear,
+            failure,
+        } = parts;
+        let Config { geometry, .. } = config;
         let map_cache = config.map_cache();
         let of_map = u8::from(map_cache.is_some());
         let streams = Streams { host: router.streams() + of_map, gc: relocator.streams() + of_map };
-        let mut chips = Chips::new(config.part.clone(), geometry, slots);
-        chips.inject(&config.faults, seed);
-        let mut bad = factory_bad_blocks(&config, seed);
-        chips.factory_bad().into_iter().for_each(|block| bad[block.0 as usize] = true);
-        let mut blocks = Blocks::new(geometry, slots, streams, |block| bad[block.0 as usize]);
-        let gc = &config.file.ftl.gc;
+        let (chips, mut blocks) = new_chips(&config, streams, seed);
         blocks.keep(victim.needs());
-        let collector = Collector::new(geometry.rows(), streams.gc, victim, seed.stream("ssd.victim", 0), gc);
-        let mut home_pages = vec![0; geometry.rows() as usize];
+        let collector = new_collector(&config, streams, victim, wear, seed);
         let has_homes = placement.home(0).is_some();
-        for page in 0..if has_homes { config.logical_pages } else { 0 } {
-            home_pages[placement.home(page).expect("all pages have homes or none") as usize] += 1;
-        }
         let lists = usize::from(streams.host) * if has_homes { geometry.rows() as usize } else { 1 };
         let mut device = Self {
             chips,
             mapping: Mapping::new(config.mapped_pages()),
-            translation: map_cache.map(|size| {
-                let (rows, unit) = (geometry.rows(), slots.per_program);
-                Translation::new(mapper, size, config.logical_pages, rows, unit)
-            }),
+            lost: Lost::default(),
+            failures: Column::filled(geometry.row_blocks() as usize, [0; 3]),
+            translation: map_cache.map(|size| Translation::of(&config, mapper, size)),
             buffer: Buffer::new(config.buffer_pages, eviction),
             marks: flush::Marks::new(&config),
             cache: ReadCache::new(config.cache_pages, read_eviction),
@@ -214,7 +225,7 @@ impl Device {
             recovery: None,
             saved: Vec::new(),
             has_homes,
-            home_pages,
+            home_pages: home_pages(&config, &*placement),
             wake: Vec::new(),
             answers: Vec::new(),
             digest: Digest::default(),
@@ -223,6 +234,7 @@ impl Device {
             router,
             placement,
             relocator,
+            failure,
             rest: idle::Rest::default(),
             preemptible: config.file.ftl.gc.preemptible,
             background: background.rests_after().is_some().then_some(background),
@@ -268,6 +280,7 @@ impl Device {
             Event::Answer(slot) => self.answer(slot, calendar),
             Event::Link(slot) => self.link_free(slot, calendar),
             Event::FlushTimer => self.flush_on_time(calendar),
+            Event::Retry(id) => self.retry(id, calendar),
             Event::Idle => self.host_rests(calendar),
         }
         self.write_tables(calendar);
@@ -307,6 +320,11 @@ impl Device {
     /// Row blocks out of use.
     pub fn bad_blocks(&self) -> u64 {
         self.blocks.bad()
+    }
+
+    /// Whether a row block is out of use.
+    pub fn is_bad(&self, block: RowBlockId) -> bool {
+        self.blocks.state(block) == State::Bad
     }
 
     /// How often each row block was erased, in the order of rows and blocks.
@@ -357,6 +375,43 @@ impl Device {
         };
         self.read_only |= worn_out;
     }
+}
+
+/// The chips, and the table of their blocks, of which some are bad from the factory.
+fn new_chips(config: &Config, streams: Streams, seed: Seed) -> (Chips, Blocks) {
+    let mut chips = Chips::new(config.part.clone(), config.geometry, config.slots);
+    chips.inject(&config.faults, seed);
+    let mut bad = factory_bad_blocks(config, seed);
+    chips.factory_bad().into_iter().for_each(|block| bad[block.0 as usize] = true);
+    let mut blocks = Blocks::new(config.geometry, config.slots, streams, |block| bad[block.0 as usize]);
+    blocks.allocate(config.file.ftl.wear.allocation);
+    (chips, blocks)
+}
+
+/// The collector, and what levels the wear if anything does.
+fn new_collector(
+    config: &Config,
+    streams: Streams,
+    victim: Box<dyn VictimPolicy>,
+    wear: Box<dyn WearLeveller>,
+    seed: Seed,
+) -> Collector {
+    let (rows, gc) = (config.geometry.rows(), &config.file.ftl.gc);
+    let mut collector = Collector::new(rows, streams.gc, victim, seed.stream("ssd.victim", 0), gc);
+    if wear.is_on() {
+        collector.level(wear, seed.stream("ssd.wear", 0));
+    }
+    collector
+}
+
+/// How many pages have their home in each row.
+fn home_pages(config: &Config, placement: &dyn Placement) -> Vec<u32> {
+    let mut pages = vec![0; config.geometry.rows() as usize];
+    let has_homes = placement.home(0).is_some();
+    for page in 0..if has_homes { config.logical_pages } else { 0 } {
+        pages[placement.home(page).expect("all pages have homes or none") as usize] += 1;
+    }
+    pages
 }
 
 /// Draws the blocks that are bad from the factory: the same number in each row, which ones by the seed.

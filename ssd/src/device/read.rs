@@ -66,12 +66,13 @@ impl Device {
         true
     }
 
-    /// Whether a read of the piece needs no place: the buffer has all of it.
+    /// Whether a read of the piece needs no place: the buffer or the read cache has all of it.
     fn buffer_answers(&self, piece: Piece) -> bool {
-        self.buffer.find(piece.page).is_some_and(|id| {
-            let entry = self.buffer.get(id);
-            entry.discarded || entry.sectors.covers(piece.sectors())
-        })
+        let Some(id) = self.buffer.find(piece.page) else {
+            return self.cache.covers(piece.page, piece.sectors());
+        };
+        let entry = self.buffer.get(id);
+        entry.discarded || entry.sectors.covers(piece.sectors())
     }
 
     /// The same, when the place is known, after having waited for that.
@@ -82,6 +83,10 @@ impl Device {
         waited: Duration,
         calendar: &mut impl Schedule<Event>,
     ) -> bool {
+        if !self.lost.is_empty() && !self.lost.of(piece.page).common(piece.sectors()).is_empty() {
+            self.front.get(slot).failed = true;
+            return false;
+        }
         let last_written = self.mapping.last_written(piece.page);
         let version = match self.buffer.find(piece.page) {
             Some(id) => {
@@ -200,6 +205,9 @@ impl Device {
 
     pub(super) fn discard_page(&mut self, page: LogicalPage) {
         self.mapping.discarded(page);
+        if !self.lost.is_empty() {
+            self.lost.remove(page, self.full_page());
+        }
         if let Some(old) = self.mapping.clear(page) {
             self.blocks.invalidate(old);
             self.note_amend(page);

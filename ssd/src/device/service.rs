@@ -103,11 +103,11 @@ impl Device {
             makes_room |= transaction.purpose.moves_writes_on();
             if transaction.purpose.is_gc() {
                 let before = self.accepting.contains(transaction.owner);
-                self.transaction_done(&transaction, &done, calendar);
+                self.transaction_over(&transaction, &done, calendar);
                 self.note_row(transaction.owner);
                 makes_room |= !before && self.accepting.contains(transaction.owner);
             } else {
-                self.transaction_done(&transaction, &done, calendar);
+                self.transaction_over(&transaction, &done, calendar);
             }
         }
         self.kick(done.die, calendar);
@@ -120,7 +120,21 @@ impl Device {
     }
 
     #[inline]
-    fn transaction_done(
+    fn transaction_over(
+        &mut self,
+        transaction: &Transaction,
+        done: &Done,
+        calendar: &mut impl Schedule<Event>,
+    ) {
+        if done.failed {
+            self.transaction_failed(transaction, done, calendar);
+        } else {
+            self.transaction_done(transaction, done, calendar);
+        }
+    }
+
+    #[inline]
+    pub(super) fn transaction_done(
         &mut self,
         transaction: &Transaction,
         done: &Done,
@@ -129,15 +143,8 @@ impl Device {
         let Transaction { owner, page, slot, .. } = *transaction;
         match transaction.purpose {
             Purpose::HostRead => {
-                self.totals.host_reads += 1;
                 self.check_read(transaction);
-                let spent = self.spent_on(transaction, done, calendar.now());
-                self.front.get(owner).spent = spent;
-                self.read_over(page, calendar);
-                if self.cache.is_on() {
-                    self.keep_read(transaction);
-                }
-                self.part_done(owner, calendar);
+                self.host_read_done(transaction, done, calendar);
             }
             Purpose::ReadAhead => {
                 self.check_read(transaction);
@@ -145,12 +152,10 @@ impl Device {
                 self.fetched_ahead(owner, calendar);
             }
             Purpose::Fill => {
-                self.totals.fill_reads += 1;
                 if !self.buffer.get(owner).discarded && !self.buffer.get(owner).void {
                     self.check_read(transaction);
                 }
-                self.filled(owner);
-                self.read_over(page, calendar);
+                self.fill_done(transaction, calendar);
             }
             Purpose::HostProgram => {
                 let spent = self.spent_on(transaction, done, calendar.now());
@@ -169,12 +174,36 @@ impl Device {
             }
             Purpose::GcRead => self.gc_read(owner, slot, transaction.planes, transaction.slots),
             Purpose::GcProgram | Purpose::GcCopyback => self.gc_programmed(owner, slot),
-            Purpose::GcErase => self.gc_erased(page, done.failed),
+            Purpose::GcErase => self.gc_erased(page),
             Purpose::Scan => self.scan_on(done.die, calendar),
         }
         if transaction.purpose.is_gc() && self.collector.command_done(owner) {
             self.collect(owner, calendar);
         }
+    }
+
+    #[inline]
+    pub(super) fn host_read_done(
+        &mut self,
+        transaction: &Transaction,
+        done: &Done,
+        calendar: &mut impl Schedule<Event>,
+    ) {
+        self.totals.host_reads += 1;
+        let spent = self.spent_on(transaction, done, calendar.now());
+        self.front.get(transaction.owner).spent = spent;
+        self.read_over(transaction.page, calendar);
+        if self.cache.is_on() && !done.failed {
+            self.keep_read(transaction);
+        }
+        self.part_done(transaction.owner, calendar);
+    }
+
+    #[inline]
+    pub(super) fn fill_done(&mut self, transaction: &Transaction, calendar: &mut impl Schedule<Event>) {
+        self.totals.fill_reads += 1;
+        self.filled(transaction.owner);
+        self.read_over(transaction.page, calendar);
     }
 
     /// A read found what the host wrote last, or the run stops.
@@ -218,7 +247,7 @@ impl Device {
     }
 
     #[inline]
-    fn read_over(&mut self, page: PageId, calendar: &mut impl Schedule<Event>) {
+    pub(super) fn read_over(&mut self, page: PageId, calendar: &mut impl Schedule<Event>) {
         let block = self.config.geometry.block_of(page);
         if self.blocks.read_done(block) {
             let row = self.blocks.row_of(block);

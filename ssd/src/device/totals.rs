@@ -83,6 +83,8 @@ pub struct Totals {
     pub host_programs: u64,
     /// Pages programmed by the collector.
     pub gc_programs: u64,
+    /// Pages among those that were moved inside the chip.
+    pub gc_copied: u64,
     /// Translation pages programmed because they changed; those that the collector moved are among its pages.
     pub translation_programs: u64,
     /// Pages of flash read for translation pages.
@@ -91,12 +93,24 @@ pub struct Totals {
     pub map_hits: u64,
     /// Look-ups that did not.
     pub map_misses: u64,
-    /// Pages among those that were moved inside the chip.
-    pub gc_copied: u64,
     /// Pages programmed with nothing in them.
     pub padding: u64,
     /// Row blocks erased.
     pub erases: u64,
+    /// Program commands that failed.
+    pub program_failures: u64,
+    /// Erase commands that failed.
+    pub erase_failures: u64,
+    /// Read commands that were tried again because some of their pages could not be read.
+    pub read_retries: u64,
+    /// Flash pages that no retry read.
+    pub unreadable_pages: u64,
+    /// Logical pages of which something was lost.
+    pub lost_pages: u64,
+    /// Row blocks that were put out of use since the device was new.
+    pub grown_bad_blocks: u64,
+    /// Dies that are lost.
+    pub dead_dies: u32,
     /// Pages that reads found in the buffer, or never written.
     pub reads_without_flash: u64,
     /// Pages that reads found in the read cache or on their way into it, of those without flash.

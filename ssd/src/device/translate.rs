@@ -128,10 +128,10 @@ impl Device {
     /// The place of a page of the host is another one.
     #[inline]
     pub(super) fn note_update(&mut self, page: LogicalPage) {
-        if let Some(translation) = &mut self.translation {
-            if let Some(table) = translation.mapper.update(page) {
-                translation.write_back(table);
-            }
+        if let Some(translation) = &mut self.translation
+            && let Some(table) = translation.mapper.update(page)
+        {
+            translation.write_back(table);
         }
     }
 
@@ -155,10 +155,16 @@ impl Device {
     #[inline]
     pub(super) fn write_tables(&mut self, calendar: &mut impl Schedule<Event>) {
         if self.translation.is_some() {
+            self.write_changed_tables(calendar);
+        }
+    }
+
+    /// Apart, so that the test above is all that devices without translation pages pay.
+    #[inline(never)]
+    fn write_changed_tables(&mut self, calendar: &mut impl Schedule<Event>) {
+        self.read_tables(calendar);
+        while self.write_unit(calendar) {
             self.read_tables(calendar);
-            while self.write_unit(calendar) {
-                self.read_tables(calendar);
-            }
         }
     }
 

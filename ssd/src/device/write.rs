@@ -59,6 +59,9 @@ impl Device {
     /// its way of the same page.
     fn admit_page(&mut self, command: &Command, page: u32) -> Option<EntryId> {
         let piece = self.piece(command, page);
+        if !self.lost.is_empty() && (self.buffer.find(piece.page).is_some() || self.buffer.has_room()) {
+            self.lost.remove(piece.page, piece.sectors());
+        }
         if let Some(id) = self.buffer.find(piece.page) {
             if self.config.file.buffer.mode == BufferMode::Off {
                 return None;

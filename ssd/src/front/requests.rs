@@ -6,7 +6,7 @@ use crate::command::Command;
 use crate::device::Spent;
 
 /// A command on its way.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct Request {
     /// The command, its sectors counted from the first of the device.
     pub command: Command,
@@ -38,26 +38,20 @@ impl Requests {
     }
 
     /// Adds a command; its slot.
+    #[inline]
     pub fn add(&mut self, command: Command, now: Instant) -> u32 {
-        let request = Request {
-            command,
-            submitted: now,
-            queued: Duration::ZERO,
-            parts: 0,
-            next_page: 0,
-            spent: Spent::default(),
-            failed: false,
-        };
-        match self.free.pop() {
-            Some(slot) => {
-                self.all[slot as usize] = request;
-                slot
-            }
-            None => {
-                self.all.push(request);
-                self.all.len() as u32 - 1
-            }
-        }
+        let slot = self.free.pop().unwrap_or_else(|| {
+            self.all.push(Request::default());
+            self.all.len() as u32 - 1
+        });
+        // Field by field into its place: a request is two cache lines and more, and this is done for every command.
+        let request = &mut self.all[slot as usize];
+        request.command = command;
+        request.submitted = now;
+        request.parts = 0;
+        request.spent = Spent::default();
+        request.failed = false;
+        slot
     }
 
     /// The request in a slot.

@@ -4,13 +4,11 @@
 //! Free blocks of a row wait in a heap by erase count (dynamic wear levelling: the least worn is opened next, the
 //! lowest number wins a tie). Closed blocks are [indexed](super::candidates) for the victim policy.
 
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
-
 use wordline_kernel::{Column, Id};
 use wordline_nand::{Geometry, RowBlockId, SlotId, Slots};
 
 use super::candidates::{Candidates, Closed, Indexes};
+use super::wear::{Allocation, FreeBlocks};
 use crate::policy::placement::Row;
 
 /// A write stream of a row: those of the host first, then those of the collector. Each fills a block of its own, so that
@@ -87,6 +85,8 @@ pub enum State {
     Filling,
     /// Full: a candidate for cleaning.
     Closed,
+    /// As closed, but to be emptied and taken out of use because something failed in it.
+    Condemned,
     /// Being cleaned.
     Victim,
     /// Out of use.
@@ -109,7 +109,9 @@ pub struct Blocks {
     programs: Column<RowBlockId, u32>,
     readers: Column<RowBlockId, u32>,
     is_valid: Vec<u64>,
-    free: Vec<BinaryHeap<Reverse<(u32, u32)>>>,
+    /// To be taken out of use, in whatever state it is.
+    condemned: Column<RowBlockId, bool>,
+    free: Vec<FreeBlocks>,
     /// The open block of each stream and how far it is written, row by row.
     open: Vec<Option<(RowBlockId, u32)>>,
     indexes: Indexes,
@@ -130,8 +132,9 @@ impl Blocks {
             valid: Column::filled(blocks, 0),
             programs: Column::filled(blocks, 0),
             readers: Column::filled(blocks, 0),
+            condemned: Column::filled(blocks, false),
             is_valid: vec![0; (slots.count() as usize).div_ceil(64)],
-            free: vec![BinaryHeap::with_capacity(geometry.blocks_per_plane as usize); rows],
+            free: vec![FreeBlocks::new(Allocation::LeastWorn, geometry.blocks_per_plane); rows],
             open: vec![None; rows * usize::from(streams.host + streams.gc)],
             indexes: Indexes::default(),
             closed: Closed::new(&geometry, &slots, Indexes::default()),
@@ -147,7 +150,7 @@ impl Blocks {
                 table.state[block] = State::Bad;
                 table.good[row] -= 1;
             } else {
-                table.free[row].push(Reverse((0, block.0)));
+                table.free[row].push(0, block);
             }
         }
         table
@@ -161,6 +164,17 @@ impl Blocks {
         );
         self.indexes = indexes;
         self.closed = Closed::new(&self.geometry, &self.slots, indexes);
+    }
+
+    /// Says which of the free blocks are opened from now on; before the first one is.
+    pub fn allocate(&mut self, allocation: Allocation) {
+        for row in &mut self.free {
+            let mut free = FreeBlocks::new(allocation, self.geometry.blocks_per_plane);
+            while let Some(block) = row.pop(false) {
+                free.push(0, block);
+            }
+            *row = free;
+        }
     }
 
     /// The row that `block` is in.
@@ -287,13 +301,13 @@ impl Blocks {
             at = self.at(row, other);
         }
         let (block, place) = self.open[at].unwrap_or_else(|| {
-            let Reverse((_, block)) =
-                self.free[row as usize].pop().expect("the caller saw that there is room");
-            self.state[RowBlockId(block)] = State::Open;
-            self.written_by[RowBlockId(block)] = stream;
+            let free = self.free[row as usize].pop(self.streams.is_gc(stream));
+            let block = free.expect("the caller saw that there is room");
+            self.state[block] = State::Open;
+            self.written_by[block] = stream;
             self.openings += 1;
-            self.opened[RowBlockId(block)] = self.openings;
-            (RowBlockId(block), 0)
+            self.opened[block] = self.openings;
+            (block, 0)
         });
         self.programs[block] += 1;
         let after = place + pages;
@@ -314,10 +328,78 @@ impl Blocks {
     pub fn program_done(&mut self, first: SlotId) {
         let block = self.slots.block_of(first);
         self.programs[block] -= 1;
+        self.close_when_written(block);
+    }
+
+    #[inline]
+    fn close_when_written(&mut self, block: RowBlockId) {
         if self.programs[block] == 0 && self.state[block] == State::Filling {
+            if self.condemned[block] {
+                self.state[block] = State::Condemned;
+                return;
+            }
             self.state[block] = State::Closed;
             self.closed.add(self.row_of(block), self.valid[block], block);
         }
+    }
+
+    /// Lets an open block take nothing more, though it is not full. The collector's one stays open if no other can be
+    /// opened: it could not finish its victim.
+    pub fn close(&mut self, block: RowBlockId) {
+        let (row, stream) = (self.row_of(block), self.written_by[block]);
+        let at = self.at(row, stream);
+        let is_open = self.open[at].is_some_and(|(open, _)| open == block);
+        if is_open && (!self.streams.is_gc(stream) || self.free(row) > 0) {
+            self.open[at] = None;
+            self.state[block] = State::Filling;
+            self.close_when_written(block);
+        }
+    }
+
+    /// Notes that a block is to be emptied and taken out of use. False if that is known.
+    pub fn condemn(&mut self, block: RowBlockId) -> bool {
+        if self.state[block] == State::Bad || self.condemned[block] {
+            return false;
+        }
+        self.condemned[block] = true;
+        let row = self.row_of(block);
+        self.good[row as usize] -= 1;
+        if self.state[block] == State::Closed {
+            self.closed.remove(row, self.valid[block], block);
+            self.state[block] = State::Condemned;
+        }
+        true
+    }
+
+    /// Whether a block is to be emptied and taken out of use.
+    #[inline]
+    pub fn is_condemned(&self, block: RowBlockId) -> bool {
+        self.condemned[block]
+    }
+
+    /// Takes all blocks of a row out of use at once; `lost` gets each slot that was valid. Returns how many blocks were
+    /// still good.
+    pub fn lose_row(&mut self, row: Row, mut lost: impl FnMut(SlotId)) -> u32 {
+        while self.free[row as usize].pop(true).is_some() {}
+        for stream in self.streams.all() {
+            let at = self.at(row, stream);
+            self.open[at] = None;
+        }
+        let first = self.geometry.first_block(row).0;
+        for block in (first..).take(self.geometry.blocks_per_plane as usize).map(RowBlockId) {
+            if self.state[block] == State::Closed {
+                self.closed.remove(row, self.valid[block], block);
+            }
+            self.state[block] = State::Bad;
+            let mut place = 0;
+            while let Some(at) = self.next_valid(block, place) {
+                let slot = self.slots.at(block, at);
+                self.invalidate(slot);
+                lost(slot);
+                place = at + 1;
+            }
+        }
+        std::mem::take(&mut self.good[row as usize])
     }
 
     /// Notes that a logical page is mapped to `slot` now.
@@ -352,11 +434,14 @@ impl Blocks {
         Candidates::new(&mut self.closed, &self.valid, row)
     }
 
-    /// Makes a closed block a victim.
+    /// Makes a closed or condemned block a victim.
     pub fn clean(&mut self, block: RowBlockId) {
-        assert_eq!(self.state[block], State::Closed, "a victim is closed");
+        let state = std::mem::replace(&mut self.state[block], State::Victim);
+        if state == State::Condemned {
+            return;
+        }
+        assert_eq!(state, State::Closed, "a victim is closed");
         self.closed.remove(self.row_of(block), self.valid[block], block);
-        self.state[block] = State::Victim;
     }
 
     /// Whether a victim can be erased: nothing valid is left and nobody reads.
@@ -369,15 +454,14 @@ impl Blocks {
         assert!(self.state[block] == State::Victim && self.is_clean(block), "only a clean victim is erased");
         self.state[block] = State::Free;
         let row = self.row_of(block);
-        self.free[row as usize].push(Reverse((erases, block.0)));
+        self.free[row as usize].push(erases, block);
     }
 
-    /// Takes a victim out of use.
+    /// Takes a condemned victim out of use.
     pub fn retire(&mut self, block: RowBlockId) {
         assert!(self.state[block] == State::Victim && self.is_clean(block), "only a clean victim is retired");
+        assert!(self.condemned[block], "only a condemned block is retired");
         self.state[block] = State::Bad;
-        let row = self.row_of(block);
-        self.good[row as usize] -= 1;
     }
 
     /// The first valid slot of a block from `place` on.
@@ -415,7 +499,7 @@ impl Blocks {
         self.closed = Closed::new(&self.geometry, &self.slots, self.indexes);
         self.is_valid.fill(0);
         self.row_valid.fill(0);
-        self.free.iter_mut().for_each(BinaryHeap::clear);
+        self.free.iter_mut().for_each(FreeBlocks::clear);
         self.open.fill(None);
         for block in self.state.ids().filter(|block| self.state[*block] != State::Bad).collect::<Vec<_>>() {
             self.valid[block] = 0;
@@ -424,7 +508,7 @@ impl Blocks {
             let (row, written) = (self.row_of(block), programmed(block));
             let at = self.at(row, self.written_by[block]);
             self.state[block] = if written == 0 {
-                self.free[row as usize].push(Reverse((erases(block), block.0)));
+                self.free[row as usize].push(erases(block), block);
                 State::Free
             } else if written < self.slots.per_block() && self.open[at].is_none() {
                 self.open[at] = Some((block, written));

@@ -2,15 +2,19 @@
 //! between. Pages that do not fill a program unit are carried over to the next victim instead of being padded, so
 //! that cleaning a block with a single invalid page still gains that page.
 
+mod failing;
+
 use std::collections::VecDeque;
+use std::ops::Range;
 
 use wordline_kernel::Stream;
 use wordline_nand::{Chips, RowBlockId, SlotId, Stamp};
 
-use super::blocks::{Blocks, StreamId};
+use super::blocks::{Blocks, State, StreamId};
 use super::gc_config::GcFile;
 use crate::policy::placement::Row;
 use crate::policy::victim::VictimPolicy;
+use crate::policy::wear::WearLeveller;
 
 /// A page on its way from a victim to the collector's open block.
 #[derive(Clone, Copy, Debug)]
@@ -49,8 +53,15 @@ pub enum Step {
         /// The victim.
         block: RowBlockId,
     },
+    /// Take this victim out of use. Takes no time.
+    Retire {
+        /// The victim.
+        block: RowBlockId,
+    },
 }
 
+/// Programs failed in so many pages that no block is left for a victim's valid pages.
+struct NoRoom;
 /// What the collector may do beside what must be done.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Leave {
@@ -79,6 +90,12 @@ struct RowState {
     /// Pages that were read, by the collector's stream that they will be written to.
     staged: Vec<VecDeque<Moved>>,
     unit: Vec<Moved>,
+    /// Blocks that are to be emptied because something failed in them.
+    condemned: VecDeque<RowBlockId>,
+    /// Whether the row is out of use as a whole.
+    lost: bool,
+    /// Blocks of the row, counted from 0, that are still to be cleaned because their data lie still.
+    still: Range<u32>,
 }
 
 /// The garbage collector of a device.
@@ -91,6 +108,8 @@ pub struct Collector {
     copyback: bool,
     /// Steps in a row for each program unit of the host.
     steps_per_write: u32,
+    /// Static wear levelling, if there is any.
+    wear: Option<(Box<dyn WearLeveller>, Stream)>,
     /// Rows with a step under way.
     steps: u32,
 }
@@ -112,6 +131,7 @@ impl Collector {
             stop_at: gc.stop_at_free_blocks as usize,
             copyback: gc.copyback,
             steps_per_write,
+            wear: None,
             steps: 0,
         }
     }
@@ -127,16 +147,22 @@ impl Collector {
 
     /// What to do next in `row`; `None` when nothing is to be done now or a step is under way.
     pub fn next(&mut self, row: Row, blocks: &mut Blocks, leave: Leave) -> Option<Step> {
+        let state = &self.rows[row as usize];
+        if state.lost {
+            return None;
+        }
+        let empties = !state.condemned.is_empty() && self.next_condemned(row, blocks).is_some();
         let state = &mut self.rows[row as usize];
         let free = blocks.free(row);
-        if !state.active && free < self.start_below {
+        if !state.active && (free < self.start_below || empties) {
             state.active = true;
             state.regained = 0;
         }
         let has_cause = state.active || !state.read.is_empty() || free < leave.rest_goal;
-        if state.commands > 0 || !has_cause {
+        if state.commands > 0 || !(has_cause || self.levels(row, free)) {
             return None;
         }
+        let state = &self.rows[row as usize];
         let must_wait = leave.waits || (state.steps_left == 0 && leave.rest_goal == 0);
         if must_wait && free > blocks.streams().kept_blocks() {
             return None;
@@ -151,20 +177,31 @@ impl Collector {
 
     fn step(&mut self, row: Row, blocks: &mut Blocks, rest_goal: usize) -> Option<Step> {
         loop {
-            if let Some(step) = self.finish_victim(row, blocks).or_else(|| self.form_unit(row, blocks)) {
+            if let Some(step) = self.finish_victim(row, blocks) {
                 return Some(step);
+            }
+            match self.form_unit(row, blocks) {
+                Ok(None) => {}
+                Ok(step) => return step,
+                Err(NoRoom) => return self.stick(row),
             }
             let state = &mut self.rows[row as usize];
             if let Some((block, place)) = state.victim {
+                // Nothing is regained of a block that will not be erased.
+                let gain = u32::from(!blocks.is_condemned(block));
                 if self.copyback
                     && let Some(first) = whole_unit(blocks, block, place)
                 {
-                    state.regained += first - place;
+                    let stream = blocks.streams().gc(0);
+                    if !blocks.has_room(row, stream, blocks.slots().per_program) {
+                        return self.stick(row);
+                    }
+                    state.regained += gain * (first - place);
                     state.victim = Some((block, first + blocks.slots().per_program));
                     return Some(Step::Copyback { from: blocks.slots().at(block, first) });
                 }
                 if let Some((first, end, valid)) = next_read(blocks, block, place) {
-                    state.regained += end - place - valid;
+                    state.regained += gain * (end - place - valid);
                     state.victim = Some((block, end));
                     let slots = blocks.slots();
                     return Some(Step::Read {
@@ -173,15 +210,24 @@ impl Collector {
                         valid,
                     });
                 }
-                state.regained += blocks.slots().per_block() - place;
+                state.regained += gain * (blocks.slots().per_block() - place);
                 state.victim = None;
                 state.read.push_back(block);
                 continue;
             }
+            if let Some(block) = self.next_condemned(row, blocks) {
+                blocks.clean(block);
+                self.rows[row as usize].victim = Some((block, 0));
+                continue;
+            }
+            let state = &mut self.rows[row as usize];
             let free = blocks.free(row);
             if free >= self.stop_at.max(rest_goal) {
                 state.active = false;
-                return None;
+                if !self.begin_still_block(row, blocks) {
+                    return None;
+                }
+                continue;
             }
             let needed = free < self.stop_at && (state.active || rest_goal == 0);
             state.active &= needed;
@@ -207,11 +253,11 @@ impl Collector {
         for staged in &mut state.staged {
             staged.retain(|moved| blocks.slots().block_of(moved.from) != block);
         }
-        Some(Step::Erase { block })
+        Some(if blocks.is_condemned(block) { Step::Retire { block } } else { Step::Erase { block } })
     }
 
     /// A stream with enough pages for a program unit writes one.
-    fn form_unit(&mut self, row: Row, blocks: &Blocks) -> Option<Step> {
+    fn form_unit(&mut self, row: Row, blocks: &Blocks) -> Result<Option<Step>, NoRoom> {
         let unit = blocks.slots().per_program as usize;
         let state = &mut self.rows[row as usize];
         for (n, staged) in state.staged.iter_mut().enumerate() {
@@ -220,11 +266,15 @@ impl Collector {
             }
             staged.retain(|moved| blocks.is_valid(moved.from));
             if staged.len() >= unit {
+                let stream = blocks.streams().gc(n as u8);
+                if !blocks.has_room(row, stream, unit as u32) {
+                    return Err(NoRoom);
+                }
                 state.unit.extend(staged.drain(..unit));
-                return Some(Step::Program { stream: blocks.streams().gc(n as u8) });
+                return Ok(Some(Step::Program { stream }));
             }
         }
-        None
+        Ok(None)
     }
 
     /// Makes `block` the victim; otherwise what to do instead. So many blocks may have failed that the victim's pages
@@ -263,11 +313,71 @@ impl Collector {
             state.active = false;
             return None;
         };
+        let stream = blocks.streams().gc(first as u8);
+        if !blocks.has_room(row, stream, unit as u32) {
+            return self.stick(row);
+        }
         for staged in &mut state.staged {
             let room = unit - state.unit.len();
             state.unit.extend(staged.drain(..room.min(staged.len())));
         }
-        Some(Step::Program { stream: blocks.streams().gc(first as u8) })
+        Some(Step::Program { stream })
+    }
+
+    /// Levels wear from now on, if there is anything to it.
+    pub fn level(&mut self, wear: Box<dyn WearLeveller>, random: Stream) {
+        self.wear = wear.is_on().then_some((wear, random));
+    }
+
+    /// Notes that a block was erased.
+    pub fn erased(&mut self, block: RowBlockId, blocks: &Blocks) {
+        if let Some((wear, _)) = &mut self.wear {
+            let row = blocks.row_of(block);
+            wear.erased(row, block.0 - row * blocks.geometry().blocks_per_plane);
+        }
+    }
+
+    /// Whether there are blocks to be cleaned because their data lie still, and the row has free blocks enough for that,
+    /// or is at it.
+    #[inline]
+    fn levels(&mut self, row: Row, free: usize) -> bool {
+        let Some((wear, random)) = &mut self.wear else { return false };
+        let state = &mut self.rows[row as usize];
+        if state.victim.is_some() {
+            return true;
+        }
+        if free < self.stop_at {
+            return false;
+        }
+        while state.still.is_empty()
+            && let Some(found) = wear.next(row, random)
+        {
+            state.still = found;
+        }
+        !state.still.is_empty()
+    }
+
+    /// Makes the next of these blocks that is closed the victim, if its pages have somewhere to go; false if there is
+    /// none.
+    fn begin_still_block(&mut self, row: Row, blocks: &mut Blocks) -> bool {
+        if self.wear.is_none() {
+            return false;
+        }
+        let unit = blocks.slots().per_program as usize;
+        let first = row * blocks.geometry().blocks_per_plane;
+        while self.levels(row, blocks.free(row)) {
+            let state = &mut self.rows[row as usize];
+            let block = RowBlockId(first + state.still.start);
+            state.still.start += 1;
+            let staged: usize = state.staged.iter().map(VecDeque::len).sum();
+            let moving = (blocks.valid(block) as usize + staged).next_multiple_of(unit);
+            if blocks.state(block) == State::Closed && moving <= blocks.collector_room(row) {
+                blocks.clean(block);
+                state.victim = Some((block, 0));
+                return true;
+            }
+        }
+        false
     }
 
     /// Takes in a page that was read, for the collector's stream of this number.
@@ -414,6 +524,7 @@ mod tests {
                 blocks.program_done(first);
             }
             Some(Step::Erase { block }) => blocks.erased(block, 1),
+            Some(Step::Retire { block }) => blocks.retire(block),
         }
         collector.command_done(0)
     }

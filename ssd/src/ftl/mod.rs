@@ -6,10 +6,13 @@ pub mod candidates;
 pub mod checkpoint;
 pub mod collector;
 pub mod gc_config;
+pub mod lost;
 pub mod mapping;
 pub mod translation;
+pub mod wear;
 
 pub use blocks::Blocks;
 pub use collector::Collector;
+pub use lost::Lost;
 pub use mapping::Mapping;
 pub use translation::Translation;

@@ -7,6 +7,7 @@ use std::collections::VecDeque;
 use wordline_kernel::{Column, Instant};
 
 use super::mapping::LogicalPage;
+use crate::Config;
 use crate::policy::mapper::{CacheSize, Mapper, TranslationPage};
 use crate::policy::placement::{Row, RowSet};
 
@@ -96,6 +97,12 @@ pub struct Translation {
 }
 
 impl Translation {
+    /// The translation pages of a device, none of them written.
+    pub fn of(config: &Config, mapper: Box<dyn Mapper>, size: CacheSize) -> Self {
+        let (rows, unit) = (config.geometry.rows(), config.slots.per_program);
+        Self::new(mapper, size, config.logical_pages, rows, unit)
+    }
+
     /// Forgets what was under way, as when the power is cut. `found` says which version of a translation page is in flash,
     /// and in which row. What the cache holds, and which of it changed, stays: recovery builds it again.
     pub fn forget(&mut self, found: impl Fn(LogicalPage) -> Option<(u32, Row)>) {
@@ -242,10 +249,10 @@ impl Translation {
 
     /// Looks up a page, and takes it in, in no time.
     pub fn look_up_untimed(&mut self, page: LogicalPage) {
-        if !self.mapper.lookup(page) {
-            if let Some(table) = self.mapper.load(page) {
-                self.write_back(table);
-            }
+        if !self.mapper.lookup(page)
+            && let Some(table) = self.mapper.load(page)
+        {
+            self.write_back(table);
         }
     }
 
@@ -300,6 +307,13 @@ impl Translation {
         }
     }
 
+    /// Notes that a translation page in `row` cannot be read any more. It is made anew from the stamps of the pages that it
+    /// tells the places of.
+    pub fn lost(&mut self, table: TranslationPage, row: Row) {
+        self.in_row[row as usize] -= 1;
+        self.states[table].version = 0;
+    }
+
     /// Whether `row` may take another unit of translation pages while the host wants it.
     pub fn has_turn(&self, row: Row) -> bool {
         self.turns[row as usize] < UNITS_IN_A_ROW
@@ -334,6 +348,13 @@ impl Translation {
         if std::mem::take(&mut state.again) {
             self.push(table, GATHERED);
         }
+    }
+
+    /// The program of a translation page failed: it waits for another unit, before all others.
+    pub fn program_failed(&mut self, table: TranslationPage) {
+        self.ahead += 1;
+        self.states[table].stage = Stage::Staged;
+        self.staged.push_front(table);
     }
 
     /// Notes that `reads` flash pages of a translation page are being read.

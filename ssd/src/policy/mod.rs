@@ -3,8 +3,10 @@
 
 pub mod background;
 pub mod eviction;
+pub mod failure;
 pub mod mapper;
 pub mod placement;
 pub mod relocator;
 pub mod router;
 pub mod victim;
+pub mod wear;

@@ -3,13 +3,15 @@
 use proptest::prelude::*;
 use wordline_kernel::{Bytes, Duration, Energy};
 use wordline_ssd::DeviceFile;
-use wordline_ssd::config::{BufferFile, BufferMode, GcFile, Protection};
+use wordline_ssd::config::{BufferFile, BufferMode, GcFile, Protection, WearFile};
+use wordline_ssd::ftl::wear::Allocation;
 use wordline_ssd::policy::background::BackgroundKind;
 use wordline_ssd::policy::eviction::EvictionKind;
 use wordline_ssd::policy::placement::PlacementKind;
 use wordline_ssd::policy::relocator::RelocatorKind;
 use wordline_ssd::policy::router::RouterKind;
 use wordline_ssd::policy::victim::VictimKind;
+use wordline_ssd::policy::wear::WearKind;
 use wordline_ssd::scheduling::{GcPriority, SchedulingFile};
 
 use super::small;
@@ -23,6 +25,38 @@ fn victim() -> impl Strategy<Value = VictimKind> {
         (1u32..=8).prop_map(|window| VictimKind::WindowedGreedy { window }),
         Just(VictimKind::CostBenefit {}),
     ]
+}
+
+fn wear() -> impl Strategy<Value = WearFile> {
+    let levelling = prop_oneof![
+        Just(WearKind::None {}),
+        (0u32..=2, 0u32..=4).prop_map(|(k, more)| WearKind::Bet { k, threshold: (2 << k) + more }),
+    ];
+    let allocation = prop_oneof![Just(Allocation::LeastWorn), Just(Allocation::ByStream)];
+    (levelling, allocation).prop_map(|(levelling, allocation)| WearFile { levelling, allocation })
+}
+
+fn background() -> impl Strategy<Value = BackgroundKind> {
+    let idle = Duration::from_us(100);
+    prop_oneof![
+        Just(BackgroundKind::None {}),
+        (1u32..=10, 0.0f64..1.0).prop_map(move |(until_free, until_spare)| BackgroundKind::IdleGc {
+            idle,
+            until_free,
+            until_spare
+        }),
+    ]
+}
+
+prop_compose! {
+    fn collector()(
+        copyback in any::<bool>(),
+        preemptible in any::<bool>(),
+        steps_per_write in prop::option::of(1u32..=4),
+        background in background(),
+    ) -> GcFile {
+        GcFile { copyback, preemptible, steps_per_write, background, ..GcFile::default() }
+    }
 }
 
 fn scheduling() -> impl Strategy<Value = SchedulingFile> {
@@ -81,29 +115,6 @@ prop_compose! {
     }
 }
 
-fn background() -> impl Strategy<Value = BackgroundKind> {
-    let idle = Duration::from_us(100);
-    prop_oneof![
-        Just(BackgroundKind::None {}),
-        (1u32..=10, 0.0f64..1.0).prop_map(move |(until_free, until_spare)| BackgroundKind::IdleGc {
-            idle,
-            until_free,
-            until_spare
-        }),
-    ]
-}
-
-prop_compose! {
-    fn collector()(
-        copyback in any::<bool>(),
-        preemptible in any::<bool>(),
-        steps_per_write in prop::option::of(1u32..=4),
-        background in background(),
-    ) -> GcFile {
-        GcFile { copyback, preemptible, steps_per_write, background, ..GcFile::default() }
-    }
-}
-
 prop_compose! {
     /// A small device: geometry, policies and settings drawn at random.
     pub fn device()(
@@ -122,11 +133,12 @@ prop_compose! {
         times in (0u64..2, 0u64..3),
         victim in victim(),
         unit in 0usize..8,
-        streams in (1u8..=3, 1u8..=3),
+        streams in (1u8..=4, 1u8..=3),
+        gc in collector(),
+        wear in wear(),
         scheduling in scheduling(),
         rest in 0u64..=120,
         cache in prop::option::of((2u64..=200, 0.0f64..0.9, any::<bool>())),
-        gc in collector(),
     ) -> DeviceFile {
         let mut file = small();
         file.layout.channels = channels;
@@ -140,7 +152,10 @@ prop_compose! {
         let larger = (2..=pages_at_once).filter(|pages| pages_at_once % pages == 0).map(|pages| 4096 * u64::from(pages));
         let units: Vec<u64> = [512, 1024, 2048, 4096, 4096].into_iter().chain(larger).collect();
         file.ftl.mapping.unit = Some(Bytes(units[unit % units.len()]));
-        file.ftl.router = RouterKind::Host { streams: streams.0 };
+        file.ftl.router = match streams.0 {
+            4 => RouterKind::HotCold { window: 0.1 },
+            streams => RouterKind::Host { streams },
+        };
         file.ftl.gc.relocator = RelocatorKind::Generations { streams: streams.1 };
         let program = u64::from(bits) * 2 * 4096;
         file.buffer = drawn;
@@ -158,12 +173,13 @@ prop_compose! {
         file.ftl.gc.start_below_free_blocks = 1 + u32::from(file.streams().gc) + 1 + thresholds.0;
         file.ftl.gc.stop_at_free_blocks = file.ftl.gc.start_below_free_blocks + thresholds.1;
         file.ftl.gc.victim = victim;
-        file.ftl.scheduling = scheduling;
-        file.part.timing.suspend = [rest, rest * 5].map(Duration::from_us);
         file.ftl.gc.copyback = gc.copyback && !one_shot;
         file.ftl.gc.preemptible = gc.preemptible;
         file.ftl.gc.steps_per_write = gc.steps_per_write;
         file.ftl.gc.background = gc.background;
+        file.ftl.wear = wear;
+        file.ftl.scheduling = scheduling;
+        file.part.timing.suspend = [rest, rest * 5].map(Duration::from_us);
         if fixed {
             file.ftl.placement = PlacementKind::Fixed { order: "CWDP".into() };
         }

@@ -16,7 +16,8 @@ pub use lru::Lru;
 /// Says which of the pages that wait in a buffer or a cache leaves next. It is told what happens to them and keeps
 /// what it needs in tables of its own; the mechanism decides when a page must leave and checks the answer.
 pub trait Eviction: Send {
-    /// There will be entries from 0 to one below `entries`. Called once, before anything else.
+    /// There will be entries from 0 to one below `entries`, and none waits. Called before anything else, and again
+    /// when all was lost.
     fn prepare(&mut self, _entries: u32) {}
 
     /// An entry waits from now on, with a page in it.

@@ -1,12 +1,14 @@
 //! Which of the host's write streams a page goes to when it leaves the buffer.
 
 mod host;
+mod hot_cold;
 mod single;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use host::Host;
+pub use hot_cold::HotCold;
 pub use single::Single;
 
 /// A page that leaves the buffer, as a router sees it.
@@ -30,7 +32,7 @@ pub trait Router: Send {
 }
 
 /// The routers that are built in.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "policy", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum RouterKind {
     /// One stream for everything.
@@ -40,6 +42,17 @@ pub enum RouterKind {
         /// Streams that the device offers.
         streams: u8,
     },
+    /// A stream for pages that are written again soon, and one for the others.
+    HotCold {
+        /// Pages that may be written in between, as a fraction of the logical pages.
+        #[serde(default = "half")]
+        window: f64,
+    },
+}
+
+/// Chosen: what is written twice while half the drive is written is hotter than the mean.
+fn half() -> f64 {
+    0.5
 }
 
 impl Default for RouterKind {
@@ -54,14 +67,26 @@ impl RouterKind {
         match self {
             Self::Single {} => 1,
             Self::Host { streams } => *streams,
+            Self::HotCold { .. } => 2,
         }
     }
 
-    /// The policy.
-    pub fn build(&self) -> Box<dyn Router> {
+    /// What is wrong with the window: what was found and what was wanted.
+    pub fn complaint(&self) -> Option<(f64, &'static str)> {
+        match *self {
+            Self::HotCold { window } if !(window > 0.0 && window <= 1.0) => {
+                Some((window, "a fraction above 0, up to 1"))
+            }
+            _ => None,
+        }
+    }
+
+    /// The policy for a device with `pages` logical pages.
+    pub fn build(&self, pages: u32) -> Box<dyn Router> {
         match self {
             Self::Single {} => Box::new(Single),
             Self::Host { streams } => Box::new(Host { streams: *streams }),
+            Self::HotCold { window } => Box::new(HotCold::new(pages, *window)),
         }
     }
 }

@@ -1,0 +1,23 @@
+//! Tolerate: a block is retired once it has failed often enough.
+
+use super::{After, Failed, Failure, FailurePolicy};
+
+/// Writes on behind pages whose program failed until there were `programs` such failures in the block, over all its
+/// erases. A failed erase retires it at once.
+pub struct Tolerate {
+    /// Failed programs that retire a block.
+    pub programs: u32,
+    /// Lost pages that retire a block; 0 for none.
+    pub reads: u32,
+}
+
+impl FailurePolicy for Tolerate {
+    fn after(&mut self, failure: &Failure) -> After {
+        let enough = match failure.failed {
+            Failed::Program => failure.times >= self.programs,
+            Failed::Erase => true,
+            Failed::Read => self.reads > 0 && failure.times >= self.reads,
+        };
+        if enough { After::Retire } else { After::GoOn }
+    }
+}

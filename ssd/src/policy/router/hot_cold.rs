@@ -1,0 +1,38 @@
+//! Hot-cold: pages that are written again soon go to one stream, the others to another.
+
+use super::{Outgoing, Router};
+
+/// Calls a page hot if few pages were written since it was written last.
+pub struct HotCold {
+    /// Pages that may be written in between.
+    window: u32,
+    /// The number of the write, counted from 1, that each page was last in; 0 for none.
+    last: Vec<u32>,
+    writes: u32,
+}
+
+impl HotCold {
+    /// For a device with `pages` logical pages; the window is a fraction of them.
+    pub fn new(pages: u32, window: f64) -> Self {
+        Self { window: (f64::from(pages) * window) as u32, last: vec![0; pages as usize], writes: 0 }
+    }
+}
+
+/// The stream of pages that are not written again soon.
+const COLD: u8 = 0;
+/// The stream of those that are.
+const HOT: u8 = 1;
+
+impl Router for HotCold {
+    fn streams(&self) -> u8 {
+        2
+    }
+
+    fn route(&mut self, page: &Outgoing) -> u8 {
+        // The count starts again after 2^32 writes; a page that was not written for so long may count as hot once.
+        self.writes = self.writes.checked_add(1).unwrap_or(1);
+        let last = std::mem::replace(&mut self.last[page.logical as usize], self.writes);
+        let hot = last != 0 && self.writes.wrapping_sub(last) <= self.window;
+        if hot { HOT } else { COLD }
+    }
+}

@@ -1,0 +1,79 @@
+//! BET: a block erasing table says which sets of blocks saw an erase in the present interval; the others are cleaned in
+//! cyclic order while the erases are too uneven.
+
+use std::ops::Range;
+
+use wordline_kernel::Stream;
+
+use super::{Row, WearLeveller};
+
+/// The table of a row.
+#[derive(Clone, Debug)]
+struct Table {
+    saw_erase: Vec<bool>,
+    /// Sets that saw one.
+    marked: u32,
+    /// Erases in this interval.
+    erases: u64,
+    /// Where the search goes on.
+    at: u32,
+}
+
+impl Table {
+    /// Notes that a set saw an erase, or will.
+    fn mark(&mut self, set: u32) {
+        let before = std::mem::replace(&mut self.saw_erase[set as usize], true);
+        self.marked += u32::from(!before);
+    }
+}
+
+/// The static wear leveller of Chang, Hsieh and Kuo (DAC 2007), with a table for each row, since data stay in their row.
+pub struct Bet {
+    k: u32,
+    threshold: u64,
+    blocks: u32,
+    rows: Vec<Table>,
+}
+
+impl Bet {
+    /// Sets of `2^k` of a row's `blocks` blocks; `threshold` erases for each set that saw one are too many.
+    pub fn new(rows: u32, blocks: u32, k: u32, threshold: u32) -> Self {
+        let sets = blocks.div_ceil(1 << k);
+        let table = Table { saw_erase: vec![false; sets as usize], marked: 0, erases: 0, at: 0 };
+        Self { k, threshold: threshold.into(), blocks, rows: vec![table; rows as usize] }
+    }
+}
+
+impl WearLeveller for Bet {
+    fn is_on(&self) -> bool {
+        true
+    }
+
+    fn erased(&mut self, row: Row, block: u32) {
+        let table = &mut self.rows[row as usize];
+        table.erases += 1;
+        table.mark(block >> self.k);
+    }
+
+    fn next(&mut self, row: Row, random: &mut Stream) -> Option<Range<u32>> {
+        let table = &mut self.rows[row as usize];
+        let sets = table.saw_erase.len() as u32;
+        if table.marked == 0 || table.erases < self.threshold * u64::from(table.marked) {
+            return None;
+        }
+        if table.marked == sets {
+            table.saw_erase.fill(false);
+            (table.marked, table.erases) = (0, 0);
+            table.at = random.below(u64::from(sets)) as u32;
+            return None;
+        }
+        while table.saw_erase[table.at as usize] {
+            table.at = (table.at + 1) % sets;
+        }
+        // A set in which nothing is full is not erased now, and must not be found again and again.
+        let set = table.at;
+        table.mark(set);
+        table.at = (set + 1) % sets;
+        Some(set << self.k..((set + 1) << self.k).min(self.blocks))
+    }
+}

@@ -1,0 +1,69 @@
+//! Static wear levelling: which blocks are cleaned because they were not for long, though little is to be gained.
+
+mod bet;
+mod none;
+
+use std::ops::Range;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use wordline_kernel::Stream;
+
+use super::placement::Row;
+
+pub use bet::Bet;
+pub use none::None;
+
+/// Finds blocks whose data lie still. It looks and answers; the collector cleans those of them that are full, when the
+/// row has no need of free blocks.
+pub trait WearLeveller: Send {
+    /// Whether it ever finds any.
+    fn is_on(&self) -> bool;
+    /// A block was erased; the blocks of a row are counted from 0.
+    fn erased(&mut self, row: Row, block: u32);
+    /// Blocks of a row whose data are to move now. It is asked again until there are none.
+    fn next(&mut self, row: Row, random: &mut Stream) -> Option<Range<u32>>;
+}
+
+/// The wear levellers that are built in.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "policy", rename_all = "kebab-case", deny_unknown_fields)]
+pub enum WearKind {
+    /// Data that lie still are left where they are.
+    None {},
+    /// A table with a bit for each set of blocks says which were erased lately.
+    Bet {
+        /// A set has two to the power of this many blocks of a row.
+        k: u32,
+        /// Sets are cleaned while there were this many erases for each set that saw one.
+        threshold: u32,
+    },
+}
+
+impl Default for WearKind {
+    fn default() -> Self {
+        Self::None {}
+    }
+}
+
+impl WearKind {
+    /// The key that is wrong, what it says, and what was wanted.
+    pub fn complaint(&self) -> Option<(&'static str, u32, &'static str)> {
+        match *self {
+            Self::Bet { k, .. } if k > 15 => Some(("k", k, "from 0 to 15")),
+            // Each set that is handed out counts as one that saw an erase, so that less never comes to an end.
+            Self::Bet { k, threshold } if threshold < 2 << k.min(15) => {
+                Some(("threshold", threshold, "at least two erases for each block of a set"))
+            }
+            _ => Option::None,
+        }
+    }
+
+    /// The policy for a device of so many rows of `blocks` blocks.
+    pub fn build(&self, rows: u32, blocks: u32) -> Box<dyn WearLeveller> {
+        match *self {
+            Self::None {} => Box::new(None),
+            Self::Bet { k, threshold } => Box::new(Bet::new(rows, blocks, k, threshold)),
+        }
+    }
+}

@@ -1,0 +1,22 @@
+//! None: data that lie still are left where they are.
+
+use std::ops::Range;
+
+use wordline_kernel::Stream;
+
+use super::{Row, WearLeveller};
+
+/// Moves nothing for the sake of wear.
+pub struct None;
+
+impl WearLeveller for None {
+    fn is_on(&self) -> bool {
+        false
+    }
+
+    fn erased(&mut self, _: Row, _: u32) {}
+
+    fn next(&mut self, _: Row, _: &mut Stream) -> Option<Range<u32>> {
+        Option::None
+    }
+}

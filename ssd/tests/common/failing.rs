@@ -1,0 +1,57 @@
+// Rules for faults, drawn at random.
+
+use wordline_nand::faults::{Fails, FaultFile, Numbers, WearFile};
+use wordline_ssd::policy::failure::FailureKind;
+
+/// When a rule strikes: seldom or often, once, now and then, or with wear.
+fn when() -> impl Strategy<Value = FaultFile> {
+    let of = || FaultFile::new(Fails::Read);
+    prop_oneof![
+        (1u32..=100).prop_map(move |n| FaultFile { probability: Some(f64::from(n) / 500.0), ..of() }),
+        (1u64..=200).prop_map(move |n| FaultFile { nth: Some(n), ..of() }),
+        (5u64..=100).prop_map(move |n| FaultFile { every: Some(n), ..of() }),
+        (0u32..=2, 1u32..=8).prop_map(move |(from, more)| FaultFile {
+            probability: Some(0.2),
+            wear: Some(WearFile { from, to: from + more }),
+            ..of()
+        }),
+        (0u32..24, 0u32..4).prop_map(move |(first, more)| FaultFile {
+            block: Some(Numbers { least: first, most: (first + more).min(23) }),
+            ..of()
+        }),
+    ]
+}
+
+/// What fails. A die is lost by count or by time.
+pub fn rule() -> impl Strategy<Value = FaultFile> {
+    let die = prop_oneof![
+        (1u64..=400).prop_map(|n| FaultFile { nth: Some(n), ..FaultFile::new(Fails::Die) }),
+        (0u64..=200).prop_map(|ms| FaultFile {
+            at: Some(Duration::from_ms(ms)),
+            die: Some(0.into()),
+            ..FaultFile::new(Fails::Die)
+        }),
+    ];
+    let bad = prop_oneof![
+        (0u32..=40).prop_map(|n| FaultFile {
+            probability: Some(f64::from(n) / 1e4),
+            ..FaultFile::new(Fails::FactoryBad)
+        }),
+        (0u32..24).prop_map(|n| FaultFile { block: Some(n.into()), ..FaultFile::new(Fails::FactoryBad) }),
+    ];
+    prop_oneof![
+        3 => when().prop_map(|when| FaultFile { fails: Fails::Program, ..when }),
+        3 => when().prop_map(|when| FaultFile { fails: Fails::Erase, ..when }),
+        3 => (when(), prop::option::of(1u32..=12))
+            .prop_map(|(when, most)| FaultFile { retries: most.map(|most| Numbers { least: 1, most }), ..when }),
+        1 => die,
+        1 => bad,
+    ]
+}
+
+pub fn failure() -> impl Strategy<Value = FailureKind> {
+    prop_oneof![
+        Just(FailureKind::Retire {}),
+        (1u32..=300, 0u32..=3).prop_map(|(programs, reads)| FailureKind::Tolerate { programs, reads }),
+    ]
+}

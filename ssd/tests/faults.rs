@@ -1,0 +1,303 @@
+//! What a device does about chips that fail: each kind of fault, each way to say when, and what is told to whom.
+
+mod common;
+
+use common::{Rig, small};
+use wordline_kernel::{Bytes, Duration};
+use wordline_nand::faults::{Fails, FaultFile, WearFile};
+use wordline_ssd::config::BufferMode;
+use wordline_ssd::device::Totals;
+use wordline_ssd::ftl::mapping::LogicalPage;
+use wordline_ssd::policy::failure::FailureKind;
+use wordline_ssd::policy::placement::PlacementKind;
+use wordline_ssd::policy::victim::VictimKind;
+use wordline_ssd::{DeviceFile, Operation};
+
+/// Sectors of a page.
+const PAGE: u64 = 8;
+
+/// The small device with half of its space spare, and these rules.
+fn device(rules: &[FaultFile]) -> DeviceFile {
+    let mut file = small();
+    file.ftl.over_provisioning = 0.5;
+    file.faults = rules.to_vec();
+    file
+}
+
+fn rule(fails: Fails) -> FaultFile {
+    FaultFile::new(fails)
+}
+
+/// Writes pages over and over, in an order that goes through all of them, and flushes.
+fn overwrite(rig: &mut Rig, writes: u64) {
+    let pages = u64::from(rig.device.config().logical_pages);
+    for n in 0..writes {
+        rig.run_down_to(7);
+        rig.submit(Operation::Write, false, n * 7919 % pages * PAGE, PAGE);
+    }
+    rig.alone(Operation::Flush, false, 0, 0);
+    rig.audit();
+}
+
+/// How many of the answers failed.
+fn failed(rig: &Rig) -> usize {
+    rig.answers.iter().filter(|(_, answer)| answer.failed).count()
+}
+
+/// Reads each page alone; the numbers of those that could not be read.
+fn unread(rig: &mut Rig) -> Vec<u32> {
+    let pages = rig.device.config().logical_pages;
+    let fails = |page: &u32| {
+        rig.alone(Operation::Read, false, u64::from(*page) * PAGE, PAGE);
+        rig.answers.last().expect("it was answered").1.failed
+    };
+    (0..pages).filter(fails).collect()
+}
+
+fn filled(rules: &[FaultFile]) -> Rig {
+    let mut rig = Rig::new(device(rules), 1);
+    rig.device.fill(1.0);
+    rig
+}
+
+fn totals(rig: &Rig) -> &Totals {
+    rig.device.totals()
+}
+
+#[test]
+fn data_of_a_failed_program_are_written_elsewhere_and_its_block_is_retired() {
+    let mut rig = filled(&[FaultFile { nth: Some(5), ..rule(Fails::Program) }]);
+    overwrite(&mut rig, 400);
+    assert_eq!((totals(&rig).program_failures, totals(&rig).grown_bad_blocks), (1, 1));
+    assert_eq!(rig.device.bad_blocks(), 1);
+    assert_eq!((unread(&mut rig), failed(&rig), totals(&rig).lost_pages), (vec![], 0, 0));
+}
+
+#[test]
+fn a_write_is_answered_only_once_its_page_was_programmed_in_good_order() {
+    let time = |rules: &[FaultFile]| {
+        let mut file = device(rules);
+        file.buffer.mode = BufferMode::WriteThrough;
+        let mut rig = Rig::new(file, 1);
+        rig.alone(Operation::Write, false, 0, PAGE)
+    };
+    let failing = time(&[FaultFile { nth: Some(1), ..rule(Fails::Program) }]);
+    let program = Duration::from_us(250);
+    assert!(failing >= time(&[]) + program, "the page is programmed twice: {failing}");
+}
+
+#[test]
+fn a_block_is_retired_by_its_collector_before_anything_is_lost() {
+    let mut rig = filled(&[FaultFile { nth: Some(60), ..rule(Fails::Program) }]);
+    overwrite(&mut rig, 4_000);
+    assert_eq!(rig.device.bad_blocks(), 1);
+    let bad: Vec<_> = rig.device.erases().filter(|(block, _)| rig.device.is_bad(*block)).collect();
+    assert_eq!(bad.len(), 1, "the block was emptied and is out of use");
+}
+
+#[test]
+fn a_device_of_which_every_twentieth_program_fails_holds_what_was_written() {
+    let mut file = device(&[FaultFile { probability: Some(0.05), ..rule(Fails::Program) }]);
+    file.ftl.failure = FailureKind::Tolerate { programs: 200, reads: 0 };
+    let mut rig = Rig::new(file, 1);
+    rig.device.fill(1.0);
+    overwrite(&mut rig, 20_000);
+    let (failures, programs) = (totals(&rig).program_failures, rig.device.chips().counts().program_commands);
+    // Three standard deviations of a binomial.
+    let (mean, deviation) = (programs as f64 * 0.05, (programs as f64 * 0.05 * 0.95).sqrt());
+    assert!((failures as f64 - mean).abs() < 3.0 * deviation, "{failures} of {programs}");
+    assert!(!rig.device.is_read_only());
+    assert_eq!((unread(&mut rig), failed(&rig)), (vec![], 0));
+}
+
+#[test]
+fn a_block_whose_erase_fails_is_retired() {
+    let mut rig = filled(&[FaultFile { every: Some(10), ..rule(Fails::Erase) }]);
+    overwrite(&mut rig, 3_000);
+    let t = totals(&rig);
+    assert_eq!((t.erase_failures, t.grown_bad_blocks), (t.erases / 10, t.erases / 10));
+    assert_eq!(rig.device.bad_blocks(), t.erases / 10);
+    assert_eq!((unread(&mut rig), failed(&rig)), (vec![], 0));
+}
+
+#[test]
+fn the_blocks_of_an_address_are_retired_and_no_others() {
+    let rule = FaultFile { die: Some(1.into()), block: Some(20.into()), ..rule(Fails::Program) };
+    let mut rig = filled(&[rule]);
+    overwrite(&mut rig, 6_000);
+    let bad: Vec<u32> =
+        rig.device.erases().map(|(block, _)| block).filter(|b| rig.device.is_bad(*b)).map(|b| b.0).collect();
+    assert_eq!(bad, [24 + 20]);
+}
+
+#[test]
+fn wear_kills_a_device_slowly_and_says_so() {
+    let wear = Some(WearFile { from: 2, to: 40 });
+    let mut rig = filled(&[FaultFile { wear, ..rule(Fails::Erase) }]);
+    let mut writes = 0;
+    while !rig.device.is_read_only() && writes < 400_000 {
+        overwrite(&mut rig, 1_000);
+        writes += 1_000;
+    }
+    assert!(rig.device.is_read_only() && totals(&rig).erase_failures > 10);
+    let refused = failed(&rig);
+    assert!(refused > 0, "who writes is told");
+    assert_eq!((unread(&mut rig), failed(&rig)), (vec![], refused), "what was written before can be read");
+}
+
+#[test]
+fn a_page_that_retries_read_costs_time_alone() {
+    let rule = |n: u32| FaultFile { nth: Some(1), retries: Some(n.into()), ..rule(Fails::Read) };
+    let time = |rules: &[FaultFile]| {
+        let mut rig = filled(rules);
+        let time = rig.alone(Operation::Read, false, 0, PAGE);
+        (time, totals(&rig).read_retries, failed(&rig))
+    };
+    let (usual, ..) = time(&[]);
+    let (three, retries, refused) = time(&[rule(3)]);
+    assert_eq!((retries, refused), (3, 0));
+    // Each retry: a microsecond to set the levels, and the whole read but for the access of the buffer.
+    assert_eq!(three, usual * 4 + Duration::from_us(3));
+}
+
+#[test]
+fn a_page_that_no_retry_reads_is_lost_until_it_is_written_again() {
+    let mut rig = filled(&[FaultFile { nth: Some(1), ..rule(Fails::Read) }]);
+    rig.alone(Operation::Read, false, 5 * PAGE + 2, 1);
+    let t = totals(&rig);
+    assert_eq!((t.read_retries, t.unreadable_pages, t.lost_pages), (7, 1, 1));
+    assert_eq!((failed(&rig), rig.device.is_lost(LogicalPage(5))), (1, true));
+    assert_eq!(unread(&mut rig), [5]);
+    rig.alone(Operation::Write, false, 5 * PAGE, 3);
+    rig.alone(Operation::Flush, false, 0, 0);
+    let told = failed(&rig);
+    rig.alone(Operation::Read, false, 5 * PAGE, 3);
+    assert_eq!(failed(&rig), told, "the sectors that were written can be read");
+    rig.alone(Operation::Read, false, 5 * PAGE, PAGE);
+    assert_eq!(failed(&rig), told + 1, "the others are lost still");
+    rig.alone(Operation::Write, false, 5 * PAGE + 3, 5);
+    assert!(!rig.device.is_lost(LogicalPage(5)));
+    assert_eq!((unread(&mut rig), failed(&rig)), (vec![], told + 1));
+}
+
+#[test]
+fn what_the_collector_cannot_read_is_lost_and_told_to_who_reads_it() {
+    // Half of the blocks have a page that cannot be read.
+    let rule = FaultFile {
+        page: Some(3.into()),
+        block: Some("0..11".parse().expect("a range")),
+        ..rule(Fails::Read)
+    };
+    let mut file = device(&[rule]);
+    file.ftl.read_retry.levels = 0;
+    file.ftl.gc.victim = VictimKind::Fifo {};
+    let mut rig = Rig::new(file, 1);
+    rig.device.fill(1.0);
+    let pages = rig.device.config().logical_pages;
+    // Every other page is written, so that the collector moves those in between.
+    for n in 0..u64::from(pages) * 3 {
+        rig.run_down_to(7);
+        rig.submit(Operation::Write, false, n * 7919 % u64::from(pages / 2) * 2 * PAGE, PAGE);
+    }
+    rig.alone(Operation::Flush, false, 0, 0);
+    let lost: Vec<u32> = (0..pages).filter(|page| rig.device.is_lost(LogicalPage(*page))).collect();
+    assert!(!lost.is_empty() && failed(&rig) == 0, "nobody read what is lost so far");
+    let told = unread(&mut rig);
+    assert!(lost.iter().all(|page| told.contains(page)));
+    assert!(told.iter().all(|page| rig.device.is_lost(LogicalPage(*page))));
+}
+
+#[test]
+fn a_device_outlives_a_die_and_says_what_was_lost_with_it() {
+    let at = Some(Duration::from_ms(5));
+    let mut file = device(&[FaultFile { at, die: Some(2.into()), ..rule(Fails::Die) }]);
+    file.ftl.over_provisioning = 0.6;
+    let mut rig = Rig::new(file, 1);
+    rig.device.fill(1.0);
+    let pages = rig.device.config().logical_pages;
+    overwrite(&mut rig, 500);
+    assert_eq!((totals(&rig).dead_dies, totals(&rig).grown_bad_blocks), (1, 24));
+    assert!(!rig.device.is_read_only(), "the other dies have room");
+    let lost = unread(&mut rig);
+    assert!((1..pages as usize / 2).contains(&lost.len()), "{} of {pages}", lost.len());
+    let told = failed(&rig);
+    overwrite(&mut rig, u64::from(pages));
+    assert_eq!((unread(&mut rig), failed(&rig)), (vec![], told), "everything was written again");
+}
+
+#[test]
+fn a_device_without_room_for_its_capacity_after_a_die_was_lost_is_read_only() {
+    let mut rig = filled(&[FaultFile { nth: Some(10), die: Some(0.into()), ..rule(Fails::Die) }]);
+    rig.device.fill(0.0);
+    let mut file = rig.device.config().file.clone();
+    file.ftl.over_provisioning = 0.25;
+    let mut rig = Rig::new(file, 1);
+    rig.device.fill(1.0);
+    overwrite(&mut rig, 300);
+    assert!(rig.device.is_read_only() && failed(&rig) > 0);
+    let lost = unread(&mut rig);
+    assert!(lost.len() < rig.device.config().logical_pages as usize / 2, "the other dies are read still");
+}
+
+#[test]
+fn pages_with_a_home_on_a_lost_die_make_the_device_read_only() {
+    let mut file = device(&[FaultFile { nth: Some(10), die: Some(0.into()), ..rule(Fails::Die) }]);
+    file.ftl.placement = PlacementKind::Fixed { order: "CWDP".into() };
+    let mut rig = Rig::new(file, 1);
+    rig.device.fill(1.0);
+    overwrite(&mut rig, 300);
+    assert!(rig.device.is_read_only());
+}
+
+#[test]
+fn factory_bad_blocks_by_rule_are_never_written() {
+    let bad = FaultFile { block: Some("2..3".parse().expect("a range")), ..rule(Fails::FactoryBad) };
+    let mut rig = filled(&[bad]);
+    assert_eq!(rig.device.bad_blocks(), 4 * 2);
+    overwrite(&mut rig, 2_000);
+    assert!(rig.device.erases().all(|(block, erases)| !matches!(block.0 % 24, 2 | 3) || erases == 0));
+    assert_eq!((rig.device.bad_blocks(), totals(&rig).grown_bad_blocks, failed(&rig)), (8, 0, 0));
+}
+
+#[test]
+fn more_factory_bad_blocks_than_the_spare_space_holds_are_a_complaint() {
+    let bad = FaultFile { block: Some("0..15".parse().expect("a range")), ..rule(Fails::FactoryBad) };
+    let wrong = device(&[bad]).check().expect_err("16 of 24 blocks are bad");
+    assert!(wrong.to_string().contains("16 may be bad"), "{wrong}");
+}
+
+#[test]
+fn a_device_all_of_whose_programs_fail_gives_up() {
+    for failure in [FailureKind::Retire {}, FailureKind::Tolerate { programs: 1_000, reads: 0 }] {
+        let mut file = device(&[FaultFile { probability: Some(1.0), ..rule(Fails::Program) }]);
+        file.ftl.failure = failure;
+        file.buffer.size = Bytes::kib(64);
+        let mut rig = Rig::new(file, 1);
+        overwrite(&mut rig, 200);
+        assert!(rig.device.is_read_only() && failed(&rig) > 0);
+    }
+}
+
+#[test]
+fn rules_that_never_strike_change_nothing() {
+    let digest = |rules: &[FaultFile]| {
+        let mut rig = filled(rules);
+        overwrite(&mut rig, 1_000);
+        rig.device.digest()
+    };
+    let never = FaultFile { nth: Some(u64::MAX), ..rule(Fails::Program) };
+    assert_eq!(digest(&[]), digest(&[never, FaultFile { probability: Some(0.0), ..rule(Fails::Read) }]));
+}
+
+#[test]
+fn equal_seeds_fail_alike_and_others_do_not() {
+    let run = |seed| {
+        let mut rig =
+            Rig::new(device(&[FaultFile { probability: Some(0.02), ..rule(Fails::Program) }]), seed);
+        rig.device.fill(1.0);
+        overwrite(&mut rig, 300);
+        rig.device.digest()
+    };
+    assert_eq!(run(1), run(1));
+    assert_ne!(run(1), run(2));
+}
