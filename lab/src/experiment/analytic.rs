@@ -82,6 +82,8 @@ pub enum Model {
     TranslationPrograms {},
     /// Write amplification of uniform writes without cleaning, by the translation pages that a cache of the map writes back.
     TranslationWriteAmplification {},
+    /// Logical capacities that the host writes until a device is worn out evenly.
+    Lifetime {},
     /// Failures to be expected of a rule with a probability.
     Failures {
         /// The number of the summary that says how often the rule was asked, with dots.
@@ -118,6 +120,7 @@ impl Model {
             Self::LruHitRatio {} => map_cache::hits(point)?,
             Self::TranslationPrograms {} => map_cache::programs(point)?,
             Self::TranslationWriteAmplification {} => map_cache::amplification(point)?,
+            Self::Lifetime {} => failing::lifetime(point, values)?,
             Self::Failures { of, times } => failing::expected(point, values, of, *times)?,
         })
     }

@@ -1,4 +1,4 @@
-//! How often something fails that a rule makes fail with a probability: the mean of the binomial distribution.
+//! What fails by a rule, and what a device takes until it is worn out.
 
 use serde_json::Value as Json;
 
@@ -6,7 +6,7 @@ use super::judge::column;
 use super::sweep::Point;
 use crate::error::{Error, Result};
 
-/// What is to be expected of the run's one rule: how often it was asked (the number `of` of what was counted), times its
+/// The mean of the binomial distribution for the run's one rule: how often it was asked (the number `of` of what was counted), times its
 /// probability, `times` so much for each failure.
 pub(super) fn expected(point: &Point, values: &Json, of: &str, times: f64) -> Result<f64> {
     match &point.config.file.faults[..] {
@@ -19,4 +19,13 @@ pub(super) fn expected(point: &Point, values: &Json, of: &str, times: f64) -> Re
             wanted: "one rule with a probability that wear does not change".into(),
         }),
     }
+}
+
+/// Logical capacities that the host can write until every block was erased as often as the part endures, at the write
+/// amplification of the run.
+pub(super) fn lifetime(point: &Point, values: &Json) -> Result<f64> {
+    let flash = point.config.geometry.capacity().0 as f64;
+    Ok(flash * f64::from(point.config.part.endurance)
+        / column(values, "write_amplification")?
+        / point.config.capacity().0 as f64)
 }
