@@ -11,6 +11,7 @@ use wordline_nand::{Fault, Geometry, Part, Slots};
 use crate::command::SECTOR;
 use crate::front::namespaces::{self, Namespace};
 use crate::ftl::blocks::Streams;
+use crate::ftl::checkpoint::RecoveryFile;
 pub use crate::ftl::gc_config::GcFile;
 pub use crate::ftl::wear::WearFile;
 use crate::policy::failure::FailureKind;
@@ -66,6 +67,8 @@ pub struct FtlFile {
     pub placement: PlacementKind,
     /// Garbage collection.
     pub gc: GcFile,
+    /// What is done about power cuts.
+    pub recovery: RecoveryFile,
     /// What happens to a block in which something failed.
     pub failure: FailureKind,
     /// Pages that could not be read are sensed again.
@@ -126,6 +129,7 @@ impl Default for FtlFile {
             router: RouterKind::default(),
             placement: PlacementKind::default(),
             gc: GcFile::default(),
+            recovery: RecoveryFile::default(),
             failure: FailureKind::default(),
             read_retry: ReadRetryFile::default(),
             wear: WearFile::default(),
