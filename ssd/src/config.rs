@@ -13,6 +13,7 @@ use crate::front::namespaces::{self, Namespace};
 use crate::ftl::blocks::Streams;
 pub use crate::ftl::gc_config::GcFile;
 pub use crate::ftl::wear::WearFile;
+use crate::policy::balancer::BalancerKind;
 use crate::policy::failure::FailureKind;
 use crate::policy::mapper::CacheSize;
 use crate::policy::placement::PlacementKind;
@@ -64,6 +65,8 @@ pub struct FtlFile {
     pub router: RouterKind,
     /// Which channel, package, die and row a write goes to.
     pub placement: PlacementKind,
+    /// What an idle row takes of what waits for others. Wants a placement that gives pages homes.
+    pub balancer: BalancerKind,
     /// Garbage collection.
     pub gc: GcFile,
     /// What happens to a block in which something failed.
@@ -125,6 +128,7 @@ impl Default for FtlFile {
             mapping: MappingFile::default(),
             router: RouterKind::default(),
             placement: PlacementKind::default(),
+            balancer: BalancerKind::default(),
             gc: GcFile::default(),
             failure: FailureKind::default(),
             read_retry: ReadRetryFile::default(),
@@ -224,6 +228,17 @@ impl DeviceFile {
         if let Some((found, wanted)) = ftl.placement.complaint() {
             wrong.add("ftl.placement.order", found, wanted);
         }
+        if let Some((found, wanted)) = ftl.balancer.complaint() {
+            wrong.add("ftl.balancer.least", found, wanted);
+        }
+        let has_nothing_to_do =
+            ftl.balancer != BalancerKind::None {} && ftl.placement == PlacementKind::Dynamic {};
+        wrong.require(
+            !has_nothing_to_do,
+            "ftl.balancer.policy",
+            "stealing",
+            "none: with ftl.placement dynamic no page waits for a row of its own",
+        );
         if let Some((found, wanted)) = ftl.router.complaint() {
             wrong.add("ftl.router.window", found, wanted);
         }

@@ -15,6 +15,7 @@ use wordline_ssd::config::{BufferFile, BufferMode, GcFile, Protection, ReadRetry
 use wordline_ssd::ftl::mapping::LogicalPage;
 use wordline_ssd::ftl::wear::Allocation;
 use wordline_ssd::policy::background::BackgroundKind;
+use wordline_ssd::policy::balancer::{BalancerKind, Reach};
 use wordline_ssd::policy::eviction::EvictionKind;
 use wordline_ssd::policy::placement::PlacementKind;
 use wordline_ssd::policy::relocator::RelocatorKind;
@@ -67,6 +68,18 @@ fn background() -> impl Strategy<Value = BackgroundKind> {
             until_free,
             until_spare
         }),
+    ]
+}
+
+fn order() -> impl Strategy<Value = String> {
+    Just(vec!['C', 'W', 'D', 'P']).prop_shuffle().prop_map(|letters| letters.into_iter().collect())
+}
+
+fn balancer() -> impl Strategy<Value = BalancerKind> {
+    let reach = prop::sample::select(vec![Reach::Die, Reach::Channel, Reach::Device]);
+    prop_oneof![
+        Just(BalancerKind::None {}),
+        (reach, 1u32..=3).prop_map(|(reach, least)| BalancerKind::Stealing { reach, least }),
     ]
 }
 
@@ -147,7 +160,7 @@ prop_compose! {
         pages in 2u32..=5,
         buffer in 0u64..=40,
         drawn in buffer_settings(),
-        fixed in any::<bool>(),
+        fixed in prop::option::of((order(), balancer())),
         spare in 0.55f64..0.7,
         thresholds in (0u32..=2, 0u32..=2),
         queue_depth in 1u32..=8,
@@ -201,8 +214,9 @@ prop_compose! {
         file.ftl.wear = wear;
         file.ftl.scheduling = scheduling;
         file.part.timing.suspend = [rest, rest * 5].map(Duration::from_us);
-        if fixed {
-            file.ftl.placement = PlacementKind::Fixed { order: "CWDP".into() };
+        if let Some((order, balancer)) = fixed {
+            file.ftl.placement = PlacementKind::Fixed { order };
+            file.ftl.balancer = balancer;
         }
         file
     }

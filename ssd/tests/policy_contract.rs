@@ -12,6 +12,7 @@ use wordline_ssd::Config;
 use wordline_ssd::ftl::blocks::{Blocks, State, Streams};
 use wordline_ssd::ftl::mapping::LogicalPage;
 use wordline_ssd::policy::background::{BackgroundKind, Resting};
+use wordline_ssd::policy::balancer::{BalancerKind, Reach, Waiting};
 use wordline_ssd::policy::eviction::{EntryList, EvictionKind};
 use wordline_ssd::policy::failure::{After, Failed, Failure, FailureKind, MOST_FAILURES};
 use wordline_ssd::policy::mapper::{CacheSize, Dftl, Mapper, TranslationPage};
@@ -89,6 +90,42 @@ proptest! {
                     None => prop_assert!(accepting.is_empty()),
                 }
             }
+        }
+    }
+}
+
+proptest! {
+    #[test]
+    fn a_balancer_takes_only_where_something_waits_and_within_its_reach(
+        channels in 1u32..=3,
+        dies in 1u32..=3,
+        idle in 0u32..18,
+        least in 1u32..=3,
+        units in prop::collection::vec(0u32..4, 18),
+    ) {
+        let mut file = small();
+        (file.layout.channels, file.layout.dies_per_package) = (channels, dies);
+        file.layout.planes_per_row = Some(1);
+        let geometry = file.check().expect("the device is sound").geometry;
+        let rows = geometry.rows();
+        let (idle, units) = (idle % rows, &units[..rows as usize]);
+        let waiting = Waiting { units, geometry: &geometry };
+        let stealing = [Reach::Die, Reach::Channel, Reach::Device]
+            .map(|reach| (BalancerKind::Stealing { reach, least }, reach));
+        prop_assert_eq!(BalancerKind::None {}.build().take(idle, &waiting), None);
+        for (kind, reach) in stealing {
+            let span = match reach {
+                Reach::Die => 2,
+                Reach::Channel => 2 * dies,
+                Reach::Device => rows,
+            };
+            let inside = |row: &u32| row / span == idle / span && units[*row as usize] >= least;
+            let most = (0..rows).filter(inside).map(|row| units[row as usize]).max();
+            let mut policy = kind.build();
+            let found = policy.take(idle, &waiting);
+            prop_assert!(policy.is_on());
+            prop_assert_eq!(found.map(|row| units[row as usize]), most, "{:?}", kind);
+            prop_assert!(found.is_none_or(|row| inside(&row)), "{:?}", kind);
         }
     }
 }

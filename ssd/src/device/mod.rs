@@ -2,11 +2,12 @@
 //!
 //! `front` takes and answers commands, `link` brings them over a link; `read` and `write` carry them out over buffer and
 //! mapping; `cached` keeps and fetches ahead what is read; `flush` takes pages out of the buffer and `form` puts them into
-//! program units; `service` runs the dies' queues and takes in what they finish; `gc` carries out what the collector wants,
+//! program units, which `balance` gives to other rows than their homes; `service` runs the dies' queues and takes in what they finish; `gc` carries out what the collector wants,
 //! and `idle` what is done while the host rests; `failures` deals with commands that failed;
 //! `translate` finds out where pages are when the map is not in memory as a whole; `precondition` fills a device in no time; `audit` checks the books.
 
 mod audit;
+mod balance;
 mod cached;
 mod failures;
 mod flush;
@@ -37,6 +38,7 @@ use crate::ftl::blocks::{State, Streams};
 use crate::ftl::{Blocks, Collector, Lost, Mapping, Translation};
 use crate::parts::Parts;
 use crate::policy::background::Background;
+use crate::policy::balancer::Balancer;
 use crate::policy::failure::FailurePolicy;
 use crate::policy::placement::{Placement, Row, RowSet};
 use crate::policy::relocator::Relocator;
@@ -122,6 +124,10 @@ pub struct Device {
     collector: Collector,
     router: Box<dyn Router>,
     placement: Box<dyn Placement>,
+    /// None where pages have no homes, or stay there.
+    balancer: Option<Box<dyn Balancer>>,
+    /// Program units that wait for each row; kept up only while there is a balancer that looks at it.
+    waiting: Vec<u32>,
     relocator: Box<dyn Relocator>,
     failure: Box<dyn FailurePolicy>,
     /// Failed programs, failed erases and lost reads of each block.
@@ -138,8 +144,8 @@ pub struct Device {
     filling: u32,
     programming: u32,
     units: Vec<Unit>,
-    /// Rows that take a program unit of the host now.
-    accepting: RowSet,
+    /// Rows that take a program unit of the host now, for each of its streams.
+    accepting: Vec<RowSet>,
     /// Whether a row was passed over because it holds as many valid pages as it may.
     some_row_full: bool,
     /// Writes that wait for room in the buffer.
@@ -174,6 +180,7 @@ impl Device {
             read_eviction,
             router,
             placement,
+            balancer,
             mapper,
             victim,
             relocator,
@@ -207,7 +214,7 @@ impl Device {
             filling: 0,
             programming: 0,
             units: vec![Unit::default(); geometry.rows() as usize],
-            accepting: RowSet::new(geometry.rows()),
+            accepting: vec![RowSet::new(geometry.rows()); usize::from(streams.host)],
             some_row_full: false,
             stalled: VecDeque::new(),
             flushes: VecDeque::new(),
@@ -216,6 +223,8 @@ impl Device {
             read_only: false,
             has_homes,
             home_pages,
+            balancer: (has_homes && balancer.is_on()).then_some(balancer),
+            waiting: vec![0; geometry.rows() as usize],
             wake: Vec::new(),
             answers: Vec::new(),
             digest: Digest::default(),
@@ -237,15 +246,28 @@ impl Device {
         device
     }
 
-    /// Works out whether `row` takes a program unit of the host.
+    /// Works out whether `row` takes a program unit of the host, of each of its streams.
     #[inline]
     fn note_row(&mut self, row: Row) {
         let pages = self.config.slots.per_program;
-        let accepts = !self.units[row as usize].busy
-            && self.blocks.has_room(row, self.streams.host(0), pages)
+        let is_full = self.blocks.is_full(row, pages);
+        let takes = !self.units[row as usize].busy
+            && !is_full
             && (self.blocks.free(row) > self.streams.kept_blocks() || self.collector.affords(row, pages));
-        self.some_row_full |= self.blocks.is_full(row, pages);
-        self.accepting.set(row, accepts);
+        self.some_row_full |= is_full;
+        // While blocks are being gained, streams wait for blocks of their own instead of mixing.
+        let may_share = takes && !self.collector.gains(row);
+        for (n, accepting) in self.accepting.iter_mut().enumerate() {
+            let stream = self.streams.host(n as u8);
+            accepting.set(row, takes && self.blocks.takes(row, stream, may_share));
+        }
+    }
+
+    /// The streams of the host that `row` takes a program unit of, one bit each.
+    #[inline]
+    fn accepted_of(&self, row: Row) -> u32 {
+        let streams = self.accepting.iter().enumerate();
+        streams.fold(0, |bits, (n, accepting)| bits | u32::from(accepting.contains(row)) << n)
     }
 
     /// The same for all rows.
@@ -353,7 +375,7 @@ impl Device {
     fn check_life(&mut self) {
         let unit = self.config.slots.per_program;
         let rows = 0..self.config.geometry.rows();
-        let worn_out = if self.has_homes {
+        let worn_out = if self.has_homes && self.balancer.is_none() {
             let spare = |row: Row| {
                 self.blocks.limit(row).checked_sub(self.home_pages[row as usize] + unit).map(u64::from)
             };

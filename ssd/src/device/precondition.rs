@@ -203,7 +203,7 @@ impl Device {
             return;
         };
         let stream = self.streams.host(self.streams.host - 1);
-        let row = if self.has_homes { self.next_for_tables() } else { self.next_with_room() };
+        let row = if self.has_homes { self.next_for_tables() } else { self.next_with_room(stream) };
         let version = self.mapping.last_written(logical).unwrap_or(0) + 1;
         if let Some(translation) = &mut self.translation {
             translation.written_untimed(table, version, row);
@@ -219,7 +219,7 @@ impl Device {
                 self.row_for_tables().expect("a device that was checked has room for its translation pages")
             });
             self.note_row(row);
-            if self.accepting.contains(row) {
+            if self.accepting.last().is_some_and(|accepting| accepting.contains(row)) {
                 return row;
             }
         }
@@ -232,23 +232,25 @@ impl Device {
             writer.row.filter(|row| writer.left > 0 && self.blocks.has_room(*row, self.streams.host(0), 1));
         let row = stay.unwrap_or_else(|| {
             writer.left = pages;
-            self.next_with_room()
+            self.next_with_room(self.streams.host(0))
         });
         writer.left -= 1;
         writer.row = Some(row);
         row
     }
 
-    fn next_with_room(&mut self) -> Row {
+    /// The next row that takes pages of a stream of the host.
+    fn next_with_room(&mut self, stream: StreamId) -> Row {
+        let stream = usize::from(stream.0);
         loop {
-            let row = self.placement.next(&self.accepting).unwrap_or_else(|| {
+            let row = self.placement.next(&self.accepting[stream]).unwrap_or_else(|| {
                 self.note_all_rows();
                 self.placement
-                    .next(&self.accepting)
+                    .next(&self.accepting[stream])
                     .expect("a device that was checked has room for its pages")
             });
             self.note_row(row);
-            if self.accepting.contains(row) {
+            if self.accepting[stream].contains(row) {
                 return row;
             }
         }

@@ -101,10 +101,10 @@ impl Device {
             next = following;
             makes_room |= transaction.purpose.moves_writes_on();
             if transaction.purpose.is_gc() {
-                let before = self.accepting.contains(transaction.owner);
+                let before = self.accepted_of(transaction.owner);
                 self.transaction_over(&transaction, &done, calendar);
                 self.note_row(transaction.owner);
-                makes_room |= !before && self.accepting.contains(transaction.owner);
+                makes_room |= self.accepted_of(transaction.owner) & !before != 0;
             } else {
                 self.transaction_over(&transaction, &done, calendar);
             }

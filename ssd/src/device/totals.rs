@@ -81,6 +81,8 @@ pub struct Totals {
     pub gc_reads: u64,
     /// Pages programmed for the host.
     pub host_programs: u64,
+    /// Pages among those that went to another row than their home.
+    pub programs_away: u64,
     /// Pages programmed by the collector.
     pub gc_programs: u64,
     /// Pages among those that were moved inside the chip.

@@ -262,6 +262,15 @@ impl Blocks {
             && (self.may_open(row, gc) || self.open_block(row, stream).is_some())
     }
 
+    /// Whether the host's stream can write something to the row that is not full: to a block of its own, or, where it
+    /// `may_share`, to that of another stream.
+    #[inline]
+    pub fn takes(&self, row: Row, stream: StreamId, may_share: bool) -> bool {
+        self.may_open(row, false)
+            || self.open[self.at(row, stream)].is_some()
+            || (may_share && self.open_block(row, stream).is_some())
+    }
+
     /// Whether the collector, or the host, may open a block.
     #[inline]
     fn may_open(&self, row: Row, gc: bool) -> bool {

@@ -417,6 +417,13 @@ impl Collector {
         !state.active || state.regained >= pages
     }
 
+    /// Whether the collector is at gaining blocks in the row.
+    #[inline]
+    pub fn gains(&self, row: Row) -> bool {
+        let state = &self.rows[row as usize];
+        state.active && !state.stuck
+    }
+
     /// The host writes `pages`: of what was regained, as far as that goes.
     pub fn spend(&mut self, row: Row, pages: u32) {
         let state = &mut self.rows[row as usize];

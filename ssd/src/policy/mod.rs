@@ -2,6 +2,7 @@
 //! and answers; the mechanism checks the answer and acts.
 
 pub mod background;
+pub mod balancer;
 pub mod eviction;
 pub mod failure;
 pub mod mapper;
