@@ -137,6 +137,7 @@ impl WorkloadArguments {
             precondition: self.precondition,
             seed: self.seed,
             log: None,
+            power_cut: None,
         })
     }
 }

@@ -3,7 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use wordline_kernel::Duration;
 use wordline_lab::output::write_atomically;
+use wordline_lab::power::CutAfter;
 use wordline_lab::report::{self, Origin};
 use wordline_lab::summary::{Outcome, Summary};
 
@@ -36,6 +38,12 @@ pub struct Arguments {
     /// Logs every request to a Parquet file.
     #[arg(long, value_name = "FILE")]
     log: Option<PathBuf>,
+    /// Cuts the power once so many requests are answered; the device recovers, and the run goes on.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..), conflicts_with = "cut_power_at")]
+    cut_power_after: Option<u64>,
+    /// Cuts the power at this time of the run, such as 20ms; the device recovers, and the run goes on.
+    #[arg(long, value_name = "TIME")]
+    cut_power_at: Option<Duration>,
 }
 
 /// Where results go, beside the table on standard output.
@@ -56,6 +64,8 @@ pub struct ResultArguments {
 pub fn handle(arguments: Arguments) -> Result<(), Failure> {
     let mut plan = arguments.workload.plan()?;
     plan.log = arguments.log;
+    let after = arguments.cut_power_after.map(CutAfter::Requests);
+    plan.power_cut = after.or(arguments.cut_power_at.map(CutAfter::Time));
     let device = arguments.device.device(plan.origin.usual_preset())?;
     let interrupt = Interrupt::watch_idle();
     let mut watch = Watch::new(&device.name, arguments.results.no_progress, &interrupt);

@@ -119,6 +119,7 @@ pub struct HostQueue<S> {
     next: Option<Arrival>,
     submitted: u64,
     answered: u64,
+    lost: u64,
     /// Closed loop with think time: when there is room again, in order, and in which queue.
     thinking: VecDeque<(Instant, u16)>,
     room: Room,
@@ -135,7 +136,17 @@ impl<S: Iterator<Item = Arrival>> HostQueue<S> {
         assert!(spread.queues > 0, "a host has a queue");
         let next = source.next();
         let room = Room::new(pace, spread);
-        Self { source, pace, spread, next, submitted: 0, answered: 0, thinking: VecDeque::new(), room }
+        Self {
+            source,
+            pace,
+            spread,
+            next,
+            submitted: 0,
+            answered: 0,
+            lost: 0,
+            thinking: VecDeque::new(),
+            room,
+        }
     }
 
     /// What to do at `now`. The caller does it and asks again until told to wait.
@@ -172,6 +183,17 @@ impl<S: Iterator<Item = Arrival>> HostQueue<S> {
     #[inline]
     pub fn answered(&mut self, now: Instant, queue: u16) {
         self.answered += 1;
+        self.make_room(now, queue);
+    }
+
+    /// Notes that a command of `queue` will never be answered.
+    pub fn lost(&mut self, now: Instant, queue: u16) {
+        self.lost += 1;
+        self.make_room(now, queue);
+    }
+
+    #[inline]
+    fn make_room(&mut self, now: Instant, queue: u16) {
         if let Pace::Closed { think, .. } = self.pace {
             if think == Duration::ZERO {
                 self.room.give(queue);
@@ -181,9 +203,9 @@ impl<S: Iterator<Item = Arrival>> HostQueue<S> {
         }
     }
 
-    /// Requests submitted and not answered.
+    /// Requests submitted that may still be answered.
     pub fn outstanding(&self) -> u64 {
-        self.submitted - self.answered
+        self.submitted - self.answered - self.lost
     }
 
     /// Requests answered.

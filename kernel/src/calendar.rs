@@ -193,6 +193,11 @@ impl<E: Copy> Calendar<E> {
         Some(event)
     }
 
+    /// Forgets all pending events. Time stays where it is.
+    pub fn clear(&mut self) {
+        *self = Self { now: self.now, ..Self::new() };
+    }
+
     /// The bucket of a time within the wheel.
     #[inline]
     fn bucket_of(&self, time: Instant) -> usize {

@@ -10,6 +10,7 @@ mod measure;
 pub mod nand;
 pub mod output;
 pub mod plan;
+pub mod power;
 pub mod report;
 pub mod run;
 pub mod summary;

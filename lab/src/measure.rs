@@ -159,6 +159,7 @@ impl Measurements {
             channel_utilisation: device.chips().bus_busy(end).map(|ps| share(ps, elapsed)).collect(),
             die_utilisation: device.chips().array_busy(end).map(|ps| share(ps, elapsed)).collect(),
             wear: wear(device),
+            power_cuts: Vec::new(),
             faults: faults(device),
             windows: self.windows(),
             host: self.host(elapsed),

@@ -10,6 +10,7 @@ use wordline_ssd::{Config, SECTOR};
 
 use crate::config::{DEFAULT_PRESET, Device};
 use crate::error::{Error, Result};
+use crate::power::CutAfter;
 use crate::run::{Job, Precondition};
 use crate::summary::{Source, SourceKind};
 use crate::trace::{self, Fit, Options, Request, Trace};
@@ -65,6 +66,8 @@ pub struct Plan {
     pub seed: u64,
     /// Where every request is to be logged.
     pub log: Option<PathBuf>,
+    /// When the power is cut, if at all.
+    pub power_cut: Option<CutAfter>,
 }
 
 /// Requests that are ready to run, and what belongs to them.
@@ -140,6 +143,7 @@ impl Plan {
             total: ready.total,
             seed: self.seed,
             log: self.log.clone(),
+            power_cut: self.power_cut,
             notes: ready.notes,
         })
     }

@@ -10,6 +10,7 @@ use wordline_ssd::{Answer, Config, Design, Device, Parts};
 use crate::admission::Admission;
 use crate::error::{Error, Result};
 use crate::measure::Measurements;
+use crate::power::{CutAfter, Power};
 use crate::summary::{Outcome, Source, Summary};
 use crate::trace::Request;
 
@@ -54,6 +55,8 @@ pub struct Job {
     pub seed: u64,
     /// Where every request is to be logged, if anywhere.
     pub log: Option<PathBuf>,
+    /// When the power is cut, if at all.
+    pub power_cut: Option<CutAfter>,
     /// Things that the user should know, for the result.
     pub notes: Vec<String>,
 }
@@ -83,15 +86,17 @@ const LOOK_EVERY: u64 = 4_096;
 
 /// What happens in a run.
 #[derive(Clone, Copy, Debug)]
-enum Event {
+pub(crate) enum Event {
     Device(wordline_ssd::Event),
     /// The host has something to submit.
     Host,
+    /// The power is cut.
+    PowerCut,
 }
 
 const _: () = assert!(size_of::<Event>() <= 12, "an event is copied on every push and pop");
 
-struct DeviceCalendar<'a>(&'a mut Calendar<Event>);
+pub(crate) struct DeviceCalendar<'a>(pub(crate) &'a mut Calendar<Event>);
 
 impl Schedule<wordline_ssd::Event> for DeviceCalendar<'_> {
     #[inline]
@@ -166,7 +171,10 @@ fn run_checked(mut job: Job, observer: &mut dyn Observer, position: &mut u64) ->
     });
     let mut queue = HostQueue::spread(arrivals, job.pace, job.spread);
     let started = std::time::Instant::now();
-    let (end, interrupted) = simulate(&mut device, &mut queue, &mut measurements, observer, position)?;
+    let mut calendar = Calendar::new();
+    let mut power = Power::new(job.power_cut, &mut calendar);
+    let (end, interrupted) =
+        simulate(&mut device, &mut queue, &mut calendar, &mut power, &mut measurements, observer, position)?;
     let wall = started.elapsed().as_secs_f64();
     drop(queue);
     if let Some((found, wanted)) = refused {
@@ -182,23 +190,31 @@ fn run_checked(mut job: Job, observer: &mut dyn Observer, position: &mut u64) ->
         (false, true) => Outcome::ReadOnly,
         (false, false) => Outcome::Complete,
     };
-    measurements.summary(job, &device, end, outcome, [precondition_seconds, wall])
+    let power_cut = power.result();
+    match (&power_cut, job.power_cut) {
+        (Some(cut), _) => job.notes.push(cut.note()),
+        (None, Some(_)) => job.notes.push("the run was over before the power was to be cut".into()),
+        (None, None) => {}
+    }
+    let summary = measurements.summary(job, &device, end, outcome, [precondition_seconds, wall])?;
+    Ok(Summary { power_cuts: power_cut.into_iter().collect(), ..summary })
 }
 
 /// The event loop. Returns when the last answer was given, and whether the observer stopped it before.
 fn simulate<S: Iterator<Item = Arrival>>(
     device: &mut Device,
     queue: &mut HostQueue<S>,
+    calendar: &mut Calendar<Event>,
+    power: &mut Power,
     measurements: &mut Measurements,
     observer: &mut dyn Observer,
     position: &mut u64,
 ) -> Result<(Instant, bool)> {
-    let mut calendar = Calendar::new();
     let mut answers: Vec<Answer> = Vec::new();
     let (mut last_answer, mut look_at) = (Instant::ZERO, LOOK_EVERY);
     let mut host_at = None;
     loop {
-        let ended = submit(device, queue, &mut calendar, &mut host_at);
+        let ended = !power.is_off() && submit(device, queue, calendar, &mut host_at);
         *position = queue.total_submitted();
         if ended && queue.outstanding() == 0 {
             return Ok((last_answer, false));
@@ -206,13 +222,17 @@ fn simulate<S: Iterator<Item = Arrival>>(
         // Until something is answered or the host is due, its queue has nothing new to say.
         loop {
             match calendar.advance() {
-                Some(Event::Device(event)) => device.handle(event, &mut DeviceCalendar(&mut calendar)),
+                Some(Event::Device(event)) => device.handle(event, &mut DeviceCalendar(calendar)),
                 Some(Event::Host) => {
                     host_at = None;
                     break;
                 }
+                Some(Event::PowerCut) => {
+                    host_at = None;
+                    power.cut(device, queue, calendar);
+                }
                 None => {
-                    let gave_up = device.give_up(&mut DeviceCalendar(&mut calendar));
+                    let gave_up = device.give_up(&mut DeviceCalendar(calendar));
                     assert!(
                         gave_up,
                         "{} requests are outstanding and nothing will happen",
@@ -221,6 +241,10 @@ fn simulate<S: Iterator<Item = Arrival>>(
                 }
             }
             device.take_answers(&mut answers);
+            if power.is_back(device) {
+                last_answer = calendar.now();
+                break;
+            }
             if !answers.is_empty() {
                 break;
             }
@@ -230,6 +254,10 @@ fn simulate<S: Iterator<Item = Arrival>>(
             last_answer = now;
             queue.answered(now, answer.command.queue);
             measurements.answered(&answer, now, device.totals())?;
+        }
+        if power.is_due(queue.total_answered()) {
+            host_at = None;
+            power.cut(device, queue, calendar);
         }
         if queue.total_answered() >= look_at {
             look_at += LOOK_EVERY;

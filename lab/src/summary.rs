@@ -52,6 +52,9 @@ pub struct Summary {
     pub die_utilisation: Vec<f64>,
     /// The blocks.
     pub wear: Wear,
+    /// The power cuts; left out without any.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub power_cuts: Vec<PowerCut>,
     /// What failed.
     pub faults: Faults,
     /// Things that the user should know: wrapped addresses, clock jumps, a generated profile.
@@ -245,6 +248,27 @@ pub struct Wear {
     pub mean: f64,
     /// Blocks that are out of use.
     pub bad_blocks: u64,
+}
+
+/// A power cut and the recovery after it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, schemars::JsonSchema)]
+pub struct PowerCut {
+    /// When the power was cut, in seconds of simulated time.
+    pub at_seconds: f64,
+    /// Requests that were outstanding, and are lost at the power cut.
+    pub lost_requests: u64,
+    /// Pages that were being programmed, and pages that share their cells: they are unreadable.
+    pub torn_pages: u64,
+    /// Erases that stopped half-way, of the blocks of a row together.
+    pub torn_erases: u64,
+    /// Logical pages of which the last write was not in flash: the one before is there, or nothing.
+    pub lost_pages: u64,
+    /// Logical pages that had been discarded and are back.
+    pub returned_pages: u64,
+    /// Pages that recovery read.
+    pub pages_read: u64,
+    /// From power on until the device took commands again, in seconds.
+    pub recovery_seconds: f64,
 }
 
 /// What failed.

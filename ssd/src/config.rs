@@ -11,6 +11,7 @@ use wordline_nand::{Fault, Geometry, Part, Slots};
 use crate::command::SECTOR;
 use crate::front::namespaces::{self, Namespace};
 use crate::ftl::blocks::Streams;
+use crate::ftl::checkpoint::RecoveryFile;
 pub use crate::ftl::gc_config::GcFile;
 pub use crate::ftl::wear::WearFile;
 use crate::policy::balancer::BalancerKind;
@@ -69,6 +70,8 @@ pub struct FtlFile {
     pub balancer: BalancerKind,
     /// Garbage collection.
     pub gc: GcFile,
+    /// What is done about power cuts.
+    pub recovery: RecoveryFile,
     /// What happens to a block in which something failed.
     pub failure: FailureKind,
     /// Pages that could not be read are sensed again.
@@ -130,6 +133,7 @@ impl Default for FtlFile {
             placement: PlacementKind::default(),
             balancer: BalancerKind::default(),
             gc: GcFile::default(),
+            recovery: RecoveryFile::default(),
             failure: FailureKind::default(),
             read_retry: ReadRetryFile::default(),
             wear: WearFile::default(),

@@ -37,6 +37,8 @@ pub enum Purpose {
     GcCopyback,
     /// The erase of a row's victim; `owner` is the row.
     GcErase,
+    /// What stamps a page carries, after the power was cut; `owner` is the die.
+    Scan,
 }
 
 impl Purpose {
@@ -211,6 +213,7 @@ impl Rules {
                 self.rank_of_reads
             }
             Purpose::HostProgram | Purpose::TranslationProgram => self.rank_of_programs,
+            Purpose::Scan => self.rank_of_reads,
             Purpose::GcRead | Purpose::GcProgram | Purpose::GcCopyback | Purpose::GcErase => self.rank_of_gc,
         }
     }
@@ -229,6 +232,7 @@ impl Rules {
             | Purpose::Fill
             | Purpose::ReadAhead
             | Purpose::TranslationRead
+            | Purpose::Scan
             | Purpose::GcRead
             | Purpose::GcCopyback => false,
         }
@@ -439,6 +443,18 @@ impl Queues {
     pub fn gc_time(&self, die: DieId, now: Instant) -> u64 {
         let queue = &self.dies[die];
         queue.gc_total + queue.gc_since.map_or(0, |since| (now - since).ps())
+    }
+
+    /// Calls `f` for each transaction that waits for `die` or is its present work.
+    pub fn each(&self, die: DieId, mut f: impl FnMut(&Transaction)) {
+        let queue = &self.dies[die];
+        let waiting = queue.lists.iter().map(|list| list.first);
+        for mut at in waiting.chain([queue.current, queue.suspended]) {
+            while at != NONE {
+                f(&self.pool[at as usize]);
+                at = self.pool[at as usize].next;
+            }
+        }
     }
 
     /// Transactions that wait or are under way.

@@ -59,6 +59,7 @@ impl Bench for Lab {
             precondition: point.precondition,
             seed: point.seed,
             log: None,
+            power_cut: None,
             notes: Vec::new(),
         };
         run::run(job, &mut UntilStopped(stop))

@@ -106,6 +106,11 @@ impl Bus {
         self.latch_from = end + turnaround;
     }
 
+    /// The bus of `dies` dies after the power was cut at `now`.
+    pub(super) fn cut(&self, dies: usize, now: Instant) -> Self {
+        Self { busy: self.busy(now), waited: self.waited, ..Self::new(dies) }
+    }
+
     /// Time that it was held until `now`, in picoseconds.
     pub(super) fn busy(&self, now: Instant) -> u64 {
         self.busy - self.busy_until.since(now).ps()

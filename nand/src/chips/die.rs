@@ -210,6 +210,17 @@ impl Die {
         self.hold_until.max(self.works_until)
     }
 
+    /// Whether the last work of its array is over by `now`.
+    pub(super) fn array_is_over(&self, now: Instant) -> bool {
+        self.works_until <= now
+    }
+
+    /// The die after the power was cut at `now`: idle, with what is over still counted.
+    pub(super) fn cut(&self, stages: Picoseconds, behind: &Option<Behind>, now: Instant) -> Self {
+        let (overlap, array_busy) = (self.overlap(now), self.array_busy(behind, now));
+        Self { serial: self.serial, overlap, array_busy, stages, ..Self::on(self.channel) }
+    }
+
     fn under_way(&self, now: Instant) -> UnderWay {
         UnderWay { hold: self.hold_until > now, array: self.works_until > now }
     }

@@ -6,6 +6,7 @@
 
 mod bus;
 mod command;
+mod cut;
 mod die;
 mod faulty;
 mod pages;
@@ -29,6 +30,7 @@ use crate::{LatencyModel, Part};
 use bus::Bus;
 pub(crate) use bus::LATCHES_IN_A_ROW;
 pub use command::{Command, Done, Operation};
+pub use cut::{AtCut, TornBy};
 use die::{Behind, Die};
 use pages::Pages;
 pub use pages::{Stamp, Violations};

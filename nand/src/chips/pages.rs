@@ -20,8 +20,8 @@ impl Stamp {
     pub const ERASED: Self = Self { logical: u32::MAX, version: 0 };
     /// A slot that was programmed with nothing in it.
     pub const PADDING: Self = Self { logical: u32::MAX - 1, version: 0 };
-
-    /// A slot whose program failed or was cut off: whatever is in it cannot be read.
+    /// A slot that cannot be read: its program failed, or the power was cut while it, or what shares its cells, was
+    /// programmed or erased.
     pub const TORN: Self = Self { logical: u32::MAX - 2, version: 0 };
 
     /// Whether a logical unit was written here.
@@ -167,6 +167,25 @@ impl Pages {
         assert_eq!(self.programmed[block], place, "pages of a block are programmed in order");
         self.programmed[block] = place + 1;
         self.stamps[slot] = stamp;
+    }
+
+    /// Makes a programmed slot unreadable.
+    pub(super) fn spoil(&mut self, slot: SlotId) {
+        self.stamps[slot] = Stamp::TORN;
+    }
+
+    /// An erase of `block` stopped half-way: nothing in it can be read, and nothing can be programmed.
+    pub(super) fn tear_block(&mut self, block: RowBlockId) {
+        self.erases[block] += 1;
+        let first = self.slots.at(block, 0);
+        for n in 0..self.programmed[block] {
+            self.spoil(SlotId(first.0 + n));
+        }
+    }
+
+    /// How the pages are divided.
+    pub(super) fn slots(&self) -> Slots {
+        self.slots
     }
 
     pub(super) fn wipe(&mut self, block: RowBlockId) -> bool {

@@ -115,7 +115,7 @@ impl Chips {
     }
 
     /// The stages of a die that are over.
-    fn over(&self, die: DieId, now: Instant) -> Picoseconds {
+    pub(super) fn over(&self, die: DieId, now: Instant) -> Picoseconds {
         self.dies[die].over(&self.behind[die], &self.present_hold(die, now), now)
     }
 

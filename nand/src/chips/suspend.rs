@@ -18,7 +18,7 @@ pub(super) struct Suspended {
     pub(super) left: Duration,
     /// Whether the die does without it; then what follows is that of the command.
     parked: bool,
-    command: Command,
+    pub(super) command: Command,
     serial: u32,
     suspends: u32,
     bus: Duration,

@@ -115,8 +115,8 @@ impl Buffer {
         }
     }
 
-    /// Forgets everything, as a loss of power does.
-    pub fn clear(&mut self) {
+    /// Forgets everything, as when the power is cut.
+    pub fn forget(&mut self) {
         let eviction = std::mem::replace(&mut self.eviction, Box::new(Fifo));
         *self = Self::new(self.entries.len() as u32, eviction);
     }
@@ -353,7 +353,7 @@ mod tests {
             let ids = [5, 6].map(|page| buffer.add(LogicalPage(page), 1, 0, Sectors::range(0, 1)));
             buffer.touch(ids[0]);
             assert_eq!((buffer.next_out(), buffer.has_room()), (ids[1], false), "round {round}");
-            buffer.clear();
+            buffer.forget();
             assert_eq!((buffer.in_use(), buffer.end_epoch(), buffer.find(LogicalPage(5))), (0, None, None));
         }
     }

@@ -60,8 +60,8 @@ impl ReadCache {
         }
     }
 
-    /// Forgets everything, as a loss of power does.
-    pub fn clear(&mut self) {
+    /// Forgets everything, as when the power is cut.
+    pub fn forget_all(&mut self) {
         let eviction = std::mem::replace(&mut self.eviction, Box::new(Fifo));
         *self = Self::new(self.entries.len() as u32, eviction);
     }

@@ -16,6 +16,11 @@ impl Device {
         }
     }
 
+    /// How many versions of a logical page there were: the next write makes one more.
+    pub fn versions(&self, page: LogicalPage) -> u32 {
+        self.mapping.versions(page)
+    }
+
     /// The version of a logical page that is in flash.
     pub fn version_in_flash(&self, page: LogicalPage) -> Option<u32> {
         self.mapping.get(page).map(|at| self.chips.stamp(at).version)

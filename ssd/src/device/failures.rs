@@ -40,6 +40,8 @@ impl Device {
                 self.program_failed(slot, calendar);
             }
             Purpose::GcErase => self.gc_erase_failed(page, calendar),
+            // What cannot be read is not known, and no copy of it is found.
+            Purpose::Scan => return self.scan_on(done.die, calendar),
         }
         if transaction.purpose.is_gc() {
             self.collector.command_done(owner);

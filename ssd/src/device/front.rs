@@ -29,6 +29,7 @@ impl Piece {
 impl Device {
     /// Takes in a command. A bug if it goes beyond its namespace.
     pub fn submit(&mut self, command: Command, calendar: &mut impl Schedule<Event>) {
+        assert!(self.is_ready(), "a command for a device that is without its tables: {command:?}");
         let slot = self.front.take_in(command, calendar.now());
         if self.front.port.is_some() {
             self.enter_port(slot, &command, calendar);

@@ -2,9 +2,10 @@
 //!
 //! `front` takes and answers commands, `link` brings them over a link; `read` and `write` carry them out over buffer and
 //! mapping; `cached` keeps and fetches ahead what is read; `flush` takes pages out of the buffer and `form` puts them into
-//! program units, which `balance` gives to other rows than their homes; `service` runs the dies' queues and takes in what they finish; `gc` carries out what the collector wants,
-//! and `idle` what is done while the host rests; `failures` deals with commands that failed;
-//! `translate` finds out where pages are when the map is not in memory as a whole; `precondition` fills a device in no time; `audit` checks the books.
+//! program units, which `balance` gives to other rows than their homes; `service` runs the dies' queues and takes in what they
+//! finish; `gc` carries out what the collector wants, and `idle` what is done while the host rests; `failures` deals with
+//! commands that failed; `translate` finds out where pages are when the map is not in memory as a whole; `precondition`
+//! fills a device in no time; `recovery` cuts the power and puts the tables together again; `audit` checks the books.
 
 mod audit;
 mod balance;
@@ -18,6 +19,7 @@ mod idle;
 mod link;
 mod precondition;
 mod read;
+mod recovery;
 mod service;
 mod totals;
 mod translate;
@@ -48,6 +50,7 @@ use crate::policy::wear::WearLeveller;
 use crate::queue::Queues;
 
 pub use precondition::Steady;
+pub use recovery::{PowerCut, Recovery};
 pub use totals::{Component, Spent, Totals};
 
 /// What happens in a device.
@@ -156,6 +159,11 @@ pub struct Device {
     drain: Option<u64>,
     timer_set: bool,
     read_only: bool,
+    /// After a power cut, until the pages are scanned.
+    scan: Option<recovery::Scan>,
+    recovery: Option<Recovery>,
+    /// What of the buffer outlived the last power cut.
+    saved: Vec<recovery::Saved>,
     /// Whether the placement fixes the row of each page by its number.
     has_homes: bool,
     /// Pages that each row must hold where pages have homes, else none.
@@ -196,7 +204,6 @@ impl Device {
         blocks.keep(victim.needs());
         let collector = new_collector(&config, streams, victim, wear, seed);
         let has_homes = placement.home(0).is_some();
-        let home_pages = home_pages(&config, &*placement);
         let lists = usize::from(streams.host) * if has_homes { geometry.rows() as usize } else { 1 };
         let mut device = Self {
             chips,
@@ -221,8 +228,11 @@ impl Device {
             drain: None,
             timer_set: false,
             read_only: false,
+            scan: None,
+            recovery: None,
+            saved: Vec::new(),
             has_homes,
-            home_pages,
+            home_pages: home_pages(&config, &*placement),
             balancer: (has_homes && balancer.is_on()).then_some(balancer),
             waiting: vec![0; geometry.rows() as usize],
             wake: Vec::new(),

@@ -49,6 +49,7 @@ impl Device {
             | Purpose::Fill
             | Purpose::ReadAhead
             | Purpose::TranslationRead
+            | Purpose::Scan
             | Purpose::GcRead => Operation::Read,
             Purpose::HostProgram | Purpose::TranslationProgram => {
                 self.chips.registers(die).copy_from_slice(&self.units[owner as usize].stamps);
@@ -174,6 +175,7 @@ impl Device {
             Purpose::GcRead => self.gc_read(owner, slot, transaction.planes, transaction.slots),
             Purpose::GcProgram | Purpose::GcCopyback => self.gc_programmed(owner, slot),
             Purpose::GcErase => self.gc_erased(page),
+            Purpose::Scan => self.scan_on(done.die, calendar),
         }
         if transaction.purpose.is_gc() && self.collector.command_done(owner) {
             self.collect(owner, calendar);

@@ -49,6 +49,18 @@ impl Front {
         }
     }
 
+    /// Forgets all commands, as when the power is cut; which they were.
+    pub fn forget(&mut self, config: &Config) -> Vec<Command> {
+        let slots: Vec<u32> = self.requests.slots().collect();
+        let mut command_of = |slot| {
+            let command = self.requests.get(slot).command;
+            self.as_submitted(command)
+        };
+        let commands = slots.into_iter().map(&mut command_of).collect();
+        *self = Self::new(config);
+        commands
+    }
+
     /// Commands that are not answered.
     pub fn outstanding(&self) -> usize {
         self.requests.outstanding()

@@ -101,6 +101,9 @@ pub struct Blocks {
     streams: Streams,
     state: Column<RowBlockId, State>,
     written_by: Column<RowBlockId, StreamId>,
+    /// The number that a block got when it was opened, counted over the device: its first page carries it.
+    opened: Column<RowBlockId, u64>,
+    openings: u64,
     valid: Column<RowBlockId, u32>,
     /// Programs under way and reads queued: a block is closed, or erased, only when they are done.
     programs: Column<RowBlockId, u32>,
@@ -111,6 +114,7 @@ pub struct Blocks {
     free: Vec<FreeBlocks>,
     /// The open block of each stream and how far it is written, row by row.
     open: Vec<Option<(RowBlockId, u32)>>,
+    indexes: Indexes,
     closed: Closed,
     row_valid: Vec<u32>,
     good: Vec<u32>,
@@ -123,6 +127,8 @@ impl Blocks {
         let mut table = Self {
             state: Column::filled(blocks, State::Free),
             written_by: Column::filled(blocks, StreamId(0)),
+            opened: Column::filled(blocks, 0),
+            openings: 0,
             valid: Column::filled(blocks, 0),
             programs: Column::filled(blocks, 0),
             readers: Column::filled(blocks, 0),
@@ -130,6 +136,7 @@ impl Blocks {
             is_valid: vec![0; (slots.count() as usize).div_ceil(64)],
             free: vec![FreeBlocks::new(Allocation::LeastWorn, geometry.blocks_per_plane); rows],
             open: vec![None; rows * usize::from(streams.host + streams.gc)],
+            indexes: Indexes::default(),
             closed: Closed::new(&geometry, &slots, Indexes::default()),
             row_valid: vec![0; rows],
             good: vec![geometry.blocks_per_plane; rows],
@@ -155,6 +162,7 @@ impl Blocks {
             self.state.iter().all(|state| matches!(state, State::Free | State::Bad)),
             "nothing is written"
         );
+        self.indexes = indexes;
         self.closed = Closed::new(&self.geometry, &self.slots, indexes);
     }
 
@@ -306,6 +314,8 @@ impl Blocks {
             let block = free.expect("the caller saw that there is room");
             self.state[block] = State::Open;
             self.written_by[block] = stream;
+            self.openings += 1;
+            self.opened[block] = self.openings;
             (block, 0)
         });
         self.programs[block] += 1;
@@ -489,6 +499,44 @@ impl Blocks {
     pub fn read_done(&mut self, block: RowBlockId) -> bool {
         self.readers[block] -= 1;
         self.readers[block] == 0 && self.state[block] == State::Victim
+    }
+
+    /// Forgets everything but what flash tells of itself: which blocks are bad, how many slots of each are
+    /// `programmed`, and by which stream. Blocks that are written in part go on from there; full ones wait to be
+    /// [closed](Self::close_full) until their valid pages are known.
+    pub fn forget(&mut self, programmed: impl Fn(RowBlockId) -> u32, erases: impl Fn(RowBlockId) -> u32) {
+        self.closed = Closed::new(&self.geometry, &self.slots, self.indexes);
+        self.is_valid.fill(0);
+        self.row_valid.fill(0);
+        self.free.iter_mut().for_each(FreeBlocks::clear);
+        self.open.fill(None);
+        for block in self.state.ids().filter(|block| self.state[*block] != State::Bad).collect::<Vec<_>>() {
+            self.valid[block] = 0;
+            self.programs[block] = 0;
+            self.readers[block] = 0;
+            let (row, written) = (self.row_of(block), programmed(block));
+            let at = self.at(row, self.written_by[block]);
+            self.state[block] = if written == 0 {
+                self.free[row as usize].push(erases(block), block);
+                State::Free
+            } else if written < self.slots.per_block() && self.open[at].is_none() {
+                self.open[at] = Some((block, written));
+                State::Open
+            } else {
+                State::Filling
+            };
+        }
+    }
+
+    /// Closes the full blocks, in the order in which they were opened, once their valid pages are known.
+    pub fn close_full(&mut self) {
+        let mut full: Vec<RowBlockId> =
+            self.state.ids().filter(|block| self.state[*block] == State::Filling).collect();
+        full.sort_unstable_by_key(|block| self.opened[*block]);
+        for block in full {
+            self.state[block] = State::Closed;
+            self.closed.add(self.row_of(block), self.valid[block], block);
+        }
     }
 
     /// The geometry of the device.

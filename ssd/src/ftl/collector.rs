@@ -136,6 +136,15 @@ impl Collector {
         }
     }
 
+    /// Forgets what it was doing, as when the power is cut.
+    pub fn forget(&mut self) {
+        for row in &mut self.rows {
+            let staged = vec![VecDeque::new(); row.staged.len()];
+            *row = RowState { staged, steps_left: self.steps_per_write, ..RowState::default() };
+        }
+        self.steps = 0;
+    }
+
     /// What to do next in `row`; `None` when nothing is to be done now or a step is under way.
     pub fn next(&mut self, row: Row, blocks: &mut Blocks, leave: Leave) -> Option<Step> {
         let state = &self.rows[row as usize];

@@ -61,6 +61,22 @@ impl Mapping {
         })
     }
 
+    /// Forgets where everything is, but not what the host wrote last.
+    pub fn forget_places(&mut self) {
+        self.known.ids().for_each(|logical| self.known[logical].slot = UNMAPPED);
+        self.mapped = 0;
+    }
+
+    /// Takes it from here that the host wrote version `last` last, or discarded what it wrote.
+    pub fn take_as_written(&mut self, logical: LogicalPage, last: u32, present: bool) {
+        self.known[logical].shadow = last | if present { PRESENT } else { 0 };
+    }
+
+    /// How many versions of `logical` the device has counted.
+    pub fn versions(&self, logical: LogicalPage) -> u32 {
+        self.known[logical].shadow & !PRESENT
+    }
+
     /// Logical pages that are in flash.
     pub fn mapped(&self) -> u32 {
         self.mapped

@@ -3,6 +3,7 @@
 
 pub mod blocks;
 pub mod candidates;
+pub mod checkpoint;
 pub mod collector;
 pub mod gc_config;
 pub mod lost;

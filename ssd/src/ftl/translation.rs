@@ -103,6 +103,27 @@ impl Translation {
         Self::new(mapper, size, config.logical_pages, rows, unit)
     }
 
+    /// Forgets what was under way, as when the power is cut. `found` says which version of a translation page is in flash,
+    /// and in which row. What the cache holds, and which of it changed, stays: recovery builds it again.
+    pub fn forget(&mut self, found: impl Fn(LogicalPage) -> Option<(u32, Row)>) {
+        self.queues = [(NONE, NONE); 2];
+        self.ahead = 0;
+        self.staged.clear();
+        self.waiters.clear();
+        self.free_waiters.clear();
+        self.turns.fill(0);
+        self.in_row.fill(0);
+        for table in self.tables() {
+            let home = found(self.logical(table));
+            if let Some((_, row)) = home {
+                self.in_row[row as usize] += 1;
+            }
+            let version = home.map_or(0, |(version, _)| version);
+            self.states[table] =
+                State { stage: Stage::AtRest, again: false, reads: 0, version, next: NONE, waiters: NONE };
+        }
+    }
+
     /// The translation pages of `logical` pages, none of them written, for units of `per_program` pages in `rows` rows.
     pub fn new(mapper: Box<dyn Mapper>, size: CacheSize, logical: u32, rows: u32, per_program: u32) -> Self {
         let at_rest =

@@ -68,6 +68,14 @@ impl FreeBlocks {
         }
     }
 
+    /// None any more.
+    pub fn clear(&mut self) {
+        match self {
+            Self::Least(heap) => heap.clear(),
+            Self::Both(set) => set.clear(),
+        }
+    }
+
     /// One more, after so many erases.
     pub fn push(&mut self, erases: u32, block: RowBlockId) {
         match self {

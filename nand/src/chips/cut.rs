@@ -1,0 +1,136 @@
+//! What a power cut does to the chips: registers and state machines are lost, and what the arrays were changing is torn.
+
+use wordline_kernel::Instant;
+
+use super::{Behind, Chips, Command, Operation, Stamp, Step};
+use crate::geometry::{DieId, PageId, RowBlockId};
+use crate::slots::SlotId;
+
+/// What becomes of the programs and erases that the arrays are at when the power is cut.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AtCut {
+    /// They stop, and their pages and blocks are unreadable.
+    Torn,
+    /// A capacitor feeds the chips until they are done.
+    Finished,
+}
+
+/// What a power cut tore.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct TornBy {
+    /// Program commands that stopped half-way.
+    pub programs: u64,
+    /// Pages of these programs.
+    pub pages: u64,
+    /// Pages that were whole before and share their cells with one of these.
+    pub partners: u64,
+    /// Erases that stopped half-way, of blocks of a row together.
+    pub erases: u64,
+}
+
+impl TornBy {
+    /// Adds what another cut tore.
+    pub fn add(&mut self, other: &Self) {
+        self.programs += other.programs;
+        self.pages += other.pages;
+        self.partners += other.partners;
+        self.erases += other.erases;
+    }
+}
+
+impl Chips {
+    /// Cuts the power at `now`: every die is idle, and the events that the chips put on a calendar mean nothing any
+    /// more. A command whose data or addresses are still on the bus does nothing. A program that the array is at leaves
+    /// its unit [torn](Stamp::TORN), and with it the pages of the same word line that were programmed before; an erase
+    /// leaves a block of torn pages, which counts as erased once more for its wear.
+    pub fn cut_power(&mut self, now: Instant, at_cut: AtCut) -> TornBy {
+        let mut torn = TornBy::default();
+        for die in (0..self.geometry.dies()).map(DieId) {
+            let stages = self.over(die, now);
+            let over = self.dies[die].array_is_over(now);
+            if let Some(Behind { command, over: behind_over, .. }) = self.behind[die] {
+                self.stop(die, command, behind_over || over, at_cut, &mut torn);
+            }
+            let (command, step) = (self.dies[die].command, self.dies[die].step);
+            if let Some(suspended) = self.suspended[die].take() {
+                self.stop(die, suspended.command, false, at_cut, &mut torn);
+            } else if step != Step::Idle && self.changes_array(die, now) {
+                self.stop(die, command, over || step == Step::Status, at_cut, &mut torn);
+            }
+            self.dies[die] = self.dies[die].cut(stages, &self.behind[die], now);
+            self.behind[die] = None;
+        }
+        let dies = self.geometry.dies_per_channel as usize;
+        for channel in self.buses.ids() {
+            self.buses[channel] = self.buses[channel].cut(dies, now);
+        }
+        torn
+    }
+
+    /// Whether the present command of a die has come so far that its array changes cells, or has changed them.
+    fn changes_array(&self, die: DieId, now: Instant) -> bool {
+        let work = &self.dies[die];
+        let latched = work.hold_until > work.asked && work.hold_until <= now;
+        match (work.command.operation, work.step) {
+            (Operation::Read | Operation::ReadCache { .. }, _) => false,
+            (_, Step::Status | Step::Suspend | Step::Resume) => true,
+            (Operation::Copyback { .. }, step) => step == Step::Copy && latched,
+            (Operation::Program | Operation::ProgramCache | Operation::Erase, _) => latched,
+        }
+    }
+
+    /// A command ends here: it is over, or stops half-way.
+    fn stop(&mut self, die: DieId, command: Command, over: bool, at_cut: AtCut, torn: &mut TornBy) {
+        if over || at_cut == AtCut::Finished {
+            self.effect(die, command, Default::default());
+            return;
+        }
+        if command.operation == Operation::Erase {
+            torn.erases += 1;
+            self.counts.row_blocks_erased += 1;
+            self.pages.tear_block(self.geometry.block_of(command.page));
+            return;
+        }
+        let first = match command.operation {
+            Operation::Copyback { to } => to,
+            _ => command.page,
+        };
+        torn.programs += 1;
+        torn.pages += u64::from(command.planes * self.part.pages_per_program());
+        torn.partners += self.tear_partners(first);
+        self.pages.registers(die).fill(Stamp::TORN);
+        self.effect(
+            die,
+            Command { operation: Operation::Program, page: first, ..command },
+            Default::default(),
+        );
+    }
+
+    /// Tears the pages that share cells with the program unit of `first` and are programmed; how many they are.
+    fn tear_partners(&mut self, first: PageId) -> u64 {
+        if self.part.geometry.one_shot || self.part.geometry.bits_per_cell == 1 {
+            return 0;
+        }
+        let (block, offset) = self.geometry.split(first);
+        let page = self.geometry.page_in_block(offset);
+        let planes = self.geometry.planes_per_row;
+        let before: Vec<u32> = self.part.pages().partners(page).filter(|other| *other < page).collect();
+        for other in &before {
+            for plane in 0..planes {
+                let slot = self.pages.slots().slot_of(self.geometry.page(block, other * planes + plane));
+                for part in 0..self.pages.slots().per_page() {
+                    self.pages.spoil(SlotId(slot.0 + part));
+                }
+            }
+        }
+        before.len() as u64 * u64::from(planes)
+    }
+
+    /// Passes over the next `slots` slots of a block without programming them: the rest of a torn word line.
+    pub fn skip(&mut self, block: RowBlockId, slots: u32) {
+        let first = self.pages.slots().at(block, self.programmed(block));
+        for n in 0..slots {
+            self.pages.put(SlotId(first.0 + n), Stamp::PADDING);
+        }
+    }
+}

@@ -1,0 +1,202 @@
+//! Small devices drawn at random, each with other features than the last.
+
+use proptest::prelude::*;
+use wordline_kernel::{Bytes, Duration, Energy};
+use wordline_ssd::DeviceFile;
+use wordline_ssd::config::{BufferFile, BufferMode, GcFile, Protection, WearFile};
+use wordline_ssd::ftl::wear::Allocation;
+use wordline_ssd::policy::background::BackgroundKind;
+use wordline_ssd::policy::balancer::{BalancerKind, Reach};
+use wordline_ssd::policy::eviction::EvictionKind;
+use wordline_ssd::policy::placement::PlacementKind;
+use wordline_ssd::policy::relocator::RelocatorKind;
+use wordline_ssd::policy::router::RouterKind;
+use wordline_ssd::policy::victim::VictimKind;
+use wordline_ssd::policy::wear::WearKind;
+use wordline_ssd::scheduling::{GcPriority, SchedulingFile};
+
+use super::small;
+
+fn victim() -> impl Strategy<Value = VictimKind> {
+    prop_oneof![
+        Just(VictimKind::Greedy {}),
+        (1u32..=8).prop_map(|choices| VictimKind::DChoices { choices }),
+        Just(VictimKind::Random {}),
+        Just(VictimKind::Fifo {}),
+        (1u32..=8).prop_map(|window| VictimKind::WindowedGreedy { window }),
+        Just(VictimKind::CostBenefit {}),
+    ]
+}
+
+fn wear() -> impl Strategy<Value = WearFile> {
+    let levelling = prop_oneof![
+        Just(WearKind::None {}),
+        (0u32..=2, 0u32..=4).prop_map(|(k, more)| WearKind::Bet { k, threshold: (2 << k) + more }),
+    ];
+    let allocation = prop_oneof![Just(Allocation::LeastWorn), Just(Allocation::ByStream)];
+    (levelling, allocation).prop_map(|(levelling, allocation)| WearFile { levelling, allocation })
+}
+
+fn background() -> impl Strategy<Value = BackgroundKind> {
+    let idle = Duration::from_us(100);
+    prop_oneof![
+        Just(BackgroundKind::None {}),
+        (1u32..=10, 0.0f64..1.0).prop_map(move |(until_free, until_spare)| BackgroundKind::IdleGc {
+            idle,
+            until_free,
+            until_spare
+        }),
+    ]
+}
+
+fn order() -> impl Strategy<Value = String> {
+    Just(vec!['C', 'W', 'D', 'P']).prop_shuffle().prop_map(|letters| letters.into_iter().collect())
+}
+
+fn balancer() -> impl Strategy<Value = BalancerKind> {
+    let reach = prop::sample::select(vec![Reach::Die, Reach::Channel, Reach::Device]);
+    prop_oneof![
+        Just(BalancerKind::None {}),
+        (reach, 1u32..=3).prop_map(|(reach, least)| BalancerKind::Stealing { reach, least }),
+    ]
+}
+
+prop_compose! {
+    fn collector()(
+        copyback in any::<bool>(),
+        preemptible in any::<bool>(),
+        steps_per_write in prop::option::of(1u32..=4),
+        background in background(),
+    ) -> GcFile {
+        GcFile { copyback, preemptible, steps_per_write, background, ..GcFile::default() }
+    }
+}
+
+fn scheduling() -> impl Strategy<Value = SchedulingFile> {
+    let gc = prop::sample::select(vec![GcPriority::Low, GcPriority::Equal, GcPriority::High]);
+    let suspends = any::<(bool, bool)>();
+    (any::<bool>(), 1u32..=4, 0u64..=2, gc, suspends, 1u32..=4).prop_map(
+        |(priority, in_a_row, age, gc_priority, (programs, erases), max_suspends)| SchedulingFile {
+            read_priority: priority,
+            reads_in_a_row: in_a_row,
+            age_limit: Duration::from_us(300 * age),
+            gc_priority,
+            suspend_programs: programs && priority,
+            suspend_erases: erases && priority,
+            max_suspends,
+        },
+    )
+}
+
+fn eviction() -> impl Strategy<Value = EvictionKind> {
+    prop_oneof![Just(EvictionKind::Fifo {}), Just(EvictionKind::Lru {}), Just(EvictionKind::Clock {})]
+}
+
+fn protection() -> impl Strategy<Value = Protection> {
+    prop_oneof![2 => Just(Protection::None), 1 => Just(Protection::Full), 1 => Just(Protection::Capacitors)]
+}
+
+prop_compose! {
+    /// Everything of the buffer but its size and the interval of flushes.
+    fn buffer_settings()(
+        mode in prop_oneof![Just(BufferMode::WriteBack), Just(BufferMode::WriteThrough), Just(BufferMode::Off)],
+        eviction in eviction(),
+        coalesce in any::<bool>(),
+        flush_to in prop::option::of(0.0f64..=0.5),
+        power_loss_protection in protection(),
+        // Two program units of the largest kind below take less than 100 uJ.
+        charge in 150_000_000_000u128..1_000_000_000_000,
+        cache in 0u64..=24,
+        ahead in 0u64..=8,
+        read_eviction in eviction(),
+    ) -> BufferFile {
+        let capacitors = Energy(if power_loss_protection == Protection::Capacitors { charge } else { 0 });
+        // Enough pages for the read-ahead, however large they are.
+        let read_cache = if ahead > 0 { Bytes(2 * ahead.max(cache) * 24_576) } else { Bytes(cache * 2_048) };
+        BufferFile {
+            mode,
+            eviction,
+            coalesce,
+            flush_to,
+            power_loss_protection,
+            capacitors,
+            read_cache,
+            read_eviction,
+            read_ahead: ahead as u32,
+            ..BufferFile::default()
+        }
+    }
+}
+
+prop_compose! {
+    /// A small device: geometry, policies and settings drawn at random.
+    pub fn device()(
+        channels in 1u32..=2,
+        dies in 1u32..=2,
+        tied in any::<bool>(),
+        bits in 1u32..=3,
+        one_shot in any::<bool>(),
+        pages in 2u32..=5,
+        buffer in 0u64..=40,
+        drawn in buffer_settings(),
+        fixed in prop::option::of((order(), balancer())),
+        spare in 0.55f64..0.7,
+        thresholds in (0u32..=2, 0u32..=2),
+        queue_depth in 1u32..=8,
+        times in (0u64..2, 0u64..3),
+        victim in victim(),
+        unit in 0usize..8,
+        streams in (1u8..=4, 1u8..=3),
+        gc in collector(),
+        wear in wear(),
+        scheduling in scheduling(),
+        rest in 0u64..=120,
+        cache in prop::option::of((2u64..=200, 0.0f64..0.9, any::<bool>())),
+    ) -> DeviceFile {
+        let mut file = small();
+        file.layout.channels = channels;
+        file.layout.dies_per_package = dies;
+        file.layout.planes_per_row = Some(if tied { 2 } else { 1 });
+        file.part.geometry.bits_per_cell = bits;
+        file.part.geometry.one_shot = one_shot;
+        file.part.geometry.pages_per_block = pages * bits * 2;
+        // Parts of a page, a page, and pages of which a program unit is a multiple.
+        let pages_at_once = if tied { 2 } else { 1 } * if one_shot { bits } else { 1 };
+        let larger = (2..=pages_at_once).filter(|pages| pages_at_once % pages == 0).map(|pages| 4096 * u64::from(pages));
+        let units: Vec<u64> = [512, 1024, 2048, 4096, 4096].into_iter().chain(larger).collect();
+        file.ftl.mapping.unit = Some(Bytes(units[unit % units.len()]));
+        file.ftl.router = match streams.0 {
+            4 => RouterKind::HotCold { window: 0.1 },
+            streams => RouterKind::Host { streams },
+        };
+        file.ftl.gc.relocator = RelocatorKind::Generations { streams: streams.1 };
+        let program = u64::from(bits) * 2 * 4096;
+        file.buffer = drawn;
+        file.buffer.size = Bytes(2 * program + buffer * 4096);
+        file.buffer.flush_interval = Duration::from_ms(10 * times.0);
+        file.front.command_time = Duration::from_us(times.1);
+        file.front.queue_depth = queue_depth;
+        file.ftl.over_provisioning = spare;
+        if let Some((entries, protected, large)) = cache {
+            let entry = if large { 8 } else { 4 };
+            file.ftl.mapping.cache = Some(Bytes(entries * (entry + 4)));
+            file.ftl.mapping.entry = Bytes(entry);
+            file.ftl.mapping.protected = protected;
+        }
+        file.ftl.gc.start_below_free_blocks = 1 + u32::from(file.streams().gc) + 1 + thresholds.0;
+        file.ftl.gc.stop_at_free_blocks = file.ftl.gc.start_below_free_blocks + thresholds.1;
+        file.ftl.gc.victim = victim;
+        file.ftl.gc.copyback = gc.copyback && !one_shot;
+        file.ftl.gc.preemptible = gc.preemptible;
+        file.ftl.gc.steps_per_write = gc.steps_per_write;
+        file.ftl.gc.background = gc.background;
+        file.ftl.wear = wear;
+        file.ftl.scheduling = scheduling;
+        file.part.timing.suspend = [rest, rest * 5].map(Duration::from_us);
+        if let Some((order, balancer)) = fixed {
+            file.ftl.placement = PlacementKind::Fixed { order };
+            file.ftl.balancer = balancer;
+        }
+        file
+    }
+}

@@ -1,0 +1,432 @@
+//! The power is cut after any event: is everything flushed still there, and nothing that was never written?
+
+mod common;
+
+use std::collections::BTreeMap;
+
+use common::devices::device;
+use common::{Rig, small};
+use proptest::prelude::*;
+use wordline_kernel::{Bytes, Duration, Instant, Schedule};
+use wordline_nand::TornBy;
+use wordline_ssd::config::{BufferMode, Protection};
+use wordline_ssd::ftl::checkpoint::ProgramsAtCut;
+use wordline_ssd::ftl::mapping::LogicalPage;
+use wordline_ssd::{Command, DeviceFile, Event, Operation};
+
+/// What a command of the host does, with places as parts of 65,536 of the device.
+#[derive(Clone, Copy, Debug)]
+struct Step {
+    kind: u8,
+    place: u16,
+    sectors: u8,
+    fua: bool,
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    (0u8..20, any::<u16>(), 1u8..=40, prop::bool::weighted(0.2))
+        .prop_map(|(kind, place, sectors, fua)| Step { kind, place, sectors, fua })
+}
+
+/// What a page held at some time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Held {
+    Nothing,
+    Version(u32),
+    Discarded,
+}
+
+/// All that a page may hold after a cut: from the last state that must not be lost to the newest.
+#[derive(Clone, Debug)]
+struct Page {
+    versions: u32,
+    states: Vec<Held>,
+}
+
+impl Page {
+    fn new() -> Self {
+        Self { versions: 0, states: vec![Held::Nothing] }
+    }
+
+    fn newest(&self) -> Option<u32> {
+        match self.states.last() {
+            Some(Held::Version(version)) => Some(*version),
+            _ => None,
+        }
+    }
+
+    /// A state, and all after it, are safe.
+    fn safe(&mut self, state: Held) {
+        if let Some(at) = self.states.iter().position(|held| *held == state) {
+            self.states.drain(..at);
+        }
+    }
+
+    fn may_hold(&self, found: Option<u32>, promises: Promises) -> bool {
+        let among = self.states.iter().any(|held| match held {
+            Held::Version(version) => found == Some(*version),
+            Held::Nothing | Held::Discarded => found.is_none(),
+        });
+        let older = found.is_none_or(|version| version <= self.versions);
+        let comes_back = promises == Promises::Writes && self.states.contains(&Held::Discarded);
+        among || older && (comes_back || promises == Promises::Nothing)
+    }
+}
+
+/// What a device keeps through a cut, once it is flushed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Promises {
+    /// Nothing: a torn program takes others with it.
+    Nothing,
+    /// What was written.
+    Writes,
+}
+
+impl Promises {
+    fn of(file: &DeviceFile) -> Self {
+        let part = &file.part.geometry;
+        let paired = part.bits_per_cell > 1 && !part.one_shot;
+        let torn = file.ftl.recovery.programs_at_cut == ProgramsAtCut::Torn;
+        let protected = file.buffer.power_loss_protection != Protection::None;
+        if paired && torn && !protected { Self::Nothing } else { Self::Writes }
+    }
+}
+
+/// What a submitted command makes safe when it is answered, and what then counts as answered.
+#[derive(Clone, Debug, Default)]
+struct Pending {
+    written: Vec<(u32, Held)>,
+    safe: Vec<(u32, Held)>,
+    durable: bool,
+}
+
+/// When the power is cut: so long after so many events.
+#[derive(Clone, Copy, Debug)]
+struct Cut {
+    events: usize,
+    delay: Duration,
+}
+
+/// An event that no device has, for the instant of a cut.
+const CUT: Event = Event::Begin(u32::MAX);
+
+/// A device, what its pages may hold, and when its power is cut.
+struct Play {
+    rig: Rig,
+    promises: Promises,
+    write_through: bool,
+    pages: Vec<Page>,
+    /// The last state of each page that the host knows to be written.
+    answered: BTreeMap<u32, Held>,
+    pending: BTreeMap<u32, Pending>,
+    tag: u32,
+    events: usize,
+    cuts: Vec<Cut>,
+    /// The time of each event.
+    times: Vec<Instant>,
+    torn: TornBy,
+}
+
+impl Play {
+    fn new(file: DeviceFile, filled: bool, cuts: &[Cut]) -> Self {
+        let promises = Promises::of(&file);
+        let protected = file.buffer.power_loss_protection != Protection::None;
+        let write_through = file.buffer.mode != BufferMode::WriteBack || protected;
+        let mut rig = Rig::new(file, 1);
+        let count = rig.device.config().logical_pages;
+        let mut pages = vec![Page::new(); count as usize];
+        if filled {
+            rig.device.fill(1.0);
+            pages.fill(Page { versions: 1, states: vec![Held::Version(1)] });
+        }
+        let cuts = cuts.iter().rev().copied().collect();
+        let (answered, pending) = Default::default();
+        let (times, torn) = Default::default();
+        Self { rig, promises, write_through, pages, answered, pending, tag: 0, events: 0, cuts, times, torn }
+    }
+
+    fn submit(&mut self, operation: Operation, fua: bool, sector: u64, sectors: u64) {
+        let per_page = self.rig.device.config().slots.size.0 / 512;
+        let mut pending = Pending::default();
+        let whole = sector.div_ceil(per_page) as u32..((sector + sectors) / per_page) as u32;
+        match operation {
+            Operation::Write => {
+                pending.durable = fua || self.write_through;
+                for page in (sector / per_page) as u32..=((sector + sectors - 1) / per_page) as u32 {
+                    let known = &mut self.pages[page as usize];
+                    known.versions += 1;
+                    known.states.push(Held::Version(known.versions));
+                    pending.written.push((page, Held::Version(known.versions)));
+                }
+            }
+            Operation::Discard => {
+                for page in whole {
+                    self.pages[page as usize].states.push(Held::Discarded);
+                    pending.written.push((page, Held::Discarded));
+                }
+            }
+            Operation::Flush => {
+                pending.safe = self.answered.iter().map(|(page, held)| (*page, *held)).collect();
+            }
+            _ => {}
+        }
+        self.tag += 1;
+        self.pending.insert(self.tag, pending);
+        let tag = self.tag;
+        let command = Command { operation, fua, sector, sectors, tag, ..Command::default() };
+        self.rig.device.submit(command, &mut self.rig.calendar);
+        self.take_answers();
+    }
+
+    fn take_answers(&mut self) {
+        let mut answers = Vec::new();
+        self.rig.device.take_answers(&mut answers);
+        for answer in answers {
+            assert!(!answer.failed, "nothing is refused: {answer:?}");
+            let pending = self.pending.remove(&answer.command.tag).expect("each command is answered once");
+            for (page, held) in pending.written {
+                if pending.durable {
+                    self.pages[page as usize].safe(held);
+                }
+                self.answered.insert(page, held);
+            }
+            for (page, held) in pending.safe {
+                self.pages[page as usize].safe(held);
+            }
+        }
+    }
+
+    /// Lets one thing happen; then the power may be cut.
+    fn advance(&mut self) {
+        let event = self.rig.calendar.advance().expect("commands or a recovery are outstanding");
+        if event == CUT {
+            self.cut();
+            return;
+        }
+        self.rig.device.handle(event, &mut self.rig.calendar);
+        self.take_answers();
+        self.events += 1;
+        self.times.push(self.rig.calendar_now());
+        if let Some(cut) = self.cuts.pop_if(|cut| cut.events == self.events) {
+            if cut.delay == Duration::ZERO {
+                self.cut();
+            } else {
+                self.rig.calendar.after(cut.delay, CUT);
+            }
+        }
+    }
+
+    fn run_down_to(&mut self, outstanding: usize) {
+        while self.rig.device.outstanding() > outstanding || !self.rig.device.is_ready() {
+            self.advance();
+        }
+    }
+
+    fn cut(&mut self) {
+        let now = self.rig.calendar_now();
+        let cut = self.rig.device.power_cut(now);
+        assert_eq!(cut.unanswered.len(), self.pending.len(), "what was not answered never will be");
+        self.torn.add(&cut.torn);
+        self.rig.calendar.clear();
+        self.pending.clear();
+        self.answered.clear();
+        self.rig.device.recover(&mut self.rig.calendar);
+        self.check();
+        self.rig.audit();
+    }
+
+    /// Holds every page against what it may hold; what it does hold is safe from then on.
+    fn check(&mut self) {
+        for (n, page) in self.pages.iter_mut().enumerate() {
+            let logical = LogicalPage(n as u32);
+            let found = self.rig.device.version(logical);
+            assert!(page.may_hold(found, self.promises), "page {n} holds {found:?}, may hold {page:?}");
+            page.states = vec![found.map_or(Held::Nothing, Held::Version)];
+            page.versions = self.rig.device.versions(logical);
+        }
+    }
+
+    fn step(&mut self, step: &Step, depth: usize) {
+        self.run_down_to(depth - 1);
+        let per_page = self.rig.device.config().slots.size.0 / 512;
+        let sectors = self.pages.len() as u64 * per_page;
+        // Most commands go to a small part of the device, so that they meet each other.
+        let range = if step.place.is_multiple_of(4) { sectors } else { 96.min(sectors) };
+        let sector = u64::from(step.place) * 7919 % range;
+        let count = u64::from(step.sectors).min(sectors - sector);
+        match step.kind {
+            0..=11 => self.submit(Operation::Write, step.fua, sector, count),
+            12..=14 => self.submit(Operation::Read, false, sector, count),
+            15..=17 => {
+                self.run_down_to(0);
+                self.submit(Operation::Discard, false, sector, count);
+                self.run_down_to(0);
+            }
+            _ => self.submit(Operation::Flush, false, 0, 0),
+        }
+    }
+
+    /// After the last command: everything is as the host left it, also in flash after a flush.
+    fn end(&mut self) {
+        self.run_down_to(0);
+        self.rig.audit();
+        for (n, page) in self.pages.iter().enumerate() {
+            assert_eq!(self.rig.device.version(LogicalPage(n as u32)), page.newest(), "page {n}");
+        }
+        self.submit(Operation::Flush, false, 0, 0);
+        self.run_down_to(0);
+        let per_page = self.rig.device.config().slots.size.0 / 512;
+        self.submit(Operation::Read, false, 0, self.pages.len() as u64 * per_page);
+        self.run_down_to(0);
+        assert!(!self.rig.device.is_read_only(), "the device has room");
+    }
+}
+
+/// Plays the steps with these cuts: the times of the events, and what was torn.
+fn play(
+    file: &DeviceFile,
+    steps: &[Step],
+    depth: usize,
+    filled: bool,
+    cuts: &[Cut],
+) -> (Vec<Instant>, TornBy) {
+    let mut play = Play::new(file.clone(), filled, cuts);
+    for step in steps {
+        play.step(step, depth);
+    }
+    play.end();
+    (play.times, play.torn)
+}
+
+/// A device so small that its garbage is collected after a few dozen commands.
+fn tiny(change: impl FnOnce(&mut DeviceFile)) -> DeviceFile {
+    let mut file = small();
+    file.layout.channels = 1;
+    file.layout.dies_per_package = 1;
+    file.part.geometry.blocks_per_plane = 8;
+    file.part.geometry.pages_per_block = 6;
+    file.ftl.over_provisioning = 0.65;
+    change(&mut file);
+    let program = u64::from(file.part.geometry.bits_per_cell) * 2 * 4096;
+    file.buffer.size = Bytes(2 * program + 8192);
+    file
+}
+
+/// A fixed sequence of commands that overwrites, discards and flushes.
+fn mixed(count: u32) -> Vec<Step> {
+    let mut state = 12_345u32;
+    let mut draw = || {
+        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        state >> 8
+    };
+    (0..count)
+        .map(|_| Step {
+            kind: (draw() % 20) as u8,
+            place: draw() as u16,
+            sectors: (draw() % 24 + 1) as u8,
+            fua: draw() % 8 == 0,
+        })
+        .collect()
+}
+
+/// Cuts the power of a device after every single event of a run, and between it and the next; what that tore.
+fn cut_everywhere(file: &DeviceFile, steps: &[Step], depth: usize, filled: bool) -> TornBy {
+    let (times, mut torn) = play(file, steps, depth, filled, &[]);
+    assert!(times.len() > 2 * steps.len(), "{} events are too few to mean much", times.len());
+    for (n, time) in times.iter().enumerate() {
+        let between =
+            times.get(n + 1).map_or(Duration::ZERO, |next| Duration::from_ps((*next - *time).ps() / 2));
+        for delay in [Duration::ZERO, between] {
+            let cut = Cut { events: n + 1, delay };
+            torn.add(&play(file, steps, depth, filled, &[cut]).1);
+        }
+    }
+    torn
+}
+
+#[test]
+fn nothing_flushed_is_lost_by_a_cut_after_any_event() {
+    let torn = cut_everywhere(&tiny(|_| {}), &mixed(120), 4, true);
+    assert!(torn.programs > 20 && torn.erases > 5 && torn.partners == 0, "{torn:?}");
+}
+
+#[test]
+fn nothing_flushed_is_lost_with_one_shot_programs() {
+    let one_shot = |file: &mut DeviceFile| {
+        file.part.geometry.bits_per_cell = 3;
+        file.part.geometry.one_shot = true;
+    };
+    let torn = cut_everywhere(&tiny(one_shot), &mixed(100), 4, true);
+    assert!(torn.pages == 6 * torn.programs && torn.partners == 0, "{torn:?}");
+}
+
+#[test]
+fn nothing_flushed_is_lost_where_pages_share_cells_and_programs_are_finished() {
+    let paired = |file: &mut DeviceFile| {
+        file.part.geometry.bits_per_cell = 3;
+        file.ftl.recovery.programs_at_cut = ProgramsAtCut::Finished;
+    };
+    assert_eq!(cut_everywhere(&tiny(paired), &mixed(100), 3, true), TornBy::default());
+}
+
+#[test]
+fn a_torn_page_never_comes_out_where_pages_share_cells() {
+    let torn = cut_everywhere(&tiny(|file| file.part.geometry.bits_per_cell = 2), &mixed(100), 3, false);
+    assert!(torn.partners > 10, "{torn:?}");
+}
+
+#[test]
+fn every_write_that_went_through_is_there() {
+    cut_everywhere(&tiny(|file| file.buffer.mode = BufferMode::WriteThrough), &mixed(80), 3, false);
+}
+
+proptest! {
+    #[test]
+    fn a_device_keeps_what_was_flushed_through_several_cuts(
+        file in device(),
+        finished in any::<bool>(),
+        steps in prop::collection::vec(step(), 1..300),
+        depth in 1usize..12,
+        filled in any::<bool>(),
+        gaps in prop::collection::vec((1usize..1200, 0u64..400), 1..6),
+    ) {
+        let mut file = file;
+        if finished {
+            file.ftl.recovery.programs_at_cut = ProgramsAtCut::Finished;
+        }
+        let mut events = 0;
+        let mut cut = |(gap, delay): &(usize, u64)| {
+            events += gap;
+            Cut { events, delay: Duration::from_us(*delay) }
+        };
+        let cuts: Vec<Cut> = gaps.iter().map(&mut cut).collect();
+        play(&file, &steps, depth, filled, &cuts);
+    }
+}
+
+#[test]
+fn a_full_scan_takes_as_long_as_the_pages_of_a_die_one_after_the_other() {
+    let mut file = small();
+    // One die on each channel: nobody waits for a bus.
+    file.layout.dies_per_package = 1;
+    let mut rig = Rig::new(file, 1);
+    rig.device.fill(1.0);
+    let config = rig.device.config().clone();
+    let per_die = config.geometry.row_blocks() / config.geometry.dies();
+    let reads = |die: u32| -> u64 {
+        let blocks = (die * per_die..(die + 1) * per_die).map(wordline_nand::RowBlockId);
+        let pages = |block| rig.device.chips().programmed(block) / config.geometry.planes_per_row;
+        blocks.map(|block| u64::from((pages(block) + 1).min(config.geometry.pages_per_block))).sum()
+    };
+    let most = (0..config.geometry.dies()).map(reads).max().expect("there are dies");
+    rig.device.power_cut(Instant::ZERO);
+    rig.device.recover(&mut rig.calendar);
+    while let Some(event) = rig.calendar.advance() {
+        rig.device.handle(event, &mut rig.calendar);
+    }
+    let recovery = *rig.device.recovery().expect("the scan is over");
+    let one = recovery.time.ps() / most;
+    // A read of the spare areas: t_R of 25 us, the command, and 256 bytes at 400 MT/s.
+    assert!((25_000_000..27_500_000).contains(&one), "{one} ps a read");
+    assert_eq!((recovery.lost, recovery.returned), (0, 0));
+}
