@@ -306,7 +306,7 @@ proptest! {
             let mut policy = kind.build();
             let rests = policy.rests_after();
             prop_assert_eq!(rests, policy.rests_after(), "the rest is always the same");
-            let resting = Resting { row: 0, free_blocks: free, good_blocks: good, full_blocks: full };
+            let resting = Resting { row: 0, free_blocks: free, good_blocks: good, full_blocks: full, cached_blocks: 0 };
             let wanted = policy.free_blocks(&resting);
             prop_assert!(wanted <= good.saturating_sub(full));
             prop_assert!(rests.is_some() || wanted == 0, "who never rests wants nothing");
@@ -324,10 +324,13 @@ proptest! {
             RouterKind::Host { streams: 1 },
             RouterKind::Host { streams: 7 },
             RouterKind::HotCold { window: 0.2 },
+            RouterKind::SlcCache { window: None },
+            RouterKind::SlcCache { window: Some(0.2) },
         ];
         for kind in routers {
             let (mut one, mut two) = (kind.build(40), kind.build(40));
             prop_assert_eq!(one.streams(), kind.streams());
+            prop_assert!(one.cached().is_none_or(|stream| stream < one.streams()));
             for (logical, tag, sectors) in &pages {
                 let page = Outgoing { logical: *logical, tag: *tag, sectors: *sectors };
                 let stream = one.route(&page);

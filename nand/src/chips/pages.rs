@@ -131,17 +131,19 @@ impl Pages {
         self.stamps[slot]
     }
 
-    /// The effect of a command whose array work is over; false if a limit was broken.
+    /// The effect of a command whose array work is over, where a program writes `word_line` pages in each plane; false if a
+    /// limit was broken.
     #[inline]
-    pub(super) fn apply(&mut self, die: DieId, command: &Command) -> bool {
+    pub(super) fn apply(&mut self, die: DieId, command: &Command, word_line: u32) -> bool {
         if self.ledger.is_some() {
             return self.note(command);
         }
         match command.operation {
             Operation::Program | Operation::ProgramCache => {
-                let unit = self.slots.per_program;
+                let unit = self.slots.of_pages_side_by_side(command.planes * word_line);
                 assert_eq!(command.planes, self.geometry.planes_per_row, "a device programs whole units");
-                let (from, first) = ((die.0 * unit) as usize, self.slots.slot_of(command.page).0);
+                let (from, first) =
+                    ((die.0 * self.slots.per_program) as usize, self.slots.slot_of(command.page).0);
                 for n in 0..unit {
                     let stamp = self.registers[from + n as usize];
                     self.put(SlotId(first + n), stamp);

@@ -125,7 +125,8 @@ impl Chips {
         if *hold_until <= now {
             return HoldTimes::default();
         }
-        self.times.of_step(&self.part, &self.geometry, *step, command).later(*late)
+        let (part, times) = self.seen_at(command.page);
+        times.of_step(part, &self.geometry, *step, command).later(*late)
     }
 
     /// Time that each channel's bus was held until `now`, in picoseconds.

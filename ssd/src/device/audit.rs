@@ -59,7 +59,8 @@ impl Device {
         let programmed = counts.pages_programmed * u64::from(slots.per_page()) / u64::from(slots.pages());
         let queued = t.host_programs + t.gc_programs + t.translation_programs + t.padding - programmed;
         assert!(
-            queued.is_multiple_of(unit) && queued / unit <= 2 * self.units.len() as u64,
+            queued.is_multiple_of(self.slc.as_ref().map_or(unit, |slc| u64::from(slc.unit)))
+                && queued / unit <= 2 * self.units.len() as u64,
             "pages programmed are the host's, the map's, the collector's and padding, but for units under way: {queued}"
         );
         let stages = self.chips.stages(elapsed);

@@ -60,17 +60,17 @@ impl Device {
                 if !self.some_row_accepts(list, calendar) {
                     break;
                 }
-                if (self.ready[list].pages.len() as u32) < self.config.slots.per_program {
+                let unit = self.unit_of(list);
+                if (self.ready[list].pages.len() as u32) < unit {
                     if !self.must_pad(list) {
                         break;
                     }
-                    self.top_up(list);
+                    self.top_up(list, unit);
                 }
-                let row = self.placement.next(&self.accepting[list]).expect("a row accepts");
-                assert!(
-                    self.accepting[list].contains(row),
-                    "the placement chose row {row}, which is busy or full"
-                );
+                let row = self.next_row_of(list);
+                if self.is_outgrown(row, list, unit) {
+                    continue;
+                }
                 self.form(row, list, calendar);
                 formed = true;
             }
@@ -80,8 +80,8 @@ impl Device {
 
     /// Fills a program unit that must go with dirty pages that are complete, instead of padding. The router may send
     /// them elsewhere.
-    fn top_up(&mut self, list: usize) {
-        while (self.ready[list].pages.len() as u32) < self.config.slots.per_program {
+    fn top_up(&mut self, list: usize, unit: u32) {
+        while (self.ready[list].pages.len() as u32) < unit {
             if self.buffer.dirty() == 0 {
                 return;
             }
@@ -104,7 +104,7 @@ impl Device {
         for list in 0..self.ready.len() {
             let waiting = self.ready[list].pages.len() as u32;
             let row = (list / streams) as Row;
-            let complete = waiting >= self.config.slots.per_program;
+            let complete = waiting >= self.blocks.unit(row, self.streams.host((list % streams) as u8));
             if (complete || (waiting > 0 && self.must_pad(list)))
                 && self.accepting[list % streams].contains(row)
             {
@@ -120,7 +120,8 @@ impl Device {
 
     /// Takes up to a program unit of pages from a list and queues their program in `row`.
     pub(super) fn form(&mut self, row: Row, list: usize, calendar: &mut impl Schedule<Event>) {
-        let pages = self.config.slots.per_program as usize;
+        let stream = self.streams.host((list % usize::from(self.streams.host)) as u8);
+        let pages = self.blocks.unit(row, stream) as usize;
         let mut unit = std::mem::take(&mut self.units[row as usize]);
         let ready = &mut self.ready[list];
         while unit.entries.len() < pages {
@@ -144,10 +145,12 @@ impl Device {
         self.programming += unit.entries.len() as u32;
         self.totals.host_programs += unit.entries.len() as u64;
         self.totals.padding += (pages - unit.entries.len()) as u64;
+        if self.slc.is_some() && self.blocks.writes_slc(row, stream) {
+            self.totals.slc_programs += unit.entries.len() as u64;
+        }
         unit.stamps.resize(pages, Stamp::PADDING);
         unit.busy = true;
         self.units[row as usize] = unit;
-        let stream = self.streams.host((list % usize::from(self.streams.host)) as u8);
         if let Some(translation) = &mut self.translation {
             translation.turn_over(row);
         }
@@ -163,12 +166,13 @@ impl Device {
         purpose: Purpose,
         calendar: &mut impl Schedule<Event>,
     ) {
-        let pages = self.config.slots.per_program;
+        let (pages, cost) = (self.blocks.unit(row, stream), self.blocks.cost(row, stream));
         let first = self.blocks.take(row, stream, pages);
-        self.collector.spend(row, pages);
+        self.collector.spend(row, cost);
         self.note_row(row);
         let die = self.config.geometry.die_of(self.config.slots.block_of(first));
         let page = self.config.slots.page_of(first);
+        self.set_mode(page);
         self.queues.push(die, calendar.now(), purpose, row, page).slot = first;
         self.kick(die, calendar);
         self.collect(row, calendar);

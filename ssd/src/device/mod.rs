@@ -21,6 +21,7 @@ mod precondition;
 mod read;
 mod recovery;
 mod service;
+mod slc;
 mod totals;
 mod translate;
 mod write;
@@ -36,7 +37,7 @@ use crate::buffer::{Buffer, EntryId};
 use crate::command::{Answer, Command};
 use crate::config::{BufferMode, Config, Protection};
 use crate::front::{Front, Link};
-use crate::ftl::blocks::{State, Streams};
+use crate::ftl::blocks::{SlcShare, State, Streams};
 use crate::ftl::{Blocks, Collector, Lost, Mapping, Translation};
 use crate::parts::Parts;
 use crate::policy::background::Background;
@@ -149,6 +150,8 @@ pub struct Device {
     units: Vec<Unit>,
     /// Rows that take a program unit of the host now, for each of its streams.
     accepting: Vec<RowSet>,
+    /// None unless a stream of the host goes to blocks in SLC mode.
+    slc: Option<Box<slc::Cached>>,
     /// Whether a row was passed over because it holds as many valid pages as it may.
     some_row_full: bool,
     /// Writes that wait for room in the buffer.
@@ -183,37 +186,26 @@ impl Device {
 
     /// A new device, with nothing written and these policies.
     pub fn with(config: Config, parts: Parts, seed: Seed) -> Self {
-        let Parts {
-            eviction,
-            read_eviction,
-            router,
-            placement,
-            balancer,
-            mapper,
-            victim,
-            relocator,
-            background,
-            wear,
-            failure,
-        } = parts;
         let Config { geometry, .. } = config;
         let map_cache = config.map_cache();
         let of_map = u8::from(map_cache.is_some());
-        let streams = Streams { host: router.streams() + of_map, gc: relocator.streams() + of_map };
-        let (chips, mut blocks) = new_chips(&config, streams, seed);
-        blocks.keep(victim.needs());
-        let collector = new_collector(&config, streams, victim, wear, seed);
-        let has_homes = placement.home(0).is_some();
+        let streams =
+            Streams { host: parts.router.streams() + of_map, gc: parts.relocator.streams() + of_map };
+        let cache = config.slc_share(parts.router.cached());
+        let (chips, mut blocks) = new_chips(&config, streams, cache, seed);
+        blocks.keep(parts.victim.needs());
+        let collector = new_collector(&config, streams, parts.victim, parts.wear, seed);
+        let has_homes = parts.placement.home(0).is_some();
         let lists = usize::from(streams.host) * if has_homes { geometry.rows() as usize } else { 1 };
         let mut device = Self {
             chips,
             mapping: Mapping::new(config.mapped_pages()),
             lost: Lost::default(),
             failures: Column::filled(geometry.row_blocks() as usize, [0; 3]),
-            translation: map_cache.map(|size| Translation::of(&config, mapper, size)),
-            buffer: Buffer::new(config.buffer_pages, eviction),
+            translation: map_cache.map(|size| Translation::of(&config, parts.mapper, size)),
+            buffer: Buffer::new(config.buffer_pages, parts.eviction),
             marks: flush::Marks::new(&config),
-            cache: ReadCache::new(config.cache_pages, read_eviction),
+            cache: ReadCache::new(config.cache_pages, parts.read_eviction),
             ahead: ReadAhead::new(config.file.buffer.read_ahead),
             queues: Queues::new(geometry.dies(), &config.file.ftl.scheduling),
             front: Front::new(&config),
@@ -222,6 +214,7 @@ impl Device {
             programming: 0,
             units: vec![Unit::default(); geometry.rows() as usize],
             accepting: vec![RowSet::new(geometry.rows()); usize::from(streams.host)],
+            slc: cache.map(|share| Box::new(slc::Cached::new(&share, &config))),
             some_row_full: false,
             stalled: VecDeque::new(),
             flushes: VecDeque::new(),
@@ -232,21 +225,21 @@ impl Device {
             recovery: None,
             saved: Vec::new(),
             has_homes,
-            home_pages: home_pages(&config, &*placement),
-            balancer: (has_homes && balancer.is_on()).then_some(balancer),
+            home_pages: home_pages(&config, &*parts.placement),
+            balancer: (has_homes && parts.balancer.is_on()).then_some(parts.balancer),
             waiting: vec![0; geometry.rows() as usize],
             wake: Vec::new(),
             answers: Vec::new(),
             digest: Digest::default(),
             totals: Totals::default(),
             collector,
-            router,
-            placement,
-            relocator,
-            failure,
+            router: parts.router,
+            placement: parts.placement,
+            relocator: parts.relocator,
+            failure: parts.failure,
             rest: idle::Rest::default(),
             preemptible: config.file.ftl.gc.preemptible,
-            background: background.rests_after().is_some().then_some(background),
+            background: parts.background.rests_after().is_some().then_some(parts.background),
             streams,
             blocks,
             config,
@@ -263,13 +256,17 @@ impl Device {
         let is_full = self.blocks.is_full(row, pages);
         let takes = !self.units[row as usize].busy
             && !is_full
-            && (self.blocks.free(row) > self.streams.kept_blocks() || self.collector.affords(row, pages));
+            && (self.blocks.free(row) > self.streams.kept_blocks()
+                || self.collector.affords(row, self.dearest()));
         self.some_row_full |= is_full;
         // While blocks are being gained, streams wait for blocks of their own instead of mixing.
         let may_share = takes && !self.collector.gains(row);
         for (n, accepting) in self.accepting.iter_mut().enumerate() {
             let stream = self.streams.host(n as u8);
             accepting.set(row, takes && self.blocks.takes(row, stream, may_share));
+        }
+        if self.slc.is_some() {
+            self.note_slc(row);
         }
     }
 
@@ -400,13 +397,17 @@ impl Device {
 }
 
 /// The chips, and the table of their blocks, of which some are bad from the factory.
-fn new_chips(config: &Config, streams: Streams, seed: Seed) -> (Chips, Blocks) {
+fn new_chips(config: &Config, streams: Streams, cache: Option<SlcShare>, seed: Seed) -> (Chips, Blocks) {
     let mut chips = Chips::new(config.part.clone(), config.geometry, config.slots);
     chips.inject(&config.faults, seed);
     let mut bad = factory_bad_blocks(config, seed);
     chips.factory_bad().into_iter().for_each(|block| bad[block.0 as usize] = true);
     let mut blocks = Blocks::new(config.geometry, config.slots, streams, |block| bad[block.0 as usize]);
     blocks.allocate(config.file.ftl.wear.allocation);
+    if let Some(share) = cache {
+        assert!(chips.offer_slc_mode(), "the part of a device with an SLC cache has the mode");
+        blocks.cache(share);
+    }
     (chips, blocks)
 }
 

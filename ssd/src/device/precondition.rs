@@ -39,6 +39,7 @@ impl Device {
     pub fn fill(&mut self, fraction: f64) {
         let pages = (f64::from(self.config.logical_pages) * fraction.clamp(0.0, 1.0)) as u32;
         let mut writer = Writer::default();
+        self.blocks.pause_cache(true);
         for page in 0..pages {
             self.write_untimed(LogicalPage(page), &mut writer);
         }
@@ -55,6 +56,7 @@ impl Device {
     /// on until the write amplification of successive windows stands still.
     pub fn fill_steady(&mut self, seed: Seed) -> Steady {
         let mut random = seed.stream("ssd.precondition", 0);
+        self.blocks.pause_cache(true);
         let mut writer = Writer::default();
         let rows = 0..self.config.geometry.rows();
         let left: Vec<(Share, u32)> = rows.map(|row| self.age_row(row, &mut random)).collect();
@@ -268,6 +270,7 @@ impl Device {
                 }
             }
         }
+        self.blocks.pause_cache(false);
         self.note_all_rows();
     }
 }

@@ -129,7 +129,7 @@ impl Device {
     fn uncount_programs(&mut self) {
         let Self { chips, queues, units, collector, totals, config, .. } = self;
         let slots = config.slots;
-        let unit = u64::from(slots.per_program);
+        let slc_unit = slots.of_pages_side_by_side(config.geometry.planes_per_row);
         for die in (0..config.geometry.dies()).map(DieId) {
             queues.each(die, |transaction| {
                 let (block, place) = slots.split(transaction.slot);
@@ -149,7 +149,10 @@ impl Device {
                     if transaction.purpose == Purpose::GcCopyback {
                         totals.gc_copied -= filled as u64;
                     }
+                    let is_slc = chips.is_slc(block);
+                    let unit = u64::from(if is_slc { slc_unit } else { slots.per_program });
                     *count -= filled as u64;
+                    totals.slc_programs -= if is_slc { filled as u64 } else { 0 };
                     totals.padding -= unit - filled as u64;
                 }
             });
@@ -172,6 +175,7 @@ impl Device {
         self.skip_torn_word_lines();
         let Self { blocks, chips, .. } = self;
         blocks.forget(|block| chips.programmed(block), |block| chips.erases()[block]);
+        self.set_modes();
         self.find_newest();
         self.blocks.close_full();
         self.read_only = false;
@@ -195,6 +199,9 @@ impl Device {
         }
         let unit = self.config.slots.per_program;
         for block in self.blocks_in_use() {
+            if self.chips.is_slc(block) {
+                continue;
+            }
             let written = self.chips.programmed(block);
             let first = written / unit;
             let is_torn = |page: u32| {

@@ -52,7 +52,8 @@ impl Device {
             | Purpose::Scan
             | Purpose::GcRead => Operation::Read,
             Purpose::HostProgram | Purpose::TranslationProgram => {
-                self.chips.registers(die).copy_from_slice(&self.units[owner as usize].stamps);
+                let stamps = &self.units[owner as usize].stamps;
+                self.chips.registers(die)[..stamps.len()].copy_from_slice(stamps);
                 Operation::Program
             }
             Purpose::GcProgram => {

@@ -2,8 +2,9 @@
 
 use proptest::prelude::*;
 use wordline_kernel::{Bytes, Duration, Energy};
+use wordline_nand::part::SlcTiming;
 use wordline_ssd::DeviceFile;
-use wordline_ssd::config::{BufferFile, BufferMode, GcFile, Protection, WearFile};
+use wordline_ssd::config::{BufferFile, BufferMode, GcFile, Protection, SlcCacheFile, WearFile};
 use wordline_ssd::ftl::wear::Allocation;
 use wordline_ssd::policy::background::BackgroundKind;
 use wordline_ssd::policy::balancer::{BalancerKind, Reach};
@@ -59,6 +60,16 @@ fn balancer() -> impl Strategy<Value = BalancerKind> {
         Just(BalancerKind::None {}),
         (reach, 1u32..=3).prop_map(|(reach, least)| BalancerKind::Stealing { reach, least }),
     ]
+}
+
+fn slc_cache() -> impl Strategy<Value = (SlcCacheFile, Option<f64>, Option<u32>)> {
+    let sizes = prop_oneof![(1u32..=2, Just(0.0)), (0u32..=2, 0.1f64..=1.0)];
+    let file = (sizes, prop::option::of(0u32..=3)).prop_map(|((blocks, spare), fold_above)| SlcCacheFile {
+        blocks,
+        spare,
+        fold_above,
+    });
+    (file, prop::option::of(0.05f64..0.5), prop::option::of(0u32..=2))
 }
 
 prop_compose! {
@@ -152,6 +163,7 @@ prop_compose! {
         scheduling in scheduling(),
         rest in 0u64..=120,
         cache in prop::option::of((2u64..=200, 0.0f64..0.9, any::<bool>())),
+        slc in prop::option::of(slc_cache()),
     ) -> DeviceFile {
         let mut file = small();
         file.layout.channels = channels;
@@ -193,6 +205,18 @@ prop_compose! {
         file.ftl.wear = wear;
         file.ftl.scheduling = scheduling;
         file.part.timing.suspend = [rest, rest * 5].map(Duration::from_us);
+        if let Some((cache, window, idle)) = slc.filter(|_| bits > 1) {
+            let us = Duration::from_us;
+            file.part.timing.slc = Some(SlcTiming { read: us(20), program: us(100), erase: us(1_000) });
+            file.ftl.mapping.unit = Some(Bytes(units[unit % 5]));
+            file.ftl.slc_cache = Some(cache);
+            file.ftl.router = RouterKind::SlcCache { window };
+            // Blocks of the cache are spare.
+            file.ftl.over_provisioning = spare + 0.1;
+            if let Some(until_cached) = idle {
+                file.ftl.gc.background = BackgroundKind::IdleFold { idle: us(100), until_cached };
+            }
+        }
         if let Some((order, balancer)) = fixed {
             file.ftl.placement = PlacementKind::Fixed { order };
             file.ftl.balancer = balancer;
