@@ -110,3 +110,43 @@ fn streams_stay_apart_in_a_row_that_lives_on_its_last_blocks() {
     let (apart, together) = (moved(2, 3), moved(1, 3));
     assert!(apart < 0.9 * together, "{apart:.3} pages moved a write in streams, {together:.3} without");
 }
+
+/// The write amplification of the collector under uniform writes to a part of the logical pages, where the others are
+/// discarded, and the spare space in effect.
+fn amplification(over_provisioning: f64, kept: f64) -> (f64, f64) {
+    let mut file = small();
+    file.part.geometry.blocks_per_plane = 64;
+    file.ftl.over_provisioning = over_provisioning;
+    let mut rig = Rig::new(file, 1);
+    rig.device.fill(1.0);
+    let pages = u64::from(rig.device.config().logical_pages);
+    let kept = (pages as f64 * kept) as u64;
+    if kept < pages {
+        rig.alone(Operation::Discard, false, kept * 8, (pages - kept) * 8);
+    }
+    let mut random = Seed(3).stream("test.uniform", 0);
+    let mut before = (0, 0);
+    for n in 0..6 * kept {
+        if n == 3 * kept {
+            before = (rig.device.totals().gc_programs, rig.device.totals().host_programs);
+        }
+        rig.run_down_to(15);
+        rig.submit(Operation::Write, false, random.below(kept) * 8, 8);
+    }
+    rig.run_down_to(0);
+    rig.audit();
+    let totals = rig.device.totals();
+    let moved = (totals.gc_programs - before.0) as f64 / (totals.host_programs - before.1) as f64;
+    (1.0 + moved, rig.device.effective_spare())
+}
+
+#[test]
+fn what_the_host_discards_is_spare() {
+    let (full, little) = amplification(0.2, 1.0);
+    let (trimmed, more) = amplification(0.2, 0.75);
+    let (made_so, same) = amplification(0.4, 1.0);
+    assert!((little - 0.2).abs() < 0.01 && (more - 0.4).abs() < 0.01, "{little:.3} and {more:.3} are spare");
+    assert!((more - same).abs() < 0.001, "as if the device had been made with it");
+    assert!(trimmed < 0.75 * full, "{trimmed:.3} after a quarter was discarded, {full:.3} before");
+    assert!((trimmed / made_so - 1.0).abs() < 0.02, "{trimmed:.3}, and {made_so:.3} of a device made so");
+}

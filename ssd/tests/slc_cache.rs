@@ -125,16 +125,16 @@ fn the_dynamic_part_shrinks_as_the_device_fills() {
         most
     };
     let (empty, half, full) = (most(0.0), most(0.5), most(1.0));
-    assert!(empty > half && half > full, "{empty} blocks cached at most when empty, {half}, {full} when full");
+    assert!(
+        empty > half && half > full,
+        "{empty} blocks cached at most when empty, {half}, {full} when full"
+    );
 }
 
 #[test]
 fn a_cached_device_survives_ten_drive_writes_filled_to_the_brim() {
-    let caches = [
-        fixed(2),
-        SlcCacheFile { spare: 1.0, ..fixed(1) },
-        SlcCacheFile { fold_above: Some(0), ..fixed(3) },
-    ];
+    let caches =
+        [fixed(2), SlcCacheFile { spare: 1.0, ..fixed(1) }, SlcCacheFile { fold_above: Some(0), ..fixed(3) }];
     for cache in caches {
         for window in [None, Some(0.1)] {
             let mut file = cached(cache);

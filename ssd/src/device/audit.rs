@@ -21,6 +21,14 @@ impl Device {
         self.mapping.versions(page)
     }
 
+    /// Part of the capacity in good blocks that holds nothing valid: what is spare in effect. It is more than the
+    /// over-provisioning by what the host never wrote or discarded. It takes time in proportion to the number of blocks.
+    pub fn effective_spare(&self) -> f64 {
+        let good = u64::from(self.config.geometry.row_blocks()) - self.blocks.bad();
+        let all = good * u64::from(self.config.slots.per_block());
+        1.0 - self.blocks.total_valid() as f64 / all.max(1) as f64
+    }
+
     /// The version of a logical page that is in flash.
     pub fn version_in_flash(&self, page: LogicalPage) -> Option<u32> {
         self.mapping.get(page).map(|at| self.chips.stamp(at).version)
