@@ -18,6 +18,7 @@ pub use crate::ftl::wear::WearFile;
 use crate::policy::background::BackgroundKind;
 use crate::policy::balancer::BalancerKind;
 use crate::policy::failure::FailureKind;
+use crate::policy::frontier::FrontierKind;
 use crate::policy::mapper::CacheSize;
 use crate::policy::placement::PlacementKind;
 use crate::policy::router::RouterKind;
@@ -68,6 +69,8 @@ pub struct FtlFile {
     pub router: RouterKind,
     /// Which channel, package, die and row a write goes to.
     pub placement: PlacementKind,
+    /// Which word line of an open block is programmed next.
+    pub frontier: FrontierKind,
     /// What an idle row takes of what waits for others. Wants a placement that gives pages homes.
     pub balancer: BalancerKind,
     /// Blocks that take what the host writes in SLC mode. Wants the router `slc-cache`, or a design's.
@@ -136,6 +139,7 @@ impl Default for FtlFile {
             mapping: MappingFile::default(),
             router: RouterKind::default(),
             placement: PlacementKind::default(),
+            frontier: FrontierKind::default(),
             balancer: BalancerKind::default(),
             slc_cache: None,
             gc: GcFile::default(),
@@ -194,6 +198,9 @@ impl DeviceFile {
         let Some(slots) = self.check_unit(&geometry, &mut wrong) else { return Err(wrong) };
         self.ftl.gc.check_chips(&geometry, &mut wrong);
         self.check_cache(&slots, &mut wrong);
+        if let Some((key, found, wanted)) = self.ftl.frontier.complaint(&part, &geometry) {
+            wrong.add(format!("ftl.frontier.{key}"), found, wanted);
+        }
         if let Some(cache) = &self.ftl.slc_cache {
             cache.check(&part, &slots, &geometry, &mut wrong);
         }

@@ -150,3 +150,30 @@ fn what_the_host_discards_is_spare() {
     assert!(trimmed < 0.75 * full, "{trimmed:.3} after a quarter was discarded, {full:.3} before");
     assert!((trimmed / made_so - 1.0).abs() < 0.02, "{trimmed:.3}, and {made_so:.3} of a device made so");
 }
+
+#[test]
+fn an_order_of_word_lines_that_the_part_cannot_have_is_refused() {
+    use wordline_ssd::policy::frontier::FrontierKind;
+    let keys = |change: fn(&mut DeviceFile)| -> Vec<String> {
+        let mut file = small();
+        file.ftl.frontier = FrontierKind::Vertical {};
+        change(&mut file);
+        file.check().err().map_or_else(Vec::new, |wrong| wrong.0.into_iter().map(|c| c.key).collect())
+    };
+    assert_eq!(keys(|_| {}), ["ftl.frontier.policy"], "a planar part has one order");
+    assert!(keys(|file| file.part.geometry.layers = 8).is_empty());
+    assert_eq!(
+        keys(|file| file.part.geometry.layers = 3),
+        ["ftl.frontier.policy"],
+        "16 word lines in 3 layers"
+    );
+    let page_by_page = |file: &mut DeviceFile| {
+        (file.part.geometry.layers, file.part.geometry.bits_per_cell) = (8, 2);
+    };
+    assert_eq!(keys(page_by_page), ["ftl.frontier.policy"]);
+    let too_many = |file: &mut DeviceFile| {
+        file.part.geometry.layers = 8;
+        file.ftl.frontier = FrontierKind::Mixed { layers: Some(9) };
+    };
+    assert_eq!(keys(too_many), ["ftl.frontier.layers"]);
+}

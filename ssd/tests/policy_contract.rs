@@ -15,6 +15,7 @@ use wordline_ssd::policy::background::{BackgroundKind, Resting};
 use wordline_ssd::policy::balancer::{BalancerKind, Reach, Waiting};
 use wordline_ssd::policy::eviction::{EntryList, EvictionKind};
 use wordline_ssd::policy::failure::{After, Failed, Failure, FailureKind, MOST_FAILURES};
+use wordline_ssd::policy::frontier::{FrontierKind, OpenBlock, WordLines};
 use wordline_ssd::policy::mapper::{CacheSize, Dftl, Mapper, TranslationPage};
 use wordline_ssd::policy::placement::{PlacementKind, RowSet};
 use wordline_ssd::policy::relocator::{Leaving, RelocatorKind};
@@ -128,6 +129,46 @@ proptest! {
             prop_assert!(found.is_none_or(|row| inside(&row)), "{:?}", kind);
         }
     }
+}
+
+/// Every frontier, the word lines in the order in which it has them programmed in a block of this shape.
+fn word_lines(kind: &FrontierKind, shape: WordLines) -> Vec<u32> {
+    let mut frontier = kind.build();
+    let mut programmed = vec![0; shape.count().div_ceil(64) as usize];
+    let block = RowBlockId(0);
+    let order = (0..shape.count()).map(|written| {
+        let open = OpenBlock { block, is_gc: false, written, shape, programmed: &programmed };
+        let next = frontier.next(&open);
+        assert!(next < shape.count() && !open.is_programmed(next), "{kind:?} names {next} in {shape:?}");
+        programmed[next as usize / 64] |= 1 << (next % 64);
+        next
+    });
+    order.collect()
+}
+
+proptest! {
+    #[test]
+    fn a_frontier_names_each_word_line_once(layers in 1u32..40, per_layer in 1u32..8, ahead in 1u32..50) {
+        let shape = WordLines { layers, per_layer };
+        let all: Vec<u32> = (0..shape.count()).collect();
+        prop_assert_eq!(&word_lines(&FrontierKind::InOrder {}, shape), &all);
+        prop_assert_eq!(&word_lines(&FrontierKind::Mixed { layers: Some(1) }, shape), &all, "horizontal first");
+        let mixed = [None, Some(ahead)].map(|layers| FrontierKind::Mixed { layers });
+        for kind in mixed.iter().chain([&FrontierKind::Vertical {}]) {
+            let mut order = word_lines(kind, shape);
+            order.sort_unstable();
+            prop_assert_eq!(&order, &all, "{:?}", kind);
+        }
+    }
+}
+
+#[test]
+fn word_lines_go_as_in_the_figure() {
+    let order = |kind: FrontierKind| word_lines(&kind, WordLines { layers: 4, per_layer: 3 });
+    assert_eq!(order(FrontierKind::Vertical {}), [0, 3, 6, 9, 1, 4, 7, 10, 2, 5, 8, 11]);
+    assert_eq!(order(FrontierKind::Mixed { layers: None }), [0, 3, 6, 9, 1, 2, 4, 5, 7, 8, 10, 11]);
+    assert_eq!(order(FrontierKind::Mixed { layers: Some(2) }), [0, 3, 1, 2, 4, 5, 6, 9, 7, 8, 10, 11]);
+    assert_eq!(order(FrontierKind::Mixed { layers: Some(3) }), [0, 3, 6, 1, 2, 4, 5, 7, 8, 9, 10, 11]);
 }
 
 /// Every failure policy, from the most wary to one that hardly ever minds.

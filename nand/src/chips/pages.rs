@@ -72,8 +72,9 @@ pub(super) struct Pages {
     registers: Vec<Stamp>,
     stamps: Column<SlotId, Stamp>,
     pub(super) erases: Column<RowBlockId, u32>,
-    /// Slots of each block that are programmed; they are programmed in order.
+    /// Slots of each block that are programmed; they are programmed in order, unless any order will do.
     pub(super) programmed: Column<RowBlockId, u32>,
+    pub(super) any_order: bool,
     ledger: Option<Ledger>,
 }
 
@@ -88,6 +89,7 @@ impl Pages {
             stamps: Column::filled(slots.count() as usize, Stamp::ERASED),
             erases: Column::filled(blocks, 0),
             programmed: Column::filled(blocks, 0),
+            any_order: false,
             ledger: None,
             geometry,
             slots,
@@ -104,6 +106,7 @@ impl Pages {
             stamps: Column::filled(0, Stamp::ERASED),
             erases: Column::filled(0, 0),
             programmed: Column::filled(0, 0),
+            any_order: false,
             ledger: Some(Ledger {
                 programs: Column::filled(geometry.pages() as usize, 0),
                 next: vec![0; plane_blocks],
@@ -166,8 +169,12 @@ impl Pages {
     #[inline]
     pub(super) fn put(&mut self, slot: SlotId, stamp: Stamp) {
         let (block, place) = self.slots.split(slot);
-        assert_eq!(self.programmed[block], place, "pages of a block are programmed in order");
-        self.programmed[block] = place + 1;
+        if self.any_order {
+            assert_eq!(self.stamps[slot], Stamp::ERASED, "a page is programmed once");
+        } else {
+            assert_eq!(self.programmed[block], place, "pages of a block are programmed in order");
+        }
+        self.programmed[block] += 1;
         self.stamps[slot] = stamp;
     }
 
@@ -180,8 +187,19 @@ impl Pages {
     pub(super) fn tear_block(&mut self, block: RowBlockId) {
         self.erases[block] += 1;
         let first = self.slots.at(block, 0);
-        for n in 0..self.programmed[block] {
-            self.spoil(SlotId(first.0 + n));
+        for n in 0..self.end_of(block) {
+            if self.stamps[SlotId(first.0 + n)] != Stamp::ERASED {
+                self.spoil(SlotId(first.0 + n));
+            }
+        }
+    }
+
+    /// Slots of a block from the first to the last one that may be programmed.
+    #[inline]
+    pub(super) fn end_of(&self, block: RowBlockId) -> u32 {
+        match self.any_order && self.programmed[block] > 0 {
+            true => self.slots.per_block(),
+            false => self.programmed[block],
         }
     }
 
@@ -192,7 +210,7 @@ impl Pages {
 
     pub(super) fn wipe(&mut self, block: RowBlockId) -> bool {
         let first = self.slots.at(block, 0);
-        for n in 0..self.programmed[block] {
+        for n in 0..self.end_of(block) {
             self.stamps[SlotId(first.0 + n)] = Stamp::ERASED;
         }
         self.programmed[block] = 0;

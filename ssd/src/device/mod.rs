@@ -43,6 +43,7 @@ use crate::parts::Parts;
 use crate::policy::background::Background;
 use crate::policy::balancer::Balancer;
 use crate::policy::failure::FailurePolicy;
+use crate::policy::frontier::WordLines;
 use crate::policy::placement::{Placement, Row, RowSet};
 use crate::policy::relocator::Relocator;
 use crate::policy::router::Router;
@@ -192,8 +193,12 @@ impl Device {
         let streams =
             Streams { host: parts.router.streams() + of_map, gc: parts.relocator.streams() + of_map };
         let cache = config.slc_share(parts.router.cached());
-        let (chips, mut blocks) = new_chips(&config, streams, cache, seed);
+        let (mut chips, mut blocks) = new_chips(&config, streams, cache, seed);
         blocks.keep(parts.victim.needs());
+        if !parts.frontier.is_in_order() {
+            chips.program_in_any_order();
+            blocks.order(parts.frontier, WordLines::of(&config.part, &geometry));
+        }
         let collector = new_collector(&config, streams, parts.victim, parts.wear, seed);
         let has_homes = parts.placement.home(0).is_some();
         let lists = usize::from(streams.host) * if has_homes { geometry.rows() as usize } else { 1 };

@@ -120,17 +120,20 @@ impl Device {
 
     /// Fills `count` pages of a new block of a row with what `next` gives, or with what was overwritten long ago.
     fn age_block(&mut self, row: Row, count: u32, mut next: impl FnMut() -> Option<LogicalPage>) {
-        let first = self.blocks.take(row, self.streams.host(0), count);
-        for slot in (first.0..first.0 + count).map(SlotId) {
-            // No version is numbered 0.
-            let mut stamp = Stamp { logical: 0, version: 0 };
-            if let Some(logical) = next() {
-                stamp = Stamp { logical: logical.0, version: self.mapping.written(logical) };
-                self.install(logical, slot);
+        let unit = self.config.slots.per_program;
+        for _ in 0..count / unit {
+            let first = self.blocks.take(row, self.streams.host(0), unit);
+            for slot in (first.0..first.0 + unit).map(SlotId) {
+                // No version is numbered 0.
+                let mut stamp = Stamp { logical: 0, version: 0 };
+                if let Some(logical) = next() {
+                    stamp = Stamp { logical: logical.0, version: self.mapping.written(logical) };
+                    self.install(logical, slot);
+                }
+                self.chips.put(slot, stamp);
             }
-            self.chips.put(slot, stamp);
+            self.blocks.program_done(first);
         }
-        self.blocks.program_done(first);
     }
 
     /// Writes a whole page in no time.

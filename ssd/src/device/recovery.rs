@@ -132,7 +132,7 @@ impl Device {
         let slc_unit = slots.of_pages_side_by_side(config.geometry.planes_per_row);
         for die in (0..config.geometry.dies()).map(DieId) {
             queues.each(die, |transaction| {
-                let (block, place) = slots.split(transaction.slot);
+                let block = slots.block_of(transaction.slot);
                 let (count, filled) = match transaction.purpose {
                     Purpose::HostProgram => {
                         (&mut totals.host_programs, units[transaction.owner as usize].entries.len())
@@ -145,7 +145,7 @@ impl Device {
                     }
                     _ => return,
                 };
-                if chips.programmed(block) <= place {
+                if !chips.is_programmed(transaction.slot) {
                     if transaction.purpose == Purpose::GcCopyback {
                         totals.gc_copied -= filled as u64;
                     }
@@ -175,6 +175,7 @@ impl Device {
         self.skip_torn_word_lines();
         let Self { blocks, chips, .. } = self;
         blocks.forget(|block| chips.programmed(block), |block| chips.erases()[block]);
+        blocks.look_at_word_lines(|slot| chips.is_programmed(slot));
         self.set_modes();
         self.find_newest();
         self.blocks.close_full();
@@ -227,7 +228,11 @@ impl Device {
         self.mapping.forget_places();
         for block in self.blocks_in_use() {
             let first = self.config.slots.at(block, 0);
-            for slot in (first.0..first.0 + self.chips.programmed(block)).map(SlotId) {
+            let end = match self.blocks.is_in_order() {
+                true => self.chips.programmed(block),
+                false => self.config.slots.per_block(),
+            };
+            for slot in (first.0..first.0 + end).map(SlotId) {
                 let stamp = self.chips.stamp(slot);
                 // What preconditioning calls overwritten long ago has no version.
                 if !stamp.is_data() || stamp.version == 0 {

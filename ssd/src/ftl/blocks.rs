@@ -4,6 +4,7 @@
 //! Free blocks of a row wait in a heap by erase count (dynamic wear levelling: the least worn is opened next, the
 //! lowest number wins a tie). Closed blocks are [indexed](super::candidates) for the victim policy.
 
+mod order;
 mod slc;
 
 use wordline_kernel::{Column, Id};
@@ -13,6 +14,7 @@ use super::candidates::{Candidates, Closed, Indexes};
 use super::wear::{Allocation, FreeBlocks};
 use crate::policy::placement::Row;
 
+use order::Order;
 use slc::SlcBlocks;
 pub use slc::SlcShare;
 
@@ -99,7 +101,6 @@ pub enum State {
 }
 
 /// The block table of a device.
-#[derive(Clone, Debug)]
 pub struct Blocks {
     geometry: Geometry,
     slots: Slots,
@@ -125,6 +126,8 @@ pub struct Blocks {
     good: Vec<u32>,
     /// None unless blocks are used as an SLC cache.
     slc: Option<Box<SlcBlocks>>,
+    /// None where word lines are programmed by their numbers.
+    order: Option<Box<Order>>,
 }
 
 impl Blocks {
@@ -148,6 +151,7 @@ impl Blocks {
             row_valid: vec![0; rows],
             good: vec![geometry.blocks_per_plane; rows],
             slc: None,
+            order: None,
             geometry,
             slots,
             streams,
@@ -339,7 +343,7 @@ impl Blocks {
         if full {
             self.state[block] = State::Filling;
         }
-        self.slots.at(block, place)
+        if self.order.is_some() { self.slot_in_order(at, block, place) } else { self.slots.at(block, place) }
     }
 
     /// How far the stream's open block is written; `None` if none is open.

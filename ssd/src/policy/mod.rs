@@ -5,6 +5,7 @@ pub mod background;
 pub mod balancer;
 pub mod eviction;
 pub mod failure;
+pub mod frontier;
 pub mod mapper;
 pub mod placement;
 pub mod relocator;

@@ -9,6 +9,7 @@ use wordline_ssd::ftl::wear::Allocation;
 use wordline_ssd::policy::background::BackgroundKind;
 use wordline_ssd::policy::balancer::{BalancerKind, Reach};
 use wordline_ssd::policy::eviction::EvictionKind;
+use wordline_ssd::policy::frontier::FrontierKind;
 use wordline_ssd::policy::placement::PlacementKind;
 use wordline_ssd::policy::relocator::RelocatorKind;
 use wordline_ssd::policy::router::RouterKind;
@@ -59,6 +60,14 @@ fn balancer() -> impl Strategy<Value = BalancerKind> {
     prop_oneof![
         Just(BalancerKind::None {}),
         (reach, 1u32..=3).prop_map(|(reach, least)| BalancerKind::Stealing { reach, least }),
+    ]
+}
+
+fn frontier() -> impl Strategy<Value = FrontierKind> {
+    prop_oneof![
+        2 => Just(FrontierKind::InOrder {}),
+        1 => Just(FrontierKind::Vertical {}),
+        1 => prop::option::of(1u32..=2).prop_map(|layers| FrontierKind::Mixed { layers }),
     ]
 }
 
@@ -164,6 +173,7 @@ prop_compose! {
         rest in 0u64..=120,
         cache in prop::option::of((2u64..=200, 0.0f64..0.9, any::<bool>())),
         slc in prop::option::of(slc_cache()),
+        (frontier, depth) in (frontier(), any::<bool>()),
     ) -> DeviceFile {
         let mut file = small();
         file.layout.channels = channels;
@@ -205,6 +215,11 @@ prop_compose! {
         file.ftl.wear = wear;
         file.ftl.scheduling = scheduling;
         file.part.timing.suspend = [rest, rest * 5].map(Duration::from_us);
+        if one_shot || bits == 1 {
+            // As many layers as there are word lines, or half as many.
+            file.part.geometry.layers = if depth { pages * 2 } else { pages };
+            file.ftl.frontier = frontier;
+        }
         if let Some((cache, window, idle)) = slc.filter(|_| bits > 1) {
             let us = Duration::from_us;
             file.part.timing.slc = Some(SlcTiming { read: us(20), program: us(100), erase: us(1_000) });
