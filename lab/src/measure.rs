@@ -265,6 +265,10 @@ fn flash(device: &Device) -> Flash {
         translation_reads_per_look_up: per_look_up(totals.translation_reads),
         translation_programs: totals.translation_programs,
         translation_bytes: totals.translation_programs * unit,
+        slc_programs: totals.slc_programs,
+        folded: totals.folded,
+        programs_away: totals.programs_away,
+        effective_spare: device.effective_spare(),
     }
 }
 

@@ -211,6 +211,15 @@ pub struct Flash {
     pub translation_programs: u64,
     /// Bytes of translation pages programmed because they changed.
     pub translation_bytes: u64,
+    /// Logical pages among those of the host that were programmed in SLC mode.
+    pub slc_programs: u64,
+    /// Logical pages among those of garbage collection that came out of the SLC cache.
+    pub folded: u64,
+    /// Logical pages that went to another row of planes than their home.
+    pub programs_away: u64,
+    /// Part of the capacity in good blocks that holds nothing valid at the end: the over-provisioning, and what the host
+    /// never wrote or discarded.
+    pub effective_spare: f64,
 }
 
 /// A named amount.

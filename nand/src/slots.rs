@@ -83,6 +83,12 @@ impl Slots {
         1 << self.shift
     }
 
+    /// Slots of so many pages, a multiple of those of a slot.
+    #[inline]
+    pub fn of_pages_side_by_side(&self, pages: u32) -> u32 {
+        if self.pages == 1 { pages << self.shift } else { pages / self.pages }
+    }
+
     /// The row block that holds `slot`, and the slot's place in it.
     #[inline]
     pub fn split(&self, slot: SlotId) -> (RowBlockId, u32) {

@@ -10,11 +10,15 @@ use wordline_nand::{Fault, Geometry, Part, Slots};
 
 use crate::command::SECTOR;
 use crate::front::namespaces::{self, Namespace};
-use crate::ftl::blocks::Streams;
+use crate::ftl::blocks::{SlcShare, StreamId, Streams};
 use crate::ftl::checkpoint::RecoveryFile;
 pub use crate::ftl::gc_config::GcFile;
+pub use crate::ftl::slc_cache::SlcCacheFile;
 pub use crate::ftl::wear::WearFile;
+use crate::policy::background::BackgroundKind;
+use crate::policy::balancer::BalancerKind;
 use crate::policy::failure::FailureKind;
+use crate::policy::frontier::FrontierKind;
 use crate::policy::mapper::CacheSize;
 use crate::policy::placement::PlacementKind;
 use crate::policy::router::RouterKind;
@@ -65,6 +69,13 @@ pub struct FtlFile {
     pub router: RouterKind,
     /// Which channel, package, die and row a write goes to.
     pub placement: PlacementKind,
+    /// Which word line of an open block is programmed next.
+    pub frontier: FrontierKind,
+    /// What an idle row takes of what waits for others. Wants a placement that gives pages homes.
+    pub balancer: BalancerKind,
+    /// Blocks that take what the host writes in SLC mode. Wants the router `slc-cache`, or a design's.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub slc_cache: Option<SlcCacheFile>,
     /// Garbage collection.
     pub gc: GcFile,
     /// What is done about power cuts.
@@ -128,6 +139,9 @@ impl Default for FtlFile {
             mapping: MappingFile::default(),
             router: RouterKind::default(),
             placement: PlacementKind::default(),
+            frontier: FrontierKind::default(),
+            balancer: BalancerKind::default(),
+            slc_cache: None,
             gc: GcFile::default(),
             recovery: RecoveryFile::default(),
             failure: FailureKind::default(),
@@ -184,6 +198,12 @@ impl DeviceFile {
         let Some(slots) = self.check_unit(&geometry, &mut wrong) else { return Err(wrong) };
         self.ftl.gc.check_chips(&geometry, &mut wrong);
         self.check_cache(&slots, &mut wrong);
+        if let Some((key, found, wanted)) = self.ftl.frontier.complaint(&part, &geometry) {
+            wrong.add(format!("ftl.frontier.{key}"), found, wanted);
+        }
+        if let Some(cache) = &self.ftl.slc_cache {
+            cache.check(&part, &slots, &geometry, &mut wrong);
+        }
         let faults = self.check_faults(&geometry, &mut wrong);
         let most = self.logical_pages(&geometry, &slots, &faults, &mut wrong);
         let namespaces = namespaces::lay_out(&self.namespaces, slots.size * u64::from(most), &mut wrong);
@@ -228,6 +248,25 @@ impl DeviceFile {
         if let Some((found, wanted)) = ftl.placement.complaint() {
             wrong.add("ftl.placement.order", found, wanted);
         }
+        let wants_cache = matches!(ftl.router, RouterKind::SlcCache { .. })
+            || matches!(ftl.gc.background, BackgroundKind::IdleFold { .. });
+        wrong.require(
+            ftl.slc_cache.is_some() || !wants_cache,
+            "ftl.slc_cache",
+            "nothing",
+            "the settings of the cache that ftl.router or ftl.gc.background is for",
+        );
+        if let Some((found, wanted)) = ftl.balancer.complaint() {
+            wrong.add("ftl.balancer.least", found, wanted);
+        }
+        let has_nothing_to_do =
+            ftl.balancer != BalancerKind::None {} && ftl.placement == PlacementKind::Dynamic {};
+        wrong.require(
+            !has_nothing_to_do,
+            "ftl.balancer.policy",
+            "stealing",
+            "none: with ftl.placement dynamic no page waits for a row of its own",
+        );
         if let Some((found, wanted)) = ftl.router.complaint() {
             wrong.add("ftl.router.window", found, wanted);
         }
@@ -323,6 +362,7 @@ impl DeviceFile {
         // One more than the blocks at work makes cleaning worth while.
         let working = self.streams().blocks_at_work() + 1;
         let working = working.max(self.ftl.gc.stop_at_free_blocks.saturating_add(2));
+        let working = working.saturating_add(self.ftl.slc_cache.map_or(0, |cache| cache.blocks));
         let usable =
             geometry.blocks_per_plane.saturating_sub(working.saturating_add(bad)) * slots.per_block();
         let most = u64::from(usable) * u64::from(rows);
@@ -369,6 +409,19 @@ impl Config {
             None => entry * u64::from(self.logical_pages),
             Some(cache) => cache + entry * u64::from(self.translation_pages()),
         }
+    }
+
+    /// What may be cached in SLC mode, where the router caches this stream.
+    pub fn slc_share(&self, stream: Option<u8>) -> Option<SlcShare> {
+        let SlcCacheFile { blocks, spare, .. } = self.file.ftl.slc_cache?;
+        Some(SlcShare {
+            stream: StreamId(stream?),
+            unit: self.slots.of_pages_side_by_side(self.geometry.planes_per_row),
+            bits: self.geometry.bits_per_cell(),
+            blocks,
+            spare,
+            spare_above: self.file.ftl.gc.start_below_free_blocks as usize,
+        })
     }
 
     /// The cache of the map; none if all of it is in memory.

@@ -2,8 +2,10 @@
 
 use crate::Config;
 use crate::policy::background::Background;
+use crate::policy::balancer::Balancer;
 use crate::policy::eviction::Eviction;
 use crate::policy::failure::FailurePolicy;
+use crate::policy::frontier::Frontier;
 use crate::policy::mapper::{self, Mapper};
 use crate::policy::placement::Placement;
 use crate::policy::relocator::Relocator;
@@ -22,6 +24,10 @@ pub struct Parts {
     pub router: Box<dyn Router>,
     /// Where a page goes.
     pub placement: Box<dyn Placement>,
+    /// Which word line of an open block is programmed next.
+    pub frontier: Box<dyn Frontier>,
+    /// What an idle row takes of what waits for others; asked only where pages have homes.
+    pub balancer: Box<dyn Balancer>,
     /// Which block is cleaned.
     pub victim: Box<dyn VictimPolicy>,
     /// What of the map is in memory; asked only where `ftl.mapping.cache` is set.
@@ -45,6 +51,8 @@ impl Parts {
             read_eviction: config.file.buffer.read_eviction.build(),
             router: ftl.router.build(config.logical_pages),
             placement: ftl.placement.build(&config.geometry, config.file.layout.packages_per_channel),
+            frontier: ftl.frontier.build(),
+            balancer: ftl.balancer.build(),
             mapper: mapper::build(config),
             victim: ftl.gc.victim.build(),
             relocator: ftl.gc.relocator.build(),

@@ -12,8 +12,10 @@ use wordline_ssd::Config;
 use wordline_ssd::ftl::blocks::{Blocks, State, Streams};
 use wordline_ssd::ftl::mapping::LogicalPage;
 use wordline_ssd::policy::background::{BackgroundKind, Resting};
+use wordline_ssd::policy::balancer::{BalancerKind, Reach, Waiting};
 use wordline_ssd::policy::eviction::{EntryList, EvictionKind};
 use wordline_ssd::policy::failure::{After, Failed, Failure, FailureKind, MOST_FAILURES};
+use wordline_ssd::policy::frontier::{FrontierKind, OpenBlock, WordLines};
 use wordline_ssd::policy::mapper::{CacheSize, Dftl, Mapper, TranslationPage};
 use wordline_ssd::policy::placement::{PlacementKind, RowSet};
 use wordline_ssd::policy::relocator::{Leaving, RelocatorKind};
@@ -91,6 +93,82 @@ proptest! {
             }
         }
     }
+}
+
+proptest! {
+    #[test]
+    fn a_balancer_takes_only_where_something_waits_and_within_its_reach(
+        channels in 1u32..=3,
+        dies in 1u32..=3,
+        idle in 0u32..18,
+        least in 1u32..=3,
+        units in prop::collection::vec(0u32..4, 18),
+    ) {
+        let mut file = small();
+        (file.layout.channels, file.layout.dies_per_package) = (channels, dies);
+        file.layout.planes_per_row = Some(1);
+        let geometry = file.check().expect("the device is sound").geometry;
+        let rows = geometry.rows();
+        let (idle, units) = (idle % rows, &units[..rows as usize]);
+        let waiting = Waiting { units, geometry: &geometry };
+        let stealing = [Reach::Die, Reach::Channel, Reach::Device]
+            .map(|reach| (BalancerKind::Stealing { reach, least }, reach));
+        prop_assert_eq!(BalancerKind::None {}.build().take(idle, &waiting), None);
+        for (kind, reach) in stealing {
+            let span = match reach {
+                Reach::Die => 2,
+                Reach::Channel => 2 * dies,
+                Reach::Device => rows,
+            };
+            let inside = |row: &u32| row / span == idle / span && units[*row as usize] >= least;
+            let most = (0..rows).filter(inside).map(|row| units[row as usize]).max();
+            let mut policy = kind.build();
+            let found = policy.take(idle, &waiting);
+            prop_assert!(policy.is_on());
+            prop_assert_eq!(found.map(|row| units[row as usize]), most, "{:?}", kind);
+            prop_assert!(found.is_none_or(|row| inside(&row)), "{:?}", kind);
+        }
+    }
+}
+
+/// Every frontier, the word lines in the order in which it has them programmed in a block of this shape.
+fn word_lines(kind: &FrontierKind, shape: WordLines) -> Vec<u32> {
+    let mut frontier = kind.build();
+    let mut programmed = vec![0; shape.count().div_ceil(64) as usize];
+    let block = RowBlockId(0);
+    let order = (0..shape.count()).map(|written| {
+        let open = OpenBlock { block, is_gc: false, written, shape, programmed: &programmed };
+        let next = frontier.next(&open);
+        assert!(next < shape.count() && !open.is_programmed(next), "{kind:?} names {next} in {shape:?}");
+        programmed[next as usize / 64] |= 1 << (next % 64);
+        next
+    });
+    order.collect()
+}
+
+proptest! {
+    #[test]
+    fn a_frontier_names_each_word_line_once(layers in 1u32..40, per_layer in 1u32..8, ahead in 1u32..50) {
+        let shape = WordLines { layers, per_layer };
+        let all: Vec<u32> = (0..shape.count()).collect();
+        prop_assert_eq!(&word_lines(&FrontierKind::InOrder {}, shape), &all);
+        prop_assert_eq!(&word_lines(&FrontierKind::Mixed { layers: Some(1) }, shape), &all, "horizontal first");
+        let mixed = [None, Some(ahead)].map(|layers| FrontierKind::Mixed { layers });
+        for kind in mixed.iter().chain([&FrontierKind::Vertical {}]) {
+            let mut order = word_lines(kind, shape);
+            order.sort_unstable();
+            prop_assert_eq!(&order, &all, "{:?}", kind);
+        }
+    }
+}
+
+#[test]
+fn word_lines_go_as_in_the_figure() {
+    let order = |kind: FrontierKind| word_lines(&kind, WordLines { layers: 4, per_layer: 3 });
+    assert_eq!(order(FrontierKind::Vertical {}), [0, 3, 6, 9, 1, 4, 7, 10, 2, 5, 8, 11]);
+    assert_eq!(order(FrontierKind::Mixed { layers: None }), [0, 3, 6, 9, 1, 2, 4, 5, 7, 8, 10, 11]);
+    assert_eq!(order(FrontierKind::Mixed { layers: Some(2) }), [0, 3, 1, 2, 4, 5, 6, 9, 7, 8, 10, 11]);
+    assert_eq!(order(FrontierKind::Mixed { layers: Some(3) }), [0, 3, 6, 1, 2, 4, 5, 7, 8, 9, 10, 11]);
 }
 
 /// Every failure policy, from the most wary to one that hardly ever minds.
@@ -269,7 +347,7 @@ proptest! {
             let mut policy = kind.build();
             let rests = policy.rests_after();
             prop_assert_eq!(rests, policy.rests_after(), "the rest is always the same");
-            let resting = Resting { row: 0, free_blocks: free, good_blocks: good, full_blocks: full };
+            let resting = Resting { row: 0, free_blocks: free, good_blocks: good, full_blocks: full, cached_blocks: 0 };
             let wanted = policy.free_blocks(&resting);
             prop_assert!(wanted <= good.saturating_sub(full));
             prop_assert!(rests.is_some() || wanted == 0, "who never rests wants nothing");
@@ -287,10 +365,13 @@ proptest! {
             RouterKind::Host { streams: 1 },
             RouterKind::Host { streams: 7 },
             RouterKind::HotCold { window: 0.2 },
+            RouterKind::SlcCache { window: None },
+            RouterKind::SlcCache { window: Some(0.2) },
         ];
         for kind in routers {
             let (mut one, mut two) = (kind.build(40), kind.build(40));
             prop_assert_eq!(one.streams(), kind.streams());
+            prop_assert!(one.cached().is_none_or(|stream| stream < one.streams()));
             for (logical, tag, sectors) in &pages {
                 let page = Outgoing { logical: *logical, tag: *tag, sectors: *sectors };
                 let stream = one.route(&page);

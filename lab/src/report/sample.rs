@@ -93,6 +93,10 @@ pub fn empty() -> Summary {
             translation_reads_per_look_up: None,
             translation_programs: 0,
             translation_bytes: 0,
+            slc_programs: 0,
+            folded: 0,
+            programs_away: 0,
+            effective_spare: 0.11,
         },
         write_amplification: None,
         collector_amplification: None,
@@ -196,6 +200,10 @@ fn flash() -> Flash {
         translation_reads_per_look_up: None,
         translation_programs: 0,
         translation_bytes: 0,
+        slc_programs: 0,
+        folded: 0,
+        programs_away: 0,
+        effective_spare: 0.11,
     }
 }
 

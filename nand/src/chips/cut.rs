@@ -96,7 +96,7 @@ impl Chips {
             _ => command.page,
         };
         torn.programs += 1;
-        torn.pages += u64::from(command.planes * self.part.pages_per_program());
+        torn.pages += u64::from(command.planes * self.pages_per_program(first));
         torn.partners += self.tear_partners(first);
         self.pages.registers(die).fill(Stamp::TORN);
         self.effect(
@@ -108,7 +108,8 @@ impl Chips {
 
     /// Tears the pages that share cells with the program unit of `first` and are programmed; how many they are.
     fn tear_partners(&mut self, first: PageId) -> u64 {
-        if self.part.geometry.one_shot || self.part.geometry.bits_per_cell == 1 {
+        let part = self.seen_at(first).0;
+        if part.geometry.one_shot || part.geometry.bits_per_cell == 1 {
             return 0;
         }
         let (block, offset) = self.geometry.split(first);

@@ -32,6 +32,7 @@ impl Chips {
     #[cold]
     pub(super) fn fault(&mut self, die: DieId, command: &Command) -> Option<u16> {
         let now = self.dies[die].ends();
+        let word_line = self.pages_per_program(command.page);
         let Self { geometry, faults, pages, .. } = self;
         let faults = faults.as_deref_mut()?;
         let Command { operation, page, planes, .. } = *command;
@@ -41,7 +42,6 @@ impl Chips {
         match operation {
             Operation::Program | Operation::ProgramCache | Operation::Copyback { .. } => {
                 let to = if let Operation::Copyback { to } = operation { to } else { page };
-                let word_line = geometry.pages_per_program / geometry.planes_per_row;
                 let erases = pages.erases_of(geometry.block_of(to));
                 let site = Site::new(geometry, to, planes, word_line, erases);
                 let failed = faults.change_fails(Fails::Program, &site, now) || dead;

@@ -12,6 +12,7 @@ mod faulty;
 mod pages;
 mod record;
 mod report;
+mod slc;
 mod suspend;
 #[cfg(test)]
 mod tests;
@@ -35,6 +36,7 @@ use die::{Behind, Die};
 use pages::Pages;
 pub use pages::{Stamp, Violations};
 use record::Recorder;
+use slc::SlcMode;
 use suspend::Suspended;
 use times::Times;
 
@@ -116,6 +118,8 @@ pub struct Chips {
     geometry: Geometry,
     wiring: Wiring,
     times: Times,
+    /// None until blocks may be in SLC mode.
+    slc: Option<Box<SlcMode>>,
     buses: Column<ChannelId, Bus>,
     dies: Column<DieId, Die>,
     behind: Column<DieId, Option<Behind>>,
@@ -160,12 +164,16 @@ impl Chips {
     pub fn set_latency(&mut self, model: LatencyModel, seed: Seed) {
         self.wiring = Wiring { latency: model, seed, ..self.wiring };
         self.times = Times::of(&self.part, &self.geometry, &self.wiring);
+        if self.slc.is_some() {
+            self.offer_slc_mode();
+        }
     }
 
     fn with(part: Part, geometry: Geometry, wiring: Wiring, pages: Pages) -> Self {
         let dies = geometry.dies() as usize;
         Self {
             times: Times::of(&part, &geometry, &wiring),
+            slc: None,
             buses: Column::filled(geometry.channels as usize, Bus::new(geometry.dies_per_channel as usize)),
             dies: Column::from_fn(dies, |die| Die::on(geometry.channel_of(die))),
             behind: Column::filled(dies, None),
@@ -372,8 +380,9 @@ impl Chips {
     #[inline]
     fn hold_bus(&mut self, die: DieId, calendar: &mut impl Schedule<Event>) {
         let now = calendar.now();
-        let Self { buses, dies, times, part, geometry, .. } = self;
+        let Self { buses, dies, times, slc, part, geometry, .. } = self;
         let work = &mut dies[die];
+        let (part, times) = slc::mode_of(slc, (part, times), geometry, work.command.page);
         let bus = &mut buses[work.channel];
         let step = work.step;
         let (late, turnaround) = (times.late(bus, step, now), times.turnaround);
@@ -402,9 +411,10 @@ impl Chips {
     #[inline]
     fn work_array(&mut self, die: DieId, end: Instant, calendar: &mut impl Schedule<Event>) {
         let begin = self.wiring.clocks.nand.edge(end);
-        let Self { dies, times, geometry, .. } = self;
+        let Self { dies, times, slc, part, geometry, .. } = self;
         let work = &mut dies[die];
         let Command { operation, page, planes, .. } = work.command;
+        let (_, times) = slc::mode_of(slc, (part, times), geometry, page);
         let (working, time, stage) = match (work.step, operation) {
             (Step::Turn, Operation::ReadCache { next: None, .. }) => {
                 calendar.at(work.pipeline.turn(begin, times.turn), Event::Turned(die));
@@ -471,7 +481,7 @@ impl Chips {
             }
             Operation::Program | Operation::ProgramCache | Operation::Copyback { .. } => {
                 self.counts.program_commands += 1;
-                self.counts.pages_programmed += planes * u64::from(self.part.pages_per_program());
+                self.counts.pages_programmed += planes * u64::from(self.pages_per_program(command.page));
             }
             Operation::Erase => self.counts.row_blocks_erased += 1,
         }
@@ -480,7 +490,8 @@ impl Chips {
         {
             return Done { die, command, bus, bus_wait, array, failed: true, unreadable };
         }
-        let failed = !self.pages.apply(die, &command);
+        let word_line = self.pages_per_program(command.page);
+        let failed = !self.pages.apply(die, &command, word_line);
         Done { die, command, bus, bus_wait, array, failed, unreadable: 0 }
     }
 }

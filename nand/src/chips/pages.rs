@@ -72,8 +72,9 @@ pub(super) struct Pages {
     registers: Vec<Stamp>,
     stamps: Column<SlotId, Stamp>,
     pub(super) erases: Column<RowBlockId, u32>,
-    /// Slots of each block that are programmed; they are programmed in order.
+    /// Slots of each block that are programmed; they are programmed in order, unless any order will do.
     pub(super) programmed: Column<RowBlockId, u32>,
+    pub(super) any_order: bool,
     ledger: Option<Ledger>,
 }
 
@@ -88,6 +89,7 @@ impl Pages {
             stamps: Column::filled(slots.count() as usize, Stamp::ERASED),
             erases: Column::filled(blocks, 0),
             programmed: Column::filled(blocks, 0),
+            any_order: false,
             ledger: None,
             geometry,
             slots,
@@ -104,6 +106,7 @@ impl Pages {
             stamps: Column::filled(0, Stamp::ERASED),
             erases: Column::filled(0, 0),
             programmed: Column::filled(0, 0),
+            any_order: false,
             ledger: Some(Ledger {
                 programs: Column::filled(geometry.pages() as usize, 0),
                 next: vec![0; plane_blocks],
@@ -136,17 +139,19 @@ impl Pages {
         self.stamps[slot]
     }
 
-    /// The effect of a command whose array work is over; false if a limit was broken.
+    /// The effect of a command whose array work is over, where a program writes `word_line` pages in each plane; false if a
+    /// limit was broken.
     #[inline]
-    pub(super) fn apply(&mut self, die: DieId, command: &Command) -> bool {
+    pub(super) fn apply(&mut self, die: DieId, command: &Command, word_line: u32) -> bool {
         if self.ledger.is_some() {
             return self.note(command);
         }
         match command.operation {
             Operation::Program | Operation::ProgramCache => {
-                let unit = self.slots.per_program;
+                let unit = self.slots.of_pages_side_by_side(command.planes * word_line);
                 assert_eq!(command.planes, self.geometry.planes_per_row, "a device programs whole units");
-                let (from, first) = ((die.0 * unit) as usize, self.slots.slot_of(command.page).0);
+                let (from, first) =
+                    ((die.0 * self.slots.per_program) as usize, self.slots.slot_of(command.page).0);
                 for n in 0..unit {
                     let stamp = self.registers[from + n as usize];
                     self.put(SlotId(first + n), stamp);
@@ -169,8 +174,12 @@ impl Pages {
     #[inline]
     pub(super) fn put(&mut self, slot: SlotId, stamp: Stamp) {
         let (block, place) = self.slots.split(slot);
-        assert_eq!(self.programmed[block], place, "pages of a block are programmed in order");
-        self.programmed[block] = place + 1;
+        if self.any_order {
+            assert_eq!(self.stamps[slot], Stamp::ERASED, "a page is programmed once");
+        } else {
+            assert_eq!(self.programmed[block], place, "pages of a block are programmed in order");
+        }
+        self.programmed[block] += 1;
         self.stamps[slot] = stamp;
     }
 
@@ -183,8 +192,19 @@ impl Pages {
     pub(super) fn tear_block(&mut self, block: RowBlockId) {
         self.erases[block] += 1;
         let first = self.slots.at(block, 0);
-        for n in 0..self.programmed[block] {
-            self.spoil(SlotId(first.0 + n));
+        for n in 0..self.end_of(block) {
+            if self.stamps[SlotId(first.0 + n)] != Stamp::ERASED {
+                self.spoil(SlotId(first.0 + n));
+            }
+        }
+    }
+
+    /// Slots of a block from the first to the last one that may be programmed.
+    #[inline]
+    pub(super) fn end_of(&self, block: RowBlockId) -> u32 {
+        match self.any_order && self.programmed[block] > 0 {
+            true => self.slots.per_block(),
+            false => self.programmed[block],
         }
     }
 
@@ -195,7 +215,7 @@ impl Pages {
 
     pub(super) fn wipe(&mut self, block: RowBlockId) -> bool {
         let first = self.slots.at(block, 0);
-        for n in 0..self.programmed[block] {
+        for n in 0..self.end_of(block) {
             self.stamps[SlotId(first.0 + n)] = Stamp::ERASED;
         }
         self.programmed[block] = 0;

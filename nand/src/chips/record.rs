@@ -35,7 +35,8 @@ impl Chips {
     #[cold]
     pub(super) fn record_hold(&mut self, die: DieId, begin: Instant) {
         let Die { command, step, serial, late, .. } = self.dies[die];
-        let shape = Shape::of(&self.part, command.planes, self.times.shared_enable);
+        let (part, times) = self.seen_at(command.page);
+        let shape = Shape::of(part, command.planes, times.shared_enable);
         let (mut at, mut spans) = (begin, Vec::<Span>::new());
         let mut push = |stage: Stage, length: Duration| {
             match spans.last_mut() {
@@ -54,7 +55,7 @@ impl Chips {
             push(Stage::Cle, late);
         }
         for cycle in cycles {
-            let (stage, length) = self.times.cycle(&self.part, cycle);
+            let (stage, length) = times.cycle(part, cycle);
             push(stage, length);
         }
         self.recorder.as_mut().expect("spans are recorded").spans.extend(spans);

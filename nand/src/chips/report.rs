@@ -50,6 +50,17 @@ impl Chips {
         self.pages.programmed[block]
     }
 
+    /// Lets the word lines of a block be programmed in any order from now on, each of them once. Without it one out of order
+    /// is a bug of the caller.
+    pub fn program_in_any_order(&mut self) {
+        self.pages.any_order = true;
+    }
+
+    /// Whether a slot is programmed, readable or not.
+    pub fn is_programmed(&self, slot: SlotId) -> bool {
+        self.pages.stamp(slot) != Stamp::ERASED
+    }
+
     /// Limits of the part that commands broke.
     pub fn violations(&self) -> Violations {
         self.pages.violations()
@@ -131,7 +142,8 @@ impl Chips {
         if *hold_until <= now {
             return HoldTimes::default();
         }
-        self.times.of_step(&self.part, &self.geometry, *step, command).later(*late)
+        let (part, times) = self.seen_at(command.page);
+        times.of_step(part, &self.geometry, *step, command).later(*late)
     }
 
     /// Time that each channel's bus was held until `now`, in picoseconds.

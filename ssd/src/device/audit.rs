@@ -21,6 +21,14 @@ impl Device {
         self.mapping.versions(page)
     }
 
+    /// Part of the capacity in good blocks that holds nothing valid: what is spare in effect. It is more than the
+    /// over-provisioning by what the host never wrote or discarded. It takes time in proportion to the number of blocks.
+    pub fn effective_spare(&self) -> f64 {
+        let good = u64::from(self.config.geometry.row_blocks()) - self.blocks.bad();
+        let all = good * u64::from(self.config.slots.per_block());
+        1.0 - self.blocks.total_valid() as f64 / all.max(1) as f64
+    }
+
     /// The version of a logical page that is in flash.
     pub fn version_in_flash(&self, page: LogicalPage) -> Option<u32> {
         self.mapping.get(page).map(|at| self.chips.stamp(at).version)
@@ -59,7 +67,8 @@ impl Device {
         let programmed = counts.pages_programmed * u64::from(slots.per_page()) / u64::from(slots.pages());
         let queued = t.host_programs + t.gc_programs + t.translation_programs + t.padding - programmed;
         assert!(
-            queued.is_multiple_of(unit) && queued / unit <= 2 * self.units.len() as u64,
+            queued.is_multiple_of(self.slc.as_ref().map_or(unit, |slc| u64::from(slc.unit)))
+                && queued / unit <= 2 * self.units.len() as u64,
             "pages programmed are the host's, the map's, the collector's and padding, but for units under way: {queued}"
         );
         let stages = self.chips.stages(elapsed);

@@ -33,23 +33,23 @@ impl Device {
 
     /// Whether an unfilled program unit must be written of a list: somebody waits for a page of it and no other page is
     /// coming, or nothing else would ever make room.
-    fn must_pad(&self, list: usize) -> bool {
+    pub(super) fn must_pad(&self, list: usize) -> bool {
         let nothing_moves = self.programming == 0 && !self.stalled.is_empty();
         self.filling == 0 && (self.ready[list].urgent > 0 || nothing_moves)
     }
 
-    /// Whether any row takes a program unit. Pages of a row that is full of valid ones may become invalid without
+    /// Whether any row takes a program unit of a stream of the host. Pages of a row that is full of valid ones may become invalid without
     /// anything happening to the row itself, so that such rows are looked at again when nothing else goes on.
-    pub(super) fn some_row_accepts(&mut self, calendar: &mut impl Schedule<Event>) -> bool {
+    pub(super) fn some_row_accepts(&mut self, stream: usize, calendar: &mut impl Schedule<Event>) -> bool {
         // Where pages have homes, a row that accepts is of no use to the pages of another.
-        let nothing_comes = self.programming == 0 && (self.accepting.is_empty() || self.has_homes);
+        let nothing_comes = self.programming == 0 && (self.accepting[stream].is_empty() || self.has_homes);
         if nothing_comes && (std::mem::take(&mut self.some_row_full) || self.collector.is_idle()) {
             for row in 0..self.config.geometry.rows() {
                 self.collect(row, calendar);
                 self.note_row(row);
             }
         }
-        !self.accepting.is_empty()
+        !self.accepting[stream].is_empty()
     }
 
     /// Forms program units of pages that may go anywhere.
@@ -57,17 +57,20 @@ impl Device {
         let mut formed = false;
         for list in 0..self.ready.len() {
             while !self.ready[list].pages.is_empty() {
-                if !self.some_row_accepts(calendar) {
-                    return formed;
+                if !self.some_row_accepts(list, calendar) {
+                    break;
                 }
-                if (self.ready[list].pages.len() as u32) < self.config.slots.per_program {
+                let unit = self.unit_of(list);
+                if (self.ready[list].pages.len() as u32) < unit {
                     if !self.must_pad(list) {
                         break;
                     }
-                    self.top_up(list);
+                    self.top_up(list, unit);
                 }
-                let row = self.placement.next(&self.accepting).expect("a row accepts");
-                assert!(self.accepting.contains(row), "the placement chose row {row}, which is busy or full");
+                let row = self.next_row_of(list);
+                if self.is_outgrown(row, list, unit) {
+                    continue;
+                }
                 self.form(row, list, calendar);
                 formed = true;
             }
@@ -77,8 +80,8 @@ impl Device {
 
     /// Fills a program unit that must go with dirty pages that are complete, instead of padding. The router may send
     /// them elsewhere.
-    fn top_up(&mut self, list: usize) {
-        while (self.ready[list].pages.len() as u32) < self.config.slots.per_program {
+    fn top_up(&mut self, list: usize, unit: u32) {
+        while (self.ready[list].pages.len() as u32) < unit {
             if self.buffer.dirty() == 0 {
                 return;
             }
@@ -94,24 +97,31 @@ impl Device {
     /// Forms program units of pages that have homes.
     fn form_at_home(&mut self, calendar: &mut impl Schedule<Event>) -> bool {
         let mut formed = false;
-        if !self.some_row_accepts(calendar) {
-            return false;
+        let streams = usize::from(self.streams.host);
+        for stream in 0..streams {
+            self.some_row_accepts(stream, calendar);
         }
         for list in 0..self.ready.len() {
             let waiting = self.ready[list].pages.len() as u32;
-            let row = (list / usize::from(self.streams.host)) as Row;
-            let complete = waiting >= self.config.slots.per_program;
-            if (complete || (waiting > 0 && self.must_pad(list))) && self.accepting.contains(row) {
+            let row = (list / streams) as Row;
+            let complete = waiting >= self.blocks.unit(row, self.streams.host((list % streams) as u8));
+            if (complete || (waiting > 0 && self.must_pad(list)))
+                && self.accepting[list % streams].contains(row)
+            {
                 self.form(row, list, calendar);
                 formed = true;
             }
+        }
+        if self.balancer.is_some() {
+            formed |= self.balance(calendar);
         }
         formed
     }
 
     /// Takes up to a program unit of pages from a list and queues their program in `row`.
-    fn form(&mut self, row: Row, list: usize, calendar: &mut impl Schedule<Event>) {
-        let pages = self.config.slots.per_program as usize;
+    pub(super) fn form(&mut self, row: Row, list: usize, calendar: &mut impl Schedule<Event>) {
+        let stream = self.streams.host((list % usize::from(self.streams.host)) as u8);
+        let pages = self.blocks.unit(row, stream) as usize;
         let mut unit = std::mem::take(&mut self.units[row as usize]);
         let ready = &mut self.ready[list];
         while unit.entries.len() < pages {
@@ -135,10 +145,12 @@ impl Device {
         self.programming += unit.entries.len() as u32;
         self.totals.host_programs += unit.entries.len() as u64;
         self.totals.padding += (pages - unit.entries.len()) as u64;
+        if self.slc.is_some() && self.blocks.writes_slc(row, stream) {
+            self.totals.slc_programs += unit.entries.len() as u64;
+        }
         unit.stamps.resize(pages, Stamp::PADDING);
         unit.busy = true;
         self.units[row as usize] = unit;
-        let stream = self.streams.host((list % usize::from(self.streams.host)) as u8);
         if let Some(translation) = &mut self.translation {
             translation.turn_over(row);
         }
@@ -154,12 +166,13 @@ impl Device {
         purpose: Purpose,
         calendar: &mut impl Schedule<Event>,
     ) {
-        let pages = self.config.slots.per_program;
+        let (pages, cost) = (self.blocks.unit(row, stream), self.blocks.cost(row, stream));
         let first = self.blocks.take(row, stream, pages);
-        self.collector.spend(row, pages);
+        self.collector.spend(row, cost);
         self.note_row(row);
         let die = self.config.geometry.die_of(self.config.slots.block_of(first));
         let page = self.config.slots.page_of(first);
+        self.set_mode(page);
         self.queues.push(die, calendar.now(), purpose, row, page).slot = first;
         self.kick(die, calendar);
         self.collect(row, calendar);

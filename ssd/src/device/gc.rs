@@ -21,8 +21,10 @@ impl Device {
 
     /// Queues the collector's next step in a row; not if it `waits` for the host and can afford that.
     pub(super) fn collect_unless(&mut self, waits: bool, row: Row, calendar: &mut impl Schedule<Event>) {
-        let rest_goal = if self.background.is_some() { self.rest_goal(row, calendar.now()) } else { 0 };
-        let leave = Leave { waits, rest_goal };
+        let leave = match self.background.is_some() || self.slc.is_some() {
+            true => self.leave_to_collect(waits, row, calendar.now()),
+            false => Leave { waits, ..Leave::MUST },
+        };
         let step = loop {
             let Some(step) = self.collector.next(row, &mut self.blocks, leave) else {
                 self.read_only |= self.collector.is_stuck(row);
@@ -40,6 +42,7 @@ impl Device {
             Step::Program { stream } => {
                 let programmed = self.collector.unit(row).len() as u64;
                 self.totals.gc_programs += programmed;
+                self.count_folded(row);
                 self.totals.padding += u64::from(slots.per_program) - programmed;
                 let first = self.blocks.take(row, stream, slots.per_program);
                 self.note_row(row);
@@ -146,6 +149,7 @@ impl Device {
         self.totals.erases += 1;
         self.release_tables();
         let block = self.config.geometry.block_of(page);
+        self.chips.set_slc(block, false);
         self.blocks.erased(block, self.chips.erases()[block]);
         self.collector.erased(block, &self.blocks);
     }

@@ -5,6 +5,7 @@ use wordline_kernel::{Instant, Schedule};
 use wordline_nand::DieId;
 
 use super::{Device, Event};
+use crate::ftl::collector::Leave;
 use crate::policy::background::Resting;
 use crate::policy::placement::Row;
 
@@ -50,21 +51,28 @@ impl Device {
         }
     }
 
-    /// Free blocks that the background policy wants in a row; 0 while the host is at work, and where a block's worth
-    /// of pages is not to be gained.
-    pub(super) fn rest_goal(&mut self, row: Row, now: Instant) -> usize {
-        let (outstanding, since) = (self.outstanding(), self.rest.since);
-        let Some(background) = &mut self.background else { return 0 };
+    /// What the collector may do in a row beside what it must; more, if the background policy says so, while the host
+    /// rests. Nothing is cleaned for free blocks where a block's worth of pages is not to be gained.
+    pub(super) fn leave_to_collect(&mut self, waits: bool, row: Row, now: Instant) -> Leave {
+        let leave = Leave { waits, keep_cached: self.keep_cached(), ..Leave::MUST };
+        let (outstanding, since, blocks) = (self.outstanding(), self.rest.since, &self.blocks);
+        let Some(background) = &mut self.background else { return leave };
         let rested = background.rests_after().is_some_and(|idle| outstanding == 0 && now >= since + idle);
-        if !rested || self.read_only || self.blocks.gain(row) < self.blocks.slots().per_block() {
-            return 0;
+        if !rested || self.read_only {
+            return leave;
         }
-        background.free_blocks(&Resting {
+        let per_block = blocks.slots().per_block();
+        let resting = Resting {
             row,
-            free_blocks: self.blocks.free(row) as u32,
-            good_blocks: self.blocks.good(row),
-            full_blocks: self.blocks.valid_in(row).div_ceil(self.blocks.slots().per_block()),
-        }) as usize
+            free_blocks: blocks.free(row) as u32,
+            good_blocks: blocks.good(row),
+            full_blocks: blocks.valid_in(row).div_ceil(per_block),
+            cached_blocks: blocks.cached(row),
+        };
+        let gains = blocks.gain(row) >= per_block;
+        let rest_goal = if gains { background.free_blocks(&resting) as usize } else { 0 };
+        let keep_cached = background.cached_blocks(&resting).min(leave.keep_cached);
+        Leave { rest_goal, keep_cached, rests: rest_goal > 0 || keep_cached < resting.cached_blocks, ..leave }
     }
 
     /// Lets the collector go on in the rows of a die where it stepped aside, unless the host wants the die: it has had its

@@ -2,12 +2,13 @@
 //!
 //! `front` takes and answers commands, `link` brings them over a link; `read` and `write` carry them out over buffer and
 //! mapping; `cached` keeps and fetches ahead what is read; `flush` takes pages out of the buffer and `form` puts them into
-//! program units; `service` runs the dies' queues and takes in what they finish; `gc` carries out what the collector wants,
-//! and `idle` what is done while the host rests; `failures` deals with commands that failed; `translate` finds out where
-//! pages are when the map is not in memory as a whole; `precondition` fills a device in no time; `recovery` cuts the power
-//! and puts the tables together again; `audit` checks the books.
+//! program units, which `balance` gives to other rows than their homes; `service` runs the dies' queues and takes in what they
+//! finish; `gc` carries out what the collector wants, and `idle` what is done while the host rests; `failures` deals with
+//! commands that failed; `translate` finds out where pages are when the map is not in memory as a whole; `precondition`
+//! fills a device in no time; `recovery` cuts the power and puts the tables together again; `audit` checks the books.
 
 mod audit;
+mod balance;
 mod cached;
 mod failures;
 mod flush;
@@ -20,6 +21,7 @@ mod precondition;
 mod read;
 mod recovery;
 mod service;
+mod slc;
 mod totals;
 mod translate;
 mod write;
@@ -35,11 +37,13 @@ use crate::buffer::{Buffer, EntryId};
 use crate::command::{Answer, Command};
 use crate::config::{BufferMode, Config, Protection};
 use crate::front::{Front, Link};
-use crate::ftl::blocks::{State, Streams};
+use crate::ftl::blocks::{SlcShare, State, Streams};
 use crate::ftl::{Blocks, Collector, Lost, Mapping, Translation};
 use crate::parts::Parts;
 use crate::policy::background::Background;
+use crate::policy::balancer::Balancer;
 use crate::policy::failure::FailurePolicy;
+use crate::policy::frontier::WordLines;
 use crate::policy::placement::{Placement, Row, RowSet};
 use crate::policy::relocator::Relocator;
 use crate::policy::router::Router;
@@ -125,6 +129,10 @@ pub struct Device {
     collector: Collector,
     router: Box<dyn Router>,
     placement: Box<dyn Placement>,
+    /// None where pages have no homes, or stay there.
+    balancer: Option<Box<dyn Balancer>>,
+    /// Program units that wait for each row; kept up only while there is a balancer that looks at it.
+    waiting: Vec<u32>,
     relocator: Box<dyn Relocator>,
     failure: Box<dyn FailurePolicy>,
     /// Failed programs, failed erases and lost reads of each block.
@@ -141,8 +149,10 @@ pub struct Device {
     filling: u32,
     programming: u32,
     units: Vec<Unit>,
-    /// Rows that take a program unit of the host now.
-    accepting: RowSet,
+    /// Rows that take a program unit of the host now, for each of its streams.
+    accepting: Vec<RowSet>,
+    /// None unless a stream of the host goes to blocks in SLC mode.
+    slc: Option<Box<slc::Cached>>,
     /// Whether a row was passed over because it holds as many valid pages as it may.
     some_row_full: bool,
     /// Writes that wait for room in the buffer.
@@ -177,36 +187,30 @@ impl Device {
 
     /// A new device, with nothing written and these policies.
     pub fn with(config: Config, parts: Parts, seed: Seed) -> Self {
-        let Parts {
-            eviction,
-            read_eviction,
-            router,
-            placement,
-            mapper,
-            victim,
-            relocator,
-            background,
-            wear,
-            failure,
-        } = parts;
         let Config { geometry, .. } = config;
         let map_cache = config.map_cache();
         let of_map = u8::from(map_cache.is_some());
-        let streams = Streams { host: router.streams() + of_map, gc: relocator.streams() + of_map };
-        let (chips, mut blocks) = new_chips(&config, streams, seed);
-        blocks.keep(victim.needs());
-        let collector = new_collector(&config, streams, victim, wear, seed);
-        let has_homes = placement.home(0).is_some();
+        let streams =
+            Streams { host: parts.router.streams() + of_map, gc: parts.relocator.streams() + of_map };
+        let cache = config.slc_share(parts.router.cached());
+        let (mut chips, mut blocks) = new_chips(&config, streams, cache, seed);
+        blocks.keep(parts.victim.needs());
+        if !parts.frontier.is_in_order() {
+            chips.program_in_any_order();
+            blocks.order(parts.frontier, WordLines::of(&config.part, &geometry));
+        }
+        let collector = new_collector(&config, streams, parts.victim, parts.wear, seed);
+        let has_homes = parts.placement.home(0).is_some();
         let lists = usize::from(streams.host) * if has_homes { geometry.rows() as usize } else { 1 };
         let mut device = Self {
             chips,
             mapping: Mapping::new(config.mapped_pages()),
             lost: Lost::default(),
             failures: Column::filled(geometry.row_blocks() as usize, [0; 3]),
-            translation: map_cache.map(|size| Translation::of(&config, mapper, size)),
-            buffer: Buffer::new(config.buffer_pages, eviction),
+            translation: map_cache.map(|size| Translation::of(&config, parts.mapper, size)),
+            buffer: Buffer::new(config.buffer_pages, parts.eviction),
             marks: flush::Marks::new(&config),
-            cache: ReadCache::new(config.cache_pages, read_eviction),
+            cache: ReadCache::new(config.cache_pages, parts.read_eviction),
             ahead: ReadAhead::new(config.file.buffer.read_ahead),
             queues: Queues::new(geometry.dies(), &config.file.ftl.scheduling),
             front: Front::new(&config),
@@ -214,7 +218,8 @@ impl Device {
             filling: 0,
             programming: 0,
             units: vec![Unit::default(); geometry.rows() as usize],
-            accepting: RowSet::new(geometry.rows()),
+            accepting: vec![RowSet::new(geometry.rows()); usize::from(streams.host)],
+            slc: cache.map(|share| Box::new(slc::Cached::new(&share, &config))),
             some_row_full: false,
             stalled: VecDeque::new(),
             flushes: VecDeque::new(),
@@ -225,19 +230,21 @@ impl Device {
             recovery: None,
             saved: Vec::new(),
             has_homes,
-            home_pages: home_pages(&config, &*placement),
+            home_pages: home_pages(&config, &*parts.placement),
+            balancer: (has_homes && parts.balancer.is_on()).then_some(parts.balancer),
+            waiting: vec![0; geometry.rows() as usize],
             wake: Vec::new(),
             answers: Vec::new(),
             digest: Digest::default(),
             totals: Totals::default(),
             collector,
-            router,
-            placement,
-            relocator,
-            failure,
+            router: parts.router,
+            placement: parts.placement,
+            relocator: parts.relocator,
+            failure: parts.failure,
             rest: idle::Rest::default(),
             preemptible: config.file.ftl.gc.preemptible,
-            background: background.rests_after().is_some().then_some(background),
+            background: parts.background.rests_after().is_some().then_some(parts.background),
             streams,
             blocks,
             config,
@@ -247,15 +254,32 @@ impl Device {
         device
     }
 
-    /// Works out whether `row` takes a program unit of the host.
+    /// Works out whether `row` takes a program unit of the host, of each of its streams.
     #[inline]
     fn note_row(&mut self, row: Row) {
         let pages = self.config.slots.per_program;
-        let accepts = !self.units[row as usize].busy
-            && self.blocks.has_room(row, self.streams.host(0), pages)
-            && (self.blocks.free(row) > self.streams.kept_blocks() || self.collector.affords(row, pages));
-        self.some_row_full |= self.blocks.is_full(row, pages);
-        self.accepting.set(row, accepts);
+        let is_full = self.blocks.is_full(row, pages);
+        let takes = !self.units[row as usize].busy
+            && !is_full
+            && (self.blocks.free(row) > self.streams.kept_blocks()
+                || self.collector.affords(row, self.dearest()));
+        self.some_row_full |= is_full;
+        // While blocks are being gained, streams wait for blocks of their own instead of mixing.
+        let may_share = takes && !self.collector.gains(row);
+        for (n, accepting) in self.accepting.iter_mut().enumerate() {
+            let stream = self.streams.host(n as u8);
+            accepting.set(row, takes && self.blocks.takes(row, stream, may_share));
+        }
+        if self.slc.is_some() {
+            self.note_slc(row);
+        }
+    }
+
+    /// The streams of the host that `row` takes a program unit of, one bit each.
+    #[inline]
+    fn accepted_of(&self, row: Row) -> u32 {
+        let streams = self.accepting.iter().enumerate();
+        streams.fold(0, |bits, (n, accepting)| bits | u32::from(accepting.contains(row)) << n)
     }
 
     /// The same for all rows.
@@ -363,7 +387,7 @@ impl Device {
     fn check_life(&mut self) {
         let unit = self.config.slots.per_program;
         let rows = 0..self.config.geometry.rows();
-        let worn_out = if self.has_homes {
+        let worn_out = if self.has_homes && self.balancer.is_none() {
             let spare = |row: Row| {
                 self.blocks.limit(row).checked_sub(self.home_pages[row as usize] + unit).map(u64::from)
             };
@@ -378,13 +402,17 @@ impl Device {
 }
 
 /// The chips, and the table of their blocks, of which some are bad from the factory.
-fn new_chips(config: &Config, streams: Streams, seed: Seed) -> (Chips, Blocks) {
+fn new_chips(config: &Config, streams: Streams, cache: Option<SlcShare>, seed: Seed) -> (Chips, Blocks) {
     let mut chips = Chips::new(config.part.clone(), config.geometry, config.slots);
     chips.inject(&config.faults, seed);
     let mut bad = factory_bad_blocks(config, seed);
     chips.factory_bad().into_iter().for_each(|block| bad[block.0 as usize] = true);
     let mut blocks = Blocks::new(config.geometry, config.slots, streams, |block| bad[block.0 as usize]);
     blocks.allocate(config.file.ftl.wear.allocation);
+    if let Some(share) = cache {
+        assert!(chips.offer_slc_mode(), "the part of a device with an SLC cache has the mode");
+        blocks.cache(share);
+    }
     (chips, blocks)
 }
 

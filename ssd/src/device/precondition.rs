@@ -41,6 +41,7 @@ impl Device {
     pub fn fill(&mut self, fraction: f64) {
         let pages = (f64::from(self.config.logical_pages) * fraction.clamp(0.0, 1.0)) as u32;
         let mut writer = Writer::default();
+        self.blocks.pause_cache(true);
         for page in 0..pages {
             self.write_untimed(LogicalPage(page), &mut writer);
         }
@@ -57,6 +58,7 @@ impl Device {
     /// on until the write amplification of successive windows stands still.
     pub fn fill_steady(&mut self, seed: Seed) -> Steady {
         let mut random = seed.stream("ssd.precondition", 0);
+        self.blocks.pause_cache(true);
         let mut writer = Writer::default();
         let rows = 0..self.config.geometry.rows();
         let left: Vec<(Share, u32)> = rows.map(|row| self.age_row(row, &mut random)).collect();
@@ -123,18 +125,21 @@ impl Device {
     /// Fills `count` pages of a new block of a row with what `next` gives, or with what was overwritten long ago.
     /// Beside a page comes one that is wanted some pages later.
     fn age_block(&mut self, row: Row, count: u32, mut next: impl FnMut() -> Option<[LogicalPage; 2]>) {
-        let first = self.blocks.take(row, self.streams.host(0), count);
-        for slot in (first.0..first.0 + count).map(SlotId) {
-            // No version is numbered 0.
-            let mut stamp = Stamp { logical: 0, version: 0 };
-            if let Some([logical, later]) = next() {
-                self.mapping.prefetch(later);
-                stamp = Stamp { logical: logical.0, version: self.mapping.written(logical) };
-                self.install(logical, slot);
+        let unit = self.config.slots.per_program;
+        for _ in 0..count / unit {
+            let first = self.blocks.take(row, self.streams.host(0), unit);
+            for slot in (first.0..first.0 + unit).map(SlotId) {
+                // No version is numbered 0.
+                let mut stamp = Stamp { logical: 0, version: 0 };
+                if let Some([logical, later]) = next() {
+                    self.mapping.prefetch(later);
+                    stamp = Stamp { logical: logical.0, version: self.mapping.written(logical) };
+                    self.install(logical, slot);
+                }
+                self.chips.put(slot, stamp);
             }
-            self.chips.put(slot, stamp);
+            self.blocks.program_done(first);
         }
-        self.blocks.program_done(first);
     }
 
     /// Writes a whole page in no time.
@@ -212,7 +217,7 @@ impl Device {
             return;
         };
         let stream = self.streams.host(self.streams.host - 1);
-        let row = if self.has_homes { self.next_for_tables() } else { self.next_with_room() };
+        let row = if self.has_homes { self.next_for_tables() } else { self.next_with_room(stream) };
         let version = self.mapping.last_written(logical).unwrap_or(0) + 1;
         if let Some(translation) = &mut self.translation {
             translation.written_untimed(table, version, row);
@@ -228,7 +233,7 @@ impl Device {
                 self.row_for_tables().expect("a device that was checked has room for its translation pages")
             });
             self.note_row(row);
-            if self.accepting.contains(row) {
+            if self.accepting.last().is_some_and(|accepting| accepting.contains(row)) {
                 return row;
             }
         }
@@ -241,23 +246,25 @@ impl Device {
             writer.row.filter(|row| writer.left > 0 && self.blocks.has_room(*row, self.streams.host(0), 1));
         let row = stay.unwrap_or_else(|| {
             writer.left = pages;
-            self.next_with_room()
+            self.next_with_room(self.streams.host(0))
         });
         writer.left -= 1;
         writer.row = Some(row);
         row
     }
 
-    fn next_with_room(&mut self) -> Row {
+    /// The next row that takes pages of a stream of the host.
+    fn next_with_room(&mut self, stream: StreamId) -> Row {
+        let stream = usize::from(stream.0);
         loop {
-            let row = self.placement.next(&self.accepting).unwrap_or_else(|| {
+            let row = self.placement.next(&self.accepting[stream]).unwrap_or_else(|| {
                 self.note_all_rows();
                 self.placement
-                    .next(&self.accepting)
+                    .next(&self.accepting[stream])
                     .expect("a device that was checked has room for its pages")
             });
             self.note_row(row);
-            if self.accepting.contains(row) {
+            if self.accepting[stream].contains(row) {
                 return row;
             }
         }
@@ -275,6 +282,7 @@ impl Device {
                 }
             }
         }
+        self.blocks.pause_cache(false);
         self.note_all_rows();
     }
 }

@@ -129,10 +129,10 @@ impl Device {
     fn uncount_programs(&mut self) {
         let Self { chips, queues, units, collector, totals, config, .. } = self;
         let slots = config.slots;
-        let unit = u64::from(slots.per_program);
+        let slc_unit = slots.of_pages_side_by_side(config.geometry.planes_per_row);
         for die in (0..config.geometry.dies()).map(DieId) {
             queues.each(die, |transaction| {
-                let (block, place) = slots.split(transaction.slot);
+                let block = slots.block_of(transaction.slot);
                 let (count, filled) = match transaction.purpose {
                     Purpose::HostProgram => {
                         (&mut totals.host_programs, units[transaction.owner as usize].entries.len())
@@ -145,11 +145,14 @@ impl Device {
                     }
                     _ => return,
                 };
-                if chips.programmed(block) <= place {
+                if !chips.is_programmed(transaction.slot) {
                     if transaction.purpose == Purpose::GcCopyback {
                         totals.gc_copied -= filled as u64;
                     }
+                    let is_slc = chips.is_slc(block);
+                    let unit = u64::from(if is_slc { slc_unit } else { slots.per_program });
                     *count -= filled as u64;
+                    totals.slc_programs -= if is_slc { filled as u64 } else { 0 };
                     totals.padding -= unit - filled as u64;
                 }
             });
@@ -172,6 +175,8 @@ impl Device {
         self.skip_torn_word_lines();
         let Self { blocks, chips, .. } = self;
         blocks.forget(|block| chips.programmed(block), |block| chips.erases()[block]);
+        blocks.look_at_word_lines(|slot| chips.is_programmed(slot));
+        self.set_modes();
         self.find_newest();
         self.blocks.close_full();
         self.read_only = false;
@@ -195,6 +200,9 @@ impl Device {
         }
         let unit = self.config.slots.per_program;
         for block in self.blocks_in_use() {
+            if self.chips.is_slc(block) {
+                continue;
+            }
             let written = self.chips.programmed(block);
             let first = written / unit;
             let is_torn = |page: u32| {
@@ -220,7 +228,11 @@ impl Device {
         self.mapping.forget_places();
         for block in self.blocks_in_use() {
             let first = self.config.slots.at(block, 0);
-            for slot in (first.0..first.0 + self.chips.programmed(block)).map(SlotId) {
+            let end = match self.blocks.is_in_order() {
+                true => self.chips.programmed(block),
+                false => self.config.slots.per_block(),
+            };
+            for slot in (first.0..first.0 + end).map(SlotId) {
                 let stamp = self.chips.stamp(slot);
                 // What preconditioning calls overwritten long ago has no version.
                 if !stamp.is_data() || stamp.version == 0 {

@@ -52,7 +52,8 @@ impl Device {
             | Purpose::Scan
             | Purpose::GcRead => Operation::Read,
             Purpose::HostProgram | Purpose::TranslationProgram => {
-                self.chips.registers(die).copy_from_slice(&self.units[owner as usize].stamps);
+                let stamps = &self.units[owner as usize].stamps;
+                self.chips.registers(die)[..stamps.len()].copy_from_slice(stamps);
                 Operation::Program
             }
             Purpose::GcProgram => {
@@ -102,10 +103,10 @@ impl Device {
             next = following;
             makes_room |= transaction.purpose.moves_writes_on();
             if transaction.purpose.is_gc() {
-                let before = self.accepting.contains(transaction.owner);
+                let before = self.accepted_of(transaction.owner);
                 self.transaction_over(&transaction, &done, calendar);
                 self.note_row(transaction.owner);
-                makes_room |= !before && self.accepting.contains(transaction.owner);
+                makes_room |= self.accepted_of(transaction.owner) & !before != 0;
             } else {
                 self.transaction_over(&transaction, &done, calendar);
             }

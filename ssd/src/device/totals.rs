@@ -81,9 +81,15 @@ pub struct Totals {
     pub gc_reads: u64,
     /// Pages programmed for the host.
     pub host_programs: u64,
+    /// Pages among those that were programmed in SLC mode.
+    pub slc_programs: u64,
+    /// Pages among those of the host that went to another row than their home.
+    pub programs_away: u64,
     /// Pages programmed by the collector.
     pub gc_programs: u64,
-    /// Pages among those that were moved inside the chip.
+    /// Pages among those that came out of the SLC cache.
+    pub folded: u64,
+    /// Pages among those of the collector that were moved inside the chip.
     pub gc_copied: u64,
     /// Translation pages programmed because they changed; those that the collector moved are among its pages.
     pub translation_programs: u64,

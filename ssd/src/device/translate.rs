@@ -187,10 +187,15 @@ impl Device {
 
     /// Queues a program unit of translation pages if there is one and a row takes it.
     fn write_unit(&mut self, calendar: &mut impl Schedule<Event>) -> bool {
-        if !self.translation.as_ref().is_some_and(Translation::has_unit) || !self.some_row_accepts(calendar) {
+        let stream = usize::from(self.streams.host) - 1;
+        let has_unit = self.translation.as_ref().is_some_and(Translation::has_unit);
+        if !has_unit || !self.some_row_accepts(stream, calendar) {
             return false;
         }
-        let row = if self.has_homes { self.row_for_tables() } else { self.placement.next(&self.accepting) };
+        let row = match self.has_homes {
+            true => self.row_for_tables(),
+            false => self.placement.next(&self.accepting[stream]),
+        };
         match row.filter(|row| self.may_write_tables(*row)) {
             Some(row) => {
                 self.form_tables(row, calendar);
@@ -204,9 +209,10 @@ impl Device {
     pub(super) fn row_for_tables(&self) -> Option<Row> {
         let unit = self.config.slots.per_program;
         self.translation.as_ref().and_then(|translation| {
-            translation.next_row(&self.accepting, |row| {
+            translation.next_row(self.accepting.last()?, |row| {
                 let room = self.blocks.limit(row).saturating_sub(self.home_pages[row as usize]);
-                translation.in_row(row) + unit <= room
+                // With a balancer the pages of a full row find room elsewhere.
+                self.balancer.is_some() || translation.in_row(row) + unit <= room
             })
         })
     }

@@ -4,12 +4,19 @@
 //! Free blocks of a row wait in a heap by erase count (dynamic wear levelling: the least worn is opened next, the
 //! lowest number wins a tie). Closed blocks are [indexed](super::candidates) for the victim policy.
 
+mod order;
+mod slc;
+
 use wordline_kernel::{Column, Id, prefetch};
 use wordline_nand::{Geometry, RowBlockId, SlotId, Slots};
 
 use super::candidates::{Candidates, Closed, Indexes};
 use super::wear::{Allocation, FreeBlocks};
 use crate::policy::placement::Row;
+
+use order::Order;
+use slc::SlcBlocks;
+pub use slc::SlcShare;
 
 /// A write stream of a row: those of the host first, then those of the collector. Each fills a block of its own, so that
 /// what is written by one stream is erased together.
@@ -94,7 +101,6 @@ pub enum State {
 }
 
 /// The block table of a device.
-#[derive(Clone, Debug)]
 pub struct Blocks {
     geometry: Geometry,
     slots: Slots,
@@ -118,6 +124,10 @@ pub struct Blocks {
     closed: Closed,
     row_valid: Vec<u32>,
     good: Vec<u32>,
+    /// None unless blocks are used as an SLC cache.
+    slc: Option<Box<SlcBlocks>>,
+    /// None where word lines are programmed by their numbers.
+    order: Option<Box<Order>>,
 }
 
 impl Blocks {
@@ -140,6 +150,8 @@ impl Blocks {
             closed: Closed::new(&geometry, &slots, Indexes::default()),
             row_valid: vec![0; rows],
             good: vec![geometry.blocks_per_plane; rows],
+            slc: None,
+            order: None,
             geometry,
             slots,
             streams,
@@ -277,6 +289,15 @@ impl Blocks {
             && (self.may_open(row, gc) || self.open_block(row, stream).is_some())
     }
 
+    /// Whether the host's stream can write something to the row that is not full: to a block of its own, or, where it
+    /// `may_share`, to that of another stream.
+    #[inline]
+    pub fn takes(&self, row: Row, stream: StreamId, may_share: bool) -> bool {
+        self.may_open(row, false)
+            || self.open[self.at(row, stream)].is_some()
+            || (may_share && self.open_block(row, stream).is_some())
+    }
+
     /// Whether the collector, or the host, may open a block.
     #[inline]
     fn may_open(&self, row: Row, gc: bool) -> bool {
@@ -296,7 +317,9 @@ impl Blocks {
         if self.open[self.at(row, stream)].is_some() {
             return Some(stream);
         }
-        self.streams.of_side(stream).map(StreamId).find(|other| self.open[self.at(row, *other)].is_some())
+        let can_be_shared =
+            |other: &StreamId| self.open[self.at(row, *other)].is_some_and(|(block, _)| !self.is_slc(block));
+        self.streams.of_side(stream).map(StreamId).find(can_be_shared)
     }
 
     /// The next `pages` of the stream's open block, a divisor of the block. Opens a free block if the stream has none;
@@ -307,6 +330,7 @@ impl Blocks {
             let other = self.open_block(row, stream).expect("the caller saw that there is room");
             at = self.at(row, other);
         }
+        let in_slc = self.slc.is_some() && self.open[at].is_none() && self.opens_slc(row, stream);
         let (block, place) = self.open[at].unwrap_or_else(|| {
             let free = self.free[row as usize].pop(self.streams.is_gc(stream));
             let block = free.expect("the caller saw that there is room");
@@ -316,14 +340,17 @@ impl Blocks {
             self.opened[block] = self.openings;
             (block, 0)
         });
+        if in_slc {
+            self.opened_slc(block);
+        }
         self.programs[block] += 1;
         let after = place + pages;
-        let full = after == self.slots.per_block();
+        let full = after == self.capacity(block);
         self.open[at] = (!full).then_some((block, after));
         if full {
             self.state[block] = State::Filling;
         }
-        self.slots.at(block, place)
+        if self.order.is_some() { self.slot_in_order(at, block, place) } else { self.slots.at(block, place) }
     }
 
     /// How far the stream's open block is written; `None` if none is open.
@@ -347,6 +374,7 @@ impl Blocks {
             }
             self.state[block] = State::Closed;
             self.closed.add(self.row_of(block), self.valid[block], block);
+            self.closed_slc(block);
         }
     }
 
@@ -397,6 +425,7 @@ impl Blocks {
             if self.state[block] == State::Closed {
                 self.closed.remove(row, self.valid[block], block);
             }
+            self.left_slc(block);
             self.state[block] = State::Bad;
             let mut place = 0;
             while let Some(at) = self.next_valid(block, place) {
@@ -443,6 +472,7 @@ impl Blocks {
 
     /// Makes a closed or condemned block a victim.
     pub fn clean(&mut self, block: RowBlockId) {
+        self.folds_slc(block);
         let state = std::mem::replace(&mut self.state[block], State::Victim);
         if state == State::Condemned {
             return;
@@ -459,6 +489,7 @@ impl Blocks {
     /// Notes that a victim was erased for the `erases`-th time.
     pub fn erased(&mut self, block: RowBlockId, erases: u32) {
         assert!(self.state[block] == State::Victim && self.is_clean(block), "only a clean victim is erased");
+        self.left_slc(block);
         self.state[block] = State::Free;
         let row = self.row_of(block);
         self.free[row as usize].push(erases, block);
@@ -468,6 +499,7 @@ impl Blocks {
     pub fn retire(&mut self, block: RowBlockId) {
         assert!(self.state[block] == State::Victim && self.is_clean(block), "only a clean victim is retired");
         assert!(self.condemned[block], "only a condemned block is retired");
+        self.left_slc(block);
         self.state[block] = State::Bad;
     }
 
@@ -508,16 +540,19 @@ impl Blocks {
         self.row_valid.fill(0);
         self.free.iter_mut().for_each(FreeBlocks::clear);
         self.open.fill(None);
+        self.forget_closed_slc();
         for block in self.state.ids().filter(|block| self.state[*block] != State::Bad).collect::<Vec<_>>() {
             self.valid[block] = 0;
             self.programs[block] = 0;
             self.readers[block] = 0;
             let (row, written) = (self.row_of(block), programmed(block));
             let at = self.at(row, self.written_by[block]);
+            self.state[block] = State::Free;
             self.state[block] = if written == 0 {
+                self.left_slc(block);
                 self.free[row as usize].push(erases(block), block);
                 State::Free
-            } else if written < self.slots.per_block() && self.open[at].is_none() {
+            } else if written < self.capacity(block) && self.open[at].is_none() {
                 self.open[at] = Some((block, written));
                 State::Open
             } else {
@@ -534,6 +569,7 @@ impl Blocks {
         for block in full {
             self.state[block] = State::Closed;
             self.closed.add(self.row_of(block), self.valid[block], block);
+            self.closed_slc(block);
         }
     }
 

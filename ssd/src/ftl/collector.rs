@@ -63,12 +63,21 @@ pub enum Step {
 /// Programs failed in so many pages that no block is left for a victim's valid pages.
 struct NoRoom;
 /// What the collector may do beside what must be done.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Leave {
     /// Whether it has to wait for commands of the host while that can go on without it.
     pub waits: bool,
     /// Free blocks that it may clean the row for, since the host rests; 0 while the host is at work.
     pub rest_goal: usize,
+    /// Blocks in SLC mode that may stay in the row: the oldest of more are folded.
+    pub keep_cached: u32,
+    /// Whether that is so because the host rests.
+    pub rests: bool,
+}
+
+impl Leave {
+    /// As much as must be done, and no block is folded.
+    pub const MUST: Self = Self { waits: false, rest_goal: 0, keep_cached: u32::MAX, rests: false };
 }
 
 /// Where the collector is in a row.
@@ -158,16 +167,21 @@ impl Collector {
             state.active = true;
             state.regained = 0;
         }
-        let has_cause = state.active || !state.read.is_empty() || free < leave.rest_goal;
+        let has_cause = state.active
+            || !state.read.is_empty()
+            || free < leave.rest_goal
+            // What was begun to be folded is finished.
+            || state.victim.is_some_and(|(block, _)| blocks.is_slc(block))
+            || blocks.to_fold(row, leave.keep_cached).is_some();
         if state.commands > 0 || !(has_cause || self.levels(row, free)) {
             return None;
         }
         let state = &self.rows[row as usize];
-        let must_wait = leave.waits || (state.steps_left == 0 && leave.rest_goal == 0);
+        let must_wait = leave.waits || (state.steps_left == 0 && !leave.rests);
         if must_wait && free > blocks.streams().kept_blocks() {
             return None;
         }
-        let step = self.step(row, blocks, leave.rest_goal);
+        let step = self.step(row, blocks, &leave);
         let state = &mut self.rows[row as usize];
         state.commands = u32::from(step.is_some());
         state.steps_left = state.steps_left.saturating_sub(1);
@@ -175,7 +189,8 @@ impl Collector {
         step
     }
 
-    fn step(&mut self, row: Row, blocks: &mut Blocks, rest_goal: usize) -> Option<Step> {
+    fn step(&mut self, row: Row, blocks: &mut Blocks, leave: &Leave) -> Option<Step> {
+        let rest_goal = leave.rest_goal;
         loop {
             if let Some(step) = self.finish_victim(row, blocks) {
                 return Some(step);
@@ -218,6 +233,9 @@ impl Collector {
             if let Some(block) = self.next_condemned(row, blocks) {
                 blocks.clean(block);
                 self.rows[row as usize].victim = Some((block, 0));
+                continue;
+            }
+            if self.begin_fold(row, leave.keep_cached, blocks) {
                 continue;
             }
             let state = &mut self.rows[row as usize];
@@ -299,6 +317,22 @@ impl Collector {
         }
         state.stuck = true;
         Err(None)
+    }
+
+    /// Makes the oldest block of the SLC cache the victim if the row has more of them than are to be kept, and room for
+    /// the pages.
+    fn begin_fold(&mut self, row: Row, keep: u32, blocks: &mut Blocks) -> bool {
+        let Some(block) = blocks.to_fold(row, keep) else { return false };
+        let unit = blocks.slots().per_program as usize;
+        let state = &mut self.rows[row as usize];
+        let staged: usize = state.staged.iter().map(VecDeque::len).sum();
+        let moving = (blocks.valid(block) as usize + staged).next_multiple_of(unit);
+        let fits = moving <= blocks.collector_room(row);
+        if fits {
+            blocks.clean(block);
+            state.victim = Some((block, 0));
+        }
+        fits
     }
 
     /// There is no other victim to fill a unit with: what there is of all streams is programmed as it is.
@@ -426,6 +460,13 @@ impl Collector {
         !state.active || state.regained >= pages
     }
 
+    /// Whether the collector is at gaining blocks in the row.
+    #[inline]
+    pub fn gains(&self, row: Row) -> bool {
+        let state = &self.rows[row as usize];
+        state.active && !state.stuck
+    }
+
     /// The host writes `pages`: of what was regained, as far as that goes.
     pub fn spend(&mut self, row: Row, pages: u32) {
         let state = &mut self.rows[row as usize];
@@ -465,6 +506,7 @@ impl Collector {
             let erases = chips.erases()[victim];
             chips.wipe(victim);
             chips.set_erases(victim, erases);
+            chips.set_slc(victim, false);
             blocks.erased(victim, erases);
             if one_by_one && blocks.has_room(row, blocks.streams().host(0), 1) {
                 return;
@@ -493,95 +535,12 @@ fn next_read(blocks: &Blocks, block: RowBlockId, place: u32) -> Option<(u32, u32
 /// The next valid slot of a victim from `place` on, if a program unit of valid ones begins there.
 fn whole_unit(blocks: &Blocks, block: RowBlockId, place: u32) -> Option<u32> {
     let unit = blocks.slots().per_program;
+    if blocks.is_slc(block) {
+        return None;
+    }
     let first = blocks.next_valid(block, place).filter(|first| first.is_multiple_of(unit))?;
     (first..first + unit).all(|place| blocks.is_valid(blocks.slots().at(block, place))).then_some(first)
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::Config;
-    use crate::config::tests::small;
-    use crate::ftl::blocks::Streams;
-    use crate::policy::victim::Fifo;
-    use wordline_kernel::Seed;
-
-    /// Carries out what the collector wants, at once; false if it wants nothing.
-    fn step(collector: &mut Collector, blocks: &mut Blocks) -> bool {
-        match collector.next(0, blocks, Leave::default()) {
-            None => return false,
-            Some(Step::Copyback { .. }) => unreachable!("copyback is off"),
-            Some(Step::Read { first, end, .. }) => {
-                for from in (first.0..end.0).map(SlotId) {
-                    collector.stage(0, 0, Moved { stamp: Stamp::PADDING, from });
-                }
-            }
-            Some(Step::Program { stream }) => {
-                let first = blocks.take(0, stream, blocks.slots().per_program);
-                let moved: Vec<Moved> = collector.take_unit(0).collect();
-                for (n, page) in moved.iter().enumerate() {
-                    blocks.invalidate(page.from);
-                    blocks.validate(SlotId(first.0 + n as u32));
-                }
-                blocks.program_done(first);
-            }
-            Some(Step::Erase { block }) => blocks.erased(block, 1),
-            Some(Step::Retire { block }) => blocks.retire(block),
-        }
-        collector.command_done(0)
-    }
-
-    /// A table with a row that has so many free blocks, for cleaning first in, first out. The oldest blocks have one
-    /// invalid page each: such a victim fills nearly a whole block of the collector's.
-    fn table(free: usize) -> Blocks {
-        let Config { geometry, slots, .. } = small().check().expect("the device is sound");
-        let mut blocks = Blocks::new(geometry, slots, Streams::ONE_EACH, |_| false);
-        blocks.keep(Fifo.needs());
-        let per_block = geometry.pages_per_row_block();
-        while blocks.free(0) > free {
-            for n in 0..per_block {
-                let page = blocks.take(0, Streams::ONE_EACH.host(0), 1);
-                if n >= if page.0 < 8 * per_block { 1 } else { per_block / 2 } {
-                    blocks.validate(page);
-                }
-                blocks.program_done(page);
-            }
-        }
-        blocks
-    }
-
-    fn fifo(gc: &GcFile) -> Collector {
-        Collector::new(1, 1, Box::new(Fifo), Seed(1).stream("test.victim", 0), gc)
-    }
-
-    #[test]
-    fn a_collector_of_few_steps_takes_no_more_until_the_host_writes_or_needs_blocks() {
-        let mut blocks = table(4);
-        let gc = GcFile { start_below_free_blocks: 5, stop_at_free_blocks: 5, ..GcFile::default() };
-        let mut collector = fifo(&GcFile { steps_per_write: Some(3), ..gc });
-        for _ in 0..4 {
-            let steps = (0..100).filter(|_| step(&mut collector, &mut blocks)).count();
-            assert_eq!(steps, 3);
-            collector.spend(0, 2);
-        }
-        while blocks.free(0) > 2 {
-            let page = blocks.take(0, Streams::ONE_EACH.host(0), 1);
-            blocks.program_done(page);
-        }
-        let steps = (0..100).filter(|_| step(&mut collector, &mut blocks)).count();
-        assert!(steps > 3 && blocks.free(0) > 2, "{steps} steps to a block beside those kept");
-    }
-
-    #[test]
-    fn a_victim_that_is_read_for_long_does_not_end_the_life_of_its_row() {
-        let mut blocks = table(2);
-        let read = RowBlockId(0);
-        blocks.read_queued(read);
-        let mut collector = fifo(&GcFile::default());
-        while step(&mut collector, &mut blocks) {}
-        assert!(blocks.free(0) < 2 && !collector.is_stuck(0), "the collector waits for the reader");
-        assert!(blocks.read_done(read), "a victim waited for the reader");
-        while step(&mut collector, &mut blocks) {}
-        assert!(blocks.free(0) >= 3 && !collector.is_stuck(0));
-    }
-}
+mod tests;

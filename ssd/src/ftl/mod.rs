@@ -8,6 +8,7 @@ pub mod collector;
 pub mod gc_config;
 pub mod lost;
 pub mod mapping;
+pub mod slc_cache;
 pub mod translation;
 pub mod wear;
 

@@ -2,8 +2,10 @@
 //! and answers; the mechanism checks the answer and acts.
 
 pub mod background;
+pub mod balancer;
 pub mod eviction;
 pub mod failure;
+pub mod frontier;
 pub mod mapper;
 pub mod placement;
 pub mod relocator;

@@ -2,11 +2,14 @@
 
 use proptest::prelude::*;
 use wordline_kernel::{Bytes, Duration, Energy};
+use wordline_nand::part::SlcTiming;
 use wordline_ssd::DeviceFile;
-use wordline_ssd::config::{BufferFile, BufferMode, GcFile, Protection, WearFile};
+use wordline_ssd::config::{BufferFile, BufferMode, GcFile, Protection, SlcCacheFile, WearFile};
 use wordline_ssd::ftl::wear::Allocation;
 use wordline_ssd::policy::background::BackgroundKind;
+use wordline_ssd::policy::balancer::{BalancerKind, Reach};
 use wordline_ssd::policy::eviction::EvictionKind;
+use wordline_ssd::policy::frontier::FrontierKind;
 use wordline_ssd::policy::placement::PlacementKind;
 use wordline_ssd::policy::relocator::RelocatorKind;
 use wordline_ssd::policy::router::RouterKind;
@@ -46,6 +49,36 @@ fn background() -> impl Strategy<Value = BackgroundKind> {
             until_spare
         }),
     ]
+}
+
+fn order() -> impl Strategy<Value = String> {
+    Just(vec!['C', 'W', 'D', 'P']).prop_shuffle().prop_map(|letters| letters.into_iter().collect())
+}
+
+fn balancer() -> impl Strategy<Value = BalancerKind> {
+    let reach = prop::sample::select(vec![Reach::Die, Reach::Channel, Reach::Device]);
+    prop_oneof![
+        Just(BalancerKind::None {}),
+        (reach, 1u32..=3).prop_map(|(reach, least)| BalancerKind::Stealing { reach, least }),
+    ]
+}
+
+fn frontier() -> impl Strategy<Value = FrontierKind> {
+    prop_oneof![
+        2 => Just(FrontierKind::InOrder {}),
+        1 => Just(FrontierKind::Vertical {}),
+        1 => prop::option::of(1u32..=2).prop_map(|layers| FrontierKind::Mixed { layers }),
+    ]
+}
+
+fn slc_cache() -> impl Strategy<Value = (SlcCacheFile, Option<f64>, Option<u32>)> {
+    let sizes = prop_oneof![(1u32..=2, Just(0.0)), (0u32..=2, 0.1f64..=1.0)];
+    let file = (sizes, prop::option::of(0u32..=3)).prop_map(|((blocks, spare), fold_above)| SlcCacheFile {
+        blocks,
+        spare,
+        fold_above,
+    });
+    (file, prop::option::of(0.05f64..0.5), prop::option::of(0u32..=2))
 }
 
 prop_compose! {
@@ -126,7 +159,7 @@ prop_compose! {
         pages in 2u32..=5,
         buffer in 0u64..=40,
         drawn in buffer_settings(),
-        fixed in any::<bool>(),
+        fixed in prop::option::of((order(), balancer())),
         spare in 0.55f64..0.7,
         thresholds in (0u32..=2, 0u32..=2),
         queue_depth in 1u32..=8,
@@ -139,6 +172,8 @@ prop_compose! {
         scheduling in scheduling(),
         rest in 0u64..=120,
         cache in prop::option::of((2u64..=200, 0.0f64..0.9, any::<bool>())),
+        slc in prop::option::of(slc_cache()),
+        (frontier, depth) in (frontier(), any::<bool>()),
     ) -> DeviceFile {
         let mut file = small();
         file.layout.channels = channels;
@@ -180,8 +215,26 @@ prop_compose! {
         file.ftl.wear = wear;
         file.ftl.scheduling = scheduling;
         file.part.timing.suspend = [rest, rest * 5].map(Duration::from_us);
-        if fixed {
-            file.ftl.placement = PlacementKind::Fixed { order: "CWDP".into() };
+        if one_shot || bits == 1 {
+            // As many layers as there are word lines, or half as many.
+            file.part.geometry.layers = if depth { pages * 2 } else { pages };
+            file.ftl.frontier = frontier;
+        }
+        if let Some((cache, window, idle)) = slc.filter(|_| bits > 1) {
+            let us = Duration::from_us;
+            file.part.timing.slc = Some(SlcTiming { read: us(20), program: us(100), erase: us(1_000) });
+            file.ftl.mapping.unit = Some(Bytes(units[unit % 5]));
+            file.ftl.slc_cache = Some(cache);
+            file.ftl.router = RouterKind::SlcCache { window };
+            // Blocks of the cache are spare.
+            file.ftl.over_provisioning = spare + 0.1;
+            if let Some(until_cached) = idle {
+                file.ftl.gc.background = BackgroundKind::IdleFold { idle: us(100), until_cached };
+            }
+        }
+        if let Some((order, balancer)) = fixed {
+            file.ftl.placement = PlacementKind::Fixed { order };
+            file.ftl.balancer = balancer;
         }
         file
     }

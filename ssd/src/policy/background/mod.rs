@@ -1,5 +1,6 @@
 //! What is done while the host rests.
 
+mod idle_fold;
 mod idle_gc;
 mod none;
 
@@ -9,6 +10,7 @@ use wordline_kernel::Duration;
 
 use super::placement::Row;
 
+pub use idle_fold::IdleFold;
 pub use idle_gc::IdleGc;
 pub use none::None;
 
@@ -23,6 +25,8 @@ pub struct Resting {
     pub good_blocks: u32,
     /// Blocks that the valid pages would fill: the others are spare. They get more with what the host discards.
     pub full_blocks: u32,
+    /// Blocks in SLC mode, where there is a cache.
+    pub cached_blocks: u32,
 }
 
 /// Says what is done while the host rests. It looks and answers; the collector acts, and stops at the host's next
@@ -32,6 +36,10 @@ pub trait Background: Send {
     fn rests_after(&self) -> Option<Duration>;
     /// How many free blocks a row is to have. It is asked before each command of the collector.
     fn free_blocks(&mut self, row: &Resting) -> u32;
+    /// How many blocks of a row stay in the SLC cache: the others are folded.
+    fn cached_blocks(&mut self, row: &Resting) -> u32 {
+        row.cached_blocks
+    }
 }
 
 /// The background policies that are built in.
@@ -51,6 +59,14 @@ pub enum BackgroundKind {
         #[serde(default)]
         until_spare: f64,
     },
+    /// The SLC cache is emptied.
+    IdleFold {
+        /// How long no command of the host must have been outstanding.
+        idle: Duration,
+        /// Blocks of a row that stay in the cache.
+        #[serde(default)]
+        until_cached: u32,
+    },
 }
 
 impl Default for BackgroundKind {
@@ -65,10 +81,11 @@ const LONGEST_REST: Duration = Duration::from_ms(3_600_000);
 impl BackgroundKind {
     /// The key that is wrong, what it says, and what was wanted.
     pub fn complaint(&self) -> Option<(&'static str, String, String)> {
-        let Self::IdleGc { idle, until_free, until_spare } = self else { return Option::None };
+        let (Self::IdleGc { idle, .. } | Self::IdleFold { idle, .. }) = self else { return Option::None };
         if !(Duration::from_us(1)..=LONGEST_REST).contains(idle) {
             return Some(("idle", idle.to_string(), "from 1us to 1h".into()));
         }
+        let Self::IdleGc { until_free, until_spare, .. } = self else { return Option::None };
         if !(0.0..=1.0).contains(until_spare) {
             return Some(("until_spare", until_spare.to_string(), "a fraction from 0 to 1".into()));
         }
@@ -83,6 +100,7 @@ impl BackgroundKind {
             Self::IdleGc { idle, until_free, until_spare } => {
                 Box::new(IdleGc { idle, until_free, until_spare })
             }
+            Self::IdleFold { idle, until_cached } => Box::new(IdleFold { idle, until_cached }),
         }
     }
 }

@@ -12,16 +12,16 @@ pub struct HotCold {
 }
 
 impl HotCold {
+    /// The stream of pages that are not written again soon.
+    pub const COLD: u8 = 0;
+    /// The stream of those that are.
+    pub const HOT: u8 = 1;
+
     /// For a device with `pages` logical pages; the window is a fraction of them.
     pub fn new(pages: u32, window: f64) -> Self {
         Self { window: (f64::from(pages) * window) as u32, last: vec![0; pages as usize], writes: 0 }
     }
 }
-
-/// The stream of pages that are not written again soon.
-const COLD: u8 = 0;
-/// The stream of those that are.
-const HOT: u8 = 1;
 
 impl Router for HotCold {
     fn streams(&self) -> u8 {
@@ -33,6 +33,6 @@ impl Router for HotCold {
         self.writes = self.writes.checked_add(1).unwrap_or(1);
         let last = std::mem::replace(&mut self.last[page.logical as usize], self.writes);
         let hot = last != 0 && self.writes.wrapping_sub(last) <= self.window;
-        if hot { HOT } else { COLD }
+        if hot { Self::HOT } else { Self::COLD }
     }
 }

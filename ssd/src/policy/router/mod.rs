@@ -3,6 +3,7 @@
 mod host;
 mod hot_cold;
 mod single;
+mod slc_cache;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -10,6 +11,7 @@ use serde::{Deserialize, Serialize};
 pub use host::Host;
 pub use hot_cold::HotCold;
 pub use single::Single;
+pub use slc_cache::SlcCache;
 
 /// A page that leaves the buffer, as a router sees it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,6 +31,10 @@ pub trait Router: Send {
     fn streams(&self) -> u8;
     /// The stream of a page, from 0 to one below [`streams`](Self::streams).
     fn route(&mut self, page: &Outgoing) -> u8;
+    /// The stream that goes to the SLC cache, if one does.
+    fn cached(&self) -> Option<u8> {
+        None
+    }
 }
 
 /// The routers that are built in.
@@ -48,6 +54,13 @@ pub enum RouterKind {
         #[serde(default = "half")]
         window: f64,
     },
+    /// To the SLC cache. Wants `ftl.slc_cache`.
+    SlcCache {
+        /// Only pages that are written again soon go there: pages that may be written in between, as a fraction of the
+        /// logical pages. Left out: all go there.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        window: Option<f64>,
+    },
 }
 
 /// Chosen: what is written twice while half the drive is written is hotter than the mean.
@@ -65,16 +78,18 @@ impl RouterKind {
     /// How many streams it tells apart.
     pub fn streams(&self) -> u8 {
         match self {
-            Self::Single {} => 1,
+            Self::Single {} | Self::SlcCache { window: None } => 1,
             Self::Host { streams } => *streams,
-            Self::HotCold { .. } => 2,
+            Self::HotCold { .. } | Self::SlcCache { window: Some(_) } => 2,
         }
     }
 
     /// What is wrong with the window: what was found and what was wanted.
     pub fn complaint(&self) -> Option<(f64, &'static str)> {
         match *self {
-            Self::HotCold { window } if !(window > 0.0 && window <= 1.0) => {
+            Self::HotCold { window } | Self::SlcCache { window: Some(window) }
+                if !(window > 0.0 && window <= 1.0) =>
+            {
                 Some((window, "a fraction above 0, up to 1"))
             }
             _ => None,
@@ -87,6 +102,8 @@ impl RouterKind {
             Self::Single {} => Box::new(Single),
             Self::Host { streams } => Box::new(Host { streams: *streams }),
             Self::HotCold { window } => Box::new(HotCold::new(pages, *window)),
+            Self::SlcCache { window: None } => Box::new(SlcCache::All),
+            Self::SlcCache { window: Some(window) } => Box::new(SlcCache::Hot(HotCold::new(pages, *window))),
         }
     }
 }

@@ -1,0 +1,93 @@
+//! Pages that do not go to their home: idle rows take what waits for others, and what a full row cannot take goes anywhere.
+
+use wordline_kernel::Schedule;
+use wordline_nand::DieId;
+
+use super::{Device, Event};
+use crate::policy::balancer::Waiting;
+use crate::policy::placement::Row;
+
+impl Device {
+    /// Forms program units in other rows than their pages' homes; false if there are none.
+    #[inline(never)]
+    pub(super) fn balance(&mut self, calendar: &mut impl Schedule<Event>) -> bool {
+        let mut formed = self.leave_full_rows(calendar);
+        if !self.count_waiting() {
+            return formed;
+        }
+        for row in 0..self.config.geometry.rows() {
+            if self.is_at_rest(row)
+                && let Some(list) = self.list_to_take(row)
+            {
+                self.form_away(row, list, calendar);
+                formed = true;
+                if !self.count_waiting() {
+                    break;
+                }
+            }
+        }
+        formed
+    }
+
+    /// Forms a program unit of a list in a row that is not the home of its pages.
+    fn form_away(&mut self, row: Row, list: usize, calendar: &mut impl Schedule<Event>) {
+        self.form(row, list, calendar);
+        self.totals.programs_away += self.units[row as usize].entries.len() as u64;
+    }
+
+    /// Whether a row takes program units, none waits for it, and its die does nothing.
+    fn is_at_rest(&self, row: Row) -> bool {
+        let die = DieId(row / self.config.geometry.rows_per_die);
+        self.waiting[row as usize] == 0 && self.accepted_of(row) != 0 && self.chips.is_idle(die)
+    }
+
+    /// Counts the complete program units that wait for each row; false if there are none.
+    fn count_waiting(&mut self) -> bool {
+        let unit = self.config.slots.per_program;
+        let lists = self.ready.chunks(usize::from(self.streams.host));
+        let mut any = false;
+        for (waiting, lists) in self.waiting.iter_mut().zip(lists) {
+            *waiting = lists.iter().map(|ready| ready.pages.len() as u32 / unit).sum();
+            any |= *waiting > 0;
+        }
+        any
+    }
+
+    /// The list of which an idle row takes a program unit.
+    fn list_to_take(&mut self, row: Row) -> Option<usize> {
+        let Self { balancer, waiting, config, .. } = self;
+        let from = balancer.as_mut()?.take(row, &Waiting { units: waiting, geometry: &config.geometry })?;
+        assert!(
+            self.waiting[from as usize] > 0,
+            "the balancer takes from row {from}, for which nothing waits"
+        );
+        let unit = self.config.slots.per_program as usize;
+        let streams = usize::from(self.streams.host);
+        let takes = |stream: &usize| {
+            let list = &self.ready[from as usize * streams + stream];
+            list.pages.len() >= unit && self.accepting[*stream].contains(row)
+        };
+        (0..streams).find(takes).map(|stream| from as usize * streams + stream)
+    }
+
+    /// What waits for a row that holds as many valid pages as it may goes to the next row that takes it.
+    fn leave_full_rows(&mut self, calendar: &mut impl Schedule<Event>) -> bool {
+        let (unit, rows) = (self.config.slots.per_program, self.config.geometry.rows());
+        let streams = usize::from(self.streams.host);
+        let mut formed = false;
+        for list in 0..self.ready.len() {
+            let home = (list / streams) as Row;
+            while self.blocks.is_full(home, unit)
+                && !self.ready[list].pages.is_empty()
+                && (self.ready[list].pages.len() as u32 >= unit || self.must_pad(list))
+            {
+                let mut next = (1..rows).map(|n| (home + n) % rows);
+                let takes = |row: &Row| self.accepting[list % streams].contains(*row);
+                let Some(row) = next.find(takes) else { break };
+                self.form_away(row, list, calendar);
+                formed = true;
+            }
+        }
+        formed
+    }
+}

@@ -1,0 +1,131 @@
+//! What the host writes into the SLC cache: which rows take it there, and in which units.
+
+use wordline_nand::{PageId, RowBlockId};
+
+use super::Device;
+use crate::Config;
+use crate::ftl::blocks::{SlcShare, StreamId};
+use crate::policy::placement::{Row, RowSet};
+
+/// The stream of the host that goes to blocks in SLC mode.
+#[derive(Clone, Debug)]
+pub(super) struct Cached {
+    /// Its number.
+    pub stream: usize,
+    /// Slots of a program in SLC mode.
+    pub unit: u32,
+    /// Rows that take such a program now.
+    pub rows: RowSet,
+    /// Slots that a program takes away from a row at most: those of a block in SLC mode hold a part of what others do.
+    dearest: u32,
+    /// Blocks in SLC mode that stay in a row while the host is at work.
+    keep: u32,
+}
+
+impl Cached {
+    pub fn new(share: &SlcShare, config: &Config) -> Self {
+        let fold_above = config.file.ftl.slc_cache.and_then(|cache| cache.fold_above);
+        Self {
+            stream: usize::from(share.stream.0),
+            unit: share.unit,
+            rows: RowSet::new(config.geometry.rows()),
+            dearest: config.slots.per_program.max(share.unit * share.bits),
+            keep: fold_above.unwrap_or(u32::MAX),
+        }
+    }
+
+    /// Whether a list's pages go to a row that caches them.
+    #[inline]
+    fn caches(&self, list: usize) -> bool {
+        self.stream == list && !self.rows.is_empty()
+    }
+}
+
+impl Device {
+    /// Slots that a program of the host takes away from a row at most.
+    #[inline]
+    pub(super) fn dearest(&self) -> u32 {
+        self.slc.as_ref().map_or(self.config.slots.per_program, |slc| slc.dearest)
+    }
+
+    /// Works out whether `row` takes a program in SLC mode.
+    pub(super) fn note_slc(&mut self, row: Row) {
+        let Self { slc, accepting, blocks, .. } = self;
+        if let Some(slc) = slc {
+            let is_slc = blocks.writes_slc(row, StreamId(slc.stream as u8));
+            slc.rows.set(row, is_slc && accepting[slc.stream].contains(row));
+        }
+    }
+
+    /// Complete pages that make a program unit of a list, where rows cache it or where they do not.
+    #[inline]
+    pub(super) fn unit_of(&self, list: usize) -> u32 {
+        match &self.slc {
+            Some(slc) if slc.caches(list) => slc.unit,
+            _ => self.config.slots.per_program,
+        }
+    }
+
+    /// The row for the next program unit of a list: one that caches it is preferred.
+    #[inline]
+    pub(super) fn next_row_of(&mut self, list: usize) -> Row {
+        let Self { placement, slc, accepting, .. } = self;
+        let rows = match slc {
+            Some(slc) if slc.caches(list) => &slc.rows,
+            _ => &accepting[list],
+        };
+        let row = placement.next(rows).expect("a row accepts");
+        assert!(rows.contains(row), "the placement chose row {row}, which is busy or full");
+        row
+    }
+
+    /// Whether a row takes larger program units of a list than it did when it was last looked at.
+    #[inline]
+    pub(super) fn is_outgrown(&mut self, row: Row, list: usize, unit: u32) -> bool {
+        let outgrown = self.slc.is_some() && self.blocks.unit(row, StreamId(list as u8)) > unit;
+        if outgrown {
+            self.note_row(row);
+        }
+        outgrown
+    }
+
+    /// Erased blocks are in no mode.
+    pub(super) fn set_modes(&mut self) {
+        for block in (0..self.config.geometry.row_blocks()).map(RowBlockId) {
+            if !self.blocks.is_slc(block) && self.chips.programmed(block) == 0 {
+                self.chips.set_slc(block, false);
+            }
+        }
+    }
+
+    /// Counts the pages of the collector's unit that come out of blocks in SLC mode.
+    pub(super) fn count_folded(&mut self, row: Row) {
+        if self.slc.is_some() {
+            let from_cache = self.collector.unit(row).iter();
+            let slots = &self.config.slots;
+            let from_cache = from_cache.filter(|moved| self.blocks.is_slc(slots.block_of(moved.from)));
+            self.totals.folded += from_cache.count() as u64;
+        }
+    }
+
+    /// Puts a block into the mode that it was opened in.
+    #[inline]
+    pub(super) fn set_mode(&mut self, page: PageId) {
+        if self.slc.is_some() {
+            let block: RowBlockId = self.config.geometry.block_of(page);
+            let is_slc = self.blocks.is_slc(block);
+            self.chips.set_slc(block, is_slc);
+        }
+    }
+
+    /// Blocks in SLC mode that stay in a row while the host is at work.
+    #[inline]
+    pub(super) fn keep_cached(&self) -> u32 {
+        self.slc.as_ref().map_or(u32::MAX, |slc| slc.keep)
+    }
+
+    /// Blocks in SLC mode that are not being folded.
+    pub fn cached_blocks(&self) -> u32 {
+        (0..self.config.geometry.rows()).map(|row| self.blocks.cached(row)).sum()
+    }
+}

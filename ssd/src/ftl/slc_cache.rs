@@ -1,0 +1,62 @@
+//! The configuration of an SLC cache: blocks of a part of several bits a cell that take what the host writes with one
+//! bit a cell, fast, until it is folded into blocks of all bits.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use wordline_kernel::Complaints;
+use wordline_nand::{Geometry, Part, Slots};
+
+/// Blocks that are written in SLC mode. The router says what goes there.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct SlcCacheFile {
+    /// Blocks of each row of planes that are spare for the cache alone: the static part of it.
+    pub blocks: u32,
+    /// Fraction of a row's other spare blocks that the cache may take as well: the dynamic part, which shrinks as the
+    /// device fills. It takes none while the row has fewer free blocks than cleaning starts at.
+    pub spare: f64,
+    /// Cached blocks of a row above which the oldest are folded while the host is at work. Left out: only when the row
+    /// needs free blocks, or the host rests (`ftl.gc.background`).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub fold_above: Option<u32>,
+}
+
+impl Default for SlcCacheFile {
+    /// One block open and one to be folded. Chosen.
+    fn default() -> Self {
+        Self { blocks: 2, spare: 0.0, fold_above: None }
+    }
+}
+
+impl SlcCacheFile {
+    /// What is wrong with the settings on these chips.
+    pub fn check(&self, part: &Part, slots: &Slots, geometry: &Geometry, wrong: &mut Complaints) {
+        wrong.require(
+            (0.0..=1.0).contains(&self.spare),
+            "ftl.slc_cache.spare",
+            self.spare,
+            "a fraction from 0 to 1",
+        );
+        wrong.require(
+            self.blocks > 0 || self.spare > 0.0,
+            "ftl.slc_cache.blocks",
+            self.blocks,
+            "at least 1, or ftl.slc_cache.spare above 0",
+        );
+        wrong.require(
+            part.timing.slc.is_some() && part.geometry.bits_per_cell > 1,
+            "ftl.slc_cache",
+            format!("the part {}", part.name),
+            "a part of several bits a cell with an SLC mode: part.timing.slc",
+        );
+        let pages = geometry.planes_per_row;
+        wrong.require(
+            pages.is_multiple_of(slots.pages()),
+            "ftl.mapping.unit",
+            slots.size,
+            format!(
+                "at most the {pages} pages that a program in SLC mode writes, which are a multiple of it"
+            ),
+        );
+    }
+}

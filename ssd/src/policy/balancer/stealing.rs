@@ -1,0 +1,31 @@
+//! Stealing: an idle row takes what waits for a busy one (dynamic page allocation; the intra-NAND work stealers that
+//! Centaur names in section 7).
+
+use super::{Balancer, Reach, Waiting};
+use crate::policy::placement::Row;
+
+/// Takes from the row that most program units wait for, within its reach; the lowest number wins a tie.
+pub struct Stealing {
+    /// Whom it takes from.
+    pub reach: Reach,
+    /// Units that have to wait there.
+    pub least: u32,
+}
+
+impl Balancer for Stealing {
+    fn is_on(&self) -> bool {
+        true
+    }
+
+    fn take(&mut self, idle: Row, waiting: &Waiting<'_>) -> Option<Row> {
+        let geometry = waiting.geometry;
+        let span = match self.reach {
+            Reach::Die => geometry.rows_per_die,
+            Reach::Channel => geometry.rows_per_die * geometry.dies_per_channel,
+            Reach::Device => geometry.rows(),
+        };
+        let first = idle - idle % span;
+        let units = |row: &Row| waiting.units[*row as usize];
+        (first..first + span).rev().filter(|row| units(row) >= self.least).max_by_key(units)
+    }
+}

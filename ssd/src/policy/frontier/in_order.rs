@@ -1,0 +1,16 @@
+//! In order: the word lines by their numbers, which is what data sheets ask for. On a 3D part that is horizontal first.
+
+use super::{Frontier, OpenBlock};
+
+/// The lowest number.
+pub struct InOrder;
+
+impl Frontier for InOrder {
+    fn is_in_order(&self) -> bool {
+        true
+    }
+
+    fn next(&mut self, open: &OpenBlock<'_>) -> u32 {
+        open.written
+    }
+}

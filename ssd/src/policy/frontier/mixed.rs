@@ -1,0 +1,25 @@
+//! Mixed: leaders go ahead of the other word lines of their layers (cubeFTL, section 4.1.3, Figure 12c).
+
+use super::{Frontier, OpenBlock};
+
+/// The leaders of some layers, then the other word lines of these layers, layer by layer; then the next layers.
+pub struct Mixed {
+    /// Layers of which the leaders go ahead; all, if a block has no more.
+    pub layers: u32,
+}
+
+impl Frontier for Mixed {
+    fn next(&mut self, open: &OpenBlock<'_>) -> u32 {
+        let (all, per_layer) = (open.shape.layers, open.shape.per_layer);
+        let ahead = self.layers.min(all);
+        let round = open.written / (ahead * per_layer);
+        let (first, within) = (round * ahead, open.written - round * ahead * per_layer);
+        // The last layers may be fewer.
+        let here = ahead.min(all - first);
+        if within < here {
+            return (first + within) * per_layer;
+        }
+        let (layer, word_line) = ((within - here) / (per_layer - 1), (within - here) % (per_layer - 1));
+        (first + layer) * per_layer + 1 + word_line
+    }
+}

@@ -1,0 +1,135 @@
+//! Which word line of an open block is programmed next.
+//!
+//! Word lines are numbered as their pages are: those of a horizontal layer side by side, layer by layer. The first word
+//! line of each layer is its leader.
+
+mod in_order;
+mod mixed;
+mod vertical;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use wordline_nand::{Geometry, Part, RowBlockId};
+
+pub use in_order::InOrder;
+pub use mixed::Mixed;
+pub use vertical::Vertical;
+
+/// An open block, as a frontier sees it.
+#[derive(Clone, Copy, Debug)]
+pub struct OpenBlock<'a> {
+    /// Which one.
+    pub block: RowBlockId,
+    /// Whether the collector writes it.
+    pub is_gc: bool,
+    /// Word lines that are programmed, or being programmed: fewer than there are.
+    pub written: u32,
+    /// The shape of all blocks.
+    pub shape: WordLines,
+    /// One bit a word line: whether it is programmed, or being programmed.
+    pub programmed: &'a [u64],
+}
+
+impl OpenBlock<'_> {
+    /// Whether a word line is programmed, or being programmed.
+    pub fn is_programmed(&self, word_line: u32) -> bool {
+        self.programmed[word_line as usize / 64] >> (word_line % 64) & 1 != 0
+    }
+}
+
+/// How the word lines of a block lie.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WordLines {
+    /// Horizontal layers.
+    pub layers: u32,
+    /// Word lines of a layer.
+    pub per_layer: u32,
+}
+
+impl WordLines {
+    /// Those of a part's blocks.
+    pub fn of(part: &Part, geometry: &Geometry) -> Self {
+        let count = geometry.pages_per_block / geometry.bits_per_cell();
+        let layers = part.geometry.layers;
+        Self { layers, per_layer: count / layers }
+    }
+
+    /// All of them.
+    pub fn count(&self) -> u32 {
+        self.layers * self.per_layer
+    }
+}
+
+/// Says which word line of an open block is programmed next. It looks and answers; the mechanism checks the answer and
+/// acts.
+pub trait Frontier: Send {
+    /// Whether word lines are programmed in the order of their numbers: then nothing is asked.
+    fn is_in_order(&self) -> bool {
+        false
+    }
+
+    /// A word line that is not programmed.
+    fn next(&mut self, open: &OpenBlock<'_>) -> u32;
+}
+
+/// The frontiers that are built in.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "policy", rename_all = "kebab-case", deny_unknown_fields)]
+pub enum FrontierKind {
+    /// By number: on a 3D part the word lines of a layer one after another, layer by layer (horizontal first).
+    #[serde(alias = "horizontal")]
+    InOrder {},
+    /// The first word line of every layer, then the second of every layer, and so on. Wants a 3D part.
+    Vertical {},
+    /// The leaders of some layers first, then the other word lines of these layers, and so on. Wants a 3D part.
+    Mixed {
+        /// Layers of which the leaders go ahead; left out: all layers of the block.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        layers: Option<u32>,
+    },
+}
+
+impl Default for FrontierKind {
+    fn default() -> Self {
+        Self::InOrder {}
+    }
+}
+
+impl FrontierKind {
+    /// What is wrong with it on these chips: the key, what was found, and what was wanted.
+    pub fn complaint(&self, part: &Part, geometry: &Geometry) -> Option<(&'static str, String, String)> {
+        if *self == (Self::InOrder {}) {
+            return None;
+        }
+        let shape = WordLines::of(part, geometry);
+        let (layers, bits) = (shape.layers, geometry.bits_per_cell());
+        if layers == 1 || shape.count() * bits != geometry.pages_per_block {
+            let found = format!("{layers} layers and {} pages a block", geometry.pages_per_block);
+            return Some((
+                "policy",
+                found,
+                "in-order, or a 3D part with as many word lines in each layer".into(),
+            ));
+        }
+        if bits > 1 && !part.geometry.one_shot {
+            let wanted = "in-order: the part programs the pages of a word line one by one, in an order that its data \
+                          sheet fixes";
+            return Some(("policy", "another order".into(), wanted.into()));
+        }
+        match self {
+            Self::Mixed { layers: Some(ahead) } if !(1..=layers).contains(ahead) => {
+                Some(("layers", ahead.to_string(), format!("from 1 to the part's {layers}")))
+            }
+            _ => None,
+        }
+    }
+
+    /// The policy.
+    pub fn build(&self) -> Box<dyn Frontier> {
+        match *self {
+            Self::InOrder {} => Box::new(InOrder),
+            Self::Vertical {} => Box::new(Vertical),
+            Self::Mixed { layers } => Box::new(Mixed { layers: layers.unwrap_or(u32::MAX) }),
+        }
+    }
+}

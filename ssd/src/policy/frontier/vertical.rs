@@ -1,0 +1,13 @@
+//! Vertical: layer after layer is gone through for each word line (cubeFTL, section 4.1.3, Figure 12b).
+
+use super::{Frontier, OpenBlock};
+
+/// The first word line of every layer, then the second of every layer, and so on.
+pub struct Vertical;
+
+impl Frontier for Vertical {
+    fn next(&mut self, open: &OpenBlock<'_>) -> u32 {
+        let layers = open.shape.layers;
+        open.written % layers * open.shape.per_layer + open.written / layers
+    }
+}

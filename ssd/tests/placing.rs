@@ -1,0 +1,179 @@
+//! Where what the host writes goes: away from its home, and apart from what is not of its kind.
+
+mod common;
+
+use common::{Rig, small};
+use wordline_kernel::{Duration, Instant, Seed};
+use wordline_ssd::policy::balancer::{BalancerKind, Reach};
+use wordline_ssd::policy::placement::PlacementKind;
+use wordline_ssd::policy::relocator::RelocatorKind;
+use wordline_ssd::policy::router::RouterKind;
+use wordline_ssd::policy::victim::VictimKind;
+use wordline_ssd::{Command, DeviceFile, Operation};
+
+fn at_home(balancer: BalancerKind) -> DeviceFile {
+    let mut file = small();
+    file.ftl.placement = PlacementKind::Fixed { order: "CWDP".into() };
+    file.ftl.balancer = balancer;
+    file
+}
+
+/// Writes `count` pages of the first of four rows, eight commands at a time; how long that takes.
+fn write_to_one_row(rig: &mut Rig, count: u64) -> Duration {
+    let start = rig.calendar_now();
+    for page in 0..count {
+        rig.run_down_to(7);
+        rig.submit(Operation::Write, true, page * 4 * 8, 8);
+    }
+    rig.run_down_to(0);
+    rig.calendar_now() - start
+}
+
+#[test]
+fn idle_dies_take_what_waits_for_a_busy_one() {
+    let run = |balancer| {
+        let mut rig = Rig::new(at_home(balancer), 1);
+        let time = write_to_one_row(&mut rig, 64);
+        rig.audit();
+        (time, rig.device.totals().programs_away)
+    };
+    let stealing = |reach| run(BalancerKind::Stealing { reach, least: 1 });
+    let (home, none_away) = run(BalancerKind::None {});
+    let (device, away) = stealing(Reach::Device);
+    assert_eq!(none_away, 0);
+    assert!(away > 32 && home.ps() > 2 * device.ps(), "{home} at home, {device} on four dies: {away} away");
+    let (channel, _) = stealing(Reach::Channel);
+    assert!(home > channel && channel > device, "{home}, {channel} on two dies, {device} on four");
+    assert_eq!(stealing(Reach::Die), (home, 0), "a die with one row has nobody to take from");
+}
+
+#[test]
+fn pages_of_a_lost_die_find_room_elsewhere() {
+    use wordline_nand::faults::{Fails, FaultFile};
+    let run = |balancer| {
+        let mut file = at_home(balancer);
+        file.ftl.over_provisioning = 0.5;
+        file.faults =
+            vec![FaultFile { at: Some(Duration::ZERO), die: Some(0.into()), ..FaultFile::new(Fails::Die) }];
+        let mut rig = Rig::new(file, 1);
+        let pages = u64::from(rig.device.config().logical_pages);
+        for page in 0..pages {
+            rig.alone(Operation::Write, true, page * 8, 8);
+        }
+        rig.audit();
+        (rig.answers.iter().filter(|(_, answer)| answer.failed).count(), rig.device.is_read_only())
+    };
+    let (failed, read_only) = run(BalancerKind::Stealing { reach: Reach::Die, least: 1 });
+    assert_eq!((failed, read_only), (0, false));
+    assert!(run(BalancerKind::None {}).1, "at home there is no room for them");
+}
+
+/// Pages that the collector moves for each page of the host where one in sixteen pages gets nine writes in ten.
+fn moved(streams: u8, start: u32) -> f64 {
+    let mut file = small();
+    file.ftl.over_provisioning = 0.4;
+    file.ftl.router = RouterKind::Host { streams };
+    file.ftl.gc.relocator = RelocatorKind::Single {};
+    file.ftl.gc.victim = VictimKind::Greedy {};
+    file.ftl.gc.start_below_free_blocks = start;
+    file.ftl.gc.stop_at_free_blocks = start;
+    let mut rig = Rig::new(file, 1);
+    rig.device.fill(1.0);
+    let pages = u64::from(rig.device.config().logical_pages);
+    let mut random = Seed(3).stream("test.hot", 0);
+    let mut before = (0, 0);
+    for n in 0..20 * pages {
+        if n == 4 * pages {
+            before = (rig.device.totals().gc_programs, rig.device.totals().host_programs);
+        }
+        rig.run_down_to(15);
+        let hot = random.below(10) < 9;
+        let page = if hot { random.below(pages / 16) * 16 } else { random.below(pages) };
+        let stream = u8::from(page.is_multiple_of(16));
+        rig.submit_command(Command {
+            operation: Operation::Write,
+            stream,
+            sector: page * 8,
+            sectors: 8,
+            ..Command::default()
+        });
+    }
+    rig.run_down_to(0);
+    rig.audit();
+    assert!(rig.calendar_now() > Instant::ZERO);
+    let totals = rig.device.totals();
+    (totals.gc_programs - before.0) as f64 / (totals.host_programs - before.1) as f64
+}
+
+#[test]
+fn streams_stay_apart_in_a_row_that_lives_on_its_last_blocks() {
+    let (apart, together) = (moved(2, 3), moved(1, 3));
+    assert!(apart < 0.9 * together, "{apart:.3} pages moved a write in streams, {together:.3} without");
+}
+
+/// The write amplification of the collector under uniform writes to a part of the logical pages, where the others are
+/// discarded, and the spare space in effect.
+fn amplification(over_provisioning: f64, kept: f64) -> (f64, f64) {
+    let mut file = small();
+    file.part.geometry.blocks_per_plane = 64;
+    file.ftl.over_provisioning = over_provisioning;
+    let mut rig = Rig::new(file, 1);
+    rig.device.fill(1.0);
+    let pages = u64::from(rig.device.config().logical_pages);
+    let kept = (pages as f64 * kept) as u64;
+    if kept < pages {
+        rig.alone(Operation::Discard, false, kept * 8, (pages - kept) * 8);
+    }
+    let mut random = Seed(3).stream("test.uniform", 0);
+    let mut before = (0, 0);
+    for n in 0..6 * kept {
+        if n == 3 * kept {
+            before = (rig.device.totals().gc_programs, rig.device.totals().host_programs);
+        }
+        rig.run_down_to(15);
+        rig.submit(Operation::Write, false, random.below(kept) * 8, 8);
+    }
+    rig.run_down_to(0);
+    rig.audit();
+    let totals = rig.device.totals();
+    let moved = (totals.gc_programs - before.0) as f64 / (totals.host_programs - before.1) as f64;
+    (1.0 + moved, rig.device.effective_spare())
+}
+
+#[test]
+fn what_the_host_discards_is_spare() {
+    let (full, little) = amplification(0.2, 1.0);
+    let (trimmed, more) = amplification(0.2, 0.75);
+    let (made_so, same) = amplification(0.4, 1.0);
+    assert!((little - 0.2).abs() < 0.01 && (more - 0.4).abs() < 0.01, "{little:.3} and {more:.3} are spare");
+    assert!((more - same).abs() < 0.001, "as if the device had been made with it");
+    assert!(trimmed < 0.75 * full, "{trimmed:.3} after a quarter was discarded, {full:.3} before");
+    assert!((trimmed / made_so - 1.0).abs() < 0.02, "{trimmed:.3}, and {made_so:.3} of a device made so");
+}
+
+#[test]
+fn an_order_of_word_lines_that_the_part_cannot_have_is_refused() {
+    use wordline_ssd::policy::frontier::FrontierKind;
+    let keys = |change: fn(&mut DeviceFile)| -> Vec<String> {
+        let mut file = small();
+        file.ftl.frontier = FrontierKind::Vertical {};
+        change(&mut file);
+        file.check().err().map_or_else(Vec::new, |wrong| wrong.0.into_iter().map(|c| c.key).collect())
+    };
+    assert_eq!(keys(|_| {}), ["ftl.frontier.policy"], "a planar part has one order");
+    assert!(keys(|file| file.part.geometry.layers = 8).is_empty());
+    assert_eq!(
+        keys(|file| file.part.geometry.layers = 3),
+        ["ftl.frontier.policy"],
+        "16 word lines in 3 layers"
+    );
+    let page_by_page = |file: &mut DeviceFile| {
+        (file.part.geometry.layers, file.part.geometry.bits_per_cell) = (8, 2);
+    };
+    assert_eq!(keys(page_by_page), ["ftl.frontier.policy"]);
+    let too_many = |file: &mut DeviceFile| {
+        file.part.geometry.layers = 8;
+        file.ftl.frontier = FrontierKind::Mixed { layers: Some(9) };
+    };
+    assert_eq!(keys(too_many), ["ftl.frontier.layers"]);
+}
