@@ -2,7 +2,7 @@
 //! failure policy decides about the block.
 
 use wordline_kernel::{Duration, Schedule};
-use wordline_nand::{DieId, Done, PageId, RowBlockId, SlotId};
+use wordline_nand::{DieId, Done, PageId, RowBlockId, SlotId, Stamp};
 
 use super::{Device, Event};
 use crate::ftl::blocks::State;
@@ -150,7 +150,8 @@ impl Device {
 
     /// What a slot held, which is valid no more, is mapped nowhere and known as lost, but for what the buffer has.
     fn lose_slot(&mut self, slot: SlotId) {
-        let page = LogicalPage(self.chips.stamp(slot).logical);
+        let Stamp { logical, version } = self.chips.stamp(slot);
+        let page = LogicalPage(logical);
         let was = self.mapping.clear(page);
         assert_eq!(was, Some(slot), "a valid slot is where its logical page is mapped to");
         if self.is_table(page.0) {
@@ -166,7 +167,9 @@ impl Device {
         let kept = self.buffer.find(page).map(|id| self.buffer.get(id)).filter(|entry| !entry.discarded);
         let gone = self.full_page().without(kept.map_or(Sectors::NONE, |entry| entry.sectors));
         self.totals.lost_pages += u64::from(!gone.is_empty());
-        self.lost.add(page, gone);
+        // Whatever comes to flash next of the page has all that the buffer has of it now.
+        let next = kept.map(|_| (version + 1, gone));
+        self.lost.add(page, version, self.full_page(), next);
     }
 
     /// The host's unit of `row` was not programmed: its pages, which the buffer still has, go elsewhere at once.
@@ -257,7 +260,7 @@ impl Device {
     }
 
     /// A die is lost with everything in it.
-    fn lose_die(&mut self, die: DieId) {
+    pub(super) fn lose_die(&mut self, die: DieId) {
         self.totals.dead_dies += 1;
         let rows = self.config.geometry.rows_per_die;
         let mut slots = Vec::new();

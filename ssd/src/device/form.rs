@@ -189,6 +189,9 @@ impl Device {
                 entry.flash_version = version;
                 self.install(LogicalPage(logical), SlotId(first.0 + n as u32));
                 self.note_update(LogicalPage(logical));
+                if !self.lost.is_empty() {
+                    self.lost.in_flash(LogicalPage(logical), version);
+                }
             }
             let again = self.buffer.programmed(id, version, &mut self.wake);
             if again {

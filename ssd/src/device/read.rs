@@ -206,7 +206,7 @@ impl Device {
     pub(super) fn discard_page(&mut self, page: LogicalPage) {
         self.mapping.discarded(page);
         if !self.lost.is_empty() {
-            self.lost.remove(page, self.full_page());
+            self.lost.discard(page, self.mapping.versions(page));
         }
         if let Some(old) = self.mapping.clear(page) {
             self.blocks.invalidate(old);

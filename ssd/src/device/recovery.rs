@@ -173,14 +173,15 @@ impl Device {
         let Self { blocks, chips, .. } = self;
         blocks.forget(|block| chips.programmed(block), |block| chips.erases()[block]);
         self.find_newest();
-        self.blocks.close_full();
-        self.read_only = false;
-        self.check_life();
         let mut scan = Scan::of(self);
         scan.began = calendar.now();
         scan.working = self.config.geometry.dies();
         (scan.found.lost, scan.found.returned) = self.believe();
+        self.blocks.close_full();
         self.recover_tables();
+        self.read_only = false;
+        self.condemn_again();
+        self.check_life();
         self.scan = Some(scan);
         for die in (0..self.config.geometry.dies()).map(DieId) {
             self.scan_on(die, calendar);
@@ -240,13 +241,52 @@ impl Device {
         let (mut lost, mut returned) = (0, 0);
         for page in (0..self.mapping.len()).map(LogicalPage) {
             let written = self.mapping.last_written(page);
-            let found = self.mapping.get(page).map(|slot| self.chips.stamp(slot).version);
+            let found = self.version_in_flash(page);
             let is_host = !self.is_table(page.0);
-            lost += u64::from(is_host && written.is_some() && found != written);
+            let known = self.lost_before(page, found);
+            lost += u64::from(is_host && written.is_some() && written != known.or(found));
             returned += u64::from(written.is_none() && found.is_some());
-            self.mapping.take_as_written(page, found.unwrap_or(0), found.is_some());
+            // No later version may be taken for one that is somewhere in flash still.
+            let present = self.mapping.get(page).is_some() || self.is_lost(page);
+            self.mapping.take_as_written(page, known.max(found).unwrap_or(0), present);
         }
         (lost - self.restore_buffer(), returned)
+    }
+
+    /// The version of a page that was lost to a fault before the cut, if nothing newer is in flash: what is found of the
+    /// page is no substitute for it.
+    fn lost_before(&mut self, page: LogicalPage, found: Option<u32>) -> Option<u32> {
+        if self.lost.is_empty() {
+            return None;
+        }
+        let known = match self.is_protected() {
+            true => self.lost.whole(page, found),
+            false => self.lost.recover(page, found, 0),
+        };
+        if known.is_some()
+            && let Some(slot) = self.mapping.clear(page)
+        {
+            self.blocks.invalidate(slot);
+        }
+        known
+    }
+
+    /// The table of bad blocks outlives the power, and which blocks are to join it. Dies are known as lost again.
+    fn condemn_again(&mut self) {
+        for block in self.blocks_in_use().into_iter().filter(|block| self.blocks.is_condemned(*block)) {
+            self.collector.condemn(self.blocks.row_of(block), block);
+        }
+        let rows = self.config.geometry.rows_per_die;
+        for die in (0..self.config.geometry.dies()).map(DieId) {
+            if !self.chips.is_dead(die) {
+                continue;
+            }
+            let mut rows = die.0 * rows..(die.0 + 1) * rows;
+            rows.clone().for_each(|row| self.collector.lose(row));
+            if rows.any(|row| self.blocks.is_in_use(row)) {
+                self.lose_die(die);
+            }
+        }
     }
 
     /// Translation pages go on from what is found of them.

@@ -230,6 +230,13 @@ impl Blocks {
         self.good[row as usize]
     }
 
+    /// Whether any block of a row is not out of use.
+    pub fn is_in_use(&self, row: Row) -> bool {
+        let first = self.geometry.first_block(row).0;
+        let mut blocks = (first..).take(self.geometry.blocks_per_plane as usize).map(RowBlockId);
+        blocks.any(|block| self.state[block] != State::Bad)
+    }
+
     /// Valid pages of a row.
     pub fn valid_in(&self, row: Row) -> u32 {
         self.row_valid[row as usize]
@@ -507,10 +514,12 @@ impl Blocks {
             self.readers[block] = 0;
             let (row, written) = (self.row_of(block), programmed(block));
             let at = self.at(row, self.written_by[block]);
-            self.state[block] = if written == 0 {
+            self.state[block] = if written == 0 && self.condemned[block] {
+                State::Bad
+            } else if written == 0 {
                 self.free[row as usize].push(erases(block), block);
                 State::Free
-            } else if written < self.slots.per_block() && self.open[at].is_none() {
+            } else if written < self.slots.per_block() && self.open[at].is_none() && !self.condemned[block] {
                 self.open[at] = Some((block, written));
                 State::Open
             } else {
@@ -519,14 +528,14 @@ impl Blocks {
         }
     }
 
-    /// Closes the full blocks, in the order in which they were opened, once their valid pages are known.
+    /// Closes the blocks that take nothing more, in the order in which they were opened, once their valid pages are
+    /// known. What was to be taken out of use is so still.
     pub fn close_full(&mut self) {
         let mut full: Vec<RowBlockId> =
             self.state.ids().filter(|block| self.state[*block] == State::Filling).collect();
         full.sort_unstable_by_key(|block| self.opened[*block]);
         for block in full {
-            self.state[block] = State::Closed;
-            self.closed.add(self.row_of(block), self.valid[block], block);
+            self.close_when_written(block);
         }
     }
 
