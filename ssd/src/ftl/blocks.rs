@@ -230,11 +230,19 @@ impl Blocks {
         self.good[row as usize]
     }
 
+    fn blocks_of(&self, row: Row) -> impl Iterator<Item = RowBlockId> + use<> {
+        (self.geometry.first_block(row).0..).take(self.geometry.blocks_per_plane as usize).map(RowBlockId)
+    }
+
     /// Whether any block of a row is not out of use.
     pub fn is_in_use(&self, row: Row) -> bool {
-        let first = self.geometry.first_block(row).0;
-        let mut blocks = (first..).take(self.geometry.blocks_per_plane as usize).map(RowBlockId);
-        blocks.any(|block| self.state[block] != State::Bad)
+        self.blocks_of(row).any(|block| self.state[block] != State::Bad)
+    }
+
+    /// The closed block of a row with the fewest valid pages; the lowest number wins a tie. It looks at all of them.
+    pub fn emptiest(&self, row: Row) -> Option<RowBlockId> {
+        let closed = self.blocks_of(row).filter(|block| self.state[*block] == State::Closed);
+        closed.min_by_key(|block| self.valid[*block])
     }
 
     /// Valid pages of a row.
