@@ -11,7 +11,8 @@ use wordline_nand::{Fault, Geometry, Part, Slots};
 use crate::command::SECTOR;
 use crate::front::namespaces::{self, Namespace};
 use crate::ftl::blocks::Streams;
-use crate::ftl::checkpoint::RecoveryFile;
+use crate::ftl::checkpoint::{DiscardsAtCut, RecoveryFile};
+use crate::ftl::discards;
 pub use crate::ftl::gc_config::GcFile;
 pub use crate::ftl::wear::WearFile;
 use crate::policy::failure::FailureKind;
@@ -306,6 +307,15 @@ impl DeviceFile {
         if cache.is_some() { u64::from(logical_pages).div_ceil(per_page.max(1)) as u32 } else { 0 }
     }
 
+    /// Pages that tell which of so many logical pages are discarded; none if flash does not.
+    fn discard_pages(&self, slots: &Slots, logical_pages: u32) -> u32 {
+        let protected = self.buffer.power_loss_protection != Protection::None;
+        if self.ftl.recovery.discards == DiscardsAtCut::Forgotten || protected {
+            return 0;
+        }
+        discards::pages(logical_pages, slots.size.0)
+    }
+
     /// Logical pages that the host sees. Each row must keep its working blocks beside its share of them.
     fn logical_pages(
         &self,
@@ -326,7 +336,7 @@ impl DeviceFile {
         let usable =
             geometry.blocks_per_plane.saturating_sub(working.saturating_add(bad)) * slots.per_block();
         let most = u64::from(usable) * u64::from(rows);
-        let tables = self.translation_pages(slots, logical);
+        let tables = self.translation_pages(slots, logical) + self.discard_pages(slots, logical);
         // So many logical pages fill the room together with their translation pages.
         let seen = most as f64 * f64::from(logical) / (f64::from(logical) + f64::from(tables)).max(1.0);
         let spare = 1.0 - seen / all;
@@ -339,7 +349,7 @@ impl DeviceFile {
                  bad{}",
                 (spare * 1e4).ceil() / 1e4,
                 geometry.blocks_per_plane,
-                if tables > 0 { format!(", and {tables} translation pages need room") } else { String::new() }
+                if tables > 0 { format!(", and {tables} pages of tables need room") } else { String::new() }
             ),
         );
         logical
@@ -357,9 +367,14 @@ impl Config {
         self.file.translation_pages(&self.slots, self.logical_pages)
     }
 
-    /// What the flash holds a version of: logical pages and translation pages.
+    /// Pages that hold no data of the host: translation pages, and those that tell of discards.
+    pub fn table_pages(&self) -> u32 {
+        self.translation_pages() + self.file.discard_pages(&self.slots, self.logical_pages)
+    }
+
+    /// What the flash holds a version of: logical pages and pages of tables.
     pub fn mapped_pages(&self) -> u32 {
-        self.logical_pages + self.translation_pages()
+        self.logical_pages + self.table_pages()
     }
 
     /// DRAM that the device needs for its map: all of it, or the cache and where each translation page is.

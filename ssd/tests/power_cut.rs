@@ -14,7 +14,7 @@ use proptest::prelude::*;
 use wordline_kernel::{Bytes, Duration, Instant, Schedule};
 use wordline_nand::TornBy;
 use wordline_ssd::config::{BufferMode, Protection, ReadRetryFile};
-use wordline_ssd::ftl::checkpoint::ProgramsAtCut;
+use wordline_ssd::ftl::checkpoint::{DiscardsAtCut, LowerPages, ProgramsAtCut, RecoveryFile};
 use wordline_ssd::ftl::mapping::LogicalPage;
 use wordline_ssd::{Command, DeviceFile, Event, Operation};
 
@@ -81,27 +81,37 @@ impl Page {
             Held::Nothing | Held::Discarded => held == Held::Nothing,
         });
         let older = found.is_none_or(|version| version <= self.versions);
-        let comes_back = promises == Promises::Writes && self.states.contains(&Held::Discarded);
+        // Of a discard that is not flushed the collector may have erased the last version, and not the one before.
+        let is_flushed = self.states[0] == Held::Discarded;
+        let comes_back =
+            self.states.contains(&Held::Discarded) && (promises == Promises::Writes || !is_flushed);
         among || older && (comes_back || promises == Promises::Nothing)
     }
 }
 
 /// What a device keeps through a cut, once it is flushed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Promises {
     /// Nothing: a torn program takes others with it.
     Nothing,
-    /// What was written.
+    /// What was written, but not what was discarded.
     Writes,
+    /// Whatever is flushed.
+    All,
 }
 
 impl Promises {
     fn of(file: &DeviceFile) -> Self {
         let part = &file.part.geometry;
-        let paired = part.bits_per_cell > 1 && !part.one_shot;
+        let exposed = file.ftl.recovery.lower_pages == LowerPages::Exposed;
+        let paired = part.bits_per_cell > 1 && !part.one_shot && exposed;
         let torn = file.ftl.recovery.programs_at_cut == ProgramsAtCut::Torn;
         let protected = file.buffer.power_loss_protection != Protection::None;
-        if paired && torn && !protected { Self::Nothing } else { Self::Writes }
+        match file.ftl.recovery.discards {
+            _ if paired && torn && !protected => Self::Nothing,
+            DiscardsAtCut::Forgotten if !protected => Self::Writes,
+            _ => Self::All,
+        }
     }
 }
 
@@ -255,13 +265,16 @@ impl Play {
     /// Holds every page against what it may hold; what it does hold is safe from then on.
     fn check(&mut self) {
         let loses = self.loses();
+        // Where a page that tells of discards is lost, they are known again with the next flush.
+        let promises = if loses { self.promises.min(Promises::Writes) } else { self.promises };
         for n in 0..self.pages.len() as u32 {
             let (held, logical) = (self.held(n), LogicalPage(n));
             let page = &mut self.pages[n as usize];
-            let may = page.may_hold(held, self.promises) || loses && held == Held::Lost;
+            let may = page.may_hold(held, promises) || loses && held == Held::Lost;
             assert!(may, "page {n} holds {held:?}, may hold {page:?}");
-            page.states = vec![held];
             page.versions = self.rig.device.versions(logical);
+            let nothing = if page.versions > 0 { Held::Discarded } else { Held::Nothing };
+            page.states = vec![if held == Held::Nothing { nothing } else { held }];
         }
     }
 
@@ -422,6 +435,29 @@ fn nothing_flushed_is_lost_where_pages_share_cells_and_programs_are_finished() {
 }
 
 #[test]
+fn nothing_flushed_is_lost_where_lower_pages_are_backed_up() {
+    for bits in [2, 3] {
+        let paired = |file: &mut DeviceFile| {
+            file.part.geometry.bits_per_cell = bits;
+            file.ftl.recovery.lower_pages = LowerPages::BackedUp;
+        };
+        let torn = cut_everywhere(&tiny(paired), &mixed(80), 3, true);
+        assert!(torn.programs > 10 && torn.partners == 0, "{torn:?}");
+    }
+}
+
+#[test]
+fn what_is_flushed_as_discarded_stays_so_after_a_cut_after_any_event() {
+    for mode in [BufferMode::WriteBack, BufferMode::WriteThrough] {
+        let kept = |file: &mut DeviceFile| {
+            file.buffer.mode = mode;
+            file.ftl.recovery.discards = DiscardsAtCut::Kept;
+        };
+        cut_everywhere(&tiny(kept), &mixed(100), 4, true);
+    }
+}
+
+#[test]
 fn a_torn_page_never_comes_out_where_pages_share_cells() {
     let torn = cut_everywhere(&tiny(|file| file.part.geometry.bits_per_cell = 2), &mixed(100), 3, false);
     assert!(torn.partners > 10, "{torn:?}");
@@ -442,6 +478,17 @@ fn cuts(gaps: &[(usize, u64)]) -> Vec<Cut> {
     gaps.iter().map(&mut cut).collect()
 }
 
+fn recovery() -> impl Strategy<Value = RecoveryFile> {
+    let programs_at_cut = prop_oneof![Just(ProgramsAtCut::Torn), Just(ProgramsAtCut::Finished)];
+    let discards = prop_oneof![1 => Just(DiscardsAtCut::Forgotten), 4 => Just(DiscardsAtCut::Kept)];
+    let lower_pages = prop_oneof![Just(LowerPages::Exposed), Just(LowerPages::BackedUp)];
+    (programs_at_cut, lower_pages, discards).prop_map(|(programs_at_cut, lower_pages, discards)| RecoveryFile {
+        programs_at_cut,
+        lower_pages,
+        discards,
+    })
+}
+
 fn gaps() -> impl Strategy<Value = Vec<(usize, u64)>> {
     prop::collection::vec((1usize..1200, 0u64..400), 1..6)
 }
@@ -450,23 +497,21 @@ proptest! {
     #[test]
     fn a_device_keeps_what_was_flushed_through_several_cuts(
         file in device(),
-        finished in any::<bool>(),
+        recovery in recovery(),
         steps in prop::collection::vec(step(), 1..300),
         depth in 1usize..12,
         filled in any::<bool>(),
         gaps in gaps(),
     ) {
         let mut file = file;
-        if finished {
-            file.ftl.recovery.programs_at_cut = ProgramsAtCut::Finished;
-        }
+        file.ftl.recovery = recovery;
         play(&file, &steps, depth, filled, &cuts(&gaps));
     }
 
     #[test]
     fn a_device_that_fails_keeps_what_was_flushed_through_several_cuts_or_says_what_is_lost(
         file in device(),
-        finished in any::<bool>(),
+        recovery in recovery(),
         rules in prop::collection::vec(failing::rule(), 1..4),
         failure in failing::failure(),
         retry in (0u8..8, 0u64..2),
@@ -476,9 +521,7 @@ proptest! {
         gaps in gaps(),
     ) {
         let mut file = file;
-        if finished {
-            file.ftl.recovery.programs_at_cut = ProgramsAtCut::Finished;
-        }
+        file.ftl.recovery = recovery;
         file.faults = rules;
         file.ftl.failure = failure;
         file.ftl.read_retry = ReadRetryFile { levels: retry.0, time: Duration::from_us(retry.1) };

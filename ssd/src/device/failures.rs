@@ -156,7 +156,9 @@ impl Device {
         assert_eq!(was, Some(slot), "a valid slot is where its logical page is mapped to");
         if self.is_table(page.0) {
             let row = self.blocks.row_of(self.config.slots.block_of(slot));
-            if let Some(translation) = &mut self.translation {
+            if let Some((discards, table)) = self.discard_page_of(page.0) {
+                discards.lost(table, row);
+            } else if let Some(translation) = &mut self.translation {
                 let table = translation.table(page.0).expect("it has the number of a translation page");
                 translation.lost(table, row);
             }
@@ -193,7 +195,11 @@ impl Device {
     fn table_program_failed(&mut self, row: Row, first: SlotId, calendar: &mut impl Schedule<Event>) {
         let mut unit = std::mem::take(&mut self.units[row as usize]);
         self.blocks.program_done(first);
-        for stamp in unit.stamps.drain(..).rev() {
+        for stamp in unit.stamps.drain(..).rev().filter(|stamp| stamp.is_data()) {
+            if let Some((discards, table)) = self.discard_page_of(stamp.logical) {
+                discards.program_failed(table);
+                continue;
+            }
             let Some(translation) = &mut self.translation else { continue };
             let table = translation.table(stamp.logical).expect("the unit holds translation pages");
             translation.program_failed(table);

@@ -175,7 +175,7 @@ impl Device {
                 return;
             }
             self.flushes.pop_front();
-            self.answer(slot, calendar);
+            self.part_done(slot, calendar);
         }
     }
 

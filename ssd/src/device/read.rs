@@ -199,7 +199,10 @@ impl Device {
         }
         self.release_tables();
         self.wake_waiters(calendar);
-        self.answer_soon(slot, calendar);
+        self.front.get(slot).parts = 1;
+        if !(self.is_durable(&command) && self.waits_for_discards(slot)) {
+            self.answer_soon(slot, calendar);
+        }
         self.pump(calendar);
     }
 
@@ -207,6 +210,9 @@ impl Device {
         self.mapping.discarded(page);
         if !self.lost.is_empty() {
             self.lost.discard(page, self.mapping.versions(page));
+        }
+        if let Some(discards) = &mut self.discards {
+            discards.discard(page, self.mapping.versions(page));
         }
         if let Some(old) = self.mapping.clear(page) {
             self.blocks.invalidate(old);

@@ -141,7 +141,9 @@ impl Device {
                         (&mut totals.gc_programs, collector.unit(transaction.owner).len())
                     }
                     Purpose::TranslationProgram => {
-                        (&mut totals.translation_programs, slots.per_program as usize)
+                        let stamps = &units[transaction.owner as usize].stamps;
+                        let filled = stamps.iter().filter(|stamp| stamp.is_data()).count();
+                        (&mut totals.translation_programs, filled)
                     }
                     _ => return,
                 };
@@ -238,37 +240,63 @@ impl Device {
 
     /// From now on the host wrote last what was found. Pages lost, and pages that came back.
     fn believe(&mut self) -> (u64, u64) {
+        self.recover_discards();
         let (mut lost, mut returned) = (0, 0);
         for page in (0..self.mapping.len()).map(LogicalPage) {
             let written = self.mapping.last_written(page);
             let found = self.version_in_flash(page);
             let is_host = !self.is_table(page.0);
-            let known = self.lost_before(page, found);
+            let void = if is_host { self.void(page, found) } else { 0 };
+            let known = self.lost_before(page, found, void);
             lost += u64::from(is_host && written.is_some() && written != known.or(found));
-            returned += u64::from(written.is_none() && found.is_some());
+            returned += u64::from(written.is_none() && self.mapping.get(page).is_some());
             // No later version may be taken for one that is somewhere in flash still.
             let present = self.mapping.get(page).is_some() || self.is_lost(page);
-            self.mapping.take_as_written(page, known.max(found).unwrap_or(0), present);
+            self.mapping.take_as_written(page, known.max(found).unwrap_or(0).max(void), present);
         }
         (lost - self.restore_buffer(), returned)
     }
 
     /// The version of a page that was lost to a fault before the cut, if nothing newer is in flash: what is found of the
     /// page is no substitute for it.
-    fn lost_before(&mut self, page: LogicalPage, found: Option<u32>) -> Option<u32> {
+    fn lost_before(&mut self, page: LogicalPage, found: Option<u32>, void: u32) -> Option<u32> {
         if self.lost.is_empty() {
             return None;
         }
         let known = match self.is_protected() {
             true => self.lost.whole(page, found),
-            false => self.lost.recover(page, found, 0),
+            false => self.lost.recover(page, found, void),
         };
-        if known.is_some()
-            && let Some(slot) = self.mapping.clear(page)
-        {
-            self.blocks.invalidate(slot);
+        if known.is_some() {
+            self.unmap(page);
         }
         known
+    }
+
+    /// The last version of a page that is void because the host discarded it; if that is what was found, it is nowhere.
+    fn void(&mut self, page: LogicalPage, found: Option<u32>) -> u32 {
+        let void = self.discards.as_ref().map_or(0, |discards| discards.void(page));
+        if found.is_some_and(|found| found <= void) {
+            self.unmap(page);
+        }
+        void
+    }
+
+    fn unmap(&mut self, page: LogicalPage) {
+        if let Some(slot) = self.mapping.clear(page) {
+            self.blocks.invalidate(slot);
+        }
+    }
+
+    /// The table of discards goes on from what is found of it.
+    fn recover_discards(&mut self) {
+        let Self { discards, mapping, chips, blocks, config, .. } = self;
+        if let Some(discards) = discards {
+            discards.recover(|logical| {
+                let slot = mapping.get(logical)?;
+                Some((chips.stamp(slot).version, blocks.row_of(config.slots.block_of(slot))))
+            });
+        }
     }
 
     /// The table of bad blocks outlives the power, and which blocks are to join it. Dies are known as lost again.

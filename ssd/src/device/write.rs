@@ -46,6 +46,9 @@ impl Device {
                 self.urge(id, calendar);
             }
         }
+        if durable && command.operation == Operation::WriteZeroes && self.waits_for_discards(slot) {
+            self.front.get(slot).parts += 1;
+        }
         self.set_timer(calendar);
         let request = self.front.get(slot);
         request.parts -= 1;
