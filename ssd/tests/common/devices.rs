@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use wordline_kernel::{Bytes, Duration, Energy};
 use wordline_ssd::DeviceFile;
 use wordline_ssd::config::{BufferFile, BufferMode, GcFile, Protection, WearFile};
-use wordline_ssd::ftl::checkpoint::DiscardsAtCut;
+use wordline_ssd::ftl::checkpoint::{DiscardsAtCut, LowerPages, ProgramsAtCut};
 use wordline_ssd::ftl::wear::Allocation;
 use wordline_ssd::policy::background::BackgroundKind;
 use wordline_ssd::policy::eviction::EvictionKind;
@@ -140,6 +140,7 @@ prop_compose! {
         scheduling in scheduling(),
         rest in 0u64..=120,
         discards in prop_oneof![Just(DiscardsAtCut::Forgotten), Just(DiscardsAtCut::Kept)],
+        safe in any::<bool>(),
         cache in prop::option::of((2u64..=200, 0.0f64..0.9, any::<bool>())),
     ) -> DeviceFile {
         let mut file = small();
@@ -181,6 +182,8 @@ prop_compose! {
         file.ftl.gc.background = gc.background;
         file.ftl.wear = wear;
         file.ftl.recovery.discards = discards;
+        file.ftl.recovery.lower_pages = if safe { LowerPages::BackedUp } else { LowerPages::Exposed };
+        file.ftl.recovery.programs_at_cut = if safe { ProgramsAtCut::Torn } else { ProgramsAtCut::Finished };
         file.ftl.scheduling = scheduling;
         file.part.timing.suspend = [rest, rest * 5].map(Duration::from_us);
         if fixed {
