@@ -482,10 +482,8 @@ fn recovery() -> impl Strategy<Value = RecoveryFile> {
     let programs_at_cut = prop_oneof![Just(ProgramsAtCut::Torn), Just(ProgramsAtCut::Finished)];
     let discards = prop_oneof![1 => Just(DiscardsAtCut::Forgotten), 4 => Just(DiscardsAtCut::Kept)];
     let lower_pages = prop_oneof![Just(LowerPages::Exposed), Just(LowerPages::BackedUp)];
-    (programs_at_cut, lower_pages, discards).prop_map(|(programs_at_cut, lower_pages, discards)| RecoveryFile {
-        programs_at_cut,
-        lower_pages,
-        discards,
+    (programs_at_cut, lower_pages, discards).prop_map(|(programs_at_cut, lower_pages, discards)| {
+        RecoveryFile { programs_at_cut, lower_pages, discards }
     })
 }
 

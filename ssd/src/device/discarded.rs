@@ -25,9 +25,11 @@ impl Device {
     /// Queues program units of pages that tell of discards, while there are some and a row takes them.
     #[cold]
     pub(super) fn write_discards(&mut self, calendar: &mut impl Schedule<Event>) {
-        while self.discards.as_ref().is_some_and(|discards| discards.is_due()) && self.some_row_accepts(calendar)
+        while self.discards.as_ref().is_some_and(|discards| discards.is_due())
+            && self.some_row_accepts(calendar)
         {
-            let row = if self.has_homes { self.row_for_discards() } else { self.placement.next(&self.accepting) };
+            let row =
+                if self.has_homes { self.row_for_discards() } else { self.placement.next(&self.accepting) };
             let Some(row) = row else { return };
             self.form_discards(row, calendar);
         }

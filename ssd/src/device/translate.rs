@@ -6,9 +6,9 @@ use wordline_nand::{SlotId, Stamp};
 
 use super::read::SlotRead;
 use super::{Device, Event};
-use crate::ftl::{Discards, Translation};
 use crate::ftl::mapping::LogicalPage;
 use crate::ftl::translation::Then;
+use crate::ftl::{Discards, Translation};
 use crate::policy::mapper::TranslationPage;
 use crate::policy::placement::Row;
 use crate::queue::{Purpose, Transaction};
@@ -247,12 +247,7 @@ impl Device {
     }
 
     /// The program of translation pages of `row`, or of pages that tell of discards, is done.
-    pub(super) fn tables_programmed(
-        &mut self,
-        row: Row,
-        first: SlotId,
-        calendar: &mut impl Schedule<Event>,
-    ) {
+    pub(super) fn tables_programmed(&mut self, row: Row, first: SlotId, calendar: &mut impl Schedule<Event>) {
         let mut unit = std::mem::take(&mut self.units[row as usize]);
         for (n, stamp) in unit.stamps.drain(..).enumerate().filter(|(_, stamp)| stamp.is_data()) {
             self.install_table(LogicalPage(stamp.logical), SlotId(first.0 + n as u32));

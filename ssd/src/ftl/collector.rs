@@ -284,7 +284,8 @@ impl Collector {
         let state = &mut self.rows[row as usize];
         let staged: usize = state.staged.iter().map(VecDeque::len).sum();
         let room = blocks.collector_room(row);
-        let fits = |block: &RowBlockId| (blocks.valid(*block) as usize + staged).next_multiple_of(unit) <= room;
+        let fits =
+            |block: &RowBlockId| (blocks.valid(*block) as usize + staged).next_multiple_of(unit) <= room;
         // After a power cut, blocks that were victims before it may be all that there is room to clean.
         if let Some(block) = Some(block).filter(fits).or_else(|| blocks.emptiest(row).filter(fits)) {
             blocks.clean(block);
