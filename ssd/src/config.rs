@@ -205,6 +205,7 @@ impl DeviceFile {
     }
 
     fn check_ftl(&self, wrong: &mut Complaints) {
+        self.check_checkpoint(wrong);
         let ftl = &self.ftl;
         let spare = ftl.over_provisioning;
         wrong.require(
@@ -276,6 +277,23 @@ impl DeviceFile {
         Streams { host: host.saturating_add(of_map), gc: gc.saturating_add(of_map) }
     }
 
+    fn check_checkpoint(&self, wrong: &mut Complaints) {
+        let RecoveryFile { checkpoint: Some(every), discards, .. } = self.ftl.recovery else { return };
+        let key = "ftl.recovery.checkpoint";
+        wrong.require(every >= Bytes::kib(64), key, every, "at least 64KiB");
+        for (is_wrong, found, wanted) in [
+            (discards != DiscardsAtCut::Kept, "it beside discards = \"forgotten\"", "discards = \"kept\""),
+            (self.ftl.mapping.cache.is_some(), "it beside ftl.mapping.cache", "the whole map in memory"),
+            (
+                self.buffer.power_loss_protection != Protection::None,
+                "it beside buffer.power_loss_protection",
+                "no protection, which keeps the memory",
+            ),
+        ] {
+            wrong.require(!is_wrong, key, found, wanted);
+        }
+    }
+
     fn check_cache(&self, slots: &Slots, wrong: &mut Complaints) {
         let MappingFile { cache, entry, protected, .. } = self.ftl.mapping;
         wrong.require(
@@ -313,7 +331,7 @@ impl DeviceFile {
         if self.ftl.recovery.discards == DiscardsAtCut::Forgotten || protected {
             return 0;
         }
-        discards::pages(logical_pages, slots.size.0)
+        discards::pages(logical_pages, slots.size.0, self.ftl.recovery.checkpoint.is_some())
     }
 
     /// Logical pages that the host sees. Each row must keep its working blocks beside its share of them.

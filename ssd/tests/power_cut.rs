@@ -14,7 +14,7 @@ use proptest::prelude::*;
 use wordline_kernel::{Bytes, Duration, Instant, Schedule};
 use wordline_nand::TornBy;
 use wordline_ssd::config::{BufferMode, Protection, ReadRetryFile};
-use wordline_ssd::ftl::checkpoint::{DiscardsAtCut, LowerPages, ProgramsAtCut, RecoveryFile};
+use wordline_ssd::ftl::checkpoint::{DiscardsAtCut, LowerPages, ProgramsAtCut};
 use wordline_ssd::ftl::mapping::LogicalPage;
 use wordline_ssd::{Command, DeviceFile, Event, Operation};
 
@@ -448,10 +448,12 @@ fn nothing_flushed_is_lost_where_lower_pages_are_backed_up() {
 
 #[test]
 fn what_is_flushed_as_discarded_stays_so_after_a_cut_after_any_event() {
-    for mode in [BufferMode::WriteBack, BufferMode::WriteThrough] {
+    let checkpoint = Some(Bytes::kib(64));
+    for (mode, checkpoint) in [(BufferMode::WriteBack, None), (BufferMode::WriteThrough, checkpoint)] {
         let kept = |file: &mut DeviceFile| {
             file.buffer.mode = mode;
             file.ftl.recovery.discards = DiscardsAtCut::Kept;
+            file.ftl.recovery.checkpoint = checkpoint;
         };
         cut_everywhere(&tiny(kept), &mixed(100), 4, true);
     }
@@ -478,13 +480,10 @@ fn cuts(gaps: &[(usize, u64)]) -> Vec<Cut> {
     gaps.iter().map(&mut cut).collect()
 }
 
-fn recovery() -> impl Strategy<Value = RecoveryFile> {
-    let programs_at_cut = prop_oneof![Just(ProgramsAtCut::Torn), Just(ProgramsAtCut::Finished)];
-    let discards = prop_oneof![1 => Just(DiscardsAtCut::Forgotten), 4 => Just(DiscardsAtCut::Kept)];
-    let lower_pages = prop_oneof![Just(LowerPages::Exposed), Just(LowerPages::BackedUp)];
-    (programs_at_cut, lower_pages, discards).prop_map(|(programs_at_cut, lower_pages, discards)| {
-        RecoveryFile { programs_at_cut, lower_pages, discards }
-    })
+/// What is done about torn programs; whether there are discards and checkpoints in flash is the device's.
+fn torn() -> impl Strategy<Value = (ProgramsAtCut, LowerPages)> {
+    let programs = prop_oneof![Just(ProgramsAtCut::Torn), Just(ProgramsAtCut::Finished)];
+    (programs, prop_oneof![Just(LowerPages::Exposed), Just(LowerPages::BackedUp)])
 }
 
 fn gaps() -> impl Strategy<Value = Vec<(usize, u64)>> {
@@ -495,21 +494,21 @@ proptest! {
     #[test]
     fn a_device_keeps_what_was_flushed_through_several_cuts(
         file in device(),
-        recovery in recovery(),
+        torn in torn(),
         steps in prop::collection::vec(step(), 1..300),
         depth in 1usize..12,
         filled in any::<bool>(),
         gaps in gaps(),
     ) {
         let mut file = file;
-        file.ftl.recovery = recovery;
+        (file.ftl.recovery.programs_at_cut, file.ftl.recovery.lower_pages) = torn;
         play(&file, &steps, depth, filled, &cuts(&gaps));
     }
 
     #[test]
     fn a_device_that_fails_keeps_what_was_flushed_through_several_cuts_or_says_what_is_lost(
         file in device(),
-        recovery in recovery(),
+        torn in torn(),
         rules in prop::collection::vec(failing::rule(), 1..4),
         failure in failing::failure(),
         retry in (0u8..8, 0u64..2),
@@ -519,7 +518,7 @@ proptest! {
         gaps in gaps(),
     ) {
         let mut file = file;
-        file.ftl.recovery = recovery;
+        (file.ftl.recovery.programs_at_cut, file.ftl.recovery.lower_pages) = torn;
         file.faults = rules;
         file.ftl.failure = failure;
         file.ftl.read_retry = ReadRetryFile { levels: retry.0, time: Duration::from_us(retry.1) };

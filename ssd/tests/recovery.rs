@@ -8,7 +8,7 @@ use wordline_kernel::{Bytes, Duration};
 use wordline_nand::RowBlockId;
 use wordline_nand::faults::{Fails, FaultFile};
 use wordline_ssd::config::DeviceFile;
-use wordline_ssd::ftl::checkpoint::LowerPages;
+use wordline_ssd::ftl::checkpoint::{DiscardsAtCut, LowerPages};
 use wordline_ssd::ftl::mapping::LogicalPage;
 use wordline_ssd::{Operation, Recovery};
 
@@ -90,6 +90,31 @@ fn a_scan_takes_what_its_dies_take_or_its_buses() {
         );
     }
     assert_eq!(bound, [2, 4], "by the dies, and by the buses");
+}
+
+#[test]
+fn a_checkpoint_leaves_the_first_page_of_each_block_and_what_was_written_since() {
+    let mut file = large(32, 128);
+    file.ftl.recovery.discards = DiscardsAtCut::Kept;
+    file.ftl.recovery.checkpoint = Some(Bytes::mib(1));
+    let mut rig = Rig::new(file, 1);
+    rig.device.fill(1.0);
+    let all = cut_and_recover(&mut rig);
+    // The 256th page of the host begins a checkpoint; a few more pages let it end.
+    let tables = u64::from(rig.device.config().table_pages());
+    for page in 0..400 {
+        rig.alone(Operation::Write, true, page * PAGE, PAGE);
+    }
+    assert_eq!(rig.device.totals().translation_programs, tables);
+    let part = cut_and_recover(&mut rig);
+    let blocks = u64::from(rig.device.config().geometry.row_blocks());
+    let planes = u64::from(rig.device.config().geometry.planes_per_row);
+    let least = blocks * planes + tables;
+    // Each program of a unit since the checkpoint, a page for each block that is not full, and tables.
+    let most = least + (400 - 256) * planes + blocks * planes;
+    assert!((least..most).contains(&part.pages_read), "{} of {least} to {most}", part.pages_read);
+    assert!(10 * part.pages_read < all.pages_read * 3 && part.time < all.time, "{part:?} {all:?}");
+    assert_eq!((part.lost, part.returned), (0, 0));
 }
 
 /// Half of the space is spare, and these rules hold.

@@ -5,6 +5,7 @@ use wordline_nand::Stamp;
 
 use super::{Device, Event};
 use crate::ftl::Discards;
+use crate::ftl::checkpoint::Known;
 use crate::ftl::discards::DiscardPage;
 use crate::policy::placement::Row;
 use crate::queue::Purpose;
@@ -68,15 +69,38 @@ impl Device {
         self.queue_unit(row, stream, Purpose::TranslationProgram, calendar);
     }
 
-    /// Those who waited for discards that are in flash by now go on.
+    /// Pages that tell of discards are in flash: those who waited for them go on.
     #[cold]
     pub(super) fn discards_written(&mut self, calendar: &mut impl Schedule<Event>) {
-        while let Some(discards) = &mut self.discards {
-            let over = discards.batch_over();
-            if over.is_empty() {
+        while let Some(discards) = self.discards.as_mut().filter(|discards| discards.is_at_rest()) {
+            if let Some(checkpoints) = &mut self.checkpoints {
+                checkpoints.over();
+            }
+            if !discards.is_waited_for() {
                 return;
             }
-            over.into_iter().for_each(|slot| self.part_done(slot, calendar));
+            discards.batch_over().into_iter().for_each(|slot| self.part_done(slot, calendar));
+        }
+    }
+
+    /// Begins a checkpoint of the map if the host has written enough.
+    #[inline]
+    pub(super) fn note_checkpoint(&mut self) {
+        let pages = self.totals.host_programs;
+        if self.checkpoints.as_ref().is_some_and(|checkpoints| checkpoints.is_due(pages)) {
+            self.begin_checkpoint(pages);
+        }
+    }
+
+    #[cold]
+    fn begin_checkpoint(&mut self, pages: u64) {
+        let Self { discards, checkpoints, chips, .. } = self;
+        if let (Some(discards), Some(checkpoints)) = (discards, checkpoints)
+            && discards.begin_checkpoint()
+        {
+            let known =
+                |(block, erases): (_, &u32)| Known { programmed: chips.programmed(block), erases: *erases };
+            checkpoints.begin(pages, chips.erases().entries().map(known));
         }
     }
 }

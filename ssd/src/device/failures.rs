@@ -158,6 +158,9 @@ impl Device {
             let row = self.blocks.row_of(self.config.slots.block_of(slot));
             if let Some((discards, table)) = self.discard_page_of(page.0) {
                 discards.lost(table, row);
+                if let Some(checkpoints) = &mut self.checkpoints {
+                    checkpoints.lost();
+                }
             } else if let Some(translation) = &mut self.translation {
                 let table = translation.table(page.0).expect("it has the number of a translation page");
                 translation.lost(table, row);

@@ -207,6 +207,7 @@ impl Device {
         self.units[row as usize] = unit;
         self.blocks.program_done(first);
         self.note_row(row);
+        self.note_checkpoint();
         self.wake_waiters(calendar);
     }
 

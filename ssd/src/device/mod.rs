@@ -21,6 +21,7 @@ mod link;
 mod precondition;
 mod read;
 mod recovery;
+mod scan;
 mod service;
 mod totals;
 mod translate;
@@ -38,7 +39,7 @@ use crate::command::{Answer, Command};
 use crate::config::{BufferMode, Config, Protection};
 use crate::front::{Front, Link};
 use crate::ftl::blocks::{State, Streams};
-use crate::ftl::checkpoint::{DiscardsAtCut, LowerPages};
+use crate::ftl::checkpoint::{Checkpoints, DiscardsAtCut, LowerPages};
 use crate::ftl::{Blocks, Collector, Discards, Lost, Mapping, Translation};
 use crate::parts::Parts;
 use crate::policy::background::Background;
@@ -121,6 +122,8 @@ pub struct Device {
     lost: Lost,
     /// None if discards do not outlive the power.
     discards: Option<Discards>,
+    /// None if none are made.
+    checkpoints: Option<Box<Checkpoints>>,
     /// None while the whole map is in memory.
     translation: Option<Translation>,
     buffer: Buffer,
@@ -159,7 +162,7 @@ pub struct Device {
     timer_set: bool,
     read_only: bool,
     /// After a power cut, until the pages are scanned.
-    scan: Option<recovery::Scan>,
+    scan: Option<scan::Scan>,
     recovery: Option<Recovery>,
     /// What of the buffer outlived the last power cut.
     saved: Vec<recovery::Saved>,
@@ -208,6 +211,7 @@ impl Device {
             mapping: Mapping::new(config.mapped_pages()),
             lost: Lost::default(),
             discards: new_discards(&config),
+            checkpoints: Checkpoints::of(&config),
             failures: Column::filled(geometry.row_blocks() as usize, [0; 3]),
             translation: map_cache.map(|size| Translation::of(&config, mapper, size)),
             buffer: Buffer::new(config.buffer_pages, eviction),

@@ -4,10 +4,11 @@
 //! Every slot says which logical page it holds and in which version; the newest version wins, and of two copies of the
 //! same version, which the collector leaves, either one. Open blocks go on where they were, behind what is torn.
 
-use wordline_kernel::{Column, Duration, Instant, Schedule};
-use wordline_nand::{AtCut, DieId, PageId, RowBlockId, SlotId, Stamp, TornBy};
+use wordline_kernel::{Duration, Instant, Schedule};
+use wordline_nand::{AtCut, DieId, RowBlockId, SlotId, Stamp, TornBy};
 
 use super::flush::Marks;
+use super::scan::Scan;
 use super::{Device, Event, Ready, Unit};
 use crate::buffer::read_ahead::ReadAhead;
 use crate::command::Command;
@@ -46,25 +47,6 @@ pub(super) struct Saved {
     sectors: Sectors,
 }
 
-/// Where the scan of a die is.
-#[derive(Clone, Copy, Debug)]
-struct Cursor {
-    block: RowBlockId,
-    end: RowBlockId,
-    /// The next page number of the block.
-    page: u32,
-}
-
-/// The scan of the pages after a power cut.
-#[derive(Clone, Debug)]
-pub(super) struct Scan {
-    began: Instant,
-    dies: Column<DieId, Cursor>,
-    /// Dies that are not at their end; none before the power is back.
-    working: u32,
-    found: Recovery,
-}
-
 impl Device {
     /// Cuts the power at `now`. The caller forgets all events of this device; it takes no command until it has
     /// [recovered](Self::recover).
@@ -85,6 +67,9 @@ impl Device {
         self.ahead = ReadAhead::new(self.config.file.buffer.read_ahead);
         self.marks = Marks::new(&self.config);
         self.collector.forget();
+        if let Some(checkpoints) = &mut self.checkpoints {
+            checkpoints.forget();
+        }
         self.ready.fill(Ready::default());
         self.units.fill(Unit::default());
         (self.filling, self.programming) = (0, 0);
@@ -176,14 +161,14 @@ impl Device {
         blocks.forget(|block| chips.programmed(block), |block| chips.erases()[block]);
         self.find_newest();
         let mut scan = Scan::of(self);
-        scan.began = calendar.now();
-        scan.working = self.config.geometry.dies();
+        scan.begin(calendar.now());
         (scan.found.lost, scan.found.returned) = self.believe();
         self.blocks.close_full();
         self.recover_tables();
         self.read_only = false;
         self.condemn_again();
         self.check_life();
+        self.scan_tables(&mut scan);
         self.scan = Some(scan);
         for die in (0..self.config.geometry.dies()).map(DieId) {
             self.scan_on(die, calendar);
@@ -328,47 +313,10 @@ impl Device {
         }
     }
 
-    /// Page numbers of a block that are read to know it: those that are programmed, and the first that is not.
-    fn pages_to_scan(&self, block: RowBlockId) -> u32 {
-        if self.blocks.state(block) == State::Bad {
-            return 0;
-        }
-        let (slots, geometry) = (&self.config.slots, &self.config.geometry);
-        let pages = (self.chips.programmed(block) * slots.pages()).div_ceil(slots.per_page());
-        (pages.div_ceil(geometry.planes_per_row) + 1).min(geometry.pages_per_block)
-    }
-
-    /// Queues the next read of a die's scan, if there is one: the spare areas of the same page in all planes of a row.
-    pub(super) fn scan_on(&mut self, die: DieId, calendar: &mut impl Schedule<Event>) {
-        let Some(mut scan) = self.scan.take() else { unreachable!("a scan is under way") };
-        let cursor = &mut scan.dies[die];
-        while cursor.block < cursor.end && cursor.page >= self.pages_to_scan(cursor.block) {
-            *cursor = Cursor { block: RowBlockId(cursor.block.0 + 1), page: 0, ..*cursor };
-        }
-        if cursor.block == cursor.end {
-            scan.working -= 1;
-            if scan.working == 0 {
-                self.recovered(&scan, calendar);
-            } else {
-                self.scan = Some(scan);
-            }
-            return;
-        }
-        let planes = self.config.geometry.planes_per_row;
-        let page: PageId = self.config.geometry.page(cursor.block, cursor.page * planes);
-        cursor.page += 1;
-        scan.found.pages_read += u64::from(planes);
-        self.scan = Some(scan);
-        let read = self.queues.push(die, calendar.now(), Purpose::Scan, die.0, page);
-        read.planes = planes;
-        read.bytes = planes * self.config.part.geometry.spare_size.0 as u32;
-        self.kick(die, calendar);
-    }
-
     /// The scan is over: the device goes on.
-    fn recovered(&mut self, scan: &Scan, calendar: &mut impl Schedule<Event>) {
+    pub(super) fn recovered(&mut self, scan: &Scan, calendar: &mut impl Schedule<Event>) {
         let now = calendar.now();
-        self.recovery = Some(Recovery { time: now - scan.began, ..scan.found });
+        self.recovery = Some(scan.found_by(now));
         self.digest.add(now.ps());
         self.note_all_rows();
         for row in 0..self.config.geometry.rows() {
@@ -381,22 +329,5 @@ impl Device {
         }
         self.set_timer(calendar);
         self.pump(calendar);
-    }
-}
-
-impl Scan {
-    /// Nothing is read yet.
-    fn of(device: &Device) -> Self {
-        let geometry = &device.config.geometry;
-        let per_die = geometry.row_blocks() / geometry.dies();
-        let mut dies = Column::filled(
-            geometry.dies() as usize,
-            Cursor { block: RowBlockId(0), end: RowBlockId(0), page: 0 },
-        );
-        for die in (0..geometry.dies()).map(DieId) {
-            dies[die].block = RowBlockId(die.0 * per_die);
-            dies[die].end = RowBlockId((die.0 + 1) * per_die);
-        }
-        Self { began: Instant::ZERO, dies, working: 0, found: Recovery::default() }
     }
 }

@@ -10,8 +10,8 @@ use super::mapping::LogicalPage;
 use crate::Config;
 use crate::policy::placement::Row;
 
-/// Bytes of an entry: a version, as it is in the stamp of a page.
-const ENTRY: u64 = 4;
+/// Bytes of an entry: a version, as it is in the stamp of a page, and with checkpoints the place of the page, too.
+const ENTRY: [u64; 2] = [4, 8];
 
 /// A page of the table, counted from 0.
 pub type DiscardPage = u32;
@@ -29,7 +29,8 @@ enum Stage {
     Programming,
 }
 
-/// A page of the table: for each of its logical pages the last version that is void, 0 for none.
+/// A page of the table: for each of its logical pages the last version that is void, 0 for none. Nothing of its contents
+/// is there while nothing is discarded.
 #[derive(Clone, Debug)]
 struct Table {
     now: Vec<u32>,
@@ -44,18 +45,10 @@ struct Table {
     again: bool,
 }
 
-impl Table {
-    fn new(entries: usize) -> Self {
-        let none = vec![0; entries];
-        Self {
-            now: none.clone(),
-            saved: none.clone(),
-            version: 0,
-            under_way: none,
-            next_version: 0,
-            stage: Stage::AtRest,
-            again: false,
-        }
+impl Default for Table {
+    fn default() -> Self {
+        let (now, saved, under_way) = Default::default();
+        Self { now, saved, version: 0, under_way, next_version: 0, stage: Stage::AtRest, again: false }
     }
 }
 
@@ -69,6 +62,8 @@ pub struct Discards {
     tables: Vec<Option<Box<Table>>>,
     changed: Vec<DiscardPage>,
     queue: VecDeque<DiscardPage>,
+    /// Pages that are being programmed.
+    programming: u32,
     /// Pages of the present batch that are not in flash yet.
     left: u32,
     /// Requests that wait for the present batch, and for the next one.
@@ -80,20 +75,22 @@ pub struct Discards {
 }
 
 /// Pages of the table for so many logical pages, in slots of so many bytes.
-pub fn pages(logical_pages: u32, slot: u64) -> u32 {
-    u64::from(logical_pages).div_ceil(slot / ENTRY) as u32
+pub fn pages(logical_pages: u32, slot: u64, checkpoints: bool) -> u32 {
+    u64::from(logical_pages).div_ceil(slot / ENTRY[usize::from(checkpoints)]) as u32
 }
 
 impl Discards {
     /// Nothing is discarded. With `kept` the memory outlives the power.
     pub fn new(config: &Config, kept: bool) -> Self {
-        let count = pages(config.logical_pages, config.slots.size.0);
+        let checkpoints = config.file.ftl.recovery.checkpoint.is_some();
+        let count = pages(config.logical_pages, config.slots.size.0, checkpoints);
         Self {
             first: config.logical_pages + config.translation_pages(),
-            per_page: (config.slots.size.0 / ENTRY) as u32,
+            per_page: (config.slots.size.0 / ENTRY[usize::from(checkpoints)]) as u32,
             tables: vec![None; count as usize],
             changed: Vec::new(),
             queue: VecDeque::new(),
+            programming: 0,
             left: 0,
             waiting: Default::default(),
             in_row: vec![0; config.geometry.rows() as usize],
@@ -124,7 +121,12 @@ impl Discards {
             return;
         }
         let entries = self.per_page as usize;
-        let at = self.tables[table as usize].get_or_insert_with(|| Box::new(Table::new(entries)));
+        let at = self.tables[table as usize].get_or_insert_with(Box::default);
+        if at.now.is_empty() {
+            for contents in [&mut at.now, &mut at.saved, &mut at.under_way] {
+                contents.resize(entries, 0);
+            }
+        }
         if at.now[entry] == version {
             return;
         }
@@ -167,10 +169,28 @@ impl Discards {
         self.tables[table as usize].as_mut().expect("what changed was made")
     }
 
-    /// Whether pages of the table are to be written.
+    /// Whether pages of the table are to be written. While nobody waits, they are so one program unit after another.
     #[inline]
     pub fn is_due(&self) -> bool {
-        !self.queue.is_empty()
+        !self.queue.is_empty() && (self.programming == 0 || self.is_waited_for())
+    }
+
+    /// All pages of the table are to be written, as a checkpoint; false if others are on their way.
+    pub fn begin_checkpoint(&mut self) -> bool {
+        if self.left > 0 {
+            return false;
+        }
+        self.changed = self.tables().collect();
+        for table in &mut self.tables {
+            table.get_or_insert_with(Box::default);
+        }
+        self.begin_batch();
+        true
+    }
+
+    /// Whether nothing is on its way to flash.
+    pub fn is_at_rest(&self) -> bool {
+        self.left == 0
     }
 
     /// The next page of the table that is to be written.
@@ -180,6 +200,7 @@ impl Discards {
 
     /// The program of a page of the table, as it is now, is under way as version `version`.
     pub fn begin_program(&mut self, table: DiscardPage, version: u32) {
+        self.programming += 1;
         let at = self.get(table);
         (at.stage, at.again, at.next_version) = (Stage::Programming, false, version);
         at.under_way.copy_from_slice(&at.now);
@@ -187,6 +208,7 @@ impl Discards {
 
     /// The program is done.
     pub fn programmed(&mut self, table: DiscardPage) {
+        self.programming -= 1;
         let at = self.get(table);
         std::mem::swap(&mut at.saved, &mut at.under_way);
         (at.version, at.stage) = (at.next_version, Stage::AtRest);
@@ -198,6 +220,7 @@ impl Discards {
 
     /// The program failed: it waits for another one, before all others.
     pub fn program_failed(&mut self, table: DiscardPage) {
+        self.programming -= 1;
         self.get(table).stage = Stage::Queued;
         self.queue.push_front(table);
     }
@@ -210,17 +233,19 @@ impl Discards {
         }
     }
 
-    /// The requests that wait for a batch that is over, if one is; the next batch begins.
+    /// The requests that waited for a batch that is over. The next batch begins if others wait for it.
     pub fn batch_over(&mut self) -> Vec<u32> {
-        if self.left > 0 || self.waiting[0].is_empty() {
-            return Vec::new();
-        }
         let over = std::mem::take(&mut self.waiting[0]);
         self.waiting.swap(0, 1);
         if !self.waiting[0].is_empty() {
             self.begin_batch();
         }
         over
+    }
+
+    /// Whether anybody waits.
+    pub fn is_waited_for(&self) -> bool {
+        self.waiting.iter().any(|list| !list.is_empty())
     }
 
     /// Nobody waits any more.
@@ -246,7 +271,7 @@ impl Discards {
         self.in_row.fill(0);
         self.changed.clear();
         self.queue.clear();
-        self.left = 0;
+        (self.left, self.programming) = (0, 0);
         self.forget_waiters();
         if self.kept {
             return;
@@ -272,6 +297,7 @@ impl Discards {
     /// The last version of a page that is void; 0 if none is.
     pub fn void(&self, page: LogicalPage) -> u32 {
         let table = &self.tables[(page.0 / self.per_page) as usize];
-        table.as_ref().map_or(0, |table| table.now[(page.0 % self.per_page) as usize])
+        let entry = (page.0 % self.per_page) as usize;
+        table.as_ref().and_then(|table| table.now.get(entry)).copied().unwrap_or(0)
     }
 }

@@ -141,6 +141,7 @@ prop_compose! {
         rest in 0u64..=120,
         discards in prop_oneof![Just(DiscardsAtCut::Forgotten), Just(DiscardsAtCut::Kept)],
         safe in any::<bool>(),
+        checkpoint in prop::option::of(64u64..=512),
         cache in prop::option::of((2u64..=200, 0.0f64..0.9, any::<bool>())),
     ) -> DeviceFile {
         let mut file = small();
@@ -182,6 +183,9 @@ prop_compose! {
         file.ftl.gc.background = gc.background;
         file.ftl.wear = wear;
         file.ftl.recovery.discards = discards;
+        let may = discards == DiscardsAtCut::Kept && cache.is_none();
+        let may = may && file.buffer.power_loss_protection == Protection::None;
+        file.ftl.recovery.checkpoint = checkpoint.filter(|_| may).map(Bytes::kib);
         file.ftl.recovery.lower_pages = if safe { LowerPages::BackedUp } else { LowerPages::Exposed };
         file.ftl.recovery.programs_at_cut = if safe { ProgramsAtCut::Torn } else { ProgramsAtCut::Finished };
         file.ftl.scheduling = scheduling;
