@@ -54,7 +54,7 @@ impl Device {
         let pages = self.config.slots.per_program as usize;
         let unit = &mut self.units[row as usize];
         while unit.stamps.len() < pages {
-            let Some(table) = discards.next() else { break };
+            let Some(table) = discards.take_queued() else { break };
             let logical = discards.logical(table);
             let version = self.mapping.written(logical);
             discards.begin_program(table, version);

@@ -194,7 +194,7 @@ impl Discards {
     }
 
     /// The next page of the table that is to be written.
-    pub fn next(&mut self) -> Option<DiscardPage> {
+    pub fn take_queued(&mut self) -> Option<DiscardPage> {
         self.queue.pop_front()
     }
 
