@@ -8,6 +8,10 @@ use wordline_lab::plan::{Origin, Plan};
 use wordline_lab::run::{Job, Precondition, Unobserved, run};
 use wordline_ssd::Device;
 
+/// As in the program.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 /// Requests of one measurement. Chosen: the start of a run weighs little, and a measurement takes a part of a second.
 const REQUESTS: u64 = 20_000;
 

@@ -10,6 +10,7 @@ mod progress;
 mod compare;
 mod config;
 mod nand;
+mod policies;
 mod presets;
 mod repro;
 mod run;
@@ -22,6 +23,11 @@ use std::process::ExitCode;
 use clap::{CommandFactory, Parser, Subcommand};
 
 use failure::Failure;
+
+/// Maps and stamps of a device are large tables that are looked into at random. This allocator asks for large pages of
+/// memory for them, so that the processor finds its way in them sooner.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 const AFTER_HELP: &str = "\
 Exit codes:
@@ -44,6 +50,7 @@ enum Command {
     Compare(compare::Arguments),
     Config(config::Arguments),
     Presets(presets::Arguments),
+    Policies(policies::Arguments),
     Workloads(workloads::Arguments),
     Trace(trace::Arguments),
     Nand(nand::Arguments),
@@ -59,6 +66,7 @@ fn main() -> ExitCode {
         Some(Command::Compare(arguments)) => compare::handle(arguments),
         Some(Command::Config(arguments)) => config::handle(arguments),
         Some(Command::Presets(arguments)) => presets::handle(arguments),
+        Some(Command::Policies(arguments)) => policies::handle(arguments),
         Some(Command::Workloads(arguments)) => workloads::handle(arguments),
         Some(Command::Trace(arguments)) => trace::handle(arguments),
         Some(Command::Nand(arguments)) => nand::handle(arguments),

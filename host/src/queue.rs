@@ -179,6 +179,12 @@ impl<S: Iterator<Item = Arrival>> HostQueue<S> {
         Submission::Now(Command { queue, ..arrival.command })
     }
 
+    /// The request that is submitted next.
+    #[inline]
+    pub fn upcoming(&self) -> Option<&Command> {
+        self.next.as_ref().map(|arrival| &arrival.command)
+    }
+
     /// Notes an answer to a command of `queue`.
     #[inline]
     pub fn answered(&mut self, now: Instant, queue: u16) {

@@ -59,6 +59,14 @@ impl<I: Id, T> Column<I, T> {
         self.values.len()
     }
 
+    /// The value of `id`, if there is one, is wanted soon; see [`prefetch`](crate::prefetch()).
+    #[inline]
+    pub fn prefetch(&self, id: I) {
+        if let Some(value) = self.values.get(id.index()) {
+            crate::prefetch(value);
+        }
+    }
+
     /// Whether there are no ids.
     pub fn is_empty(&self) -> bool {
         self.values.is_empty()

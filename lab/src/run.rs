@@ -278,7 +278,12 @@ fn submit<S: Iterator<Item = Arrival>>(
 ) -> bool {
     loop {
         match queue.next(calendar.now()) {
-            Submission::Now(command) => device.submit(command, &mut DeviceCalendar(calendar)),
+            Submission::Now(command) => {
+                device.submit(command, &mut DeviceCalendar(calendar));
+                if let Some(next) = queue.upcoming() {
+                    device.foresee(next);
+                }
+            }
             Submission::At(time) => {
                 if host_at.is_none() {
                     calendar.at(time, Event::Host);

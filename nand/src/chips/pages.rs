@@ -127,6 +127,11 @@ impl Pages {
     }
 
     #[inline]
+    pub(super) fn prefetch(&self, slot: SlotId) {
+        self.stamps.prefetch(slot);
+    }
+
+    #[inline]
     pub(super) fn stamp(&self, slot: SlotId) -> Stamp {
         self.stamps[slot]
     }

@@ -17,6 +17,12 @@ impl Chips {
         self.pages.stamp(slot)
     }
 
+    /// What `slot` holds is asked for soon; see [`Column::prefetch`].
+    #[inline]
+    pub fn prefetch(&self, slot: SlotId) {
+        self.pages.prefetch(slot);
+    }
+
     /// Programs `slot` in no time: the effect of a program, and how a device is filled before a run.
     /// A bug if the slot is not the next of its block.
     #[inline]

@@ -117,7 +117,9 @@ impl Device {
         for from in (first.0..first.0 + slots).map(SlotId) {
             if self.blocks.is_valid(from) {
                 let stream = self.stream_of(from);
-                self.collector.stage(row, stream, Moved { stamp: self.chips.stamp(from), from });
+                let stamp = self.chips.stamp(from);
+                self.mapping.prefetch(LogicalPage(stamp.logical));
+                self.collector.stage(row, stream, Moved { stamp, from });
             }
         }
     }

@@ -1,5 +1,7 @@
 //! Preconditioning: a device is filled, and brought to the steady state of random overwrites, in no simulated time.
 
+use std::collections::VecDeque;
+
 use wordline_kernel::{Seed, Stream};
 use wordline_nand::{SlotId, Stamp};
 
@@ -69,11 +71,13 @@ impl Device {
         let geometry = &self.config.geometry;
         let round = u64::from(geometry.rows()) * u64::from(self.config.slots.per_block());
         let window = (pages / u64::from(WINDOWS_PER_DRIVE)).max(2 * round);
+        let mut draws = Draws::new(random, pages);
         let mut steady = Steady { overwritten: 0, amplification: 0.0 };
         for n in 0..MOST_WINDOWS {
             let before = writer.programmed;
             for _ in 0..window {
-                self.overwrite_untimed(LogicalPage(random.below(pages) as u32), &mut writer);
+                let page = draws.next(self);
+                self.overwrite_untimed(page, &mut writer);
             }
             steady.overwritten += window;
             let now = (writer.programmed - before) as f64 / window as f64;
@@ -110,19 +114,21 @@ impl Device {
             self.age_block(row, count, || {
                 let lives = placed < share.count && random.below(1 << 32) < valid;
                 placed += u32::from(lives);
-                lives.then(|| LogicalPage(share.page(placed - 1)))
+                lives.then(|| [placed - 1, placed + AHEAD as u32].map(|n| LogicalPage(share.page(n))))
             });
         }
         (share, placed)
     }
 
     /// Fills `count` pages of a new block of a row with what `next` gives, or with what was overwritten long ago.
-    fn age_block(&mut self, row: Row, count: u32, mut next: impl FnMut() -> Option<LogicalPage>) {
+    /// Beside a page comes one that is wanted some pages later.
+    fn age_block(&mut self, row: Row, count: u32, mut next: impl FnMut() -> Option<[LogicalPage; 2]>) {
         let first = self.blocks.take(row, self.streams.host(0), count);
         for slot in (first.0..first.0 + count).map(SlotId) {
             // No version is numbered 0.
             let mut stamp = Stamp { logical: 0, version: 0 };
-            if let Some(logical) = next() {
+            if let Some([logical, later]) = next() {
+                self.mapping.prefetch(later);
                 stamp = Stamp { logical: logical.0, version: self.mapping.written(logical) };
                 self.install(logical, slot);
             }
@@ -155,7 +161,10 @@ impl Device {
         collector.clean_untimed(
             row,
             blocks,
-            |blocks, chips: &mut wordline_nand::Chips, from, to| {
+            |blocks, chips: &mut wordline_nand::Chips, from, to, next| {
+                if let Some(next) = next {
+                    mapping.prefetch(LogicalPage(chips.stamp(next).logical));
+                }
                 let stamp = chips.stamp(from);
                 chips.put(to, stamp);
                 mapping.set(LogicalPage(stamp.logical), to);
@@ -277,6 +286,34 @@ struct Writer {
     /// Pages left of the program unit.
     left: u32,
     programmed: u64,
+}
+
+/// Pages by which random look-ups are known ahead. Chosen: their time covers that of a fetch from memory.
+const AHEAD: usize = 8;
+
+/// Pages drawn at random that are known ahead, so that what is known of them, and then what their places hold, is in
+/// the processor's cache when it is wanted.
+struct Draws {
+    random: Stream,
+    pages: u64,
+    drawn: VecDeque<LogicalPage>,
+}
+
+impl Draws {
+    fn new(mut random: Stream, pages: u64) -> Self {
+        let drawn = (0..2 * AHEAD).map(|_| LogicalPage(random.below(pages) as u32)).collect();
+        Self { random, pages, drawn }
+    }
+
+    fn next(&mut self, device: &Device) -> LogicalPage {
+        let new = LogicalPage(self.random.below(self.pages) as u32);
+        device.mapping.prefetch(new);
+        self.drawn.push_back(new);
+        if let Some(slot) = device.mapping.get(self.drawn[AHEAD]) {
+            device.blocks.prefetch(slot);
+        }
+        self.drawn.pop_front().expect("draws are known ahead")
+    }
 }
 
 /// A row's share of the logical pages, scattered: the pages `first + rows * k`, with `k` in an order that hops

@@ -179,6 +179,7 @@ impl Device {
     ) {
         let block = self.config.geometry.block_of(page);
         self.blocks.read_queued(block);
+        self.chips.prefetch(read.slot);
         let die = self.config.geometry.die_of(block);
         let queued = self.queues.push(die, calendar.now(), read.purpose, read.owner, page);
         queued.slot = read.slot;

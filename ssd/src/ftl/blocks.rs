@@ -4,7 +4,7 @@
 //! Free blocks of a row wait in a heap by erase count (dynamic wear levelling: the least worn is opened next, the
 //! lowest number wins a tie). Closed blocks are [indexed](super::candidates) for the victim policy.
 
-use wordline_kernel::{Column, Id};
+use wordline_kernel::{Column, Id, prefetch};
 use wordline_nand::{Geometry, RowBlockId, SlotId, Slots};
 
 use super::candidates::{Candidates, Closed, Indexes};
@@ -208,6 +208,13 @@ impl Blocks {
     #[inline]
     pub fn is_valid(&self, slot: SlotId) -> bool {
         self.is_valid[slot.index() / 64] >> (slot.index() % 64) & 1 != 0
+    }
+
+    /// The page in `slot` becomes invalid soon; see [`wordline_kernel::prefetch`].
+    #[inline]
+    pub fn prefetch(&self, slot: SlotId) {
+        prefetch(&self.is_valid[slot.index() / 64]);
+        self.valid.prefetch(self.slots.block_of(slot));
     }
 
     /// Valid pages of the device: the sum over the blocks.

@@ -442,12 +442,13 @@ impl Collector {
     }
 
     /// Cleans the row in no time until it has enough free blocks, as in preconditioning, or with `one_by_one` until a
-    /// victim is clean and the host has room: `move_page` carries a valid page from one place to another.
+    /// victim is clean and the host has room: `move_page` carries a valid page from one place to another, and is told
+    /// which one comes next.
     pub fn clean_untimed(
         &mut self,
         row: Row,
         blocks: &mut Blocks,
-        mut move_page: impl FnMut(&mut Blocks, &mut Chips, SlotId, SlotId),
+        mut move_page: impl FnMut(&mut Blocks, &mut Chips, SlotId, SlotId, Option<SlotId>),
         chips: &mut Chips,
         one_by_one: bool,
     ) {
@@ -455,12 +456,13 @@ impl Collector {
             let Some(victim) = self.policy.choose(blocks.candidates(row), &mut self.random) else { return };
             blocks.clean(victim);
             let (slots, stream) = (*blocks.slots(), blocks.streams().gc(0));
-            let mut place = 0;
-            while let Some(at) = blocks.next_valid(victim, place) {
+            let mut next = blocks.next_valid(victim, 0);
+            while let Some(at) = next {
+                next = blocks.next_valid(victim, at + 1);
                 let to = blocks.take(row, stream, 1);
-                move_page(blocks, chips, slots.at(victim, at), to);
+                let upcoming = next.map(|next| slots.at(victim, next));
+                move_page(blocks, chips, slots.at(victim, at), to, upcoming);
                 blocks.program_done(to);
-                place = at + 1;
             }
             // What happens before the run wears nothing.
             let erases = chips.erases()[victim];

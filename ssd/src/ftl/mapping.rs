@@ -41,6 +41,12 @@ impl Mapping {
         (slot != UNMAPPED).then_some(SlotId(slot))
     }
 
+    /// `logical` is looked up soon; see [`Column::prefetch`].
+    #[inline]
+    pub fn prefetch(&self, logical: LogicalPage) {
+        self.known.prefetch(logical);
+    }
+
     /// Points `logical` to `slot`; returns where it was.
     #[inline]
     pub fn set(&mut self, logical: LogicalPage, slot: SlotId) -> Option<SlotId> {
