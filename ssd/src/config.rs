@@ -11,7 +11,8 @@ use wordline_nand::{Fault, Geometry, Part, Slots};
 use crate::command::SECTOR;
 use crate::front::namespaces::{self, Namespace};
 use crate::ftl::blocks::{SlcShare, StreamId, Streams};
-use crate::ftl::checkpoint::RecoveryFile;
+use crate::ftl::checkpoint::{DiscardsAtCut, RecoveryFile};
+use crate::ftl::discards;
 pub use crate::ftl::gc_config::GcFile;
 pub use crate::ftl::slc_cache::SlcCacheFile;
 pub use crate::ftl::wear::WearFile;
@@ -224,6 +225,7 @@ impl DeviceFile {
     }
 
     fn check_ftl(&self, wrong: &mut Complaints) {
+        self.check_checkpoint(wrong);
         let ftl = &self.ftl;
         let spare = ftl.over_provisioning;
         wrong.require(
@@ -306,12 +308,36 @@ impl DeviceFile {
         slots
     }
 
-    /// The write streams of each row: those of the policies, and where translation pages are in flash one on each side
-    /// for them.
+    /// The write streams of each row: those of the policies, and those that `streams_of_map` adds on each side.
     pub fn streams(&self) -> Streams {
-        let of_map = u8::from(self.ftl.mapping.cache.is_some());
+        let of_map = self.streams_of_map();
         let (host, gc) = (self.ftl.router.streams(), self.ftl.gc.relocator.streams());
         Streams { host: host.saturating_add(of_map), gc: gc.saturating_add(of_map) }
+    }
+
+    /// The streams for pages that hold no data of the host, on each side: one where translation pages are in flash, and
+    /// where pages that tell of discards must not go into the SLC cache.
+    pub fn streams_of_map(&self) -> u8 {
+        let discards_beside_cache =
+            self.ftl.recovery.discards == DiscardsAtCut::Kept && self.ftl.slc_cache.is_some();
+        u8::from(self.ftl.mapping.cache.is_some() || discards_beside_cache)
+    }
+
+    fn check_checkpoint(&self, wrong: &mut Complaints) {
+        let RecoveryFile { checkpoint: Some(every), discards, .. } = self.ftl.recovery else { return };
+        let key = "ftl.recovery.checkpoint";
+        wrong.require(every >= Bytes::kib(64), key, every, "at least 64KiB");
+        for (is_wrong, found, wanted) in [
+            (discards != DiscardsAtCut::Kept, "it beside discards = \"forgotten\"", "discards = \"kept\""),
+            (self.ftl.mapping.cache.is_some(), "it beside ftl.mapping.cache", "the whole map in memory"),
+            (
+                self.buffer.power_loss_protection != Protection::None,
+                "it beside buffer.power_loss_protection",
+                "no protection, which keeps the memory",
+            ),
+        ] {
+            wrong.require(!is_wrong, key, found, wanted);
+        }
     }
 
     fn check_cache(&self, slots: &Slots, wrong: &mut Complaints) {
@@ -345,6 +371,15 @@ impl DeviceFile {
         if cache.is_some() { u64::from(logical_pages).div_ceil(per_page.max(1)) as u32 } else { 0 }
     }
 
+    /// Pages that tell which of so many logical pages are discarded; none if flash does not.
+    fn discard_pages(&self, slots: &Slots, logical_pages: u32) -> u32 {
+        let protected = self.buffer.power_loss_protection != Protection::None;
+        if self.ftl.recovery.discards == DiscardsAtCut::Forgotten || protected {
+            return 0;
+        }
+        discards::pages(logical_pages, slots.size.0, self.ftl.recovery.checkpoint.is_some())
+    }
+
     /// Logical pages that the host sees. Each row must keep its working blocks beside its share of them.
     fn logical_pages(
         &self,
@@ -366,7 +401,7 @@ impl DeviceFile {
         let usable =
             geometry.blocks_per_plane.saturating_sub(working.saturating_add(bad)) * slots.per_block();
         let most = u64::from(usable) * u64::from(rows);
-        let tables = self.translation_pages(slots, logical);
+        let tables = self.translation_pages(slots, logical) + self.discard_pages(slots, logical);
         // So many logical pages fill the room together with their translation pages.
         let seen = most as f64 * f64::from(logical) / (f64::from(logical) + f64::from(tables)).max(1.0);
         let spare = 1.0 - seen / all;
@@ -379,7 +414,7 @@ impl DeviceFile {
                  bad{}",
                 (spare * 1e4).ceil() / 1e4,
                 geometry.blocks_per_plane,
-                if tables > 0 { format!(", and {tables} translation pages need room") } else { String::new() }
+                if tables > 0 { format!(", and {tables} pages of tables need room") } else { String::new() }
             ),
         );
         logical
@@ -397,9 +432,14 @@ impl Config {
         self.file.translation_pages(&self.slots, self.logical_pages)
     }
 
-    /// What the flash holds a version of: logical pages and translation pages.
+    /// Pages that hold no data of the host: translation pages, and those that tell of discards.
+    pub fn table_pages(&self) -> u32 {
+        self.translation_pages() + self.file.discard_pages(&self.slots, self.logical_pages)
+    }
+
+    /// What the flash holds a version of: logical pages and pages of tables.
     pub fn mapped_pages(&self) -> u32 {
-        self.logical_pages + self.translation_pages()
+        self.logical_pages + self.table_pages()
     }
 
     /// DRAM that the device needs for its map: all of it, or the cache and where each translation page is.

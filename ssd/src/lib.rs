@@ -15,6 +15,6 @@ pub mod sectors;
 
 pub use command::{Answer, Command, Operation, SECTOR};
 pub use config::{Config, DeviceFile};
-pub use device::{Device, Event};
+pub use device::{Device, Event, PowerCut, Recovery};
 pub use parts::{Design, Parts};
 pub use sectors::Sectors;

@@ -12,7 +12,8 @@ use common::Rig;
 use common::devices::device;
 use proptest::prelude::*;
 use wordline_kernel::Duration;
-use wordline_ssd::config::ReadRetryFile;
+use wordline_ssd::config::{Protection, ReadRetryFile};
+use wordline_ssd::ftl::checkpoint::DiscardsAtCut;
 use wordline_ssd::ftl::mapping::LogicalPage;
 use wordline_ssd::{Command, DeviceFile, Operation};
 
@@ -26,7 +27,7 @@ struct Step {
 }
 
 fn step() -> impl Strategy<Value = Step> {
-    (0u8..23, any::<u16>(), 1u8..=40, prop::bool::weighted(0.1))
+    (0u8..24, any::<u16>(), 1u8..=40, prop::bool::weighted(0.1))
         .prop_map(|(kind, place, sectors, fua)| Step { kind, place, sectors, fua })
 }
 
@@ -98,6 +99,13 @@ fn play(file: DeviceFile, steps: &[Step], depth: usize, filled: bool) {
                 rig.compare(u64::from(first) * per_page, per_page, expected);
             }
             21 => rig.rest(Duration::from_us(20 * u64::from(step.sectors))),
+            22 => {
+                rig.alone(Operation::Flush, false, 0, 0);
+                rig.rest(Duration::from_us(u64::from(step.place) % 3_000));
+                if !cut_power(&mut rig, &mut model) {
+                    break;
+                }
+            }
             _ => rig.submit(Operation::Flush, false, 0, 0),
         }
         if n % 50 == 0 {
@@ -105,6 +113,42 @@ fn play(file: DeviceFile, steps: &[Step], depth: usize, filled: bool) {
         }
     }
     hold_against(&mut rig, &model);
+}
+
+/// Cuts the power after a flush, while only the collector and what is kept of tables are at work: what was flushed is
+/// there again. False if the device is at the end of its life, so that a flush means nothing any more.
+fn cut_power(rig: &mut Rig, model: &mut Model) -> bool {
+    let pages = rig.device.config().logical_pages;
+    let per_page = rig.device.config().slots.size.0 / 512;
+    if rig.device.is_read_only() {
+        return false;
+    }
+    rig.device.power_cut(rig.calendar_now());
+    rig.calendar.clear();
+    rig.device.recover(&mut rig.calendar);
+    let failing = Failing::of(rig, per_page);
+    for page in 0..pages {
+        let found = rig.device.version(LogicalPage(page));
+        let forgotten = !model.present.contains_key(&page) && (failing.loses || !keeps_discards(rig));
+        let may = forgotten || failing.explain(rig, page, found, model);
+        assert!(may, "after a cut, page {page} has version {found:?}, not {:?}", model.present.get(&page));
+        model.written.insert(page, rig.device.versions(LogicalPage(page)));
+        match found {
+            Some(version) => model.present.insert(page, version),
+            None => model.present.remove(&page),
+        };
+    }
+    while !rig.device.is_ready() {
+        let event = rig.calendar.advance().expect("a recovery is under way");
+        rig.device.handle(event, &mut rig.calendar);
+    }
+    !rig.device.is_read_only()
+}
+
+fn keeps_discards(rig: &Rig) -> bool {
+    let file = &rig.device.config().file;
+    let protected = file.buffer.power_loss_protection != Protection::None;
+    protected || file.ftl.recovery.discards == DiscardsAtCut::Kept
 }
 
 /// Holds the device against the map: what is in it, what reached flash, and what a read of everything finds.

@@ -1,6 +1,10 @@
 //! The power is cut after any event: is everything flushed still there, and nothing that was never written?
 
 mod common;
+mod failing {
+    use super::*;
+    include!("common/failing.rs");
+}
 
 use std::collections::BTreeMap;
 
@@ -9,8 +13,8 @@ use common::{Rig, small};
 use proptest::prelude::*;
 use wordline_kernel::{Bytes, Duration, Instant, Schedule};
 use wordline_nand::TornBy;
-use wordline_ssd::config::{BufferMode, Protection};
-use wordline_ssd::ftl::checkpoint::ProgramsAtCut;
+use wordline_ssd::config::{BufferMode, Protection, ReadRetryFile};
+use wordline_ssd::ftl::checkpoint::{DiscardsAtCut, LowerPages, ProgramsAtCut};
 use wordline_ssd::ftl::mapping::LogicalPage;
 use wordline_ssd::{Command, DeviceFile, Event, Operation};
 
@@ -34,6 +38,14 @@ enum Held {
     Nothing,
     Version(u32),
     Discarded,
+    /// A fault took it: a read fails.
+    Lost,
+}
+
+impl Held {
+    fn version(self) -> Option<u32> {
+        if let Self::Version(version) = self { Some(version) } else { None }
+    }
 }
 
 /// All that a page may hold after a cut: from the last state that must not be lost to the newest.
@@ -62,33 +74,44 @@ impl Page {
         }
     }
 
-    fn may_hold(&self, found: Option<u32>, promises: Promises) -> bool {
-        let among = self.states.iter().any(|held| match held {
-            Held::Version(version) => found == Some(*version),
-            Held::Nothing | Held::Discarded => found.is_none(),
+    fn may_hold(&self, held: Held, promises: Promises) -> bool {
+        let found = held.version();
+        let among = self.states.iter().any(|known| match known {
+            Held::Version(_) | Held::Lost => held == *known,
+            Held::Nothing | Held::Discarded => held == Held::Nothing,
         });
         let older = found.is_none_or(|version| version <= self.versions);
-        let comes_back = promises == Promises::Writes && self.states.contains(&Held::Discarded);
+        // Of a discard that is not flushed the collector may have erased the last version, and not the one before.
+        let is_flushed = self.states[0] == Held::Discarded;
+        let comes_back =
+            self.states.contains(&Held::Discarded) && (promises == Promises::Writes || !is_flushed);
         among || older && (comes_back || promises == Promises::Nothing)
     }
 }
 
 /// What a device keeps through a cut, once it is flushed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Promises {
     /// Nothing: a torn program takes others with it.
     Nothing,
-    /// What was written.
+    /// What was written, but not what was discarded.
     Writes,
+    /// Whatever is flushed.
+    All,
 }
 
 impl Promises {
     fn of(file: &DeviceFile) -> Self {
         let part = &file.part.geometry;
-        let paired = part.bits_per_cell > 1 && !part.one_shot;
+        let exposed = file.ftl.recovery.lower_pages == LowerPages::Exposed;
+        let paired = part.bits_per_cell > 1 && !part.one_shot && exposed;
         let torn = file.ftl.recovery.programs_at_cut == ProgramsAtCut::Torn;
         let protected = file.buffer.power_loss_protection != Protection::None;
-        if paired && torn && !protected { Self::Nothing } else { Self::Writes }
+        match file.ftl.recovery.discards {
+            _ if paired && torn && !protected => Self::Nothing,
+            DiscardsAtCut::Forgotten if !protected => Self::Writes,
+            _ => Self::All,
+        }
     }
 }
 
@@ -182,7 +205,9 @@ impl Play {
         let mut answers = Vec::new();
         self.rig.device.take_answers(&mut answers);
         for answer in answers {
-            assert!(!answer.failed, "nothing is refused: {answer:?}");
+            let reads = answer.command.operation == Operation::Read;
+            let told = self.is_worn() || reads && self.loses();
+            assert!(!answer.failed || told, "nothing is refused: {answer:?}");
             let pending = self.pending.remove(&answer.command.tag).expect("each command is answered once");
             for (page, held) in pending.written {
                 if pending.durable {
@@ -216,8 +241,10 @@ impl Play {
         }
     }
 
+    /// Goes on until so many commands are outstanding, or the device refuses commands.
     fn run_down_to(&mut self, outstanding: usize) {
-        while self.rig.device.outstanding() > outstanding || !self.rig.device.is_ready() {
+        while (self.rig.device.outstanding() > outstanding && !self.is_worn()) || !self.rig.device.is_ready()
+        {
             self.advance();
         }
     }
@@ -237,17 +264,48 @@ impl Play {
 
     /// Holds every page against what it may hold; what it does hold is safe from then on.
     fn check(&mut self) {
-        for (n, page) in self.pages.iter_mut().enumerate() {
-            let logical = LogicalPage(n as u32);
-            let found = self.rig.device.version(logical);
-            assert!(page.may_hold(found, self.promises), "page {n} holds {found:?}, may hold {page:?}");
-            page.states = vec![found.map_or(Held::Nothing, Held::Version)];
+        let loses = self.loses();
+        // Where a page that tells of discards is lost, they are known again with the next flush.
+        let promises = if loses { self.promises.min(Promises::Writes) } else { self.promises };
+        for n in 0..self.pages.len() as u32 {
+            let (held, logical) = (self.held(n), LogicalPage(n));
+            let page = &mut self.pages[n as usize];
+            let may = page.may_hold(held, promises) || loses && held == Held::Lost;
+            assert!(may, "page {n} holds {held:?}, may hold {page:?}");
             page.versions = self.rig.device.versions(logical);
+            let nothing = if page.versions > 0 { Held::Discarded } else { Held::Nothing };
+            page.states = vec![if held == Held::Nothing { nothing } else { held }];
         }
+    }
+
+    fn held(&self, page: u32) -> Held {
+        let page = LogicalPage(page);
+        match self.rig.device.version(page) {
+            Some(version) => Held::Version(version),
+            None if self.rig.device.is_lost(page) => Held::Lost,
+            None => Held::Nothing,
+        }
+    }
+
+    /// Whether faults may have taken data.
+    fn loses(&self) -> bool {
+        let totals = self.rig.device.totals();
+        totals.unreadable_pages > 0 || totals.dead_dies > 0
+    }
+
+    /// Whether the device is at the end of its life, as only faults can bring it about here.
+    fn is_worn(&self) -> bool {
+        let totals = self.rig.device.totals();
+        let worn = totals.grown_bad_blocks > 0 || totals.program_failures > 0;
+        assert!(worn || !self.rig.device.is_read_only(), "the device has room");
+        self.rig.device.is_read_only()
     }
 
     fn step(&mut self, step: &Step, depth: usize) {
         self.run_down_to(depth - 1);
+        if self.is_worn() {
+            return;
+        }
         let per_page = self.rig.device.config().slots.size.0 / 512;
         let sectors = self.pages.len() as u64 * per_page;
         // Most commands go to a small part of the device, so that they meet each other.
@@ -270,15 +328,19 @@ impl Play {
     fn end(&mut self) {
         self.run_down_to(0);
         self.rig.audit();
-        for (n, page) in self.pages.iter().enumerate() {
-            assert_eq!(self.rig.device.version(LogicalPage(n as u32)), page.newest(), "page {n}");
+        if self.is_worn() {
+            return;
+        }
+        for (n, page) in (0..).zip(&self.pages) {
+            let held = self.held(n);
+            let lost = held == Held::Lost && self.loses();
+            assert!(lost || held.version() == page.newest(), "page {n} holds {held:?}, not {page:?}");
         }
         self.submit(Operation::Flush, false, 0, 0);
         self.run_down_to(0);
         let per_page = self.rig.device.config().slots.size.0 / 512;
         self.submit(Operation::Read, false, 0, self.pages.len() as u64 * per_page);
         self.run_down_to(0);
-        assert!(!self.rig.device.is_read_only(), "the device has room");
     }
 }
 
@@ -292,6 +354,9 @@ fn play(
 ) -> (Vec<Instant>, TornBy) {
     let mut play = Play::new(file.clone(), filled, cuts);
     for step in steps {
+        if play.is_worn() {
+            break;
+        }
         play.step(step, depth);
     }
     play.end();
@@ -370,6 +435,31 @@ fn nothing_flushed_is_lost_where_pages_share_cells_and_programs_are_finished() {
 }
 
 #[test]
+fn nothing_flushed_is_lost_where_lower_pages_are_backed_up() {
+    for bits in [2, 3] {
+        let paired = |file: &mut DeviceFile| {
+            file.part.geometry.bits_per_cell = bits;
+            file.ftl.recovery.lower_pages = LowerPages::BackedUp;
+        };
+        let torn = cut_everywhere(&tiny(paired), &mixed(80), 3, true);
+        assert!(torn.programs > 10 && torn.partners == 0, "{torn:?}");
+    }
+}
+
+#[test]
+fn what_is_flushed_as_discarded_stays_so_after_a_cut_after_any_event() {
+    let checkpoint = Some(Bytes::kib(64));
+    for (mode, checkpoint) in [(BufferMode::WriteBack, None), (BufferMode::WriteThrough, checkpoint)] {
+        let kept = |file: &mut DeviceFile| {
+            file.buffer.mode = mode;
+            file.ftl.recovery.discards = DiscardsAtCut::Kept;
+            file.ftl.recovery.checkpoint = checkpoint;
+        };
+        cut_everywhere(&tiny(kept), &mixed(100), 4, true);
+    }
+}
+
+#[test]
 fn a_torn_page_never_comes_out_where_pages_share_cells() {
     let torn = cut_everywhere(&tiny(|file| file.part.geometry.bits_per_cell = 2), &mixed(100), 3, false);
     assert!(torn.partners > 10, "{torn:?}");
@@ -380,27 +470,62 @@ fn every_write_that_went_through_is_there() {
     cut_everywhere(&tiny(|file| file.buffer.mode = BufferMode::WriteThrough), &mixed(80), 3, false);
 }
 
+/// Cuts so many events after one another, each so many microseconds after its event.
+fn cuts(gaps: &[(usize, u64)]) -> Vec<Cut> {
+    let mut events = 0;
+    let mut cut = |(gap, delay): &(usize, u64)| {
+        events += gap;
+        Cut { events, delay: Duration::from_us(*delay) }
+    };
+    gaps.iter().map(&mut cut).collect()
+}
+
+/// What is done about torn programs; whether there are discards and checkpoints in flash is the device's.
+fn torn() -> impl Strategy<Value = (ProgramsAtCut, LowerPages)> {
+    let programs = prop_oneof![Just(ProgramsAtCut::Torn), Just(ProgramsAtCut::Finished)];
+    (programs, prop_oneof![Just(LowerPages::Exposed), Just(LowerPages::BackedUp)])
+}
+
+fn gaps() -> impl Strategy<Value = Vec<(usize, u64)>> {
+    prop::collection::vec((1usize..1200, 0u64..400), 1..6)
+}
+
 proptest! {
     #[test]
     fn a_device_keeps_what_was_flushed_through_several_cuts(
         file in device(),
-        finished in any::<bool>(),
+        torn in torn(),
         steps in prop::collection::vec(step(), 1..300),
         depth in 1usize..12,
         filled in any::<bool>(),
-        gaps in prop::collection::vec((1usize..1200, 0u64..400), 1..6),
+        gaps in gaps(),
     ) {
         let mut file = file;
-        if finished {
-            file.ftl.recovery.programs_at_cut = ProgramsAtCut::Finished;
-        }
-        let mut events = 0;
-        let mut cut = |(gap, delay): &(usize, u64)| {
-            events += gap;
-            Cut { events, delay: Duration::from_us(*delay) }
-        };
-        let cuts: Vec<Cut> = gaps.iter().map(&mut cut).collect();
-        play(&file, &steps, depth, filled, &cuts);
+        (file.ftl.recovery.programs_at_cut, file.ftl.recovery.lower_pages) = torn;
+        play(&file, &steps, depth, filled, &cuts(&gaps));
+    }
+
+    #[test]
+    fn a_device_that_fails_keeps_what_was_flushed_through_several_cuts_or_says_what_is_lost(
+        file in device(),
+        torn in torn(),
+        rules in prop::collection::vec(failing::rule(), 1..4),
+        failure in failing::failure(),
+        retry in (0u8..8, 0u64..2),
+        steps in prop::collection::vec(step(), 1..300),
+        depth in 1usize..12,
+        filled in any::<bool>(),
+        gaps in gaps(),
+    ) {
+        let mut file = file;
+        (file.ftl.recovery.programs_at_cut, file.ftl.recovery.lower_pages) = torn;
+        file.faults = rules;
+        file.ftl.failure = failure;
+        file.ftl.read_retry = ReadRetryFile { levels: retry.0, time: Duration::from_us(retry.1) };
+        let good = file.clone().check();
+        // Too many blocks may be bad from the start.
+        prop_assume!(good.is_ok(), "{}", good.expect_err("it is not"));
+        play(&file, &steps, depth, filled, &cuts(&gaps));
     }
 }
 

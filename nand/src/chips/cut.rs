@@ -106,10 +106,25 @@ impl Chips {
         );
     }
 
+    /// Whether pages are programmed one after another into the same cells.
+    fn shares_cells(&self) -> bool {
+        !self.part.geometry.one_shot && self.part.geometry.bits_per_cell > 1
+    }
+
+    /// From now on, before a page is programmed into cells that hold another one already, that one is copied to a block
+    /// of copies with one bit a cell. It takes the time of the copy, and a power cut tears the page alone. The blocks of
+    /// copies, and their wear, are not part of the geometry.
+    pub fn back_up_lower_pages(&mut self) {
+        if self.shares_cells() {
+            self.backs_up = true;
+            self.times.back_up_lower_pages(&self.part);
+        }
+    }
+
     /// Tears the pages that share cells with the program unit of `first` and are programmed; how many they are.
     fn tear_partners(&mut self, first: PageId) -> u64 {
         let part = self.seen_at(first).0;
-        if part.geometry.one_shot || part.geometry.bits_per_cell == 1 {
+        if part.geometry.one_shot || part.geometry.bits_per_cell == 1 || self.backs_up {
             return 0;
         }
         let (block, offset) = self.geometry.split(first);

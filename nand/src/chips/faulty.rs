@@ -42,11 +42,14 @@ impl Chips {
         match operation {
             Operation::Program | Operation::ProgramCache | Operation::Copyback { .. } => {
                 let to = if let Operation::Copyback { to } = operation { to } else { page };
+                let erases_of_source = erases;
                 let erases = pages.erases_of(geometry.block_of(to));
                 let site = Site::new(geometry, to, planes, word_line, erases);
                 let failed = faults.change_fails(Fails::Program, &site, now) || dead;
                 if failed {
                     pages.tear(to, planes * word_line);
+                } else if matches!(operation, Operation::Copyback { .. }) {
+                    faults.copied(page, to, planes * word_line, erases_of_source, now);
                 }
                 failed.then_some(0)
             }

@@ -129,6 +129,8 @@ pub struct Chips {
     serial: u32,
     recorder: Option<Box<Recorder>>,
     faults: Option<Box<Faults>>,
+    /// Whether pages are copied before their cells are programmed again.
+    backs_up: bool,
 }
 
 /// What the chips did, in pages and row blocks.
@@ -164,6 +166,9 @@ impl Chips {
     pub fn set_latency(&mut self, model: LatencyModel, seed: Seed) {
         self.wiring = Wiring { latency: model, seed, ..self.wiring };
         self.times = Times::of(&self.part, &self.geometry, &self.wiring);
+        if self.backs_up {
+            self.times.back_up_lower_pages(&self.part);
+        }
         if self.slc.is_some() {
             self.offer_slc_mode();
         }
@@ -182,6 +187,7 @@ impl Chips {
             serial: 0,
             recorder: None,
             faults: None,
+            backs_up: false,
             pages,
             part,
             geometry,

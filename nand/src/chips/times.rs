@@ -51,6 +51,10 @@ pub(super) struct Times {
     /// The time to sense, and to program, if all pages take the same.
     same_sense: Option<Duration>,
     same_write: Option<Duration>,
+    /// For each page of a block the page of its word line that is copied first, where that is done, and what it takes to
+    /// program the copy.
+    lower: Vec<Option<u32>>,
+    backup: Duration,
     /// The last data out that were not of full pages, their planes and bytes: they mostly are of one length.
     partial: (u32, Bytes, HoldTimes),
     erase: Duration,
@@ -79,6 +83,8 @@ impl Times {
             same_sense: latency.same_read().map(nand),
             same_write: latency.same_program().map(nand),
             latency,
+            lower: Vec::new(),
+            backup: Duration::ZERO,
             partial: (0, Bytes(0), HoldTimes::default()),
             erase: nand(part.timing.erase),
             select: clocks.host.whole(part.bus.t_cs),
@@ -163,7 +169,21 @@ impl Times {
             return time;
         }
         let (number, blocks) = address(geometry, page, planes);
-        self.clocks.nand.whole(self.latency.program(number, blocks))
+        let time = self.clocks.nand.whole(self.latency.program(number, blocks));
+        let Some(lower) = self.lower.get(number as usize).copied().flatten() else { return time };
+        let (_, blocks) = address(geometry, page, planes);
+        time + self.clocks.nand.whole(self.latency.read(lower, blocks)) + self.backup
+    }
+
+    /// From now on, programs of pages that share their cells take as much longer as a copy takes of the page of the same
+    /// word line that was programmed last: it is sensed, and programmed with one bit a cell.
+    pub(super) fn back_up_lower_pages(&mut self, part: &Part) {
+        let pages = part.pages();
+        let before = |page: u32| pages.partners(page).filter(|other| *other < page).max();
+        self.lower = (0..part.geometry.pages_per_block).map(before).collect();
+        let slc = part.timing.slc.as_ref().map_or(part.timing.program[0].least, |slc| slc.program);
+        self.backup = self.clocks.nand.whole(slc);
+        self.same_write = None;
     }
 
     #[inline]

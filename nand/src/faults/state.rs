@@ -199,6 +199,19 @@ impl Faults {
         needed > 0
     }
 
+    /// Notes that a copyback moved `pages` pages from `from` on, of a block erased
+    /// `erases` times, to `to` on. No controller corrects what it senses: what
+    /// cannot be read then is written with its errors, which no other read level cures.
+    pub(crate) fn copied(&mut self, from: PageId, to: PageId, pages: u32, erases: u32, now: Instant) {
+        for n in 0..pages {
+            let page = PageId(from.0 + n);
+            let site = Site::new(&self.geometry, page, 1, 1, erases);
+            if self.sense_fails(page, &site, now) {
+                self.unread.insert(PageId(to.0 + n), u32::MAX);
+            }
+        }
+    }
+
     /// Forgets what could not be read in a block that was erased: it is programmed anew.
     pub(crate) fn erased(&mut self, block: RowBlockId) {
         if self.unread.is_empty() {

@@ -149,6 +149,22 @@ fn a_page_that_cannot_be_read_is_lost_until_its_block_is_erased() {
 }
 
 #[test]
+fn a_copyback_takes_the_errors_of_a_page_along_for_good() {
+    // The copyback senses both planes: the second sense is that of page 1.
+    let mut rig = Rig::new(&[FaultFile { nth: Some(2), retries: Some(1.into()), ..rule(Fails::Read) }]);
+    rig.program(0);
+    let per_block = rig.chips.geometry().pages_per_row_block();
+    let to = PageId(per_block);
+    assert!(!rig.run(Operation::Copyback { to }, 0).failed, "the chip does not know");
+    // The source can be read with other levels; what was written with errors cannot.
+    assert_eq!((rig.read(per_block), rig.read(per_block), rig.read(per_block)), (0b10, 0b10, 0b10));
+    rig.read(0);
+    assert_eq!(rig.read(0), 0);
+    rig.erase(per_block);
+    assert_eq!(rig.read(per_block), 0, "an erase ends it");
+}
+
+#[test]
 fn a_lost_die_fails_every_command_and_leaves_the_others_alone() {
     let mut rig = Rig::new(&[FaultFile { nth: Some(3), die: Some(0.into()), ..rule(Fails::Die) }]);
     let other = 16 * ROW_BLOCK;

@@ -2,7 +2,7 @@
 //! failure policy decides about the block.
 
 use wordline_kernel::{Duration, Schedule};
-use wordline_nand::{DieId, Done, PageId, RowBlockId, SlotId};
+use wordline_nand::{DieId, Done, PageId, RowBlockId, SlotId, Stamp};
 
 use super::{Device, Event};
 use crate::ftl::blocks::State;
@@ -150,12 +150,18 @@ impl Device {
 
     /// What a slot held, which is valid no more, is mapped nowhere and known as lost, but for what the buffer has.
     fn lose_slot(&mut self, slot: SlotId) {
-        let page = LogicalPage(self.chips.stamp(slot).logical);
+        let Stamp { logical, version } = self.chips.stamp(slot);
+        let page = LogicalPage(logical);
         let was = self.mapping.clear(page);
         assert_eq!(was, Some(slot), "a valid slot is where its logical page is mapped to");
         if self.is_table(page.0) {
             let row = self.blocks.row_of(self.config.slots.block_of(slot));
-            if let Some(translation) = &mut self.translation {
+            if let Some((discards, table)) = self.discard_page_of(page.0) {
+                discards.lost(table, row);
+                if let Some(checkpoints) = &mut self.checkpoints {
+                    checkpoints.lost();
+                }
+            } else if let Some(translation) = &mut self.translation {
                 let table = translation.table(page.0).expect("it has the number of a translation page");
                 translation.lost(table, row);
             }
@@ -166,7 +172,9 @@ impl Device {
         let kept = self.buffer.find(page).map(|id| self.buffer.get(id)).filter(|entry| !entry.discarded);
         let gone = self.full_page().without(kept.map_or(Sectors::NONE, |entry| entry.sectors));
         self.totals.lost_pages += u64::from(!gone.is_empty());
-        self.lost.add(page, gone);
+        // Whatever comes to flash next of the page has all that the buffer has of it now.
+        let next = kept.map(|_| (version + 1, gone));
+        self.lost.add(page, version, self.full_page(), next);
     }
 
     /// The host's unit of `row` was not programmed: its pages, which the buffer still has, go elsewhere at once.
@@ -190,7 +198,11 @@ impl Device {
     fn table_program_failed(&mut self, row: Row, first: SlotId, calendar: &mut impl Schedule<Event>) {
         let mut unit = std::mem::take(&mut self.units[row as usize]);
         self.blocks.program_done(first);
-        for stamp in unit.stamps.drain(..).rev() {
+        for stamp in unit.stamps.drain(..).rev().filter(|stamp| stamp.is_data()) {
+            if let Some((discards, table)) = self.discard_page_of(stamp.logical) {
+                discards.program_failed(table);
+                continue;
+            }
             let Some(translation) = &mut self.translation else { continue };
             let table = translation.table(stamp.logical).expect("the unit holds translation pages");
             translation.program_failed(table);
@@ -257,7 +269,7 @@ impl Device {
     }
 
     /// A die is lost with everything in it.
-    fn lose_die(&mut self, die: DieId) {
+    pub(super) fn lose_die(&mut self, die: DieId) {
         self.totals.dead_dies += 1;
         let rows = self.config.geometry.rows_per_die;
         let mut slots = Vec::new();

@@ -198,15 +198,18 @@ impl Device {
 
     /// A flush command.
     pub(super) fn flush(&mut self, slot: u32, calendar: &mut impl Schedule<Event>) {
-        match self.buffer.end_epoch() {
-            None => self.answer_soon(slot, calendar),
-            Some(_) if self.is_protected() => self.answer_soon(slot, calendar),
-            Some(epoch) => {
-                self.drain = Some(epoch);
-                self.flushes.push_back((epoch, slot));
-                self.urge_covered(epoch);
-                self.pump(calendar);
-            }
+        let epoch = self.buffer.end_epoch().filter(|_| !self.is_protected());
+        let waits = self.waits_for_discards(slot);
+        let parts = u32::from(waits) + u32::from(epoch.is_some());
+        self.front.get(slot).parts = parts;
+        if let Some(epoch) = epoch {
+            self.drain = Some(epoch);
+            self.flushes.push_back((epoch, slot));
+            self.urge_covered(epoch);
+        }
+        match parts {
+            0 => self.answer_soon(slot, calendar),
+            _ => self.pump(calendar),
         }
     }
 

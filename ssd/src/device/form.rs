@@ -188,7 +188,7 @@ impl Device {
                 return;
             }
             self.flushes.pop_front();
-            self.answer(slot, calendar);
+            self.part_done(slot, calendar);
         }
     }
 
@@ -202,6 +202,9 @@ impl Device {
                 entry.flash_version = version;
                 self.install(LogicalPage(logical), SlotId(first.0 + n as u32));
                 self.note_update(LogicalPage(logical));
+                if !self.lost.is_empty() {
+                    self.lost.in_flash(LogicalPage(logical), version);
+                }
             }
             let again = self.buffer.programmed(id, version, &mut self.wake);
             if again {
@@ -217,6 +220,7 @@ impl Device {
         self.units[row as usize] = unit;
         self.blocks.program_done(first);
         self.note_row(row);
+        self.note_checkpoint();
         self.wake_waiters(calendar);
     }
 

@@ -176,6 +176,9 @@ impl Device {
         }
         self.stalled.clear();
         self.flushes.clear();
+        if let Some(discards) = &mut self.discards {
+            discards.forget_waiters();
+        }
         true
     }
 }

@@ -3,13 +3,15 @@
 //! `front` takes and answers commands, `link` brings them over a link; `read` and `write` carry them out over buffer and
 //! mapping; `cached` keeps and fetches ahead what is read; `flush` takes pages out of the buffer and `form` puts them into
 //! program units, which `balance` gives to other rows than their homes; `service` runs the dies' queues and takes in what they
-//! finish; `gc` carries out what the collector wants, and `idle` what is done while the host rests; `failures` deals with
-//! commands that failed; `translate` finds out where pages are when the map is not in memory as a whole; `precondition`
-//! fills a device in no time; `recovery` cuts the power and puts the tables together again; `audit` checks the books.
+//! finish; `gc` carries out what the collector wants, and `idle` what is done while the host rests; `discarded` writes what
+//! was discarded to flash; `failures` deals with commands that failed; `translate` finds out where pages are when the map is
+//! not in memory as a whole; `precondition` fills a device in no time; `recovery` cuts the power and puts the tables
+//! together again; `audit` checks the books.
 
 mod audit;
 mod balance;
 mod cached;
+mod discarded;
 mod failures;
 mod flush;
 mod form;
@@ -20,6 +22,7 @@ mod link;
 mod precondition;
 mod read;
 mod recovery;
+mod scan;
 mod service;
 mod slc;
 mod totals;
@@ -38,7 +41,8 @@ use crate::command::{Answer, Command};
 use crate::config::{BufferMode, Config, Protection};
 use crate::front::{Front, Link};
 use crate::ftl::blocks::{SlcShare, State, Streams};
-use crate::ftl::{Blocks, Collector, Lost, Mapping, Translation};
+use crate::ftl::checkpoint::{Checkpoints, DiscardsAtCut, LowerPages};
+use crate::ftl::{Blocks, Collector, Discards, Lost, Mapping, Translation};
 use crate::parts::Parts;
 use crate::policy::background::Background;
 use crate::policy::balancer::Balancer;
@@ -120,6 +124,10 @@ pub struct Device {
     mapping: Mapping,
     /// What the host wrote and cannot be read any more.
     lost: Lost,
+    /// None if discards do not outlive the power.
+    discards: Option<Discards>,
+    /// None if none are made.
+    checkpoints: Option<Box<Checkpoints>>,
     /// None while the whole map is in memory.
     translation: Option<Translation>,
     buffer: Buffer,
@@ -164,7 +172,7 @@ pub struct Device {
     timer_set: bool,
     read_only: bool,
     /// After a power cut, until the pages are scanned.
-    scan: Option<recovery::Scan>,
+    scan: Option<scan::Scan>,
     recovery: Option<Recovery>,
     /// What of the buffer outlived the last power cut.
     saved: Vec<recovery::Saved>,
@@ -189,7 +197,7 @@ impl Device {
     pub fn with(config: Config, parts: Parts, seed: Seed) -> Self {
         let Config { geometry, .. } = config;
         let map_cache = config.map_cache();
-        let of_map = u8::from(map_cache.is_some());
+        let of_map = config.file.streams_of_map();
         let streams =
             Streams { host: parts.router.streams() + of_map, gc: parts.relocator.streams() + of_map };
         let cache = config.slc_share(parts.router.cached());
@@ -206,6 +214,8 @@ impl Device {
             chips,
             mapping: Mapping::new(config.mapped_pages()),
             lost: Lost::default(),
+            discards: new_discards(&config),
+            checkpoints: Checkpoints::of(&config),
             failures: Column::filled(geometry.row_blocks() as usize, [0; 3]),
             translation: map_cache.map(|size| Translation::of(&config, parts.mapper, size)),
             buffer: Buffer::new(config.buffer_pages, parts.eviction),
@@ -392,7 +402,7 @@ impl Device {
                 self.blocks.limit(row).checked_sub(self.home_pages[row as usize] + unit).map(u64::from)
             };
             let spare: Option<u64> = rows.map(spare).sum();
-            spare.is_none_or(|spare| spare < u64::from(self.config.translation_pages()))
+            spare.is_none_or(|spare| spare < u64::from(self.config.table_pages()))
         } else {
             let room: u64 = rows.map(|row| u64::from(self.blocks.limit(row).saturating_sub(unit))).sum();
             room < u64::from(self.config.mapped_pages())
@@ -405,6 +415,9 @@ impl Device {
 fn new_chips(config: &Config, streams: Streams, cache: Option<SlcShare>, seed: Seed) -> (Chips, Blocks) {
     let mut chips = Chips::new(config.part.clone(), config.geometry, config.slots);
     chips.inject(&config.faults, seed);
+    if config.file.ftl.recovery.lower_pages == LowerPages::BackedUp {
+        chips.back_up_lower_pages();
+    }
     let mut bad = factory_bad_blocks(config, seed);
     chips.factory_bad().into_iter().for_each(|block| bad[block.0 as usize] = true);
     let mut blocks = Blocks::new(config.geometry, config.slots, streams, |block| bad[block.0 as usize]);
@@ -414,6 +427,13 @@ fn new_chips(config: &Config, streams: Streams, cache: Option<SlcShare>, seed: S
         blocks.cache(share);
     }
     (chips, blocks)
+}
+
+/// The table of discards, if the configuration wants one.
+fn new_discards(config: &Config) -> Option<Discards> {
+    let kept = config.file.buffer.power_loss_protection != Protection::None;
+    let in_flash = config.file.ftl.recovery.discards == DiscardsAtCut::Kept;
+    (in_flash || kept).then(|| Discards::new(config, kept))
 }
 
 /// The collector, and what levels the wear if anything does.

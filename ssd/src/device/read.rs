@@ -200,14 +200,20 @@ impl Device {
         }
         self.release_tables();
         self.wake_waiters(calendar);
-        self.answer_soon(slot, calendar);
+        self.front.get(slot).parts = 1;
+        if !(self.is_durable(&command) && self.waits_for_discards(slot)) {
+            self.answer_soon(slot, calendar);
+        }
         self.pump(calendar);
     }
 
     pub(super) fn discard_page(&mut self, page: LogicalPage) {
         self.mapping.discarded(page);
         if !self.lost.is_empty() {
-            self.lost.remove(page, self.full_page());
+            self.lost.discard(page, self.mapping.versions(page));
+        }
+        if let Some(discards) = &mut self.discards {
+            discards.discard(page, self.mapping.versions(page));
         }
         if let Some(old) = self.mapping.clear(page) {
             self.blocks.invalidate(old);

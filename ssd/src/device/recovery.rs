@@ -4,10 +4,11 @@
 //! Every slot says which logical page it holds and in which version; the newest version wins, and of two copies of the
 //! same version, which the collector leaves, either one. Open blocks go on where they were, behind what is torn.
 
-use wordline_kernel::{Column, Duration, Instant, Schedule};
-use wordline_nand::{AtCut, DieId, PageId, RowBlockId, SlotId, Stamp, TornBy};
+use wordline_kernel::{Duration, Instant, Schedule};
+use wordline_nand::{AtCut, DieId, RowBlockId, SlotId, Stamp, TornBy};
 
 use super::flush::Marks;
+use super::scan::Scan;
 use super::{Device, Event, Ready, Unit};
 use crate::buffer::read_ahead::ReadAhead;
 use crate::command::Command;
@@ -46,25 +47,6 @@ pub(super) struct Saved {
     sectors: Sectors,
 }
 
-/// Where the scan of a die is.
-#[derive(Clone, Copy, Debug)]
-struct Cursor {
-    block: RowBlockId,
-    end: RowBlockId,
-    /// The next page number of the block.
-    page: u32,
-}
-
-/// The scan of the pages after a power cut.
-#[derive(Clone, Debug)]
-pub(super) struct Scan {
-    began: Instant,
-    dies: Column<DieId, Cursor>,
-    /// Dies that are not at their end; none before the power is back.
-    working: u32,
-    found: Recovery,
-}
-
 impl Device {
     /// Cuts the power at `now`. The caller forgets all events of this device; it takes no command until it has
     /// [recovered](Self::recover).
@@ -85,6 +67,9 @@ impl Device {
         self.ahead = ReadAhead::new(self.config.file.buffer.read_ahead);
         self.marks = Marks::new(&self.config);
         self.collector.forget();
+        if let Some(checkpoints) = &mut self.checkpoints {
+            checkpoints.forget();
+        }
         self.ready.fill(Ready::default());
         self.units.fill(Unit::default());
         (self.filling, self.programming) = (0, 0);
@@ -141,7 +126,9 @@ impl Device {
                         (&mut totals.gc_programs, collector.unit(transaction.owner).len())
                     }
                     Purpose::TranslationProgram => {
-                        (&mut totals.translation_programs, slots.per_program as usize)
+                        let stamps = &units[transaction.owner as usize].stamps;
+                        let filled = stamps.iter().filter(|stamp| stamp.is_data()).count();
+                        (&mut totals.translation_programs, filled)
                     }
                     _ => return,
                 };
@@ -178,14 +165,15 @@ impl Device {
         blocks.look_at_word_lines(|slot| chips.is_programmed(slot));
         self.set_modes();
         self.find_newest();
-        self.blocks.close_full();
-        self.read_only = false;
-        self.check_life();
         let mut scan = Scan::of(self);
-        scan.began = calendar.now();
-        scan.working = self.config.geometry.dies();
+        scan.begin(calendar.now());
         (scan.found.lost, scan.found.returned) = self.believe();
+        self.blocks.close_full();
         self.recover_tables();
+        self.read_only = false;
+        self.condemn_again();
+        self.check_life();
+        self.scan_tables(&mut scan);
         self.scan = Some(scan);
         for die in (0..self.config.geometry.dies()).map(DieId) {
             self.scan_on(die, calendar);
@@ -249,16 +237,81 @@ impl Device {
 
     /// From now on the host wrote last what was found. Pages lost, and pages that came back.
     fn believe(&mut self) -> (u64, u64) {
+        self.recover_discards();
         let (mut lost, mut returned) = (0, 0);
         for page in (0..self.mapping.len()).map(LogicalPage) {
             let written = self.mapping.last_written(page);
-            let found = self.mapping.get(page).map(|slot| self.chips.stamp(slot).version);
+            let found = self.version_in_flash(page);
             let is_host = !self.is_table(page.0);
-            lost += u64::from(is_host && written.is_some() && found != written);
-            returned += u64::from(written.is_none() && found.is_some());
-            self.mapping.take_as_written(page, found.unwrap_or(0), found.is_some());
+            let void = if is_host { self.void(page, found) } else { 0 };
+            let known = self.lost_before(page, found, void);
+            lost += u64::from(is_host && written.is_some() && written != known.or(found));
+            returned += u64::from(written.is_none() && self.mapping.get(page).is_some());
+            // No later version may be taken for one that is somewhere in flash still.
+            let present = self.mapping.get(page).is_some() || self.is_lost(page);
+            self.mapping.take_as_written(page, known.max(found).unwrap_or(0).max(void), present);
         }
         (lost - self.restore_buffer(), returned)
+    }
+
+    /// The version of a page that was lost to a fault before the cut, if nothing newer is in flash: what is found of the
+    /// page is no substitute for it.
+    fn lost_before(&mut self, page: LogicalPage, found: Option<u32>, void: u32) -> Option<u32> {
+        if self.lost.is_empty() {
+            return None;
+        }
+        let known = match self.is_protected() {
+            true => self.lost.whole(page, found),
+            false => self.lost.recover(page, found, void),
+        };
+        if known.is_some() {
+            self.unmap(page);
+        }
+        known
+    }
+
+    /// The last version of a page that is void because the host discarded it; if that is what was found, it is nowhere.
+    fn void(&mut self, page: LogicalPage, found: Option<u32>) -> u32 {
+        let void = self.discards.as_ref().map_or(0, |discards| discards.void(page));
+        if found.is_some_and(|found| found <= void) {
+            self.unmap(page);
+        }
+        void
+    }
+
+    fn unmap(&mut self, page: LogicalPage) {
+        if let Some(slot) = self.mapping.clear(page) {
+            self.blocks.invalidate(slot);
+        }
+    }
+
+    /// The table of discards goes on from what is found of it.
+    fn recover_discards(&mut self) {
+        let Self { discards, mapping, chips, blocks, config, .. } = self;
+        if let Some(discards) = discards {
+            discards.recover(|logical| {
+                let slot = mapping.get(logical)?;
+                Some((chips.stamp(slot).version, blocks.row_of(config.slots.block_of(slot))))
+            });
+        }
+    }
+
+    /// The table of bad blocks outlives the power, and which blocks are to join it. Dies are known as lost again.
+    fn condemn_again(&mut self) {
+        for block in self.blocks_in_use().into_iter().filter(|block| self.blocks.is_condemned(*block)) {
+            self.collector.condemn(self.blocks.row_of(block), block);
+        }
+        let rows = self.config.geometry.rows_per_die;
+        for die in (0..self.config.geometry.dies()).map(DieId) {
+            if !self.chips.is_dead(die) {
+                continue;
+            }
+            let mut rows = die.0 * rows..(die.0 + 1) * rows;
+            rows.clone().for_each(|row| self.collector.lose(row));
+            if rows.any(|row| self.blocks.is_in_use(row)) {
+                self.lose_die(die);
+            }
+        }
     }
 
     /// Translation pages go on from what is found of them.
@@ -272,47 +325,10 @@ impl Device {
         }
     }
 
-    /// Page numbers of a block that are read to know it: those that are programmed, and the first that is not.
-    fn pages_to_scan(&self, block: RowBlockId) -> u32 {
-        if self.blocks.state(block) == State::Bad {
-            return 0;
-        }
-        let (slots, geometry) = (&self.config.slots, &self.config.geometry);
-        let pages = (self.chips.programmed(block) * slots.pages()).div_ceil(slots.per_page());
-        (pages.div_ceil(geometry.planes_per_row) + 1).min(geometry.pages_per_block)
-    }
-
-    /// Queues the next read of a die's scan, if there is one: the spare areas of the same page in all planes of a row.
-    pub(super) fn scan_on(&mut self, die: DieId, calendar: &mut impl Schedule<Event>) {
-        let Some(mut scan) = self.scan.take() else { unreachable!("a scan is under way") };
-        let cursor = &mut scan.dies[die];
-        while cursor.block < cursor.end && cursor.page >= self.pages_to_scan(cursor.block) {
-            *cursor = Cursor { block: RowBlockId(cursor.block.0 + 1), page: 0, ..*cursor };
-        }
-        if cursor.block == cursor.end {
-            scan.working -= 1;
-            if scan.working == 0 {
-                self.recovered(&scan, calendar);
-            } else {
-                self.scan = Some(scan);
-            }
-            return;
-        }
-        let planes = self.config.geometry.planes_per_row;
-        let page: PageId = self.config.geometry.page(cursor.block, cursor.page * planes);
-        cursor.page += 1;
-        scan.found.pages_read += u64::from(planes);
-        self.scan = Some(scan);
-        let read = self.queues.push(die, calendar.now(), Purpose::Scan, die.0, page);
-        read.planes = planes;
-        read.bytes = planes * self.config.part.geometry.spare_size.0 as u32;
-        self.kick(die, calendar);
-    }
-
     /// The scan is over: the device goes on.
-    fn recovered(&mut self, scan: &Scan, calendar: &mut impl Schedule<Event>) {
+    pub(super) fn recovered(&mut self, scan: &Scan, calendar: &mut impl Schedule<Event>) {
         let now = calendar.now();
-        self.recovery = Some(Recovery { time: now - scan.began, ..scan.found });
+        self.recovery = Some(scan.found_by(now));
         self.digest.add(now.ps());
         self.note_all_rows();
         for row in 0..self.config.geometry.rows() {
@@ -325,22 +341,5 @@ impl Device {
         }
         self.set_timer(calendar);
         self.pump(calendar);
-    }
-}
-
-impl Scan {
-    /// Nothing is read yet.
-    fn of(device: &Device) -> Self {
-        let geometry = &device.config.geometry;
-        let per_die = geometry.row_blocks() / geometry.dies();
-        let mut dies = Column::filled(
-            geometry.dies() as usize,
-            Cursor { block: RowBlockId(0), end: RowBlockId(0), page: 0 },
-        );
-        for die in (0..geometry.dies()).map(DieId) {
-            dies[die].block = RowBlockId(die.0 * per_die);
-            dies[die].end = RowBlockId((die.0 + 1) * per_die);
-        }
-        Self { began: Instant::ZERO, dies, working: 0, found: Recovery::default() }
     }
 }

@@ -170,7 +170,7 @@ impl Device {
                 self.read_over(page, calendar);
             }
             Purpose::TranslationProgram => {
-                self.tables_programmed(owner, slot);
+                self.tables_programmed(owner, slot, calendar);
                 self.collect(owner, calendar);
             }
             Purpose::GcRead => self.gc_read(owner, slot, transaction.planes, transaction.slots),

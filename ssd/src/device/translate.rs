@@ -6,9 +6,9 @@ use wordline_nand::{SlotId, Stamp};
 
 use super::read::SlotRead;
 use super::{Device, Event};
-use crate::ftl::Translation;
 use crate::ftl::mapping::LogicalPage;
 use crate::ftl::translation::Then;
+use crate::ftl::{Discards, Translation};
 use crate::policy::mapper::TranslationPage;
 use crate::policy::placement::Row;
 use crate::queue::{Purpose, Transaction};
@@ -157,6 +157,9 @@ impl Device {
         if self.translation.is_some() {
             self.write_changed_tables(calendar);
         }
+        if self.discards.as_ref().is_some_and(Discards::is_due) {
+            self.write_discards(calendar);
+        }
     }
 
     /// Apart, so that the test above is all that devices without translation pages pay.
@@ -207,24 +210,22 @@ impl Device {
 
     /// Where pages have homes, translation pages go round the rows, and leave each of them what its pages need.
     pub(super) fn row_for_tables(&self) -> Option<Row> {
-        let unit = self.config.slots.per_program;
-        self.translation.as_ref().and_then(|translation| {
-            translation.next_row(self.accepting.last()?, |row| {
-                let room = self.blocks.limit(row).saturating_sub(self.home_pages[row as usize]);
-                // With a balancer the pages of a full row find room elsewhere.
-                self.balancer.is_some() || translation.in_row(row) + unit <= room
-            })
-        })
+        let translation = self.translation.as_ref()?;
+        // With a balancer the pages of a full row find room elsewhere.
+        let fits = |row| self.balancer.is_some() || self.leaves_homes(row);
+        translation.next_row(self.accepting.last()?, fits)
     }
 
-    /// Maps a translation page to `slot`.
+    /// Maps a translation page, or one that tells of discards, to `slot`.
     pub(super) fn install_table(&mut self, logical: LogicalPage, slot: SlotId) {
         let row_of = |device: &Self, slot| device.blocks.row_of(device.config.slots.block_of(slot));
         let from = self.mapping.get(logical).map(|old| row_of(self, old));
         let to = row_of(self, slot);
         self.install(logical, slot);
-        if let Some(translation) = &mut self.translation {
-            translation.placed(from, to);
+        match (&mut self.discards, &mut self.translation) {
+            (Some(discards), _) if discards.table(logical.0).is_some() => discards.placed(from, to),
+            (_, Some(translation)) => translation.placed(from, to),
+            _ => {}
         }
     }
 
@@ -252,11 +253,15 @@ impl Device {
         self.queue_unit(row, stream, Purpose::TranslationProgram, calendar);
     }
 
-    /// The program of translation pages of `row` is done.
-    pub(super) fn tables_programmed(&mut self, row: Row, first: SlotId) {
+    /// The program of translation pages of `row`, or of pages that tell of discards, is done.
+    pub(super) fn tables_programmed(&mut self, row: Row, first: SlotId, calendar: &mut impl Schedule<Event>) {
         let mut unit = std::mem::take(&mut self.units[row as usize]);
-        for (n, stamp) in unit.stamps.drain(..).enumerate() {
+        for (n, stamp) in unit.stamps.drain(..).enumerate().filter(|(_, stamp)| stamp.is_data()) {
             self.install_table(LogicalPage(stamp.logical), SlotId(first.0 + n as u32));
+            if let Some((discards, table)) = self.discard_page_of(stamp.logical) {
+                discards.programmed(table);
+                continue;
+            }
             let Some(translation) = &mut self.translation else { continue };
             let table = translation.table(stamp.logical).expect("the unit holds translation pages");
             translation.programmed(table, stamp.version);
@@ -265,5 +270,6 @@ impl Device {
         self.units[row as usize] = unit;
         self.blocks.program_done(first);
         self.note_row(row);
+        self.discards_written(calendar);
     }
 }

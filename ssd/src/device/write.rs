@@ -2,6 +2,7 @@
 
 use wordline_kernel::Schedule;
 
+use super::front::Piece;
 use super::{Device, Event};
 use crate::buffer::EntryId;
 use crate::command::{Command, Operation};
@@ -45,6 +46,9 @@ impl Device {
                 self.urge(id, calendar);
             }
         }
+        if durable && command.operation == Operation::WriteZeroes && self.waits_for_discards(slot) {
+            self.front.get(slot).parts += 1;
+        }
         self.set_timer(calendar);
         let request = self.front.get(slot);
         request.parts -= 1;
@@ -59,14 +63,12 @@ impl Device {
     /// its way of the same page.
     fn admit_page(&mut self, command: &Command, page: u32) -> Option<EntryId> {
         let piece = self.piece(command, page);
-        if !self.lost.is_empty() && (self.buffer.find(piece.page).is_some() || self.buffer.has_room()) {
-            self.lost.remove(piece.page, piece.sectors());
-        }
         if let Some(id) = self.buffer.find(piece.page) {
             if self.config.file.buffer.mode == BufferMode::Off {
                 return None;
             }
             let version = self.mapping.written(piece.page);
+            self.write_lost(&piece, version);
             self.buffer.rewrite(id, version, piece.sectors());
             self.buffer.get_mut(id).tag = command.stream;
             self.totals.merged_writes += 1;
@@ -78,9 +80,18 @@ impl Device {
         self.cache.forget(piece.page);
         let in_flash = self.mapping.last_written(piece.page).unwrap_or(0);
         let version = self.mapping.written(piece.page);
+        self.write_lost(&piece, version);
         let id = self.buffer.add(piece.page, version, in_flash, piece.sectors());
         self.buffer.get_mut(id).tag = command.stream;
         Some(id)
+    }
+
+    /// What was lost of the piece is written again, as this version of its page.
+    #[inline]
+    fn write_lost(&mut self, piece: &Piece, version: u32) {
+        if !self.lost.is_empty() {
+            self.lost.write(piece.page, version, piece.sectors());
+        }
     }
 
     /// Lets stalled writes go on as far as there is room.

@@ -249,6 +249,21 @@ impl Blocks {
         self.good[row as usize]
     }
 
+    fn blocks_of(&self, row: Row) -> impl Iterator<Item = RowBlockId> + use<> {
+        (self.geometry.first_block(row).0..).take(self.geometry.blocks_per_plane as usize).map(RowBlockId)
+    }
+
+    /// Whether any block of a row is not out of use.
+    pub fn is_in_use(&self, row: Row) -> bool {
+        self.blocks_of(row).any(|block| self.state[block] != State::Bad)
+    }
+
+    /// The closed block of a row with the fewest valid pages; the lowest number wins a tie. It looks at all of them.
+    pub fn emptiest(&self, row: Row) -> Option<RowBlockId> {
+        let closed = self.blocks_of(row).filter(|block| self.state[*block] == State::Closed);
+        closed.min_by_key(|block| self.valid[*block])
+    }
+
     /// Valid pages of a row.
     pub fn valid_in(&self, row: Row) -> u32 {
         self.row_valid[row as usize]
@@ -548,11 +563,15 @@ impl Blocks {
             let (row, written) = (self.row_of(block), programmed(block));
             let at = self.at(row, self.written_by[block]);
             self.state[block] = State::Free;
-            self.state[block] = if written == 0 {
+            if written == 0 {
                 self.left_slc(block);
+            }
+            self.state[block] = if written == 0 && self.condemned[block] {
+                State::Bad
+            } else if written == 0 {
                 self.free[row as usize].push(erases(block), block);
                 State::Free
-            } else if written < self.capacity(block) && self.open[at].is_none() {
+            } else if written < self.capacity(block) && self.open[at].is_none() && !self.condemned[block] {
                 self.open[at] = Some((block, written));
                 State::Open
             } else {
@@ -561,15 +580,14 @@ impl Blocks {
         }
     }
 
-    /// Closes the full blocks, in the order in which they were opened, once their valid pages are known.
+    /// Closes the blocks that take nothing more, in the order in which they were opened, once their valid pages are
+    /// known. What was to be taken out of use is so still.
     pub fn close_full(&mut self) {
         let mut full: Vec<RowBlockId> =
             self.state.ids().filter(|block| self.state[*block] == State::Filling).collect();
         full.sort_unstable_by_key(|block| self.opened[*block]);
         for block in full {
-            self.state[block] = State::Closed;
-            self.closed.add(self.row_of(block), self.valid[block], block);
-            self.closed_slc(block);
+            self.close_when_written(block);
         }
     }
 

@@ -1,8 +1,11 @@
-//! What a device does beforehand about power cuts, as it is written in a configuration.
+//! What a device does beforehand about power cuts, as it is written in a configuration, and its checkpoints.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use wordline_nand::AtCut;
+use wordline_kernel::Bytes;
+use wordline_nand::{AtCut, RowBlockId};
+
+use crate::Config;
 
 /// What becomes of the programs and erases that the arrays are at when the power is cut.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -16,12 +19,104 @@ pub enum ProgramsAtCut {
     Finished,
 }
 
+/// What becomes of discards, and of pages of zeroes, when the power is cut.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum DiscardsAtCut {
+    /// They are in memory alone: a discarded page may hold older data again.
+    #[default]
+    Forgotten,
+    /// A flush writes a table of them to flash, of which the pages are taken from the over-provisioning.
+    Kept,
+}
+
+/// What is done for pages whose cells are programmed again, with another page, and are torn together.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum LowerPages {
+    /// Nothing: a torn program takes the pages with it that were programmed before into the same word line.
+    #[default]
+    Exposed,
+    /// Before each such program, the page that was programmed last into the word line is copied to a block of its own,
+    /// with one bit a cell. The program takes as much longer, and what was there before is safe.
+    BackedUp,
+}
+
 /// What is done about power cuts.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct RecoveryFile {
     /// What becomes of the programs and erases that the arrays are at when the power is cut.
     pub programs_at_cut: ProgramsAtCut,
+    /// What is done for pages whose cells are programmed again: on parts of more than one bit a cell that are not
+    /// programmed in one go.
+    pub lower_pages: LowerPages,
+    /// What becomes of discards, and of pages of zeroes, once they are flushed.
+    pub discards: DiscardsAtCut,
+    /// So much is written by the host from one checkpoint of the map to the next, which shortens recovery. Left out: none
+    /// are made. They need `discards = "kept"`, and the map in memory as a whole.
+    pub checkpoint: Option<Bytes>,
+}
+
+/// A block as a checkpoint knows it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Known {
+    /// Its slots that were programmed.
+    pub programmed: u32,
+    /// How often it had been erased.
+    pub erases: u32,
+}
+
+/// The checkpoints of the map: when they are made, and which blocks the last one knows how far.
+#[derive(Clone, Debug)]
+pub struct Checkpoints {
+    /// Pages of the host from one to the next, and when the last one began.
+    every: u64,
+    last: u64,
+    under_way: Option<Vec<Known>>,
+    done: Option<Vec<Known>>,
+}
+
+impl Checkpoints {
+    /// Those that a configuration asks for.
+    pub fn of(config: &Config) -> Option<Box<Self>> {
+        let every = config.file.ftl.recovery.checkpoint?.0.div_ceil(config.slots.size.0);
+        Some(Box::new(Self { every, last: 0, under_way: None, done: None }))
+    }
+
+    /// Whether one is to begin, after so many pages of the host.
+    #[inline]
+    pub fn is_due(&self, pages: u64) -> bool {
+        self.under_way.is_none() && pages - self.last.min(pages) >= self.every
+    }
+
+    /// One begins, after so many pages of the host, when the blocks are so.
+    pub fn begin(&mut self, pages: u64, blocks: impl Iterator<Item = Known>) {
+        self.last = pages;
+        self.under_way = Some(blocks.collect());
+    }
+
+    /// The one that is under way is in flash.
+    pub fn over(&mut self) {
+        if let Some(known) = self.under_way.take() {
+            self.done = Some(known);
+        }
+    }
+
+    /// The one that is under way never will be in flash.
+    pub fn forget(&mut self) {
+        self.under_way = None;
+    }
+
+    /// A page of it is lost: it says nothing until the next one.
+    pub fn lost(&mut self) {
+        (self.done, self.under_way) = (None, None);
+    }
+
+    /// What the last one knows of a block.
+    pub fn known(&self, block: RowBlockId) -> Option<Known> {
+        self.done.as_ref().map(|known| known[block.0 as usize])
+    }
 }
 
 impl From<ProgramsAtCut> for AtCut {

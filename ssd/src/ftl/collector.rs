@@ -301,8 +301,11 @@ impl Collector {
         let unit = blocks.slots().per_program as usize;
         let state = &mut self.rows[row as usize];
         let staged: usize = state.staged.iter().map(VecDeque::len).sum();
-        let moving = (blocks.valid(block) as usize + staged).next_multiple_of(unit);
-        if moving <= blocks.collector_room(row) {
+        let room = blocks.collector_room(row);
+        let fits =
+            |block: &RowBlockId| (blocks.valid(*block) as usize + staged).next_multiple_of(unit) <= room;
+        // After a power cut, blocks that were victims before it may be all that there is room to clean.
+        if let Some(block) = Some(block).filter(fits).or_else(|| blocks.emptiest(row).filter(fits)) {
             blocks.clean(block);
             state.victim = Some((block, 0));
             return Ok(());

@@ -1,13 +1,36 @@
 //! What cannot be read any more, although the host wrote it: sectors of logical pages, until they are written again.
+//!
+//! The list outlives a power cut, as the table of bad blocks does. What the host has written since may not: so the list
+//! knows from which version of a page on which of its sectors are lost, until that version is in flash.
 
 use std::collections::BTreeMap;
 
 use super::mapping::LogicalPage;
 use crate::sectors::Sectors;
 
-/// The lost sectors of a device.
+/// What is lost of a page from a version on.
+#[derive(Clone, Copy, Debug)]
+struct Since {
+    version: u32,
+    sectors: Sectors,
+    /// A discard, not a write, made it so.
+    discard: bool,
+}
+
+/// What is lost of a page.
+#[derive(Clone, Debug)]
+struct Page {
+    /// The version that was in flash and cannot be read.
+    lost: u32,
+    full: Sectors,
+    /// What is lost since then; never empty.
+    since: Vec<Since>,
+}
+
+/// The lost sectors of a device: for each page what was lost with a version that was in flash, and what of that is lost
+/// still from later versions on.
 #[derive(Clone, Debug, Default)]
-pub struct Lost(BTreeMap<LogicalPage, Sectors>);
+pub struct Lost(BTreeMap<LogicalPage, Page>);
 
 impl Lost {
     /// Whether nothing is lost.
@@ -16,27 +39,75 @@ impl Lost {
         self.0.is_empty()
     }
 
-    /// Notes that `sectors` of a page are lost.
-    pub fn add(&mut self, page: LogicalPage, sectors: Sectors) {
-        if !sectors.is_empty() {
-            let all = self.0.entry(page).or_default();
-            *all = all.and(sectors);
+    /// Notes that version `version` of a page, of `full` sectors, is lost; of the newest version, if that is another one
+    /// that waits to be written, only the sectors `gone`.
+    pub fn add(&mut self, page: LogicalPage, version: u32, full: Sectors, newest: Option<(u32, Sectors)>) {
+        let before = self.of(page);
+        let mut since = vec![Since { version, sectors: full, discard: false }];
+        if let Some((version, gone)) = newest {
+            since.push(Since { version, sectors: before.and(gone), discard: false });
+        }
+        self.0.insert(page, Page { lost: version, full, since });
+    }
+
+    /// Notes that the host writes `sectors` of a page, as its version `version`: what stood there is asked for no more.
+    pub fn write(&mut self, page: LogicalPage, version: u32, sectors: Sectors) {
+        let left = self.of(page).without(sectors);
+        self.change(page, Since { version, sectors: left, discard: false });
+    }
+
+    /// Notes that the host discards a page of which `version` was the newest version.
+    pub fn discard(&mut self, page: LogicalPage, version: u32) {
+        self.change(page, Since { version, sectors: Sectors::NONE, discard: true });
+    }
+
+    fn change(&mut self, page: LogicalPage, to: Since) {
+        if let Some(Page { since, .. }) = self.0.get_mut(&page) {
+            let last = since.last().expect("a page that is listed has lost something");
+            if last.sectors != to.sectors || last.discard != to.discard {
+                since.push(to);
+            }
         }
     }
 
-    /// Notes that the host wrote or discarded `sectors` of a page: what stood there is asked for no more.
-    pub fn remove(&mut self, page: LogicalPage, sectors: Sectors) {
-        if let Some(lost) = self.0.get_mut(&page) {
-            *lost = lost.without(sectors);
-            if lost.is_empty() {
-                self.0.remove(&page);
-            }
+    /// Notes that version `version` of a page is in flash: what was lost before it matters no more.
+    pub fn in_flash(&mut self, page: LogicalPage, version: u32) {
+        let Some(Page { since, .. }) = self.0.get_mut(&page) else { return };
+        let first = since.iter().rposition(|at| at.version <= version && !at.discard).unwrap_or(0);
+        since.drain(..first);
+        if since.iter().all(|at| at.sectors.is_empty()) && since[0].version <= version {
+            self.0.remove(&page);
         }
     }
 
     /// The lost sectors of a page.
     pub fn of(&self, page: LogicalPage) -> Sectors {
-        self.0.get(&page).copied().unwrap_or_default()
+        self.0.get(&page).and_then(|page| page.since.last()).map_or(Sectors::NONE, |last| last.sectors)
+    }
+
+    /// The version of a page that is lost as a whole, if `found`, the newest in flash, is that or an older one, or nothing.
+    pub fn whole(&self, page: LogicalPage, found: Option<u32>) -> Option<u32> {
+        let lost = self.0.get(&page)?.lost;
+        found.is_none_or(|found| found <= lost).then_some(lost)
+    }
+
+    /// The power is back: `found` is the newest version of a page in flash, and versions up to `void` were discarded.
+    /// Returns the version that is lost as a whole, if that or an older one was found, or nothing.
+    pub fn recover(&mut self, page: LogicalPage, found: Option<u32>, void: u32) -> Option<u32> {
+        let Page { lost, full, since } = self.0.get_mut(&page)?;
+        let (lost, full) = (*lost, *full);
+        if void >= lost {
+            self.0.remove(&page);
+            return None;
+        }
+        since.retain(|at| !at.discard);
+        let last = since.iter().rposition(|at| found.is_some_and(|found| at.version <= found)).unwrap_or(0);
+        since.truncate(last + 1);
+        match found.filter(|found| *found > lost) {
+            Some(found) => self.in_flash(page, found),
+            None => *since = vec![Since { version: lost, sectors: full, discard: false }],
+        }
+        self.whole(page, found)
     }
 }
 
@@ -44,15 +115,61 @@ impl Lost {
 mod tests {
     use super::*;
 
+    const PAGE: LogicalPage = LogicalPage(3);
+
+    fn full() -> Sectors {
+        Sectors::range(0, 8)
+    }
+
+    fn first_half() -> Sectors {
+        Sectors::range(0, 4)
+    }
+
     #[test]
     fn what_is_lost_stays_lost_until_it_is_written() {
         let mut lost = Lost::default();
-        let page = LogicalPage(3);
-        lost.add(page, Sectors::range(0, 8));
-        lost.remove(page, Sectors::range(2, 4));
-        lost.add(page, Sectors::NONE);
-        assert_eq!(lost.of(page), Sectors::range(0, 8).without(Sectors::range(2, 4)));
-        lost.remove(page, Sectors::range(0, 8));
-        assert!(lost.is_empty() && lost.of(page).is_empty());
+        lost.add(PAGE, 5, full(), None);
+        lost.write(PAGE, 6, Sectors::range(2, 4));
+        assert_eq!(lost.of(PAGE), full().without(Sectors::range(2, 4)));
+        lost.in_flash(PAGE, 6);
+        assert_eq!(lost.of(PAGE), full().without(Sectors::range(2, 4)));
+        lost.write(PAGE, 7, full());
+        assert!(lost.of(PAGE).is_empty() && !lost.is_empty(), "the power may be cut before it is in flash");
+        lost.in_flash(PAGE, 7);
+        assert!(lost.is_empty());
+    }
+
+    #[test]
+    fn a_power_cut_brings_back_what_was_lost_before_the_writes_that_it_lost() {
+        let mut lost = Lost::default();
+        lost.add(PAGE, 5, full(), None);
+        lost.write(PAGE, 6, first_half());
+        lost.write(PAGE, 7, full());
+        let mut again = lost.clone();
+        assert_eq!(again.recover(PAGE, Some(4), 0), Some(5), "an older version is no substitute");
+        assert_eq!(again.of(PAGE), full());
+        let mut again = lost.clone();
+        assert_eq!(again.recover(PAGE, Some(6), 0), None);
+        assert_eq!(again.of(PAGE), full().without(first_half()));
+        assert_eq!(again.recover(PAGE, Some(6), 0), None, "half of it is there");
+        assert_eq!(again.of(PAGE), full().without(first_half()));
+        assert_eq!(again.recover(PAGE, None, 0), Some(5), "and then torn");
+        assert_eq!(again.of(PAGE), full());
+        assert_eq!(lost.recover(PAGE, Some(7), 0), None);
+        assert!(lost.is_empty());
+    }
+
+    #[test]
+    fn a_discard_ends_a_loss_once_it_outlives_the_power() {
+        let mut lost = Lost::default();
+        lost.add(PAGE, 5, full(), Some((6, first_half())));
+        assert_eq!(lost.of(PAGE), first_half());
+        lost.discard(PAGE, 6);
+        assert!(lost.of(PAGE).is_empty());
+        let mut again = lost.clone();
+        assert_eq!(again.recover(PAGE, None, 0), Some(5));
+        assert_eq!(again.of(PAGE), full());
+        assert_eq!(lost.recover(PAGE, None, 6), None);
+        assert!(lost.is_empty());
     }
 }

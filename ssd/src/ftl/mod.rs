@@ -5,6 +5,7 @@ pub mod blocks;
 pub mod candidates;
 pub mod checkpoint;
 pub mod collector;
+pub mod discards;
 pub mod gc_config;
 pub mod lost;
 pub mod mapping;
@@ -14,6 +15,7 @@ pub mod wear;
 
 pub use blocks::Blocks;
 pub use collector::Collector;
+pub use discards::Discards;
 pub use lost::Lost;
 pub use mapping::Mapping;
 pub use translation::Translation;

@@ -5,6 +5,7 @@ use wordline_kernel::{Bytes, Duration, Energy};
 use wordline_nand::part::SlcTiming;
 use wordline_ssd::DeviceFile;
 use wordline_ssd::config::{BufferFile, BufferMode, GcFile, Protection, SlcCacheFile, WearFile};
+use wordline_ssd::ftl::checkpoint::{DiscardsAtCut, LowerPages, ProgramsAtCut};
 use wordline_ssd::ftl::wear::Allocation;
 use wordline_ssd::policy::background::BackgroundKind;
 use wordline_ssd::policy::balancer::{BalancerKind, Reach};
@@ -171,6 +172,9 @@ prop_compose! {
         wear in wear(),
         scheduling in scheduling(),
         rest in 0u64..=120,
+        discards in prop_oneof![Just(DiscardsAtCut::Forgotten), Just(DiscardsAtCut::Kept)],
+        safe in any::<bool>(),
+        checkpoint in prop::option::of(64u64..=512),
         cache in prop::option::of((2u64..=200, 0.0f64..0.9, any::<bool>())),
         slc in prop::option::of(slc_cache()),
         (frontier, depth) in (frontier(), any::<bool>()),
@@ -205,14 +209,18 @@ prop_compose! {
             file.ftl.mapping.entry = Bytes(entry);
             file.ftl.mapping.protected = protected;
         }
-        file.ftl.gc.start_below_free_blocks = 1 + u32::from(file.streams().gc) + 1 + thresholds.0;
-        file.ftl.gc.stop_at_free_blocks = file.ftl.gc.start_below_free_blocks + thresholds.1;
         file.ftl.gc.victim = victim;
         file.ftl.gc.copyback = gc.copyback && !one_shot;
         file.ftl.gc.preemptible = gc.preemptible;
         file.ftl.gc.steps_per_write = gc.steps_per_write;
         file.ftl.gc.background = gc.background;
         file.ftl.wear = wear;
+        file.ftl.recovery.discards = discards;
+        let may = discards == DiscardsAtCut::Kept && cache.is_none();
+        let may = may && file.buffer.power_loss_protection == Protection::None;
+        file.ftl.recovery.checkpoint = checkpoint.filter(|_| may).map(Bytes::kib);
+        file.ftl.recovery.lower_pages = if safe { LowerPages::BackedUp } else { LowerPages::Exposed };
+        file.ftl.recovery.programs_at_cut = if safe { ProgramsAtCut::Torn } else { ProgramsAtCut::Finished };
         file.ftl.scheduling = scheduling;
         file.part.timing.suspend = [rest, rest * 5].map(Duration::from_us);
         if one_shot || bits == 1 {
@@ -236,6 +244,8 @@ prop_compose! {
             file.ftl.placement = PlacementKind::Fixed { order };
             file.ftl.balancer = balancer;
         }
+        file.ftl.gc.start_below_free_blocks = 1 + u32::from(file.streams().gc) + 1 + thresholds.0;
+        file.ftl.gc.stop_at_free_blocks = file.ftl.gc.start_below_free_blocks + thresholds.1;
         file
     }
 }

@@ -1,0 +1,134 @@
+//! The scan of the pages after a power cut: which of them are read to put the tables together, and when.
+
+use std::collections::VecDeque;
+
+use wordline_kernel::{Column, Instant, Schedule};
+use wordline_nand::{DieId, PageId, RowBlockId};
+
+use super::recovery::Recovery;
+use super::{Device, Event};
+use crate::ftl::blocks::State;
+use crate::queue::Purpose;
+
+/// Where the scan of a die is.
+#[derive(Clone, Debug)]
+struct Cursor {
+    block: RowBlockId,
+    end: RowBlockId,
+    /// The next page number of the block.
+    page: u32,
+    /// Pages of tables, which are read as a whole when the blocks are done.
+    tables: VecDeque<PageId>,
+}
+
+/// The scan of the pages after a power cut.
+#[derive(Clone, Debug)]
+pub(super) struct Scan {
+    began: Instant,
+    dies: Column<DieId, Cursor>,
+    /// Dies that are not at their end; none before the power is back.
+    working: u32,
+    pub(super) found: Recovery,
+}
+
+impl Device {
+    /// Page numbers of a block that are read to know it: those that are programmed, and the first that is not.
+    fn pages_to_scan(&self, block: RowBlockId) -> u32 {
+        if self.blocks.state(block) == State::Bad {
+            return 0;
+        }
+        (self.pages_of_slots(self.chips.programmed(block)) + 1).min(self.config.geometry.pages_per_block)
+    }
+
+    /// Page numbers that so many slots of a block take.
+    fn pages_of_slots(&self, slots: u32) -> u32 {
+        let per_page = self.config.slots.per_page();
+        let pages = (slots * self.config.slots.pages()).div_ceil(per_page);
+        pages.div_ceil(self.config.geometry.planes_per_row)
+    }
+
+    /// The page number to go on with after the first page of a block, which tells whether it was erased since the last
+    /// checkpoint: if not, what was programmed before that is known.
+    fn after_first_page(&self, block: RowBlockId) -> u32 {
+        let known = self.checkpoints.as_ref().and_then(|checkpoints| checkpoints.known(block));
+        match known {
+            Some(known) if known.erases == self.chips.erases()[block] => {
+                self.pages_of_slots(known.programmed).max(1)
+            }
+            _ => 1,
+        }
+    }
+
+    /// The pages of the table of discards, or of the checkpoint, are read with their contents.
+    pub(super) fn scan_tables(&self, scan: &mut Scan) {
+        let slots = &self.config.slots;
+        let Some(discards) = &self.discards else { return };
+        for logical in discards.tables().map(|table| discards.logical(table)) {
+            if logical.0 >= self.mapping.len() {
+                return;
+            }
+            let Some(slot) = self.mapping.get(logical) else { continue };
+            let die = self.config.geometry.die_of(slots.block_of(slot));
+            let first = slots.page_of(slot).0;
+            scan.dies[die].tables.extend((first..first + slots.pages()).map(PageId));
+        }
+    }
+
+    /// Queues the next read of a die's scan, if there is one: the spare areas of the same page in all planes of a row, or
+    /// a page of a table.
+    pub(super) fn scan_on(&mut self, die: DieId, calendar: &mut impl Schedule<Event>) {
+        let Some(mut scan) = self.scan.take() else { unreachable!("a scan is under way") };
+        let cursor = &mut scan.dies[die];
+        while cursor.block < cursor.end && cursor.page >= self.pages_to_scan(cursor.block) {
+            (cursor.block, cursor.page) = (RowBlockId(cursor.block.0 + 1), 0);
+        }
+        let part = &self.config.part.geometry;
+        let (page, planes, bytes) = if cursor.block < cursor.end {
+            let planes = self.config.geometry.planes_per_row;
+            let page = self.config.geometry.page(cursor.block, cursor.page * planes);
+            cursor.page =
+                if cursor.page == 0 { self.after_first_page(cursor.block) } else { cursor.page + 1 };
+            (page, planes, planes * part.spare_size.0 as u32)
+        } else if let Some(page) = cursor.tables.pop_front() {
+            (page, 1, self.config.slots.size.0.min(part.page_size.0) as u32)
+        } else {
+            scan.working -= 1;
+            if scan.working == 0 {
+                self.recovered(&scan, calendar);
+            } else {
+                self.scan = Some(scan);
+            }
+            return;
+        };
+        scan.found.pages_read += u64::from(planes);
+        self.scan = Some(scan);
+        let read = self.queues.push(die, calendar.now(), Purpose::Scan, die.0, page);
+        (read.planes, read.bytes) = (planes, bytes);
+        self.kick(die, calendar);
+    }
+}
+
+impl Scan {
+    /// Nothing is read yet.
+    pub(super) fn of(device: &Device) -> Self {
+        let geometry = &device.config.geometry;
+        let per_die = geometry.row_blocks() / geometry.dies();
+        let dies = Column::from_fn(geometry.dies() as usize, |die: DieId| Cursor {
+            block: RowBlockId(die.0 * per_die),
+            end: RowBlockId((die.0 + 1) * per_die),
+            page: 0,
+            tables: VecDeque::new(),
+        });
+        Self { began: Instant::ZERO, dies, working: 0, found: Recovery::default() }
+    }
+
+    /// The power is back at `now`.
+    pub(super) fn begin(&mut self, now: Instant) {
+        (self.began, self.working) = (now, self.dies.ids().count() as u32);
+    }
+
+    /// What was found, at its end.
+    pub(super) fn found_by(&self, now: Instant) -> Recovery {
+        Recovery { time: now - self.began, ..self.found }
+    }
+}

@@ -1,0 +1,236 @@
+//! How long a device takes to put its tables together after a power cut, against closed forms, and what faults and cuts
+//! do to each other, one by one.
+
+mod common;
+
+use common::{Rig, small};
+use wordline_kernel::{Bytes, Duration};
+use wordline_nand::RowBlockId;
+use wordline_nand::faults::{Fails, FaultFile};
+use wordline_ssd::config::DeviceFile;
+use wordline_ssd::ftl::checkpoint::{DiscardsAtCut, LowerPages};
+use wordline_ssd::ftl::mapping::LogicalPage;
+use wordline_ssd::{Operation, Recovery};
+
+/// Sectors of a page.
+const PAGE: u64 = 8;
+
+/// Cuts the power and waits until the device is ready.
+fn cut_and_recover(rig: &mut Rig) -> Recovery {
+    rig.device.power_cut(rig.calendar_now());
+    rig.calendar.clear();
+    rig.device.recover(&mut rig.calendar);
+    while !rig.device.is_ready() {
+        let event = rig.calendar.advance().expect("a recovery is under way");
+        rig.device.handle(event, &mut rig.calendar);
+    }
+    *rig.device.recovery().expect("the scan is over")
+}
+
+/// Reads of the scan of each die, in the order of dies: the pages of each block that are programmed, and one more.
+fn reads(rig: &Rig) -> Vec<u64> {
+    let config = rig.device.config();
+    let geometry = config.geometry;
+    let per_die = geometry.row_blocks() / geometry.dies();
+    let in_block = |block| {
+        let slots = rig.device.chips().programmed(RowBlockId(block));
+        let pages = (slots * config.slots.pages()).div_ceil(config.slots.per_page());
+        u64::from((pages.div_ceil(geometry.planes_per_row) + 1).min(geometry.pages_per_block))
+    };
+    (0..geometry.dies()).map(|die| (die * per_die..(die + 1) * per_die).map(in_block).sum()).collect()
+}
+
+/// 32 dies of 48,000 pages in all, on so many channels.
+fn large(channels: u32, spare: u64) -> DeviceFile {
+    let mut file = small();
+    (file.layout.channels, file.layout.dies_per_package) = (channels, 32 / channels);
+    file.part.geometry.pages_per_block = 32;
+    file.part.geometry.spare_size = Bytes(spare);
+    file
+}
+
+/// Microseconds of the scan of a full device, and the reads of its fullest die and of its fullest channel.
+fn scan_of(file: DeviceFile) -> (f64, u64, u64) {
+    let mut rig = Rig::new(file, 1);
+    rig.device.fill(1.0);
+    let (reads, per_channel) = (reads(&rig), rig.device.config().geometry.dies_per_channel as usize);
+    let recovery = cut_and_recover(&mut rig);
+    let planes = u64::from(rig.device.config().geometry.planes_per_row);
+    assert_eq!(recovery.pages_read, planes * reads.iter().sum::<u64>());
+    let most = *reads.iter().max().expect("there are dies");
+    let most_in_channel =
+        reads.chunks(per_channel).map(|dies| dies.iter().sum()).max().expect("there are dies");
+    (recovery.time.ps() as f64 / 1e6, most, most_in_channel)
+}
+
+/// The bus of a channel for a read of `spare` bytes of each of two planes, in microseconds, from a device where nothing
+/// else takes time.
+fn bus_of(spare: u64) -> f64 {
+    let mut file = large(1, spare);
+    file.part
+        .timing
+        .read
+        .iter_mut()
+        .for_each(|range| (range.least, range.most) = (Duration::from_ns(1), Duration::from_ns(1)));
+    let (time, _, reads) = scan_of(file);
+    time / reads as f64
+}
+
+#[test]
+fn a_scan_takes_what_its_dies_take_or_its_buses() {
+    let mut bound = [0, 0];
+    for (channels, spare) in [(32, 128), (4, 128), (2, 128), (1, 128), (1, 1024), (2, 2048)] {
+        let (time, of_die, of_channel) = scan_of(large(channels, spare));
+        let bus = bus_of(spare);
+        bound[usize::from(of_channel as f64 * bus > of_die as f64 * (25.0 + bus))] += 1;
+        let form = (of_die as f64 * (25.0 + bus)).max(of_channel as f64 * bus);
+        assert!(
+            (0.999..1.002).contains(&(time / form)),
+            "{channels} channels, {spare} B: {time} us, not {form}"
+        );
+    }
+    assert_eq!(bound, [2, 4], "by the dies, and by the buses");
+}
+
+#[test]
+fn a_checkpoint_leaves_the_first_page_of_each_block_and_what_was_written_since() {
+    let mut file = large(32, 128);
+    file.ftl.recovery.discards = DiscardsAtCut::Kept;
+    file.ftl.recovery.checkpoint = Some(Bytes::mib(1));
+    let mut rig = Rig::new(file, 1);
+    rig.device.fill(1.0);
+    let all = cut_and_recover(&mut rig);
+    // The 256th page of the host begins a checkpoint; a few more pages let it end.
+    let tables = u64::from(rig.device.config().table_pages());
+    for page in 0..400 {
+        rig.alone(Operation::Write, true, page * PAGE, PAGE);
+    }
+    assert_eq!(rig.device.totals().translation_programs, tables);
+    let part = cut_and_recover(&mut rig);
+    let blocks = u64::from(rig.device.config().geometry.row_blocks());
+    let planes = u64::from(rig.device.config().geometry.planes_per_row);
+    let least = blocks * planes + tables;
+    // Each program of a unit since the checkpoint, a page for each block that is not full, and tables.
+    let most = least + (400 - 256) * planes + blocks * planes;
+    assert!((least..most).contains(&part.pages_read), "{} of {least} to {most}", part.pages_read);
+    assert!(10 * part.pages_read < all.pages_read * 3 && part.time < all.time, "{part:?} {all:?}");
+    assert_eq!((part.lost, part.returned), (0, 0));
+}
+
+/// Half of the space is spare, and these rules hold.
+fn failing(rules: &[FaultFile]) -> Rig {
+    let mut file = small();
+    file.ftl.over_provisioning = 0.5;
+    file.faults = rules.to_vec();
+    let mut rig = Rig::new(file, 1);
+    rig.device.fill(1.0);
+    rig
+}
+
+/// Writes pages over and over, in an order that goes through all of them, and flushes.
+fn overwrite(rig: &mut Rig, writes: u64) {
+    let pages = u64::from(rig.device.config().logical_pages);
+    for n in 0..writes {
+        rig.run_down_to(7);
+        rig.submit(Operation::Write, false, n * 7919 % pages * PAGE, PAGE);
+    }
+    rig.alone(Operation::Flush, false, 0, 0);
+    rig.audit();
+}
+
+fn last_failed(rig: &Rig) -> bool {
+    rig.answers.last().expect("it was answered").1.failed
+}
+
+#[test]
+fn a_block_that_is_to_be_retired_is_so_after_a_cut() {
+    let block = RowBlockId(24 + 20);
+    let address = FaultFile {
+        die: Some(1.into()),
+        block: Some(20.into()),
+        page: Some(9.into()),
+        ..FaultFile::new(Fails::Program)
+    };
+    let mut rig = failing(&[address]);
+    for n in 0.. {
+        rig.submit(
+            Operation::Write,
+            false,
+            n * 7919 % u64::from(rig.device.config().logical_pages) * PAGE,
+            PAGE,
+        );
+        while rig.device.outstanding() > 7 && rig.device.totals().grown_bad_blocks == 0 {
+            let event = rig.calendar.advance().expect("commands are outstanding");
+            rig.device.handle(event, &mut rig.calendar);
+        }
+        if rig.device.totals().grown_bad_blocks > 0 {
+            break;
+        }
+    }
+    assert!(!rig.device.is_bad(block), "it is to be emptied yet");
+    cut_and_recover(&mut rig);
+    let programmed = rig.device.chips().programmed(block);
+    overwrite(&mut rig, 6_000);
+    assert!(rig.device.is_bad(block) && rig.device.chips().programmed(block) == programmed);
+    assert_eq!((rig.device.bad_blocks(), rig.device.totals().grown_bad_blocks), (1, 1));
+}
+
+#[test]
+fn what_a_fault_took_does_not_give_way_to_an_older_copy_after_a_cut() {
+    let page = LogicalPage(0);
+    let mut rig = failing(&[FaultFile { nth: Some(1), ..FaultFile::new(Fails::Read) }]);
+    rig.alone(Operation::Write, true, 0, PAGE);
+    rig.alone(Operation::Read, false, 0, PAGE);
+    assert!(last_failed(&rig) && rig.device.is_lost(page));
+    for _ in 0..2 {
+        let recovery = cut_and_recover(&mut rig);
+        assert_eq!(
+            (rig.device.version(page), recovery.lost),
+            (None, 0),
+            "the first version is in flash still"
+        );
+        rig.alone(Operation::Read, false, 0, PAGE);
+        assert!(last_failed(&rig) && rig.device.is_lost(page));
+    }
+    // What the host writes is in the buffer alone, and lost with it.
+    rig.alone(Operation::Write, false, 0, PAGE);
+    assert!(!rig.device.is_lost(page));
+    cut_and_recover(&mut rig);
+    assert!(rig.device.is_lost(page));
+    rig.alone(Operation::Write, true, 0, PAGE);
+    cut_and_recover(&mut rig);
+    assert!(!rig.device.is_lost(page) && rig.device.version(page) == Some(3));
+    rig.audit();
+}
+
+#[test]
+fn a_die_that_is_lost_is_so_after_a_cut() {
+    let mut rig = failing(&[FaultFile { nth: Some(40), die: Some(0.into()), ..FaultFile::new(Fails::Die) }]);
+    overwrite(&mut rig, 400);
+    let lost = |rig: &Rig| {
+        (0..rig.device.config().logical_pages).filter(|n| rig.device.is_lost(LogicalPage(*n))).count()
+    };
+    let before = lost(&rig);
+    assert!(rig.device.totals().dead_dies == 1 && before > 0);
+    cut_and_recover(&mut rig);
+    assert_eq!((lost(&rig), rig.device.totals().dead_dies), (before, 1));
+    rig.audit();
+}
+
+#[test]
+fn backups_of_lower_pages_cost_their_copies() {
+    let time = |lower_pages| {
+        let mut file = small();
+        file.part.geometry.bits_per_cell = 2;
+        file.ftl.recovery.lower_pages = lower_pages;
+        let mut rig = Rig::new(file, 1);
+        // The first program of each row is of a lower page, the second of the upper one of the same word line.
+        let rows = u64::from(rig.device.config().geometry.rows());
+        let unit = u64::from(rig.device.config().slots.per_program);
+        rig.alone(Operation::Write, true, 0, rows * unit * PAGE);
+        rig.alone(Operation::Write, true, 0, unit * PAGE)
+    };
+    // A sense of 25 us and a program of 250 us beside the program itself.
+    let more = time(LowerPages::BackedUp) - time(LowerPages::Exposed);
+    assert_eq!(more, Duration::from_us(275));
+}
