@@ -9,6 +9,7 @@ use wordline_ssd::{Answer, Device, Operation, SECTOR};
 
 use crate::error::Result;
 use crate::log::Log;
+use crate::report::Quantity;
 use crate::run::Job;
 use crate::summary::{
     Buffer, DieWear, Faults, Flash, Host, Latency, Outcome, Share, Summary, TimeShare, Wear, Window, Windows,
@@ -122,7 +123,8 @@ impl Measurements {
         let mut notes = job.notes;
         if outcome == Outcome::ReadOnly {
             notes.push(format!(
-                "the device reached the end of its life and refuses writes: {} row blocks are bad, {} requests failed",
+                "the device reached the end of its life and refuses writes: the host wrote {}, {} row blocks are bad, {} requests failed",
+                Quantity::Terabytes(self.bytes[1] as f64 / TERABYTE),
                 device.bad_blocks(),
                 self.failed
             ));

@@ -201,3 +201,21 @@ fn a_workload_of_the_users_is_read_from_its_file() {
     let refusal = wordline(&["run", "--preset", "tiny", "--workload", &path]).refusal();
     assert!(refusal.starts_with(&format!("error: {path}")) && refusal.contains("colour"), "{refusal}");
 }
+
+#[test]
+fn a_device_that_is_run_to_death_says_how_much_it_took() {
+    let worn = ["--preset", "tiny", "--set", "part.endurance=20", "--workload", "randwrite-4k-steady"];
+    let run = wordline(&[&["run", "--requests", "100000", "--json"], &worn[..]].concat()).json();
+    assert_eq!(run["outcome"], "read_only");
+    let of = |value: &serde_json::Value| value.as_f64().expect("a number");
+    let wear = &run["wear"];
+    let written = of(&run["host"]["written_bytes"]);
+    assert_eq!(of(&wear["terabytes_written"]), written / 1e12);
+    // 16 MiB that endure 20 erases, over the write amplification; some blocks have erases left.
+    let most = 16.0 * 1_048_576.0 * 20.0 / of(&run["write_amplification"]);
+    assert!((0.85..1.05).contains(&(written / most)), "{written} of {most} bytes");
+    assert!(of(&wear["bad_blocks"]) > 0.0 && of(&wear["variation"]) < 0.2, "{wear}");
+    assert_eq!(wear["dies"].as_array().map(Vec::len), Some(2));
+    let note = run["notes"].to_string();
+    assert!(note.contains("refuses writes: the host wrote ") && note.contains(" MB, "), "{note}");
+}
