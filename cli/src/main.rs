@@ -10,6 +10,7 @@ mod progress;
 mod compare;
 mod config;
 mod nand;
+mod policies;
 mod presets;
 mod repro;
 mod run;
@@ -49,6 +50,7 @@ enum Command {
     Compare(compare::Arguments),
     Config(config::Arguments),
     Presets(presets::Arguments),
+    Policies(policies::Arguments),
     Workloads(workloads::Arguments),
     Trace(trace::Arguments),
     Nand(nand::Arguments),
@@ -64,6 +66,7 @@ fn main() -> ExitCode {
         Some(Command::Compare(arguments)) => compare::handle(arguments),
         Some(Command::Config(arguments)) => config::handle(arguments),
         Some(Command::Presets(arguments)) => presets::handle(arguments),
+        Some(Command::Policies(arguments)) => policies::handle(arguments),
         Some(Command::Workloads(arguments)) => workloads::handle(arguments),
         Some(Command::Trace(arguments)) => trace::handle(arguments),
         Some(Command::Nand(arguments)) => nand::handle(arguments),

@@ -21,7 +21,8 @@ Examples:
 
 /// Repeats published figures and tables, and says where our numbers differ from the paper's.
 ///
-/// The exit code is 1 if a number lies outside its band, unless other numbers of the same paper contradict it.
+/// The exit code is 1 if a number lies outside its band, unless the experiment explains it or other numbers of the same
+/// paper contradict it.
 #[derive(Args)]
 #[command(arg_required_else_help = true, args_conflicts_with_subcommands = true, after_help = EXAMPLES)]
 pub struct Arguments {
@@ -110,7 +111,7 @@ fn repeat(experiments: &[&Experiment], arguments: &Arguments) -> Result<(), Fail
         outcomes if arguments.json => output::json(&outcomes)?,
         _ => {}
     }
-    match outcomes.iter().map(|outcome| outcome.outside() - outcome.contradicted()).sum() {
+    match outcomes.iter().map(Outcome::unexplained).sum() {
         _ if interrupt.asked() => Err(Failure::Interrupted),
         0_usize => Ok(()),
         _ => Err(Failure::Verdict),

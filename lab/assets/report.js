@@ -4,7 +4,7 @@
   const dark = matchMedia("(prefers-color-scheme: dark)");
   // Okabe and Ito's colours for all kinds of sight; their black and yellow replaced by what both papers carry.
   // On the dark one the blue is lighter, to be seen.
-  const colours = () => [dark.matches ? "#3d9be0" : "#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#8a7fd6", "#8c8c8c"];
+  const colours = () => [dark.matches ? "#3d9be0" : "#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#8a7fd6", "#8c8c8c", "#a0622d"];
   const theme = () => {
     const style = getComputedStyle(document.documentElement);
     const [ink, soft, line] = ["--ink", "--soft", "--line"].map((name) => style.getPropertyValue(name).trim());

@@ -11,7 +11,7 @@ use crate::error::Result;
 use crate::log::Log;
 use crate::run::Job;
 use crate::summary::{
-    Buffer, Faults, Flash, Host, Latency, Outcome, Share, Summary, TimeShare, Wear, Window, Windows,
+    Buffer, DieWear, Faults, Flash, Host, Latency, Outcome, Share, Summary, TimeShare, Wear, Window, Windows,
 };
 
 /// Measurements under way.
@@ -158,7 +158,7 @@ impl Measurements {
                 .map_or_else(Vec::new, |link| link.busy(end).map(|busy| share(busy.ps(), elapsed)).collect()),
             channel_utilisation: device.chips().bus_busy(end).map(|ps| share(ps, elapsed)).collect(),
             die_utilisation: device.chips().array_busy(end).map(|ps| share(ps, elapsed)).collect(),
-            wear: wear(device),
+            wear: wear(device, self.bytes[1]),
             power_cuts: Vec::new(),
             faults: faults(device),
             windows: self.windows(),
@@ -288,16 +288,57 @@ fn faults(device: &Device) -> Faults {
 /// Values of a wear map at the most: a chart of 256 by 256.
 const MOST_WEAR_VALUES: usize = 65_536;
 
-fn wear(device: &Device) -> Wear {
+fn wear(device: &Device, written: u64) -> Wear {
     let erases: Vec<u32> = device.erases().map(|(_, erases)| erases).collect();
     let group = erases.len().div_ceil(MOST_WEAR_VALUES).max(1);
-    let mean =
-        |values: &[u32]| values.iter().map(|v| f64::from(*v)).sum::<f64>() / values.len().max(1) as f64;
+    let (config, geometry) = (device.config(), &device.config().geometry);
+    let planes = u64::from(geometry.planes_per_row);
+    let blocks = erases.len() as u64 * planes;
+    let bad_blocks = device.bad_blocks() * planes;
+    let good = geometry.capacity().0 as f64 * (blocks - bad_blocks) as f64 / blocks as f64;
+    let capacity = config.capacity().0 as f64;
+    let erased = device.totals().erases;
+    let whole_life = erases.len() as f64 * f64::from(config.part.endurance);
     Wear {
         min: erases.iter().copied().min().unwrap_or(0),
         max: erases.iter().copied().max().unwrap_or(0),
         mean: mean(&erases),
-        bad_blocks: device.bad_blocks() * u64::from(device.config().geometry.planes_per_row),
+        variation: variation(device),
+        bad_blocks,
+        spare: if good > 0.0 { 1.0 - capacity / good } else { -1.0 },
+        terabytes_written: written as f64 / TERABYTE,
+        drive_writes: written as f64 / capacity,
+        terabytes_expected: (erased > 0 && written > 0)
+            .then(|| written as f64 / TERABYTE * whole_life / erased as f64),
+        dies: dies(device, &erases),
         erases: erases.chunks(group).map(mean).collect(),
     }
+}
+
+/// Bytes, as the endurance of drives is sold.
+const TERABYTE: f64 = 1e12;
+
+fn mean(values: &[u32]) -> f64 {
+    values.iter().map(|value| f64::from(*value)).sum::<f64>() / values.len().max(1) as f64
+}
+
+/// The coefficient of variation of the erases of all blocks that were ever of use.
+fn variation(device: &Device) -> Option<f64> {
+    let used = device.erases().filter(|(block, erases)| *erases > 0 || !device.is_bad(*block));
+    let used: Vec<u32> = used.map(|(_, erases)| erases).collect();
+    let mean = mean(&used);
+    let squares: f64 =
+        used.iter().map(|erases| (f64::from(*erases) - mean) * (f64::from(*erases) - mean)).sum();
+    (mean > 0.0).then(|| libm::sqrt(squares / used.len() as f64) / mean)
+}
+
+fn dies(device: &Device, erases: &[u32]) -> Vec<DieWear> {
+    let geometry = &device.config().geometry;
+    let row_blocks = (geometry.blocks_per_plane * geometry.rows_per_die) as usize;
+    let mut bad = device.erases().map(|(block, _)| u64::from(device.is_bad(block)));
+    let die = |of_die: &[u32]| DieWear {
+        erases: mean(of_die),
+        bad_blocks: bad.by_ref().take(of_die.len()).sum::<u64>() * u64::from(geometry.planes_per_row),
+    };
+    erases.chunks(row_blocks.max(1)).map(die).collect()
 }

@@ -255,7 +255,31 @@ pub struct Wear {
     pub max: u32,
     /// Mean erases a block.
     pub mean: f64,
+    /// Evenness: standard deviation of the blocks' erases over their mean; 0 is even. Blocks that were never of use are left
+    /// out. Null without erases.
+    pub variation: Option<f64>,
     /// Blocks that are out of use.
+    pub bad_blocks: u64,
+    /// Spare space that is left: the part of the good blocks that the logical capacity does not fill, as
+    /// `ftl.over_provisioning` counts it; below 0 where they cannot hold it any more.
+    pub spare: f64,
+    /// Terabytes (10^12 B) that the host wrote in the run, until the device refused writes where it did.
+    pub terabytes_written: f64,
+    /// The same in logical capacities.
+    pub drive_writes: f64,
+    /// Terabytes that the host could write at the run's erases a byte until all blocks have reached the part's endurance.
+    /// Null without erases.
+    pub terabytes_expected: Option<f64>,
+    /// Each die.
+    pub dies: Vec<DieWear>,
+}
+
+/// Wear of a die.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, schemars::JsonSchema)]
+pub struct DieWear {
+    /// Mean erases of its blocks.
+    pub erases: f64,
+    /// Its blocks that are out of use.
     pub bad_blocks: u64,
 }
 

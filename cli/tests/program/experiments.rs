@@ -67,3 +67,30 @@ fn only_a_number_that_its_paper_does_not_contradict_fails_an_experiment() {
     assert_eq!(code, Some(1), "{last}");
     assert!(last.ends_with(" do not, 1 of them where the paper contradicts itself"), "{last}");
 }
+
+/// The exit code and the text for a read that is expected to take a microsecond, with `more` keys beside that.
+fn expected_of_a_read(more: &str) -> (Option<i32>, String) {
+    let folder = Folder::new();
+    std::fs::create_dir_all(folder.path("mine/read")).expect("a temporary folder can be written");
+    let experiment = format!(
+        "title = \"T\"\nsource = \"S\"\nclaims = []\n[kind.sweep]\npreset = \"tiny\"\n\
+         [kind.sweep.workload.generated]\ndescription = \"reads\"\nrequests = 100\nread_share = 1.0\n\
+         sizes = [{{ size = \"4KiB\", weight = 1 }}]\npattern = {{ kind = \"uniform\" }}\n\
+         arrival = {{ kind = \"closed\", queue_depth = 1 }}\nprecondition = \"filled\"\n\
+         [[expect]]\nwhat = \"a read\"\ncolumn = \"host.read_latency_us.mean\"\nunit = \"us\"\nvalue = 1.0\n\
+         within = \"1 %\"\nsource = \"S\"\n{more}\n"
+    );
+    folder.with("mine/read/experiment.toml", experiment);
+    let finished = wordline(&["repro", "mine/read", "--experiments", &folder.path("")]);
+    (finished.code, finished.out)
+}
+
+#[test]
+fn a_row_with_a_stated_reason_is_explained_and_fails_nothing() {
+    let (code, text) = expected_of_a_read("deviation = \"Flash is slower.\"");
+    assert_eq!(code, Some(0), "{text}");
+    assert!(text.contains(" explained") && text.contains("a read: Flash is slower."), "{text}");
+    let (code, text) = expected_of_a_read("");
+    assert_eq!(code, Some(1), "{text}");
+    assert!(text.contains("OUTSIDE"), "{text}");
+}

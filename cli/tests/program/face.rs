@@ -5,7 +5,7 @@ use std::process::Stdio;
 use crate::{program, wordline};
 
 /// Every command that does something.
-const COMMANDS: [&[&str]; 23] = [
+const COMMANDS: [&[&str]; 24] = [
     &["run"],
     &["compare"],
     &["config", "explain"],
@@ -13,6 +13,7 @@ const COMMANDS: [&[&str]; 23] = [
     &["config", "schema"],
     &["presets", "list"],
     &["presets", "show"],
+    &["policies"],
     &["workloads", "list"],
     &["workloads", "show"],
     &["trace", "info"],
@@ -34,7 +35,8 @@ const COMMANDS: [&[&str]; 23] = [
 #[test]
 fn the_program_alone_prints_its_commands() {
     let help = wordline(&[]).success();
-    for command in ["run", "compare", "config", "presets", "workloads", "trace", "nand", "repro"] {
+    for command in ["run", "compare", "config", "presets", "policies", "workloads", "trace", "nand", "repro"]
+    {
         assert!(help.contains(&format!("\n  {command} ")), "{help}");
     }
     assert!(help.contains("130  stopped by Ctrl-C"), "{help}");

@@ -5,6 +5,7 @@ mod bad_traces;
 mod experiments;
 mod face;
 mod nand;
+mod policies;
 mod runs;
 mod scripts;
 mod traces;

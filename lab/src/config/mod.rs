@@ -3,6 +3,7 @@
 pub mod embedded;
 mod explain;
 mod load;
+mod policies;
 mod reference;
 mod schema;
 mod tree;
@@ -18,6 +19,7 @@ use wordline_ssd::{Config, DeviceFile};
 
 use crate::{Error, error::Result};
 pub use explain::explain;
+pub use policies::{Policy, find_policies, policies};
 pub use reference::reference;
 
 /// The preset that is taken when neither a preset nor a file is named.

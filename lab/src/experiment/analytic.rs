@@ -2,9 +2,10 @@
 
 use schemars::JsonSchema;
 use serde::Deserialize;
+use serde_json::Value as Json;
 
 use super::sweep::Point;
-use super::{bounds, hot_cold};
+use super::{bounds, failing, hot_cold, map_cache, waits};
 use crate::error::{Error, Result};
 
 /// The space in which a garbage collector works.
@@ -39,7 +40,7 @@ impl Space {
 }
 
 /// A published closed form, by the name that experiments give it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Model {
     /// Write amplification of greedy cleaning under uniform random writes, blocks of a finite number of pages:
@@ -67,23 +68,60 @@ pub enum Model {
     ReadBound {},
     /// The most writes of a page a second that buses and arrays allow: [`bounds::writes`].
     WriteBound {},
+    /// The time in microseconds within which so many reads are answered by a die that programs and erases as often as it
+    /// did in the run: [`waits::Meeting::quantile`].
+    ReadQuantile {
+        /// The percentage, below 100.
+        percent: f64,
+    },
+    /// Their mean: [`waits::Meeting::mean`].
+    ReadMean {},
+    /// The share of look-ups that a least-recently-used cache of the map answers, after Che, Tung and Wang (2002).
+    LruHitRatio {},
+    /// Translation pages that a cache of the map writes back under uniform writes, without cleaning.
+    TranslationPrograms {},
+    /// Write amplification of uniform writes without cleaning, by the translation pages that a cache of the map writes back.
+    TranslationWriteAmplification {},
+    /// Logical capacities that the host writes until a device is worn out evenly.
+    Lifetime {},
+    /// Failures to be expected of a rule with a probability.
+    Failures {
+        /// The number of the summary that says how often the rule was asked, with dots.
+        of: String,
+        /// What each of them counts for.
+        #[serde(default = "once")]
+        times: f64,
+    },
+}
+
+fn once() -> f64 {
+    1.0
 }
 
 impl Model {
-    /// What the model says of a run.
-    pub(super) fn of(self, point: &Point) -> Result<f64> {
+    /// What the model says of a run, which counted `values`.
+    pub(super) fn of(&self, point: &Point, values: &Json) -> Result<f64> {
         let space = point.space();
         Ok(match self {
             Self::GreedyMeanField => greedy_mean_field(space.checked_share()?, space.pages_per_block),
             Self::OldestFirst => oldest_first(space.checked_share()?),
             Self::RandomVictim => random_victim(space.checked_share()?, space.pages_per_block),
             Self::DChoicesMeanField { choices } => {
-                d_choices_mean_field(space.checked_share()?, space.pages_per_block, choices.max(1))
+                d_choices_mean_field(space.checked_share()?, space.pages_per_block, (*choices).max(1))
             }
             Self::OldestFirstHotCold {} => hot_cold::of(point, space.checked_share()?)?,
             Self::MD1 {} => bounds::m_d_1(point)?,
             Self::ReadBound {} => bounds::reads(point),
             Self::WriteBound {} => bounds::writes(point),
+            Self::ReadQuantile { percent } => {
+                1e6 * waits::Meeting::of(point, values)?.quantile(percent / 100.0)
+            }
+            Self::ReadMean {} => 1e6 * waits::Meeting::of(point, values)?.mean(),
+            Self::LruHitRatio {} => map_cache::hits(point)?,
+            Self::TranslationPrograms {} => map_cache::programs(point)?,
+            Self::TranslationWriteAmplification {} => map_cache::amplification(point)?,
+            Self::Lifetime {} => failing::lifetime(point, values)?,
+            Self::Failures { of, times } => failing::expected(point, values, of, *times)?,
         })
     }
 }

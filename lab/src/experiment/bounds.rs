@@ -39,6 +39,11 @@ fn read(part: &Part, size: Bytes) -> Service {
     Service { bus: latches + data, array: part.read_time(0) }
 }
 
+/// The seconds that a read of `size` takes which waits for nothing.
+pub(super) fn read_time(part: &Part, size: Bytes) -> f64 {
+    read(part, size).whole()
+}
+
 /// A program of one page: tCS + 7 tWC + tADL + tWPST + tWPSTH + tWB, the bytes, tPROG.
 fn program(part: &Part) -> Service {
     let bus = &part.bus;

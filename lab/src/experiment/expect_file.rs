@@ -88,7 +88,7 @@ fn check_wanted(file: &ExpectFile, at: usize, axes: &[Axis], wrong: &mut Wrong<'
     let ExpectFile { value, model, trend, text, shown, .. } = file;
     match (value, model, trend, text, shown, band) {
         (Some(value), None, None, None, false, Some(band)) => Some(Wanted::Number(*value, band)),
-        (None, Some(model), None, None, false, Some(band)) => Some(Wanted::Model(*model, band)),
+        (None, Some(model), None, None, false, Some(band)) => Some(Wanted::Model(model.clone(), band)),
         (None, None, Some(trend), None, false, None) => {
             check_trend(trend, file, at, axes, wrong);
             Some(Wanted::Trend(trend.clone()))

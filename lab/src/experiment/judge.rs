@@ -110,7 +110,7 @@ fn judge(expect: &Expect, ours: &[(&Found, f64)], all: &[Found]) -> Result<Vec<R
             found: "a run without a device".into(),
             wanted: "a sweep over devices".into(),
         })?;
-        Ok(number_row(expect, Some(&point.settings), Some(model.of(run)?), *ours, Some(*band)))
+        Ok(number_row(expect, Some(&point.settings), Some(model.of(run, &point.values)?), *ours, Some(*band)))
     };
     ours.iter().map(row).collect()
 }
@@ -233,7 +233,7 @@ pub(super) fn follow<'a>(values: &'a Json, path: &str) -> Option<&'a Json> {
 }
 
 /// The number that `path` (with dots) leads to in what was measured.
-fn column(values: &Json, path: &str) -> Result<f64> {
+pub(super) fn column(values: &Json, path: &str) -> Result<f64> {
     follow(values, path).and_then(Json::as_f64).ok_or_else(|| no_column(values, path, "a number"))
 }
 

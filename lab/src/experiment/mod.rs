@@ -10,16 +10,19 @@ mod bounds;
 mod chart;
 mod expect;
 mod expect_file;
+mod failing;
 mod file;
 mod hot_cold;
 mod judge;
 mod library;
+mod map_cache;
 pub mod nand;
 mod outcome;
 mod statistics;
 mod sweep;
 #[cfg(test)]
 mod tests;
+mod waits;
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;

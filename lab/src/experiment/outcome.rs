@@ -44,6 +44,11 @@ impl Outcome {
         let known = |row: &&Row| row.verdict == Verdict::Outside && row.explained && !row.contradicted;
         self.rows.iter().filter(known).count()
     }
+
+    /// How many of them nothing explains: those for which the program's exit code is 1.
+    pub fn unexplained(&self) -> usize {
+        self.outside() - self.contradicted() - self.explained()
+    }
 }
 
 /// What was measured at a point.
@@ -100,6 +105,14 @@ pub struct Row {
 }
 
 impl Row {
+    /// The verdict in a table: a row that lies outside of its band for a stated reason is `explained`.
+    pub fn shown_verdict(&self) -> String {
+        match self.verdict {
+            Verdict::Outside if self.explained || self.contradicted => "explained".to_owned(),
+            verdict => verdict.to_string(),
+        }
+    }
+
     /// Both values as text: three digits, or as many as the paper prints where those are more.
     pub fn shown(&self) -> [String; 2] {
         if let (Value::Number(paper), Value::Number(ours)) = (&self.paper, &self.ours) {
@@ -175,7 +188,7 @@ pub fn table(outcome: &Outcome, width: u16) -> String {
             ours,
             row.unit.clone(),
             row.band.clone(),
-            row.verdict.to_string(),
+            row.shown_verdict(),
         ]);
     }
     for number in [2, 3] {

@@ -17,6 +17,8 @@ pub enum Quantity {
     Seconds(f64),
     /// An amount of data in bytes.
     Bytes(f64),
+    /// An amount of data in terabytes (10^12 B), as the endurance of drives is sold.
+    Terabytes(f64),
     /// Bytes a second.
     Throughput(f64),
     /// Events a second.
@@ -44,6 +46,7 @@ impl Quantity {
             | Self::Latency(number)
             | Self::Seconds(number)
             | Self::Bytes(number)
+            | Self::Terabytes(number)
             | Self::Throughput(number)
             | Self::PerSecond(number)
             | Self::Joules(number)
@@ -82,6 +85,7 @@ impl fmt::Display for Quantity {
             Self::Latency(_) => scaled(number * 1e-6, &TIMES),
             Self::Seconds(_) => time(number),
             Self::Bytes(_) => scaled(number, &SIZES),
+            Self::Terabytes(_) => scaled(number * 1e12, &DECIMAL_SIZES),
             Self::Throughput(_) if number > 0.0 && number < 1e5 => {
                 format!("{} kB/s", three_digits(number / 1e3))
             }
@@ -102,6 +106,8 @@ const SIZES: [(f64, &str); 5] = [
     (1024.0, "KiB"),
     (1.0, "B"),
 ];
+const DECIMAL_SIZES: [(f64, &str); 6] =
+    [(1e15, "PB"), (1e12, "TB"), (1e9, "GB"), (1e6, "MB"), (1e3, "kB"), (1.0, "B")];
 const TIMES: [(f64, &str); 4] = [(1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns")];
 const ENERGIES: [(f64, &str); 5] = [(1e3, "kJ"), (1.0, "J"), (1e-3, "mJ"), (1e-6, "µJ"), (1e-9, "nJ")];
 

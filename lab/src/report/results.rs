@@ -169,7 +169,15 @@ fn wear(run: &Summary) -> Vec<(&'static str, Quantity)> {
         ("least erases of a block", Quantity::Count(u64::from(run.wear.min))),
         ("mean erases of a block", Quantity::Number(run.wear.mean)),
         ("most erases of a block", Quantity::Count(u64::from(run.wear.max))),
+        ("variation of erases", run.wear.variation.map_or(Quantity::Absent, Quantity::Fraction)),
         ("bad blocks", Quantity::Count(run.wear.bad_blocks)),
+        ("spare space left", Quantity::Fraction(run.wear.spare)),
+        ("written by the host", Quantity::Terabytes(run.wear.terabytes_written)),
+        ("drive writes", Quantity::Number(run.wear.drive_writes)),
+        (
+            "expected until worn out",
+            run.wear.terabytes_expected.map_or(Quantity::Absent, Quantity::Terabytes),
+        ),
     ]
 }
 

@@ -1,8 +1,8 @@
 //! Made-up runs for the tests of reports: plausible, and the extremes.
 
 use crate::summary::{
-    Buffer, Faults, Flash, Host, Latency, Outcome, Share, Source, SourceKind, Summary, TimeShare, Wear,
-    Window, Windows,
+    Buffer, DieWear, Faults, Flash, Host, Latency, Outcome, Share, Source, SourceKind, Summary, TimeShare,
+    Wear, Window, Windows,
 };
 
 /// A mixed run of a drive of 8 channels and 64 dies that collects garbage from its middle on.
@@ -105,7 +105,19 @@ pub fn empty() -> Summary {
         time: time().into_iter().map(|share| TimeShare { read_us: 0.0, write_us: 0.0, ..share }).collect(),
         channel_utilisation: vec![0.0; 8],
         die_utilisation: vec![0.0; 64],
-        wear: Wear { erases: vec![0.0; 64], min: 0, max: 0, mean: 0.0, bad_blocks: 0 },
+        wear: Wear {
+            erases: vec![0.0; 64],
+            min: 0,
+            max: 0,
+            mean: 0.0,
+            variation: None,
+            bad_blocks: 0,
+            spare: 0.07,
+            terabytes_written: 0.0,
+            drive_writes: 0.0,
+            terabytes_expected: None,
+            dies: vec![DieWear::default()],
+        },
         faults: Faults::default(),
         windows: Windows { width_seconds: 1e-6, windows: Vec::new() },
         notes: Vec::new(),
@@ -250,7 +262,22 @@ fn wear(dies: u32, blocks: u32) -> Wear {
         .collect();
     let mean = erases.iter().sum::<f64>() / erases.len() as f64;
     let most = erases.iter().copied().fold(0.0, f64::max);
-    Wear { erases, min: 2, max: most as u32, mean, bad_blocks: 3 }
+    let per_die = erases.chunks(blocks as usize);
+    let of_die = |die: &[f64]| DieWear { erases: die.iter().sum::<f64>() / die.len() as f64, bad_blocks: 0 };
+    let dies = per_die.map(of_die).collect();
+    Wear {
+        erases,
+        min: 2,
+        max: most as u32,
+        mean,
+        variation: Some(0.41),
+        bad_blocks: 3,
+        spare: 0.0694,
+        terabytes_written: 1.25,
+        drive_writes: 2.4,
+        terabytes_expected: Some(613.0),
+        dies,
+    }
 }
 
 fn windows(count: u32, width_seconds: f64) -> Windows {

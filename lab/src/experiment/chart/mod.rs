@@ -250,7 +250,7 @@ fn body(experiment: &Experiment, outcome: &Outcome) -> String {
             ours,
             row.unit.clone(),
             row.band.clone(),
-            row.verdict.to_string(),
+            row.shown_verdict(),
             row.source.clone(),
         ];
         let cell = |(head, cell): (&&str, &String)| format!("<td{}>{}</td>", class(head), escaped(cell));

@@ -1,0 +1,65 @@
+//! `wordline policies`: what decides in a device, and what can.
+
+use clap::Args;
+use serde_json::{Value, json};
+use wordline_lab::config::{self, Policy};
+
+use crate::failure::Failure;
+use crate::output;
+
+const EXAMPLES: &str = "\
+Examples:
+  wordline policies
+  wordline policies victim            the policies of a seam
+  wordline policies cost-benefit      the page of a policy
+  wordline policies victim/fifo --json";
+
+/// Lists the seams of a device and their policies, or shows the page of one.
+#[derive(Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Arguments {
+    /// A seam, a policy, or SEAM/POLICY; all seams if not given.
+    name: Option<String>,
+    /// Prints JSON.
+    #[arg(long)]
+    json: bool,
+}
+
+/// Does what the user asked.
+pub fn handle(arguments: Arguments) -> Result<(), Failure> {
+    let Some(name) = &arguments.name else {
+        let all = config::policies();
+        return output::json_or(arguments.json, &all, || table(&all));
+    };
+    let mut found = config::find_policies(name)?;
+    if found.iter().all(|policy| policy.seam == *name) {
+        return output::json_or(arguments.json, &found, || table(&found));
+    }
+    // One policy may be named by several keys.
+    found.dedup_by(|next, before| (&next.seam, &next.policy) == (&before.seam, &before.policy));
+    let pages: Vec<Value> = found
+        .iter()
+        .map(|policy| {
+            let mut value = json!(policy);
+            value["page"] = policy.page.into();
+            value
+        })
+        .collect();
+    output::json_or(arguments.json, &pages, || {
+        found.iter().map(|policy| policy.page).collect::<Vec<_>>().join("\n")
+    })
+}
+
+/// One line for each policy; an asterisk marks what is taken where nothing is said.
+fn table(policies: &[Policy]) -> String {
+    let mark = |policy: &Policy| if policy.default { "*" } else { "" };
+    let row = |policy: &Policy| {
+        json!({
+            "seam": policy.seam, "key": policy.key, "policy": format!("{}{}", policy.policy, mark(policy)),
+            "description": policy.description,
+        })
+    };
+    let rows: Vec<Value> = policies.iter().map(row).collect();
+    let table = output::rows(&rows, &["seam", "key", "policy", "description"]);
+    format!("{table}\n\n* taken where the key is left out\n")
+}

@@ -1,0 +1,164 @@
+//! The seams and their policies. Names, settings and descriptions come from the enums that a configuration is read into,
+//! pages from `docs/policies`.
+
+use schemars::schema_for;
+use serde::Serialize;
+use serde_json::Value as Json;
+use wordline_nand::unit::SchedulerKind;
+
+use super::schema::{alternatives, device, follow, join, one_of, variants};
+use crate::error::{Error, Result};
+
+/// Folder, name and text of each page.
+const PAGES: &[(&str, &str, &str)] = include!(concat!(env!("OUT_DIR"), "/policies.rs"));
+
+/// A policy that is built in.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Policy {
+    /// What it decides.
+    pub seam: String,
+    /// Its name in a configuration.
+    pub policy: String,
+    /// The key that names it; empty where other keys say which one it is.
+    pub key: String,
+    /// Whether it is taken where the key is left out.
+    pub default: bool,
+    /// The keys beside its name.
+    pub settings: Vec<String>,
+    /// What it does, in a line.
+    pub description: String,
+    /// Its page.
+    #[serde(skip)]
+    pub page: &'static str,
+}
+
+/// All policies by seam, those of a seam in the order of their enum.
+pub fn policies() -> Vec<Policy> {
+    let mut all = Vec::new();
+    let root = device();
+    walk(&root, &root, "", &mut all);
+    let scheduler = schema_for!(SchedulerKind).to_value();
+    let usual = serde_json::to_value(SchedulerKind::default()).expect("a setting is JSON");
+    seam(&scheduler, "SchedulerKind", "unit.scheduler", &usual, &mut all);
+    for (seam, page, text) in PAGES {
+        if !all.iter().any(|policy| policy.seam == *seam && policy.policy.replace('-', "_") == *page) {
+            all.push(of_page(seam, page, text));
+        }
+    }
+    all.sort_by(|a, b| a.seam.cmp(&b.seam));
+    all
+}
+
+/// Finds the settings below `path` that choose a policy.
+fn walk(root: &Json, schema: &Json, path: &str, all: &mut Vec<Policy>) {
+    for (key, member) in schema["properties"].as_object().into_iter().flatten() {
+        let path = join(path, key);
+        let (mut target, mut definition) = follow(root, member);
+        if let ([only], true) = (&alternatives(target)[..], variants(target).is_empty()) {
+            (target, definition) = follow(root, only);
+        }
+        match variants(target).is_empty() {
+            true => walk(root, target, &path, all),
+            false => seam(target, definition, &path, &member["default"], all),
+        }
+    }
+}
+
+/// The policies of an enum `NameKind`; other settings with variants are no seams.
+fn seam(schema: &Json, definition: &str, key: &str, usual: &Json, all: &mut Vec<Policy>) {
+    let Some(name) = definition.strip_suffix("Kind").map(str::to_lowercase) else { return };
+    for (policy, variant) in variants(schema) {
+        let settings = variant["properties"].as_object().into_iter().flatten();
+        let settings = settings.filter(|(_, inner)| inner.get("const").is_none());
+        let description = variant["description"].as_str().unwrap_or_default().replace('\n', " ");
+        all.push(Policy {
+            seam: name.clone(),
+            policy: policy.to_owned(),
+            key: key.to_owned(),
+            default: usual["policy"] == policy,
+            settings: settings.map(|(key, _)| key.clone()).collect(),
+            description,
+            page: page_of(&name, policy).unwrap_or_default(),
+        });
+    }
+}
+
+/// A policy that no key names: its page says what it does in the first sentence, up to what stands in brackets.
+fn of_page(seam: &str, name: &str, page: &'static str) -> Policy {
+    let text = page.split("\n\n").nth(1).unwrap_or_default().replace('\n', " ");
+    let end = [". ", ": ", " ("].into_iter().filter_map(|end| text.find(end)).min().unwrap_or(text.len());
+    let sentence = format!("{}.", text[..end].trim_end_matches('.'));
+    Policy {
+        seam: seam.to_owned(),
+        policy: name.replace('_', "-"),
+        key: String::new(),
+        default: false,
+        settings: Vec::new(),
+        description: sentence,
+        page,
+    }
+}
+
+fn page_of(seam: &str, policy: &str) -> Option<&'static str> {
+    let file = policy.replace('-', "_");
+    PAGES.iter().find(|(folder, name, _)| *folder == seam && *name == file).map(|(_, _, text)| *text)
+}
+
+/// The policies that `name` means: a seam, a policy, or `SEAM/POLICY`.
+///
+/// # Errors
+/// [`Error::Argument`] with the names that there are.
+pub fn find_policies(name: &str) -> Result<Vec<Policy>> {
+    let all = policies();
+    let means = |policy: &&Policy| {
+        name == policy.seam || name == policy.policy || name == format!("{}/{}", policy.seam, policy.policy)
+    };
+    let found: Vec<Policy> = all.iter().filter(means).cloned().collect();
+    if !found.is_empty() {
+        return Ok(found);
+    }
+    let mut names: Vec<&str> = all.iter().flat_map(|policy| [&policy.seam[..], &policy.policy]).collect();
+    names.sort_unstable();
+    names.dedup();
+    Err(Error::Argument { what: "policy".into(), found: format!("`{name}`"), wanted: one_of(name, &names) })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_policy_of_an_enum_has_a_page_and_every_page_a_policy() {
+        let all = policies();
+        for policy in &all {
+            assert!(policy.page.starts_with("# "), "{} {} has no page", policy.seam, policy.policy);
+            assert!(!policy.description.is_empty(), "{} {}", policy.seam, policy.policy);
+        }
+        let known = |(seam, page): (&str, &str)| {
+            all.iter().any(|policy| policy.seam == seam && policy.policy.replace('-', "_") == page)
+        };
+        assert!(PAGES.iter().all(|(seam, page, _)| known((seam, page))));
+    }
+
+    #[test]
+    fn every_seam_that_a_key_names_has_one_policy_that_is_taken_without_it() {
+        let all = policies();
+        for policy in all.iter().filter(|policy| !policy.key.is_empty()) {
+            let usual = all.iter().filter(|other| other.key == policy.key && other.default).count();
+            assert_eq!(usual, 1, "{}", policy.key);
+        }
+    }
+
+    #[test]
+    fn a_name_is_a_seam_or_a_policy_or_both() {
+        let found = |name: &str| {
+            let found = find_policies(name).map_err(|error| error.to_string());
+            found.map(|all| all.iter().map(|p| format!("{}/{}", p.seam, p.policy)).collect::<Vec<_>>())
+        };
+        let fifo = found("fifo").expect("there are several");
+        assert!(["eviction/fifo", "victim/fifo"].iter().all(|name| fifo.iter().any(|found| found == name)));
+        assert_eq!(found("victim/fifo"), Ok(vec!["victim/fifo".into()]));
+        assert!(found("victim").is_ok_and(|all| all.len() > 5));
+        assert!(found("gredy").is_err_and(|text| text.ends_with("did you mean greedy?")));
+    }
+}
