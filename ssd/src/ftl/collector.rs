@@ -230,12 +230,10 @@ impl Collector {
                 state.read.push_back(block);
                 continue;
             }
-            if let Some(block) = self.next_condemned(row, blocks) {
+            let condemned = self.next_condemned(row, blocks);
+            if let Some(block) = condemned.or_else(|| self.next_fold(row, leave.keep_cached, blocks)) {
                 blocks.clean(block);
                 self.rows[row as usize].victim = Some((block, 0));
-                continue;
-            }
-            if self.begin_fold(row, leave.keep_cached, blocks) {
                 continue;
             }
             let state = &mut self.rows[row as usize];
@@ -322,20 +320,13 @@ impl Collector {
         Err(None)
     }
 
-    /// Makes the oldest block of the SLC cache the victim if the row has more of them than are to be kept, and room for
-    /// the pages.
-    fn begin_fold(&mut self, row: Row, keep: u32, blocks: &mut Blocks) -> bool {
-        let Some(block) = blocks.to_fold(row, keep) else { return false };
+    /// The oldest block of the SLC cache, if the row has more of them than are to be kept, and room for its pages.
+    fn next_fold(&self, row: Row, keep: u32, blocks: &mut Blocks) -> Option<RowBlockId> {
+        let block = blocks.to_fold(row, keep)?;
         let unit = blocks.slots().per_program as usize;
-        let state = &mut self.rows[row as usize];
-        let staged: usize = state.staged.iter().map(VecDeque::len).sum();
+        let staged: usize = self.rows[row as usize].staged.iter().map(VecDeque::len).sum();
         let moving = (blocks.valid(block) as usize + staged).next_multiple_of(unit);
-        let fits = moving <= blocks.collector_room(row);
-        if fits {
-            blocks.clean(block);
-            state.victim = Some((block, 0));
-        }
-        fits
+        (moving <= blocks.collector_room(row)).then_some(block)
     }
 
     /// There is no other victim to fill a unit with: what there is of all streams is programmed as it is.

@@ -5,7 +5,7 @@ use wordline_kernel::{Bytes, Duration, Energy};
 use wordline_nand::part::SlcTiming;
 use wordline_ssd::DeviceFile;
 use wordline_ssd::config::{BufferFile, BufferMode, GcFile, Protection, SlcCacheFile, WearFile};
-use wordline_ssd::ftl::checkpoint::{DiscardsAtCut, LowerPages, ProgramsAtCut};
+use wordline_ssd::ftl::checkpoint::{DiscardsAtCut, LowerPages, ProgramsAtCut, RecoveryFile};
 use wordline_ssd::ftl::wear::Allocation;
 use wordline_ssd::policy::background::BackgroundKind;
 use wordline_ssd::policy::balancer::{BalancerKind, Reach};
@@ -72,7 +72,39 @@ fn frontier() -> impl Strategy<Value = FrontierKind> {
     ]
 }
 
-fn slc_cache() -> impl Strategy<Value = (SlcCacheFile, Option<f64>, Option<u32>)> {
+fn set_map_cache(file: &mut DeviceFile, cache: Option<(u64, f64, bool)>) {
+    if let Some((entries, protected, large)) = cache {
+        let entry = if large { 8 } else { 4 };
+        file.ftl.mapping.cache = Some(Bytes(entries * (entry + 4)));
+        file.ftl.mapping.entry = Bytes(entry);
+        file.ftl.mapping.protected = protected;
+    }
+}
+
+/// Blocks of so many layers, of one or two word lines each, where the part's pages may be in another order.
+fn set_frontier(file: &mut DeviceFile, frontier: FrontierKind, layers: u32) {
+    if file.part.geometry.one_shot || file.part.geometry.bits_per_cell == 1 {
+        file.part.geometry.layers = layers;
+        file.ftl.frontier = frontier;
+    }
+}
+
+/// An SLC cache, the window of its router, and what idle folding leaves of it.
+type DrawnCache = (SlcCacheFile, Option<f64>, Option<u32>);
+
+fn add_slc_cache(file: &mut DeviceFile, (cache, window, idle): DrawnCache) {
+    let us = Duration::from_us;
+    file.part.timing.slc = Some(SlcTiming { read: us(20), program: us(100), erase: us(1_000) });
+    file.ftl.slc_cache = Some(cache);
+    file.ftl.router = RouterKind::SlcCache { window };
+    // Blocks of the cache are spare.
+    file.ftl.over_provisioning += 0.1;
+    if let Some(until_cached) = idle {
+        file.ftl.gc.background = BackgroundKind::IdleFold { idle: us(100), until_cached };
+    }
+}
+
+fn slc_cache() -> impl Strategy<Value = DrawnCache> {
     let sizes = prop_oneof![(1u32..=2, Just(0.0)), (0u32..=2, 0.1f64..=1.0)];
     let file = (sizes, prop::option::of(0u32..=3)).prop_map(|((blocks, spare), fold_above)| SlcCacheFile {
         blocks,
@@ -149,6 +181,19 @@ prop_compose! {
     }
 }
 
+/// What is kept through a power cut. Checkpoints are of a map in memory that nothing else keeps.
+fn set_recovery(file: &mut DeviceFile, discards: DiscardsAtCut, safe: bool, checkpoint: Option<u64>) {
+    let may = discards == DiscardsAtCut::Kept
+        && file.ftl.mapping.cache.is_none()
+        && file.buffer.power_loss_protection == Protection::None;
+    file.ftl.recovery = RecoveryFile {
+        discards,
+        checkpoint: checkpoint.filter(|_| may).map(Bytes::kib),
+        lower_pages: if safe { LowerPages::BackedUp } else { LowerPages::Exposed },
+        programs_at_cut: if safe { ProgramsAtCut::Torn } else { ProgramsAtCut::Finished },
+    };
+}
+
 prop_compose! {
     /// A small device: geometry, policies and settings drawn at random.
     pub fn device()(
@@ -203,42 +248,17 @@ prop_compose! {
         file.front.command_time = Duration::from_us(times.1);
         file.front.queue_depth = queue_depth;
         file.ftl.over_provisioning = spare;
-        if let Some((entries, protected, large)) = cache {
-            let entry = if large { 8 } else { 4 };
-            file.ftl.mapping.cache = Some(Bytes(entries * (entry + 4)));
-            file.ftl.mapping.entry = Bytes(entry);
-            file.ftl.mapping.protected = protected;
-        }
-        file.ftl.gc.victim = victim;
-        file.ftl.gc.copyback = gc.copyback && !one_shot;
-        file.ftl.gc.preemptible = gc.preemptible;
-        file.ftl.gc.steps_per_write = gc.steps_per_write;
-        file.ftl.gc.background = gc.background;
+        set_map_cache(&mut file, cache);
+        let GcFile { relocator, .. } = file.ftl.gc;
+        file.ftl.gc = GcFile { victim, relocator, copyback: gc.copyback && !one_shot, ..gc };
         file.ftl.wear = wear;
-        file.ftl.recovery.discards = discards;
-        let may = discards == DiscardsAtCut::Kept && cache.is_none();
-        let may = may && file.buffer.power_loss_protection == Protection::None;
-        file.ftl.recovery.checkpoint = checkpoint.filter(|_| may).map(Bytes::kib);
-        file.ftl.recovery.lower_pages = if safe { LowerPages::BackedUp } else { LowerPages::Exposed };
-        file.ftl.recovery.programs_at_cut = if safe { ProgramsAtCut::Torn } else { ProgramsAtCut::Finished };
+        set_recovery(&mut file, discards, safe, checkpoint);
         file.ftl.scheduling = scheduling;
         file.part.timing.suspend = [rest, rest * 5].map(Duration::from_us);
-        if one_shot || bits == 1 {
-            // As many layers as there are word lines, or half as many.
-            file.part.geometry.layers = if depth { pages * 2 } else { pages };
-            file.ftl.frontier = frontier;
-        }
-        if let Some((cache, window, idle)) = slc.filter(|_| bits > 1) {
-            let us = Duration::from_us;
-            file.part.timing.slc = Some(SlcTiming { read: us(20), program: us(100), erase: us(1_000) });
+        set_frontier(&mut file, frontier, if depth { pages * 2 } else { pages });
+        if let Some(drawn) = slc.filter(|_| bits > 1) {
+            add_slc_cache(&mut file, drawn);
             file.ftl.mapping.unit = Some(Bytes(units[unit % 5]));
-            file.ftl.slc_cache = Some(cache);
-            file.ftl.router = RouterKind::SlcCache { window };
-            // Blocks of the cache are spare.
-            file.ftl.over_provisioning = spare + 0.1;
-            if let Some(until_cached) = idle {
-                file.ftl.gc.background = BackgroundKind::IdleFold { idle: us(100), until_cached };
-            }
         }
         if let Some((order, balancer)) = fixed {
             file.ftl.placement = PlacementKind::Fixed { order };
