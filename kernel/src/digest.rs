@@ -1,9 +1,10 @@
 //! The digest of a run: equal configuration, seed and trace give an equal digest, anywhere.
 
+use serde::{Deserialize, Serialize};
 use std::fmt;
 
 /// A 64-bit digest of a stream of numbers. It finds accidents, not adversaries.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Digest(u64);
 
 impl Default for Digest {

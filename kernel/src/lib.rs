@@ -10,6 +10,7 @@ pub mod histogram;
 pub mod parse;
 pub mod random;
 pub mod series;
+pub mod snapshot;
 pub mod table;
 pub mod time;
 pub mod units;

@@ -2,12 +2,13 @@
 //!
 //! A `u64` of picoseconds spans 213 days. Years of retention are a condition of the cells, never clock time.
 
+use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::iter::Sum;
 use std::ops::{Add, AddAssign, Div, Mul, Sub, SubAssign};
 
 /// A point on the simulated clock, in picoseconds since the start of the run.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Instant(u64);
 
 /// A length of simulated time, in picoseconds.

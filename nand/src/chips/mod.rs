@@ -17,7 +17,8 @@ mod suspend;
 mod tests;
 mod times;
 
-use wordline_kernel::{Column, Duration, Instant, Schedule, Seed};
+use serde::{Deserialize, Serialize};
+use wordline_kernel::{Column, Duration, Instant, Schedule, Seed, state};
 
 use crate::chain::Hold;
 use crate::clock::Clocks;
@@ -39,7 +40,7 @@ use suspend::Suspended;
 use times::Times;
 
 /// What happens in chips.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Event {
     /// The bus is free and somebody waits for it.
     BusFree(ChannelId),
@@ -60,7 +61,7 @@ pub enum Event {
 const _: () = assert!(size_of::<Event>() <= 8, "an event is copied on every push and pop");
 
 /// What a die wants the bus for, or holds it for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 enum Step {
     /// Nothing: it takes a command.
     Idle,
@@ -127,8 +128,15 @@ pub struct Chips {
     faults: Option<Box<Faults>>,
 }
 
+// Spans that were recorded go to whoever asked for them, and the times hold the last partial page for speed alone.
+state!(Chips {
+    values { buses, dies, behind, suspended, counts, serial }
+    parts { pages, faults }
+    fixed { part, geometry, wiring, times, recorder }
+});
+
 /// What the chips did, in pages and row blocks.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Counts {
     /// Read commands.
     pub read_commands: u64,

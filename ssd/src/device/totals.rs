@@ -1,5 +1,6 @@
 //! What a device counts.
 
+use serde::{Deserialize, Serialize};
 use wordline_kernel::Duration;
 
 /// How many components there are.
@@ -51,7 +52,7 @@ impl Component {
 }
 
 /// The time of one command by component.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Spent([u64; COMPONENTS]);
 
 impl Spent {
@@ -69,7 +70,7 @@ impl Spent {
 }
 
 /// What a device counted since it was made, in logical pages where nothing else is said.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Totals {
     /// Pages of flash read for the host.
     pub host_reads: u64,

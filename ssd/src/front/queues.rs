@@ -6,6 +6,8 @@
 
 use std::collections::VecDeque;
 
+use wordline_kernel::state;
+use serde::{Deserialize, Serialize};
 use super::config::Arbitration;
 
 /// Levels of priority: urgent, high, medium, low.
@@ -24,8 +26,13 @@ pub struct SubmissionQueues {
     waiting: u32,
 }
 
+state!(SubmissionQueues {
+    values { queues, levels, credits, waiting }
+    fixed { weights, burst }
+});
+
 /// One submission queue.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 struct Queue {
     level: u8,
     /// Commands that the device knows of and has not taken.
@@ -37,7 +44,7 @@ struct Queue {
 }
 
 /// The queues of one level that hold commands, and whose turn it is.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 struct Level {
     words: Vec<u64>,
     current: u32,

@@ -4,7 +4,8 @@
 //! Free blocks of a row wait in a heap by erase count (dynamic wear levelling: the least worn is opened next, the
 //! lowest number wins a tie). Closed blocks are [indexed](super::candidates) for the victim policy.
 
-use wordline_kernel::{Column, Id};
+use serde::{Deserialize, Serialize};
+use wordline_kernel::{Column, Id, state};
 use wordline_nand::{Geometry, RowBlockId, SlotId, Slots};
 
 use super::candidates::{Candidates, Closed, Indexes};
@@ -13,7 +14,7 @@ use crate::policy::placement::Row;
 
 /// A write stream of a row: those of the host first, then those of the collector. Each fills a block of its own, so that
 /// what is written by one stream is erased together.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StreamId(pub u8);
 
 /// How many write streams each row has.
@@ -75,7 +76,7 @@ impl Streams {
 }
 
 /// What a block is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum State {
     /// Erased and waiting.
     Free,
@@ -119,6 +120,12 @@ pub struct Blocks {
     row_valid: Vec<u32>,
     good: Vec<u32>,
 }
+
+state!(Blocks {
+    values { state, written_by, openings, condemned, free, open, closed }
+    parts { opened, valid, programs, readers, is_valid, row_valid, good }
+    fixed { geometry, slots, streams, indexes }
+});
 
 impl Blocks {
     /// All blocks free, but for the `bad` ones.

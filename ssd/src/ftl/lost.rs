@@ -2,11 +2,12 @@
 
 use std::collections::BTreeMap;
 
+use serde::{Deserialize, Serialize};
 use super::mapping::LogicalPage;
 use crate::sectors::Sectors;
 
 /// The lost sectors of a device.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Lost(BTreeMap<LogicalPage, Sectors>);
 
 impl Lost {

@@ -8,6 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use crate::buffer::{EntryId, EntryList};
+use wordline_kernel::snapshot::State;
 use crate::ftl::mapping::LogicalPage;
 pub use clock::Clock;
 pub use fifo::Fifo;
@@ -15,7 +16,7 @@ pub use lru::Lru;
 
 /// Says which of the pages that wait in a buffer or a cache leaves next. It is told what happens to them and keeps
 /// what it needs in tables of its own; the mechanism decides when a page must leave and checks the answer.
-pub trait Eviction: Send {
+pub trait Eviction: State + Send {
     /// There will be entries from 0 to one below `entries`, and none waits. Called before anything else, and again
     /// when all was lost.
     fn prepare(&mut self, _entries: u32) {}
