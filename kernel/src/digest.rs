@@ -1,7 +1,8 @@
 //! The digest of a run: equal configuration, seed and trace give an equal digest, anywhere.
 
-use serde::{Deserialize, Serialize};
 use std::fmt;
+
+use serde::{Deserialize, Serialize};
 
 /// A 64-bit digest of a stream of numbers. It finds accidents, not adversaries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

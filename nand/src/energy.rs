@@ -115,6 +115,13 @@ pub struct EnergyReport {
 }
 
 impl EnergyReport {
+    /// What came since an `earlier` report.
+    #[must_use]
+    pub fn since(&self, earlier: &Self) -> Self {
+        let stage = |stage: usize| Energy(self.by_stage[stage].0 - earlier.by_stage[stage].0);
+        Self { by_stage: std::array::from_fn(stage) }
+    }
+
     /// The energy of a stage.
     pub fn of(&self, stage: Stage) -> Energy {
         self.by_stage[stage as usize]

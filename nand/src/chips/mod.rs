@@ -17,6 +17,7 @@ mod suspend;
 mod tests;
 mod times;
 
+use bus::Bus;
 use serde::{Deserialize, Serialize};
 use wordline_kernel::{Column, Duration, Instant, Schedule, Seed, state};
 
@@ -28,7 +29,6 @@ use crate::geometry::{ChannelId, DieId, Geometry};
 use crate::slots::Slots;
 use crate::{LatencyModel, Part};
 
-use bus::Bus;
 pub(crate) use bus::LATCHES_IN_A_ROW;
 pub use command::{Command, Done, Operation};
 pub use cut::{AtCut, TornBy};

@@ -11,14 +11,14 @@ pub mod read_ahead;
 pub mod read_cache;
 mod waiters;
 
+use epochs::Epochs;
 use serde::{Deserialize, Serialize};
+use waiters::Waiters;
 use wordline_kernel::{LookupTable, state};
 
 use crate::Sectors;
 use crate::ftl::mapping::LogicalPage;
 use crate::policy::eviction::{Eviction, Fifo};
-use epochs::Epochs;
-use waiters::Waiters;
 
 pub use list::{EntryId, EntryList, NONE};
 

@@ -1,6 +1,7 @@
 //! Requests that wait for entries, in lists of which each entry keeps the head.
 
 use serde::{Deserialize, Serialize};
+
 use super::list::NONE;
 
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]

@@ -128,7 +128,25 @@ pub struct Totals {
     pub spent: [[u128; COMPONENTS]; 2],
 }
 
+/// The differences of two totals, field by field.
+macro_rules! differences {
+    ($later:ident - $earlier:ident: $($field:ident),*; $spent:ident) => {
+        Totals {
+            $($field: $later.$field - $earlier.$field,)*
+            $spent: std::array::from_fn(|kind| {
+                std::array::from_fn(|part| $later.$spent[kind][part] - $earlier.$spent[kind][part])
+            }),
+        }
+    };
+}
+
 impl Totals {
+    /// What was counted since `earlier`.
+    #[must_use]
+    pub fn since(&self, earlier: &Self) -> Self {
+        differences!(self - earlier: host_reads, fill_reads, read_ahead_reads, gc_reads, host_programs, gc_programs, gc_copied, translation_programs, translation_reads, map_hits, map_misses, padding, erases, program_failures, erase_failures, read_retries, unreadable_pages, lost_pages, grown_bad_blocks, dead_dies, reads_without_flash, read_cache_hits, read_ahead_pages, read_ahead_used, merged_writes, served_ps; spent)
+    }
+
     /// Adds the time of a read (0) or a write (1).
     #[inline]
     pub fn add_spent(&mut self, kind: usize, spent: &Spent) {

@@ -58,9 +58,9 @@ pub struct Port {
 }
 
 state!(Port {
-    values { journeys }
+    values { journeys, is_alone }
     parts { link, queues }
-    fixed { entries, is_sata, is_alone }
+    fixed { entries, is_sata }
 });
 
 impl Port {

@@ -6,8 +6,9 @@
 
 use std::collections::VecDeque;
 
-use wordline_kernel::state;
 use serde::{Deserialize, Serialize};
+use wordline_kernel::state;
+
 use super::config::Arbitration;
 
 /// Levels of priority: urgent, high, medium, low.

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
+
 use super::mapping::LogicalPage;
 use crate::sectors::Sectors;
 

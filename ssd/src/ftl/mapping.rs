@@ -1,6 +1,6 @@
 //! The map from logical units to slots of the flash, and the shadow table that knows what the host last wrote.
 
-use wordline_kernel::{Column, id, word, state};
+use wordline_kernel::{Column, id, state, word};
 use wordline_nand::SlotId;
 
 id!(

@@ -5,8 +5,8 @@ mod none;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use wordline_kernel::snapshot::State;
 use wordline_kernel::Duration;
+use wordline_kernel::snapshot::State;
 
 use super::placement::Row;
 

@@ -8,11 +8,11 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use crate::buffer::{EntryId, EntryList};
-use wordline_kernel::snapshot::State;
 use crate::ftl::mapping::LogicalPage;
 pub use clock::Clock;
 pub use fifo::Fifo;
 pub use lru::Lru;
+use wordline_kernel::snapshot::State;
 
 /// Says which of the pages that wait in a buffer or a cache leaves next. It is told what happens to them and keeps
 /// what it needs in tables of its own; the mechanism decides when a page must leave and checks the answer.

@@ -4,8 +4,8 @@
 mod dftl;
 mod page;
 
-use wordline_kernel::snapshot::State;
 use wordline_kernel::id;
+use wordline_kernel::snapshot::State;
 
 use crate::Config;
 use crate::ftl::mapping::LogicalPage;

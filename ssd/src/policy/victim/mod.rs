@@ -9,8 +9,8 @@ mod windowed_greedy;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use wordline_kernel::snapshot::State;
 use wordline_kernel::Stream;
+use wordline_kernel::snapshot::State;
 use wordline_nand::RowBlockId;
 
 pub use crate::ftl::candidates::{Candidates, Indexes};

@@ -7,8 +7,8 @@ use std::ops::Range;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use wordline_kernel::snapshot::State;
 use wordline_kernel::Stream;
+use wordline_kernel::snapshot::State;
 
 use super::placement::Row;
 
