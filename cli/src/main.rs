@@ -13,6 +13,7 @@ mod nand;
 mod presets;
 mod repro;
 mod run;
+mod snapshot;
 mod trace;
 mod workloads;
 
@@ -48,6 +49,7 @@ enum Command {
     Trace(trace::Arguments),
     Nand(nand::Arguments),
     Repro(repro::Arguments),
+    Snapshot(snapshot::Arguments),
 }
 
 fn main() -> ExitCode {
@@ -63,6 +65,7 @@ fn main() -> ExitCode {
         Some(Command::Trace(arguments)) => trace::handle(arguments),
         Some(Command::Nand(arguments)) => nand::handle(arguments),
         Some(Command::Repro(arguments)) => repro::handle(arguments),
+        Some(Command::Snapshot(arguments)) => snapshot::handle(arguments),
     }));
     match result {
         Ok(Ok(())) => ExitCode::SUCCESS,

@@ -8,7 +8,7 @@ use wordline_ssd::{Config, Design, Device, Parts};
 
 use crate::config;
 use crate::error::Result;
-use crate::run::{Job, Precondition};
+use crate::run::{Job, Observer, PRECONDITIONING, Precondition, SAVING};
 use crate::snapshot::{Moment, Snapshot};
 
 /// A device that is ready, and where it comes from.
@@ -85,7 +85,10 @@ pub fn make_snapshot(
     precondition: Precondition,
     seed: u64,
     path: &Path,
+    observer: &mut dyn Observer,
 ) -> Result<()> {
+    observer.phase(PRECONDITIONING, None);
     let prepared = Prepared::preconditioned(&device.config, |parts| parts, precondition, seed);
+    observer.phase(SAVING, None);
     prepared.save(&device.name, &device.text, path)
 }

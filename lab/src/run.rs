@@ -72,9 +72,12 @@ pub const PRECONDITIONING: &str = "preconditioning";
 /// The phase in which requests are simulated.
 pub const RUNNING: &str = "running";
 
+/// The phase in which a snapshot is saved.
+pub const SAVING: &str = "saving a snapshot";
+
 /// Somebody who watches a run.
 pub trait Observer {
-    /// A phase begins: [`PRECONDITIONING`] or [`RUNNING`].
+    /// A phase begins: [`PRECONDITIONING`], [`RUNNING`] or [`SAVING`].
     fn phase(&mut self, _name: &'static str, _total: Option<u64>) {}
     /// So many requests are answered; false stops the run.
     fn progress(&mut self, _answered: u64) -> bool {
@@ -191,6 +194,7 @@ fn run_checked(mut job: Job, observer: &mut dyn Observer, position: &mut u64) ->
         (None, None) => {}
     }
     if let Some(path) = job.save_snapshot.clone() {
+        observer.phase(SAVING, None);
         job.notes.push(save(&mut prepared, &calendar, &job, interrupted, &path)?);
     }
     let summary = measurements.summary(job, &prepared.device, end, outcome, [precondition_seconds, wall])?;

@@ -7,6 +7,7 @@ mod face;
 mod nand;
 mod runs;
 mod scripts;
+mod snapshots;
 mod traces;
 
 use std::path::{Path, PathBuf};
