@@ -1,5 +1,7 @@
 //! A quantity over simulated time in a bounded number of equal windows, however long the run.
 
+use std::ops::Range;
+
 use crate::{Duration, Instant};
 
 /// Windows that double in width whenever the run outgrows them. `T` is what a window adds up.
@@ -7,6 +9,8 @@ use crate::{Duration, Instant};
 pub struct Series<T> {
     width: Duration,
     windows: Vec<T>,
+    /// The span of the last window, where most of what comes lies.
+    last: Range<Instant>,
 }
 
 /// How many windows a series has at the most: enough for a chart as wide as a screen.
@@ -17,7 +21,7 @@ const FIRST_WIDTH: Duration = Duration::from_us(1);
 
 impl<T> Default for Series<T> {
     fn default() -> Self {
-        Self { width: FIRST_WIDTH, windows: Vec::new() }
+        Self { width: FIRST_WIDTH, windows: Vec::new(), last: Instant::ZERO..Instant::ZERO }
     }
 }
 
@@ -25,6 +29,13 @@ impl<T: Default + Clone> Series<T> {
     /// The window that `at` lies in. `merge` adds a later window to the one before it.
     #[inline]
     pub fn window(&mut self, at: Instant, merge: impl Fn(&mut T, &T)) -> &mut T {
+        let index =
+            if self.last.contains(&at) { self.windows.len() - 1 } else { self.find(at, merge) };
+        &mut self.windows[index]
+    }
+
+    /// The index of the window that `at` lies in, which is made if it is a new one.
+    fn find(&mut self, at: Instant, merge: impl Fn(&mut T, &T)) -> usize {
         let mut index = (at.ps() / self.width.ps()) as usize;
         while index >= MOST {
             self.halve(&merge);
@@ -33,7 +44,9 @@ impl<T: Default + Clone> Series<T> {
         if index >= self.windows.len() {
             self.windows.resize(index + 1, T::default());
         }
-        &mut self.windows[index]
+        let begin = self.width.ps() * (self.windows.len() as u64 - 1);
+        self.last = Instant::from_ps(begin)..Instant::from_ps(begin.saturating_add(self.width.ps()));
+        index
     }
 
     fn halve(&mut self, merge: impl Fn(&mut T, &T)) {

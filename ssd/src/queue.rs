@@ -107,8 +107,9 @@ const EMPTY: List = List { first: NONE, last: NONE };
 /// What waits for a die and what it is doing.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct DieQueue {
-    /// By rank.
+    /// By rank, and a bit for each rank at which something waits.
     lists: [List; 3],
+    waiting: u8,
     /// Reads that overtook what waits or is suspended.
     in_a_row: u32,
     /// The chains that the die works on, and that is suspended meanwhile.
@@ -127,22 +128,19 @@ impl List {
         merge: impl Fn(&Transaction, &Transaction) -> bool,
     ) -> TransactionId {
         let first = self.first;
-        let mut last = first;
-        while pool[last as usize].purpose.is_host_read() {
-            let next = pool[last as usize].next;
-            let goes_with = next != NONE && {
-                let (before, next) = (&pool[last as usize], &pool[next as usize]);
-                next.purpose.is_host_read() && merge(before, next)
-            };
+        let (mut last, mut next) = (first, pool[first as usize].next);
+        while next != NONE {
+            let (before, after) = (&pool[last as usize], &pool[next as usize]);
+            let goes_with =
+                before.purpose.is_host_read() && after.purpose.is_host_read() && merge(before, after);
             if !goes_with {
-                break;
+                pool[last as usize].next = NONE;
+                self.first = next;
+                return first;
             }
-            last = next;
+            (last, next) = (next, after.next);
         }
-        self.first = std::mem::replace(&mut pool[last as usize].next, NONE);
-        if self.first == NONE {
-            self.last = NONE;
-        }
+        *self = EMPTY;
         first
     }
 }
@@ -160,6 +158,28 @@ impl DieQueue {
             second.queued < first.queued
         };
         if overtaken { (SECOND, second) } else { (FIRST, first) }
+    }
+
+    /// The rank that goes next, where others than reads that go first may wait.
+    fn choose(&mut self, pool: &[Transaction], rules: &Rules, now: Instant) -> Option<usize> {
+        if self.waiting == 0 {
+            return None;
+        }
+        let (rank, waits) = match self.suspended {
+            NONE => self.first_of_others(pool, rules, now),
+            suspended => (SECOND, suspended),
+        };
+        let overtakes = waits == NONE
+            || (self.in_a_row < rules.reads_in_a_row && !rules.is_aged(&pool[waits as usize], now));
+        if self.waiting & 1 << READS != 0 && overtakes {
+            self.in_a_row = if waits == NONE { 0 } else { self.in_a_row + 1 };
+            Some(READS)
+        } else if waits != NONE && self.suspended == NONE {
+            self.in_a_row = 0;
+            Some(rank)
+        } else {
+            None
+        }
     }
 
     /// The die does not collect garbage any more.
@@ -256,6 +276,7 @@ impl Queues {
     pub fn new(dies: u32, scheduling: &SchedulingFile) -> Self {
         let idle = DieQueue {
             lists: [EMPTY; 3],
+            waiting: 0,
             in_a_row: 0,
             current: NONE,
             suspended: NONE,
@@ -305,13 +326,19 @@ impl Queues {
     /// Keeps a transaction that is to be queued later.
     #[inline]
     pub fn keep(&mut self, transaction: Transaction) -> TransactionId {
-        let id = self.free.pop().unwrap_or(self.pool.len() as u32);
-        if id as usize == self.pool.len() {
-            self.pool.push(transaction);
-        } else {
-            self.pool[id as usize] = transaction;
+        match self.free.pop() {
+            Some(id) => {
+                self.pool[id as usize] = transaction;
+                id
+            }
+            None => self.grow(transaction),
         }
-        id
+    }
+
+    #[cold]
+    fn grow(&mut self, transaction: Transaction) -> TransactionId {
+        self.pool.push(transaction);
+        self.pool.len() as u32 - 1
     }
 
     /// A transaction that waits, is kept, or is under way.
@@ -329,6 +356,7 @@ impl Queues {
         let last = std::mem::replace(&mut list.last, id);
         if last == NONE {
             list.first = id;
+            self.dies[die].waiting |= 1 << rank;
         } else {
             self.pool[last as usize].next = id;
         }
@@ -346,22 +374,15 @@ impl Queues {
     ) -> Option<&Transaction> {
         let Self { pool, dies, rules, .. } = self;
         let queue = &mut dies[die];
-        let (rank, waits) = match queue.suspended {
-            NONE => queue.first_of_others(pool, rules, now),
-            suspended => (SECOND, suspended),
-        };
-        let overtakes = waits == NONE
-            || (queue.in_a_row < rules.reads_in_a_row && !rules.is_aged(&pool[waits as usize], now));
-        let rank = if queue.lists[READS].first != NONE && overtakes {
-            queue.in_a_row = if waits == NONE { 0 } else { queue.in_a_row + 1 };
-            READS
-        } else if waits != NONE && queue.suspended == NONE {
+        let rank = if queue.waiting == 1 << READS && queue.suspended == NONE {
             queue.in_a_row = 0;
-            rank
+            READS
         } else {
-            return None;
+            queue.choose(pool, rules, now)?
         };
-        queue.current = queue.lists[rank].take(pool, merge);
+        let list = &mut queue.lists[rank];
+        queue.current = list.take(pool, merge);
+        queue.waiting &= !(u8::from(list.first == NONE) << rank);
         let transaction = &pool[queue.current as usize];
         queue.gc_since = transaction.purpose.is_gc().then_some(now);
         Some(transaction)

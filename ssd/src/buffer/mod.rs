@@ -130,7 +130,8 @@ impl Buffer {
     /// The entry of a page.
     #[inline]
     pub fn find(&self, logical: LogicalPage) -> Option<EntryId> {
-        self.index.get(logical.0)
+        // Where nothing is written the table need not come into the processor's cache.
+        if self.free.len() == self.entries.len() { None } else { self.index.get(logical.0) }
     }
 
     /// An entry.
