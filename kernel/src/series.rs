@@ -29,8 +29,7 @@ impl<T: Default + Clone> Series<T> {
     /// The window that `at` lies in. `merge` adds a later window to the one before it.
     #[inline]
     pub fn window(&mut self, at: Instant, merge: impl Fn(&mut T, &T)) -> &mut T {
-        let index =
-            if self.last.contains(&at) { self.windows.len() - 1 } else { self.find(at, merge) };
+        let index = if self.last.contains(&at) { self.windows.len() - 1 } else { self.find(at, merge) };
         &mut self.windows[index]
     }
 
