@@ -98,7 +98,7 @@ fn show(file: &PathBuf, json: bool) -> Result<(), Failure> {
     output::json_or(json, &value, || {
         let mut rows = vec![
             ("device", head.device.clone()),
-            ("capacity", device.capacity().to_string()),
+            ("capacity", format!("{:.2} GiB", device.capacity().0 as f64 / (1u64 << 30) as f64)),
             ("seed", head.seed.to_string()),
             ("clock", format!("{:.6} s", head.simulated_seconds)),
             ("digest", head.digest.clone()),
