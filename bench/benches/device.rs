@@ -2,11 +2,12 @@
 //! few blocks.
 
 use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};
-use wordline_kernel::Seed;
+use wordline_kernel::{Instant, Seed};
 use wordline_lab::config::{Device as Described, Selection};
 use wordline_lab::plan::{Origin, Plan};
 use wordline_lab::run::{Job, Precondition, Unobserved, run};
 use wordline_ssd::Device;
+use wordline_ssd::snapshot::Agenda;
 
 /// As in the program.
 #[global_allocator]
@@ -78,5 +79,32 @@ fn preconditioning(criterion: &mut Criterion) {
     group.finish();
 }
 
-criterion_group!(benches, runs, preconditioning);
+/// To bytes in memory and back, beside the preconditioning that it saves.
+fn snapshots(criterion: &mut Criterion) {
+    let config = small().config;
+    let mut group = criterion.benchmark_group("snapshot");
+    group.sample_size(10);
+    group.throughput(Throughput::Elements(u64::from(config.logical_pages)));
+    let mut steady = Device::new(config.clone(), Seed(1));
+    steady.fill_steady(Seed(1));
+    let agenda = Agenda { now: Instant::ZERO, events: Vec::new() };
+    let save = || {
+        let mut bytes = Vec::new();
+        steady.save(&agenda, &mut bytes).expect("a list takes everything");
+        bytes
+    };
+    group.bench_function("save", |bencher| bencher.iter(save));
+    let bytes = save();
+    let device = || Device::new(config.clone(), Seed(1));
+    group.bench_function("restore", |bencher| {
+        let load = |mut device: Device| {
+            device.load(&mut bytes.as_slice()).expect("it was just saved");
+            device
+        };
+        bencher.iter_batched(device, load, BatchSize::LargeInput);
+    });
+    group.finish();
+}
+
+criterion_group!(benches, runs, preconditioning, snapshots);
 criterion_main!(benches);

@@ -138,6 +138,8 @@ impl WorkloadArguments {
             seed: self.seed,
             log: None,
             power_cut: None,
+            from_snapshot: None,
+            save_snapshot: None,
         })
     }
 }

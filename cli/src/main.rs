@@ -14,6 +14,7 @@ mod policies;
 mod presets;
 mod repro;
 mod run;
+mod snapshot;
 mod trace;
 mod workloads;
 
@@ -55,6 +56,7 @@ enum Command {
     Trace(trace::Arguments),
     Nand(nand::Arguments),
     Repro(repro::Arguments),
+    Snapshot(snapshot::Arguments),
 }
 
 fn main() -> ExitCode {
@@ -71,6 +73,7 @@ fn main() -> ExitCode {
         Some(Command::Trace(arguments)) => trace::handle(arguments),
         Some(Command::Nand(arguments)) => nand::handle(arguments),
         Some(Command::Repro(arguments)) => repro::handle(arguments),
+        Some(Command::Snapshot(arguments)) => snapshot::handle(arguments),
     }));
     match result {
         Ok(Ok(())) => ExitCode::SUCCESS,

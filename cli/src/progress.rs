@@ -4,7 +4,7 @@ use std::fmt::Write;
 use std::io::IsTerminal;
 
 use indicatif::{HumanCount, ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
-use wordline_lab::run::{Observer, RUNNING};
+use wordline_lab::run::{Observer, RUNNING, SAVING};
 
 use crate::interrupt::Interrupt;
 
@@ -75,7 +75,7 @@ fn bar(quiet: bool) -> ProgressBar {
 
 impl Observer for Watch<'_> {
     fn phase(&mut self, name: &'static str, total: Option<u64>) {
-        if name == RUNNING {
+        if name == RUNNING || name == SAVING {
             self.interrupt.work();
         }
         let template = if total.is_some() { BAR } else { COUNTER };

@@ -7,6 +7,7 @@ use wordline_kernel::Duration;
 use wordline_lab::output::write_atomically;
 use wordline_lab::power::CutAfter;
 use wordline_lab::report::{self, Origin};
+use wordline_lab::snapshot::Snapshot;
 use wordline_lab::summary::{Outcome, Summary};
 
 use crate::arguments::{DeviceArguments, WorkloadArguments};
@@ -21,6 +22,7 @@ Examples:
   wordline run --trace hm_0.csv.gz --report out             a trace of yours; a page in out/report.html
   wordline run --workload randwrite-4k-steady --json -      a workload; JSON on standard output
   wordline run --preset z-nand --trace hm_0.csv.gz --queue-depth 8
+  wordline run --from-snapshot steady.snap --workload mixed-70-30     on a device that was saved
   wordline run --config drive.toml --set ftl.over_provisioning=0.28 --workload mixed-70-30";
 
 /// Runs a trace or a workload on a device and says what happened.
@@ -44,6 +46,13 @@ pub struct Arguments {
     /// Cuts the power at this time of the run, such as 20ms; the device recovers, and the run goes on.
     #[arg(long, value_name = "TIME")]
     cut_power_at: Option<Duration>,
+    /// Runs on the device of a snapshot, as it was saved; see `wordline snapshot`. Where a device is named as well, it
+    /// must be the same.
+    #[arg(long, value_name = "FILE", conflicts_with = "precondition")]
+    from_snapshot: Option<PathBuf>,
+    /// Saves the device as it is after the run.
+    #[arg(long, value_name = "FILE")]
+    save_snapshot: Option<PathBuf>,
 }
 
 /// Where results go, beside the table on standard output.
@@ -66,7 +75,12 @@ pub fn handle(arguments: Arguments) -> Result<(), Failure> {
     plan.log = arguments.log;
     let after = arguments.cut_power_after.map(CutAfter::Requests);
     plan.power_cut = after.or(arguments.cut_power_at.map(CutAfter::Time));
-    let device = arguments.device.device(plan.origin.usual_preset())?;
+    let device = match &arguments.from_snapshot {
+        Some(file) if !arguments.device.is_given() => Snapshot::open(file)?.device()?,
+        _ => arguments.device.device(plan.origin.usual_preset())?,
+    };
+    plan.from_snapshot = arguments.from_snapshot;
+    plan.save_snapshot = arguments.save_snapshot;
     let interrupt = Interrupt::watch_idle();
     let mut watch = Watch::new(&device.name, arguments.results.no_progress, &interrupt);
     let summary = wordline_lab::run::run(plan.job(&device)?, &mut watch)?;

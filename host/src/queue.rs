@@ -113,6 +113,8 @@ impl Room {
 
 /// The queues between a workload and a device.
 pub struct HostQueue<S> {
+    /// When the workload begins: the times of the trace count from here.
+    begin: Instant,
     source: S,
     pace: Pace,
     spread: Spread,
@@ -137,6 +139,7 @@ impl<S: Iterator<Item = Arrival>> HostQueue<S> {
         let next = source.next();
         let room = Room::new(pace, spread);
         Self {
+            begin: Instant::ZERO,
             source,
             pace,
             spread,
@@ -149,6 +152,12 @@ impl<S: Iterator<Item = Arrival>> HostQueue<S> {
         }
     }
 
+    /// The same for a workload that begins at `begin`, on a device that has worked before.
+    #[must_use]
+    pub fn beginning(self, begin: Instant) -> Self {
+        Self { begin, ..self }
+    }
+
     /// What to do at `now`. The caller does it and asks again until told to wait.
     #[inline]
     pub fn next(&mut self, now: Instant) -> Submission {
@@ -156,7 +165,7 @@ impl<S: Iterator<Item = Arrival>> HostQueue<S> {
         let bound = if self.spread.queues == 1 { 0 } else { arrival.command.queue % self.spread.queues };
         let queue = match self.pace {
             Pace::Open { time_scale } => {
-                let time = scaled(arrival.time, time_scale);
+                let time = self.begin + (scaled(arrival.time, time_scale) - Instant::ZERO);
                 if time > now {
                     return Submission::At(time);
                 }
@@ -252,6 +261,14 @@ mod tests {
         assert_eq!(queue.next(at(0)), Submission::At(at(5)));
         assert!(matches!(queue.next(at(5)), Submission::Now(_)));
         assert_eq!(queue.next(at(5)), Submission::End);
+    }
+
+    #[test]
+    fn the_times_of_an_open_loop_count_from_its_beginning() {
+        let mut queue = HostQueue::new(arrivals(&[0, 10]), Pace::Open { time_scale: 0.5 }).beginning(at(7));
+        assert_eq!(queue.next(at(0)), Submission::At(at(7)));
+        assert!(matches!(queue.next(at(7)), Submission::Now(_)));
+        assert_eq!(queue.next(at(7)), Submission::At(at(12)));
     }
 
     #[test]

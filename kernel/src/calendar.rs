@@ -198,6 +198,19 @@ impl<E: Copy> Calendar<E> {
         *self = Self { now: self.now, ..Self::new() };
     }
 
+    /// A calendar at `now` with these events, given in the order in which they are to happen.
+    pub fn resumed(now: Instant, events: impl IntoIterator<Item = (Instant, E)>) -> Self {
+        let mut calendar = Self { now, ..Self::new() };
+        events.into_iter().for_each(|(time, event)| calendar.at(time, event));
+        calendar
+    }
+
+    /// All pending events and their times, in the order in which they will happen.
+    pub fn pending(&self) -> Vec<(Instant, E)> {
+        let mut all = self.clone();
+        std::iter::from_fn(|| all.advance().map(|event| (all.now, event))).collect()
+    }
+
     /// The bucket of a time within the wheel.
     #[inline]
     fn bucket_of(&self, time: Instant) -> usize {
@@ -377,10 +390,13 @@ mod tests {
                 assert_eq!(calendar.is_settled(), settled);
             }
         }
+        let all = calendar.pending();
+        assert!(all.iter().map(|(time, n)| (time.ps(), *n)).eq(pending.iter().copied()));
+        let mut again = Calendar::resumed(calendar.now(), all);
         while let Some((_, n)) = pending.pop_first() {
-            assert_eq!(calendar.advance(), Some(n));
+            assert_eq!([calendar.advance(), again.advance()], [Some(n); 2]);
         }
-        assert_eq!(calendar.advance(), None);
+        assert_eq!([calendar.advance(), again.advance()], [None; 2]);
     }
 
     #[test]

@@ -3,6 +3,8 @@
 use std::marker::PhantomData;
 use std::ops::{Index, IndexMut};
 
+use serde::{Deserialize, Serialize};
+
 /// A number of a thing of one kind; see [`id!`](crate::id).
 pub trait Id: Copy {
     /// The position in a column.
@@ -16,7 +18,9 @@ pub trait Id: Copy {
 macro_rules! id {
     ($(#[$doc:meta])* $name:ident) => {
         $(#[$doc])*
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        #[derive(
+            Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, ::serde::Serialize, ::serde::Deserialize,
+        )]
         pub struct $name(pub u32);
 
         impl $crate::Id for $name {
@@ -34,9 +38,11 @@ macro_rules! id {
 }
 
 /// One value for each id from 0 to `len() - 1`.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(bound(serialize = "T: Serialize", deserialize = "T: Deserialize<'de>"))]
 pub struct Column<I, T> {
     values: Vec<T>,
+    #[serde(skip)]
     key: PhantomData<fn(I)>,
 }
 
@@ -85,6 +91,16 @@ impl<I: Id, T> Column<I, T> {
     /// All ids.
     pub fn ids(&self) -> impl Iterator<Item = I> + use<I, T> {
         (0..self.values.len()).map(I::from_index)
+    }
+}
+
+impl<I, T> Column<I, T> {
+    pub(crate) fn as_slice(&self) -> &[T] {
+        &self.values
+    }
+
+    pub(crate) fn as_mut_slice(&mut self) -> &mut [T] {
+        &mut self.values
     }
 }
 

@@ -11,6 +11,7 @@ pub mod parse;
 mod prefetch;
 pub mod random;
 pub mod series;
+pub mod snapshot;
 pub mod table;
 pub mod time;
 pub mod units;

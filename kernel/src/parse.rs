@@ -1,6 +1,7 @@
 //! Reading quantities as people write them: `"16KiB"`, `"700us"`, `"400MT/s"`, `"66mW"`.
 //!
-//! A number needs its unit; a fraction is allowed as long as the result is a whole number of the base unit.
+//! A number needs its unit; a fraction is allowed as long as the result is a whole number of the base unit. Formats that
+//! nobody reads have the number of base units alone.
 
 use std::fmt;
 
@@ -14,6 +15,8 @@ trait Quantity: Sized {
     const WANTED: &'static str;
     const UNITS: &'static [(&'static str, u128)];
     fn from_base(base: u64) -> Option<Self>;
+    /// The number of base units.
+    fn base(&self) -> u128;
 }
 
 impl Quantity for Duration {
@@ -30,6 +33,9 @@ impl Quantity for Duration {
     ];
     fn from_base(base: u64) -> Option<Self> {
         Some(Self::from_ps(base))
+    }
+    fn base(&self) -> u128 {
+        u128::from(self.ps())
     }
 }
 
@@ -50,6 +56,9 @@ impl Quantity for Bytes {
     fn from_base(base: u64) -> Option<Self> {
         Some(Self(base))
     }
+    fn base(&self) -> u128 {
+        u128::from(self.0)
+    }
 }
 
 impl Quantity for MegaTransfers {
@@ -58,6 +67,9 @@ impl Quantity for MegaTransfers {
     fn from_base(base: u64) -> Option<Self> {
         u32::try_from(base).ok().filter(|rate| *rate > 0).map(Self)
     }
+    fn base(&self) -> u128 {
+        u128::from(self.0)
+    }
 }
 
 impl Quantity for Power {
@@ -65,6 +77,9 @@ impl Quantity for Power {
     const UNITS: &'static [(&'static str, u128)] = &[("uW", 1), ("mW", 1_000), ("W", 1_000_000)];
     fn from_base(base: u64) -> Option<Self> {
         Some(Self(base))
+    }
+    fn base(&self) -> u128 {
+        u128::from(self.0)
     }
 }
 
@@ -80,6 +95,9 @@ impl Quantity for Energy {
     ];
     fn from_base(base: u64) -> Option<Self> {
         Some(Self(u128::from(base)))
+    }
+    fn base(&self) -> u128 {
+        self.0
     }
 }
 
@@ -134,13 +152,20 @@ macro_rules! as_text {
 
         impl<'de> Deserialize<'de> for $type {
             fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-                from.deserialize_any(TextOf(std::marker::PhantomData))
+                if from.is_human_readable() {
+                    return from.deserialize_any(TextOf(std::marker::PhantomData));
+                }
+                Self::from_base(u64::deserialize(from)?)
+                    .ok_or_else(|| de::Error::custom(format!("wanted {}", Self::WANTED)))
             }
         }
 
         impl Serialize for $type {
             fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
-                to.collect_str(self)
+                if to.is_human_readable() {
+                    return to.collect_str(self);
+                }
+                u64::try_from(self.base()).map_err(serde::ser::Error::custom)?.serialize(to)
             }
         }
 

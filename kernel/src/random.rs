@@ -1,8 +1,10 @@
 //! Named random streams. A stream depends on the seed, its name and its index only, so a new component moves
 //! nobody's numbers. The generator is ours, so that no library update moves them either.
 
+use serde::{Deserialize, Serialize};
+
 /// The seed of a run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Seed(pub u64);
 
 impl Seed {
@@ -29,10 +31,12 @@ fn scramble(mut x: u64) -> u64 {
 }
 
 /// A stream of random numbers: xoshiro256** (Blackman and Vigna, 2018).
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Stream {
     state: [u64; 4],
 }
+
+crate::state!(Stream { values { state } });
 
 impl Stream {
     /// The next 64 bits.

@@ -1,8 +1,10 @@
 //! A small look-up table from one number to another, of fixed capacity.
 
+use serde::{Deserialize, Serialize};
+
 /// Maps `u32` keys to `u32` values by open addressing with linear probing. It never allocates after start-up,
 /// and what it answers does not depend on anything but what was put in.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct LookupTable {
     slots: Vec<(u32, u32)>,
     shift: u32,

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use wordline_kernel::{Duration, Histogram, Instant, Series};
-use wordline_nand::Stage;
+use wordline_nand::{EnergyReport, Stage};
 use wordline_ssd::device::{Component, Totals};
 use wordline_ssd::{Answer, Device, Operation, SECTOR};
 
@@ -25,6 +25,41 @@ pub struct Measurements {
     windows: Series<Sums>,
     seen: (u64, u64),
     log: Option<Log>,
+    before: Before,
+}
+
+/// What a device had done when the run began.
+struct Before {
+    at: Instant,
+    totals: Totals,
+    energy: EnergyReport,
+    link: Vec<u64>,
+    buses: Vec<u64>,
+    arrays: Vec<u64>,
+}
+
+impl Before {
+    fn of(device: &Device, at: Instant) -> Self {
+        Self {
+            at,
+            totals: device.totals().clone(),
+            energy: device.chips().energy(at - Instant::ZERO),
+            link: link_busy(device, at),
+            buses: device.chips().bus_busy(at).collect(),
+            arrays: device.chips().array_busy(at).collect(),
+        }
+    }
+}
+
+/// Picoseconds for which each direction of the link was taken; none without a link.
+fn link_busy(device: &Device, at: Instant) -> Vec<u64> {
+    device.link().map_or_else(Vec::new, |link| link.busy(at).map(Duration::ps).collect())
+}
+
+/// Logical pages programmed for the host, and for others.
+#[inline]
+fn programs_in(totals: &Totals) -> (u64, u64) {
+    (totals.host_programs, totals.gc_programs + totals.translation_programs + totals.padding)
 }
 
 /// What a window of the run adds up.
@@ -64,16 +99,18 @@ impl Sums {
 }
 
 impl Measurements {
-    /// Nothing measured yet; every answer is logged to `log` if that is given.
-    pub fn new(log: Option<&Path>) -> Result<Self> {
+    /// Nothing measured yet of a run of `device` that begins at `begin`; every answer is logged to `log` if that is given.
+    pub fn new(log: Option<&Path>, device: &Device, begin: Instant) -> Result<Self> {
+        let before = Before::of(device, begin);
         Ok(Self {
             latency: Default::default(),
             counts: [0; Operation::ALL.len()],
             failed: 0,
             bytes: [0; 2],
             windows: Series::default(),
-            seen: (0, 0),
+            seen: programs_in(&before.totals),
             log: log.map(Log::create).transpose()?,
+            before,
         })
     }
 
@@ -81,14 +118,14 @@ impl Measurements {
     #[inline]
     pub fn answered(&mut self, answer: &Answer, now: Instant, totals: &Totals) -> Result<()> {
         let kind = answer.command.operation as usize;
+        let now = Instant::ZERO + (now - self.before.at);
         debug_assert_eq!([Operation::Read, Operation::Write].map(|op| op as usize), [0, 1]);
         self.counts[kind] += 1;
         self.failed += u64::from(answer.failed);
         let sums = self.windows.window(now, Sums::merge);
         sums.counts[kind] += 1;
         sums.longest_ps = sums.longest_ps.max(answer.latency.ps());
-        let programs =
-            (totals.host_programs, totals.gc_programs + totals.translation_programs + totals.padding);
+        let programs = programs_in(totals);
         sums.host_programs += programs.0 - self.seen.0;
         sums.other_programs += programs.1 - self.seen.1;
         self.seen = programs;
@@ -117,9 +154,14 @@ impl Measurements {
         if let Some(log) = self.log.take() {
             log.finish()?;
         }
-        let elapsed = end - Instant::ZERO;
+        let Before { at: begin, ref totals, ref energy, ref link, ref buses, ref arrays } = self.before;
+        let elapsed = end - begin;
         let requests: u64 = self.counts.iter().sum();
-        let energy = device.chips().energy(elapsed);
+        let energy = device.chips().energy(end - Instant::ZERO).since(energy);
+        let totals = device.totals().since(totals);
+        let shares = |now: Vec<u64>, before: &[u64]| {
+            now.into_iter().zip(before).map(|(now, before)| share(now - before, elapsed)).collect()
+        };
         let mut notes = job.notes;
         if outcome == Outcome::ReadOnly {
             notes.push(format!(
@@ -129,7 +171,7 @@ impl Measurements {
                 self.failed
             ));
         }
-        let flash = flash(device);
+        let flash = flash(device, &totals);
         let programmed = flash.host_bytes + flash.gc_bytes + flash.translation_bytes + flash.padding_bytes;
         let page = device.config().geometry.page_size.0;
         assert_eq!(
@@ -154,18 +196,16 @@ impl Measurements {
             energy_by_stage: Stage::ALL
                 .map(|stage| Share { name: stage.name().into(), amount: energy.of(stage).joules() })
                 .into(),
-            time: self.time_shares(device.totals()),
-            link_utilisation: device
-                .link()
-                .map_or_else(Vec::new, |link| link.busy(end).map(|busy| share(busy.ps(), elapsed)).collect()),
-            channel_utilisation: device.chips().bus_busy(end).map(|ps| share(ps, elapsed)).collect(),
-            die_utilisation: device.chips().array_busy(end).map(|ps| share(ps, elapsed)).collect(),
+            time: self.time_shares(&totals),
+            link_utilisation: shares(link_busy(device, end), link),
+            channel_utilisation: shares(device.chips().bus_busy(end).collect(), buses),
+            die_utilisation: shares(device.chips().array_busy(end).collect(), arrays),
             wear: wear(device, self.bytes[1]),
             power_cuts: Vec::new(),
-            faults: faults(device),
+            faults: faults(device, &totals),
             windows: self.windows(),
             host: self.host(elapsed),
-            buffer: buffer(device.totals()),
+            buffer: buffer(&totals),
             flash,
             notes,
         })
@@ -238,8 +278,7 @@ fn buffer(totals: &Totals) -> Buffer {
     }
 }
 
-fn flash(device: &Device) -> Flash {
-    let totals = device.totals();
+fn flash(device: &Device, totals: &Totals) -> Flash {
     let geometry = &device.config().geometry;
     let unit = device.config().slots.size.0;
     let programmed = totals.host_programs + totals.gc_programs + totals.translation_programs + totals.padding;
@@ -274,8 +313,7 @@ fn flash(device: &Device) -> Flash {
     }
 }
 
-fn faults(device: &Device) -> Faults {
-    let totals = device.totals();
+fn faults(device: &Device, totals: &Totals) -> Faults {
     Faults {
         program_failures: totals.program_failures,
         erase_failures: totals.erase_failures,

@@ -26,7 +26,7 @@ fn write_beside(path: &Path, bytes: &[u8]) -> io::Result<()> {
 }
 
 /// The directory of the file `path`.
-fn directory_of(path: &Path) -> &Path {
+pub(crate) fn directory_of(path: &Path) -> &Path {
     path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 

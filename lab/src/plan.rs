@@ -68,6 +68,10 @@ pub struct Plan {
     pub log: Option<PathBuf>,
     /// When the power is cut, if at all.
     pub power_cut: Option<CutAfter>,
+    /// The snapshot that the device is restored from, in place of a precondition.
+    pub from_snapshot: Option<PathBuf>,
+    /// Where the device is to be saved after the run.
+    pub save_snapshot: Option<PathBuf>,
 }
 
 /// Requests that are ready to run, and what belongs to them.
@@ -144,6 +148,8 @@ impl Plan {
             seed: self.seed,
             log: self.log.clone(),
             power_cut: self.power_cut,
+            from_snapshot: self.from_snapshot.clone(),
+            save_snapshot: self.save_snapshot.clone(),
             notes: ready.notes,
         })
     }

@@ -19,6 +19,8 @@ pub enum CutAfter {
 /// The power of a run.
 #[derive(Debug, Default)]
 pub(crate) struct Power {
+    /// When the run began.
+    begin: Instant,
     /// The cut to come.
     cut: Option<CutAfter>,
     /// Whether the device puts its tables together, so that the host waits.
@@ -32,7 +34,7 @@ impl Power {
         if let Some(CutAfter::Time(time)) = cut {
             calendar.after(time, Event::PowerCut);
         }
-        Self { cut, ..Self::default() }
+        Self { begin: calendar.now(), cut, ..Self::default() }
     }
 
     /// Whether the power is to be cut now that so many requests are answered.
@@ -55,7 +57,7 @@ impl Power {
         self.cut = None;
         self.recovering = true;
         self.done = Some(PowerCut {
-            at_seconds: (now - Instant::ZERO).seconds(),
+            at_seconds: (now - self.begin).seconds(),
             lost_requests: cut.unanswered.len() as u64,
             torn_pages: cut.torn.pages + cut.torn.partners,
             torn_erases: cut.torn.erases,

@@ -1,16 +1,18 @@
 //! The run: a workload goes through a host queue into a device, and what happens is measured.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use wordline_host::{Arrival, HostQueue, Pace, Spread, Submission};
-use wordline_kernel::{Calendar, Instant, Schedule, Seed};
-use wordline_ssd::{Answer, Config, Design, Device, Parts};
+use wordline_kernel::{Calendar, Instant, Schedule};
+use wordline_ssd::snapshot::Agenda;
+use wordline_ssd::{Answer, Config, Design, Device};
 
 use crate::admission::Admission;
 use crate::error::{Error, Result};
 use crate::measure::Measurements;
 use crate::power::{CutAfter, Power};
+use crate::prepare::Prepared;
 use crate::summary::{Outcome, Source, Summary};
 use crate::trace::Request;
 
@@ -57,6 +59,10 @@ pub struct Job {
     pub log: Option<PathBuf>,
     /// When the power is cut, if at all.
     pub power_cut: Option<CutAfter>,
+    /// The snapshot that the device is restored from, in place of the precondition.
+    pub from_snapshot: Option<PathBuf>,
+    /// Where the device is to be saved after the run.
+    pub save_snapshot: Option<PathBuf>,
     /// Things that the user should know, for the result.
     pub notes: Vec<String>,
 }
@@ -66,9 +72,12 @@ pub const PRECONDITIONING: &str = "preconditioning";
 /// The phase in which requests are simulated.
 pub const RUNNING: &str = "running";
 
+/// The phase in which a snapshot is saved.
+pub const SAVING: &str = "saving a snapshot";
+
 /// Somebody who watches a run.
 pub trait Observer {
-    /// A phase begins: [`PRECONDITIONING`] or [`RUNNING`].
+    /// A phase begins: [`PRECONDITIONING`], [`RUNNING`] or [`SAVING`].
     fn phase(&mut self, _name: &'static str, _total: Option<u64>) {}
     /// So many requests are answered; false stops the run.
     fn progress(&mut self, _answered: u64) -> bool {
@@ -136,26 +145,15 @@ pub fn run(job: Job, observer: &mut dyn Observer) -> Result<Summary> {
 }
 
 fn run_checked(mut job: Job, observer: &mut dyn Observer, position: &mut u64) -> Result<Summary> {
-    let seed = Seed(job.seed);
     let started = std::time::Instant::now();
     observer.phase(PRECONDITIONING, None);
-    let parts = (job.design)(Parts::of(&job.config));
-    let mut device = Device::with(job.config.clone(), parts, seed);
-    match job.precondition {
-        Precondition::Empty => {}
-        Precondition::Filled(fraction) => device.fill(fraction),
-        Precondition::Steady => {
-            let steady = device.fill_steady(seed);
-            job.notes.push(format!(
-                "preconditioned to a steady state: {} pages overwritten at random, collector's write amplification {:.3}",
-                steady.overwritten, steady.amplification
-            ));
-        }
-    }
-    device.audit(wordline_kernel::Duration::ZERO);
+    let mut prepared = Prepared::of(&mut job)?;
     let precondition_seconds = started.elapsed().as_secs_f64();
     observer.phase(RUNNING, job.total);
-    let mut measurements = Measurements::new(job.log.as_deref())?;
+    let mut calendar = prepared.agenda.calendar(Event::Device);
+    let device = &mut prepared.device;
+    let begin = calendar.now();
+    let mut measurements = Measurements::new(job.log.as_deref(), device, begin)?;
     let admission = Admission::new(&job.config, job.namespace, job.stream, job.pace);
     let requests = std::mem::replace(&mut job.requests, Box::new(std::iter::empty()));
     let mut refused = None;
@@ -169,12 +167,11 @@ fn run_checked(mut job: Job, observer: &mut dyn Observer, position: &mut u64) ->
         }
         takes.then_some(arrival)
     });
-    let mut queue = HostQueue::spread(arrivals, job.pace, job.spread);
+    let mut queue = HostQueue::spread(arrivals, job.pace, job.spread).beginning(begin);
     let started = std::time::Instant::now();
-    let mut calendar = Calendar::new();
     let mut power = Power::new(job.power_cut, &mut calendar);
     let (end, interrupted) =
-        simulate(&mut device, &mut queue, &mut calendar, &mut power, &mut measurements, observer, position)?;
+        simulate(device, &mut queue, &mut calendar, &mut power, &mut measurements, observer, position)?;
     let wall = started.elapsed().as_secs_f64();
     drop(queue);
     if let Some((found, wanted)) = refused {
@@ -196,8 +193,35 @@ fn run_checked(mut job: Job, observer: &mut dyn Observer, position: &mut u64) ->
         (None, Some(_)) => job.notes.push("the run was over before the power was to be cut".into()),
         (None, None) => {}
     }
-    let summary = measurements.summary(job, &device, end, outcome, [precondition_seconds, wall])?;
+    if let Some(path) = job.save_snapshot.clone() {
+        observer.phase(SAVING, None);
+        job.notes.push(save(&mut prepared, &calendar, &job, interrupted, &path)?);
+    }
+    let summary = measurements.summary(job, &prepared.device, end, outcome, [precondition_seconds, wall])?;
     Ok(Summary { power_cuts: power_cut.into_iter().collect(), ..summary })
+}
+
+/// Saves the device after its run; a sentence about it.
+fn save(
+    prepared: &mut Prepared,
+    calendar: &Calendar<Event>,
+    job: &Job,
+    interrupted: bool,
+    path: &Path,
+) -> Result<String> {
+    if interrupted {
+        return Ok(format!("the run was stopped: the snapshot {} was not saved", path.display()));
+    }
+    let of_device = |(time, event)| match event {
+        Event::Device(event) => Some((time, event)),
+        Event::Host | Event::PowerCut => None,
+    };
+    let events = calendar.pending().into_iter().filter_map(of_device).collect();
+    prepared.agenda = Agenda { now: calendar.now(), events };
+    let (digest, source, seed) = (prepared.device.digest(), &job.source.name, job.seed);
+    prepared.history.push(format!("ran {source} with seed {seed} up to the digest {digest}"));
+    prepared.save(&job.device_name, &job.config_text, path)?;
+    Ok(format!("saved as the snapshot {}", path.display()))
 }
 
 /// The event loop. Returns when the last answer was given, and whether the observer stopped it before.
@@ -211,7 +235,7 @@ fn simulate<S: Iterator<Item = Arrival>>(
     position: &mut u64,
 ) -> Result<(Instant, bool)> {
     let mut answers: Vec<Answer> = Vec::new();
-    let (mut last_answer, mut look_at) = (Instant::ZERO, LOOK_EVERY);
+    let (mut last_answer, mut look_at) = (calendar.now(), LOOK_EVERY);
     let mut host_at = None;
     loop {
         let ended = !power.is_off() && submit(device, queue, calendar, &mut host_at);

@@ -1,11 +1,12 @@
 //! Energy as a price list times counted time: each stage has a power, and the time spent in it is counted.
 
+use serde::{Deserialize, Serialize};
 use wordline_kernel::{Duration, Energy, Power};
 
 use crate::part::PowerDraw;
 
 /// A stage of the command chain (NANDFlashSim, section 4): what a die or its interface does.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[repr(u8)]
 pub enum Stage {
     /// Command latch cycles and their waits, on the bus.
@@ -50,7 +51,7 @@ impl Stage {
 }
 
 /// Time spent in each stage, summed over dies: 128 bits, because it outgrows the clock.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StageTimes {
     ps: [u128; 8],
     /// The same counted for each plane that took part.
@@ -114,6 +115,13 @@ pub struct EnergyReport {
 }
 
 impl EnergyReport {
+    /// What came since an `earlier` report.
+    #[must_use]
+    pub fn since(&self, earlier: &Self) -> Self {
+        let stage = |stage: usize| Energy(self.by_stage[stage].0 - earlier.by_stage[stage].0);
+        Self { by_stage: std::array::from_fn(stage) }
+    }
+
     /// The energy of a stage.
     pub fn of(&self, stage: Stage) -> Energy {
         self.by_stage[stage as usize]

@@ -4,10 +4,11 @@
 //! Only cache operations part the two: the cache register lets data cross the bus while the array works from the
 //! data register.
 
+use serde::{Deserialize, Serialize};
 use wordline_kernel::{Duration, Instant};
 
 /// When a die is ready again.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Pipeline {
     /// RDY rises: the die takes a command.
     pub ready_at: Instant,

@@ -1,12 +1,13 @@
 //! What a host asks of a block device, and the answer.
 
+use serde::{Deserialize, Serialize};
 use wordline_kernel::{Bytes, Duration};
 
 /// Bytes of a sector.
 pub const SECTOR: Bytes = Bytes(512);
 
 /// What a command does.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Operation {
     /// Read sectors.
     #[default]
@@ -31,7 +32,7 @@ impl Operation {
 }
 
 /// A command to a block device.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Command {
     /// What it does.
     pub operation: Operation,
@@ -57,7 +58,7 @@ pub struct Command {
 const _: () = assert!(size_of::<Command>() <= 32, "a command is copied on its way in and out");
 
 /// The answer to a command.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Answer {
     /// The command.
     pub command: Command,

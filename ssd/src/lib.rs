@@ -12,6 +12,7 @@ pub mod policy;
 pub mod queue;
 pub mod scheduling;
 pub mod sectors;
+pub mod snapshot;
 
 pub use command::{Answer, Command, Operation, SECTOR};
 pub use config::{Config, DeviceFile};

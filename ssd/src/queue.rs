@@ -4,7 +4,8 @@
 //! many of them while one of those waits; the others go in the order in which they came. Each die has three lists, one
 //! for each rank; which rank a purpose has is worked out once.
 
-use wordline_kernel::{Column, Duration, Instant};
+use serde::{Deserialize, Serialize};
+use wordline_kernel::{Column, Duration, Instant, state};
 use wordline_nand::{DieId, PageId, SlotId};
 
 use crate::scheduling::{GcPriority, SchedulingFile};
@@ -15,7 +16,7 @@ pub type TransactionId = u32;
 const NONE: u32 = u32::MAX;
 
 /// What a transaction is for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Purpose {
     /// A read of the host; `owner` is the request.
     HostRead,
@@ -62,7 +63,7 @@ impl Purpose {
 }
 
 /// A transaction.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct Transaction {
     /// What it is for.
     pub purpose: Purpose,
@@ -95,7 +96,7 @@ pub struct Transaction {
     next: u32,
 }
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct List {
     first: u32,
     last: u32,
@@ -104,7 +105,7 @@ struct List {
 const EMPTY: List = List { first: NONE, last: NONE };
 
 /// What waits for a die and what it is doing.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct DieQueue {
     /// By rank, and a bit for each rank at which something waits.
     lists: [List; 3],
@@ -267,6 +268,8 @@ pub struct Queues {
     free: Vec<TransactionId>,
     dies: Column<DieId, DieQueue>,
 }
+
+state!(Queues { values { pool, free, dies } fixed { rules } });
 
 impl Queues {
     /// Empty queues for `dies` dies.

@@ -1,7 +1,9 @@
 //! Sets of sectors of a mapping unit.
 
+use serde::{Deserialize, Serialize};
+
 /// Which sectors of a mapping unit, one bit a sector.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Sectors([u64; WORDS]);
 
 const WORDS: usize = 4;

@@ -6,6 +6,7 @@ use std::collections::BTreeSet;
 
 use common::small;
 use proptest::prelude::*;
+use wordline_kernel::snapshot::{Reader, State as Snapshot, Writer};
 use wordline_kernel::{Duration, Id, Seed};
 use wordline_nand::{RowBlockId, SlotId};
 use wordline_ssd::Config;
@@ -22,6 +23,16 @@ use wordline_ssd::policy::relocator::{Leaving, RelocatorKind};
 use wordline_ssd::policy::router::{Outgoing, RouterKind};
 use wordline_ssd::policy::victim::VictimKind;
 use wordline_ssd::policy::wear::WearKind;
+
+/// A new policy that goes on with what `policy` knows: as good as the old one wherever it takes its place.
+fn restored<P: Snapshot + ?Sized>(policy: &P, mut fresh: Box<P>) -> Box<P> {
+    let mut bytes = Vec::new();
+    policy.save_state(&mut Writer::new(&mut bytes)).expect("a list takes everything");
+    let mut bytes = bytes.as_slice();
+    fresh.load_state(&mut Reader::new(&mut bytes)).expect("a policy of the same kind wrote it");
+    assert!(bytes.is_empty(), "it reads all of it");
+    fresh
+}
 
 fn placements() -> Vec<PlacementKind> {
     let orders = orders().into_iter().map(|order| PlacementKind::Fixed { order });
@@ -73,6 +84,7 @@ proptest! {
         let geometry = file.check().expect("the device is sound").geometry;
         for kind in placements() {
             let mut placement = kind.build(&geometry, packages);
+            let mut again = kind.build(&geometry, packages);
             let homes: Vec<_> = (0..geometry.rows()).map(|page| placement.home(page)).collect();
             if homes[0].is_some() {
                 let mut rows: Vec<_> = homes.iter().flatten().copied().collect();
@@ -86,7 +98,10 @@ proptest! {
                 for row in 0..geometry.rows() {
                     accepting.set(row, turn >> (row % 128) & 1 != 0);
                 }
-                match placement.next(&accepting) {
+                again = restored(&*again, kind.build(&geometry, packages));
+                let row = placement.next(&accepting);
+                prop_assert_eq!(again.next(&accepting), row, "a policy that was saved goes on");
+                match row {
                     Some(row) => prop_assert!(accepting.contains(row)),
                     None => prop_assert!(accepting.is_empty()),
                 }
@@ -190,6 +205,7 @@ proptest! {
                 let times = &mut times[block as usize][failed];
                 *times += 1;
                 let failed = [Failed::Program, Failed::Erase][failed];
+                policy = restored(&*policy, kind.build());
                 policy.after(&Failure { failed, block: RowBlockId(block), times: *times, erases })
             };
             let mut retired = [[false; 2]; 4];
@@ -285,6 +301,7 @@ fn clean(kind: &VictimKind, config: &Config, script: &[u64]) {
                 }
             }
             3 => {
+                policy = restored(&*policy, kind.build());
                 let chosen = policy.choose(blocks.candidates(0), &mut random);
                 assert_eq!(chosen.is_none(), account.candidates(&blocks).is_empty(), "{kind:?}");
                 let Some(victim) = chosen else { continue };
@@ -344,7 +361,7 @@ proptest! {
         let idle = Duration::from_ms(1);
         let kinds = [BackgroundKind::None {}, BackgroundKind::IdleGc { idle, until_free: 0, until_spare }];
         for kind in kinds {
-            let mut policy = kind.build();
+            let mut policy = restored(&*kind.build(), kind.build());
             let rests = policy.rests_after();
             prop_assert_eq!(rests, policy.rests_after(), "the rest is always the same");
             let resting = Resting { row: 0, free_blocks: free, good_blocks: good, full_blocks: full, cached_blocks: 0 };
@@ -377,6 +394,7 @@ proptest! {
                 let stream = one.route(&page);
                 prop_assert!(stream < one.streams(), "{:?}", kind);
                 prop_assert_eq!(stream, two.route(&page), "equal pages in equal order go equal ways");
+                two = restored(&*two, kind.build(40));
             }
             prop_assert_eq!(one.streams(), kind.streams());
         }
@@ -388,6 +406,7 @@ proptest! {
                 let stream = one.route(&page);
                 prop_assert!(stream < one.streams(), "{:?}", kind);
                 prop_assert_eq!(stream, two.route(&page));
+                two = restored(&*two, kind.build());
             }
             prop_assert_eq!(one.streams(), kind.streams());
         }
@@ -401,11 +420,17 @@ proptest! {
     ) {
         let mut random = Seed(2).stream("test.wear", 0);
         for kind in [WearKind::None {}, WearKind::Bet { k, threshold: (2 << k) + more }] {
-            let mut policy = kind.build(3, 50);
+            let (mut policy, mut again) = (kind.build(3, 50), kind.build(3, 50));
             for (row, block) in &erased {
                 policy.erased(*row, *block);
+                again.erased(*row, *block);
+                again = restored(&*again, kind.build(3, 50));
                 let mut found = 0;
-                while let Some(blocks) = policy.next(*row, &mut random) {
+                loop {
+                    let mut same = random.clone();
+                    let blocks = policy.next(*row, &mut random);
+                    prop_assert_eq!(again.next(*row, &mut same), blocks.clone());
+                    let Some(blocks) = blocks else { break };
                     prop_assert!(policy.is_on() && !blocks.is_empty() && blocks.end <= 50, "{:?}", blocks);
                     found += blocks.len();
                     prop_assert!(found <= 50, "no block twice without an erase");
@@ -466,7 +491,12 @@ proptest! {
             policy.prepare(12);
             let mut waiting = EntryList::new(12);
             let mut line: Vec<(u32, bool)> = Vec::new();
-            for (what, entry) in &steps {
+            for (n, (what, entry)) in steps.iter().enumerate() {
+                if n % 5 == 0 {
+                    let mut fresh = kind.build();
+                    fresh.prepare(12);
+                    policy = restored(&*policy, fresh);
+                }
                 let at = line.iter().position(|(other, _)| other == entry);
                 match (what, at) {
                     (0, Some(at)) => {
@@ -514,10 +544,11 @@ proptest! {
         script in prop::collection::vec((0u8..8, 0u32..48), 1..600),
     ) {
         let size = CacheSize { entries, protected: protected % entries, per_table, tables: 128 };
-        let mut mapper = Dftl::new(&size);
+        let mut mapper = Box::new(Dftl::new(&size));
         let mut cached = Cached::default();
         for (kind, page) in script {
             let (page, table) = (LogicalPage(page), page / per_table);
+            mapper = restored(&*mapper, Box::new(Dftl::new(&size)));
             // What changed and is not in the cache must be in a translation page that is to be written.
             let mut to_write = None;
             match kind {

@@ -8,6 +8,7 @@ mod nand;
 mod policies;
 mod runs;
 mod scripts;
+mod snapshots;
 mod traces;
 
 use std::path::{Path, PathBuf};

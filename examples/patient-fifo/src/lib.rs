@@ -1,6 +1,6 @@
 //! A design in its own crate: first in, first out, but patient with blocks that are still mostly valid.
 
-use wordline_kernel::Stream;
+use wordline_kernel::{Stream, state};
 use wordline_lab::config::{Device, Selection};
 use wordline_lab::plan::{Origin, Plan};
 use wordline_lab::run::{self, Unobserved};
@@ -14,6 +14,9 @@ const LOOKED_AT: usize = 16;
 /// Takes the oldest block of which at most fifteen sixteenths are valid still; if there is none among the oldest, the one
 /// with the fewest valid pages.
 pub struct PatientFifo;
+
+// It remembers nothing that a snapshot of the device would have to hold.
+state!(PatientFifo {});
 
 impl VictimPolicy for PatientFifo {
     fn needs(&self) -> Indexes {

@@ -105,6 +105,12 @@ pub fn file(path: &Path, base: Option<&str>) -> Result<Layered> {
     build(read(path)?, base, 0)
 }
 
+/// A document that is no file of its own.
+pub fn text(label: &str, name: &str, text: &str) -> Result<Layered> {
+    let folder = PathBuf::new();
+    build(Document { label: label.into(), name: name.into(), text: text.into(), folder }, None, 0)
+}
+
 fn build(document: Document, base: Option<&str>, depth: usize) -> Result<Layered> {
     let mut tree = tree::parse(&document.label, &document.text).map_err(Error::Config)?;
     let [name, description, source, below] = file_keys(&mut tree)?;

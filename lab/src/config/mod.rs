@@ -77,6 +77,11 @@ impl Device {
         resolve(layered)
     }
 
+    /// The device `name` of a whole document `text`; complaints name the document as `label`.
+    pub(crate) fn from_text(label: &str, name: &str, text: &str) -> Result<Self> {
+        resolve(load::text(label, name, text)?)
+    }
+
     /// Bytes that the host sees.
     pub fn capacity(&self) -> Bytes {
         self.config.capacity()

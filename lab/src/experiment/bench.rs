@@ -60,6 +60,8 @@ impl Bench for Lab {
             seed: point.seed,
             log: None,
             power_cut: None,
+            from_snapshot: None,
+            save_snapshot: None,
             notes: Vec::new(),
         };
         run::run(job, &mut UntilStopped(stop))

@@ -11,6 +11,7 @@
 
 use std::collections::VecDeque;
 
+use serde::{Deserialize, Serialize};
 use wordline_kernel::{Duration, Instant};
 
 use crate::DieId;
@@ -23,7 +24,7 @@ pub(crate) const LATCHES_IN_A_ROW: u32 = 16;
 type Wish = (Instant, DieId);
 
 /// A channel's bus.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Bus {
     pub(super) busy_until: Instant,
     /// Dies that want it to latch a command, and dies that want it to move data; a die waits at most once.

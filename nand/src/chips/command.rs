@@ -1,5 +1,6 @@
 //! What a die is asked for, and what it took.
 
+use serde::{Deserialize, Serialize};
 use wordline_kernel::{Bytes, Duration};
 
 use crate::chain::Hold;
@@ -7,7 +8,7 @@ use crate::geometry::{DieId, PageId};
 
 /// What a command does. Each is multi-plane when more than one plane takes part, and interleaved with the commands
 /// of other dies as the bus allows.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Operation {
     /// Sense pages and move data out (00-30).
     Read,
@@ -78,7 +79,7 @@ impl Operation {
 }
 
 /// A transaction for one die.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Command {
     /// What it does.
     pub operation: Operation,

@@ -1,5 +1,6 @@
 //! What a power cut does to the chips: registers and state machines are lost, and what the arrays were changing is torn.
 
+use serde::{Deserialize, Serialize};
 use wordline_kernel::Instant;
 
 use super::{Behind, Chips, Command, Operation, Stamp, Step};
@@ -16,7 +17,7 @@ pub enum AtCut {
 }
 
 /// What a power cut tore.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TornBy {
     /// Program commands that stopped half-way.
     pub programs: u64,

@@ -3,6 +3,7 @@
 //! Stages are counted when they begin, so that the way of a command touches the counters once; what is not over at
 //! an instant is taken off again when somebody asks.
 
+use serde::{Deserialize, Serialize};
 use wordline_kernel::{Bytes, Duration, Instant};
 
 use super::times::HoldTimes;
@@ -12,7 +13,7 @@ use crate::energy::{Stage, StageTimes};
 use crate::geometry::{ChannelId, PageId};
 
 /// What a die is doing, and what it did.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Die {
     pub(super) channel: ChannelId,
     pub(super) step: Step,
@@ -93,7 +94,7 @@ impl Die {
 }
 
 /// A cache program whose array work goes on while the die takes the next command.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(super) struct Behind {
     pub(super) command: Command,
     pub(super) serial: u32,
@@ -281,7 +282,7 @@ impl Die {
 }
 
 /// Time of one die in each stage, by kind of operation, in picoseconds: no stage outlives the clock.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub(super) struct Picoseconds {
     ps: [[u64; Stage::Idle as usize]; Operation::KINDS],
     /// Time of the array's stages for each plane beyond the first, which may outlive the clock.

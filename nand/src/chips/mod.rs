@@ -18,7 +18,9 @@ mod suspend;
 mod tests;
 mod times;
 
-use wordline_kernel::{Column, Duration, Instant, Schedule, Seed};
+use bus::Bus;
+use serde::{Deserialize, Serialize};
+use wordline_kernel::{Column, Duration, Instant, Schedule, Seed, state};
 
 use crate::chain::Hold;
 use crate::clock::Clocks;
@@ -28,7 +30,6 @@ use crate::geometry::{ChannelId, DieId, Geometry};
 use crate::slots::Slots;
 use crate::{LatencyModel, Part};
 
-use bus::Bus;
 pub(crate) use bus::LATCHES_IN_A_ROW;
 pub use command::{Command, Done, Operation};
 pub use cut::{AtCut, TornBy};
@@ -41,7 +42,7 @@ use suspend::Suspended;
 use times::Times;
 
 /// What happens in chips.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Event {
     /// The bus is free and somebody waits for it.
     BusFree(ChannelId),
@@ -62,7 +63,7 @@ pub enum Event {
 const _: () = assert!(size_of::<Event>() <= 8, "an event is copied on every push and pop");
 
 /// What a die wants the bus for, or holds it for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 enum Step {
     /// Nothing: it takes a command.
     Idle,
@@ -133,8 +134,15 @@ pub struct Chips {
     backs_up: bool,
 }
 
+// Spans that were recorded go to whoever asked for them, and the times hold the last partial page for speed alone.
+state!(Chips {
+    values { buses, dies, behind, suspended, counts, serial }
+    parts { pages, faults, slc }
+    fixed { part, geometry, wiring, times, recorder, backs_up }
+});
+
 /// What the chips did, in pages and row blocks.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Counts {
     /// Read commands.
     pub read_commands: u64,

@@ -1,19 +1,22 @@
 //! What is in the pages: stamps for a device that checks every read, or a ledger of the part's limits.
 
-use wordline_kernel::Column;
+use serde::{Deserialize, Serialize};
+use wordline_kernel::{Column, state, word};
 
 use crate::geometry::{DieId, Geometry, PageId, RowBlockId};
 use crate::slots::{SlotId, Slots};
 use crate::{Command, Operation, Part};
 
 /// What was written into a slot.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Stamp {
     /// The logical unit, or one of the marks below.
     pub logical: u32,
     /// Which of its versions, counted from 1.
     pub version: u32,
 }
+
+word!(Stamp { logical: u32, version: u32 });
 
 impl Stamp {
     /// A slot that was not programmed since its block was erased.
@@ -31,7 +34,7 @@ impl Stamp {
 }
 
 /// Limits of the part that commands broke, by kind (NANDFlashSim, section 7.3).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Violations {
     /// Programs of a page below the last one programmed in its block.
     pub order: u64,
@@ -51,7 +54,7 @@ impl Violations {
 }
 
 /// The limits, watched page by page and plane by plane, for commands that no FTL keeps within them.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 struct Ledger {
     /// Programs of each page since its block was erased.
     programs: Column<PageId, u8>,
@@ -77,6 +80,12 @@ pub(super) struct Pages {
     pub(super) any_order: bool,
     ledger: Option<Ledger>,
 }
+
+state!(Pages {
+    values { ledger }
+    parts { registers, stamps, erases, programmed }
+    fixed { geometry, slots, programs_per_page, endurance, any_order }
+});
 
 impl Pages {
     /// Nothing written; every slot will carry its stamp, and a program out of order is a bug.

@@ -4,7 +4,7 @@
 //! the numbers beyond are not used. The prefix that puts one operation into SLC mode is not counted on the bus: a latch
 //! cycle beside the transfer of whole pages.
 
-use wordline_kernel::Column;
+use wordline_kernel::{Column, state};
 
 use super::times::Times;
 use super::{Chips, Wiring};
@@ -18,6 +18,8 @@ pub(super) struct SlcMode {
     times: Times,
     blocks: Column<RowBlockId, bool>,
 }
+
+state!(SlcMode { values { blocks } fixed { part, times } });
 
 impl SlcMode {
     fn of(part: &Part, geometry: &Geometry, wiring: &Wiring) -> Option<Box<Self>> {

@@ -4,6 +4,7 @@
 //! which it works for nothing, and the die takes reads. A resume gives it the time that was left. These are the rules of
 //! the pins ([`onfi`](crate::onfi)), where a program or erase that would end before it could rest runs to its end, too.
 
+use serde::{Deserialize, Serialize};
 use wordline_kernel::{Duration, Instant, Schedule};
 
 use super::{Chips, Command, Event, Operation, Step};
@@ -11,7 +12,7 @@ use crate::Stage;
 use crate::geometry::DieId;
 
 /// A program or erase that is being suspended, is suspended, or waits for the bus to be resumed.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(super) struct Suspended {
     pub(super) stage: Stage,
     /// What the array has still to do.

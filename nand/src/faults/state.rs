@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use wordline_kernel::{Column, Instant, Seed, Stream};
+use wordline_kernel::{Column, Instant, Seed, Stream, state};
 
 use super::{Fails, Fault, Place, WearFile, When};
 use crate::geometry::{DieId, Geometry, PageId, RowBlockId};
@@ -60,6 +60,8 @@ struct Rule {
     count: u64,
 }
 
+state!(Rule { values { random, count } fixed { fault } });
+
 impl Rule {
     /// Whether it strikes the next operation that it applies to.
     fn strikes(&mut self, erases: u32, now: Instant) -> bool {
@@ -92,6 +94,12 @@ pub struct Faults {
     /// Pages that a sense did not read, and how many senses more they need; `u32::MAX` for never.
     unread: BTreeMap<PageId, u32>,
 }
+
+state!(Faults {
+    values { dead, unread }
+    lists { rules }
+    fixed { geometry }
+});
 
 impl Faults {
     /// The `rules` for chips of `geometry`.

@@ -2,9 +2,11 @@
 
 use std::collections::VecDeque;
 
+use serde::{Deserialize, Serialize};
+
 /// Counts the entries of each flush epoch that are not in flash yet. A flush ends the current epoch and is done when
 /// no older entry is left.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Epochs {
     first: u64,
     pending: VecDeque<u32>,

@@ -1,12 +1,14 @@
 //! A list of entries in the order in which they were put into it.
 
+use serde::{Deserialize, Serialize};
+
 /// Number of an entry.
 pub type EntryId = u32;
 
 /// No entry, no waiter.
 pub const NONE: u32 = u32::MAX;
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct Link {
     previous: EntryId,
     next: EntryId,
@@ -14,7 +16,7 @@ struct Link {
 
 /// A list of numbered entries, each in it once at the most. To put one at the end, to take any one out and to ask for
 /// the first cost the same however many there are.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct EntryList {
     links: Vec<Link>,
     first: EntryId,

@@ -11,18 +11,19 @@ pub mod read_ahead;
 pub mod read_cache;
 mod waiters;
 
-use wordline_kernel::LookupTable;
+use epochs::Epochs;
+use serde::{Deserialize, Serialize};
+use waiters::Waiters;
+use wordline_kernel::{LookupTable, state};
 
 use crate::Sectors;
 use crate::ftl::mapping::LogicalPage;
 use crate::policy::eviction::{Eviction, Fifo};
-use epochs::Epochs;
-use waiters::Waiters;
 
 pub use list::{EntryId, EntryList, NONE};
 
 /// Where an entry is on its way to flash.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum EntryState {
     /// Not in use.
     Free,
@@ -37,7 +38,7 @@ pub enum EntryState {
 }
 
 /// A page in the buffer.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct Entry {
     /// Which page.
     pub logical: LogicalPage,
@@ -82,6 +83,11 @@ pub struct Buffer {
     waiters: Waiters,
     epochs: Epochs,
 }
+
+state!(Buffer {
+    values { entries, free, index, dirty, waiters, epochs }
+    parts { eviction }
+});
 
 impl Buffer {
     /// A buffer for `pages` pages, which leave it in the order of `eviction`.

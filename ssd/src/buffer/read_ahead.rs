@@ -2,6 +2,8 @@
 
 use std::ops::Range;
 
+use serde::{Deserialize, Serialize};
+
 /// Sequences of reads that are followed at once. Chosen: more than the few files that a host reads from end to end at a
 /// time, and few enough to be compared one by one.
 const SEQUENCES: usize = 8;
@@ -10,7 +12,7 @@ const SEQUENCES: usize = 8;
 const READS: u32 = 2;
 
 /// Reads of which each began where the one before it ended.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct Sequence {
     /// The sector at which it goes on.
     next: u64,
@@ -22,7 +24,7 @@ struct Sequence {
 }
 
 /// Follows sequences of reads.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct ReadAhead {
     pages: u32,
     sequences: [Sequence; SEQUENCES],

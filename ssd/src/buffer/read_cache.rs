@@ -1,6 +1,7 @@
 //! The read cache: pages as they are in flash, kept after they were read or programmed, and fetched ahead of reads.
 
-use wordline_kernel::LookupTable;
+use serde::{Deserialize, Serialize};
+use wordline_kernel::{LookupTable, state};
 
 use super::list::{EntryId, EntryList, NONE};
 use super::waiters::Waiters;
@@ -9,7 +10,7 @@ use crate::ftl::mapping::LogicalPage;
 use crate::policy::eviction::{Eviction, Fifo};
 
 /// A page in the read cache.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct Cached {
     /// Which page.
     pub logical: LogicalPage,
@@ -36,6 +37,11 @@ pub struct ReadCache {
     eviction: Box<dyn Eviction>,
     waiters: Waiters,
 }
+
+state!(ReadCache {
+    values { entries, free, index, here, waiters }
+    parts { eviction }
+});
 
 impl ReadCache {
     /// A cache for `pages` pages, 0 for none.

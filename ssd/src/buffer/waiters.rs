@@ -1,8 +1,10 @@
 //! Requests that wait for entries, in lists of which each entry keeps the head.
 
+use serde::{Deserialize, Serialize};
+
 use super::list::NONE;
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct Waiter {
     request: u32,
     version: u32,
@@ -10,7 +12,7 @@ struct Waiter {
 }
 
 /// The requests that wait for versions of entries. A head, [`NONE`] at first, stands for all that wait for one entry.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Waiters {
     pool: Vec<Waiter>,
     free: Vec<u32>,

@@ -1,6 +1,6 @@
 //! From the buffer towards flash: which pages leave it and when, and how a partly written one is completed.
 
-use wordline_kernel::{Duration, Schedule};
+use wordline_kernel::{Duration, Schedule, state};
 
 use super::read::SlotRead;
 use super::{Device, Event};
@@ -22,6 +22,8 @@ pub(super) struct Marks {
     /// Writing out has begun and did not come to the low mark yet.
     begun: bool,
 }
+
+state!(Marks { values { begun } fixed { high, low, most } });
 
 impl Marks {
     pub fn new(config: &Config) -> Self {

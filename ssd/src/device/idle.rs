@@ -1,6 +1,7 @@
 //! While the host rests, and while it waits: when the collector may do more than it must, and when it has to step
 //! aside.
 
+use serde::{Deserialize, Serialize};
 use wordline_kernel::{Instant, Schedule};
 use wordline_nand::DieId;
 
@@ -10,7 +11,7 @@ use crate::policy::background::Resting;
 use crate::policy::placement::Row;
 
 /// Since when the host rests.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub(super) struct Rest {
     /// When the last command was answered; meaningless while one is outstanding.
     since: Instant,

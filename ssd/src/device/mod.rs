@@ -31,7 +31,8 @@ mod write;
 
 use std::collections::VecDeque;
 
-use wordline_kernel::{Column, Digest, Instant, Schedule, Seed};
+use serde::{Deserialize, Serialize};
+use wordline_kernel::{Column, Digest, Instant, Schedule, Seed, state};
 use wordline_nand::{Chips, RowBlockId, Stamp};
 
 use crate::buffer::read_ahead::ReadAhead;
@@ -60,7 +61,7 @@ pub use recovery::{PowerCut, Recovery};
 pub use totals::{Component, Spent, Totals};
 
 /// What happens in a device.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Event {
     /// Something in the chips.
     Chips(wordline_nand::Event),
@@ -101,7 +102,7 @@ impl<C: Schedule<Event>> Schedule<wordline_nand::Event> for ChipCalendar<'_, C> 
 }
 
 /// The host's program unit of a row: the buffer entries in it and what is written of them.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 struct Unit {
     entries: Vec<EntryId>,
     stamps: Vec<Stamp>,
@@ -109,7 +110,7 @@ struct Unit {
 }
 
 /// Complete pages that wait for a program unit.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 struct Ready {
     pages: VecDeque<EntryId>,
     /// How many of them must not wait.
@@ -185,6 +186,18 @@ pub struct Device {
     digest: Digest,
     totals: Totals,
 }
+
+state!(Device {
+    values {
+        lost, waiting, ahead, failures, rest, ready, filling, programming, units, accepting, some_row_full, stalled, flushes, drain,
+        timer_set, read_only, scan, recovery, saved, wake, answers, digest, totals,
+    }
+    parts {
+        chips, blocks, mapping, translation, buffer, marks, cache, collector, router, placement, relocator, failure,
+        background, queues, front, discards, checkpoints, balancer, slc,
+    }
+    fixed { config, preemptible, streams, has_homes, home_pages }
+});
 
 impl Device {
     /// A new device, with nothing written and the policies that its configuration names.

@@ -4,6 +4,7 @@
 //! Every slot says which logical page it holds and in which version; the newest version wins, and of two copies of the
 //! same version, which the collector leaves, either one. Open blocks go on where they were, behind what is torn.
 
+use serde::{Deserialize, Serialize};
 use wordline_kernel::{Duration, Instant, Schedule};
 use wordline_nand::{AtCut, DieId, RowBlockId, SlotId, Stamp, TornBy};
 
@@ -27,7 +28,7 @@ pub struct PowerCut {
 }
 
 /// What a recovery took and found.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Recovery {
     /// From power on to the first command.
     pub time: Duration,
@@ -40,7 +41,7 @@ pub struct Recovery {
 }
 
 /// A page of the buffer that outlived a power cut.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(super) struct Saved {
     logical: LogicalPage,
     version: u32,

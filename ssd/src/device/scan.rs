@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 
+use serde::{Deserialize, Serialize};
 use wordline_kernel::{Column, Instant, Schedule};
 use wordline_nand::{DieId, PageId, RowBlockId};
 
@@ -11,7 +12,7 @@ use crate::ftl::blocks::State;
 use crate::queue::Purpose;
 
 /// Where the scan of a die is.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 struct Cursor {
     block: RowBlockId,
     end: RowBlockId,
@@ -22,7 +23,7 @@ struct Cursor {
 }
 
 /// The scan of the pages after a power cut.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Scan {
     began: Instant,
     dies: Column<DieId, Cursor>,

@@ -1,5 +1,6 @@
 //! What the host writes into the SLC cache: which rows take it there, and in which units.
 
+use wordline_kernel::state;
 use wordline_nand::{PageId, RowBlockId};
 
 use super::Device;
@@ -21,6 +22,8 @@ pub(super) struct Cached {
     /// Blocks in SLC mode that stay in a row while the host is at work.
     keep: u32,
 }
+
+state!(Cached { values { rows } fixed { stream, unit, dearest, keep } });
 
 impl Cached {
     pub fn new(share: &SlcShare, config: &Config) -> Self {

@@ -1,5 +1,6 @@
 //! What a device counts.
 
+use serde::{Deserialize, Serialize};
 use wordline_kernel::Duration;
 
 /// How many components there are.
@@ -51,7 +52,7 @@ impl Component {
 }
 
 /// The time of one command by component.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Spent([u64; COMPONENTS]);
 
 impl Spent {
@@ -69,7 +70,7 @@ impl Spent {
 }
 
 /// What a device counted since it was made, in logical pages where nothing else is said.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Totals {
     /// Pages of flash read for the host.
     pub host_reads: u64,
@@ -133,7 +134,33 @@ pub struct Totals {
     pub spent: [[u128; COMPONENTS]; 2],
 }
 
+/// The differences of two totals, field by field.
+macro_rules! differences {
+    ($later:ident - $earlier:ident: $($field:ident),*; $spent:ident) => {
+        Totals {
+            $($field: $later.$field - $earlier.$field,)*
+            $spent: std::array::from_fn(|kind| {
+                std::array::from_fn(|part| $later.$spent[kind][part] - $earlier.$spent[kind][part])
+            }),
+        }
+    };
+}
+
 impl Totals {
+    /// What was counted since `earlier`.
+    #[must_use]
+    pub fn since(&self, earlier: &Self) -> Self {
+        differences!(
+            self - earlier:
+            host_reads, fill_reads, read_ahead_reads, gc_reads, host_programs, gc_programs, gc_copied,
+            translation_programs, translation_reads, map_hits, map_misses, padding, erases, program_failures,
+            erase_failures, read_retries, unreadable_pages, lost_pages, grown_bad_blocks, dead_dies,
+            reads_without_flash, read_cache_hits, read_ahead_pages, read_ahead_used, merged_writes, served_ps,
+            folded, programs_away, slc_programs;
+            spent
+        )
+    }
+
     /// Adds the time of a read (0) or a write (1).
     #[inline]
     pub fn add_spent(&mut self, kind: usize, spent: &Spent) {

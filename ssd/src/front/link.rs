@@ -3,12 +3,13 @@
 //! A direction of the link carries one thing at a time. Data go in turns, so that a long transfer does not keep a short
 //! one waiting; transfers that wait for their turn are served in the order in which they asked.
 
-use wordline_kernel::{Duration, Instant};
+use serde::{Deserialize, Serialize};
+use wordline_kernel::{Duration, Instant, state};
 
 use super::config::{FrontFile, Interface, PcieFile, SataFile};
 
 /// A direction of transfers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Way {
     /// From the host to the device: what is written.
     ToDevice,
@@ -138,6 +139,11 @@ pub struct Link {
     taken_until: [Instant; 2],
     busy: [Duration; 2],
 }
+
+state!(Link {
+    values { taken_until, busy }
+    fixed { wire, half_duplex, turn, submission, fetch, completion, data }
+});
 
 impl Link {
     /// The link of a device, if its interface has one.

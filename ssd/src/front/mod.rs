@@ -13,7 +13,7 @@ pub mod requests;
 
 use std::collections::VecDeque;
 
-use wordline_kernel::Instant;
+use wordline_kernel::{Instant, state};
 
 use crate::command::Command;
 use crate::config::Config;
@@ -36,6 +36,12 @@ pub struct Front {
     pub port: Option<Box<Port>>,
     namespaces: Vec<Namespace>,
 }
+
+state!(Front {
+    values { requests, waiting, started }
+    parts { port }
+    fixed { namespaces }
+});
 
 impl Front {
     /// A front end without commands.

@@ -1,6 +1,7 @@
 //! The port of a device with a link: the way of a command from its submission to the device and of its answer back.
 
-use wordline_kernel::{Duration, Instant};
+use serde::{Deserialize, Serialize};
+use wordline_kernel::{Duration, Instant, state};
 
 use super::config::{Arbitration, FrontFile, Interface};
 use super::link::{Link, Way};
@@ -15,7 +16,7 @@ const SATA_TAGS: u32 = 32;
 const RANGE: [u64; 2] = [16, 512];
 
 /// Where a command is on its way.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Stage {
     /// It waits: in the host for an entry of its queue, or in the queue.
     Waiting,
@@ -32,7 +33,7 @@ pub enum Stage {
 }
 
 /// A command's way over the link.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct Journey {
     stage: Stage,
     /// Which submission queue it came from.
@@ -55,6 +56,12 @@ pub struct Port {
     /// By the slots of the requests.
     journeys: Vec<Journey>,
 }
+
+state!(Port {
+    values { journeys, is_alone }
+    parts { link, queues }
+    fixed { entries, is_sata }
+});
 
 impl Port {
     /// The port of a device, if its interface has a link.

@@ -6,6 +6,9 @@
 
 use std::collections::VecDeque;
 
+use serde::{Deserialize, Serialize};
+use wordline_kernel::state;
+
 use super::config::Arbitration;
 
 /// Levels of priority: urgent, high, medium, low.
@@ -24,8 +27,13 @@ pub struct SubmissionQueues {
     waiting: u32,
 }
 
+state!(SubmissionQueues {
+    values { queues, levels, credits, waiting }
+    fixed { weights, burst }
+});
+
 /// One submission queue.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 struct Queue {
     level: u8,
     /// Commands that the device knows of and has not taken.
@@ -37,7 +45,7 @@ struct Queue {
 }
 
 /// The queues of one level that hold commands, and whose turn it is.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 struct Level {
     words: Vec<u64>,
     current: u32,

@@ -1,12 +1,13 @@
 //! The commands that a device has taken in and not answered.
 
+use serde::{Deserialize, Serialize};
 use wordline_kernel::{Duration, Instant};
 
 use crate::command::Command;
 use crate::device::Spent;
 
 /// A command on its way.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub struct Request {
     /// The command, its sectors counted from the first of the device.
     pub command: Command,
@@ -25,7 +26,7 @@ pub struct Request {
 }
 
 /// Requests by slot; slots are used again.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Requests {
     all: Vec<Request>,
     free: Vec<u32>,

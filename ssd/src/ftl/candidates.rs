@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 
+use serde::{Deserialize, Serialize};
 use wordline_kernel::{Column, Stream};
 use wordline_nand::{Geometry, RowBlockId, Slots};
 
@@ -25,7 +26,7 @@ const NONE: u32 = u32::MAX;
 
 /// Closed blocks by row and number of valid pages: linked lists, newest first. The block before the first one of a
 /// list is its last one.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 struct Buckets {
     per_row: usize,
     head: Vec<u32>,
@@ -99,7 +100,7 @@ impl Buckets {
 }
 
 /// Candidates by number: a dense list a row, in which the last one takes the place of one that leaves.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 struct Numbered {
     list: Vec<Vec<RowBlockId>>,
     place: Column<RowBlockId, u32>,
@@ -124,7 +125,7 @@ impl Numbered {
 
 /// Candidates in the order in which they were closed. A block becomes a candidate long after it closed, at its first
 /// invalidation, hence an ordered set and no list.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 struct ByClosing {
     closed: u64,
     closed_at: Column<RowBlockId, u64>,
@@ -133,14 +134,14 @@ struct ByClosing {
 
 /// When a block lost its last page, by a clock that counts the pages that the closed blocks of a row lost. Blocks come
 /// to the head of a bucket as they lose a page, so the last block of a bucket is the one that lost none for longest.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 struct ByInvalidation {
     clock: Vec<u64>,
     last: Column<RowBlockId, u64>,
 }
 
 /// The closed blocks of a device.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Closed {
     full: u32,
     buckets: Buckets,

@@ -2,7 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use wordline_kernel::Bytes;
+use wordline_kernel::{Bytes, state};
 use wordline_nand::{AtCut, RowBlockId};
 
 use crate::Config;
@@ -59,7 +59,7 @@ pub struct RecoveryFile {
 }
 
 /// A block as a checkpoint knows it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Known {
     /// Its slots that were programmed.
     pub programmed: u32,
@@ -76,6 +76,8 @@ pub struct Checkpoints {
     under_way: Option<Vec<Known>>,
     done: Option<Vec<Known>>,
 }
+
+state!(Checkpoints { values { last, under_way, done } fixed { every } });
 
 impl Checkpoints {
     /// Those that a configuration asks for.

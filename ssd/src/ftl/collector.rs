@@ -7,7 +7,8 @@ mod failing;
 use std::collections::VecDeque;
 use std::ops::Range;
 
-use wordline_kernel::Stream;
+use serde::{Deserialize, Serialize};
+use wordline_kernel::{Stream, state};
 use wordline_nand::{Chips, RowBlockId, SlotId, Stamp};
 
 use super::blocks::{Blocks, State, StreamId};
@@ -17,7 +18,7 @@ use crate::policy::victim::VictimPolicy;
 use crate::policy::wear::WearLeveller;
 
 /// A page on its way from a victim to the collector's open block.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct Moved {
     /// What is in it.
     pub stamp: Stamp,
@@ -81,7 +82,7 @@ impl Leave {
 }
 
 /// Where the collector is in a row.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 struct RowState {
     active: bool,
     /// Whether too few good blocks are left to clean any.
@@ -122,6 +123,12 @@ pub struct Collector {
     /// Rows with a step under way.
     steps: u32,
 }
+
+state!(Collector {
+    values { rows, random, steps }
+    parts { policy, wear }
+    fixed { start_below, stop_at, copyback, steps_per_write }
+});
 
 impl Collector {
     /// A collector for `rows` rows that writes to `streams` streams in each.

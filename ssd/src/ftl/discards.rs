@@ -6,6 +6,9 @@
 
 use std::collections::VecDeque;
 
+use serde::{Deserialize, Serialize};
+use wordline_kernel::state;
+
 use super::mapping::LogicalPage;
 use crate::Config;
 use crate::policy::placement::Row;
@@ -17,7 +20,7 @@ const ENTRY: [u64; 2] = [4, 8];
 pub type DiscardPage = u32;
 
 /// How far the writing of a page of the table is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 enum Stage {
     /// It is in flash as it is in memory.
     AtRest,
@@ -31,7 +34,7 @@ enum Stage {
 
 /// A page of the table: for each of its logical pages the last version that is void, 0 for none. Nothing of its contents
 /// is there while nothing is discarded.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 struct Table {
     now: Vec<u32>,
     /// What is in flash, and in which version.
@@ -73,6 +76,11 @@ pub struct Discards {
     /// The memory outlives the power: nothing need be written.
     kept: bool,
 }
+
+state!(Discards {
+    values { tables, changed, queue, programming, left, waiting, in_row }
+    fixed { first, per_page, kept }
+});
 
 /// Pages of the table for so many logical pages, in slots of so many bytes.
 pub fn pages(logical_pages: u32, slot: u64, checkpoints: bool) -> u32 {

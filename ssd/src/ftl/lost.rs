@@ -5,11 +5,13 @@
 
 use std::collections::BTreeMap;
 
+use serde::{Deserialize, Serialize};
+
 use super::mapping::LogicalPage;
 use crate::sectors::Sectors;
 
 /// What is lost of a page from a version on.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct Since {
     version: u32,
     sectors: Sectors,
@@ -18,7 +20,7 @@ struct Since {
 }
 
 /// What is lost of a page.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 struct Page {
     /// The version that was in flash and cannot be read.
     lost: u32,
@@ -29,7 +31,7 @@ struct Page {
 
 /// The lost sectors of a device: for each page what was lost with a version that was in flash, and what of that is lost
 /// still from later versions on.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Lost(BTreeMap<LogicalPage, Page>);
 
 impl Lost {

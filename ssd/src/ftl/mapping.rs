@@ -1,6 +1,6 @@
 //! The map from logical units to slots of the flash, and the shadow table that knows what the host last wrote.
 
-use wordline_kernel::{Column, id};
+use wordline_kernel::{Column, id, state, word};
 use wordline_nand::SlotId;
 
 id!(
@@ -20,12 +20,16 @@ struct Known {
     shadow: u32,
 }
 
+word!(Known { slot: u32, shadow: u32 });
+
 /// Where each logical page is in flash, and, independently, which version of it the host wrote last.
 #[derive(Clone, Debug)]
 pub struct Mapping {
     known: Column<LogicalPage, Known>,
     mapped: u32,
 }
+
+state!(Mapping { values { mapped } parts { known } });
 
 impl Mapping {
     /// A table for `pages` logical pages, none of them written.

@@ -4,7 +4,8 @@
 
 use std::collections::VecDeque;
 
-use wordline_kernel::{Column, Instant};
+use serde::{Deserialize, Serialize};
+use wordline_kernel::{Column, Instant, state};
 
 use super::mapping::LogicalPage;
 use crate::Config;
@@ -22,7 +23,7 @@ const GATHERED: usize = 1;
 pub const UNITS_IN_A_ROW: u8 = 8;
 
 /// How far the writing of a translation page is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 enum Stage {
     /// Nothing is to be written.
     AtRest,
@@ -36,7 +37,7 @@ enum Stage {
     Programming,
 }
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct State {
     stage: Stage,
     /// Changed while it was being programmed.
@@ -51,7 +52,7 @@ struct State {
 }
 
 /// What goes on when a place is known.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Then {
     /// The read of a page for this request.
     Read(u32),
@@ -60,7 +61,7 @@ pub enum Then {
 }
 
 /// Somebody who waits for the place of a page.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct Waiter {
     /// What goes on.
     pub then: Then,
@@ -95,6 +96,12 @@ pub struct Translation {
     in_row: Vec<u32>,
     last_row: Row,
 }
+
+state!(Translation {
+    values { states, queues, ahead, staged, waiters, free_waiters, turns, in_row, last_row }
+    parts { mapper }
+    fixed { size, first, most_ahead, per_program }
+});
 
 impl Translation {
     /// The translation pages of a device, none of them written.

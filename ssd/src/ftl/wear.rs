@@ -42,7 +42,7 @@ pub enum Allocation {
 }
 
 /// The free blocks of a row.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) enum FreeBlocks {
     /// The least worn first.
     Least(BinaryHeap<Reverse<(u32, u32)>>),

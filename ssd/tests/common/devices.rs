@@ -240,16 +240,14 @@ prop_compose! {
             4 => RouterKind::HotCold { window: 0.1 },
             streams => RouterKind::Host { streams },
         };
-        file.ftl.gc.relocator = RelocatorKind::Generations { streams: streams.1 };
-        let program = u64::from(bits) * 2 * 4096;
         file.buffer = drawn;
-        file.buffer.size = Bytes(2 * program + buffer * 4096);
+        file.buffer.size = Bytes(2 * u64::from(bits) * 2 * 4096 + buffer * 4096);
         file.buffer.flush_interval = Duration::from_ms(10 * times.0);
         file.front.command_time = Duration::from_us(times.1);
         file.front.queue_depth = queue_depth;
         file.ftl.over_provisioning = spare;
         set_map_cache(&mut file, cache);
-        let GcFile { relocator, .. } = file.ftl.gc;
+        let relocator = RelocatorKind::Generations { streams: streams.1 };
         file.ftl.gc = GcFile { victim, relocator, copyback: gc.copyback && !one_shot, ..gc };
         file.ftl.wear = wear;
         set_recovery(&mut file, discards, safe, checkpoint);

@@ -1,5 +1,6 @@
 //! The order in which the word lines of open blocks are programmed, where it is not that of their numbers.
 
+use wordline_kernel::state;
 use wordline_nand::{RowBlockId, SlotId};
 
 use super::Blocks;
@@ -15,6 +16,8 @@ pub(super) struct Order {
     /// The word line that each of them is at.
     at: Vec<u32>,
 }
+
+state!(Order { parts { frontier, programmed, at } fixed { shape, words } });
 
 impl Blocks {
     /// Lets `frontier` say which word line of a block of this shape is next; before the first one is written.

@@ -4,7 +4,7 @@
 
 use std::collections::VecDeque;
 
-use wordline_kernel::Column;
+use wordline_kernel::{Column, state};
 use wordline_nand::RowBlockId;
 
 use super::{Blocks, State, StreamId};
@@ -41,6 +41,8 @@ pub(super) struct SlcBlocks {
     /// No block is opened in SLC mode for now.
     paused: bool,
 }
+
+state!(SlcBlocks { values { is_slc, used, folding, closed, paused } fixed { share } });
 
 impl Blocks {
     /// Opens blocks in SLC mode from now on; before the first one is written.

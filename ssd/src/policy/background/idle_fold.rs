@@ -1,6 +1,6 @@
 //! Idle fold: the SLC cache is emptied while the host rests.
 
-use wordline_kernel::Duration;
+use wordline_kernel::{Duration, state};
 
 use super::{Background, Resting};
 
@@ -11,6 +11,8 @@ pub struct IdleFold {
     /// Blocks of a row that stay in the cache.
     pub until_cached: u32,
 }
+
+state!(IdleFold { fixed { idle, until_cached } });
 
 impl Background for IdleFold {
     fn rests_after(&self) -> Option<Duration> {

@@ -1,6 +1,6 @@
 //! Idle GC: blocks are cleaned ahead of need while the host rests.
 
-use wordline_kernel::Duration;
+use wordline_kernel::{Duration, state};
 
 use super::{Background, Resting};
 
@@ -13,6 +13,8 @@ pub struct IdleGc {
     /// Free blocks of a row, as a fraction of its spare ones.
     pub until_spare: f64,
 }
+
+state!(IdleGc { fixed { idle, until_free, until_spare } });
 
 impl Background for IdleGc {
     fn rests_after(&self) -> Option<Duration> {

@@ -7,6 +7,7 @@ mod none;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wordline_kernel::Duration;
+use wordline_kernel::snapshot::State;
 
 use super::placement::Row;
 
@@ -31,7 +32,7 @@ pub struct Resting {
 
 /// Says what is done while the host rests. It looks and answers; the collector acts, and stops at the host's next
 /// command.
-pub trait Background: Send {
+pub trait Background: State + Send {
     /// How long no command of the host must have been outstanding; `None` if nothing is ever done.
     fn rests_after(&self) -> Option<Duration>;
     /// How many free blocks a row is to have. It is asked before each command of the collector.

@@ -5,6 +5,7 @@ mod stealing;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use wordline_kernel::snapshot::State;
 use wordline_nand::Geometry;
 
 use super::placement::Row;
@@ -22,7 +23,7 @@ pub struct Waiting<'a> {
 }
 
 /// Says what an idle row may take from others. It looks and answers; the mechanism checks the answer and acts.
-pub trait Balancer: Send {
+pub trait Balancer: State + Send {
     /// Whether it ever takes anything: without it pages stay at home.
     fn is_on(&self) -> bool;
     /// A row with something waiting of which `idle` takes a program unit: its die is idle, and nothing waits for it.

@@ -1,10 +1,14 @@
 //! None: what has a home waits for it.
 
+use wordline_kernel::state;
+
 use super::{Balancer, Waiting};
 use crate::policy::placement::Row;
 
 /// Takes nothing.
 pub struct None;
+
+state!(None {});
 
 impl Balancer for None {
     fn is_on(&self) -> bool {

@@ -1,6 +1,8 @@
 //! Stealing: an idle row takes what waits for a busy one (dynamic page allocation; the intra-NAND work stealers that
 //! Centaur names in section 7).
 
+use wordline_kernel::state;
+
 use super::{Balancer, Reach, Waiting};
 use crate::policy::placement::Row;
 
@@ -11,6 +13,8 @@ pub struct Stealing {
     /// Units that have to wait there.
     pub least: u32,
 }
+
+state!(Stealing { fixed { reach, least } });
 
 impl Balancer for Stealing {
     fn is_on(&self) -> bool {

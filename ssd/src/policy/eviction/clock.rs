@@ -1,5 +1,7 @@
 //! The clock, also called second chance.
 
+use wordline_kernel::state;
+
 use super::{EntryId, EntryList, Eviction};
 use crate::ftl::mapping::LogicalPage;
 
@@ -11,6 +13,8 @@ pub struct Clock {
     face: EntryList,
     used: Vec<bool>,
 }
+
+state!(Clock { values { face, used } });
 
 impl Eviction for Clock {
     fn prepare(&mut self, entries: u32) {

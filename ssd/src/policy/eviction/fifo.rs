@@ -1,9 +1,13 @@
 //! First in, first out.
 
+use wordline_kernel::state;
+
 use super::{EntryId, EntryList, Eviction};
 
 /// Lets the page go that came first, however often it was used since.
 pub struct Fifo;
+
+state!(Fifo {});
 
 impl Eviction for Fifo {
     #[inline]

@@ -1,5 +1,7 @@
 //! Least recently used.
 
+use wordline_kernel::state;
+
 use super::{EntryId, EntryList, Eviction};
 use crate::ftl::mapping::LogicalPage;
 
@@ -8,6 +10,8 @@ use crate::ftl::mapping::LogicalPage;
 pub struct Lru {
     by_use: EntryList,
 }
+
+state!(Lru { values { by_use } });
 
 impl Eviction for Lru {
     fn prepare(&mut self, entries: u32) {

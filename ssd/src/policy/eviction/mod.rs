@@ -12,10 +12,11 @@ use crate::ftl::mapping::LogicalPage;
 pub use clock::Clock;
 pub use fifo::Fifo;
 pub use lru::Lru;
+use wordline_kernel::snapshot::State;
 
 /// Says which of the pages that wait in a buffer or a cache leaves next. It is told what happens to them and keeps
 /// what it needs in tables of its own; the mechanism decides when a page must leave and checks the answer.
-pub trait Eviction: Send {
+pub trait Eviction: State + Send {
     /// There will be entries from 0 to one below `entries`, and none waits. Called before anything else, and again
     /// when all was lost.
     fn prepare(&mut self, _entries: u32) {}

@@ -5,6 +5,7 @@ mod tolerate;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use wordline_kernel::snapshot::State;
 use wordline_nand::RowBlockId;
 
 pub use retire::Retire;
@@ -48,7 +49,7 @@ pub enum After {
 
 /// Decides what happens to a block in which something failed. It looks and answers; the mechanism acts. A block that has
 /// failed [`MOST_FAILURES`] times is retired whatever the answer is.
-pub trait FailurePolicy: Send {
+pub trait FailurePolicy: State + Send {
     /// What is done about the block.
     fn after(&mut self, failure: &Failure) -> After;
 }

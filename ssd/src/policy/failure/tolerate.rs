@@ -1,5 +1,7 @@
 //! Tolerate: a block is retired once it has failed often enough.
 
+use wordline_kernel::state;
+
 use super::{After, Failed, Failure, FailurePolicy};
 
 /// Writes on behind pages whose program failed until there were `programs` such failures in the block, over all its
@@ -10,6 +12,8 @@ pub struct Tolerate {
     /// Lost pages that retire a block; 0 for none.
     pub reads: u32,
 }
+
+state!(Tolerate { fixed { programs, reads } });
 
 impl FailurePolicy for Tolerate {
     fn after(&mut self, failure: &Failure) -> After {

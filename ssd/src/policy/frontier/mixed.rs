@@ -1,5 +1,7 @@
 //! Mixed: leaders go ahead of the other word lines of their layers (cubeFTL, section 4.1.3, Figure 12c).
 
+use wordline_kernel::state;
+
 use super::{Frontier, OpenBlock};
 
 /// The leaders of some layers, then the other word lines of these layers, layer by layer; then the next layers.
@@ -7,6 +9,8 @@ pub struct Mixed {
     /// Layers of which the leaders go ahead; all, if a block has no more.
     pub layers: u32,
 }
+
+state!(Mixed { fixed { layers } });
 
 impl Frontier for Mixed {
     fn next(&mut self, open: &OpenBlock<'_>) -> u32 {

@@ -9,6 +9,7 @@ mod vertical;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use wordline_kernel::snapshot::State;
 use wordline_nand::{Geometry, Part, RowBlockId};
 
 pub use in_order::InOrder;
@@ -62,7 +63,7 @@ impl WordLines {
 
 /// Says which word line of an open block is programmed next. It looks and answers; the mechanism checks the answer and
 /// acts.
-pub trait Frontier: Send {
+pub trait Frontier: State + Send {
     /// Whether word lines are programmed in the order of their numbers: then nothing is asked.
     fn is_in_order(&self) -> bool {
         false

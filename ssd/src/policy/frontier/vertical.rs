@@ -1,9 +1,13 @@
 //! Vertical: layer after layer is gone through for each word line (cubeFTL, section 4.1.3, Figure 12b).
 
+use wordline_kernel::state;
+
 use super::{Frontier, OpenBlock};
 
 /// The first word line of every layer, then the second of every layer, and so on.
 pub struct Vertical;
+
+state!(Vertical {});
 
 impl Frontier for Vertical {
     fn next(&mut self, open: &OpenBlock<'_>) -> u32 {

@@ -1,6 +1,7 @@
 //! DFTL: a cache of single entries, written back by translation page (Gupta, Kim and Urgaonkar, ASPLOS 2009).
 
-use wordline_kernel::{Column, LookupTable};
+use serde::{Deserialize, Serialize};
+use wordline_kernel::{Column, LookupTable, state};
 
 use super::{CacheSize, Mapper, TranslationPage};
 use crate::ftl::mapping::LogicalPage;
@@ -8,7 +9,7 @@ use crate::ftl::mapping::LogicalPage;
 const NONE: u32 = u32::MAX;
 
 /// One of the two lists of a segmented cache.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[repr(u8)]
 enum Segment {
     /// Used once since it came in.
@@ -18,7 +19,7 @@ enum Segment {
 }
 
 /// Neighbours in a list.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct Links {
     newer: u32,
     older: u32,
@@ -26,7 +27,7 @@ struct Links {
 
 const ALONE: Links = Links { newer: NONE, older: NONE };
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct Entry {
     page: LogicalPage,
     segment: Segment,
@@ -38,7 +39,7 @@ struct Entry {
 }
 
 /// Entries from the one used last to the one used longest ago.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct List {
     newest: u32,
     oldest: u32,
@@ -60,6 +61,8 @@ pub struct Dftl {
     /// The first dirty entry of each translation page.
     dirty: Column<TranslationPage, u32>,
 }
+
+state!(Dftl { values { entries, places, lists } parts { dirty } fixed { size } });
 
 impl Dftl {
     /// An empty cache of this size.

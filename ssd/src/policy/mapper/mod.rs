@@ -5,6 +5,7 @@ mod dftl;
 mod page;
 
 use wordline_kernel::id;
+use wordline_kernel::snapshot::State;
 
 use crate::Config;
 use crate::ftl::mapping::LogicalPage;
@@ -20,7 +21,7 @@ id!(
 /// Says what of the map is in memory, and which translation pages are to be written. It keeps books and answers; the
 /// mechanism reads and writes the translation pages. What it returns is a translation page that has to be written
 /// because of the call, with all that changed in it.
-pub trait Mapper: Send {
+pub trait Mapper: State + Send {
     /// Looks up a logical page that is read or about to be written: whether its place is in memory.
     fn lookup(&mut self, page: LogicalPage) -> bool;
 

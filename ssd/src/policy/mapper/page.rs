@@ -1,10 +1,14 @@
 //! Page: the whole map is in memory.
 
+use wordline_kernel::state;
+
 use super::{Mapper, TranslationPage};
 use crate::ftl::mapping::LogicalPage;
 
 /// Every place is in memory, and nothing is ever written for it.
 pub struct Page;
+
+state!(Page {});
 
 impl Mapper for Page {
     fn lookup(&mut self, _: LogicalPage) -> bool {

@@ -1,5 +1,6 @@
 //! Dynamic: the next row in turn whose die is free.
 
+use wordline_kernel::state;
 use wordline_nand::Geometry;
 
 use super::{Placement, Row, RowSet};
@@ -11,6 +12,8 @@ pub struct Dynamic {
     place: Vec<u32>,
     at: usize,
 }
+
+state!(Dynamic { values { at } fixed { turn, place } });
 
 /// Rows that are tried in turn before the few that accept are compared instead. Chosen.
 const TRIES: usize = 8;

@@ -1,5 +1,6 @@
 //! Fixed: the row follows from the logical page number, in one of the orders of channel, way, die and plane.
 
+use wordline_kernel::state;
 use wordline_nand::Geometry;
 
 use super::{Placement, Row, RowSet};
@@ -9,6 +10,8 @@ use super::{Placement, Row, RowSet};
 pub struct Fixed {
     home: Vec<Row>,
 }
+
+state!(Fixed { fixed { home } });
 
 /// Whether `order` names each coordinate once.
 pub fn is_order(order: &str) -> bool {

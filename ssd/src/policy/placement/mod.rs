@@ -5,6 +5,7 @@ mod fixed;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use wordline_kernel::snapshot::State;
 use wordline_nand::Geometry;
 
 pub use dynamic::Dynamic;
@@ -14,7 +15,7 @@ pub use fixed::Fixed;
 pub type Row = u32;
 
 /// The rows that take a program unit now: their last one is done, and they have free pages.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct RowSet {
     words: Vec<u64>,
 }
@@ -55,7 +56,7 @@ impl RowSet {
 }
 
 /// Says where a page goes. It looks and answers; the mechanism checks the answer and acts.
-pub trait Placement: Send {
+pub trait Placement: State + Send {
     /// The only row that logical page `page` may go to, if that is fixed by its number.
     fn home(&self, page: u32) -> Option<Row>;
     /// For pages without a home: one of the rows that take a program unit; `None` when there are none.

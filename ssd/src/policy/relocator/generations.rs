@@ -1,5 +1,7 @@
 //! Generations: pages that were moved before are kept apart from those that are moved for the first time.
 
+use wordline_kernel::state;
+
 use super::{Leaving, Relocator};
 
 /// A page of a block that the host wrote goes to the first stream, and with each move to the next one, up to the last:
@@ -8,6 +10,8 @@ pub struct Generations {
     /// Streams of the collector.
     pub streams: u8,
 }
+
+state!(Generations { fixed { streams } });
 
 impl Relocator for Generations {
     fn streams(&self) -> u8 {

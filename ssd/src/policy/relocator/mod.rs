@@ -5,6 +5,7 @@ mod single;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use wordline_kernel::snapshot::State;
 
 pub use generations::Generations;
 pub use single::Single;
@@ -20,7 +21,7 @@ pub struct Leaving {
 
 /// Says which of the collector's write streams a page goes to. It looks and answers; the mechanism checks the answer
 /// and acts.
-pub trait Relocator: Send {
+pub trait Relocator: State + Send {
     /// How many streams it tells apart, from 1 to 16.
     fn streams(&self) -> u8;
     /// The stream of a page, from 0 to one below [`streams`](Self::streams).

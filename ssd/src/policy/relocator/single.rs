@@ -1,9 +1,13 @@
 //! Single: all that the collector moves goes to one stream.
 
+use wordline_kernel::state;
+
 use super::{Leaving, Relocator};
 
 /// Keeps all moved pages together.
 pub struct Single;
+
+state!(Single {});
 
 impl Relocator for Single {
     fn streams(&self) -> u8 {

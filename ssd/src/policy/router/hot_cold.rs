@@ -1,5 +1,7 @@
 //! Hot-cold: pages that are written again soon go to one stream, the others to another.
 
+use wordline_kernel::state;
+
 use super::{Outgoing, Router};
 
 /// Calls a page hot if few pages were written since it was written last.
@@ -10,6 +12,8 @@ pub struct HotCold {
     last: Vec<u32>,
     writes: u32,
 }
+
+state!(HotCold { values { writes } parts { last } fixed { window } });
 
 impl HotCold {
     /// The stream of pages that are not written again soon.

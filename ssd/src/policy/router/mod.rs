@@ -7,6 +7,7 @@ mod slc_cache;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use wordline_kernel::snapshot::State;
 
 pub use host::Host;
 pub use hot_cold::HotCold;
@@ -26,7 +27,7 @@ pub struct Outgoing {
 
 /// Says which of the host's write streams a page goes to. It looks and answers; the mechanism checks the answer and
 /// acts. Each stream fills blocks of its own.
-pub trait Router: Send {
+pub trait Router: State + Send {
     /// How many streams it tells apart, from 1 to 16.
     fn streams(&self) -> u8;
     /// The stream of a page, from 0 to one below [`streams`](Self::streams).

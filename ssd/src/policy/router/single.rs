@@ -1,9 +1,13 @@
 //! Single: everything the host writes goes to one stream.
 
+use wordline_kernel::state;
+
 use super::{Outgoing, Router};
 
 /// Keeps all pages together.
 pub struct Single;
+
+state!(Single {});
 
 impl Router for Single {
     fn streams(&self) -> u8 {

@@ -1,5 +1,7 @@
 //! SLC cache: what the host writes goes to blocks in SLC mode, all of it or what is hot.
 
+use wordline_kernel::snapshot::{Broken, Reader, State, Writer};
+
 use super::{HotCold, Outgoing, Router};
 
 /// Sends pages to the cache.
@@ -8,6 +10,22 @@ pub enum SlcCache {
     All,
     /// Those that are written again soon. The others go to blocks of all bits at once.
     Hot(HotCold),
+}
+
+impl State for SlcCache {
+    fn save_state(&self, to: &mut Writer<'_>) -> Result<(), Broken> {
+        match self {
+            Self::All => Ok(()),
+            Self::Hot(router) => router.save_state(to),
+        }
+    }
+
+    fn load_state(&mut self, from: &mut Reader<'_>) -> Result<(), Broken> {
+        match self {
+            Self::All => Ok(()),
+            Self::Hot(router) => router.load_state(from),
+        }
+    }
 }
 
 impl Router for SlcCache {

@@ -1,6 +1,6 @@
 //! Cost-benefit: the space gained, and how long it will last, for what the copying costs.
 
-use wordline_kernel::Stream;
+use wordline_kernel::{Stream, state};
 use wordline_nand::RowBlockId;
 
 use super::{Candidates, Indexes, VictimPolicy};
@@ -10,6 +10,8 @@ use super::{Candidates, Indexes, VictimPolicy};
 /// with time counted in overwritten pages). Of blocks with equally many valid pages the one with the greatest age is
 /// the best, so these are compared. Fewer valid pages win a tie.
 pub struct CostBenefit;
+
+state!(CostBenefit {});
 
 impl VictimPolicy for CostBenefit {
     fn needs(&self) -> Indexes {

@@ -1,6 +1,6 @@
 //! d-choices: the best of some random blocks.
 
-use wordline_kernel::Stream;
+use wordline_kernel::{Stream, state};
 use wordline_nand::RowBlockId;
 
 use super::{Candidates, Indexes, VictimPolicy};
@@ -11,6 +11,8 @@ pub struct DChoices {
     /// Blocks that are drawn.
     pub choices: u32,
 }
+
+state!(DChoices { fixed { choices } });
 
 impl VictimPolicy for DChoices {
     fn needs(&self) -> Indexes {

@@ -1,12 +1,14 @@
 //! First in, first out: the oldest block.
 
-use wordline_kernel::Stream;
+use wordline_kernel::{Stream, state};
 use wordline_nand::RowBlockId;
 
 use super::{Candidates, Indexes, VictimPolicy};
 
 /// Takes the candidate that was closed first.
 pub struct Fifo;
+
+state!(Fifo {});
 
 impl VictimPolicy for Fifo {
     fn needs(&self) -> Indexes {

@@ -1,12 +1,14 @@
 //! Greedy: the block with the fewest valid pages.
 
-use wordline_kernel::Stream;
+use wordline_kernel::{Stream, state};
 use wordline_nand::RowBlockId;
 
 use super::{Candidates, VictimPolicy};
 
 /// Takes the block with the fewest valid pages; the one that became a candidate with that count last wins a tie.
 pub struct Greedy;
+
+state!(Greedy {});
 
 impl VictimPolicy for Greedy {
     fn choose(&mut self, from: Candidates<'_>, _: &mut Stream) -> Option<RowBlockId> {

@@ -10,6 +10,7 @@ mod windowed_greedy;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wordline_kernel::Stream;
+use wordline_kernel::snapshot::State;
 use wordline_nand::RowBlockId;
 
 pub use crate::ftl::candidates::{Candidates, Indexes};
@@ -21,7 +22,7 @@ pub use random::Random;
 pub use windowed_greedy::WindowedGreedy;
 
 /// Chooses a victim. It looks and answers; the collector checks the answer and acts.
-pub trait VictimPolicy: Send {
+pub trait VictimPolicy: State + Send {
     /// What it looks at besides the numbers of valid pages.
     fn needs(&self) -> Indexes {
         Indexes::default()

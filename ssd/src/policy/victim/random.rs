@@ -1,12 +1,14 @@
 //! Random: any block.
 
-use wordline_kernel::Stream;
+use wordline_kernel::{Stream, state};
 use wordline_nand::RowBlockId;
 
 use super::{Candidates, Indexes, VictimPolicy};
 
 /// Takes a candidate at random, each equally likely.
 pub struct Random;
+
+state!(Random {});
 
 impl VictimPolicy for Random {
     fn needs(&self) -> Indexes {

@@ -1,6 +1,6 @@
 //! Windowed greedy: the best of the oldest blocks.
 
-use wordline_kernel::Stream;
+use wordline_kernel::{Stream, state};
 use wordline_nand::RowBlockId;
 
 use super::{Candidates, Indexes, VictimPolicy};
@@ -11,6 +11,8 @@ pub struct WindowedGreedy {
     /// Blocks that are compared.
     pub window: u32,
 }
+
+state!(WindowedGreedy { fixed { window } });
 
 impl VictimPolicy for WindowedGreedy {
     fn needs(&self) -> Indexes {

@@ -3,12 +3,13 @@
 
 use std::ops::Range;
 
-use wordline_kernel::Stream;
+use serde::{Deserialize, Serialize};
+use wordline_kernel::{Stream, state};
 
 use super::{Row, WearLeveller};
 
 /// The table of a row.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 struct Table {
     saw_erase: Vec<bool>,
     /// Sets that saw one.
@@ -34,6 +35,8 @@ pub struct Bet {
     blocks: u32,
     rows: Vec<Table>,
 }
+
+state!(Bet { values { rows } fixed { k, threshold, blocks } });
 
 impl Bet {
     /// Sets of `2^k` of a row's `blocks` blocks; `threshold` erases for each set that saw one are too many.

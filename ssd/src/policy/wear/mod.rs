@@ -8,6 +8,7 @@ use std::ops::Range;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wordline_kernel::Stream;
+use wordline_kernel::snapshot::State;
 
 use super::placement::Row;
 
@@ -16,7 +17,7 @@ pub use none::None;
 
 /// Finds blocks whose data lie still. It looks and answers; the collector cleans those of them that are full, when the
 /// row has no need of free blocks.
-pub trait WearLeveller: Send {
+pub trait WearLeveller: State + Send {
     /// Whether it ever finds any.
     fn is_on(&self) -> bool;
     /// A block was erased; the blocks of a row are counted from 0.

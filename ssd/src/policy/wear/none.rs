@@ -2,12 +2,14 @@
 
 use std::ops::Range;
 
-use wordline_kernel::Stream;
+use wordline_kernel::{Stream, state};
 
 use super::{Row, WearLeveller};
 
 /// Moves nothing for the sake of wear.
 pub struct None;
+
+state!(None {});
 
 impl WearLeveller for None {
     fn is_on(&self) -> bool {

@@ -1,0 +1,94 @@
+//! The device before the first request: new, preconditioned, or restored from a snapshot.
+
+use std::path::Path;
+
+use wordline_kernel::{Duration, Instant, Seed};
+use wordline_ssd::snapshot::Agenda;
+use wordline_ssd::{Config, Design, Device, Parts};
+
+use crate::config;
+use crate::error::Result;
+use crate::run::{Job, Observer, PRECONDITIONING, Precondition, SAVING};
+use crate::snapshot::{Moment, Snapshot};
+
+/// A device that is ready, and where it comes from.
+pub(crate) struct Prepared {
+    pub(crate) device: Device,
+    /// What is about to happen to it.
+    pub(crate) agenda: Agenda,
+    /// The seed that it was made with.
+    pub(crate) seed: u64,
+    /// What was done to it.
+    pub(crate) history: Vec<String>,
+}
+
+impl Prepared {
+    /// What the job asks for; the result is to note how it came about.
+    pub(crate) fn of(job: &mut Job) -> Result<Self> {
+        let prepared = match &job.from_snapshot {
+            None => Self::preconditioned(&job.config, job.design, job.precondition, job.seed),
+            Some(path) => Self::restored(path, &job.config, job.design)?,
+        };
+        if let Some(path) = &job.from_snapshot {
+            let (path, history) = (path.display(), prepared.history.join("; then "));
+            job.notes.push(format!("restored from the snapshot {path}: {history}"));
+        } else if job.precondition == Precondition::Steady {
+            job.notes.extend(prepared.history.last().cloned());
+        }
+        Ok(prepared)
+    }
+
+    fn preconditioned(config: &Config, design: Design, precondition: Precondition, seed: u64) -> Self {
+        let parts = design(Parts::of(config));
+        let mut device = Device::with(config.clone(), parts, Seed(seed));
+        let done = match precondition {
+            Precondition::Empty => "new: nothing was ever written".into(),
+            Precondition::Filled(fraction) => {
+                device.fill(fraction);
+                format!("filled: {fraction} of its logical pages were written once, in order")
+            }
+            Precondition::Steady => {
+                let steady = device.fill_steady(Seed(seed));
+                format!(
+                    "preconditioned to a steady state: {} pages overwritten at random, collector's write amplification \
+                     {:.3}",
+                    steady.overwritten, steady.amplification
+                )
+            }
+        };
+        device.audit(Duration::ZERO);
+        let agenda = Agenda { now: Instant::ZERO, events: Vec::new() };
+        Self { device, agenda, seed, history: vec![done] }
+    }
+
+    fn restored(path: &Path, config: &Config, design: Design) -> Result<Self> {
+        let snapshot = Snapshot::open(path)?;
+        let (seed, history) = (snapshot.head().seed, snapshot.head().history.clone());
+        let (device, agenda) = snapshot.restore(config, design)?;
+        device.audit(agenda.now - Instant::ZERO);
+        Ok(Self { device, agenda, seed, history })
+    }
+
+    /// Saves the device as it is.
+    pub(crate) fn save(&self, name: &str, configuration: &str, path: &Path) -> Result<()> {
+        let Self { device, agenda, seed, history } = self;
+        Moment { device, agenda, name, configuration, seed: *seed, history }.save(path)
+    }
+}
+
+/// Preconditions a new device and saves it: the file `path` appears when it is whole.
+///
+/// # Errors
+/// [`Error::File`](crate::Error::File) if it cannot be written.
+pub fn make_snapshot(
+    device: &config::Device,
+    precondition: Precondition,
+    seed: u64,
+    path: &Path,
+    observer: &mut dyn Observer,
+) -> Result<()> {
+    observer.phase(PRECONDITIONING, None);
+    let prepared = Prepared::preconditioned(&device.config, |parts| parts, precondition, seed);
+    observer.phase(SAVING, None);
+    prepared.save(&device.name, &device.text, path)
+}

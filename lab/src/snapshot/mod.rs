@@ -1,0 +1,357 @@
+//! Snapshots: a device as a file, made once and used for many runs.
+//!
+//! A file is the [`MAGIC`], the numbers of its format and of the layout of the state, and two sections of blocks with
+//! checksums ([`blocks`]): the head, in JSON, and the state ([`wordline_ssd::snapshot`]), compressed with zstd. It is
+//! written beside its destination and renamed when whole. See docs/snapshots.md.
+
+mod blocks;
+#[cfg(test)]
+mod tests;
+
+use std::fs::File;
+use std::io::{self, BufReader, BufWriter, Read, Write};
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+use wordline_kernel::snapshot::{Broken, Sink, Source};
+use wordline_kernel::{Instant, Seed};
+use wordline_ssd::snapshot::{Agenda, LAYOUT};
+use wordline_ssd::{Config, Design, Device, Parts};
+
+use crate::config;
+use crate::error::{Error, Result};
+use crate::output::{directory_of, take_name, temporary_beside};
+use blocks::{Damage, damage, fill};
+
+/// The first bytes of a snapshot. The line end finds files that were sent as text.
+const MAGIC: &[u8; 16] = b"wordline-state\r\n";
+
+/// The number of the format around the state.
+const FORMAT: u32 = 1;
+
+/// The sections.
+const HEAD: u8 = b'h';
+const STATE: u8 = b's';
+
+/// Compression level. Chosen: the fastest of zstd's usual ones; what is in a map of random writes hardly gets smaller.
+const LEVEL: i32 = 1;
+
+/// A device that is restored has at least so much of the clock left: half of it, 106 days. Chosen: longer than any run.
+const LATEST: Instant = Instant::from_ps(u64::MAX / 2);
+
+/// What a snapshot says of itself.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Head {
+    /// Version of the program that wrote it.
+    pub program: String,
+    /// Name of the device.
+    pub device: String,
+    /// The whole configuration of the device, in TOML.
+    pub configuration: String,
+    /// The seed that the device was made with.
+    pub seed: u64,
+    /// What was done to the device, in the order in which it was done.
+    pub history: Vec<String>,
+    /// Where the device's clock stands, in seconds.
+    pub simulated_seconds: f64,
+    /// Digest of all that happened in the device.
+    pub digest: String,
+}
+
+/// A snapshot whose head was read.
+pub struct Snapshot {
+    path: PathBuf,
+    head: Head,
+    /// Behind the head.
+    file: BufReader<File>,
+}
+
+/// Sizes of a snapshot in bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Size {
+    /// Of the file.
+    pub file_bytes: u64,
+    /// Of the state in it, before it is compressed.
+    pub state_bytes: u64,
+}
+
+/// A device as it is for the moment, to be saved.
+pub struct Moment<'a> {
+    /// The device, with no command under way.
+    pub device: &'a Device,
+    /// What is about to happen to it.
+    pub agenda: &'a Agenda,
+    /// Name of the device.
+    pub name: &'a str,
+    /// Its configuration in TOML.
+    pub configuration: &'a str,
+    /// The seed that it was made with.
+    pub seed: u64,
+    /// What was done to it.
+    pub history: &'a [String],
+}
+
+impl Moment<'_> {
+    /// Writes the file `path`, which appears when it is whole.
+    ///
+    /// # Errors
+    /// [`Error::File`] if it cannot be written.
+    pub fn save(&self, path: &Path) -> Result<()> {
+        let failed = |reason| Error::File { path: path.to_owned(), action: "write", reason };
+        std::fs::create_dir_all(directory_of(path)).map_err(failed)?;
+        let mut file = temporary_beside(path).map_err(failed)?;
+        self.write(BufWriter::new(file.as_file_mut())).and_then(|()| take_name(file, path)).map_err(failed)
+    }
+
+    fn write(&self, mut to: impl Write) -> io::Result<()> {
+        to.write_all(MAGIC)?;
+        to.write_all(&FORMAT.to_le_bytes())?;
+        to.write_all(&LAYOUT.to_le_bytes())?;
+        let mut head = blocks::Writer::new(to, HEAD);
+        serde_json::to_writer(&mut head, &self.head())?;
+        let state = blocks::Writer::new(head.finish()?, STATE);
+        let mut out = Out { to: zstd::Encoder::new(state, LEVEL)?, error: None };
+        let saved = self.device.save(self.agenda, &mut out);
+        let Out { to, error } = out;
+        if let Some(error) = error {
+            return Err(error);
+        }
+        saved.map_err(|broken| io::Error::other(broken.to_string()))?;
+        to.finish()?.finish()?.flush()
+    }
+
+    fn head(&self) -> Head {
+        Head {
+            program: env!("CARGO_PKG_VERSION").into(),
+            device: self.name.into(),
+            configuration: self.configuration.into(),
+            seed: self.seed,
+            history: self.history.to_vec(),
+            simulated_seconds: (self.agenda.now - Instant::ZERO).seconds(),
+            digest: self.device.digest().to_string(),
+        }
+    }
+}
+
+impl Snapshot {
+    /// Opens the snapshot in the file `path` and reads what it says of itself.
+    ///
+    /// # Errors
+    /// [`Error::File`] if it cannot be read, [`Error::Content`] if it is no snapshot, of another version, or damaged.
+    pub fn open(path: &Path) -> Result<Self> {
+        let file = File::open(path).map_err(|reason| Error::File {
+            path: path.to_owned(),
+            action: "open",
+            reason,
+        })?;
+        let mut file = BufReader::new(file);
+        let head = read_head(&mut file).map_err(|error| told(path, error))?;
+        Ok(Self { path: path.to_owned(), head, file })
+    }
+
+    /// What it says of itself.
+    pub fn head(&self) -> &Head {
+        &self.head
+    }
+
+    /// The device that it is of.
+    ///
+    /// # Errors
+    /// [`Error::Config`] if this program does not take its configuration.
+    pub fn device(&self) -> Result<config::Device> {
+        let label = format!("{} (configuration)", self.path.display());
+        config::Device::from_text(&label, &self.head.device, &self.head.configuration)
+    }
+
+    /// Whether it is of a device like `config`.
+    ///
+    /// # Errors
+    /// [`Error::Content`] that names the first key that differs.
+    pub fn check(&self, config: &Config) -> Result<()> {
+        let own = self.device()?;
+        if own.config == *config {
+            return Ok(());
+        }
+        let table = |config: &Config| toml::Value::try_from(&config.file).expect("a device file is TOML");
+        let (key, found, wanted) = first_difference("", &table(&own.config), &table(config))
+            .unwrap_or_else(|| ("the device".into(), "another one".into(), "the same".into()));
+        Err(Error::Content {
+            path: self.path.clone(),
+            found: format!("a device with {key} = {found}"),
+            wanted: format!("{wanted} as in the device to run, or no device beside a snapshot"),
+        })
+    }
+
+    /// The device of the snapshot, of `config` and with what `design` changes of its policies, and what is about to happen
+    /// to it.
+    ///
+    /// # Errors
+    /// As for [`check`](Self::check) and [`open`](Self::open).
+    pub fn restore(self, config: &Config, design: Design) -> Result<(Device, Agenda)> {
+        self.check(config)?;
+        let parts = design(Parts::of(config));
+        let mut device = Device::with(config.clone(), parts, Seed(self.head.seed));
+        let Self { path, head, file } = self;
+        let agenda = read_state(file, |source| device.load(source)).map_err(|error| told(&path, error))?;
+        let content =
+            |found: String, wanted: String| Err(Error::Content { path: path.clone(), found, wanted });
+        if device.digest().to_string() != head.digest {
+            return content(format!("a device with the digest {}", device.digest()), head.digest);
+        }
+        if device.outstanding() > 0 {
+            return content(format!("{} commands under way", device.outstanding()), "none".into());
+        }
+        if agenda.now > LATEST {
+            return content(format!("a clock at {} s", head.simulated_seconds), "at most 106 days".into());
+        }
+        Ok((device, agenda))
+    }
+
+    /// Reads all of it, so that any damage is found, and says how large it is.
+    ///
+    /// # Errors
+    /// As for [`open`](Self::open).
+    pub fn verify(self) -> Result<Size> {
+        let Self { path, file, .. } = self;
+        let size = |file: &BufReader<File>| file.get_ref().metadata().map(|data| data.len());
+        let all = size(&file).and_then(|file_bytes| {
+            let state_bytes = read_state(file, |source| {
+                let (mut sum, mut byte) = (0, [0; 1 << 12]);
+                loop {
+                    let count = source.some(&mut byte)?;
+                    if count == 0 {
+                        return Ok(sum);
+                    }
+                    sum += count as u64;
+                }
+            })?;
+            Ok(Size { file_bytes, state_bytes })
+        });
+        all.map_err(|error| told(&path, error))
+    }
+}
+
+fn read_head(file: &mut BufReader<File>) -> io::Result<Head> {
+    let (mut magic, mut numbers) = ([0; MAGIC.len()], [0; 8]);
+    match file.read_exact(&mut magic) {
+        Ok(()) if magic == *MAGIC => {}
+        Err(reason) if reason.kind() != io::ErrorKind::UnexpectedEof => return Err(reason),
+        _ => return Err(damage("a file that does not begin as one", "a snapshot of `wordline`")),
+    }
+    fill(file, &mut numbers)?;
+    let [format, layout] = [0, 4].map(|at| u32::from_le_bytes([0, 1, 2, 3].map(|n| numbers[at + n])));
+    for (what, found, wanted) in [("format", format, FORMAT), ("layout", layout, LAYOUT)] {
+        if found != wanted {
+            let wanted = format!("{wanted}, which this program ({}) writes", env!("CARGO_PKG_VERSION"));
+            return Err(damage(format!("a snapshot of {what} {found}"), wanted));
+        }
+    }
+    let mut text = Vec::new();
+    let mut head = blocks::Reader::new(file, HEAD);
+    head.read_to_end(&mut text)?;
+    head.finish()?;
+    serde_json::from_slice(&text)
+        .map_err(|error| damage(format!("a head that means nothing ({error})"), "its keys"))
+}
+
+/// The state as it is in memory.
+type Decoder = zstd::Decoder<'static, blocks::Reader<BufReader<File>>>;
+
+/// Lets `read` read the state; the file has to end behind it.
+fn read_state<T>(
+    file: BufReader<File>,
+    read: impl FnOnce(&mut In<Decoder>) -> std::result::Result<T, Broken>,
+) -> io::Result<T> {
+    let decoder = zstd::Decoder::with_buffer(blocks::Reader::new(file, STATE))?.single_frame();
+    let mut source = In { from: decoder, error: None };
+    let value = read(&mut source);
+    let In { mut from, error } = source;
+    if let Some(error) = error {
+        return Err(error);
+    }
+    let value = value.map_err(|broken| match broken {
+        Broken::Ended => damage("an end in the middle of the state", "all of it"),
+        broken => damage(broken.to_string(), "a state that this program wrote"),
+    })?;
+    if from.read(&mut [0])? > 0 {
+        return Err(damage("more than a state", "its end"));
+    }
+    let mut file = from.finish().finish()?;
+    if file.read(&mut [0])? > 0 {
+        return Err(damage("more behind the snapshot", "its end"));
+    }
+    Ok(value)
+}
+
+/// The error of the user's file.
+fn told(path: &Path, error: io::Error) -> Error {
+    match error.downcast::<Damage>() {
+        Ok(Damage { found, wanted }) => Error::Content { path: path.to_owned(), found, wanted },
+        Err(reason) => Error::File { path: path.to_owned(), action: "read", reason },
+    }
+}
+
+/// The first key in which two configurations differ, and its values; "nothing" where it is left out.
+fn first_difference(
+    key: &str,
+    found: &toml::Value,
+    wanted: &toml::Value,
+) -> Option<(String, String, String)> {
+    let (toml::Value::Table(left), toml::Value::Table(right)) = (found, wanted) else {
+        return (found != wanted).then(|| (key.to_string(), found.to_string(), wanted.to_string()));
+    };
+    let mut keys: Vec<&String> = left.keys().chain(right.keys()).collect();
+    keys.sort_unstable();
+    keys.dedup();
+    keys.into_iter().find_map(|name| {
+        let inner = if key.is_empty() { name.clone() } else { format!("{key}.{name}") };
+        match (left.get(name), right.get(name)) {
+            (Some(left), Some(right)) => first_difference(&inner, left, right),
+            (left, right) => {
+                let text = |value: Option<&toml::Value>| value.map_or("nothing".into(), ToString::to_string);
+                Some((inner, text(left), text(right)))
+            }
+        }
+    })
+}
+
+/// A file as a sink; the error is kept for whoever writes.
+struct Out<W> {
+    to: W,
+    error: Option<io::Error>,
+}
+
+impl<W: Write> Sink for Out<W> {
+    fn put(&mut self, bytes: &[u8]) -> std::result::Result<(), Broken> {
+        self.to.write_all(bytes).map_err(|error| {
+            self.error = Some(error);
+            Broken::Ended
+        })
+    }
+}
+
+/// A file as a source; the error is kept for whoever reads.
+struct In<R> {
+    from: R,
+    error: Option<io::Error>,
+}
+
+impl<R: Read> In<R> {
+    /// Reads some bytes; none at the end.
+    fn some(&mut self, bytes: &mut [u8]) -> std::result::Result<usize, Broken> {
+        self.from.read(bytes).map_err(|error| {
+            self.error = Some(error);
+            Broken::Ended
+        })
+    }
+}
+
+impl<R: Read> Source for In<R> {
+    fn take(&mut self, bytes: &mut [u8]) -> std::result::Result<(), Broken> {
+        self.from.read_exact(bytes).map_err(|error| {
+            self.error = (error.kind() != io::ErrorKind::UnexpectedEof).then_some(error);
+            Broken::Ended
+        })
+    }
+}

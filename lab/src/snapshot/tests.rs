@@ -1,0 +1,157 @@
+use proptest::prelude::*;
+
+use super::*;
+use crate::config::Selection;
+use crate::plan::{Origin, Plan};
+use crate::prepare::make_snapshot;
+use crate::run::{self, Precondition, Unobserved};
+use crate::summary::Summary;
+
+fn device(set: &[&str]) -> config::Device {
+    let set = set.iter().map(|text| (*text).to_owned()).collect();
+    config::Device::load(&Selection { preset: Some("tiny".into()), file: None, set }).expect("a device")
+}
+
+/// A run of some requests on the smallest preset.
+fn run(plan: Plan) -> Result<Summary> {
+    let plan = Plan { origin: Origin::Named("mixed-70-30".into()), requests: Some(3_000), ..plan };
+    run::run(plan.job(&device(&[]))?, &mut Unobserved)
+}
+
+/// What a run measured, without the times on this machine and what is noted.
+fn measured(summary: Summary) -> String {
+    let (wall_seconds, precondition_seconds, requests_per_second) = (0.0, 0.0, 0.0);
+    let plain =
+        Summary { wall_seconds, precondition_seconds, requests_per_second, notes: Vec::new(), ..summary };
+    serde_json::to_string(&plain).expect("a summary is JSON")
+}
+
+/// A folder with a snapshot in it.
+fn made() -> (tempfile::TempDir, PathBuf) {
+    let folder = tempfile::tempdir().expect("a temporary directory");
+    let path = folder.path().join("steady.snap");
+    make_snapshot(&device(&[]), Precondition::Steady, 0, &path, &mut Unobserved)
+        .expect("the directory can be written");
+    (folder, path)
+}
+
+fn verified(path: &Path) -> std::result::Result<Size, String> {
+    Snapshot::open(path).and_then(Snapshot::verify).map_err(|error| error.to_string())
+}
+
+#[test]
+fn a_run_from_a_snapshot_is_the_run_after_the_same_preconditioning() {
+    let (_folder, path) = made();
+    let restored = run(Plan { from_snapshot: Some(path), ..Plan::default() }).expect("it was just made");
+    assert!(restored.notes[0].contains("preconditioned to a steady state"), "{:?}", restored.notes);
+    let anew = run(Plan { precondition: Some(Precondition::Steady), ..Plan::default() }).expect("a run");
+    assert_eq!(measured(restored), measured(anew));
+}
+
+#[test]
+fn runs_that_follow_each_other_count_from_their_own_beginnings() {
+    let (folder, steady) = made();
+    let later = folder.path().join("later.snap");
+    let first = Plan { from_snapshot: Some(steady), save_snapshot: Some(later.clone()), ..Plan::default() };
+    let first = run(first).expect("it was just made");
+    let snapshot = Snapshot::open(&later).expect("it was just saved");
+    assert_eq!((snapshot.head().digest.as_str(), snapshot.head().history.len()), (first.digest.as_str(), 2));
+    assert!((snapshot.head().simulated_seconds - first.simulated_seconds).abs() < 1e-9);
+    let plan = || Plan { from_snapshot: Some(later.clone()), seed: 7, ..Plan::default() };
+    let [one, two] = [run(plan()), run(plan())].map(|summary| summary.expect("it was just saved"));
+    assert_ne!(one.digest, first.digest);
+    for (what, later, earlier) in [
+        ("seconds", one.simulated_seconds, first.simulated_seconds),
+        ("energy", one.energy_joules, first.energy_joules),
+        ("die", one.die_utilisation[0], first.die_utilisation[0]),
+        ("channel", one.channel_utilisation[0], first.channel_utilisation[0]),
+        ("bytes", one.flash.host_bytes as f64, first.flash.host_bytes as f64),
+        ("requests", one.host.requests as f64, first.host.requests as f64),
+    ] {
+        assert!((0.7..1.4).contains(&(later / earlier)), "{what}: {later} after {earlier}");
+    }
+    let windows: u64 = one.windows.windows.iter().map(|window| window.host_programs).sum();
+    assert!(windows > 0 && windows * 4096 <= one.flash.host_bytes * 2, "{windows}");
+    assert_eq!(measured(one), measured(two));
+}
+
+#[test]
+fn a_device_of_another_configuration_is_refused_by_the_first_key_that_differs() {
+    let (_folder, path) = made();
+    let plan = Plan { from_snapshot: Some(path.clone()), ..Plan::default() };
+    let other = device(&[
+        "ftl.over_provisioning=0.3",
+        "ftl.gc.start_below_free_blocks=5",
+        "ftl.gc.stop_at_free_blocks=5",
+    ]);
+    let job = plan.job(&other).expect("a job");
+    let error = run::run(job, &mut Unobserved).expect_err("they differ").to_string();
+    let wanted = format!("{}: found a device with ftl.gc.start_below_free_blocks = ", path.display());
+    assert!(error.starts_with(&wanted) && error.contains(", wanted 5 as in the device"), "{error}");
+}
+
+#[test]
+fn a_snapshot_of_another_version_and_other_files_are_refused() {
+    let (folder, path) = made();
+    let bytes = std::fs::read(&path).expect("it was just made");
+    let refused = |bytes: &[u8]| {
+        let path = folder.path().join("other.snap");
+        std::fs::write(&path, bytes).expect("the directory can be written");
+        let error = verified(&path).expect_err("it is another file");
+        error.strip_prefix(&format!("{}: ", path.display())).expect("the file is named").to_owned()
+    };
+    for (at, what) in [(16, "format"), (20, "layout")] {
+        let mut other = bytes.clone();
+        other[at] += 6;
+        let error = refused(&other);
+        assert!(error.starts_with(&format!("found a snapshot of {what} 7, wanted 1, which")), "{error}");
+    }
+    assert!(refused(b"time,op,offset\n").starts_with("found a file that does not begin as one"));
+    assert!(refused(b"").starts_with("found a file that does not begin as one"));
+    assert!(refused(&[&bytes[..], b"x"].concat()).starts_with("found more behind the snapshot"));
+    let error = verified(folder.path()).expect_err("a folder");
+    assert!(error.contains("cannot"), "{error}");
+    assert!(verified(&path).expect("it is whole").state_bytes > 10_000);
+}
+
+#[test]
+fn a_snapshot_that_cannot_be_written_leaves_nothing_behind() {
+    let folder = tempfile::tempdir().expect("a temporary directory");
+    let path = folder.path().join("taken");
+    std::fs::create_dir(&path).expect("the directory can be written");
+    let error = make_snapshot(&device(&[]), Precondition::Empty, 0, &path, &mut Unobserved)
+        .expect_err("a folder stands there");
+    assert!(error.to_string().contains("taken: cannot write: "), "{error}");
+    assert_eq!(std::fs::read_dir(folder.path()).expect("it can be listed").count(), 1);
+}
+
+#[test]
+fn any_byte_that_was_changed_and_any_end_is_found() {
+    let (folder, path) = made();
+    let bytes = std::fs::read(&path).expect("it was just made");
+    let other = folder.path().join("other.snap");
+    let check = |bytes: &[u8], what: &str| {
+        std::fs::write(&other, bytes).expect("the directory can be written");
+        let error = verified(&other).expect_err(what);
+        assert!(error.contains("other.snap: found ") && error.contains(", wanted "), "{what}: {error}");
+        let restored = Snapshot::open(&other).and_then(|s| s.restore(&device(&[]).config, |parts| parts));
+        assert!(restored.is_err(), "{what}");
+    };
+    let mut runner = proptest::test_runner::TestRunner::new(ProptestConfig {
+        failure_persistence: None,
+        ..ProptestConfig::with_cases(96)
+    });
+    let place = (any::<prop::sample::Index>(), 1u8.., any::<bool>(), any::<bool>());
+    let test = |(at, flip, early, cut): (prop::sample::Index, u8, bool, bool)| {
+        let at = at.index(if early { 200 } else { bytes.len() });
+        if cut {
+            check(&bytes[..at], &format!("cut at {at}"));
+        } else {
+            let mut changed = bytes.clone();
+            changed[at] ^= flip;
+            check(&changed, &format!("byte {at} changed by {flip}"));
+        }
+        Ok(())
+    };
+    runner.run(&place, test).expect("each is found");
+}

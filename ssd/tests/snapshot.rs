@@ -1,0 +1,266 @@
+//! Run, save, restore and run: is that one run?
+
+mod common;
+mod failing {
+    use super::*;
+    include!("common/failing.rs");
+}
+
+use common::devices::device;
+use common::{Rig, small};
+use proptest::prelude::*;
+use wordline_kernel::snapshot::Broken;
+use wordline_kernel::{Bytes, Calendar, Digest, Duration, Seed};
+use wordline_nand::faults::{Fails, FaultFile};
+use wordline_ssd::config::{Interface, ReadRetryFile};
+use wordline_ssd::policy::victim::VictimKind;
+use wordline_ssd::policy::wear::WearKind;
+use wordline_ssd::snapshot::{Agenda, LAYOUT};
+use wordline_ssd::{Command, Device, DeviceFile, Operation};
+
+/// What a command of the host does, with places as parts of 65,536 of the device.
+#[derive(Clone, Copy, Debug)]
+struct Step {
+    kind: u8,
+    place: u16,
+    sectors: u8,
+    fua: bool,
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    (0u8..22, any::<u16>(), 1u8..=40, prop::bool::weighted(0.1))
+        .prop_map(|(kind, place, sectors, fua)| Step { kind, place, sectors, fua })
+}
+
+fn play(rig: &mut Rig, steps: &[Step], depth: usize) {
+    let sectors = u64::from(rig.device.config().logical_pages) * (rig.device.config().slots.size.0 / 512);
+    for step in steps {
+        rig.run_down_to(depth - 1);
+        let range = if step.place % 4 == 0 { sectors } else { 96.min(sectors) };
+        let sector = u64::from(step.place) * 7919 % range / 8 * 8;
+        let count = u64::from(step.sectors).next_multiple_of(8).min(sectors - sector);
+        let operation = match step.kind {
+            0..=9 => Operation::Write,
+            10..=15 => Operation::Read,
+            16 => Operation::Discard,
+            17 => Operation::WriteZeroes,
+            18 => Operation::Compare,
+            19 => Operation::Flush,
+            _ => {
+                rig.rest(Duration::from_us(20 * u64::from(step.sectors)));
+                continue;
+            }
+        };
+        rig.submit_command(Command {
+            operation,
+            fua: step.fua,
+            sector,
+            sectors: count,
+            queue: u16::from(step.sectors % 2),
+            stream: step.sectors % 3,
+            ..Command::default()
+        });
+    }
+}
+
+fn saved(rig: &Rig) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    rig.device.save(&Agenda::of(&rig.calendar), &mut bytes).expect("a list takes everything");
+    bytes
+}
+
+/// A device with another seed that takes over `bytes`.
+fn restored(file: &DeviceFile, mut bytes: &[u8]) -> Result<Rig, Broken> {
+    let config = file.clone().check().expect("the device is sound");
+    let mut device = Device::new(config, Seed(999));
+    let agenda = device.load(&mut bytes)?;
+    assert!(bytes.is_empty(), "{} bytes are left over", bytes.len());
+    Ok(Rig { device, calendar: agenda.calendar(|event| event), answers: Vec::new() })
+}
+
+/// Goes on for a number of events.
+fn go_on(rig: &mut Rig, events: usize) {
+    for _ in 0..events {
+        let Some(event) = rig.calendar.advance() else { return };
+        rig.device.handle(event, &mut rig.calendar);
+    }
+}
+
+/// How a run goes: so many steps of the host and then so many events, save and restore, and the rest.
+#[derive(Clone, Debug)]
+struct Run {
+    steps: Vec<Step>,
+    cut: usize,
+    events: usize,
+    depth: usize,
+    state: u8,
+}
+
+fn run() -> impl Strategy<Value = Run> {
+    (prop::collection::vec(step(), 1..400), any::<prop::sample::Index>(), 0usize..60, 1usize..12, 0u8..3)
+        .prop_map(|(steps, cut, events, depth, state)| Run {
+            cut: cut.index(steps.len() + 1),
+            steps,
+            events,
+            depth,
+            state,
+        })
+}
+
+/// Whether a run with a save and a restore in it is one without them, to the last byte of what is saved at its end.
+fn is_one_run(file: &DeviceFile, run: &Run) {
+    let mut one = Rig::new(file.clone(), 1);
+    match run.state {
+        0 => {}
+        1 => one.device.fill(0.8),
+        _ => drop(one.device.fill_steady(Seed(1))),
+    }
+    play(&mut one, &run.steps[..run.cut], run.depth);
+    go_on(&mut one, run.events);
+    let bytes = saved(&one);
+    let mut two = restored(file, &bytes).unwrap_or_else(|broken| panic!("{broken}"));
+    assert!(saved(&two) == bytes, "what was restored is what was saved");
+    let mut before = Vec::new();
+    one.device.take_answers(&mut before);
+    let first = (one.answers.len(), before.len());
+    let mut again = Vec::new();
+    two.device.take_answers(&mut again);
+    assert_eq!(before, again);
+    for rig in [&mut one, &mut two] {
+        play(rig, &run.steps[run.cut..], run.depth);
+        rig.run_down_to(0);
+        rig.audit();
+    }
+    assert_eq!(one.device.digest(), two.device.digest());
+    assert_eq!(one.device.totals(), two.device.totals());
+    assert_eq!(one.answers[first.0..], two.answers[..]);
+    assert!(saved(&one) == saved(&two), "the devices are equal in the end");
+}
+
+proptest! {
+    #[test]
+    fn a_run_that_was_saved_and_restored_is_one_run(file in device(), run in run()) {
+        is_one_run(&file, &run);
+    }
+
+    #[test]
+    fn a_device_that_fails_goes_on_failing_as_it_would_have(
+        file in device(),
+        rules in prop::collection::vec(failing::rule(), 1..4),
+        failure in failing::failure(),
+        retry in (0u8..8, 0u64..2),
+        run in run(),
+    ) {
+        let mut file = file;
+        file.faults = rules;
+        file.ftl.failure = failure;
+        file.ftl.read_retry = ReadRetryFile { levels: retry.0, time: Duration::from_us(retry.1) };
+        let run = Run { state: run.state.min(1), ..run };
+        prop_assume!(file.clone().check().is_ok());
+        is_one_run(&file, &run);
+    }
+
+    #[test]
+    fn commands_on_their_way_over_a_link_arrive(file in device(), is_sata in any::<bool>(), run in run()) {
+        let mut file = file;
+        file.front.interface = if is_sata { Interface::Sata } else { Interface::Nvme };
+        file.front.sector_size = Bytes::kib(4);
+        if !is_sata {
+            file.front.nvme.queues = 2;
+        }
+        prop_assume!(file.clone().check().is_ok());
+        is_one_run(&file, &run);
+    }
+
+    /// While a device recovers from a power cut, and after it.
+    #[test]
+    fn a_recovery_goes_on(file in device(), run in run()) {
+        let mut one = Rig::new(file.clone(), 1);
+        one.device.fill(0.8);
+        play(&mut one, &run.steps[..run.cut], run.depth);
+        one.device.power_cut(one.calendar_now());
+        one.calendar.clear();
+        one.device.recover(&mut one.calendar);
+        go_on(&mut one, run.events);
+        let mut two = restored(&file, &saved(&one)).unwrap_or_else(|broken| panic!("{broken}"));
+        for rig in [&mut one, &mut two] {
+            while !rig.device.is_ready() {
+                go_on(rig, 1);
+            }
+            play(rig, &run.steps[run.cut..], run.depth);
+            rig.run_down_to(0);
+            rig.audit();
+        }
+        assert_eq!(one.device.digest(), two.device.digest());
+        assert!(saved(&one) == saved(&two), "the devices are equal in the end");
+    }
+
+    /// A checksum keeps such bytes from a device; whatever comes through all the same must not end in a panic here.
+    #[test]
+    fn bytes_that_were_cut_or_changed_never_panic(at in any::<prop::sample::Index>(), bit in 0u8..8, cut in any::<bool>()) {
+        let mut rig = Rig::new(small(), 1);
+        rig.device.fill(0.9);
+        let mut bytes = saved(&rig);
+        let at = at.index(bytes.len());
+        if cut {
+            assert_eq!(restored(&small(), &bytes[..at]).err(), Some(Broken::Ended));
+        } else {
+            bytes[at] ^= 1 << bit;
+            let mut device = Device::new(small().check().expect("the device is sound"), Seed(1));
+            let _ = device.load(&mut bytes.as_slice());
+        }
+    }
+}
+
+/// The layout that `LAYOUT` names, as a digest of a device that was saved with some of everything in it. Where only what
+/// a device does has changed, and not what its components write, the digest alone is to be renewed.
+#[test]
+fn another_layout_of_the_bytes_has_another_number() {
+    let mut file = small();
+    file.front.interface = Interface::Nvme;
+    file.buffer.read_cache = Bytes::kib(256);
+    file.buffer.read_ahead = 4;
+    file.ftl.mapping.cache = Some(Bytes(2_000));
+    file.ftl.over_provisioning = 0.4;
+    (file.ftl.gc.start_below_free_blocks, file.ftl.gc.stop_at_free_blocks) = (4, 4);
+    file.ftl.wear.levelling = WearKind::Bet { k: 0, threshold: 4 };
+    file.ftl.gc.victim = VictimKind::CostBenefit {};
+    file.faults = vec![FaultFile { every: Some(1_000), ..FaultFile::new(Fails::Program) }];
+    let mut rig = Rig::new(file, 1);
+    rig.device.fill(0.1);
+    rig.submit(Operation::Write, false, 0, 256);
+    rig.submit(Operation::Read, false, 4_096, 8);
+    go_on(&mut rig, 60);
+    let mut digest = Digest::default();
+    saved(&rig).iter().for_each(|byte| digest.add(u64::from(*byte)));
+    assert_eq!(
+        (LAYOUT, digest.to_string().as_str()),
+        (1, "15f29df300f487f0"),
+        "what a snapshot holds has changed: raise ssd::snapshot::LAYOUT if its layout has, and note the new digest here"
+    );
+}
+
+#[test]
+fn a_device_of_another_size_is_refused() {
+    let mut rig = Rig::new(small(), 1);
+    rig.device.fill(1.0);
+    let mut file = small();
+    file.part.geometry.blocks_per_plane += 1;
+    let error = restored(&file, &saved(&rig)).err().expect("it has more pages").to_string();
+    assert!(error.starts_with("a list of "), "{error}");
+}
+
+#[test]
+fn a_device_can_be_copied_by_way_of_a_list_of_bytes() {
+    let mut rig = Rig::new(small(), 1);
+    rig.device.fill_steady(Seed(1));
+    let bytes = saved(&rig);
+    let digests = [1, 2].map(|_| {
+        let mut copy = restored(&small(), &bytes).expect("it was just saved");
+        assert_eq!(copy.calendar.pending(), Calendar::new().pending());
+        copy.alone(Operation::Write, true, 0, 8);
+        copy.device.digest()
+    });
+    rig.alone(Operation::Write, true, 0, 8);
+    assert_eq!(digests, [rig.device.digest(); 2]);
+}
