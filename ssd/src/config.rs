@@ -13,7 +13,7 @@ use crate::front::namespaces::{self, Namespace};
 use crate::ftl::blocks::{SlcShare, StreamId, Streams};
 use crate::ftl::checkpoint::{DiscardsAtCut, RecoveryFile};
 use crate::ftl::discards;
-pub use crate::ftl::gc_config::GcFile;
+pub use crate::ftl::gc_config::{GcFile, Scope};
 pub use crate::ftl::slc_cache::SlcCacheFile;
 pub use crate::ftl::wear::WearFile;
 use crate::policy::background::BackgroundKind;

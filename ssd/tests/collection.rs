@@ -6,9 +6,10 @@ mod common;
 use common::{Rig, small};
 use wordline_kernel::{Duration, Seed};
 use wordline_nand::Operation as Flash;
-use wordline_ssd::config::GcFile;
+use wordline_ssd::config::{GcFile, Scope};
 use wordline_ssd::policy::background::BackgroundKind;
 use wordline_ssd::policy::placement::PlacementKind;
+use wordline_ssd::policy::victim::VictimKind;
 use wordline_ssd::{DeviceFile, Operation};
 
 fn idle_gc(until_free: u32, until_spare: f64) -> BackgroundKind {
@@ -46,6 +47,13 @@ fn every_way_to_collect_survives_twenty_drive_writes_at_seven_percent() {
             background: idle_gc(0, 0.5),
             ..GcFile::default()
         },
+        GcFile {
+            scope: Scope::SuperBlock,
+            copyback: true,
+            preemptible: true,
+            background: idle_gc(5, 1.0),
+            ..GcFile::default()
+        },
     ];
     for gc in ways {
         for placement in [PlacementKind::Dynamic {}, PlacementKind::Fixed { order: "CWDP".into() }] {
@@ -68,6 +76,38 @@ fn every_way_to_collect_survives_twenty_drive_writes_at_seven_percent() {
             assert!(rig.answers.iter().all(|(_, answer)| !answer.failed), "{gc:?}");
         }
     }
+}
+
+/// Pages programmed for each one of the host in a device of four rows that is overwritten once at random, and the
+/// share of its erases that came with a super block.
+fn random_writes(scope: Scope, victim: VictimKind) -> (f64, f64) {
+    let mut file = with(GcFile { scope, victim, ..GcFile::default() });
+    file.part.geometry.blocks_per_plane = 200;
+    file.part.geometry.pages_per_block = 64;
+    file.ftl.over_provisioning = 0.2;
+    let mut rig = Rig::new(file, 1);
+    rig.device.fill_steady(Seed(1));
+    let pages = u64::from(rig.device.config().logical_pages);
+    overwrite(&mut rig, pages, 64);
+    rig.audit();
+    let totals = rig.device.totals();
+    let together = rig.device.super_blocks().map_or(0, |counts| counts.blocks);
+    let amplification = 1.0 + totals.gc_programs as f64 / totals.host_programs as f64;
+    (amplification, together as f64 / totals.erases as f64)
+}
+
+#[test]
+fn super_blocks_make_no_difference_to_cleaning_by_age_and_some_to_greedy() {
+    let [by_age, greedy] = [VictimKind::Fifo {}, VictimKind::Greedy {}].map(|victim| {
+        let (alone, none) = random_writes(Scope::Row, victim.clone());
+        let (together, share) = random_writes(Scope::SuperBlock, victim);
+        assert_eq!(none, 0.0);
+        assert!(share > 0.95, "{share} of the erases are of super blocks");
+        together / alone
+    });
+    // The blocks of a super block are equally old, but not equally empty.
+    assert!((by_age - 1.0).abs() < 0.01, "{by_age} times the pages programmed by age");
+    assert!((1.005..1.08).contains(&greedy), "{greedy} times the pages programmed by greedy cleaning");
 }
 
 #[test]

@@ -5,6 +5,7 @@ mod common;
 use common::{Rig, small};
 use wordline_kernel::{Bytes, Duration, Seed};
 use wordline_nand::geometry::Layout;
+use wordline_ssd::config::Scope;
 use wordline_ssd::policy::placement::PlacementKind;
 use wordline_ssd::policy::victim::VictimKind;
 use wordline_ssd::{DeviceFile, Operation};
@@ -67,9 +68,11 @@ fn every_victim_policy_and_placement_survives_twenty_drive_writes_at_seven_perce
         VictimKind::WindowedGreedy { window: 8 },
         VictimKind::CostBenefit {},
     ];
-    for victim in victims {
+    let both = [Scope::Row, Scope::SuperBlock];
+    for (victim, scope) in victims.iter().flat_map(|victim| both.map(|scope| (victim, scope))) {
         for placement in [PlacementKind::Dynamic {}, PlacementKind::Fixed { order: "CWDP".into() }] {
             let mut file = small();
+            file.ftl.gc.scope = scope;
             file.layout.dies_per_package = 1;
             // 5 of 80 blocks are at work, and 7 % are spare: the least that a row can do with.
             file.part.geometry.blocks_per_plane = 80;
@@ -81,8 +84,10 @@ fn every_victim_policy_and_placement_survives_twenty_drive_writes_at_seven_perce
             rig.device.fill(1.0);
             let pages = u64::from(rig.device.config().logical_pages);
             overwrite(&mut rig, 20 * pages);
-            assert_eq!(rig.answers.len() as u64, 20 * pages, "{victim:?}");
-            assert!(rig.answers.iter().all(|(_, answer)| !answer.failed), "{victim:?}");
+            assert_eq!(rig.answers.len() as u64, 20 * pages, "{victim:?} {scope:?}");
+            assert!(rig.answers.iter().all(|(_, answer)| !answer.failed), "{victim:?} {scope:?}");
+            let chosen = rig.device.super_blocks().map_or(0, |counts| counts.chosen);
+            assert_eq!(chosen > 0, scope == Scope::SuperBlock, "{victim:?} {scope:?}");
         }
     }
 }

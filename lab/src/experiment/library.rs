@@ -57,6 +57,7 @@ embedded![
     "validation/queueing",
     "validation/suspend",
     "validation/waf-hot-cold",
+    "validation/waf-super-blocks",
     "validation/waf-uniform",
     "validation/waf-victims",
 ];

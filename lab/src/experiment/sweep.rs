@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 use wordline_kernel::Complaints;
+use wordline_ssd::config::Scope;
 use wordline_ssd::{Config, DeviceFile};
 
 use super::Options;
@@ -109,15 +110,20 @@ pub struct Point {
 }
 
 impl Point {
-    /// The space in which the collector works: it keeps `ftl.gc.stop_at_free_blocks` blocks of each row free.
+    /// The space in which the collector works: it keeps `ftl.gc.stop_at_free_blocks` blocks of each row free. A super block
+    /// is a block with the pages of all rows.
     pub(super) fn space(&self) -> Space {
         let geometry = &self.config.geometry;
-        let pages_per_block = self.config.slots.per_block();
+        let per_row = self.config.slots.per_block();
+        let pages_per_block = match self.config.file.ftl.gc.scope {
+            Scope::Row => per_row,
+            Scope::SuperBlock => per_row * geometry.rows(),
+        };
         let blocks = geometry.blocks_per_plane.saturating_sub(self.config.file.ftl.gc.stop_at_free_blocks);
         Space {
             pages_per_block,
             logical_pages: f64::from(self.config.logical_pages),
-            physical_pages: f64::from(blocks) * f64::from(geometry.rows()) * f64::from(pages_per_block),
+            physical_pages: f64::from(blocks) * f64::from(geometry.rows()) * f64::from(per_row),
         }
     }
 

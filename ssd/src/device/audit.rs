@@ -60,6 +60,7 @@ impl Device {
             assert!(self.buffer.find(logical).is_none(), "a page is in the cache or waits to be written");
         }
         self.audit_tables();
+        self.blocks.audit_super_blocks();
         let t = &self.totals;
         let counts = self.chips.counts();
         let slots = &self.config.slots;

@@ -19,8 +19,18 @@ impl Device {
         self.collect_unless(self.preemptible, row, calendar);
     }
 
-    /// Queues the collector's next step in a row; not if it `waits` for the host and can afford that.
+    /// Queues the collector's next step in a row; not if it `waits` for the host and can afford that. If a super block is
+    /// chosen, all rows begin to clean their blocks of it.
     pub(super) fn collect_unless(&mut self, waits: bool, row: Row, calendar: &mut impl Schedule<Event>) {
+        self.collect_in_row(waits, row, calendar);
+        if self.blocks.super_block_was_chosen() {
+            for other in (0..self.config.geometry.rows()).filter(|other| *other != row) {
+                self.collect_in_row(self.preemptible, other, calendar);
+            }
+        }
+    }
+
+    fn collect_in_row(&mut self, waits: bool, row: Row, calendar: &mut impl Schedule<Event>) {
         let leave = match self.background.is_some() || self.slc.is_some() {
             true => self.leave_to_collect(waits, row, calendar.now()),
             false => Leave { waits, ..Leave::MUST },

@@ -41,8 +41,9 @@ use crate::buffer::{Buffer, EntryId};
 use crate::command::{Answer, Command};
 use crate::config::{BufferMode, Config, Protection};
 use crate::front::{Front, Link};
-use crate::ftl::blocks::{SlcShare, State, Streams};
+use crate::ftl::blocks::{SlcShare, State, Streams, SuperBlockCounts};
 use crate::ftl::checkpoint::{Checkpoints, DiscardsAtCut, LowerPages};
+use crate::ftl::gc_config::Scope;
 use crate::ftl::{Blocks, Collector, Discards, Lost, Mapping, Translation};
 use crate::parts::Parts;
 use crate::policy::background::Background;
@@ -215,7 +216,7 @@ impl Device {
             Streams { host: parts.router.streams() + of_map, gc: parts.relocator.streams() + of_map };
         let cache = config.slc_share(parts.router.cached());
         let (mut chips, mut blocks) = new_chips(&config, streams, cache, seed);
-        blocks.keep(parts.victim.needs());
+        keep_for(&*parts.victim, &config, &mut blocks);
         if !parts.frontier.is_in_order() {
             chips.program_in_any_order();
             blocks.order(parts.frontier, WordLines::of(&config.part, &geometry));
@@ -369,6 +370,11 @@ impl Device {
         self.blocks.bad()
     }
 
+    /// How often super blocks were cleaned; none where blocks are cleaned one by one.
+    pub fn super_blocks(&self) -> Option<SuperBlockCounts> {
+        self.blocks.super_block_counts()
+    }
+
     /// Whether a row block is out of use.
     pub fn is_bad(&self, block: RowBlockId) -> bool {
         self.blocks.state(block) == State::Bad
@@ -440,6 +446,14 @@ fn new_chips(config: &Config, streams: Streams, cache: Option<SlcShare>, seed: S
         blocks.cache(share);
     }
     (chips, blocks)
+}
+
+/// Keeps what the choice of victims needs.
+fn keep_for(victim: &dyn VictimPolicy, config: &Config, blocks: &mut Blocks) {
+    blocks.keep(victim.needs());
+    if config.file.ftl.gc.scope == Scope::SuperBlock {
+        blocks.form_super_blocks();
+    }
 }
 
 /// The table of discards, if the configuration wants one.

@@ -61,7 +61,9 @@ impl Device {
         self.blocks.pause_cache(true);
         let mut writer = Writer::default();
         let rows = 0..self.config.geometry.rows();
+        self.blocks.wait_for_rows(true);
         let left: Vec<(Share, u32)> = rows.map(|row| self.age_row(row, &mut random)).collect();
+        self.blocks.wait_for_rows(false);
         for (share, placed) in left {
             for n in placed..share.count {
                 self.write_untimed(LogicalPage(share.page(n)), &mut writer);

@@ -7,6 +7,7 @@
 mod order;
 mod slc;
 mod streams;
+mod super_blocks;
 
 use serde::{Deserialize, Serialize};
 use wordline_kernel::{Column, Id, prefetch, state};
@@ -20,6 +21,8 @@ use order::Order;
 use slc::SlcBlocks;
 pub use slc::SlcShare;
 pub use streams::{StreamId, Streams};
+pub use super_blocks::SuperBlockCounts;
+use super_blocks::SuperBlocks;
 
 /// What a block is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -68,11 +71,13 @@ pub struct Blocks {
     slc: Option<Box<SlcBlocks>>,
     /// None where word lines are programmed by their numbers.
     order: Option<Box<Order>>,
+    /// None where blocks are cleaned one by one.
+    super_blocks: Option<Box<SuperBlocks>>,
 }
 
 state!(Blocks {
     values { state, written_by, openings, condemned, free, open, closed }
-    parts { opened, valid, programs, readers, is_valid, row_valid, good, slc, order }
+    parts { opened, valid, programs, readers, is_valid, row_valid, good, slc, order, super_blocks }
     fixed { geometry, slots, streams, indexes }
 });
 
@@ -93,11 +98,12 @@ impl Blocks {
             free: vec![FreeBlocks::new(Allocation::LeastWorn, geometry.blocks_per_plane); rows],
             open: vec![None; rows * usize::from(streams.host + streams.gc)],
             indexes: Indexes::default(),
-            closed: Closed::new(&geometry, &slots, Indexes::default()),
+            closed: Closed::new(rows, blocks, slots.per_block(), Indexes::default()),
             row_valid: vec![0; rows],
             good: vec![geometry.blocks_per_plane; rows],
             slc: None,
             order: None,
+            super_blocks: None,
             geometry,
             slots,
             streams,
@@ -121,7 +127,12 @@ impl Blocks {
             "nothing is written"
         );
         self.indexes = indexes;
-        self.closed = Closed::new(&self.geometry, &self.slots, indexes);
+        self.closed = self.none_closed();
+    }
+
+    fn none_closed(&self) -> Closed {
+        let (rows, blocks) = (self.geometry.rows() as usize, self.geometry.row_blocks() as usize);
+        Closed::new(rows, blocks, self.slots.per_block(), self.indexes)
     }
 
     /// Says which of the free blocks are opened from now on; before the first one is.
@@ -299,6 +310,7 @@ impl Blocks {
             self.written_by[block] = stream;
             self.openings += 1;
             self.opened[block] = self.openings;
+            self.opened_in_super_block(row, stream, block);
             (block, 0)
         });
         if in_slc {
@@ -330,12 +342,14 @@ impl Blocks {
     fn close_when_written(&mut self, block: RowBlockId) {
         if self.programs[block] == 0 && self.state[block] == State::Filling {
             if self.condemned[block] {
+                self.lost_to_super_block(block);
                 self.state[block] = State::Condemned;
                 return;
             }
             self.state[block] = State::Closed;
             self.closed.add(self.row_of(block), self.valid[block], block);
             self.closed_slc(block);
+            self.closed_in_super_block(block);
         }
     }
 
@@ -362,6 +376,7 @@ impl Blocks {
         self.good[row as usize] -= 1;
         if self.state[block] == State::Closed {
             self.closed.remove(row, self.valid[block], block);
+            self.lost_to_super_block(block);
             self.state[block] = State::Condemned;
         }
         true
@@ -387,6 +402,7 @@ impl Blocks {
                 self.closed.remove(row, self.valid[block], block);
             }
             self.left_slc(block);
+            self.lost_to_super_block(block);
             self.state[block] = State::Bad;
             let mut place = 0;
             while let Some(at) = self.next_valid(block, place) {
@@ -396,6 +412,7 @@ impl Blocks {
                 place = at + 1;
             }
         }
+        self.row_left_super_blocks(row);
         std::mem::take(&mut self.good[row as usize])
     }
 
@@ -409,6 +426,9 @@ impl Blocks {
         self.valid[block] += 1;
         let row = self.row_of(block);
         self.row_valid[row as usize] += 1;
+        if self.super_blocks.is_some() {
+            self.count_in_super_block(block, true);
+        }
     }
 
     /// Notes that no logical page is mapped to `slot` any more.
@@ -422,7 +442,10 @@ impl Blocks {
         self.row_valid[row as usize] -= 1;
         self.valid[block] = valid - 1;
         if self.state[block] == State::Closed {
-            self.closed.lose_page(row, valid, block);
+            self.closed.lose_page(row, valid, valid - 1, block);
+        }
+        if self.super_blocks.is_some() {
+            self.count_in_super_block(block, false);
         }
     }
 
@@ -434,6 +457,7 @@ impl Blocks {
     /// Makes a closed or condemned block a victim.
     pub fn clean(&mut self, block: RowBlockId) {
         self.folds_slc(block);
+        self.leaves_super_block(block);
         let state = std::mem::replace(&mut self.state[block], State::Victim);
         if state == State::Condemned {
             return;
@@ -451,6 +475,7 @@ impl Blocks {
     pub fn erased(&mut self, block: RowBlockId, erases: u32) {
         assert!(self.state[block] == State::Victim && self.is_clean(block), "only a clean victim is erased");
         self.left_slc(block);
+        self.left_super_block(block);
         self.state[block] = State::Free;
         let row = self.row_of(block);
         self.free[row as usize].push(erases, block);
@@ -461,6 +486,7 @@ impl Blocks {
         assert!(self.state[block] == State::Victim && self.is_clean(block), "only a clean victim is retired");
         assert!(self.condemned[block], "only a condemned block is retired");
         self.left_slc(block);
+        self.left_super_block(block);
         self.state[block] = State::Bad;
     }
 
@@ -496,12 +522,13 @@ impl Blocks {
     /// `programmed`, and by which stream. Blocks that are written in part go on from there; full ones wait to be
     /// [closed](Self::close_full) until their valid pages are known.
     pub fn forget(&mut self, programmed: impl Fn(RowBlockId) -> u32, erases: impl Fn(RowBlockId) -> u32) {
-        self.closed = Closed::new(&self.geometry, &self.slots, self.indexes);
+        self.closed = self.none_closed();
         self.is_valid.fill(0);
         self.row_valid.fill(0);
         self.free.iter_mut().for_each(FreeBlocks::clear);
         self.open.fill(None);
         self.forget_closed_slc();
+        self.forget_super_blocks();
         for block in self.state.ids().filter(|block| self.state[*block] != State::Bad).collect::<Vec<_>>() {
             self.valid[block] = 0;
             self.programs[block] = 0;
@@ -524,6 +551,7 @@ impl Blocks {
                 State::Filling
             };
         }
+        self.find_super_blocks();
     }
 
     /// Closes the blocks that take nothing more, in the order in which they were opened, once their valid pages are

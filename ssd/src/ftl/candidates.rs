@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 use wordline_kernel::{Column, Stream};
-use wordline_nand::{Geometry, RowBlockId, Slots};
+use wordline_nand::RowBlockId;
 
 use crate::policy::placement::Row;
 
@@ -37,9 +37,8 @@ struct Buckets {
 }
 
 impl Buckets {
-    fn new(geometry: &Geometry, slots: &Slots) -> Self {
-        let (rows, blocks) = (geometry.rows() as usize, geometry.row_blocks() as usize);
-        let per_row = slots.per_block() as usize + 1;
+    fn new(rows: usize, blocks: usize, full: u32) -> Self {
+        let per_row = full as usize + 1;
         Self {
             per_row,
             head: vec![NONE; rows * per_row],
@@ -140,7 +139,7 @@ struct ByInvalidation {
     last: Column<RowBlockId, u64>,
 }
 
-/// The closed blocks of a device.
+/// The closed blocks of a device, or its closed super blocks, as blocks of a single row.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Closed {
     full: u32,
@@ -151,8 +150,8 @@ pub(super) struct Closed {
 }
 
 impl Closed {
-    pub(super) fn new(geometry: &Geometry, slots: &Slots, indexes: Indexes) -> Self {
-        let (rows, blocks) = (geometry.rows() as usize, geometry.row_blocks() as usize);
+    /// None yet, of `blocks` in all that are full with so many valid pages.
+    pub(super) fn new(rows: usize, blocks: usize, full: u32, indexes: Indexes) -> Self {
         let numbered = || Numbered { list: vec![Vec::new(); rows], place: Column::filled(blocks, 0) };
         let by_closing = || ByClosing {
             closed: 0,
@@ -161,8 +160,8 @@ impl Closed {
         };
         let by_invalidation = || ByInvalidation { clock: vec![0; rows], last: Column::filled(blocks, 0) };
         Self {
-            full: slots.per_block(),
-            buckets: Buckets::new(geometry, slots),
+            full,
+            buckets: Buckets::new(rows, blocks, full),
             numbered: indexes.numbered.then(numbered),
             by_closing: indexes.by_closing.then(by_closing),
             by_invalidation: indexes.by_invalidation.then(by_invalidation),
@@ -184,11 +183,11 @@ impl Closed {
         }
     }
 
-    /// A closed block lost one of its `valid` valid pages.
+    /// A closed block lost one of its `valid` valid pages, and counts as one with `left` of them now.
     #[inline]
-    pub(super) fn lose_page(&mut self, row: Row, valid: u32, block: RowBlockId) {
+    pub(super) fn lose_page(&mut self, row: Row, valid: u32, left: u32, block: RowBlockId) {
         self.buckets.remove(row, valid, block);
-        self.buckets.insert(row, valid - 1, block);
+        self.buckets.insert(row, left, block);
         if let Some(ages) = &mut self.by_invalidation {
             ages.clock[row as usize] += 1;
             ages.last[block] = ages.clock[row as usize];
@@ -212,6 +211,19 @@ impl Closed {
         }
     }
 
+    /// A closed block counts as one with other valid pages, though it lost none.
+    pub(super) fn change(&mut self, row: Row, before: u32, valid: u32, block: RowBlockId) {
+        self.remove(row, before, block);
+        self.buckets.insert(row, valid, block);
+        if let Some(ages) = &mut self.by_invalidation {
+            // The blocks of a bucket stay in the order of their ages.
+            ages.last[block] = ages.clock[row as usize];
+        }
+        if valid < self.full {
+            self.join(row, block);
+        }
+    }
+
     /// A block becomes a candidate.
     fn join(&mut self, row: Row, block: RowBlockId) {
         if let Some(numbered) = &mut self.numbered {
@@ -223,7 +235,8 @@ impl Closed {
     }
 }
 
-/// The closed blocks of a row that hold at least one invalid page: what a victim policy may look at.
+/// The closed blocks of a row that hold at least one invalid page: what a victim policy may look at. Where super blocks
+/// are cleaned, they are shown like this first, as if they were the blocks of a row: each has a number of its own.
 pub struct Candidates<'a> {
     closed: &'a mut Closed,
     valid: &'a Column<RowBlockId, u32>,

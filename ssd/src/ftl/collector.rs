@@ -3,6 +3,7 @@
 //! that cleaning a block with a single invalid page still gains that page.
 
 mod failing;
+mod members;
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -168,6 +169,7 @@ impl Collector {
             return None;
         }
         let empties = !state.condemned.is_empty() && self.next_condemned(row, blocks).is_some();
+        let cleans_member = self.cleans_member(row, blocks, &leave);
         let state = &mut self.rows[row as usize];
         let free = blocks.free(row);
         if !state.active && (free < self.start_below || empties) {
@@ -179,7 +181,8 @@ impl Collector {
             || free < leave.rest_goal
             // What was begun to be folded is finished.
             || state.victim.is_some_and(|(block, _)| blocks.is_slc(block))
-            || blocks.to_fold(row, leave.keep_cached).is_some();
+            || blocks.to_fold(row, leave.keep_cached).is_some()
+            || cleans_member;
         if state.commands > 0 || !(has_cause || self.levels(row, free)) {
             return None;
         }
@@ -237,8 +240,7 @@ impl Collector {
                 state.read.push_back(block);
                 continue;
             }
-            let condemned = self.next_condemned(row, blocks);
-            if let Some(block) = condemned.or_else(|| self.next_fold(row, leave.keep_cached, blocks)) {
+            if let Some(block) = self.forced_victim(row, leave, blocks) {
                 blocks.clean(block);
                 self.rows[row as usize].victim = Some((block, 0));
                 continue;
@@ -254,7 +256,7 @@ impl Collector {
             }
             let needed = free < self.stop_at && (state.active || rest_goal == 0);
             state.active &= needed;
-            let Some(block) = self.policy.choose(blocks.candidates(row), &mut self.random) else {
+            let Some(block) = self.choose(row, leave, blocks) else {
                 // To pad a unit gains nothing: what was read waits for more.
                 if !needed {
                     return None;
@@ -265,6 +267,14 @@ impl Collector {
                 return step;
             }
         }
+    }
+
+    /// A victim that is not a matter of choice any more.
+    fn forced_victim(&mut self, row: Row, leave: &Leave, blocks: &mut Blocks) -> Option<RowBlockId> {
+        let condemned = self.next_condemned(row, blocks);
+        condemned
+            .or_else(|| self.next_fold(row, leave.keep_cached, blocks))
+            .or_else(|| self.next_member(row, leave, blocks))
     }
 
     /// A victim of which nothing valid is left is erased.
@@ -492,7 +502,7 @@ impl Collector {
         one_by_one: bool,
     ) {
         while blocks.free(row) < self.start_below {
-            let Some(victim) = self.policy.choose(blocks.candidates(row), &mut self.random) else { return };
+            let Some(victim) = self.choose_untimed(row, blocks) else { return };
             blocks.clean(victim);
             let (slots, stream) = (*blocks.slots(), blocks.streams().gc(0));
             let mut next = blocks.next_valid(victim, 0);

@@ -10,12 +10,27 @@ use crate::policy::background::BackgroundKind;
 use crate::policy::relocator::RelocatorKind;
 use crate::policy::victim::VictimKind;
 
+/// What is cleaned as one.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Scope {
+    /// A block of a row of planes, which is in one die.
+    #[default]
+    Row,
+    /// A super block: a block of each row of the device, which the rows opened one after the other for the same stream.
+    /// The victim policy chooses among super blocks. A row cleans a victim of its own where its block gains nothing, and
+    /// where it needs more before the other rows are done.
+    SuperBlock,
+}
+
 /// Garbage collection, in each row of planes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct GcFile {
     /// Which block is cleaned.
     pub victim: VictimKind,
+    /// What is cleaned as one: `row` a block of a row of planes, `super-block` a block of each row of the device.
+    pub scope: Scope,
     /// Where the valid pages of a victim go.
     pub relocator: RelocatorKind,
     /// Cleaning starts when fewer blocks than this are free in a row of planes.
@@ -41,6 +56,7 @@ impl Default for GcFile {
     fn default() -> Self {
         Self {
             victim: VictimKind::default(),
+            scope: Scope::default(),
             relocator: RelocatorKind::default(),
             start_below_free_blocks: 3,
             stop_at_free_blocks: 3,

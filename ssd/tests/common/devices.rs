@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use wordline_kernel::{Bytes, Duration, Energy};
 use wordline_nand::part::SlcTiming;
 use wordline_ssd::DeviceFile;
-use wordline_ssd::config::{BufferFile, BufferMode, GcFile, Protection, SlcCacheFile, WearFile};
+use wordline_ssd::config::{BufferFile, BufferMode, GcFile, Protection, Scope, SlcCacheFile, WearFile};
 use wordline_ssd::ftl::checkpoint::{DiscardsAtCut, LowerPages, ProgramsAtCut, RecoveryFile};
 use wordline_ssd::ftl::wear::Allocation;
 use wordline_ssd::policy::background::BackgroundKind;
@@ -120,8 +120,9 @@ prop_compose! {
         preemptible in any::<bool>(),
         steps_per_write in prop::option::of(1u32..=4),
         background in background(),
+        scope in prop::sample::select(vec![Scope::Row, Scope::SuperBlock]),
     ) -> GcFile {
-        GcFile { copyback, preemptible, steps_per_write, background, ..GcFile::default() }
+        GcFile { scope, copyback, preemptible, steps_per_write, background, ..GcFile::default() }
     }
 }
 

@@ -2,32 +2,40 @@ use super::*;
 use crate::Config;
 use crate::config::tests::small;
 use crate::ftl::blocks::Streams;
-use crate::policy::victim::Fifo;
+use crate::policy::victim::{Fifo, Greedy};
 use wordline_kernel::Seed;
 
-/// Carries out what the collector wants, at once; false if it wants nothing.
+/// Carries out what the collector wants in the first row, at once; false if it wants nothing.
 fn step(collector: &mut Collector, blocks: &mut Blocks) -> bool {
-    match collector.next(0, blocks, Leave::MUST) {
+    step_in(0, collector, blocks, &mut Vec::new())
+}
+
+/// Carries out what the collector wants in a row, at once, and notes what is erased; false if it wants nothing.
+fn step_in(row: Row, collector: &mut Collector, blocks: &mut Blocks, erased: &mut Vec<RowBlockId>) -> bool {
+    match collector.next(row, blocks, Leave::MUST) {
         None => return false,
         Some(Step::Copyback { .. }) => unreachable!("copyback is off"),
         Some(Step::Read { first, end, .. }) => {
             for from in (first.0..end.0).map(SlotId) {
-                collector.stage(0, 0, Moved { stamp: Stamp::PADDING, from });
+                collector.stage(row, 0, Moved { stamp: Stamp::PADDING, from });
             }
         }
         Some(Step::Program { stream }) => {
-            let first = blocks.take(0, stream, blocks.slots().per_program);
-            let moved: Vec<Moved> = collector.take_unit(0).collect();
+            let first = blocks.take(row, stream, blocks.slots().per_program);
+            let moved: Vec<Moved> = collector.take_unit(row).collect();
             for (n, page) in moved.iter().enumerate() {
                 blocks.invalidate(page.from);
                 blocks.validate(SlotId(first.0 + n as u32));
             }
             blocks.program_done(first);
         }
-        Some(Step::Erase { block }) => blocks.erased(block, 1),
+        Some(Step::Erase { block }) => {
+            blocks.erased(block, 1);
+            erased.push(block);
+        }
         Some(Step::Retire { block }) => blocks.retire(block),
     }
-    collector.command_done(0)
+    collector.command_done(row)
 }
 
 /// A table with a row that has so many free blocks, for cleaning first in, first out. The oldest blocks have one
@@ -82,4 +90,120 @@ fn a_victim_that_is_read_for_long_does_not_end_the_life_of_its_row() {
     assert!(blocks.read_done(read), "a victim waited for the reader");
     while step(&mut collector, &mut blocks) {}
     assert!(blocks.free(0) >= 3 && !collector.is_stuck(0));
+}
+
+/// A table of four rows with super blocks, of which so many blocks are free in each. So many pages of the n-th block of
+/// a row are valid as `valid` says of row and n.
+fn rows_of_super_blocks(policy: &dyn VictimPolicy, free: u32, valid: impl Fn(Row, u32) -> u32) -> Blocks {
+    let Config { geometry, slots, .. } = small().check().expect("the device is sound");
+    let mut blocks = Blocks::new(geometry, slots, Streams::ONE_EACH, |_| false);
+    blocks.keep(policy.needs());
+    blocks.form_super_blocks();
+    for n in 0..geometry.blocks_per_plane - free {
+        for row in 0..geometry.rows() {
+            for place in 0..slots.per_block() {
+                let page = blocks.take(row, Streams::ONE_EACH.host(0), 1);
+                if place < valid(row, n) {
+                    blocks.validate(page);
+                }
+                blocks.program_done(page);
+            }
+        }
+    }
+    blocks.audit_super_blocks();
+    blocks
+}
+
+/// The number in its row of a block.
+fn number(block: RowBlockId, blocks: &Blocks) -> u32 {
+    block.0 % blocks.geometry().blocks_per_plane
+}
+
+fn full() -> u32 {
+    small().check().expect("the device is sound").slots.per_block()
+}
+
+fn collector_of_four(policy: Box<dyn VictimPolicy>) -> Collector {
+    let gc = GcFile { start_below_free_blocks: 6, stop_at_free_blocks: 6, ..GcFile::default() };
+    Collector::new(4, 1, policy, Seed(1).stream("test.victim", 0), &gc)
+}
+
+#[test]
+fn all_blocks_of_a_super_block_are_erased_before_another_is_chosen() {
+    // Whole program units, so that none is carried over to the next victim.
+    let mut blocks = rows_of_super_blocks(&Fifo, 3, |_, n| full() / 4 + 2 * (n % 2));
+    let mut collector = collector_of_four(Box::new(Fifo));
+    let (mut erased, mut chosen, mut steps) = (Vec::new(), 0, 1);
+    while steps > 0 {
+        steps = 0;
+        for row in 0..4 {
+            steps += u32::from(step_in(row, &mut collector, &mut blocks, &mut erased));
+            let now = blocks.super_block_counts().expect("there are some").chosen;
+            if now > chosen {
+                assert_eq!(erased.len() as u64, 4 * chosen, "all of the last one are erased");
+                assert_eq!(blocks.super_blocks_in_cleaning(), 1);
+                chosen = now;
+            }
+            blocks.audit_super_blocks();
+        }
+    }
+    assert!(chosen > 2, "{chosen} were chosen");
+    assert_eq!(erased.len() as u64, 4 * chosen);
+    for (n, together) in erased.chunks(4).enumerate() {
+        let mut rows: Vec<Row> = together.iter().map(|block| blocks.row_of(*block)).collect();
+        rows.sort_unstable();
+        assert_eq!(rows, [0, 1, 2, 3], "one of each row");
+        assert!(
+            together.iter().all(|block| number(*block, &blocks) == n as u32),
+            "{erased:?}: the oldest first"
+        );
+    }
+}
+
+#[test]
+fn a_row_to_which_a_super_block_gains_nothing_cleans_a_victim_of_its_own() {
+    let full = full();
+    let valid = |row, n| if row == 1 && n < 8 { full } else { full / 2 };
+    let mut blocks = rows_of_super_blocks(&Fifo, 3, valid);
+    let mut collector = collector_of_four(Box::new(Fifo));
+    let mut erased = Vec::new();
+    while step_in(1, &mut collector, &mut blocks, &mut erased) {}
+    assert!(blocks.free(1) >= 6, "the row does not wait for the others");
+    assert!(erased.iter().all(|block| number(*block, &blocks) >= 8), "{erased:?} gained something");
+    assert!(blocks.next_of_super_block(0).is_some_and(|block| number(block, &blocks) == 0));
+    assert_eq!(blocks.next_of_super_block(1), None);
+    blocks.audit_super_blocks();
+}
+
+#[test]
+fn a_super_block_that_lost_blocks_is_compared_by_the_share_of_what_is_left() {
+    let full = full();
+    // Of the first two super blocks a single block will be left, with more and with less of its pages valid than others.
+    let valid = |row, n| if n > 1 || row > 0 { full / 2 } else { [full - 2, full / 4][n as usize] };
+    let mut blocks = rows_of_super_blocks(&Greedy, 3, valid);
+    for (row, n) in [0, 1].into_iter().flat_map(|n| (1..4).map(move |row| (row, n))) {
+        blocks.clean(RowBlockId(row * blocks.geometry().blocks_per_plane + n));
+    }
+    let mut random = Seed(1).stream("test.victim", 0);
+    let mut order = Vec::new();
+    for _ in 0..8 {
+        let candidates = blocks.super_candidates().expect("none is being cleaned");
+        let chosen = Greedy.choose(candidates, &mut random).expect("there are more");
+        blocks.choose_super_block(chosen);
+        order.extend(blocks.next_of_super_block(0).map(|block| number(block, &blocks)));
+        for block in (0..4).filter_map(|row| blocks.next_of_super_block(row)).collect::<Vec<_>>() {
+            blocks.clean(block);
+        }
+        blocks.audit_super_blocks();
+        (0..4).for_each(|row| assert_eq!(blocks.next_of_super_block(row), None));
+        let of_row = |row| RowBlockId(row * blocks.geometry().blocks_per_plane + order[order.len() - 1]);
+        for block in (0..4).map(of_row).collect::<Vec<_>>() {
+            while let Some(place) = blocks.next_valid(block, 0) {
+                blocks.invalidate(blocks.slots().at(block, place));
+            }
+            blocks.erased(block, 1);
+        }
+    }
+    assert_eq!(order[0], 1, "a quarter of what is left is valid: {order:?}");
+    assert!(!order.contains(&0), "what gains more goes first: {order:?}");
 }

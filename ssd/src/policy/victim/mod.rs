@@ -28,7 +28,7 @@ pub trait VictimPolicy: State + Send {
         Indexes::default()
     }
 
-    /// A block among the candidates, which are closed and hold at least one invalid page; `None` when there are none.
+    /// A block, or super block, among the candidates, which are closed and hold at least one invalid page; `None` when there are none.
     fn choose(&mut self, from: Candidates<'_>, random: &mut Stream) -> Option<RowBlockId>;
 }
 
