@@ -181,7 +181,9 @@ pub struct Device {
     has_homes: bool,
     /// Pages that each row must hold where pages have homes, else none.
     home_pages: Vec<u32>,
+    /// Requests of which a part is done, and whether they are being ended; between events there are none.
     wake: Vec<u32>,
+    waking: bool,
     answers: Vec<Answer>,
     digest: Digest,
     totals: Totals,
@@ -196,7 +198,7 @@ state!(Device {
         chips, blocks, mapping, translation, buffer, marks, cache, collector, router, placement, relocator, failure,
         background, queues, front, discards, checkpoints, balancer, slc,
     }
-    fixed { config, preemptible, streams, has_homes, home_pages }
+    fixed { config, preemptible, streams, has_homes, home_pages, waking }
 });
 
 impl Device {
@@ -257,6 +259,7 @@ impl Device {
             balancer: (has_homes && parts.balancer.is_on()).then_some(parts.balancer),
             waiting: vec![0; geometry.rows() as usize],
             wake: Vec::new(),
+            waking: false,
             answers: Vec::new(),
             digest: Digest::default(),
             totals: Totals::default(),
