@@ -38,8 +38,9 @@ impl Device {
         self.filling == 0 && (self.ready[list].urgent > 0 || nothing_moves)
     }
 
-    /// Whether any row takes a program unit of a stream of the host. Pages of a row that is full of valid ones may become invalid without
-    /// anything happening to the row itself, so that such rows are looked at again when nothing else goes on.
+    /// Whether any row takes a program unit of a stream of the host. Pages of a row that is full of valid ones may become
+    /// invalid without anything happening to the row itself, so that such rows are looked at again when nothing else goes
+    /// on.
     pub(super) fn some_row_accepts(&mut self, stream: usize, calendar: &mut impl Schedule<Event>) -> bool {
         // Where pages have homes, a row that accepts is of no use to the pages of another.
         let nothing_comes = self.programming == 0 && (self.accepting[stream].is_empty() || self.has_homes);
