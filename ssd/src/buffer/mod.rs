@@ -15,7 +15,7 @@ mod waiters;
 use epochs::Epochs;
 use serde::{Deserialize, Serialize};
 use waiters::Waiters;
-use wordline_kernel::{LookupTable, state};
+use wordline_kernel::{LookupTable, prefetch, state};
 
 use crate::Sectors;
 use crate::ftl::mapping::LogicalPage;
@@ -137,6 +137,23 @@ impl Buffer {
     pub fn find(&self, logical: LogicalPage) -> Option<EntryId> {
         // Where nothing is written the table need not come into the processor's cache.
         if self.free.len() == self.entries.len() { None } else { self.index.get(logical.0) }
+    }
+
+    /// `logical` is looked up soon; see [`prefetch`].
+    #[inline]
+    pub fn prefetch(&self, logical: LogicalPage) {
+        self.index.prefetch(logical.0);
+    }
+
+    /// The page of the entry that became dirty first, which leaves soon; the one after it is asked for, too.
+    #[inline]
+    pub fn foresee(&self) -> Option<LogicalPage> {
+        let mut oldest = self.dirty.iter();
+        let first = oldest.next()?;
+        if let Some(second) = oldest.next() {
+            prefetch(&self.entries[second as usize]);
+        }
+        Some(self.get(first).logical)
     }
 
     /// An entry.

@@ -3,7 +3,7 @@
 use wordline_kernel::Schedule;
 use wordline_nand::{SlotId, Stamp};
 
-use super::{Device, Event};
+use super::{Device, Event, Unit};
 use crate::buffer::{EntryId, EntryState};
 use crate::ftl::blocks::StreamId;
 use crate::ftl::mapping::LogicalPage;
@@ -206,6 +206,7 @@ impl Device {
     /// The program of the host's unit of `row` is done: its pages are where they were written.
     pub(super) fn host_programmed(&mut self, row: Row, first: SlotId, calendar: &mut impl Schedule<Event>) {
         let mut unit = std::mem::take(&mut self.units[row as usize]);
+        self.foresee_installs(&unit);
         for (n, id) in unit.entries.iter().copied().enumerate() {
             let Stamp { logical, version } = unit.stamps[n];
             let entry = self.buffer.get_mut(id);
@@ -233,6 +234,18 @@ impl Device {
         self.note_row(row);
         self.note_checkpoint();
         self.wake_waiters(calendar);
+    }
+
+    /// Asks for what the end of a program looks up, for all its pages at once: they lie far apart in large tables.
+    fn foresee_installs(&self, unit: &Unit) {
+        let pages = || unit.stamps[..unit.entries.len()].iter().map(|stamp| LogicalPage(stamp.logical));
+        for page in pages() {
+            self.mapping.prefetch(page);
+            self.buffer.prefetch(page);
+        }
+        for old in pages().filter_map(|page| self.mapping.get(page)) {
+            self.blocks.prefetch(old);
+        }
     }
 
     /// A page that was written again while it was programmed goes round once more.
