@@ -32,8 +32,8 @@ fn small_with(settings: &[&str]) -> Described {
     Described::load(&selection).expect("the preset is embedded")
 }
 
-/// A third of the map in memory, and the blocks that the streams of translation pages take. Chosen: half of the requests
-/// or more read a translation page.
+/// A sixth of the map in memory, and the blocks that the streams of translation pages take. Chosen: the cache begins empty
+/// and stays too small, so that nearly every request reads a translation page.
 const DFTL: [&str; 3] =
     ["ftl.mapping.cache=2MiB", "ftl.gc.start_below_free_blocks=4", "ftl.gc.stop_at_free_blocks=4"];
 
