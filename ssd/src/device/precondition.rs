@@ -30,8 +30,8 @@ const WINDOWS_PER_DRIVE: u32 = 50;
 /// writes beyond a start that is close already.
 const MOST_WINDOWS: u32 = 2 * WINDOWS_PER_DRIVE;
 
-/// Blocks of pages for each row that are overwritten last, while the collector keeps the host's pace. Chosen: after one
-/// block each row is at it, and with two rows that get fewer pages than others are, too.
+/// Blocks of pages for each row that are overwritten last, while the collector keeps the host's pace. Chosen: one is
+/// enough for a row to come to it, and two for rows that by chance get fewer pages than others.
 const PACED_BLOCKS: u64 = 2;
 
 /// Translation pages that are written for a page of the host at most. Chosen, as it is with timing.
