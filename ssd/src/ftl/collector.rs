@@ -64,6 +64,7 @@ pub enum Step {
 
 /// Programs failed in so many pages that no block is left for a victim's valid pages.
 struct NoRoom;
+
 /// What the collector may do beside what must be done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Leave {
