@@ -1,5 +1,5 @@
-//! Whole devices: reads, writes with garbage collection, a mix, and preconditioning, on the device of the benchmarks with
-//! few blocks.
+//! Whole devices: reads, writes with garbage collection, a mix, a recorded trace, a map in flash (DFTL), preconditioning and
+//! snapshots, on the device of the benchmarks with few blocks.
 
 use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};
 use wordline_kernel::{Instant, Seed};
@@ -18,23 +18,32 @@ const REQUESTS: u64 = 20_000;
 
 /// The device of the benchmarks with 64 blocks a plane in place of 1,024, and as little of them at work as that allows.
 fn small() -> Described {
+    small_with(&[])
+}
+
+/// The same with other settings.
+fn small_with(settings: &[&str]) -> Described {
     let set = ["part.geometry.blocks_per_plane=64", "ftl.over_provisioning=0.272"];
     let selection = Selection {
         preset: Some("bench-512g".into()),
-        set: set.map(str::to_owned).into(),
+        set: set.iter().chain(settings).map(|setting| (*setting).to_owned()).collect(),
         ..Selection::default()
     };
     Described::load(&selection).expect("the preset is embedded")
 }
 
-/// A named workload. Preconditioning is part of what is measured, so all start filled: it takes a hundredth of the time.
-fn job(device: &Described, workload: &str, precondition: Precondition) -> Job {
-    let plan = Plan {
-        origin: Origin::Named(workload.into()),
-        requests: Some(REQUESTS),
-        precondition: Some(precondition),
-        ..Plan::default()
-    };
+/// A sixth of the map in memory, and the blocks that the streams of translation pages take. Chosen: the cache begins empty
+/// and stays too small, so that nearly every request reads a translation page.
+const DFTL: [&str; 3] =
+    ["ftl.mapping.cache=2MiB", "ftl.gc.start_below_free_blocks=4", "ftl.gc.stop_at_free_blocks=4"];
+
+fn named(device: &Described, workload: &str, precondition: Precondition) -> Job {
+    job(device, Origin::Named(workload.into()), precondition)
+}
+
+/// A workload. Preconditioning is part of what is measured, so most start filled: it takes a hundredth of the time.
+fn job(device: &Described, origin: Origin, precondition: Precondition) -> Job {
+    let plan = Plan { origin, requests: Some(REQUESTS), precondition: Some(precondition), ..Plan::default() };
     plan.job(device).expect("the workload is embedded")
 }
 
@@ -45,14 +54,25 @@ fn runs(criterion: &mut Criterion) {
     group.throughput(Throughput::Elements(REQUESTS));
     for workload in ["randread-4k", "randwrite-4k", "mixed-70-30", "seqwrite-128k"] {
         group.bench_function(workload, |bencher| {
-            let job = || job(&device, workload, Precondition::Filled(1.0));
+            let job = || named(&device, workload, Precondition::Filled(1.0));
             bencher.iter_batched(job, |job| run(job, &mut Unobserved), BatchSize::LargeInput);
         });
     }
     group.bench_function("randwrite-4k-steady", |bencher| {
-        let job = || job(&device, "randwrite-4k-steady", Precondition::Steady);
+        let job = || named(&device, "randwrite-4k-steady", Precondition::Steady);
         bencher.iter_batched(job, |job| run(job, &mut Unobserved), BatchSize::LargeInput);
     });
+    group.bench_function("recorded trace", |bencher| {
+        let job = || job(&device, Origin::Embedded, Precondition::Filled(1.0));
+        bencher.iter_batched(job, |job| run(job, &mut Unobserved), BatchSize::LargeInput);
+    });
+    let cached = small_with(&DFTL);
+    for workload in ["randread-4k", "mixed-70-30"] {
+        group.bench_function(format!("dftl {workload}"), |bencher| {
+            let job = || named(&cached, workload, Precondition::Filled(1.0));
+            bencher.iter_batched(job, |job| run(job, &mut Unobserved), BatchSize::LargeInput);
+        });
+    }
     group.finish();
 }
 

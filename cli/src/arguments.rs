@@ -29,14 +29,18 @@ pub struct DeviceArguments {
 impl DeviceArguments {
     /// Whether the user said anything about the device.
     pub fn is_given(&self) -> bool {
-        self.preset.is_some() || self.config.is_some() || !self.settings.is_empty()
+        self.unnamed().is_none_or(|settings| !settings.is_empty())
+    }
+
+    /// The settings to change, where the user names no device.
+    pub fn unnamed(&self) -> Option<&[String]> {
+        (self.preset.is_none() && self.config.is_none()).then_some(&self.settings)
     }
 
     /// The device that the user named, or else the preset `usual`.
     pub fn device(&self, usual: &str) -> Result<Device, Error> {
-        let named = self.preset.is_some() || self.config.is_some();
         Device::load(&Selection {
-            preset: if named { self.preset.clone() } else { Some(usual.into()) },
+            preset: if self.unnamed().is_some() { Some(usual.into()) } else { self.preset.clone() },
             file: self.config.clone(),
             set: self.settings.clone(),
         })
@@ -80,32 +84,40 @@ pub struct WorkloadArguments {
     #[arg(long, value_name = "DIR")]
     traces: Option<PathBuf>,
     /// How many requests: at most so many of a trace, exactly so many of a workload.
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, value_name = "N", value_parser = whole::<u64, 1>, allow_negative_numbers = true)]
     requests: Option<u64>,
     /// What happens to requests beyond the device: wrap, scale or refuse.
     #[arg(long, value_name = "HOW", default_value = "wrap", value_parser = named::<Fit>)]
     fit: Fit,
     /// Factor on the times between requests; 0.5 is twice as fast.
-    #[arg(long, value_name = "FACTOR")]
+    #[arg(long, value_name = "FACTOR", allow_negative_numbers = true)]
     time_scale: Option<f64>,
     /// Keeps so many requests outstanding in each queue; a trace is then replayed without its times.
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = whole::<u32, 1>, allow_negative_numbers = true)]
     queue_depth: Option<u32>,
     /// Submission queues that the host uses: one with a queue depth, else all that the device has.
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = whole::<u16, 1>, allow_negative_numbers = true)]
     queues: Option<u16>,
     /// The namespace that the requests are for, from 1.
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = whole::<u16, 1>, allow_negative_numbers = true)]
     namespace: Option<u16>,
     /// Time between an answer and the next request of a closed loop, such as 100us.
     #[arg(long, value_name = "TIME")]
     think_time: Option<Duration>,
     /// The device before: empty, filled, steady-state, or the fraction to fill; the workload's own if not given.
-    #[arg(long, value_name = "STATE")]
+    #[arg(long, value_name = "STATE", allow_negative_numbers = true)]
     precondition: Option<Precondition>,
+    #[command(flatten)]
+    seed: SeedArgument,
+}
+
+/// The seed of whatever is drawn at random.
+#[derive(Args)]
+pub struct SeedArgument {
     /// The seed of all random numbers.
-    #[arg(long, value_name = "N", default_value_t = Plan::default().seed)]
-    seed: u64,
+    #[arg(long, value_name = "N", default_value_t = Plan::default().seed, value_parser = whole::<u64, 0>,
+        allow_negative_numbers = true)]
+    pub seed: u64,
 }
 
 impl WorkloadArguments {
@@ -135,7 +147,7 @@ impl WorkloadArguments {
             namespace: self.namespace,
             think_time: self.think_time,
             precondition: self.precondition,
-            seed: self.seed,
+            seed: self.seed.seed,
             log: None,
             power_cut: None,
             from_snapshot: None,
@@ -144,8 +156,19 @@ impl WorkloadArguments {
     }
 }
 
+/// Reads a whole number that is at least `LEAST`.
+pub fn whole<T: TryFrom<u64>, const LEAST: u64>(text: &str) -> Result<T, String> {
+    let number = text.parse().ok().filter(|number| *number >= LEAST);
+    let most = u64::MAX >> (u64::BITS as usize - 8 * size_of::<T>());
+    let wanted = || format!("found \"{text}\", wanted a whole number from {LEAST} to {most}");
+    number.and_then(|number| T::try_from(number).ok()).ok_or_else(wanted)
+}
+
 /// Reads the name of a variant as data files write it; the message lists the names.
 pub fn named<T: DeserializeOwned>(text: &str) -> Result<T, String> {
     let name: StrDeserializer<'_, serde::de::value::Error> = text.into_deserializer();
-    T::deserialize(name).map_err(|error| error.to_string())
+    let told = |error: serde::de::value::Error| error.to_string();
+    T::deserialize(name).map_err(|error| {
+        told(error).replacen("unknown variant", "found", 1).replacen("expected", "wanted", 1)
+    })
 }

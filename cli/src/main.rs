@@ -49,6 +49,7 @@ struct Program {
 enum Command {
     Run(run::Arguments),
     Compare(compare::Arguments),
+    Snapshot(snapshot::Arguments),
     Config(config::Arguments),
     Presets(presets::Arguments),
     Policies(policies::Arguments),
@@ -56,7 +57,6 @@ enum Command {
     Trace(trace::Arguments),
     Nand(nand::Arguments),
     Repro(repro::Arguments),
-    Snapshot(snapshot::Arguments),
 }
 
 fn main() -> ExitCode {
@@ -66,6 +66,7 @@ fn main() -> ExitCode {
         None => help(),
         Some(Command::Run(arguments)) => run::handle(arguments),
         Some(Command::Compare(arguments)) => compare::handle(arguments),
+        Some(Command::Snapshot(arguments)) => snapshot::handle(arguments),
         Some(Command::Config(arguments)) => config::handle(arguments),
         Some(Command::Presets(arguments)) => presets::handle(arguments),
         Some(Command::Policies(arguments)) => policies::handle(arguments),
@@ -73,7 +74,6 @@ fn main() -> ExitCode {
         Some(Command::Trace(arguments)) => trace::handle(arguments),
         Some(Command::Nand(arguments)) => nand::handle(arguments),
         Some(Command::Repro(arguments)) => repro::handle(arguments),
-        Some(Command::Snapshot(arguments)) => snapshot::handle(arguments),
     }));
     match result {
         Ok(Ok(())) => ExitCode::SUCCESS,

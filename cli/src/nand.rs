@@ -11,7 +11,7 @@ use wordline_nand::clock::ClockPeriods;
 use wordline_nand::geometry::Layout;
 use wordline_nand::{Interface, LatencyModel, Part};
 
-use crate::arguments::named;
+use crate::arguments::{named, whole};
 use crate::failure::{Failure, say};
 use crate::output;
 
@@ -23,12 +23,13 @@ Examples:
   wordline nand exec cycles.onfi --part nandflashsim-qdp-slc";
 
 const OPS_EXAMPLES: &str = "\
-Every operation runs many times in a row on every die, and what is in between start and end is measured.
-Latency: from when a die takes the operation until its data are out or its array has finished, waits for
-the bus included. Throughput: data read, written or copied a second over all dies; of an erase, blocks a
-second. Energy: of the stages of the operation for each page of data (each block of an erase), idle time
-left out. Last, the share of each stage in the time of all: CLE and ALE latch commands and addresses, TIR
-and TOR move data in and out, TIN programs, TON senses, BER erases.
+Every operation runs many times in a row on every die, and what is in between start and end is \
+measured. Latency: from when a die takes the operation until its data are out or its array has \
+finished, waits for the bus included. Throughput: data read, written or copied a second over all \
+dies; of an erase, blocks a second. Energy: of the stages of the operation for each page of data \
+(each block of an erase), idle time left out. Last, the share of each stage in the time of all: CLE \
+and ALE latch commands and addresses, TIR and TOR move data in and out, TIN programs, TON senses, \
+BER erases.
 
 Examples:
   wordline nand ops --part mqsim-mlc
@@ -41,18 +42,18 @@ An operation is spelled [DIES:]OPERATION[@PLANES][*TIMES]:
   OPERATION  read, read-cache, program, program-cache, copyback, erase
   PLANES     how many planes take part, from plane 0 on; left out: 1
   TIMES      how many on each of the dies; left out: 1. Those of a cache operation are one sequence.
-A die does what is spelled for it in that order; all dies begin at time 0 and share the bus of their channel.
-Reads and programs go along the pages from block 0 on, erases from the last block down.
+A die does what is spelled for it in that order; all dies begin at time 0 and share the bus of their \
+channel. Reads and programs go along the pages from block 0 on, erases from the last block down.
 
 Open the JSON in https://ui.perfetto.dev or chrome://tracing.
 
 Examples:
   wordline nand timeline --part mqsim-mlc 'read@2*4' --output reads.json
-  wordline nand timeline --part mqsim-mlc --dies 2 '0:program*4' '1:program*4' '0:read@2' --svg both.svg
-  wordline nand timeline --part nandflashsim-mlc1 --dies 4 'all:program-cache*8' --output cache.json --svg -";
+  wordline nand timeline --part mqsim-mlc --dies 2 '0:program*4' '1:read@2*4' --svg both.svg
+  wordline nand timeline --part nandflashsim-mlc1 --dies 4 'all:program-cache*8' --svg cache.svg";
 
 const EXEC_EXAMPLES: &str = "\
-A script is a text with one statement a line, each a cycle or a few on the pins, and what they should give:
+A script has a statement a line: a cycle or a few on the pins, and what they should give.
   program block=5 page=3 random 64 seed 1    80h, five addresses, data in, 10h, and the wait
   cmd 00                                     a command latch
   addr row block=5 page=3 column=0           address latches: C1 C2 R1 R2 R3
@@ -92,7 +93,7 @@ struct Ops {
     #[command(flatten)]
     chips: ChipArguments,
     /// Dies on the channel in the rows for interleaved dies; 1 leaves those out.
-    #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "N", default_value_t = 2, value_parser = whole::<u32, 1>)]
     dies: u32,
     /// Prints JSON.
     #[arg(long)]

@@ -11,7 +11,7 @@ use crate::output;
 const EXAMPLES: &str = "\
 Examples:
   wordline presets list
-  wordline presets show nvme-tlc > mine.toml     to change it, and run it with --config mine.toml";
+  wordline presets show nvme-tlc > mine.toml     to run with --config mine.toml";
 
 /// Lists and shows the embedded devices.
 #[derive(Args)]

@@ -7,6 +7,7 @@ use serde_json::json;
 use wordline_lab::experiment::{self, Experiment, Lab, Library, Options, Outcome};
 use wordline_lab::sweep::Conduct;
 
+use crate::arguments::SeedArgument;
 use crate::failure::Failure;
 use crate::interrupt::Interrupt;
 use crate::output;
@@ -49,9 +50,8 @@ pub struct Arguments {
     /// Runs so many parts side by side; as many as there are cores if not given.
     #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true)]
     threads: usize,
-    /// The seed of all random numbers.
-    #[arg(long, value_name = "N", default_value_t = Options::default().seed)]
-    seed: u64,
+    #[command(flatten)]
+    seed: SeedArgument,
     /// Shows no progress bar. There is none either where standard error is no terminal.
     #[arg(long)]
     no_progress: bool,
@@ -92,10 +92,11 @@ fn list(library: &Library, json: bool) -> Result<(), Failure> {
     })
 }
 
-/// Repeats experiments one after another, the parts of each side by side.
+/// Repeats experiments one after another, the parts of each side by side. A report that cannot be written does not keep
+/// the results back.
 fn repeat(experiments: &[&Experiment], arguments: &Arguments) -> Result<(), Failure> {
     let interrupt = Interrupt::watch();
-    let mut outcomes: Vec<Outcome> = Vec::new();
+    let (mut outcomes, mut reports): (Vec<Outcome>, _) = (Vec::new(), Ok(()));
     for experiment in experiments {
         if interrupt.asked() {
             break;
@@ -104,6 +105,10 @@ fn repeat(experiments: &[&Experiment], arguments: &Arguments) -> Result<(), Fail
         if !arguments.json {
             output::text(&experiment::table(&outcome, output::width()))?;
         }
+        if let Some(directory) = &arguments.report {
+            let directory = directory.join(Path::new(&experiment.id));
+            reports = reports.and(experiment::write_report(&directory, experiment, &outcome));
+        }
         outcomes.push(outcome);
     }
     match &outcomes[..] {
@@ -111,6 +116,7 @@ fn repeat(experiments: &[&Experiment], arguments: &Arguments) -> Result<(), Fail
         outcomes if arguments.json => output::json(&outcomes)?,
         _ => {}
     }
+    reports?;
     match outcomes.iter().map(Outcome::unexplained).sum() {
         _ if interrupt.asked() => Err(Failure::Interrupted),
         0_usize => Ok(()),
@@ -125,10 +131,7 @@ fn one(experiment: &Experiment, arguments: &Arguments, interrupt: &Interrupt) ->
         stop: interrupt.flag(),
         progress: &|done, total| steps.show(done, total),
     };
-    let options = Options { quick: arguments.quick, traces: arguments.traces.clone(), seed: arguments.seed };
-    let outcome = experiment::run(experiment, &options, &Lab, &conduct)?;
-    if let Some(directory) = &arguments.report {
-        experiment::write_report(&directory.join(Path::new(&experiment.id)), experiment, &outcome)?;
-    }
-    Ok(outcome)
+    let options =
+        Options { quick: arguments.quick, traces: arguments.traces.clone(), seed: arguments.seed.seed };
+    Ok(experiment::run(experiment, &options, &Lab, &conduct)?)
 }

@@ -10,7 +10,7 @@ use wordline_lab::report::{self, Origin};
 use wordline_lab::snapshot::Snapshot;
 use wordline_lab::summary::{Outcome, Summary};
 
-use crate::arguments::{DeviceArguments, WorkloadArguments};
+use crate::arguments::{DeviceArguments, WorkloadArguments, whole};
 use crate::failure::Failure;
 use crate::interrupt::Interrupt;
 use crate::output;
@@ -19,7 +19,7 @@ use crate::progress::Watch;
 const EXAMPLES: &str = "\
 Examples:
   wordline run                                              a recorded trace on a 3D TLC drive
-  wordline run --trace hm_0.csv.gz --report out             a trace of yours; a page in out/report.html
+  wordline run --trace hm_0.csv.gz --report out             a trace; a page in out/report.html
   wordline run --workload randwrite-4k-steady --json -      a workload; JSON on standard output
   wordline run --preset z-nand --trace hm_0.csv.gz --queue-depth 8
   wordline run --from-snapshot steady.snap --workload mixed-70-30     on a device that was saved
@@ -41,7 +41,7 @@ pub struct Arguments {
     #[arg(long, value_name = "FILE")]
     log: Option<PathBuf>,
     /// Cuts the power once so many requests are answered; the device recovers, and the run goes on.
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..), conflicts_with = "cut_power_at")]
+    #[arg(long, value_name = "N", value_parser = whole::<u64, 1>, conflicts_with = "cut_power_at")]
     cut_power_after: Option<u64>,
     /// Cuts the power at this time of the run, such as 20ms; the device recovers, and the run goes on.
     #[arg(long, value_name = "TIME")]
@@ -75,8 +75,8 @@ pub fn handle(arguments: Arguments) -> Result<(), Failure> {
     plan.log = arguments.log;
     let after = arguments.cut_power_after.map(CutAfter::Requests);
     plan.power_cut = after.or(arguments.cut_power_at.map(CutAfter::Time));
-    let device = match &arguments.from_snapshot {
-        Some(file) if !arguments.device.is_given() => Snapshot::open(file)?.device()?,
+    let device = match (&arguments.from_snapshot, arguments.device.unnamed()) {
+        (Some(file), Some(settings)) => Snapshot::open(file)?.device_with(settings)?,
         _ => arguments.device.device(plan.origin.usual_preset())?,
     };
     plan.from_snapshot = arguments.from_snapshot;
@@ -89,26 +89,27 @@ pub fn handle(arguments: Arguments) -> Result<(), Failure> {
 }
 
 impl ResultArguments {
-    /// Gives out the results of `runs` in every form that the user wants.
+    /// Gives out the results of `runs` in every form that the user wants. What cannot be written does not keep the rest
+    /// back: a run may have taken long.
     pub fn give(&self, runs: &[Summary], config: &str) -> Result<(), Failure> {
         let json = match runs {
             [run] => report::json(run),
             runs => report::json_list(runs),
         };
-        let to_stdout = self.json.as_deref() == Some(Path::new("-"));
-        if let Some(directory) = &self.report {
+        let file = self.json.as_deref().filter(|file| *file != Path::new("-"));
+        let page = self.report.as_ref().map_or(Ok(()), |directory| {
             let command = std::env::args().collect::<Vec<_>>().join(" ");
-            report::write(directory, runs, Origin { config, command: &command })?;
-        }
-        match &self.json {
-            Some(file) if !to_stdout => write_atomically(file, json.as_bytes())?,
-            _ => {}
-        }
-        output::text(&match runs {
-            _ if to_stdout => json,
+            report::write(directory, runs, Origin { config, command: &command })
+        });
+        let written = file.map_or(Ok(()), |file| write_atomically(file, json.as_bytes()));
+        let printed = output::text(&match runs {
+            _ if self.json.is_some() && file.is_none() => json,
             [run] => report::table(run),
             runs => report::comparison(runs),
-        })?;
+        });
+        page?;
+        written?;
+        printed?;
         let stopped = runs.iter().any(|run| run.outcome == Outcome::Interrupted);
         if stopped { Err(Failure::Interrupted) } else { Ok(()) }
     }

@@ -5,12 +5,12 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand};
 use serde_json::json;
 use wordline_lab::config::DEFAULT_PRESET;
-use wordline_lab::plan::Plan;
 use wordline_lab::prepare::make_snapshot;
+use wordline_lab::report::Quantity;
 use wordline_lab::run::Precondition;
 use wordline_lab::snapshot::Snapshot;
 
-use crate::arguments::DeviceArguments;
+use crate::arguments::{DeviceArguments, SeedArgument};
 use crate::failure::Failure;
 use crate::interrupt::Interrupt;
 use crate::output;
@@ -48,9 +48,8 @@ struct Make {
     /// What is done to the device: empty, filled, steady-state, or the fraction to fill.
     #[arg(long, value_name = "STATE", default_value = "steady-state")]
     precondition: Precondition,
-    /// The seed of all random numbers.
-    #[arg(long, value_name = "N", default_value_t = Plan::default().seed)]
-    seed: u64,
+    #[command(flatten)]
+    seed: SeedArgument,
     /// Prints what was written as JSON.
     #[arg(long)]
     json: bool,
@@ -83,7 +82,7 @@ fn make(arguments: Make) -> Result<(), Failure> {
     let device = device.device(DEFAULT_PRESET)?;
     let interrupt = Interrupt::watch_idle();
     let mut watch = Watch::new(&device.name, no_progress, &interrupt);
-    make_snapshot(&device, precondition, seed, &to, &mut watch)?;
+    make_snapshot(&device, precondition, seed.seed, &to, &mut watch)?;
     drop(watch);
     show(&to, json)?;
     // Ctrl-C waits for the end of the write, so that no half of a file is left.
@@ -94,15 +93,16 @@ fn show(file: &PathBuf, json: bool) -> Result<(), Failure> {
     let snapshot = Snapshot::open(file)?;
     let (head, device) = (snapshot.head().clone(), snapshot.device()?);
     let size = snapshot.verify()?;
+    let bytes = |bytes: u64| Quantity::Bytes(bytes as f64).to_string();
     let value = json!({ "file": file, "head": head, "size": size });
     output::json_or(json, &value, || {
         let mut rows = vec![
             ("device", head.device.clone()),
-            ("capacity", format!("{:.2} GiB", device.capacity().0 as f64 / (1u64 << 30) as f64)),
+            ("capacity", bytes(device.capacity().0)),
             ("seed", head.seed.to_string()),
-            ("clock", format!("{:.6} s", head.simulated_seconds)),
+            ("clock", Quantity::Seconds(head.simulated_seconds).to_string()),
             ("digest", head.digest.clone()),
-            ("size", format!("{} B, of the state {} B", size.file_bytes, size.state_bytes)),
+            ("size", format!("{}, of a state of {}", bytes(size.file_bytes), bytes(size.state_bytes))),
             ("written by", format!("wordline {}", head.program)),
         ];
         rows.extend(head.history.iter().map(|done| ("history", done.clone())));

@@ -12,7 +12,7 @@ use wordline_lab::trace::{self, Generated, Options, Request, Statistics, TargetF
 use wordline_lab::workload::Profile;
 use wordline_lab::workload::profile::Claim;
 
-use crate::arguments::{DeviceArguments, FormatArguments};
+use crate::arguments::{DeviceArguments, FormatArguments, SeedArgument, whole};
 use crate::failure::{Failure, say};
 use crate::interrupt::Interrupt;
 use crate::output;
@@ -91,11 +91,10 @@ struct Generate {
     #[command(flatten)]
     device: DeviceArguments,
     /// How many requests.
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, value_name = "N", value_parser = whole::<u64, 1>, allow_negative_numbers = true)]
     requests: Option<u64>,
-    /// The seed of all random numbers.
-    #[arg(long, value_name = "N", default_value_t = Plan::default().seed)]
-    seed: u64,
+    #[command(flatten)]
+    seed: SeedArgument,
     /// Prints what was written as JSON.
     #[arg(long)]
     json: bool,
@@ -173,17 +172,18 @@ fn generate(arguments: &Generate) -> Result<(), Failure> {
     let origin = Origin::Named(arguments.name.clone());
     let profile = Profile::named(&arguments.name);
     let generated =
-        Generated { profile: profile.is_ok(), name: arguments.name.clone(), seed: arguments.seed };
+        Generated { profile: profile.is_ok(), name: arguments.name.clone(), seed: arguments.seed.seed };
     let requests: Vec<Request> = match profile {
         // A profile has addresses of its own: it is fitted to a device only where the user names one.
         Ok(profile) if !arguments.device.is_given() => {
             let limit =
                 arguments.requests.map_or(usize::MAX, |limit| usize::try_from(limit).unwrap_or(usize::MAX));
-            profile.generator(Seed(arguments.seed), 1.0).take(limit).collect()
+            profile.generator(Seed(arguments.seed.seed), 1.0).take(limit).collect()
         }
         _ => {
             let device = arguments.device.device(origin.usual_preset())?;
-            let plan = Plan { origin, requests: arguments.requests, seed: arguments.seed, ..Plan::default() };
+            let plan =
+                Plan { origin, requests: arguments.requests, seed: arguments.seed.seed, ..Plan::default() };
             plan.job(&device)?.requests.collect()
         }
     };

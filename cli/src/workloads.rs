@@ -10,7 +10,7 @@ use crate::output;
 const EXAMPLES: &str = "\
 Examples:
   wordline workloads list
-  wordline workloads show mixed-70-30 > mine.toml     to change it, and run it with --workload mine.toml
+  wordline workloads show mixed-70-30 > mine.toml     to run with --workload mine.toml
   wordline workloads show centaur/usr_1";
 
 /// Lists and shows named workloads and the profiles of published traces.

@@ -42,6 +42,12 @@ impl LookupTable {
         (found != EMPTY).then_some(value)
     }
 
+    /// `key` is looked up soon; see [`prefetch`](crate::prefetch).
+    #[inline]
+    pub fn prefetch(&self, key: u32) {
+        crate::prefetch(&self.slots[self.home(key)]);
+    }
+
     /// Sets the value of `key`, which is below `u32::MAX`.
     #[inline]
     pub fn insert(&mut self, key: u32, value: u32) {

@@ -1,10 +1,12 @@
 //! The log of every request of a run, as a Parquet file: low-level columns of the `parquet` crate, without Arrow.
 
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use parquet::basic::{Compression, ZstdLevel};
 use parquet::data_type::{BoolType, Int32Type, Int64Type};
+use parquet::errors::ParquetError;
 use parquet::file::properties::WriterProperties;
 use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::parser::parse_message_type;
@@ -15,8 +17,8 @@ use wordline_ssd::Answer;
 use crate::error::{Error, Result};
 use crate::output::{take_name, temporary_beside};
 
-/// The columns. Times are picoseconds on the simulated clock, addresses sectors of 512 bytes; operations are 0 read,
-/// 1 write, 2 discard, 3 flush.
+/// The columns, as docs/report.md has them: times in picoseconds since the run began, sectors of 512 bytes, operations by
+/// their place in [`Operation::ALL`](wordline_ssd::Operation::ALL).
 const SCHEMA: &str = "message request {
     required int64 submitted_ps;
     required int64 latency_ps;
@@ -29,10 +31,31 @@ const SCHEMA: &str = "message request {
 /// Requests of a row group. Chosen: a few megabytes.
 const GROUP: usize = 1 << 17;
 
+/// A temporary file whose errors do not name it.
+struct Plain(NamedTempFile);
+
+impl Write for Plain {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.as_file_mut().write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.0.as_file_mut().flush()
+    }
+}
+
+/// What the system said, where it was the system.
+fn reason(error: ParquetError) -> io::Error {
+    match error {
+        ParquetError::External(inner) => inner.downcast().map_or_else(io::Error::other, |told| *told),
+        other => io::Error::other(other),
+    }
+}
+
 /// A log under way: it gets its name only when it is whole.
 pub struct Log {
     path: PathBuf,
-    writer: SerializedFileWriter<NamedTempFile>,
+    writer: SerializedFileWriter<Plain>,
     rows: Vec<(Answer, Instant)>,
 }
 
@@ -50,8 +73,8 @@ impl Log {
         let schema = parse_message_type(SCHEMA).expect("the schema is right");
         let level = ZstdLevel::try_new(3).expect("3 is a level");
         let properties = WriterProperties::builder().set_compression(Compression::ZSTD(level)).build();
-        let writer = SerializedFileWriter::new(file, Arc::new(schema), Arc::new(properties))
-            .map_err(|e| failed(std::io::Error::other(e)))?;
+        let writer = SerializedFileWriter::new(Plain(file), Arc::new(schema), Arc::new(properties))
+            .map_err(|error| failed(reason(error)))?;
         Ok(Self { path: path.into(), writer, rows: Vec::with_capacity(GROUP) })
     }
 
@@ -66,7 +89,7 @@ impl Log {
         self.try_write_group(&rows).map_err(|e| Error::File {
             path: self.path.clone(),
             action: "write",
-            reason: std::io::Error::other(e),
+            reason: reason(e),
         })
     }
 
@@ -110,7 +133,7 @@ impl Log {
             self.write_group()?;
         }
         let failed = |reason| Error::File { path: self.path.clone(), action: "write", reason };
-        let file = self.writer.into_inner().map_err(|e| failed(std::io::Error::other(e)))?;
+        let file = self.writer.into_inner().map_err(|error| failed(reason(error)))?.0;
         take_name(file, &self.path).map_err(failed)
     }
 }

@@ -125,10 +125,11 @@ impl Measurements {
         let sums = self.windows.window(now, Sums::merge);
         sums.counts[kind] += 1;
         sums.longest_ps = sums.longest_ps.max(answer.latency.ps());
+        // A power cut takes back programs that had not come to the chips; the next ones make up for them.
         let programs = programs_in(totals);
-        sums.host_programs += programs.0 - self.seen.0;
-        sums.other_programs += programs.1 - self.seen.1;
-        self.seen = programs;
+        sums.host_programs += programs.0.saturating_sub(self.seen.0);
+        sums.other_programs += programs.1.saturating_sub(self.seen.1);
+        self.seen = (self.seen.0.max(programs.0), self.seen.1.max(programs.1));
         if kind < 2 {
             let bytes = if answer.failed { 0 } else { answer.command.sectors * SECTOR.0 };
             sums.bytes[kind] += bytes;
@@ -200,7 +201,7 @@ impl Measurements {
             link_utilisation: shares(link_busy(device, end), link),
             channel_utilisation: shares(device.chips().bus_busy(end).collect(), buses),
             die_utilisation: shares(device.chips().array_busy(end).collect(), arrays),
-            wear: wear(device, self.bytes[1]),
+            wear: wear(device, self.bytes[1], totals.erases),
             power_cuts: Vec::new(),
             faults: faults(device, &totals),
             windows: self.windows(),
@@ -328,7 +329,8 @@ fn faults(device: &Device, totals: &Totals) -> Faults {
 /// Values of a wear map at the most: a chart of 256 by 256.
 const MOST_WEAR_VALUES: usize = 65_536;
 
-fn wear(device: &Device, written: u64) -> Wear {
+/// The blocks after a run in which the host wrote so many bytes and so many blocks of a row were erased.
+fn wear(device: &Device, written: u64, erased: u64) -> Wear {
     let erases: Vec<u32> = device.erases().map(|(_, erases)| erases).collect();
     let group = erases.len().div_ceil(MOST_WEAR_VALUES).max(1);
     let (config, geometry) = (device.config(), &device.config().geometry);
@@ -337,7 +339,6 @@ fn wear(device: &Device, written: u64) -> Wear {
     let bad_blocks = device.bad_blocks() * planes;
     let good = geometry.capacity().0 as f64 * (blocks - bad_blocks) as f64 / blocks as f64;
     let capacity = config.capacity().0 as f64;
-    let erased = device.totals().erases;
     let whole_life = erases.len() as f64 * f64::from(config.part.endurance);
     Wear {
         min: erases.iter().copied().min().unwrap_or(0),

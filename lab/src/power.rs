@@ -4,6 +4,7 @@ use wordline_host::{Arrival, HostQueue};
 use wordline_kernel::{Calendar, Duration, Instant, Schedule};
 use wordline_ssd::Device;
 
+use crate::report::Quantity;
 use crate::run::{DeviceCalendar, Event};
 use crate::summary::PowerCut;
 
@@ -97,16 +98,59 @@ impl PowerCut {
     /// It in a sentence.
     pub(crate) fn note(&self) -> String {
         format!(
-            "the power was cut after {:.6} s: {} requests were not answered, {} pages and {} erases were torn, the last \
-             writes of {} logical pages are lost and {} discarded ones are back; recovery read {} pages in {:.6} s",
-            self.at_seconds,
-            self.lost_requests,
-            self.torn_pages,
-            self.torn_erases,
-            self.lost_pages,
-            self.returned_pages,
-            self.pages_read,
-            self.recovery_seconds
+            "the power was cut after {}: {} requests were not answered, {} pages and {} erases were torn, the last \
+             writes of {} logical pages are lost and {} discarded ones are back; recovery read {} pages in {}",
+            Quantity::Seconds(self.at_seconds),
+            Quantity::Count(self.lost_requests),
+            Quantity::Count(self.torn_pages),
+            Quantity::Count(self.torn_erases),
+            Quantity::Count(self.lost_pages),
+            Quantity::Count(self.returned_pages),
+            Quantity::Count(self.pages_read),
+            Quantity::Seconds(self.recovery_seconds)
         )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::{Device as Described, Selection};
+    use crate::plan::{Origin, Plan};
+    use crate::run::{Unobserved, run};
+    use crate::summary::Summary;
+
+    fn cut_after(requests: u64, plan: Plan) -> Summary {
+        let selection = Selection { preset: Some("tiny".into()), ..Selection::default() };
+        let device = Described::load(&selection).expect("the preset is embedded");
+        let plan = Plan {
+            origin: Origin::Named("mixed-70-30".into()),
+            power_cut: Some(CutAfter::Requests(requests)),
+            ..plan
+        };
+        run(plan.job(&device).expect("a job"), &mut Unobserved).expect("a run")
+    }
+
+    #[test]
+    fn programs_that_a_cut_takes_back_are_in_no_window() {
+        for requests in [100, 300, 700, 2_000] {
+            let run = cut_after(requests, Plan { requests: Some(5_000), ..Plan::default() });
+            let sum: u64 = run.windows.windows.iter().map(|window| window.host_programs).sum();
+            let all = run.flash.host_bytes / 4_096;
+            assert!(sum <= all && sum > all / 2, "cut after {requests}: {sum} of {all}");
+        }
+    }
+
+    #[test]
+    fn a_cut_may_take_back_what_an_earlier_run_had_counted() {
+        let folder = tempfile::tempdir().expect("a temporary directory");
+        let path = folder.path().join("busy.snap");
+        let first = Plan { save_snapshot: Some(path.clone()), requests: Some(3_000), ..Plan::default() };
+        assert!(cut_after(1_000, first).flash.host_bytes > 0);
+        for requests in 1..20 {
+            let next = Plan { from_snapshot: Some(path.clone()), requests: Some(20), ..Plan::default() };
+            let run = cut_after(requests, next);
+            assert!(run.flash.programs < 1_000, "cut after {requests}: {}", run.flash.programs);
+        }
     }
 }

@@ -8,6 +8,7 @@ use wordline_ssd::{Config, Design, Device, Parts};
 
 use crate::config;
 use crate::error::Result;
+use crate::report::Quantity;
 use crate::run::{Job, Observer, PRECONDITIONING, Precondition, SAVING};
 use crate::snapshot::{Moment, Snapshot};
 
@@ -52,7 +53,8 @@ impl Prepared {
                 format!(
                     "preconditioned to a steady state: {} pages overwritten at random, collector's write amplification \
                      {:.3}",
-                    steady.overwritten, steady.amplification
+                    Quantity::Count(steady.overwritten),
+                    steady.amplification
                 )
             }
         };

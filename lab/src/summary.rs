@@ -2,8 +2,8 @@
 
 use serde::Serialize;
 
-/// The result of one run. Everything but `wall_seconds`, `precondition_seconds` and `requests_per_second` is a function of configuration,
-/// seed and trace.
+/// The result of one run. Everything but `wall_seconds`, `precondition_seconds` and `requests_per_second` is a function of
+/// configuration, seed and trace.
 #[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
 pub struct Summary {
     /// Name of the device: its preset, or the configuration file.
@@ -19,9 +19,9 @@ pub struct Summary {
     pub outcome: Outcome,
     /// Time on the simulated clock from the first request to the last completion, in seconds.
     pub simulated_seconds: f64,
-    /// Time that the run took on this machine after preconditioning, in seconds.
+    /// Time that the run itself took on this machine, in seconds.
     pub wall_seconds: f64,
-    /// Time that preconditioning took on this machine, in seconds.
+    /// Time that preconditioning, or restoring from a snapshot, took on this machine, in seconds.
     pub precondition_seconds: f64,
     /// Host requests simulated for each second of `wall_seconds`.
     pub requests_per_second: f64,
@@ -124,7 +124,8 @@ pub struct Host {
     pub write_zeroes: u64,
     /// Comparisons among them.
     pub compares: u64,
-    /// Requests answered with an error: by a device that is read-only, or comparisons that found something else.
+    /// Requests answered with an error: by a device that is read-only, reads of what is lost, or comparisons that found
+    /// something else.
     pub failed: u64,
     /// Bytes read.
     pub read_bytes: u64,

@@ -216,7 +216,7 @@ fn every_malformed_trace_gives_its_message() {
 fn content_of_no_known_format_lists_the_formats() {
     let wanted = format!(
         "t: found a first line \"once upon a time\" of no format known, wanted a trace in one of the formats \
-         {FORMATS} (name it with option format)"
+         {FORMATS} (name it with --format)"
     );
     assert_eq!(error(b"once upon a time\n", &[]), wanted);
     assert!(

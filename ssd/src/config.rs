@@ -503,6 +503,14 @@ pub(crate) mod tests {
     }
 
     #[test]
+    fn more_blocks_than_there_are_cannot_be_kept_free() {
+        let mut file = small();
+        file.ftl.gc.stop_at_free_blocks = u32::MAX;
+        let wrong = file.check().expect_err("a row has 24");
+        assert_eq!(wrong.0[0].key, "ftl.gc.stop_at_free_blocks");
+    }
+
+    #[test]
     fn every_wrong_key_is_named() {
         let mut file = small();
         file.ftl.gc.start_below_free_blocks = 1;

@@ -57,7 +57,7 @@ impl Purpose {
     }
 
     /// Whether it reads for the host: what it asked for, or what is in the way of that.
-    fn is_host_read(self) -> bool {
+    pub fn is_host_read(self) -> bool {
         matches!(self, Self::HostRead | Self::Fill | Self::ReadAhead | Self::TranslationRead)
     }
 }

@@ -354,3 +354,18 @@ fn a_page_in_the_read_cache_needs_no_place_in_flash() {
     assert!(before > 0, "the map is in flash");
     assert_eq!((read(&mut rig, 0), rig.device.totals().translation_reads), (ACCESS, before));
 }
+
+#[test]
+fn any_number_of_commands_may_wait_for_one_page() {
+    let mut file = small();
+    file.front.queue_depth = 10_000;
+    file.buffer.mode = BufferMode::WriteThrough;
+    let mut rig = Rig::new(file, 1);
+    // Each answer lets another of them begin.
+    for _ in 0..20_000 {
+        rig.submit(Operation::Write, false, 0, 8);
+    }
+    rig.run_down_to(0);
+    assert!(rig.answers.iter().all(|(_, answer)| !answer.failed));
+    rig.audit();
+}

@@ -240,6 +240,47 @@ fn a_steady_device_stays_steady() {
     assert!(off < 0.03, "preconditioned to {}, then {measured}", steady.amplification);
 }
 
+/// Overwrites whole pages at random; pages programmed meanwhile for each that was programmed for the host.
+fn amplification(rig: &mut Rig, random: &mut wordline_kernel::Stream, pages: u64) -> f64 {
+    let before = rig.device.totals().clone();
+    for _ in 0..pages {
+        rig.run_down_to(15);
+        let logical = u64::from(rig.device.config().logical_pages);
+        rig.submit(Operation::Write, false, random.below(logical) * 8, 8);
+    }
+    let (now, then) = (rig.device.totals(), before);
+    let programmed = now.host_programs + now.gc_programs - then.host_programs - then.gc_programs;
+    programmed as f64 / (now.host_programs - then.host_programs) as f64
+}
+
+#[test]
+fn the_first_writes_to_a_steady_device_cost_what_all_later_ones_do() {
+    for free_blocks in [3, 8] {
+        for placement in [PlacementKind::Dynamic {}, PlacementKind::Fixed { order: "PDWC".into() }] {
+            let mut file = small();
+            file.part.geometry.blocks_per_plane = 120;
+            file.part.geometry.pages_per_block = 128;
+            file.ftl.over_provisioning = 0.13;
+            file.ftl.gc.start_below_free_blocks = free_blocks;
+            file.ftl.gc.stop_at_free_blocks = free_blocks;
+            file.ftl.placement = placement;
+            let mut rig = Rig::new(file, 1);
+            rig.device.fill_steady(Seed(1));
+            let mut random = Seed(3).stream("test.overwrite", 0);
+            let (pages, blocks) = {
+                let config = rig.device.config();
+                let block = config.slots.per_block() * config.geometry.rows();
+                (u64::from(config.logical_pages), u64::from(block))
+            };
+            let first = amplification(&mut rig, &mut random, 2 * blocks);
+            amplification(&mut rig, &mut random, pages);
+            let later = amplification(&mut rig, &mut random, 2 * pages);
+            let off = (first / later - 1.0).abs();
+            assert!(off < 0.05, "{free_blocks} free blocks: {first}, then {later}");
+        }
+    }
+}
+
 #[test]
 fn a_steady_device_stays_steady_with_most_of_its_map_in_flash() {
     let mut file = cached(small(), 2_000);

@@ -68,6 +68,39 @@ fn pages_of_a_lost_die_find_room_elsewhere() {
     assert!(run(BalancerKind::None {}).1, "at home there is no room for them");
 }
 
+#[test]
+fn what_was_discarded_comes_to_flash_though_the_only_row_with_room_beside_its_homes_is_full() {
+    use wordline_nand::faults::{Fails, FaultFile, Numbers};
+    use wordline_ssd::ftl::checkpoint::DiscardsAtCut;
+    let mut file = at_home(BalancerKind::Stealing { reach: Reach::Device, least: 1 });
+    file.layout.dies_per_package = 1;
+    // Just room for what has its home there is left in the second row, where four blocks fail of 21 that hold data.
+    file.ftl.over_provisioning = 1.0 - 17.0 / 24.0;
+    file.ftl.recovery.discards = DiscardsAtCut::Kept;
+    file.faults = vec![FaultFile {
+        die: Some(1.into()),
+        block: Some(Numbers { least: 4, most: 7 }),
+        ..FaultFile::new(Fails::Program)
+    }];
+    let mut rig = Rig::new(file, 1);
+    let pages = u64::from(rig.device.config().logical_pages);
+    for page in 0..pages {
+        rig.alone(Operation::Write, true, page * 8, 8);
+    }
+    for n in 0..2 * pages {
+        rig.run_down_to(7);
+        // The first row takes of it, since it does nothing else, until it is full.
+        rig.submit(Operation::Write, true, (2 * n + 1) % pages * 8, 8);
+        if n % 16 == 0 {
+            rig.alone(Operation::Discard, false, (2 * n + 1) % pages * 8, 8);
+            rig.alone(Operation::Flush, false, 0, 0);
+        }
+    }
+    assert_eq!((rig.device.bad_blocks(), rig.device.is_read_only()), (4, false));
+    assert!(rig.device.totals().programs_away > pages / 8);
+    rig.audit();
+}
+
 /// Pages that the collector moves for each page of the host where one in sixteen pages gets nine writes in ten.
 fn moved(streams: u8, start: u32) -> f64 {
     let mut file = small();

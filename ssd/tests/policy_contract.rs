@@ -359,15 +359,17 @@ proptest! {
         until_spare in 0.0f64..=1.0,
     ) {
         let idle = Duration::from_ms(1);
-        let kinds = [BackgroundKind::None {}, BackgroundKind::IdleGc { idle, until_free: 0, until_spare }];
-        for kind in kinds {
+        let fold = BackgroundKind::IdleFold { idle, until_cached: 3 };
+        for kind in [BackgroundKind::None {}, BackgroundKind::IdleGc { idle, until_free: 0, until_spare }, fold] {
             let mut policy = restored(&*kind.build(), kind.build());
             let rests = policy.rests_after();
             prop_assert_eq!(rests, policy.rests_after(), "the rest is always the same");
-            let resting = Resting { row: 0, free_blocks: free, good_blocks: good, full_blocks: full, cached_blocks: 0 };
+            let resting = Resting { row: 0, free_blocks: free, good_blocks: good, full_blocks: full, cached_blocks: 5 };
             let wanted = policy.free_blocks(&resting);
             prop_assert!(wanted <= good.saturating_sub(full));
-            prop_assert!(rests.is_some() || wanted == 0, "who never rests wants nothing");
+            let keeps = policy.cached_blocks(&resting);
+            prop_assert!(rests.is_some() || (wanted, keeps) == (0, 5), "who never rests wants nothing");
+            prop_assert_eq!(keeps < 5, matches!(kind, BackgroundKind::IdleFold { .. }), "{:?}", kind);
         }
     }
 }

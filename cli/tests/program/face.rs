@@ -5,12 +5,16 @@ use std::process::Stdio;
 use crate::{program, wordline};
 
 /// Every command that does something.
-const COMMANDS: [&[&str]; 24] = [
+const COMMANDS: [&[&str]; 28] = [
     &["run"],
     &["compare"],
     &["config", "explain"],
     &["config", "check"],
+    &["config", "show"],
     &["config", "schema"],
+    &["snapshot", "make"],
+    &["snapshot", "show"],
+    &["snapshot"],
     &["presets", "list"],
     &["presets", "show"],
     &["policies"],
@@ -35,7 +39,8 @@ const COMMANDS: [&[&str]; 24] = [
 #[test]
 fn the_program_alone_prints_its_commands() {
     let help = wordline(&[]).success();
-    for command in ["run", "compare", "config", "presets", "policies", "workloads", "trace", "nand", "repro"]
+    for command in
+        ["run", "compare", "snapshot", "config", "presets", "policies", "workloads", "trace", "nand", "repro"]
     {
         assert!(help.contains(&format!("\n  {command} ")), "{help}");
     }
@@ -60,6 +65,8 @@ fn what_cannot_be_parsed_is_refused() {
         &["run", "--preset", "nvme-tlc", "--config", "a.toml"],
         &["run", "--workload", "randread-4k", "--trace", "a.csv"],
         &["run", "--requests", "0"],
+        &["run", "--seed", "-1"],
+        &["run", "--queues", "65536"],
         &["run", "--think-time", "3"],
         &["run", "--precondition", "full"],
         &["compare", "nvme-tlc"],
@@ -75,6 +82,18 @@ fn what_cannot_be_parsed_is_refused() {
 fn a_wrong_choice_is_answered_with_the_choices() {
     let refusal = wordline(&["run", "--fit", "squeeze"]).refusal();
     assert!(["squeeze", "wrap", "scale", "refuse"].iter().all(|word| refusal.contains(word)), "{refusal}");
+}
+
+#[test]
+fn a_number_that_is_none_is_answered_with_what_was_wanted() {
+    for (arguments, wanted) in [
+        (["run", "--seed", "-1"], "found \"-1\", wanted a whole number from 0 to 18446744073709551615"),
+        (["run", "--queues", "65536"], "found \"65536\", wanted a whole number from 1 to 65535"),
+        (["run", "--cut-power-after", "soon"], "found \"soon\", wanted a whole number from 1 to"),
+    ] {
+        let refusal = wordline(&arguments).refusal();
+        assert!(refusal.contains(wanted), "{refusal}");
+    }
 }
 
 /// As in `wordline config schema | head -1`: the reader goes away while there is more to write.

@@ -70,6 +70,28 @@ fn a_run_gives_a_table_a_file_a_page_and_a_log() {
     assert!(std::fs::read(log).expect("the log was written").starts_with(b"PAR1"));
 }
 
+/// A run may have taken hours.
+#[test]
+fn a_file_that_cannot_be_written_does_not_keep_the_result_back() {
+    let folder = Folder::new();
+    let file = folder.with("file", "here");
+    for option in ["--json", "--report"] {
+        let inside = format!("{file}/inside");
+        let finished = wordline(&small(&[option, &inside]));
+        assert_eq!(finished.code, Some(2), "{}", finished.err);
+        assert!(finished.err.starts_with(&format!("error: {inside}")), "{}", finished.err);
+        assert!(finished.out.contains("digest"), "{}", finished.out);
+    }
+}
+
+#[test]
+fn what_failed_stands_in_the_table() {
+    let rule = "faults=[{fails = \"program\", every = 50}]";
+    let table = wordline(&small(&["--set", rule])).success();
+    assert!(table.contains("failed programs"), "{table}");
+    assert!(!wordline(&small(&[])).success().contains("failed programs"));
+}
+
 #[test]
 fn a_trace_that_lies_beyond_the_device_is_wrapped_or_refused() {
     let folder = Folder::new();

@@ -33,6 +33,12 @@ fn a_snapshot_that_cannot_be_used_is_refused_by_name() {
     let other = ["run", "--from-snapshot", &steady, "--preset", "tiny", "--set", "ftl.over_provisioning=0.4"];
     let refusal = wordline(&other).refusal();
     assert!(refusal.starts_with(&format!("error: {steady}: found a device with ftl.over_provisioning = ")));
+    let changed =
+        wordline(&["run", "--from-snapshot", &steady, "--set", "ftl.gc.victim.policy=fifo"]).refusal();
+    assert!(
+        changed
+            .starts_with(&format!("error: {steady}: found a device with ftl.gc.victim.policy = \"greedy\""))
+    );
     let twice = wordline(&["run", "--from-snapshot", &steady, "--precondition", "empty"]);
     assert_eq!(twice.code, Some(2), "{}", twice.err);
     let mut bytes = std::fs::read(&steady).expect("it was just made");
@@ -46,7 +52,7 @@ fn a_snapshot_that_cannot_be_used_is_refused_by_name() {
         (&damaged, "with the checksum"),
         (&cut, "found an end in the middle"),
         (&absent, "cannot open"),
-        (&trace, "found a file that does not begin as one, wanted a snapshot"),
+        (&trace, "found a file of another kind, wanted a snapshot"),
     ] {
         for call in [&["snapshot", "show", file][..], &["run", "--from-snapshot", file]] {
             let refusal = wordline(call).refusal();

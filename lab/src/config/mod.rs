@@ -77,9 +77,12 @@ impl Device {
         resolve(layered)
     }
 
-    /// The device `name` of a whole document `text`; complaints name the document as `label`.
-    pub(crate) fn from_text(label: &str, name: &str, text: &str) -> Result<Self> {
-        resolve(load::text(label, name, text)?)
+    /// The device `name` of a whole document `text`, with the arguments `key=value` on top; complaints name the document as
+    /// `label`.
+    pub(crate) fn from_text(label: &str, name: &str, text: &str, set: &[String]) -> Result<Self> {
+        let mut layered = load::text(label, name, text)?;
+        load::arguments(&mut layered.tree, set)?;
+        resolve(layered)
     }
 
     /// Bytes that the host sees.

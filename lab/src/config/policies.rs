@@ -12,6 +12,9 @@ use crate::error::{Error, Result};
 /// Folder, name and text of each page.
 const PAGES: &[(&str, &str, &str)] = include!(concat!(env!("OUT_DIR"), "/policies.rs"));
 
+/// Seams without a key for a name: the seam, the key that is there for one policy, and the policy without it.
+const UNNAMED: [(&str, &str, &str); 1] = [("mapper", "ftl.mapping.cache", "page")];
+
 /// A policy that is built in.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Policy {
@@ -19,7 +22,7 @@ pub struct Policy {
     pub seam: String,
     /// Its name in a configuration.
     pub policy: String,
-    /// The key that names it; empty where other keys say which one it is.
+    /// The key that names it, or that chooses it by being there.
     pub key: String,
     /// Whether it is taken where the key is left out.
     pub default: bool,
@@ -88,11 +91,12 @@ fn of_page(seam: &str, name: &str, page: &'static str) -> Policy {
     let text = page.split("\n\n").nth(1).unwrap_or_default().replace('\n', " ");
     let end = [". ", ": ", " ("].into_iter().filter_map(|end| text.find(end)).min().unwrap_or(text.len());
     let sentence = format!("{}.", text[..end].trim_end_matches('.'));
+    let unnamed = UNNAMED.iter().find(|(known, ..)| *known == seam);
     Policy {
         seam: seam.to_owned(),
         policy: name.replace('_', "-"),
-        key: String::new(),
-        default: false,
+        key: unnamed.map_or_else(String::new, |(_, key, _)| (*key).to_owned()),
+        default: unnamed.is_some_and(|(.., usual)| *usual == name),
         settings: Vec::new(),
         description: sentence,
         page,
@@ -141,9 +145,10 @@ mod tests {
     }
 
     #[test]
-    fn every_seam_that_a_key_names_has_one_policy_that_is_taken_without_it() {
+    fn every_seam_has_a_key_and_one_policy_that_is_taken_without_it() {
         let all = policies();
-        for policy in all.iter().filter(|policy| !policy.key.is_empty()) {
+        for policy in &all {
+            assert!(!policy.key.is_empty(), "{}", policy.seam);
             let usual = all.iter().filter(|other| other.key == policy.key && other.default).count();
             assert_eq!(usual, 1, "{}", policy.key);
         }

@@ -24,8 +24,6 @@ pub fn reference() -> String {
 }
 
 fn members(out: &mut String, root: &Json, schema: &Json, path: &str) {
-    let required: Vec<&str> =
-        schema["required"].as_array().into_iter().flatten().filter_map(Json::as_str).collect();
     for (key, member) in schema["properties"].as_object().into_iter().flatten() {
         let at = join(path, key);
         let (target, definition) = follow(root, member);
@@ -54,11 +52,7 @@ fn members(out: &mut String, root: &Json, schema: &Json, path: &str) {
             members(out, root, item, &at);
             continue;
         }
-        let default = match &member["default"] {
-            _ if required.contains(&key.as_str()) => "required".to_owned(),
-            Json::Null => "none".to_owned(),
-            value => format!("`{value}`"),
-        };
+        let default = default_of(schema, key, member);
         let _ = writeln!(out, "| `{at}` | {} | {default} | {} |", type_of(target, definition), cell(meaning));
         for (name, variant) in variants(target) {
             let what = variant["description"].as_str().unwrap_or("");
@@ -67,11 +61,7 @@ fn members(out: &mut String, root: &Json, schema: &Json, path: &str) {
             for (key, inner) in properties.filter(|(_, inner)| inner.get("const").is_none()) {
                 let (target, definition) = follow(root, inner);
                 let meaning = cell(inner["description"].as_str().unwrap_or(""));
-                let default = if inner["default"].is_null() {
-                    "required".into()
-                } else {
-                    format!("`{}`", inner["default"])
-                };
+                let default = default_of(variant, key, inner);
                 let _ = writeln!(
                     out,
                     "| `{at}.{key}` | {} | {default} | {meaning} |",
@@ -79,6 +69,16 @@ fn members(out: &mut String, root: &Json, schema: &Json, path: &str) {
                 );
             }
         }
+    }
+}
+
+/// What holds where the key of a member of `schema` is left out.
+fn default_of(schema: &Json, key: &str, member: &Json) -> String {
+    let mut required = schema["required"].as_array().into_iter().flatten();
+    match &member["default"] {
+        _ if required.any(|name| name == key) => "required".to_owned(),
+        Json::Null => "none".to_owned(),
+        value => format!("`{value}`"),
     }
 }
 

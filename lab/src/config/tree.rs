@@ -184,7 +184,8 @@ impl Node {
         }
     }
 
-    /// The origin of the value at `path`, such as `faults[0].nth`, or of the last table on the way there and how far it is a parent.
+    /// The origin of the value at `path`, such as `faults[0].nth`, and true; or that of the last table on the way there, and
+    /// false.
     pub fn origin_of(&self, path: &str) -> (&Origin, bool) {
         let mut at = self;
         for key in path.split(['.', '[']) {

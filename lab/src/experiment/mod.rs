@@ -29,6 +29,7 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::error::Result;
+use crate::summary::Outcome as Ended;
 use crate::sweep::{self as cores, Conduct};
 use judge::Found;
 use nand::{NandPoint, NandSummary};
@@ -102,8 +103,9 @@ pub fn run(
             let stop: &AtomicBool = conduct.stop;
             let results = cores::run(&points, conduct, |point| bench.simulate(point, stop))?;
             let found = points.iter().zip(&results).filter_map(|(point, summary)| {
-                let values = json(summary.as_ref()?);
-                Some(Found { settings: point.settings.clone(), values, point: Some(point) })
+                // Numbers of a run that was stopped half-way are no result.
+                let whole = summary.as_ref().filter(|run| run.outcome != Ended::Interrupted)?;
+                Some(Found { settings: point.settings.clone(), values: json(whole), point: Some(point) })
             });
             let found: Vec<Found> = found.collect();
             outcome.rows = judge::rows(&experiment.expect, &found)?;
@@ -130,7 +132,7 @@ pub fn run(
         outcome.notes.push(format!("scaled down: {}", experiment.kind.quick_says()));
     }
     if left_out > 0 || conduct.stop.load(Ordering::Relaxed) {
-        outcome.notes.push(format!("interrupted: {left_out} parts were not run"));
+        outcome.notes.push(format!("interrupted: {left_out} parts were not finished"));
     }
     Ok(outcome)
 }

@@ -201,7 +201,31 @@ fn the_outcome_does_not_depend_on_the_number_of_threads() {
 fn what_a_stop_leaves_out_has_no_rows_and_is_said() {
     let outcome = outcome(WAF, 1, &MadeUp(model), true).expect("nothing fails");
     assert!(outcome.rows.is_empty());
-    assert_eq!(outcome.notes, ["interrupted: 5 parts were not run"]);
+    assert_eq!(outcome.notes, ["interrupted: 5 parts were not finished"]);
+}
+
+/// Stops every run half-way.
+struct HalfWay;
+
+impl Bench for HalfWay {
+    fn simulate(&self, _: &Point, _: &AtomicBool) -> Result<Summary> {
+        Ok(Summary { outcome: Ended::Interrupted, ..sample::mixed() })
+    }
+
+    fn volumes(&self, _: &str) -> Result<Vec<String>> {
+        Ok(Vec::new())
+    }
+
+    fn statistics(&self, _: &str, _: &Options) -> Result<Vec<Finding>> {
+        Ok(Vec::new())
+    }
+}
+
+#[test]
+fn a_point_that_was_stopped_half_way_is_no_result() {
+    let outcome = outcome(WAF, 1, &HalfWay, false).expect("nothing fails");
+    assert!(outcome.rows.is_empty());
+    assert_eq!(outcome.notes, ["interrupted: 5 parts were not finished"]);
 }
 
 const STATISTICS: &str = "title = \"T\"\nsource = \"S\"\nclaims = [\"CEN-N6\"]\n\

@@ -75,7 +75,7 @@ fn identity(run: &Summary) -> Vec<(&'static str, Quantity)> {
         ("digest", text(&run.digest)),
         ("outcome", text(outcome(run))),
         ("simulated time", Quantity::Seconds(run.simulated_seconds)),
-        ("time to precondition", Quantity::Seconds(run.precondition_seconds)),
+        ("time to prepare", Quantity::Seconds(run.precondition_seconds)),
         ("time to simulate", Quantity::Seconds(run.wall_seconds)),
         ("simulated requests", Quantity::PerSecond(run.requests_per_second)),
     ]
@@ -123,6 +123,15 @@ fn latency(requests: u64, of: &Latency) -> Vec<(&'static str, Quantity)> {
     ];
     values.map(|(name, us)| (name, Quantity::latency_of(requests, us))).to_vec()
 }
+
+/// Results of the flash that are nothing on a device without a map in flash or an SLC cache.
+pub const OPTIONAL: [&str; 5] = [
+    "map look-ups in memory",
+    "translation reads",
+    "translation programs",
+    "pages into the SLC cache",
+    "pages folded out of it",
+];
 
 fn flash(run: &Summary) -> Vec<(&'static str, Quantity)> {
     let flash = &run.flash;

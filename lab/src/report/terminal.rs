@@ -25,7 +25,7 @@ pub fn table(run: &Summary) -> String {
             &side_by_side("Latency", &[("Read latency", "reads"), ("Write latency", "writes")]),
         ),
         beside(
-            &list("Flash", groups["Flash"].rows.iter()),
+            &list("Flash", groups["Flash"].rows.iter().filter(|row| !is_idle(row))),
             &side_by_side(
                 "Mean time in",
                 &[("Mean time of a read", "reads"), ("Mean time of a write", "writes")],
@@ -33,13 +33,32 @@ pub fn table(run: &Summary) -> String {
         ),
         beside(
             &list("Wear", groups["Wear"].rows.iter()),
-            &side_by_side("Busy", &[("Channels busy", "channels"), ("Dies busy", "dies")]),
+            &[
+                side_by_side("Busy", &[("Channels busy", "channels"), ("Dies busy", "dies")]),
+                faults(&groups["Faults"]),
+            ]
+            .concat(),
         ),
         energy(run),
         notes(run),
     ];
     let shown: Vec<String> = parts.into_iter().filter(|part| !part.is_empty()).collect();
     shown.join("\n\n") + "\n"
+}
+
+/// Whether a row is of a mechanism that the device does not have: a map in flash, an SLC cache.
+fn is_idle((name, result): &(String, Quantity)) -> bool {
+    let optional = results::OPTIONAL.contains(&name.as_str());
+    optional && matches!(result, Quantity::Absent | Quantity::Count(0))
+}
+
+/// An empty line and what failed, where anything did.
+fn faults(group: &Group) -> Vec<String> {
+    let some: Vec<_> = group.rows.iter().filter(|(_, count)| *count != Quantity::Count(0)).collect();
+    if some.is_empty() {
+        return Vec::new();
+    }
+    [vec![String::new()], list("Faults", some.into_iter())].concat()
 }
 
 /// Several runs in columns, with how many times the first run's result each is.
@@ -88,7 +107,7 @@ fn heading(run: &Summary) -> String {
     table.add_row([
         "Time",
         &format!(
-            "{} simulated in {} after {} of preconditioning, {} requests",
+            "{} simulated in {} after {} of preparation, {} requests",
             Quantity::Seconds(run.simulated_seconds),
             Quantity::Seconds(run.wall_seconds),
             Quantity::Seconds(run.precondition_seconds),

@@ -160,8 +160,16 @@ impl Snapshot {
     /// # Errors
     /// [`Error::Config`] if this program does not take its configuration.
     pub fn device(&self) -> Result<config::Device> {
+        self.device_with(&[])
+    }
+
+    /// The same with the arguments `key=value` on top.
+    ///
+    /// # Errors
+    /// [`Error::Config`] if this program does not take its configuration, or not those changes to it.
+    pub fn device_with(&self, set: &[String]) -> Result<config::Device> {
         let label = format!("{} (configuration)", self.path.display());
-        config::Device::from_text(&label, &self.head.device, &self.head.configuration)
+        config::Device::from_text(&label, &self.head.device, &self.head.configuration, set)
     }
 
     /// Whether it is of a device like `config`.
@@ -237,7 +245,7 @@ fn read_head(file: &mut BufReader<File>) -> io::Result<Head> {
     match file.read_exact(&mut magic) {
         Ok(()) if magic == *MAGIC => {}
         Err(reason) if reason.kind() != io::ErrorKind::UnexpectedEof => return Err(reason),
-        _ => return Err(damage("a file that does not begin as one", "a snapshot of `wordline`")),
+        _ => return Err(damage("a file of another kind", "a snapshot of `wordline`")),
     }
     fill(file, &mut numbers)?;
     let [format, layout] = [0, 4].map(|at| u32::from_le_bytes([0, 1, 2, 3].map(|n| numbers[at + n])));

@@ -66,6 +66,11 @@ fn runs_that_follow_each_other_count_from_their_own_beginnings() {
         ("die", one.die_utilisation[0], first.die_utilisation[0]),
         ("channel", one.channel_utilisation[0], first.channel_utilisation[0]),
         ("bytes", one.flash.host_bytes as f64, first.flash.host_bytes as f64),
+        (
+            "life",
+            one.wear.terabytes_expected.expect("erases"),
+            first.wear.terabytes_expected.expect("erases"),
+        ),
         ("requests", one.host.requests as f64, first.host.requests as f64),
     ] {
         assert!((0.7..1.4).contains(&(later / earlier)), "{what}: {later} after {earlier}");
@@ -100,14 +105,15 @@ fn a_snapshot_of_another_version_and_other_files_are_refused() {
         let error = verified(&path).expect_err("it is another file");
         error.strip_prefix(&format!("{}: ", path.display())).expect("the file is named").to_owned()
     };
-    for (at, what) in [(16, "format"), (20, "layout")] {
+    for (at, what, known) in [(16, "format", 1), (20, "layout", LAYOUT)] {
         let mut other = bytes.clone();
         other[at] += 6;
         let error = refused(&other);
-        assert!(error.starts_with(&format!("found a snapshot of {what} 7, wanted 1, which")), "{error}");
+        let wanted = format!("found a snapshot of {what} {}, wanted {known}, which", known + 6);
+        assert!(error.starts_with(&wanted), "{error}");
     }
-    assert!(refused(b"time,op,offset\n").starts_with("found a file that does not begin as one"));
-    assert!(refused(b"").starts_with("found a file that does not begin as one"));
+    assert!(refused(b"time,op,offset\n").starts_with("found a file of another kind"));
+    assert!(refused(b"").starts_with("found a file of another kind"));
     assert!(refused(&[&bytes[..], b"x"].concat()).starts_with("found more behind the snapshot"));
     let error = verified(folder.path()).expect_err("a folder");
     assert!(error.contains("cannot"), "{error}");

@@ -222,8 +222,9 @@ impl Chips {
         self.pages.registers(die)
     }
 
-    /// Whether `die` takes `operation` now: while something is suspended, it takes reads alone; else it has to be ready (RDY), and its array has to rest (ARDY) but for a
-    /// program, whose data the cache register takes meanwhile, and for what goes on with a sequence of cache reads.
+    /// Whether `die` takes `operation` now: while something is suspended, it takes reads alone; else it has to be ready
+    /// (RDY), and its array has to rest (ARDY) but for a program, whose data the cache register takes meanwhile, and for
+    /// what goes on with a sequence of cache reads.
     #[inline]
     pub fn takes(&self, die: DieId, operation: Operation, now: Instant) -> bool {
         self.is_idle(die)

@@ -1,7 +1,8 @@
 //! The DRAM buffer: written pages that wait to be programmed, merge with what is written over them, and answer reads.
 //!
-//! An entry goes from *dirty* (in a list, oldest first, and in the order of the eviction policy) to *filling* (the rest of a partly written page is read from
-//! flash) to *ready* to *programming*, and is gone when the program is done, unless it was written again meanwhile.
+//! An entry goes from *dirty* (in a list, oldest first, and in the order of the eviction policy) to *filling* (the rest of
+//! a partly written page is read from flash) to *ready* to *programming*, and is gone when the program is done, unless it
+//! was written again meanwhile.
 
 pub mod config;
 mod epochs;
@@ -14,7 +15,7 @@ mod waiters;
 use epochs::Epochs;
 use serde::{Deserialize, Serialize};
 use waiters::Waiters;
-use wordline_kernel::{LookupTable, state};
+use wordline_kernel::{LookupTable, prefetch, state};
 
 use crate::Sectors;
 use crate::ftl::mapping::LogicalPage;
@@ -72,6 +73,27 @@ pub struct Entry {
     waiters: u32,
 }
 
+impl Entry {
+    /// One that is not in use.
+    const FREE: Self = Self {
+        logical: LogicalPage(0),
+        version: 0,
+        flash_version: 0,
+        sectors: Sectors::NONE,
+        state: EntryState::Free,
+        fills: 0,
+        tag: 0,
+        stream: 0,
+        again: false,
+        discarded: false,
+        void: false,
+        urgent: false,
+        epoch: 0,
+        again_epoch: 0,
+        waiters: NONE,
+    };
+}
+
 /// The buffer.
 pub struct Buffer {
     entries: Vec<Entry>,
@@ -93,25 +115,8 @@ impl Buffer {
     /// A buffer for `pages` pages, which leave it in the order of `eviction`.
     pub fn new(pages: u32, mut eviction: Box<dyn Eviction>) -> Self {
         eviction.prepare(pages);
-        let free = Entry {
-            logical: LogicalPage(0),
-            version: 0,
-            flash_version: 0,
-            sectors: Sectors::NONE,
-            state: EntryState::Free,
-            fills: 0,
-            tag: 0,
-            stream: 0,
-            again: false,
-            discarded: false,
-            void: false,
-            urgent: false,
-            epoch: 0,
-            again_epoch: 0,
-            waiters: NONE,
-        };
         Self {
-            entries: vec![free; pages as usize],
+            entries: vec![Entry::FREE; pages as usize],
             free: (0..pages).rev().collect(),
             index: LookupTable::with_capacity(pages as usize),
             dirty: EntryList::new(pages),
@@ -132,6 +137,23 @@ impl Buffer {
     pub fn find(&self, logical: LogicalPage) -> Option<EntryId> {
         // Where nothing is written the table need not come into the processor's cache.
         if self.free.len() == self.entries.len() { None } else { self.index.get(logical.0) }
+    }
+
+    /// `logical` is looked up soon; see [`prefetch`].
+    #[inline]
+    pub fn prefetch(&self, logical: LogicalPage) {
+        self.index.prefetch(logical.0);
+    }
+
+    /// The page of the entry that became dirty first, which leaves soon; the one after it is asked for, too.
+    #[inline]
+    pub fn foresee(&self) -> Option<LogicalPage> {
+        let mut oldest = self.dirty.iter();
+        let first = oldest.next()?;
+        if let Some(second) = oldest.next() {
+            prefetch(&self.entries[second as usize]);
+        }
+        Some(self.get(first).logical)
     }
 
     /// An entry.
@@ -202,16 +224,9 @@ impl Buffer {
             flash_version,
             sectors,
             state: EntryState::Dirty,
-            fills: 0,
-            tag: 0,
-            stream: 0,
-            again: false,
-            discarded: false,
-            void: false,
-            urgent: false,
             epoch,
             again_epoch: epoch,
-            waiters: NONE,
+            ..Entry::FREE
         };
         self.index.insert(logical.0, id);
         self.link(id);

@@ -31,7 +31,7 @@ impl Device {
             && self.some_row_accepts(stream, calendar)
         {
             let row = match self.has_homes {
-                true => self.accepting[stream].iter().find(|row| self.leaves_homes(*row)),
+                true => self.accepting[stream].iter().find(|row| self.takes_tables(*row)),
                 false => self.placement.next(&self.accepting[stream]),
             };
             let Some(row) = row else { return };
@@ -39,12 +39,18 @@ impl Device {
         }
     }
 
-    /// Whether a row has room for a unit of pages without a home beside those that have theirs there.
-    pub(super) fn leaves_homes(&self, row: Row) -> bool {
-        let room = self.blocks.limit(row).saturating_sub(self.home_pages[row as usize]);
+    /// Whether a row has room for a unit of pages of tables beside those that have their home there. With a balancer the
+    /// pages of a full row find room elsewhere.
+    pub(super) fn takes_tables(&self, row: Row) -> bool {
+        let unit = self.config.slots.per_program;
+        let fits = |spare| self.tables_in(row) + unit <= spare;
+        self.balancer.is_some() || self.spare_beside_homes(row).is_some_and(fits)
+    }
+
+    /// Pages of tables that have their place in a row.
+    pub(super) fn tables_in(&self, row: Row) -> u32 {
         let tables = self.translation.as_ref().map_or(0, |translation| translation.in_row(row));
-        let discards = self.discards.as_ref().map_or(0, |discards| discards.in_row(row));
-        tables + discards + self.config.slots.per_program <= room
+        tables + self.discards.as_ref().map_or(0, |discards| discards.in_row(row))
     }
 
     fn form_discards(&mut self, row: Row, calendar: &mut impl Schedule<Event>) {

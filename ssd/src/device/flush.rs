@@ -159,6 +159,9 @@ impl Device {
             }
             let id = self.buffer.next_out();
             self.leave(id, calendar);
+            if let Some(next) = self.buffer.foresee() {
+                self.mapping.prefetch(next);
+            }
         }
     }
 

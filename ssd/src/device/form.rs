@@ -3,7 +3,7 @@
 use wordline_kernel::Schedule;
 use wordline_nand::{SlotId, Stamp};
 
-use super::{Device, Event};
+use super::{Device, Event, Unit};
 use crate::buffer::{EntryId, EntryState};
 use crate::ftl::blocks::StreamId;
 use crate::ftl::mapping::LogicalPage;
@@ -38,8 +38,9 @@ impl Device {
         self.filling == 0 && (self.ready[list].urgent > 0 || nothing_moves)
     }
 
-    /// Whether any row takes a program unit of a stream of the host. Pages of a row that is full of valid ones may become invalid without
-    /// anything happening to the row itself, so that such rows are looked at again when nothing else goes on.
+    /// Whether any row takes a program unit of a stream of the host. Pages of a row that is full of valid ones may become
+    /// invalid without anything happening to the row itself, so that such rows are looked at again when nothing else goes
+    /// on.
     pub(super) fn some_row_accepts(&mut self, stream: usize, calendar: &mut impl Schedule<Event>) -> bool {
         // Where pages have homes, a row that accepts is of no use to the pages of another.
         let nothing_comes = self.programming == 0 && (self.accepting[stream].is_empty() || self.has_homes);
@@ -178,23 +179,34 @@ impl Device {
         self.collect(row, calendar);
     }
 
-    /// Ends parts of the requests whose pages are in flash, or need not be any more.
+    /// Ends parts of the requests whose pages are in flash, or need not be any more. An answer lets the next command begin,
+    /// which may wake others: the outermost call ends them all, so that they do not pile up on the stack.
     pub(super) fn wake_waiters(&mut self, calendar: &mut impl Schedule<Event>) {
-        while let Some(slot) = self.wake.pop() {
+        if std::mem::replace(&mut self.waking, true) {
+            return;
+        }
+        while let Some(slot) = self.next_awake() {
             self.part_done(slot, calendar);
         }
-        while let Some((epoch, slot)) = self.flushes.front().copied() {
-            if !self.buffer.is_flushed(epoch) {
-                return;
-            }
+        self.waking = false;
+    }
+
+    /// A request that waits no longer.
+    fn next_awake(&mut self) -> Option<u32> {
+        if let Some(slot) = self.wake.pop() {
+            return Some(slot);
+        }
+        let (epoch, slot) = *self.flushes.front()?;
+        self.buffer.is_flushed(epoch).then(|| {
             self.flushes.pop_front();
-            self.part_done(slot, calendar);
-        }
+            slot
+        })
     }
 
     /// The program of the host's unit of `row` is done: its pages are where they were written.
     pub(super) fn host_programmed(&mut self, row: Row, first: SlotId, calendar: &mut impl Schedule<Event>) {
         let mut unit = std::mem::take(&mut self.units[row as usize]);
+        self.foresee_installs(&unit);
         for (n, id) in unit.entries.iter().copied().enumerate() {
             let Stamp { logical, version } = unit.stamps[n];
             let entry = self.buffer.get_mut(id);
@@ -222,6 +234,18 @@ impl Device {
         self.note_row(row);
         self.note_checkpoint();
         self.wake_waiters(calendar);
+    }
+
+    /// Asks for what the end of a program looks up, for all its pages at once: they lie far apart in large tables.
+    fn foresee_installs(&self, unit: &Unit) {
+        let pages = || unit.stamps[..unit.entries.len()].iter().map(|stamp| LogicalPage(stamp.logical));
+        for page in pages() {
+            self.mapping.prefetch(page);
+            self.buffer.prefetch(page);
+        }
+        for old in pages().filter_map(|page| self.mapping.get(page)) {
+            self.blocks.prefetch(old);
+        }
     }
 
     /// A page that was written again while it was programmed goes round once more.

@@ -46,6 +46,7 @@ impl Device {
     pub fn foresee(&self, command: &Command) {
         let (first, _) = self.pages_of(command);
         self.mapping.prefetch(LogicalPage(first));
+        self.buffer.prefetch(LogicalPage(first));
     }
 
     /// Takes up a command of a direct interface.

@@ -139,6 +139,10 @@ impl Device {
 
     pub(super) fn gc_programmed(&mut self, row: Row, first: SlotId) {
         let Self { collector, mapping, translation, blocks, .. } = self;
+        for moved in collector.unit(row) {
+            blocks.prefetch(moved.from);
+            mapping.prefetch(LogicalPage(moved.stamp.logical));
+        }
         for (moved, slot) in collector.take_unit(row).zip((first.0..).map(SlotId)) {
             // A page that the host wrote or discarded meanwhile stays where the host left it.
             if !blocks.is_valid(moved.from) {

@@ -182,7 +182,9 @@ pub struct Device {
     has_homes: bool,
     /// Pages that each row must hold where pages have homes, else none.
     home_pages: Vec<u32>,
+    /// Requests of which a part is done, and whether they are being ended; between events there are none.
     wake: Vec<u32>,
+    waking: bool,
     answers: Vec<Answer>,
     digest: Digest,
     totals: Totals,
@@ -197,7 +199,7 @@ state!(Device {
         chips, blocks, mapping, translation, buffer, marks, cache, collector, router, placement, relocator, failure,
         background, queues, front, discards, checkpoints, balancer, slc,
     }
-    fixed { config, preemptible, streams, has_homes, home_pages }
+    fixed { config, preemptible, streams, has_homes, home_pages, waking }
 });
 
 impl Device {
@@ -258,6 +260,7 @@ impl Device {
             balancer: (has_homes && parts.balancer.is_on()).then_some(parts.balancer),
             waiting: vec![0; geometry.rows() as usize],
             wake: Vec::new(),
+            waking: false,
             answers: Vec::new(),
             digest: Digest::default(),
             totals: Totals::default(),
@@ -416,17 +419,33 @@ impl Device {
     fn check_life(&mut self) {
         let unit = self.config.slots.per_program;
         let rows = 0..self.config.geometry.rows();
-        let worn_out = if self.has_homes && self.balancer.is_none() {
-            let spare = |row: Row| {
-                self.blocks.limit(row).checked_sub(self.home_pages[row as usize] + unit).map(u64::from)
-            };
-            let spare: Option<u64> = rows.map(spare).sum();
-            spare.is_none_or(|spare| spare < u64::from(self.config.table_pages()))
+        self.read_only |= if self.has_homes && self.balancer.is_none() {
+            !self.holds_homes()
         } else {
             let room: u64 = rows.map(|row| u64::from(self.blocks.limit(row).saturating_sub(unit))).sum();
             room < u64::from(self.config.mapped_pages())
         };
-        self.read_only |= worn_out;
+    }
+
+    /// Whether each row can hold the pages that have their home there and the tables that it was given, and one of them
+    /// always takes another unit of those.
+    fn holds_homes(&self) -> bool {
+        let mut spare = 0;
+        for row in 0..self.config.geometry.rows() {
+            match self.spare_beside_homes(row) {
+                Some(here) if here >= self.tables_in(row) => spare += u64::from(here),
+                _ => return false,
+            }
+        }
+        let tables = u64::from(self.config.table_pages());
+        let units = u64::from(self.config.geometry.rows()) * u64::from(self.config.slots.per_program);
+        tables == 0 || spare >= tables + units
+    }
+
+    /// Pages that a row can hold beside those that have their home there, with a program unit of them under way.
+    fn spare_beside_homes(&self, row: Row) -> Option<u32> {
+        let homes = self.home_pages[row as usize] + self.config.slots.per_program;
+        self.blocks.limit(row).checked_sub(homes)
     }
 }
 

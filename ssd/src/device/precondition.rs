@@ -3,11 +3,11 @@
 use std::collections::VecDeque;
 
 use wordline_kernel::{Seed, Stream};
-use wordline_nand::{SlotId, Stamp};
+use wordline_nand::{Chips, SlotId, Stamp};
 
 use super::Device;
 use crate::ftl::Translation;
-use crate::ftl::blocks::StreamId;
+use crate::ftl::blocks::{Blocks, StreamId};
 use crate::ftl::mapping::LogicalPage;
 use crate::ftl::translation::UNITS_IN_A_ROW;
 use crate::policy::mapper::TranslationPage;
@@ -29,6 +29,10 @@ const WINDOWS_PER_DRIVE: u32 = 50;
 /// Windows after which the device counts as steady even if its write amplification still moves. Chosen: two drive
 /// writes beyond a start that is close already.
 const MOST_WINDOWS: u32 = 2 * WINDOWS_PER_DRIVE;
+
+/// Blocks of pages for each row that are overwritten last, while the collector keeps the host's pace. Chosen: one is
+/// enough for a row to come to it, and two for rows that by chance get fewer pages than others.
+const PACED_BLOCKS: u64 = 2;
 
 /// Translation pages that are written for a page of the host at most. Chosen, as it is with timing.
 const MOST_TABLES_A_PAGE: u8 = UNITS_IN_A_ROW;
@@ -55,7 +59,9 @@ impl Device {
     /// probability that falls exponentially with the age of its block, from 1 for the newest block to the utilisation
     /// `u` of a victim, where `-ln(u) / (1 - u)` is the physical space over the logical (the limit of greedy and of
     /// first-in first-out cleaning for large blocks; Desnoyers, SYSTOR 2012). Random overwrites without timing then go
-    /// on until the write amplification of successive windows stands still.
+    /// on until the write amplification of successive windows stands still. The device is left as a host leaves it that
+    /// wrote as fast as it could until now: with the free blocks that cleaning keeps up under full load, and with victims
+    /// half cleaned. With a part of the map in flash it is left as after a rest.
     pub fn fill_steady(&mut self, seed: Seed) -> Steady {
         let mut random = seed.stream("ssd.precondition", 0);
         self.blocks.pause_cache(true);
@@ -91,6 +97,14 @@ impl Device {
                 break;
             }
         }
+        if self.translation.is_none() {
+            writer.paced = true;
+            for _ in 0..PACED_BLOCKS * round {
+                let page = draws.next(self);
+                self.overwrite_untimed(page, &mut writer);
+            }
+            steady.overwritten += PACED_BLOCKS * round;
+        }
         self.align();
         steady
     }
@@ -102,7 +116,10 @@ impl Device {
         let (rows, pages) = (self.config.geometry.rows(), self.config.logical_pages);
         let homes = (0..rows).find(|page| self.placement.home(*page) == Some(row)).unwrap_or(row);
         let share = Share::new(homes, rows, pages);
-        let keep_free = self.config.file.ftl.gc.stop_at_free_blocks as usize;
+        let keep_free = match self.translation {
+            Some(_) => self.config.file.ftl.gc.stop_at_free_blocks as usize,
+            None => self.streams.kept_blocks() + 1,
+        };
         let (per_block, unit) = (self.config.slots.per_block(), self.config.slots.per_program);
         let blocks = self.blocks.free(row).saturating_sub(keep_free) as u32;
         let open = random.below(u64::from(per_block / unit)) as u32 * unit;
@@ -162,34 +179,40 @@ impl Device {
         }
         self.blocks.program_done(page);
         writer.programmed += 1;
-        let Self { collector, blocks, chips, mapping, translation, .. } = self;
-        let one_by_one = translation.is_some();
-        let mut moved = 0;
-        collector.clean_untimed(
-            row,
-            blocks,
-            |blocks, chips: &mut wordline_nand::Chips, from, to, next| {
-                if let Some(next) = next {
-                    mapping.prefetch(LogicalPage(chips.stamp(next).logical));
-                }
-                let stamp = chips.stamp(from);
-                chips.put(to, stamp);
-                mapping.set(LogicalPage(stamp.logical), to);
-                blocks.invalidate(from);
-                blocks.validate(to);
-                if let Some(translation) = translation {
-                    translation.moved(stamp.logical);
-                }
-                moved += 1;
-            },
-            chips,
-            // What is moved out of one victim is written to translation pages before the next one is cleaned.
-            one_by_one,
-        );
+        let moved = self.clean_untimed(row, stream, writer.paced);
         writer.programmed += moved;
         if moved > 0 {
             self.release_tables();
         }
+    }
+
+    /// Cleans a row in no time: with `paced` as a host that writes as fast as it can has to wait for it, else a block as
+    /// soon as one is needed. Returns the pages that were moved.
+    fn clean_untimed(&mut self, row: Row, stream: StreamId, paced: bool) -> u64 {
+        let pages = self.dearest();
+        let Self { collector, blocks, chips, mapping, translation, .. } = self;
+        // What is moved out of one victim is written to translation pages before the next one is cleaned.
+        let one_by_one = translation.is_some();
+        let mut moved = 0;
+        let move_page = |blocks: &mut Blocks, chips: &mut Chips, from, to, next: Option<SlotId>| {
+            if let Some(next) = next {
+                mapping.prefetch(LogicalPage(chips.stamp(next).logical));
+            }
+            let stamp = chips.stamp(from);
+            chips.put(to, stamp);
+            mapping.set(LogicalPage(stamp.logical), to);
+            blocks.invalidate(from);
+            blocks.validate(to);
+            if let Some(translation) = translation {
+                translation.moved(stamp.logical);
+            }
+            moved += 1;
+        };
+        match paced {
+            true => collector.pace_untimed(row, stream, pages, blocks, move_page, chips),
+            false => collector.clean_untimed(row, blocks, move_page, chips, one_by_one),
+        }
+        moved
     }
 
     /// Overwrites a page in no time, and writes the translation pages that the cache of the map gives up for it.
@@ -296,6 +319,8 @@ struct Writer {
     /// Pages left of the program unit.
     left: u32,
     programmed: u64,
+    /// Whether the collector keeps the host's pace instead of cleaning whole blocks.
+    paced: bool,
 }
 
 /// Pages by which random look-ups are known ahead. Chosen: their time covers that of a fetch from memory.

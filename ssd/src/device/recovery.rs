@@ -166,11 +166,11 @@ impl Device {
         blocks.look_at_word_lines(|slot| chips.is_programmed(slot));
         self.set_modes();
         self.find_newest();
+        self.recover_tables();
         let mut scan = Scan::of(self);
         scan.begin(calendar.now());
         (scan.found.lost, scan.found.returned) = self.believe();
         self.blocks.close_full();
-        self.recover_tables();
         self.read_only = false;
         self.condemn_again();
         self.check_life();
@@ -238,7 +238,6 @@ impl Device {
 
     /// From now on the host wrote last what was found. Pages lost, and pages that came back.
     fn believe(&mut self) -> (u64, u64) {
-        self.recover_discards();
         let (mut lost, mut returned) = (0, 0);
         for page in (0..self.mapping.len()).map(LogicalPage) {
             let written = self.mapping.last_written(page);
@@ -286,17 +285,6 @@ impl Device {
         }
     }
 
-    /// The table of discards goes on from what is found of it.
-    fn recover_discards(&mut self) {
-        let Self { discards, mapping, chips, blocks, config, .. } = self;
-        if let Some(discards) = discards {
-            discards.recover(|logical| {
-                let slot = mapping.get(logical)?;
-                Some((chips.stamp(slot).version, blocks.row_of(config.slots.block_of(slot))))
-            });
-        }
-    }
-
     /// The table of bad blocks outlives the power, and which blocks are to join it. Dies are known as lost again.
     fn condemn_again(&mut self) {
         for block in self.blocks_in_use().into_iter().filter(|block| self.blocks.is_condemned(*block)) {
@@ -315,14 +303,18 @@ impl Device {
         }
     }
 
-    /// Translation pages go on from what is found of them.
+    /// The table of discards and translation pages go on from what is found of them.
     fn recover_tables(&mut self) {
-        let Self { translation, mapping, chips, blocks, config, .. } = self;
+        let Self { discards, translation, mapping, chips, blocks, config, .. } = self;
+        let found = |logical| {
+            let slot = mapping.get(logical)?;
+            Some((chips.stamp(slot).version, blocks.row_of(config.slots.block_of(slot))))
+        };
+        if let Some(discards) = discards {
+            discards.recover(found);
+        }
         if let Some(translation) = translation {
-            translation.forget(|logical| {
-                let slot = mapping.get(logical)?;
-                Some((chips.stamp(slot).version, blocks.row_of(config.slots.block_of(slot))))
-            });
+            translation.forget(found);
         }
     }
 

@@ -1,7 +1,7 @@
 //! The service of the dies: what they do next, and what follows from what they did.
 
 use wordline_kernel::{Bytes, Duration, Instant, Schedule};
-use wordline_nand::{Command, DieId, Done, Operation, PageId, Stamp};
+use wordline_nand::{Command, DieId, Done, Operation, PageId, SlotId, Stamp};
 
 use super::totals::{Component, Spent};
 use super::{ChipCalendar, Device, Event};
@@ -38,13 +38,21 @@ impl Device {
         };
         let (purpose, owner, page, slot) = (first.purpose, first.owner, first.page, first.slot);
         let (mut planes, mut bytes) = (first.planes, u64::from(first.bytes));
-        if matches!(
-            purpose,
-            Purpose::HostRead | Purpose::Fill | Purpose::ReadAhead | Purpose::TranslationRead
-        ) {
+        if purpose.is_host_read() {
             (planes, bytes) = self.queues.current_reads(die);
         }
-        let operation = match purpose {
+        let operation = self.set_up(die, purpose, owner, slot);
+        if !matches!(operation, Operation::Read) {
+            planes = self.config.geometry.planes_per_row;
+        }
+        let command = Command { operation, page, planes, bytes: Bytes(bytes) };
+        self.chips.start(die, command, &mut ChipCalendar(calendar));
+    }
+
+    /// Fills the registers of a die with what a transaction writes; its operation.
+    #[inline]
+    fn set_up(&mut self, die: DieId, purpose: Purpose, owner: u32, slot: SlotId) -> Operation {
+        match purpose {
             Purpose::HostRead
             | Purpose::Fill
             | Purpose::ReadAhead
@@ -66,12 +74,7 @@ impl Device {
             }
             Purpose::GcCopyback => Operation::Copyback { to: self.config.slots.page_of(slot) },
             Purpose::GcErase => Operation::Erase,
-        };
-        if !matches!(operation, Operation::Read) {
-            planes = geometry.planes_per_row;
         }
-        let command = Command { operation, page, planes, bytes: Bytes(bytes) };
-        self.chips.start(die, command, &mut ChipCalendar(calendar));
     }
 
     /// Suspends the program or erase that a die works on, if it can be and was not too often.

@@ -138,7 +138,7 @@ pub struct Totals {
 macro_rules! differences {
     ($later:ident - $earlier:ident: $($field:ident),*; $spent:ident) => {
         Totals {
-            $($field: $later.$field - $earlier.$field,)*
+            $($field: $later.$field.saturating_sub($earlier.$field),)*
             $spent: std::array::from_fn(|kind| {
                 std::array::from_fn(|part| $later.$spent[kind][part] - $earlier.$spent[kind][part])
             }),
@@ -147,7 +147,7 @@ macro_rules! differences {
 }
 
 impl Totals {
-    /// What was counted since `earlier`.
+    /// What was counted since `earlier`; nothing where a power cut took more back than was counted.
     #[must_use]
     pub fn since(&self, earlier: &Self) -> Self {
         differences!(

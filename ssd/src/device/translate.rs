@@ -211,9 +211,7 @@ impl Device {
     /// Where pages have homes, translation pages go round the rows, and leave each of them what its pages need.
     pub(super) fn row_for_tables(&self) -> Option<Row> {
         let translation = self.translation.as_ref()?;
-        // With a balancer the pages of a full row find room elsewhere.
-        let fits = |row| self.balancer.is_some() || self.leaves_homes(row);
-        translation.next_row(self.accepting.last()?, fits)
+        translation.next_row(self.accepting.last()?, |row| self.takes_tables(row))
     }
 
     /// Maps a translation page, or one that tells of discards, to `slot`.

@@ -396,8 +396,7 @@ impl Blocks {
             let at = self.at(row, stream);
             self.open[at] = None;
         }
-        let first = self.geometry.first_block(row).0;
-        for block in (first..).take(self.geometry.blocks_per_plane as usize).map(RowBlockId) {
+        for block in self.blocks_of(row) {
             if self.state[block] == State::Closed {
                 self.closed.remove(row, self.valid[block], block);
             }

@@ -4,13 +4,14 @@
 
 mod failing;
 mod members;
+mod untimed;
 
 use std::collections::VecDeque;
 use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 use wordline_kernel::{Stream, state};
-use wordline_nand::{Chips, RowBlockId, SlotId, Stamp};
+use wordline_nand::{RowBlockId, SlotId, Stamp};
 
 use super::blocks::{Blocks, State, StreamId};
 use super::gc_config::GcFile;
@@ -64,6 +65,7 @@ pub enum Step {
 
 /// Programs failed in so many pages that no block is left for a victim's valid pages.
 struct NoRoom;
+
 /// What the collector may do beside what must be done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Leave {
@@ -488,41 +490,6 @@ impl Collector {
     /// Whether the row cannot be cleaned any more: too few of its blocks are good.
     pub fn is_stuck(&self, row: Row) -> bool {
         self.rows[row as usize].stuck
-    }
-
-    /// Cleans the row in no time until it has enough free blocks, as in preconditioning, or with `one_by_one` until a
-    /// victim is clean and the host has room: `move_page` carries a valid page from one place to another, and is told
-    /// which one comes next.
-    pub fn clean_untimed(
-        &mut self,
-        row: Row,
-        blocks: &mut Blocks,
-        mut move_page: impl FnMut(&mut Blocks, &mut Chips, SlotId, SlotId, Option<SlotId>),
-        chips: &mut Chips,
-        one_by_one: bool,
-    ) {
-        while blocks.free(row) < self.start_below {
-            let Some(victim) = self.choose_untimed(row, blocks) else { return };
-            blocks.clean(victim);
-            let (slots, stream) = (*blocks.slots(), blocks.streams().gc(0));
-            let mut next = blocks.next_valid(victim, 0);
-            while let Some(at) = next {
-                next = blocks.next_valid(victim, at + 1);
-                let to = blocks.take(row, stream, 1);
-                let upcoming = next.map(|next| slots.at(victim, next));
-                move_page(blocks, chips, slots.at(victim, at), to, upcoming);
-                blocks.program_done(to);
-            }
-            // What happens before the run wears nothing.
-            let erases = chips.erases()[victim];
-            chips.wipe(victim);
-            chips.set_erases(victim, erases);
-            chips.set_slc(victim, false);
-            blocks.erased(victim, erases);
-            if one_by_one && blocks.has_room(row, blocks.streams().host(0), 1) {
-                return;
-            }
-        }
     }
 }
 

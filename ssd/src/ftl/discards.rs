@@ -291,10 +291,10 @@ impl Discards {
             }
             let Some(at) = &mut self.tables[table as usize] else { continue };
             let version = home.map_or(0, |(version, _)| version);
-            if version != at.version && version == at.next_version {
+            if version != at.version && version != 0 && version == at.next_version {
                 std::mem::swap(&mut at.saved, &mut at.under_way);
             } else if version != at.version {
-                // A torn program took the last version with it.
+                // A torn program, or a fault, took the last version with it.
                 at.saved.fill(0);
             }
             at.now.copy_from_slice(&at.saved);
@@ -307,5 +307,34 @@ impl Discards {
         let table = &self.tables[(page.0 / self.per_page) as usize];
         let entry = (page.0 % self.per_page) as usize;
         table.as_ref().and_then(|table| table.now.get(entry)).copied().unwrap_or(0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ftl::checkpoint::DiscardsAtCut;
+
+    #[test]
+    fn what_never_came_to_flash_does_not_come_back_with_a_later_cut() {
+        let mut file = crate::config::tests::small();
+        file.ftl.recovery.discards = DiscardsAtCut::Kept;
+        let mut discards = Discards::new(&file.check().expect("the device is sound"), false);
+        let page = LogicalPage(3);
+        let program = |discards: &mut Discards, void, version| {
+            discards.discard(page, void);
+            assert!(discards.flush(0));
+            let table = discards.take_queued().expect("a flush wants it");
+            discards.begin_program(table, version);
+            table
+        };
+        let table = program(&mut discards, 5, 1);
+        discards.placed(None, 0);
+        discards.programmed(table);
+        program(&mut discards, 8, 2);
+        discards.recover(|_| Some((1, 0)));
+        assert_eq!(discards.void(page), 5, "the program was torn");
+        discards.recover(|_| None);
+        assert_eq!(discards.void(page), 0, "a fault took the table, and nothing is in its place");
     }
 }

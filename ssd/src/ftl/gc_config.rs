@@ -98,6 +98,13 @@ impl GcFile {
 
     /// What is wrong with them on these chips.
     pub fn check_chips(&self, geometry: &Geometry, wrong: &mut Complaints) {
+        let (stop, blocks) = (self.stop_at_free_blocks, geometry.blocks_per_plane);
+        wrong.require(
+            stop < blocks,
+            "ftl.gc.stop_at_free_blocks",
+            stop,
+            format!("fewer than the {blocks} blocks of a row of planes"),
+        );
         let one_shot = geometry.pages_per_program != geometry.planes_per_row;
         wrong.require(
             !(self.copyback && one_shot),

@@ -43,6 +43,13 @@ impl SlcCacheFile {
             self.blocks,
             "at least 1, or ftl.slc_cache.spare above 0",
         );
+        let blocks = geometry.blocks_per_plane;
+        wrong.require(
+            self.blocks < blocks,
+            "ftl.slc_cache.blocks",
+            self.blocks,
+            format!("fewer than the {blocks} blocks of a row of planes"),
+        );
         wrong.require(
             part.timing.slc.is_some() && part.geometry.bits_per_cell > 1,
             "ftl.slc_cache",

@@ -195,6 +195,16 @@ fn set_recovery(file: &mut DeviceFile, discards: DiscardsAtCut, safe: bool, chec
     };
 }
 
+/// When cleaning starts and stops, above the blocks that are kept for the collector. The least spare that is drawn leaves
+/// just too little room for the pages of all tables.
+fn set_thresholds(file: &mut DeviceFile, (above, more): (u32, u32)) {
+    file.ftl.gc.start_below_free_blocks = 1 + u32::from(file.streams().gc) + 1 + above;
+    file.ftl.gc.stop_at_free_blocks = file.ftl.gc.start_below_free_blocks + more;
+    if file.clone().check().is_err() {
+        file.ftl.over_provisioning += 0.01;
+    }
+}
+
 prop_compose! {
     /// A small device: geometry, policies and settings drawn at random.
     pub fn device()(
@@ -263,8 +273,7 @@ prop_compose! {
             file.ftl.placement = PlacementKind::Fixed { order };
             file.ftl.balancer = balancer;
         }
-        file.ftl.gc.start_below_free_blocks = 1 + u32::from(file.streams().gc) + 1 + thresholds.0;
-        file.ftl.gc.stop_at_free_blocks = file.ftl.gc.start_below_free_blocks + thresholds.1;
+        set_thresholds(&mut file, thresholds);
         file
     }
 }

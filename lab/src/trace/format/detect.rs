@@ -53,7 +53,7 @@ pub(in crate::trace) fn detect(input: &Input<'_>) -> Result<Content> {
     Err(Error::Content {
         path: input.path.clone(),
         found: format!("a first line {} of no format known", quoted(first)),
-        wanted: format!("a trace in one of the formats {} (name it with option format)", Format::names()),
+        wanted: format!("a trace in one of the formats {} (name it with --format)", Format::names()),
     })
 }
 

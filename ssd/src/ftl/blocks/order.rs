@@ -22,12 +22,10 @@ state!(Order { parts { frontier, programmed, at } fixed { shape, words } });
 impl Blocks {
     /// Lets `frontier` say which word line of a block of this shape is next; before the first one is written.
     pub fn order(&mut self, frontier: Box<dyn Frontier>, shape: WordLines) {
-        if !frontier.is_in_order() {
-            let words = shape.count().div_ceil(64) as usize;
-            let programmed = vec![0; self.open.len() * words];
-            let at = vec![0; self.open.len()];
-            self.order = Some(Box::new(Order { frontier, shape, programmed, words, at }));
-        }
+        let words = shape.count().div_ceil(64) as usize;
+        let programmed = vec![0; self.open.len() * words];
+        let at = vec![0; self.open.len()];
+        self.order = Some(Box::new(Order { frontier, shape, programmed, words, at }));
     }
 
     /// Whether word lines are programmed in the order of their numbers.

@@ -1,0 +1,105 @@
+//! Garbage collection in no time, as in preconditioning.
+
+use wordline_nand::{Chips, RowBlockId, SlotId};
+
+use super::Collector;
+use crate::ftl::blocks::{Blocks, StreamId};
+use crate::policy::placement::Row;
+
+impl Collector {
+    /// Cleans the row in no time until it has as many free blocks as under full load, or, with `one_by_one`, as many as
+    /// cleaning starts at, but no more than a victim once the host has room: `move_page` carries a valid page from one
+    /// place to another, and is told which one comes next.
+    pub fn clean_untimed(
+        &mut self,
+        row: Row,
+        blocks: &mut Blocks,
+        mut move_page: impl FnMut(&mut Blocks, &mut Chips, SlotId, SlotId, Option<SlotId>),
+        chips: &mut Chips,
+        one_by_one: bool,
+    ) {
+        let enough = if one_by_one { self.start_below } else { blocks.streams().kept_blocks() + 1 };
+        while blocks.free(row) < enough {
+            let Some(victim) = self.choose_untimed(row, blocks) else { return };
+            blocks.clean(victim);
+            let mut next = blocks.next_valid(victim, 0);
+            while let Some(at) = next {
+                next = move_untimed(row, victim, at, blocks, &mut move_page, chips);
+            }
+            erase_untimed(victim, blocks, chips);
+            if one_by_one && blocks.has_room(row, blocks.streams().host(0), 1) {
+                return;
+            }
+        }
+    }
+
+    /// Cleans the row in no time as far as it has to be cleaned before a host that writes as fast as it can may write
+    /// `pages` to a stream: once none but the collector's blocks are free, an invalid page is passed for each page.
+    /// What was begun is gone on with in time.
+    pub fn pace_untimed(
+        &mut self,
+        row: Row,
+        stream: StreamId,
+        pages: u32,
+        blocks: &mut Blocks,
+        mut move_page: impl FnMut(&mut Blocks, &mut Chips, SlotId, SlotId, Option<SlotId>),
+        chips: &mut Chips,
+    ) {
+        let state = &mut self.rows[row as usize];
+        state.regained = state.regained.saturating_sub(1);
+        if !state.active && blocks.free(row) < self.start_below {
+            (state.active, state.regained) = (true, 0);
+        }
+        let kept = blocks.streams().kept_blocks();
+        while self.rows[row as usize].active
+            && ((blocks.free(row) <= kept && self.rows[row as usize].regained < pages)
+                || !blocks.takes(row, stream, true))
+        {
+            let begun = self.rows[row as usize].victim.take();
+            let Some((victim, place)) = begun.or_else(|| {
+                let victim = self.choose_untimed(row, blocks)?;
+                blocks.clean(victim);
+                Some((victim, 0))
+            }) else {
+                return;
+            };
+            let state = &mut self.rows[row as usize];
+            if let Some(at) = blocks.next_valid(victim, place) {
+                state.regained += at - place;
+                state.victim = Some((victim, at + 1));
+                move_untimed(row, victim, at, blocks, &mut move_page, chips);
+                continue;
+            }
+            state.regained += blocks.slots().per_block() - place;
+            erase_untimed(victim, blocks, chips);
+            state.active = blocks.free(row) < self.stop_at;
+        }
+    }
+}
+
+/// Moves a valid page of a victim to the collector's open block. Returns the next one.
+fn move_untimed(
+    row: Row,
+    victim: RowBlockId,
+    at: u32,
+    blocks: &mut Blocks,
+    move_page: &mut impl FnMut(&mut Blocks, &mut Chips, SlotId, SlotId, Option<SlotId>),
+    chips: &mut Chips,
+) -> Option<u32> {
+    let (slots, stream) = (*blocks.slots(), blocks.streams().gc(0));
+    let next = blocks.next_valid(victim, at + 1);
+    let to = blocks.take(row, stream, 1);
+    let upcoming = next.map(|next| slots.at(victim, next));
+    move_page(blocks, chips, slots.at(victim, at), to, upcoming);
+    blocks.program_done(to);
+    next
+}
+
+/// Erases a victim of which nothing is valid. What happens before the run wears nothing.
+fn erase_untimed(victim: RowBlockId, blocks: &mut Blocks, chips: &mut Chips) {
+    let erases = chips.erases()[victim];
+    chips.wipe(victim);
+    chips.set_erases(victim, erases);
+    chips.set_slc(victim, false);
+    blocks.erased(victim, erases);
+}
