@@ -13,6 +13,9 @@ use crate::queue::Purpose;
 impl Device {
     /// Moves pages on towards flash as far as they can and must go.
     pub(super) fn pump(&mut self, calendar: &mut impl Schedule<Event>) {
+        if std::mem::take(&mut self.left_at_work) {
+            self.collect_everywhere(calendar);
+        }
         loop {
             self.draw_from_list(calendar);
             self.write_tables(calendar);
@@ -45,12 +48,17 @@ impl Device {
         // Where pages have homes, a row that accepts is of no use to the pages of another.
         let nothing_comes = self.programming == 0 && (self.accepting[stream].is_empty() || self.has_homes);
         if nothing_comes && (std::mem::take(&mut self.some_row_full) || self.collector.is_idle()) {
-            for row in 0..self.config.geometry.rows() {
-                self.collect(row, calendar);
-                self.note_row(row);
-            }
+            self.collect_everywhere(calendar);
         }
         !self.accepting[stream].is_empty()
+    }
+
+    /// Looks at every row again, which nothing may have happened to that would make the collector begin there.
+    fn collect_everywhere(&mut self, calendar: &mut impl Schedule<Event>) {
+        for row in 0..self.config.geometry.rows() {
+            self.collect(row, calendar);
+            self.note_row(row);
+        }
     }
 
     /// Forms program units of pages that may go anywhere.

@@ -165,6 +165,8 @@ pub struct Device {
     slc: Option<Box<slc::Cached>>,
     /// Whether a row was passed over because it holds as many valid pages as it may.
     some_row_full: bool,
+    /// Whether preconditioning has left victims half cleaned: the collector goes on with them when the host writes.
+    left_at_work: bool,
     /// Writes that wait for room in the buffer.
     stalled: VecDeque<u32>,
     /// Flush commands that wait for the entries of an epoch.
@@ -192,8 +194,8 @@ pub struct Device {
 
 state!(Device {
     values {
-        lost, waiting, ahead, failures, rest, ready, filling, programming, units, accepting, some_row_full, stalled, flushes, drain,
-        timer_set, read_only, scan, recovery, saved, wake, answers, digest, totals,
+        lost, waiting, ahead, failures, rest, ready, filling, programming, units, accepting, some_row_full, left_at_work,
+        stalled, flushes, drain, timer_set, read_only, scan, recovery, saved, wake, answers, digest, totals,
     }
     parts {
         chips, blocks, mapping, translation, buffer, marks, cache, collector, router, placement, relocator, failure,
@@ -247,6 +249,7 @@ impl Device {
             accepting: vec![RowSet::new(geometry.rows()); usize::from(streams.host)],
             slc: cache.map(|share| Box::new(slc::Cached::new(&share, &config))),
             some_row_full: false,
+            left_at_work: false,
             stalled: VecDeque::new(),
             flushes: VecDeque::new(),
             drain: None,

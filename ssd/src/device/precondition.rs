@@ -104,6 +104,7 @@ impl Device {
                 self.overwrite_untimed(page, &mut writer);
             }
             steady.overwritten += PACED_BLOCKS * round;
+            self.left_at_work = true;
         }
         self.align();
         steady
