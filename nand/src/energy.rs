@@ -115,10 +115,14 @@ pub struct EnergyReport {
 }
 
 impl EnergyReport {
-    /// What came since an `earlier` report.
+    /// What came since an `earlier` report. What was under way then counted as idle still and has its own stages by now,
+    /// so that little idle time may have come to less than none: it is none then.
     #[must_use]
     pub fn since(&self, earlier: &Self) -> Self {
-        let stage = |stage: usize| Energy(self.by_stage[stage].0 - earlier.by_stage[stage].0);
+        let stage = |stage: usize| match (self.by_stage[stage], earlier.by_stage[stage]) {
+            (now, then) if stage == Stage::Idle as usize => Energy(now.0.saturating_sub(then.0)),
+            (now, then) => Energy(now.0 - then.0),
+        };
         Self { by_stage: std::array::from_fn(stage) }
     }
 
