@@ -12,6 +12,10 @@ use crate::report::Quantity;
 use crate::run::{Job, Observer, PRECONDITIONING, Precondition, SAVING};
 use crate::snapshot::{Moment, Snapshot};
 
+/// What the result notes where an SLC cache was asked for and stays empty.
+const NOTHING_CACHED: &str =
+    "ftl.slc_cache only takes space: ftl.router sends nothing there, as the policy slc-cache would";
+
 /// A device that is ready, and where it comes from.
 pub(crate) struct Prepared {
     pub(crate) device: Device,
@@ -35,6 +39,9 @@ impl Prepared {
             job.notes.push(format!("restored from the snapshot {path}: {history}"));
         } else if job.precondition == Precondition::Steady {
             job.notes.extend(prepared.history.last().cloned());
+        }
+        if job.config.file.ftl.slc_cache.is_some() && !prepared.device.has_slc_cache() {
+            job.notes.push(NOTHING_CACHED.into());
         }
         Ok(prepared)
     }
@@ -93,4 +100,34 @@ pub fn make_snapshot(
     let prepared = Prepared::preconditioned(&device.config, |parts| parts, precondition, seed);
     observer.phase(SAVING, None);
     prepared.save(&device.name, &device.text, path)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::{Device as Configured, Selection};
+    use crate::plan::{Origin, Plan};
+
+    #[test]
+    fn a_cache_that_nothing_goes_to_is_noted() {
+        for (router, expected) in [("single", true), ("slc-cache", false)] {
+            let set = [
+                "ftl.slc_cache.blocks=2",
+                "part.geometry.blocks_per_plane=24",
+                "ftl.over_provisioning=0.4",
+                &format!("ftl.router.policy={router}"),
+            ];
+            let selection = Selection {
+                preset: Some("nvme-tlc".into()),
+                file: None,
+                set: set.iter().map(|text| (*text).to_owned()).collect(),
+            };
+            let device = Configured::load(&selection).expect("a device");
+            let plan =
+                Plan { origin: Origin::Named("randread-4k".into()), requests: Some(1), ..Plan::default() };
+            let mut job = plan.job(&device).expect("a job");
+            Prepared::of(&mut job).expect("a device");
+            assert_eq!(job.notes.iter().any(|note| note == NOTHING_CACHED), expected, "{router}");
+        }
+    }
 }

@@ -374,6 +374,11 @@ impl Device {
         self.blocks.bad()
     }
 
+    /// Whether anything is written to an SLC cache.
+    pub fn has_slc_cache(&self) -> bool {
+        self.slc.is_some()
+    }
+
     /// How often super blocks were cleaned; none where blocks are cleaned one by one.
     pub fn super_blocks(&self) -> Option<SuperBlockCounts> {
         self.blocks.super_block_counts()
