@@ -10,11 +10,12 @@ help: ## This list.
 test: tools ## Install what is missing, then run all tests.
 	$(CARGO) test --workspace --locked
 
-check: lint test ## What a change must pass: format, clippy without warnings, all tests.
+check: lint test ## What a change must pass: format, clippy and documentation without warnings, all tests.
 
 lint: tools
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
+	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --no-deps --locked --quiet
 
 # 4096 cases a property in place of proptest's 256: chosen, some minutes on two cores.
 long: tools ## All tests with more cases, and every experiment at full size.

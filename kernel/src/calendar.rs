@@ -24,7 +24,7 @@ pub trait Schedule<E> {
 
 /// Pending events in the order of time, then of scheduling.
 ///
-/// A wheel of [`BUCKETS`] lists holds the events of the near future, each list those of one stretch of time, in order;
+/// A wheel of 4,096 lists holds the events of the near future, each list those of one stretch of time, in order;
 /// a map of bits tells which lists have any. Events beyond the wheel wait in a heap. A device has a few hundred events
 /// pending, spread over the time of an array's work, so that a list has one or two: to schedule an event and to take
 /// the first one costs the same however many there are. The stretches narrow when lists grow long, and widen when many

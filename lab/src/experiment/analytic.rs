@@ -59,22 +59,22 @@ pub enum Model {
         choices: u32,
     },
     /// Write amplification of cleaning the oldest block, hot and cold writes to the same blocks:
-    /// [`hot_cold::oldest_first_hot_cold`].
+    /// `hot_cold::oldest_first_hot_cold`.
     OldestFirstHotCold {},
-    /// Mean response time of a die in microseconds, reads that arrive independently: [`bounds::m_d_1`].
+    /// Mean response time of a die in microseconds, reads that arrive independently: `bounds::m_d_1`.
     #[serde(rename = "m-d-1")]
     MD1 {},
-    /// The most reads of a page a second that buses and arrays allow: [`bounds::reads`].
+    /// The most reads of a page a second that buses and arrays allow: `bounds::reads`.
     ReadBound {},
-    /// The most writes of a page a second that buses and arrays allow: [`bounds::writes`].
+    /// The most writes of a page a second that buses and arrays allow: `bounds::writes`.
     WriteBound {},
     /// The time in microseconds within which so many reads are answered by a die that programs and erases as often as it
-    /// did in the run: [`waits::Meeting::quantile`].
+    /// did in the run: `waits::Meeting::quantile`.
     ReadQuantile {
         /// The percentage, below 100.
         percent: f64,
     },
-    /// Their mean: [`waits::Meeting::mean`].
+    /// Their mean: `waits::Meeting::mean`.
     ReadMean {},
     /// The share of look-ups that a least-recently-used cache of the map answers, after Che, Tung and Wang (2002).
     LruHitRatio {},

@@ -1,8 +1,8 @@
 //! Snapshots: a device as a file, made once and used for many runs.
 //!
-//! A file is the [`MAGIC`], the numbers of its format and of the layout of the state, and two sections of blocks with
-//! checksums ([`blocks`]): the head, in JSON, and the state ([`wordline_ssd::snapshot`]), compressed with zstd. It is
-//! written beside its destination and renamed when whole. See docs/snapshots.md.
+//! A file is the magic text, the numbers of its format and of the layout of the state, and two sections of blocks with
+//! checksums: the head, in JSON, and the state ([`wordline_ssd::snapshot`]), compressed with zstd. It is written beside
+//! its destination and renamed when whole. See docs/snapshots.md.
 
 mod blocks;
 #[cfg(test)]
