@@ -111,6 +111,13 @@ struct RowState {
     still: Range<u32>,
 }
 
+impl RowState {
+    /// Pages that were read and wait to fill a program unit.
+    fn staged(&self) -> usize {
+        self.staged.iter().map(VecDeque::len).sum()
+    }
+}
+
 /// The garbage collector of a device.
 pub struct Collector {
     rows: Vec<RowState>,
@@ -315,14 +322,11 @@ impl Collector {
     /// Makes `block` the victim; otherwise what to do instead. So many blocks may have failed that the victim's pages
     /// have nowhere to go.
     fn begin_victim(&mut self, row: Row, block: RowBlockId, blocks: &mut Blocks) -> Result<(), Option<Step>> {
-        let unit = blocks.slots().per_program as usize;
-        let state = &mut self.rows[row as usize];
-        let staged: usize = state.staged.iter().map(VecDeque::len).sum();
-        let room = blocks.collector_room(row);
-        let fits =
-            |block: &RowBlockId| (blocks.valid(*block) as usize + staged).next_multiple_of(unit) <= room;
+        let fits = |block: &RowBlockId| self.has_room_for(row, *block, blocks);
         // After a power cut, blocks that were victims before it may be all that there is room to clean.
-        if let Some(block) = Some(block).filter(fits).or_else(|| blocks.emptiest(row).filter(fits)) {
+        let victim = Some(block).filter(fits).or_else(|| blocks.emptiest(row).filter(fits));
+        let state = &mut self.rows[row as usize];
+        if let Some(block) = victim {
             blocks.clean(block);
             state.victim = Some((block, 0));
             return Ok(());
@@ -332,7 +336,7 @@ impl Collector {
             return Err(None);
         }
         // Pages of different streams share a unit when nothing else makes room.
-        if staged >= unit {
+        if state.staged() >= blocks.slots().per_program as usize {
             return Err(self.finish_padded(row, blocks));
         }
         state.stuck = true;
@@ -341,11 +345,14 @@ impl Collector {
 
     /// The oldest block of the SLC cache, if the row has more of them than are to be kept, and room for its pages.
     fn next_fold(&self, row: Row, keep: u32, blocks: &mut Blocks) -> Option<RowBlockId> {
-        let block = blocks.to_fold(row, keep)?;
+        blocks.to_fold(row, keep).filter(|block| self.has_room_for(row, *block, blocks))
+    }
+
+    /// Whether what is valid of a block has somewhere to go, with what waits to fill a program unit.
+    fn has_room_for(&self, row: Row, block: RowBlockId, blocks: &Blocks) -> bool {
         let unit = blocks.slots().per_program as usize;
-        let staged: usize = self.rows[row as usize].staged.iter().map(VecDeque::len).sum();
-        let moving = (blocks.valid(block) as usize + staged).next_multiple_of(unit);
-        (moving <= blocks.collector_room(row)).then_some(block)
+        let moving = blocks.valid(block) as usize + self.rows[row as usize].staged();
+        moving.next_multiple_of(unit) <= blocks.collector_room(row)
     }
 
     /// There is no other victim to fill a unit with: what there is of all streams is programmed as it is.
@@ -410,17 +417,14 @@ impl Collector {
         if self.wear.is_none() {
             return false;
         }
-        let unit = blocks.slots().per_program as usize;
         let first = row * blocks.geometry().blocks_per_plane;
         while self.levels(row, blocks.free(row)) {
             let state = &mut self.rows[row as usize];
             let block = RowBlockId(first + state.still.start);
             state.still.start += 1;
-            let staged: usize = state.staged.iter().map(VecDeque::len).sum();
-            let moving = (blocks.valid(block) as usize + staged).next_multiple_of(unit);
-            if blocks.state(block) == State::Closed && moving <= blocks.collector_room(row) {
+            if blocks.state(block) == State::Closed && self.has_room_for(row, block, blocks) {
                 blocks.clean(block);
-                state.victim = Some((block, 0));
+                self.rows[row as usize].victim = Some((block, 0));
                 return true;
             }
         }

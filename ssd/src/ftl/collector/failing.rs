@@ -12,20 +12,17 @@ impl Collector {
     /// The next condemned block that can be emptied: nothing will be gained of it, so that the blocks that cleaning
     /// itself needs must stay free.
     pub(super) fn next_condemned(&mut self, row: Row, blocks: &Blocks) -> Option<RowBlockId> {
-        let unit = blocks.slots().per_program as usize;
-        let RowState { condemned, staged, .. } = &mut self.rows[row as usize];
+        let RowState { condemned, .. } = &mut self.rows[row as usize];
         if condemned.is_empty() {
             return None;
         }
         condemned.retain(|block| !matches!(blocks.state(*block), State::Victim | State::Bad));
-        let staged: usize = staged.iter().map(VecDeque::len).sum();
-        let fits = |block: &&RowBlockId| {
-            let moving = (blocks.valid(**block) as usize + staged).next_multiple_of(unit);
-            let room =
-                blocks.free(row) > blocks.streams().kept_blocks() && moving <= blocks.collector_room(row);
-            blocks.state(**block) == State::Condemned && (blocks.valid(**block) == 0 || room)
+        let spares = blocks.free(row) > blocks.streams().kept_blocks();
+        let fits = |block: &RowBlockId| {
+            blocks.state(*block) == State::Condemned
+                && (blocks.valid(*block) == 0 || (spares && self.has_room_for(row, *block, blocks)))
         };
-        condemned.iter().find(fits).copied()
+        self.rows[row as usize].condemned.iter().copied().find(fits)
     }
 
     /// Too few good blocks are left to go on.

@@ -2,8 +2,6 @@
 //! cleans its block of it, as its next victim. A row of which none is chosen, or to which that gains nothing, cleans a
 //! victim of its own, so that no row depends on another.
 
-use std::collections::VecDeque;
-
 use wordline_nand::RowBlockId;
 
 use super::{Collector, Leave};
@@ -20,12 +18,9 @@ impl Collector {
 
     /// That block. One of which the pages have nowhere to go, so many blocks have failed, is left out.
     pub(super) fn next_member(&self, row: Row, leave: &Leave, blocks: &mut Blocks) -> Option<RowBlockId> {
-        let unit = blocks.slots().per_program as usize;
         while self.cleans_member(row, blocks, leave) {
             let block = blocks.next_of_super_block(row)?;
-            let staged: usize = self.rows[row as usize].staged.iter().map(VecDeque::len).sum();
-            let moving = (blocks.valid(block) as usize + staged).next_multiple_of(unit);
-            if moving <= blocks.collector_room(row) {
+            if self.has_room_for(row, block, blocks) {
                 return Some(block);
             }
             blocks.leave_out(block);
