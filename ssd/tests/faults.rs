@@ -28,17 +28,6 @@ fn rule(fails: Fails) -> FaultFile {
     FaultFile::new(fails)
 }
 
-/// Writes pages over and over, in an order that goes through all of them, and flushes.
-fn overwrite(rig: &mut Rig, writes: u64) {
-    let pages = u64::from(rig.device.config().logical_pages);
-    for n in 0..writes {
-        rig.run_down_to(7);
-        rig.submit(Operation::Write, false, n * 7919 % pages * PAGE, PAGE);
-    }
-    rig.alone(Operation::Flush, false, 0, 0);
-    rig.audit();
-}
-
 /// How many of the answers failed.
 fn failed(rig: &Rig) -> usize {
     rig.answers.iter().filter(|(_, answer)| answer.failed).count()
@@ -67,7 +56,7 @@ fn totals(rig: &Rig) -> &Totals {
 #[test]
 fn data_of_a_failed_program_are_written_elsewhere_and_its_block_is_retired() {
     let mut rig = filled(&[FaultFile { nth: Some(5), ..rule(Fails::Program) }]);
-    overwrite(&mut rig, 400);
+    rig.overwrite(400);
     assert_eq!((totals(&rig).program_failures, totals(&rig).grown_bad_blocks), (1, 1));
     assert_eq!(rig.device.bad_blocks(), 1);
     assert_eq!((unread(&mut rig), failed(&rig), totals(&rig).lost_pages), (vec![], 0, 0));
@@ -89,7 +78,7 @@ fn a_write_is_answered_only_once_its_page_was_programmed_in_good_order() {
 #[test]
 fn a_block_is_retired_by_its_collector_before_anything_is_lost() {
     let mut rig = filled(&[FaultFile { nth: Some(60), ..rule(Fails::Program) }]);
-    overwrite(&mut rig, 4_000);
+    rig.overwrite(4_000);
     assert_eq!(rig.device.bad_blocks(), 1);
     let bad: Vec<_> = rig.device.erases().filter(|(block, _)| rig.device.is_bad(*block)).collect();
     assert_eq!(bad.len(), 1, "the block was emptied and is out of use");
@@ -101,7 +90,7 @@ fn a_device_of_which_every_twentieth_program_fails_holds_what_was_written() {
     file.ftl.failure = FailureKind::Tolerate { programs: 200, reads: 0 };
     let mut rig = Rig::new(file, 1);
     rig.device.fill(1.0);
-    overwrite(&mut rig, 20_000);
+    rig.overwrite(20_000);
     let (failures, programs) = (totals(&rig).program_failures, rig.device.chips().counts().program_commands);
     // Three standard deviations of a binomial.
     let (mean, deviation) = (programs as f64 * 0.05, (programs as f64 * 0.05 * 0.95).sqrt());
@@ -113,7 +102,7 @@ fn a_device_of_which_every_twentieth_program_fails_holds_what_was_written() {
 #[test]
 fn a_block_whose_erase_fails_is_retired() {
     let mut rig = filled(&[FaultFile { every: Some(10), ..rule(Fails::Erase) }]);
-    overwrite(&mut rig, 3_000);
+    rig.overwrite(3_000);
     let t = totals(&rig);
     assert_eq!((t.erase_failures, t.grown_bad_blocks), (t.erases / 10, t.erases / 10));
     assert_eq!(rig.device.bad_blocks(), t.erases / 10);
@@ -124,7 +113,7 @@ fn a_block_whose_erase_fails_is_retired() {
 fn the_blocks_of_an_address_are_retired_and_no_others() {
     let rule = FaultFile { die: Some(1.into()), block: Some(20.into()), ..rule(Fails::Program) };
     let mut rig = filled(&[rule]);
-    overwrite(&mut rig, 6_000);
+    rig.overwrite(6_000);
     let bad: Vec<u32> =
         rig.device.erases().map(|(block, _)| block).filter(|b| rig.device.is_bad(*b)).map(|b| b.0).collect();
     assert_eq!(bad, [24 + 20]);
@@ -136,7 +125,7 @@ fn wear_kills_a_device_slowly_and_says_so() {
     let mut rig = filled(&[FaultFile { wear, ..rule(Fails::Erase) }]);
     let mut writes = 0;
     while !rig.device.is_read_only() && writes < 400_000 {
-        overwrite(&mut rig, 1_000);
+        rig.overwrite(1_000);
         writes += 1_000;
     }
     assert!(rig.device.is_read_only() && totals(&rig).erase_failures > 10);
@@ -215,13 +204,13 @@ fn a_device_outlives_a_die_and_says_what_was_lost_with_it() {
     let mut rig = Rig::new(file, 1);
     rig.device.fill(1.0);
     let pages = rig.device.config().logical_pages;
-    overwrite(&mut rig, 500);
+    rig.overwrite(500);
     assert_eq!((totals(&rig).dead_dies, totals(&rig).grown_bad_blocks), (1, 24));
     assert!(!rig.device.is_read_only(), "the other dies have room");
     let lost = unread(&mut rig);
     assert!((1..pages as usize / 2).contains(&lost.len()), "{} of {pages}", lost.len());
     let told = failed(&rig);
-    overwrite(&mut rig, u64::from(pages));
+    rig.overwrite(u64::from(pages));
     assert_eq!((unread(&mut rig), failed(&rig)), (vec![], told), "everything was written again");
 }
 
@@ -233,7 +222,7 @@ fn a_device_without_room_for_its_capacity_after_a_die_was_lost_is_read_only() {
     file.ftl.over_provisioning = 0.25;
     let mut rig = Rig::new(file, 1);
     rig.device.fill(1.0);
-    overwrite(&mut rig, 300);
+    rig.overwrite(300);
     assert!(rig.device.is_read_only() && failed(&rig) > 0);
     let lost = unread(&mut rig);
     assert!(lost.len() < rig.device.config().logical_pages as usize / 2, "the other dies are read still");
@@ -245,7 +234,7 @@ fn pages_with_a_home_on_a_lost_die_make_the_device_read_only() {
     file.ftl.placement = PlacementKind::Fixed { order: "CWDP".into() };
     let mut rig = Rig::new(file, 1);
     rig.device.fill(1.0);
-    overwrite(&mut rig, 300);
+    rig.overwrite(300);
     assert!(rig.device.is_read_only());
 }
 
@@ -254,7 +243,7 @@ fn factory_bad_blocks_by_rule_are_never_written() {
     let bad = FaultFile { block: Some("2..3".parse().expect("a range")), ..rule(Fails::FactoryBad) };
     let mut rig = filled(&[bad]);
     assert_eq!(rig.device.bad_blocks(), 4 * 2);
-    overwrite(&mut rig, 2_000);
+    rig.overwrite(2_000);
     assert!(rig.device.erases().all(|(block, erases)| !matches!(block.0 % 24, 2 | 3) || erases == 0));
     assert_eq!((rig.device.bad_blocks(), totals(&rig).grown_bad_blocks, failed(&rig)), (8, 0, 0));
 }
@@ -273,7 +262,7 @@ fn a_device_all_of_whose_programs_fail_gives_up() {
         file.ftl.failure = failure;
         file.buffer.size = Bytes::kib(64);
         let mut rig = Rig::new(file, 1);
-        overwrite(&mut rig, 200);
+        rig.overwrite(200);
         assert!(rig.device.is_read_only() && failed(&rig) > 0);
     }
 }
@@ -282,7 +271,7 @@ fn a_device_all_of_whose_programs_fail_gives_up() {
 fn rules_that_never_strike_change_nothing() {
     let digest = |rules: &[FaultFile]| {
         let mut rig = filled(rules);
-        overwrite(&mut rig, 1_000);
+        rig.overwrite(1_000);
         rig.device.digest()
     };
     let never = FaultFile { nth: Some(u64::MAX), ..rule(Fails::Program) };
@@ -295,7 +284,7 @@ fn equal_seeds_fail_alike_and_others_do_not() {
         let mut rig =
             Rig::new(device(&[FaultFile { probability: Some(0.02), ..rule(Fails::Program) }]), seed);
         rig.device.fill(1.0);
-        overwrite(&mut rig, 300);
+        rig.overwrite(300);
         rig.device.digest()
     };
     assert_eq!(run(1), run(1));

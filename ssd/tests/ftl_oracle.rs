@@ -1,35 +1,19 @@
 //! Does any sequence of host commands leave what a plain map would, on any small device?
 
 mod common;
-mod failing {
-    use super::*;
-    include!("common/failing.rs");
-}
 
 use std::collections::BTreeMap;
 
 use common::Rig;
 use common::devices::device;
+use common::failing;
+use common::steps::{Step, step};
 use proptest::prelude::*;
 use wordline_kernel::Duration;
 use wordline_ssd::config::{Protection, ReadRetryFile};
 use wordline_ssd::ftl::checkpoint::DiscardsAtCut;
 use wordline_ssd::ftl::mapping::LogicalPage;
 use wordline_ssd::{Command, DeviceFile, Operation};
-
-/// What a command of the host does, with places as parts of 65,536 of the device.
-#[derive(Clone, Copy, Debug)]
-struct Step {
-    kind: u8,
-    place: u16,
-    sectors: u8,
-    fua: bool,
-}
-
-fn step() -> impl Strategy<Value = Step> {
-    (0u8..24, any::<u16>(), 1u8..=40, prop::bool::weighted(0.1))
-        .prop_map(|(kind, place, sectors, fua)| Step { kind, place, sectors, fua })
-}
 
 /// Versions as the host counts them.
 #[derive(Default)]
@@ -239,7 +223,7 @@ proptest! {
     #[test]
     fn a_device_holds_what_a_map_would(
         file in device(),
-        steps in prop::collection::vec(step(), 1..600),
+        steps in prop::collection::vec(step(24, 0.1), 1..600),
         depth in 1usize..12,
         filled in any::<bool>(),
     ) {
@@ -252,7 +236,7 @@ proptest! {
         rules in prop::collection::vec(failing::rule(), 1..4),
         failure in failing::failure(),
         retry in (0u8..8, 0u64..2),
-        steps in prop::collection::vec(step(), 1..600),
+        steps in prop::collection::vec(step(24, 0.1), 1..600),
         depth in 1usize..12,
         filled in any::<bool>(),
     ) {

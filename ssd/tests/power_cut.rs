@@ -1,14 +1,12 @@
 //! The power is cut after any event: is everything flushed still there, and nothing that was never written?
 
 mod common;
-mod failing {
-    use super::*;
-    include!("common/failing.rs");
-}
 
 use std::collections::BTreeMap;
 
 use common::devices::device;
+use common::failing;
+use common::steps::{Step, step};
 use common::{Rig, small};
 use proptest::prelude::*;
 use wordline_kernel::{Bytes, Duration, Instant, Schedule};
@@ -17,20 +15,6 @@ use wordline_ssd::config::{BufferMode, Protection, ReadRetryFile};
 use wordline_ssd::ftl::checkpoint::{DiscardsAtCut, LowerPages, ProgramsAtCut};
 use wordline_ssd::ftl::mapping::LogicalPage;
 use wordline_ssd::{Command, DeviceFile, Event, Operation};
-
-/// What a command of the host does, with places as parts of 65,536 of the device.
-#[derive(Clone, Copy, Debug)]
-struct Step {
-    kind: u8,
-    place: u16,
-    sectors: u8,
-    fua: bool,
-}
-
-fn step() -> impl Strategy<Value = Step> {
-    (0u8..20, any::<u16>(), 1u8..=40, prop::bool::weighted(0.2))
-        .prop_map(|(kind, place, sectors, fua)| Step { kind, place, sectors, fua })
-}
 
 /// What a page held at some time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -495,7 +479,7 @@ proptest! {
     fn a_device_keeps_what_was_flushed_through_several_cuts(
         file in device(),
         torn in torn(),
-        steps in prop::collection::vec(step(), 1..300),
+        steps in prop::collection::vec(step(20, 0.2), 1..300),
         depth in 1usize..12,
         filled in any::<bool>(),
         gaps in gaps(),
@@ -512,7 +496,7 @@ proptest! {
         rules in prop::collection::vec(failing::rule(), 1..4),
         failure in failing::failure(),
         retry in (0u8..8, 0u64..2),
-        steps in prop::collection::vec(step(), 1..300),
+        steps in prop::collection::vec(step(20, 0.2), 1..300),
         depth in 1usize..12,
         filled in any::<bool>(),
         gaps in gaps(),

@@ -127,17 +127,6 @@ fn failing(rules: &[FaultFile]) -> Rig {
     rig
 }
 
-/// Writes pages over and over, in an order that goes through all of them, and flushes.
-fn overwrite(rig: &mut Rig, writes: u64) {
-    let pages = u64::from(rig.device.config().logical_pages);
-    for n in 0..writes {
-        rig.run_down_to(7);
-        rig.submit(Operation::Write, false, n * 7919 % pages * PAGE, PAGE);
-    }
-    rig.alone(Operation::Flush, false, 0, 0);
-    rig.audit();
-}
-
 fn last_failed(rig: &Rig) -> bool {
     rig.answers.last().expect("it was answered").1.failed
 }
@@ -170,7 +159,7 @@ fn a_block_that_is_to_be_retired_is_so_after_a_cut() {
     assert!(!rig.device.is_bad(block), "it is to be emptied yet");
     cut_and_recover(&mut rig);
     let programmed = rig.device.chips().programmed(block);
-    overwrite(&mut rig, 6_000);
+    rig.overwrite(6_000);
     assert!(rig.device.is_bad(block) && rig.device.chips().programmed(block) == programmed);
     assert_eq!((rig.device.bad_blocks(), rig.device.totals().grown_bad_blocks), (1, 1));
 }
@@ -206,7 +195,7 @@ fn what_a_fault_took_does_not_give_way_to_an_older_copy_after_a_cut() {
 #[test]
 fn a_die_that_is_lost_is_so_after_a_cut() {
     let mut rig = failing(&[FaultFile { nth: Some(40), die: Some(0.into()), ..FaultFile::new(Fails::Die) }]);
-    overwrite(&mut rig, 400);
+    rig.overwrite(400);
     let lost = |rig: &Rig| {
         (0..rig.device.config().logical_pages).filter(|n| rig.device.is_lost(LogicalPage(*n))).count()
     };

@@ -1,12 +1,10 @@
 //! Run, save, restore and run: is that one run?
 
 mod common;
-mod failing {
-    use super::*;
-    include!("common/failing.rs");
-}
 
 use common::devices::device;
+use common::failing;
+use common::steps::{Step, step};
 use common::{Rig, small};
 use proptest::prelude::*;
 use wordline_kernel::snapshot::Broken;
@@ -17,20 +15,6 @@ use wordline_ssd::policy::victim::VictimKind;
 use wordline_ssd::policy::wear::WearKind;
 use wordline_ssd::snapshot::{Agenda, LAYOUT};
 use wordline_ssd::{Command, Device, DeviceFile, Operation};
-
-/// What a command of the host does, with places as parts of 65,536 of the device.
-#[derive(Clone, Copy, Debug)]
-struct Step {
-    kind: u8,
-    place: u16,
-    sectors: u8,
-    fua: bool,
-}
-
-fn step() -> impl Strategy<Value = Step> {
-    (0u8..22, any::<u16>(), 1u8..=40, prop::bool::weighted(0.1))
-        .prop_map(|(kind, place, sectors, fua)| Step { kind, place, sectors, fua })
-}
 
 fn play(rig: &mut Rig, steps: &[Step], depth: usize) {
     let sectors = u64::from(rig.device.config().logical_pages) * (rig.device.config().slots.size.0 / 512);
@@ -97,7 +81,13 @@ struct Run {
 }
 
 fn run() -> impl Strategy<Value = Run> {
-    (prop::collection::vec(step(), 1..400), any::<prop::sample::Index>(), 0usize..60, 1usize..12, 0u8..3)
+    (
+        prop::collection::vec(step(22, 0.1), 1..400),
+        any::<prop::sample::Index>(),
+        0usize..60,
+        1usize..12,
+        0u8..3,
+    )
         .prop_map(|(steps, cut, events, depth, state)| Run {
             cut: cut.index(steps.len() + 1),
             steps,

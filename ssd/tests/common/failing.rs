@@ -1,5 +1,7 @@
-// Rules for faults, drawn at random.
+//! Rules for faults, drawn at random.
 
+use proptest::prelude::*;
+use wordline_kernel::Duration;
 use wordline_nand::faults::{Fails, FaultFile, Numbers, WearFile};
 use wordline_ssd::policy::failure::FailureKind;
 

@@ -3,6 +3,8 @@
 #![allow(dead_code, missing_docs)]
 
 pub mod devices;
+pub mod failing;
+pub mod steps;
 
 use wordline_kernel::{Bytes, Calendar, Duration, Instant, Schedule, Seed};
 use wordline_nand::geometry::Layout;
@@ -86,6 +88,18 @@ impl Rig {
         while let Some(event) = self.calendar.advance() {
             self.device.handle(event, &mut self.calendar);
         }
+    }
+
+    /// Writes pages over and over, in an order that goes through all of them, and flushes.
+    pub fn overwrite(&mut self, writes: u64) {
+        let page = self.device.config().slots.size.0 / 512;
+        let pages = u64::from(self.device.config().logical_pages);
+        for n in 0..writes {
+            self.run_down_to(7);
+            self.submit(Operation::Write, false, n * 7919 % pages * page, page);
+        }
+        self.alone(Operation::Flush, false, 0, 0);
+        self.audit();
     }
 
     pub fn calendar_now(&self) -> Instant {
