@@ -192,8 +192,7 @@ macro_rules! word {
 
 /// Says of every field of a struct how its [`State`](crate::snapshot::State) is kept: `values` are written as they are (by
 /// serde), `parts` have a state of their own, as have the members of `lists`, of which the configuration says how many there
-/// are, and `fixed` ones follow from the configuration. A struct without a state
-/// has no field or fixed ones alone.
+/// are, and `fixed` ones follow from the configuration. A struct without a state has no field or fixed ones alone.
 #[macro_export]
 macro_rules! state {
     ($type:ident {

@@ -310,14 +310,18 @@ impl DeviceFile {
 
     /// The write streams of each row: those of the policies, and those that `streams_of_map` adds on each side.
     pub fn streams(&self) -> Streams {
+        self.streams_beside(self.ftl.router.streams(), self.ftl.gc.relocator.streams())
+    }
+
+    /// The same with so many streams of the router's and the relocator's.
+    pub fn streams_beside(&self, host: u8, gc: u8) -> Streams {
         let of_map = self.streams_of_map();
-        let (host, gc) = (self.ftl.router.streams(), self.ftl.gc.relocator.streams());
         Streams { host: host.saturating_add(of_map), gc: gc.saturating_add(of_map) }
     }
 
     /// The streams for pages that hold no data of the host, on each side: one where translation pages are in flash, and
     /// where pages that tell of discards must not go into the SLC cache.
-    pub fn streams_of_map(&self) -> u8 {
+    fn streams_of_map(&self) -> u8 {
         let discards_beside_cache =
             self.ftl.recovery.discards == DiscardsAtCut::Kept && self.ftl.slc_cache.is_some();
         u8::from(self.ftl.mapping.cache.is_some() || discards_beside_cache)

@@ -8,7 +8,6 @@ use crate::ftl::Discards;
 use crate::ftl::checkpoint::Known;
 use crate::ftl::discards::DiscardPage;
 use crate::policy::placement::Row;
-use crate::queue::Purpose;
 
 impl Device {
     /// A request waits until everything that was discarded is so after a power cut; false if it is.
@@ -64,13 +63,7 @@ impl Device {
             discards.begin_program(table, version);
             unit.stamps.push(Stamp { logical: logical.0, version });
         }
-        let filled = unit.stamps.len();
-        unit.stamps.resize(pages, Stamp::PADDING);
-        unit.busy = true;
-        self.totals.translation_programs += filled as u64;
-        self.totals.padding += (pages - filled) as u64;
-        let stream = self.streams.host(self.streams.host - 1);
-        self.queue_unit(row, stream, Purpose::TranslationProgram, calendar);
+        self.queue_tables(row, calendar);
     }
 
     /// Pages that tell of discards are in flash: those who waited for them go on.

@@ -215,7 +215,7 @@ impl Device {
     pub fn with(config: Config, parts: Parts, seed: Seed) -> Self {
         let Config { geometry, .. } = config;
         let map_cache = config.map_cache();
-        let streams = streams_of(&config, &parts);
+        let streams = config.file.streams_beside(parts.router.streams(), parts.relocator.streams());
         let cache = config.slc_share(parts.router.cached());
         let (mut chips, mut blocks) = new_chips(&config, streams, cache, seed);
         keep_for(&*parts.victim, &config, &mut blocks);
@@ -471,12 +471,6 @@ fn new_chips(config: &Config, streams: Streams, cache: Option<SlcShare>, seed: S
         blocks.cache(share);
     }
     (chips, blocks)
-}
-
-/// The write streams of each row: those of the policies, and those of pages that hold no data of the host.
-fn streams_of(config: &Config, parts: &Parts) -> Streams {
-    let of_map = config.file.streams_of_map();
-    Streams { host: parts.router.streams() + of_map, gc: parts.relocator.streams() + of_map }
 }
 
 /// Keeps what the choice of victims needs.

@@ -245,8 +245,17 @@ impl Device {
             let logical = translation.logical(table);
             unit.stamps.push(Stamp { logical: logical.0, version: self.mapping.written(logical) });
         }
+        self.queue_tables(row, calendar);
+    }
+
+    /// Queues the program of the pages of tables in the unit of `row`, padded to a whole one.
+    pub(super) fn queue_tables(&mut self, row: Row, calendar: &mut impl Schedule<Event>) {
+        let pages = self.config.slots.per_program as usize;
+        let unit = &mut self.units[row as usize];
+        self.totals.translation_programs += unit.stamps.len() as u64;
+        self.totals.padding += (pages - unit.stamps.len()) as u64;
+        unit.stamps.resize(pages, Stamp::PADDING);
         unit.busy = true;
-        self.totals.translation_programs += u64::from(pages);
         let stream = self.streams.host(self.streams.host - 1);
         self.queue_unit(row, stream, Purpose::TranslationProgram, calendar);
     }

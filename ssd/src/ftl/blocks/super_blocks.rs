@@ -221,11 +221,8 @@ impl SuperBlocks {
         self.due.iter_mut().for_each(VecDeque::clear);
         self.cleaned = 0;
         for id in self.all.ids() {
-            let one = &mut self.all[id];
-            one.blocks.clear();
-            let SuperBlock { joined, complete, .. } = *one;
-            let blocks = std::mem::take(&mut one.blocks);
-            *one = SuperBlock { blocks, joined, complete, ..SuperBlock::default() };
+            let SuperBlock { joined, complete, .. } = self.all[id];
+            self.all[id] = SuperBlock { joined, complete, ..SuperBlock::default() };
         }
     }
 }
