@@ -135,14 +135,21 @@ impl Buffer {
     /// The entry of a page.
     #[inline]
     pub fn find(&self, logical: LogicalPage) -> Option<EntryId> {
-        // Where nothing is written the table need not come into the processor's cache.
-        if self.free.len() == self.entries.len() { None } else { self.index.get(logical.0) }
+        if self.is_empty() { None } else { self.index.get(logical.0) }
     }
 
     /// `logical` is looked up soon; see [`prefetch`].
     #[inline]
     pub fn prefetch(&self, logical: LogicalPage) {
-        self.index.prefetch(logical.0);
+        if !self.is_empty() {
+            self.index.prefetch(logical.0);
+        }
+    }
+
+    /// Whether no page is in use. Where nothing is written the table need not come into the processor's cache.
+    #[inline]
+    fn is_empty(&self) -> bool {
+        self.free.len() == self.entries.len()
     }
 
     /// The page of the entry that became dirty first, which leaves soon; the one after it is asked for, too.

@@ -38,7 +38,7 @@ pub(super) struct SlcBlocks {
     folding: Vec<u32>,
     /// Those of them that can be folded, the oldest first. What was cleaned meanwhile is passed over.
     closed: Vec<VecDeque<RowBlockId>>,
-    /// No block is opened in SLC mode for now.
+    /// While this is set, no block is opened in SLC mode.
     paused: bool,
 }
 

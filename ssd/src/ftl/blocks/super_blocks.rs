@@ -89,7 +89,7 @@ pub(super) struct SuperBlocks {
     cleaned: u32,
     /// Whether one was chosen since that was last asked.
     news: bool,
-    /// No row is too far behind for now.
+    /// While this is set, no row is too far behind.
     waits: bool,
     counts: SuperBlockCounts,
 }
