@@ -227,6 +227,19 @@ impl Pools {
         self.of_block(block).slots.per_block()
     }
 
+    /// Slots of a block of a row.
+    #[inline]
+    pub fn per_block_of(&self, row: u32) -> u32 {
+        self.of_row(row).slots.per_block()
+    }
+
+    /// The numbers of a row's pool.
+    #[inline]
+    pub fn numbers(&self, row: u32) -> (Geometry, Slots) {
+        let Pool { geometry, slots, .. } = self.of_row(row);
+        (*geometry, *slots)
+    }
+
     /// Slots that one program command writes to a row.
     #[inline]
     pub fn per_program(&self, row: u32) -> u32 {

@@ -89,7 +89,7 @@ impl Chips {
         }
         if command.operation == Operation::Erase {
             torn.erases += 1;
-            self.counts.row_blocks_erased += 1;
+            self.counts[usize::from(self.dies[die].pool)].row_blocks_erased += 1;
             self.pages.tear_block(self.pool_of(die).geometry.block_of(command.page));
             return;
         }

@@ -111,6 +111,18 @@ impl Default for Wiring {
     }
 }
 
+impl std::iter::Sum for Counts {
+    fn sum<I: Iterator<Item = Self>>(counts: I) -> Self {
+        counts.fold(Self::default(), |a, b| Self {
+            read_commands: a.read_commands + b.read_commands,
+            pages_read: a.pages_read + b.pages_read,
+            program_commands: a.program_commands + b.program_commands,
+            pages_programmed: a.pages_programmed + b.pages_programmed,
+            row_blocks_erased: a.row_blocks_erased + b.row_blocks_erased,
+        })
+    }
+}
+
 /// All chips of a device.
 #[derive(Clone, Debug)]
 pub struct Chips {
@@ -125,7 +137,8 @@ pub struct Chips {
     behind: Column<DieId, Option<Behind>>,
     suspended: Column<DieId, Option<Suspended>>,
     pages: Pages,
-    counts: Counts,
+    /// What the dies of each pool did.
+    counts: Vec<Counts>,
     serial: u32,
     recorder: Option<Box<Recorder>>,
     faults: Option<Box<Faults>>,
@@ -193,7 +206,7 @@ impl Chips {
             dies: Column::from_fn(dies, on),
             behind: Column::filled(dies, None),
             suspended: Column::filled(dies, None),
-            counts: Counts::default(),
+            counts: vec![Counts::default(); pools.count()],
             serial: 0,
             recorder: None,
             faults: None,
@@ -502,23 +515,24 @@ impl Chips {
     #[inline]
     fn effect(&mut self, die: DieId, command: Command, [bus, bus_wait, array]: [Duration; 3]) -> Done {
         let planes = u64::from(command.planes);
+        let word_line = self.pages_per_program(die, command.page);
+        let counts = &mut self.counts[usize::from(self.dies[die].pool)];
         match command.operation {
             Operation::Read | Operation::ReadCache { .. } => {
-                self.counts.read_commands += 1;
-                self.counts.pages_read += planes;
+                counts.read_commands += 1;
+                counts.pages_read += planes;
             }
             Operation::Program | Operation::ProgramCache | Operation::Copyback { .. } => {
-                self.counts.program_commands += 1;
-                self.counts.pages_programmed += planes * u64::from(self.pages_per_program(die, command.page));
+                counts.program_commands += 1;
+                counts.pages_programmed += planes * u64::from(word_line);
             }
-            Operation::Erase => self.counts.row_blocks_erased += 1,
+            Operation::Erase => counts.row_blocks_erased += 1,
         }
         if self.faults.is_some()
             && let Some(unreadable) = self.fault(die, &command)
         {
             return Done { die, command, bus, bus_wait, array, failed: true, unreadable };
         }
-        let word_line = self.pages_per_program(die, command.page);
         let failed = !self.pages.apply(die, &command, word_line);
         Done { die, command, bus, bus_wait, array, failed, unreadable: 0 }
     }

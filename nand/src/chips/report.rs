@@ -78,7 +78,12 @@ impl Chips {
 
     /// What the chips did.
     pub fn counts(&self) -> Counts {
-        self.counts
+        self.counts.iter().copied().sum()
+    }
+
+    /// What the chips of each pool did.
+    pub fn counts_of_pools(&self) -> &[Counts] {
+        &self.counts
     }
 
     /// Energy by stage after `elapsed` time, idle included.
