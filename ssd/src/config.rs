@@ -114,6 +114,13 @@ pub struct MappingFile {
     /// is a multiple of them. A write of less is completed by a read of the rest. Left out: a page.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub unit: Option<Bytes>,
+    /// Whether the first of several pools is mapped by program units: what is written of one is completed to a whole one
+    /// by reads of the rest, from wherever it is. Wants `pools` beside it.
+    pub whole_units: bool,
+    /// What leaves the buffer together in a device with several pools: a unit of so many consecutive bytes. Left out: what
+    /// a program of the first pool writes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sub_request: Option<Bytes>,
     /// DRAM for the map, of which an entry takes 4 B more than in flash for the logical page that it is of. The map
     /// itself is in translation pages of the flash, as large as a mapping unit and taken from the over-provisioning.
     /// Left out: the whole map is in DRAM.
@@ -133,7 +140,14 @@ const NUMBER_OF_PAGE: Bytes = Bytes(4);
 impl Default for MappingFile {
     /// Entries of 4 B (DFTL: 512 of them in a page of 2 KiB; section 3.3). Chosen: LRU, as MQSim has it.
     fn default() -> Self {
-        Self { unit: None, cache: None, entry: Bytes(4), protected: 0.0 }
+        Self {
+            unit: None,
+            whole_units: false,
+            sub_request: None,
+            cache: None,
+            entry: Bytes(4),
+            protected: 0.0,
+        }
     }
 }
 
@@ -203,6 +217,7 @@ impl DeviceFile {
         let unit = slots.size;
         let pools = Pools::one(Pool { part, geometry, slots });
         let Some(pools) = pools::add(&self.pools, pools, unit, &mut wrong) else { return Err(wrong) };
+        pools::check(&self, &pools, unit, &mut wrong);
         let Pool { part, geometry, slots } = pools.first();
         self.ftl.gc.check_chips(geometry, &mut wrong);
         self.check_cache(slots, &mut wrong);
@@ -267,8 +282,8 @@ impl DeviceFile {
         if let Some((found, wanted)) = ftl.balancer.complaint() {
             wrong.add("ftl.balancer.least", found, wanted);
         }
-        let has_nothing_to_do =
-            ftl.balancer != BalancerKind::None {} && ftl.placement == PlacementKind::Dynamic {};
+        let has_nothing_to_do = matches!(ftl.balancer, BalancerKind::Stealing { .. })
+            && ftl.placement == PlacementKind::Dynamic {};
         wrong.require(
             !has_nothing_to_do,
             "ftl.balancer.policy",
@@ -408,7 +423,8 @@ impl DeviceFile {
             let blocks = pool.geometry.blocks_per_plane.saturating_sub(kept);
             u64::from(blocks * pool.slots.per_block()) * u64::from(pool.geometry.rows())
         };
-        let most: u64 = pools.iter().map(usable).sum();
+        // The first of several pools takes whatever finds no room in the others.
+        let most: u64 = usable(pools.first());
         let geometry = &pools.first().geometry;
         let bad = bad_of(geometry);
         let tables = self.translation_pages(unit, logical) + self.discard_pages(unit, logical);
@@ -447,10 +463,10 @@ impl Config {
         &self.pools.first().slots
     }
 
-    /// Slots that a program command writes of a list of complete pages that may go to any row of a pool.
-    #[inline]
-    pub(crate) fn per_program_of(&self, _list: usize) -> u32 {
-        self.pools.first().slots.per_program
+    /// Logical pages of a unit that leave the buffer together in a device with several pools.
+    pub fn pages_of_a_sub_request(&self) -> u32 {
+        let pages = |bytes: Bytes| (bytes.0 / self.unit.0) as u32;
+        self.file.ftl.mapping.sub_request.map_or(self.pools.first().slots.per_program, pages)
     }
 
     /// Bytes that the host sees.

@@ -22,6 +22,8 @@ pub enum Purpose {
     HostRead,
     /// The rest of a partly written page; `owner` is the buffer entry.
     Fill,
+    /// A page that is programmed because others of its unit are; `owner` is the sub-request.
+    UnitFill,
     /// A page ahead of the host's reads; `owner` is the entry of the read cache.
     ReadAhead,
     /// A translation page, whole; `owner` is its number.
@@ -52,13 +54,18 @@ impl Purpose {
     pub fn moves_writes_on(self) -> bool {
         matches!(
             self,
-            Self::Fill | Self::HostProgram | Self::GcErase | Self::TranslationRead | Self::TranslationProgram
+            Self::Fill
+                | Self::UnitFill
+                | Self::HostProgram
+                | Self::GcErase
+                | Self::TranslationRead
+                | Self::TranslationProgram
         )
     }
 
     /// Whether it reads for the host: what it asked for, or what is in the way of that.
     pub fn is_host_read(self) -> bool {
-        matches!(self, Self::HostRead | Self::Fill | Self::ReadAhead | Self::TranslationRead)
+        matches!(self, Self::HostRead | Self::Fill | Self::UnitFill | Self::ReadAhead | Self::TranslationRead)
     }
 }
 
@@ -230,9 +237,11 @@ impl Rules {
     #[inline]
     fn rank(&self, purpose: Purpose) -> usize {
         match purpose {
-            Purpose::HostRead | Purpose::Fill | Purpose::ReadAhead | Purpose::TranslationRead => {
-                self.rank_of_reads
-            }
+            Purpose::HostRead
+            | Purpose::Fill
+            | Purpose::UnitFill
+            | Purpose::ReadAhead
+            | Purpose::TranslationRead => self.rank_of_reads,
             Purpose::HostProgram | Purpose::TranslationProgram => self.rank_of_programs,
             Purpose::Scan => self.rank_of_reads,
             Purpose::GcRead | Purpose::GcProgram | Purpose::GcCopyback | Purpose::GcErase => self.rank_of_gc,
@@ -251,6 +260,7 @@ impl Rules {
             Purpose::GcErase => self.suspend_erases,
             Purpose::HostRead
             | Purpose::Fill
+            | Purpose::UnitFill
             | Purpose::ReadAhead
             | Purpose::TranslationRead
             | Purpose::Scan

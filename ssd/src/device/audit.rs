@@ -7,6 +7,10 @@ use wordline_nand::{Pool, Stage, Stamp};
 use super::Device;
 use crate::ftl::mapping::LogicalPage;
 
+fn gcd(a: u64, b: u64) -> u64 {
+    if b == 0 { a } else { gcd(b, a % b) }
+}
+
 impl Device {
     /// The version of a logical page that a read would find now, counted from 1 with each write of the host; `None`
     /// if there is nothing to be found.
@@ -63,6 +67,7 @@ impl Device {
         }
         self.audit_tables();
         self.blocks.audit_super_blocks();
+        self.audit_units();
         let t = &self.totals;
         let programmed = |(pool, counts): (&Pool, &Counts)| {
             let slots = &pool.slots;
@@ -70,9 +75,10 @@ impl Device {
         };
         let pools = &self.config.pools;
         let programmed: u64 = pools.iter().zip(self.chips.counts_of_pools()).map(programmed).sum();
-        let unit = pools.iter().map(|pool| u64::from(pool.slots.per_program)).min().unwrap_or(1);
+        let unit = pools.iter().map(|pool| u64::from(pool.slots.per_program)).fold(0, gcd);
         let most: u64 = (0..pools.rows()).map(|row| u64::from(2 * pools.per_program(row))).sum();
-        let queued = t.host_programs + t.gc_programs + t.translation_programs + t.padding - programmed;
+        let queued = t.host_programs + t.unit_programs + t.gc_programs + t.translation_programs + t.padding
+            - programmed;
         assert!(
             queued.is_multiple_of(self.slc.as_ref().map_or(unit, |slc| u64::from(slc.unit)))
                 && queued <= most,

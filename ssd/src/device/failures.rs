@@ -28,6 +28,7 @@ impl Device {
         match transaction.purpose {
             Purpose::HostRead
             | Purpose::Fill
+            | Purpose::UnitFill
             | Purpose::ReadAhead
             | Purpose::TranslationRead
             | Purpose::GcRead => return self.read_failed(transaction, done, calendar),
@@ -89,6 +90,7 @@ impl Device {
         let lost = self.is_lost(LogicalPage(transaction.logical));
         match transaction.purpose {
             Purpose::Fill => self.fill_done(transaction, calendar),
+            Purpose::UnitFill => self.unit_fill_done(transaction, calendar),
             Purpose::TranslationRead => {
                 self.table_read(transaction, calendar);
                 self.read_over(page, calendar);
@@ -180,6 +182,13 @@ impl Device {
 
     /// The host's unit of `row` was not programmed: its pages, which the buffer still has, go elsewhere at once.
     fn host_program_failed(&mut self, row: Row, first: SlotId, calendar: &mut impl Schedule<Event>) {
+        if self.programs_whole_unit(row) {
+            self.whole_unit_failed(row);
+            self.blocks.program_done(first);
+            self.program_failed(first, calendar);
+            self.note_row(row);
+            return;
+        }
         let mut unit = std::mem::take(&mut self.units[row as usize]);
         self.programming -= unit.entries.len() as u32;
         self.blocks.program_done(first);

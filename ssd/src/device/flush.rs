@@ -51,10 +51,11 @@ impl Device {
         let entry = *self.buffer.get(id);
         match entry.state {
             EntryState::Dirty => self.leave(id, calendar),
-            EntryState::Ready if !was_urgent => {
+            EntryState::Ready if !was_urgent && self.waits_in_list(entry.logical) => {
                 let list = self.list_of(entry.logical, entry.stream);
                 self.ready[list].urgent += 1;
             }
+            EntryState::Filling if self.subs.is_some() => self.hurry_unit(entry.logical),
             _ => {}
         }
     }
@@ -87,7 +88,7 @@ impl Device {
     }
 
     /// Makes an entry ready; the rest of a partly written page is read first.
-    fn complete(&mut self, id: EntryId, calendar: &mut impl Schedule<Event>) {
+    pub(super) fn complete(&mut self, id: EntryId, calendar: &mut impl Schedule<Event>) {
         if self.is_complete(id) {
             self.make_ready(id);
             return;
@@ -124,10 +125,14 @@ impl Device {
 
     /// A complete page waits for its program unit.
     pub(super) fn make_ready(&mut self, id: EntryId) {
+        if self.subs.is_some() {
+            return self.unit_page_ready(id);
+        }
         let full = self.full_page();
         let drained = self.is_drained(id);
         let entry = self.buffer.get_mut(id);
-        let outgoing = Outgoing { logical: entry.logical.0, tag: entry.tag, sectors: entry.sectors.count() };
+        let (logical, tag, sectors) = (entry.logical.0, entry.tag, entry.sectors.count());
+        let outgoing = Outgoing { logical, tag, sectors, pools: &[] };
         entry.stream = self.router.route(&outgoing);
         assert!(entry.stream < self.streams.host, "the router chose stream {}", entry.stream);
         entry.urgent |= drained;
@@ -168,7 +173,9 @@ impl Device {
 
     /// Takes a dirty entry out of the list, and its neighbours if they are to go with it.
     fn leave(&mut self, id: EntryId, calendar: &mut impl Schedule<Event>) {
-        if self.config.file.buffer.coalesce {
+        if self.subs.is_some() {
+            self.leave_with_unit(id, calendar);
+        } else if self.config.file.buffer.coalesce {
             self.leave_together(self.buffer.get(id).logical, calendar);
         } else {
             self.buffer.unlink(id);
@@ -192,7 +199,7 @@ impl Device {
     }
 
     /// The entry of a page that waits in the list.
-    fn dirty_entry(&self, page: u32) -> Option<EntryId> {
+    pub(super) fn dirty_entry(&self, page: u32) -> Option<EntryId> {
         let id = self.buffer.find(LogicalPage(page))?;
         (self.buffer.get(id).state == EntryState::Dirty).then_some(id)
     }
@@ -221,6 +228,9 @@ impl Device {
 
     /// Pages on their way to flash belong to the flush too.
     fn urge_covered(&mut self, epoch: u64) {
+        if self.subs.is_some() {
+            self.hurry_covered(epoch);
+        }
         for list in &mut self.ready {
             for id in &list.pages {
                 if self.buffer.epoch(*id) <= epoch && !self.buffer.get(*id).urgent {

@@ -19,8 +19,11 @@ impl Device {
         loop {
             self.draw_from_list(calendar);
             self.write_tables(calendar);
-            let formed =
+            let mut formed =
                 if self.has_homes { self.form_at_home(calendar) } else { self.form_anywhere(calendar) };
+            if self.subs.is_some() {
+                formed |= self.form_whole_units(calendar);
+            }
             // A write that goes on may make room nowhere and still leave a page that must go at once.
             let before = (self.buffer.in_use(), self.stalled.len());
             self.admit_stalled(calendar);
@@ -67,6 +70,7 @@ impl Device {
         for list in 0..self.ready.len() {
             while !self.ready[list].pages.is_empty() {
                 if !self.some_row_accepts(list, calendar) {
+                    formed |= self.looks_elsewhere(list, calendar);
                     break;
                 }
                 let unit = self.unit_of(list);
@@ -91,7 +95,7 @@ impl Device {
     /// them elsewhere.
     fn top_up(&mut self, list: usize, unit: u32) {
         while (self.ready[list].pages.len() as u32) < unit {
-            if self.buffer.dirty() == 0 {
+            if self.buffer.dirty() == 0 || self.subs.is_some() {
                 return;
             }
             let id = self.buffer.next_out();
@@ -132,12 +136,16 @@ impl Device {
         let stream = self.streams.host((list % usize::from(self.streams.host)) as u8);
         let pages = self.blocks.unit(row, stream) as usize;
         let mut unit = std::mem::take(&mut self.units[row as usize]);
+        let mut dropped = Vec::new();
         let ready = &mut self.ready[list];
         while unit.entries.len() < pages {
             let Some(id) = ready.pages.pop_front() else { break };
             let entry = self.buffer.get_mut(id);
             ready.urgent -= u32::from(std::mem::take(&mut entry.urgent));
             if entry.discarded {
+                if self.subs.is_some() {
+                    dropped.push(entry.logical);
+                }
                 self.buffer.drop_entry(id, &mut self.wake);
                 continue;
             }
@@ -148,6 +156,7 @@ impl Device {
         }
         if unit.entries.is_empty() {
             self.units[row as usize] = unit;
+            self.pages_over(&dropped, calendar);
             self.wake_waiters(calendar);
             return;
         }
@@ -164,7 +173,27 @@ impl Device {
             translation.turn_over(row);
         }
         self.queue_unit(row, stream, Purpose::HostProgram, calendar);
+        self.pages_over(&dropped, calendar);
         self.wake_waiters(calendar);
+    }
+
+    /// Pages of sub-requests need not come to flash any more, or are there.
+    #[inline]
+    fn pages_over(&mut self, pages: &[LogicalPage], calendar: &mut impl Schedule<Event>) {
+        for page in pages {
+            self.page_of_sub_request_over(*page, calendar);
+        }
+    }
+
+    /// Where nothing goes on any more in the pool of a list, and no row of it will take the pages that wait, they go to
+    /// the first pool; whether they do.
+    fn looks_elsewhere(&mut self, list: usize, calendar: &mut impl Schedule<Event>) -> bool {
+        let leaves =
+            super::pool_of(&self.subs, list) > 0 && self.programming == 0 && self.collector.is_idle();
+        if leaves {
+            self.leave_full_pool(list, calendar);
+        }
+        leaves
     }
 
     /// Queues the program of the unit of `row`.
@@ -177,6 +206,9 @@ impl Device {
     ) {
         let (pages, cost) = (self.blocks.unit(row, stream), self.blocks.cost(row, stream));
         let first = self.blocks.take(row, stream, pages);
+        if self.subs.is_some() {
+            self.note_write(row, first);
+        }
         self.collector.spend(row, cost);
         self.note_row(row);
         let die = self.config.pools.die_of(first);
@@ -213,6 +245,9 @@ impl Device {
 
     /// The program of the host's unit of `row` is done: its pages are where they were written.
     pub(super) fn host_programmed(&mut self, row: Row, first: SlotId, calendar: &mut impl Schedule<Event>) {
+        if self.programs_whole_unit(row) {
+            return self.whole_unit_programmed(row, first, calendar);
+        }
         let mut unit = std::mem::take(&mut self.units[row as usize]);
         self.foresee_installs(&unit);
         for (n, id) in unit.entries.iter().copied().enumerate() {
@@ -234,6 +269,11 @@ impl Device {
             }
         }
         self.programming -= unit.entries.len() as u32;
+        let mut over: Vec<LogicalPage> = Vec::new();
+        if self.subs.is_some() {
+            let data = unit.stamps.iter().filter(|stamp| stamp.is_data());
+            over.extend(data.map(|stamp| LogicalPage(stamp.logical)));
+        }
         unit.entries.clear();
         unit.stamps.clear();
         unit.busy = false;
@@ -241,6 +281,7 @@ impl Device {
         self.blocks.program_done(first);
         self.note_row(row);
         self.note_checkpoint();
+        self.pages_over(&over, calendar);
         self.wake_waiters(calendar);
     }
 
@@ -257,7 +298,7 @@ impl Device {
     }
 
     /// A page that was written again while it was programmed goes round once more.
-    fn dirty_again(&mut self, id: EntryId, calendar: &mut impl Schedule<Event>) {
+    pub(super) fn dirty_again(&mut self, id: EntryId, calendar: &mut impl Schedule<Event>) {
         let entry = self.buffer.get(id);
         if entry.discarded {
             self.buffer.unlink(id);

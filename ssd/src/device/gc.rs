@@ -3,6 +3,7 @@
 use wordline_kernel::{Instant, Schedule};
 use wordline_nand::{DieId, PageId, SlotId};
 
+use super::service::places;
 use super::{Device, Event};
 use crate::ftl::collector::{Leave, Moved, Step};
 use crate::ftl::mapping::LogicalPage;
@@ -47,13 +48,21 @@ impl Device {
         };
         let (geometry, slots) = self.config.pools.numbers(row);
         let die = match step {
-            Step::Read { first, end, valid } => self.queue_gc_reads(row, first, end, valid, calendar.now()),
+            Step::Read { first, end, valid } => {
+                if self.subs.is_some() {
+                    self.look_at_new_victim(row);
+                }
+                self.queue_gc_reads(row, first, end, valid, calendar.now())
+            }
             Step::Program { stream } => {
                 let programmed = self.collector.unit(row).len() as u64;
                 self.totals.gc_programs += programmed;
                 self.count_folded(row);
                 self.totals.padding += u64::from(slots.per_program) - programmed;
                 let first = self.blocks.take(row, stream, slots.per_program);
+                if self.subs.is_some() {
+                    self.note_copy(row, self.collector.unit(row)[0].from, first);
+                }
                 self.note_row(row);
                 let die = geometry.die_of(slots.block_of(first));
                 let page = slots.page_of(first);
@@ -81,6 +90,9 @@ impl Device {
         self.totals.gc_programs += u64::from(slots.per_program);
         self.totals.gc_copied += u64::from(slots.per_program);
         let to = self.blocks.take(row, self.streams.gc(stream), slots.per_program);
+        if self.subs.is_some() {
+            self.note_copy(row, from, to);
+        }
         self.note_row(row);
         let die = geometry.die_of(slots.block_of(from));
         self.queues.push(die, now, Purpose::GcCopyback, row, slots.page_of(from)).slot = to;
@@ -124,8 +136,34 @@ impl Device {
         die
     }
 
-    pub(super) fn gc_read(&mut self, row: Row, first: SlotId, planes: u32, slots: u32) {
+    /// Whether the pages of a victim leave the pool is asked once, when cleaning it begins.
+    fn look_at_new_victim(&mut self, row: Row) {
+        let pool = self.config.pools.number_of_row(row);
+        if self.collector.has_new_victim(row) && pool > 0 {
+            let states = self.pool_states();
+            if self.relocator.leaves(pool, &states) {
+                self.collector.send_off(row);
+            }
+        }
+    }
+
+    pub(super) fn gc_read(
+        &mut self,
+        row: Row,
+        first: SlotId,
+        planes: u32,
+        slots: u32,
+        calendar: &mut impl Schedule<Event>,
+    ) {
         self.totals.gc_reads += u64::from(planes);
+        if self.collector.migrates(row) {
+            for from in (first.0..first.0 + slots).map(SlotId) {
+                if self.blocks.is_valid(from) {
+                    self.migrate(self.chips.stamp(from), calendar);
+                }
+            }
+            return;
+        }
         for from in (first.0..first.0 + slots).map(SlotId) {
             if self.blocks.is_valid(from) {
                 let stream = self.stream_of(from);
@@ -137,12 +175,14 @@ impl Device {
     }
 
     pub(super) fn gc_programmed(&mut self, row: Row, first: SlotId) {
+        let place = places(&self.blocks, row);
         let Self { collector, mapping, translation, blocks, .. } = self;
         for moved in collector.unit(row) {
             blocks.prefetch(moved.from);
             mapping.prefetch(LogicalPage(moved.stamp.logical));
         }
-        for (moved, slot) in collector.take_unit(row).zip((first.0..).map(SlotId)) {
+        for (n, moved) in collector.take_unit(row).enumerate() {
+            let slot = SlotId(first.0 + place(n, moved.from) as u32);
             // A page that the host wrote or discarded meanwhile stays where the host left it.
             if !blocks.is_valid(moved.from) {
                 continue;
@@ -162,6 +202,7 @@ impl Device {
         self.totals.erases += 1;
         self.release_tables();
         let block = self.config.pools.block_of_page(page);
+        self.note_erase(block);
         self.chips.set_slc(block, false);
         self.blocks.erased(block, self.chips.erases()[block]);
         self.collector.erased(block, &self.blocks);

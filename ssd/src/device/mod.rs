@@ -25,6 +25,7 @@ mod recovery;
 mod scan;
 mod service;
 mod slc;
+mod sub_requests;
 mod totals;
 mod translate;
 mod write;
@@ -59,6 +60,8 @@ use crate::queue::Queues;
 
 pub use precondition::Steady;
 pub use recovery::{PowerCut, Recovery};
+pub use sub_requests::Counts as SubRequestCounts;
+use sub_requests::SubRequests;
 pub use totals::{Component, Spent, Totals};
 
 /// What happens in a device.
@@ -161,6 +164,8 @@ pub struct Device {
     units: Vec<Unit>,
     /// Rows that take a program unit of the host now, for each of its streams.
     accepting: Vec<RowSet>,
+    /// None in a device with a single pool.
+    subs: Option<Box<sub_requests::SubRequests>>,
     /// None unless a stream of the host goes to blocks in SLC mode.
     slc: Option<Box<slc::Cached>>,
     /// Whether a row was passed over because it holds as many valid pages as it may.
@@ -199,7 +204,7 @@ state!(Device {
     }
     parts {
         chips, blocks, mapping, translation, buffer, marks, cache, collector, router, placement, relocator, failure,
-        background, queues, front, discards, checkpoints, balancer, slc,
+        background, queues, front, discards, checkpoints, balancer, slc, subs,
     }
     fixed { config, preemptible, streams, has_homes, home_pages, waking }
 });
@@ -224,6 +229,10 @@ impl Device {
             blocks.order(parts.frontier, WordLines::of(part, geometry));
         }
         let collector = new_collector(&config, streams, parts.victim, parts.wear, seed);
+        let stream_pools = stream_pools(&config, streams, &*parts.router);
+        if stream_pools.is_some() {
+            blocks.share(config.file.ftl.mapping.whole_units);
+        }
         let has_homes = parts.placement.home(0).is_some();
         let rows = config.pools.rows();
         let lists = usize::from(streams.host) * if has_homes { rows as usize } else { 1 };
@@ -246,6 +255,7 @@ impl Device {
             programming: 0,
             units: vec![Unit::default(); rows as usize],
             accepting: vec![RowSet::new(rows); usize::from(streams.host)],
+            subs: stream_pools.map(|pools| Box::new(SubRequests::new(&config, pools))),
             slc: cache.map(|share| Box::new(slc::Cached::new(&share, &config))),
             some_row_full: false,
             left_at_work: false,
@@ -259,7 +269,8 @@ impl Device {
             saved: Vec::new(),
             has_homes,
             home_pages: home_pages(&config, &*parts.placement),
-            balancer: (has_homes && parts.balancer.is_on()).then_some(parts.balancer),
+            balancer: ((has_homes || config.pools.count() > 1) && parts.balancer.is_on())
+                .then_some(parts.balancer),
             waiting: vec![0; rows as usize],
             wake: Vec::new(),
             waking: false,
@@ -297,7 +308,8 @@ impl Device {
         let may_share = takes && !self.collector.gains(row);
         for (n, accepting) in self.accepting.iter_mut().enumerate() {
             let stream = self.streams.host(n as u8);
-            accepting.set(row, takes && self.blocks.takes(row, stream, may_share));
+            let here = self.subs.is_none() || self.config.pools.number_of_row(row) == pool_of(&self.subs, n);
+            accepting.set(row, takes && here && self.blocks.takes(row, stream, may_share));
         }
         if self.slc.is_some() {
             self.note_slc(row);
@@ -424,8 +436,10 @@ impl Device {
     /// Goes read-only when the good blocks cannot hold the logical capacity any more. Where pages have homes, each
     /// row has its own share to hold; else the rows hold it together, with a program unit under way in each.
     fn check_life(&mut self) {
+        self.note_room();
         let pools = &self.config.pools;
-        let rows = 0..pools.rows();
+        // The first of several pools has to take whatever has no room in the others.
+        let rows = pools.first().geometry.all_rows();
         self.read_only |= if self.has_homes && self.balancer.is_none() {
             !self.holds_homes()
         } else {
@@ -457,6 +471,18 @@ impl Device {
         let homes = self.home_pages[row as usize] + self.config.pools.per_program(row);
         self.blocks.limit(row).checked_sub(homes)
     }
+}
+
+/// The pool that a stream of the host goes to, where there are several.
+#[inline]
+fn pool_of(subs: &Option<Box<SubRequests>>, stream: usize) -> usize {
+    subs.as_ref().map_or(0, |subs| subs.pool_of(stream as u8))
+}
+
+/// The pools of the host's streams; none in a device with a single pool.
+fn stream_pools(config: &Config, streams: Streams, router: &dyn Router) -> Option<Vec<u8>> {
+    let pool = |stream| if stream < router.streams() { router.pool(stream) } else { 0 };
+    (config.pools.count() > 1).then(|| (0..streams.host).map(pool).collect())
 }
 
 /// The chips, and the table of their blocks, of which some are bad from the factory.
@@ -502,6 +528,13 @@ fn new_collector(
 ) -> Collector {
     let (rows, gc) = (config.pools.rows(), &config.file.ftl.gc);
     let mut collector = Collector::new(rows, streams.gc, victim, seed.stream("ssd.victim", 0), gc);
+    for pool in &config.file.pools {
+        let start_below = pool.start_below_free_blocks.unwrap_or(gc.start_below_free_blocks);
+        collector.add_pool(
+            start_below,
+            pool.stop_at_free_blocks.unwrap_or(gc.stop_at_free_blocks).max(start_below),
+        );
+    }
     if wear.is_on() {
         collector.level(wear, seed.stream("ssd.wear", 0));
     }

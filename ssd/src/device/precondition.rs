@@ -46,8 +46,14 @@ impl Device {
         let pages = (f64::from(self.config.logical_pages) * fraction.clamp(0.0, 1.0)) as u32;
         let mut writer = Writer::default();
         self.blocks.pause_cache(true);
-        for page in 0..pages {
-            self.write_untimed(LogicalPage(page), &mut writer);
+        match self.whole_unit() {
+            Some(unit) => {
+                for page in (0..pages).step_by(unit as usize) {
+                    let row = self.next_with_room(self.streams.host(0));
+                    self.put_unit_untimed(LogicalPage(page), pages, row);
+                }
+            }
+            None => (0..pages).for_each(|page| self.write_untimed(LogicalPage(page), &mut writer)),
         }
         self.lay_tables(pages, &mut writer);
         self.align();
@@ -61,8 +67,13 @@ impl Device {
     /// first-in first-out cleaning for large blocks; Desnoyers, SYSTOR 2012). Random overwrites without timing then go
     /// on until the write amplification of successive windows stands still. The device is left as a host leaves it that
     /// wrote as fast as it could until now: with the free blocks that cleaning keeps up under full load, and with victims
-    /// half cleaned. With a part of the map in flash it is left as after a rest.
+    /// half cleaned. With a part of the map in flash it is left as after a rest. A device with several pools is filled and
+    /// no more: where overwritten pages are depends on the sizes of what a host writes.
     pub fn fill_steady(&mut self, seed: Seed) -> Steady {
+        if self.subs.is_some() {
+            self.fill(1.0);
+            return Steady { overwritten: 0, amplification: 1.0 };
+        }
         let mut random = seed.stream("ssd.precondition", 0);
         self.blocks.pause_cache(true);
         let mut writer = Writer::default();

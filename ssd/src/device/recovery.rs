@@ -4,6 +4,8 @@
 //! Every slot says which logical page it holds and in which version; the newest version wins, and of two copies of the
 //! same version, which the collector leaves, either one. Open blocks go on where they were, behind what is torn.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 use wordline_kernel::{Duration, Instant, Schedule};
 use wordline_nand::{AtCut, Pool, RowBlockId, SlotId, Stamp, TornBy};
@@ -48,6 +50,9 @@ pub(super) struct Saved {
     sectors: Sectors,
 }
 
+/// Versions of some pages.
+type Versions = BTreeMap<LogicalPage, u32>;
+
 impl Device {
     /// Cuts the power at `now`. The caller forgets all events of this device; it takes no command until it has
     /// [recovered](Self::recover).
@@ -73,6 +78,9 @@ impl Device {
         }
         self.ready.fill(Ready::default());
         self.units.fill(Unit::default());
+        if let Some(subs) = &mut self.subs {
+            subs.forget();
+        }
         (self.filling, self.programming) = (0, 0);
         self.stalled.clear();
         self.flushes.clear();
@@ -118,9 +126,13 @@ impl Device {
             let Pool { geometry, slots, .. } = config.pools.of_die(die);
             let slc_unit = slots.of_pages_side_by_side(geometry.planes_per_row);
             queues.each(die, |transaction| {
+                let mut carried = 0;
                 let (count, filled) = match transaction.purpose {
                     Purpose::HostProgram => {
-                        (&mut totals.host_programs, units[transaction.owner as usize].entries.len())
+                        let unit = &units[transaction.owner as usize];
+                        let data = unit.stamps.iter().filter(|stamp| stamp.is_data()).count();
+                        carried = (data - unit.entries.len()) as u64;
+                        (&mut totals.host_programs, unit.entries.len())
                     }
                     Purpose::GcProgram | Purpose::GcCopyback => {
                         (&mut totals.gc_programs, collector.unit(transaction.owner).len())
@@ -140,7 +152,8 @@ impl Device {
                     let unit = u64::from(if is_slc { slc_unit } else { slots.per_program });
                     *count -= filled as u64;
                     totals.slc_programs -= if is_slc { filled as u64 } else { 0 };
-                    totals.padding -= unit - filled as u64;
+                    totals.unit_programs -= carried;
+                    totals.padding -= unit - filled as u64 - carried;
                 }
             });
         }
@@ -164,11 +177,11 @@ impl Device {
         blocks.forget(|block| chips.programmed(block), |block| chips.erases()[block]);
         blocks.look_at_word_lines(|slot| chips.is_programmed(slot));
         self.set_modes();
-        self.find_newest();
+        let stale = self.find_newest();
         self.recover_tables();
         let mut scan = Scan::of(self);
         scan.begin(calendar.now());
-        (scan.found.lost, scan.found.returned) = self.believe();
+        (scan.found.lost, scan.found.returned) = self.believe(&stale);
         self.blocks.close_full();
         self.read_only = false;
         self.condemn_again();
@@ -208,9 +221,12 @@ impl Device {
         all.filter(|block| self.blocks.state(*block) != State::Bad).collect()
     }
 
-    /// Maps every logical page to the newest of its copies.
-    fn find_newest(&mut self) {
+    /// Maps every logical page to the newest of its copies; in a pool of whole units those in the newest program unit of
+    /// their unit count alone. Returns the latest versions that are in others, where nothing later was found.
+    fn find_newest(&mut self) -> Versions {
         self.mapping.forget_places();
+        let newest = self.newest_units(|block| self.chips.programmed(block));
+        let mut stale = BTreeMap::new();
         for block in self.blocks_in_use() {
             let first = self.config.pools.at(block, 0);
             let end = match self.blocks.is_in_order() {
@@ -224,28 +240,46 @@ impl Device {
                     continue;
                 }
                 let logical = LogicalPage(stamp.logical);
+                if let Some(newest) = &newest
+                    && !self.is_in_newest_unit(newest, slot, stamp.logical)
+                {
+                    let version = stale.entry(logical).or_insert(0);
+                    *version = stamp.version.max(*version);
+                    continue;
+                }
                 let known = self.mapping.get(logical).map(|known| self.chips.stamp(known).version);
                 if known.is_none_or(|known| known < stamp.version) {
                     self.install(logical, slot);
                 }
             }
         }
+        self.forget_stale(&mut stale);
+        stale
     }
 
-    /// From now on the host wrote last what was found. Pages lost, and pages that came back.
-    fn believe(&mut self) -> (u64, u64) {
+    /// What an older program unit of a unit holds a later version of than what was found was discarded before the newest one
+    /// was written, which has no page there: it is nowhere.
+    fn forget_stale(&mut self, stale: &mut Versions) {
+        stale.retain(|page, version| self.version_in_flash(*page).is_none_or(|found| found < *version));
+        stale.keys().for_each(|page| self.unmap(*page));
+    }
+
+    /// From now on the host wrote last what was found; no version is given again that is still in flash, as the `stale` ones
+    /// are. Pages lost, and pages that came back.
+    fn believe(&mut self, stale: &Versions) -> (u64, u64) {
         let (mut lost, mut returned) = (0, 0);
         for page in (0..self.mapping.len()).map(LogicalPage) {
             let written = self.mapping.last_written(page);
             let found = self.version_in_flash(page);
             let is_host = !self.is_table(page.0);
             let void = if is_host { self.void(page, found) } else { 0 };
+            let stale = stale.get(&page).copied().unwrap_or(0);
             let known = self.lost_before(page, found, void);
             lost += u64::from(is_host && written.is_some() && written != known.or(found));
             returned += u64::from(written.is_none() && self.mapping.get(page).is_some());
             // No later version may be taken for one that is somewhere in flash still.
             let present = self.mapping.get(page).is_some() || self.is_lost(page);
-            self.mapping.take_as_written(page, known.max(found).unwrap_or(0).max(void), present);
+            self.mapping.take_as_written(page, known.max(found).unwrap_or(0).max(void).max(stale), present);
         }
         (lost - self.restore_buffer(), returned)
     }

@@ -5,6 +5,8 @@ use wordline_nand::{Command, DieId, Done, Operation, PageId, SlotId, Stamp};
 
 use super::totals::{Component, Spent};
 use super::{ChipCalendar, Device, Event};
+use crate::ftl::Blocks;
+use crate::ftl::mapping::LogicalPage;
 use crate::policy::placement::Row;
 use crate::queue::{Purpose, Transaction};
 
@@ -55,6 +57,7 @@ impl Device {
         match purpose {
             Purpose::HostRead
             | Purpose::Fill
+            | Purpose::UnitFill
             | Purpose::ReadAhead
             | Purpose::TranslationRead
             | Purpose::Scan
@@ -67,8 +70,9 @@ impl Device {
             Purpose::GcProgram => {
                 let registers = self.chips.registers(die);
                 registers.fill(Stamp::PADDING);
-                for (register, moved) in registers.iter_mut().zip(self.collector.unit(owner)) {
-                    *register = moved.stamp;
+                let place = places(&self.blocks, owner);
+                for (n, moved) in self.collector.unit(owner).iter().enumerate() {
+                    registers[place(n, moved.from)] = moved.stamp;
                 }
                 Operation::Program
             }
@@ -115,6 +119,8 @@ impl Device {
             }
         }
         self.kick(done.die, calendar);
+        // What waits for a pool that takes nothing any more goes elsewhere once nothing goes on there.
+        makes_room |= self.subs.is_some() && self.programming == 0 && self.collector.is_idle();
         if makes_room {
             self.pump(calendar);
         }
@@ -167,6 +173,9 @@ impl Device {
                 self.host_programmed(owner, slot, calendar);
                 self.collect(owner, calendar);
             }
+            Purpose::UnitFill => {
+                self.unit_fill_done(transaction, calendar);
+            }
             Purpose::TranslationRead => {
                 self.check_read(transaction);
                 self.table_read(transaction, calendar);
@@ -176,7 +185,7 @@ impl Device {
                 self.tables_programmed(owner, slot, calendar);
                 self.collect(owner, calendar);
             }
-            Purpose::GcRead => self.gc_read(owner, slot, transaction.planes, transaction.slots),
+            Purpose::GcRead => self.gc_read(owner, slot, transaction.planes, transaction.slots, calendar),
             Purpose::GcProgram | Purpose::GcCopyback => self.gc_programmed(owner, slot),
             Purpose::GcErase => self.gc_erased(page),
             Purpose::Scan => self.scan_on(done.die, calendar),
@@ -208,6 +217,13 @@ impl Device {
         self.totals.fill_reads += 1;
         self.filled(transaction.owner);
         self.read_over(transaction.page, calendar);
+    }
+
+    /// A page that is programmed with its unit was read, or could not be.
+    pub(super) fn unit_fill_done(&mut self, transaction: &Transaction, calendar: &mut impl Schedule<Event>) {
+        let Transaction { owner, page, logical, version, .. } = *transaction;
+        self.unit_filled(owner, LogicalPage(logical), version);
+        self.read_over(page, calendar);
     }
 
     /// A read found what the host wrote last, or the run stops.
@@ -244,7 +260,8 @@ impl Device {
     fn note_program_time(&mut self, row: Row, spent: &Spent) {
         for n in 0..self.units[row as usize].entries.len() {
             let id = self.units[row as usize].entries[n];
-            let version = self.units[row as usize].stamps[n].version;
+            let place = if self.subs.is_some() { self.place_in_unit(row, n) } else { n };
+            let version = self.units[row as usize].stamps[place].version;
             let Self { buffer, front, .. } = self;
             buffer.each_waiter(id, version, |slot| front.get(slot).spent = *spent);
         }
@@ -258,4 +275,15 @@ impl Device {
             self.collect(row, calendar);
         }
     }
+}
+
+/// Where in a program unit of a row the collector's page goes that is its `n`-th and comes from this slot: in a pool of whole
+/// units to its place.
+pub(super) fn places(blocks: &Blocks, row: Row) -> impl Fn(usize, SlotId) -> usize + use<> {
+    let (first, unit) = {
+        let slots = &blocks.pools().of_row(row).slots;
+        (slots.first(), slots.per_program)
+    };
+    let whole = blocks.has_whole_units(row);
+    move |n, from| if whole { ((from.0 - first) % unit) as usize } else { n }
 }

@@ -86,6 +86,8 @@ pub struct Totals {
     pub slc_programs: u64,
     /// Pages among those of the host that went to another row than their home.
     pub programs_away: u64,
+    /// Pages programmed because they are of a unit that is programmed as a whole, and others of it were written.
+    pub unit_programs: u64,
     /// Pages programmed by the collector.
     pub gc_programs: u64,
     /// Pages among those that came out of the SLC cache.
@@ -156,7 +158,7 @@ impl Totals {
             translation_programs, translation_reads, map_hits, map_misses, padding, erases, program_failures,
             erase_failures, read_retries, unreadable_pages, lost_pages, grown_bad_blocks, dead_dies,
             reads_without_flash, read_cache_hits, read_ahead_pages, read_ahead_used, merged_writes, served_ps,
-            folded, programs_away, slc_programs;
+            folded, programs_away, slc_programs, unit_programs;
             spent
         )
     }

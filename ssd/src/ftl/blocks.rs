@@ -5,6 +5,7 @@
 //! lowest number wins a tie). Closed blocks are [indexed](super::candidates) for the victim policy.
 
 mod order;
+mod shared;
 mod slc;
 mod streams;
 mod super_blocks;
@@ -18,6 +19,7 @@ use super::wear::{Allocation, FreeBlocks};
 use crate::policy::placement::Row;
 
 use order::Order;
+use shared::Shared;
 use slc::SlcBlocks;
 pub use slc::SlcShare;
 pub use streams::{StreamId, Streams};
@@ -81,11 +83,13 @@ pub struct Blocks {
     order: Option<Box<Order>>,
     /// None where blocks are cleaned one by one.
     super_blocks: Option<Box<SuperBlocks>>,
+    /// None in a device with a single pool.
+    shared: Option<Box<Shared>>,
 }
 
 state!(Blocks {
     values { state, written_by, openings, condemned, free, open, closed }
-    parts { opened, valid, programs, readers, is_valid, row_valid, good, slc, order, super_blocks }
+    parts { opened, valid, programs, readers, is_valid, row_valid, good, slc, order, super_blocks, shared }
     fixed { pools, streams, indexes }
 });
 
@@ -113,6 +117,7 @@ impl Blocks {
             slc: None,
             order: None,
             super_blocks: None,
+            shared: None,
             pools: pools.clone(),
             streams,
         };
@@ -196,7 +201,10 @@ impl Blocks {
 
     /// Valid pages of the device: the sum over the blocks.
     pub fn total_valid(&self) -> u64 {
-        self.valid.iter().map(|v| u64::from(*v)).sum()
+        match &self.shared {
+            Some(shared) => shared.total_valid(),
+            None => self.valid.iter().map(|v| u64::from(*v)).sum(),
+        }
     }
 
     /// Blocks that are out of use.
@@ -431,9 +439,10 @@ impl Blocks {
         debug_assert!(!self.is_valid(slot), "a slot becomes valid once");
         self.is_valid[slot.index() / 64] |= 1 << (slot.index() % 64);
         debug_assert!(self.state[block] != State::Closed, "a slot becomes valid while its block is written");
-        self.valid[block] += 1;
+        let gained = if self.shared.is_some() { self.pages_gained(slot) } else { 1 };
+        self.valid[block] += gained;
         let row = self.row_of(block);
-        self.row_valid[row as usize] += 1;
+        self.row_valid[row as usize] += gained;
         if self.super_blocks.is_some() {
             self.count_in_super_block(block, true);
         }
@@ -447,10 +456,11 @@ impl Blocks {
         self.is_valid[slot.index() / 64] &= !(1 << (slot.index() % 64));
         let row = self.row_of(block);
         let valid = self.valid[block];
-        self.row_valid[row as usize] -= 1;
-        self.valid[block] = valid - 1;
-        if self.state[block] == State::Closed {
-            self.closed.lose_page(row, valid, valid - 1, block);
+        let lost = if self.shared.is_some() { self.pages_lost(slot) } else { 1 };
+        self.row_valid[row as usize] -= lost;
+        self.valid[block] = valid - lost;
+        if self.state[block] == State::Closed && lost > 0 {
+            self.closed.lose_page(row, valid, valid - lost, block);
         }
         if self.super_blocks.is_some() {
             self.count_in_super_block(block, false);
@@ -532,6 +542,9 @@ impl Blocks {
     pub fn forget(&mut self, programmed: impl Fn(RowBlockId) -> u32, erases: impl Fn(RowBlockId) -> u32) {
         self.closed = self.none_closed();
         self.is_valid.fill(0);
+        if let Some(shared) = &mut self.shared {
+            shared.forget();
+        }
         self.row_valid.fill(0);
         self.free.iter_mut().for_each(FreeBlocks::clear);
         self.open.fill(None);

@@ -4,6 +4,7 @@
 
 mod failing;
 mod members;
+mod pools;
 mod untimed;
 
 use std::collections::VecDeque;
@@ -18,6 +19,8 @@ use super::gc_config::GcFile;
 use crate::policy::placement::Row;
 use crate::policy::victim::VictimPolicy;
 use crate::policy::wear::WearLeveller;
+
+use pools::passed;
 
 /// A page on its way from a victim to the collector's open block.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
@@ -109,9 +112,17 @@ struct RowState {
     lost: bool,
     /// Blocks of the row, counted from 0, that are still to be cleaned because their data lie still.
     still: Range<u32>,
+    /// Whether the victim was just chosen.
+    is_new: bool,
+    /// A victim whose pages leave the pool: nothing else is cleaned until it is empty.
+    migrating: Option<RowBlockId>,
 }
 
 impl RowState {
+    fn begin(&mut self, block: RowBlockId) {
+        (self.victim, self.is_new) = (Some((block, 0)), true);
+    }
+
     /// Pages that were read and wait to fill a program unit.
     fn staged(&self) -> usize {
         self.staged.iter().map(VecDeque::len).sum()
@@ -123,8 +134,8 @@ pub struct Collector {
     rows: Vec<RowState>,
     policy: Box<dyn VictimPolicy>,
     random: Stream,
-    start_below: usize,
-    stop_at: usize,
+    /// Free blocks of a row below which cleaning starts, and at which it stops, in each pool.
+    marks: Vec<[usize; 2]>,
     copyback: bool,
     /// Steps in a row for each program unit of the host.
     steps_per_write: u32,
@@ -137,7 +148,7 @@ pub struct Collector {
 state!(Collector {
     values { rows, random, steps }
     parts { policy, wear }
-    fixed { start_below, stop_at, copyback, steps_per_write }
+    fixed { marks, copyback, steps_per_write }
 });
 
 impl Collector {
@@ -153,13 +164,22 @@ impl Collector {
             rows: vec![row; rows as usize],
             policy,
             random,
-            start_below: gc.start_below_free_blocks as usize,
-            stop_at: gc.stop_at_free_blocks as usize,
+            marks: vec![[gc.start_below_free_blocks as usize, gc.stop_at_free_blocks as usize]],
             copyback: gc.copyback,
             steps_per_write,
             wear: None,
             steps: 0,
         }
+    }
+
+    /// Starts and stops cleaning in the rows of the next pool at these numbers of free blocks.
+    pub fn add_pool(&mut self, start_below: u32, stop_at: u32) {
+        self.marks.push([start_below, stop_at].map(|blocks| blocks as usize));
+    }
+
+    #[inline]
+    fn marks(&self, row: Row, blocks: &Blocks) -> [usize; 2] {
+        if self.marks.len() == 1 { self.marks[0] } else { self.marks[blocks.pools().number_of_row(row)] }
     }
 
     /// Forgets what it was doing, as when the power is cut.
@@ -179,9 +199,10 @@ impl Collector {
         }
         let empties = !state.condemned.is_empty() && self.next_condemned(row, blocks).is_some();
         let cleans_member = self.cleans_member(row, blocks, &leave);
+        let [start_below, stop_at] = self.marks(row, blocks);
         let state = &mut self.rows[row as usize];
         let free = blocks.free(row);
-        if !state.active && (free < self.start_below || empties) {
+        if !state.active && (free < start_below || empties) {
             state.active = true;
             state.regained = 0;
         }
@@ -192,7 +213,7 @@ impl Collector {
             || state.victim.is_some_and(|(block, _)| blocks.is_slc(block))
             || blocks.to_fold(row, leave.keep_cached).is_some()
             || cleans_member;
-        if state.commands > 0 || !(has_cause || self.levels(row, free)) {
+        if state.commands > 0 || !(has_cause || self.levels(row, free, stop_at)) {
             return None;
         }
         let state = &self.rows[row as usize];
@@ -210,6 +231,7 @@ impl Collector {
 
     fn step(&mut self, row: Row, blocks: &mut Blocks, leave: &Leave) -> Option<Step> {
         let rest_goal = leave.rest_goal;
+        let [_, stop_at] = self.marks(row, blocks);
         loop {
             if let Some(step) = self.finish_victim(row, blocks) {
                 return Some(step);
@@ -235,7 +257,7 @@ impl Collector {
                     return Some(Step::Copyback { from: blocks.pools().at(block, first) });
                 }
                 if let Some((first, end, valid)) = next_read(blocks, block, place) {
-                    state.regained += gain * (end - place - valid);
+                    state.regained += gain * passed(blocks, row, place, first, end, valid);
                     state.victim = Some((block, end));
                     let slots = blocks.pools().of_row(row).slots;
                     return Some(Step::Read {
@@ -244,26 +266,30 @@ impl Collector {
                         valid,
                     });
                 }
-                state.regained += gain * (blocks.pools().per_block(block) - place);
+                let end = blocks.pools().per_block(block);
+                state.regained += gain * passed(blocks, row, place, end, end, 0);
                 state.victim = None;
                 state.read.push_back(block);
                 continue;
             }
+            if state.migrating.is_some() {
+                return None;
+            }
             if let Some(block) = self.forced_victim(row, leave, blocks) {
                 blocks.clean(block);
-                self.rows[row as usize].victim = Some((block, 0));
+                self.rows[row as usize].begin(block);
                 continue;
             }
             let state = &mut self.rows[row as usize];
             let free = blocks.free(row);
-            if free >= self.stop_at.max(rest_goal) {
+            if free >= stop_at.max(rest_goal) {
                 state.active = false;
                 if !self.begin_still_block(row, blocks) {
                     return None;
                 }
                 continue;
             }
-            let needed = free < self.stop_at && (state.active || rest_goal == 0);
+            let needed = free < stop_at && (state.active || rest_goal == 0);
             state.active &= needed;
             let Some(block) = self.choose(row, leave, blocks) else {
                 // To pad a unit gains nothing: what was read waits for more.
@@ -291,6 +317,7 @@ impl Collector {
         let state = &mut self.rows[row as usize];
         let at = state.read.iter().position(|block| blocks.is_clean(*block))?;
         let block = state.read.remove(at).expect("it was just found");
+        state.migrating = state.migrating.filter(|migrating| *migrating != block);
         // What is left of it in the staging areas is void, and its slots will soon hold something else.
         for staged in &mut state.staged {
             staged.retain(|moved| blocks.pools().block_of(moved.from) != block);
@@ -300,6 +327,9 @@ impl Collector {
 
     /// A stream with enough pages for a program unit writes one.
     fn form_unit(&mut self, row: Row, blocks: &Blocks) -> Result<Option<Step>, NoRoom> {
+        if blocks.has_whole_units(row) {
+            return self.form_whole_unit(row, blocks);
+        }
         let unit = blocks.pools().per_program(row) as usize;
         let state = &mut self.rows[row as usize];
         for (n, staged) in state.staged.iter_mut().enumerate() {
@@ -328,7 +358,7 @@ impl Collector {
         let state = &mut self.rows[row as usize];
         if let Some(block) = victim {
             blocks.clean(block);
-            state.victim = Some((block, 0));
+            state.begin(block);
             return Ok(());
         }
         // The erase of a victim that still is read will make room.
@@ -394,13 +424,13 @@ impl Collector {
     /// Whether there are blocks to be cleaned because their data lie still, and the row has free blocks enough for that,
     /// or is at it.
     #[inline]
-    fn levels(&mut self, row: Row, free: usize) -> bool {
+    fn levels(&mut self, row: Row, free: usize, stop_at: usize) -> bool {
         let Some((wear, random)) = &mut self.wear else { return false };
         let state = &mut self.rows[row as usize];
         if state.victim.is_some() {
             return true;
         }
-        if free < self.stop_at {
+        if free < stop_at {
             return false;
         }
         while state.still.is_empty()
@@ -418,13 +448,14 @@ impl Collector {
             return false;
         }
         let first = blocks.pools().of_row(row).geometry.first_block(row).0;
-        while self.levels(row, blocks.free(row)) {
+        let [_, stop_at] = self.marks(row, blocks);
+        while self.levels(row, blocks.free(row), stop_at) {
             let state = &mut self.rows[row as usize];
             let block = RowBlockId(first + state.still.start);
             state.still.start += 1;
             if blocks.state(block) == State::Closed && self.has_room_for(row, block, blocks) {
                 blocks.clean(block);
-                self.rows[row as usize].victim = Some((block, 0));
+                self.rows[row as usize].begin(block);
                 return true;
             }
         }

@@ -2,9 +2,12 @@
 
 use proptest::prelude::*;
 use wordline_kernel::{Bytes, Duration, Energy};
-use wordline_nand::part::SlcTiming;
+use wordline_nand::geometry::Layout;
+use wordline_nand::part::{ArrayTiming, PartFile, SlcTiming};
 use wordline_ssd::DeviceFile;
-use wordline_ssd::config::{BufferFile, BufferMode, GcFile, Protection, Scope, SlcCacheFile, WearFile};
+use wordline_ssd::config::{
+    BufferFile, BufferMode, GcFile, MappingFile, Protection, Scope, SlcCacheFile, WearFile,
+};
 use wordline_ssd::ftl::checkpoint::{DiscardsAtCut, LowerPages, ProgramsAtCut, RecoveryFile};
 use wordline_ssd::ftl::wear::Allocation;
 use wordline_ssd::policy::background::BackgroundKind;
@@ -16,6 +19,7 @@ use wordline_ssd::policy::relocator::RelocatorKind;
 use wordline_ssd::policy::router::RouterKind;
 use wordline_ssd::policy::victim::VictimKind;
 use wordline_ssd::policy::wear::WearKind;
+use wordline_ssd::pools::{ChannelsFile, PoolFile};
 use wordline_ssd::scheduling::{GcPriority, SchedulingFile};
 
 use super::small;
@@ -205,9 +209,110 @@ fn set_thresholds(file: &mut DeviceFile, (above, more): (u32, u32)) {
     }
 }
 
+/// What a second pool has of its own.
+#[derive(Clone, Copy, Debug)]
+struct DrawnPool {
+    whole_units: bool,
+    dedicated: bool,
+    tied: bool,
+    pages: u32,
+    blocks: u32,
+    /// Of what a program of the first pool writes.
+    large: f64,
+    balances: bool,
+    migrates: bool,
+    marks: Option<(u32, u32)>,
+}
+
+prop_compose! {
+    fn second_pool()(
+        (whole_units, dedicated, tied, balances, migrates) in any::<(bool, bool, bool, bool, bool)>(),
+        pages in 2u32..=6,
+        blocks in 12u32..=24,
+        large in 0.0f64..=1.2,
+        marks in prop::option::of((0u32..=2, 0u32..=2)),
+    ) -> DrawnPool {
+        DrawnPool { whole_units, dedicated, tied, pages, blocks, large, balances, migrates, marks }
+    }
+}
+
+/// Puts a pool of another part beside the first one, and leaves out what does not go with it.
+fn add_pool(mut file: DeviceFile, drawn: DrawnPool) -> DeviceFile {
+    let mut part = file.part.clone();
+    part.geometry.bits_per_cell = 1;
+    part.geometry.one_shot = false;
+    part.geometry.layers = 1;
+    part.geometry.pages_per_block = 2 * drawn.pages;
+    part.geometry.blocks_per_plane = drawn.blocks;
+    part.timing = ArrayTiming::new(
+        Duration::from_us(15),
+        Duration::from_us(90),
+        Duration::from_us(700),
+        Duration::from_ns(500),
+    );
+    let layout = Layout { planes_per_row: Some(if drawn.tied { 2 } else { 1 }), ..file.layout };
+    let channels = if drawn.dedicated { ChannelsFile::Dedicated } else { ChannelsFile::Shared };
+    let unit = file.ftl.mapping.unit.map_or(4096, |unit| unit.0.min(4096));
+    file.ftl.mapping =
+        MappingFile { unit: Some(Bytes(unit)), whole_units: drawn.whole_units, ..MappingFile::default() };
+    let planes = u64::from(file.layout.planes_per_row.unwrap_or(2));
+    let bits = if file.part.geometry.one_shot { file.part.geometry.bits_per_cell } else { 1 };
+    let program = planes * u64::from(bits) * 4096;
+    if !drawn.whole_units {
+        file.ftl.mapping.sub_request = Some(Bytes(program * 2));
+    }
+    // The first pool has to hold everything, and its spare blocks.
+    let blocks = |part: &PartFile| f64::from(part.geometry.blocks_per_plane * part.geometry.pages_per_block);
+    let first = blocks(&file.part) / (blocks(&file.part) + blocks(&part));
+    file.ftl.over_provisioning = 1.0 - (1.0 - file.ftl.over_provisioning) * first;
+    file.ftl.router = RouterKind::BySize { least: Bytes((program as f64 * drawn.large) as u64) };
+    file.ftl.placement = PlacementKind::Dynamic {};
+    file.ftl.balancer = if drawn.balances { BalancerKind::ValidShare {} } else { BalancerKind::None {} };
+    file.ftl.gc.relocator = if drawn.migrates && drawn.whole_units {
+        RelocatorKind::ValidShare {}
+    } else {
+        RelocatorKind::Single {}
+    };
+    file.ftl.gc.scope = Scope::Row;
+    if matches!(file.ftl.gc.background, BackgroundKind::IdleFold { .. }) {
+        file.ftl.gc.background = BackgroundKind::None {};
+    }
+    file.ftl.slc_cache = None;
+    file.ftl.frontier = FrontierKind::InOrder {};
+    file.ftl.recovery.discards = DiscardsAtCut::Forgotten;
+    file.ftl.recovery.checkpoint = None;
+    file.buffer.power_loss_protection = Protection::None;
+    file.buffer.capacitors = Energy(0);
+    if file.buffer.mode == BufferMode::Off {
+        file.buffer.mode = BufferMode::WriteBack;
+    }
+    let streams = file.streams();
+    file.ftl.gc.start_below_free_blocks =
+        file.ftl.gc.start_below_free_blocks.max(1 + u32::from(streams.gc) + 1);
+    file.ftl.gc.stop_at_free_blocks =
+        file.ftl.gc.stop_at_free_blocks.max(file.ftl.gc.start_below_free_blocks);
+    let start = file.ftl.gc.start_below_free_blocks;
+    file.pools = vec![PoolFile {
+        part,
+        layout,
+        channels,
+        start_below_free_blocks: drawn.marks.map(|(above, _)| start + above),
+        stop_at_free_blocks: drawn.marks.map(|(above, more)| start + above + more),
+    }];
+    file
+}
+
+/// A small device, with a second pool or without.
+pub fn device() -> impl Strategy<Value = DeviceFile> {
+    (plain(), prop::option::weighted(0.25, second_pool())).prop_map(|(file, pool)| match pool {
+        Some(pool) => add_pool(file, pool),
+        None => file,
+    })
+}
+
 prop_compose! {
     /// A small device: geometry, policies and settings drawn at random.
-    pub fn device()(
+    fn plain()(
         channels in 1u32..=2,
         dies in 1u32..=2,
         tied in any::<bool>(),

@@ -61,9 +61,9 @@ impl Collector {
 
     /// The row is out of use as a whole.
     pub fn lose(&mut self, row: Row) {
-        let RowState { active, victim, read, staged, unit, condemned, lost, .. } =
+        let RowState { active, victim, read, staged, unit, condemned, lost, migrating, .. } =
             &mut self.rows[row as usize];
-        (*active, *victim, *lost) = (false, None, true);
+        (*active, *victim, *migrating, *lost) = (false, None, None, true);
         read.clear();
         staged.iter_mut().for_each(VecDeque::clear);
         unit.clear();

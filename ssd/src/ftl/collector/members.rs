@@ -13,7 +13,8 @@ impl Collector {
     /// those that cleaning goes for.
     #[inline]
     pub(super) fn cleans_member(&self, row: Row, blocks: &Blocks, leave: &Leave) -> bool {
-        blocks.next_of_super_block(row).is_some() && blocks.free(row) <= self.stop_at.max(leave.rest_goal)
+        blocks.next_of_super_block(row).is_some()
+            && blocks.free(row) <= self.marks(row, blocks)[1].max(leave.rest_goal)
     }
 
     /// That block. One of which the pages have nowhere to go, so many blocks have failed, is left out.

@@ -18,7 +18,7 @@ impl Collector {
         chips: &mut Chips,
         one_by_one: bool,
     ) {
-        let enough = if one_by_one { self.start_below } else { blocks.streams().kept_blocks() + 1 };
+        let enough = if one_by_one { self.marks(row, blocks)[0] } else { blocks.streams().kept_blocks() + 1 };
         while blocks.free(row) < enough {
             let Some(victim) = self.choose_untimed(row, blocks) else { return };
             blocks.clean(victim);
@@ -45,9 +45,10 @@ impl Collector {
         mut move_page: impl FnMut(&mut Blocks, &mut Chips, SlotId, SlotId, Option<SlotId>),
         chips: &mut Chips,
     ) {
+        let [start_below, stop_at] = self.marks(row, blocks);
         let state = &mut self.rows[row as usize];
         state.regained = state.regained.saturating_sub(1);
-        if !state.active && blocks.free(row) < self.start_below {
+        if !state.active && blocks.free(row) < start_below {
             (state.active, state.regained) = (true, 0);
         }
         let kept = blocks.streams().kept_blocks();
@@ -72,7 +73,7 @@ impl Collector {
             }
             state.regained += blocks.pools().per_block(victim) - place;
             erase_untimed(victim, blocks, chips);
-            state.active = blocks.free(row) < self.stop_at;
+            state.active = blocks.free(row) < stop_at;
         }
     }
 }

@@ -2,6 +2,7 @@
 
 mod none;
 mod stealing;
+mod valid_share;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -9,9 +10,11 @@ use wordline_kernel::snapshot::State;
 use wordline_nand::Geometry;
 
 use super::placement::Row;
+use crate::pools::PoolState;
 
 pub use none::None;
 pub use stealing::Stealing;
+pub use valid_share::ValidShare;
 
 /// What waits at home, as a balancer sees it.
 #[derive(Clone, Copy, Debug)]
@@ -28,6 +31,11 @@ pub trait Balancer: State + Send {
     fn is_on(&self) -> bool;
     /// A row with something waiting of which `idle` takes a program unit: its die is idle, and nothing waits for it.
     fn take(&mut self, idle: Row, waiting: &Waiting<'_>) -> Option<Row>;
+    /// In a device with several pools: whether what waits longest for pool `from` goes to pool `to`, of which a die does
+    /// nothing.
+    fn steals(&mut self, _from: usize, _to: usize, _pools: &[PoolState]) -> bool {
+        false
+    }
 }
 
 /// How far a balancer looks.
@@ -58,6 +66,9 @@ pub enum BalancerKind {
         #[serde(default = "one")]
         least: u32,
     },
+    /// What waits for the first of several pools goes to another of which less is valid, while a die of it does nothing.
+    /// Wants `pools`.
+    ValidShare {},
 }
 
 /// Chosen: whoever waits at all waits for longer than the idle row takes.
@@ -85,6 +96,7 @@ impl BalancerKind {
         match *self {
             Self::None {} => Box::new(None),
             Self::Stealing { reach, least } => Box::new(Stealing { reach, least }),
+            Self::ValidShare {} => Box::new(ValidShare),
         }
     }
 }

@@ -2,13 +2,17 @@
 
 mod generations;
 mod single;
+mod valid_share;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wordline_kernel::snapshot::State;
 
+use crate::pools::PoolState;
+
 pub use generations::Generations;
 pub use single::Single;
+pub use valid_share::ValidShare;
 
 /// A valid page of a victim, as a relocator sees it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,6 +30,10 @@ pub trait Relocator: State + Send {
     fn streams(&self) -> u8;
     /// The stream of a page, from 0 to one below [`streams`](Self::streams).
     fn route(&mut self, page: &Leaving) -> u8;
+    /// Whether the valid pages of a victim of `pool`, which is not the first of several, go to the first.
+    fn leaves(&mut self, _pool: usize, _pools: &[PoolState]) -> bool {
+        false
+    }
 }
 
 /// The relocators that are built in.
@@ -39,6 +47,9 @@ pub enum RelocatorKind {
         /// Streams; what was moved more often stays in the last one.
         streams: u8,
     },
+    /// The pages of a victim go to the first of several pools while less of it is valid than of the victim's pool. Wants
+    /// `pools`.
+    ValidShare {},
 }
 
 impl Default for RelocatorKind {
@@ -51,7 +62,7 @@ impl RelocatorKind {
     /// How many streams it tells apart.
     pub fn streams(&self) -> u8 {
         match self {
-            Self::Single {} => 1,
+            Self::Single {} | Self::ValidShare {} => 1,
             Self::Generations { streams } => *streams,
         }
     }
@@ -61,6 +72,7 @@ impl RelocatorKind {
         match self {
             Self::Single {} => Box::new(Single),
             Self::Generations { streams } => Box::new(Generations { streams: *streams }),
+            Self::ValidShare {} => Box::new(ValidShare),
         }
     }
 }

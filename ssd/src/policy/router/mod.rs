@@ -1,5 +1,6 @@
 //! Which of the host's write streams a page goes to when it leaves the buffer.
 
+mod by_size;
 mod host;
 mod hot_cold;
 mod single;
@@ -7,22 +8,30 @@ mod slc_cache;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use wordline_kernel::Bytes;
 use wordline_kernel::snapshot::State;
 
+use crate::command::SECTOR;
+use crate::pools::PoolState;
+
+pub use by_size::BySize;
 pub use host::Host;
 pub use hot_cold::HotCold;
 pub use single::Single;
 pub use slc_cache::SlcCache;
 
-/// A page that leaves the buffer, as a router sees it.
+/// A page that leaves the buffer, as a router sees it; in a device with several pools all dirty pages of a unit, which go
+/// together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Outgoing {
-    /// Its number.
+pub struct Outgoing<'a> {
+    /// Its number, or that of the first page of the unit.
     pub logical: u32,
     /// The stream that the host named when it wrote the page last; 0 for none.
     pub tag: u8,
-    /// Sectors that the host wrote, of those of the page.
+    /// Sectors that the host wrote, of those of the page or the unit.
     pub sectors: u32,
+    /// The pools; none in a device with a single one.
+    pub pools: &'a [PoolState],
 }
 
 /// Says which of the host's write streams a page goes to. It looks and answers; the mechanism checks the answer and
@@ -32,6 +41,10 @@ pub trait Router: State + Send {
     fn streams(&self) -> u8;
     /// The stream of a page, from 0 to one below [`streams`](Self::streams).
     fn route(&mut self, page: &Outgoing) -> u8;
+    /// The pool that a stream goes to, from 0 to one below their number.
+    fn pool(&self, _stream: u8) -> u8 {
+        0
+    }
     /// The stream that goes to the SLC cache, if one does.
     fn cached(&self) -> Option<u8> {
         None
@@ -54,6 +67,12 @@ pub enum RouterKind {
         /// Pages that may be written in between, as a fraction of the logical pages.
         #[serde(default = "half")]
         window: f64,
+    },
+    /// What is written of a unit of consecutive pages goes to the first pool if it is large, else to the second. Wants
+    /// `pools`.
+    BySize {
+        /// Bytes that are large.
+        least: Bytes,
     },
     /// To the SLC cache. Wants `ftl.slc_cache`.
     SlcCache {
@@ -81,7 +100,7 @@ impl RouterKind {
         match self {
             Self::Single {} | Self::SlcCache { window: None } => 1,
             Self::Host { streams } => *streams,
-            Self::HotCold { .. } | Self::SlcCache { window: Some(_) } => 2,
+            Self::HotCold { .. } | Self::SlcCache { window: Some(_) } | Self::BySize { .. } => 2,
         }
     }
 
@@ -103,6 +122,7 @@ impl RouterKind {
             Self::Single {} => Box::new(Single),
             Self::Host { streams } => Box::new(Host { streams: *streams }),
             Self::HotCold { window } => Box::new(HotCold::new(pages, *window)),
+            Self::BySize { least } => Box::new(BySize { sectors: least.0.div_ceil(SECTOR.0) as u32 }),
             Self::SlcCache { window: None } => Box::new(SlcCache::All),
             Self::SlcCache { window: Some(window) } => Box::new(SlcCache::Hot(HotCold::new(pages, *window))),
         }

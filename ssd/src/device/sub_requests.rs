@@ -1,0 +1,223 @@
+//! Sub-requests: what of a unit of consecutive logical pages is on its way to flash together, in a device with several
+//! pools. A unit is what a program of the first pool writes.
+//!
+//! Pages leave the buffer with all dirty ones of their unit, and the router sends them to a pool together. Until all of
+//! them are in flash, others of the unit wait, so that at most one sub-request of a unit is under way. To a pool that is
+//! mapped by page its pages go one by one; to one that is mapped by whole units they go in one program with the rest of the
+//! unit, which is read from wherever it is. So the rule is: a page is valid where it was programmed last; a program of a
+//! whole unit makes all other copies of its pages invalid, and one of a page that page of the unit; and what is valid of a
+//! unit in the pool of whole units is always in one program unit of it, at its place there.
+
+mod between;
+mod send;
+mod whole;
+
+use std::collections::VecDeque;
+
+use serde::{Deserialize, Serialize};
+use wordline_kernel::state;
+use wordline_nand::{RowBlockId, SlotId, Stamp};
+
+use super::Device;
+use crate::Config;
+use crate::buffer::{EntryId, NONE};
+use crate::ftl::mapping::LogicalPage;
+use crate::pools::PoolState;
+
+/// What of a unit is on its way to flash together.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+struct SubRequest {
+    unit: u32,
+    stream: u8,
+    /// Whether it is programmed as a whole unit.
+    whole: bool,
+    /// The entry of the buffer at each place of the unit.
+    entries: Vec<EntryId>,
+    /// What flash holds of the other pages, at each place, where it is programmed as a whole.
+    carried: Vec<Stamp>,
+    /// Pages that it waits for before it is programmed as a whole; and else its pages that are not in flash.
+    waits: u32,
+    /// Dirty pages of the unit that left the buffer's list meanwhile.
+    later: Vec<EntryId>,
+    /// Whether it is being programmed as a whole.
+    is_programming: bool,
+    /// Whether a victim's page of the unit is to leave its pool.
+    migrates: bool,
+}
+
+/// The sub-requests of a device.
+#[derive(Debug)]
+pub(super) struct SubRequests {
+    /// Pages of a unit.
+    per_unit: u32,
+    /// Whether the first pool is mapped by whole units.
+    whole_units: bool,
+    /// The pool that each stream of the host goes to.
+    pools: Vec<u8>,
+    /// The sub-request of each unit.
+    of_unit: Vec<u32>,
+    all: Vec<SubRequest>,
+    free: Vec<u32>,
+    /// Those that wait for a whole program unit, by stream.
+    ready: Vec<VecDeque<u32>>,
+    /// The number of the program that each program unit of the first pool was written by, which its spare areas carry.
+    written: Vec<u64>,
+    writes: u64,
+    /// Erases of each pool, and pages that it has room for.
+    erases: Vec<u64>,
+    room: Vec<u64>,
+    /// The unit that a row is programming as a whole.
+    at_row: Vec<u32>,
+    counts: Counts,
+}
+
+state!(SubRequests {
+    values { all, free, ready, writes, erases, room, at_row, counts }
+    parts { of_unit, written }
+    fixed { per_unit, whole_units, pools }
+});
+
+/// What became of sub-requests, in numbers of them and in bytes that the host wrote.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Counts {
+    /// Sent to the first pool, and to the others, by the router.
+    pub sent: [u64; 2],
+    /// Bytes of them.
+    pub sent_bytes: [u64; 2],
+    /// Sent to another pool than the router's, which had no room.
+    pub turned_away: u64,
+    /// Taken from the first pool's queue for another.
+    pub stolen: u64,
+    /// Units that were written to the first pool because a victim of another held some of it.
+    pub migrated: u64,
+    /// Pages of these that left another pool.
+    pub migrated_pages: u64,
+}
+
+impl SubRequests {
+    /// None are under way. `pools` says which pool each stream of the host goes to.
+    pub fn new(config: &Config, pools: Vec<u8>) -> Self {
+        let per_unit = config.pages_of_a_sub_request();
+        let whole_units = config.file.ftl.mapping.whole_units;
+        let first = &config.pools.first().slots;
+        Self {
+            per_unit,
+            whole_units,
+            of_unit: vec![NONE; config.mapped_pages().div_ceil(per_unit) as usize],
+            all: Vec::new(),
+            free: Vec::new(),
+            ready: vec![VecDeque::new(); pools.len()],
+            written: vec![0; if whole_units { (first.count() / per_unit) as usize } else { 0 }],
+            writes: 0,
+            erases: vec![0; config.pools.count()],
+            room: vec![0; config.pools.count()],
+            at_row: vec![NONE; config.pools.rows() as usize],
+            counts: Counts::default(),
+            pools,
+        }
+    }
+
+    /// Forgets what is under way, as when the power is cut.
+    pub fn forget(&mut self) {
+        self.of_unit.fill(NONE);
+        self.all.clear();
+        self.free.clear();
+        self.ready.iter_mut().for_each(VecDeque::clear);
+        self.at_row.fill(NONE);
+    }
+
+    /// Whether a stream's sub-requests are programmed as whole units.
+    #[inline]
+    fn is_whole(&self, stream: u8) -> bool {
+        self.whole_units && self.pools[usize::from(stream)] == 0
+    }
+
+    /// The pool of a stream of the host.
+    #[inline]
+    pub fn pool_of(&self, stream: u8) -> usize {
+        self.pools.get(usize::from(stream)).map_or(0, |pool| usize::from(*pool))
+    }
+
+    /// The sub-request of a page.
+    fn of(&self, page: LogicalPage) -> Option<u32> {
+        let id = self.of_unit[(page.0 / self.per_unit) as usize];
+        (id != NONE).then_some(id)
+    }
+
+    /// The place of a page in its unit.
+    fn place(&self, page: LogicalPage) -> usize {
+        (page.0 % self.per_unit) as usize
+    }
+
+    /// The number in `written` of the program unit that holds `slot`.
+    fn program_unit(&self, slot: SlotId) -> usize {
+        (slot.0 / self.per_unit) as usize
+    }
+
+    fn begin(&mut self, unit: u32, stream: u8) -> u32 {
+        let id = self.free.pop().unwrap_or_else(|| {
+            self.all.push(SubRequest::default());
+            self.all.len() as u32 - 1
+        });
+        let per_unit = self.per_unit as usize;
+        let whole = self.is_whole(stream);
+        let one = &mut self.all[id as usize];
+        (one.unit, one.stream, one.whole, one.waits) = (unit, stream, whole, 0);
+        (one.is_programming, one.migrates) = (false, false);
+        one.entries.clear();
+        one.entries.resize(per_unit, NONE);
+        one.carried.clear();
+        one.carried.resize(per_unit, Stamp::PADDING);
+        self.of_unit[unit as usize] = id;
+        id
+    }
+
+    fn get(&mut self, id: u32) -> &mut SubRequest {
+        &mut self.all[id as usize]
+    }
+}
+
+/// Why a device asks for its sub-requests.
+const THERE: &str = "the device has several pools";
+
+impl Device {
+    fn subs(&mut self) -> &mut SubRequests {
+        self.subs.as_mut().expect(THERE)
+    }
+
+    /// What became of sub-requests; none in a device with one pool.
+    pub fn sub_requests(&self) -> Option<Counts> {
+        self.subs.as_ref().map(|subs| subs.counts)
+    }
+
+    /// What a policy may know of the pools.
+    pub fn pool_states(&self) -> Vec<PoolState> {
+        let state = |(n, pool): (usize, &wordline_nand::Pool)| PoolState {
+            erases: self.subs.as_ref().map_or(self.totals.erases, |subs| subs.erases[n]),
+            life: u64::from(pool.geometry.row_blocks()) * u64::from(pool.part.endurance),
+            valid: self.subs.as_ref().map_or(self.blocks.total_valid(), |_| self.blocks.valid_of(n)),
+            pages: u64::from(pool.slots.count()),
+        };
+        self.config.pools.iter().enumerate().map(state).collect()
+    }
+
+    /// Counts an erase of a row of a pool.
+    #[inline]
+    pub(super) fn note_erase(&mut self, block: RowBlockId) {
+        if let Some(subs) = &mut self.subs {
+            let row = self.config.pools.row_of_block(block);
+            subs.erases[self.config.pools.number_of_row(row)] += 1;
+        }
+    }
+
+    /// Works out again how many pages the rows of each pool can hold: blocks have failed.
+    pub(super) fn note_room(&mut self) {
+        let Self { subs, blocks, config, .. } = self;
+        let Some(subs) = subs else { return };
+        for (room, pool) in subs.room.iter_mut().zip(config.pools.iter()) {
+            let per_program = pool.slots.per_program;
+            let of_row = |row| u64::from(blocks.limit(row).saturating_sub(per_program));
+            *room = pool.geometry.all_rows().map(of_row).sum();
+        }
+    }
+}

@@ -1,0 +1,111 @@
+//! What goes from one pool to another: units that a victim held a page of, and sub-requests that another pool takes.
+
+use std::collections::VecDeque;
+
+use wordline_kernel::Schedule;
+use wordline_nand::Stamp;
+
+use super::THERE;
+use crate::buffer::{EntryId, NONE};
+use crate::device::{Device, Event};
+use crate::ftl::blocks::State;
+use crate::ftl::mapping::LogicalPage;
+
+impl Device {
+    /// A valid page of a victim that leaves its pool was read: it goes to the first pool, with all others of its unit.
+    pub(in crate::device) fn migrate(&mut self, stamp: Stamp, calendar: &mut impl Schedule<Event>) {
+        let page = LogicalPage(stamp.logical);
+        let stream = self.first_stream();
+        let subs = self.subs();
+        if let Some(sub) = subs.of(page) {
+            // It may be part of what is under way, or of the rest of the unit that is carried along.
+            subs.get(sub).migrates = true;
+            return;
+        }
+        let unit = page.0 / subs.per_unit;
+        let sub = subs.begin(unit, stream);
+        let place = subs.place(page);
+        let one = subs.get(sub);
+        one.carried[place] = stamp;
+        // Nothing is ready before all is asked for.
+        one.waits = 1;
+        self.carry(sub, calendar);
+        self.count_migrated(page);
+        self.unit_waits_less(sub);
+    }
+
+    pub(in crate::device) fn count_migrated(&mut self, page: LogicalPage) {
+        let subs = self.subs.as_mut().expect(THERE);
+        let first = page.0 - page.0 % subs.per_unit;
+        subs.counts.migrated += 1;
+        for page in (first..first + subs.per_unit).filter(|page| *page < self.config.logical_pages) {
+            let from = self.mapping.get(LogicalPage(page)).map(|slot| self.config.pools.row_of(slot));
+            let leaves = from.is_some_and(|row| self.config.pools.number_of_row(row) > 0);
+            subs.counts.migrated_pages += u64::from(leaves);
+        }
+    }
+
+    /// Migrates a unit of which a victim that leaves its pool still holds a page, after what was under way of it is over.
+    pub(in crate::device) fn migrate_unit(&mut self, page: LogicalPage, calendar: &mut impl Schedule<Event>) {
+        let per_unit = self.subs().per_unit;
+        for page in (page.0..page.0 + per_unit).filter(|page| *page < self.config.logical_pages) {
+            let Some(slot) = self.mapping.get(LogicalPage(page)) else { continue };
+            let block = self.config.pools.block_of(slot);
+            let row = self.config.pools.row_of_block(block);
+            if self.blocks.state(block) == State::Victim && self.collector.migrates(row) {
+                return self.migrate(self.chips.stamp(slot), calendar);
+            }
+        }
+    }
+
+    /// The oldest sub-request that waits for a whole program unit goes to another pool page by page, if the balancer says
+    /// so and a die of that pool does nothing.
+    pub(in crate::device) fn steal(&mut self, calendar: &mut impl Schedule<Event>) -> bool {
+        let Some(to) = self.idle_stream() else { return false };
+        let states = self.pool_states();
+        let pool = self.subs().pool_of(to);
+        let Some(balancer) = &mut self.balancer else { return false };
+        if !balancer.steals(0, pool, &states) {
+            return false;
+        }
+        let subs = self.subs();
+        let oldest = |queue: &VecDeque<u32>| {
+            queue.iter().position(|sub| subs.all[*sub as usize].entries.iter().any(|id| *id != NONE))
+        };
+        let Some((stream, at)) =
+            subs.ready.iter().enumerate().find_map(|(stream, queue)| Some((stream, oldest(queue)?)))
+        else {
+            return false;
+        };
+        let sub = subs.ready[stream].remove(at).expect("it was just found");
+        subs.counts.stolen += 1;
+        self.split(sub, to, calendar);
+        true
+    }
+
+    /// A stream of another pool than the first, of which a row accepts pages and its die does nothing.
+    pub(in crate::device) fn idle_stream(&self) -> Option<u8> {
+        let subs = self.subs.as_ref().expect(THERE);
+        let idle = |stream: &usize| {
+            let waits = !self.ready[*stream].pages.is_empty();
+            let die = |row| self.config.pools.of_row(row).geometry.die_of_row(row);
+            !waits && self.accepting[*stream].iter().any(|row| self.chips.is_idle(die(row)))
+        };
+        (0..subs.pools.len()).filter(|stream| subs.pools[*stream] > 0).find(idle).map(|stream| stream as u8)
+    }
+
+    /// Sends what a sub-request brings page by page to another stream. What it carried stays where it is.
+    pub(in crate::device) fn split(&mut self, sub: u32, stream: u8, calendar: &mut impl Schedule<Event>) {
+        let one = self.subs().get(sub);
+        (one.whole, one.stream) = (false, stream);
+        let entries: Vec<EntryId> = one.entries.iter().copied().filter(|id| *id != NONE).collect();
+        one.waits = entries.len() as u32;
+        if entries.is_empty() {
+            self.sub_request_over(sub, calendar);
+        }
+        for id in entries {
+            self.buffer.get_mut(id).stream = stream;
+            self.unit_page_ready(id);
+        }
+    }
+}

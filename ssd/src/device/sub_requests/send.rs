@@ -1,0 +1,277 @@
+//! How sub-requests leave the buffer, and when they are over.
+
+use wordline_kernel::{Duration, Schedule};
+use wordline_nand::Stamp;
+
+use super::THERE;
+use crate::buffer::{EntryId, EntryState, NONE};
+use crate::device::read::SlotRead;
+use crate::device::{Device, Event};
+use crate::ftl::mapping::LogicalPage;
+use crate::policy::router::Outgoing;
+use crate::queue::Purpose;
+use crate::sectors::Sectors;
+
+impl Device {
+    /// Takes a dirty entry out of the list with all dirty pages of its unit, and sends them to a pool; or lets them wait
+    /// for what of the unit is under way.
+    pub(in crate::device) fn leave_with_unit(&mut self, id: EntryId, calendar: &mut impl Schedule<Event>) {
+        let page = self.buffer.get(id).logical;
+        let subs = self.subs();
+        if let Some(sub) = subs.of(page) {
+            subs.get(sub).later.push(id);
+            self.buffer.unlink(id);
+            self.buffer.get_mut(id).state = EntryState::Filling;
+            if self.buffer.get(id).urgent || self.is_drained(id) {
+                self.hurry(sub);
+            }
+            return;
+        }
+        self.send_unit(page, Vec::new(), calendar);
+    }
+
+    /// A page that waits for what is under way of its unit must not wait for long.
+    pub(in crate::device) fn hurry_unit(&mut self, page: LogicalPage) {
+        if let Some(sub) = self.subs().of(page) {
+            self.hurry(sub);
+        }
+    }
+
+    /// The same for those of this flush epoch and of older ones.
+    pub(in crate::device) fn hurry_covered(&mut self, epoch: u64) {
+        for sub in 0..self.subs().all.len() as u32 {
+            let later = std::mem::take(&mut self.subs().get(sub).later);
+            let covered = later.iter().any(|id| self.buffer.epoch(*id) <= epoch);
+            self.subs().get(sub).later = later;
+            if covered {
+                self.hurry(sub);
+            }
+        }
+    }
+
+    /// What is under way of a unit must not wait.
+    pub(in crate::device) fn hurry(&mut self, sub: u32) {
+        for place in 0..self.subs().per_unit as usize {
+            let one = self.subs().get(sub);
+            let (id, whole, stream) = (one.entries[place], one.whole, usize::from(one.stream));
+            if id == NONE {
+                continue;
+            }
+            let entry = self.buffer.get_mut(id);
+            let was_urgent = std::mem::replace(&mut entry.urgent, true);
+            if !was_urgent && !whole && entry.state == EntryState::Ready {
+                self.ready[stream].urgent += 1;
+            }
+        }
+    }
+
+    /// Sends the dirty pages of a unit to a pool together, and those that waited for their turn.
+    pub(in crate::device) fn send_unit(
+        &mut self,
+        page: LogicalPage,
+        later: Vec<EntryId>,
+        calendar: &mut impl Schedule<Event>,
+    ) {
+        let per_unit = self.subs().per_unit;
+        let unit = page.0 / per_unit;
+        let (mut members, mut sectors, mut tag) = (later, 0, 0);
+        for page in unit * per_unit..(unit + 1) * per_unit {
+            if let Some(id) = self.dirty_entry(page) {
+                self.buffer.unlink(id);
+                members.push(id);
+            }
+        }
+        let Self { buffer, wake, .. } = self;
+        members.retain(|id| {
+            let discarded = buffer.get(*id).discarded;
+            if discarded {
+                buffer.drop_entry(*id, wake);
+            }
+            !discarded
+        });
+        for id in &members {
+            let entry = self.buffer.get(*id);
+            (sectors, tag) = (sectors + entry.sectors.count(), entry.tag);
+        }
+        if members.is_empty() {
+            return;
+        }
+        let stream = self.stream_for(unit * per_unit, tag, sectors, members.len() as u64);
+        let subs = self.subs();
+        let sub = subs.begin(unit, stream);
+        let whole = subs.get(sub).whole;
+        for id in &members {
+            let place = self.buffer.get(*id).logical.0 % per_unit;
+            self.subs().get(sub).entries[place as usize] = *id;
+        }
+        self.subs().get(sub).waits = members.len() as u32;
+        if whole {
+            self.carry(sub, calendar);
+        }
+        for id in members {
+            self.buffer.get_mut(id).stream = stream;
+            self.complete(id, calendar);
+        }
+    }
+
+    /// The stream for a sub-request of so many sectors and pages: the router's, unless its pool has no room for them.
+    pub(in crate::device) fn stream_for(&mut self, logical: u32, tag: u8, sectors: u32, pages: u64) -> u8 {
+        let pools = self.pool_states();
+        let chosen = self.router.route(&Outgoing { logical, tag, sectors, pools: &pools });
+        assert!(chosen < self.streams.host, "the router chose stream {chosen}");
+        let subs = self.subs.as_mut().expect(THERE);
+        let pool = subs.pool_of(chosen);
+        let second = usize::from(pool > 0);
+        subs.counts.sent[second] += 1;
+        subs.counts.sent_bytes[second] += u64::from(sectors) * crate::SECTOR.0;
+        let waiting = self.ready.get(usize::from(chosen)).map_or(0, |ready| ready.pages.len() as u64);
+        if pool > 0 && self.blocks.valid_of(pool) + waiting + pages > subs.room[pool] {
+            subs.counts.turned_away += 1;
+            return self.first_stream();
+        }
+        chosen
+    }
+
+    /// The first stream of the host that goes to the first pool.
+    pub(in crate::device) fn first_stream(&self) -> u8 {
+        let subs = self.subs.as_ref().expect(THERE);
+        subs.pools.iter().position(|pool| *pool == 0).map_or(0, |stream| stream as u8)
+    }
+
+    /// Reads what flash holds of the pages of a unit that a sub-request does not bring, for they are programmed with it.
+    pub(in crate::device) fn carry(&mut self, sub: u32, calendar: &mut impl Schedule<Event>) {
+        let per_unit = self.subs().per_unit;
+        let first = self.subs().get(sub).unit * per_unit;
+        for place in 0..per_unit {
+            let page = LogicalPage(first + place);
+            let one = self.subs().get(sub);
+            let known = one.carried[place as usize].is_data() || one.entries[place as usize] != NONE;
+            if known || page.0 >= self.config.logical_pages {
+                continue;
+            }
+            let Some(slot) = self.mapping.get(page) else { continue };
+            let read = SlotRead {
+                purpose: Purpose::UnitFill,
+                owner: sub,
+                slot,
+                sectors: self.full_page(),
+                logical: page,
+                version: self.chips.stamp(slot).version,
+                waited: Duration::ZERO,
+            };
+            let reads = self.queue_read(read, calendar);
+            self.filling += reads;
+            self.subs().get(sub).waits += reads;
+            self.kick(self.config.pools.die_of(slot), calendar);
+        }
+    }
+
+    /// A page of a unit was read to be programmed with the rest of it, or could not be.
+    pub(in crate::device) fn unit_filled(&mut self, sub: u32, page: LogicalPage, version: u32) {
+        self.totals.fill_reads += 1;
+        self.filling -= 1;
+        let place = self.subs().place(page);
+        let one = self.subs().get(sub);
+        // It may have been sent elsewhere meanwhile, and be over.
+        one.carried[place] = Stamp { logical: page.0, version };
+        self.unit_waits_less(sub);
+    }
+
+    pub(in crate::device) fn unit_waits_less(&mut self, sub: u32) {
+        let one = self.subs().get(sub);
+        one.waits -= 1;
+        if one.waits == 0 {
+            let stream = usize::from(one.stream);
+            self.subs().ready[stream].push_back(sub);
+        }
+    }
+
+    /// A page of a sub-request is complete in the buffer.
+    #[inline(never)]
+    pub(in crate::device) fn unit_page_ready(&mut self, id: EntryId) {
+        let (full, drained) = (self.full_page(), self.is_drained(id));
+        let entry = self.buffer.get_mut(id);
+        entry.urgent |= drained;
+        entry.state = EntryState::Ready;
+        entry.sectors = if entry.discarded { Sectors::NONE } else { full };
+        let (logical, stream, urgent) = (entry.logical, entry.stream, entry.urgent);
+        let subs = self.subs();
+        let sub = subs.of(logical).expect("a page on its way is part of a sub-request");
+        if subs.get(sub).whole {
+            self.unit_waits_less(sub);
+        } else {
+            let list = &mut self.ready[usize::from(stream)];
+            list.urgent += u32::from(urgent);
+            list.pages.push_back(id);
+        }
+    }
+
+    /// Whether an entry that is ready waits in a list, and not for its whole unit.
+    pub(in crate::device) fn waits_in_list(&self, logical: LogicalPage) -> bool {
+        let Some(subs) = &self.subs else { return true };
+        subs.of(logical).is_none_or(|sub| !subs.all[sub as usize].whole)
+    }
+
+    /// A page of a sub-request that goes page by page is in flash, or need not be.
+    pub(in crate::device) fn page_of_sub_request_over(
+        &mut self,
+        page: LogicalPage,
+        calendar: &mut impl Schedule<Event>,
+    ) {
+        let subs = self.subs();
+        let Some(sub) = subs.of(page) else { return };
+        let place = subs.place(page);
+        let one = subs.get(sub);
+        one.entries[place] = NONE;
+        if one.whole {
+            self.unit_waits_less(sub);
+            return;
+        }
+        one.waits -= 1;
+        if one.waits == 0 {
+            self.sub_request_over(sub, calendar);
+        }
+    }
+
+    /// A sub-request is over: what waited for it goes on.
+    pub(in crate::device) fn sub_request_over(&mut self, sub: u32, calendar: &mut impl Schedule<Event>) {
+        let subs = self.subs();
+        let one = subs.get(sub);
+        let (unit, migrates, later) = (one.unit, one.migrates, std::mem::take(&mut one.later));
+        subs.of_unit[unit as usize] = NONE;
+        subs.free.push(sub);
+        let page = LogicalPage(unit * subs.per_unit);
+        if !later.is_empty() {
+            self.send_unit(page, later, calendar);
+        }
+        if migrates {
+            self.migrate_unit(page, calendar);
+        }
+    }
+
+    /// Sends what waits for a pool that has no room any more to the first one instead.
+    pub(in crate::device) fn leave_full_pool(&mut self, stream: usize, calendar: &mut impl Schedule<Event>) {
+        let first = self.first_stream();
+        let ready = std::mem::take(&mut self.ready[stream]);
+        for id in ready.pages {
+            let page = self.buffer.get(id).logical;
+            self.buffer.get_mut(id).stream = first;
+            let whole = self.subs().is_whole(first);
+            let sub = self.subs().of(page).expect("a page on its way is part of a sub-request");
+            let one = self.subs().get(sub);
+            let begun = std::mem::replace(&mut one.whole, whole);
+            one.stream = first;
+            if !whole {
+                self.unit_page_ready(id);
+                continue;
+            }
+            // The pages of it that are in flash by now are carried along with the others.
+            if !begun {
+                self.carry(sub, calendar);
+            }
+            self.buffer.get_mut(id).state = EntryState::Ready;
+            self.unit_waits_less(sub);
+        }
+        self.subs().counts.turned_away += 1;
+    }
+}

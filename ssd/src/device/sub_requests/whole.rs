@@ -1,0 +1,287 @@
+//! Sub-requests that are programmed as whole units: formed, programmed, and found again after a power cut.
+
+use wordline_kernel::Schedule;
+use wordline_nand::{RowBlockId, SlotId, Stamp};
+
+use super::THERE;
+use crate::buffer::{EntryState, NONE};
+use crate::device::{Device, Event};
+use crate::ftl::blocks::State;
+use crate::ftl::mapping::LogicalPage;
+use crate::policy::placement::Row;
+use crate::queue::Purpose;
+
+impl Device {
+    /// Programs whole units as far as rows take them; what none takes another pool may.
+    pub(in crate::device) fn form_whole_units(&mut self, calendar: &mut impl Schedule<Event>) -> bool {
+        let mut formed = false;
+        for stream in 0..self.subs().ready.len() {
+            while let Some(sub) = self.subs().ready[stream].front().copied() {
+                if !self.some_row_accepts(stream, calendar) {
+                    break;
+                }
+                self.subs().ready[stream].pop_front();
+                self.form_whole_unit(sub, calendar);
+                formed = true;
+            }
+        }
+        formed | self.steal(calendar)
+    }
+
+    pub(in crate::device) fn form_whole_unit(&mut self, sub: u32, calendar: &mut impl Schedule<Event>) {
+        let one = self.subs().get(sub);
+        let (mut entries, carried) = (std::mem::take(&mut one.entries), std::mem::take(&mut one.carried));
+        let stream = one.stream;
+        let row = self.placement.next(&self.accepting[usize::from(stream)]).expect("a row accepts");
+        assert!(self.accepting[usize::from(stream)].contains(row), "the placement chose row {row}");
+        let mut unit = std::mem::take(&mut self.units[row as usize]);
+        let mut carries = 0;
+        for (place, stamp) in entries.iter_mut().zip(&carried) {
+            let id = *place;
+            if id == NONE {
+                let there = stamp.is_data() && self.holds(*stamp);
+                carries += u64::from(there);
+                unit.stamps.push(if there { *stamp } else { Stamp::PADDING });
+                continue;
+            }
+            let entry = self.buffer.get_mut(id);
+            entry.urgent = false;
+            if entry.discarded {
+                self.buffer.drop_entry(id, &mut self.wake);
+                *place = NONE;
+                unit.stamps.push(Stamp::PADDING);
+                continue;
+            }
+            (entry.state, entry.void) = (EntryState::Programming, false);
+            unit.stamps.push(Stamp { logical: entry.logical.0, version: entry.version });
+            unit.entries.push(id);
+        }
+        let one = self.subs().get(sub);
+        (one.entries, one.carried) = (entries, carried);
+        if unit.stamps.iter().all(|stamp| !stamp.is_data()) {
+            unit.stamps.clear();
+            self.units[row as usize] = unit;
+            self.sub_request_over(sub, calendar);
+            self.wake_waiters(calendar);
+            return;
+        }
+        let brought = unit.entries.len() as u64;
+        self.programming += brought as u32;
+        self.totals.host_programs += brought;
+        self.totals.unit_programs += carries;
+        self.totals.padding += unit.stamps.len() as u64 - brought - carries;
+        unit.busy = true;
+        self.units[row as usize] = unit;
+        let subs = self.subs();
+        subs.at_row[row as usize] = sub;
+        subs.get(sub).is_programming = true;
+        subs.writes += 1;
+        let stream = self.streams.host(stream);
+        self.queue_unit(row, stream, Purpose::HostProgram, calendar);
+        self.wake_waiters(calendar);
+    }
+
+    /// Whether flash holds this version of a page still, wherever that is.
+    pub(in crate::device) fn holds(&self, stamp: Stamp) -> bool {
+        self.mapping.get(LogicalPage(stamp.logical)).is_some_and(|slot| self.chips.stamp(slot) == stamp)
+    }
+
+    /// Notes what number the write has that the program unit at `first` holds.
+    pub(in crate::device) fn note_write(&mut self, row: Row, first: SlotId) {
+        if let Some(subs) = &mut self.subs
+            && subs.at_row[row as usize] != NONE
+            && self.blocks.has_whole_units(row)
+        {
+            let at = subs.program_unit(first);
+            subs.written[at] = subs.writes;
+        }
+    }
+
+    /// The same where the collector copies the program unit that `from` is in. While a later write of the unit is being
+    /// programmed, a copy counts as old as the original.
+    pub(in crate::device) fn note_copy(&mut self, row: Row, from: SlotId, first: SlotId) {
+        let page = LogicalPage(self.chips.stamp(from).logical);
+        if let Some(subs) = &mut self.subs
+            && self.blocks.has_whole_units(row)
+        {
+            let (from, to) = (subs.program_unit(from), subs.program_unit(first));
+            if subs.of(page).is_some_and(|sub| subs.all[sub as usize].is_programming) {
+                subs.written[to] = subs.written[from];
+            } else {
+                subs.writes += 1;
+                subs.written[to] = subs.writes;
+            }
+        }
+    }
+
+    /// The place in the stamps of a row's unit of entry number `n` of it.
+    pub(in crate::device) fn place_in_unit(&self, row: Row, n: usize) -> usize {
+        let Some(subs) = self.subs.as_ref().filter(|subs| subs.at_row[row as usize] != NONE) else {
+            return n;
+        };
+        subs.place(self.buffer.get(self.units[row as usize].entries[n]).logical)
+    }
+
+    /// Whether a row is programming a whole unit.
+    #[inline]
+    pub(in crate::device) fn programs_whole_unit(&self, row: Row) -> bool {
+        self.subs.as_ref().is_some_and(|subs| subs.at_row[row as usize] != NONE)
+    }
+
+    /// The program of a whole unit in `row` is done: its pages are where they were written, but for those that were
+    /// written or discarded meanwhile.
+    pub(in crate::device) fn whole_unit_programmed(
+        &mut self,
+        row: Row,
+        first: SlotId,
+        calendar: &mut impl Schedule<Event>,
+    ) {
+        let sub = std::mem::replace(&mut self.subs().at_row[row as usize], NONE);
+        let mut unit = std::mem::take(&mut self.units[row as usize]);
+        let mut left = Vec::new();
+        let entries = self.subs().get(sub).entries.clone();
+        for (place, stamp) in unit.stamps.iter().copied().enumerate().filter(|(_, stamp)| stamp.is_data()) {
+            let (page, id) = (LogicalPage(stamp.logical), entries[place]);
+            let wanted = if id == NONE { self.holds(stamp) } else { !self.buffer.get(id).void };
+            if wanted {
+                left.extend(self.mapping.get(page).map(|old| self.config.pools.row_of(old)));
+                self.install(page, SlotId(first.0 + place as u32));
+            }
+            if id == NONE {
+                continue;
+            }
+            if wanted {
+                self.buffer.get_mut(id).flash_version = stamp.version;
+                if !self.lost.is_empty() {
+                    self.lost.in_flash(page, stamp.version);
+                }
+            }
+            if self.buffer.programmed(id, stamp.version, &mut self.wake) {
+                self.dirty_again(id, calendar);
+            } else if self.cache.is_on() {
+                self.keep_programmed(page, stamp.version);
+            }
+        }
+        self.programming -= unit.entries.len() as u32;
+        unit.entries.clear();
+        unit.stamps.clear();
+        unit.busy = false;
+        self.units[row as usize] = unit;
+        self.blocks.program_done(first);
+        self.note_row(row);
+        self.sub_request_over(sub, calendar);
+        self.wake_waiters(calendar);
+        left.sort_unstable();
+        left.dedup();
+        // A victim that these pages left may be clean now.
+        for row in left.into_iter().filter(|from| *from != row) {
+            self.collect(row, calendar);
+        }
+    }
+
+    /// The program of a whole unit failed: it waits for another program unit, before all others.
+    pub(in crate::device) fn whole_unit_failed(&mut self, row: Row) {
+        let sub = std::mem::replace(&mut self.subs().at_row[row as usize], NONE);
+        let mut unit = std::mem::take(&mut self.units[row as usize]);
+        self.programming -= unit.entries.len() as u32;
+        for id in unit.entries.drain(..) {
+            self.buffer.program_failed(id);
+            self.buffer.get_mut(id).state = EntryState::Ready;
+        }
+        unit.stamps.clear();
+        unit.busy = false;
+        self.units[row as usize] = unit;
+        let one = self.subs().get(sub);
+        one.is_programming = false;
+        let stream = usize::from(one.stream);
+        self.subs().ready[stream].push_front(sub);
+    }
+
+    /// Puts a whole unit of the first pages of the device from `page` on into a row in no time.
+    pub(in crate::device) fn put_unit_untimed(&mut self, page: LogicalPage, end: u32, row: Row) {
+        let per_unit = self.subs().per_unit;
+        let first = self.blocks.take(row, self.streams.host(self.first_stream()), per_unit);
+        let subs = self.subs();
+        subs.writes += 1;
+        let (at, number) = (subs.program_unit(first), subs.writes);
+        subs.written[at] = number;
+        for place in 0..per_unit {
+            let (page, slot) = (LogicalPage(page.0 + place), SlotId(first.0 + place));
+            if page.0 >= end {
+                self.chips.put(slot, Stamp::PADDING);
+                continue;
+            }
+            let version = self.mapping.written(page);
+            self.chips.put(slot, Stamp { logical: page.0, version });
+            self.install(page, slot);
+        }
+        self.blocks.program_done(first);
+    }
+
+    /// Whether pages are filled in whole units, and how many pages these have.
+    pub(in crate::device) fn whole_unit(&self) -> Option<u32> {
+        self.subs.as_ref().filter(|subs| subs.whole_units).map(|subs| subs.per_unit)
+    }
+
+    /// The program unit of the first pool that holds the last write of each unit, by its first slot, as the spare areas
+    /// tell after a power cut.
+    pub(in crate::device) fn newest_units(&self, programmed: impl Fn(RowBlockId) -> u32) -> Option<Vec<u32>> {
+        let subs = self.subs.as_ref().filter(|subs| subs.whole_units)?;
+        let mut newest: Vec<u32> = vec![NONE; subs.of_unit.len()];
+        let slots = &self.config.pools.first().slots;
+        for block in self.config.pools.first().geometry.all_blocks() {
+            if self.blocks.state(block) == State::Bad {
+                continue;
+            }
+            for place in (0..programmed(block)).step_by(subs.per_unit as usize) {
+                let first = slots.at(block, place);
+                let held = (first.0..first.0 + subs.per_unit).map(|slot| self.chips.stamp(SlotId(slot)));
+                let Some(stamp) = held.into_iter().find(|stamp| stamp.is_data() && stamp.version > 0) else {
+                    continue;
+                };
+                let known = &mut newest[(stamp.logical / subs.per_unit) as usize];
+                let number = |slot: u32| subs.written[subs.program_unit(SlotId(slot))];
+                if *known == NONE || number(*known) <= number(first.0) {
+                    *known = first.0;
+                }
+            }
+        }
+        Some(newest)
+    }
+
+    /// Whether a slot of the first pool is of the program unit that holds the last write of its unit.
+    pub(in crate::device) fn is_in_newest_unit(&self, newest: &[u32], slot: SlotId, logical: u32) -> bool {
+        let subs = self.subs.as_ref().expect(THERE);
+        let row = self.config.pools.row_of(slot);
+        !self.blocks.has_whole_units(row)
+            || newest[(logical / subs.per_unit) as usize] == slot.0 - slot.0 % subs.per_unit
+    }
+
+    /// What is valid of a unit in the pool of whole units is in one program unit, at its place; and the books of the pools
+    /// are right.
+    pub(in crate::device) fn audit_units(&self) {
+        let Some(subs) = &self.subs else { return };
+        let mut homes: Vec<u32> = vec![NONE; subs.of_unit.len()];
+        let mut valid = vec![0u64; self.config.pools.count()];
+        for page in (0..self.config.logical_pages).map(LogicalPage) {
+            let Some(slot) = self.mapping.get(page) else { continue };
+            let row = self.config.pools.row_of(slot);
+            valid[self.config.pools.number_of_row(row)] += 1;
+            if !self.blocks.has_whole_units(row) {
+                continue;
+            }
+            assert_eq!(slot.0 % subs.per_unit, page.0 % subs.per_unit, "page {} is at its place", page.0);
+            let (home, found) =
+                (&mut homes[(page.0 / subs.per_unit) as usize], subs.program_unit(slot) as u32);
+            assert!(*home == NONE || *home == found, "unit {} is in two places", page.0 / subs.per_unit);
+            *home = found;
+        }
+        for (n, valid) in valid.into_iter().enumerate() {
+            assert!(
+                valid <= self.blocks.valid_of(n),
+                "pool {n} holds {valid} pages of the host and counts {}",
+                self.blocks.valid_of(n)
+            );
+        }
+    }
+}

@@ -1,0 +1,27 @@
+//! Valid share: what waits for the first pool goes to another that holds less, while a die of it does nothing (Centaur,
+//! algorithm 2).
+
+use wordline_kernel::state;
+
+use super::{Balancer, Waiting};
+use crate::policy::placement::Row;
+use crate::pools::PoolState;
+
+/// Compares the valid shares of the pools.
+pub struct ValidShare;
+
+state!(ValidShare {});
+
+impl Balancer for ValidShare {
+    fn is_on(&self) -> bool {
+        true
+    }
+
+    fn take(&mut self, _: Row, _: &Waiting<'_>) -> Option<Row> {
+        None
+    }
+
+    fn steals(&mut self, from: usize, to: usize, pools: &[PoolState]) -> bool {
+        pools[from].valid_share() > pools[to].valid_share()
+    }
+}

@@ -1,0 +1,25 @@
+//! Valid share: the pages of a victim go to the first pool while it holds less than the victim's (Centaur, algorithm 3).
+
+use wordline_kernel::state;
+
+use super::{Leaving, Relocator};
+use crate::pools::PoolState;
+
+/// Compares the valid shares of the pools.
+pub struct ValidShare;
+
+state!(ValidShare {});
+
+impl Relocator for ValidShare {
+    fn streams(&self) -> u8 {
+        1
+    }
+
+    fn route(&mut self, _: &Leaving) -> u8 {
+        0
+    }
+
+    fn leaves(&mut self, pool: usize, pools: &[PoolState]) -> bool {
+        pools[pool].valid_share() > pools[0].valid_share()
+    }
+}

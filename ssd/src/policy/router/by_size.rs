@@ -1,0 +1,28 @@
+//! By size: large pieces of a unit go to the first pool, small ones to the second (Centaur with a fixed dispatch condition,
+//! section 6.2.6; with the size of a unit its cache mode).
+
+use wordline_kernel::state;
+
+use super::{Outgoing, Router};
+
+/// Tells the pools of two apart by how much was written of a unit.
+pub struct BySize {
+    /// Sectors from which on it goes to the first pool.
+    pub sectors: u32,
+}
+
+state!(BySize { fixed { sectors } });
+
+impl Router for BySize {
+    fn streams(&self) -> u8 {
+        2
+    }
+
+    fn route(&mut self, written: &Outgoing) -> u8 {
+        u8::from(written.sectors < self.sectors)
+    }
+
+    fn pool(&self, stream: u8) -> u8 {
+        stream
+    }
+}
