@@ -3,13 +3,14 @@
 use wordline_kernel::Seed;
 
 use super::{Chips, Command, Operation, Stamp};
-use crate::faults::{Fails, Fault, Faults, Site};
+use crate::faults::{Fails, Fault, Faults, Sense, Site};
 use crate::geometry::{DieId, PageId, RowBlockId};
 
 impl Chips {
     /// Lets commands fail as `rules` say, from now on. Without rules nothing is asked.
     pub fn inject(&mut self, rules: &[Fault], seed: Seed) {
-        self.faults = (!rules.is_empty()).then(|| Box::new(Faults::new(rules, self.geometry, seed)));
+        self.faults =
+            (!rules.is_empty()).then(|| Box::new(Faults::new(rules, &self.part, self.geometry, seed)));
     }
 
     /// Row blocks that are bad from the factory by the rules.
@@ -33,6 +34,9 @@ impl Chips {
     pub(super) fn fault(&mut self, die: DieId, command: &Command) -> Option<u16> {
         let now = self.dies[die].ends();
         let word_line = self.pages_per_program(command.page);
+        let level = self.dies[die].level;
+        let is_slc = self.is_slc(self.geometry.block_of(command.page));
+        let sense = |page| Sense { page, level, is_slc };
         let Self { geometry, faults, pages, .. } = self;
         let faults = faults.as_deref_mut()?;
         let Command { operation, page, planes, .. } = *command;
@@ -49,7 +53,7 @@ impl Chips {
                 if failed {
                     pages.tear(to, planes * word_line);
                 } else if matches!(operation, Operation::Copyback { .. }) {
-                    faults.copied(page, to, planes * word_line, erases_of_source, now);
+                    faults.copied(sense(page), to, planes * word_line, erases_of_source, now);
                 }
                 failed.then_some(0)
             }
@@ -69,7 +73,7 @@ impl Chips {
                     let page = PageId(page.0 + n);
                     let site = Site::new(geometry, page, 1, 1, erases);
                     let torn = pages.holds(page, Stamp::TORN);
-                    let fails = faults.sense_fails(page, &site, now) || dead || torn;
+                    let fails = faults.sense_fails(&sense(page), &site, now) || dead || torn;
                     unreadable |= u16::from(fails) << n;
                 }
                 (unreadable != 0).then_some(unreadable)
