@@ -165,6 +165,9 @@ impl Device {
         let block = self.config.geometry.block_of(page);
         self.chips.set_slc(block, false);
         self.blocks.erased(block, self.chips.erases()[block]);
+        if let Some(tuning) = &mut self.tuning {
+            tuning.erased(block);
+        }
         self.collector.erased(block, &self.blocks);
     }
 }
