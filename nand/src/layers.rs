@@ -56,7 +56,8 @@ impl Layers {
         let plane = offset % self.geometry.planes_per_row;
         let page = self.geometry.page_in_block(offset);
         let layer = match is_slc {
-            true => page / self.word_lines_per_layer,
+            // Numbers beyond the word lines name no page, but may be sensed all the same.
+            true => (page / self.word_lines_per_layer).min(self.per_block - 1),
             false => u32::from(self.of_page[page as usize]),
         };
         LayerId(block.0 * self.per_row_block() + plane * self.per_block + layer)
@@ -108,6 +109,6 @@ mod tests {
             assert_eq!((of(page, 0), of(page, 1)), (first + layer, first + 2 + layer), "page {page}");
         }
         let slc = |page: u32| layers.layer_of(PageId(third + 2 * page), true).0;
-        assert_eq!([0, 1, 2, 3].map(slc), [first, first, first + 1, first + 1]);
+        assert_eq!([0, 1, 2, 3, 7].map(slc), [first, first, first + 1, first + 1, first + 1]);
     }
 }
