@@ -1,6 +1,8 @@
 //! Does every listed policy keep the promise of its trait?
 
 mod common;
+#[path = "policy_contract/tuner.rs"]
+mod tuner;
 
 use std::collections::BTreeSet;
 
@@ -8,7 +10,7 @@ use common::small;
 use proptest::prelude::*;
 use wordline_kernel::snapshot::{Reader, State as Snapshot, Writer};
 use wordline_kernel::{Duration, Id, Seed};
-use wordline_nand::{LayerId, Layers, PageId, RowBlockId, SlotId};
+use wordline_nand::{RowBlockId, SlotId};
 use wordline_ssd::Config;
 use wordline_ssd::ftl::blocks::{Blocks, State, Streams};
 use wordline_ssd::ftl::mapping::LogicalPage;
@@ -21,7 +23,6 @@ use wordline_ssd::policy::mapper::{CacheSize, Dftl, Mapper, TranslationPage};
 use wordline_ssd::policy::placement::{PlacementKind, RowSet};
 use wordline_ssd::policy::relocator::{Leaving, RelocatorKind};
 use wordline_ssd::policy::router::{Outgoing, RouterKind};
-use wordline_ssd::policy::tuner::{ReadOutcome, ReadParameters, SensedPage, Tuner, TunerKind};
 use wordline_ssd::policy::victim::VictimKind;
 use wordline_ssd::policy::wear::WearKind;
 
@@ -466,10 +467,8 @@ fn random_policies_reach_every_candidate() {
             blocks.program_done(page);
         }
         let mut random = Seed(4).stream("test.victim", 0);
-        let mut chosen: Vec<RowBlockId> =
+        let chosen: BTreeSet<RowBlockId> =
             (0..200).filter_map(|_| policy.choose(blocks.candidates(0), &mut random)).collect();
-        chosen.sort_unstable();
-        chosen.dedup();
         assert_eq!(chosen.len(), 10, "{kind:?}");
     }
 }
@@ -596,77 +595,5 @@ proptest! {
             mapper.lookup(LogicalPage(page));
         }
         prop_assert!(cached.changed.is_empty(), "lost: {:?}", cached.changed);
-    }
-}
-
-/// A page of a block as a tuner sees it.
-fn sensed(layers: &Layers, page: u32, highest: u8) -> SensedPage {
-    let Config { geometry, .. } = small().check().expect("the device is sound");
-    let page = PageId(page);
-    SensedPage {
-        page,
-        block: geometry.block_of(page),
-        layer: layers.layer_of(page, false),
-        erases: 0,
-        highest,
-    }
-}
-
-/// The sets of read levels that a tuner has a page sensed with, until all have had their turn.
-fn tries(tuner: &dyn Tuner, page: &SensedPage) -> Vec<u8> {
-    let mut so_far = ReadOutcome { parameters: tuner.read(page), senses: 1, is_read: false };
-    let mut tried = vec![so_far.parameters.level];
-    for senses in 2..=u32::from(page.highest) + 1 {
-        so_far.parameters = tuner.read_again(page, &so_far);
-        so_far.senses = senses;
-        tried.push(so_far.parameters.level);
-    }
-    tried
-}
-
-proptest! {
-    #[test]
-    fn a_tuner_tries_every_set_of_read_levels_once(
-        highest in 0u8..=20,
-        script in prop::collection::vec((0u8..10, 0u32..64, 0u8..=20), 0..60),
-    ) {
-        let config = small().check().expect("the device is sound");
-        let layers = || Layers::of(&config.part, &config.geometry);
-        for kind in [TunerKind::Nominal {}, TunerKind::LastGood {}] {
-            let mut tuner = kind.build(layers);
-            // What the last good levels are, by a plain account.
-            let mut good = std::collections::BTreeMap::<LayerId, u8>::new();
-            for (what, page, level) in &script {
-                let page = sensed(&layers(), *page, highest);
-                match what {
-                    0 => {
-                        tuner.erased(page.block);
-                        let block = layers().of_block(page.block);
-                        good.retain(|layer, _| !block.contains(&layer.0));
-                    }
-                    1 => {
-                        tuner.forget();
-                        good.clear();
-                    }
-                    _ => {
-                        let outcome = ReadOutcome {
-                            parameters: ReadParameters { level: level % (highest + 1) },
-                            senses: 1,
-                            is_read: *what > 3,
-                        };
-                        tuner.read_over(&page, &outcome);
-                        if outcome.is_read {
-                            good.insert(page.layer, outcome.parameters.level);
-                        }
-                    }
-                }
-                tuner = restored(&*tuner, kind.build(layers));
-                let mut tried = tries(&*tuner, &page);
-                let first = good.get(&page.layer).copied().filter(|_| kind == TunerKind::LastGood {});
-                prop_assert_eq!(tried[0], first.unwrap_or(0), "{:?}", kind);
-                tried.sort_unstable();
-                prop_assert_eq!(tried, (0..=highest).collect::<Vec<_>>(), "{:?}", kind);
-            }
-        }
     }
 }
