@@ -7,8 +7,8 @@ use std::ops::Range;
 
 use wordline_kernel::id;
 
-use crate::Part;
 use crate::geometry::{Geometry, PageId, RowBlockId};
+use crate::pools::{Pool, Pools};
 
 id!(
     /// A horizontal layer of a block of one plane, counted over the device: those of a [`RowBlockId`] follow each other,
@@ -17,9 +17,18 @@ id!(
 );
 
 /// Which layer each page lies on.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Layers {
+    pools: Vec<OfPool>,
+    count: u32,
+}
+
+/// The layers of the blocks of a pool.
+#[derive(Clone, Debug, PartialEq)]
+struct OfPool {
     geometry: Geometry,
+    /// The number of its first layer.
+    first: u32,
     /// Layers of a block of one plane.
     per_block: u32,
     word_lines_per_layer: u32,
@@ -27,46 +36,71 @@ pub struct Layers {
     of_page: Vec<u16>,
 }
 
-impl Layers {
-    /// Those of a device of `part`.
-    pub fn of(part: &Part, geometry: &Geometry) -> Self {
+impl OfPool {
+    fn new(pool: &Pool, first: u32) -> Self {
+        let Pool { part, geometry, .. } = pool;
         let word_lines = part.pages().word_lines();
         let word_lines_per_layer = word_lines.div_ceil(part.geometry.layers);
         let layer = |page| (part.pages().word_line(page) / word_lines_per_layer) as u16;
         Self {
             geometry: *geometry,
+            first,
             per_block: word_lines.div_ceil(word_lines_per_layer),
             word_lines_per_layer,
             of_page: (0..geometry.pages_per_block).map(layer).collect(),
         }
     }
 
-    /// Layers of the device, over all blocks.
-    pub fn count(&self) -> usize {
-        (self.geometry.row_blocks() * self.per_row_block()) as usize
-    }
-
     fn per_row_block(&self) -> u32 {
         self.geometry.planes_per_row * self.per_block
     }
 
+    fn first_of(&self, block: RowBlockId) -> u32 {
+        self.first + (block.0 - self.geometry.first.block) * self.per_row_block()
+    }
+}
+
+impl Layers {
+    /// Those of a device.
+    pub fn of(pools: &Pools) -> Self {
+        let mut all = Self { pools: Vec::with_capacity(pools.count()), count: 0 };
+        for pool in pools.iter() {
+            let pool = OfPool::new(pool, all.count);
+            all.count += pool.geometry.row_blocks() * pool.per_row_block();
+            all.pools.push(pool);
+        }
+        all
+    }
+
+    /// Layers of the device, over all blocks.
+    pub fn count(&self) -> usize {
+        self.count as usize
+    }
+
+    /// The last pool that begins at or before a number.
+    fn pool(&self, begins: impl Fn(&OfPool) -> bool) -> &OfPool {
+        self.pools.iter().rfind(|pool| begins(pool)).expect("the first pool begins at 0")
+    }
+
     /// The layer that `page` lies on; `is_slc` says whether its block is in SLC mode, where each word line has one page.
     pub fn layer_of(&self, page: PageId, is_slc: bool) -> LayerId {
-        let (block, offset) = self.geometry.split(page);
-        let plane = offset % self.geometry.planes_per_row;
-        let page = self.geometry.page_in_block(offset);
+        let pool = self.pool(|pool| pool.geometry.first.page <= page.0);
+        let (block, offset) = pool.geometry.split(page);
+        let plane = offset % pool.geometry.planes_per_row;
+        let page = pool.geometry.page_in_block(offset);
         let layer = match is_slc {
             // Numbers beyond the word lines name no page, but may be sensed all the same.
-            true => (page / self.word_lines_per_layer).min(self.per_block - 1),
-            false => u32::from(self.of_page[page as usize]),
+            true => (page / pool.word_lines_per_layer).min(pool.per_block - 1),
+            false => u32::from(pool.of_page[page as usize]),
         };
-        LayerId(block.0 * self.per_row_block() + plane * self.per_block + layer)
+        LayerId(pool.first_of(block) + plane * pool.per_block + layer)
     }
 
     /// The layers of a row block, in all its planes.
     pub fn of_block(&self, block: RowBlockId) -> Range<u32> {
-        let first = block.0 * self.per_row_block();
-        first..first + self.per_row_block()
+        let pool = self.pool(|pool| pool.geometry.first.block <= block.0);
+        let first = pool.first_of(block);
+        first..first + pool.per_row_block()
     }
 }
 
@@ -83,7 +117,7 @@ mod tests {
         let layout =
             Layout { channels: 1, packages_per_channel: 1, dies_per_package: 1, planes_per_row: None };
         let geometry = layout.check(&part).expect("the layout is sound");
-        (Layers::of(&part, &geometry), geometry)
+        (Layers::of(&Pools::of_pages(part, geometry)), geometry)
     }
 
     #[test]
@@ -110,5 +144,25 @@ mod tests {
         }
         let slc = |page: u32| layers.layer_of(PageId(third + 2 * page), true).0;
         assert_eq!([0, 1, 2, 3, 7].map(slc), [first, first, first + 1, first + 1, first + 1]);
+    }
+
+    #[test]
+    fn the_layers_of_a_second_pool_follow_those_of_the_first() {
+        let layout =
+            Layout { channels: 1, packages_per_channel: 1, dies_per_package: 1, planes_per_row: None };
+        let part = |layers| {
+            let mut file = mqsim_file();
+            file.geometry.layers = layers;
+            file.check().expect("the part is sound")
+        };
+        let geometry = layout.check(&part(1)).expect("the layout is sound");
+        let mut pools = Pools::of_pages(part(1), geometry);
+        pools.add(Pool { part: part(2), geometry, slots: crate::Slots::of_pages(&geometry) }, 1);
+        let layers = Layers::of(&pools);
+        // Sixteen blocks of two planes, once with one layer and once with two.
+        assert_eq!(layers.count(), 32 + 64);
+        assert_eq!((layers.of_block(RowBlockId(15)), layers.of_block(RowBlockId(16))), (30..32, 32..36));
+        assert_eq!(layers.layer_of(PageId(16 * 16 - 1), false), LayerId(31));
+        assert_eq!([0, 1, 14, 15].map(|n| layers.layer_of(PageId(256 + n), false).0), [32, 34, 33, 35]);
     }
 }

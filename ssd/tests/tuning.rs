@@ -88,11 +88,11 @@ fn last_good_pays_for_a_level_once_a_layer_and_nominal_once_a_page() {
         let mut rig = filled(device(&tuner, &[needs("3")]));
         let pages = read_all(&mut rig);
         let config = rig.device.config();
-        let layers = Layers::of(&config.part, &config.geometry);
-        let slots = (0..config.geometry.pages()).map(SlotId);
+        let layers = Layers::of(&config.pools);
+        let slots = (0..config.pools.first().geometry.pages()).map(SlotId);
         let written = slots.filter(|slot| rig.device.chips().stamp(*slot).is_data());
         let touched: BTreeSet<_> =
-            written.map(|slot| layers.layer_of(config.slots.page_of(slot), false)).collect();
+            written.map(|slot| layers.layer_of(config.pools.page_of(slot), false)).collect();
         (retries(&rig), u64::from(pages), touched.len() as u64)
     };
     let (retries, pages, _) = all(TunerKind::Nominal {});
@@ -219,7 +219,7 @@ impl Tuner for Recorder {
 fn recorded() -> (Rig, Arc<Mutex<Told>>) {
     let config = device(&TunerKind::Nominal {}, &[needs("2")]).check().expect("the device is sound");
     let told = Arc::<Mutex<Told>>::default();
-    let inner = LastGood::new(Layers::of(&config.part, &config.geometry));
+    let inner = LastGood::new(Layers::of(&config.pools));
     let tuner = Box::new(Recorder { inner, told: told.clone() });
     let parts = Parts { tuner, ..Parts::of(&config) };
     let device = Device::with(config, parts, Seed(1));

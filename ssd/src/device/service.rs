@@ -19,7 +19,7 @@ impl Device {
             return;
         }
         let Self { config, tuning, chips, queues, .. } = self;
-        let geometry = &config.geometry;
+        let geometry = &config.pools.of_die(die).geometry;
         // Parts of one page, and pages side by side in the planes.
         let mergeable = |before: &Transaction, next: &Transaction| {
             let side_by_side = next.page == before.page
@@ -45,7 +45,7 @@ impl Device {
         }
         let operation = self.set_up(die, purpose, owner, slot);
         if !matches!(operation, Operation::Read) {
-            planes = self.config.geometry.planes_per_row;
+            planes = self.config.pools.of_die(die).geometry.planes_per_row;
         }
         if self.tuning.is_some() {
             self.set_read_level(die, operation);
@@ -77,7 +77,7 @@ impl Device {
                 }
                 Operation::Program
             }
-            Purpose::GcCopyback => Operation::Copyback { to: self.config.slots.page_of(slot) },
+            Purpose::GcCopyback => Operation::Copyback { to: self.config.pools.page_of(slot) },
             Purpose::GcErase => Operation::Erase,
         }
     }
@@ -260,7 +260,7 @@ impl Device {
 
     #[inline]
     pub(super) fn read_over(&mut self, page: PageId, calendar: &mut impl Schedule<Event>) {
-        let block = self.config.geometry.block_of(page);
+        let block = self.config.pools.block_of_page(page);
         if self.blocks.read_done(block) {
             let row = self.blocks.row_of(block);
             self.collect(row, calendar);

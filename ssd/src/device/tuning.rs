@@ -26,13 +26,13 @@ impl Tuning {
     pub(super) fn of(config: &Config, tuner: Box<dyn Tuner>) -> Option<Box<Self>> {
         let retry = &config.file.ftl.read_retry;
         config.faults.iter().any(Fault::is_of_levels).then(|| {
-            let layers = Layers::of(&config.part, &config.geometry);
+            let layers = Layers::of(&config.pools);
             Box::new(Self { tuner, layers, highest: retry.levels, time: retry.time })
         })
     }
 
     fn page(&self, page: PageId, chips: &Chips) -> SensedPage {
-        let block = chips.geometry().block_of(page);
+        let block = chips.pools().block_of_page(page);
         SensedPage {
             page,
             block,

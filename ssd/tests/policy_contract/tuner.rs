@@ -12,11 +12,11 @@ use super::restored;
 
 /// A page of a block as a tuner sees it.
 fn sensed(layers: &Layers, page: u32, highest: u8) -> SensedPage {
-    let Config { geometry, .. } = small().check().expect("the device is sound");
+    let Config { pools, .. } = small().check().expect("the device is sound");
     let page = PageId(page);
     SensedPage {
         page,
-        block: geometry.block_of(page),
+        block: pools.block_of_page(page),
         layer: layers.layer_of(page, false),
         erases: 0,
         highest,
@@ -42,7 +42,7 @@ proptest! {
         script in prop::collection::vec((0u8..10, 0u32..64, 0u8..=20), 0..60),
     ) {
         let config = small().check().expect("the device is sound");
-        let layers = || Layers::of(&config.part, &config.geometry);
+        let layers = || Layers::of(&config.pools);
         for kind in [TunerKind::Nominal {}, TunerKind::LastGood {}] {
             let mut tuner = kind.build(layers);
             // What the last good levels are, by a plain account.
