@@ -226,7 +226,6 @@ impl Device {
             let Pool { part, geometry, .. } = config.pools.first();
             blocks.order(parts.frontier, WordLines::of(part, geometry));
         }
-        let collector = new_collector(&config, streams, parts.victim, parts.wear, seed);
         let has_homes = parts.placement.home(0).is_some();
         let rows = config.pools.rows();
         let lists = usize::from(streams.host) * if has_homes { rows as usize } else { 1 };
@@ -269,7 +268,7 @@ impl Device {
             answers: Vec::new(),
             digest: Digest::default(),
             totals: Totals::default(),
-            collector,
+            collector: new_collector(&config, streams, parts.victim, parts.wear, seed),
             router: parts.router,
             placement: parts.placement,
             relocator: parts.relocator,
