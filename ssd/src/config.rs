@@ -23,6 +23,7 @@ use crate::policy::frontier::FrontierKind;
 use crate::policy::mapper::CacheSize;
 use crate::policy::placement::PlacementKind;
 use crate::policy::router::RouterKind;
+use crate::policy::tuner::TunerKind;
 use crate::pools::{self, PoolFile};
 use crate::scheduling::SchedulingFile;
 use crate::sectors::Sectors;
@@ -90,6 +91,8 @@ pub struct FtlFile {
     pub failure: FailureKind,
     /// Pages that could not be read are sensed again.
     pub read_retry: ReadRetryFile,
+    /// What pages are sensed with; asked only where a rule of `faults` makes pages need a set of read levels.
+    pub tuner: TunerKind,
     /// Levelling of the blocks' wear.
     pub wear: WearFile,
     /// Order of the commands of a die, and suspends.
@@ -100,9 +103,10 @@ pub struct FtlFile {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct ReadRetryFile {
-    /// How often a page is sensed again before it is given up.
+    /// How often a page is sensed again before it is given up: the sets of read levels beside the nominal one.
     pub levels: u8,
-    /// Time to set other read levels before each retry.
+    /// Time to set other read levels before each retry; where rules say which levels a page needs, before each sense with others
+    /// than the nominal ones.
     pub time: Duration,
 }
 
@@ -166,6 +170,7 @@ impl Default for FtlFile {
             recovery: RecoveryFile::default(),
             failure: FailureKind::default(),
             read_retry: ReadRetryFile::default(),
+            tuner: TunerKind::default(),
             wear: WearFile::default(),
             scheduling: SchedulingFile::default(),
         }

@@ -1,5 +1,7 @@
 //! What a device is made of: its policies, which a research design replaces.
 
+use wordline_nand::Layers;
+
 use crate::Config;
 use crate::policy::background::Background;
 use crate::policy::balancer::Balancer;
@@ -10,6 +12,7 @@ use crate::policy::mapper::{self, Mapper};
 use crate::policy::placement::Placement;
 use crate::policy::relocator::Relocator;
 use crate::policy::router::Router;
+use crate::policy::tuner::Tuner;
 use crate::policy::victim::VictimPolicy;
 use crate::policy::wear::WearLeveller;
 
@@ -36,6 +39,8 @@ pub struct Parts {
     pub relocator: Box<dyn Relocator>,
     /// What happens to a block in which something failed.
     pub failure: Box<dyn FailurePolicy>,
+    /// What pages are sensed with; asked only where a rule of `faults` makes pages need read levels.
+    pub tuner: Box<dyn Tuner>,
     /// What is done while the host rests.
     pub background: Box<dyn Background>,
     /// Which blocks are cleaned because their data lie still.
@@ -59,6 +64,7 @@ impl Parts {
             victim: ftl.gc.victim.build(),
             relocator: ftl.gc.relocator.build(),
             failure: ftl.failure.build(),
+            tuner: ftl.tuner.build(|| Layers::of(&config.pools)),
             background: ftl.gc.background.build(),
             wear: ftl.wear.levelling.build(&blocks),
         }

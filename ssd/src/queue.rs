@@ -92,6 +92,8 @@ pub struct Transaction {
     pub logical: u32,
     /// How often its pages were sensed again because they could not be read.
     pub tries: u8,
+    /// The set of read levels of the next try.
+    pub level: u8,
     /// Which of its pages could not be read so far, the lowest bit for the first.
     pub unread: u16,
     /// How long a host read waited for the place of its page before it was queued.
@@ -322,6 +324,7 @@ impl Queues {
             version: 0,
             logical: NONE,
             tries: 0,
+            level: 0,
             unread: 0,
             mapping: Duration::ZERO,
             queued: now,
@@ -427,6 +430,11 @@ impl Queues {
         queue.in_a_row = 0;
         queue.current = std::mem::replace(&mut queue.suspended, NONE);
         queue.gc_since = self.pool[queue.current as usize].purpose.is_gc().then_some(now);
+    }
+
+    /// The first transaction of the die's present work, of which there has to be some.
+    pub fn current(&self, die: DieId) -> &Transaction {
+        &self.pool[self.dies[die].current as usize]
     }
 
     /// How many planes the die's present command reads from, whose reads are of pages side by side, and the bytes of

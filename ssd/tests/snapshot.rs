@@ -11,6 +11,7 @@ use wordline_kernel::snapshot::Broken;
 use wordline_kernel::{Bytes, Calendar, Digest, Duration, Seed};
 use wordline_nand::faults::{Fails, FaultFile};
 use wordline_ssd::config::{Interface, ReadRetryFile, Scope};
+use wordline_ssd::policy::tuner::TunerKind;
 use wordline_ssd::policy::victim::VictimKind;
 use wordline_ssd::policy::wear::WearKind;
 use wordline_ssd::snapshot::{Agenda, LAYOUT};
@@ -216,7 +217,11 @@ fn another_layout_of_the_bytes_has_another_number() {
     file.ftl.wear.levelling = WearKind::Bet { k: 0, threshold: 4 };
     file.ftl.gc.victim = VictimKind::CostBenefit {};
     file.ftl.gc.scope = Scope::SuperBlock;
-    file.faults = vec![FaultFile { every: Some(1_000), ..FaultFile::new(Fails::Program) }];
+    file.faults = vec![
+        FaultFile { every: Some(1_000), ..FaultFile::new(Fails::Program) },
+        FaultFile { every: Some(2), level: Some(1.into()), ..FaultFile::new(Fails::Read) },
+    ];
+    file.ftl.tuner = TunerKind::LastGood {};
     let mut rig = Rig::new(file, 1);
     rig.device.fill(0.1);
     rig.submit(Operation::Write, false, 0, 256);
@@ -226,7 +231,7 @@ fn another_layout_of_the_bytes_has_another_number() {
     saved(&rig).iter().for_each(|byte| digest.add(u64::from(*byte)));
     assert_eq!(
         (LAYOUT, digest.to_string().as_str()),
-        (3, "c29eccfb21e84bcb"),
+        (4, "cbd41d1d00e09075"),
         "what a snapshot holds has changed: raise ssd::snapshot::LAYOUT if its layout has, and note the new digest here"
     );
 }

@@ -55,6 +55,7 @@ embedded![
     "validation/faults",
     "validation/lifetime",
     "validation/queueing",
+    "validation/read-levels",
     "validation/suspend",
     "validation/waf-hot-cold",
     "validation/waf-super-blocks",

@@ -29,6 +29,9 @@ pub(super) struct Die {
     pub(super) array: Duration,
     /// What the array takes to sense for the command that follows in a sequence of cache reads.
     pub(super) ahead: Duration,
+    /// The set of read levels that it senses with, 0 for the nominal one, and how much longer that takes.
+    pub(super) level: u8,
+    pub(super) setting: Duration,
     /// What the last hold took longer because the bus had to turn round.
     pub(super) late: Duration,
     /// The end of the last hold of the bus, and of the array's last work.
@@ -74,6 +77,8 @@ impl Die {
             bus_wait: none,
             array: none,
             ahead: none,
+            level: 0,
+            setting: none,
             late: none,
             hold_until: never,
             works_until: never,

@@ -3,7 +3,7 @@
 use wordline_kernel::Seed;
 
 use super::{Chips, Command, Operation, Stamp};
-use crate::faults::{Fails, Fault, Faults, Site};
+use crate::faults::{Fails, Fault, Faults, Sense, Site};
 use crate::geometry::{DieId, PageId, RowBlockId};
 
 impl Chips {
@@ -33,6 +33,9 @@ impl Chips {
     pub(super) fn fault(&mut self, die: DieId, command: &Command) -> Option<u16> {
         let now = self.dies[die].ends();
         let word_line = self.pages_per_program(die, command.page);
+        let level = self.dies[die].level;
+        let is_slc = self.is_slc(self.pools.of_die(die).geometry.block_of(command.page));
+        let sense = |page| Sense { page, level, is_slc };
         let Self { pools, faults, pages, .. } = self;
         let geometry = &pools.of_die(die).geometry;
         let faults = faults.as_deref_mut()?;
@@ -50,7 +53,7 @@ impl Chips {
                 if failed {
                     pages.tear(to, planes * word_line);
                 } else if matches!(operation, Operation::Copyback { .. }) {
-                    faults.copied(page, to, planes * word_line, erases_of_source, now);
+                    faults.copied(sense(page), to, planes * word_line, erases_of_source, now);
                 }
                 failed.then_some(0)
             }
@@ -70,7 +73,7 @@ impl Chips {
                     let page = PageId(page.0 + n);
                     let site = Site::new(geometry, page, 1, 1, erases);
                     let torn = pages.holds(page, Stamp::TORN);
-                    let fails = faults.sense_fails(page, &site, now) || dead || torn;
+                    let fails = faults.sense_fails(&sense(page), &site, now) || dead || torn;
                     unreadable |= u16::from(fails) << n;
                 }
                 (unreadable != 0).then_some(unreadable)

@@ -253,6 +253,18 @@ impl Chips {
                 || !self.works_behind(die, now))
     }
 
+    /// From its next command on `die` senses with this set of read levels, 0 for the nominal one; it takes `setting` longer to
+    /// sense, in which the levels are set.
+    pub fn set_read_level(&mut self, die: DieId, level: u8, setting: Duration) {
+        let work = &mut self.dies[die];
+        (work.level, work.setting) = (level, setting);
+    }
+
+    /// The set of read levels that `die` senses with.
+    pub fn read_level(&self, die: DieId) -> u8 {
+        self.dies[die].level
+    }
+
     /// Starts a command on an idle die.
     pub fn start(&mut self, die: DieId, command: Command, calendar: &mut impl Schedule<Event>) {
         let goes_on = matches!(command.operation, Operation::ReadCache { first: false, .. });
@@ -487,7 +499,7 @@ impl Chips {
                     }
                     (_, Operation::Program) => (times.write(geometry, page, planes), Stage::Tin),
                     (_, Operation::Erase) => (times.erase(), Stage::Ber),
-                    _ => (times.sense(geometry, page, planes), Stage::Ton),
+                    _ => (times.sense(geometry, page, planes) + work.setting, Stage::Ton),
                 };
                 let working = work.pipeline.run(begin, time);
                 calendar.at(working.end, Event::ArrayDone(die));

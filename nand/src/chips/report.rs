@@ -8,7 +8,7 @@ use super::{Chips, Counts, Operation, Stamp, Violations};
 use crate::energy::{EnergyReport, StageTimes};
 use crate::geometry::{DieId, Geometry, RowBlockId};
 use crate::slots::SlotId;
-use crate::{Part, Pool};
+use crate::{Part, Pool, Pools};
 
 impl Chips {
     /// What `slot` holds.
@@ -74,6 +74,11 @@ impl Chips {
     /// The geometry of the first pool.
     pub fn geometry(&self) -> &Geometry {
         &self.pools.first().geometry
+    }
+
+    /// The pools that its dies are of.
+    pub fn pools(&self) -> &Pools {
+        &self.pools
     }
 
     /// What the chips did.

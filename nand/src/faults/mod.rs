@@ -10,6 +10,7 @@
 //! assert!(rule.die.expect("it names a die").contain(0));
 //! ```
 
+mod levels;
 mod numbers;
 mod state;
 #[cfg(test)]
@@ -21,6 +22,7 @@ use wordline_kernel::{Complaints, Duration, Instant};
 
 use crate::geometry::Geometry;
 
+pub(crate) use levels::Sense;
 pub use numbers::Numbers;
 pub(crate) use state::Site;
 pub use state::{Faults, factory_bad_at_most};
@@ -95,6 +97,11 @@ pub struct FaultFile {
     /// Sensing the page again so many times reads it, each number of a range equally likely. Left out: no number does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub retries: Option<Numbers>,
+    /// The pages that lie on one layer of a block are read with this set of read levels alone, 0 for the nominal one, until
+    /// the block is erased; each number of a range equally likely. `probability`, `nth`, `every` and `wear` then say which
+    /// layers this is about, in the order in which they are first read.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub level: Option<Numbers>,
 }
 
 /// A rule that was checked.
@@ -104,6 +111,14 @@ pub struct Fault {
     pub(crate) when: When,
     pub(crate) place: Place,
     pub(crate) retries: Option<Numbers>,
+    pub(crate) level: Option<Numbers>,
+}
+
+impl Fault {
+    /// Whether it is about the read levels that pages need.
+    pub fn is_of_levels(&self) -> bool {
+        self.level.is_some()
+    }
 }
 
 /// When a rule strikes.
@@ -143,6 +158,7 @@ impl FaultFile {
             block: None,
             page: None,
             retries: None,
+            level: None,
         }
     }
 
@@ -158,7 +174,7 @@ impl FaultFile {
             _ => When::Chance { probability: self.probability.unwrap_or(1.0), wear: self.wear },
         };
         let place = Place { die: self.die, plane: self.plane, block: self.block, page: self.page };
-        wrong.or_ok(Fault { fails: self.fails, when, place, retries: self.retries })
+        wrong.or_ok(Fault { fails: self.fails, when, place, retries: self.retries, level: self.level })
     }
 
     fn check_numbers(&self, geometry: &Geometry, wrong: &mut Complaints) {
@@ -179,6 +195,14 @@ impl FaultFile {
         if let Some(retries) = self.retries {
             wrong.require(retries.least > 0, "retries", retries, "at least 1");
         }
+        if let Some(level) = self.level {
+            wrong.require(
+                level.most <= levels::HIGHEST,
+                "level",
+                level,
+                format!("from 0 to {}", levels::HIGHEST),
+            );
+        }
         let planes = geometry.rows_per_die * geometry.planes_per_row;
         for (key, numbers, count) in [
             ("die", self.die, geometry.dies()),
@@ -194,7 +218,7 @@ impl FaultFile {
 
     /// Keys that say nothing about what fails, or contradict each other.
     fn check_keys(&self, wrong: &mut Complaints) {
-        let Self { fails, probability, nth, every, wear, at, die, plane, block, page, retries } = self;
+        let Self { fails, probability, nth, every, wear, at, die, plane, block, page, retries, level } = self;
         let whole_blocks = matches!(fails, Fails::FactoryBad | Fails::Erase);
         let (is_die, is_factory) = (*fails == Fails::Die, *fails == Fails::FactoryBad);
         for (key, given, means_nothing) in [
@@ -206,9 +230,20 @@ impl FaultFile {
             ("block", block.is_some(), is_die),
             ("page", page.is_some(), is_die || whole_blocks),
             ("retries", retries.is_some(), *fails != Fails::Read),
+            ("level", level.is_some(), *fails != Fails::Read),
         ] {
             let found = format!("it beside fails = \"{}\"", fails.name());
             wrong.require(!(given && means_nothing), key, found, "it left out: it says nothing about that");
+        }
+        if level.is_some() {
+            for (key, given) in [("page", page.is_some()), ("retries", retries.is_some())] {
+                wrong.require(
+                    !given,
+                    key,
+                    "it beside level",
+                    "it left out: a level is that of a whole layer, for good",
+                );
+            }
         }
         let given: Vec<&str> = [
             ("probability", probability.is_some()),

@@ -4,9 +4,11 @@ use std::collections::BTreeMap;
 
 use wordline_kernel::{Column, Instant, Seed, Stream, state};
 
-use super::{Fails, Fault, Place, WearFile, When};
+use super::levels::{Needs, Sense};
+use super::{Fails, Fault, Numbers, Place, WearFile, When};
 use crate::Pools;
 use crate::geometry::{DieId, Geometry, PageId, RowBlockId};
+use crate::layers::Layers;
 
 /// Standard deviations above the mean up to which a row may have blocks that are bad from the factory. Chosen: beyond it
 /// lies one row in a billion, and a vendor ships no chip with more bad blocks than its data sheet allows.
@@ -57,25 +59,51 @@ impl Place {
 struct Rule {
     fault: Fault,
     random: Stream,
+    /// What the streams of layers come from, each of which has one of its own: what a layer needs does not depend on when it
+    /// is first read, so that devices that read in other orders have the same cells.
+    of_layers: Seed,
     /// Operations so far that it applied to.
     count: u64,
 }
 
-state!(Rule { values { random, count } fixed { fault } });
+state!(Rule { values { random, of_layers, count } fixed { fault } });
 
 impl Rule {
+    fn new(fault: Fault, random: Stream) -> Self {
+        Self { fault, of_layers: Seed(random.clone().bits()), random, count: 0 }
+    }
+
     /// Whether it strikes the next operation that it applies to.
     fn strikes(&mut self, erases: u32, now: Instant) -> bool {
         self.count += 1;
-        match self.fault.when {
-            When::Chance { probability, wear } => {
-                self.random.unit() < probability * wear.map_or(1.0, |wear| share(wear, erases))
-            }
-            When::Nth(n) => self.count == n,
-            When::Every(n) => self.count.is_multiple_of(n),
-            When::From(instant) => now >= instant,
-        }
+        strikes(&self.fault.when, self.count, &mut self.random, erases, now)
     }
+
+    /// The set of read levels that a layer, which its number and the erases of its block name, needs by this rule.
+    fn level_of(&mut self, layer: u64, erases: u32, now: Instant) -> Option<u8> {
+        let levels = self.fault.level?;
+        self.count += 1;
+        let mut random = self.of_layers.stream("layer", layer | u64::from(erases) << 32);
+        strikes(&self.fault.when, self.count, &mut random, erases, now)
+            .then(|| one_of(levels, &mut random) as u8)
+    }
+}
+
+/// Whether a rule strikes its operation number `count`.
+fn strikes(when: &When, count: u64, random: &mut Stream, erases: u32, now: Instant) -> bool {
+    match *when {
+        When::Chance { probability, wear } => {
+            random.unit() < probability * wear.map_or(1.0, |wear| share(wear, erases))
+        }
+        When::Nth(n) => count == n,
+        When::Every(n) => count.is_multiple_of(n),
+        When::From(instant) => now >= instant,
+    }
+}
+
+/// A number of a range, each equally likely.
+fn one_of(range: Numbers, random: &mut Stream) -> u32 {
+    range.least + random.below(u64::from(range.most - range.least) + 1) as u32
 }
 
 /// The part of a rule's probability that holds after `erases`: none up to `from`, all from `to` on.
@@ -94,10 +122,13 @@ pub struct Faults {
     dead: Column<DieId, bool>,
     /// Pages that a sense did not read, and how many senses more they need; `u32::MAX` for never.
     unread: BTreeMap<PageId, u32>,
+    /// None where no rule is about read levels.
+    needs: Option<Needs>,
 }
 
 state!(Faults {
     values { dead, unread }
+    parts { needs }
     lists { rules }
     fixed { pools }
 });
@@ -105,15 +136,13 @@ state!(Faults {
 impl Faults {
     /// The `rules` for the chips of `pools`.
     pub fn new(rules: &[Fault], pools: &Pools, seed: Seed) -> Self {
-        let rule = |(n, fault): (u64, &Fault)| Rule {
-            fault: *fault,
-            random: seed.stream("nand.faults", n),
-            count: 0,
-        };
+        let rule = |(n, fault): (u64, &Fault)| Rule::new(*fault, seed.stream("nand.faults", n));
+        let of_levels = rules.iter().any(Fault::is_of_levels);
         Self {
             rules: (0..).zip(rules).map(rule).collect(),
             dead: Column::filled(pools.dies() as usize, false),
             unread: BTreeMap::new(),
+            needs: of_levels.then(|| Needs::new(Layers::of(pools))),
             pools: pools.clone(),
         }
     }
@@ -176,8 +205,27 @@ impl Faults {
         fails
     }
 
-    /// Whether the sense of `page` at `site` cannot be read.
-    pub(crate) fn sense_fails(&mut self, page: PageId, site: &Site, now: Instant) -> bool {
+    /// Whether what was sensed at `site` cannot be read.
+    pub(crate) fn sense_fails(&mut self, sense: &Sense, site: &Site, now: Instant) -> bool {
+        self.is_wrong_level(sense, site, now) | self.is_unread(sense.page, site, now)
+    }
+
+    /// Whether the page lies on a layer that needs other read levels.
+    fn is_wrong_level(&mut self, sense: &Sense, site: &Site, now: Instant) -> bool {
+        let Some(needs) = &mut self.needs else { return false };
+        let (layer, known) = needs.of(sense);
+        let needed = known.unwrap_or_else(|| {
+            let rules = self.rules.iter_mut().filter(|rule| rule.fault.place.meets(site));
+            let level = |rule: &mut Rule| rule.level_of(u64::from(layer.0), site.erases, now);
+            let drawn = rules.filter_map(level).max().unwrap_or(0);
+            needs.set(layer, drawn);
+            drawn
+        });
+        needed != sense.level
+    }
+
+    /// Whether the page cannot be read whatever the levels are, or not yet.
+    fn is_unread(&mut self, page: PageId, site: &Site, now: Instant) -> bool {
         if let Some(more) = self.unread.get_mut(&page) {
             if *more == u32::MAX {
                 return true;
@@ -190,15 +238,11 @@ impl Faults {
             return true;
         }
         let mut needed = 0;
-        let applies = |fault: &Fault| fault.fails == Fails::Read && fault.place.meets(site);
+        let applies =
+            |fault: &Fault| fault.fails == Fails::Read && !fault.is_of_levels() && fault.place.meets(site);
         for rule in self.rules.iter_mut().filter(|rule| applies(&rule.fault)) {
             if rule.strikes(site.erases, now) {
-                let more = match rule.fault.retries {
-                    None => u32::MAX,
-                    Some(range) => {
-                        range.least + rule.random.below(u64::from(range.most - range.least) + 1) as u32
-                    }
-                };
+                let more = rule.fault.retries.map_or(u32::MAX, |range| one_of(range, &mut rule.random));
                 needed = needed.max(more);
             }
         }
@@ -208,14 +252,14 @@ impl Faults {
         needed > 0
     }
 
-    /// Notes that a copyback moved `pages` pages from `from` on, of a block erased
+    /// Notes that a copyback moved `pages` pages from that of `sense` on, of a block erased
     /// `erases` times, to `to` on. No controller corrects what it senses: what
     /// cannot be read then is written with its errors, which no other read level cures.
-    pub(crate) fn copied(&mut self, from: PageId, to: PageId, pages: u32, erases: u32, now: Instant) {
+    pub(crate) fn copied(&mut self, sense: Sense, to: PageId, pages: u32, erases: u32, now: Instant) {
         for n in 0..pages {
-            let page = PageId(from.0 + n);
+            let page = PageId(sense.page.0 + n);
             let site = Site::new(&self.pools.of_page(page).geometry, page, 1, 1, erases);
-            if self.sense_fails(page, &site, now) {
+            if self.sense_fails(&Sense { page, ..sense }, &site, now) {
                 self.unread.insert(PageId(to.0 + n), u32::MAX);
             }
         }
@@ -223,6 +267,9 @@ impl Faults {
 
     /// Forgets what could not be read in a block that was erased: it is programmed anew.
     pub(crate) fn erased(&mut self, block: RowBlockId) {
+        if let Some(needs) = &mut self.needs {
+            needs.erased(block);
+        }
         if self.unread.is_empty() {
             return;
         }

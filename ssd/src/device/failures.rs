@@ -12,6 +12,11 @@ use crate::policy::placement::Row;
 use crate::queue::{Purpose, Transaction, TransactionId};
 use crate::sectors::Sectors;
 
+/// The pages of a read that its last command could not read, the lowest bit for the first.
+pub(super) fn unread_by(read: &Transaction, done: &Done) -> u32 {
+    u32::from(done.unreadable) >> (read.page.0 - done.command.page.0) & ((1 << read.planes) - 1)
+}
+
 impl Device {
     /// A transaction whose command failed, or some of whose command's pages could not be read.
     #[cold]
@@ -52,8 +57,7 @@ impl Device {
 
     /// A read that could not be read is tried again as often as is allowed; then its pages are lost.
     fn read_failed(&mut self, transaction: &Transaction, done: &Done, calendar: &mut impl Schedule<Event>) {
-        let all = (1u32 << transaction.planes) - 1;
-        let now = u32::from(done.unreadable) >> (transaction.page.0 - done.command.page.0) & all;
+        let now = unread_by(transaction, done);
         let unread = if transaction.tries == 0 { now } else { now & u32::from(transaction.unread) };
         if unread == 0 {
             return self.transaction_done(transaction, done, calendar);
@@ -63,14 +67,21 @@ impl Device {
             self.totals.read_retries += 1;
             let mut again = *transaction;
             (again.tries, again.unread) = (transaction.tries + 1, unread as u16);
+            if let Some(tuning) = &self.tuning {
+                let page = PageId(transaction.page.0 + unread.trailing_zeros());
+                let level = self.chips.read_level(done.die);
+                again.level = tuning.again(page, u32::from(again.tries), level, &self.chips);
+            }
             let id = self.queues.keep(again);
-            if retry.time > Duration::ZERO {
+            // With a tuner the die itself takes the time to set the levels.
+            if retry.time > Duration::ZERO && self.tuning.is_none() {
                 calendar.after(retry.time, Event::Retry(id));
             } else {
                 self.queues.queue_kept(done.die, id);
             }
             return;
         }
+        self.tell_tuner(transaction, done.die, unread, false);
         for n in (0..transaction.planes).filter(|n| unread >> n & 1 != 0) {
             self.totals.unreadable_pages += 1;
             self.lose_page(PageId(transaction.page.0 + n));

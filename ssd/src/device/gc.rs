@@ -205,6 +205,9 @@ impl Device {
         self.note_erase(block);
         self.chips.set_slc(block, false);
         self.blocks.erased(block, self.chips.erases()[block]);
+        if let Some(tuning) = &mut self.tuning {
+            tuning.erased(block);
+        }
         self.collector.erased(block, &self.blocks);
     }
 }

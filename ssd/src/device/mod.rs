@@ -4,7 +4,7 @@
 //! mapping; `cached` keeps and fetches ahead what is read; `flush` takes pages out of the buffer and `form` puts them into
 //! program units, which `balance` gives to other rows than their homes; `service` runs the dies' queues and takes in what they
 //! finish; `gc` carries out what the collector wants, and `idle` what is done while the host rests; `discarded` writes what
-//! was discarded to flash; `failures` deals with commands that failed; `translate` finds out where pages are when the map is
+//! was discarded to flash; `failures` deals with commands that failed, and `tuning` with what pages are sensed with; `translate` finds out where pages are when the map is
 //! not in memory as a whole; `precondition` fills a device in no time; `recovery` cuts the power and puts the tables
 //! together again; `audit` checks the books.
 
@@ -28,6 +28,7 @@ mod slc;
 mod sub_requests;
 mod totals;
 mod translate;
+mod tuning;
 mod write;
 
 use std::collections::VecDeque;
@@ -150,6 +151,8 @@ pub struct Device {
     failure: Box<dyn FailurePolicy>,
     /// Failed programs, failed erases and lost reads of each block.
     failures: Column<RowBlockId, [u8; 3]>,
+    /// None where all read levels read every page alike.
+    tuning: Option<Box<tuning::Tuning>>,
     /// None if nothing is done while the host rests.
     background: Option<Box<dyn Background>>,
     rest: idle::Rest,
@@ -204,7 +207,7 @@ state!(Device {
     }
     parts {
         chips, blocks, mapping, translation, buffer, marks, cache, collector, router, placement, relocator, failure,
-        background, queues, front, discards, checkpoints, balancer, slc, subs,
+        tuning, background, queues, front, discards, checkpoints, balancer, slc, subs,
     }
     fixed { config, preemptible, streams, has_homes, home_pages, waking }
 });
@@ -228,7 +231,6 @@ impl Device {
             let Pool { part, geometry, .. } = config.pools.first();
             blocks.order(parts.frontier, WordLines::of(part, geometry));
         }
-        let collector = new_collector(&config, streams, parts.victim, parts.wear, seed);
         let stream_pools = stream_pools(&config, streams, &*parts.router);
         if stream_pools.is_some() {
             blocks.share(config.file.ftl.mapping.whole_units);
@@ -277,11 +279,12 @@ impl Device {
             answers: Vec::new(),
             digest: Digest::default(),
             totals: Totals::default(),
-            collector,
+            collector: new_collector(&config, streams, parts.victim, parts.wear, seed),
             router: parts.router,
             placement: parts.placement,
             relocator: parts.relocator,
             failure: parts.failure,
+            tuning: tuning::Tuning::of(&config, parts.tuner),
             rest: idle::Rest::default(),
             preemptible: config.file.ftl.gc.preemptible,
             background: parts.background.rests_after().is_some().then_some(parts.background),

@@ -76,6 +76,9 @@ impl Device {
         if let Some(checkpoints) = &mut self.checkpoints {
             checkpoints.forget();
         }
+        if let Some(tuning) = &mut self.tuning {
+            tuning.forget();
+        }
         self.ready.fill(Ready::default());
         self.units.fill(Unit::default());
         if let Some(subs) = &mut self.subs {

@@ -20,18 +20,20 @@ impl Device {
             }
             return;
         }
-        let geometry = &self.config.pools.of_die(die).geometry;
+        let Self { config, tuning, chips, queues, .. } = self;
+        let geometry = &config.pools.of_die(die).geometry;
         // Parts of one page, and pages side by side in the planes.
         let mergeable = |before: &Transaction, next: &Transaction| {
-            next.page == before.page
+            let side_by_side = next.page == before.page
                 || next.page.0 == before.page.0 + 1 && {
                     let (block, offset) = geometry.split(before.page);
                     let (next_block, next_offset) = geometry.split(next.page);
                     block == next_block
                         && geometry.page_in_block(offset) == geometry.page_in_block(next_offset)
-                }
+                };
+            side_by_side && tuning.as_ref().is_none_or(|tuning| tuning.are_alike(before, next, chips))
         };
-        let Some(first) = self.queues.next(die, calendar.now(), mergeable) else {
+        let Some(first) = queues.next(die, calendar.now(), mergeable) else {
             if self.chips.is_suspended(die) {
                 self.queues.unpark(die, calendar.now());
                 self.chips.resume(die, &mut ChipCalendar(calendar));
@@ -46,6 +48,9 @@ impl Device {
         let operation = self.set_up(die, purpose, owner, slot);
         if !matches!(operation, Operation::Read) {
             planes = self.config.pools.of_die(die).geometry.planes_per_row;
+        }
+        if self.tuning.is_some() {
+            self.set_read_level(die, operation);
         }
         let command = Command { operation, page, planes, bytes: Bytes(bytes) };
         self.chips.start(die, command, &mut ChipCalendar(calendar));
@@ -136,6 +141,9 @@ impl Device {
         done: &Done,
         calendar: &mut impl Schedule<Event>,
     ) {
+        if self.tuning.is_some() && done.command.operation == Operation::Read {
+            self.learn(transaction, done);
+        }
         if done.failed {
             self.transaction_failed(transaction, done, calendar);
         } else {

@@ -10,5 +10,6 @@ pub mod mapper;
 pub mod placement;
 pub mod relocator;
 pub mod router;
+pub mod tuner;
 pub mod victim;
 pub mod wear;

@@ -17,6 +17,7 @@ use wordline_ssd::policy::frontier::FrontierKind;
 use wordline_ssd::policy::placement::PlacementKind;
 use wordline_ssd::policy::relocator::RelocatorKind;
 use wordline_ssd::policy::router::RouterKind;
+use wordline_ssd::policy::tuner::TunerKind;
 use wordline_ssd::policy::victim::VictimKind;
 use wordline_ssd::policy::wear::WearKind;
 use wordline_ssd::pools::{ChannelsFile, PoolFile};
@@ -74,6 +75,10 @@ fn frontier() -> impl Strategy<Value = FrontierKind> {
         1 => Just(FrontierKind::Vertical {}),
         1 => prop::option::of(1u32..=2).prop_map(|layers| FrontierKind::Mixed { layers }),
     ]
+}
+
+fn tuner() -> impl Strategy<Value = TunerKind> {
+    prop_oneof![Just(TunerKind::Nominal {}), Just(TunerKind::LastGood {})]
 }
 
 fn set_map_cache(file: &mut DeviceFile, cache: Option<(u64, f64, bool)>) {
@@ -338,7 +343,7 @@ prop_compose! {
         checkpoint in prop::option::of(64u64..=512),
         cache in prop::option::of((2u64..=200, 0.0f64..0.9, any::<bool>())),
         slc in prop::option::of(slc_cache()),
-        (frontier, depth) in (frontier(), any::<bool>()),
+        (frontier, depth, tuner) in (frontier(), any::<bool>(), tuner()),
     ) -> DeviceFile {
         let mut file = small();
         file.layout.channels = channels;
@@ -366,6 +371,7 @@ prop_compose! {
         let relocator = RelocatorKind::Generations { streams: streams.1 };
         file.ftl.gc = GcFile { victim, relocator, copyback: gc.copyback && !one_shot, ..gc };
         file.ftl.wear = wear;
+        file.ftl.tuner = tuner;
         set_recovery(&mut file, discards, safe, checkpoint);
         file.ftl.scheduling = scheduling;
         file.part.timing.suspend = [rest, rest * 5].map(Duration::from_us);

@@ -46,6 +46,10 @@ pub fn rule() -> impl Strategy<Value = FaultFile> {
         3 => when().prop_map(|when| FaultFile { fails: Fails::Erase, ..when }),
         3 => (when(), prop::option::of(1u32..=12))
             .prop_map(|(when, most)| FaultFile { retries: most.map(|most| Numbers { least: 1, most }), ..when }),
+        2 => (when(), 0u32..=4, 0u32..=5).prop_map(|(when, least, more)| FaultFile {
+            level: Some(Numbers { least, most: least + more }),
+            ..when
+        }),
         1 => die,
         1 => bad,
     ]

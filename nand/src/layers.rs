@@ -1,0 +1,168 @@
+//! The horizontal layers of the blocks, which cells of one kind make up.
+//!
+//! What the cells of a layer need is alike, what those of two layers need is not (cubeFTL, section 3): the vertical channels
+//! of a 3D part are wider at the top than at the bottom. A block of a planar part is one layer.
+
+use std::ops::Range;
+
+use wordline_kernel::id;
+
+use crate::geometry::{Geometry, PageId, RowBlockId};
+use crate::pools::{Pool, Pools};
+
+id!(
+    /// A horizontal layer of a block of one plane, counted over the device: those of a [`RowBlockId`] follow each other,
+    /// plane by plane.
+    LayerId
+);
+
+/// Which layer each page lies on.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Layers {
+    pools: Vec<OfPool>,
+    count: u32,
+}
+
+/// The layers of the blocks of a pool.
+#[derive(Clone, Debug, PartialEq)]
+struct OfPool {
+    geometry: Geometry,
+    /// The number of its first layer.
+    first: u32,
+    /// Layers of a block of one plane.
+    per_block: u32,
+    word_lines_per_layer: u32,
+    /// The layer of each page of a block.
+    of_page: Vec<u16>,
+}
+
+impl OfPool {
+    fn new(pool: &Pool, first: u32) -> Self {
+        let Pool { part, geometry, .. } = pool;
+        let word_lines = part.pages().word_lines();
+        let word_lines_per_layer = word_lines.div_ceil(part.geometry.layers);
+        let layer = |page| (part.pages().word_line(page) / word_lines_per_layer) as u16;
+        Self {
+            geometry: *geometry,
+            first,
+            per_block: word_lines.div_ceil(word_lines_per_layer),
+            word_lines_per_layer,
+            of_page: (0..geometry.pages_per_block).map(layer).collect(),
+        }
+    }
+
+    fn per_row_block(&self) -> u32 {
+        self.geometry.planes_per_row * self.per_block
+    }
+
+    fn first_of(&self, block: RowBlockId) -> u32 {
+        self.first + (block.0 - self.geometry.first.block) * self.per_row_block()
+    }
+}
+
+impl Layers {
+    /// Those of a device.
+    pub fn of(pools: &Pools) -> Self {
+        let mut all = Self { pools: Vec::with_capacity(pools.count()), count: 0 };
+        for pool in pools.iter() {
+            let pool = OfPool::new(pool, all.count);
+            all.count += pool.geometry.row_blocks() * pool.per_row_block();
+            all.pools.push(pool);
+        }
+        all
+    }
+
+    /// Layers of the device, over all blocks.
+    pub fn count(&self) -> usize {
+        self.count as usize
+    }
+
+    /// The last pool that begins at or before a number.
+    fn pool(&self, begins: impl Fn(&OfPool) -> bool) -> &OfPool {
+        self.pools.iter().rfind(|pool| begins(pool)).expect("the first pool begins at 0")
+    }
+
+    /// The layer that `page` lies on; `is_slc` says whether its block is in SLC mode, where each word line has one page.
+    pub fn layer_of(&self, page: PageId, is_slc: bool) -> LayerId {
+        let pool = self.pool(|pool| pool.geometry.first.page <= page.0);
+        let (block, offset) = pool.geometry.split(page);
+        let plane = offset % pool.geometry.planes_per_row;
+        let page = pool.geometry.page_in_block(offset);
+        let layer = match is_slc {
+            // Numbers beyond the word lines name no page, but may be sensed all the same.
+            true => (page / pool.word_lines_per_layer).min(pool.per_block - 1),
+            false => u32::from(pool.of_page[page as usize]),
+        };
+        LayerId(pool.first_of(block) + plane * pool.per_block + layer)
+    }
+
+    /// The layers of a row block, in all its planes.
+    pub fn of_block(&self, block: RowBlockId) -> Range<u32> {
+        let pool = self.pool(|pool| pool.geometry.first.block <= block.0);
+        let first = pool.first_of(block);
+        first..first + pool.per_row_block()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::geometry::Layout;
+    use crate::part::tests::mqsim_file;
+
+    fn layers(layers: u32) -> (Layers, Geometry) {
+        let mut file = mqsim_file();
+        file.geometry.layers = layers;
+        let part = file.check().expect("the part is sound");
+        let layout =
+            Layout { channels: 1, packages_per_channel: 1, dies_per_package: 1, planes_per_row: None };
+        let geometry = layout.check(&part).expect("the layout is sound");
+        (Layers::of(&Pools::of_pages(part, geometry)), geometry)
+    }
+
+    #[test]
+    fn the_layers_of_a_planar_part_are_its_blocks_in_each_plane() {
+        let (layers, geometry) = layers(1);
+        assert_eq!(layers.count() as u32, geometry.row_blocks() * 2);
+        for page in (0..geometry.pages()).map(PageId) {
+            let block = geometry.block_of(page);
+            assert_eq!(layers.layer_of(page, false), LayerId(block.0 * 2 + page.0 % 2));
+        }
+    }
+
+    #[test]
+    fn the_word_lines_of_a_block_are_divided_among_its_layers() {
+        // Eight pages of two bits: four word lines, two on each layer.
+        let (layers, geometry) = layers(2);
+        let third = geometry.page(RowBlockId(3), 0).0;
+        let of = |page: u32, plane| layers.layer_of(PageId(third + 2 * page + plane), false).0;
+        let first = layers.of_block(RowBlockId(3)).start;
+        assert_eq!(layers.of_block(RowBlockId(3)), first..first + 4);
+        for page in 0..8 {
+            let layer = page / 4;
+            assert_eq!((of(page, 0), of(page, 1)), (first + layer, first + 2 + layer), "page {page}");
+        }
+        let slc = |page: u32| layers.layer_of(PageId(third + 2 * page), true).0;
+        assert_eq!([0, 1, 2, 3, 7].map(slc), [first, first, first + 1, first + 1, first + 1]);
+    }
+
+    #[test]
+    fn the_layers_of_a_second_pool_follow_those_of_the_first() {
+        let layout =
+            Layout { channels: 1, packages_per_channel: 1, dies_per_package: 1, planes_per_row: None };
+        let part = |layers| {
+            let mut file = mqsim_file();
+            file.geometry.layers = layers;
+            file.check().expect("the part is sound")
+        };
+        let geometry = layout.check(&part(1)).expect("the layout is sound");
+        let mut pools = Pools::of_pages(part(1), geometry);
+        pools.add(Pool { part: part(2), geometry, slots: crate::Slots::of_pages(&geometry) }, 1);
+        let layers = Layers::of(&pools);
+        // Sixteen blocks of two planes, once with one layer and once with two.
+        assert_eq!(layers.count(), 32 + 64);
+        assert_eq!((layers.of_block(RowBlockId(15)), layers.of_block(RowBlockId(16))), (30..32, 32..36));
+        assert_eq!(layers.layer_of(PageId(16 * 16 - 1), false), LayerId(31));
+        assert_eq!([0, 1, 14, 15].map(|n| layers.layer_of(PageId(256 + n), false).0), [32, 34, 33, 35]);
+    }
+}

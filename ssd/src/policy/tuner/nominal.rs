@@ -1,0 +1,23 @@
+//! Nominal: nothing is learnt.
+
+use wordline_kernel::state;
+use wordline_nand::RowBlockId;
+
+use super::{ReadOutcome, ReadParameters, SensedPage, Tuner};
+
+/// Senses every page with the nominal read levels at first, and then with the other sets in the order of their numbers.
+pub struct Nominal;
+
+state!(Nominal {});
+
+impl Tuner for Nominal {
+    fn read(&self, _page: &SensedPage) -> ReadParameters {
+        ReadParameters { level: 0 }
+    }
+
+    fn read_over(&mut self, _page: &SensedPage, _outcome: &ReadOutcome) {}
+
+    fn erased(&mut self, _block: RowBlockId) {}
+
+    fn forget(&mut self) {}
+}

@@ -1,0 +1,266 @@
+//! What read levels cost, against closed forms, and what tuners are asked and told.
+
+mod common;
+
+use std::collections::BTreeSet;
+use std::sync::{Arc, Mutex};
+
+use common::{Rig, small};
+use wordline_kernel::{Calendar, Duration, Seed, state};
+use wordline_nand::faults::{Fails, FaultFile};
+use wordline_nand::{Layers, RowBlockId, SlotId};
+use wordline_ssd::policy::tuner::{LastGood, ReadOutcome, ReadParameters, SensedPage, Tuner, TunerKind};
+use wordline_ssd::{Device, DeviceFile, Operation, Parts};
+
+/// Sectors of a page.
+const PAGE: u64 = 8;
+
+/// Every layer needs a set of read levels of this range.
+fn needs(levels: &str) -> FaultFile {
+    FaultFile {
+        level: Some(levels.parse().expect("a number or a range")),
+        probability: Some(1.0),
+        ..FaultFile::new(Fails::Read)
+    }
+}
+
+/// One die of the small device, with four pages on each of four layers of a block, and these rules.
+fn device(tuner: &TunerKind, rules: &[FaultFile]) -> DeviceFile {
+    let mut file = small();
+    (file.layout.channels, file.layout.dies_per_package) = (1, 1);
+    file.part.geometry.layers = 4;
+    file.ftl.tuner = tuner.clone();
+    file.faults = rules.to_vec();
+    file
+}
+
+fn filled(file: DeviceFile) -> Rig {
+    let mut rig = Rig::new(file, 1);
+    rig.device.fill(1.0);
+    rig
+}
+
+fn read(rig: &mut Rig, page: u32) -> Duration {
+    let time = rig.alone(Operation::Read, false, u64::from(page) * PAGE, PAGE);
+    assert!(!rig.answers.last().expect("it was answered").1.failed, "page {page}");
+    time
+}
+
+/// Reads each page alone; how many there are.
+fn read_all(rig: &mut Rig) -> u32 {
+    let pages = rig.device.config().logical_pages;
+    (0..pages).for_each(|page| _ = read(rig, page));
+    pages
+}
+
+fn retries(rig: &Rig) -> u64 {
+    rig.device.totals().read_retries
+}
+
+/// The first read and the next one where no levels are needed: the bus has to turn round for the next.
+fn usual() -> (Duration, Duration) {
+    let mut rig = filled(device(&TunerKind::Nominal {}, &[]));
+    (read(&mut rig, 0), read(&mut rig, 0))
+}
+
+const SETTING: Duration = Duration::from_us(1);
+
+#[test]
+fn nominal_goes_up_to_the_level_at_every_read_and_last_good_at_the_first_one_of_a_layer() {
+    for level in 0..=7u32 {
+        let ((first, next), rules) = (usual(), [needs(&level.to_string())]);
+        let up = (next + SETTING) * u64::from(level);
+        let again = if level == 0 { next } else { next + SETTING };
+        for (tuner, second) in [(TunerKind::Nominal {}, next + up), (TunerKind::LastGood {}, again)] {
+            let mut rig = filled(device(&tuner, &rules));
+            let times = (read(&mut rig, 0), read(&mut rig, 0));
+            assert_eq!(times, (first + up, second), "{tuner:?}, level {level}");
+            let per_read = u64::from(level);
+            let all = if tuner == (TunerKind::LastGood {}) { per_read } else { 2 * per_read };
+            assert_eq!((retries(&rig), rig.device.totals().unreadable_pages), (all, 0));
+        }
+    }
+}
+
+#[test]
+fn last_good_pays_for_a_level_once_a_layer_and_nominal_once_a_page() {
+    let all = |tuner: TunerKind| {
+        let mut rig = filled(device(&tuner, &[needs("3")]));
+        let pages = read_all(&mut rig);
+        let config = rig.device.config();
+        let layers = Layers::of(&config.pools);
+        let slots = (0..config.pools.first().geometry.pages()).map(SlotId);
+        let written = slots.filter(|slot| rig.device.chips().stamp(*slot).is_data());
+        let touched: BTreeSet<_> =
+            written.map(|slot| layers.layer_of(config.pools.page_of(slot), false)).collect();
+        (retries(&rig), u64::from(pages), touched.len() as u64)
+    };
+    let (retries, pages, _) = all(TunerKind::Nominal {});
+    assert_eq!(retries, 3 * pages);
+    let (retries, pages, layers) = all(TunerKind::LastGood {});
+    assert_eq!(retries, 3 * layers);
+    assert!(layers < pages / 3, "four pages share a layer: {layers} of {pages}");
+}
+
+#[test]
+fn the_mean_latency_of_reads_is_that_of_their_senses() {
+    for tuner in [TunerKind::Nominal {}, TunerKind::LastGood {}] {
+        let ((first, next), mut all, mut set) = (usual(), Duration::ZERO, 0);
+        let mut rig = filled(device(&tuner, &[FaultFile { probability: Some(0.6), ..needs("1..5") }]));
+        let pages = rig.device.config().logical_pages;
+        let mut turn = next - first;
+        for page in (0..pages).chain(0..pages) {
+            let before = retries(&rig);
+            let time = read(&mut rig, page) + std::mem::take(&mut turn);
+            // Each try but one with the nominal levels sets them: the first of a read alone may be that.
+            let tries = retries(&rig) - before + 1;
+            let settings = [tries - 1, tries].map(|settings| next * tries + SETTING * settings);
+            assert!(settings.contains(&time), "{tuner:?}: {time} for {tries} tries");
+            set += u64::from(time == settings[1]);
+            all += time;
+        }
+        let (reads, retries) = (2 * u64::from(pages), retries(&rig));
+        assert_eq!(all, next * (reads + retries) + SETTING * (retries + set));
+        match tuner {
+            // 0.6 (1 + 2 + 3 + 4 + 5) / 5 retries a read, with a standard deviation of 1.83 for each of 144 layers or more:
+            // three of the mean's.
+            TunerKind::Nominal {} => {
+                assert_eq!(set, 0);
+                let mean = retries as f64 / reads as f64;
+                assert!((mean - 1.8).abs() < 0.46, "{mean}");
+            }
+            TunerKind::LastGood {} => assert!(set > reads * 2 / 5 && retries < reads / 2, "{set}, {retries}"),
+        }
+    }
+}
+
+#[test]
+fn a_page_that_no_set_reads_is_lost_after_all_of_them() {
+    for tuner in [TunerKind::Nominal {}, TunerKind::LastGood {}] {
+        let mut rig = filled(device(&tuner, &[needs("8")]));
+        let time = rig.alone(Operation::Read, false, 0, PAGE);
+        let (first, next) = usual();
+        assert_eq!(time, first + (next + SETTING) * 7);
+        let totals = rig.device.totals();
+        assert_eq!((totals.read_retries, totals.unreadable_pages, totals.lost_pages), (7, 1, 1));
+    }
+}
+
+#[test]
+fn pages_that_need_other_levels_are_sensed_by_commands_of_their_own() {
+    let commands = |rules: &[FaultFile]| {
+        let mut rig = filled(device(&TunerKind::LastGood {}, rules));
+        (0..2).for_each(|page| _ = read(&mut rig, page));
+        let (before, retried) = (rig.device.chips().counts().read_commands, retries(&rig));
+        rig.alone(Operation::Read, false, 0, 2 * PAGE);
+        assert_eq!(retries(&rig), retried, "all levels are known");
+        rig.device.chips().counts().read_commands - before
+    };
+    assert_eq!(commands(&[needs("3")]), 1, "two planes at once");
+    assert_eq!(commands(&[FaultFile { plane: Some(1.into()), ..needs("3") }]), 2);
+}
+
+#[test]
+fn a_device_whose_layers_need_levels_collects_garbage_without_losing_anything() {
+    for tuner in [TunerKind::Nominal {}, TunerKind::LastGood {}] {
+        let mut rig = filled(device(&tuner, &[FaultFile { probability: Some(0.8), ..needs("1..7") }]));
+        rig.overwrite(6_000);
+        read_all(&mut rig);
+        let totals = rig.device.totals();
+        assert!(totals.gc_reads > 400 && totals.erases > 100, "{} {}", totals.gc_reads, totals.erases);
+        assert_eq!((totals.unreadable_pages, totals.lost_pages), (0, 0), "{tuner:?}");
+    }
+}
+
+/// What a tuner was told.
+#[derive(Default)]
+struct Told {
+    outcomes: Vec<(SensedPage, ReadOutcome)>,
+    erased: Vec<RowBlockId>,
+    forgot: u32,
+}
+
+/// Tells what it is told.
+struct Recorder {
+    inner: LastGood,
+    told: Arc<Mutex<Told>>,
+}
+
+state!(Recorder { parts { inner } fixed { told } });
+
+impl Recorder {
+    fn note(&self, what: impl FnOnce(&mut Told)) {
+        what(&mut self.told.lock().expect("nobody panicked with it"));
+    }
+}
+
+impl Tuner for Recorder {
+    fn read(&self, page: &SensedPage) -> ReadParameters {
+        self.inner.read(page)
+    }
+
+    fn read_over(&mut self, page: &SensedPage, outcome: &ReadOutcome) {
+        self.note(|told| told.outcomes.push((*page, *outcome)));
+        self.inner.read_over(page, outcome);
+    }
+
+    fn erased(&mut self, block: RowBlockId) {
+        self.note(|told| told.erased.push(block));
+        self.inner.erased(block);
+    }
+
+    fn forget(&mut self) {
+        self.note(|told| told.forgot += 1);
+        self.inner.forget();
+    }
+}
+
+/// A filled device of layers that need level 2, with a tuner that tells.
+fn recorded() -> (Rig, Arc<Mutex<Told>>) {
+    let config = device(&TunerKind::Nominal {}, &[needs("2")]).check().expect("the device is sound");
+    let told = Arc::<Mutex<Told>>::default();
+    let inner = LastGood::new(Layers::of(&config.pools));
+    let tuner = Box::new(Recorder { inner, told: told.clone() });
+    let parts = Parts { tuner, ..Parts::of(&config) };
+    let device = Device::with(config, parts, Seed(1));
+    let mut rig = Rig { device, calendar: Calendar::new(), answers: Vec::new() };
+    rig.device.fill(1.0);
+    (rig, told)
+}
+
+#[test]
+fn a_tuner_is_told_of_every_page_that_was_read_and_every_block_that_was_erased() {
+    let (mut rig, told) = recorded();
+    let pages = read_all(&mut rig);
+    {
+        let told = told.lock().expect("nobody panicked with it");
+        let retried: u64 = told.outcomes.iter().map(|(_, outcome)| u64::from(outcome.senses) - 1).sum();
+        assert_eq!((told.outcomes.len() as u32, retried), (pages, retries(&rig)));
+        for (page, outcome) in &told.outcomes {
+            assert_eq!((outcome.parameters, outcome.is_read), (ReadParameters { level: 2 }, true));
+            assert_eq!((page.highest, page.erases), (7, 0));
+        }
+    }
+    rig.overwrite(2_000);
+    let told = told.lock().expect("nobody panicked with it");
+    let totals = rig.device.totals();
+    assert_eq!(told.erased.len() as u64, totals.erases);
+    // Each plane of a read of the collector is a page.
+    assert_eq!(told.outcomes.len() as u64, u64::from(pages) + totals.gc_reads);
+    assert!(totals.erases > 10 && totals.gc_reads > 100);
+}
+
+#[test]
+fn what_was_learnt_is_gone_after_a_power_cut() {
+    let (mut rig, told) = recorded();
+    assert!(read(&mut rig, 0) > read(&mut rig, 0));
+    rig.device.power_cut(rig.calendar_now());
+    rig.calendar.clear();
+    rig.device.recover(&mut rig.calendar);
+    while !rig.device.is_ready() {
+        let event = rig.calendar.advance().expect("a recovery is under way");
+        rig.device.handle(event, &mut rig.calendar);
+    }
+    assert_eq!(told.lock().expect("nobody panicked with it").forgot, 1);
+    assert_eq!(read(&mut rig, 0), usual().1 * 3 + SETTING * 2);
+}
