@@ -5,6 +5,7 @@ use std::path::Path;
 use wordline_kernel::{Duration, Histogram, Instant, Series};
 use wordline_nand::{EnergyReport, Stage};
 use wordline_ssd::device::{Component, Totals};
+use wordline_ssd::lifetime::{self, Worn};
 use wordline_ssd::{Answer, Device, Operation, SECTOR};
 
 use crate::error::Result;
@@ -190,7 +191,7 @@ impl Measurements {
             wall_seconds,
             precondition_seconds,
             requests_per_second: requests as f64 / wall_seconds.max(1e-9),
-            write_amplification: (self.bytes[1] > 0).then(|| programmed as f64 / self.bytes[1] as f64),
+            write_amplification: lifetime::write_amplification(programmed, self.bytes[1]),
             collector_amplification: (flash.host_bytes > 0)
                 .then(|| (flash.host_bytes + flash.gc_bytes) as f64 / flash.host_bytes as f64),
             energy_joules: energy.total().joules(),
@@ -311,6 +312,7 @@ fn flash(device: &Device, totals: &Totals) -> Flash {
         folded: totals.folded,
         programs_away: totals.programs_away,
         effective_spare: device.effective_spare(),
+        valid_share: device.fullness().share(),
     }
 }
 
@@ -339,7 +341,7 @@ fn wear(device: &Device, written: u64, erased: u64) -> Wear {
     let bad_blocks = device.bad_blocks() * planes;
     let good = geometry.capacity().0 as f64 * (blocks - bad_blocks) as f64 / blocks as f64;
     let capacity = config.capacity().0 as f64;
-    let whole_life = erases.len() as f64 * f64::from(config.part.endurance);
+    let worn = Worn { erases: erased, blocks: erases.len() as u64, endurance: config.part.endurance };
     Wear {
         min: erases.iter().copied().min().unwrap_or(0),
         max: erases.iter().copied().max().unwrap_or(0),
@@ -349,8 +351,9 @@ fn wear(device: &Device, written: u64, erased: u64) -> Wear {
         spare: if good > 0.0 { 1.0 - capacity / good } else { -1.0 },
         terabytes_written: written as f64 / TERABYTE,
         drive_writes: written as f64 / capacity,
-        terabytes_expected: (erased > 0 && written > 0)
-            .then(|| written as f64 / TERABYTE * whole_life / erased as f64),
+        terabytes_expected: (erased > 0 && written > 0).then(|| written as f64 / TERABYTE / worn.spent()),
+        spent_lifetime: lifetime::spent([worn]),
+        run_erases: worn.erases_per_block(),
         dies: dies(device, &erases),
         erases: erases.chunks(group).map(mean).collect(),
     }

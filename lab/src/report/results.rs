@@ -149,6 +149,7 @@ fn flash(run: &Summary) -> Vec<(&'static str, Quantity)> {
         ("pages into the SLC cache", Quantity::Count(flash.slc_programs)),
         ("pages folded out of it", Quantity::Count(flash.folded)),
         ("spare space in effect", Quantity::Fraction(flash.effective_spare)),
+        ("valid share of the flash", Quantity::Fraction(flash.valid_share)),
         ("write amplification", run.write_amplification.map_or(Quantity::Absent, Quantity::Number)),
         ("  of it by GC alone", run.collector_amplification.map_or(Quantity::Absent, Quantity::Number)),
         ("energy", Quantity::Joules(run.energy_joules)),
@@ -183,6 +184,7 @@ fn wear(run: &Summary) -> Vec<(&'static str, Quantity)> {
         ("spare space left", Quantity::Fraction(run.wear.spare)),
         ("written by the host", Quantity::Terabytes(run.wear.terabytes_written)),
         ("drive writes", Quantity::Number(run.wear.drive_writes)),
+        ("spent lifetime", Quantity::Fraction(run.wear.spent_lifetime)),
         (
             "expected until worn out",
             run.wear.terabytes_expected.map_or(Quantity::Absent, Quantity::Terabytes),

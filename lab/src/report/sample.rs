@@ -97,6 +97,7 @@ pub fn empty() -> Summary {
             folded: 0,
             programs_away: 0,
             effective_spare: 0.11,
+            valid_share: 0.89,
         },
         write_amplification: None,
         collector_amplification: None,
@@ -116,6 +117,8 @@ pub fn empty() -> Summary {
             terabytes_written: 0.0,
             drive_writes: 0.0,
             terabytes_expected: None,
+            spent_lifetime: 0.0,
+            run_erases: 0.0,
             dies: vec![DieWear::default()],
         },
         faults: Faults::default(),
@@ -204,6 +207,7 @@ fn flash() -> Flash {
         folded: 0,
         programs_away: 0,
         effective_spare: 0.11,
+        valid_share: 0.89,
     }
 }
 
@@ -276,6 +280,8 @@ fn wear(dies: u32, blocks: u32) -> Wear {
         terabytes_written: 1.25,
         drive_writes: 2.4,
         terabytes_expected: Some(613.0),
+        spent_lifetime: 1.25 / 613.0,
+        run_erases: 0.41,
         dies,
     }
 }

@@ -5,6 +5,7 @@ use wordline_nand::{Stage, Stamp};
 
 use super::Device;
 use crate::ftl::mapping::LogicalPage;
+use crate::lifetime::Fullness;
 
 impl Device {
     /// The version of a logical page that a read would find now, counted from 1 with each write of the host; `None`
@@ -27,6 +28,11 @@ impl Device {
         let good = u64::from(self.config.geometry.row_blocks()) - self.blocks.bad();
         let all = good * u64::from(self.config.slots.per_block());
         1.0 - self.blocks.total_valid() as f64 / all.max(1) as f64
+    }
+
+    /// How full the flash is, blocks out of use included. It takes time in proportion to the number of blocks.
+    pub fn fullness(&self) -> Fullness {
+        Fullness { valid: self.blocks.total_valid(), total: u64::from(self.config.slots.count()) }
     }
 
     /// The version of a logical page that is in flash.
