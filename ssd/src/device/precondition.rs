@@ -54,6 +54,12 @@ impl Device {
     }
 
     /// Fills the device and brings it to the steady state of uniform random overwrites of whole pages.
+    pub fn fill_steady(&mut self, seed: Seed) -> Steady {
+        self.fill_steady_to(seed, 1.0)
+    }
+
+    /// Fills the first `fraction` of the logical pages and brings the device to the steady state of uniform random
+    /// overwrites of these: no more blocks are free than cleaning leaves, however little is valid.
     ///
     /// The tables are first filled in the shape of that state: under uniform writes a page stays valid with a
     /// probability that falls exponentially with the age of its block, from 1 for the newest block to the utilisation
@@ -62,21 +68,23 @@ impl Device {
     /// on until the write amplification of successive windows stands still. The device is left as a host leaves it that
     /// wrote as fast as it could until now: with the free blocks that cleaning keeps up under full load, and with victims
     /// half cleaned. With a part of the map in flash it is left as after a rest.
-    pub fn fill_steady(&mut self, seed: Seed) -> Steady {
+    pub fn fill_steady_to(&mut self, seed: Seed, fraction: f64) -> Steady {
+        let filled = (f64::from(self.config.logical_pages) * fraction.clamp(0.0, 1.0)) as u32;
+        let filled = filled.clamp(1, self.config.logical_pages);
         let mut random = seed.stream("ssd.precondition", 0);
         self.blocks.pause_cache(true);
         let mut writer = Writer::default();
         let rows = 0..self.config.geometry.rows();
         self.blocks.wait_for_rows(true);
-        let left: Vec<(Share, u32)> = rows.map(|row| self.age_row(row, &mut random)).collect();
+        let left: Vec<(Share, u32)> = rows.map(|row| self.age_row(row, filled, &mut random)).collect();
         self.blocks.wait_for_rows(false);
         for (share, placed) in left {
             for n in placed..share.count {
                 self.write_untimed(LogicalPage(share.page(n)), &mut writer);
             }
         }
-        self.lay_tables(self.config.logical_pages, &mut writer);
-        let pages = u64::from(self.config.logical_pages);
+        self.lay_tables(filled, &mut writer);
+        let pages = u64::from(filled);
         // A window that opens fewer blocks than there are rows may pass without any cleaning.
         let geometry = &self.config.geometry;
         let round = u64::from(geometry.rows()) * u64::from(self.config.slots.per_block());
@@ -110,11 +118,11 @@ impl Device {
         steady
     }
 
-    /// Fills a row with its share of the logical pages, in the shape of the steady state. How far its open block is
+    /// Fills a row with its share of the first `pages` logical pages, in the shape of the steady state. How far its open block is
     /// written is drawn at random, so that the rows do not come to their next cleaning all at once.
     /// Returns the share and how much of it was placed: the rest found no room by chance.
-    fn age_row(&mut self, row: Row, random: &mut Stream) -> (Share, u32) {
-        let (rows, pages) = (self.config.geometry.rows(), self.config.logical_pages);
+    fn age_row(&mut self, row: Row, pages: u32, random: &mut Stream) -> (Share, u32) {
+        let rows = self.config.geometry.rows();
         let homes = (0..rows).find(|page| self.placement.home(*page) == Some(row)).unwrap_or(row);
         let share = Share::new(homes, rows, pages);
         let keep_free = match self.translation {
