@@ -26,7 +26,7 @@ use crate::policy::router::RouterKind;
 use crate::scheduling::SchedulingFile;
 use crate::sectors::Sectors;
 
-pub use crate::buffer::config::{BufferFile, BufferMode};
+pub use crate::buffer::config::{BufferFile, BufferMode, Space};
 pub use crate::buffer::protection::Protection;
 pub use crate::front::config::{FrontFile, Interface, NamespaceFile};
 
@@ -175,7 +175,7 @@ pub struct Config {
     pub slots: Slots,
     /// Logical pages that the host sees: mapping units.
     pub logical_pages: u32,
-    /// Logical pages that the buffer holds.
+    /// Logical pages that the buffer holds at the most.
     pub buffer_pages: u32,
     /// Logical pages that the read cache holds.
     pub cache_pages: u32,
