@@ -232,23 +232,29 @@ fn check_kind(kind: KindFile, at: usize, claims: &[String], wrong: &mut Wrong<'_
             for (key, found, wanted) in sweep.complaints() {
                 wrong.add(at, &format!("kind.sweep.{key}"), found, wanted);
             }
-            check_axes("kind.sweep", &sweep.vary, at, wrong);
+            let quick = sweep.quick.as_ref().map_or(&[][..], |quick| &quick.vary);
+            check_axes("kind.sweep", &sweep.vary, quick, at, wrong);
             Kind::Sweep(sweep)
         }
         KindFile::Nand(sweep) => {
-            check_axes("kind.nand", &sweep.vary, at, wrong);
+            let quick = sweep.quick.as_ref().map_or(&[][..], |quick| &quick.vary);
+            check_axes("kind.nand", &sweep.vary, quick, at, wrong);
             Kind::Nand(sweep)
         }
     }
 }
 
-fn check_axes(kind: &str, axes: &[Axis], at: usize, wrong: &mut Wrong<'_>) {
+fn check_axes(kind: &str, axes: &[Axis], quick: &[Axis], at: usize, wrong: &mut Wrong<'_>) {
     for (key, found, wanted) in axes.iter().filter_map(Axis::complaint) {
         wrong.add(at, &format!("{kind}.vary.{key}"), found, wanted);
     }
+    for (key, found, wanted) in quick.iter().filter_map(|axis| axis.quick_complaint(axes)) {
+        wrong.add(at, &format!("{kind}.quick.vary.{key}"), found, wanted);
+    }
 }
 
-/// Whether `path` (with dots) leads to a number in a summary of a device.
+/// Whether `path` (with dots) leads to a number in a summary of a device. Any key leads into a list of named items: which
+/// names there are, the run says.
 fn summary_has(path: &str) -> bool {
     let schema = schemars::schema_for!(Summary).to_value();
     let found = path.split('.').try_fold(&schema, |inside, key| {
@@ -256,6 +262,9 @@ fn summary_has(path: &str) -> bool {
             Some(name) => schema.pointer(name.trim_start_matches('#'))?,
             None => inside,
         };
+        if let Some(items) = inside.get("items").filter(|items| items.get("$ref").is_some()) {
+            return Some(items);
+        }
         inside.get("properties")?.get(key)
     });
     let kinds = found.and_then(|property| property.get("type")).map(ToString::to_string).unwrap_or_default();

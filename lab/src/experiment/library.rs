@@ -18,6 +18,11 @@ macro_rules! embedded {
 }
 
 embedded![
+    "centaur/fig05",
+    "centaur/fig11",
+    "centaur/fig13",
+    "centaur/fig18",
+    "centaur/fig19",
     "centaur/table1",
     "ft-passd/table5",
     "nandflashsim/fig03",

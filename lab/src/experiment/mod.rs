@@ -22,6 +22,7 @@ mod statistics;
 mod sweep;
 #[cfg(test)]
 mod tests;
+mod volume;
 mod waits;
 
 use std::collections::BTreeSet;
@@ -29,7 +30,7 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::error::Result;
-use crate::summary::Outcome as Ended;
+use crate::summary::{Outcome as Ended, SourceKind, Summary};
 use crate::sweep::{self as cores, Conduct};
 use judge::Found;
 use nand::{NandPoint, NandSummary};
@@ -42,7 +43,7 @@ pub use file::{Experiment, Kind};
 pub use library::{Entry, Library};
 pub use outcome::{Measured, Outcome, Row, Trace, Value, Verdict, table};
 pub use statistics::Finding;
-pub use sweep::{Point, Sweep, Workload};
+pub use sweep::{Point, Sweep, Volume, Workload};
 
 /// How an experiment is run.
 #[derive(Clone, Debug, Default)]
@@ -74,6 +75,21 @@ fn missing_traces(points: &[Point], options: &Options) -> Option<String> {
             points.len(),
             names.join(", ")
         )
+    })
+}
+
+/// Says which volumes were generated, for want of their recorded traces.
+fn generated_volumes(points: &[Point], results: &[Option<Summary>]) -> Option<String> {
+    let is_volume = |point: &Point| matches!(point.workload, Workload::Volume(_));
+    let runs = points.iter().zip(results).filter(|(point, _)| is_volume(point));
+    let sources = runs.filter_map(|(_, run)| run.as_ref().map(|run| &run.workload));
+    let names: BTreeSet<&str> = sources
+        .filter(|source| source.kind == SourceKind::Profile)
+        .map(|source| source.name.as_str())
+        .collect();
+    let names: Vec<&str> = names.into_iter().collect();
+    (!names.is_empty()).then(|| {
+        format!("generated to a paper's statistics (docs/profiles.md), not recorded: {}", names.join(", "))
     })
 }
 
@@ -109,6 +125,7 @@ pub fn run(
             });
             let found: Vec<Found> = found.collect();
             outcome.rows = judge::rows(&experiment.expect, &found)?;
+            outcome.notes.extend(generated_volumes(&points, &results));
             points.len() - found.len()
         }
         Kind::Nand(sweep) => {
