@@ -10,6 +10,7 @@ use super::Options;
 use super::statistics::Finding;
 use super::sweep::{Point, Workload};
 use super::volume::{VolumeRequests, covering};
+use super::write_sizes::{self, WriteSizes};
 use crate::error::{Error, Result};
 use crate::run::{self, Job, Observer};
 use crate::summary::{Source, SourceKind, Summary};
@@ -24,6 +25,8 @@ pub trait Bench: Sync {
     fn volumes(&self, paper: &str) -> Result<Vec<String>>;
     /// The published statistics of a volume and ours.
     fn statistics(&self, volume: &str, options: &Options) -> Result<Vec<Finding>>;
+    /// The sizes of a volume's writes.
+    fn write_sizes(&self, volume: &str, options: &Options) -> Result<WriteSizes>;
 }
 
 /// Requests of a profile in a scaled-down experiment, at the most. Chosen: few enough for a second, many enough
@@ -31,7 +34,7 @@ pub trait Bench: Sync {
 const QUICK_REQUESTS: f64 = 1e6;
 
 /// What a profile is shrunk to in a scaled-down experiment, where the paper prints its counts; else it is whole.
-fn quick_scale(profile: &Profile) -> f64 {
+pub(super) fn quick_scale(profile: &Profile) -> f64 {
     let count = |claim: Claim| claim.paper * claim.unit.size();
     let counts =
         profile.claims().into_iter().filter(|claim| matches!(claim.unit, Unit::Requests | Unit::Million));
@@ -83,6 +86,10 @@ impl Bench for Lab {
             });
         }
         Ok(names)
+    }
+
+    fn write_sizes(&self, volume: &str, options: &Options) -> Result<WriteSizes> {
+        write_sizes::measure(volume, options)
     }
 
     /// Of the real trace where the user's folder has it, of the profile elsewhere.

@@ -47,7 +47,7 @@ pub(super) fn check_expect(
     claims: &[String],
     wrong: &mut Wrong<'_>,
 ) -> Option<Expect> {
-    let (at, file, axes) = (entry.span().start, entry.into_inner(), kind.axes());
+    let (at, file, axes) = (entry.span().start, entry.into_inner(), &*kind.axes());
     check_claim(file.claim.as_deref(), at, "expect.claim", claims, wrong);
     if !kind.has_column(&file.column, file.text.is_some()) {
         let wanted = match kind {

@@ -101,7 +101,8 @@ fn judge(expect: &Expect, ours: &[(&Found, f64)], all: &[Found]) -> Result<Vec<R
                 Some(kind) => mean(expect, kind, ours, all)?.into_iter().collect(),
                 None => ours.iter().map(|(_, ours)| *ours).collect::<Vec<f64>>(),
             };
-            return Ok(trend_row(expect, trend, &values, &others(expect, trend, all)?).into_iter().collect());
+            let row = trend_row(expect, trend, &values, &others(expect, trend, all)?);
+            return Ok(row.map(|row| naming_those_off(row, expect, trend, ours)).into_iter().collect());
         }
         Wanted::Number(paper, band) => return numbers(Some(*paper), Some(*band)),
         Wanted::Shown(paper) => return numbers(*paper, None),
@@ -218,6 +219,24 @@ fn trend_row(expect: &Expect, trend: &Trend, ours: &[f64], others: &[f64]) -> Op
         ours: Value::Text(shown),
         ..expect_row(expect, None, if holds { Verdict::Trend } else { Verdict::Outside })
     })
+}
+
+/// The row of a direction that each value has by itself: values that have it not are named with their points.
+fn naming_those_off(row: Row, expect: &Expect, trend: &Trend, ours: &[(&Found, f64)]) -> Row {
+    let is_off = |value: &f64| match trend {
+        Trend::Greater { than } => value <= than,
+        Trend::Less { than } => value >= than,
+        Trend::Rising { .. } | Trend::Falling { .. } | Trend::Above { .. } => false,
+    };
+    let off = ours.iter().filter(|(_, value)| expect.mean.is_none() && is_off(value));
+    let named = |(point, value): &(&Found, f64)| {
+        format!("{} at {}", Value::Number(*value), place(&left_open(expect, &point.settings)))
+    };
+    let off: Vec<String> = off.map(named).collect();
+    match (&row.ours, off.is_empty()) {
+        (Value::Text(all), false) => Row { ours: Value::Text(format!("{all}; {}", off.join("; "))), ..row },
+        _ => row,
+    }
 }
 
 /// Varied keys with their values, as charts take them.

@@ -19,6 +19,7 @@ macro_rules! embedded {
 
 embedded![
     "centaur/fig05",
+    "centaur/fig06",
     "centaur/fig11",
     "centaur/fig13",
     "centaur/fig18",

@@ -24,6 +24,7 @@ mod sweep;
 mod tests;
 mod volume;
 mod waits;
+mod write_sizes;
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -44,6 +45,7 @@ pub use library::{Entry, Library};
 pub use outcome::{Measured, Outcome, Row, Trace, Value, Verdict, table};
 pub use statistics::Finding;
 pub use sweep::{Point, Sweep, Volume, Workload};
+pub use write_sizes::{Volumes, WriteSizes};
 
 /// How an experiment is run.
 #[derive(Clone, Debug, Default)]
@@ -110,6 +112,17 @@ pub fn run(
             let findings = found.into_iter().flatten().flatten();
             outcome.rows.extend(findings.map(|finding| statistics::row(finding, claim.as_deref(), *within)));
             left_out
+        }
+        Kind::WriteSizes(volumes) => {
+            let results = write_sizes::run(volumes, options, bench, conduct)?;
+            let found = |(volume, sizes): (&String, &Option<WriteSizes>)| {
+                let name = toml::Value::from(write_sizes::short(volume));
+                let settings = toml::Table::from_iter([("volume".to_owned(), name)]);
+                Some(Found { settings, values: json(sizes.as_ref()?), point: None })
+            };
+            let found: Vec<Found> = volumes.volumes.iter().zip(&results).filter_map(found).collect();
+            outcome.rows = judge::rows(&experiment.expect, &found)?;
+            volumes.volumes.len() - found.len()
         }
         Kind::Sweep(sweep) => {
             let all = sweep.points(&experiment.path, options)?;

@@ -129,6 +129,11 @@ impl<F: Fn(&Point) -> f64 + Sync> Bench for MadeUp<F> {
         Ok(vec!["first".into(), "second".into()])
     }
 
+    fn write_sizes(&self, volume: &str, _: &Options) -> Result<WriteSizes> {
+        let up_to_4k = if volume == "centaur/prn_1" { 0.6 } else { 0.4 };
+        Ok(WriteSizes { up_to_4k, ..WriteSizes::default() })
+    }
+
     fn statistics(&self, volume: &str, _: &Options) -> Result<Vec<Finding>> {
         let finding = |statistic: &str, ours| Finding {
             volume: volume.into(),
@@ -250,17 +255,27 @@ fn a_value_per_that_of_another_point_is_a_ratio_and_its_mean_has_a_direction() {
     assert_eq!(found.ours, Value::Text("2.12".into()), "(6 / 2 + 5 / 4) / 2");
     let single = rows(&TWO_PRESETS.replace("mean = \"values\"\n", "").replace("than = 2.0", "than = 1.0"));
     assert_eq!((single[0].verdict, single[0].ours.clone()), (Verdict::Trend, Value::Text("3, 1.25".into())));
+    let off = rows(&TWO_PRESETS.replace("mean = \"values\"\n", ""));
+    assert_eq!(
+        (off[0].verdict, off[0].ours.clone()),
+        (Verdict::Outside, Value::Text("3, 1.25; 1.25 at volume = b".into()))
+    );
     let columns = rows(&TWO_PRESETS.replace("\"values\"\n", "\"columns\"\n").replace("greater", "less"));
     assert_eq!((columns[0].verdict, columns[0].ours.clone()), (Verdict::Trend, Value::Text("1.83".into())));
 }
 
 #[test]
 fn a_name_leads_into_a_list_of_named_items() {
-    let outcome = outcome(TWO_PRESETS, 1, &MadeUp(|_| 1.0), false).expect("nothing fails");
+    let outcome = outcome(TWO_PRESETS, 1, &MadeUp(|_: &Point| 1.0), false).expect("nothing fails");
     let bus = sample::mixed().time.into_iter().find(|share| share.name == "bus").expect("a component");
     assert_eq!(outcome.rows[1].ours, Value::Number(bus.read_us));
     let unknown = TWO_PRESETS.replace("time.bus.", "time.");
-    assert!(parse(&unknown).expect_err("no such column").to_string().contains("expect.column: found `time.read_us`"));
+    assert!(
+        parse(&unknown)
+            .expect_err("no such column")
+            .to_string()
+            .contains("expect.column: found `time.read_us`")
+    );
 }
 
 #[test]
@@ -269,9 +284,17 @@ fn volumes_presets_and_scaled_down_keys_that_there_are_not_are_refused() {
         ("centaur/hm_1\"\nqueue", "centaur/hm_7\"\nqueue", "workload.volume.profile: found `centaur/hm_7`"),
         ("queue_depth = 32", "scale = 1.5", "workload.volume.scale: found 1.5, wanted a fraction above 0"),
         ("preset = \"centaur-3d\"", "preset = \"centaur-4d\"", "centaur-4d"),
-        ("[[kind.sweep.quick.vary]]\nkey = \"volume\"", "[[kind.sweep.quick.vary]]\nkey = \"vol\"", "quick.vary.key: found `vol`"),
+        (
+            "[[kind.sweep.quick.vary]]\nkey = \"volume\"",
+            "[[kind.sweep.quick.vary]]\nkey = \"vol\"",
+            "quick.vary.key: found `vol`",
+        ),
         ("fraction = 0.5", "fraction = 0.0", "precondition.steady.fraction: found 0"),
-        ("per = {", "over = { ssd = \"2D\" }\nper = {", "expect.per: found `over` and `per`, wanted one of them"),
+        (
+            "per = {",
+            "over = { ssd = \"2D\" }\nper = {",
+            "expect.per: found `over` and `per`, wanted one of them",
+        ),
     ] {
         assert!(TWO_PRESETS.contains(old), "{old}");
         let error = parse(&TWO_PRESETS.replacen(old, new, 1)).expect_err(new).to_string();
@@ -307,6 +330,10 @@ impl Bench for HalfWay {
     fn statistics(&self, _: &str, _: &Options) -> Result<Vec<Finding>> {
         Ok(Vec::new())
     }
+
+    fn write_sizes(&self, _: &str, _: &Options) -> Result<WriteSizes> {
+        Ok(WriteSizes::default())
+    }
 }
 
 #[test]
@@ -335,6 +362,20 @@ fn trace_statistics_stand_beside_the_papers() {
     );
     assert_eq!(json["experiment"], "paper/name");
     assert_eq!(outcome.outside(), 1);
+}
+
+#[test]
+fn sizes_of_writes_are_expected_by_volume() {
+    let text = "title = \"T\"\nsource = \"S\"\nclaims = []\n\
+        [kind.write-sizes]\nvolumes = [\"centaur/hm_1\", \"centaur/prn_1\"]\n\
+        [[expect]]\nwhat = \"small\"\nat = { volume = \"prn_1\" }\ncolumn = \"up_to_4k\"\nunit = \"of all\"\n\
+        trend = { greater = { than = 0.5 } }\nsource = \"S\"\n";
+    let rows = |text: &str| outcome(text, 2, &MadeUp(spare), false).expect("nothing fails").rows;
+    assert_eq!(rows(text)[0].verdict, Verdict::Trend);
+    assert_eq!(rows(&text.replace("at = { volume = \"prn_1\" }\n", ""))[0].verdict, Verdict::Outside);
+    for (old, new) in [("hm_1", "hm_9"), ("up_to_4k", "up_to_5k"), ("\"prn_1\"", "\"prn_3\"")] {
+        assert!(parse(&text.replace(old, new)).is_err(), "{new}");
+    }
 }
 
 #[test]
