@@ -24,6 +24,7 @@ embedded![
     "centaur/fig13",
     "centaur/fig18",
     "centaur/fig19",
+    "centaur/fig24",
     "centaur/table1",
     "ft-passd/table5",
     "nandflashsim/fig03",
