@@ -37,6 +37,7 @@ struct Before {
     link: Vec<u64>,
     buses: Vec<u64>,
     arrays: Vec<u64>,
+    worn: Vec<Worn>,
 }
 
 impl Before {
@@ -48,6 +49,7 @@ impl Before {
             link: link_busy(device, at),
             buses: device.chips().bus_busy(at).collect(),
             arrays: device.chips().array_busy(at).collect(),
+            worn: device.worn(),
         }
     }
 }
@@ -156,7 +158,8 @@ impl Measurements {
         if let Some(log) = self.log.take() {
             log.finish()?;
         }
-        let Before { at: begin, ref totals, ref energy, ref link, ref buses, ref arrays } = self.before;
+        let Before { at: begin, ref totals, ref energy, ref link, ref buses, ref arrays, ref worn } =
+            self.before;
         let elapsed = end - begin;
         let requests: u64 = self.counts.iter().sum();
         let energy = device.chips().energy(end - Instant::ZERO).since(energy);
@@ -175,7 +178,7 @@ impl Measurements {
         }
         let flash = flash(device, &totals);
         let programmed = flash.host_bytes + flash.gc_bytes + flash.translation_bytes + flash.padding_bytes;
-        let page = device.config().geometry.page_size.0;
+        let page = device.config().geometry().page_size.0;
         assert_eq!(
             programmed,
             flash.programs * page,
@@ -202,7 +205,7 @@ impl Measurements {
             link_utilisation: shares(link_busy(device, end), link),
             channel_utilisation: shares(device.chips().bus_busy(end).collect(), buses),
             die_utilisation: shares(device.chips().array_busy(end).collect(), arrays),
-            wear: wear(device, self.bytes[1], totals.erases),
+            wear: wear(device, self.bytes[1], worn),
             power_cuts: Vec::new(),
             faults: faults(device, &totals),
             windows: self.windows(),
@@ -281,8 +284,8 @@ fn buffer(totals: &Totals) -> Buffer {
 }
 
 fn flash(device: &Device, totals: &Totals) -> Flash {
-    let geometry = &device.config().geometry;
-    let unit = device.config().slots.size.0;
+    let geometry = device.config().geometry();
+    let unit = device.config().unit.0;
     let programmed = totals.host_programs + totals.gc_programs + totals.translation_programs + totals.padding;
     let look_ups = totals.map_hits + totals.map_misses;
     let per_look_up = |count: u64| (look_ups > 0).then(|| count as f64 / look_ups as f64);
@@ -323,7 +326,7 @@ fn faults(device: &Device, totals: &Totals) -> Faults {
         read_retries: totals.read_retries,
         unreadable_pages: totals.unreadable_pages,
         lost_pages: totals.lost_pages,
-        grown_bad_blocks: totals.grown_bad_blocks * u64::from(device.config().geometry.planes_per_row),
+        grown_bad_blocks: totals.grown_bad_blocks * u64::from(device.config().geometry().planes_per_row),
         dead_dies: totals.dead_dies,
     }
 }
@@ -331,17 +334,20 @@ fn faults(device: &Device, totals: &Totals) -> Faults {
 /// Values of a wear map at the most: a chart of 256 by 256.
 const MOST_WEAR_VALUES: usize = 65_536;
 
-/// The blocks after a run in which the host wrote so many bytes and so many blocks of a row were erased.
-fn wear(device: &Device, written: u64, erased: u64) -> Wear {
+/// The blocks after a run in which the host wrote so many bytes, with pools that were so worn `before`.
+fn wear(device: &Device, written: u64, before: &[Worn]) -> Wear {
+    let pools = device.worn().into_iter().zip(before).map(|(now, before)| now.since(*before));
+    let pools: Vec<Worn> = pools.collect();
+    let spent = lifetime::spent(pools.iter().copied());
+    let erased: u64 = pools.iter().map(|pool| pool.erases).sum();
     let erases: Vec<u32> = device.erases().map(|(_, erases)| erases).collect();
     let group = erases.len().div_ceil(MOST_WEAR_VALUES).max(1);
-    let (config, geometry) = (device.config(), &device.config().geometry);
+    let (config, geometry) = (device.config(), device.config().geometry());
     let planes = u64::from(geometry.planes_per_row);
     let blocks = erases.len() as u64 * planes;
     let bad_blocks = device.bad_blocks() * planes;
     let good = geometry.capacity().0 as f64 * (blocks - bad_blocks) as f64 / blocks as f64;
     let capacity = config.capacity().0 as f64;
-    let worn = Worn { erases: erased, blocks: erases.len() as u64, endurance: config.part.endurance };
     Wear {
         min: erases.iter().copied().min().unwrap_or(0),
         max: erases.iter().copied().max().unwrap_or(0),
@@ -351,9 +357,9 @@ fn wear(device: &Device, written: u64, erased: u64) -> Wear {
         spare: if good > 0.0 { 1.0 - capacity / good } else { -1.0 },
         terabytes_written: written as f64 / TERABYTE,
         drive_writes: written as f64 / capacity,
-        terabytes_expected: (erased > 0 && written > 0).then(|| written as f64 / TERABYTE / worn.spent()),
-        spent_lifetime: lifetime::spent([worn]),
-        run_erases: worn.erases_per_block(),
+        terabytes_expected: (spent > 0.0 && written > 0).then(|| written as f64 / TERABYTE / spent),
+        spent_lifetime: spent,
+        run_erases: erased as f64 / erases.len().max(1) as f64,
         dies: dies(device, &erases),
         erases: erases.chunks(group).map(mean).collect(),
     }
@@ -377,7 +383,7 @@ fn variation(device: &Device) -> Option<f64> {
 }
 
 fn dies(device: &Device, erases: &[u32]) -> Vec<DieWear> {
-    let geometry = &device.config().geometry;
+    let geometry = device.config().geometry();
     let row_blocks = (geometry.blocks_per_plane * geometry.rows_per_die) as usize;
     let mut bad = device.erases().map(|(block, _)| u64::from(device.is_bad(block)));
     let die = |of_die: &[u32]| DieWear {

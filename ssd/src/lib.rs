@@ -10,6 +10,7 @@ pub mod ftl;
 pub mod lifetime;
 pub mod parts;
 pub mod policy;
+pub mod pools;
 pub mod queue;
 pub mod scheduling;
 pub mod sectors;

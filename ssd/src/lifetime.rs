@@ -27,6 +27,12 @@ impl Worn {
         share(self.erases, self.blocks * u64::from(self.endurance))
     }
 
+    /// What was worn since `earlier`, of the same pool.
+    #[must_use]
+    pub fn since(self, earlier: Self) -> Self {
+        Self { erases: self.erases - earlier.erases, ..self }
+    }
+
     /// Mean erases of a block.
     pub fn erases_per_block(self) -> f64 {
         share(self.erases, self.blocks)

@@ -229,7 +229,7 @@ fn a_varied_preset_makes_another_device_and_the_scaled_down_sweep_has_some_of_th
         sweep.points(&experiment.path, &options).expect("sound")
     };
     let whole = points(false);
-    let parts: Vec<&str> = whole.iter().map(|point| point.config.part.name.as_str()).collect();
+    let parts: Vec<&str> = whole.iter().map(|point| point.config.part().name.as_str()).collect();
     assert_eq!(parts, ["centaur-tlc-3d", "centaur-tlc-3d", "centaur-slc-2d", "centaur-slc-2d"]);
     // What the value of the preset sets beside it lies over the preset.
     assert_eq!(whole.iter().map(spare).collect::<Vec<f64>>(), [0.25, 0.25, 0.5, 0.5]);

@@ -4,7 +4,9 @@ use proptest::prelude::*;
 use wordline_kernel::{Bytes, Duration, Energy};
 use wordline_nand::part::SlcTiming;
 use wordline_ssd::DeviceFile;
-use wordline_ssd::config::{BufferFile, BufferMode, GcFile, Protection, Scope, SlcCacheFile, Space, WearFile};
+use wordline_ssd::config::{
+    BufferFile, BufferMode, GcFile, Protection, Scope, SlcCacheFile, Space, WearFile,
+};
 use wordline_ssd::ftl::checkpoint::{DiscardsAtCut, LowerPages, ProgramsAtCut, RecoveryFile};
 use wordline_ssd::ftl::wear::Allocation;
 use wordline_ssd::policy::background::BackgroundKind;
