@@ -274,8 +274,7 @@ pub struct Wear {
     /// Null without erases.
     pub terabytes_expected: Option<f64>,
     /// Erases of the run as a part of all that the blocks stand, of the pool that spent most: 1 for a run that takes a new device
-    /// to its end. Planes that
-    /// are erased together count as one. Centaur's equations 1 and 3.
+    /// to its end. Planes that are erased together count as one. Centaur's equations 1 and 3.
     pub spent_lifetime: f64,
     /// Mean erases of a block in the run alone.
     pub run_erases: f64,

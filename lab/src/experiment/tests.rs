@@ -208,7 +208,7 @@ const TWO_PRESETS: &str = "title = \"T\"\nsource = \"S\"\nclaims = []\n\
     [[kind.sweep.quick.vary]]\nkey = \"volume\"\nvalues = [\"b\"]\n\
     sets.b = { \"workload.volume.profile\" = \"centaur/usr_2\" }\n\
     [[expect]]\nwhat = \"W\"\nat = { ssd = \"3D\" }\nper = { ssd = \"2D\" }\nmean = \"values\"\n\
-    column = \"write_amplification\"\nunit = \"times\"\ntrend = { greater = { than = 2.0 } }\nsource = \"S\"\n\
+    column = \"write_amplification\"\nunit = \"times\"\ntrend = { greater = { than = 2.5 } }\nsource = \"S\"\n\
     [[expect]]\nwhat = \"bus\"\nat = { ssd = \"3D\", volume = \"a\" }\ncolumn = \"time.bus.read_us\"\n\
     unit = \"us\"\nshown = true\nsource = \"S\"\n";
 
@@ -242,26 +242,29 @@ fn a_varied_preset_makes_another_device_and_the_scaled_down_sweep_has_some_of_th
 
 #[test]
 fn a_value_per_that_of_another_point_is_a_ratio_and_its_mean_has_a_direction() {
-    // 3D: 6 and 5; 2D: 2 and 4.
+    // 3D: 6 and 5.2; 2D: 2 and 4.
     let bench = MadeUp(|point: &Point| match (spare(point) < 0.3, volume(point).0) {
         (true, "centaur/hm_1") => 6.0,
-        (true, _) => 5.0,
+        (true, _) => 5.2,
         (false, "centaur/hm_1") => 2.0,
         (false, _) => 4.0,
     });
     let rows = |text: &str| outcome(text, 1, &bench, false).expect("nothing fails").rows;
     let found = &rows(TWO_PRESETS)[0];
-    assert_eq!((found.verdict, found.paper.to_string()), (Verdict::Outside, "greater than 2".into()));
-    assert_eq!(found.ours, Value::Text("2.12".into()), "(6 / 2 + 5 / 4) / 2");
-    let single = rows(&TWO_PRESETS.replace("mean = \"values\"\n", "").replace("than = 2.0", "than = 1.0"));
-    assert_eq!((single[0].verdict, single[0].ours.clone()), (Verdict::Trend, Value::Text("3, 1.25".into())));
+    assert_eq!((found.verdict, found.paper.to_string()), (Verdict::Outside, "greater than 2.5".into()));
+    assert_eq!(found.ours, Value::Text("2.15".into()), "(6 / 2 + 5.2 / 4) / 2");
+    let single = rows(&TWO_PRESETS.replace("mean = \"values\"\n", "").replace("than = 2.5", "than = 1.0"));
+    assert_eq!(
+        (single[0].verdict, single[0].ours.clone()),
+        (Verdict::Trend, Value::Text("3.00, 1.30".into()))
+    );
     let off = rows(&TWO_PRESETS.replace("mean = \"values\"\n", ""));
     assert_eq!(
         (off[0].verdict, off[0].ours.clone()),
-        (Verdict::Outside, Value::Text("3, 1.25; 1.25 at volume = b".into()))
+        (Verdict::Outside, Value::Text("3.00, 1.30; 1.30 at volume = b".into()))
     );
     let columns = rows(&TWO_PRESETS.replace("\"values\"\n", "\"columns\"\n").replace("greater", "less"));
-    assert_eq!((columns[0].verdict, columns[0].ours.clone()), (Verdict::Trend, Value::Text("1.83".into())));
+    assert_eq!((columns[0].verdict, columns[0].ours.clone()), (Verdict::Trend, Value::Text("1.87".into())));
 }
 
 #[test]

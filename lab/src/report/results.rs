@@ -149,7 +149,6 @@ fn flash(run: &Summary) -> Vec<(&'static str, Quantity)> {
         ("pages into the SLC cache", Quantity::Count(flash.slc_programs)),
         ("pages folded out of it", Quantity::Count(flash.folded)),
         ("spare space in effect", Quantity::Fraction(flash.effective_spare)),
-        ("valid share of the flash", Quantity::Fraction(flash.valid_share)),
         ("write amplification", run.write_amplification.map_or(Quantity::Absent, Quantity::Number)),
         ("  of it by GC alone", run.collector_amplification.map_or(Quantity::Absent, Quantity::Number)),
         ("energy", Quantity::Joules(run.energy_joules)),
