@@ -106,25 +106,30 @@ pub fn empty() -> Summary {
         time: time().into_iter().map(|share| TimeShare { read_us: 0.0, write_us: 0.0, ..share }).collect(),
         channel_utilisation: vec![0.0; 8],
         die_utilisation: vec![0.0; 64],
-        wear: Wear {
-            erases: vec![0.0; 64],
-            min: 0,
-            max: 0,
-            mean: 0.0,
-            variation: None,
-            bad_blocks: 0,
-            spare: 0.07,
-            terabytes_written: 0.0,
-            drive_writes: 0.0,
-            terabytes_expected: None,
-            spent_lifetime: 0.0,
-            run_erases: 0.0,
-            dies: vec![DieWear::default()],
-        },
+        wear: unworn(),
         faults: Faults::default(),
         windows: Windows { width_seconds: 1e-6, windows: Vec::new() },
         notes: Vec::new(),
         ..mixed()
+    }
+}
+
+/// 64 blocks that were never erased.
+fn unworn() -> Wear {
+    Wear {
+        erases: vec![0.0; 64],
+        min: 0,
+        max: 0,
+        mean: 0.0,
+        variation: None,
+        bad_blocks: 0,
+        spare: 0.07,
+        terabytes_written: 0.0,
+        drive_writes: 0.0,
+        terabytes_expected: None,
+        spent_lifetime: 0.0,
+        run_erases: 0.0,
+        dies: vec![DieWear::default()],
     }
 }
 
