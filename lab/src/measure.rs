@@ -5,6 +5,7 @@ use std::path::Path;
 use wordline_kernel::{Duration, Histogram, Instant, Series};
 use wordline_nand::{EnergyReport, Stage};
 use wordline_ssd::device::{Component, Totals};
+use wordline_ssd::lifetime::{self, Worn};
 use wordline_ssd::{Answer, Device, Operation, SECTOR};
 
 use crate::error::Result;
@@ -36,6 +37,7 @@ struct Before {
     link: Vec<u64>,
     buses: Vec<u64>,
     arrays: Vec<u64>,
+    worn: Vec<Worn>,
 }
 
 impl Before {
@@ -47,6 +49,7 @@ impl Before {
             link: link_busy(device, at),
             buses: device.chips().bus_busy(at).collect(),
             arrays: device.chips().array_busy(at).collect(),
+            worn: device.worn(),
         }
     }
 }
@@ -155,7 +158,8 @@ impl Measurements {
         if let Some(log) = self.log.take() {
             log.finish()?;
         }
-        let Before { at: begin, ref totals, ref energy, ref link, ref buses, ref arrays } = self.before;
+        let Before { at: begin, ref totals, ref energy, ref link, ref buses, ref arrays, ref worn } =
+            self.before;
         let elapsed = end - begin;
         let requests: u64 = self.counts.iter().sum();
         let energy = device.chips().energy(end - Instant::ZERO).since(energy);
@@ -190,7 +194,7 @@ impl Measurements {
             wall_seconds,
             precondition_seconds,
             requests_per_second: requests as f64 / wall_seconds.max(1e-9),
-            write_amplification: (self.bytes[1] > 0).then(|| programmed as f64 / self.bytes[1] as f64),
+            write_amplification: lifetime::write_amplification(programmed, self.bytes[1]),
             collector_amplification: (flash.host_bytes > 0)
                 .then(|| (flash.host_bytes + flash.gc_bytes) as f64 / flash.host_bytes as f64),
             energy_joules: energy.total().joules(),
@@ -201,7 +205,7 @@ impl Measurements {
             link_utilisation: shares(link_busy(device, end), link),
             channel_utilisation: shares(device.chips().bus_busy(end).collect(), buses),
             die_utilisation: shares(device.chips().array_busy(end).collect(), arrays),
-            wear: wear(device, self.bytes[1], totals.erases),
+            wear: wear(device, self.bytes[1], worn),
             power_cuts: Vec::new(),
             faults: faults(device, &totals),
             windows: self.windows(),
@@ -311,6 +315,7 @@ fn flash(device: &Device, totals: &Totals) -> Flash {
         folded: totals.folded,
         programs_away: totals.programs_away,
         effective_spare: device.effective_spare(),
+        valid_share: device.fullness().share(),
     }
 }
 
@@ -329,8 +334,12 @@ fn faults(device: &Device, totals: &Totals) -> Faults {
 /// Values of a wear map at the most: a chart of 256 by 256.
 const MOST_WEAR_VALUES: usize = 65_536;
 
-/// The blocks after a run in which the host wrote so many bytes and so many blocks of a row were erased.
-fn wear(device: &Device, written: u64, erased: u64) -> Wear {
+/// The blocks after a run in which the host wrote so many bytes, with pools that were so worn `before`.
+fn wear(device: &Device, written: u64, before: &[Worn]) -> Wear {
+    let pools = device.worn().into_iter().zip(before).map(|(now, before)| now.since(*before));
+    let pools: Vec<Worn> = pools.collect();
+    let spent = lifetime::spent(pools.iter().copied());
+    let erased: u64 = pools.iter().map(|pool| pool.erases).sum();
     let erases: Vec<u32> = device.erases().map(|(_, erases)| erases).collect();
     let group = erases.len().div_ceil(MOST_WEAR_VALUES).max(1);
     let (config, geometry) = (device.config(), device.config().geometry());
@@ -339,7 +348,6 @@ fn wear(device: &Device, written: u64, erased: u64) -> Wear {
     let bad_blocks = device.bad_blocks() * planes;
     let good = geometry.capacity().0 as f64 * (blocks - bad_blocks) as f64 / blocks as f64;
     let capacity = config.capacity().0 as f64;
-    let whole_life = erases.len() as f64 * f64::from(config.part().endurance);
     Wear {
         min: erases.iter().copied().min().unwrap_or(0),
         max: erases.iter().copied().max().unwrap_or(0),
@@ -349,8 +357,9 @@ fn wear(device: &Device, written: u64, erased: u64) -> Wear {
         spare: if good > 0.0 { 1.0 - capacity / good } else { -1.0 },
         terabytes_written: written as f64 / TERABYTE,
         drive_writes: written as f64 / capacity,
-        terabytes_expected: (erased > 0 && written > 0)
-            .then(|| written as f64 / TERABYTE * whole_life / erased as f64),
+        terabytes_expected: (spent > 0.0 && written > 0).then(|| written as f64 / TERABYTE / spent),
+        spent_lifetime: spent,
+        run_erases: erased as f64 / erases.len().max(1) as f64,
         dies: dies(device, &erases),
         erases: erases.chunks(group).map(mean).collect(),
     }

@@ -32,7 +32,7 @@ pub struct Summary {
     /// What the flash did.
     pub flash: Flash,
     /// Bytes programmed (for the host, for the map, by the collector, as padding) for each byte that the host wrote; null without
-    /// writes. What is still in the buffer at the end is not programmed.
+    /// writes. What is still in the buffer at the end is not programmed. Centaur's equation 4.
     pub write_amplification: Option<f64>,
     /// Pages programmed for the host and by the collector for each page programmed for the host: the write
     /// amplification of garbage collection alone, as analytic models have it. Null if nothing was programmed.
@@ -221,6 +221,8 @@ pub struct Flash {
     /// Part of the capacity in good blocks that holds nothing valid at the end: the over-provisioning, and what the host
     /// never wrote or discarded.
     pub effective_spare: f64,
+    /// Valid data at the end as a part of all flash, bad blocks included. Centaur's equation 2.
+    pub valid_share: f64,
 }
 
 /// A named amount.
@@ -271,6 +273,11 @@ pub struct Wear {
     /// Terabytes that the host could write at the run's erases a byte until all blocks have reached the part's endurance.
     /// Null without erases.
     pub terabytes_expected: Option<f64>,
+    /// Erases of the run as a part of all that the blocks stand, of the pool that spent most: 1 for a run that takes a new device
+    /// to its end. Planes that are erased together count as one. Centaur's equations 1 and 3.
+    pub spent_lifetime: f64,
+    /// Mean erases of a block in the run alone.
+    pub run_erases: f64,
     /// Each die.
     pub dies: Vec<DieWear>,
 }

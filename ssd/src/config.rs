@@ -28,7 +28,7 @@ use crate::pools::{self, PoolFile};
 use crate::scheduling::SchedulingFile;
 use crate::sectors::Sectors;
 
-pub use crate::buffer::config::{BufferFile, BufferMode};
+pub use crate::buffer::config::{BufferFile, BufferMode, Space};
 pub use crate::buffer::protection::Protection;
 pub use crate::front::config::{FrontFile, Interface, NamespaceFile};
 
@@ -197,7 +197,7 @@ pub struct Config {
     pub namespaces: Vec<Namespace>,
     /// Logical pages that the host sees: mapping units.
     pub logical_pages: u32,
-    /// Logical pages that the buffer holds.
+    /// Logical pages that the buffer holds at the most.
     pub buffer_pages: u32,
     /// Logical pages that the read cache holds.
     pub cache_pages: u32,

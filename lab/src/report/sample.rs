@@ -97,6 +97,7 @@ pub fn empty() -> Summary {
             folded: 0,
             programs_away: 0,
             effective_spare: 0.11,
+            valid_share: 0.89,
         },
         write_amplification: None,
         collector_amplification: None,
@@ -105,23 +106,30 @@ pub fn empty() -> Summary {
         time: time().into_iter().map(|share| TimeShare { read_us: 0.0, write_us: 0.0, ..share }).collect(),
         channel_utilisation: vec![0.0; 8],
         die_utilisation: vec![0.0; 64],
-        wear: Wear {
-            erases: vec![0.0; 64],
-            min: 0,
-            max: 0,
-            mean: 0.0,
-            variation: None,
-            bad_blocks: 0,
-            spare: 0.07,
-            terabytes_written: 0.0,
-            drive_writes: 0.0,
-            terabytes_expected: None,
-            dies: vec![DieWear::default()],
-        },
+        wear: unworn(),
         faults: Faults::default(),
         windows: Windows { width_seconds: 1e-6, windows: Vec::new() },
         notes: Vec::new(),
         ..mixed()
+    }
+}
+
+/// 64 blocks that were never erased.
+fn unworn() -> Wear {
+    Wear {
+        erases: vec![0.0; 64],
+        min: 0,
+        max: 0,
+        mean: 0.0,
+        variation: None,
+        bad_blocks: 0,
+        spare: 0.07,
+        terabytes_written: 0.0,
+        drive_writes: 0.0,
+        terabytes_expected: None,
+        spent_lifetime: 0.0,
+        run_erases: 0.0,
+        dies: vec![DieWear::default()],
     }
 }
 
@@ -204,6 +212,7 @@ fn flash() -> Flash {
         folded: 0,
         programs_away: 0,
         effective_spare: 0.11,
+        valid_share: 0.89,
     }
 }
 
@@ -276,6 +285,8 @@ fn wear(dies: u32, blocks: u32) -> Wear {
         terabytes_written: 1.25,
         drive_writes: 2.4,
         terabytes_expected: Some(613.0),
+        spent_lifetime: 1.25 / 613.0,
+        run_erases: 0.41,
         dies,
     }
 }

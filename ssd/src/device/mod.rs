@@ -246,7 +246,7 @@ impl Device {
             checkpoints: Checkpoints::of(&config),
             failures: Column::filled(config.pools.row_blocks() as usize, [0; 3]),
             translation: map_cache.map(|size| Translation::of(&config, parts.mapper, size)),
-            buffer: Buffer::new(config.buffer_pages, parts.eviction),
+            buffer: Buffer::with_room(config.buffer_pages, config.file.buffer.room(), parts.eviction),
             marks: flush::Marks::new(&config),
             cache: ReadCache::new(config.cache_pages, parts.read_eviction),
             ahead: ReadAhead::new(config.file.buffer.read_ahead),
