@@ -10,6 +10,7 @@ use wordline_nand::{Fault, Geometry, Part, Slots};
 
 use crate::command::SECTOR;
 use crate::front::namespaces::{self, Namespace};
+use crate::ftl::block_map::config::BlockMapFile;
 use crate::ftl::blocks::{SlcShare, StreamId, Streams};
 use crate::ftl::checkpoint::{DiscardsAtCut, RecoveryFile};
 use crate::ftl::discards;
@@ -119,6 +120,10 @@ pub struct MappingFile {
     /// Fraction of the cache that is kept for entries that were used again since they came in (segmented LRU); 0 for
     /// LRU.
     pub protected: f64,
+    /// A map by whole blocks: each page has its place in the block of its logical block, or in a replacement block. Wants
+    /// one program unit as mapping unit, and a fixed placement. Left out: pages may be anywhere.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub block: Option<BlockMapFile>,
 }
 
 /// Bytes of the number of a logical page, beside each entry of a cached map: a map of entries without their numbers can
@@ -128,7 +133,7 @@ const NUMBER_OF_PAGE: Bytes = Bytes(4);
 impl Default for MappingFile {
     /// Entries of 4 B (DFTL: 512 of them in a page of 2 KiB; section 3.3). Chosen: LRU, as MQSim has it.
     fn default() -> Self {
-        Self { unit: None, cache: None, entry: Bytes(4), protected: 0.0 }
+        Self { unit: None, cache: None, entry: Bytes(4), protected: 0.0, block: None }
     }
 }
 
@@ -199,6 +204,9 @@ impl DeviceFile {
         let Some(slots) = self.check_unit(&geometry, &mut wrong) else { return Err(wrong) };
         self.ftl.gc.check_chips(&geometry, &mut wrong);
         self.check_cache(&slots, &mut wrong);
+        if let Some(block) = &self.ftl.mapping.block {
+            block.check(&self, &slots, &mut wrong);
+        }
         if let Some((key, found, wanted)) = self.ftl.frontier.complaint(&part, &geometry) {
             wrong.add(format!("ftl.frontier.{key}"), found, wanted);
         }
@@ -446,13 +454,22 @@ impl Config {
         self.logical_pages + self.table_pages()
     }
 
-    /// DRAM that the device needs for its map: all of it, or the cache and where each translation page is.
+    /// DRAM that the device needs for its map: all of it, or the cache and where each translation page is, or the place of
+    /// each logical block.
     pub fn map_memory(&self) -> Bytes {
-        let entry = self.file.ftl.mapping.entry;
-        match self.file.ftl.mapping.cache {
+        let MappingFile { entry, cache, block, .. } = self.file.ftl.mapping;
+        if let Some(block) = block {
+            return block.memory(entry, self.logical_blocks(), self.geometry.rows());
+        }
+        match cache {
             None => entry * u64::from(self.logical_pages),
             Some(cache) => cache + entry * u64::from(self.translation_pages()),
         }
+    }
+
+    /// Logical blocks: as many logical pages each as a row block has slots.
+    pub fn logical_blocks(&self) -> u32 {
+        self.logical_pages.div_ceil(self.slots.per_block())
     }
 
     /// What may be cached in SLC mode, where the router caches this stream.

@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::devices::device;
+use common::devices::{block_mapped, device};
 use common::failing;
 use common::steps::{Step, step};
 use common::{Rig, small};
@@ -146,6 +146,19 @@ proptest! {
         file.ftl.failure = failure;
         file.ftl.read_retry = ReadRetryFile { levels: retry.0, time: Duration::from_us(retry.1) };
         let run = Run { state: run.state.min(1), ..run };
+        prop_assume!(file.clone().check().is_ok());
+        is_one_run(&file, &run);
+    }
+
+    #[test]
+    fn a_device_with_a_block_map_goes_on_as_it_would_have(
+        file in block_mapped(),
+        rules in prop::collection::vec(failing::rule(), 0..3),
+        run in run(),
+    ) {
+        let mut file = file;
+        let run = Run { state: if rules.is_empty() { run.state } else { run.state.min(1) }, ..run };
+        file.faults = rules;
         prop_assume!(file.clone().check().is_ok());
         is_one_run(&file, &run);
     }

@@ -61,6 +61,9 @@ impl Device {
         }
         self.audit_tables();
         self.blocks.audit_super_blocks();
+        if let Some(map) = &self.block_map {
+            map.audit(&self.blocks, &self.chips);
+        }
         let t = &self.totals;
         let counts = self.chips.counts();
         let slots = &self.config.slots;

@@ -19,8 +19,11 @@ impl Device {
         loop {
             self.draw_from_list(calendar);
             self.write_tables(calendar);
-            let formed =
-                if self.has_homes { self.form_at_home(calendar) } else { self.form_anywhere(calendar) };
+            let formed = match (self.has_homes, &self.block_map) {
+                (_, Some(_)) => self.form_mapped(calendar),
+                (true, None) => self.form_at_home(calendar),
+                (false, None) => self.form_anywhere(calendar),
+            };
             // A write that goes on may make room nowhere and still leave a page that must go at once.
             let before = (self.buffer.in_use(), self.stalled.len());
             self.admit_stalled(calendar);
@@ -176,7 +179,7 @@ impl Device {
         calendar: &mut impl Schedule<Event>,
     ) {
         let (pages, cost) = (self.blocks.unit(row, stream), self.blocks.cost(row, stream));
-        let first = self.blocks.take(row, stream, pages);
+        let first = self.take_place(row, stream, pages);
         self.collector.spend(row, cost);
         self.note_row(row);
         let die = self.config.geometry.die_of(self.config.slots.block_of(first));

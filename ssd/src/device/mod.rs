@@ -2,7 +2,7 @@
 //!
 //! `front` takes and answers commands, `link` brings them over a link; `read` and `write` carry them out over buffer and
 //! mapping; `cached` keeps and fetches ahead what is read; `flush` takes pages out of the buffer and `form` puts them into
-//! program units, which `balance` gives to other rows than their homes; `service` runs the dies' queues and takes in what they
+//! program units, which `balance` gives to other rows than their homes, or `block_map` writes at their places; `service` runs the dies' queues and takes in what they
 //! finish; `gc` carries out what the collector wants, and `idle` what is done while the host rests; `discarded` writes what
 //! was discarded to flash; `failures` deals with commands that failed; `translate` finds out where pages are when the map is
 //! not in memory as a whole; `precondition` fills a device in no time; `recovery` cuts the power and puts the tables
@@ -10,6 +10,7 @@
 
 mod audit;
 mod balance;
+mod block_map;
 mod cached;
 mod discarded;
 mod failures;
@@ -33,7 +34,7 @@ use std::collections::VecDeque;
 
 use serde::{Deserialize, Serialize};
 use wordline_kernel::{Column, Digest, Instant, Schedule, Seed, state};
-use wordline_nand::{Chips, RowBlockId, Stamp};
+use wordline_nand::{Chips, RowBlockId, SlotId, Stamp};
 
 use crate::buffer::read_ahead::ReadAhead;
 use crate::buffer::read_cache::ReadCache;
@@ -44,13 +45,13 @@ use crate::front::{Front, Link};
 use crate::ftl::blocks::{SlcShare, State, Streams, SuperBlockCounts};
 use crate::ftl::checkpoint::{Checkpoints, DiscardsAtCut, LowerPages};
 use crate::ftl::gc_config::Scope;
-use crate::ftl::{Blocks, Collector, Discards, Lost, Mapping, Translation};
+use crate::ftl::{BlockMap, Blocks, Collector, Discards, Lost, Mapping, Translation};
 use crate::parts::Parts;
 use crate::policy::background::Background;
 use crate::policy::balancer::Balancer;
 use crate::policy::failure::FailurePolicy;
 use crate::policy::frontier::WordLines;
-use crate::policy::placement::{Placement, Row, RowSet};
+use crate::policy::placement::{ByBlock, Placement, Row, RowSet};
 use crate::policy::relocator::Relocator;
 use crate::policy::router::Router;
 use crate::policy::victim::VictimPolicy;
@@ -132,6 +133,10 @@ pub struct Device {
     checkpoints: Option<Box<Checkpoints>>,
     /// None while the whole map is in memory.
     translation: Option<Translation>,
+    /// None where a page may be anywhere.
+    block_map: Option<Box<BlockMap>>,
+    /// Where a block map writes the unit that is being formed.
+    place: Option<SlotId>,
     buffer: Buffer,
     marks: flush::Marks,
     cache: ReadCache,
@@ -199,9 +204,9 @@ state!(Device {
     }
     parts {
         chips, blocks, mapping, translation, buffer, marks, cache, collector, router, placement, relocator, failure,
-        background, queues, front, discards, checkpoints, balancer, slc,
+        background, queues, front, discards, checkpoints, balancer, slc, block_map,
     }
-    fixed { config, preemptible, streams, has_homes, home_pages, waking }
+    fixed { config, preemptible, streams, has_homes, home_pages, waking, place }
 });
 
 impl Device {
@@ -212,7 +217,7 @@ impl Device {
     }
 
     /// A new device, with nothing written and these policies.
-    pub fn with(config: Config, parts: Parts, seed: Seed) -> Self {
+    pub fn with(config: Config, mut parts: Parts, seed: Seed) -> Self {
         let Config { geometry, .. } = config;
         let map_cache = config.map_cache();
         let streams = config.file.streams_beside(parts.router.streams(), parts.relocator.streams());
@@ -224,6 +229,12 @@ impl Device {
             blocks.order(parts.frontier, WordLines::of(&config.part, &geometry));
         }
         let collector = new_collector(&config, streams, parts.victim, parts.wear, seed);
+        if config.file.ftl.mapping.block.is_some() {
+            let (per_block, rows) = (config.slots.per_block(), geometry.rows());
+            parts.placement = Box::new(ByBlock::new(parts.placement, per_block, rows));
+        }
+        let home = |page| parts.placement.home(page).unwrap_or(0);
+        let block_map = BlockMap::of(&config, home).map(Box::new);
         let has_homes = parts.placement.home(0).is_some();
         let lists = usize::from(streams.host) * if has_homes { geometry.rows() as usize } else { 1 };
         let mut device = Self {
@@ -233,6 +244,8 @@ impl Device {
             discards: new_discards(&config),
             checkpoints: Checkpoints::of(&config),
             failures: Column::filled(geometry.row_blocks() as usize, [0; 3]),
+            block_map,
+            place: None,
             translation: map_cache.map(|size| Translation::of(&config, parts.mapper, size)),
             buffer: Buffer::new(config.buffer_pages, parts.eviction),
             marks: flush::Marks::new(&config),
@@ -425,7 +438,9 @@ impl Device {
     fn check_life(&mut self) {
         let unit = self.config.slots.per_program;
         let rows = 0..self.config.geometry.rows();
-        self.read_only |= if self.has_homes && self.balancer.is_none() {
+        self.read_only |= if self.block_map.is_some() {
+            !self.holds_logical_blocks()
+        } else if self.has_homes && self.balancer.is_none() {
             !self.holds_homes()
         } else {
             let room: u64 = rows.map(|row| u64::from(self.blocks.limit(row).saturating_sub(unit))).sum();

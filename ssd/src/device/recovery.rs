@@ -68,6 +68,10 @@ impl Device {
         self.ahead = ReadAhead::new(self.config.file.buffer.read_ahead);
         self.marks = Marks::new(&self.config);
         self.collector.forget();
+        self.place = None;
+        if let Some(map) = &mut self.block_map {
+            map.forget();
+        }
         if let Some(checkpoints) = &mut self.checkpoints {
             checkpoints.forget();
         }
@@ -113,7 +117,7 @@ impl Device {
 
     /// Programs that were counted when their unit was formed and have not happened count no more.
     fn uncount_programs(&mut self) {
-        let Self { chips, queues, units, collector, totals, config, .. } = self;
+        let Self { chips, queues, units, collector, block_map, totals, config, .. } = self;
         let slots = config.slots;
         let slc_unit = slots.of_pages_side_by_side(config.geometry.planes_per_row);
         for die in (0..config.geometry.dies()).map(DieId) {
@@ -124,7 +128,11 @@ impl Device {
                         (&mut totals.host_programs, units[transaction.owner as usize].entries.len())
                     }
                     Purpose::GcProgram | Purpose::GcCopyback => {
-                        (&mut totals.gc_programs, collector.unit(transaction.owner).len())
+                        let unit = match block_map {
+                            Some(map) => map.held(transaction.owner),
+                            None => collector.unit(transaction.owner),
+                        };
+                        (&mut totals.gc_programs, unit.len())
                     }
                     Purpose::TranslationProgram => {
                         let stamps = &units[transaction.owner as usize].stamps;
@@ -166,6 +174,10 @@ impl Device {
         blocks.look_at_word_lines(|slot| chips.is_programmed(slot));
         self.set_modes();
         self.find_newest();
+        if let Some(map) = &self.block_map {
+            map.settle(&mut self.mapping, &mut self.blocks, &self.chips);
+            self.blocks.forget_open();
+        }
         self.recover_tables();
         let mut scan = Scan::of(self);
         scan.begin(calendar.now());
@@ -173,6 +185,9 @@ impl Device {
         self.blocks.close_full();
         self.read_only = false;
         self.condemn_again();
+        if let Some(map) = &mut self.block_map {
+            map.rebuild(&mut self.blocks, &self.chips);
+        }
         self.check_life();
         self.scan_tables(&mut scan);
         self.scan = Some(scan);

@@ -1,5 +1,6 @@
 //! Which channel, package, die and row of planes a write goes to.
 
+mod by_block;
 mod dynamic;
 mod fixed;
 
@@ -8,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use wordline_kernel::snapshot::State;
 use wordline_nand::Geometry;
 
+pub use by_block::ByBlock;
 pub use dynamic::Dynamic;
 pub use fixed::Fixed;
 
