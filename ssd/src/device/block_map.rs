@@ -6,17 +6,27 @@ use wordline_nand::{DieId, PageId, RowBlockId, SlotId, Stamp};
 
 use super::precondition::Steady;
 use super::{Device, Event};
+use crate::Config;
 use crate::buffer::EntryId;
 use crate::ftl::block_map::Step;
 use crate::ftl::blocks::StreamId;
 use crate::ftl::collector::Moved;
 use crate::ftl::mapping::LogicalPage;
-use crate::policy::placement::Row;
+use crate::parts::Parts;
+use crate::policy::placement::{ByBlock, Row};
 use crate::queue::{Purpose, Transaction};
 
 /// Pages that are overwritten for each replacement block before the device counts as steady, and again while its write
 /// amplification is taken. Chosen: one would do where no two writes meet in a logical block.
 const ROUNDS: u64 = 8;
+
+/// Where there is a block map, all pages of a logical block have the home that the placement gives it.
+pub(super) fn with_homes(parts: Parts, config: &Config) -> Parts {
+    match config.file.ftl.mapping.block {
+        Some(_) => Parts { placement: Box::new(ByBlock::new(parts.placement, config)), ..parts },
+        None => parts,
+    }
+}
 
 impl Device {
     /// Lets every row go on. Returns whether a page of the host was taken to be programmed.
@@ -56,8 +66,7 @@ impl Device {
                     self.blocks.retire(block);
                     continue;
                 }
-                (Step::Write { to }, Some((list, _))) => {
-                    self.place = Some(to);
+                (Step::Write { .. }, Some((list, _))) => {
                     self.form(row, list, calendar);
                     return true;
                 }
@@ -97,8 +106,8 @@ impl Device {
     /// Where the unit of a row goes: to its place, where there is a block map.
     #[inline]
     pub(super) fn take_place(&mut self, row: Row, stream: StreamId, pages: u32) -> SlotId {
-        match self.place.take() {
-            Some(to) => to,
+        match &self.block_map {
+            Some(map) => map.place_of_write(row),
             None => self.blocks.take(row, stream, pages),
         }
     }
@@ -111,7 +120,7 @@ impl Device {
 
     /// Queues the reads of a slot that is copied: one for each of its page numbers.
     fn queue_copy_reads(&mut self, row: Row, from: SlotId, calendar: &mut impl Schedule<Event>) -> DieId {
-        let crate::Config { geometry, slots, .. } = &self.config;
+        let Config { geometry, slots, .. } = &self.config;
         let (first, pages) = (slots.page_of(from), slots.pages());
         let die = geometry.die_of(slots.block_of(from));
         let planes = pages.min(geometry.planes_per_row);

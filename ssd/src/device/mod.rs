@@ -34,7 +34,7 @@ use std::collections::VecDeque;
 
 use serde::{Deserialize, Serialize};
 use wordline_kernel::{Column, Digest, Instant, Schedule, Seed, state};
-use wordline_nand::{Chips, RowBlockId, SlotId, Stamp};
+use wordline_nand::{Chips, RowBlockId, Stamp};
 
 use crate::buffer::read_ahead::ReadAhead;
 use crate::buffer::read_cache::ReadCache;
@@ -51,7 +51,7 @@ use crate::policy::background::Background;
 use crate::policy::balancer::Balancer;
 use crate::policy::failure::FailurePolicy;
 use crate::policy::frontier::WordLines;
-use crate::policy::placement::{ByBlock, Placement, Row, RowSet};
+use crate::policy::placement::{Placement, Row, RowSet};
 use crate::policy::relocator::Relocator;
 use crate::policy::router::Router;
 use crate::policy::victim::VictimPolicy;
@@ -135,8 +135,6 @@ pub struct Device {
     translation: Option<Translation>,
     /// None where a page may be anywhere.
     block_map: Option<Box<BlockMap>>,
-    /// Where a block map writes the unit that is being formed.
-    place: Option<SlotId>,
     buffer: Buffer,
     marks: flush::Marks,
     cache: ReadCache,
@@ -206,7 +204,7 @@ state!(Device {
         chips, blocks, mapping, translation, buffer, marks, cache, collector, router, placement, relocator, failure,
         background, queues, front, discards, checkpoints, balancer, slc, block_map,
     }
-    fixed { config, preemptible, streams, has_homes, home_pages, waking, place }
+    fixed { config, preemptible, streams, has_homes, home_pages, waking }
 });
 
 impl Device {
@@ -217,9 +215,9 @@ impl Device {
     }
 
     /// A new device, with nothing written and these policies.
-    pub fn with(config: Config, mut parts: Parts, seed: Seed) -> Self {
+    pub fn with(config: Config, parts: Parts, seed: Seed) -> Self {
+        let parts = block_map::with_homes(parts, &config);
         let Config { geometry, .. } = config;
-        let map_cache = config.map_cache();
         let streams = config.file.streams_beside(parts.router.streams(), parts.relocator.streams());
         let cache = config.slc_share(parts.router.cached());
         let (mut chips, mut blocks) = new_chips(&config, streams, cache, seed);
@@ -229,12 +227,6 @@ impl Device {
             blocks.order(parts.frontier, WordLines::of(&config.part, &geometry));
         }
         let collector = new_collector(&config, streams, parts.victim, parts.wear, seed);
-        if config.file.ftl.mapping.block.is_some() {
-            let (per_block, rows) = (config.slots.per_block(), geometry.rows());
-            parts.placement = Box::new(ByBlock::new(parts.placement, per_block, rows));
-        }
-        let home = |page| parts.placement.home(page).unwrap_or(0);
-        let block_map = BlockMap::of(&config, home).map(Box::new);
         let has_homes = parts.placement.home(0).is_some();
         let lists = usize::from(streams.host) * if has_homes { geometry.rows() as usize } else { 1 };
         let mut device = Self {
@@ -244,9 +236,8 @@ impl Device {
             discards: new_discards(&config),
             checkpoints: Checkpoints::of(&config),
             failures: Column::filled(geometry.row_blocks() as usize, [0; 3]),
-            block_map,
-            place: None,
-            translation: map_cache.map(|size| Translation::of(&config, parts.mapper, size)),
+            block_map: BlockMap::of(&config, |page| parts.placement.home(page)).map(Box::new),
+            translation: config.map_cache().map(|size| Translation::of(&config, parts.mapper, size)),
             buffer: Buffer::new(config.buffer_pages, parts.eviction),
             marks: flush::Marks::new(&config),
             cache: ReadCache::new(config.cache_pages, parts.read_eviction),

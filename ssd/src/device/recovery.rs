@@ -68,7 +68,6 @@ impl Device {
         self.ahead = ReadAhead::new(self.config.file.buffer.read_ahead);
         self.marks = Marks::new(&self.config);
         self.collector.forget();
-        self.place = None;
         if let Some(map) = &mut self.block_map {
             map.forget();
         }

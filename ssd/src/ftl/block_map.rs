@@ -10,6 +10,7 @@
 
 mod audit;
 pub mod config;
+mod failing;
 mod recovery;
 
 use std::collections::VecDeque;
@@ -105,6 +106,8 @@ struct RowState {
     /// Commands of the present step that are queued or under way.
     commands: u32,
     copying: Option<Copying>,
+    /// Where the host's page is written, or was last.
+    write: Option<SlotId>,
     /// A page that was read and is to be programmed.
     held: Vec<Moved>,
     /// Blocks without anything valid.
@@ -142,12 +145,14 @@ state!(BlockMap {
 
 impl BlockMap {
     /// The map of a device that has one, with nothing written, where `home` is the row of the logical block that a page is in.
-    pub fn of(config: &Config, home: impl Fn(u32) -> Row) -> Option<Self> {
+    pub fn of(config: &Config, home: impl Fn(u32) -> Option<Row>) -> Option<Self> {
         let file = config.file.ftl.mapping.block.as_ref()?;
         let (geometry, per_block) = (&config.geometry, config.slots.per_block());
         let logical_blocks = config.logical_blocks();
         let mut homes = vec![0; geometry.rows() as usize];
-        (0..logical_blocks).for_each(|logical| homes[home(logical * per_block) as usize] += 1);
+        for row in (0..logical_blocks).filter_map(|logical| home(logical * per_block)) {
+            homes[row as usize] += 1;
+        }
         Some(Self {
             slots: config.slots,
             most: file.replacements as usize,
@@ -200,6 +205,7 @@ impl BlockMap {
                 continue;
             }
             if let Some(to) = self.place(row, waiting?, blocks, chips)? {
+                self.rows[row as usize].write = Some(to);
                 return Some(Step::Write { to });
             }
         }
@@ -409,6 +415,11 @@ impl BlockMap {
         self.rows[row as usize].stuck
     }
 
+    /// Where the page goes that is written now.
+    pub fn place_of_write(&self, row: Row) -> SlotId {
+        self.rows[row as usize].write.expect("the row's step is a write")
+    }
+
     /// A step of a row takes so many commands.
     pub fn begin(&mut self, row: Row, commands: u32) {
         self.rows[row as usize].commands = commands;
@@ -432,54 +443,5 @@ impl BlockMap {
     /// The row's program is done.
     pub fn take_held(&mut self, row: Row) -> Option<Moved> {
         self.rows[row as usize].held.pop()
-    }
-
-    /// A program failed in a block: what is valid of its logical block goes to another one.
-    pub fn program_failed(&mut self, row: Row, block: RowBlockId) {
-        let logical = LogicalBlock(self.owners[block]);
-        let state = &mut self.rows[row as usize];
-        state.held.clear();
-        state.copying = None;
-        let pair = self.pairs[logical];
-        if pair.data != block.0 && pair.replacement != block.0 {
-            self.strays.push((logical, block));
-        }
-        self.fail(row, logical);
-    }
-
-    /// A block is to be emptied and taken out of use.
-    pub fn condemned(&mut self, row: Row, block: RowBlockId) {
-        if self.owners[block] != NONE {
-            self.fail(row, LogicalBlock(self.owners[block]));
-        }
-    }
-
-    fn fail(&mut self, row: Row, logical: LogicalBlock) {
-        let failed = &mut self.rows[row as usize].failed;
-        if !failed.contains(&logical) {
-            failed.push_back(logical);
-        }
-    }
-
-    /// The erase of a block failed and is tried again.
-    pub fn erase_again(&mut self, row: Row, block: RowBlockId) {
-        self.rows[row as usize].to_erase.push_back(block);
-    }
-
-    /// The row is out of use as a whole, with all its blocks.
-    pub fn lose(&mut self, row: Row, blocks: &Blocks) {
-        let is_here = |number: u32| block(number).is_some_and(|block| blocks.row_of(block) == row);
-        for logical in self.pairs.ids() {
-            let pair = self.pairs[logical];
-            if is_here(pair.data) || is_here(pair.replacement) {
-                self.pairs[logical] = NOWHERE;
-            }
-        }
-        self.strays.retain(|(_, stray)| blocks.row_of(*stray) != row);
-        self.owners.ids().filter(|block| blocks.row_of(*block) == row).for_each(|block| {
-            self.owners[block] = NONE;
-        });
-        let commands = self.rows[row as usize].commands;
-        self.rows[row as usize] = RowState { commands, lost: true, ..RowState::default() };
     }
 }

@@ -3,6 +3,7 @@
 use wordline_kernel::snapshot::{Broken, Reader, State, Writer};
 
 use super::{Placement, Row, RowSet};
+use crate::Config;
 
 /// A placement whose pages are logical blocks of so many pages each. Where it gives them no home, they go round the rows.
 pub struct ByBlock {
@@ -12,9 +13,9 @@ pub struct ByBlock {
 }
 
 impl ByBlock {
-    /// `placement`, asked about blocks of `per_block` pages.
-    pub fn new(placement: Box<dyn Placement>, per_block: u32, rows: u32) -> Self {
-        Self { placement, per_block, rows }
+    /// `placement`, asked about blocks of pages instead of pages.
+    pub fn new(placement: Box<dyn Placement>, config: &Config) -> Self {
+        Self { placement, per_block: config.slots.per_block(), rows: config.geometry.rows() }
     }
 }
 
@@ -36,5 +37,29 @@ impl Placement for ByBlock {
 
     fn next(&mut self, _: &RowSet) -> Option<Row> {
         None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::tests::small;
+    use crate::policy::placement::{Dynamic, Fixed};
+
+    #[test]
+    fn pages_of_a_block_have_one_home_and_blocks_go_round_the_rows() {
+        let config = small().check().expect("the device is sound");
+        let (geometry, per_block) = (config.geometry, config.slots.per_block());
+        let placements: [Box<dyn Placement>; 2] =
+            [Box::new(Fixed::new(&geometry, 1, "CWDP")), Box::new(Dynamic::new(&geometry))];
+        for placement in placements {
+            let mut by_block = ByBlock::new(placement, &config);
+            let home = |page| by_block.home(page).expect("every page has a home");
+            assert!((0..5 * per_block).all(|page| home(page) == home(page / per_block * per_block)));
+            let mut homes: Vec<Row> = (0..geometry.rows()).map(|block| home(block * per_block)).collect();
+            homes.sort_unstable();
+            assert_eq!(homes, (0..geometry.rows()).collect::<Vec<_>>());
+            assert_eq!(by_block.next(&RowSet::new(1)), None);
+        }
     }
 }
