@@ -174,7 +174,7 @@ impl Measurements {
         }
         let flash = flash(device, &totals);
         let programmed = flash.host_bytes + flash.gc_bytes + flash.translation_bytes + flash.padding_bytes;
-        let page = device.config().geometry.page_size.0;
+        let page = device.config().geometry().page_size.0;
         assert_eq!(
             programmed,
             flash.programs * page,
@@ -280,8 +280,8 @@ fn buffer(totals: &Totals) -> Buffer {
 }
 
 fn flash(device: &Device, totals: &Totals) -> Flash {
-    let geometry = &device.config().geometry;
-    let unit = device.config().slots.size.0;
+    let geometry = device.config().geometry();
+    let unit = device.config().unit.0;
     let programmed = totals.host_programs + totals.gc_programs + totals.translation_programs + totals.padding;
     let look_ups = totals.map_hits + totals.map_misses;
     let per_look_up = |count: u64| (look_ups > 0).then(|| count as f64 / look_ups as f64);
@@ -321,7 +321,7 @@ fn faults(device: &Device, totals: &Totals) -> Faults {
         read_retries: totals.read_retries,
         unreadable_pages: totals.unreadable_pages,
         lost_pages: totals.lost_pages,
-        grown_bad_blocks: totals.grown_bad_blocks * u64::from(device.config().geometry.planes_per_row),
+        grown_bad_blocks: totals.grown_bad_blocks * u64::from(device.config().geometry().planes_per_row),
         dead_dies: totals.dead_dies,
     }
 }
@@ -333,13 +333,13 @@ const MOST_WEAR_VALUES: usize = 65_536;
 fn wear(device: &Device, written: u64, erased: u64) -> Wear {
     let erases: Vec<u32> = device.erases().map(|(_, erases)| erases).collect();
     let group = erases.len().div_ceil(MOST_WEAR_VALUES).max(1);
-    let (config, geometry) = (device.config(), &device.config().geometry);
+    let (config, geometry) = (device.config(), device.config().geometry());
     let planes = u64::from(geometry.planes_per_row);
     let blocks = erases.len() as u64 * planes;
     let bad_blocks = device.bad_blocks() * planes;
     let good = geometry.capacity().0 as f64 * (blocks - bad_blocks) as f64 / blocks as f64;
     let capacity = config.capacity().0 as f64;
-    let whole_life = erases.len() as f64 * f64::from(config.part.endurance);
+    let whole_life = erases.len() as f64 * f64::from(config.part().endurance);
     Wear {
         min: erases.iter().copied().min().unwrap_or(0),
         max: erases.iter().copied().max().unwrap_or(0),
@@ -374,7 +374,7 @@ fn variation(device: &Device) -> Option<f64> {
 }
 
 fn dies(device: &Device, erases: &[u32]) -> Vec<DieWear> {
-    let geometry = &device.config().geometry;
+    let geometry = device.config().geometry();
     let row_blocks = (geometry.blocks_per_plane * geometry.rows_per_die) as usize;
     let mut bad = device.erases().map(|(block, _)| u64::from(device.is_bad(block)));
     let die = |of_die: &[u32]| DieWear {

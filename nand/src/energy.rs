@@ -114,6 +114,16 @@ pub struct EnergyReport {
     by_stage: [Energy; 8],
 }
 
+impl std::iter::Sum for EnergyReport {
+    fn sum<I: Iterator<Item = Self>>(reports: I) -> Self {
+        let none = Self { by_stage: [Energy(0); 8] };
+        let add = |a: Self, b: Self| Self {
+            by_stage: std::array::from_fn(|n| Energy(a.by_stage[n].0 + b.by_stage[n].0)),
+        };
+        reports.fold(none, add)
+    }
+}
+
 impl EnergyReport {
     /// What came since an `earlier` report. What was under way then counted as idle still and has its own stages by now,
     /// so that little idle time may have come to less than none: it is none then.

@@ -1,5 +1,7 @@
 //! How dies hang on channels, and the numbers of dies, blocks and pages.
 
+use std::ops::Range;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wordline_kernel::{Bytes, Complaints, id};
@@ -49,10 +51,27 @@ pub struct Layout {
     pub planes_per_row: Option<u32>,
 }
 
-/// The numbers of a device, and the arithmetic over them.
+/// The first numbers of a [pool](crate::Pools): those of the pools before it are lower.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct First {
+    /// Its first channel: another pool's, if the two share channels.
+    pub channel: u32,
+    /// Its first die.
+    pub die: u32,
+    /// Its first row of planes.
+    pub row: u32,
+    /// Its first row block.
+    pub block: u32,
+    /// Its first page.
+    pub page: u32,
+}
+
+/// The numbers of the dies of one part in a device, and the arithmetic over them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Geometry {
-    /// Channels of the device.
+    /// Where its numbers begin: at 0 but for pools that follow others.
+    pub first: First,
+    /// Channels that its dies hang on.
     pub channels: u32,
     /// Dies on a channel.
     pub dies_per_channel: u32,
@@ -140,6 +159,7 @@ impl Layout {
         wrong.or_ok(())?;
         let per_row_block = g.pages_per_block * planes_per_row;
         Ok(Geometry {
+            first: First::default(),
             channels: self.channels,
             dies_per_channel: self.packages_per_channel * self.dies_per_package,
             rows_per_die: g.planes / planes_per_row,
@@ -156,17 +176,49 @@ impl Layout {
 }
 
 impl Geometry {
-    /// Dies of the device.
+    /// The same dies with numbers from `first` on.
+    pub fn from(self, first: First) -> Self {
+        Self { first, ..self }
+    }
+
+    /// The first numbers after these, on channels from `channel` on.
+    pub fn end(&self, channel: u32) -> First {
+        let First { die, row, block, page, .. } = self.first;
+        First {
+            channel,
+            die: die + self.dies(),
+            row: row + self.rows(),
+            block: block + self.row_blocks(),
+            page: page + self.pages(),
+        }
+    }
+
+    /// How many dies there are.
     pub fn dies(&self) -> u32 {
         self.channels * self.dies_per_channel
     }
 
-    /// Rows of planes of the device: where blocks are opened and cleaned independently.
+    /// How many rows of planes there are: where blocks are opened and cleaned independently.
     pub fn rows(&self) -> u32 {
         self.dies() * self.rows_per_die
     }
 
-    /// Row blocks of the device.
+    /// The numbers of the rows.
+    pub fn all_rows(&self) -> Range<u32> {
+        self.first.row..self.first.row + self.rows()
+    }
+
+    /// The dies.
+    pub fn all_dies(&self) -> impl Iterator<Item = DieId> + use<> {
+        (self.first.die..self.first.die + self.dies()).map(DieId)
+    }
+
+    /// The row blocks.
+    pub fn all_blocks(&self) -> impl Iterator<Item = RowBlockId> + use<> {
+        (self.first.block..self.first.block + self.row_blocks()).map(RowBlockId)
+    }
+
+    /// How many row blocks there are.
     pub fn row_blocks(&self) -> u32 {
         self.rows() * self.blocks_per_plane
     }
@@ -177,12 +229,12 @@ impl Geometry {
         self.per_row_block.by
     }
 
-    /// Pages of the device.
+    /// How many pages there are.
     pub fn pages(&self) -> u32 {
         self.row_blocks() * self.pages_per_row_block()
     }
 
-    /// Data bytes of the device.
+    /// Data bytes of all pages.
     pub fn capacity(&self) -> Bytes {
         self.page_size * u64::from(self.pages())
     }
@@ -190,37 +242,66 @@ impl Geometry {
     /// The channel that `die` hangs on.
     #[inline]
     pub fn channel_of(&self, die: DieId) -> ChannelId {
-        ChannelId(die.0 / self.dies_per_channel)
+        ChannelId(self.first.channel + (die.0 - self.first.die) / self.dies_per_channel)
     }
 
     /// The row block that holds `page`, and the page's place in it.
     #[inline]
     pub fn split(&self, page: PageId) -> (RowBlockId, u32) {
-        let (block, offset) = self.per_row_block.both(page.0);
-        (RowBlockId(block), offset)
+        let (block, offset) = self.per_row_block.both(page.0 - self.first.page);
+        (RowBlockId(self.first.block + block), offset)
     }
 
     /// The row block that holds `page`.
     #[inline]
     pub fn block_of(&self, page: PageId) -> RowBlockId {
-        RowBlockId(self.per_row_block.quotient(page.0))
+        RowBlockId(self.first.block + self.per_row_block.quotient(page.0 - self.first.page))
     }
 
     /// The die that holds `block`.
     #[inline]
     pub fn die_of(&self, block: RowBlockId) -> DieId {
-        DieId(self.per_die.quotient(block.0))
+        DieId(self.first.die + self.per_die.quotient(block.0 - self.first.block))
+    }
+
+    /// The row that holds `block`.
+    #[inline]
+    pub fn row_of(&self, block: RowBlockId) -> u32 {
+        self.first.row + (block.0 - self.first.block) / self.blocks_per_plane
+    }
+
+    /// The number of `block` in its planes.
+    #[inline]
+    pub fn number_of(&self, block: RowBlockId) -> u32 {
+        (block.0 - self.first.block) % self.blocks_per_plane
+    }
+
+    /// The rows of `die`.
+    pub fn rows_of(&self, die: DieId) -> Range<u32> {
+        let first = self.first.row + (die.0 - self.first.die) * self.rows_per_die;
+        first..first + self.rows_per_die
+    }
+
+    /// The die of `row`.
+    #[inline]
+    pub fn die_of_row(&self, row: u32) -> DieId {
+        DieId(self.first.die + (row - self.first.row) / self.rows_per_die)
     }
 
     /// The page at place `offset` of `block`.
     #[inline]
     pub fn page(&self, block: RowBlockId, offset: u32) -> PageId {
-        PageId(block.0 * self.per_row_block.by + offset)
+        PageId(self.first.page + (block.0 - self.first.block) * self.per_row_block.by + offset)
     }
 
     /// The first row block of a row; its blocks follow each other.
     pub fn first_block(&self, row: u32) -> RowBlockId {
-        RowBlockId(row * self.blocks_per_plane)
+        RowBlockId(self.first.block + (row - self.first.row) * self.blocks_per_plane)
+    }
+
+    /// The row blocks of a row.
+    pub fn blocks_of(&self, row: u32) -> impl Iterator<Item = RowBlockId> + use<> {
+        (self.first_block(row).0..).take(self.blocks_per_plane as usize).map(RowBlockId)
     }
 
     /// The page number within its block of the page at place `offset` of a row block: the planes of a row lie
@@ -240,13 +321,13 @@ impl Geometry {
     pub fn plane_blocks(
         &self,
         block: RowBlockId,
-        planes: std::ops::Range<u32>,
+        planes: Range<u32>,
     ) -> impl Iterator<Item = PlaneBlock> + '_ {
         planes.map(move |plane| {
-            let (die, within) = self.per_die.both(block.0);
+            let (die, within) = self.per_die.both(block.0 - self.first.block);
             let (row, number) = (within / self.blocks_per_plane, within % self.blocks_per_plane);
             let block = (number * self.rows_per_die + row) * self.planes_per_row + plane;
-            PlaneBlock { die: DieId(die), block }
+            PlaneBlock { die: DieId(self.first.die + die), block }
         })
     }
 

@@ -24,6 +24,10 @@ pub struct Slots {
     pages: u32,
     per_block: Divisor,
     count: u32,
+    /// Where the numbers of slots, row blocks and pages begin.
+    first: u32,
+    first_block: u32,
+    first_page: u32,
 }
 
 impl Slots {
@@ -57,10 +61,28 @@ impl Slots {
             pages,
             per_block: Divisor::new((geometry.pages_per_row_block() << shift) / pages),
             count: (geometry.pages() << shift) / pages,
+            first: 0,
+            first_block: geometry.first.block,
+            first_page: geometry.first.page,
         }
     }
 
-    /// Slots of the device.
+    /// The same slots with numbers from `first` on, in the blocks and pages of `geometry`.
+    pub fn within(self, geometry: &Geometry, first: u32) -> Self {
+        Self { first, first_block: geometry.first.block, first_page: geometry.first.page, ..self }
+    }
+
+    /// The first number.
+    pub fn first(&self) -> u32 {
+        self.first
+    }
+
+    /// The first number after these.
+    pub fn end(&self) -> u32 {
+        self.first + self.count
+    }
+
+    /// How many slots there are.
     pub fn count(&self) -> u32 {
         self.count
     }
@@ -92,38 +114,39 @@ impl Slots {
     /// The row block that holds `slot`, and the slot's place in it.
     #[inline]
     pub fn split(&self, slot: SlotId) -> (RowBlockId, u32) {
-        let (block, place) = self.per_block.both(slot.0);
-        (RowBlockId(block), place)
+        let (block, place) = self.per_block.both(slot.0 - self.first);
+        (RowBlockId(self.first_block + block), place)
     }
 
     /// The row block that holds `slot`.
     #[inline]
     pub fn block_of(&self, slot: SlotId) -> RowBlockId {
-        RowBlockId(self.per_block.quotient(slot.0))
+        RowBlockId(self.first_block + self.per_block.quotient(slot.0 - self.first))
     }
 
     /// The slot at `place` of `block`.
     #[inline]
     pub fn at(&self, block: RowBlockId, place: u32) -> SlotId {
-        SlotId(block.0 * self.per_block.by() + place)
+        SlotId(self.first + (block.0 - self.first_block) * self.per_block.by() + place)
     }
 
     /// The page of `slot`, or the first of its pages.
     #[inline]
     pub fn page_of(&self, slot: SlotId) -> PageId {
-        PageId((slot.0 >> self.shift) * self.pages)
+        PageId(self.first_page + ((slot.0 - self.first) >> self.shift) * self.pages)
     }
 
     /// The first slot of `page`, or the slot that it belongs to.
     #[inline]
     pub fn slot_of(&self, page: PageId) -> SlotId {
-        if self.pages == 1 { SlotId(page.0 << self.shift) } else { SlotId(page.0 / self.pages) }
+        let page = page.0 - self.first_page;
+        SlotId(self.first + if self.pages == 1 { page << self.shift } else { page / self.pages })
     }
 
     /// Whether `page` is the last one of its slot.
     #[inline]
     pub fn ends_at(&self, page: PageId) -> bool {
-        self.pages == 1 || (page.0 + 1).is_multiple_of(self.pages)
+        self.pages == 1 || (page.0 - self.first_page + 1).is_multiple_of(self.pages)
     }
 }
 

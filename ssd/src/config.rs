@@ -6,7 +6,7 @@ use wordline_kernel::{Bytes, Complaints, Duration};
 use wordline_nand::faults::{FaultFile, factory_bad_at_most};
 use wordline_nand::geometry::Layout;
 use wordline_nand::part::PartFile;
-use wordline_nand::{Fault, Geometry, Part, Slots};
+use wordline_nand::{Fault, Geometry, Part, Pool, Pools, Slots};
 
 use crate::command::SECTOR;
 use crate::front::namespaces::{self, Namespace};
@@ -24,6 +24,7 @@ use crate::policy::frontier::FrontierKind;
 use crate::policy::mapper::CacheSize;
 use crate::policy::placement::PlacementKind;
 use crate::policy::router::RouterKind;
+use crate::pools::{self, PoolFile};
 use crate::scheduling::SchedulingFile;
 use crate::sectors::Sectors;
 
@@ -39,6 +40,10 @@ pub struct DeviceFile {
     pub part: PartFile,
     /// How many dies there are, and on how many channels.
     pub layout: Layout,
+    /// Dies of other parts beside these, each with blocks, spare space and garbage collection of its own. Wants a router that
+    /// tells the pools apart.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub pools: Vec<PoolFile>,
     /// Between the host and the buffer.
     #[serde(default)]
     pub front: FrontFile,
@@ -170,14 +175,12 @@ impl Default for ReadRetryFile {
 pub struct Config {
     /// As it was written.
     pub file: DeviceFile,
-    /// The NAND part.
-    pub part: Part,
-    /// Its dies and channels.
-    pub geometry: Geometry,
+    /// Its chips, and how their pages are divided into what is mapped as one.
+    pub pools: Pools,
+    /// What is mapped as one: a logical page.
+    pub unit: Bytes,
     /// Its namespaces.
     pub namespaces: Vec<Namespace>,
-    /// How its pages are divided into what is mapped as one.
-    pub slots: Slots,
     /// Logical pages that the host sees: mapping units.
     pub logical_pages: u32,
     /// Logical pages that the buffer holds.
@@ -202,28 +205,31 @@ impl DeviceFile {
         self.check_ftl(&mut wrong);
         let (Some(part), Some(geometry)) = (part, geometry) else { return Err(wrong) };
         let Some(slots) = self.check_unit(&geometry, &mut wrong) else { return Err(wrong) };
-        self.ftl.gc.check_chips(&geometry, &mut wrong);
-        self.check_cache(&slots, &mut wrong);
+        let unit = slots.size;
+        let pools = Pools::one(Pool { part, geometry, slots });
+        let Some(pools) = pools::add(&self.pools, pools, unit, &mut wrong) else { return Err(wrong) };
+        let Pool { part, geometry, slots } = pools.first();
+        self.ftl.gc.check_chips(geometry, &mut wrong);
+        self.check_cache(slots, &mut wrong);
         if let Some(block) = &self.ftl.mapping.block {
-            block.check(&self, &slots, &mut wrong);
+            block.check(&self, slots, &mut wrong);
         }
-        if let Some((key, found, wanted)) = self.ftl.frontier.complaint(&part, &geometry) {
+        if let Some((key, found, wanted)) = self.ftl.frontier.complaint(part, geometry) {
             wrong.add(format!("ftl.frontier.{key}"), found, wanted);
         }
         if let Some(cache) = &self.ftl.slc_cache {
-            cache.check(&part, &slots, &geometry, &mut wrong);
+            cache.check(part, slots, geometry, &mut wrong);
         }
-        let faults = self.check_faults(&geometry, &mut wrong);
-        let most = self.logical_pages(&geometry, &slots, &faults, &mut wrong);
-        let namespaces = namespaces::lay_out(&self.namespaces, slots.size * u64::from(most), &mut wrong);
-        let logical_pages = most.min(namespaces::end(&namespaces).0.div_ceil(slots.size.0) as u32);
-        let buffer_pages = self.buffer.pages(&part, &geometry, &slots, &mut wrong);
-        let cache_pages = self.buffer.cache_pages(&slots, &mut wrong);
+        let faults = self.check_faults(geometry, &mut wrong);
+        let most = self.logical_pages(&pools, unit, &faults, &mut wrong);
+        let namespaces = namespaces::lay_out(&self.namespaces, unit * u64::from(most), &mut wrong);
+        let logical_pages = most.min(namespaces::end(&namespaces).0.div_ceil(unit.0) as u32);
+        let buffer_pages = self.buffer.pages(&pools, unit, &mut wrong);
+        let cache_pages = self.buffer.cache_pages(unit, &mut wrong);
         wrong.or_ok(()).map(|()| Config {
             file: self,
-            part,
-            geometry,
-            slots,
+            unit,
+            pools,
             namespaces,
             logical_pages,
             buffer_pages,
@@ -377,43 +383,43 @@ impl DeviceFile {
     }
 
     /// Translation pages that hold the places of so many logical pages; none if they are in memory.
-    fn translation_pages(&self, slots: &Slots, logical_pages: u32) -> u32 {
+    fn translation_pages(&self, unit: Bytes, logical_pages: u32) -> u32 {
         let MappingFile { cache, entry, .. } = self.ftl.mapping;
-        let per_page = slots.size.0 / entry.0.max(1);
+        let per_page = unit.0 / entry.0.max(1);
         if cache.is_some() { u64::from(logical_pages).div_ceil(per_page.max(1)) as u32 } else { 0 }
     }
 
     /// Pages that tell which of so many logical pages are discarded; none if flash does not.
-    fn discard_pages(&self, slots: &Slots, logical_pages: u32) -> u32 {
+    fn discard_pages(&self, unit: Bytes, logical_pages: u32) -> u32 {
         let protected = self.buffer.power_loss_protection != Protection::None;
         if self.ftl.recovery.discards == DiscardsAtCut::Forgotten || protected {
             return 0;
         }
-        discards::pages(logical_pages, slots.size.0, self.ftl.recovery.checkpoint.is_some())
+        discards::pages(logical_pages, unit.0, self.ftl.recovery.checkpoint.is_some())
     }
 
     /// Logical pages that the host sees. Each row must keep its working blocks beside its share of them.
-    fn logical_pages(
-        &self,
-        geometry: &Geometry,
-        slots: &Slots,
-        faults: &[Fault],
-        wrong: &mut Complaints,
-    ) -> u32 {
-        let all = f64::from(slots.count());
+    fn logical_pages(&self, pools: &Pools, unit: Bytes, faults: &[Fault], wrong: &mut Complaints) -> u32 {
+        let all = f64::from(pools.slots());
         let logical = (all * (1.0 - self.ftl.over_provisioning.clamp(0.0, 1.0))) as u32;
-        let rows = geometry.rows();
-        let bad = (f64::from(geometry.blocks_per_plane) * self.ftl.factory_bad_blocks).ceil() as u32;
-        let by_rule = (0..rows).map(|row| factory_bad_at_most(faults, geometry, row)).max().unwrap_or(0);
-        let bad = bad + by_rule;
         // One more than the blocks at work makes cleaning worth while.
         let working = self.streams().blocks_at_work() + 1;
         let working = working.max(self.ftl.gc.stop_at_free_blocks.saturating_add(2));
         let working = working.saturating_add(self.ftl.slc_cache.map_or(0, |cache| cache.blocks));
-        let usable =
-            geometry.blocks_per_plane.saturating_sub(working.saturating_add(bad)) * slots.per_block();
-        let most = u64::from(usable) * u64::from(rows);
-        let tables = self.translation_pages(slots, logical) + self.discard_pages(slots, logical);
+        let bad_of = |geometry: &Geometry| {
+            let bad = (f64::from(geometry.blocks_per_plane) * self.ftl.factory_bad_blocks).ceil() as u32;
+            let by_rule = geometry.all_rows().map(|row| factory_bad_at_most(faults, geometry, row));
+            bad + by_rule.max().unwrap_or(0)
+        };
+        let usable = |pool: &Pool| {
+            let kept = working.saturating_add(bad_of(&pool.geometry));
+            let blocks = pool.geometry.blocks_per_plane.saturating_sub(kept);
+            u64::from(blocks * pool.slots.per_block()) * u64::from(pool.geometry.rows())
+        };
+        let most: u64 = pools.iter().map(usable).sum();
+        let geometry = &pools.first().geometry;
+        let bad = bad_of(geometry);
+        let tables = self.translation_pages(unit, logical) + self.discard_pages(unit, logical);
         // So many logical pages fill the room together with their translation pages.
         let seen = most as f64 * f64::from(logical) / (f64::from(logical) + f64::from(tables)).max(1.0);
         let spare = 1.0 - seen / all;
@@ -434,19 +440,40 @@ impl DeviceFile {
 }
 
 impl Config {
+    /// The part of the first pool: of most devices the only one.
+    pub fn part(&self) -> &Part {
+        &self.pools.first().part
+    }
+
+    /// The dies and channels of the first pool.
+    pub fn geometry(&self) -> &Geometry {
+        &self.pools.first().geometry
+    }
+
+    /// The slots of the first pool.
+    pub fn slots(&self) -> &Slots {
+        &self.pools.first().slots
+    }
+
+    /// Slots that a program command writes of a list of complete pages that may go to any row of a pool.
+    #[inline]
+    pub(crate) fn per_program_of(&self, _list: usize) -> u32 {
+        self.pools.first().slots.per_program
+    }
+
     /// Bytes that the host sees.
     pub fn capacity(&self) -> Bytes {
-        self.slots.size * u64::from(self.logical_pages)
+        self.unit * u64::from(self.logical_pages)
     }
 
     /// Translation pages: the map in flash. None if it is in memory.
     pub fn translation_pages(&self) -> u32 {
-        self.file.translation_pages(&self.slots, self.logical_pages)
+        self.file.translation_pages(self.unit, self.logical_pages)
     }
 
     /// Pages that hold no data of the host: translation pages, and those that tell of discards.
     pub fn table_pages(&self) -> u32 {
-        self.translation_pages() + self.file.discard_pages(&self.slots, self.logical_pages)
+        self.translation_pages() + self.file.discard_pages(self.unit, self.logical_pages)
     }
 
     /// What the flash holds a version of: logical pages and pages of tables.
@@ -459,7 +486,7 @@ impl Config {
     pub fn map_memory(&self) -> Bytes {
         let MappingFile { entry, cache, block, .. } = self.file.ftl.mapping;
         if let Some(block) = block {
-            return block.memory(entry, self.logical_blocks(), self.geometry.rows());
+            return block.memory(entry, self.logical_blocks(), self.pools.rows());
         }
         match cache {
             None => entry * u64::from(self.logical_pages),
@@ -469,16 +496,17 @@ impl Config {
 
     /// Logical blocks: as many logical pages each as a row block has slots.
     pub fn logical_blocks(&self) -> u32 {
-        self.logical_pages.div_ceil(self.slots.per_block())
+        self.logical_pages.div_ceil(self.slots().per_block())
     }
 
     /// What may be cached in SLC mode, where the router caches this stream.
     pub fn slc_share(&self, stream: Option<u8>) -> Option<SlcShare> {
         let SlcCacheFile { blocks, spare, .. } = self.file.ftl.slc_cache?;
+        let Pool { geometry, slots, .. } = self.pools.first();
         Some(SlcShare {
             stream: StreamId(stream?),
-            unit: self.slots.of_pages_side_by_side(self.geometry.planes_per_row),
-            bits: self.geometry.bits_per_cell(),
+            unit: slots.of_pages_side_by_side(geometry.planes_per_row),
+            bits: geometry.bits_per_cell(),
             blocks,
             spare,
             spare_above: self.file.ftl.gc.start_below_free_blocks as usize,
@@ -492,7 +520,7 @@ impl Config {
         Some(CacheSize {
             entries,
             protected: (f64::from(entries) * protected) as u32,
-            per_table: (self.slots.size.0 / entry.0) as u32,
+            per_table: (self.unit.0 / entry.0) as u32,
             tables: self.translation_pages(),
         })
     }

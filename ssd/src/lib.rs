@@ -9,6 +9,7 @@ pub mod front;
 pub mod ftl;
 pub mod parts;
 pub mod policy;
+pub mod pools;
 pub mod queue;
 pub mod scheduling;
 pub mod sectors;

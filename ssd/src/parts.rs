@@ -46,11 +46,13 @@ impl Parts {
     /// The policies that the configuration names.
     pub fn of(config: &Config) -> Self {
         let ftl = &config.file.ftl;
+        let blocks = |row| config.pools.of_row(row).geometry.blocks_per_plane;
+        let blocks: Vec<u32> = (0..config.pools.rows()).map(blocks).collect();
         Self {
             eviction: config.file.buffer.eviction.build(),
             read_eviction: config.file.buffer.read_eviction.build(),
             router: ftl.router.build(config.logical_pages),
-            placement: ftl.placement.build(&config.geometry, config.file.layout.packages_per_channel),
+            placement: ftl.placement.build(&config.pools, config.file.layout.packages_per_channel),
             frontier: ftl.frontier.build(),
             balancer: ftl.balancer.build(),
             mapper: mapper::build(config),
@@ -58,7 +60,7 @@ impl Parts {
             relocator: ftl.gc.relocator.build(),
             failure: ftl.failure.build(),
             background: ftl.gc.background.build(),
-            wear: ftl.wear.levelling.build(config.geometry.rows(), config.geometry.blocks_per_plane),
+            wear: ftl.wear.levelling.build(&blocks),
         }
     }
 }

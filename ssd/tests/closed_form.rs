@@ -41,7 +41,8 @@ fn an_unloaded_durable_write_takes_command_transfer_and_programming() {
 fn a_durable_write_of_part_of_a_page_reads_the_rest_first() {
     let mut rig = Rig::new(file(1, 1), 1);
     rig.device.fill(1.0);
-    let fill = Duration::from_ns(295 + 25_000 + 50) + rig.device.config().part.bus.burst_out(Bytes(7 * 512));
+    let fill =
+        Duration::from_ns(295 + 25_000 + 50) + rig.device.config().part().bus.burst_out(Bytes(7 * 512));
     // The latch after data out waits for tRHW = 100 ns instead of tCS.
     let program = Duration::from_ns(466 + 10_240 + 250_000);
     assert_eq!(rig.alone(Operation::Write, true, 8, 1), fill + program);
@@ -89,7 +90,7 @@ fn steady_reads(rig: &mut Rig, depth: usize, count: u64) -> Duration {
 fn throughput_is_bound_by_the_array_of_one_die() {
     let mut rig = Rig::new(file(1, 1), 1);
     rig.device.fill(1.0);
-    let part = rig.device.config().part.clone();
+    let part = rig.device.config().part().clone();
     let turnaround = part.bus.t_rhw - part.bus.t_cs;
     let cycle =
         turnaround + Hold::Read.total(&part, 1) + Duration::from_us(25) + Hold::DataOut.total(&part, 1);
@@ -101,7 +102,7 @@ fn throughput_of_many_dies_is_bound_by_the_bus() {
     for dies in [6, 8] {
         let mut rig = Rig::new(file(1, dies), 1);
         rig.device.fill(1.0);
-        let part = rig.device.config().part.clone();
+        let part = rig.device.config().part().clone();
         // Every command is latched after data out.
         let turnaround = part.bus.t_rhw - part.bus.t_cs;
         let on_bus = turnaround + Hold::Read.total(&part, 1) + Hold::DataOut.total(&part, 1);
@@ -173,7 +174,7 @@ fn a_read_that_misses_the_map_takes_a_translation_page_longer() {
         rig.alone(Operation::Read, false, page * 8, 8);
     }
     let before = rig.device.totals().spent[0][Component::Mapping as usize];
-    let bus = rig.device.config().part.bus;
+    let bus = rig.device.config().part().bus;
     let turnaround = (bus.t_rhw - bus.t_cs) * 2;
     let page = Duration::from_ns(295 + 25_000 + 50 + 10_240);
     assert_eq!(rig.alone(Operation::Read, false, per_page * 8, 8), page * 2 + turnaround);

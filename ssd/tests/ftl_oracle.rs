@@ -45,7 +45,7 @@ impl Model {
 fn play(file: DeviceFile, steps: &[Step], depth: usize, filled: bool) {
     let mut rig = Rig::new(file, 1);
     let pages = rig.device.config().logical_pages;
-    let per_page = rig.device.config().slots.size.0 / 512;
+    let per_page = rig.device.config().unit.0 / 512;
     let sectors = u64::from(pages) * per_page;
     let mut model = Model::default();
     if filled {
@@ -105,7 +105,7 @@ fn play(file: DeviceFile, steps: &[Step], depth: usize, filled: bool) {
 /// there again. False if the device is at the end of its life, so that a flush means nothing any more.
 fn cut_power(rig: &mut Rig, model: &mut Model) -> bool {
     let pages = rig.device.config().logical_pages;
-    let per_page = rig.device.config().slots.size.0 / 512;
+    let per_page = rig.device.config().unit.0 / 512;
     if rig.device.is_read_only() {
         return false;
     }
@@ -140,7 +140,7 @@ fn keeps_discards(rig: &Rig) -> bool {
 /// Holds the device against the map: what is in it, what reached flash, and what a read of everything finds.
 fn hold_against(rig: &mut Rig, model: &Model) {
     let pages = rig.device.config().logical_pages;
-    let per_page = rig.device.config().slots.size.0 / 512;
+    let per_page = rig.device.config().unit.0 / 512;
     rig.run_down_to(0);
     rig.audit();
     let failing = Failing::of(rig, per_page);

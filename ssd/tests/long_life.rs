@@ -269,7 +269,7 @@ fn the_first_writes_to_a_steady_device_cost_what_all_later_ones_do() {
             let mut random = Seed(3).stream("test.overwrite", 0);
             let (pages, blocks) = {
                 let config = rig.device.config();
-                let block = config.slots.per_block() * config.geometry.rows();
+                let block = config.slots().per_block() * config.pools.rows();
                 (u64::from(config.logical_pages), u64::from(block))
             };
             let first = amplification(&mut rig, &mut random, 2 * blocks);

@@ -57,7 +57,7 @@ fn all_orders_are_placements_of_their_own() {
     let mut file = small();
     (file.layout.channels, file.layout.packages_per_channel, file.layout.dies_per_package) = (2, 2, 2);
     file.layout.planes_per_row = Some(1);
-    let geometry = file.check().expect("the device is sound").geometry;
+    let geometry = file.check().expect("the device is sound").pools;
     let homes = |order: &String| {
         let placement = PlacementKind::Fixed { order: order.clone() }.build(&geometry, 2);
         (0..geometry.rows()).map(|page| placement.home(page)).collect::<Vec<_>>()
@@ -81,7 +81,7 @@ proptest! {
         file.layout.packages_per_channel = packages;
         file.layout.dies_per_package = dies;
         file.layout.planes_per_row = Some(1);
-        let geometry = file.check().expect("the device is sound").geometry;
+        let geometry = file.check().expect("the device is sound").pools;
         for kind in placements() {
             let mut placement = kind.build(&geometry, packages);
             let mut again = kind.build(&geometry, packages);
@@ -122,10 +122,10 @@ proptest! {
         let mut file = small();
         (file.layout.channels, file.layout.dies_per_package) = (channels, dies);
         file.layout.planes_per_row = Some(1);
-        let geometry = file.check().expect("the device is sound").geometry;
+        let geometry = file.check().expect("the device is sound").pools;
         let rows = geometry.rows();
         let (idle, units) = (idle % rows, &units[..rows as usize]);
-        let waiting = Waiting { units, geometry: &geometry };
+        let waiting = Waiting { units, geometry: &geometry.first().geometry };
         let stealing = [Reach::Die, Reach::Channel, Reach::Device]
             .map(|reach| (BalancerKind::Stealing { reach, least }, reach));
         prop_assert_eq!(BalancerKind::None {}.build().take(idle, &waiting), None);
@@ -242,7 +242,7 @@ struct Account {
 
 impl Account {
     fn candidates(&self, blocks: &Blocks) -> Vec<(RowBlockId, u64)> {
-        let full = blocks.slots().per_block();
+        let full = blocks.pools().per_block_of(0);
         self.closed.iter().filter(|(block, _)| blocks.valid(*block) < full).copied().collect()
     }
 
@@ -254,7 +254,7 @@ impl Account {
             let inside = candidates.iter().take(most as usize).any(|(block, _)| *block == victim);
             inside && Some(blocks.valid(victim)) == fewest(most as usize)
         };
-        let full = blocks.slots().per_block();
+        let full = blocks.pools().per_block_of(0);
         let worth = |block: RowBlockId, last: u64| {
             let age = (self.lost - last + 1) as f64;
             age * f64::from(full - blocks.valid(block)) / (2.0 * f64::from(blocks.valid(block)))
@@ -275,8 +275,8 @@ impl Account {
 
 /// Lets a policy clean a row that is written and overwritten as the numbers of `script` say.
 fn clean(kind: &VictimKind, config: &Config, script: &[u64]) {
-    let Config { geometry, slots, .. } = *config;
-    let mut blocks = Blocks::new(geometry, slots, Streams::ONE_EACH, |_| false);
+    let slots = config.slots();
+    let mut blocks = Blocks::new(&config.pools, Streams::ONE_EACH, |_| false);
     let stream = Streams::ONE_EACH.gc(0);
     let mut policy = kind.build();
     blocks.keep(policy.needs());
@@ -422,11 +422,11 @@ proptest! {
     ) {
         let mut random = Seed(2).stream("test.wear", 0);
         for kind in [WearKind::None {}, WearKind::Bet { k, threshold: (2 << k) + more }] {
-            let (mut policy, mut again) = (kind.build(3, 50), kind.build(3, 50));
+            let (mut policy, mut again) = (kind.build(&[50; 3]), kind.build(&[50; 3]));
             for (row, block) in &erased {
                 policy.erased(*row, *block);
                 again.erased(*row, *block);
-                again = restored(&*again, kind.build(3, 50));
+                again = restored(&*again, kind.build(&[50; 3]));
                 let mut found = 0;
                 loop {
                     let mut same = random.clone();
@@ -455,12 +455,12 @@ fn hot_pages_are_those_that_come_again_within_the_window() {
 
 #[test]
 fn random_policies_reach_every_candidate() {
-    let Config { geometry, slots, .. } = small().check().expect("the device is sound");
+    let config = small().check().expect("the device is sound");
     for kind in [VictimKind::Random {}, VictimKind::DChoices { choices: 2 }] {
-        let mut blocks = Blocks::new(geometry, slots, Streams::ONE_EACH, |_| false);
+        let mut blocks = Blocks::new(&config.pools, Streams::ONE_EACH, |_| false);
         let mut policy = kind.build();
         blocks.keep(policy.needs());
-        for _ in 0..10 * slots.per_block() {
+        for _ in 0..10 * config.slots().per_block() {
             let page = blocks.take(0, Streams::ONE_EACH.gc(0), 1);
             blocks.program_done(page);
         }

@@ -155,7 +155,7 @@ impl Play {
     }
 
     fn submit(&mut self, operation: Operation, fua: bool, sector: u64, sectors: u64) {
-        let per_page = self.rig.device.config().slots.size.0 / 512;
+        let per_page = self.rig.device.config().unit.0 / 512;
         let mut pending = Pending::default();
         let whole = sector.div_ceil(per_page) as u32..((sector + sectors) / per_page) as u32;
         match operation {
@@ -292,7 +292,7 @@ impl Play {
         if self.is_worn() {
             return;
         }
-        let per_page = self.rig.device.config().slots.size.0 / 512;
+        let per_page = self.rig.device.config().unit.0 / 512;
         let sectors = self.pages.len() as u64 * per_page;
         // Most commands go to a small part of the device, so that they meet each other.
         let range = if step.place.is_multiple_of(4) { sectors } else { 96.min(sectors) };
@@ -324,7 +324,7 @@ impl Play {
         }
         self.submit(Operation::Flush, false, 0, 0);
         self.run_down_to(0);
-        let per_page = self.rig.device.config().slots.size.0 / 512;
+        let per_page = self.rig.device.config().unit.0 / 512;
         self.submit(Operation::Read, false, 0, self.pages.len() as u64 * per_page);
         self.run_down_to(0);
     }
@@ -565,13 +565,13 @@ fn a_full_scan_takes_as_long_as_the_pages_of_a_die_one_after_the_other() {
     let mut rig = Rig::new(file, 1);
     rig.device.fill(1.0);
     let config = rig.device.config().clone();
-    let per_die = config.geometry.row_blocks() / config.geometry.dies();
+    let per_die = config.pools.row_blocks() / config.pools.dies();
     let reads = |die: u32| -> u64 {
         let blocks = (die * per_die..(die + 1) * per_die).map(wordline_nand::RowBlockId);
-        let pages = |block| rig.device.chips().programmed(block) / config.geometry.planes_per_row;
-        blocks.map(|block| u64::from((pages(block) + 1).min(config.geometry.pages_per_block))).sum()
+        let pages = |block| rig.device.chips().programmed(block) / config.geometry().planes_per_row;
+        blocks.map(|block| u64::from((pages(block) + 1).min(config.geometry().pages_per_block))).sum()
     };
-    let most = (0..config.geometry.dies()).map(reads).max().expect("there are dies");
+    let most = (0..config.pools.dies()).map(reads).max().expect("there are dies");
     rig.device.power_cut(Instant::ZERO);
     rig.device.recover(&mut rig.calendar);
     while let Some(event) = rig.calendar.advance() {

@@ -30,11 +30,11 @@ fn cut_and_recover(rig: &mut Rig) -> Recovery {
 /// Reads of the scan of each die, in the order of dies: the pages of each block that are programmed, and one more.
 fn reads(rig: &Rig) -> Vec<u64> {
     let config = rig.device.config();
-    let geometry = config.geometry;
+    let geometry = config.geometry();
     let per_die = geometry.row_blocks() / geometry.dies();
     let in_block = |block| {
         let slots = rig.device.chips().programmed(RowBlockId(block));
-        let pages = (slots * config.slots.pages()).div_ceil(config.slots.per_page());
+        let pages = (slots * config.slots().pages()).div_ceil(config.slots().per_page());
         u64::from((pages.div_ceil(geometry.planes_per_row) + 1).min(geometry.pages_per_block))
     };
     (0..geometry.dies()).map(|die| (die * per_die..(die + 1) * per_die).map(in_block).sum()).collect()
@@ -53,9 +53,9 @@ fn large(channels: u32, spare: u64) -> DeviceFile {
 fn scan_of(file: DeviceFile) -> (f64, u64, u64) {
     let mut rig = Rig::new(file, 1);
     rig.device.fill(1.0);
-    let (reads, per_channel) = (reads(&rig), rig.device.config().geometry.dies_per_channel as usize);
+    let (reads, per_channel) = (reads(&rig), rig.device.config().geometry().dies_per_channel as usize);
     let recovery = cut_and_recover(&mut rig);
-    let planes = u64::from(rig.device.config().geometry.planes_per_row);
+    let planes = u64::from(rig.device.config().geometry().planes_per_row);
     assert_eq!(recovery.pages_read, planes * reads.iter().sum::<u64>());
     let most = *reads.iter().max().expect("there are dies");
     let most_in_channel =
@@ -107,8 +107,8 @@ fn a_checkpoint_leaves_the_first_page_of_each_block_and_what_was_written_since()
     }
     assert_eq!(rig.device.totals().translation_programs, tables);
     let part = cut_and_recover(&mut rig);
-    let blocks = u64::from(rig.device.config().geometry.row_blocks());
-    let planes = u64::from(rig.device.config().geometry.planes_per_row);
+    let blocks = u64::from(rig.device.config().pools.row_blocks());
+    let planes = u64::from(rig.device.config().geometry().planes_per_row);
     let least = blocks * planes + tables;
     // Each program of a unit since the checkpoint, a page for each block that is not full, and tables.
     let most = least + (400 - 256) * planes + blocks * planes;
@@ -214,8 +214,8 @@ fn backups_of_lower_pages_cost_their_copies() {
         file.ftl.recovery.lower_pages = lower_pages;
         let mut rig = Rig::new(file, 1);
         // The first program of each row is of a lower page, the second of the upper one of the same word line.
-        let rows = u64::from(rig.device.config().geometry.rows());
-        let unit = u64::from(rig.device.config().slots.per_program);
+        let rows = u64::from(rig.device.config().pools.rows());
+        let unit = u64::from(rig.device.config().slots().per_program);
         rig.alone(Operation::Write, true, 0, rows * unit * PAGE);
         rig.alone(Operation::Write, true, 0, unit * PAGE)
     };

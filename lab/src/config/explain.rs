@@ -37,15 +37,15 @@ pub fn explain(device: &Device) -> String {
 type Section = (&'static str, Vec<(&'static str, String)>);
 
 fn numbers(config: &Config) -> Section {
-    let g = &config.geometry;
+    let g = config.geometry();
     (
         "geometry",
         vec![
-            ("part", format!("{} ({})", config.part.name, config.part.source)),
+            ("part", format!("{} ({})", config.part().name, config.part().source)),
             ("channels x dies", format!("{} x {} = {} dies", g.channels, g.dies_per_channel, g.dies())),
             (
                 "planes",
-                format!("{} a die, {} programmed together", config.part.geometry.planes, g.planes_per_row),
+                format!("{} a die, {} programmed together", config.part().geometry.planes, g.planes_per_row),
             ),
             (
                 "blocks x pages",
@@ -59,11 +59,11 @@ fn numbers(config: &Config) -> Section {
 }
 
 fn row_block(config: &Config) -> Bytes {
-    config.geometry.page_size * u64::from(config.geometry.pages_per_row_block())
+    config.geometry().page_size * u64::from(config.geometry().pages_per_row_block())
 }
 
 fn capacity(config: &Config) -> Section {
-    let (all, seen) = (config.geometry.capacity(), config.capacity());
+    let (all, seen) = (config.geometry().capacity(), config.capacity());
     let spare = (all.0 - seen.0) as f64;
     (
         "capacity",
@@ -79,7 +79,7 @@ fn capacity(config: &Config) -> Section {
 fn collection(config: &Config) -> Section {
     let gc = &config.file.ftl.gc;
     let bytes = |blocks: u32| {
-        let all = row_block(config) * u64::from(blocks) * u64::from(config.geometry.rows());
+        let all = row_block(config) * u64::from(blocks) * u64::from(config.pools.rows());
         format!("{blocks} free blocks in a row of planes, {} in all", human(all))
     };
     (
@@ -102,7 +102,7 @@ fn map(config: &Config) -> Section {
         _ if mapping.block.is_some() => format!("{} logical blocks", config.logical_blocks()),
         _ => format!("{} entries of {}", config.logical_pages, mapping.entry),
     };
-    let unit = config.slots.size;
+    let unit = config.unit;
     (
         "map of the device",
         vec![
@@ -116,9 +116,9 @@ fn map(config: &Config) -> Section {
 /// Tables by their entries: map and shadow 4 B a logical page each, stamps 8 B a place for one, 32 B a block
 /// (counters, state and list links, rounded up).
 fn memory(config: &Config) -> Section {
-    let g = &config.geometry;
+    let g = config.geometry();
     let (map, stamps) =
-        (Bytes(8 * u64::from(config.mapped_pages())), Bytes(8 * u64::from(config.slots.count())));
+        (Bytes(8 * u64::from(config.mapped_pages())), Bytes(8 * u64::from(config.slots().count())));
     let blocks = Bytes(32 * u64::from(g.row_blocks()));
     // Per entry of a cache: the page, two lists and a place in a table that is half full, rounded up.
     let cache = config
@@ -144,13 +144,13 @@ fn mean(times: impl ExactSizeIterator<Item = Duration>) -> Duration {
 /// Mean sensing and programming time over the pages of a block, which may have more of one type than of another; a
 /// one-shot part programs all of a word line at once.
 fn array_times(config: &Config) -> (Duration, Duration) {
-    let pages = 0..config.part.geometry.pages_per_block;
-    let read = mean(pages.clone().map(|page| config.part.read_time(page)));
-    (read, mean(pages.map(|page| config.part.program_time(page))))
+    let pages = 0..config.part().geometry.pages_per_block;
+    let read = mean(pages.clone().map(|page| config.part().read_time(page)));
+    (read, mean(pages.map(|page| config.part().program_time(page))))
 }
 
 fn latency(config: &Config) -> Section {
-    let (part, g) = (&config.part, &config.geometry);
+    let (part, g) = (config.part(), config.geometry());
     let size = Bytes::kib(4).min(g.page_size);
     let bus = Hold::Read.total(part, 1) + chain::data_out_of(part, size);
     let sense = part.read_times().iter();
@@ -174,7 +174,7 @@ fn latency(config: &Config) -> Section {
 }
 
 fn peak(config: &Config) -> Section {
-    let (part, g) = (&config.part, &config.geometry);
+    let (part, g) = (config.part(), config.geometry());
     let (t_read, t_program) = array_times(config);
     let row = g.page_size * u64::from(g.planes_per_row);
     let unit = g.page_size * u64::from(g.pages_per_program);

@@ -149,8 +149,8 @@ pub fn presets() -> Result<Vec<PresetInfo>> {
             name,
             description,
             source,
-            part: config.part.name.clone(),
-            physical_bytes: config.geometry.capacity().0,
+            part: config.part().name.clone(),
+            physical_bytes: config.geometry().capacity().0,
             capacity_bytes: config.capacity().0,
         })
     };

@@ -48,7 +48,7 @@ fn every_preset_loads_and_has_the_flash_it_says() {
 /// An embedded part.
 fn part(name: &str) -> Part {
     let layout = "[layout]\nchannels = 1\npackages_per_channel = 1\ndies_per_package = 1\n";
-    load(&format!("part = \"{name}\"\n{layout}"), &[]).expect(name).config.part
+    load(&format!("part = \"{name}\"\n{layout}"), &[]).expect(name).config.part().clone()
 }
 
 fn parts() -> impl Iterator<Item = Part> {
@@ -178,7 +178,7 @@ fn rules_for_faults_are_a_list_that_loads_again() {
 #[test]
 fn a_part_by_name_replaces_the_part_of_the_preset() {
     let device = load("preset = \"tiny\"\n", &["part=centaur-slc-2d"]).expect("sound");
-    assert_eq!(device.config.part.name, "centaur-slc-2d");
+    assert_eq!(device.config.part().name, "centaur-slc-2d");
 }
 
 /// Each malformed file or argument, and what must be said about it.
@@ -332,7 +332,7 @@ const CASES: &[(&str, &[&str], &str)] = &[
 
 #[test]
 fn a_rate_or_a_wait_replaces_that_of_the_mode() {
-    let bus = |set: &[&str]| load("preset = \"tiny\"\n", set).expect("sound").config.part.bus;
+    let bus = |set: &[&str]| load("preset = \"tiny\"\n", set).expect("sound").config.part().bus;
     let (own, fast) = (bus(&[]), bus(&["part.bus.rate=1GT/s"]));
     assert_eq!(fast.burst_out(Bytes(1_000)), Duration::from_us(1));
     assert_eq!((fast.mode, fast.t_adl), (own.mode, own.t_adl));

@@ -146,7 +146,7 @@ fn requests_of(point: &Point) -> Result<(Source, Requests, u64, Pace)> {
 type Requests = Box<dyn Iterator<Item = Request> + Send>;
 
 fn uniform_writes(point: &Point, pages: u64, total: u64) -> impl Iterator<Item = Request> + Send + use<> {
-    let size = point.config.slots.size;
+    let size = point.config.unit;
     let mut random = Seed(point.seed).stream("experiment.uniform_writes", 0);
     (0..total).map(move |_| Request {
         arrival: Instant::ZERO,

@@ -26,8 +26,8 @@ pub(super) fn amplification(point: &Point) -> Result<f64> {
             wanted: "ftl.mapping.block".into(),
         });
     };
-    let logical = f64::from(config.logical_blocks()) / f64::from(config.geometry.rows());
-    Ok(uniform_writes(map.replacements, logical, config.slots.per_block()))
+    let logical = f64::from(config.logical_blocks()) / f64::from(config.pools.rows());
+    Ok(uniform_writes(map.replacements, logical, config.slots().per_block()))
 }
 
 #[cfg(test)]

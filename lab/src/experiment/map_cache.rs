@@ -82,7 +82,7 @@ fn parts(point: &Point, what: &str) -> Result<(CacheSize, Vec<Class>, f64)> {
     };
     let cache = point.config.map_cache().ok_or_else(|| refuse("the whole map in memory"))?;
     let workload = point.generated().ok_or_else(|| refuse("no generated workload"))?;
-    let unit = point.config.slots.size;
+    let unit = point.config.unit;
     let one = matches!(&workload.sizes[..], [one] if one.size == unit);
     let classes = classes(&workload.pattern, u64::from(point.config.logical_pages));
     match classes {

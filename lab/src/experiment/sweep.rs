@@ -113,8 +113,8 @@ impl Point {
     /// The space in which the collector works: it keeps `ftl.gc.stop_at_free_blocks` blocks of each row free. A super block
     /// is a block with the pages of all rows.
     pub(super) fn space(&self) -> Space {
-        let geometry = &self.config.geometry;
-        let per_row = self.config.slots.per_block();
+        let geometry = self.config.geometry();
+        let per_row = self.config.slots().per_block();
         let pages_per_block = match self.config.file.ftl.gc.scope {
             Scope::Row => per_row,
             Scope::SuperBlock => per_row * geometry.rows(),

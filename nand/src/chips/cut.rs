@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 use wordline_kernel::Instant;
 
 use super::{Behind, Chips, Command, Operation, Stamp, Step};
+use crate::Pool;
 use crate::geometry::{DieId, PageId, RowBlockId};
 use crate::slots::SlotId;
 
@@ -46,7 +47,7 @@ impl Chips {
     /// leaves a block of torn pages, which counts as erased once more for its wear.
     pub fn cut_power(&mut self, now: Instant, at_cut: AtCut) -> TornBy {
         let mut torn = TornBy::default();
-        for die in (0..self.geometry.dies()).map(DieId) {
+        for die in self.pools.all_dies() {
             let stages = self.over(die, now);
             let over = self.dies[die].array_is_over(now);
             if let Some(Behind { command, over: behind_over, .. }) = self.behind[die] {
@@ -61,7 +62,7 @@ impl Chips {
             self.dies[die] = self.dies[die].cut(stages, &self.behind[die], now);
             self.behind[die] = None;
         }
-        let dies = self.geometry.dies_per_channel as usize;
+        let dies = self.pools.iter().map(|pool| pool.geometry.dies_per_channel as usize).sum();
         for channel in self.buses.ids() {
             self.buses[channel] = self.buses[channel].cut(dies, now);
         }
@@ -88,8 +89,8 @@ impl Chips {
         }
         if command.operation == Operation::Erase {
             torn.erases += 1;
-            self.counts.row_blocks_erased += 1;
-            self.pages.tear_block(self.geometry.block_of(command.page));
+            self.counts[usize::from(self.dies[die].pool)].row_blocks_erased += 1;
+            self.pages.tear_block(self.pool_of(die).geometry.block_of(command.page));
             return;
         }
         let first = match command.operation {
@@ -97,8 +98,8 @@ impl Chips {
             _ => command.page,
         };
         torn.programs += 1;
-        torn.pages += u64::from(command.planes * self.pages_per_program(first));
-        torn.partners += self.tear_partners(first);
+        torn.pages += u64::from(command.planes * self.pages_per_program(die, first));
+        torn.partners += self.tear_partners(die, first);
         self.pages.registers(die).fill(Stamp::TORN);
         self.effect(
             die,
@@ -107,35 +108,34 @@ impl Chips {
         );
     }
 
-    /// Whether pages are programmed one after another into the same cells.
-    fn shares_cells(&self) -> bool {
-        !self.part.geometry.one_shot && self.part.geometry.bits_per_cell > 1
-    }
-
     /// From now on, before a page is programmed into cells that hold another one already, that one is copied to a block
     /// of copies with one bit a cell. It takes the time of the copy, and a power cut tears the page alone. The blocks of
     /// copies, and their wear, are not part of the geometry.
     pub fn back_up_lower_pages(&mut self) {
-        if self.shares_cells() {
-            self.backs_up = true;
-            self.times.back_up_lower_pages(&self.part);
+        for (pool, times) in self.pools.iter().zip(&mut self.times) {
+            // Whether pages are programmed one after another into the same cells.
+            if !pool.part.geometry.one_shot && pool.part.geometry.bits_per_cell > 1 {
+                self.backs_up = true;
+                times.back_up_lower_pages(&pool.part);
+            }
         }
     }
 
     /// Tears the pages that share cells with the program unit of `first` and are programmed; how many they are.
-    fn tear_partners(&mut self, first: PageId) -> u64 {
-        let part = self.seen_at(first).0;
+    fn tear_partners(&mut self, die: DieId, first: PageId) -> u64 {
+        let part = self.seen_at(die, first).0;
         if part.geometry.one_shot || part.geometry.bits_per_cell == 1 || self.backs_up {
             return 0;
         }
-        let (block, offset) = self.geometry.split(first);
-        let page = self.geometry.page_in_block(offset);
-        let planes = self.geometry.planes_per_row;
-        let before: Vec<u32> = self.part.pages().partners(page).filter(|other| *other < page).collect();
+        let Pool { part, geometry, slots } = self.pools.of_die(die);
+        let (block, offset) = geometry.split(first);
+        let page = geometry.page_in_block(offset);
+        let planes = geometry.planes_per_row;
+        let before: Vec<u32> = part.pages().partners(page).filter(|other| *other < page).collect();
         for other in &before {
             for plane in 0..planes {
-                let slot = self.pages.slots().slot_of(self.geometry.page(block, other * planes + plane));
-                for part in 0..self.pages.slots().per_page() {
+                let slot = slots.slot_of(geometry.page(block, other * planes + plane));
+                for part in 0..slots.per_page() {
                     self.pages.spoil(SlotId(slot.0 + part));
                 }
             }
@@ -145,7 +145,7 @@ impl Chips {
 
     /// Passes over the next `slots` slots of a block without programming them: the rest of a torn word line.
     pub fn skip(&mut self, block: RowBlockId, slots: u32) {
-        let first = self.pages.slots().at(block, self.programmed(block));
+        let first = self.pools.at(block, self.programmed(block));
         for n in 0..slots {
             self.pages.put(SlotId(first.0 + n), Stamp::PADDING);
         }

@@ -16,6 +16,8 @@ use crate::geometry::{ChannelId, PageId};
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Die {
     pub(super) channel: ChannelId,
+    /// The number of its pool.
+    pub(super) pool: u8,
     pub(super) step: Step,
     pub(super) serial: u32,
     pub(super) command: Command,
@@ -56,12 +58,13 @@ pub(super) struct Die {
 }
 
 impl Die {
-    /// An idle die that hangs on `channel`.
-    pub(super) fn on(channel: ChannelId) -> Self {
+    /// An idle die of a pool that hangs on `channel`.
+    pub(super) fn on(channel: ChannelId, pool: u8) -> Self {
         let nothing = Command { operation: Operation::Erase, page: PageId(0), planes: 1, bytes: Bytes(0) };
         let (never, none) = (Instant::ZERO, Duration::ZERO);
         Self {
             channel,
+            pool,
             step: Step::Idle,
             serial: 0,
             command: nothing,
@@ -219,7 +222,7 @@ impl Die {
     /// The die after the power was cut at `now`: idle, with what is over still counted.
     pub(super) fn cut(&self, stages: Picoseconds, behind: &Option<Behind>, now: Instant) -> Self {
         let (overlap, array_busy) = (self.overlap(now), self.array_busy(behind, now));
-        Self { serial: self.serial, overlap, array_busy, stages, ..Self::on(self.channel) }
+        Self { serial: self.serial, overlap, array_busy, stages, ..Self::on(self.channel, self.pool) }
     }
 
     fn under_way(&self, now: Instant) -> UnderWay {

@@ -9,7 +9,7 @@ use crate::geometry::{DieId, PageId, RowBlockId};
 impl Chips {
     /// Lets commands fail as `rules` say, from now on. Without rules nothing is asked.
     pub fn inject(&mut self, rules: &[Fault], seed: Seed) {
-        self.faults = (!rules.is_empty()).then(|| Box::new(Faults::new(rules, self.geometry, seed)));
+        self.faults = (!rules.is_empty()).then(|| Box::new(Faults::new(rules, &self.pools, seed)));
     }
 
     /// Row blocks that are bad from the factory by the rules.
@@ -32,8 +32,9 @@ impl Chips {
     #[cold]
     pub(super) fn fault(&mut self, die: DieId, command: &Command) -> Option<u16> {
         let now = self.dies[die].ends();
-        let word_line = self.pages_per_program(command.page);
-        let Self { geometry, faults, pages, .. } = self;
+        let word_line = self.pages_per_program(die, command.page);
+        let Self { pools, faults, pages, .. } = self;
+        let geometry = &pools.of_die(die).geometry;
         let faults = faults.as_deref_mut()?;
         let Command { operation, page, planes, .. } = *command;
         let block = geometry.block_of(page);

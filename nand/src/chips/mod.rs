@@ -27,8 +27,7 @@ use crate::clock::Clocks;
 use crate::energy::Stage;
 use crate::faults::Faults;
 use crate::geometry::{ChannelId, DieId, Geometry};
-use crate::slots::Slots;
-use crate::{LatencyModel, Part};
+use crate::{LatencyModel, Part, Pool, Pools};
 
 pub(crate) use bus::LATCHES_IN_A_ROW;
 pub use command::{Command, Done, Operation};
@@ -112,13 +111,25 @@ impl Default for Wiring {
     }
 }
 
+impl std::iter::Sum for Counts {
+    fn sum<I: Iterator<Item = Self>>(counts: I) -> Self {
+        counts.fold(Self::default(), |a, b| Self {
+            read_commands: a.read_commands + b.read_commands,
+            pages_read: a.pages_read + b.pages_read,
+            program_commands: a.program_commands + b.program_commands,
+            pages_programmed: a.pages_programmed + b.pages_programmed,
+            row_blocks_erased: a.row_blocks_erased + b.row_blocks_erased,
+        })
+    }
+}
+
 /// All chips of a device.
 #[derive(Clone, Debug)]
 pub struct Chips {
-    part: Part,
-    geometry: Geometry,
+    pools: Pools,
     wiring: Wiring,
-    times: Times,
+    /// The times of each pool.
+    times: Vec<Times>,
     /// None until blocks may be in SLC mode.
     slc: Option<Box<SlcMode>>,
     buses: Column<ChannelId, Bus>,
@@ -126,7 +137,8 @@ pub struct Chips {
     behind: Column<DieId, Option<Behind>>,
     suspended: Column<DieId, Option<Suspended>>,
     pages: Pages,
-    counts: Counts,
+    /// What the dies of each pool did.
+    counts: Vec<Counts>,
     serial: u32,
     recorder: Option<Box<Recorder>>,
     faults: Option<Box<Faults>>,
@@ -138,7 +150,7 @@ pub struct Chips {
 state!(Chips {
     values { buses, dies, behind, suspended, counts, serial }
     parts { pages, faults, slc }
-    fixed { part, geometry, wiring, times, recorder, backs_up }
+    fixed { pools, wiring, times, recorder, backs_up }
 });
 
 /// What the chips did, in pages and row blocks.
@@ -158,49 +170,57 @@ pub struct Counts {
 
 impl Chips {
     /// Chips of a device with nothing written. Every slot carries a stamp, and programming out of order is a bug.
-    pub fn new(part: Part, geometry: Geometry, slots: Slots) -> Self {
-        let pages = Pages::stamped(&part, geometry, slots);
-        Self::with(part, geometry, Wiring::default(), pages)
+    pub fn new(pools: Pools) -> Self {
+        let pages = Pages::stamped(&pools);
+        Self::with(pools, Wiring::default(), pages)
     }
 
     /// Chips without contents: commands that break a limit of the part are carried out, fail and are counted.
     pub fn counting(part: Part, geometry: Geometry, wiring: Wiring) -> Self {
-        let pages = Pages::counted(&part, geometry);
-        Self::with(part, geometry, wiring, pages)
+        let pools = Pools::of_pages(part, geometry);
+        let pages = Pages::counted(&pools);
+        Self::with(pools, wiring, pages)
     }
 
     /// Changes where array times come from. Without it, times vary as the part says, and its ranges are drawn from
     /// seed 0.
     pub fn set_latency(&mut self, model: LatencyModel, seed: Seed) {
         self.wiring = Wiring { latency: model, seed, ..self.wiring };
-        self.times = Times::of(&self.part, &self.geometry, &self.wiring);
+        self.times = times_of(&self.pools, &self.wiring);
         if self.backs_up {
-            self.times.back_up_lower_pages(&self.part);
+            self.back_up_lower_pages();
         }
         if self.slc.is_some() {
             self.offer_slc_mode();
         }
     }
 
-    fn with(part: Part, geometry: Geometry, wiring: Wiring, pages: Pages) -> Self {
-        let dies = geometry.dies() as usize;
+    fn with(pools: Pools, wiring: Wiring, pages: Pages) -> Self {
+        let dies = pools.dies() as usize;
+        let on_channel = pools.iter().map(|pool| pool.geometry.dies_per_channel as usize).sum();
+        let on = |die| Die::on(pools.of_die(die).geometry.channel_of(die), pools.number_of(die) as u8);
         Self {
-            times: Times::of(&part, &geometry, &wiring),
+            times: times_of(&pools, &wiring),
             slc: None,
-            buses: Column::filled(geometry.channels as usize, Bus::new(geometry.dies_per_channel as usize)),
-            dies: Column::from_fn(dies, |die| Die::on(geometry.channel_of(die))),
+            buses: Column::filled(pools.channels() as usize, Bus::new(on_channel)),
+            dies: Column::from_fn(dies, on),
             behind: Column::filled(dies, None),
             suspended: Column::filled(dies, None),
-            counts: Counts::default(),
+            counts: vec![Counts::default(); pools.count()],
             serial: 0,
             recorder: None,
             faults: None,
             backs_up: false,
             pages,
-            part,
-            geometry,
+            pools,
             wiring,
         }
+    }
+
+    /// The pool of a die.
+    #[inline]
+    fn pool_of(&self, die: DieId) -> &Pool {
+        self.pools.get(usize::from(self.dies[die].pool))
     }
 
     /// Whether `die` can take a command: RDY in ONFI's words.
@@ -229,15 +249,17 @@ impl Chips {
     pub fn takes(&self, die: DieId, operation: Operation, now: Instant) -> bool {
         self.is_idle(die)
             && (operation == Operation::Read || self.suspended[die].is_none())
-            && (operation.goes_behind(self.part.geometry.one_shot) || !self.works_behind(die, now))
+            && (operation.goes_behind(self.pool_of(die).part.geometry.one_shot)
+                || !self.works_behind(die, now))
     }
 
     /// Starts a command on an idle die.
     pub fn start(&mut self, die: DieId, command: Command, calendar: &mut impl Schedule<Event>) {
         let goes_on = matches!(command.operation, Operation::ReadCache { first: false, .. });
+        let one_shot = self.pool_of(die).part.geometry.one_shot;
         let work = &mut self.dies[die];
         assert!(work.step == Step::Idle, "die {die:?} takes one command at a time");
-        let behind = command.operation.goes_behind(self.part.geometry.one_shot);
+        let behind = command.operation.goes_behind(one_shot);
         let may = behind || work.pipeline.array_ready_at <= calendar.now();
         assert!(may, "die {die:?} takes only what goes on with a cache operation while its array works");
         let may = !work.suspended || command.operation == Operation::Read;
@@ -395,8 +417,10 @@ impl Chips {
     #[inline]
     fn hold_bus(&mut self, die: DieId, calendar: &mut impl Schedule<Event>) {
         let now = calendar.now();
-        let Self { buses, dies, times, slc, part, geometry, .. } = self;
+        let Self { buses, dies, times, slc, pools, .. } = self;
         let work = &mut dies[die];
+        let Pool { part, geometry, .. } = pools.get(usize::from(work.pool));
+        let times = &mut times[usize::from(work.pool)];
         let (part, times) = slc::mode_of(slc, (part, times), geometry, work.command.page);
         let bus = &mut buses[work.channel];
         let step = work.step;
@@ -426,9 +450,11 @@ impl Chips {
     #[inline]
     fn work_array(&mut self, die: DieId, end: Instant, calendar: &mut impl Schedule<Event>) {
         let begin = self.wiring.clocks.nand.edge(end);
-        let Self { dies, times, slc, part, geometry, .. } = self;
+        let Self { dies, times, slc, pools, .. } = self;
         let work = &mut dies[die];
         let Command { operation, page, planes, .. } = work.command;
+        let Pool { part, geometry, .. } = pools.get(usize::from(work.pool));
+        let times = &mut times[usize::from(work.pool)];
         let (_, times) = slc::mode_of(slc, (part, times), geometry, page);
         let (working, time, stage) = match (work.step, operation) {
             (Step::Turn, Operation::ReadCache { next: None, .. }) => {
@@ -489,26 +515,32 @@ impl Chips {
     #[inline]
     fn effect(&mut self, die: DieId, command: Command, [bus, bus_wait, array]: [Duration; 3]) -> Done {
         let planes = u64::from(command.planes);
+        let word_line = self.pages_per_program(die, command.page);
+        let counts = &mut self.counts[usize::from(self.dies[die].pool)];
         match command.operation {
             Operation::Read | Operation::ReadCache { .. } => {
-                self.counts.read_commands += 1;
-                self.counts.pages_read += planes;
+                counts.read_commands += 1;
+                counts.pages_read += planes;
             }
             Operation::Program | Operation::ProgramCache | Operation::Copyback { .. } => {
-                self.counts.program_commands += 1;
-                self.counts.pages_programmed += planes * u64::from(self.pages_per_program(command.page));
+                counts.program_commands += 1;
+                counts.pages_programmed += planes * u64::from(word_line);
             }
-            Operation::Erase => self.counts.row_blocks_erased += 1,
+            Operation::Erase => counts.row_blocks_erased += 1,
         }
         if self.faults.is_some()
             && let Some(unreadable) = self.fault(die, &command)
         {
             return Done { die, command, bus, bus_wait, array, failed: true, unreadable };
         }
-        let word_line = self.pages_per_program(command.page);
         let failed = !self.pages.apply(die, &command, word_line);
         Done { die, command, bus, bus_wait, array, failed, unreadable: 0 }
     }
+}
+
+/// The times of each pool.
+fn times_of(pools: &Pools, wiring: &Wiring) -> Vec<Times> {
+    pools.iter().map(|pool| Times::of(&pool.part, &pool.geometry, wiring)).collect()
 }
 
 /// Which cycles a step of a command consists of.

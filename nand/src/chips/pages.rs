@@ -4,8 +4,8 @@ use serde::{Deserialize, Serialize};
 use wordline_kernel::{Column, state, word};
 
 use crate::geometry::{DieId, Geometry, PageId, RowBlockId};
-use crate::slots::{SlotId, Slots};
-use crate::{Command, Operation, Part};
+use crate::slots::SlotId;
+use crate::{Command, Operation, Pool, Pools};
 
 /// What was written into a slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -67,12 +67,10 @@ struct Ledger {
 /// What is in the pages of all dies.
 #[derive(Clone, Debug)]
 pub(super) struct Pages {
-    geometry: Geometry,
-    slots: Slots,
-    programs_per_page: u32,
-    endurance: u32,
-    /// Data registers of the dies: what the next program will write.
+    pools: Pools,
+    /// Data registers of the dies, the largest program unit each: what the next program will write.
     registers: Vec<Stamp>,
+    per_die: u32,
     stamps: Column<SlotId, Stamp>,
     pub(super) erases: Column<RowBlockId, u32>,
     /// Slots of each block that are programmed; they are programmed in order, unless any order will do.
@@ -84,34 +82,33 @@ pub(super) struct Pages {
 state!(Pages {
     values { ledger }
     parts { registers, stamps, erases, programmed }
-    fixed { geometry, slots, programs_per_page, endurance, any_order }
+    fixed { pools, any_order, per_die }
 });
 
 impl Pages {
     /// Nothing written; every slot will carry its stamp, and a program out of order is a bug.
-    pub(super) fn stamped(part: &Part, geometry: Geometry, slots: Slots) -> Self {
-        let blocks = geometry.row_blocks() as usize;
+    pub(super) fn stamped(pools: &Pools) -> Self {
+        let blocks = pools.row_blocks() as usize;
+        let per_die = pools.iter().map(|pool| pool.slots.per_program).max().unwrap_or(0);
         Self {
-            programs_per_page: part.programs_per_page(),
-            endurance: part.endurance,
-            registers: vec![Stamp::PADDING; (geometry.dies() * slots.per_program) as usize],
-            stamps: Column::filled(slots.count() as usize, Stamp::ERASED),
+            registers: vec![Stamp::PADDING; (pools.dies() * per_die) as usize],
+            per_die,
+            stamps: Column::filled(pools.slots() as usize, Stamp::ERASED),
             erases: Column::filled(blocks, 0),
             programmed: Column::filled(blocks, 0),
             any_order: false,
             ledger: None,
-            geometry,
-            slots,
+            pools: pools.clone(),
         }
     }
 
     /// Nothing written; what breaks a limit of the part is counted and carried out all the same.
-    pub(super) fn counted(part: &Part, geometry: Geometry) -> Self {
+    pub(super) fn counted(pools: &Pools) -> Self {
+        let geometry = &pools.first().geometry;
         let plane_blocks = (geometry.row_blocks() * geometry.planes_per_row) as usize;
         Self {
-            programs_per_page: part.programs_per_page(),
-            endurance: part.endurance,
             registers: Vec::new(),
+            per_die: 0,
             stamps: Column::filled(0, Stamp::ERASED),
             erases: Column::filled(0, 0),
             programmed: Column::filled(0, 0),
@@ -122,8 +119,7 @@ impl Pages {
                 erases: vec![0; plane_blocks],
                 broken: Violations::default(),
             }),
-            slots: Slots::of_pages(&geometry),
-            geometry,
+            pools: pools.clone(),
         }
     }
 
@@ -134,8 +130,8 @@ impl Pages {
 
     #[inline]
     pub(super) fn registers(&mut self, die: DieId) -> &mut [Stamp] {
-        let unit = self.slots.per_program as usize;
-        &mut self.registers[die.0 as usize * unit..][..unit]
+        let unit = self.pools.of_die(die).slots.per_program as usize;
+        &mut self.registers[(die.0 * self.per_die) as usize..][..unit]
     }
 
     #[inline]
@@ -157,20 +153,21 @@ impl Pages {
         }
         match command.operation {
             Operation::Program | Operation::ProgramCache => {
-                let unit = self.slots.of_pages_side_by_side(command.planes * word_line);
-                assert_eq!(command.planes, self.geometry.planes_per_row, "a device programs whole units");
-                let (from, first) =
-                    ((die.0 * self.slots.per_program) as usize, self.slots.slot_of(command.page).0);
+                let Pool { geometry, slots, .. } = self.pools.of_die(die);
+                let unit = slots.of_pages_side_by_side(command.planes * word_line);
+                assert_eq!(command.planes, geometry.planes_per_row, "a device programs whole units");
+                let (from, first) = ((die.0 * self.per_die) as usize, slots.slot_of(command.page).0);
                 for n in 0..unit {
                     let stamp = self.registers[from + n as usize];
                     self.put(SlotId(first + n), stamp);
                 }
                 true
             }
-            Operation::Erase => self.wipe(self.geometry.block_of(command.page)),
+            Operation::Erase => self.wipe(self.pools.of_die(die).geometry.block_of(command.page)),
             Operation::Copyback { to } => {
-                let [from, to] = [command.page, to].map(|page| self.slots.slot_of(page).0);
-                for n in 0..command.planes * self.slots.per_page() / self.slots.pages() {
+                let slots = self.pools.of_die(die).slots;
+                let [from, to] = [command.page, to].map(|page| slots.slot_of(page).0);
+                for n in 0..command.planes * slots.per_page() / slots.pages() {
                     let stamp = self.stamps[SlotId(from + n)];
                     self.put(SlotId(to + n), stamp);
                 }
@@ -182,7 +179,7 @@ impl Pages {
 
     #[inline]
     pub(super) fn put(&mut self, slot: SlotId, stamp: Stamp) {
-        let (block, place) = self.slots.split(slot);
+        let (block, place) = self.pools.of_slot(slot).slots.split(slot);
         if self.any_order {
             assert_eq!(self.stamps[slot], Stamp::ERASED, "a page is programmed once");
         } else {
@@ -200,7 +197,7 @@ impl Pages {
     /// An erase of `block` stopped half-way: nothing in it can be read, and nothing can be programmed.
     pub(super) fn tear_block(&mut self, block: RowBlockId) {
         self.erases[block] += 1;
-        let first = self.slots.at(block, 0);
+        let first = self.pools.at(block, 0);
         for n in 0..self.end_of(block) {
             if self.stamps[SlotId(first.0 + n)] != Stamp::ERASED {
                 self.spoil(SlotId(first.0 + n));
@@ -212,24 +209,19 @@ impl Pages {
     #[inline]
     pub(super) fn end_of(&self, block: RowBlockId) -> u32 {
         match self.any_order && self.programmed[block] > 0 {
-            true => self.slots.per_block(),
+            true => self.pools.per_block(block),
             false => self.programmed[block],
         }
     }
 
-    /// How the pages are divided.
-    pub(super) fn slots(&self) -> Slots {
-        self.slots
-    }
-
     pub(super) fn wipe(&mut self, block: RowBlockId) -> bool {
-        let first = self.slots.at(block, 0);
+        let first = self.pools.at(block, 0);
         for n in 0..self.end_of(block) {
             self.stamps[SlotId(first.0 + n)] = Stamp::ERASED;
         }
         self.programmed[block] = 0;
         self.erases[block] += 1;
-        self.erases[block] <= self.endurance
+        self.erases[block] <= self.pools.of_block(block).part.endurance
     }
 
     /// Erases of `block`; none are known where commands are only counted.
@@ -239,14 +231,15 @@ impl Pages {
 
     /// Whether `page` is known to hold `stamp`.
     pub(super) fn holds(&self, page: PageId, stamp: Stamp) -> bool {
-        self.ledger.is_none() && self.stamps[self.slots.slot_of(page)] == stamp
+        self.ledger.is_none() && self.stamps[self.pools.of_page(page).slots.slot_of(page)] == stamp
     }
 
     /// The effect of a failed program of `pages` pages from `first` on.
     pub(super) fn tear(&mut self, first: PageId, pages: u32) {
         if self.ledger.is_none() {
-            let first = self.slots.slot_of(first);
-            for n in 0..pages * self.slots.per_page() / self.slots.pages() {
+            let slots = self.pools.of_page(first).slots;
+            let first = slots.slot_of(first);
+            for n in 0..pages * slots.per_page() / slots.pages() {
                 self.put(SlotId(first.0 + n), Stamp::TORN);
             }
         }
@@ -261,18 +254,19 @@ impl Pages {
 
     /// Notes a command in the ledger; false if it broke a limit.
     fn note(&mut self, command: &Command) -> bool {
-        let Self { ledger, geometry, programs_per_page, endurance, .. } = self;
+        let Self { ledger, pools, .. } = self;
+        let Pool { part, geometry, .. } = pools.first();
         let ledger = ledger.as_mut().expect("commands are noted in a ledger");
         let before = ledger.broken;
         match command.operation {
             Operation::Program | Operation::ProgramCache => {
-                ledger.program(geometry, command.page, command.planes, *programs_per_page);
+                ledger.program(geometry, command.page, command.planes, part.programs_per_page());
             }
             Operation::Copyback { to } => {
                 ledger.copyback(geometry, command.page, to, command.planes);
-                ledger.program(geometry, to, command.planes, *programs_per_page);
+                ledger.program(geometry, to, command.planes, part.programs_per_page());
             }
-            Operation::Erase => ledger.erase(geometry, command.page, command.planes, *endurance),
+            Operation::Erase => ledger.erase(geometry, command.page, command.planes, part.endurance),
             Operation::Read | Operation::ReadCache { .. } => {}
         }
         ledger.broken == before

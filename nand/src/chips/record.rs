@@ -35,7 +35,7 @@ impl Chips {
     #[cold]
     pub(super) fn record_hold(&mut self, die: DieId, begin: Instant) {
         let Die { command, step, serial, late, .. } = self.dies[die];
-        let (part, times) = self.seen_at(command.page);
+        let (part, times) = self.seen_at(die, command.page);
         let shape = Shape::of(part, command.planes, times.shared_enable);
         let (mut at, mut spans) = (begin, Vec::<Span>::new());
         let mut push = |stage: Stage, length: Duration| {
@@ -49,7 +49,7 @@ impl Chips {
         let cycles = if partial {
             part_of_data_out(&shape, command.bytes)
         } else {
-            hold_of(&self.geometry, step, &command).cycles(&shape)
+            hold_of(&self.pool_of(die).geometry, step, &command).cycles(&shape)
         };
         if late > Duration::ZERO {
             push(Stage::Cle, late);
@@ -70,8 +70,14 @@ impl Chips {
             _ => None,
         };
         let page = ahead.unwrap_or(command.page);
-        let span =
-            Span { begin, die, stage, planes: self.planes_of(page, command.planes), length, command: serial };
+        let span = Span {
+            begin,
+            die,
+            stage,
+            planes: self.planes_of(die, page, command.planes),
+            length,
+            command: serial,
+        };
         let recorder = self.recorder.as_mut().expect("spans are recorded");
         if ahead.is_some() { recorder.ahead.push(span) } else { recorder.spans.push(span) }
     }
@@ -97,8 +103,9 @@ impl Chips {
     }
 
     /// A bit for each of `count` planes from that of `page` on.
-    fn planes_of(&self, page: PageId, count: u32) -> u16 {
-        let (_, offset) = self.geometry.split(page);
-        (((1u32 << count) - 1) << (offset % self.geometry.planes_per_row)) as u16
+    fn planes_of(&self, die: DieId, page: PageId, count: u32) -> u16 {
+        let geometry = &self.pool_of(die).geometry;
+        let (_, offset) = geometry.split(page);
+        (((1u32 << count) - 1) << (offset % geometry.planes_per_row)) as u16
     }
 }

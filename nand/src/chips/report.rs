@@ -5,10 +5,10 @@ use wordline_kernel::{Column, Duration, Instant};
 use super::die::{Die, Picoseconds};
 use super::times::HoldTimes;
 use super::{Chips, Counts, Operation, Stamp, Violations};
-use crate::Part;
 use crate::energy::{EnergyReport, StageTimes};
 use crate::geometry::{DieId, Geometry, RowBlockId};
 use crate::slots::SlotId;
+use crate::{Part, Pool};
 
 impl Chips {
     /// What `slot` holds.
@@ -66,31 +66,47 @@ impl Chips {
         self.pages.violations()
     }
 
-    /// The part.
+    /// The part of the first pool.
     pub fn part(&self) -> &Part {
-        &self.part
+        &self.pools.first().part
     }
 
-    /// The geometry.
+    /// The geometry of the first pool.
     pub fn geometry(&self) -> &Geometry {
-        &self.geometry
+        &self.pools.first().geometry
     }
 
     /// What the chips did.
     pub fn counts(&self) -> Counts {
-        self.counts
+        self.counts.iter().copied().sum()
+    }
+
+    /// What the chips of each pool did.
+    pub fn counts_of_pools(&self) -> &[Counts] {
+        &self.counts
     }
 
     /// Energy by stage after `elapsed` time, idle included.
     pub fn energy(&self, elapsed: Duration) -> EnergyReport {
-        self.stages(elapsed).price(&self.part.power)
+        let of_pool = |pool: &Pool| self.stages_of(pool, elapsed).price(&pool.part.power);
+        self.pools.iter().map(of_pool).sum()
     }
 
     /// Time in each stage, summed over dies, after `elapsed` time; what is not over is idle still.
     pub fn stages(&self, elapsed: Duration) -> StageTimes {
-        let mut stages: StageTimes =
-            (0..Operation::KINDS).map(|kind| self.stages_of_kind(kind, elapsed)).sum();
-        stages.set_idle(self.geometry.dies(), elapsed, self.overlap_ps(elapsed));
+        self.pools.iter().map(|pool| self.stages_of(pool, elapsed)).sum()
+    }
+
+    /// The same over the dies of a pool.
+    fn stages_of(&self, pool: &Pool, elapsed: Duration) -> StageTimes {
+        let now = Instant::ZERO + elapsed;
+        let of_die = |die| {
+            let over = self.over(die, now);
+            (0..Operation::KINDS).map(move |kind| over.of_kind(kind))
+        };
+        let mut stages: StageTimes = pool.geometry.all_dies().flat_map(of_die).sum();
+        let overlap = pool.geometry.all_dies().map(|die| u128::from(self.dies[die].overlap(now))).sum();
+        stages.set_idle(pool.geometry.dies(), elapsed, overlap);
         stages
     }
 
@@ -128,7 +144,7 @@ impl Chips {
     }
 
     fn all_dies(&self) -> impl Iterator<Item = DieId> + use<> {
-        (0..self.geometry.dies()).map(DieId)
+        self.pools.all_dies()
     }
 
     /// The stages of a die that are over.
@@ -142,8 +158,8 @@ impl Chips {
         if *hold_until <= now {
             return HoldTimes::default();
         }
-        let (part, times) = self.seen_at(command.page);
-        times.of_step(part, &self.geometry, *step, command).later(*late)
+        let (part, times) = self.seen_at(die, command.page);
+        times.of_step(part, &self.pool_of(die).geometry, *step, command).later(*late)
     }
 
     /// Time that each channel's bus was held until `now`, in picoseconds.

@@ -8,8 +8,8 @@ use wordline_kernel::{Column, state};
 
 use super::times::Times;
 use super::{Chips, Wiring};
-use crate::Part;
-use crate::geometry::{Geometry, PageId, RowBlockId};
+use crate::geometry::{DieId, Geometry, PageId, RowBlockId};
+use crate::{Part, Pool, Pools};
 
 /// The SLC mode of a part, and the blocks that are in it.
 #[derive(Clone, Debug)]
@@ -22,9 +22,10 @@ pub(super) struct SlcMode {
 state!(SlcMode { values { blocks } fixed { part, times } });
 
 impl SlcMode {
-    fn of(part: &Part, geometry: &Geometry, wiring: &Wiring) -> Option<Box<Self>> {
+    fn of(pools: &Pools, wiring: &Wiring) -> Option<Box<Self>> {
+        let Pool { part, geometry, .. } = pools.first();
         let part = part.in_slc_mode()?;
-        let blocks = Column::filled(geometry.row_blocks() as usize, false);
+        let blocks = Column::filled(pools.row_blocks() as usize, false);
         Some(Box::new(Self { times: Times::of(&part, geometry, wiring), part, blocks }))
     }
 }
@@ -44,9 +45,9 @@ pub(super) fn mode_of<'a>(
 }
 
 impl Chips {
-    /// Lets blocks be used in SLC mode from now on; false if the part has none.
+    /// Lets blocks of the first pool be used in SLC mode from now on; false if its part has none.
     pub fn offer_slc_mode(&mut self) -> bool {
-        self.slc = SlcMode::of(&self.part, &self.geometry, &self.wiring);
+        self.slc = SlcMode::of(&self.pools, &self.wiring);
         self.slc.is_some()
     }
 
@@ -65,19 +66,21 @@ impl Chips {
     }
 
     /// The part and the times that hold for `page`.
-    pub(super) fn seen_at(&self, page: PageId) -> (&Part, &Times) {
+    pub(super) fn seen_at(&self, die: DieId, page: PageId) -> (&Part, &Times) {
+        let Pool { part, geometry, .. } = self.pool_of(die);
         match &self.slc {
-            Some(slc) if slc.blocks[self.geometry.block_of(page)] => (&slc.part, &slc.times),
-            _ => (&self.part, &self.times),
+            Some(slc) if slc.blocks[geometry.block_of(page)] => (&slc.part, &slc.times),
+            _ => (part, &self.times[usize::from(self.dies[die].pool)]),
         }
     }
 
     /// Pages that a program of `page` writes in each plane.
     #[inline]
-    pub(super) fn pages_per_program(&self, page: PageId) -> u32 {
+    pub(super) fn pages_per_program(&self, die: DieId, page: PageId) -> u32 {
+        let Pool { part, geometry, .. } = self.pool_of(die);
         match &self.slc {
-            Some(slc) if slc.blocks[self.geometry.block_of(page)] => 1,
-            _ => self.part.pages_per_program(),
+            Some(slc) if slc.blocks[geometry.block_of(page)] => 1,
+            _ => part.pages_per_program(),
         }
     }
 }
@@ -91,7 +94,7 @@ mod tests {
     use crate::geometry::{DieId, Layout};
     use crate::part::SlcTiming;
     use crate::part::tests::mqsim_file;
-    use crate::slots::{SlotId, Slots};
+    use crate::slots::SlotId;
 
     /// A die of a one-shot part of three bits a cell with an SLC mode, its planes tied.
     fn chips() -> Chips {
@@ -103,7 +106,7 @@ mod tests {
         let layout =
             Layout { channels: 1, packages_per_channel: 1, dies_per_package: 1, planes_per_row: Some(2) };
         let geometry = layout.check(&part).expect("the layout is sound");
-        let mut chips = Chips::new(part, geometry, Slots::of_pages(&geometry));
+        let mut chips = Chips::new(Pools::of_pages(part, geometry));
         assert!(chips.offer_slc_mode());
         chips
     }

@@ -39,7 +39,7 @@ impl Chips {
             _ => false,
         };
         let free = plain && goes_on && !work.suspend_soon && self.behind[die].is_none();
-        free && work.array_work(now).is_none_or(|(stage, left)| left > self.rest(stage))
+        free && work.array_work(now).is_none_or(|(stage, left)| left > self.rest(die, stage))
     }
 
     /// Suspends the program or erase of `die` as soon as its array works and the bus is free to say so.
@@ -98,8 +98,8 @@ impl Chips {
     }
 
     /// What the array takes to rest.
-    fn rest(&self, stage: Stage) -> Duration {
-        let [program, erase] = self.times.rest;
+    fn rest(&self, die: DieId, stage: Stage) -> Duration {
+        let [program, erase] = self.times[usize::from(self.dies[die].pool)].rest;
         if stage == Stage::Ber { erase } else { program }
     }
 
@@ -107,7 +107,7 @@ impl Chips {
     pub(super) fn interrupt(&mut self, die: DieId, end: Instant, calendar: &mut impl Schedule<Event>) {
         let at = self.wiring.clocks.nand.edge(end);
         let Some((stage, left)) = self.dies[die].array_work(at) else { return };
-        let rest = self.rest(stage);
+        let rest = self.rest(die, stage);
         if left <= rest {
             return;
         }

@@ -9,7 +9,7 @@ pub(super) fn chips(dies: u32) -> Chips {
     let layout =
         Layout { channels: 1, packages_per_channel: 1, dies_per_package: dies, planes_per_row: Some(1) };
     let geometry = layout.check(&part).expect("the layout is sound");
-    Chips::new(part, geometry, Slots::of_pages(&geometry))
+    Chips::new(Pools::of_pages(part, geometry))
 }
 
 fn run(chips: &mut Chips, commands: &[(DieId, Command)]) -> Vec<(Instant, Done)> {
@@ -45,7 +45,7 @@ fn reads_of_n_dies_overlap_but_for_the_bus() {
         let commands: Vec<_> = (0..dies).map(|die| read(&chips, die, Bytes::kib(8))).collect();
         let done = run(&mut chips, &commands);
         let (command, sense) = (Duration::from_ns(295), Duration::from_us(75));
-        let transfer = Duration::from_ns(50) + chips.part.bus.burst_out(Bytes::kib(8));
+        let transfer = Duration::from_ns(50) + chips.part().bus.burst_out(Bytes::kib(8));
         // The transfers follow each other from when the first die has sensed: each takes longer than the next
         // die's command, so the bus never falls idle in between.
         let end = Instant::ZERO + command + sense + transfer * u64::from(dies);
@@ -62,7 +62,7 @@ fn a_program_writes_what_the_registers_hold() {
     let command = Command { operation: Operation::Program, page, planes: 1, bytes: Bytes(0) };
     let done = run(&mut chips, &[(DieId(0), command)]);
     assert_eq!(chips.stamp(SlotId(page.0)), stamp);
-    let transfer = chips.part.bus.burst_in(Bytes::kib(8));
+    let transfer = chips.part().bus.burst_in(Bytes::kib(8));
     assert_eq!(done[0].0, Instant::ZERO + Duration::from_ns(386) + transfer + Duration::from_us(750));
 }
 
@@ -95,7 +95,7 @@ pub(super) fn program(chips: &Chips, die: u32) -> (DieId, Command) {
 fn of_dies_whose_arrays_finish_at_once_the_lowest_number_moves_data_first() {
     let mut chips = chips(3);
     chips.wiring.clocks.nand = crate::clock::Clock::new(Duration::from_us(80));
-    chips.times = Times::of(&chips.part, &chips.geometry, &chips.wiring);
+    chips.times = times_of(&chips.pools, &chips.wiring);
     // The commands are latched from the last die to the first, but all arrays begin and end at one edge.
     let commands: Vec<_> = [2, 1, 0].map(|die| read(&chips, die, Bytes::kib(8))).into();
     let order: Vec<u32> = run(&mut chips, &commands).iter().map(|(_, done)| done.die.0).collect();
@@ -147,7 +147,7 @@ fn part_of_a_page_comes_out_in_one_cycle_that_is_rounded_once() {
     let mut chips = chips(1);
     let host = crate::clock::Clock::new(Duration::from_ns(40));
     chips.wiring.clocks.host = host;
-    chips.times = Times::of(&chips.part, &chips.geometry, &chips.wiring);
+    chips.times = times_of(&chips.pools, &chips.wiring);
     let (die, command) = read(&chips, 0, Bytes(340));
     let [(_, done)] = run(&mut chips, &[(die, command)])[..] else { panic!("one command is over") };
     // tCS, 00, 5 addresses, 30 with tWB: 40, 40, 160 and 160 ns; 50 ns and 1021.03 ns of data: 26 whole clocks
@@ -207,7 +207,7 @@ fn planes_that_work_together_draw_each_where_the_part_says_so() {
         let layout =
             Layout { channels: 1, packages_per_channel: 1, dies_per_package: 1, planes_per_row: Some(2) };
         let geometry = layout.check(&part).expect("the layout is sound");
-        let mut chips = Chips::new(part, geometry, Slots::of_pages(&geometry));
+        let mut chips = Chips::new(Pools::of_pages(part, geometry));
         let (die, command) = program(&chips, 0);
         let done = run(&mut chips, &[(die, Command { planes: 2, ..command })]);
         chips.energy(done[0].0 - Instant::ZERO)

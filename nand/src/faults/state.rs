@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use wordline_kernel::{Column, Instant, Seed, Stream, state};
 
 use super::{Fails, Fault, Place, WearFile, When};
+use crate::Pools;
 use crate::geometry::{DieId, Geometry, PageId, RowBlockId};
 
 /// Standard deviations above the mean up to which a row may have blocks that are bad from the factory. Chosen: beyond it
@@ -28,12 +29,12 @@ impl Site {
     /// `planes` planes from that of `page` on, and `pages` pages of their block.
     pub(crate) fn new(geometry: &Geometry, page: PageId, planes: u32, pages: u32, erases: u32) -> Self {
         let (block, offset) = geometry.split(page);
-        let row = block.0 / geometry.blocks_per_plane % geometry.rows_per_die;
+        let row = (geometry.row_of(block) - geometry.first.row) % geometry.rows_per_die;
         Self {
             die: geometry.die_of(block),
             plane: row * geometry.planes_per_row + offset % geometry.planes_per_row,
             planes,
-            block: block.0 % geometry.blocks_per_plane,
+            block: geometry.number_of(block),
             page: geometry.page_in_block(offset),
             pages,
             erases,
@@ -88,7 +89,7 @@ fn share(wear: WearFile, erases: u32) -> f64 {
 /// The rules of a device, and what they have broken.
 #[derive(Clone, Debug)]
 pub struct Faults {
-    geometry: Geometry,
+    pools: Pools,
     rules: Vec<Rule>,
     dead: Column<DieId, bool>,
     /// Pages that a sense did not read, and how many senses more they need; `u32::MAX` for never.
@@ -98,12 +99,12 @@ pub struct Faults {
 state!(Faults {
     values { dead, unread }
     lists { rules }
-    fixed { geometry }
+    fixed { pools }
 });
 
 impl Faults {
-    /// The `rules` for chips of `geometry`.
-    pub fn new(rules: &[Fault], geometry: Geometry, seed: Seed) -> Self {
+    /// The `rules` for the chips of `pools`.
+    pub fn new(rules: &[Fault], pools: &Pools, seed: Seed) -> Self {
         let rule = |(n, fault): (u64, &Fault)| Rule {
             fault: *fault,
             random: seed.stream("nand.faults", n),
@@ -111,22 +112,22 @@ impl Faults {
         };
         Self {
             rules: (0..).zip(rules).map(rule).collect(),
-            dead: Column::filled(geometry.dies() as usize, false),
+            dead: Column::filled(pools.dies() as usize, false),
             unread: BTreeMap::new(),
-            geometry,
+            pools: pools.clone(),
         }
     }
 
     /// Blocks that are bad from the factory, in the order of rows: a row block is bad when that of one of its planes is.
     /// No row has more than [`factory_bad_at_most`].
     pub fn factory_bad(&self) -> Vec<RowBlockId> {
-        let geometry = &self.geometry;
         let rules: Vec<Fault> = self.rules.iter().map(|rule| rule.fault).collect();
         let mut streams: Vec<Stream> = self.rules.iter().map(|rule| rule.random.clone()).collect();
         let mut bad = Vec::new();
-        for row in 0..geometry.rows() {
-            let (mut left, first) = (factory_bad_at_most(&rules, geometry, row), geometry.first_block(row).0);
-            for block in (first..).take(geometry.blocks_per_plane as usize).map(RowBlockId) {
+        for row in 0..self.pools.rows() {
+            let geometry = &self.pools.of_row(row).geometry;
+            let mut left = factory_bad_at_most(&rules, geometry, row);
+            for block in geometry.blocks_of(row) {
                 let mut is_bad = false;
                 for (fault, random) in rules.iter().zip(&mut streams).filter(|(f, _)| is_factory_bad(f)) {
                     let planes = planes_met(fault, geometry, block);
@@ -213,7 +214,7 @@ impl Faults {
     pub(crate) fn copied(&mut self, from: PageId, to: PageId, pages: u32, erases: u32, now: Instant) {
         for n in 0..pages {
             let page = PageId(from.0 + n);
-            let site = Site::new(&self.geometry, page, 1, 1, erases);
+            let site = Site::new(&self.pools.of_page(page).geometry, page, 1, 1, erases);
             if self.sense_fails(page, &site, now) {
                 self.unread.insert(PageId(to.0 + n), u32::MAX);
             }
@@ -225,8 +226,9 @@ impl Faults {
         if self.unread.is_empty() {
             return;
         }
-        let first = self.geometry.page(block, 0);
-        let end = PageId(first.0 + self.geometry.pages_per_row_block());
+        let geometry = &self.pools.of_block(block).geometry;
+        let first = geometry.page(block, 0);
+        let end = PageId(first.0 + geometry.pages_per_row_block());
         while let Some((page, _)) = self.unread.range(first..end).next() {
             let page = *page;
             self.unread.remove(&page);
@@ -254,11 +256,10 @@ fn planes_met(fault: &Fault, geometry: &Geometry, block: RowBlockId) -> u32 {
 /// standard deviations more than the mean.
 pub fn factory_bad_at_most(rules: &[Fault], geometry: &Geometry, row: u32) -> u32 {
     let (mut sure, mut mean, mut variance) = (0, 0.0, 0.0);
-    let first = geometry.first_block(row).0;
     if !rules.iter().any(is_factory_bad) {
         return 0;
     }
-    for block in (first..).take(geometry.blocks_per_plane as usize).map(RowBlockId) {
+    for block in geometry.blocks_of(row) {
         let good = rules.iter().filter(|fault| is_factory_bad(fault)).map(|fault| {
             let planes = planes_met(fault, geometry, block);
             (0..planes).map(|_| 1.0 - chance(fault)).product::<f64>()

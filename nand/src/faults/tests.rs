@@ -3,7 +3,7 @@ use wordline_kernel::{Bytes, Calendar, Schedule, Seed};
 use super::*;
 use crate::geometry::{DieId, Layout, PageId, RowBlockId};
 use crate::part::tests::mqsim;
-use crate::{Chips, Command, Done, Operation, SlotId, Slots, Stamp};
+use crate::{Chips, Command, Done, Operation, Pools, SlotId, Stamp};
 
 /// Chips of two dies, two tied planes each, and their calendar.
 struct Rig {
@@ -17,7 +17,7 @@ impl Rig {
         let geometry = layout().check(&part).expect("the layout is sound");
         let rules: Vec<Fault> =
             rules.iter().map(|rule| rule.check(&geometry).expect("the rule is sound")).collect();
-        let mut chips = Chips::new(part, geometry, Slots::of_pages(&geometry));
+        let mut chips = Chips::new(Pools::of_pages(part, geometry));
         chips.inject(&rules, Seed(1));
         Self { chips, calendar: Calendar::new() }
     }
@@ -196,7 +196,7 @@ fn factory_bad_blocks_are_those_of_the_address_or_as_many_as_is_likely() {
     assert_eq!(factory_bad_at_most(&[rule], &geometry, 0), 4);
     let mut all = 0;
     for seed in 0..200 {
-        all += Faults::new(&[rule], geometry, Seed(seed)).factory_bad().len();
+        all += Faults::new(&[rule], &Pools::of_pages(mqsim(), geometry), Seed(seed)).factory_bad().len();
     }
     // 127 of 6,400 expected, with a standard deviation of 11.2.
     assert!((94..=160).contains(&all), "{all}");

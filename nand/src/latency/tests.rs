@@ -4,7 +4,7 @@ use super::*;
 use crate::geometry::Layout;
 use crate::part::PartFile;
 use crate::part::tests::mqsim_file;
-use crate::{Chips, Command, DieId, Operation, PageId, Pairing, Slots};
+use crate::{Chips, Command, DieId, Operation, PageId, Pairing, Pools};
 use wordline_kernel::{Bytes, Calendar};
 
 fn part(program: &[&str], change: impl FnOnce(&mut PartFile)) -> Part {
@@ -128,7 +128,7 @@ fn a_multi_plane_program_of_chips_takes_as_long_as_its_slowest_plane() {
     let part = part(&["250us..2200us"], |_| ());
     let layout = Layout { channels: 1, packages_per_channel: 1, dies_per_package: 1, planes_per_row: None };
     let geometry = layout.check(&part).expect("the layout is sound");
-    let mut chips = Chips::new(part.clone(), geometry, Slots::of_pages(&geometry));
+    let mut chips = Chips::new(Pools::of_pages(part.clone(), geometry));
     chips.set_latency(LatencyModel::VariationAware, Seed(9));
     let mut calendar = Calendar::new();
     let command = Command { operation: Operation::Program, page: PageId(0), planes: 2, bytes: Bytes(0) };

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wordline_kernel::{Bytes, Complaints, Duration, Energy};
-use wordline_nand::{Geometry, Part, Slots};
+use wordline_nand::Pools;
 
 use super::protection::{self, Protection};
 use crate::policy::eviction::EvictionKind;
@@ -110,34 +110,34 @@ impl BufferFile {
     }
 
     /// Logical pages that it holds, no more than its protection allows; complains if these are too few or too many.
-    pub fn pages(&self, part: &Part, geometry: &Geometry, slots: &Slots, wrong: &mut Complaints) -> u32 {
-        let pages = (self.size.0 / slots.size.0) as u32;
-        let least = 2 * slots.per_program;
+    pub fn pages(&self, pools: &Pools, unit: Bytes, wrong: &mut Complaints) -> u32 {
+        let pages = (self.size.0 / unit.0) as u32;
+        let least = 2 * pools.iter().map(|pool| pool.slots.per_program).max().unwrap_or(0);
         wrong.require(
             pages >= least && self.size <= Bytes::gib(64),
             "buffer.size",
             self.size,
             format!(
                 "from two program units ({}) to 64GiB: pages pass through it in every mode",
-                slots.size * u64::from(least)
+                unit * u64::from(least)
             ),
         );
         if self.power_loss_protection != Protection::Capacitors {
             return pages;
         }
-        let protected = protection::pages_for(self.capacitors, part, geometry, slots);
+        let protected = protection::pages_for(self.capacitors, pools);
         wrong.require(
             protected >= least,
             "buffer.capacitors",
             self.capacitors,
-            format!("at least {} for two program units", protection::charge_for(2, part, geometry, slots)),
+            format!("at least {} for two program units", protection::charge_for(2, pools)),
         );
         pages.min(protected)
     }
 
     /// Logical pages that the read cache holds; complains if these are too few for the read-ahead.
-    pub fn cache_pages(&self, slots: &Slots, wrong: &mut Complaints) -> u32 {
-        let pages = (self.read_cache.0 / slots.size.0) as u32;
+    pub fn cache_pages(&self, unit: Bytes, wrong: &mut Complaints) -> u32 {
+        let pages = (self.read_cache.0 / unit.0) as u32;
         wrong.require(
             self.read_ahead <= pages / 2,
             "buffer.read_ahead",

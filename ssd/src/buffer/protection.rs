@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wordline_kernel::{Energy, Power};
-use wordline_nand::{Geometry, Part, Slots};
+use wordline_nand::{Pool, Pools};
 
 /// Whether written pages in the buffer outlive the power.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -23,7 +23,8 @@ const SAFETY: u128 = 2;
 
 /// Energy that brings a program unit from the buffer to flash, and the reads that complete its pages if only parts of
 /// them were written, at the longest times of the part.
-pub fn energy_of_unit(part: &Part, geometry: &Geometry, slots: &Slots) -> Energy {
+pub fn energy_of_unit(pool: &Pool) -> Energy {
+    let Pool { part, geometry, slots } = pool;
     let draw = &part.power;
     let planes = if draw.per_plane { geometry.planes_per_row } else { 1 };
     let drawn = |power: Power| Power(power.0 * u64::from(planes));
@@ -36,14 +37,18 @@ pub fn energy_of_unit(part: &Part, geometry: &Geometry, slots: &Slots) -> Energy
         + draw.interface.over(bus)
 }
 
-/// Logical pages that this charge brings to flash, in whole program units.
-pub fn pages_for(charge: Energy, part: &Part, geometry: &Geometry, slots: &Slots) -> u32 {
-    let unit = energy_of_unit(part, geometry, slots).0.max(1) * SAFETY;
-    let units = (charge.0 / unit).min(u128::from(u32::MAX / slots.per_program)) as u32;
-    units * slots.per_program
+/// Logical pages that this charge brings to flash, in whole program units, to whichever pool.
+pub fn pages_for(charge: Energy, pools: &Pools) -> u32 {
+    let pages = |pool: &Pool| {
+        let unit = energy_of_unit(pool).0.max(1) * SAFETY;
+        let per_program = pool.slots.per_program;
+        (charge.0 / unit).min(u128::from(u32::MAX / per_program)) as u32 * per_program
+    };
+    pools.iter().map(pages).min().unwrap_or(0)
 }
 
-/// The least charge for so many program units.
-pub fn charge_for(units: u32, part: &Part, geometry: &Geometry, slots: &Slots) -> Energy {
-    Energy(energy_of_unit(part, geometry, slots).0 * SAFETY * u128::from(units))
+/// The least charge for so many program units, of whichever pool.
+pub fn charge_for(units: u32, pools: &Pools) -> Energy {
+    let dearest = pools.iter().map(|pool| energy_of_unit(pool).0).max().unwrap_or(0);
+    Energy(dearest * SAFETY * u128::from(units))
 }

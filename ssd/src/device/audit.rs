@@ -1,7 +1,8 @@
 //! The books: what must hold at every instant between events.
 
 use wordline_kernel::Duration;
-use wordline_nand::{Stage, Stamp};
+use wordline_nand::chips::Counts;
+use wordline_nand::{Pool, Stage, Stamp};
 
 use super::Device;
 use crate::ftl::mapping::LogicalPage;
@@ -24,8 +25,9 @@ impl Device {
     /// Part of the capacity in good blocks that holds nothing valid: what is spare in effect. It is more than the
     /// over-provisioning by what the host never wrote or discarded. It takes time in proportion to the number of blocks.
     pub fn effective_spare(&self) -> f64 {
-        let good = u64::from(self.config.geometry.row_blocks()) - self.blocks.bad();
-        let all = good * u64::from(self.config.slots.per_block());
+        let pools = &self.config.pools;
+        let good = |row| u64::from(self.blocks.good(row)) * u64::from(pools.per_block_of(row));
+        let all: u64 = (0..pools.rows()).map(good).sum();
         1.0 - self.blocks.total_valid() as f64 / all.max(1) as f64
     }
 
@@ -65,18 +67,22 @@ impl Device {
             map.audit(&self.blocks, &self.chips);
         }
         let t = &self.totals;
-        let counts = self.chips.counts();
-        let slots = &self.config.slots;
-        let unit = u64::from(slots.per_program);
-        let programmed = counts.pages_programmed * u64::from(slots.per_page()) / u64::from(slots.pages());
+        let programmed = |(pool, counts): (&Pool, &Counts)| {
+            let slots = &pool.slots;
+            counts.pages_programmed * u64::from(slots.per_page()) / u64::from(slots.pages())
+        };
+        let pools = &self.config.pools;
+        let programmed: u64 = pools.iter().zip(self.chips.counts_of_pools()).map(programmed).sum();
+        let unit = pools.iter().map(|pool| u64::from(pool.slots.per_program)).min().unwrap_or(1);
+        let most: u64 = (0..pools.rows()).map(|row| u64::from(2 * pools.per_program(row))).sum();
         let queued = t.host_programs + t.gc_programs + t.translation_programs + t.padding - programmed;
         assert!(
             queued.is_multiple_of(self.slc.as_ref().map_or(unit, |slc| u64::from(slc.unit)))
-                && queued / unit <= 2 * self.units.len() as u64,
+                && queued <= most,
             "pages programmed are the host's, the map's, the collector's and padding, but for units under way: {queued}"
         );
         let stages = self.chips.stages(elapsed);
-        let all = u128::from(elapsed.ps()) * u128::from(self.config.geometry.dies());
+        let all = u128::from(elapsed.ps()) * u128::from(self.config.pools.dies());
         let once = stages.active_ps() + stages.ps(Stage::Idle) - self.chips.overlap_ps(elapsed);
         assert_eq!(once, all, "each die is in one stage at a time, but while a suspend is latched");
         let served = t.served_ps + self.chips.unfinished_ps(elapsed);

@@ -1,7 +1,6 @@
 //! Pages that do not go to their home: idle rows take what waits for others, and what a full row cannot take goes anywhere.
 
 use wordline_kernel::Schedule;
-use wordline_nand::DieId;
 
 use super::{Device, Event};
 use crate::policy::balancer::Waiting;
@@ -15,7 +14,7 @@ impl Device {
         if !self.count_waiting() {
             return formed;
         }
-        for row in 0..self.config.geometry.rows() {
+        for row in 0..self.config.pools.rows() {
             if self.is_at_rest(row)
                 && let Some(list) = self.list_to_take(row)
             {
@@ -37,13 +36,13 @@ impl Device {
 
     /// Whether a row takes program units, none waits for it, and its die does nothing.
     fn is_at_rest(&self, row: Row) -> bool {
-        let die = DieId(row / self.config.geometry.rows_per_die);
+        let die = self.config.pools.of_row(row).geometry.die_of_row(row);
         self.waiting[row as usize] == 0 && self.accepted_of(row) != 0 && self.chips.is_idle(die)
     }
 
     /// Counts the complete program units that wait for each row; false if there are none.
     fn count_waiting(&mut self) -> bool {
-        let unit = self.config.slots.per_program;
+        let unit = self.config.pools.first().slots.per_program;
         let lists = self.ready.chunks(usize::from(self.streams.host));
         let mut any = false;
         for (waiting, lists) in self.waiting.iter_mut().zip(lists) {
@@ -56,12 +55,14 @@ impl Device {
     /// The list of which an idle row takes a program unit.
     fn list_to_take(&mut self, row: Row) -> Option<usize> {
         let Self { balancer, waiting, config, .. } = self;
-        let from = balancer.as_mut()?.take(row, &Waiting { units: waiting, geometry: &config.geometry })?;
+        let from = balancer
+            .as_mut()?
+            .take(row, &Waiting { units: waiting, geometry: &config.pools.first().geometry })?;
         assert!(
             self.waiting[from as usize] > 0,
             "the balancer takes from row {from}, for which nothing waits"
         );
-        let unit = self.config.slots.per_program as usize;
+        let unit = self.config.pools.per_program(row) as usize;
         let streams = usize::from(self.streams.host);
         let takes = |stream: &usize| {
             let list = &self.ready[from as usize * streams + stream];
@@ -72,7 +73,7 @@ impl Device {
 
     /// What waits for a row that holds as many valid pages as it may goes to the next row that takes it.
     fn leave_full_rows(&mut self, calendar: &mut impl Schedule<Event>) -> bool {
-        let (unit, rows) = (self.config.slots.per_program, self.config.geometry.rows());
+        let (unit, rows) = (self.config.pools.first().slots.per_program, self.config.pools.rows());
         let streams = usize::from(self.streams.host);
         let mut formed = false;
         for list in 0..self.ready.len() {

@@ -32,7 +32,7 @@ impl Device {
     /// Lets every row go on. Returns whether a page of the host was taken to be programmed.
     pub(super) fn form_mapped(&mut self, calendar: &mut impl Schedule<Event>) -> bool {
         let mut formed = false;
-        for row in 0..self.config.geometry.rows() {
+        for row in 0..self.config.pools.rows() {
             formed |= self.work_on(row, calendar);
         }
         formed
@@ -74,8 +74,8 @@ impl Device {
                 (Step::Read { from }, _) => self.queue_copy_reads(row, from, calendar),
                 (Step::Program { to }, _) => self.queue_copy(row, to, calendar),
                 (Step::Erase { block }, _) => {
-                    let die = self.config.geometry.die_of(block);
-                    let page = self.config.geometry.page(block, 0);
+                    let die = self.config.geometry().die_of(block);
+                    let page = self.config.geometry().page(block, 0);
                     self.queues.push(die, calendar.now(), Purpose::GcErase, row, page);
                     self.begin_step(row, 1);
                     die
@@ -120,7 +120,7 @@ impl Device {
 
     /// Queues the reads of a slot that is copied: one for each of its page numbers.
     fn queue_copy_reads(&mut self, row: Row, from: SlotId, calendar: &mut impl Schedule<Event>) -> DieId {
-        let Config { geometry, slots, .. } = &self.config;
+        let (geometry, slots) = (self.config.geometry(), *self.config.slots());
         let (first, pages) = (slots.page_of(from), slots.pages());
         let die = geometry.die_of(slots.block_of(from));
         let planes = pages.min(geometry.planes_per_row);
@@ -139,8 +139,8 @@ impl Device {
 
     /// Queues the program of the page that the row holds, or of padding.
     fn queue_copy(&mut self, row: Row, to: SlotId, calendar: &mut impl Schedule<Event>) -> DieId {
-        let slots = &self.config.slots;
-        let die = self.config.geometry.die_of(slots.block_of(to));
+        let slots = *self.config.slots();
+        let die = self.config.geometry().die_of(slots.block_of(to));
         self.queues.push(die, calendar.now(), Purpose::GcProgram, row, slots.page_of(to)).slot = to;
         let copied = self.block_map.as_ref().map_or(0, |map| map.held(row).len() as u64);
         self.totals.gc_programs += copied;
@@ -172,7 +172,7 @@ impl Device {
 
     fn move_page(&mut self, moved: Moved, to: SlotId) {
         let page = LogicalPage(moved.stamp.logical);
-        debug_assert_eq!(self.config.slots.split(to).1, self.config.slots.split(SlotId(page.0)).1);
+        debug_assert_eq!(self.config.slots().split(to).1, self.config.slots().split(SlotId(page.0)).1);
         let old = self.mapping.set(page, to);
         assert_eq!(old, Some(moved.from), "a valid page is where its logical page is mapped to");
         self.blocks.invalidate(moved.from);
@@ -189,7 +189,7 @@ impl Device {
 
     /// Whether each row has the good blocks that its logical blocks need.
     pub(super) fn holds_logical_blocks(&self) -> bool {
-        let mut rows = 0..self.config.geometry.rows();
+        let mut rows = 0..self.config.pools.rows();
         self.block_map.as_ref().is_none_or(|map| rows.all(|row| self.blocks.good(row) >= map.needs(row)))
     }
 
@@ -227,7 +227,7 @@ impl Device {
     pub(super) fn fill_steady_mapped(&mut self, mut random: Stream) -> Steady {
         self.fill(1.0);
         let replacements = self.config.file.ftl.mapping.block.map_or(0, |block| block.replacements);
-        let writes = ROUNDS * u64::from(replacements) * u64::from(self.config.geometry.rows());
+        let writes = ROUNDS * u64::from(replacements) * u64::from(self.config.pools.rows());
         let mut write = |_| {
             let page = LogicalPage(random.below(self.config.logical_pages.into()) as u32);
             self.write_mapped_untimed(page)

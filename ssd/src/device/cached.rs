@@ -1,7 +1,7 @@
 //! The read cache at work: what reads find in it, what is kept, and what is fetched ahead.
 
 use wordline_kernel::{Duration, Schedule};
-use wordline_nand::PageId;
+use wordline_nand::{PageId, Pool};
 
 use super::front::Piece;
 use super::read::SlotRead;
@@ -51,12 +51,12 @@ impl Device {
 
     /// The sectors of a piece that the read of one page moved out of the chip.
     fn sectors_read(&self, piece: Piece, page: PageId, read: &Transaction) -> Sectors {
-        let slots = &self.config.slots;
+        let Pool { geometry, slots, .. } = self.config.pools.of_page(page);
         if slots.pages() == 1 {
             return piece.sectors();
         }
         let n = page.0 - slots.page_of(read.slot).0;
-        let per_page = (self.config.geometry.page_size.0 / SECTOR.0) as u32;
+        let per_page = (geometry.page_size.0 / SECTOR.0) as u32;
         piece.sectors().common(Sectors::range(n * per_page, (n + 1) * per_page))
     }
 
@@ -102,7 +102,7 @@ impl Device {
         let read = SlotRead { purpose, owner: id, slot, sectors, logical, version, waited };
         let reads = self.queue_read(read, calendar);
         self.cache.set_reads(id, reads);
-        self.kick(self.config.geometry.die_of(self.config.slots.block_of(slot)), calendar);
+        self.kick(self.config.pools.die_of(slot), calendar);
         true
     }
 

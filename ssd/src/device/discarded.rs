@@ -41,7 +41,7 @@ impl Device {
     /// Whether a row has room for a unit of pages of tables beside those that have their home there. With a balancer the
     /// pages of a full row find room elsewhere.
     pub(super) fn takes_tables(&self, row: Row) -> bool {
-        let unit = self.config.slots.per_program;
+        let unit = self.config.pools.per_program(row);
         let fits = |spare| self.tables_in(row) + unit <= spare;
         self.balancer.is_some() || self.spare_beside_homes(row).is_some_and(fits)
     }
@@ -54,7 +54,7 @@ impl Device {
 
     fn form_discards(&mut self, row: Row, calendar: &mut impl Schedule<Event>) {
         let Some(discards) = &mut self.discards else { return };
-        let pages = self.config.slots.per_program as usize;
+        let pages = self.config.pools.per_program(row) as usize;
         let unit = &mut self.units[row as usize];
         while unit.stamps.len() < pages {
             let Some(table) = discards.take_queued() else { break };

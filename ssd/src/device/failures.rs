@@ -35,7 +35,7 @@ impl Device {
             Purpose::TranslationProgram => self.table_program_failed(owner, slot, calendar),
             Purpose::GcProgram => self.gc_program_failed(owner, slot, calendar),
             Purpose::GcCopyback => {
-                self.collector.copyback_failed(owner, self.config.slots.per_program);
+                self.collector.copyback_failed(owner, self.config.pools.per_program(owner));
                 self.blocks.program_done(slot);
                 self.program_failed(slot, calendar);
             }
@@ -76,7 +76,7 @@ impl Device {
             self.totals.unreadable_pages += 1;
             self.lose_page(PageId(transaction.page.0 + n));
         }
-        self.after_failure(Failed::Read, self.config.geometry.block_of(transaction.page), calendar);
+        self.after_failure(Failed::Read, self.config.pools.block_of_page(transaction.page), calendar);
         if transaction.purpose == Purpose::GcRead {
             self.transaction_done(transaction, done, calendar);
         } else if !self.read_elsewhere(transaction, calendar) {
@@ -112,7 +112,7 @@ impl Device {
     #[cold]
     pub(super) fn retry(&mut self, id: TransactionId, calendar: &mut impl Schedule<Event>) {
         let page = self.queues.get(id).page;
-        let die = self.config.geometry.die_of(self.config.geometry.block_of(page));
+        let die = self.config.pools.die_of_block(self.config.pools.block_of_page(page));
         self.queues.queue_kept(die, id);
         self.kick(die, calendar);
     }
@@ -122,10 +122,11 @@ impl Device {
     fn read_elsewhere(&mut self, transaction: &Transaction, calendar: &mut impl Schedule<Event>) -> bool {
         let Transaction { logical, slot, page, .. } = *transaction;
         let Some(at) = self.mapping.get(LogicalPage(logical)).filter(|at| *at != slot) else { return false };
-        let slots = self.config.slots;
-        let moved = PageId(slots.page_of(at).0 + (page.0 - slots.page_of(slot).0));
-        let block = slots.block_of(at);
-        let die = self.config.geometry.die_of(block);
+        let pools = &self.config.pools;
+        // A slot of several pages is as large in each pool.
+        let moved = PageId(pools.page_of(at).0 + (page.0 - pools.page_of(slot).0));
+        let block = pools.block_of(at);
+        let die = self.config.pools.die_of_block(block);
         self.blocks.read_queued(block);
         let mut again = *transaction;
         (again.page, again.slot, again.version) = (moved, at, self.chips.stamp(at).version);
@@ -140,7 +141,7 @@ impl Device {
 
     /// Every slot of a page is lost.
     fn lose_page(&mut self, page: PageId) {
-        let slots = self.config.slots;
+        let slots = self.config.pools.of_page(page).slots;
         let first = slots.slot_of(page).0;
         for slot in (first..first + slots.per_page()).map(SlotId) {
             if self.blocks.is_valid(slot) {
@@ -157,7 +158,7 @@ impl Device {
         let was = self.mapping.clear(page);
         assert_eq!(was, Some(slot), "a valid slot is where its logical page is mapped to");
         if self.is_table(page.0) {
-            let row = self.blocks.row_of(self.config.slots.block_of(slot));
+            let row = self.blocks.row_of(self.config.pools.block_of(slot));
             if let Some((discards, table)) = self.discard_page_of(page.0) {
                 discards.lost(table, row);
                 if let Some(checkpoints) = &mut self.checkpoints {
@@ -218,7 +219,7 @@ impl Device {
     /// The collector's unit of `row` was not programmed: its pages, which are still in the victims, go elsewhere.
     fn gc_program_failed(&mut self, row: Row, first: SlotId, calendar: &mut impl Schedule<Event>) {
         if self.block_map.is_none() {
-            let stream = self.blocks.moved_by(self.config.slots.block_of(first));
+            let stream = self.blocks.moved_by(self.config.pools.block_of(first));
             self.collector.program_failed(row, stream.expect("the collector writes to its own streams"));
         }
         self.blocks.program_done(first);
@@ -226,7 +227,7 @@ impl Device {
     }
 
     fn program_failed(&mut self, first: SlotId, calendar: &mut impl Schedule<Event>) {
-        let block = self.config.slots.block_of(first);
+        let block = self.config.pools.block_of(first);
         if self.blocks.state(block) != State::Bad {
             self.totals.program_failures += 1;
             if let Some(map) = &mut self.block_map {
@@ -238,7 +239,7 @@ impl Device {
 
     fn gc_erase_failed(&mut self, page: PageId, calendar: &mut impl Schedule<Event>) {
         self.totals.erases += 1;
-        let block = self.config.geometry.block_of(page);
+        let block = self.config.pools.block_of_page(page);
         if self.blocks.state(block) == State::Bad {
             return;
         }
@@ -285,9 +286,8 @@ impl Device {
     /// A die is lost with everything in it.
     pub(super) fn lose_die(&mut self, die: DieId) {
         self.totals.dead_dies += 1;
-        let rows = self.config.geometry.rows_per_die;
         let mut slots = Vec::new();
-        for row in die.0 * rows..(die.0 + 1) * rows {
+        for row in self.config.pools.of_die(die).geometry.rows_of(die) {
             self.collector.lose(row);
             let good = self.blocks.lose_row(row, |slot| slots.push(slot));
             self.totals.grown_bad_blocks += u64::from(good);

@@ -31,7 +31,8 @@ impl Marks {
         let pages = |fraction: f64| (f64::from(config.buffer_pages) * fraction) as u32;
         let (high, low) = (pages(file.flush_above), pages(file.flush_to.unwrap_or(file.flush_above)));
         // Two program units a row keep every die busy while the next pages are read and gathered.
-        let most = 2 * config.geometry.rows() * config.slots.per_program;
+        let rows = 0..config.pools.rows();
+        let most = 2 * rows.map(|row| config.pools.per_program(row)).sum::<u32>();
         Self { high, low, most, begun: false }
     }
 
@@ -108,7 +109,7 @@ impl Device {
         };
         let reads = self.queue_read(fill, calendar);
         self.buffer.get_mut(id).fills = reads as u8;
-        self.kick(self.config.geometry.die_of(self.config.slots.block_of(slot)), calendar);
+        self.kick(self.config.pools.die_of(slot), calendar);
     }
 
     /// A read of the rest of a page is over; the last one completes it.
@@ -177,7 +178,7 @@ impl Device {
 
     /// Takes out the run of dirty pages around `page` that belong to one program unit of consecutive pages, in order.
     fn leave_together(&mut self, page: LogicalPage, calendar: &mut impl Schedule<Event>) {
-        let unit = self.config.slots.per_program;
+        let unit = self.config.pools.first().slots.per_program;
         let start = page.0 - page.0 % unit;
         let mut first = page.0;
         while first > start && self.dirty_entry(first - 1).is_some() {

@@ -58,7 +58,7 @@ impl Device {
 
     /// Looks at every row again, which nothing may have happened to that would make the collector begin there.
     fn collect_everywhere(&mut self, calendar: &mut impl Schedule<Event>) {
-        for row in 0..self.config.geometry.rows() {
+        for row in 0..self.config.pools.rows() {
             self.collect(row, calendar);
             self.note_row(row);
         }
@@ -182,8 +182,8 @@ impl Device {
         let first = self.take_place(row, stream, pages);
         self.collector.spend(row, cost);
         self.note_row(row);
-        let die = self.config.geometry.die_of(self.config.slots.block_of(first));
-        let page = self.config.slots.page_of(first);
+        let die = self.config.pools.die_of(first);
+        let page = self.config.pools.page_of(first);
         self.set_mode(page);
         self.queues.push(die, calendar.now(), purpose, row, page).slot = first;
         self.kick(die, calendar);

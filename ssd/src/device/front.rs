@@ -76,7 +76,7 @@ impl Device {
     /// Sectors of a logical page.
     #[inline]
     pub(super) fn sectors_per_page(&self) -> u64 {
-        self.config.slots.size.0 / SECTOR.0
+        self.config.unit.0 / SECTOR.0
     }
 
     /// The pages that a command touches: first, and one beyond the last.

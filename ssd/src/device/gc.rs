@@ -4,7 +4,6 @@ use wordline_kernel::{Instant, Schedule};
 use wordline_nand::{DieId, PageId, SlotId};
 
 use super::{Device, Event};
-use crate::Config;
 use crate::ftl::collector::{Leave, Moved, Step};
 use crate::ftl::mapping::LogicalPage;
 use crate::policy::placement::Row;
@@ -24,7 +23,7 @@ impl Device {
     pub(super) fn collect_unless(&mut self, waits: bool, row: Row, calendar: &mut impl Schedule<Event>) {
         self.collect_in_row(waits, row, calendar);
         if self.blocks.super_block_was_chosen() {
-            for other in (0..self.config.geometry.rows()).filter(|other| *other != row) {
+            for other in (0..self.config.pools.rows()).filter(|other| *other != row) {
                 self.collect_in_row(self.preemptible, other, calendar);
             }
         }
@@ -50,7 +49,7 @@ impl Device {
             self.blocks.retire(block);
             self.collector.command_done(row);
         };
-        let Config { geometry, slots, .. } = self.config;
+        let (geometry, slots) = self.config.pools.numbers(row);
         let die = match step {
             Step::Read { first, end, valid } => self.queue_gc_reads(row, first, end, valid, calendar.now()),
             Step::Program { stream } => {
@@ -78,7 +77,7 @@ impl Device {
 
     /// Queues a copyback. The pages stay together: the relocator is asked about the first.
     fn queue_copyback(&mut self, row: Row, from: SlotId, now: Instant) -> DieId {
-        let Config { geometry, slots, .. } = self.config;
+        let (geometry, slots) = self.config.pools.numbers(row);
         let stream = self.stream_of(from);
         for from in (from.0..from.0 + slots.per_program).map(SlotId) {
             self.collector.copy(row, Moved { stamp: self.chips.stamp(from), from });
@@ -99,7 +98,7 @@ impl Device {
         if self.is_table(stamp.logical) {
             return self.streams.gc - 1;
         }
-        let moved_by = self.blocks.moved_by(self.config.slots.block_of(from));
+        let moved_by = self.blocks.moved_by(self.config.pools.block_of(from));
         let stream = self.relocator.route(&Leaving { logical: stamp.logical, moved_by });
         assert!(stream < self.streams.gc, "the relocator chose stream {stream}");
         stream
@@ -108,7 +107,7 @@ impl Device {
     /// Queues the reads of a step: one multi-plane command, or one for each page number that a larger slot covers. What
     /// is not valid of a page is not moved out of the chip.
     fn queue_gc_reads(&mut self, row: Row, first: SlotId, end: SlotId, valid: u32, now: Instant) -> DieId {
-        let Config { geometry, slots, .. } = self.config;
+        let (geometry, slots) = self.config.pools.numbers(row);
         let die = geometry.die_of(slots.block_of(first));
         let (from, last) = (slots.page_of(first).0, slots.page_of(SlotId(end.0 - 1)).0 + slots.pages() - 1);
         let pages = last - from + 1;
@@ -166,7 +165,7 @@ impl Device {
     pub(super) fn gc_erased(&mut self, page: PageId) {
         self.totals.erases += 1;
         self.release_tables();
-        let block = self.config.geometry.block_of(page);
+        let block = self.config.pools.block_of_page(page);
         self.chips.set_slc(block, false);
         self.blocks.erased(block, self.chips.erases()[block]);
         self.collector.erased(block, &self.blocks);

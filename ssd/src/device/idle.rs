@@ -47,7 +47,7 @@ impl Device {
             calendar.at(due, Event::Idle);
             return;
         }
-        for row in 0..self.config.geometry.rows() {
+        for row in 0..self.config.pools.rows() {
             self.collect_unless(false, row, calendar);
         }
     }
@@ -62,7 +62,7 @@ impl Device {
         if !rested || self.read_only {
             return leave;
         }
-        let per_block = blocks.slots().per_block();
+        let per_block = blocks.pools().per_block_of(row);
         let resting = Resting {
             row,
             free_blocks: blocks.free(row) as u32,
@@ -79,8 +79,7 @@ impl Device {
     /// Lets the collector go on in the rows of a die where it stepped aside, unless the host wants the die: it has had its
     /// chance to do so since the die's last command ended.
     pub(super) fn resume_rows(&mut self, die: DieId, calendar: &mut impl Schedule<Event>) {
-        let rows = self.config.geometry.rows_per_die;
-        for row in die.0 * rows..(die.0 + 1) * rows {
+        for row in self.config.pools.of_die(die).geometry.rows_of(die) {
             let waits = self.queues.serves_host(die);
             self.collect_unless(waits, row, calendar);
         }

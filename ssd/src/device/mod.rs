@@ -34,7 +34,7 @@ use std::collections::VecDeque;
 
 use serde::{Deserialize, Serialize};
 use wordline_kernel::{Column, Digest, Instant, Schedule, Seed, state};
-use wordline_nand::{Chips, RowBlockId, Stamp};
+use wordline_nand::{Chips, Pool, RowBlockId, Stamp};
 
 use crate::buffer::read_ahead::ReadAhead;
 use crate::buffer::read_cache::ReadCache;
@@ -217,38 +217,39 @@ impl Device {
     /// A new device, with nothing written and these policies.
     pub fn with(config: Config, parts: Parts, seed: Seed) -> Self {
         let parts = block_map::with_homes(parts, &config);
-        let Config { geometry, .. } = config;
         let streams = config.file.streams_beside(parts.router.streams(), parts.relocator.streams());
         let cache = config.slc_share(parts.router.cached());
         let (mut chips, mut blocks) = new_chips(&config, streams, cache, seed);
         keep_for(&*parts.victim, &config, &mut blocks);
         if !parts.frontier.is_in_order() {
             chips.program_in_any_order();
-            blocks.order(parts.frontier, WordLines::of(&config.part, &geometry));
+            let Pool { part, geometry, .. } = config.pools.first();
+            blocks.order(parts.frontier, WordLines::of(part, geometry));
         }
         let collector = new_collector(&config, streams, parts.victim, parts.wear, seed);
         let has_homes = parts.placement.home(0).is_some();
-        let lists = usize::from(streams.host) * if has_homes { geometry.rows() as usize } else { 1 };
+        let rows = config.pools.rows();
+        let lists = usize::from(streams.host) * if has_homes { rows as usize } else { 1 };
         let mut device = Self {
             chips,
             mapping: Mapping::new(config.mapped_pages()),
             lost: Lost::default(),
             discards: new_discards(&config),
             checkpoints: Checkpoints::of(&config),
-            failures: Column::filled(geometry.row_blocks() as usize, [0; 3]),
+            failures: Column::filled(config.pools.row_blocks() as usize, [0; 3]),
             block_map: BlockMap::of(&config, |page| parts.placement.home(page)).map(Box::new),
             translation: config.map_cache().map(|size| Translation::of(&config, parts.mapper, size)),
             buffer: Buffer::new(config.buffer_pages, parts.eviction),
             marks: flush::Marks::new(&config),
             cache: ReadCache::new(config.cache_pages, parts.read_eviction),
             ahead: ReadAhead::new(config.file.buffer.read_ahead),
-            queues: Queues::new(geometry.dies(), &config.file.ftl.scheduling),
+            queues: Queues::new(config.pools.dies(), &config.file.ftl.scheduling),
             front: Front::new(&config),
             ready: vec![Ready::default(); lists],
             filling: 0,
             programming: 0,
-            units: vec![Unit::default(); geometry.rows() as usize],
-            accepting: vec![RowSet::new(geometry.rows()); usize::from(streams.host)],
+            units: vec![Unit::default(); rows as usize],
+            accepting: vec![RowSet::new(rows); usize::from(streams.host)],
             slc: cache.map(|share| Box::new(slc::Cached::new(&share, &config))),
             some_row_full: false,
             left_at_work: false,
@@ -263,7 +264,7 @@ impl Device {
             has_homes,
             home_pages: home_pages(&config, &*parts.placement),
             balancer: (has_homes && parts.balancer.is_on()).then_some(parts.balancer),
-            waiting: vec![0; geometry.rows() as usize],
+            waiting: vec![0; rows as usize],
             wake: Vec::new(),
             waking: false,
             answers: Vec::new(),
@@ -289,12 +290,12 @@ impl Device {
     /// Works out whether `row` takes a program unit of the host, of each of its streams.
     #[inline]
     fn note_row(&mut self, row: Row) {
-        let pages = self.config.slots.per_program;
+        let pages = self.config.pools.per_program(row);
         let is_full = self.blocks.is_full(row, pages);
         let takes = !self.units[row as usize].busy
             && !is_full
             && (self.blocks.free(row) > self.streams.kept_blocks()
-                || self.collector.affords(row, self.dearest()));
+                || self.collector.affords(row, self.dearest(row)));
         self.some_row_full |= is_full;
         // While blocks are being gained, streams wait for blocks of their own instead of mixing.
         let may_share = takes && !self.collector.gains(row);
@@ -316,7 +317,7 @@ impl Device {
 
     /// The same for all rows.
     fn note_all_rows(&mut self) {
-        for row in 0..self.config.geometry.rows() {
+        for row in 0..self.config.pools.rows() {
             self.note_row(row);
         }
     }
@@ -427,14 +428,16 @@ impl Device {
     /// Goes read-only when the good blocks cannot hold the logical capacity any more. Where pages have homes, each
     /// row has its own share to hold; else the rows hold it together, with a program unit under way in each.
     fn check_life(&mut self) {
-        let unit = self.config.slots.per_program;
-        let rows = 0..self.config.geometry.rows();
+        let pools = &self.config.pools;
+        let rows = 0..pools.rows();
         self.read_only |= if self.block_map.is_some() {
             !self.holds_logical_blocks()
         } else if self.has_homes && self.balancer.is_none() {
             !self.holds_homes()
         } else {
-            let room: u64 = rows.map(|row| u64::from(self.blocks.limit(row).saturating_sub(unit))).sum();
+            let room: u64 = rows
+                .map(|row| u64::from(self.blocks.limit(row).saturating_sub(pools.per_program(row))))
+                .sum();
             room < u64::from(self.config.mapped_pages())
         };
     }
@@ -443,34 +446,35 @@ impl Device {
     /// always takes another unit of those.
     fn holds_homes(&self) -> bool {
         let mut spare = 0;
-        for row in 0..self.config.geometry.rows() {
+        for row in 0..self.config.pools.rows() {
             match self.spare_beside_homes(row) {
                 Some(here) if here >= self.tables_in(row) => spare += u64::from(here),
                 _ => return false,
             }
         }
         let tables = u64::from(self.config.table_pages());
-        let units = u64::from(self.config.geometry.rows()) * u64::from(self.config.slots.per_program);
+        let units =
+            u64::from(self.config.pools.rows()) * u64::from(self.config.pools.first().slots.per_program);
         tables == 0 || spare >= tables + units
     }
 
     /// Pages that a row can hold beside those that have their home there, with a program unit of them under way.
     fn spare_beside_homes(&self, row: Row) -> Option<u32> {
-        let homes = self.home_pages[row as usize] + self.config.slots.per_program;
+        let homes = self.home_pages[row as usize] + self.config.pools.per_program(row);
         self.blocks.limit(row).checked_sub(homes)
     }
 }
 
 /// The chips, and the table of their blocks, of which some are bad from the factory.
 fn new_chips(config: &Config, streams: Streams, cache: Option<SlcShare>, seed: Seed) -> (Chips, Blocks) {
-    let mut chips = Chips::new(config.part.clone(), config.geometry, config.slots);
+    let mut chips = Chips::new(config.pools.clone());
     chips.inject(&config.faults, seed);
     if config.file.ftl.recovery.lower_pages == LowerPages::BackedUp {
         chips.back_up_lower_pages();
     }
     let mut bad = factory_bad_blocks(config, seed);
     chips.factory_bad().into_iter().for_each(|block| bad[block.0 as usize] = true);
-    let mut blocks = Blocks::new(config.geometry, config.slots, streams, |block| bad[block.0 as usize]);
+    let mut blocks = Blocks::new(&config.pools, streams, |block| bad[block.0 as usize]);
     blocks.allocate(config.file.ftl.wear.allocation);
     if let Some(share) = cache {
         assert!(chips.offer_slc_mode(), "the part of a device with an SLC cache has the mode");
@@ -502,7 +506,7 @@ fn new_collector(
     wear: Box<dyn WearLeveller>,
     seed: Seed,
 ) -> Collector {
-    let (rows, gc) = (config.geometry.rows(), &config.file.ftl.gc);
+    let (rows, gc) = (config.pools.rows(), &config.file.ftl.gc);
     let mut collector = Collector::new(rows, streams.gc, victim, seed.stream("ssd.victim", 0), gc);
     if wear.is_on() {
         collector.level(wear, seed.stream("ssd.wear", 0));
@@ -512,7 +516,7 @@ fn new_collector(
 
 /// How many pages have their home in each row.
 fn home_pages(config: &Config, placement: &dyn Placement) -> Vec<u32> {
-    let mut pages = vec![0; config.geometry.rows() as usize];
+    let mut pages = vec![0; config.pools.rows() as usize];
     let has_homes = placement.home(0).is_some();
     for page in 0..if has_homes { config.logical_pages } else { 0 } {
         pages[placement.home(page).expect("all pages have homes or none") as usize] += 1;
@@ -522,15 +526,13 @@ fn home_pages(config: &Config, placement: &dyn Placement) -> Vec<u32> {
 
 /// Draws the blocks that are bad from the factory: the same number in each row, which ones by the seed.
 fn factory_bad_blocks(config: &Config, seed: Seed) -> Vec<bool> {
-    let geometry = &config.geometry;
-    let per_row = geometry.blocks_per_plane as usize;
-    let bad = (per_row as f64 * config.file.ftl.factory_bad_blocks) as usize;
-    let mut all = vec![false; geometry.row_blocks() as usize];
-    if bad > 0 {
-        for (row, blocks) in all.chunks_mut(per_row).enumerate() {
-            let mut order: Vec<usize> = (0..per_row).collect();
-            seed.stream("ssd.factory-bad-blocks", row as u64).shuffle(&mut order);
-            order[..bad].iter().for_each(|block| blocks[*block] = true);
+    let mut all = vec![false; config.pools.row_blocks() as usize];
+    for row in 0..config.pools.rows() {
+        let mut blocks: Vec<RowBlockId> = config.pools.of_row(row).geometry.blocks_of(row).collect();
+        let bad = (blocks.len() as f64 * config.file.ftl.factory_bad_blocks) as usize;
+        if bad > 0 {
+            seed.stream("ssd.factory-bad-blocks", row.into()).shuffle(&mut blocks);
+            blocks[..bad].iter().for_each(|block| all[block.0 as usize] = true);
         }
     }
     all

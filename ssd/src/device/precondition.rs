@@ -70,7 +70,7 @@ impl Device {
         }
         self.blocks.pause_cache(true);
         let mut writer = Writer::default();
-        let rows = 0..self.config.geometry.rows();
+        let rows = 0..self.config.pools.rows();
         self.blocks.wait_for_rows(true);
         let left: Vec<(Share, u32)> = rows.map(|row| self.age_row(row, &mut random)).collect();
         self.blocks.wait_for_rows(false);
@@ -82,8 +82,8 @@ impl Device {
         self.lay_tables(self.config.logical_pages, &mut writer);
         let pages = u64::from(self.config.logical_pages);
         // A window that opens fewer blocks than there are rows may pass without any cleaning.
-        let geometry = &self.config.geometry;
-        let round = u64::from(geometry.rows()) * u64::from(self.config.slots.per_block());
+        let pools = &self.config.pools;
+        let round: u64 = (0..pools.rows()).map(|row| u64::from(pools.per_block_of(row))).sum();
         let window = (pages / u64::from(WINDOWS_PER_DRIVE)).max(2 * round);
         let mut draws = Draws::new(random, pages);
         let mut steady = Steady { overwritten: 0, amplification: 0.0 };
@@ -118,14 +118,15 @@ impl Device {
     /// written is drawn at random, so that the rows do not come to their next cleaning all at once.
     /// Returns the share and how much of it was placed: the rest found no room by chance.
     fn age_row(&mut self, row: Row, random: &mut Stream) -> (Share, u32) {
-        let (rows, pages) = (self.config.geometry.rows(), self.config.logical_pages);
+        let (rows, pages) = (self.config.pools.rows(), self.config.logical_pages);
         let homes = (0..rows).find(|page| self.placement.home(*page) == Some(row)).unwrap_or(row);
         let share = Share::new(homes, rows, pages);
         let keep_free = match self.translation {
             Some(_) => self.config.file.ftl.gc.stop_at_free_blocks as usize,
             None => self.streams.kept_blocks() + 1,
         };
-        let (per_block, unit) = (self.config.slots.per_block(), self.config.slots.per_program);
+        let slots = self.config.pools.of_row(row).slots;
+        let (per_block, unit) = (slots.per_block(), slots.per_program);
         let blocks = self.blocks.free(row).saturating_sub(keep_free) as u32;
         let open = random.below(u64::from(per_block / unit)) as u32 * unit;
         let all =
@@ -149,7 +150,7 @@ impl Device {
     /// Fills `count` pages of a new block of a row with what `next` gives, or with what was overwritten long ago.
     /// Beside a page comes one that is wanted some pages later.
     fn age_block(&mut self, row: Row, count: u32, mut next: impl FnMut() -> Option<[LogicalPage; 2]>) {
-        let unit = self.config.slots.per_program;
+        let unit = self.config.pools.per_program(row);
         for _ in 0..count / unit {
             let first = self.blocks.take(row, self.streams.host(0), unit);
             for slot in (first.0..first.0 + unit).map(SlotId) {
@@ -198,7 +199,7 @@ impl Device {
     /// Cleans a row in no time: with `paced` as a host that writes as fast as it can has to wait for it, else a block as
     /// soon as one is needed. Returns the pages that were moved.
     fn clean_untimed(&mut self, row: Row, stream: StreamId, paced: bool) -> u64 {
-        let pages = self.dearest();
+        let pages = self.dearest(row);
         let Self { collector, blocks, chips, mapping, translation, .. } = self;
         // What is moved out of one victim is written to translation pages before the next one is cleaned.
         let one_by_one = translation.is_some();
@@ -275,12 +276,12 @@ impl Device {
 
     /// The row for the next page without a home: a program unit in each row, in the order of the placement.
     fn next_row(&mut self, writer: &mut Writer) -> Row {
-        let pages = self.config.slots.per_program;
         let stay =
             writer.row.filter(|row| writer.left > 0 && self.blocks.has_room(*row, self.streams.host(0), 1));
         let row = stay.unwrap_or_else(|| {
-            writer.left = pages;
-            self.next_with_room(self.streams.host(0))
+            let row = self.next_with_room(self.streams.host(0));
+            writer.left = self.config.pools.per_program(row);
+            row
         });
         writer.left -= 1;
         writer.row = Some(row);
@@ -306,8 +307,8 @@ impl Device {
 
     /// Pads what is left of program units that were written page by page.
     fn align(&mut self) {
-        let unit = self.config.slots.per_program;
-        for row in 0..self.config.geometry.rows() {
+        for row in 0..self.config.pools.rows() {
+            let unit = self.config.pools.per_program(row);
             for stream in self.streams.all() {
                 while self.blocks.open_place(row, stream).is_some_and(|place| !place.is_multiple_of(unit)) {
                     let page = self.blocks.take(row, stream, 1);

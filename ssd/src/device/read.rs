@@ -1,7 +1,7 @@
 //! Reads: from the buffer where it has the sectors, else from flash; comparisons; and what makes pages read as zeroes.
 
 use wordline_kernel::{Duration, Schedule};
-use wordline_nand::{PageId, SlotId};
+use wordline_nand::{PageId, Pool, SlotId};
 
 use super::front::Piece;
 use super::{Device, Event};
@@ -46,7 +46,7 @@ impl Device {
         } else {
             for page in first..end {
                 if let Some(at) = self.mapping.get(LogicalPage(page)) {
-                    self.kick(self.config.geometry.die_of(self.config.slots.block_of(at)), calendar);
+                    self.kick(self.config.pools.die_of(at), calendar);
                 }
             }
         }
@@ -151,13 +151,14 @@ impl Device {
 
     /// Queues the reads of all pages of a slot that hold one of the sectors; how many these are.
     pub(super) fn queue_read(&mut self, read: SlotRead, calendar: &mut impl Schedule<Event>) -> u32 {
-        let slots = self.config.slots;
+        let Pool { geometry, slots, .. } = self.config.pools.of_slot(read.slot);
+        let (slots, page_size) = (*slots, geometry.page_size);
         let first = slots.page_of(read.slot);
         if slots.pages() == 1 {
             self.queue_page_read(&read, first, read.sectors, calendar);
             return 1;
         }
-        let per_page = (self.config.geometry.page_size.0 / SECTOR.0) as u32;
+        let per_page = (page_size.0 / SECTOR.0) as u32;
         let mut reads = 0;
         for n in 0..slots.pages() {
             let here = read.sectors.common(Sectors::range(n * per_page, (n + 1) * per_page));
@@ -177,10 +178,10 @@ impl Device {
         sectors: Sectors,
         calendar: &mut impl Schedule<Event>,
     ) {
-        let block = self.config.geometry.block_of(page);
+        let block = self.config.pools.block_of_page(page);
         self.blocks.read_queued(block);
         self.chips.prefetch(read.slot);
-        let die = self.config.geometry.die_of(block);
+        let die = self.config.pools.die_of_block(block);
         let queued = self.queues.push(die, calendar.now(), read.purpose, read.owner, page);
         queued.slot = read.slot;
         queued.bytes = sectors.count() * SECTOR.0 as u32;

@@ -6,7 +6,7 @@
 
 use serde::{Deserialize, Serialize};
 use wordline_kernel::{Duration, Instant, Schedule};
-use wordline_nand::{AtCut, DieId, RowBlockId, SlotId, Stamp, TornBy};
+use wordline_nand::{AtCut, Pool, RowBlockId, SlotId, Stamp, TornBy};
 
 use super::flush::Marks;
 use super::scan::Scan;
@@ -61,7 +61,7 @@ impl Device {
             PowerCut { unanswered: self.front.forget(&self.config), torn: self.chips.cut_power(now, at_cut) };
         self.uncount_programs();
         self.digest.add(now.ps());
-        self.queues = Queues::new(self.config.geometry.dies(), &self.config.file.ftl.scheduling);
+        self.queues = Queues::new(self.config.pools.dies(), &self.config.file.ftl.scheduling);
         self.save_buffer();
         self.buffer.forget();
         self.cache.forget_all();
@@ -117,11 +117,10 @@ impl Device {
     /// Programs that were counted when their unit was formed and have not happened count no more.
     fn uncount_programs(&mut self) {
         let Self { chips, queues, units, collector, block_map, totals, config, .. } = self;
-        let slots = config.slots;
-        let slc_unit = slots.of_pages_side_by_side(config.geometry.planes_per_row);
-        for die in (0..config.geometry.dies()).map(DieId) {
+        for die in config.pools.all_dies() {
+            let Pool { geometry, slots, .. } = config.pools.of_die(die);
+            let slc_unit = slots.of_pages_side_by_side(geometry.planes_per_row);
             queues.each(die, |transaction| {
-                let block = slots.block_of(transaction.slot);
                 let (count, filled) = match transaction.purpose {
                     Purpose::HostProgram => {
                         (&mut totals.host_programs, units[transaction.owner as usize].entries.len())
@@ -144,7 +143,7 @@ impl Device {
                     if transaction.purpose == Purpose::GcCopyback {
                         totals.gc_copied -= filled as u64;
                     }
-                    let is_slc = chips.is_slc(block);
+                    let is_slc = chips.is_slc(slots.block_of(transaction.slot));
                     let unit = u64::from(if is_slc { slc_unit } else { slots.per_program });
                     *count -= filled as u64;
                     totals.slc_programs -= if is_slc { filled as u64 } else { 0 };
@@ -190,26 +189,23 @@ impl Device {
         self.check_life();
         self.scan_tables(&mut scan);
         self.scan = Some(scan);
-        for die in (0..self.config.geometry.dies()).map(DieId) {
+        for die in self.config.pools.all_dies() {
             self.scan_on(die, calendar);
         }
     }
 
     /// What of a torn word line is not programmed yet stays so, where it is next in its block.
     fn skip_torn_word_lines(&mut self) {
-        let part = &self.config.part;
-        if part.geometry.one_shot || part.geometry.bits_per_cell == 1 {
-            return;
-        }
-        let unit = self.config.slots.per_program;
         for block in self.blocks_in_use() {
-            if self.chips.is_slc(block) {
+            let Pool { part, slots, .. } = self.config.pools.of_block(block);
+            if part.geometry.one_shot || part.geometry.bits_per_cell == 1 || self.chips.is_slc(block) {
                 continue;
             }
+            let unit = slots.per_program;
             let written = self.chips.programmed(block);
             let first = written / unit;
             let is_torn = |page: u32| {
-                let stamp = self.chips.stamp(self.config.slots.at(block, page * unit));
+                let stamp = self.chips.stamp(slots.at(block, page * unit));
                 stamp == Stamp::TORN
             };
             let in_torn_line =
@@ -222,7 +218,7 @@ impl Device {
     }
 
     fn blocks_in_use(&self) -> Vec<RowBlockId> {
-        let all = (0..self.config.geometry.row_blocks()).map(RowBlockId);
+        let all = self.config.pools.all_blocks();
         all.filter(|block| self.blocks.state(*block) != State::Bad).collect()
     }
 
@@ -230,10 +226,10 @@ impl Device {
     fn find_newest(&mut self) {
         self.mapping.forget_places();
         for block in self.blocks_in_use() {
-            let first = self.config.slots.at(block, 0);
+            let first = self.config.pools.at(block, 0);
             let end = match self.blocks.is_in_order() {
                 true => self.chips.programmed(block),
-                false => self.config.slots.per_block(),
+                false => self.config.pools.per_block(block),
             };
             for slot in (first.0..first.0 + end).map(SlotId) {
                 let stamp = self.chips.stamp(slot);
@@ -304,12 +300,11 @@ impl Device {
         for block in self.blocks_in_use().into_iter().filter(|block| self.blocks.is_condemned(*block)) {
             self.collector.condemn(self.blocks.row_of(block), block);
         }
-        let rows = self.config.geometry.rows_per_die;
-        for die in (0..self.config.geometry.dies()).map(DieId) {
+        for die in self.config.pools.all_dies() {
             if !self.chips.is_dead(die) {
                 continue;
             }
-            let mut rows = die.0 * rows..(die.0 + 1) * rows;
+            let mut rows = self.config.pools.of_die(die).geometry.rows_of(die);
             rows.clone().for_each(|row| self.collector.lose(row));
             if rows.any(|row| self.blocks.is_in_use(row)) {
                 self.lose_die(die);
@@ -322,7 +317,7 @@ impl Device {
         let Self { discards, translation, mapping, chips, blocks, config, .. } = self;
         let found = |logical| {
             let slot = mapping.get(logical)?;
-            Some((chips.stamp(slot).version, blocks.row_of(config.slots.block_of(slot))))
+            Some((chips.stamp(slot).version, blocks.row_of(config.pools.block_of(slot))))
         };
         if let Some(discards) = discards {
             discards.recover(found);
@@ -338,7 +333,7 @@ impl Device {
         self.recovery = Some(scan.found_by(now));
         self.digest.add(now.ps());
         self.note_all_rows();
-        for row in 0..self.config.geometry.rows() {
+        for row in 0..self.config.pools.rows() {
             self.collect_unless(false, row, calendar);
         }
         self.note_rest(calendar);

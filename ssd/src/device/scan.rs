@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use serde::{Deserialize, Serialize};
 use wordline_kernel::{Column, Instant, Schedule};
-use wordline_nand::{DieId, PageId, RowBlockId};
+use wordline_nand::{DieId, PageId, Pool, RowBlockId};
 
 use super::recovery::Recovery;
 use super::{Device, Event};
@@ -38,14 +38,8 @@ impl Device {
         if self.blocks.state(block) == State::Bad {
             return 0;
         }
-        (self.pages_of_slots(self.chips.programmed(block)) + 1).min(self.config.geometry.pages_per_block)
-    }
-
-    /// Page numbers that so many slots of a block take.
-    fn pages_of_slots(&self, slots: u32) -> u32 {
-        let per_page = self.config.slots.per_page();
-        let pages = (slots * self.config.slots.pages()).div_ceil(per_page);
-        pages.div_ceil(self.config.geometry.planes_per_row)
+        let pool = self.config.pools.of_block(block);
+        (pages_of_slots(pool, self.chips.programmed(block)) + 1).min(pool.geometry.pages_per_block)
     }
 
     /// The page number to go on with after the first page of a block, which tells whether it was erased since the last
@@ -54,7 +48,7 @@ impl Device {
         let known = self.checkpoints.as_ref().and_then(|checkpoints| checkpoints.known(block));
         match known {
             Some(known) if known.erases == self.chips.erases()[block] => {
-                self.pages_of_slots(known.programmed).max(1)
+                pages_of_slots(self.config.pools.of_block(block), known.programmed).max(1)
             }
             _ => 1,
         }
@@ -62,14 +56,14 @@ impl Device {
 
     /// The pages of the table of discards, or of the checkpoint, are read with their contents.
     pub(super) fn scan_tables(&self, scan: &mut Scan) {
-        let slots = &self.config.slots;
         let Some(discards) = &self.discards else { return };
         for logical in discards.tables().map(|table| discards.logical(table)) {
             if logical.0 >= self.mapping.len() {
                 return;
             }
             let Some(slot) = self.mapping.get(logical) else { continue };
-            let die = self.config.geometry.die_of(slots.block_of(slot));
+            let slots = &self.config.pools.of_slot(slot).slots;
+            let die = self.config.pools.die_of(slot);
             let first = slots.page_of(slot).0;
             scan.dies[die].tables.extend((first..first + slots.pages()).map(PageId));
         }
@@ -83,15 +77,16 @@ impl Device {
         while cursor.block < cursor.end && cursor.page >= self.pages_to_scan(cursor.block) {
             (cursor.block, cursor.page) = (RowBlockId(cursor.block.0 + 1), 0);
         }
-        let part = &self.config.part.geometry;
+        let Pool { part, geometry, .. } = self.config.pools.of_die(die);
+        let part = &part.geometry;
         let (page, planes, bytes) = if cursor.block < cursor.end {
-            let planes = self.config.geometry.planes_per_row;
-            let page = self.config.geometry.page(cursor.block, cursor.page * planes);
+            let planes = geometry.planes_per_row;
+            let page = geometry.page(cursor.block, cursor.page * planes);
             cursor.page =
                 if cursor.page == 0 { self.after_first_page(cursor.block) } else { cursor.page + 1 };
             (page, planes, planes * part.spare_size.0 as u32)
         } else if let Some(page) = cursor.tables.pop_front() {
-            (page, 1, self.config.slots.size.0.min(part.page_size.0) as u32)
+            (page, 1, self.config.unit.0.min(part.page_size.0) as u32)
         } else {
             scan.working -= 1;
             if scan.working == 0 {
@@ -109,16 +104,21 @@ impl Device {
     }
 }
 
+/// Page numbers that so many slots of a block take.
+fn pages_of_slots(pool: &Pool, slots: u32) -> u32 {
+    let pages = (slots * pool.slots.pages()).div_ceil(pool.slots.per_page());
+    pages.div_ceil(pool.geometry.planes_per_row)
+}
+
 impl Scan {
     /// Nothing is read yet.
     pub(super) fn of(device: &Device) -> Self {
-        let geometry = &device.config.geometry;
-        let per_die = geometry.row_blocks() / geometry.dies();
-        let dies = Column::from_fn(geometry.dies() as usize, |die: DieId| Cursor {
-            block: RowBlockId(die.0 * per_die),
-            end: RowBlockId((die.0 + 1) * per_die),
-            page: 0,
-            tables: VecDeque::new(),
+        let pools = &device.config.pools;
+        let dies = Column::from_fn(pools.dies() as usize, |die: DieId| {
+            let geometry = &pools.of_die(die).geometry;
+            let rows = geometry.rows_of(die);
+            let (block, end) = (geometry.first_block(rows.start), geometry.first_block(rows.end));
+            Cursor { block, end, page: 0, tables: VecDeque::new() }
         });
         Self { began: Instant::ZERO, dies, working: 0, found: Recovery::default() }
     }

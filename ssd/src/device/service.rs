@@ -18,7 +18,7 @@ impl Device {
             }
             return;
         }
-        let geometry = &self.config.geometry;
+        let geometry = &self.config.pools.of_die(die).geometry;
         // Parts of one page, and pages side by side in the planes.
         let mergeable = |before: &Transaction, next: &Transaction| {
             next.page == before.page
@@ -43,7 +43,7 @@ impl Device {
         }
         let operation = self.set_up(die, purpose, owner, slot);
         if !matches!(operation, Operation::Read) {
-            planes = self.config.geometry.planes_per_row;
+            planes = self.config.pools.of_die(die).geometry.planes_per_row;
         }
         let command = Command { operation, page, planes, bytes: Bytes(bytes) };
         self.chips.start(die, command, &mut ChipCalendar(calendar));
@@ -76,7 +76,7 @@ impl Device {
                 }
                 Operation::Program
             }
-            Purpose::GcCopyback => Operation::Copyback { to: self.config.slots.page_of(slot) },
+            Purpose::GcCopyback => Operation::Copyback { to: self.config.pools.page_of(slot) },
             Purpose::GcErase => Operation::Erase,
         }
     }
@@ -262,7 +262,7 @@ impl Device {
 
     #[inline]
     pub(super) fn read_over(&mut self, page: PageId, calendar: &mut impl Schedule<Event>) {
-        let block = self.config.geometry.block_of(page);
+        let block = self.config.pools.block_of_page(page);
         if self.blocks.read_done(block) {
             let row = self.blocks.row_of(block);
             self.collect(row, calendar);

@@ -17,7 +17,7 @@ pub(super) struct Cached {
     pub unit: u32,
     /// Rows that take such a program now.
     pub rows: RowSet,
-    /// Slots that a program takes away from a row at most: those of a block in SLC mode hold a part of what others do.
+    /// Slots that such a program takes away from a row: blocks in SLC mode hold a part of what others do.
     dearest: u32,
     /// Blocks in SLC mode that stay in a row while the host is at work.
     keep: u32,
@@ -31,8 +31,8 @@ impl Cached {
         Self {
             stream: usize::from(share.stream.0),
             unit: share.unit,
-            rows: RowSet::new(config.geometry.rows()),
-            dearest: config.slots.per_program.max(share.unit * share.bits),
+            rows: RowSet::new(config.pools.rows()),
+            dearest: share.unit * share.bits,
             keep: fold_above.unwrap_or(u32::MAX),
         }
     }
@@ -47,8 +47,9 @@ impl Cached {
 impl Device {
     /// Slots that a program of the host takes away from a row at most.
     #[inline]
-    pub(super) fn dearest(&self) -> u32 {
-        self.slc.as_ref().map_or(self.config.slots.per_program, |slc| slc.dearest)
+    pub(super) fn dearest(&self, row: Row) -> u32 {
+        let usual = self.config.pools.per_program(row);
+        self.slc.as_ref().map_or(usual, |slc| slc.dearest.max(usual))
     }
 
     /// Works out whether `row` takes a program in SLC mode.
@@ -65,7 +66,7 @@ impl Device {
     pub(super) fn unit_of(&self, list: usize) -> u32 {
         match &self.slc {
             Some(slc) if slc.caches(list) => slc.unit,
-            _ => self.config.slots.per_program,
+            _ => self.config.per_program_of(list),
         }
     }
 
@@ -94,7 +95,7 @@ impl Device {
 
     /// Erased blocks are in no mode.
     pub(super) fn set_modes(&mut self) {
-        for block in (0..self.config.geometry.row_blocks()).map(RowBlockId) {
+        for block in self.config.pools.all_blocks() {
             if !self.blocks.is_slc(block) && self.chips.programmed(block) == 0 {
                 self.chips.set_slc(block, false);
             }
@@ -105,8 +106,8 @@ impl Device {
     pub(super) fn count_folded(&mut self, row: Row) {
         if self.slc.is_some() {
             let from_cache = self.collector.unit(row).iter();
-            let slots = &self.config.slots;
-            let from_cache = from_cache.filter(|moved| self.blocks.is_slc(slots.block_of(moved.from)));
+            let pools = &self.config.pools;
+            let from_cache = from_cache.filter(|moved| self.blocks.is_slc(pools.block_of(moved.from)));
             self.totals.folded += from_cache.count() as u64;
         }
     }
@@ -115,7 +116,7 @@ impl Device {
     #[inline]
     pub(super) fn set_mode(&mut self, page: PageId) {
         if self.slc.is_some() {
-            let block: RowBlockId = self.config.geometry.block_of(page);
+            let block: RowBlockId = self.config.pools.block_of_page(page);
             let is_slc = self.blocks.is_slc(block);
             self.chips.set_slc(block, is_slc);
         }
@@ -129,6 +130,6 @@ impl Device {
 
     /// Blocks in SLC mode that are not being folded.
     pub fn cached_blocks(&self) -> u32 {
-        (0..self.config.geometry.rows()).map(|row| self.blocks.cached(row)).sum()
+        (0..self.config.pools.rows()).map(|row| self.blocks.cached(row)).sum()
     }
 }

@@ -71,7 +71,7 @@ impl Device {
         if let Some(translation) = &mut self.translation {
             translation.reading(table, reads);
         }
-        self.kick(self.config.geometry.die_of(self.config.slots.block_of(slot)), calendar);
+        self.kick(self.config.pools.die_of(slot), calendar);
     }
 
     /// A flash page of a translation page was read: with the last one, all who waited for its entries go on.
@@ -116,7 +116,7 @@ impl Device {
         let waited = calendar.now() - since;
         if self.read_located(request, piece, waited, calendar) {
             if let Some(at) = self.mapping.get(page) {
-                self.kick(self.config.geometry.die_of(self.config.slots.block_of(at)), calendar);
+                self.kick(self.config.pools.die_of(at), calendar);
             }
         } else {
             self.totals.reads_without_flash += 1;
@@ -216,7 +216,7 @@ impl Device {
 
     /// Maps a translation page, or one that tells of discards, to `slot`.
     pub(super) fn install_table(&mut self, logical: LogicalPage, slot: SlotId) {
-        let row_of = |device: &Self, slot| device.blocks.row_of(device.config.slots.block_of(slot));
+        let row_of = |device: &Self, slot| device.blocks.row_of(device.config.pools.block_of(slot));
         let from = self.mapping.get(logical).map(|old| row_of(self, old));
         let to = row_of(self, slot);
         self.install(logical, slot);
@@ -237,7 +237,7 @@ impl Device {
 
     fn form_tables(&mut self, row: Row, calendar: &mut impl Schedule<Event>) {
         let Some(translation) = &mut self.translation else { return };
-        let pages = self.config.slots.per_program;
+        let pages = self.config.pools.per_program(row);
         let unit = &mut self.units[row as usize];
         translation.begin_unit(row);
         for _ in 0..pages {
@@ -250,7 +250,7 @@ impl Device {
 
     /// Queues the program of the pages of tables in the unit of `row`, padded to a whole one.
     pub(super) fn queue_tables(&mut self, row: Row, calendar: &mut impl Schedule<Event>) {
-        let pages = self.config.slots.per_program as usize;
+        let pages = self.config.pools.per_program(row) as usize;
         let unit = &mut self.units[row as usize];
         self.totals.translation_programs += unit.stamps.len() as u64;
         self.totals.padding += (pages - unit.stamps.len()) as u64;

@@ -147,20 +147,20 @@ impl BlockMap {
     /// The map of a device that has one, with nothing written, where `home` is the row of the logical block that a page is in.
     pub fn of(config: &Config, home: impl Fn(u32) -> Option<Row>) -> Option<Self> {
         let file = config.file.ftl.mapping.block.as_ref()?;
-        let (geometry, per_block) = (&config.geometry, config.slots.per_block());
+        let (pools, per_block) = (&config.pools, config.slots().per_block());
         let logical_blocks = config.logical_blocks();
-        let mut homes = vec![0; geometry.rows() as usize];
+        let mut homes = vec![0; pools.rows() as usize];
         for row in (0..logical_blocks).filter_map(|logical| home(logical * per_block)) {
             homes[row as usize] += 1;
         }
         Some(Self {
-            slots: config.slots,
+            slots: *config.slots(),
             most: file.replacements as usize,
             homes,
             pairs: Column::filled(logical_blocks as usize, NOWHERE),
-            owners: Column::filled(geometry.row_blocks() as usize, NONE),
+            owners: Column::filled(pools.row_blocks() as usize, NONE),
             strays: Vec::new(),
-            rows: vec![RowState::default(); geometry.rows() as usize],
+            rows: vec![RowState::default(); pools.rows() as usize],
         })
     }
 

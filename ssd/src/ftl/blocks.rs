@@ -12,7 +12,7 @@ mod super_blocks;
 
 use serde::{Deserialize, Serialize};
 use wordline_kernel::{Column, Id, prefetch, state};
-use wordline_nand::{Geometry, RowBlockId, SlotId, Slots};
+use wordline_nand::{Pools, RowBlockId, SlotId};
 
 use super::candidates::{Candidates, Closed, Indexes};
 use super::wear::{Allocation, FreeBlocks};
@@ -44,10 +44,18 @@ pub enum State {
     Bad,
 }
 
+fn all_rows(pools: &Pools) -> std::ops::Range<Row> {
+    0..pools.rows()
+}
+
+/// Slots of a block of each row.
+fn full_blocks(pools: &Pools) -> Vec<u32> {
+    all_rows(pools).map(|row| pools.per_block_of(row)).collect()
+}
+
 /// The block table of a device.
 pub struct Blocks {
-    geometry: Geometry,
-    slots: Slots,
+    pools: Pools,
     streams: Streams,
     state: Column<RowBlockId, State>,
     written_by: Column<RowBlockId, StreamId>,
@@ -79,13 +87,14 @@ pub struct Blocks {
 state!(Blocks {
     values { state, written_by, openings, condemned, free, open, closed }
     parts { opened, valid, programs, readers, is_valid, row_valid, good, slc, order, super_blocks }
-    fixed { geometry, slots, streams, indexes }
+    fixed { pools, streams, indexes }
 });
 
 impl Blocks {
     /// All blocks free, but for the `bad` ones.
-    pub fn new(geometry: Geometry, slots: Slots, streams: Streams, bad: impl Fn(RowBlockId) -> bool) -> Self {
-        let (rows, blocks) = (geometry.rows() as usize, geometry.row_blocks() as usize);
+    pub fn new(pools: &Pools, streams: Streams, bad: impl Fn(RowBlockId) -> bool) -> Self {
+        let (rows, blocks) = (pools.rows() as usize, pools.row_blocks() as usize);
+        let blocks_of = |row| pools.of_row(row).geometry.blocks_per_plane;
         let mut table = Self {
             state: Column::filled(blocks, State::Free),
             written_by: Column::filled(blocks, StreamId(0)),
@@ -95,18 +104,17 @@ impl Blocks {
             programs: Column::filled(blocks, 0),
             readers: Column::filled(blocks, 0),
             condemned: Column::filled(blocks, false),
-            is_valid: vec![0; (slots.count() as usize).div_ceil(64)],
-            free: vec![FreeBlocks::new(Allocation::LeastWorn, geometry.blocks_per_plane); rows],
+            is_valid: vec![0; (pools.slots() as usize).div_ceil(64)],
+            free: all_rows(pools).map(|row| FreeBlocks::new(Allocation::LeastWorn, blocks_of(row))).collect(),
             open: vec![None; rows * usize::from(streams.host + streams.gc)],
             indexes: Indexes::default(),
-            closed: Closed::new(rows, blocks, slots.per_block(), Indexes::default()),
+            closed: Closed::new(full_blocks(pools), blocks, Indexes::default()),
             row_valid: vec![0; rows],
-            good: vec![geometry.blocks_per_plane; rows],
+            good: all_rows(pools).map(blocks_of).collect(),
             slc: None,
             order: None,
             super_blocks: None,
-            geometry,
-            slots,
+            pools: pools.clone(),
             streams,
         };
         for block in table.state.ids() {
@@ -132,14 +140,14 @@ impl Blocks {
     }
 
     fn none_closed(&self) -> Closed {
-        let (rows, blocks) = (self.geometry.rows() as usize, self.geometry.row_blocks() as usize);
-        Closed::new(rows, blocks, self.slots.per_block(), self.indexes)
+        Closed::new(full_blocks(&self.pools), self.pools.row_blocks() as usize, self.indexes)
     }
 
     /// Says which of the free blocks are opened from now on; before the first one is.
     pub fn allocate(&mut self, allocation: Allocation) {
-        for row in &mut self.free {
-            let mut free = FreeBlocks::new(allocation, self.geometry.blocks_per_plane);
+        for (row, number) in self.free.iter_mut().zip(0..) {
+            let blocks = self.pools.of_row(number).geometry.blocks_per_plane;
+            let mut free = FreeBlocks::new(allocation, blocks);
             while let Some(block) = row.pop(false) {
                 free.push(0, block);
             }
@@ -150,7 +158,7 @@ impl Blocks {
     /// The row that `block` is in.
     #[inline]
     pub fn row_of(&self, block: RowBlockId) -> Row {
-        block.0 / self.geometry.blocks_per_plane
+        self.pools.row_of_block(block)
     }
 
     /// Free blocks of a row.
@@ -184,7 +192,7 @@ impl Blocks {
     #[inline]
     pub fn prefetch(&self, slot: SlotId) {
         prefetch(&self.is_valid[slot.index() / 64]);
-        self.valid.prefetch(self.slots.block_of(slot));
+        self.valid.prefetch(self.pools.block_of(slot));
     }
 
     /// Valid pages of the device: the sum over the blocks.
@@ -194,12 +202,13 @@ impl Blocks {
 
     /// Blocks that are out of use.
     pub fn bad(&self) -> u64 {
-        self.good.iter().map(|good| u64::from(self.geometry.blocks_per_plane - good)).sum()
+        let bad = |row: Row| self.pools.of_row(row).geometry.blocks_per_plane - self.good(row);
+        all_rows(&self.pools).map(|row| u64::from(bad(row))).sum()
     }
 
     /// Pages that a row can hold for the host, beside the blocks at work.
     pub fn limit(&self, row: Row) -> u32 {
-        self.good[row as usize].saturating_sub(self.streams.blocks_at_work()) * self.slots.per_block()
+        self.good[row as usize].saturating_sub(self.streams.blocks_at_work()) * self.pools.per_block_of(row)
     }
 
     /// Blocks of a row that are not bad.
@@ -208,7 +217,7 @@ impl Blocks {
     }
 
     fn blocks_of(&self, row: Row) -> impl Iterator<Item = RowBlockId> + use<> {
-        (self.geometry.first_block(row).0..).take(self.geometry.blocks_per_plane as usize).map(RowBlockId)
+        self.pools.of_row(row).geometry.blocks_of(row)
     }
 
     /// Whether any block of a row is not out of use.
@@ -229,7 +238,7 @@ impl Blocks {
 
     /// Pages of a row that cleaning would gain: written, and not valid.
     pub fn gain(&self, row: Row) -> u32 {
-        let per_block = self.slots.per_block();
+        let per_block = self.pools.per_block_of(row);
         let unwritten: u32 = self
             .streams
             .all()
@@ -242,7 +251,7 @@ impl Blocks {
 
     /// Pages that the collector can write in a row without erasing anything.
     pub fn collector_room(&self, row: Row) -> usize {
-        let per_block = self.slots.per_block();
+        let per_block = self.pools.per_block_of(row);
         let open = |stream| self.open_place(row, stream).map_or(0, |place| (per_block - place) as usize);
         let in_open: usize = (0..self.streams.gc).map(|n| open(self.streams.gc(n))).sum();
         self.free(row) * per_block as usize + in_open
@@ -324,7 +333,7 @@ impl Blocks {
         if full {
             self.state[block] = State::Filling;
         }
-        if self.order.is_some() { self.slot_in_order(at, block, place) } else { self.slots.at(block, place) }
+        if self.order.is_some() { self.slot_in_order(at, block, place) } else { self.pools.at(block, place) }
     }
 
     /// How far the stream's open block is written; `None` if none is open.
@@ -334,7 +343,7 @@ impl Blocks {
 
     /// Notes that the program of what [`take`](Self::take) gave is done.
     pub fn program_done(&mut self, first: SlotId) {
-        let block = self.slots.block_of(first);
+        let block = self.pools.block_of(first);
         self.programs[block] -= 1;
         self.close_when_written(block);
     }
@@ -406,7 +415,7 @@ impl Blocks {
             self.state[block] = State::Bad;
             let mut place = 0;
             while let Some(at) = self.next_valid(block, place) {
-                let slot = self.slots.at(block, at);
+                let slot = self.pools.at(block, at);
                 self.invalidate(slot);
                 lost(slot);
                 place = at + 1;
@@ -419,7 +428,7 @@ impl Blocks {
     /// Notes that a logical page is mapped to `slot` now.
     #[inline]
     pub fn validate(&mut self, slot: SlotId) {
-        let block = self.slots.block_of(slot);
+        let block = self.pools.block_of(slot);
         debug_assert!(!self.is_valid(slot), "a slot becomes valid once");
         self.is_valid[slot.index() / 64] |= 1 << (slot.index() % 64);
         debug_assert!(self.state[block] != State::Closed, "a slot becomes valid while its block is written");
@@ -434,7 +443,7 @@ impl Blocks {
     /// Notes that no logical page is mapped to `slot` any more.
     #[inline]
     pub fn invalidate(&mut self, slot: SlotId) {
-        let block = self.slots.block_of(slot);
+        let block = self.pools.block_of(slot);
         debug_assert!(self.is_valid(slot), "only a valid slot becomes invalid");
         self.is_valid[slot.index() / 64] &= !(1 << (slot.index() % 64));
         let row = self.row_of(block);
@@ -492,8 +501,8 @@ impl Blocks {
 
     /// The first valid slot of a block from `place` on.
     pub fn next_valid(&self, block: RowBlockId, place: u32) -> Option<u32> {
-        let first = self.slots.at(block, 0).index();
-        let (mut at, end) = (first + place as usize, first + self.slots.per_block() as usize);
+        let first = self.pools.at(block, 0).index();
+        let (mut at, end) = (first + place as usize, first + self.pools.per_block(block) as usize);
         while at < end {
             let word = self.is_valid[at / 64] >> (at % 64);
             if word != 0 {
@@ -565,14 +574,10 @@ impl Blocks {
         }
     }
 
-    /// The geometry of the device.
-    pub fn geometry(&self) -> &Geometry {
-        &self.geometry
-    }
-
-    /// How its pages are divided.
-    pub fn slots(&self) -> &Slots {
-        &self.slots
+    /// The pools of the device.
+    #[inline]
+    pub fn pools(&self) -> &Pools {
+        &self.pools
     }
 
     /// The write streams of a row.

@@ -28,6 +28,7 @@ const NONE: u32 = u32::MAX;
 /// list is its last one.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct Buckets {
+    /// Heads of a row: one for each number of valid pages, up to that of the largest blocks.
     per_row: usize,
     head: Vec<u32>,
     next: Column<RowBlockId, u32>,
@@ -37,8 +38,9 @@ struct Buckets {
 }
 
 impl Buckets {
-    fn new(rows: usize, blocks: usize, full: u32) -> Self {
-        let per_row = full as usize + 1;
+    fn new(full: &[u32], blocks: usize) -> Self {
+        let rows = full.len();
+        let per_row = full.iter().max().map_or(0, |most| *most as usize) + 1;
         Self {
             per_row,
             head: vec![NONE; rows * per_row],
@@ -75,20 +77,20 @@ impl Buckets {
         }
     }
 
-    /// The buckets of a row without that of full blocks.
-    fn heads(&self, row: Row) -> &[u32] {
-        &self.head[row as usize * self.per_row..][..self.per_row - 1]
+    /// The buckets of a row without that of full blocks, which hold `full` valid pages.
+    fn heads(&self, row: Row, full: u32) -> &[u32] {
+        &self.head[row as usize * self.per_row..][..full as usize]
     }
 
     /// The same, from the first bucket on that holds a block.
-    fn occupied(&mut self, row: Row) -> &[u32] {
+    fn occupied(&mut self, row: Row, full: u32) -> &[u32] {
         let mut least = self.least[row as usize] as usize;
-        let heads = self.heads(row);
+        let heads = self.heads(row, full);
         while heads.get(least) == Some(&NONE) {
             least += 1;
         }
         self.least[row as usize] = least as u32;
-        let heads = self.heads(row);
+        let heads = self.heads(row, full);
         &heads[heads.len().min(least)..]
     }
 
@@ -142,7 +144,8 @@ struct ByInvalidation {
 /// The closed blocks of a device, or its closed super blocks, as blocks of a single row.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Closed {
-    full: u32,
+    /// Valid pages of a full block of each row.
+    full: Vec<u32>,
     buckets: Buckets,
     numbered: Option<Numbered>,
     by_closing: Option<ByClosing>,
@@ -150,8 +153,9 @@ pub(super) struct Closed {
 }
 
 impl Closed {
-    /// None yet, of `blocks` in all that are full with so many valid pages.
-    pub(super) fn new(rows: usize, blocks: usize, full: u32, indexes: Indexes) -> Self {
+    /// None yet, of `blocks` in all; `full` says for each row how many valid pages a full block has.
+    pub(super) fn new(full: Vec<u32>, blocks: usize, indexes: Indexes) -> Self {
+        let rows = full.len();
         let numbered = || Numbered { list: vec![Vec::new(); rows], place: Column::filled(blocks, 0) };
         let by_closing = || ByClosing {
             closed: 0,
@@ -160,8 +164,8 @@ impl Closed {
         };
         let by_invalidation = || ByInvalidation { clock: vec![0; rows], last: Column::filled(blocks, 0) };
         Self {
+            buckets: Buckets::new(&full, blocks),
             full,
-            buckets: Buckets::new(rows, blocks, full),
             numbered: indexes.numbered.then(numbered),
             by_closing: indexes.by_closing.then(by_closing),
             by_invalidation: indexes.by_invalidation.then(by_invalidation),
@@ -178,7 +182,7 @@ impl Closed {
         if let Some(ages) = &mut self.by_invalidation {
             ages.last[block] = ages.clock[row as usize];
         }
-        if valid < self.full {
+        if valid < self.full[row as usize] {
             self.join(row, block);
         }
     }
@@ -192,7 +196,7 @@ impl Closed {
             ages.clock[row as usize] += 1;
             ages.last[block] = ages.clock[row as usize];
         }
-        if valid == self.full {
+        if valid == self.full[row as usize] {
             self.join(row, block);
         }
     }
@@ -200,7 +204,7 @@ impl Closed {
     /// A block with `valid` valid pages is closed no more.
     pub(super) fn remove(&mut self, row: Row, valid: u32, block: RowBlockId) {
         self.buckets.remove(row, valid, block);
-        if valid == self.full {
+        if valid == self.full[row as usize] {
             return;
         }
         if let Some(numbered) = &mut self.numbered {
@@ -219,7 +223,7 @@ impl Closed {
             // The blocks of a bucket stay in the order of their ages.
             ages.last[block] = ages.clock[row as usize];
         }
-        if valid < self.full {
+        if valid < self.full[row as usize] {
             self.join(row, block);
         }
     }
@@ -253,7 +257,7 @@ impl<'a> Candidates<'a> {
 
     /// Logical pages that a block holds.
     pub fn pages_per_block(&self) -> u32 {
-        self.closed.full
+        self.closed.full[self.row as usize]
     }
 
     /// Valid pages of a block.
@@ -263,7 +267,8 @@ impl<'a> Candidates<'a> {
 
     /// The block with the fewest valid pages; among equals the one that got there last.
     pub fn fewest_valid(self) -> Option<RowBlockId> {
-        self.closed.buckets.occupied(self.row).first().map(|head| RowBlockId(*head))
+        let full = self.pages_per_block();
+        self.closed.buckets.occupied(self.row, full).first().map(|head| RowBlockId(*head))
     }
 
     /// A candidate, each equally likely. Wants [`Indexes::numbered`].
@@ -285,7 +290,7 @@ impl<'a> Candidates<'a> {
         let buckets = &self.closed.buckets;
         let ages = self.closed.by_invalidation.as_ref().expect(ASKED_FOR);
         let now = ages.clock[self.row as usize];
-        let heads = buckets.heads(self.row).iter().filter(|head| **head != NONE);
+        let heads = buckets.heads(self.row, self.pages_per_block()).iter().filter(|head| **head != NONE);
         heads.map(move |head| buckets.last(*head)).map(move |block| (block, now - ages.last[block]))
     }
 }

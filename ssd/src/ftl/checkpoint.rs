@@ -82,7 +82,7 @@ state!(Checkpoints { values { last, under_way, done } fixed { every } });
 impl Checkpoints {
     /// Those that a configuration asks for.
     pub fn of(config: &Config) -> Option<Box<Self>> {
-        let every = config.file.ftl.recovery.checkpoint?.0.div_ceil(config.slots.size.0);
+        let every = config.file.ftl.recovery.checkpoint?.0.div_ceil(config.unit.0);
         Some(Box::new(Self { every, last: 0, under_way: None, done: None }))
     }
 

@@ -11,7 +11,7 @@ use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 use wordline_kernel::{Stream, state};
-use wordline_nand::{RowBlockId, SlotId, Stamp};
+use wordline_nand::{Pool, RowBlockId, SlotId, Stamp};
 
 use super::blocks::{Blocks, State, StreamId};
 use super::gc_config::GcFile;
@@ -227,24 +227,24 @@ impl Collector {
                     && let Some(first) = whole_unit(blocks, block, place)
                 {
                     let stream = blocks.streams().gc(0);
-                    if !blocks.has_room(row, stream, blocks.slots().per_program) {
+                    if !blocks.has_room(row, stream, blocks.pools().per_program(row)) {
                         return self.stick(row);
                     }
                     state.regained += gain * (first - place);
-                    state.victim = Some((block, first + blocks.slots().per_program));
-                    return Some(Step::Copyback { from: blocks.slots().at(block, first) });
+                    state.victim = Some((block, first + blocks.pools().per_program(row)));
+                    return Some(Step::Copyback { from: blocks.pools().at(block, first) });
                 }
                 if let Some((first, end, valid)) = next_read(blocks, block, place) {
                     state.regained += gain * (end - place - valid);
                     state.victim = Some((block, end));
-                    let slots = blocks.slots();
+                    let slots = blocks.pools().of_row(row).slots;
                     return Some(Step::Read {
                         first: slots.at(block, first),
                         end: slots.at(block, end),
                         valid,
                     });
                 }
-                state.regained += gain * (blocks.slots().per_block() - place);
+                state.regained += gain * (blocks.pools().per_block(block) - place);
                 state.victim = None;
                 state.read.push_back(block);
                 continue;
@@ -293,14 +293,14 @@ impl Collector {
         let block = state.read.remove(at).expect("it was just found");
         // What is left of it in the staging areas is void, and its slots will soon hold something else.
         for staged in &mut state.staged {
-            staged.retain(|moved| blocks.slots().block_of(moved.from) != block);
+            staged.retain(|moved| blocks.pools().block_of(moved.from) != block);
         }
         Some(if blocks.is_condemned(block) { Step::Retire { block } } else { Step::Erase { block } })
     }
 
     /// A stream with enough pages for a program unit writes one.
     fn form_unit(&mut self, row: Row, blocks: &Blocks) -> Result<Option<Step>, NoRoom> {
-        let unit = blocks.slots().per_program as usize;
+        let unit = blocks.pools().per_program(row) as usize;
         let state = &mut self.rows[row as usize];
         for (n, staged) in state.staged.iter_mut().enumerate() {
             if staged.len() < unit {
@@ -336,7 +336,7 @@ impl Collector {
             return Err(None);
         }
         // Pages of different streams share a unit when nothing else makes room.
-        if state.staged() >= blocks.slots().per_program as usize {
+        if state.staged() >= blocks.pools().per_program(row) as usize {
             return Err(self.finish_padded(row, blocks));
         }
         state.stuck = true;
@@ -350,14 +350,14 @@ impl Collector {
 
     /// Whether what is valid of a block has somewhere to go, with what waits to fill a program unit.
     fn has_room_for(&self, row: Row, block: RowBlockId, blocks: &Blocks) -> bool {
-        let unit = blocks.slots().per_program as usize;
+        let unit = blocks.pools().per_program(row) as usize;
         let moving = blocks.valid(block) as usize + self.rows[row as usize].staged();
         moving.next_multiple_of(unit) <= blocks.collector_room(row)
     }
 
     /// There is no other victim to fill a unit with: what there is of all streams is programmed as it is.
     fn finish_padded(&mut self, row: Row, blocks: &Blocks) -> Option<Step> {
-        let unit = blocks.slots().per_program as usize;
+        let unit = blocks.pools().per_program(row) as usize;
         let state = &mut self.rows[row as usize];
         for staged in &mut state.staged {
             staged.retain(|moved| blocks.is_valid(moved.from));
@@ -387,7 +387,7 @@ impl Collector {
     pub fn erased(&mut self, block: RowBlockId, blocks: &Blocks) {
         if let Some((wear, _)) = &mut self.wear {
             let row = blocks.row_of(block);
-            wear.erased(row, block.0 - row * blocks.geometry().blocks_per_plane);
+            wear.erased(row, blocks.pools().of_row(row).geometry.number_of(block));
         }
     }
 
@@ -417,7 +417,7 @@ impl Collector {
         if self.wear.is_none() {
             return false;
         }
-        let first = row * blocks.geometry().blocks_per_plane;
+        let first = blocks.pools().of_row(row).geometry.first_block(row).0;
         while self.levels(row, blocks.free(row)) {
             let state = &mut self.rows[row as usize];
             let block = RowBlockId(first + state.still.start);
@@ -500,7 +500,7 @@ impl Collector {
 /// The next slots of a victim from `place` on that can be read at once: the same page in planes side by side, each with
 /// something valid. First place, one beyond the last, and valid ones among them.
 fn next_read(blocks: &Blocks, block: RowBlockId, place: u32) -> Option<(u32, u32, u32)> {
-    let (geometry, slots) = (blocks.geometry(), blocks.slots());
+    let Pool { geometry, slots, .. } = blocks.pools().of_block(block);
     let page = |place| slots.page_of(slots.at(block, place)).0;
     let number = |place| geometry.page_in_block(page(place) - page(0));
     let first = blocks.next_valid(block, place)?;
@@ -516,12 +516,12 @@ fn next_read(blocks: &Blocks, block: RowBlockId, place: u32) -> Option<(u32, u32
 
 /// The next valid slot of a victim from `place` on, if a program unit of valid ones begins there.
 fn whole_unit(blocks: &Blocks, block: RowBlockId, place: u32) -> Option<u32> {
-    let unit = blocks.slots().per_program;
+    let unit = blocks.pools().of_block(block).slots.per_program;
     if blocks.is_slc(block) {
         return None;
     }
     let first = blocks.next_valid(block, place).filter(|first| first.is_multiple_of(unit))?;
-    (first..first + unit).all(|place| blocks.is_valid(blocks.slots().at(block, place))).then_some(first)
+    (first..first + unit).all(|place| blocks.is_valid(blocks.pools().at(block, place))).then_some(first)
 }
 
 #[cfg(test)]

@@ -91,17 +91,17 @@ impl Discards {
     /// Nothing is discarded. With `kept` the memory outlives the power.
     pub fn new(config: &Config, kept: bool) -> Self {
         let checkpoints = config.file.ftl.recovery.checkpoint.is_some();
-        let count = pages(config.logical_pages, config.slots.size.0, checkpoints);
+        let count = pages(config.logical_pages, config.unit.0, checkpoints);
         Self {
             first: config.logical_pages + config.translation_pages(),
-            per_page: (config.slots.size.0 / ENTRY[usize::from(checkpoints)]) as u32,
+            per_page: (config.unit.0 / ENTRY[usize::from(checkpoints)]) as u32,
             tables: vec![None; count as usize],
             changed: Vec::new(),
             queue: VecDeque::new(),
             programming: 0,
             left: 0,
             waiting: Default::default(),
-            in_row: vec![0; config.geometry.rows() as usize],
+            in_row: vec![0; config.pools.rows() as usize],
             kept,
         }
     }

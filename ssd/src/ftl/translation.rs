@@ -106,7 +106,7 @@ state!(Translation {
 impl Translation {
     /// The translation pages of a device, none of them written.
     pub fn of(config: &Config, mapper: Box<dyn Mapper>, size: CacheSize) -> Self {
-        let (rows, unit) = (config.geometry.rows(), config.slots.per_program);
+        let (rows, unit) = (config.pools.rows(), config.pools.first().slots.per_program);
         Self::new(mapper, size, config.logical_pages, rows, unit)
     }
 

@@ -92,7 +92,7 @@ impl Rig {
 
     /// Writes pages over and over, in an order that goes through all of them, and flushes.
     pub fn overwrite(&mut self, writes: u64) {
-        let page = self.device.config().slots.size.0 / 512;
+        let page = self.device.config().unit.0 / 512;
         let pages = u64::from(self.device.config().logical_pages);
         for n in 0..writes {
             self.run_down_to(7);

@@ -141,7 +141,7 @@ fn who_waits_for_the_bus_to_suspend_gives_up_when_the_array_has_finished() {
         planes_per_row: Some(1),
     };
     let geometry = layout.check(&part).expect("the layout is sound");
-    let mut chips = Chips::new(part, geometry, crate::Slots::of_pages(&geometry));
+    let mut chips = Chips::new(crate::Pools::of_pages(part, geometry));
     let (erase, (other, load)) = (erase(&chips), program(&chips, 1));
     let mut calendar = Calendar::new();
     chips.start(DIE, erase, &mut calendar);

@@ -70,7 +70,14 @@ fn check_mechanisms(file: &DeviceFile, wrong: &mut Complaints) {
     let keeps_discards =
         ftl.recovery.discards == DiscardsAtCut::Kept && file.buffer.power_loss_protection == Protection::None;
     let streams = ftl.router.streams();
+    let pools = format!("{} pools beside the first", file.pools.len());
     for (is_wrong, key, found, wanted) in [
+        (
+            !file.pools.is_empty(),
+            "pools",
+            pools,
+            "none: a logical block has as many pages as a block of any row",
+        ),
         (
             ftl.mapping.cache.is_some(),
             "ftl.mapping.cache",

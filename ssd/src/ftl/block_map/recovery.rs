@@ -21,7 +21,7 @@ impl BlockMap {
 
     /// The written blocks of each logical block, those that were opened first in front.
     fn written(&self, blocks: &Blocks, chips: &Chips) -> Vec<Written> {
-        let all = (0..blocks.geometry().row_blocks()).map(RowBlockId);
+        let all = self.owners.ids();
         let used = all.filter(|block| blocks.state(*block) != State::Bad && chips.programmed(*block) > 0);
         let owner = |block: RowBlockId| {
             let mut stamps =
@@ -72,7 +72,7 @@ impl BlockMap {
                 _ => self.strays.push((*logical, *block)),
             }
         }
-        for block in (0..blocks.geometry().row_blocks()).map(RowBlockId) {
+        for block in self.owners.ids() {
             let closed = matches!(blocks.state(block), State::Closed | State::Condemned);
             if closed && blocks.valid(block) == 0 {
                 self.erase(blocks.row_of(block), block, blocks);

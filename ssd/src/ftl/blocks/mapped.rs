@@ -25,7 +25,7 @@ impl Blocks {
     pub fn program_at(&mut self, block: RowBlockId, place: u32) -> SlotId {
         assert_eq!(self.state[block], State::Open, "only an open block is programmed");
         self.programs[block] += 1;
-        self.slots.at(block, place)
+        self.pools.at(block, place)
     }
 
     /// An open block takes nothing more for now, though it may not be full.

@@ -44,7 +44,7 @@ impl Blocks {
     pub(super) fn slot_in_order(&mut self, at: usize, block: RowBlockId, place: u32) -> SlotId {
         let unit = self.per_word_line(block);
         let is_gc = self.moved_by(block).is_some();
-        let Some(order) = &mut self.order else { return self.slots.at(block, place) };
+        let Some(order) = &mut self.order else { return self.pools.at(block, place) };
         let (written, within) = (place / unit, place % unit);
         if within == 0 {
             let bits = &mut order.programmed[at * order.words..][..order.words];
@@ -58,7 +58,7 @@ impl Blocks {
             bits[next as usize / 64] |= 1 << (next % 64);
             order.at[at] = next;
         }
-        self.slots.at(block, order.at[at] * unit + within)
+        self.pools.at(block, order.at[at] * unit + within)
     }
 
     /// Finds out again which word lines of the open blocks are programmed, from what flash tells of their slots.
@@ -66,12 +66,12 @@ impl Blocks {
         for at in 0..if self.is_in_order() { 0 } else { self.open.len() } {
             let Some((block, _)) = self.open[at] else { continue };
             let unit = self.per_word_line(block);
-            let slots = self.slots;
-            let Some(order) = &mut self.order else { return };
+            let Self { order, pools, .. } = self;
+            let Some(order) = order else { return };
             let bits = &mut order.programmed[at * order.words..][..order.words];
             bits.fill(0);
             for word_line in 0..order.shape.count() {
-                let programmed = is_programmed(slots.at(block, word_line * unit));
+                let programmed = is_programmed(pools.at(block, word_line * unit));
                 bits[word_line as usize / 64] |= u64::from(programmed) << (word_line % 64);
             }
         }

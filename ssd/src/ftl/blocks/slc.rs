@@ -47,10 +47,10 @@ state!(SlcBlocks { values { is_slc, used, folding, closed, paused } fixed { shar
 impl Blocks {
     /// Opens blocks in SLC mode from now on; before the first one is written.
     pub fn cache(&mut self, share: SlcShare) {
-        let rows = self.geometry.rows() as usize;
+        let rows = self.pools.rows() as usize;
         self.slc = Some(Box::new(SlcBlocks {
             share,
-            is_slc: Column::filled(self.geometry.row_blocks() as usize, false),
+            is_slc: Column::filled(self.pools.row_blocks() as usize, false),
             used: vec![0; rows],
             folding: vec![0; rows],
             closed: vec![VecDeque::new(); rows],
@@ -75,8 +75,8 @@ impl Blocks {
     #[inline]
     pub(super) fn capacity(&self, block: RowBlockId) -> u32 {
         match &self.slc {
-            Some(slc) if slc.is_slc[block] => self.slots.per_block() / slc.share.bits,
-            _ => self.slots.per_block(),
+            Some(slc) if slc.is_slc[block] => self.pools.per_block(block) / slc.share.bits,
+            _ => self.pools.per_block(block),
         }
     }
 
@@ -85,7 +85,7 @@ impl Blocks {
     pub fn unit(&self, row: Row, stream: StreamId) -> u32 {
         match &self.slc {
             Some(slc) if self.writes_slc(row, stream) => slc.share.unit,
-            _ => self.slots.per_program,
+            _ => self.pools.per_program(row),
         }
     }
 
@@ -95,7 +95,7 @@ impl Blocks {
     pub fn cost(&self, row: Row, stream: StreamId) -> u32 {
         match &self.slc {
             Some(slc) if self.writes_slc(row, stream) => slc.share.unit * slc.share.bits,
-            _ => self.slots.per_program,
+            _ => self.pools.per_program(row),
         }
     }
 
@@ -121,7 +121,7 @@ impl Blocks {
     /// Spare blocks of a row beside those at work and those for the cache alone: more than it was made with, where not
     /// everything is written.
     fn other_spare(&self, row: Row) -> u32 {
-        let full = self.valid_in(row).div_ceil(self.slots.per_block());
+        let full = self.valid_in(row).div_ceil(self.pools.per_block_of(row));
         let cached = self.slc.as_ref().map_or(0, |slc| slc.share.blocks);
         self.good(row).saturating_sub(full + cached + self.streams.blocks_at_work())
     }

@@ -113,7 +113,7 @@ impl SuperBlocks {
 
     /// No candidates, of so many super blocks.
     fn no_candidates(&self) -> Closed {
-        Closed::new(1, self.all.len(), self.rows() * self.per_block, self.indexes)
+        Closed::new(vec![self.rows() * self.per_block], self.all.len(), self.indexes)
     }
 
     /// The super block that `block` is in.
@@ -230,11 +230,11 @@ impl SuperBlocks {
 impl Blocks {
     /// Forms super blocks from now on; before the first block is written, and after [`keep`](Self::keep).
     pub fn form_super_blocks(&mut self) {
-        let (rows, blocks) = (self.geometry.rows() as usize, self.geometry.row_blocks() as usize);
+        let (rows, blocks) = (self.pools.rows() as usize, self.pools.row_blocks() as usize);
         let streams = usize::from(self.streams.host + self.streams.gc);
         // A super block holds a block, or is one of those that a power cut left without any.
         let most = blocks + streams * (MOST_FORMING + 1);
-        let (per_block, indexes) = (self.slots.per_block(), self.indexes);
+        let (per_block, indexes) = (self.pools.per_block_of(0), self.indexes);
         self.super_blocks = Some(Box::new(SuperBlocks {
             per_block,
             indexes,
@@ -244,7 +244,7 @@ impl Blocks {
             unused: (0..most as u32).rev().map(RowBlockId).collect(),
             forming: vec![Forming::default(); streams],
             next: vec![0; rows * streams],
-            candidates: Closed::new(1, most, rows as u32 * per_block, indexes),
+            candidates: Closed::new(vec![rows as u32 * per_block], most, indexes),
             due: vec![VecDeque::new(); rows],
             in_use: vec![true; rows],
             cleaned: 0,
@@ -287,13 +287,13 @@ impl Blocks {
 
     /// Makes those blocks of a candidate the next victims of their rows that gain something.
     pub fn choose_super_block(&mut self, chosen: RowBlockId) {
-        let Self { super_blocks, state, valid, geometry, .. } = self;
+        let Self { super_blocks, state, valid, pools, .. } = self;
         let Some(all) = super_blocks else { return };
         let one = &mut all.all[chosen];
         assert!(one.indexed, "super block {chosen:?} was chosen, which is not closed");
         for block in one.blocks.iter().copied() {
             if state[block] == State::Closed && valid[block] < all.per_block {
-                all.due[(block.0 / geometry.blocks_per_plane) as usize].push_back(block);
+                all.due[pools.row_of_block(block) as usize].push_back(block);
                 one.due += 1;
             }
         }

@@ -21,7 +21,7 @@ fn step_in(row: Row, collector: &mut Collector, blocks: &mut Blocks, erased: &mu
             }
         }
         Some(Step::Program { stream }) => {
-            let first = blocks.take(row, stream, blocks.slots().per_program);
+            let first = blocks.take(row, stream, blocks.pools().per_program(row));
             let moved: Vec<Moved> = collector.take_unit(row).collect();
             for (n, page) in moved.iter().enumerate() {
                 blocks.invalidate(page.from);
@@ -41,8 +41,9 @@ fn step_in(row: Row, collector: &mut Collector, blocks: &mut Blocks, erased: &mu
 /// A table with a row that has so many free blocks, for cleaning first in, first out. The oldest blocks have one
 /// invalid page each: such a victim fills nearly a whole block of the collector's.
 fn table(free: usize) -> Blocks {
-    let Config { geometry, slots, .. } = small().check().expect("the device is sound");
-    let mut blocks = Blocks::new(geometry, slots, Streams::ONE_EACH, |_| false);
+    let Config { pools, .. } = small().check().expect("the device is sound");
+    let Pool { geometry, .. } = pools.first();
+    let mut blocks = Blocks::new(&pools, Streams::ONE_EACH, |_| false);
     blocks.keep(Fifo.needs());
     let per_block = geometry.pages_per_row_block();
     while blocks.free(0) > free {
@@ -95,8 +96,9 @@ fn a_victim_that_is_read_for_long_does_not_end_the_life_of_its_row() {
 /// A table of four rows with super blocks, of which so many blocks are free in each. So many pages of the n-th block of
 /// a row are valid as `valid` says of row and n.
 fn rows_of_super_blocks(policy: &dyn VictimPolicy, free: u32, valid: impl Fn(Row, u32) -> u32) -> Blocks {
-    let Config { geometry, slots, .. } = small().check().expect("the device is sound");
-    let mut blocks = Blocks::new(geometry, slots, Streams::ONE_EACH, |_| false);
+    let Config { pools, .. } = small().check().expect("the device is sound");
+    let Pool { geometry, slots, .. } = pools.first();
+    let mut blocks = Blocks::new(&pools, Streams::ONE_EACH, |_| false);
     blocks.keep(policy.needs());
     blocks.form_super_blocks();
     for n in 0..geometry.blocks_per_plane - free {
@@ -116,11 +118,11 @@ fn rows_of_super_blocks(policy: &dyn VictimPolicy, free: u32, valid: impl Fn(Row
 
 /// The number in its row of a block.
 fn number(block: RowBlockId, blocks: &Blocks) -> u32 {
-    block.0 % blocks.geometry().blocks_per_plane
+    block.0 % blocks.pools().first().geometry.blocks_per_plane
 }
 
 fn full() -> u32 {
-    small().check().expect("the device is sound").slots.per_block()
+    small().check().expect("the device is sound").pools.per_block_of(0)
 }
 
 fn collector_of_four(policy: Box<dyn VictimPolicy>) -> Collector {
@@ -182,7 +184,7 @@ fn a_super_block_that_lost_blocks_is_compared_by_the_share_of_what_is_left() {
     let valid = |row, n| if n > 1 || row > 0 { full / 2 } else { [full - 2, full / 4][n as usize] };
     let mut blocks = rows_of_super_blocks(&Greedy, 3, valid);
     for (row, n) in [0, 1].into_iter().flat_map(|n| (1..4).map(move |row| (row, n))) {
-        blocks.clean(RowBlockId(row * blocks.geometry().blocks_per_plane + n));
+        blocks.clean(RowBlockId(row * blocks.pools().first().geometry.blocks_per_plane + n));
     }
     let mut random = Seed(1).stream("test.victim", 0);
     let mut order = Vec::new();
@@ -196,10 +198,11 @@ fn a_super_block_that_lost_blocks_is_compared_by_the_share_of_what_is_left() {
         }
         blocks.audit_super_blocks();
         (0..4).for_each(|row| assert_eq!(blocks.next_of_super_block(row), None));
-        let of_row = |row| RowBlockId(row * blocks.geometry().blocks_per_plane + order[order.len() - 1]);
+        let of_row =
+            |row| RowBlockId(row * blocks.pools().first().geometry.blocks_per_plane + order[order.len() - 1]);
         for block in (0..4).map(of_row).collect::<Vec<_>>() {
             while let Some(place) = blocks.next_valid(block, 0) {
-                blocks.invalidate(blocks.slots().at(block, place));
+                blocks.invalidate(blocks.pools().at(block, place));
             }
             blocks.erased(block, 1);
         }

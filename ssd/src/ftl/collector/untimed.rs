@@ -70,7 +70,7 @@ impl Collector {
                 move_untimed(row, victim, at, blocks, &mut move_page, chips);
                 continue;
             }
-            state.regained += blocks.slots().per_block() - place;
+            state.regained += blocks.pools().per_block(victim) - place;
             erase_untimed(victim, blocks, chips);
             state.active = blocks.free(row) < self.stop_at;
         }
@@ -86,7 +86,7 @@ fn move_untimed(
     move_page: &mut impl FnMut(&mut Blocks, &mut Chips, SlotId, SlotId, Option<SlotId>),
     chips: &mut Chips,
 ) -> Option<u32> {
-    let (slots, stream) = (*blocks.slots(), blocks.streams().gc(0));
+    let (slots, stream) = (blocks.pools().of_row(row).slots, blocks.streams().gc(0));
     let next = blocks.next_valid(victim, at + 1);
     let to = blocks.take(row, stream, 1);
     let upcoming = next.map(|next| slots.at(victim, next));

@@ -15,7 +15,7 @@ pub struct ByBlock {
 impl ByBlock {
     /// `placement`, asked about blocks of pages instead of pages.
     pub fn new(placement: Box<dyn Placement>, config: &Config) -> Self {
-        Self { placement, per_block: config.slots.per_block(), rows: config.geometry.rows() }
+        Self { placement, per_block: config.slots().per_block(), rows: config.pools.rows() }
     }
 }
 
@@ -49,16 +49,16 @@ mod tests {
     #[test]
     fn pages_of_a_block_have_one_home_and_blocks_go_round_the_rows() {
         let config = small().check().expect("the device is sound");
-        let (geometry, per_block) = (config.geometry, config.slots.per_block());
+        let (pools, per_block) = (&config.pools, config.slots().per_block());
         let placements: [Box<dyn Placement>; 2] =
-            [Box::new(Fixed::new(&geometry, 1, "CWDP")), Box::new(Dynamic::new(&geometry))];
+            [Box::new(Fixed::new(config.geometry(), 1, "CWDP")), Box::new(Dynamic::new(pools))];
         for placement in placements {
             let mut by_block = ByBlock::new(placement, &config);
             let home = |page| by_block.home(page).expect("every page has a home");
             assert!((0..5 * per_block).all(|page| home(page) == home(page / per_block * per_block)));
-            let mut homes: Vec<Row> = (0..geometry.rows()).map(|block| home(block * per_block)).collect();
+            let mut homes: Vec<Row> = (0..pools.rows()).map(|block| home(block * per_block)).collect();
             homes.sort_unstable();
-            assert_eq!(homes, (0..geometry.rows()).collect::<Vec<_>>());
+            assert_eq!(homes, (0..pools.rows()).collect::<Vec<_>>());
             assert_eq!(by_block.next(&RowSet::new(1)), None);
         }
     }

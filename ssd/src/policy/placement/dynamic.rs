@@ -1,42 +1,72 @@
 //! Dynamic: the next row in turn whose die is free.
 
 use wordline_kernel::state;
-use wordline_nand::Geometry;
+use wordline_nand::{Geometry, Pools};
 
 use super::{Placement, Row, RowSet};
 
-/// Goes round the channels first, then the dies, then the rows of a die, and takes the first row that accepts.
+/// Goes round the channels first, then the dies, then the rows of a die, and takes the first row that accepts. Each pool
+/// is gone round by itself.
 pub struct Dynamic {
+    first: Round,
+    others: Vec<Round>,
+}
+
+state!(Dynamic { parts { first } lists { others } });
+
+/// The round over the rows of a pool.
+struct Round {
     turn: Vec<Row>,
+    /// The number of its first row.
+    begins: Row,
     /// Where each row stands in the turn.
     place: Vec<u32>,
     at: usize,
 }
 
-state!(Dynamic { values { at } fixed { turn, place } });
+state!(Round { values { at } fixed { turn, begins, place } });
 
 /// Rows that are tried in turn before the few that accept are compared instead. Chosen.
 const TRIES: usize = 8;
 
-impl Dynamic {
-    /// A round over all rows of the device.
-    pub fn new(geometry: &Geometry) -> Self {
+impl Round {
+    fn new(geometry: &Geometry) -> Self {
         let (dies, rows) = (geometry.dies_per_channel, geometry.rows_per_die);
+        let begins = geometry.first.row;
         let turn: Vec<Row> = (0..geometry.rows())
             .map(|n| {
                 let (channel, rest) = (n % geometry.channels, n / geometry.channels);
-                (channel * dies + rest % dies) * rows + rest / dies
+                begins + (channel * dies + rest % dies) * rows + rest / dies
             })
             .collect();
         let mut place = vec![0; turn.len()];
-        turn.iter().enumerate().for_each(|(n, row)| place[*row as usize] = n as u32);
-        Self { turn, place, at: 0 }
+        turn.iter().enumerate().for_each(|(n, row)| place[(row - begins) as usize] = n as u32);
+        Self { turn, begins, place, at: 0 }
+    }
+
+    fn place(&self, row: Row) -> usize {
+        self.place[(row - self.begins) as usize] as usize
     }
 
     /// How far `row` is ahead in the turn.
     fn distance(&self, row: Row) -> usize {
-        let place = self.place[row as usize] as usize;
+        let place = self.place(row);
         if place >= self.at { place - self.at } else { place + self.turn.len() - self.at }
+    }
+
+    fn next(&mut self, rows: &RowSet) -> Option<Row> {
+        let ahead = self.turn[self.at..].iter().take(TRIES).copied().find(|row| rows.contains(*row));
+        let row = ahead.or_else(|| rows.iter().min_by_key(|row| self.distance(*row)))?;
+        self.at = (self.place(row) + 1) % self.turn.len();
+        Some(row)
+    }
+}
+
+impl Dynamic {
+    /// A round over the rows of each pool.
+    pub fn new(pools: &Pools) -> Self {
+        let others = pools.iter().skip(1).map(|pool| Round::new(&pool.geometry)).collect();
+        Self { first: Round::new(&pools.first().geometry), others }
     }
 }
 
@@ -46,10 +76,12 @@ impl Placement for Dynamic {
     }
 
     fn next(&mut self, rows: &RowSet) -> Option<Row> {
-        let ahead = self.turn[self.at..].iter().take(TRIES).copied().find(|row| rows.contains(*row));
-        let row = ahead.or_else(|| rows.iter().min_by_key(|row| self.distance(*row)))?;
-        self.at = (self.place[row as usize] as usize + 1) % self.turn.len();
-        Some(row)
+        if self.others.is_empty() {
+            return self.first.next(rows);
+        }
+        let row = rows.iter().next()?;
+        let later = self.others.iter_mut().rfind(|round| round.begins <= row);
+        later.unwrap_or(&mut self.first).next(rows)
     }
 }
 
@@ -61,9 +93,9 @@ mod tests {
     #[test]
     fn it_goes_round_the_rows_that_accept() {
         let config = small().check().expect("the device is sound");
-        let count = config.geometry.rows();
+        let count = config.pools.rows();
         let mut rows = RowSet::new(count);
-        let mut placement = Dynamic::new(&config.geometry);
+        let mut placement = Dynamic::new(&config.pools);
         assert_eq!(placement.next(&rows), None);
         (0..count).for_each(|row| rows.set(row, true));
         let mut round: Vec<Row> = (0..count).filter_map(|_| placement.next(&rows)).collect();

@@ -7,7 +7,7 @@ mod fixed;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wordline_kernel::snapshot::State;
-use wordline_nand::Geometry;
+use wordline_nand::Pools;
 
 pub use by_block::ByBlock;
 pub use dynamic::Dynamic;
@@ -61,7 +61,8 @@ impl RowSet {
 pub trait Placement: State + Send {
     /// The only row that logical page `page` may go to, if that is fixed by its number.
     fn home(&self, page: u32) -> Option<Row>;
-    /// For pages without a home: one of the rows that take a program unit; `None` when there are none.
+    /// For pages without a home: one of the rows that take a program unit, which are of one pool; `None` when there are
+    /// none.
     fn next(&mut self, rows: &RowSet) -> Option<Row>;
 }
 
@@ -101,11 +102,11 @@ impl PlacementKind {
         }
     }
 
-    /// The policy for a device of this geometry, with `packages` packages on a channel.
-    pub fn build(&self, geometry: &Geometry, packages: u32) -> Box<dyn Placement> {
+    /// The policy for a device of these pools, with `packages` packages on a channel of the first.
+    pub fn build(&self, pools: &Pools, packages: u32) -> Box<dyn Placement> {
         match self {
-            Self::Dynamic {} => Box::new(Dynamic::new(geometry)),
-            Self::Fixed { order } => Box::new(Fixed::new(geometry, packages, order)),
+            Self::Dynamic {} => Box::new(Dynamic::new(pools)),
+            Self::Fixed { order } => Box::new(Fixed::new(&pools.first().geometry, packages, order)),
         }
     }
 }

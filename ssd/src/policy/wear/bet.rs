@@ -32,18 +32,26 @@ impl Table {
 pub struct Bet {
     k: u32,
     threshold: u64,
-    blocks: u32,
+    /// Blocks of each row.
+    blocks: Vec<u32>,
     rows: Vec<Table>,
 }
 
 state!(Bet { values { rows } fixed { k, threshold, blocks } });
 
 impl Bet {
-    /// Sets of `2^k` of a row's `blocks` blocks; `threshold` erases for each set that saw one are too many.
-    pub fn new(rows: u32, blocks: u32, k: u32, threshold: u32) -> Self {
-        let sets = blocks.div_ceil(1 << k);
-        let table = Table { saw_erase: vec![false; sets as usize], marked: 0, erases: 0, at: 0 };
-        Self { k, threshold: threshold.into(), blocks, rows: vec![table; rows as usize] }
+    /// Sets of `2^k` of the `blocks` that each row has; `threshold` erases for each set that saw one are too many.
+    pub fn new(blocks: &[u32], k: u32, threshold: u32) -> Self {
+        let table = |blocks: &u32| {
+            let sets = blocks.div_ceil(1 << k);
+            Table { saw_erase: vec![false; sets as usize], marked: 0, erases: 0, at: 0 }
+        };
+        Self {
+            k,
+            threshold: threshold.into(),
+            rows: blocks.iter().map(table).collect(),
+            blocks: blocks.into(),
+        }
     }
 }
 
@@ -77,6 +85,6 @@ impl WearLeveller for Bet {
         let set = table.at;
         table.mark(set);
         table.at = (set + 1) % sets;
-        Some(set << self.k..((set + 1) << self.k).min(self.blocks))
+        Some(set << self.k..((set + 1) << self.k).min(self.blocks[row as usize]))
     }
 }

@@ -60,11 +60,11 @@ impl WearKind {
         }
     }
 
-    /// The policy for a device of so many rows of `blocks` blocks.
-    pub fn build(&self, rows: u32, blocks: u32) -> Box<dyn WearLeveller> {
+    /// The policy for a device of rows with so many `blocks` each.
+    pub fn build(&self, blocks: &[u32]) -> Box<dyn WearLeveller> {
         match *self {
             Self::None {} => Box::new(None),
-            Self::Bet { k, threshold } => Box::new(Bet::new(rows, blocks, k, threshold)),
+            Self::Bet { k, threshold } => Box::new(Bet::new(blocks, k, threshold)),
         }
     }
 }

@@ -1,0 +1,248 @@
+//! Pools: the dies of one part each that a device is made of. Their dies, rows, row blocks, pages and slots are numbered one
+//! pool after the other, so that a number tells the pool; channels may be shared.
+
+use wordline_kernel::Bytes;
+
+use crate::Part;
+use crate::geometry::{DieId, First, Geometry, PageId, RowBlockId};
+use crate::slots::{SlotId, Slots};
+
+/// Dies of one part, and how their pages are divided into what is mapped as one.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Pool {
+    /// The part.
+    pub part: Part,
+    /// Its dies and channels.
+    pub geometry: Geometry,
+    /// Its slots.
+    pub slots: Slots,
+}
+
+/// The pools of a device, of which there is one at least.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Pools {
+    first: Pool,
+    others: Vec<Pool>,
+    /// The first numbers beyond the first pool, which most devices have alone.
+    end: First,
+    end_slot: u32,
+}
+
+impl Pools {
+    /// A single pool whose slots are its pages.
+    pub fn of_pages(part: Part, geometry: Geometry) -> Self {
+        Self::one(Pool { part, geometry, slots: Slots::of_pages(&geometry) })
+    }
+
+    /// A single pool.
+    pub fn one(pool: Pool) -> Self {
+        let (end, end_slot) = (pool.geometry.end(0), pool.slots.end());
+        Self { first: pool, others: Vec::new(), end, end_slot }
+    }
+
+    /// Adds a pool on channels from `channel` on; its numbers follow those of the others.
+    pub fn add(&mut self, pool: Pool, channel: u32) {
+        let last = self.others.last().unwrap_or(&self.first);
+        let Pool { part, geometry, slots } = pool;
+        let geometry = geometry.from(last.geometry.end(channel));
+        let slots = slots.within(&geometry, last.slots.end());
+        self.others.push(Pool { part, geometry, slots });
+    }
+
+    /// The first pool: the only one of most devices.
+    #[inline]
+    pub fn first(&self) -> &Pool {
+        &self.first
+    }
+
+    /// All pools.
+    pub fn iter(&self) -> impl DoubleEndedIterator<Item = &Pool> + Clone {
+        std::iter::once(&self.first).chain(&self.others)
+    }
+
+    /// How many pools there are.
+    pub fn count(&self) -> usize {
+        1 + self.others.len()
+    }
+
+    /// Pool number `n`.
+    #[inline]
+    pub fn get(&self, n: usize) -> &Pool {
+        if n == 0 { &self.first } else { &self.others[n - 1] }
+    }
+
+    /// The pool beyond the first one that begins last at or below a number.
+    #[cold]
+    fn later(&self, begins: impl Fn(&Pool) -> bool) -> usize {
+        1 + self.others.iter().rposition(begins).expect("numbers beyond the first pool are of another one")
+    }
+
+    /// The number of the pool of `die`.
+    #[inline]
+    pub fn number_of(&self, die: DieId) -> usize {
+        if die.0 < self.end.die { 0 } else { self.later(|pool| pool.geometry.first.die <= die.0) }
+    }
+
+    /// The number of the pool of a row.
+    #[inline]
+    pub fn number_of_row(&self, row: u32) -> usize {
+        if row < self.end.row { 0 } else { self.later(|pool| pool.geometry.first.row <= row) }
+    }
+
+    /// The pool of `die`.
+    #[inline]
+    pub fn of_die(&self, die: DieId) -> &Pool {
+        self.get(self.number_of(die))
+    }
+
+    /// The pool of a row.
+    #[inline]
+    pub fn of_row(&self, row: u32) -> &Pool {
+        self.get(self.number_of_row(row))
+    }
+
+    /// The pool of `block`.
+    #[inline]
+    pub fn of_block(&self, block: RowBlockId) -> &Pool {
+        if block.0 < self.end.block {
+            return &self.first;
+        }
+        self.get(self.later(|pool| pool.geometry.first.block <= block.0))
+    }
+
+    /// The pool of `page`.
+    #[inline]
+    pub fn of_page(&self, page: PageId) -> &Pool {
+        if page.0 < self.end.page {
+            return &self.first;
+        }
+        self.get(self.later(|pool| pool.geometry.first.page <= page.0))
+    }
+
+    /// The pool of `slot`.
+    #[inline]
+    pub fn of_slot(&self, slot: SlotId) -> &Pool {
+        if slot.0 < self.end_slot {
+            return &self.first;
+        }
+        self.get(self.later(|pool| pool.slots.first() <= slot.0))
+    }
+
+    /// Channels of the device.
+    pub fn channels(&self) -> u32 {
+        self.iter().map(|pool| pool.geometry.first.channel + pool.geometry.channels).max().unwrap_or(0)
+    }
+
+    fn last(&self) -> &Pool {
+        self.others.last().unwrap_or(&self.first)
+    }
+
+    /// Dies of the device.
+    pub fn dies(&self) -> u32 {
+        self.last().geometry.end(0).die
+    }
+
+    /// Rows of the device.
+    pub fn rows(&self) -> u32 {
+        self.last().geometry.end(0).row
+    }
+
+    /// Row blocks of the device.
+    pub fn row_blocks(&self) -> u32 {
+        self.last().geometry.end(0).block
+    }
+
+    /// Slots of the device.
+    pub fn slots(&self) -> u32 {
+        self.last().slots.end()
+    }
+
+    /// Data bytes of the device.
+    pub fn capacity(&self) -> Bytes {
+        self.iter().map(|pool| pool.geometry.capacity()).sum()
+    }
+
+    /// All dies of the device.
+    pub fn all_dies(&self) -> impl Iterator<Item = DieId> + use<> {
+        (0..self.dies()).map(DieId)
+    }
+
+    /// All row blocks of the device.
+    pub fn all_blocks(&self) -> impl Iterator<Item = RowBlockId> + use<> {
+        (0..self.row_blocks()).map(RowBlockId)
+    }
+
+    /// The row block that holds `slot`.
+    #[inline]
+    pub fn block_of(&self, slot: SlotId) -> RowBlockId {
+        self.of_slot(slot).slots.block_of(slot)
+    }
+
+    /// The row block that holds `page`.
+    #[inline]
+    pub fn block_of_page(&self, page: PageId) -> RowBlockId {
+        self.of_page(page).geometry.block_of(page)
+    }
+
+    /// The die that holds `slot`.
+    #[inline]
+    pub fn die_of(&self, slot: SlotId) -> DieId {
+        let Pool { geometry, slots, .. } = self.of_slot(slot);
+        geometry.die_of(slots.block_of(slot))
+    }
+
+    /// The die that holds `block`.
+    #[inline]
+    pub fn die_of_block(&self, block: RowBlockId) -> DieId {
+        self.of_block(block).geometry.die_of(block)
+    }
+
+    /// The row that holds `slot`.
+    #[inline]
+    pub fn row_of(&self, slot: SlotId) -> u32 {
+        self.row_of_block(self.block_of(slot))
+    }
+
+    /// The row that holds `block`.
+    #[inline]
+    pub fn row_of_block(&self, block: RowBlockId) -> u32 {
+        self.of_block(block).geometry.row_of(block)
+    }
+
+    /// The page of `slot`, or the first of its pages.
+    #[inline]
+    pub fn page_of(&self, slot: SlotId) -> PageId {
+        self.of_slot(slot).slots.page_of(slot)
+    }
+
+    /// The slot at `place` of `block`.
+    #[inline]
+    pub fn at(&self, block: RowBlockId, place: u32) -> SlotId {
+        self.of_block(block).slots.at(block, place)
+    }
+
+    /// Slots of `block`.
+    #[inline]
+    pub fn per_block(&self, block: RowBlockId) -> u32 {
+        self.of_block(block).slots.per_block()
+    }
+
+    /// Slots of a block of a row.
+    #[inline]
+    pub fn per_block_of(&self, row: u32) -> u32 {
+        self.of_row(row).slots.per_block()
+    }
+
+    /// The numbers of a row's pool.
+    #[inline]
+    pub fn numbers(&self, row: u32) -> (Geometry, Slots) {
+        let Pool { geometry, slots, .. } = self.of_row(row);
+        (*geometry, *slots)
+    }
+
+    /// Slots that one program command writes to a row.
+    #[inline]
+    pub fn per_program(&self, row: u32) -> u32 {
+        self.of_row(row).slots.per_program
+    }
+}
