@@ -12,6 +12,7 @@ use wordline_ssd::policy::balancer::{BalancerKind, Reach};
 use wordline_ssd::policy::placement::PlacementKind;
 use wordline_ssd::policy::router::RouterKind;
 use wordline_ssd::policy::victim::VictimKind;
+use wordline_ssd::pools::{ChannelsFile, PoolFile};
 use wordline_ssd::{DeviceFile, Operation};
 
 /// Sectors of a page as the host sees it.
@@ -174,12 +175,16 @@ fn the_tables_are_small() {
 #[test]
 fn what_does_not_go_with_a_block_map_is_named() {
     type Change = fn(&mut DeviceFile);
-    let changes: [(&str, Change); 14] = [
+    let changes: [(&str, Change); 15] = [
         ("ftl.mapping.block.replacements", |f| f.ftl.mapping.block = Some(BlockMapFile { replacements: 0 })),
         ("ftl.mapping.unit", |f| f.ftl.mapping.unit = None),
         ("ftl.mapping.cache", |f| {
             f.ftl.mapping.cache = Some(Bytes::kib(4));
             f.ftl.over_provisioning = 0.5;
+        }),
+        ("pools", |f| {
+            let (part, layout) = (f.part.clone(), f.layout.clone());
+            f.pools = vec![PoolFile { part, layout, channels: ChannelsFile::Dedicated }];
         }),
         ("ftl.placement.policy", |f| f.ftl.placement = PlacementKind::Dynamic {}),
         ("ftl.balancer.policy", |f| f.ftl.balancer = BalancerKind::Stealing { reach: Reach::Die, least: 1 }),

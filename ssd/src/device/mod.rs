@@ -50,7 +50,7 @@ use crate::parts::Parts;
 use crate::policy::background::Background;
 use crate::policy::balancer::Balancer;
 use crate::policy::failure::FailurePolicy;
-use crate::policy::frontier::WordLines;
+use crate::policy::frontier::{Frontier, WordLines};
 use crate::policy::placement::{Placement, Row, RowSet};
 use crate::policy::relocator::Relocator;
 use crate::policy::router::Router;
@@ -221,11 +221,7 @@ impl Device {
         let cache = config.slc_share(parts.router.cached());
         let (mut chips, mut blocks) = new_chips(&config, streams, cache, seed);
         keep_for(&*parts.victim, &config, &mut blocks);
-        if !parts.frontier.is_in_order() {
-            chips.program_in_any_order();
-            let Pool { part, geometry, .. } = config.pools.first();
-            blocks.order(parts.frontier, WordLines::of(part, geometry));
-        }
+        order_word_lines(parts.frontier, &config, &mut chips, &mut blocks);
         let collector = new_collector(&config, streams, parts.victim, parts.wear, seed);
         let has_homes = parts.placement.home(0).is_some();
         let rows = config.pools.rows();
@@ -481,6 +477,15 @@ fn new_chips(config: &Config, streams: Streams, cache: Option<SlcShare>, seed: S
         blocks.cache(share);
     }
     (chips, blocks)
+}
+
+/// Lets a frontier say which word line is programmed next, unless that is always the one after the last.
+fn order_word_lines(frontier: Box<dyn Frontier>, config: &Config, chips: &mut Chips, blocks: &mut Blocks) {
+    if !frontier.is_in_order() {
+        chips.program_in_any_order();
+        let Pool { part, geometry, .. } = config.pools.first();
+        blocks.order(frontier, WordLines::of(part, geometry));
+    }
 }
 
 /// Keeps what the choice of victims needs.
