@@ -3,7 +3,7 @@
 mod common;
 
 use common::{Rig, small};
-use wordline_kernel::{Bytes, Seed};
+use wordline_kernel::{Bytes, Duration, Schedule, Seed};
 use wordline_nand::faults::{Fails, FaultFile};
 use wordline_ssd::config::{BufferMode, Scope};
 use wordline_ssd::ftl::block_map::config::BlockMapFile;
@@ -13,7 +13,7 @@ use wordline_ssd::policy::placement::PlacementKind;
 use wordline_ssd::policy::router::RouterKind;
 use wordline_ssd::policy::victim::VictimKind;
 use wordline_ssd::pools::{ChannelsFile, PoolFile};
-use wordline_ssd::{DeviceFile, Operation};
+use wordline_ssd::{DeviceFile, Event, Operation};
 
 /// Sectors of a page as the host sees it.
 const PAGE: u64 = 16;
@@ -58,14 +58,13 @@ fn amplification([host, copies, padding]: [u64; 3]) -> f64 {
 /// The write amplification of uniform random writes of single pages: with `most` replacement blocks for `logical` logical blocks
 /// of `pages` pages. Replacement blocks are those of the logical blocks written last, so a logical block is written again
 /// while it has one with the probability s = `most / logical`, whatever was written before; a little more, as one write in
-/// `pages` fills a replacement block and leaves its place to others. A run of writes into one replacement block goes on with
-/// a page behind the last one: it has at least k of them with the probability s^(k - 1) C(pages, k) / pages^k, and the whole
-/// block is programmed in the end.
+/// `pages` fills a replacement block and leaves its place to others. Of two random pages the second lies behind the first
+/// with the probability `(pages - 1) / (2 pages)`. Any other write begins a block, all of which is programmed.
 fn uniform_model(most: u32, logical: u32, pages: u32) -> f64 {
     let pages = f64::from(pages);
     let others = f64::from(most - 1) * pages / (pages - 1.0);
     let share = (1.0 + others) / f64::from(logical);
-    pages * share / (libm::pow(1.0 + share / pages, pages) - 1.0)
+    pages - share * (pages - 1.0) / 2.0
 }
 
 #[test]
@@ -165,6 +164,50 @@ fn a_device_whose_blocks_all_fail_goes_read_only() {
     rig.audit();
 }
 
+/// An event that no device has, for the instant of a cut.
+const CUT: Event = Event::Begin(u32::MAX);
+
+/// Cuts the power after some time and waits for the recovery; how many programs the cut tore.
+fn cut_power(rig: &mut Rig, after: Duration) -> u64 {
+    rig.calendar.after(after, CUT);
+    while let Some(event) = rig.calendar.advance().filter(|event| *event != CUT) {
+        rig.device.handle(event, &mut rig.calendar);
+    }
+    let torn = rig.device.power_cut(rig.calendar_now()).torn;
+    rig.calendar.clear();
+    rig.device.recover(&mut rig.calendar);
+    while !rig.device.is_ready() {
+        let event = rig.calendar.advance().expect("a recovery is under way");
+        rig.device.handle(event, &mut rig.calendar);
+    }
+    rig.audit();
+    torn.programs
+}
+
+#[test]
+fn a_replacement_block_goes_on_after_a_power_cut_unless_its_last_page_is_torn() {
+    let mut rig = filled(mapped(4));
+    assert_eq!(programs(&mut rig, [0, 1]), [2, 0, 0]);
+    assert_eq!(cut_power(&mut rig, Duration::ZERO), 0);
+    assert_eq!(programs(&mut rig, [2]), [1, 0, 0]);
+    rig.submit(Operation::Write, false, 3 * PAGE, PAGE);
+    assert_eq!(cut_power(&mut rig, Duration::from_us(150)), 1);
+    assert_eq!(programs(&mut rig, [4]), [1, 16 + 4, 0], "all of it to a new block, and then as ever");
+}
+
+#[test]
+fn a_merge_that_the_power_cut_is_gone_on_with() {
+    let mut rig = filled(mapped(4));
+    assert_eq!(programs(&mut rig, [0, 1]), [2, 0, 0]);
+    // Page 1 again: 14 pages are copied, and the power is cut while some are.
+    rig.submit(Operation::Write, false, PAGE, PAGE);
+    let torn = cut_power(&mut rig, Duration::from_us(2_000));
+    let before = rig.device.totals().gc_programs;
+    assert!((3..12).contains(&before) && torn <= 1, "{before} copied, {torn} torn");
+    let [host, copies, padding] = programs(&mut rig, [1]);
+    assert_eq!((host, copies, padding), (1, if torn == 1 { 16 + 1 } else { 14 - before + 1 }, 0));
+}
+
 #[test]
 fn the_tables_are_small() {
     let config = mapped(4).check().expect("the device is sound");
@@ -175,7 +218,7 @@ fn the_tables_are_small() {
 #[test]
 fn what_does_not_go_with_a_block_map_is_named() {
     type Change = fn(&mut DeviceFile);
-    let changes: [(&str, Change); 15] = [
+    let changes: [(&str, Change); 14] = [
         ("ftl.mapping.block.replacements", |f| f.ftl.mapping.block = Some(BlockMapFile { replacements: 0 })),
         ("ftl.mapping.unit", |f| f.ftl.mapping.unit = None),
         ("ftl.mapping.cache", |f| {
@@ -183,7 +226,7 @@ fn what_does_not_go_with_a_block_map_is_named() {
             f.ftl.over_provisioning = 0.5;
         }),
         ("pools", |f| {
-            let (part, layout) = (f.part.clone(), f.layout.clone());
+            let (part, layout) = (f.part.clone(), f.layout);
             f.pools = vec![PoolFile { part, layout, channels: ChannelsFile::Dedicated }];
         }),
         ("ftl.placement.policy", |f| f.ftl.placement = PlacementKind::Dynamic {}),
@@ -195,7 +238,6 @@ fn what_does_not_go_with_a_block_map_is_named() {
         ("ftl.gc.preemptible", |f| f.ftl.gc.preemptible = true),
         ("ftl.gc.steps_per_write", |f| f.ftl.gc.steps_per_write = Some(2)),
         ("ftl.gc.copyback", |f| f.ftl.gc.copyback = true),
-        ("ftl.gc.stop_at_free_blocks", |f| f.ftl.gc.stop_at_free_blocks = 4),
         ("ftl.wear", |f| f.ftl.wear.allocation = wordline_ssd::ftl::wear::Allocation::ByStream),
     ];
     assert!(mapped(4).check().is_ok());

@@ -7,13 +7,13 @@ use crate::error::{Error, Result};
 /// row with `most` replacement blocks.
 ///
 /// The next write of a logical block finds its replacement block with the probability `s = most / logical`, with a correction
-/// for those that are full, and lies behind the last page as often as random pages are in ascending order. A replacement
-/// block takes `((1 + s / pages)^pages - 1) / s` pages on average, and `pages` are programmed for them.
+/// for those that are full, and lies behind the last page with the probability `(pages - 1) / (2 pages)`. Any other write begins
+/// a block, all of which is programmed: `pages - s (pages - 1) / 2`.
 pub fn uniform_writes(most: u32, logical: f64, pages: u32) -> f64 {
     let pages = f64::from(pages);
     let others = f64::from(most.saturating_sub(1)) * pages / (pages - 1.0).max(1.0);
     let share = (1.0 + others).min(logical) / logical;
-    pages * share / libm::expm1(pages * libm::log1p(share / pages))
+    pages - share * (pages - 1.0) / 2.0
 }
 
 /// The same of a run.
@@ -38,9 +38,8 @@ mod tests {
     #[test]
     fn a_write_costs_a_block_where_no_two_meet_and_less_where_they_do() {
         close(uniform_writes(1, 1e9, 64), 64.0, 1e-6);
-        // One logical block: 64 / (e - 1), for large blocks.
-        close(uniform_writes(1, 1.0, 100_000), 100_000.0 / (std::f64::consts::E - 1.0), 1e-4);
-        // Of two pages, a logical block's replacement block takes the second after the first in a quarter of the pairs.
-        close(uniform_writes(1, 1.0, 2), 2.0 / 1.25, 1e-12);
+        // One logical block of two pages: the second follows the first in a quarter of the pairs.
+        close(uniform_writes(1, 1.0, 2), 2.0 * 0.75, 1e-12);
+        close(uniform_writes(9, 3.0, 100), 50.5, 1e-12);
     }
 }

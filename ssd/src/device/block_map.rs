@@ -8,12 +8,12 @@ use super::precondition::Steady;
 use super::{Device, Event};
 use crate::Config;
 use crate::buffer::EntryId;
-use crate::ftl::block_map::Step;
+use crate::ftl::block_map::{ByBlock, Step};
 use crate::ftl::blocks::StreamId;
 use crate::ftl::collector::Moved;
 use crate::ftl::mapping::LogicalPage;
 use crate::parts::Parts;
-use crate::policy::placement::{ByBlock, Row};
+use crate::policy::placement::Row;
 use crate::queue::{Purpose, Transaction};
 
 /// Pages that are overwritten for each replacement block before the device counts as steady, and again while its write
@@ -29,11 +29,14 @@ pub(super) fn with_homes(parts: Parts, config: &Config) -> Parts {
 }
 
 impl Device {
-    /// Lets every row go on. Returns whether a page of the host was taken to be programmed.
+    /// Lets the rows go on that pages wait for. Returns whether a page of the host was taken to be programmed.
     pub(super) fn form_mapped(&mut self, calendar: &mut impl Schedule<Event>) -> bool {
         let mut formed = false;
-        for row in 0..self.config.pools.rows() {
-            formed |= self.work_on(row, calendar);
+        let streams = usize::from(self.streams.host);
+        for list in 0..self.ready.len() {
+            if !self.ready[list].pages.is_empty() {
+                formed |= self.work_on((list / streams) as Row, calendar);
+            }
         }
         formed
     }

@@ -11,6 +11,7 @@
 mod audit;
 pub mod config;
 mod failing;
+mod homes;
 mod recovery;
 
 use std::collections::VecDeque;
@@ -18,6 +19,8 @@ use std::collections::VecDeque;
 use serde::{Deserialize, Serialize};
 use wordline_kernel::{Column, id, state, word};
 use wordline_nand::{Chips, RowBlockId, SlotId, Slots};
+
+pub use homes::ByBlock;
 
 use super::blocks::{Blocks, State};
 use super::collector::Moved;

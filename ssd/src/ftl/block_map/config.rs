@@ -109,15 +109,14 @@ fn check_mechanisms(file: &DeviceFile, wrong: &mut Complaints) {
     }
 }
 
-/// Settings of a collector that there is nothing to do for: a merge has no choice.
+/// Settings of a collector that there is nothing to do for: a merge has no choice. When it starts and stops is left alone, for
+/// that only says what is spare at least.
 fn check_collector(ftl: &FtlFile, wrong: &mut Complaints) {
     let (gc, usual) = (&ftl.gc, GcFile::default());
     for (is_usual, key) in [
         (gc.victim == usual.victim, "ftl.gc.victim"),
         (gc.scope == usual.scope, "ftl.gc.scope"),
         (gc.relocator == usual.relocator, "ftl.gc.relocator"),
-        (gc.start_below_free_blocks == usual.start_below_free_blocks, "ftl.gc.start_below_free_blocks"),
-        (gc.stop_at_free_blocks == usual.stop_at_free_blocks, "ftl.gc.stop_at_free_blocks"),
         (gc.copyback == usual.copyback, "ftl.gc.copyback"),
         (gc.preemptible == usual.preemptible, "ftl.gc.preemptible"),
         (gc.steps_per_write == usual.steps_per_write, "ftl.gc.steps_per_write"),

@@ -1,6 +1,5 @@
 //! Which channel, package, die and row of planes a write goes to.
 
-mod by_block;
 mod dynamic;
 mod fixed;
 
@@ -9,7 +8,6 @@ use serde::{Deserialize, Serialize};
 use wordline_kernel::snapshot::State;
 use wordline_nand::Pools;
 
-pub use by_block::ByBlock;
 pub use dynamic::Dynamic;
 pub use fixed::Fixed;
 

@@ -1,9 +1,9 @@
-//! By block: all pages of a logical block have one home.
+//! All pages of a logical block have one home.
 
 use wordline_kernel::snapshot::{Broken, Reader, State, Writer};
 
-use super::{Placement, Row, RowSet};
 use crate::Config;
+use crate::policy::placement::{Placement, Row, RowSet};
 
 /// A placement whose pages are logical blocks of so many pages each. Where it gives them no home, they go round the rows.
 pub struct ByBlock {
