@@ -386,8 +386,11 @@ impl BlockMap {
 
     /// Nothing is valid in the blocks of a logical block but in `data`, which is all that it keeps.
     fn release(&mut self, row: Row, logical: LogicalBlock, data: Option<RowBlockId>, blocks: &mut Blocks) {
-        let old: Vec<RowBlockId> = self.blocks_of(logical).filter(|block| Some(*block) != data).collect();
-        for block in old {
+        loop {
+            let mut old = self.blocks_of(logical).filter(|block| Some(*block) != data);
+            let next = old.find(|block| blocks.state(*block) != State::Victim);
+            drop(old);
+            let Some(block) = next else { break };
             if blocks.state(block) == State::Open {
                 blocks.close_open(block);
             }
