@@ -56,6 +56,7 @@ embedded![
     "peers/ssdsim-read",
     "peers/ssdsim-write",
     "ressd/table5",
+    "validation/block-map",
     "validation/bounds",
     "validation/dftl",
     "validation/dftl-writes",

@@ -6,6 +6,7 @@
 pub mod analytic;
 mod axes;
 mod bench;
+mod block_map;
 mod bounds;
 mod chart;
 mod expect;

@@ -84,6 +84,9 @@ impl Device {
         self.audit_tables();
         self.blocks.audit_super_blocks();
         self.audit_units();
+        if let Some(map) = &self.block_map {
+            map.audit(&self.blocks, &self.chips);
+        }
         let t = &self.totals;
         let programmed = |(pool, counts): (&Pool, &Counts)| {
             let slots = &pool.slots;

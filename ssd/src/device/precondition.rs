@@ -67,8 +67,9 @@ impl Device {
     /// first-in first-out cleaning for large blocks; Desnoyers, SYSTOR 2012). Random overwrites without timing then go
     /// on until the write amplification of successive windows stands still. The device is left as a host leaves it that
     /// wrote as fast as it could until now: with the free blocks that cleaning keeps up under full load, and with victims
-    /// half cleaned. With a part of the map in flash it is left as after a rest. A device with several pools is filled and
-    /// no more: where overwritten pages are depends on the sizes of what a host writes.
+    /// half cleaned. With a part of the map in flash it is left as after a rest. With a block map there is no more to it than
+    /// replacement blocks, which are all begun anew a few times. A device with several pools is filled and no more: where
+    /// overwritten pages are depends on the sizes of what a host writes.
     pub fn fill_steady(&mut self, seed: Seed) -> Steady {
         self.reach_steady(seed, self.config.logical_pages, self.translation.is_some())
     }
@@ -86,6 +87,9 @@ impl Device {
             return Steady { overwritten: 0, amplification: 1.0 };
         }
         let mut random = seed.stream("ssd.precondition", 0);
+        if self.block_map.is_some() {
+            return self.fill_steady_mapped(random);
+        }
         self.blocks.pause_cache(true);
         let mut writer = Writer { rested, ..Writer::default() };
         let rows = 0..self.config.pools.rows();
@@ -188,6 +192,10 @@ impl Device {
 
     /// Writes a whole page in no time.
     fn write_untimed(&mut self, logical: LogicalPage, writer: &mut Writer) {
+        if self.block_map.is_some() {
+            writer.programmed += self.write_mapped_untimed(logical);
+            return;
+        }
         let row = self.placement.home(logical.0).unwrap_or_else(|| self.next_row(writer));
         self.put_untimed(logical, row, self.streams.host(0), writer);
     }

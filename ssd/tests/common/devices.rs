@@ -8,6 +8,7 @@ use wordline_ssd::DeviceFile;
 use wordline_ssd::config::{
     BufferFile, BufferMode, GcFile, MappingFile, Protection, Scope, SlcCacheFile, Space, WearFile,
 };
+use wordline_ssd::ftl::block_map::config::BlockMapFile;
 use wordline_ssd::ftl::checkpoint::{DiscardsAtCut, LowerPages, ProgramsAtCut, RecoveryFile};
 use wordline_ssd::ftl::wear::Allocation;
 use wordline_ssd::policy::background::BackgroundKind;
@@ -388,6 +389,37 @@ prop_compose! {
             file.ftl.balancer = balancer;
         }
         set_thresholds(&mut file, thresholds);
+        file
+    }
+}
+
+prop_compose! {
+    /// A small device with a block map: what does not go with one is as usual.
+    pub fn block_mapped()(
+        file in plain(),
+        replacements in 1u32..=6,
+        // Five of 24 blocks in a row are spare at least.
+        spare in 0.22f64..0.7,
+        order in order(),
+    ) -> DeviceFile {
+        let mut file = file;
+        let geometry = &file.part.geometry;
+        let word_line = if geometry.one_shot { geometry.bits_per_cell } else { 1 };
+        let unit = geometry.page_size * u64::from(file.layout.planes_per_row.unwrap_or(1) * word_line);
+        file.ftl.mapping =
+            MappingFile { unit: Some(unit), block: Some(BlockMapFile { replacements }), ..MappingFile::default() };
+        file.ftl.over_provisioning = spare;
+        file.ftl.placement = PlacementKind::Fixed { order };
+        file.ftl.balancer = BalancerKind::None {};
+        file.ftl.router = RouterKind::Single {};
+        file.ftl.frontier = FrontierKind::InOrder {};
+        file.ftl.slc_cache = None;
+        file.ftl.gc = GcFile::default();
+        file.ftl.wear = WearFile::default();
+        if file.buffer.power_loss_protection == Protection::None {
+            file.ftl.recovery.discards = DiscardsAtCut::Forgotten;
+        }
+        file.ftl.recovery.checkpoint = None;
         file
     }
 }
