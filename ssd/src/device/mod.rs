@@ -230,10 +230,7 @@ impl Device {
         let (mut chips, mut blocks) = new_chips(&config, streams, cache, seed);
         keep_for(&*parts.victim, &config, &mut blocks);
         order_word_lines(parts.frontier, &config, &mut chips, &mut blocks);
-        let stream_pools = stream_pools(&config, streams, &*parts.router);
-        if stream_pools.is_some() {
-            blocks.share(config.file.ftl.mapping.whole_units);
-        }
+        let subs = new_sub_requests(&config, streams, &*parts.router, &mut blocks);
         let has_homes = parts.placement.home(0).is_some();
         let rows = config.pools.rows();
         let lists = usize::from(streams.host) * if has_homes { rows as usize } else { 1 };
@@ -257,7 +254,7 @@ impl Device {
             programming: 0,
             units: vec![Unit::default(); rows as usize],
             accepting: vec![RowSet::new(rows); usize::from(streams.host)],
-            subs: stream_pools.map(|pools| Box::new(SubRequests::new(&config, pools))),
+            subs,
             slc: cache.map(|share| Box::new(slc::Cached::new(&share, &config))),
             some_row_full: false,
             left_at_work: false,
@@ -484,10 +481,19 @@ fn pool_of(subs: &Option<Box<SubRequests>>, stream: usize) -> usize {
     subs.as_ref().map_or(0, |subs| subs.pool_of(stream as u8))
 }
 
-/// The pools of the host's streams; none in a device with a single pool.
-fn stream_pools(config: &Config, streams: Streams, router: &dyn Router) -> Option<Vec<u8>> {
+/// The sub-requests of a device with several pools, of which the block table then keeps the books apart.
+fn new_sub_requests(
+    config: &Config,
+    streams: Streams,
+    router: &dyn Router,
+    blocks: &mut Blocks,
+) -> Option<Box<SubRequests>> {
+    if config.pools.count() == 1 {
+        return None;
+    }
+    blocks.share(config.file.ftl.mapping.whole_units);
     let pool = |stream| if stream < router.streams() { router.pool(stream) } else { 0 };
-    (config.pools.count() > 1).then(|| (0..streams.host).map(pool).collect())
+    Some(Box::new(SubRequests::new(config, (0..streams.host).map(pool).collect())))
 }
 
 /// The chips, and the table of their blocks, of which some are bad from the factory.

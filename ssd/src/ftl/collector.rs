@@ -241,38 +241,14 @@ impl Collector {
                 Ok(step) => return step,
                 Err(NoRoom) => return self.stick(row),
             }
-            let state = &mut self.rows[row as usize];
-            if let Some((block, place)) = state.victim {
-                // Nothing is regained of a block that will not be erased.
-                let gain = u32::from(!blocks.is_condemned(block));
-                if self.copyback
-                    && let Some(first) = whole_unit(blocks, block, place)
-                {
-                    let stream = blocks.streams().gc(0);
-                    if !blocks.has_room(row, stream, blocks.pools().per_program(row)) {
-                        return self.stick(row);
-                    }
-                    state.regained += gain * (first - place);
-                    state.victim = Some((block, first + blocks.pools().per_program(row)));
-                    return Some(Step::Copyback { from: blocks.pools().at(block, first) });
+            if let Some((block, place)) = self.rows[row as usize].victim {
+                match self.go_through_victim(row, block, place, blocks) {
+                    Ok(None) => continue,
+                    Ok(step) => return step,
+                    Err(NoRoom) => return self.stick(row),
                 }
-                if let Some((first, end, valid)) = next_read(blocks, block, place) {
-                    state.regained += gain * passed(blocks, row, place, first, end, valid);
-                    state.victim = Some((block, end));
-                    let slots = blocks.pools().of_row(row).slots;
-                    return Some(Step::Read {
-                        first: slots.at(block, first),
-                        end: slots.at(block, end),
-                        valid,
-                    });
-                }
-                let end = blocks.pools().per_block(block);
-                state.regained += gain * passed(blocks, row, place, end, end, 0);
-                state.victim = None;
-                state.read.push_back(block);
-                continue;
             }
-            if state.migrating.is_some() {
+            if self.rows[row as usize].migrating.is_some() {
                 return None;
             }
             if let Some(block) = self.forced_victim(row, leave, blocks) {
@@ -302,6 +278,41 @@ impl Collector {
                 return step;
             }
         }
+    }
+
+    /// The next of a victim's valid pages are read, or moved inside the chip; none where nothing of it is left to be read.
+    fn go_through_victim(
+        &mut self,
+        row: Row,
+        block: RowBlockId,
+        place: u32,
+        blocks: &Blocks,
+    ) -> Result<Option<Step>, NoRoom> {
+        let state = &mut self.rows[row as usize];
+        // Nothing is regained of a block that will not be erased.
+        let gain = u32::from(!blocks.is_condemned(block));
+        let unit = blocks.pools().per_program(row);
+        if self.copyback
+            && let Some(first) = whole_unit(blocks, block, place)
+        {
+            if !blocks.has_room(row, blocks.streams().gc(0), unit) {
+                return Err(NoRoom);
+            }
+            state.regained += gain * passed(blocks, row, place, first, first, 0);
+            state.victim = Some((block, first + unit));
+            return Ok(Some(Step::Copyback { from: blocks.pools().at(block, first) }));
+        }
+        if let Some((first, end, valid)) = next_read(blocks, block, place) {
+            state.regained += gain * passed(blocks, row, place, first, end, valid);
+            state.victim = Some((block, end));
+            let slots = blocks.pools().of_row(row).slots;
+            return Ok(Some(Step::Read { first: slots.at(block, first), end: slots.at(block, end), valid }));
+        }
+        let end = blocks.pools().per_block(block);
+        state.regained += gain * passed(blocks, row, place, end, end, 0);
+        state.victim = None;
+        state.read.push_back(block);
+        Ok(None)
     }
 
     /// A victim that is not a matter of choice any more.
