@@ -287,6 +287,13 @@ impl DeviceFile {
         if let Some((found, wanted)) = ftl.balancer.complaint() {
             wrong.add("ftl.balancer.least", found, wanted);
         }
+        let is_even = self.layout.short_channels == 0 || ftl.placement == PlacementKind::Dynamic {};
+        wrong.require(
+            is_even,
+            "layout.short_channels",
+            self.layout.short_channels,
+            "0: with ftl.placement fixed the homes of pages go round channels that are alike",
+        );
         let has_nothing_to_do = matches!(ftl.balancer, BalancerKind::Stealing { .. })
             && ftl.placement == PlacementKind::Dynamic {};
         wrong.require(
