@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 use wordline_designs::Design;
 use wordline_designs::centaur::{Dispatcher, DispatcherFile, Hybrid, HybridFile};
-use wordline_kernel::{Bytes, Calendar, Instant, Seed};
+use wordline_kernel::{Bytes, Calendar, Instant, Schedule, Seed};
 use wordline_nand::geometry::Layout;
 use wordline_nand::part::PartFile;
 use wordline_ssd::config::{BufferFile, FrontFile, FtlFile};
