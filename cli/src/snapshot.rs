@@ -45,7 +45,7 @@ struct Make {
     to: PathBuf,
     #[command(flatten)]
     device: DeviceArguments,
-    /// What is done to the device: empty, filled, steady-state, or the fraction to fill.
+    /// What is done to the device: empty, filled, steady-state, steady-state:0.5 of a part, or the fraction to fill.
     #[arg(long, value_name = "STATE", default_value = "steady-state")]
     precondition: Precondition,
     #[command(flatten)]

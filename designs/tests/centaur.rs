@@ -7,6 +7,7 @@ use wordline_kernel::{Bytes, Calendar, Instant, Schedule, Seed};
 use wordline_nand::geometry::Layout;
 use wordline_nand::part::PartFile;
 use wordline_ssd::config::{BufferFile, FrontFile, FtlFile};
+use wordline_ssd::lifetime::Worn;
 use wordline_ssd::policy::balancer::BalancerKind;
 use wordline_ssd::policy::relocator::RelocatorKind;
 use wordline_ssd::policy::router::{Outgoing, Router, RouterKind};
@@ -131,7 +132,8 @@ fn stealing_and_migration_each_do_their_own_part() {
 
 /// Pools of which the first has spent so much of its lifetime and the second so much.
 fn worn(first: u64, second: u64) -> [PoolState; 2] {
-    [first, second].map(|erases| PoolState { erases, life: 1_000_000, ..PoolState::default() })
+    let worn = |erases| Worn { erases, blocks: 1_000, endurance: 1_000 };
+    [first, second].map(|erases| PoolState { worn: worn(erases), ..PoolState::default() })
 }
 
 fn route(router: &mut dyn Router, sectors: u32, pools: &[PoolState]) -> u8 {

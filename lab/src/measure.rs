@@ -3,8 +3,9 @@
 use std::path::Path;
 
 use wordline_kernel::{Duration, Histogram, Instant, Series};
-use wordline_nand::{EnergyReport, Stage};
-use wordline_ssd::device::{Component, Totals};
+use wordline_nand::{DieId, EnergyReport, Pool, RowBlockId, Stage};
+use wordline_ssd::device::{Component, SubRequestCounts, Totals};
+use wordline_ssd::lifetime::{self, Worn};
 use wordline_ssd::{Answer, Device, Operation, SECTOR};
 
 use crate::error::Result;
@@ -12,7 +13,8 @@ use crate::log::Log;
 use crate::report::Quantity;
 use crate::run::Job;
 use crate::summary::{
-    Buffer, DieWear, Faults, Flash, Host, Latency, Outcome, Share, Summary, TimeShare, Wear, Window, Windows,
+    Buffer, DieWear, Faults, Flash, Host, Latency, Outcome, PoolUse, Share, SubRequests, Summary, TimeShare,
+    Wear, Window, Windows,
 };
 
 /// Measurements under way.
@@ -36,6 +38,8 @@ struct Before {
     link: Vec<u64>,
     buses: Vec<u64>,
     arrays: Vec<u64>,
+    worn: Vec<Worn>,
+    pages_programmed: u64,
 }
 
 impl Before {
@@ -47,6 +51,8 @@ impl Before {
             link: link_busy(device, at),
             buses: device.chips().bus_busy(at).collect(),
             arrays: device.chips().array_busy(at).collect(),
+            worn: device.worn(),
+            pages_programmed: device.chips().counts().pages_programmed,
         }
     }
 }
@@ -155,7 +161,8 @@ impl Measurements {
         if let Some(log) = self.log.take() {
             log.finish()?;
         }
-        let Before { at: begin, ref totals, ref energy, ref link, ref buses, ref arrays } = self.before;
+        let Before { at: begin, ref totals, ref energy, ref link, ref buses, ref arrays, ref worn, .. } =
+            self.before;
         let elapsed = end - begin;
         let requests: u64 = self.counts.iter().sum();
         let energy = device.chips().energy(end - Instant::ZERO).since(energy);
@@ -172,14 +179,12 @@ impl Measurements {
                 self.failed
             ));
         }
-        let flash = flash(device, &totals);
-        let programmed = flash.host_bytes + flash.gc_bytes + flash.translation_bytes + flash.padding_bytes;
-        let page = device.config().geometry().page_size.0;
-        assert_eq!(
-            programmed,
-            flash.programs * page,
-            "flash bytes are host, map, collector and padding bytes"
-        );
+        let flash = flash(device, &totals, &self.before);
+        let programmed = flash.host_bytes
+            + flash.unit_bytes
+            + flash.gc_bytes
+            + flash.translation_bytes
+            + flash.padding_bytes;
         Ok(Summary {
             device: job.device_name,
             workload: job.source,
@@ -190,7 +195,7 @@ impl Measurements {
             wall_seconds,
             precondition_seconds,
             requests_per_second: requests as f64 / wall_seconds.max(1e-9),
-            write_amplification: (self.bytes[1] > 0).then(|| programmed as f64 / self.bytes[1] as f64),
+            write_amplification: lifetime::write_amplification(programmed, self.bytes[1]),
             collector_amplification: (flash.host_bytes > 0)
                 .then(|| (flash.host_bytes + flash.gc_bytes) as f64 / flash.host_bytes as f64),
             energy_joules: energy.total().joules(),
@@ -201,7 +206,9 @@ impl Measurements {
             link_utilisation: shares(link_busy(device, end), link),
             channel_utilisation: shares(device.chips().bus_busy(end).collect(), buses),
             die_utilisation: shares(device.chips().array_busy(end).collect(), arrays),
-            wear: wear(device, self.bytes[1], totals.erases),
+            wear: wear(device, self.bytes[1], worn),
+            pools: pools(device, worn),
+            sub_requests: device.sub_requests().map(sub_requests),
             power_cuts: Vec::new(),
             faults: faults(device, &totals),
             windows: self.windows(),
@@ -279,10 +286,15 @@ fn buffer(totals: &Totals) -> Buffer {
     }
 }
 
-fn flash(device: &Device, totals: &Totals) -> Flash {
-    let geometry = device.config().geometry();
+fn flash(device: &Device, totals: &Totals, before: &Before) -> Flash {
+    let pools = &device.config().pools;
+    let Pool { geometry, .. } = pools.first();
     let unit = device.config().unit.0;
-    let programmed = totals.host_programs + totals.gc_programs + totals.translation_programs + totals.padding;
+    let programmed = totals.host_programs
+        + totals.unit_programs
+        + totals.gc_programs
+        + totals.translation_programs
+        + totals.padding;
     let look_ups = totals.map_hits + totals.map_misses;
     let per_look_up = |count: u64| (look_ups > 0).then(|| count as f64 / look_ups as f64);
     Flash {
@@ -291,13 +303,21 @@ fn flash(device: &Device, totals: &Totals) -> Flash {
             + totals.read_ahead_reads
             + totals.gc_reads
             + totals.translation_reads,
-        programs: programmed * unit / geometry.page_size.0,
-        erases: totals.erases * u64::from(geometry.planes_per_row),
+        programs: match pools.count() {
+            1 => programmed * unit / geometry.page_size.0,
+            // The pages of the pools are of different sizes.
+            _ => device.chips().counts().pages_programmed - before.pages_programmed,
+        },
+        erases: match pools.count() {
+            1 => totals.erases * u64::from(geometry.planes_per_row),
+            _ => plane_blocks_erased(device, &before.worn),
+        },
         fill_reads: totals.fill_reads,
         gc_reads: totals.gc_reads,
         gc_programs: totals.gc_programs,
         padding: totals.padding,
         host_bytes: totals.host_programs * unit,
+        unit_bytes: totals.unit_programs * unit,
         gc_bytes: totals.gc_programs * unit,
         padding_bytes: totals.padding * unit,
         map_hits: totals.map_hits,
@@ -311,17 +331,57 @@ fn flash(device: &Device, totals: &Totals) -> Flash {
         folded: totals.folded,
         programs_away: totals.programs_away,
         effective_spare: device.effective_spare(),
+        valid_share: device.fullness().share(),
     }
 }
 
+/// The pools, where there are several.
+fn pools(device: &Device, before: &[Worn]) -> Vec<PoolUse> {
+    let states = device.pool_states().into_iter().zip(device.worn()).zip(before);
+    let used = device.config().pools.iter().zip(states).map(|(pool, ((state, worn), before))| {
+        let worn = worn.since(*before);
+        PoolUse {
+            part: pool.part.name.clone(),
+            bytes: pool.geometry.capacity().0,
+            spent_lifetime: worn.spent(),
+            erases_per_block: worn.erases_per_block(),
+            valid_share: state.valid_share(),
+        }
+    });
+    if device.config().pools.count() > 1 { used.collect() } else { Vec::new() }
+}
+
+fn sub_requests(counts: SubRequestCounts) -> SubRequests {
+    SubRequests {
+        to_first: counts.sent[0],
+        to_first_bytes: counts.sent_bytes[0],
+        to_others: counts.sent[1],
+        to_others_bytes: counts.sent_bytes[1],
+        turned_away: counts.turned_away,
+        stolen: counts.stolen,
+        migrated_units: counts.migrated,
+        migrated_pages: counts.migrated_pages,
+    }
+}
+
+/// Blocks that were erased, those of the planes of a row each for itself.
+fn plane_blocks_erased(device: &Device, before: &[Worn]) -> u64 {
+    let worn = device.worn().into_iter().zip(before).map(|(now, before)| now.since(*before).erases);
+    let planes = device.config().pools.iter().map(|pool| u64::from(pool.geometry.planes_per_row));
+    worn.zip(planes).map(|(erases, planes)| erases * planes).sum()
+}
+
 fn faults(device: &Device, totals: &Totals) -> Faults {
+    // With several pools the blocks of the planes of a row count as one.
+    let config = device.config();
+    let planes = if config.pools.count() == 1 { config.geometry().planes_per_row } else { 1 };
     Faults {
         program_failures: totals.program_failures,
         erase_failures: totals.erase_failures,
         read_retries: totals.read_retries,
         unreadable_pages: totals.unreadable_pages,
         lost_pages: totals.lost_pages,
-        grown_bad_blocks: totals.grown_bad_blocks * u64::from(device.config().geometry().planes_per_row),
+        grown_bad_blocks: totals.grown_bad_blocks * u64::from(planes),
         dead_dies: totals.dead_dies,
     }
 }
@@ -329,17 +389,22 @@ fn faults(device: &Device, totals: &Totals) -> Faults {
 /// Values of a wear map at the most: a chart of 256 by 256.
 const MOST_WEAR_VALUES: usize = 65_536;
 
-/// The blocks after a run in which the host wrote so many bytes and so many blocks of a row were erased.
-fn wear(device: &Device, written: u64, erased: u64) -> Wear {
+/// The blocks after a run in which the host wrote so many bytes, with pools that were so worn `before`.
+fn wear(device: &Device, written: u64, before: &[Worn]) -> Wear {
+    let pools = device.worn().into_iter().zip(before).map(|(now, before)| now.since(*before));
+    let pools: Vec<Worn> = pools.collect();
+    let spent = lifetime::spent(pools.iter().copied());
+    let erased: u64 = pools.iter().map(|pool| pool.erases).sum();
     let erases: Vec<u32> = device.erases().map(|(_, erases)| erases).collect();
     let group = erases.len().div_ceil(MOST_WEAR_VALUES).max(1);
-    let (config, geometry) = (device.config(), device.config().geometry());
-    let planes = u64::from(geometry.planes_per_row);
-    let blocks = erases.len() as u64 * planes;
-    let bad_blocks = device.bad_blocks() * planes;
-    let good = geometry.capacity().0 as f64 * (blocks - bad_blocks) as f64 / blocks as f64;
+    let config = device.config();
+    let (mut bad_blocks, mut good) = (0, 0.0);
+    for Pool { geometry, .. } in config.pools.iter() {
+        let bad = geometry.all_blocks().filter(|block| device.is_bad(*block)).count() as u64;
+        bad_blocks += bad * u64::from(geometry.planes_per_row);
+        good += geometry.capacity().0 as f64 * (1.0 - bad as f64 / f64::from(geometry.row_blocks()));
+    }
     let capacity = config.capacity().0 as f64;
-    let whole_life = erases.len() as f64 * f64::from(config.part().endurance);
     Wear {
         min: erases.iter().copied().min().unwrap_or(0),
         max: erases.iter().copied().max().unwrap_or(0),
@@ -349,8 +414,9 @@ fn wear(device: &Device, written: u64, erased: u64) -> Wear {
         spare: if good > 0.0 { 1.0 - capacity / good } else { -1.0 },
         terabytes_written: written as f64 / TERABYTE,
         drive_writes: written as f64 / capacity,
-        terabytes_expected: (erased > 0 && written > 0)
-            .then(|| written as f64 / TERABYTE * whole_life / erased as f64),
+        terabytes_expected: (spent > 0.0 && written > 0).then(|| written as f64 / TERABYTE / spent),
+        spent_lifetime: spent,
+        run_erases: erased as f64 / erases.len().max(1) as f64,
         dies: dies(device, &erases),
         erases: erases.chunks(group).map(mean).collect(),
     }
@@ -374,12 +440,15 @@ fn variation(device: &Device) -> Option<f64> {
 }
 
 fn dies(device: &Device, erases: &[u32]) -> Vec<DieWear> {
-    let geometry = device.config().geometry();
-    let row_blocks = (geometry.blocks_per_plane * geometry.rows_per_die) as usize;
-    let mut bad = device.erases().map(|(block, _)| u64::from(device.is_bad(block)));
-    let die = |of_die: &[u32]| DieWear {
-        erases: mean(of_die),
-        bad_blocks: bad.by_ref().take(of_die.len()).sum::<u64>() * u64::from(geometry.planes_per_row),
+    let die = |(Pool { geometry, .. }, die): (&Pool, DieId)| {
+        let rows = geometry.rows_of(die);
+        let blocks = geometry.first_block(rows.start).0..geometry.first_block(rows.end).0;
+        let bad = blocks.clone().filter(|block| device.is_bad(RowBlockId(*block))).count() as u64;
+        DieWear {
+            erases: mean(&erases[blocks.start as usize..blocks.end as usize]),
+            bad_blocks: bad * u64::from(geometry.planes_per_row),
+        }
     };
-    erases.chunks(row_blocks.max(1)).map(die).collect()
+    let pools = device.config().pools.iter();
+    pools.flat_map(|pool| pool.geometry.all_dies().map(move |die| (pool, die))).map(die).collect()
 }

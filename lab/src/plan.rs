@@ -93,18 +93,26 @@ struct Ready {
 impl std::str::FromStr for Precondition {
     type Err = String;
 
-    /// Reads `empty`, `filled`, `steady-state`, or the fraction that is filled.
+    /// Reads `empty`, `filled`, `steady-state`, `steady-state:` and the fraction that it is of, or the fraction that is
+    /// filled.
     fn from_str(text: &str) -> std::result::Result<Self, String> {
-        match (text, text.parse::<f64>()) {
-            ("empty", _) => Ok(Self::Empty),
-            ("filled", _) => Ok(Self::Filled(1.0)),
-            ("steady-state", _) => Ok(Self::Steady),
-            (_, Ok(fraction)) if (0.0..=1.0).contains(&fraction) => Ok(Self::Filled(fraction)),
-            _ => Err(format!(
-                "found \"{text}\", wanted empty, filled, steady-state, or the fraction to fill, from 0 to 1"
-            )),
+        let steady_to = text.strip_prefix("steady-state:").map(str::parse::<f64>);
+        match (text, steady_to, text.parse::<f64>()) {
+            ("empty", ..) => Ok(Self::Empty),
+            ("filled", ..) => Ok(Self::Filled(1.0)),
+            ("steady-state", ..) => Ok(Self::Steady),
+            (_, Some(Ok(fraction)), _) if fraction > 0.0 && fraction <= 1.0 => Ok(Self::SteadyTo(fraction)),
+            (_, None, Ok(fraction)) if (0.0..=1.0).contains(&fraction) => Ok(Self::Filled(fraction)),
+            _ => Err(refused(text)),
         }
     }
+}
+
+fn refused(text: &str) -> String {
+    format!(
+        "found \"{text}\", wanted empty, filled, steady-state, steady-state:0.5 of a fraction above 0, or the fraction to fill, \
+         from 0 to 1"
+    )
 }
 
 impl From<workload::Precondition> for Precondition {
@@ -421,6 +429,10 @@ mod tests {
         assert_eq!("empty".parse(), Ok(Precondition::Empty));
         assert_eq!("0.5".parse(), Ok(Precondition::Filled(0.5)));
         assert_eq!("steady-state".parse(), Ok(Precondition::Steady));
+        assert_eq!("steady-state:0.5".parse(), Ok(Precondition::SteadyTo(0.5)));
+        for wrong in ["steady-state:", "steady-state:0", "filled:0.5", ":0.5"] {
+            assert!(wrong.parse::<Precondition>().is_err(), "{wrong}");
+        }
         assert!("1.5".parse::<Precondition>().is_err());
         assert!("full".parse::<Precondition>().is_err());
     }

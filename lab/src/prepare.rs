@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use wordline_kernel::{Duration, Instant, Seed};
+use wordline_ssd::device::Steady;
 use wordline_ssd::snapshot::Agenda;
 use wordline_ssd::{Config, Device};
 
@@ -38,7 +39,7 @@ impl Prepared {
         if let Some(path) = &job.from_snapshot {
             let (path, history) = (path.display(), prepared.history.join("; then "));
             job.notes.push(format!("restored from the snapshot {path}: {history}"));
-        } else if job.precondition == Precondition::Steady {
+        } else if matches!(job.precondition, Precondition::Steady | Precondition::SteadyTo(_)) {
             job.notes.extend(prepared.history.last().cloned());
         }
         if job.config.file.ftl.slc_cache.is_some() && !prepared.device.has_slc_cache() {
@@ -55,14 +56,10 @@ impl Prepared {
                 device.fill(fraction);
                 format!("filled: {fraction} of its logical pages were written once, in order")
             }
-            Precondition::Steady => {
-                let steady = device.fill_steady(Seed(seed));
-                format!(
-                    "preconditioned to a steady state: {} pages overwritten at random, collector's write amplification \
-                     {:.3}",
-                    Quantity::Count(steady.overwritten),
-                    steady.amplification
-                )
+            Precondition::Steady => steady(device.fill_steady(Seed(seed)), ""),
+            Precondition::SteadyTo(fraction) => {
+                let of = format!(" of the first {fraction} of its logical pages");
+                steady(device.fill_steady_to(Seed(seed), fraction), &of)
             }
         };
         device.audit(Duration::ZERO);
@@ -83,6 +80,15 @@ impl Prepared {
         let Self { device, agenda, seed, history } = self;
         Moment { device, agenda, name, configuration, seed: *seed, history }.save(path)
     }
+}
+
+/// What bringing a device, or a part `of` it, to its steady state took.
+fn steady(done: Steady, of: &str) -> String {
+    format!(
+        "preconditioned to a steady state{of}: {} pages overwritten at random, collector's write amplification {:.3}",
+        Quantity::Count(done.overwritten),
+        done.amplification
+    )
 }
 
 /// Preconditions a new device and saves it: the file `path` appears when it is whole.

@@ -26,6 +26,8 @@ pub enum Precondition {
     Filled(f64),
     /// Everything was written, then overwritten at random until the write amplification stood still.
     Steady,
+    /// The same with this first fraction of the logical pages: no more blocks are free than with all of them.
+    SteadyTo(f64),
 }
 
 /// Everything that a run depends on.

@@ -32,7 +32,7 @@ pub struct Summary {
     /// What the flash did.
     pub flash: Flash,
     /// Bytes programmed (for the host, for the map, by the collector, as padding) for each byte that the host wrote; null without
-    /// writes. What is still in the buffer at the end is not programmed.
+    /// writes. What is still in the buffer at the end is not programmed. Centaur's equation 4.
     pub write_amplification: Option<f64>,
     /// Pages programmed for the host and by the collector for each page programmed for the host: the write
     /// amplification of garbage collection alone, as analytic models have it. Null if nothing was programmed.
@@ -52,6 +52,12 @@ pub struct Summary {
     pub die_utilisation: Vec<f64>,
     /// The blocks.
     pub wear: Wear,
+    /// The pools, in their order; left out where there is one.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub pools: Vec<PoolUse>,
+    /// What was sent to which pool; left out where there is one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sub_requests: Option<SubRequests>,
     /// The power cuts; left out without any.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub power_cuts: Vec<PowerCut>,
@@ -61,6 +67,43 @@ pub struct Summary {
     pub notes: Vec<String>,
     /// The run over simulated time, in windows of equal width.
     pub windows: Windows,
+}
+
+/// One of several pools.
+#[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
+pub struct PoolUse {
+    /// Its NAND part.
+    pub part: String,
+    /// Bytes of its flash.
+    pub bytes: u64,
+    /// The part of its lifetime that the run spent. Centaur's equation 1.
+    pub spent_lifetime: f64,
+    /// Erases of a block in the run; those of the planes of a row together count as one.
+    pub erases_per_block: f64,
+    /// Valid data at the end as a part of its flash. Centaur's equation 2.
+    pub valid_share: f64,
+}
+
+/// What became of the sub-requests of a device with several pools: what was written of a unit of consecutive pages, and left
+/// the buffer together. Since the device was made.
+#[derive(Clone, Copy, Debug, Serialize, schemars::JsonSchema)]
+pub struct SubRequests {
+    /// Sent to the first pool by the router.
+    pub to_first: u64,
+    /// Bytes of these that the host wrote.
+    pub to_first_bytes: u64,
+    /// Sent to another pool by the router.
+    pub to_others: u64,
+    /// Bytes of these that the host wrote.
+    pub to_others_bytes: u64,
+    /// Times that a pool had no room, and the first one took what was meant for it.
+    pub turned_away: u64,
+    /// Taken from the first pool's queue for another pool.
+    pub stolen: u64,
+    /// Units that moved to the first pool because a victim of another held some of them.
+    pub migrated_units: u64,
+    /// Pages of these that left the other pool.
+    pub migrated_pages: u64,
 }
 
 /// Where the requests came from.
@@ -194,6 +237,8 @@ pub struct Flash {
     pub padding: u64,
     /// Bytes of pages programmed for the host.
     pub host_bytes: u64,
+    /// Bytes of pages programmed because others of their unit were written, in a pool that is mapped by whole units.
+    pub unit_bytes: u64,
     /// Bytes of pages programmed by garbage collection.
     pub gc_bytes: u64,
     /// Bytes of padding pages.
@@ -221,6 +266,8 @@ pub struct Flash {
     /// Part of the capacity in good blocks that holds nothing valid at the end: the over-provisioning, and what the host
     /// never wrote or discarded.
     pub effective_spare: f64,
+    /// Valid data at the end as a part of all flash, bad blocks included. Centaur's equation 2.
+    pub valid_share: f64,
 }
 
 /// A named amount.
@@ -271,6 +318,11 @@ pub struct Wear {
     /// Terabytes that the host could write at the run's erases a byte until all blocks have reached the part's endurance.
     /// Null without erases.
     pub terabytes_expected: Option<f64>,
+    /// Erases of the run as a part of all that the blocks stand, of the pool that spent most: 1 for a run that takes a new device
+    /// to its end. Planes that are erased together count as one. Centaur's equations 1 and 3.
+    pub spent_lifetime: f64,
+    /// Mean erases of a block in the run alone.
+    pub run_erases: f64,
     /// Each die.
     pub dies: Vec<DieWear>,
 }

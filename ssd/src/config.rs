@@ -10,6 +10,7 @@ use wordline_nand::{Fault, Geometry, Part, Pool, Pools, Slots};
 
 use crate::command::SECTOR;
 use crate::front::namespaces::{self, Namespace};
+use crate::ftl::block_map::config::BlockMapFile;
 use crate::ftl::blocks::{SlcShare, StreamId, Streams};
 use crate::ftl::checkpoint::{DiscardsAtCut, RecoveryFile};
 use crate::ftl::discards;
@@ -28,7 +29,7 @@ use crate::pools::{self, PoolFile};
 use crate::scheduling::SchedulingFile;
 use crate::sectors::Sectors;
 
-pub use crate::buffer::config::{BufferFile, BufferMode};
+pub use crate::buffer::config::{BufferFile, BufferMode, Space};
 pub use crate::buffer::protection::Protection;
 pub use crate::front::config::{FrontFile, Interface, NamespaceFile};
 
@@ -135,6 +136,10 @@ pub struct MappingFile {
     /// Fraction of the cache that is kept for entries that were used again since they came in (segmented LRU); 0 for
     /// LRU.
     pub protected: f64,
+    /// A map by whole blocks: each page has its place in the block of its logical block, or in a replacement block. Wants
+    /// one program unit as mapping unit, and a fixed placement. Left out: pages may be anywhere.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub block: Option<BlockMapFile>,
 }
 
 /// Bytes of the number of a logical page, beside each entry of a cached map: a map of entries without their numbers can
@@ -151,6 +156,7 @@ impl Default for MappingFile {
             cache: None,
             entry: Bytes(4),
             protected: 0.0,
+            block: None,
         }
     }
 }
@@ -197,7 +203,7 @@ pub struct Config {
     pub namespaces: Vec<Namespace>,
     /// Logical pages that the host sees: mapping units.
     pub logical_pages: u32,
-    /// Logical pages that the buffer holds.
+    /// Logical pages that the buffer holds at the most.
     pub buffer_pages: u32,
     /// Logical pages that the read cache holds.
     pub cache_pages: u32,
@@ -226,6 +232,9 @@ impl DeviceFile {
         let Pool { part, geometry, slots } = pools.first();
         self.ftl.gc.check_chips(geometry, &mut wrong);
         self.check_cache(slots, &mut wrong);
+        if let Some(block) = &self.ftl.mapping.block {
+            block.check(&self, slots, &mut wrong);
+        }
         if let Some((key, found, wanted)) = self.ftl.frontier.complaint(part, geometry) {
             wrong.add(format!("ftl.frontier.{key}"), found, wanted);
         }
@@ -501,13 +510,22 @@ impl Config {
         self.logical_pages + self.table_pages()
     }
 
-    /// DRAM that the device needs for its map: all of it, or the cache and where each translation page is.
+    /// DRAM that the device needs for its map: all of it, or the cache and where each translation page is, or the place of
+    /// each logical block.
     pub fn map_memory(&self) -> Bytes {
-        let entry = self.file.ftl.mapping.entry;
-        match self.file.ftl.mapping.cache {
+        let MappingFile { entry, cache, block, .. } = self.file.ftl.mapping;
+        if let Some(block) = block {
+            return block.memory(entry, self.logical_blocks(), self.pools.rows());
+        }
+        match cache {
             None => entry * u64::from(self.logical_pages),
             Some(cache) => cache + entry * u64::from(self.translation_pages()),
         }
+    }
+
+    /// Logical blocks: as many logical pages each as a row block has slots.
+    pub fn logical_blocks(&self) -> u32 {
+        self.logical_pages.div_ceil(self.slots().per_block())
     }
 
     /// What may be cached in SLC mode, where the router caches this stream.

@@ -7,6 +7,7 @@ pub mod config;
 pub mod device;
 pub mod front;
 pub mod ftl;
+pub mod lifetime;
 pub mod parts;
 pub mod policy;
 pub mod pools;

@@ -9,6 +9,7 @@ use wordline_nand::{Pool, Pools, Slots};
 
 use crate::config::{BufferMode, DeviceFile, Protection, Scope};
 use crate::ftl::checkpoint::DiscardsAtCut;
+use crate::lifetime::{Fullness, Worn};
 use crate::policy::balancer::BalancerKind;
 use crate::policy::frontier::FrontierKind;
 use crate::policy::placement::PlacementKind;
@@ -37,25 +38,21 @@ pub struct PoolFile {
 /// What a policy may know of a pool.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PoolState {
-    /// Erases of its row blocks so far.
-    pub erases: u64,
-    /// Erases that its row blocks stand: their number times the endurance of the part.
-    pub life: u64,
-    /// Logical pages that are in it.
-    pub valid: u64,
-    /// Logical pages that it has room for.
-    pub pages: u64,
+    /// How worn it is.
+    pub worn: Worn,
+    /// How full it is, in logical pages.
+    pub fullness: Fullness,
 }
 
 impl PoolState {
     /// The part of its lifetime that is spent (Centaur, equation 1).
     pub fn spent(&self) -> f64 {
-        self.erases as f64 / self.life.max(1) as f64
+        self.worn.spent()
     }
 
     /// The part of its pages that is valid (Centaur, equation 2).
     pub fn valid_share(&self) -> f64 {
-        self.valid as f64 / self.pages.max(1) as f64
+        self.fullness.share()
     }
 }
 

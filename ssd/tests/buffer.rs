@@ -4,7 +4,7 @@ mod common;
 
 use common::{Rig, small};
 use wordline_kernel::{Bytes, Duration, Energy, Instant, Seed};
-use wordline_ssd::config::{BufferMode, Protection};
+use wordline_ssd::config::{BufferMode, Protection, Space};
 use wordline_ssd::ftl::mapping::LogicalPage;
 use wordline_ssd::policy::eviction::EvictionKind;
 use wordline_ssd::{DeviceFile, Operation};
@@ -103,6 +103,29 @@ fn a_least_recently_used_buffer_merges_more_than_one_that_goes_by_age() {
     let [fifo, clock, lru] =
         [EvictionKind::Fifo {}, EvictionKind::Clock {}, EvictionKind::Lru {}].map(merged);
     assert!(fifo * 21 < lru * 20 && fifo * 21 < clock * 20, "fifo {fifo}, clock {clock}, lru {lru}");
+}
+
+#[test]
+fn half_written_units_take_half_of_the_room_where_what_was_written_counts() {
+    // Units of two pages, of each of which the host writes one.
+    let left = |space| {
+        let mut file = one_die();
+        file.ftl.mapping.unit = Some(Bytes::kib(8));
+        file.buffer.space = space;
+        file.buffer.flush_above = 0.5;
+        let mut rig = Rig::new(file, 1);
+        (0..64).for_each(|unit| {
+            write(&mut rig, 2 * unit);
+        });
+        rig.settle();
+        let all = waiting(&rig);
+        write(&mut rig, 2 * 64);
+        rig.settle();
+        (all, waiting(&rig))
+    };
+    // 512 KiB hold 64 units, or 128 halves.
+    assert!(left(Space::WholePages).0 <= 32, "{:?}", left(Space::WholePages));
+    assert_eq!(left(Space::Written), (64, 64), "one more drives one out");
 }
 
 #[test]

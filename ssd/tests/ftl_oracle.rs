@@ -5,14 +5,16 @@ mod common;
 use std::collections::BTreeMap;
 
 use common::Rig;
-use common::devices::device;
+use common::devices::{block_mapped, device};
 use common::failing;
 use common::steps::{Step, step};
 use proptest::prelude::*;
 use wordline_kernel::Duration;
+use wordline_nand::faults::FaultFile;
 use wordline_ssd::config::{Protection, ReadRetryFile};
 use wordline_ssd::ftl::checkpoint::DiscardsAtCut;
 use wordline_ssd::ftl::mapping::LogicalPage;
+use wordline_ssd::policy::failure::FailureKind;
 use wordline_ssd::{Command, DeviceFile, Operation};
 
 /// Versions as the host counts them.
@@ -219,6 +221,24 @@ impl Failing {
     }
 }
 
+/// Plays with a device that fails by these rules, if it is one.
+fn play_failing(
+    mut file: DeviceFile,
+    rules: Vec<FaultFile>,
+    failure: FailureKind,
+    retry: (u8, u64),
+    play: impl FnOnce(DeviceFile),
+) -> Result<(), TestCaseError> {
+    file.faults = rules;
+    file.ftl.failure = failure;
+    file.ftl.read_retry = ReadRetryFile { levels: retry.0, time: Duration::from_us(retry.1) };
+    let good = file.clone().check();
+    // Too many blocks may be bad from the start.
+    prop_assume!(good.is_ok(), "{}", good.expect_err("it is not"));
+    play(file);
+    Ok(())
+}
+
 proptest! {
     #[test]
     fn a_device_holds_what_a_map_would(
@@ -240,13 +260,29 @@ proptest! {
         depth in 1usize..12,
         filled in any::<bool>(),
     ) {
-        let mut file = file;
-        file.faults = rules;
-        file.ftl.failure = failure;
-        file.ftl.read_retry = ReadRetryFile { levels: retry.0, time: Duration::from_us(retry.1) };
-        let good = file.clone().check();
-        // Too many blocks may be bad from the start.
-        prop_assume!(good.is_ok(), "{}", good.expect_err("it is not"));
+        play_failing(file, rules, failure, retry, |file| play(file, &steps, depth, filled))?;
+    }
+
+    #[test]
+    fn a_device_with_a_block_map_holds_what_a_map_would(
+        file in block_mapped(),
+        steps in prop::collection::vec(step(24, 0.1), 1..600),
+        depth in 1usize..12,
+        filled in any::<bool>(),
+    ) {
         play(file, &steps, depth, filled);
+    }
+
+    #[test]
+    fn a_device_with_a_block_map_that_fails_holds_what_a_map_would_or_says_what_is_lost(
+        file in block_mapped(),
+        rules in prop::collection::vec(failing::rule(), 1..4),
+        failure in failing::failure(),
+        retry in (0u8..8, 0u64..2),
+        steps in prop::collection::vec(step(24, 0.1), 1..600),
+        depth in 1usize..12,
+        filled in any::<bool>(),
+    ) {
+        play_failing(file, rules, failure, retry, |file| play(file, &steps, depth, filled))?;
     }
 }

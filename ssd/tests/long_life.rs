@@ -240,6 +240,27 @@ fn a_steady_device_stays_steady() {
     assert!(off < 0.03, "preconditioned to {}, then {measured}", steady.amplification);
 }
 
+#[test]
+fn a_device_that_is_steady_with_half_of_its_pages_cleans_at_once_and_holds_no_more() {
+    let rig = |prepare: &dyn Fn(&mut Rig)| {
+        let mut file = small();
+        file.part.geometry.blocks_per_plane = 200;
+        file.ftl.over_provisioning = 0.25;
+        let mut rig = Rig::new(file, 1);
+        prepare(&mut rig);
+        let before = rig.device.totals().erases;
+        let block = rig.device.config().slots().per_block() * rig.device.config().geometry().rows();
+        overwrite(&mut rig, 4 * u64::from(block));
+        (rig.device.totals().erases - before, rig.device.fullness().share())
+    };
+    let (erases, _) = rig(&|rig| rig.device.fill(0.5));
+    assert_eq!(erases, 0, "a device that is half full has blocks enough");
+    let (erases, share) = rig(&|rig| _ = rig.device.fill_steady_to(Seed(1), 0.5));
+    assert!(erases > 0, "{erases} erases");
+    // Some of what is overwritten lies beyond the half that was full.
+    assert!((0.375..0.5).contains(&share), "{share} of the flash is valid");
+}
+
 /// Overwrites whole pages at random; pages programmed meanwhile for each that was programmed for the host.
 fn amplification(rig: &mut Rig, random: &mut wordline_kernel::Stream, pages: u64) -> f64 {
     let before = rig.device.totals().clone();

@@ -46,7 +46,7 @@ fn large_pieces_go_to_the_first_pool_and_small_ones_to_the_second() {
     rig.settle();
     rig.audit();
     let states = rig.device.pool_states();
-    assert_eq!([states[0].valid, states[1].valid], [6, 1]);
+    assert_eq!([states[0].fullness.valid, states[1].fullness.valid], [6, 1]);
     assert_eq!(rig.device.version_in_flash(LogicalPage(6)), Some(1));
 }
 

@@ -4,7 +4,7 @@ mod common;
 
 use std::collections::BTreeMap;
 
-use common::devices::device;
+use common::devices::{block_mapped, device};
 use common::failing;
 use common::steps::{Step, step};
 use common::{Rig, small};
@@ -12,8 +12,10 @@ use proptest::prelude::*;
 use wordline_kernel::{Bytes, Duration, Instant, Schedule};
 use wordline_nand::TornBy;
 use wordline_ssd::config::{BufferMode, Protection, ReadRetryFile};
+use wordline_ssd::ftl::block_map::config::BlockMapFile;
 use wordline_ssd::ftl::checkpoint::{DiscardsAtCut, LowerPages, ProgramsAtCut};
 use wordline_ssd::ftl::mapping::LogicalPage;
+use wordline_ssd::policy::placement::PlacementKind;
 use wordline_ssd::{Command, DeviceFile, Event, Operation};
 
 /// What a page held at some time.
@@ -450,6 +452,26 @@ fn a_torn_page_never_comes_out_where_pages_share_cells() {
 }
 
 #[test]
+fn nothing_flushed_is_lost_with_a_block_map() {
+    let map = |bits, one_shot, at_cut| {
+        let change = |file: &mut DeviceFile| {
+            file.part.geometry.bits_per_cell = bits;
+            file.part.geometry.one_shot = one_shot;
+            file.ftl.recovery.programs_at_cut = at_cut;
+            file.ftl.mapping.unit = Some(Bytes(2 * 4096 * if one_shot { u64::from(bits) } else { 1 }));
+            file.ftl.mapping.block = Some(BlockMapFile { replacements: 2 });
+            file.ftl.placement = PlacementKind::Fixed { order: "CWDP".into() };
+        };
+        cut_everywhere(&tiny(change), &mixed(80), 3, true)
+    };
+    let torn = map(1, false, ProgramsAtCut::Torn);
+    assert!(torn.programs > 20 && torn.erases > 5, "{torn:?}");
+    let torn = map(3, true, ProgramsAtCut::Torn);
+    assert!(torn.programs > 20 && torn.erases > 5, "{torn:?}");
+    assert_eq!(map(2, false, ProgramsAtCut::Finished), TornBy::default());
+}
+
+#[test]
 fn every_write_that_went_through_is_there() {
     cut_everywhere(&tiny(|file| file.buffer.mode = BufferMode::WriteThrough), &mixed(80), 3, false);
 }
@@ -508,6 +530,28 @@ proptest! {
         file.ftl.read_retry = ReadRetryFile { levels: retry.0, time: Duration::from_us(retry.1) };
         let good = file.clone().check();
         // Too many blocks may be bad from the start.
+        prop_assume!(good.is_ok(), "{}", good.expect_err("it is not"));
+        play(&file, &steps, depth, filled, &cuts(&gaps));
+    }
+
+    #[test]
+    fn a_block_map_keeps_what_was_flushed_through_several_cuts_or_says_what_is_lost(
+        file in block_mapped(),
+        torn in torn(),
+        rules in prop::collection::vec(failing::rule(), 0..3),
+        failure in failing::failure(),
+        retry in (0u8..8, 0u64..2),
+        steps in prop::collection::vec(step(20, 0.2), 1..300),
+        depth in 1usize..12,
+        filled in any::<bool>(),
+        gaps in gaps(),
+    ) {
+        let mut file = file;
+        (file.ftl.recovery.programs_at_cut, file.ftl.recovery.lower_pages) = torn;
+        file.faults = rules;
+        file.ftl.failure = failure;
+        file.ftl.read_retry = ReadRetryFile { levels: retry.0, time: Duration::from_us(retry.1) };
+        let good = file.clone().check();
         prop_assume!(good.is_ok(), "{}", good.expect_err("it is not"));
         play(&file, &steps, depth, filled, &cuts(&gaps));
     }

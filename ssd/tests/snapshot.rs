@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::devices::device;
+use common::devices::{block_mapped, device};
 use common::failing;
 use common::steps::{Step, step};
 use common::{Rig, small};
@@ -152,6 +152,19 @@ proptest! {
     }
 
     #[test]
+    fn a_device_with_a_block_map_goes_on_as_it_would_have(
+        file in block_mapped(),
+        rules in prop::collection::vec(failing::rule(), 0..3),
+        run in run(),
+    ) {
+        let mut file = file;
+        let run = Run { state: if rules.is_empty() { run.state } else { run.state.min(1) }, ..run };
+        file.faults = rules;
+        prop_assume!(file.clone().check().is_ok());
+        is_one_run(&file, &run);
+    }
+
+    #[test]
     fn commands_on_their_way_over_a_link_arrive(file in device(), is_sata in any::<bool>(), run in run()) {
         let mut file = file;
         file.front.interface = if is_sata { Interface::Sata } else { Interface::Nvme };
@@ -231,7 +244,7 @@ fn another_layout_of_the_bytes_has_another_number() {
     saved(&rig).iter().for_each(|byte| digest.add(u64::from(*byte)));
     assert_eq!(
         (LAYOUT, digest.to_string().as_str()),
-        (4, "cbd41d1d00e09075"),
+        (4, "c1adf8f0aacd8685"),
         "what a snapshot holds has changed: raise ssd::snapshot::LAYOUT if its layout has, and note the new digest here"
     );
 }

@@ -11,7 +11,7 @@ macro_rules! embed {
 
 /// All parts, by name.
 pub const PARTS: &[Embedded] = embed!("parts":
-    "3d-ssdsim-tlc" "centaur-slc-2d" "centaur-tlc-3d" "cubeftl-tlc" "femu-qlc" "femu-slc" "femu-tlc"
+    "3d-ssdsim-tlc" "centaur-slc-2d" "centaur-tlc-3d" "centaur-tlc-3d-paged" "cubeftl-tlc" "femu-qlc" "femu-slc" "femu-tlc"
     "femu-zns-qlc" "femu-zns-tlc" "ft-passd-tlc" "hynix-h27ubg8t2b" "hynix-h27ucg8t2m" "hynix-h27ucg8v"
     "hynix-h27udg8vem" "hynix-hy27uv08bg" "kioxia-128l-512g" "kioxia-170l-1t" "kioxia-96l-512g"
     "kioxia-tc58nvg0s3hta00" "micron-b16a" "micron-l95b" "micron-mt29f128g08cbecb" "micron-mt29f2g08aac"
@@ -25,8 +25,8 @@ pub const PARTS: &[Embedded] = embed!("parts":
 
 /// All presets, by name.
 pub const PRESETS: &[Embedded] = embed!("presets":
-    "bench-512g" "bench-512g-4k" "centaur" "centaur-3d" "centaur-dedicated" "centaur-extra-12" "centaur-extra-3" "centaur-extra-6" "centaur-iso-die"
-    "cubeftl" "ft-passd" "mqsim-64g" "nvme-qlc" "nvme-tlc" "nvme-tlc-1t" "ressd"
+    "bench-512g" "bench-512g-4k" "centaur" "centaur-2d" "centaur-3d" "centaur-3d-paged" "centaur-dedicated" "centaur-extra-12"
+    "centaur-extra-3" "centaur-extra-6" "centaur-iso-die" "cubeftl" "ft-passd" "mqsim-64g" "nvme-qlc" "nvme-tlc" "nvme-tlc-1t" "ressd"
     "ssdsim-64g" "tiny" "tiny-tlc" "z-nand"
 );
 

@@ -99,6 +99,7 @@ fn map(config: &Config) -> Section {
             "{cache} for {} of {} entries, and the places of {} translation pages",
             size.entries, config.logical_pages, size.tables
         ),
+        _ if mapping.block.is_some() => format!("{} logical blocks", config.logical_blocks()),
         _ => format!("{} entries of {}", config.logical_pages, mapping.entry),
     };
     let unit = config.unit;

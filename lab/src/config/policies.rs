@@ -12,8 +12,15 @@ use crate::error::{Error, Result};
 /// Folder, name and text of each page.
 const PAGES: &[(&str, &str, &str)] = include!(concat!(env!("OUT_DIR"), "/policies.rs"));
 
-/// Seams without a key for a name: the seam, the key that is there for one policy, and the policy without it.
-const UNNAMED: [(&str, &str, &str); 1] = [("mapper", "ftl.mapping.cache", "page")];
+/// Policies that no key names: the seam, the policy, and the key that is there for it, or for another one instead.
+const UNNAMED: [(&str, &str, &str); 3] = [
+    ("mapper", "block", "ftl.mapping.block"),
+    ("mapper", "dftl", "ftl.mapping.cache"),
+    ("mapper", "page", "ftl.mapping.cache"),
+];
+
+/// Those of them that are taken where no key is there.
+const USUAL: [(&str, &str); 1] = [("mapper", "page")];
 
 /// A policy that is built in.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -91,12 +98,12 @@ fn of_page(seam: &str, name: &str, page: &'static str) -> Policy {
     let text = page.split("\n\n").nth(1).unwrap_or_default().replace('\n', " ");
     let end = [". ", ": ", " ("].into_iter().filter_map(|end| text.find(end)).min().unwrap_or(text.len());
     let sentence = format!("{}.", text[..end].trim_end_matches('.'));
-    let unnamed = UNNAMED.iter().find(|(known, ..)| *known == seam);
+    let unnamed = UNNAMED.iter().find(|(known, policy, _)| (*known, *policy) == (seam, name));
     Policy {
         seam: seam.to_owned(),
         policy: name.replace('_', "-"),
-        key: unnamed.map_or_else(String::new, |(_, key, _)| (*key).to_owned()),
-        default: unnamed.is_some_and(|(.., usual)| *usual == name),
+        key: unnamed.map_or_else(String::new, |(.., key)| (*key).to_owned()),
+        default: USUAL.contains(&(seam, name)),
         settings: Vec::new(),
         description: sentence,
         page,
@@ -149,7 +156,11 @@ mod tests {
         let all = policies();
         for policy in &all {
             assert!(!policy.key.is_empty(), "{}", policy.seam);
-            let usual = all.iter().filter(|other| other.key == policy.key && other.default).count();
+            let is_unnamed = UNNAMED.iter().any(|(seam, ..)| *seam == policy.seam);
+            let goes_with = |other: &Policy| {
+                if is_unnamed { other.seam == policy.seam } else { other.key == policy.key }
+            };
+            let usual = all.iter().filter(|other| goes_with(other) && other.default).count();
             assert_eq!(usual, 1, "{}", policy.key);
         }
     }

@@ -5,7 +5,7 @@ use serde::Deserialize;
 use serde_json::Value as Json;
 
 use super::sweep::Point;
-use super::{bounds, failing, hot_cold, map_cache, waits};
+use super::{block_map, bounds, failing, hot_cold, map_cache, waits};
 use crate::error::{Error, Result};
 
 /// The space in which a garbage collector works.
@@ -82,6 +82,8 @@ pub enum Model {
     TranslationPrograms {},
     /// Write amplification of uniform writes without cleaning, by the translation pages that a cache of the map writes back.
     TranslationWriteAmplification {},
+    /// Write amplification of uniform random writes with a map by whole blocks: `block_map::uniform_writes`.
+    BlockMapWrites {},
     /// Logical capacities that the host writes until a device is worn out evenly.
     Lifetime {},
     /// Failures to be expected of a rule with a probability.
@@ -120,6 +122,7 @@ impl Model {
             Self::LruHitRatio {} => map_cache::hits(point)?,
             Self::TranslationPrograms {} => map_cache::programs(point)?,
             Self::TranslationWriteAmplification {} => map_cache::amplification(point)?,
+            Self::BlockMapWrites {} => block_map::amplification(point)?,
             Self::Lifetime {} => failing::lifetime(point, values)?,
             Self::Failures { of, times } => failing::expected(point, values, of, *times)?,
         })

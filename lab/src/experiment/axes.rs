@@ -34,6 +34,20 @@ impl Axis {
         spare.map(|name| ("sets", format!("`{name}`"), format!("one of the values of `{}`", self.key)))
     }
 
+    /// What is wrong with it as a key of a scaled-down experiment, which has some of the values of the `whole` one: the key after
+    /// `quick.vary.`, what was found and what was wanted.
+    pub(super) fn quick_complaint(&self, whole: &[Self]) -> Option<(&'static str, String, String)> {
+        let Some(axis) = whole.iter().find(|axis| axis.key == self.key) else {
+            let keys: Vec<&str> = whole.iter().map(|axis| axis.key.as_str()).collect();
+            return Some(("key", format!("`{}`", self.key), format!("a varied key: {}", keys.join(", "))));
+        };
+        let other = self.values.iter().find(|value| !axis.values.contains(value));
+        let unknown = other.map(|value| {
+            ("values", value.to_string(), format!("a value of `{}` of the whole sweep", axis.key))
+        });
+        self.complaint().or(unknown)
+    }
+
     /// Sets in `table` what `value` stands for.
     pub(super) fn apply(&self, table: &mut toml::Table, value: &toml::Value) {
         match value.as_str().and_then(|name| self.sets.get(name)).and_then(toml::Value::as_table) {
@@ -43,8 +57,13 @@ impl Axis {
     }
 }
 
+/// The varied keys `whole`, each replaced by that of `quick` with the same key.
+pub(super) fn instead<'a>(whole: &'a [Axis], quick: &'a [Axis]) -> Vec<&'a Axis> {
+    whole.iter().map(|axis| quick.iter().find(|other| other.key == axis.key).unwrap_or(axis)).collect()
+}
+
 /// Every combination of values, the last axis fastest.
-pub(super) fn combinations(axes: &[Axis]) -> Vec<toml::Table> {
+pub(super) fn combinations(axes: &[&Axis]) -> Vec<toml::Table> {
     let mut places = vec![toml::Table::new()];
     for axis in axes {
         let with = |place: &toml::Table, value: &toml::Value| {

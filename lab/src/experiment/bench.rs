@@ -4,11 +4,13 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use wordline_host::{Pace, Spread};
-use wordline_kernel::{Duration, Instant, Seed};
+use wordline_kernel::{Bytes, Duration, Instant, Seed};
 
 use super::Options;
 use super::statistics::Finding;
 use super::sweep::{Point, Workload};
+use super::volume::{VolumeRequests, covering};
+use super::write_sizes::{self, WriteSizes};
 use crate::error::{Error, Result};
 use crate::run::{self, Job, Observer};
 use crate::summary::{Source, SourceKind, Summary};
@@ -23,6 +25,8 @@ pub trait Bench: Sync {
     fn volumes(&self, paper: &str) -> Result<Vec<String>>;
     /// The published statistics of a volume and ours.
     fn statistics(&self, volume: &str, options: &Options) -> Result<Vec<Finding>>;
+    /// The sizes of a volume's writes.
+    fn write_sizes(&self, volume: &str, options: &Options) -> Result<WriteSizes>;
 }
 
 /// Requests of a profile in a scaled-down experiment, at the most. Chosen: few enough for a second, many enough
@@ -30,7 +34,7 @@ pub trait Bench: Sync {
 const QUICK_REQUESTS: f64 = 1e6;
 
 /// What a profile is shrunk to in a scaled-down experiment, where the paper prints its counts; else it is whole.
-fn quick_scale(profile: &Profile) -> f64 {
+pub(super) fn quick_scale(profile: &Profile) -> f64 {
     let count = |claim: Claim| claim.paper * claim.unit.size();
     let counts =
         profile.claims().into_iter().filter(|claim| matches!(claim.unit, Unit::Requests | Unit::Million));
@@ -43,7 +47,11 @@ pub struct Lab;
 
 impl Bench for Lab {
     fn simulate(&self, point: &Point, stop: &AtomicBool) -> Result<Summary> {
-        let (source, requests, total, pace) = requests_of(point)?;
+        let Asked { source, requests, total, pace, extent } = requests_of(point)?;
+        let precondition = match point.covers_volume {
+            true => covering(point.precondition, extent, point.config.capacity()),
+            false => point.precondition,
+        };
         let job = Job {
             device_name: point.config.file.part.name.clone(),
             config: point.config.clone(),
@@ -56,7 +64,7 @@ impl Bench for Lab {
             namespace: 0,
             stream: point.generated().map_or(0, |workload| workload.stream),
             design: point.design.clone().into(),
-            precondition: point.precondition,
+            precondition,
             seed: point.seed,
             log: None,
             power_cut: None,
@@ -78,6 +86,10 @@ impl Bench for Lab {
             });
         }
         Ok(names)
+    }
+
+    fn write_sizes(&self, volume: &str, options: &Options) -> Result<WriteSizes> {
+        write_sizes::measure(volume, options)
     }
 
     /// Of the real trace where the user's folder has it, of the profile elsewhere.
@@ -112,8 +124,19 @@ impl Bench for Lab {
     }
 }
 
-/// What a point's requests are, how many, and when they are submitted.
-fn requests_of(point: &Point) -> Result<(Source, Requests, u64, Pace)> {
+/// What a point asks of its device.
+struct Asked {
+    source: Source,
+    requests: Requests,
+    /// How many requests there are.
+    total: u64,
+    /// When they are submitted.
+    pace: Pace,
+    /// The byte after the last one that they may touch, before they are wrapped into the device.
+    extent: Bytes,
+}
+
+fn requests_of(point: &Point) -> Result<Asked> {
     let closed = |depth| Pace::Closed { depth, think: Duration::ZERO };
     let open = Pace::Open { time_scale: 1.0 };
     let capacity = point.config.capacity();
@@ -122,13 +145,14 @@ fn requests_of(point: &Point) -> Result<(Source, Requests, u64, Pace)> {
             let pages = u64::from(point.config.logical_pages);
             let total = (pages as f64 * drive_writes) as u64;
             let source = Source { name: "uniform page writes".into(), kind: SourceKind::Synthetic };
-            Ok((source, Box::new(uniform_writes(point, pages, total)), total, closed(*queue_depth)))
+            let (requests, pace) = (Box::new(uniform_writes(point, pages, total)), closed(*queue_depth));
+            Ok(Asked { source, requests, total, pace, extent: capacity })
         }
         Workload::Generated(workload) => {
-            let requests = workload.generator(Seed(point.seed), capacity).map_err(Error::Config)?;
+            let requests = Box::new(workload.generator(Seed(point.seed), capacity).map_err(Error::Config)?);
             let source = Source { name: workload.description.clone(), kind: SourceKind::Synthetic };
             let pace = workload.arrival.queue_depth().map_or(open, closed);
-            Ok((source, Box::new(requests), workload.requests, pace))
+            Ok(Asked { source, requests, total: workload.requests, pace, extent: capacity })
         }
         Workload::Replayed { trace: name, requests } => {
             let path = point.traces.as_deref().unwrap_or(Path::new("")).join(name);
@@ -136,9 +160,14 @@ fn requests_of(point: &Point) -> Result<(Source, Requests, u64, Pace)> {
             let most = requests.map_or(usize::MAX, |most| usize::try_from(most).unwrap_or(usize::MAX));
             trace.requests.truncate(most);
             let source = trace.source();
-            trace::fit(&mut trace.requests, capacity, Fit::Wrap)?;
+            let extent = trace::fit(&mut trace.requests, capacity, Fit::Wrap)?.extent;
             let total = trace.requests.len() as u64;
-            Ok((source, Box::new(trace.requests.into_iter()), total, open))
+            Ok(Asked { source, requests: Box::new(trace.requests.into_iter()), total, pace: open, extent })
+        }
+        Workload::Volume(volume) => {
+            let found = volume.requests(point.traces.as_deref(), point.seed, capacity)?;
+            let VolumeRequests { source, requests, total, extent } = found;
+            Ok(Asked { source, requests, total, pace: volume.queue_depth.map_or(open, closed), extent })
         }
     }
 }

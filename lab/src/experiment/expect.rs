@@ -67,6 +67,16 @@ pub enum Trend {
         /// Values of varied keys that pick the other point.
         at: toml::Table,
     },
+    /// Each value is greater than a number, such as 1 beside `per`.
+    Greater {
+        /// The number.
+        than: f64,
+    },
+    /// Each value is less than a number.
+    Less {
+        /// The number.
+        than: f64,
+    },
 }
 
 impl fmt::Display for Trend {
@@ -75,6 +85,8 @@ impl fmt::Display for Trend {
             Self::Rising { along } => write!(out, "rises with {along}"),
             Self::Falling { along } => write!(out, "falls with {along}"),
             Self::Above { at } => write!(out, "above that at {}", place(at)),
+            Self::Greater { than } => write!(out, "greater than {than}"),
+            Self::Less { than } => write!(out, "less than {than}"),
         }
     }
 }
@@ -100,7 +112,7 @@ fn bare(value: &toml::Value) -> String {
 pub enum Mean {
     /// The mean of the points' own values; where they are gains, each point weighs the same.
     Values,
-    /// The gain of the mean column over the mean column of the other points: great columns weigh more.
+    /// The gain, or ratio, of the mean column to the mean column of the other points: great columns weigh more.
     Columns,
 }
 
@@ -131,6 +143,8 @@ pub struct Expect {
     /// Where it is not empty, our value is by how many percent the column lies over that of the point which has
     /// these values instead of its own.
     pub over: toml::Table,
+    /// The same, where our value is how many times the other point's column it is.
+    pub per: toml::Table,
     /// The mean over all points that is compared; none where each of them is.
     pub mean: Option<Mean>,
     /// The key of the run's summary that holds our value, with dots.

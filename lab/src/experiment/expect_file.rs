@@ -18,6 +18,8 @@ pub(super) struct ExpectFile {
     at: toml::Table,
     #[serde(default)]
     over: toml::Table,
+    #[serde(default)]
+    per: toml::Table,
     mean: Option<Mean>,
     column: String,
     unit: String,
@@ -45,7 +47,7 @@ pub(super) fn check_expect(
     claims: &[String],
     wrong: &mut Wrong<'_>,
 ) -> Option<Expect> {
-    let (at, file, axes) = (entry.span().start, entry.into_inner(), kind.axes());
+    let (at, file, axes) = (entry.span().start, entry.into_inner(), &*kind.axes());
     check_claim(file.claim.as_deref(), at, "expect.claim", claims, wrong);
     if !kind.has_column(&file.column, file.text.is_some()) {
         let wanted = match kind {
@@ -57,22 +59,29 @@ pub(super) fn check_expect(
     }
     check_place(&file.at, "expect.at", at, axes, wrong);
     check_place(&file.over, "expect.over", at, axes, wrong);
+    check_place(&file.per, "expect.per", at, axes, wrong);
+    if !file.over.is_empty() && !file.per.is_empty() {
+        wrong.add(at, "expect.per", "`over` and `per`", "one of them");
+    }
     if matches!(kind, Kind::Nand(_)) && file.model.is_some() {
         wrong.add(at, "expect.model", "a model of garbage collection", "none: a logical unit has no FTL");
     }
     if let Some(text) = file.contradiction.as_ref().filter(|text| text.trim().is_empty()) {
         wrong.add(at, "expect.contradiction", format!("`{text}`"), "the paper's numbers that contradict it");
     }
-    if file.mean == Some(Mean::Columns) && file.over.is_empty() {
-        wrong.add(at, "expect.mean", "columns without `over`", "`values`, or `over` beside it");
+    if file.mean == Some(Mean::Columns) && file.over.is_empty() && file.per.is_empty() {
+        wrong.add(at, "expect.mean", "columns without `over` or `per`", "`values`, or one of them beside it");
     }
     let wanted = check_wanted(&file, at, axes, wrong);
-    let ExpectFile { what, claim, at, over, mean, column, unit, source, deviation, contradiction, .. } = file;
+    let ExpectFile {
+        what, claim, at, over, per, mean, column, unit, source, deviation, contradiction, ..
+    } = file;
     wanted.map(|wanted| Expect {
         what,
         claim,
         at,
         over,
+        per,
         mean,
         column,
         unit,
@@ -193,5 +202,6 @@ fn check_trend(trend: &Trend, file: &ExpectFile, at: usize, axes: &[Axis], wrong
             }
         }
         Trend::Above { at: other } => check_place(other, "expect.trend.above.at", at, axes, wrong),
+        Trend::Greater { .. } | Trend::Less { .. } => {}
     }
 }

@@ -1,8 +1,9 @@
 //! The file of an experiment: as it is written, and the check that makes an [`Experiment`] of it.
 
+use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use toml::Spanned;
 use wordline_kernel::Complaints;
 
@@ -13,6 +14,7 @@ use super::expect::{Band, Expect};
 use super::expect_file::{ExpectFile, check_claim, check_expect};
 use super::nand::{NandSummary, NandSweep};
 use super::sweep::Sweep;
+use super::write_sizes::{Volumes, WriteSizes};
 use crate::error::{Error, Result};
 use crate::summary::Summary;
 
@@ -51,6 +53,8 @@ pub enum Kind {
         /// How far a statistic may lie from the published one, as a fraction.
         within: f64,
     },
+    /// The sizes of the writes of volumes, whose names are the values of the key `volume`.
+    WriteSizes(Volumes),
     /// One run for each combination of varied keys.
     Sweep(Box<Sweep>),
     /// One run of a logical unit for each combination of varied keys.
@@ -62,11 +66,12 @@ const WHOLE: &str = "nothing: it is whole";
 
 impl Kind {
     /// The varied keys.
-    pub fn axes(&self) -> &[Axis] {
+    pub fn axes(&self) -> Cow<'_, [Axis]> {
         match self {
-            Self::TraceStatistics { .. } => &[],
-            Self::Sweep(sweep) => &sweep.vary,
-            Self::Nand(sweep) => &sweep.vary,
+            Self::TraceStatistics { .. } => Cow::default(),
+            Self::WriteSizes(volumes) => vec![volumes.axis()].into(),
+            Self::Sweep(sweep) => sweep.vary.as_slice().into(),
+            Self::Nand(sweep) => sweep.vary.as_slice().into(),
         }
     }
 
@@ -75,18 +80,15 @@ impl Kind {
         match self {
             Self::TraceStatistics { .. } => false,
             Self::Sweep(_) => !text && summary_has(path),
-            Self::Nand(_) => {
-                let summary = serde_json::to_value(NandSummary::default()).expect("its keys are text");
-                let found = path.split('.').try_fold(&summary, |inside, key| inside.get(key));
-                found.is_some_and(|value| if text { value.is_string() } else { value.is_number() })
-            }
+            Self::WriteSizes(_) => has(&WriteSizes::default(), path, text),
+            Self::Nand(_) => has(&NandSummary::default(), path, text),
         }
     }
 
     /// What `quick` scales down.
     pub fn quick_says(&self) -> &str {
         match self {
-            Self::TraceStatistics { .. } => {
+            Self::TraceStatistics { .. } | Self::WriteSizes(_) => {
                 "a profile whose counts the paper prints is shrunk to a million requests, and its counts and volumes are divided by the scale; other profiles and real traces are whole"
             }
             Self::Sweep(sweep) => sweep.quick.as_ref().map_or(WHOLE, |quick| &quick.says),
@@ -114,6 +116,7 @@ struct ExperimentFile {
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 enum KindFile {
     TraceStatistics { paper: String, claim: Option<String>, within: String },
+    WriteSizes(Volumes),
     Sweep(Box<Sweep>),
     Nand(Box<NandSweep>),
 }
@@ -178,7 +181,7 @@ impl Experiment {
             for quick in [false, true] {
                 let options = Options { quick, ..Options::default() };
                 match &experiment.kind {
-                    Kind::TraceStatistics { .. } => {}
+                    Kind::TraceStatistics { .. } | Kind::WriteSizes(_) => {}
                     Kind::Sweep(sweep) => drop(sweep.points(&experiment.path, &options)?),
                     Kind::Nand(sweep) => drop(sweep.points(&experiment.path, &options)?),
                 }
@@ -228,27 +231,46 @@ fn check_kind(kind: KindFile, at: usize, claims: &[String], wrong: &mut Wrong<'_
             };
             Kind::TraceStatistics { paper, claim, within }
         }
+        KindFile::WriteSizes(volumes) => {
+            if let Some((key, found, wanted)) = volumes.complaint() {
+                wrong.add(at, &format!("kind.write-sizes.{key}"), found, wanted);
+            }
+            Kind::WriteSizes(volumes)
+        }
         KindFile::Sweep(sweep) => {
             for (key, found, wanted) in sweep.complaints() {
                 wrong.add(at, &format!("kind.sweep.{key}"), found, wanted);
             }
-            check_axes("kind.sweep", &sweep.vary, at, wrong);
+            let quick = sweep.quick.as_ref().map_or(&[][..], |quick| &quick.vary);
+            check_axes("kind.sweep", &sweep.vary, quick, at, wrong);
             Kind::Sweep(sweep)
         }
         KindFile::Nand(sweep) => {
-            check_axes("kind.nand", &sweep.vary, at, wrong);
+            let quick = sweep.quick.as_ref().map_or(&[][..], |quick| &quick.vary);
+            check_axes("kind.nand", &sweep.vary, quick, at, wrong);
             Kind::Nand(sweep)
         }
     }
 }
 
-fn check_axes(kind: &str, axes: &[Axis], at: usize, wrong: &mut Wrong<'_>) {
+fn check_axes(kind: &str, axes: &[Axis], quick: &[Axis], at: usize, wrong: &mut Wrong<'_>) {
     for (key, found, wanted) in axes.iter().filter_map(Axis::complaint) {
         wrong.add(at, &format!("{kind}.vary.{key}"), found, wanted);
     }
+    for (key, found, wanted) in quick.iter().filter_map(|axis| axis.quick_complaint(axes)) {
+        wrong.add(at, &format!("{kind}.quick.vary.{key}"), found, wanted);
+    }
 }
 
-/// Whether `path` (with dots) leads to a number in a summary of a device.
+/// Whether `path` (with dots) leads to a number in `measured`, or to a text where that is wanted.
+fn has(measured: &impl Serialize, path: &str, text: bool) -> bool {
+    let measured = serde_json::to_value(measured).expect("its keys are text");
+    let found = path.split('.').try_fold(&measured, |inside, key| inside.get(key));
+    found.is_some_and(|value| if text { value.is_string() } else { value.is_number() })
+}
+
+/// Whether `path` (with dots) leads to a number in a summary of a device. Any key leads into a list of named items: which
+/// names there are, the run says.
 fn summary_has(path: &str) -> bool {
     let schema = schemars::schema_for!(Summary).to_value();
     let found = path.split('.').try_fold(&schema, |inside, key| {
@@ -256,6 +278,9 @@ fn summary_has(path: &str) -> bool {
             Some(name) => schema.pointer(name.trim_start_matches('#'))?,
             None => inside,
         };
+        if let Some(items) = inside.get("items").filter(|items| items.get("$ref").is_some()) {
+            return Some(items);
+        }
         inside.get("properties")?.get(key)
     });
     let kinds = found.and_then(|property| property.get("type")).map(ToString::to_string).unwrap_or_default();

@@ -42,27 +42,28 @@ pub(super) fn rows(expects: &[Expect], found: &[Found]) -> Result<Vec<Row>> {
     Ok(rows)
 }
 
-/// The value of a point: a column, or by how many percent it lies over another point's. None where there is no
-/// such point, or it is the same one.
+/// The value of a point: a column, or how it stands to another point's. None where there is no such point, or it is the
+/// same one.
 fn value(expect: &Expect, point: &Found, all: &[Found]) -> Result<Option<f64>> {
     let own = column(&point.values, &expect.column)?;
-    if expect.over.is_empty() {
+    if expect.over.is_empty() && expect.per.is_empty() {
         return Ok(Some(own));
     }
     let Some(other) = other(expect, point, all) else { return Ok(None) };
-    Ok(Some(gain(own, column(&other.values, &expect.column)?)))
+    Ok(Some(relative(expect, own, column(&other.values, &expect.column)?)))
 }
 
 /// The point that another one is compared with.
 fn other<'a, 'b>(expect: &Expect, point: &Found, all: &'a [Found<'b>]) -> Option<&'a Found<'b>> {
     let mut other = point.settings.clone();
     other.extend(expect.over.clone());
+    other.extend(expect.per.clone());
     all.iter().find(|found| found.settings == other && other != point.settings)
 }
 
-/// By how many percent `own` lies over `other`.
-fn gain(own: f64, other: f64) -> f64 {
-    100.0 * (own / other - 1.0)
+/// How many times `other` `own` is, or by how many percent it lies over it.
+fn relative(expect: &Expect, own: f64, other: f64) -> f64 {
+    if expect.over.is_empty() { own / other } else { 100.0 * (own / other - 1.0) }
 }
 
 /// The mean that is compared; none without points.
@@ -78,7 +79,7 @@ fn mean(expect: &Expect, kind: Mean, ours: &[(&Found, f64)], all: &[Found]) -> R
             others += column(&other.values, &expect.column)?;
         }
     }
-    Ok(of(own).zip(of(others)).map(|(own, others)| gain(own, others)))
+    Ok(of(own).zip(of(others)).map(|(own, others)| relative(expect, own, others)))
 }
 
 fn judge(expect: &Expect, ours: &[(&Found, f64)], all: &[Found]) -> Result<Vec<Row>> {
@@ -96,8 +97,12 @@ fn judge(expect: &Expect, ours: &[(&Found, f64)], all: &[Found]) -> Result<Vec<R
     let model = match &expect.wanted {
         Wanted::Text(_) => return Ok(Vec::new()),
         Wanted::Trend(trend) => {
-            let values: Vec<f64> = ours.iter().map(|(_, ours)| *ours).collect();
-            return Ok(trend_row(expect, trend, &values, &others(expect, trend, all)?).into_iter().collect());
+            let values = match expect.mean {
+                Some(kind) => mean(expect, kind, ours, all)?.into_iter().collect(),
+                None => ours.iter().map(|(_, ours)| *ours).collect::<Vec<f64>>(),
+            };
+            let row = trend_row(expect, trend, &values, &others(expect, trend, all)?);
+            return Ok(row.map(|row| naming_those_off(row, expect, trend, ours)).into_iter().collect());
         }
         Wanted::Number(paper, band) => return numbers(Some(*paper), Some(*band)),
         Wanted::Shown(paper) => return numbers(*paper, None),
@@ -194,11 +199,14 @@ fn trend_row(expect: &Expect, trend: &Trend, ours: &[f64], others: &[f64]) -> Op
     let enough = match trend {
         Trend::Above { .. } => !ours.is_empty() && !others.is_empty(),
         Trend::Rising { .. } | Trend::Falling { .. } => ours.len() > 1,
+        Trend::Greater { .. } | Trend::Less { .. } => !ours.is_empty(),
     };
     let holds = match trend {
         Trend::Rising { .. } => pairs(|first, second| first < second),
         Trend::Falling { .. } => pairs(|first, second| first > second),
         Trend::Above { .. } => ours.iter().all(|value| others.iter().all(|other| value > other)),
+        Trend::Greater { than } => ours.iter().all(|value| value > than),
+        Trend::Less { than } => ours.iter().all(|value| value < than),
     };
     let list = |values: &[f64]| {
         let texts: Vec<String> = values.iter().map(|value| Value::Number(*value).to_string()).collect();
@@ -211,6 +219,24 @@ fn trend_row(expect: &Expect, trend: &Trend, ours: &[f64], others: &[f64]) -> Op
         ours: Value::Text(shown),
         ..expect_row(expect, None, if holds { Verdict::Trend } else { Verdict::Outside })
     })
+}
+
+/// The row of a direction that each value has by itself: values that have it not are named with their points.
+fn naming_those_off(row: Row, expect: &Expect, trend: &Trend, ours: &[(&Found, f64)]) -> Row {
+    let is_off = |value: &f64| match trend {
+        Trend::Greater { than } => value <= than,
+        Trend::Less { than } => value >= than,
+        Trend::Rising { .. } | Trend::Falling { .. } | Trend::Above { .. } => false,
+    };
+    let off = ours.iter().filter(|(_, value)| expect.mean.is_none() && is_off(value));
+    let named = |(point, value): &(&Found, f64)| {
+        format!("{} at {}", Value::Number(*value), place(&left_open(expect, &point.settings)))
+    };
+    let off: Vec<String> = off.map(named).collect();
+    match (&row.ours, off.is_empty()) {
+        (Value::Text(all), false) => Row { ours: Value::Text(format!("{all}; {}", off.join("; "))), ..row },
+        _ => row,
+    }
 }
 
 /// Varied keys with their values, as charts take them.
@@ -227,9 +253,12 @@ fn chart_value(value: &toml::Value) -> Value {
     }
 }
 
-/// What `path` (with dots) leads to.
+/// What `path` (with dots) leads to; in a list, the item with that `name`.
 pub(super) fn follow<'a>(values: &'a Json, path: &str) -> Option<&'a Json> {
-    path.split('.').try_fold(values, |inside, key| inside.get(key))
+    path.split('.').try_fold(values, |inside, key| match inside {
+        Json::Array(items) => items.iter().find(|item| item["name"] == key),
+        inside => inside.get(key),
+    })
 }
 
 /// The number that `path` (with dots) leads to in what was measured.

@@ -18,6 +18,13 @@ macro_rules! embedded {
 }
 
 embedded![
+    "centaur/fig05",
+    "centaur/fig06",
+    "centaur/fig11",
+    "centaur/fig13",
+    "centaur/fig18",
+    "centaur/fig19",
+    "centaur/fig24",
     "centaur/table1",
     "ft-passd/table5",
     "nandflashsim/fig03",
@@ -49,6 +56,7 @@ embedded![
     "peers/ssdsim-read",
     "peers/ssdsim-write",
     "ressd/table5",
+    "validation/block-map",
     "validation/bounds",
     "validation/dftl",
     "validation/dftl-writes",

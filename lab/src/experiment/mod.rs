@@ -6,6 +6,7 @@
 pub mod analytic;
 mod axes;
 mod bench;
+mod block_map;
 mod bounds;
 mod chart;
 mod expect;
@@ -22,14 +23,16 @@ mod statistics;
 mod sweep;
 #[cfg(test)]
 mod tests;
+mod volume;
 mod waits;
+mod write_sizes;
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::error::Result;
-use crate::summary::Outcome as Ended;
+use crate::summary::{Outcome as Ended, SourceKind, Summary};
 use crate::sweep::{self as cores, Conduct};
 use judge::Found;
 use nand::{NandPoint, NandSummary};
@@ -42,7 +45,8 @@ pub use file::{Experiment, Kind};
 pub use library::{Entry, Library};
 pub use outcome::{Measured, Outcome, Row, Trace, Value, Verdict, table};
 pub use statistics::Finding;
-pub use sweep::{Point, Sweep, Workload};
+pub use sweep::{Point, Sweep, Volume, Workload};
+pub use write_sizes::{Volumes, WriteSizes};
 
 /// How an experiment is run.
 #[derive(Clone, Debug, Default)]
@@ -77,6 +81,21 @@ fn missing_traces(points: &[Point], options: &Options) -> Option<String> {
     })
 }
 
+/// Says which volumes were generated, for want of their recorded traces.
+fn generated_volumes(points: &[Point], results: &[Option<Summary>]) -> Option<String> {
+    let is_volume = |point: &Point| matches!(point.workload, Workload::Volume(_));
+    let runs = points.iter().zip(results).filter(|(point, _)| is_volume(point));
+    let sources = runs.filter_map(|(_, run)| run.as_ref().map(|run| &run.workload));
+    let names: BTreeSet<&str> = sources
+        .filter(|source| source.kind == SourceKind::Profile)
+        .map(|source| source.name.as_str())
+        .collect();
+    let names: Vec<&str> = names.into_iter().collect();
+    (!names.is_empty()).then(|| {
+        format!("generated to a paper's statistics (docs/profiles.md), not recorded: {}", names.join(", "))
+    })
+}
+
 /// Runs an experiment: every point or volume on the bench, side by side over the cores, then every expected value
 /// beside what was found. The order of the rows is that of the file.
 pub fn run(
@@ -95,6 +114,17 @@ pub fn run(
             outcome.rows.extend(findings.map(|finding| statistics::row(finding, claim.as_deref(), *within)));
             left_out
         }
+        Kind::WriteSizes(volumes) => {
+            let results = write_sizes::run(volumes, options, bench, conduct)?;
+            let found = |(volume, sizes): (&String, &Option<WriteSizes>)| {
+                let name = toml::Value::from(write_sizes::short(volume));
+                let settings = toml::Table::from_iter([("volume".to_owned(), name)]);
+                Some(Found { settings, values: json(sizes.as_ref()?), point: None })
+            };
+            let found: Vec<Found> = volumes.volumes.iter().zip(&results).filter_map(found).collect();
+            outcome.rows = judge::rows(&experiment.expect, &found)?;
+            volumes.volumes.len() - found.len()
+        }
         Kind::Sweep(sweep) => {
             let all = sweep.points(&experiment.path, options)?;
             let (missing, points): (Vec<Point>, Vec<Point>) =
@@ -109,6 +139,7 @@ pub fn run(
             });
             let found: Vec<Found> = found.collect();
             outcome.rows = judge::rows(&experiment.expect, &found)?;
+            outcome.notes.extend(generated_volumes(&points, &results));
             points.len() - found.len()
         }
         Kind::Nand(sweep) => {

@@ -15,10 +15,13 @@ use crate::config;
 use crate::design;
 use crate::error::{Error, Result};
 use crate::run::Precondition;
-use crate::workload::Workload as Generated;
+use crate::workload::{Profile, Workload as Generated};
 
 /// Keys that begin with this are those of the workload; all others are the device's.
 const WORKLOAD: &str = "workload";
+
+/// The key of the preset that the device builds on.
+const PRESET: &str = "preset";
 
 /// One run for each combination of varied keys.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
@@ -33,7 +36,7 @@ pub struct Sweep {
     pub workload: Workload,
     /// Its state before; left out: a generated workload's own, and filled for a trace.
     pub precondition: Option<Before>,
-    /// The varied keys, `workload.` before those of the workload; the last one varies fastest.
+    /// The varied keys, `workload.` before those of the workload and `preset` for the preset; the last one varies fastest.
     #[serde(default)]
     pub vary: Vec<Axis>,
     /// The scaled-down sweep; left out: it is whole.
@@ -51,6 +54,9 @@ pub struct Quick<W> {
     pub set: toml::Table,
     /// The workload instead.
     pub workload: Option<W>,
+    /// Varied keys instead of those with the same key: some of their values, which may set something else.
+    #[serde(default)]
+    pub vary: Vec<Axis>,
 }
 
 /// The state of a device before the first request.
@@ -65,7 +71,13 @@ pub enum Before {
         fraction: f64,
     },
     /// Overwritten at random until the write amplification stood still.
-    Steady {},
+    Steady {
+        /// The fraction of the logical pages that hold data, the first ones; left out: all.
+        fraction: Option<f64>,
+        /// Whether all addresses of the volume hold data where these are more than the fraction, so that its reads find some.
+        #[serde(default)]
+        covers_volume: bool,
+    },
 }
 
 /// What a point of a sweep asks of its device.
@@ -89,6 +101,26 @@ pub enum Workload {
         /// At most so many requests; left out: all.
         requests: Option<u64>,
     },
+    /// A volume of a paper's trace table: the recorded trace where the user's folder has it, its profile elsewhere.
+    Volume(Volume),
+}
+
+/// A volume, its addresses wrapped into the device.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Volume {
+    /// `PAPER/VOLUME`.
+    pub profile: String,
+    /// Requests outstanding, whatever their times are; left out: at their own times.
+    pub queue_depth: Option<u32>,
+    /// The part of the requests that is run: of a profile with the footprint in proportion, of a recorded trace the first
+    /// ones.
+    #[serde(default = "whole")]
+    pub scale: f64,
+}
+
+fn whole() -> f64 {
+    1.0
 }
 
 /// One run of a sweep.
@@ -106,6 +138,8 @@ pub struct Point {
     pub workload: Workload,
     /// Its state before.
     pub precondition: Precondition,
+    /// Whether more than that is filled where the volume's addresses reach further.
+    pub covers_volume: bool,
     /// The folder of recorded traces, where there is one.
     pub traces: Option<PathBuf>,
     /// The seed of all random streams.
@@ -161,6 +195,10 @@ impl Sweep {
                 let holds = (0.0..=1.0).contains(&fraction);
                 wrong.require(holds, "precondition.filled.fraction", fraction, "a fraction from 0 to 1");
             }
+            Some(Before::Steady { fraction: Some(fraction), .. }) => {
+                let holds = fraction > 0.0 && fraction <= 1.0;
+                wrong.require(holds, "precondition.steady.fraction", fraction, "a fraction above 0, up to 1");
+            }
             None if matches!(self.workload, Workload::UniformWrites { .. }) => {
                 wrong.add("precondition", "none", "the state of the device before: empty, filled or steady");
             }
@@ -169,19 +207,24 @@ impl Sweep {
         wrong.0.into_iter().map(|complaint| (complaint.key, complaint.found, complaint.wanted)).collect()
     }
 
+    /// The varied keys of the sweep as it is run.
+    fn axes<'a>(&'a self, quick: Option<&'a Quick<Workload>>) -> Vec<&'a Axis> {
+        axes::instead(&self.vary, quick.map_or(&[], |quick| &quick.vary))
+    }
+
     /// The runs, the last varied key fastest, each with its device checked.
     ///
     /// # Errors
     /// [`Error::Config`] if a device or its workload does not hold together; `path` names the file.
     pub fn points(&self, path: &Path, options: &Options) -> Result<Vec<Point>> {
-        let base = self.base(path)?;
-        let places = axes::combinations(&self.vary).into_iter();
-        places.map(|settings| self.point(path, &base, settings, options)).collect()
+        let quick = self.quick.as_ref().filter(|_| options.quick);
+        let places = axes::combinations(&self.axes(quick)).into_iter();
+        places.map(|settings| self.point(path, settings, options)).collect()
     }
 
-    /// The keys of the device and of the workload before any is varied.
-    fn base(&self, path: &Path) -> Result<toml::Table> {
-        let mut whole = match &self.preset {
+    /// The keys of the device before any but the preset is varied.
+    fn base(&self, path: &Path, preset: Option<&str>) -> Result<toml::Table> {
+        let mut whole = match preset {
             Some(name) => config::preset_table(name)
                 .map_err(|error| refused(path, "preset", &error.to_string(), "a preset"))?,
             None => toml::Table::new(),
@@ -190,24 +233,29 @@ impl Sweep {
         Ok(whole)
     }
 
-    fn point(
-        &self,
-        path: &Path,
-        base: &toml::Table,
-        settings: toml::Table,
-        options: &Options,
-    ) -> Result<Point> {
+    fn point(&self, path: &Path, settings: toml::Table, options: &Options) -> Result<Point> {
         let quick = self.quick.as_ref().filter(|_| options.quick);
         let workload = quick.and_then(|quick| quick.workload.as_ref()).unwrap_or(&self.workload);
-        let mut whole = base.clone();
+        let mut varied = toml::Table::new();
+        for axis in self.axes(quick) {
+            axis.apply(&mut varied, &settings[&axis.key]);
+        }
+        let preset = varied.remove(PRESET);
+        let preset = match &preset {
+            None => self.preset.as_deref(),
+            Some(toml::Value::String(name)) => Some(name.as_str()),
+            Some(other) => return Err(refused(path, PRESET, &other.to_string(), "a preset")),
+        };
+        let mut whole = self.base(path, preset)?;
         let words = toml::Value::try_from(workload).expect("a workload that was read can be written");
         whole.insert(WORKLOAD.into(), words);
         for (key, value) in quick.into_iter().flat_map(|quick| &quick.set) {
             axes::set(&mut whole, key, value.clone());
         }
-        for axis in &self.vary {
+        for axis in self.axes(quick) {
             axis.apply(&mut whole, &settings[&axis.key]);
         }
+        whole.remove(PRESET);
         let workload = whole.remove(WORKLOAD).expect("it was put there");
         let workload: Workload = workload
             .try_into()
@@ -227,7 +275,8 @@ impl Sweep {
         check_workload(&workload, &mut inner);
         inner.or_ok(()).map_err(|inner| nest("workload", inner))?;
         let precondition = precondition(self.precondition, &workload);
-        let traces = options.traces.clone();
+        let covers_volume = matches!(self.precondition, Some(Before::Steady { covers_volume: true, .. }));
+        let (traces, seed) = (options.traces.clone(), options.seed);
         Ok(Point {
             settings,
             config,
@@ -235,8 +284,9 @@ impl Sweep {
             config_text,
             workload,
             precondition,
+            covers_volume,
             traces,
-            seed: options.seed,
+            seed,
         })
     }
 }
@@ -263,6 +313,14 @@ fn check_workload(workload: &Workload, wrong: &mut Complaints) {
         Workload::Replayed { requests, .. } => {
             wrong.require(*requests != Some(0), "replayed.requests", 0, "at least 1");
         }
+        Workload::Volume(Volume { profile, queue_depth, scale }) => {
+            if let Err(Error::Argument { found, wanted, .. }) = Profile::named(profile) {
+                wrong.add("volume.profile", found, wanted);
+            }
+            wrong.require(*queue_depth != Some(0), "volume.queue_depth", 0, "at least 1");
+            let holds = *scale > 0.0 && *scale <= 1.0;
+            wrong.require(holds, "volume.scale", scale, "a fraction above 0, up to 1");
+        }
     }
 }
 
@@ -270,9 +328,12 @@ fn precondition(before: Option<Before>, workload: &Workload) -> Precondition {
     match (before, workload) {
         (Some(Before::Empty {}), _) => Precondition::Empty,
         (Some(Before::Filled { fraction }), _) => Precondition::Filled(fraction),
-        (Some(Before::Steady {}), _) => Precondition::Steady,
+        (Some(Before::Steady { fraction: None, .. }), _) => Precondition::Steady,
+        (Some(Before::Steady { fraction: Some(fraction), .. }), _) => Precondition::SteadyTo(fraction),
         (None, Workload::Generated(workload)) => workload.precondition.into(),
         // As wherever a trace is replayed: reads find data.
-        (None, Workload::Replayed { .. } | Workload::UniformWrites { .. }) => Precondition::Filled(1.0),
+        (None, Workload::Replayed { .. } | Workload::Volume(_) | Workload::UniformWrites { .. }) => {
+            Precondition::Filled(1.0)
+        }
     }
 }

@@ -129,6 +129,11 @@ impl<F: Fn(&Point) -> f64 + Sync> Bench for MadeUp<F> {
         Ok(vec!["first".into(), "second".into()])
     }
 
+    fn write_sizes(&self, volume: &str, _: &Options) -> Result<WriteSizes> {
+        let up_to_4k = if volume == "centaur/prn_1" { 0.6 } else { 0.4 };
+        Ok(WriteSizes { up_to_4k, ..WriteSizes::default() })
+    }
+
     fn statistics(&self, volume: &str, _: &Options) -> Result<Vec<Finding>> {
         let finding = |statistic: &str, ours| Finding {
             volume: volume.into(),
@@ -191,6 +196,115 @@ fn a_point_is_compared_with_another_one() {
     assert_eq!(with(&MadeUp(|point: &Point| -spare(point))), Verdict::Trend);
 }
 
+const TWO_PRESETS: &str = "title = \"T\"\nsource = \"S\"\nclaims = []\n\
+    [kind.sweep.workload.volume]\nprofile = \"centaur/hm_1\"\nqueue_depth = 32\n\
+    [kind.sweep.precondition.steady]\nfraction = 0.5\ncovers_volume = true\n\
+    [[kind.sweep.vary]]\nkey = \"ssd\"\nvalues = [\"3D\", \"2D\"]\n\
+    sets.3D = { preset = \"centaur-3d\" }\nsets.2D = { preset = \"centaur-2d\", \"ftl.over_provisioning\" = 0.5 }\n\
+    [[kind.sweep.vary]]\nkey = \"volume\"\nvalues = [\"a\", \"b\"]\n\
+    sets.a = { \"workload.volume.profile\" = \"centaur/hm_1\" }\n\
+    sets.b = { \"workload.volume.profile\" = \"centaur/usr_1\" }\n\
+    [kind.sweep.quick]\nsays = \"less\"\nset = { \"workload.volume.scale\" = 0.5 }\n\
+    [[kind.sweep.quick.vary]]\nkey = \"volume\"\nvalues = [\"b\"]\n\
+    sets.b = { \"workload.volume.profile\" = \"centaur/usr_2\" }\n\
+    [[expect]]\nwhat = \"W\"\nat = { ssd = \"3D\" }\nper = { ssd = \"2D\" }\nmean = \"values\"\n\
+    column = \"write_amplification\"\nunit = \"times\"\ntrend = { greater = { than = 2.5 } }\nsource = \"S\"\n\
+    [[expect]]\nwhat = \"bus\"\nat = { ssd = \"3D\", volume = \"a\" }\ncolumn = \"time.bus.read_us\"\n\
+    unit = \"us\"\nshown = true\nsource = \"S\"\n";
+
+/// Profile and scale of a point of volumes.
+fn volume(point: &Point) -> (&str, f64) {
+    match &point.workload {
+        Workload::Volume(volume) => (&volume.profile, volume.scale),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn a_varied_preset_makes_another_device_and_the_scaled_down_sweep_has_some_of_the_values() {
+    let experiment = parse(TWO_PRESETS).expect("well formed");
+    let Kind::Sweep(sweep) = &experiment.kind else { panic!("a sweep") };
+    let points = |quick| {
+        let options = Options { quick, ..Options::default() };
+        sweep.points(&experiment.path, &options).expect("sound")
+    };
+    let whole = points(false);
+    let parts: Vec<&str> = whole.iter().map(|point| point.config.part().name.as_str()).collect();
+    assert_eq!(parts, ["centaur-tlc-3d", "centaur-tlc-3d", "centaur-slc-2d", "centaur-slc-2d"]);
+    // What the value of the preset sets beside it lies over the preset.
+    assert_eq!(whole.iter().map(spare).collect::<Vec<f64>>(), [0.25, 0.25, 0.5, 0.5]);
+    assert!(whole.iter().all(|point| point.covers_volume));
+    let volumes: Vec<(&str, f64)> = whole.iter().map(volume).collect();
+    assert_eq!(volumes[..2], [("centaur/hm_1", 1.0), ("centaur/usr_1", 1.0)]);
+    let quick = points(true);
+    assert_eq!(quick.iter().map(volume).collect::<Vec<_>>(), [("centaur/usr_2", 0.5); 2]);
+}
+
+#[test]
+fn a_value_per_that_of_another_point_is_a_ratio_and_its_mean_has_a_direction() {
+    // 3D: 6 and 5.2; 2D: 2 and 4.
+    let bench = MadeUp(|point: &Point| match (spare(point) < 0.3, volume(point).0) {
+        (true, "centaur/hm_1") => 6.0,
+        (true, _) => 5.2,
+        (false, "centaur/hm_1") => 2.0,
+        (false, _) => 4.0,
+    });
+    let rows = |text: &str| outcome(text, 1, &bench, false).expect("nothing fails").rows;
+    let found = &rows(TWO_PRESETS)[0];
+    assert_eq!((found.verdict, found.paper.to_string()), (Verdict::Outside, "greater than 2.5".into()));
+    assert_eq!(found.ours, Value::Text("2.15".into()), "(6 / 2 + 5.2 / 4) / 2");
+    let single = rows(&TWO_PRESETS.replace("mean = \"values\"\n", "").replace("than = 2.5", "than = 1.0"));
+    assert_eq!(
+        (single[0].verdict, single[0].ours.clone()),
+        (Verdict::Trend, Value::Text("3.00, 1.30".into()))
+    );
+    let off = rows(&TWO_PRESETS.replace("mean = \"values\"\n", ""));
+    assert_eq!(
+        (off[0].verdict, off[0].ours.clone()),
+        (Verdict::Outside, Value::Text("3.00, 1.30; 1.30 at volume = b".into()))
+    );
+    let columns = rows(&TWO_PRESETS.replace("\"values\"\n", "\"columns\"\n").replace("greater", "less"));
+    assert_eq!((columns[0].verdict, columns[0].ours.clone()), (Verdict::Trend, Value::Text("1.87".into())));
+}
+
+#[test]
+fn a_name_leads_into_a_list_of_named_items() {
+    let outcome = outcome(TWO_PRESETS, 1, &MadeUp(|_: &Point| 1.0), false).expect("nothing fails");
+    let bus = sample::mixed().time.into_iter().find(|share| share.name == "bus").expect("a component");
+    assert_eq!(outcome.rows[1].ours, Value::Number(bus.read_us));
+    let unknown = TWO_PRESETS.replace("time.bus.", "time.");
+    assert!(
+        parse(&unknown)
+            .expect_err("no such column")
+            .to_string()
+            .contains("expect.column: found `time.read_us`")
+    );
+}
+
+#[test]
+fn volumes_presets_and_scaled_down_keys_that_there_are_not_are_refused() {
+    for (old, new, wanted) in [
+        ("centaur/hm_1\"\nqueue", "centaur/hm_7\"\nqueue", "workload.volume.profile: found `centaur/hm_7`"),
+        ("queue_depth = 32", "scale = 1.5", "workload.volume.scale: found 1.5, wanted a fraction above 0"),
+        ("preset = \"centaur-3d\"", "preset = \"centaur-4d\"", "centaur-4d"),
+        (
+            "[[kind.sweep.quick.vary]]\nkey = \"volume\"",
+            "[[kind.sweep.quick.vary]]\nkey = \"vol\"",
+            "quick.vary.key: found `vol`",
+        ),
+        ("fraction = 0.5", "fraction = 0.0", "precondition.steady.fraction: found 0"),
+        (
+            "per = {",
+            "over = { ssd = \"2D\" }\nper = {",
+            "expect.per: found `over` and `per`, wanted one of them",
+        ),
+    ] {
+        assert!(TWO_PRESETS.contains(old), "{old}");
+        let error = parse(&TWO_PRESETS.replacen(old, new, 1)).expect_err(new).to_string();
+        assert!(error.contains(wanted), "{error}");
+    }
+}
+
 #[test]
 fn the_outcome_does_not_depend_on_the_number_of_threads() {
     let alone = outcome(WAF, 1, &MadeUp(model), false).expect("nothing fails");
@@ -218,6 +332,10 @@ impl Bench for HalfWay {
 
     fn statistics(&self, _: &str, _: &Options) -> Result<Vec<Finding>> {
         Ok(Vec::new())
+    }
+
+    fn write_sizes(&self, _: &str, _: &Options) -> Result<WriteSizes> {
+        Ok(WriteSizes::default())
     }
 }
 
@@ -247,6 +365,20 @@ fn trace_statistics_stand_beside_the_papers() {
     );
     assert_eq!(json["experiment"], "paper/name");
     assert_eq!(outcome.outside(), 1);
+}
+
+#[test]
+fn sizes_of_writes_are_expected_by_volume() {
+    let text = "title = \"T\"\nsource = \"S\"\nclaims = []\n\
+        [kind.write-sizes]\nvolumes = [\"centaur/hm_1\", \"centaur/prn_1\"]\n\
+        [[expect]]\nwhat = \"small\"\nat = { volume = \"prn_1\" }\ncolumn = \"up_to_4k\"\nunit = \"of all\"\n\
+        trend = { greater = { than = 0.5 } }\nsource = \"S\"\n";
+    let rows = |text: &str| outcome(text, 2, &MadeUp(spare), false).expect("nothing fails").rows;
+    assert_eq!(rows(text)[0].verdict, Verdict::Trend);
+    assert_eq!(rows(&text.replace("at = { volume = \"prn_1\" }\n", ""))[0].verdict, Verdict::Outside);
+    for (old, new) in [("hm_1", "hm_9"), ("up_to_4k", "up_to_5k"), ("\"prn_1\"", "\"prn_3\"")] {
+        assert!(parse(&text.replace(old, new)).is_err(), "{new}");
+    }
 }
 
 #[test]

@@ -183,6 +183,7 @@ fn wear(run: &Summary) -> Vec<(&'static str, Quantity)> {
         ("spare space left", Quantity::Fraction(run.wear.spare)),
         ("written by the host", Quantity::Terabytes(run.wear.terabytes_written)),
         ("drive writes", Quantity::Number(run.wear.drive_writes)),
+        ("spent lifetime", Quantity::Fraction(run.wear.spent_lifetime)),
         (
             "expected until worn out",
             run.wear.terabytes_expected.map_or(Quantity::Absent, Quantity::Terabytes),

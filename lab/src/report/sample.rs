@@ -30,6 +30,8 @@ pub fn mixed() -> Summary {
         die_utilisation: (0..64).map(|die| 0.42 + 0.3 * wave(die)).collect(),
         wear: wear(64, 256),
         power_cuts: Vec::new(),
+        pools: Vec::new(),
+        sub_requests: None,
         faults: Faults { program_failures: 2, read_retries: 41, grown_bad_blocks: 4, ..Faults::default() },
         notes: vec!["3 requests went beyond the device and were wrapped".to_owned()],
         windows: windows(300, 9.63 / 300.0),
@@ -84,6 +86,7 @@ pub fn empty() -> Summary {
             gc_programs: 0,
             padding: 0,
             host_bytes: 0,
+            unit_bytes: 0,
             gc_bytes: 0,
             padding_bytes: 0,
             map_hits: 0,
@@ -97,6 +100,7 @@ pub fn empty() -> Summary {
             folded: 0,
             programs_away: 0,
             effective_spare: 0.11,
+            valid_share: 0.89,
         },
         write_amplification: None,
         collector_amplification: None,
@@ -105,23 +109,32 @@ pub fn empty() -> Summary {
         time: time().into_iter().map(|share| TimeShare { read_us: 0.0, write_us: 0.0, ..share }).collect(),
         channel_utilisation: vec![0.0; 8],
         die_utilisation: vec![0.0; 64],
-        wear: Wear {
-            erases: vec![0.0; 64],
-            min: 0,
-            max: 0,
-            mean: 0.0,
-            variation: None,
-            bad_blocks: 0,
-            spare: 0.07,
-            terabytes_written: 0.0,
-            drive_writes: 0.0,
-            terabytes_expected: None,
-            dies: vec![DieWear::default()],
-        },
+        wear: unworn(),
+        pools: Vec::new(),
+        sub_requests: None,
         faults: Faults::default(),
         windows: Windows { width_seconds: 1e-6, windows: Vec::new() },
         notes: Vec::new(),
         ..mixed()
+    }
+}
+
+/// 64 blocks that were never erased.
+fn unworn() -> Wear {
+    Wear {
+        erases: vec![0.0; 64],
+        min: 0,
+        max: 0,
+        mean: 0.0,
+        variation: None,
+        bad_blocks: 0,
+        spare: 0.07,
+        terabytes_written: 0.0,
+        drive_writes: 0.0,
+        terabytes_expected: None,
+        spent_lifetime: 0.0,
+        run_erases: 0.0,
+        dies: vec![DieWear::default()],
     }
 }
 
@@ -191,6 +204,7 @@ fn flash() -> Flash {
         gc_programs: 64_901,
         padding: 14,
         host_bytes: 90_125 * 16_384,
+        unit_bytes: 0,
         gc_bytes: 64_901 * 16_384,
         padding_bytes: 14 * 16_384,
         map_hits: 0,
@@ -204,6 +218,7 @@ fn flash() -> Flash {
         folded: 0,
         programs_away: 0,
         effective_spare: 0.11,
+        valid_share: 0.89,
     }
 }
 
@@ -276,6 +291,8 @@ fn wear(dies: u32, blocks: u32) -> Wear {
         terabytes_written: 1.25,
         drive_writes: 2.4,
         terabytes_expected: Some(613.0),
+        spent_lifetime: 1.25 / 613.0,
+        run_erases: 0.41,
         dies,
     }
 }

@@ -66,7 +66,7 @@ pub fn fit(requests: &mut [Request], capacity: Bytes, fit: Fit) -> Result<FitRep
     if extent <= capacity.0 {
         return Ok(report);
     }
-    let room = capacity.0 / GRID * GRID;
+    let room = room(capacity);
     if fit == Fit::Refuse || room == 0 {
         let number = requests.iter().position(|request| end(request) > capacity.0).unwrap_or(0) + 1;
         let wanted = if room == 0 { "a device of at least 4KiB" } else { "less, or fit = wrap or scale" };
@@ -82,14 +82,26 @@ pub fn fit(requests: &mut [Request], capacity: Bytes, fit: Fit) -> Result<FitRep
             report.shortened += 1;
         }
         let before = request.offset;
-        request.offset = Bytes(match fit {
-            Fit::Scale => scaled(before.0, request.size.0, extent, room),
-            _ if end(request) > capacity.0 => within(before.0 % room, request.size.0, room),
-            _ => before.0,
-        });
+        match fit {
+            Fit::Scale => request.offset = Bytes(scaled(before.0, request.size.0, extent, room)),
+            _ => wrap(request, capacity),
+        }
         report.moved += u64::from(request.offset != before);
     }
     Ok(report)
+}
+
+/// Moves a request that is no longer than the device as [`Fit::Wrap`] does, for requests that come one by one.
+pub fn wrap(request: &mut Request, capacity: Bytes) {
+    let room = room(capacity);
+    if request.offset.0.saturating_add(request.size.0) > capacity.0 {
+        request.offset = Bytes(within(request.offset.0 % room, request.size.0, room));
+    }
+}
+
+/// What of a device moved requests may fill.
+fn room(capacity: Bytes) -> u64 {
+    capacity.0 / GRID * GRID
 }
 
 /// The offset in proportion, on the grid point at or below, with the old remainder by the grid.
@@ -196,10 +208,16 @@ mod tests {
             let mut requests: Vec<Request> =
                 sectors.iter().map(|(at, count)| request(at * 512, count * 512)).collect();
             let how = if scale { Fit::Scale } else { Fit::Wrap };
+            let mut one_by_one = requests.clone();
             fit(&mut requests, Bytes(capacity), how).expect("only refusing fails");
             for request in &requests {
                 prop_assert!(request.offset.0 + request.size.0 <= capacity);
                 prop_assert!(request.size.0 > 0 && request.offset.0.is_multiple_of(512));
+            }
+            one_by_one.retain(|request| request.size.0 <= capacity / 4096 * 4096);
+            one_by_one.iter_mut().for_each(|request| wrap(request, Bytes(capacity)));
+            if !scale && one_by_one.len() == requests.len() {
+                prop_assert_eq!(offsets(&one_by_one), offsets(&requests));
             }
         }
     }

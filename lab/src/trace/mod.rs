@@ -16,7 +16,7 @@ mod row;
 mod write;
 
 pub use embedded::embedded;
-pub use fit::{Fit, FitReport, fit};
+pub use fit::{Fit, FitReport, fit, wrap};
 pub use generated::Generated;
 pub use options::{Action, Devices, Format, Options, TimeUnit};
 pub use read::{Trace, read, read_bytes};

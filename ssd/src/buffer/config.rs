@@ -5,7 +5,9 @@ use serde::{Deserialize, Serialize};
 use wordline_kernel::{Bytes, Complaints, Duration, Energy};
 use wordline_nand::Pools;
 
+use super::LEAST_WEIGHT;
 use super::protection::{self, Protection};
+use crate::command::SECTOR;
 use crate::policy::eviction::EvictionKind;
 
 /// When a write is answered, and what the buffer does for it.
@@ -21,6 +23,17 @@ pub enum BufferMode {
     Off,
 }
 
+/// What a page in the buffer takes of its room.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Space {
+    /// The whole page, however little of it was written.
+    WholePages,
+    /// What was written of it, 4 KiB at least. The rest of it, which is read before it is programmed, goes by the chips'
+    /// registers.
+    Written,
+}
+
 /// The DRAM buffer.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
@@ -29,6 +42,8 @@ pub struct BufferFile {
     pub mode: BufferMode,
     /// Its size: pages that wait to be programmed or are being programmed.
     pub size: Bytes,
+    /// What a page takes of it.
+    pub space: Space,
     /// Time that the pages of a command take into the buffer or from there, side by side.
     pub access_time: Duration,
     /// Pages are written out while the buffer is fuller than this fraction.
@@ -64,6 +79,7 @@ impl Default for BufferFile {
         Self {
             mode: BufferMode::WriteBack,
             size: Bytes::mib(64),
+            space: Space::WholePages,
             access_time: Duration::from_us(1),
             flush_above: 0.5,
             flush_to: None,
@@ -79,7 +95,15 @@ impl Default for BufferFile {
     }
 }
 
+/// The least that a page takes where what was written of it is counted.
+const LEAST: Bytes = Bytes(SECTOR.0 * LEAST_WEIGHT as u64);
+
 impl BufferFile {
+    /// Sectors that it holds, where these are counted.
+    pub fn room(&self) -> Option<u32> {
+        (self.space == Space::Written).then_some((self.size.0 / SECTOR.0) as u32)
+    }
+
     /// Adds what is wrong with single keys.
     pub fn check(&self, wrong: &mut Complaints) {
         let time = self.access_time;
@@ -109,9 +133,11 @@ impl BufferFile {
         }
     }
 
-    /// Logical pages that it holds, no more than its protection allows; complains if these are too few or too many.
+    /// Logical pages that it holds at the most, no more than its protection allows; complains if these are too few or too many.
     pub fn pages(&self, pools: &Pools, unit: Bytes, wrong: &mut Complaints) -> u32 {
         let pages = (self.size.0 / unit.0) as u32;
+        let counted = if self.space == Space::Written { unit.min(LEAST) } else { unit };
+        let entries = (self.size.0 / counted.0) as u32;
         let least = 2 * pools.iter().map(|pool| pool.slots.per_program).max().unwrap_or(0);
         wrong.require(
             pages >= least && self.size <= Bytes::gib(64),
@@ -123,8 +149,10 @@ impl BufferFile {
             ),
         );
         if self.power_loss_protection != Protection::Capacitors {
-            return pages;
+            return entries;
         }
+        let wanted = "whole-pages with buffer.power_loss_protection = \"capacitors\", which count pages";
+        wrong.require(self.space == Space::WholePages, "buffer.space", "written", wanted);
         let protected = protection::pages_for(self.capacitors, pools);
         wrong.require(
             protected >= least,

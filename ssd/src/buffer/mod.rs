@@ -71,6 +71,8 @@ pub struct Entry {
     again_epoch: u64,
     /// Requests that wait for it to be in flash.
     waiters: u32,
+    /// Room that it takes, in sectors; 0 where pages are counted.
+    weight: u16,
 }
 
 impl Entry {
@@ -91,8 +93,13 @@ impl Entry {
         epoch: 0,
         again_epoch: 0,
         waiters: NONE,
+        weight: 0,
     };
 }
+
+/// The least room that a page takes where written sectors are counted: 4 KiB, the page of the host's memory. Chosen: with
+/// less, entries would have to be as many as sectors.
+pub const LEAST_WEIGHT: u32 = 8;
 
 /// The buffer.
 pub struct Buffer {
@@ -104,16 +111,28 @@ pub struct Buffer {
     eviction: Box<dyn Eviction>,
     waiters: Waiters,
     epochs: Epochs,
+    /// Room in sectors, where written sectors are counted instead of pages.
+    room: Option<u32>,
+    /// Sectors of it that are taken, and those of dirty entries among them.
+    taken: u32,
+    waiting: u32,
 }
 
 state!(Buffer {
-    values { entries, free, index, dirty, waiters, epochs }
+    values { entries, free, index, dirty, waiters, epochs, taken, waiting }
     parts { eviction }
+    fixed { room }
 });
 
 impl Buffer {
     /// A buffer for `pages` pages, which leave it in the order of `eviction`.
-    pub fn new(pages: u32, mut eviction: Box<dyn Eviction>) -> Self {
+    pub fn new(pages: u32, eviction: Box<dyn Eviction>) -> Self {
+        Self::with_room(pages, None, eviction)
+    }
+
+    /// A buffer of up to `pages` pages which holds no more than `room` sectors that the host wrote; each page takes
+    /// [`LEAST_WEIGHT`] at least. The last page that comes in may go beyond.
+    pub fn with_room(pages: u32, room: Option<u32>, mut eviction: Box<dyn Eviction>) -> Self {
         eviction.prepare(pages);
         Self {
             entries: vec![Entry::FREE; pages as usize],
@@ -123,13 +142,16 @@ impl Buffer {
             eviction,
             waiters: Waiters::with_capacity(pages as usize),
             epochs: Epochs::default(),
+            room,
+            taken: 0,
+            waiting: 0,
         }
     }
 
     /// Forgets everything, as when the power is cut.
     pub fn forget(&mut self) {
         let eviction = std::mem::replace(&mut self.eviction, Box::new(Fifo));
-        *self = Self::new(self.entries.len() as u32, eviction);
+        *self = Self::with_room(self.entries.len() as u32, self.room, eviction);
     }
 
     /// The entry of a page.
@@ -178,7 +200,26 @@ impl Buffer {
     /// Whether there is room for another page.
     #[inline]
     pub fn has_room(&self) -> bool {
-        !self.free.is_empty()
+        !self.free.is_empty() && self.room.is_none_or(|room| self.taken < room)
+    }
+
+    /// Sectors that dirty entries take, where these are counted.
+    #[inline]
+    pub fn waiting_sectors(&self) -> Option<u32> {
+        self.room.map(|_| self.waiting)
+    }
+
+    /// The entry, which is dirty or about to be, takes room for what was written of it.
+    #[inline]
+    fn weigh(&mut self, id: EntryId) {
+        if self.room.is_some() {
+            let entry = &mut self.entries[id as usize];
+            let before = u32::from(std::mem::replace(&mut entry.weight, weight_of(entry.sectors)));
+            self.taken = self.taken - before + u32::from(entry.weight);
+            if entry.state == EntryState::Dirty {
+                self.waiting = self.waiting - before + u32::from(entry.weight);
+            }
+        }
     }
 
     /// Pages that wait in the list.
@@ -236,7 +277,9 @@ impl Buffer {
             ..Entry::FREE
         };
         self.index.insert(logical.0, id);
-        self.link(id);
+        self.weigh(id);
+        self.dirty.push(id);
+        self.eviction.added(id, logical);
         id
     }
 
@@ -250,18 +293,16 @@ impl Buffer {
             entry.again = true;
             entry.again_epoch = self.epochs.enter();
         }
+        if entry.state == EntryState::Dirty {
+            self.weigh(id);
+        }
         self.touch(id);
-    }
-
-    #[inline]
-    fn link(&mut self, id: EntryId) {
-        self.dirty.push(id);
-        self.eviction.added(id, self.entries[id as usize].logical);
     }
 
     /// Takes a dirty entry out of the list.
     #[inline]
     pub fn unlink(&mut self, id: EntryId) {
+        self.waiting -= u32::from(self.entries[id as usize].weight);
         self.dirty.remove(id);
         self.eviction.removed(id);
     }
@@ -275,8 +316,13 @@ impl Buffer {
         let again = std::mem::take(&mut entry.again);
         self.epochs.leave(epoch);
         if again {
-            self.entries[id as usize].state = EntryState::Dirty;
-            self.link(id);
+            let entry = &mut self.entries[id as usize];
+            entry.state = EntryState::Dirty;
+            self.waiting += u32::from(entry.weight);
+            let logical = entry.logical;
+            self.weigh(id);
+            self.dirty.push(id);
+            self.eviction.added(id, logical);
         } else {
             self.release(id);
         }
@@ -305,6 +351,7 @@ impl Buffer {
         let entry = &mut self.entries[id as usize];
         debug_assert_eq!(entry.waiters, NONE, "nobody waits for a page that is gone");
         entry.state = EntryState::Free;
+        self.taken -= u32::from(std::mem::take(&mut entry.weight));
         self.index.remove(entry.logical.0);
         self.free.push(id);
     }
@@ -354,6 +401,12 @@ impl Buffer {
     }
 }
 
+/// Room that sectors of a page take.
+#[inline]
+fn weight_of(sectors: Sectors) -> u16 {
+    sectors.count().max(LEAST_WEIGHT) as u16
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -373,6 +426,30 @@ mod tests {
         buffer.programmed(first, 1, &mut wake);
         assert!(buffer.is_flushed(epoch));
         assert_eq!(buffer.end_epoch(), None);
+    }
+
+    #[test]
+    fn a_buffer_of_written_sectors_is_full_when_so_many_were_written_whatever_their_pages_are() {
+        let mut buffer = Buffer::with_room(8, Some(40), Box::new(Fifo));
+        let mut wake = Vec::new();
+        let first = buffer.add(LogicalPage(1), 1, 0, Sectors::range(0, 16));
+        let second = buffer.add(LogicalPage(2), 1, 0, Sectors::range(3, 4));
+        assert_eq!((buffer.waiting_sectors(), buffer.has_room()), (Some(16 + 8), true));
+        buffer.rewrite(first, 2, Sectors::range(8, 32));
+        assert_eq!((buffer.waiting_sectors(), buffer.has_room()), (Some(32 + 8), false));
+        // On its way to flash it still takes its room, and once written again it takes what it holds.
+        buffer.unlink(first);
+        buffer.get_mut(first).state = EntryState::Programming;
+        assert_eq!((buffer.waiting_sectors(), buffer.has_room()), (Some(8), false));
+        buffer.rewrite(first, 3, Sectors::range(40, 48));
+        assert!(buffer.programmed(first, 2, &mut wake));
+        assert_eq!((buffer.waiting_sectors(), buffer.has_room()), (Some(40 + 8), false));
+        buffer.unlink(first);
+        buffer.programmed(first, 3, &mut wake);
+        assert_eq!((buffer.waiting_sectors(), buffer.has_room()), (Some(8), true));
+        buffer.unlink(second);
+        buffer.drop_entry(second, &mut wake);
+        assert_eq!((buffer.taken, buffer.waiting, buffer.in_use()), (0, 0, 0));
     }
 
     #[test]

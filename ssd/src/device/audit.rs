@@ -6,6 +6,7 @@ use wordline_nand::{Pool, Stage, Stamp};
 
 use super::Device;
 use crate::ftl::mapping::LogicalPage;
+use crate::lifetime::{Fullness, Worn};
 
 fn gcd(a: u64, b: u64) -> u64 {
     if b == 0 { a } else { gcd(b, a % b) }
@@ -33,6 +34,21 @@ impl Device {
         let good = |row| u64::from(self.blocks.good(row)) * u64::from(pools.per_block_of(row));
         let all: u64 = (0..pools.rows()).map(good).sum();
         1.0 - self.blocks.total_valid() as f64 / all.max(1) as f64
+    }
+
+    /// How full the flash is, blocks out of use included. It takes time in proportion to the number of blocks.
+    pub fn fullness(&self) -> Fullness {
+        Fullness { valid: self.blocks.total_valid(), total: u64::from(self.config.pools.slots()) }
+    }
+
+    /// How worn each pool is, in their order. It takes time in proportion to the number of blocks.
+    pub fn worn(&self) -> Vec<Worn> {
+        let pools = self.config.pools.iter().map(|pool| {
+            let all = pool.geometry.all_blocks();
+            let erases = all.map(|block| u64::from(self.chips.erases()[block])).sum();
+            Worn { erases, blocks: u64::from(pool.geometry.row_blocks()), endurance: pool.part.endurance }
+        });
+        pools.collect()
     }
 
     /// The version of a logical page that is in flash.
@@ -68,6 +84,9 @@ impl Device {
         self.audit_tables();
         self.blocks.audit_super_blocks();
         self.audit_units();
+        if let Some(map) = &self.block_map {
+            map.audit(&self.blocks, &self.chips);
+        }
         let t = &self.totals;
         let programmed = |(pool, counts): (&Pool, &Counts)| {
             let slots = &pool.slots;

@@ -49,8 +49,10 @@ impl Device {
             // What cannot be read is not known, and no copy of it is found.
             Purpose::Scan => return self.scan_on(done.die, calendar),
         }
-        if transaction.purpose.is_gc() {
-            self.collector.command_done(owner);
+        match &mut self.block_map {
+            Some(map) if transaction.purpose.is_gc() => map.command_done(owner),
+            None if transaction.purpose.is_gc() => drop(self.collector.command_done(owner)),
+            _ => {}
         }
         self.collect(owner, calendar);
     }
@@ -236,8 +238,10 @@ impl Device {
 
     /// The collector's unit of `row` was not programmed: its pages, which are still in the victims, go elsewhere.
     fn gc_program_failed(&mut self, row: Row, first: SlotId, calendar: &mut impl Schedule<Event>) {
-        let stream = self.blocks.moved_by(self.config.pools.block_of(first));
-        self.collector.program_failed(row, stream.expect("the collector writes to its own streams"));
+        if self.block_map.is_none() {
+            let stream = self.blocks.moved_by(self.config.pools.block_of(first));
+            self.collector.program_failed(row, stream.expect("the collector writes to its own streams"));
+        }
         self.blocks.program_done(first);
         self.program_failed(first, calendar);
     }
@@ -246,6 +250,9 @@ impl Device {
         let block = self.config.pools.block_of(first);
         if self.blocks.state(block) != State::Bad {
             self.totals.program_failures += 1;
+            if let Some(map) = &mut self.block_map {
+                map.program_failed(self.blocks.row_of(block), block);
+            }
             self.after_failure(Failed::Program, block, calendar);
         }
     }
@@ -261,7 +268,11 @@ impl Device {
         if self.blocks.is_condemned(block) {
             self.blocks.retire(block);
         } else {
-            self.collector.erase_again(self.blocks.row_of(block), block);
+            let row = self.blocks.row_of(block);
+            match &mut self.block_map {
+                Some(map) => map.erase_again(row, block),
+                None => self.collector.erase_again(row, block),
+            }
         }
     }
 
@@ -281,7 +292,10 @@ impl Device {
         }
         if after == After::Retire && self.blocks.condemn(block) {
             self.totals.grown_bad_blocks += 1;
-            self.collector.condemn(row, block);
+            match &mut self.block_map {
+                Some(map) => map.condemned(row, block),
+                None => self.collector.condemn(row, block),
+            }
             self.check_life();
         }
         self.note_row(row);
@@ -297,6 +311,9 @@ impl Device {
             self.collector.lose(row);
             let good = self.blocks.lose_row(row, |slot| slots.push(slot));
             self.totals.grown_bad_blocks += u64::from(good);
+            if let Some(map) = &mut self.block_map {
+                map.lose(row, &self.blocks);
+            }
             self.note_row(row);
         }
         slots.into_iter().for_each(|slot| self.lose_slot(slot));

@@ -12,7 +12,7 @@ use crate::policy::router::Outgoing;
 use crate::queue::Purpose;
 use crate::sectors::Sectors;
 
-/// How full the buffer may be before pages leave it, in pages.
+/// How full the buffer may be before pages leave it: in pages, or in written sectors where these are counted.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Marks {
     high: u32,
@@ -28,18 +28,19 @@ state!(Marks { values { begun } fixed { high, low, most } });
 impl Marks {
     pub fn new(config: &Config) -> Self {
         let file = &config.file.buffer;
-        let pages = |fraction: f64| (f64::from(config.buffer_pages) * fraction) as u32;
-        let (high, low) = (pages(file.flush_above), pages(file.flush_to.unwrap_or(file.flush_above)));
+        let room = f64::from(file.room().unwrap_or(config.buffer_pages));
+        let (high, low) = (file.flush_above, file.flush_to.unwrap_or(file.flush_above));
+        let (high, low) = ((room * high) as u32, (room * low) as u32);
         // Two program units a row keep every die busy while the next pages are read and gathered.
         let rows = 0..config.pools.rows();
         let most = 2 * rows.map(|row| config.pools.per_program(row)).sum::<u32>();
         Self { high, low, most, begun: false }
     }
 
-    /// Whether pages leave when there are so many that are not being programmed.
+    /// Whether pages leave when there is so much that is not being programmed.
     #[inline]
-    fn are_passed(&mut self, pages: u32) -> bool {
-        self.begun = pages > if self.begun { self.low } else { self.high };
+    fn are_passed(&mut self, full: u32) -> bool {
+        self.begun = full > if self.begun { self.low } else { self.high };
         self.begun
     }
 }
@@ -160,7 +161,8 @@ impl Device {
             }
             let not_programming = self.buffer.in_use() - self.programming;
             let on_the_way = not_programming - self.buffer.dirty();
-            if !self.marks.are_passed(not_programming) || on_the_way >= self.marks.most {
+            let full = self.buffer.waiting_sectors().unwrap_or(not_programming);
+            if !self.marks.are_passed(full) || on_the_way >= self.marks.most {
                 return;
             }
             let id = self.buffer.next_out();

@@ -19,8 +19,11 @@ impl Device {
         loop {
             self.draw_from_list(calendar);
             self.write_tables(calendar);
-            let mut formed =
-                if self.has_homes { self.form_at_home(calendar) } else { self.form_anywhere(calendar) };
+            let mut formed = match (self.has_homes, &self.block_map) {
+                (_, Some(_)) => self.form_mapped(calendar),
+                (true, None) => self.form_at_home(calendar),
+                (false, None) => self.form_anywhere(calendar),
+            };
             if self.subs.is_some() {
                 formed |= self.form_whole_units(calendar);
             }
@@ -205,7 +208,7 @@ impl Device {
         calendar: &mut impl Schedule<Event>,
     ) {
         let (pages, cost) = (self.blocks.unit(row, stream), self.blocks.cost(row, stream));
-        let first = self.blocks.take(row, stream, pages);
+        let first = self.take_place(row, stream, pages);
         if self.subs.is_some() {
             self.note_write(row, first);
         }

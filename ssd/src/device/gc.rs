@@ -31,6 +31,10 @@ impl Device {
     }
 
     fn collect_in_row(&mut self, waits: bool, row: Row, calendar: &mut impl Schedule<Event>) {
+        if self.block_map.is_some() {
+            self.work_on(row, calendar);
+            return;
+        }
         let leave = match self.background.is_some() || self.slc.is_some() {
             true => self.leave_to_collect(waits, row, calendar.now()),
             false => Leave { waits, ..Leave::MUST },

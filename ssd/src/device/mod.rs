@@ -2,7 +2,7 @@
 //!
 //! `front` takes and answers commands, `link` brings them over a link; `read` and `write` carry them out over buffer and
 //! mapping; `cached` keeps and fetches ahead what is read; `flush` takes pages out of the buffer and `form` puts them into
-//! program units, which `balance` gives to other rows than their homes; `service` runs the dies' queues and takes in what they
+//! program units, which `balance` gives to other rows than their homes, or `block_map` writes at their places; `service` runs the dies' queues and takes in what they
 //! finish; `gc` carries out what the collector wants, and `idle` what is done while the host rests; `discarded` writes what
 //! was discarded to flash; `failures` deals with commands that failed, and `tuning` with what pages are sensed with; `translate` finds out where pages are when the map is
 //! not in memory as a whole; `precondition` fills a device in no time; `recovery` cuts the power and puts the tables
@@ -10,6 +10,7 @@
 
 mod audit;
 mod balance;
+mod block_map;
 mod cached;
 mod discarded;
 mod failures;
@@ -46,12 +47,12 @@ use crate::front::{Front, Link};
 use crate::ftl::blocks::{SlcShare, State, Streams, SuperBlockCounts};
 use crate::ftl::checkpoint::{Checkpoints, DiscardsAtCut, LowerPages};
 use crate::ftl::gc_config::Scope;
-use crate::ftl::{Blocks, Collector, Discards, Lost, Mapping, Translation};
+use crate::ftl::{BlockMap, Blocks, Collector, Discards, Lost, Mapping, Translation};
 use crate::parts::Parts;
 use crate::policy::background::Background;
 use crate::policy::balancer::Balancer;
 use crate::policy::failure::FailurePolicy;
-use crate::policy::frontier::WordLines;
+use crate::policy::frontier::{Frontier, WordLines};
 use crate::policy::placement::{Placement, Row, RowSet};
 use crate::policy::relocator::Relocator;
 use crate::policy::router::Router;
@@ -136,6 +137,8 @@ pub struct Device {
     checkpoints: Option<Box<Checkpoints>>,
     /// None while the whole map is in memory.
     translation: Option<Translation>,
+    /// None where a page may be anywhere.
+    block_map: Option<Box<BlockMap>>,
     buffer: Buffer,
     marks: flush::Marks,
     cache: ReadCache,
@@ -207,7 +210,7 @@ state!(Device {
     }
     parts {
         chips, blocks, mapping, translation, buffer, marks, cache, collector, router, placement, relocator, failure,
-        tuning, background, queues, front, discards, checkpoints, balancer, slc, subs,
+        tuning, background, queues, front, discards, checkpoints, balancer, slc, subs, block_map,
     }
     fixed { config, preemptible, streams, has_homes, home_pages, waking }
 });
@@ -221,16 +224,12 @@ impl Device {
 
     /// A new device, with nothing written and these policies.
     pub fn with(config: Config, parts: Parts, seed: Seed) -> Self {
-        let map_cache = config.map_cache();
+        let parts = block_map::with_homes(parts, &config);
         let streams = config.file.streams_beside(parts.router.streams(), parts.relocator.streams());
         let cache = config.slc_share(parts.router.cached());
         let (mut chips, mut blocks) = new_chips(&config, streams, cache, seed);
         keep_for(&*parts.victim, &config, &mut blocks);
-        if !parts.frontier.is_in_order() {
-            chips.program_in_any_order();
-            let Pool { part, geometry, .. } = config.pools.first();
-            blocks.order(parts.frontier, WordLines::of(part, geometry));
-        }
+        order_word_lines(parts.frontier, &config, &mut chips, &mut blocks);
         let stream_pools = stream_pools(&config, streams, &*parts.router);
         if stream_pools.is_some() {
             blocks.share(config.file.ftl.mapping.whole_units);
@@ -245,8 +244,9 @@ impl Device {
             discards: new_discards(&config),
             checkpoints: Checkpoints::of(&config),
             failures: Column::filled(config.pools.row_blocks() as usize, [0; 3]),
-            translation: map_cache.map(|size| Translation::of(&config, parts.mapper, size)),
-            buffer: Buffer::new(config.buffer_pages, parts.eviction),
+            block_map: BlockMap::of(&config, |page| parts.placement.home(page)).map(Box::new),
+            translation: config.map_cache().map(|size| Translation::of(&config, parts.mapper, size)),
+            buffer: Buffer::with_room(config.buffer_pages, config.file.buffer.room(), parts.eviction),
             marks: flush::Marks::new(&config),
             cache: ReadCache::new(config.cache_pages, parts.read_eviction),
             ahead: ReadAhead::new(config.file.buffer.read_ahead),
@@ -443,7 +443,9 @@ impl Device {
         let pools = &self.config.pools;
         // The first of several pools has to take whatever has no room in the others.
         let rows = pools.first().geometry.all_rows();
-        self.read_only |= if self.has_homes && self.balancer.is_none() {
+        self.read_only |= if self.block_map.is_some() {
+            !self.holds_logical_blocks()
+        } else if self.has_homes && self.balancer.is_none() {
             !self.holds_homes()
         } else {
             let room: u64 = rows
@@ -504,6 +506,15 @@ fn new_chips(config: &Config, streams: Streams, cache: Option<SlcShare>, seed: S
         blocks.cache(share);
     }
     (chips, blocks)
+}
+
+/// Lets a frontier say which word line is programmed next, unless that is always the one after the last.
+fn order_word_lines(frontier: Box<dyn Frontier>, config: &Config, chips: &mut Chips, blocks: &mut Blocks) {
+    if !frontier.is_in_order() {
+        chips.program_in_any_order();
+        let Pool { part, geometry, .. } = config.pools.first();
+        blocks.order(frontier, WordLines::of(part, geometry));
+    }
 }
 
 /// Keeps what the choice of victims needs.

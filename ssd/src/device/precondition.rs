@@ -67,27 +67,43 @@ impl Device {
     /// first-in first-out cleaning for large blocks; Desnoyers, SYSTOR 2012). Random overwrites without timing then go
     /// on until the write amplification of successive windows stands still. The device is left as a host leaves it that
     /// wrote as fast as it could until now: with the free blocks that cleaning keeps up under full load, and with victims
-    /// half cleaned. With a part of the map in flash it is left as after a rest. A device with several pools is filled and
-    /// no more: where overwritten pages are depends on the sizes of what a host writes.
+    /// half cleaned. With a part of the map in flash it is left as after a rest. With a block map there is no more to it than
+    /// replacement blocks, which are all begun anew a few times. A device with several pools is filled and no more: where
+    /// overwritten pages are depends on the sizes of what a host writes.
     pub fn fill_steady(&mut self, seed: Seed) -> Steady {
+        self.reach_steady(seed, self.config.logical_pages, self.translation.is_some())
+    }
+
+    /// The same with the first `fraction` of the logical pages, left as after a rest: with the free blocks that cleaning goes
+    /// for, and no more, however little is valid. A short run then pays for its own writes alone.
+    pub fn fill_steady_to(&mut self, seed: Seed, fraction: f64) -> Steady {
+        let pages = (f64::from(self.config.logical_pages) * fraction.clamp(0.0, 1.0)) as u32;
+        self.reach_steady(seed, pages.clamp(1, self.config.logical_pages), true)
+    }
+
+    fn reach_steady(&mut self, seed: Seed, filled: u32, rested: bool) -> Steady {
         if self.subs.is_some() {
-            self.fill(1.0);
+            self.fill(f64::from(filled) / f64::from(self.config.logical_pages));
             return Steady { overwritten: 0, amplification: 1.0 };
         }
         let mut random = seed.stream("ssd.precondition", 0);
+        if self.block_map.is_some() {
+            return self.fill_steady_mapped(random);
+        }
         self.blocks.pause_cache(true);
-        let mut writer = Writer::default();
+        let mut writer = Writer { rested, ..Writer::default() };
         let rows = 0..self.config.pools.rows();
         self.blocks.wait_for_rows(true);
-        let left: Vec<(Share, u32)> = rows.map(|row| self.age_row(row, &mut random)).collect();
+        let left: Vec<(Share, u32)> =
+            rows.map(|row| self.age_row(row, filled, rested, &mut random)).collect();
         self.blocks.wait_for_rows(false);
         for (share, placed) in left {
             for n in placed..share.count {
                 self.write_untimed(LogicalPage(share.page(n)), &mut writer);
             }
         }
-        self.lay_tables(self.config.logical_pages, &mut writer);
-        let pages = u64::from(self.config.logical_pages);
+        self.lay_tables(filled, &mut writer);
+        let pages = u64::from(filled);
         // A window that opens fewer blocks than there are rows may pass without any cleaning.
         let pools = &self.config.pools;
         let round: u64 = (0..pools.rows()).map(|row| u64::from(pools.per_block_of(row))).sum();
@@ -108,7 +124,7 @@ impl Device {
                 break;
             }
         }
-        if self.translation.is_none() {
+        if !rested {
             writer.paced = true;
             for _ in 0..PACED_BLOCKS * round {
                 let page = draws.next(self);
@@ -121,16 +137,16 @@ impl Device {
         steady
     }
 
-    /// Fills a row with its share of the logical pages, in the shape of the steady state. How far its open block is
+    /// Fills a row with its share of the first `pages` logical pages, in the shape of the steady state. How far its open block is
     /// written is drawn at random, so that the rows do not come to their next cleaning all at once.
     /// Returns the share and how much of it was placed: the rest found no room by chance.
-    fn age_row(&mut self, row: Row, random: &mut Stream) -> (Share, u32) {
-        let (rows, pages) = (self.config.pools.rows(), self.config.logical_pages);
+    fn age_row(&mut self, row: Row, pages: u32, rested: bool, random: &mut Stream) -> (Share, u32) {
+        let rows = self.config.pools.rows();
         let homes = (0..rows).find(|page| self.placement.home(*page) == Some(row)).unwrap_or(row);
         let share = Share::new(homes, rows, pages);
-        let keep_free = match self.translation {
-            Some(_) => self.config.file.ftl.gc.stop_at_free_blocks as usize,
-            None => self.streams.kept_blocks() + 1,
+        let keep_free = match rested {
+            true => self.config.file.ftl.gc.stop_at_free_blocks as usize,
+            false => self.streams.kept_blocks() + 1,
         };
         let slots = self.config.pools.of_row(row).slots;
         let (per_block, unit) = (slots.per_block(), slots.per_program);
@@ -176,6 +192,10 @@ impl Device {
 
     /// Writes a whole page in no time.
     fn write_untimed(&mut self, logical: LogicalPage, writer: &mut Writer) {
+        if self.block_map.is_some() {
+            writer.programmed += self.write_mapped_untimed(logical);
+            return;
+        }
         let row = self.placement.home(logical.0).unwrap_or_else(|| self.next_row(writer));
         self.put_untimed(logical, row, self.streams.host(0), writer);
     }
@@ -192,16 +212,16 @@ impl Device {
         }
         self.blocks.program_done(page);
         writer.programmed += 1;
-        let moved = self.clean_untimed(row, stream, writer.paced);
+        let moved = self.clean_untimed(row, stream, *writer);
         writer.programmed += moved;
         if moved > 0 {
             self.release_tables();
         }
     }
 
-    /// Cleans a row in no time: with `paced` as a host that writes as fast as it can has to wait for it, else a block as
+    /// Cleans a row in no time: with `paced` writing as a host that writes as fast as it can has to wait for it, else a block as
     /// soon as one is needed. Returns the pages that were moved.
-    fn clean_untimed(&mut self, row: Row, stream: StreamId, paced: bool) -> u64 {
+    fn clean_untimed(&mut self, row: Row, stream: StreamId, writer: Writer) -> u64 {
         let pages = self.dearest(row);
         let Self { collector, blocks, chips, mapping, translation, .. } = self;
         // What is moved out of one victim is written to translation pages before the next one is cleaned.
@@ -221,9 +241,9 @@ impl Device {
             }
             moved += 1;
         };
-        match paced {
+        match writer.paced {
             true => collector.pace_untimed(row, stream, pages, blocks, move_page, chips),
-            false => collector.clean_untimed(row, blocks, move_page, chips, one_by_one),
+            false => collector.clean_untimed(row, blocks, move_page, chips, one_by_one, writer.rested),
         }
         moved
     }
@@ -334,6 +354,8 @@ struct Writer {
     programmed: u64,
     /// Whether the collector keeps the host's pace instead of cleaning whole blocks.
     paced: bool,
+    /// Whether it cleans until there are as many free blocks as it goes for.
+    rested: bool,
 }
 
 /// Pages by which random look-ups are known ahead. Chosen: their time covers that of a fetch from memory.

@@ -73,6 +73,9 @@ impl Device {
         self.ahead = ReadAhead::new(self.config.file.buffer.read_ahead);
         self.marks = Marks::new(&self.config);
         self.collector.forget();
+        if let Some(map) = &mut self.block_map {
+            map.forget();
+        }
         if let Some(checkpoints) = &mut self.checkpoints {
             checkpoints.forget();
         }
@@ -124,7 +127,7 @@ impl Device {
 
     /// Programs that were counted when their unit was formed and have not happened count no more.
     fn uncount_programs(&mut self) {
-        let Self { chips, queues, units, collector, totals, config, .. } = self;
+        let Self { chips, queues, units, collector, block_map, totals, config, .. } = self;
         for die in config.pools.all_dies() {
             let Pool { geometry, slots, .. } = config.pools.of_die(die);
             let slc_unit = slots.of_pages_side_by_side(geometry.planes_per_row);
@@ -138,7 +141,11 @@ impl Device {
                         (&mut totals.host_programs, unit.entries.len())
                     }
                     Purpose::GcProgram | Purpose::GcCopyback => {
-                        (&mut totals.gc_programs, collector.unit(transaction.owner).len())
+                        let unit = match block_map {
+                            Some(map) => map.held(transaction.owner),
+                            None => collector.unit(transaction.owner),
+                        };
+                        (&mut totals.gc_programs, unit.len())
                     }
                     Purpose::TranslationProgram => {
                         let stamps = &units[transaction.owner as usize].stamps;
@@ -181,6 +188,10 @@ impl Device {
         blocks.look_at_word_lines(|slot| chips.is_programmed(slot));
         self.set_modes();
         let stale = self.find_newest();
+        if let Some(map) = &self.block_map {
+            map.settle(&mut self.mapping, &mut self.blocks, &self.chips);
+            self.blocks.forget_open();
+        }
         self.recover_tables();
         let mut scan = Scan::of(self);
         scan.begin(calendar.now());
@@ -188,6 +199,9 @@ impl Device {
         self.blocks.close_full();
         self.read_only = false;
         self.condemn_again();
+        if let Some(map) = &mut self.block_map {
+            map.rebuild(&mut self.blocks, &self.chips);
+        }
         self.check_life();
         self.scan_tables(&mut scan);
         self.scan = Some(scan);

@@ -75,8 +75,12 @@ impl Device {
             Purpose::GcProgram => {
                 let registers = self.chips.registers(die);
                 registers.fill(Stamp::PADDING);
+                let unit = match &self.block_map {
+                    Some(map) => map.held(owner),
+                    None => self.collector.unit(owner),
+                };
                 let place = places(&self.blocks, owner);
-                for (n, moved) in self.collector.unit(owner).iter().enumerate() {
+                for (n, moved) in unit.iter().enumerate() {
                     registers[place(n, moved.from)] = moved.stamp;
                 }
                 Operation::Program
@@ -118,7 +122,7 @@ impl Device {
                 let before = self.accepted_of(transaction.owner);
                 self.transaction_over(&transaction, &done, calendar);
                 self.note_row(transaction.owner);
-                makes_room |= self.accepted_of(transaction.owner) & !before != 0;
+                makes_room |= self.accepted_of(transaction.owner) & !before != 0 || self.block_map.is_some();
             } else {
                 self.transaction_over(&transaction, &done, calendar);
             }
@@ -193,13 +197,19 @@ impl Device {
                 self.tables_programmed(owner, slot, calendar);
                 self.collect(owner, calendar);
             }
+            Purpose::GcRead if self.block_map.is_some() => self.copy_read(transaction),
+            Purpose::GcProgram if self.block_map.is_some() => self.copied(owner, slot),
             Purpose::GcRead => self.gc_read(owner, slot, transaction.planes, transaction.slots, calendar),
             Purpose::GcProgram | Purpose::GcCopyback => self.gc_programmed(owner, slot),
             Purpose::GcErase => self.gc_erased(page),
             Purpose::Scan => self.scan_on(done.die, calendar),
         }
-        if transaction.purpose.is_gc() && self.collector.command_done(owner) {
-            self.collect(owner, calendar);
+        if transaction.purpose.is_gc() {
+            if self.block_map.is_some() {
+                self.step_done(owner, calendar);
+            } else if self.collector.command_done(owner) {
+                self.collect(owner, calendar);
+            }
         }
     }
 

@@ -16,12 +16,13 @@ use std::collections::VecDeque;
 
 use serde::{Deserialize, Serialize};
 use wordline_kernel::state;
-use wordline_nand::{RowBlockId, SlotId, Stamp};
+use wordline_nand::{Pool, RowBlockId, SlotId, Stamp};
 
 use super::Device;
 use crate::Config;
 use crate::buffer::{EntryId, NONE};
 use crate::ftl::mapping::LogicalPage;
+use crate::lifetime::{Fullness, Worn};
 use crate::pools::PoolState;
 
 /// What of a unit is on its way to flash together.
@@ -192,11 +193,16 @@ impl Device {
 
     /// What a policy may know of the pools.
     pub fn pool_states(&self) -> Vec<PoolState> {
-        let state = |(n, pool): (usize, &wordline_nand::Pool)| PoolState {
-            erases: self.subs.as_ref().map_or(self.totals.erases, |subs| subs.erases[n]),
-            life: u64::from(pool.geometry.row_blocks()) * u64::from(pool.part.endurance),
-            valid: self.subs.as_ref().map_or(self.blocks.total_valid(), |_| self.blocks.valid_of(n)),
-            pages: u64::from(pool.slots.count()),
+        let state = |(n, pool): (usize, &Pool)| PoolState {
+            worn: Worn {
+                erases: self.subs.as_ref().map_or(self.totals.erases, |subs| subs.erases[n]),
+                blocks: u64::from(pool.geometry.row_blocks()),
+                endurance: pool.part.endurance,
+            },
+            fullness: Fullness {
+                valid: self.subs.as_ref().map_or(self.blocks.total_valid(), |_| self.blocks.valid_of(n)),
+                total: u64::from(pool.slots.count()),
+            },
         };
         self.config.pools.iter().enumerate().map(state).collect()
     }

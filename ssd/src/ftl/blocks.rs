@@ -4,6 +4,7 @@
 //! Free blocks of a row wait in a heap by erase count (dynamic wear levelling: the least worn is opened next, the
 //! lowest number wins a tie). Closed blocks are [indexed](super::candidates) for the victim policy.
 
+mod mapped;
 mod order;
 mod shared;
 mod slc;

@@ -1,6 +1,7 @@
 //! The flash translation layer's mechanisms: where logical pages are, which blocks are free, open, closed or being
 //! cleaned, and what is done about it.
 
+pub mod block_map;
 pub mod blocks;
 pub mod candidates;
 pub mod checkpoint;
@@ -13,6 +14,7 @@ pub mod slc_cache;
 pub mod translation;
 pub mod wear;
 
+pub use block_map::BlockMap;
 pub use blocks::Blocks;
 pub use collector::Collector;
 pub use discards::Discards;

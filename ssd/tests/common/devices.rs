@@ -6,8 +6,9 @@ use wordline_nand::geometry::Layout;
 use wordline_nand::part::{ArrayTiming, PartFile, SlcTiming};
 use wordline_ssd::DeviceFile;
 use wordline_ssd::config::{
-    BufferFile, BufferMode, GcFile, MappingFile, Protection, Scope, SlcCacheFile, WearFile,
+    BufferFile, BufferMode, GcFile, MappingFile, Protection, Scope, SlcCacheFile, Space, WearFile,
 };
+use wordline_ssd::ftl::block_map::config::BlockMapFile;
 use wordline_ssd::ftl::checkpoint::{DiscardsAtCut, LowerPages, ProgramsAtCut, RecoveryFile};
 use wordline_ssd::ftl::wear::Allocation;
 use wordline_ssd::policy::background::BackgroundKind;
@@ -165,6 +166,7 @@ prop_compose! {
         mode in prop_oneof![Just(BufferMode::WriteBack), Just(BufferMode::WriteThrough), Just(BufferMode::Off)],
         eviction in eviction(),
         coalesce in any::<bool>(),
+        space in prop_oneof![Just(Space::WholePages), Just(Space::Written)],
         flush_to in prop::option::of(0.0f64..=0.5),
         power_loss_protection in protection(),
         // Two program units of the largest kind below take less than 100 uJ.
@@ -173,6 +175,7 @@ prop_compose! {
         ahead in 0u64..=8,
         read_eviction in eviction(),
     ) -> BufferFile {
+        let space = if power_loss_protection == Protection::Capacitors { Space::WholePages } else { space };
         let capacitors = Energy(if power_loss_protection == Protection::Capacitors { charge } else { 0 });
         // Enough pages for the read-ahead, however large they are.
         let read_cache = if ahead > 0 { Bytes(2 * ahead.max(cache) * 24_576) } else { Bytes(cache * 2_048) };
@@ -180,6 +183,7 @@ prop_compose! {
             mode,
             eviction,
             coalesce,
+            space,
             flush_to,
             power_loss_protection,
             capacitors,
@@ -385,6 +389,37 @@ prop_compose! {
             file.ftl.balancer = balancer;
         }
         set_thresholds(&mut file, thresholds);
+        file
+    }
+}
+
+prop_compose! {
+    /// A small device with a block map: what does not go with one is as usual.
+    pub fn block_mapped()(
+        file in plain(),
+        replacements in 1u32..=6,
+        // Five of 24 blocks in a row are spare at least.
+        spare in 0.22f64..0.7,
+        order in order(),
+    ) -> DeviceFile {
+        let mut file = file;
+        let geometry = &file.part.geometry;
+        let word_line = if geometry.one_shot { geometry.bits_per_cell } else { 1 };
+        let unit = geometry.page_size * u64::from(file.layout.planes_per_row.unwrap_or(1) * word_line);
+        file.ftl.mapping =
+            MappingFile { unit: Some(unit), block: Some(BlockMapFile { replacements }), ..MappingFile::default() };
+        file.ftl.over_provisioning = spare;
+        file.ftl.placement = PlacementKind::Fixed { order };
+        file.ftl.balancer = BalancerKind::None {};
+        file.ftl.router = RouterKind::Single {};
+        file.ftl.frontier = FrontierKind::InOrder {};
+        file.ftl.slc_cache = None;
+        file.ftl.gc = GcFile::default();
+        file.ftl.wear = WearFile::default();
+        if file.buffer.power_loss_protection == Protection::None {
+            file.ftl.recovery.discards = DiscardsAtCut::Forgotten;
+        }
+        file.ftl.recovery.checkpoint = None;
         file
     }
 }

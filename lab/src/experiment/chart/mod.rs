@@ -91,8 +91,8 @@ impl ChartFile {
             }
             Shape::Trace { panel } => (panel.iter().collect(), &[]),
         };
-        let keys = keys.into_iter().filter_map(|key| check_along(key, kind.axes()));
-        let keys = keys.chain(self.at.keys().filter_map(|key| check_along(key, kind.axes())));
+        let keys = keys.into_iter().filter_map(|key| check_along(key, &kind.axes()));
+        let keys = keys.chain(self.at.keys().filter_map(|key| check_along(key, &kind.axes())));
         let mut all: Vec<_> = keys.map(|(found, wanted)| ("chart.shape", found, wanted)).collect();
         let unknown = columns.iter().filter(|column| !kind.has_column(column, false));
         all.extend(unknown.map(|c| ("chart.shape", format!("`{c}`"), "a column of numbers".to_owned())));

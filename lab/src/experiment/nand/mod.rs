@@ -79,8 +79,14 @@ impl NandSweep {
     /// # Errors
     /// [`Error::Config`] if a part or a unit does not hold together; `path` names the file.
     pub fn points(&self, path: &Path, options: &Options) -> Result<Vec<NandPoint>> {
-        let places = axes::combinations(&self.vary).into_iter();
+        let places = axes::combinations(&self.axes(options)).into_iter();
         places.map(|settings| self.point(path, settings, options)).collect()
+    }
+
+    /// The varied keys of the sweep as it is run.
+    fn axes(&self, options: &Options) -> Vec<&Axis> {
+        let quick = self.quick.as_ref().filter(|_| options.quick);
+        axes::instead(&self.vary, quick.map_or(&[], |quick| &quick.vary))
     }
 
     fn point(&self, path: &Path, settings: toml::Table, options: &Options) -> Result<NandPoint> {
@@ -89,7 +95,7 @@ impl NandSweep {
         for (key, table) in [("part", &self.part), ("unit", &self.unit), ("workload", &self.workload)] {
             whole.insert(key.into(), table.clone().into());
         }
-        for axis in &self.vary {
+        for axis in self.axes(options) {
             axis.apply(&mut whole, &settings[&axis.key]);
         }
         if let Some(quick) = self.quick.as_ref().filter(|_| options.quick) {

@@ -7,9 +7,9 @@ use crate::ftl::blocks::{Blocks, StreamId};
 use crate::policy::placement::Row;
 
 impl Collector {
-    /// Cleans the row in no time until it has as many free blocks as under full load, or, with `one_by_one`, as many as
-    /// cleaning starts at, but no more than a victim once the host has room: `move_page` carries a valid page from one
-    /// place to another, and is told which one comes next.
+    /// Cleans the row in no time until it has as many free blocks as under full load, or, with `rested`, as many as cleaning
+    /// starts at; with `one_by_one`, too, but no more than a victim once the host has room. `move_page` carries a valid page
+    /// from one place to another, and is told which one comes next.
     pub fn clean_untimed(
         &mut self,
         row: Row,
@@ -17,8 +17,10 @@ impl Collector {
         mut move_page: impl FnMut(&mut Blocks, &mut Chips, SlotId, SlotId, Option<SlotId>),
         chips: &mut Chips,
         one_by_one: bool,
+        rested: bool,
     ) {
-        let enough = if one_by_one { self.marks(row, blocks)[0] } else { blocks.streams().kept_blocks() + 1 };
+        let [start_below, _] = self.marks(row, blocks);
+        let enough = if one_by_one || rested { start_below } else { blocks.streams().kept_blocks() + 1 };
         while blocks.free(row) < enough {
             let Some(victim) = self.choose_untimed(row, blocks) else { return };
             blocks.clean(victim);

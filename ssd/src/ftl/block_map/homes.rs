@@ -1,0 +1,65 @@
+//! All pages of a logical block have one home.
+
+use wordline_kernel::snapshot::{Broken, Reader, State, Writer};
+
+use crate::Config;
+use crate::policy::placement::{Placement, Row, RowSet};
+
+/// A placement whose pages are logical blocks of so many pages each. Where it gives them no home, they go round the rows.
+pub struct ByBlock {
+    placement: Box<dyn Placement>,
+    per_block: u32,
+    rows: u32,
+}
+
+impl ByBlock {
+    /// `placement`, asked about blocks of pages instead of pages.
+    pub fn new(placement: Box<dyn Placement>, config: &Config) -> Self {
+        Self { placement, per_block: config.slots().per_block(), rows: config.pools.rows() }
+    }
+}
+
+impl State for ByBlock {
+    fn save_state(&self, to: &mut Writer<'_>) -> Result<(), Broken> {
+        self.placement.save_state(to)
+    }
+
+    fn load_state(&mut self, from: &mut Reader<'_>) -> Result<(), Broken> {
+        self.placement.load_state(from)
+    }
+}
+
+impl Placement for ByBlock {
+    fn home(&self, page: u32) -> Option<Row> {
+        let logical = page / self.per_block;
+        Some(self.placement.home(logical).unwrap_or(logical % self.rows))
+    }
+
+    fn next(&mut self, _: &RowSet) -> Option<Row> {
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::tests::small;
+    use crate::policy::placement::{Dynamic, Fixed};
+
+    #[test]
+    fn pages_of_a_block_have_one_home_and_blocks_go_round_the_rows() {
+        let config = small().check().expect("the device is sound");
+        let (pools, per_block) = (&config.pools, config.slots().per_block());
+        let placements: [Box<dyn Placement>; 2] =
+            [Box::new(Fixed::new(config.geometry(), 1, "CWDP")), Box::new(Dynamic::new(pools))];
+        for placement in placements {
+            let mut by_block = ByBlock::new(placement, &config);
+            let home = |page| by_block.home(page).expect("every page has a home");
+            assert!((0..5 * per_block).all(|page| home(page) == home(page / per_block * per_block)));
+            let mut homes: Vec<Row> = (0..pools.rows()).map(|block| home(block * per_block)).collect();
+            homes.sort_unstable();
+            assert_eq!(homes, (0..pools.rows()).collect::<Vec<_>>());
+            assert_eq!(by_block.next(&RowSet::new(1)), None);
+        }
+    }
+}

@@ -1,0 +1,54 @@
+//! Blocks of a block map, which says itself what is written where: any number of them are open in a row.
+
+use wordline_nand::{RowBlockId, SlotId};
+
+use super::{Blocks, State, StreamId};
+use crate::policy::placement::Row;
+
+impl Blocks {
+    /// Opens a free block of a row: the least worn. None if no block is free.
+    pub fn open_free(&mut self, row: Row) -> Option<RowBlockId> {
+        let block = self.free[row as usize].pop(false)?;
+        self.state[block] = State::Open;
+        self.written_by[block] = StreamId(0);
+        self.openings += 1;
+        self.opened[block] = self.openings;
+        Some(block)
+    }
+
+    /// The number that a block got when it was opened.
+    pub fn opened_as(&self, block: RowBlockId) -> u64 {
+        self.opened[block]
+    }
+
+    /// The slot at `place` of an open block is going to be programmed; [`program_done`](Self::program_done) says when it is.
+    pub fn program_at(&mut self, block: RowBlockId, place: u32) -> SlotId {
+        assert_eq!(self.state[block], State::Open, "only an open block is programmed");
+        self.programs[block] += 1;
+        self.pools.at(block, place)
+    }
+
+    /// An open block takes nothing more for now, though it may not be full.
+    pub fn close_open(&mut self, block: RowBlockId) {
+        assert!(
+            self.state[block] == State::Open && self.programs[block] == 0,
+            "an open block at rest closes"
+        );
+        self.state[block] = State::Filling;
+        self.close_when_written(block);
+    }
+
+    /// A closed block that is not full takes pages again.
+    pub fn reopen(&mut self, block: RowBlockId) {
+        assert_eq!(self.state[block], State::Closed, "a closed block opens again");
+        self.closed.remove(self.row_of(block), self.valid[block], block);
+        self.state[block] = State::Open;
+    }
+
+    /// After [`forget`](Self::forget): no block is open for a stream.
+    pub fn forget_open(&mut self) {
+        for (block, _) in self.open.iter_mut().filter_map(Option::take) {
+            self.state[block] = State::Filling;
+        }
+    }
+}
