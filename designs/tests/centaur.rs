@@ -99,6 +99,8 @@ fn what_waits_for_one_unit_is_dispatched_together() {
 /// Large pieces in order, then small ones at random places.
 fn large_then_small(stealing: bool, migration: bool) -> [u64; 2] {
     let mut file = two_pools();
+    // Room for more units than there are dies, so that some wait.
+    file.buffer.size = Bytes::mib(4);
     if stealing {
         file.ftl.balancer = BalancerKind::ValidShare {};
     }
@@ -108,7 +110,7 @@ fn large_then_small(stealing: bool, migration: bool) -> [u64; 2] {
     let mut rig = Rig::new(file, &centaur(Bytes::kib(72)));
     let units = rig.device.config().capacity().0 / (96 << 10);
     for unit in 0..units {
-        rig.run_down_to(15);
+        rig.run_down_to(63);
         rig.submit(Operation::Write, unit * 96, 96);
     }
     let mut random = Seed(7).stream("test.designs", 0);
