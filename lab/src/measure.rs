@@ -208,7 +208,7 @@ impl Measurements {
             die_utilisation: shares(device.chips().array_busy(end).collect(), arrays),
             wear: wear(device, self.bytes[1], worn),
             pools: pools(device, worn),
-            sub_requests: device.sub_requests().map(sub_requests),
+            sub_requests: device.sub_requests().map(sub_requests).unwrap_or_default(),
             power_cuts: Vec::new(),
             faults: faults(device, &totals),
             windows: self.windows(),

@@ -56,8 +56,8 @@ pub struct Summary {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub pools: Vec<PoolUse>,
     /// What was sent to which pool; left out where there is one.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub sub_requests: Option<SubRequests>,
+    #[serde(skip_serializing_if = "SubRequests::are_none")]
+    pub sub_requests: SubRequests,
     /// The power cuts; left out without any.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub power_cuts: Vec<PowerCut>,
@@ -86,7 +86,7 @@ pub struct PoolUse {
 
 /// What became of the sub-requests of a device with several pools: what was written of a unit of consecutive pages, and left
 /// the buffer together. Since the device was made.
-#[derive(Clone, Copy, Debug, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 pub struct SubRequests {
     /// Sent to the first pool by the router.
     pub to_first: u64,
@@ -104,6 +104,12 @@ pub struct SubRequests {
     pub migrated_units: u64,
     /// Pages of these that left the other pool.
     pub migrated_pages: u64,
+}
+
+impl SubRequests {
+    fn are_none(&self) -> bool {
+        *self == Self::default()
+    }
 }
 
 /// Where the requests came from.

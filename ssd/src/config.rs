@@ -296,13 +296,9 @@ impl DeviceFile {
         if let Some((found, wanted)) = ftl.balancer.complaint() {
             wrong.add("ftl.balancer.least", found, wanted);
         }
-        let is_even = self.layout.short_channels == 0 || ftl.placement == PlacementKind::Dynamic {};
-        wrong.require(
-            is_even,
-            "layout.short_channels",
-            self.layout.short_channels,
-            "0: with ftl.placement fixed the homes of pages go round channels that are alike",
-        );
+        let (short, dynamic) = (self.layout.short_channels, ftl.placement == PlacementKind::Dynamic {});
+        let wanted = "0: the homes of ftl.placement fixed go round channels that are alike";
+        wrong.require(short == 0 || dynamic, "layout.short_channels", short, wanted);
         let has_nothing_to_do = matches!(ftl.balancer, BalancerKind::Stealing { .. })
             && ftl.placement == PlacementKind::Dynamic {};
         wrong.require(

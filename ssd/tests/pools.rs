@@ -5,7 +5,10 @@ mod common;
 use common::{Rig, small};
 use wordline_kernel::{Bytes, Duration};
 use wordline_nand::part::ArrayTiming;
+use wordline_ssd::ftl::checkpoint::DiscardsAtCut;
 use wordline_ssd::ftl::mapping::LogicalPage;
+use wordline_ssd::policy::balancer::BalancerKind;
+use wordline_ssd::policy::relocator::RelocatorKind;
 use wordline_ssd::policy::router::RouterKind;
 use wordline_ssd::pools::{ChannelsFile, PoolFile};
 use wordline_ssd::{DeviceFile, Operation};
@@ -45,8 +48,7 @@ fn large_pieces_go_to_the_first_pool_and_small_ones_to_the_second() {
     rig.alone(Operation::Write, true, UNIT, PAGE);
     rig.settle();
     rig.audit();
-    let states = rig.device.pool_states();
-    assert_eq!([states[0].fullness.valid, states[1].fullness.valid], [6, 1]);
+    assert_eq!(valid(&rig), [6, 1]);
     assert_eq!(rig.device.version_in_flash(LogicalPage(6)), Some(1));
 }
 
@@ -72,8 +74,115 @@ fn overwrite(file: DeviceFile, writes: u64) -> Rig {
 #[test]
 fn a_device_with_two_pools_is_overwritten_many_times() {
     for least in [0, 8_192, 16_384, 24_576, 1 << 20] {
-        let rig = overwrite(two_pools(least), 20_000);
+        let rig = overwrite(two_pools(least), 10_000);
         let counts = rig.device.sub_requests().expect("there are two pools");
-        println!("{least}: {counts:?} {:?} {:?}", rig.device.pool_states(), rig.device.totals());
+        match least {
+            0 => assert_eq!(counts.sent[1], 0, "nothing is small"),
+            1_048_576 => assert!(counts.sent[0] == 0 && counts.turned_away > 0, "{counts:?}"),
+            _ => assert!(counts.sent[0] > 0 && counts.sent[1] > 0, "{counts:?}"),
+        }
+        assert_eq!((counts.stolen, counts.migrated), (0, 0), "neither balancer nor relocator is on");
     }
+}
+
+/// Valid pages of the pools.
+fn valid(rig: &Rig) -> [u64; 2] {
+    let states = rig.device.pool_states();
+    [states[0].fullness.valid, states[1].fullness.valid]
+}
+
+#[test]
+fn a_page_is_valid_where_it_was_programmed_last() {
+    let mut rig = Rig::new(two_pools(16_384), 1);
+    rig.alone(Operation::Write, true, 0, UNIT);
+    assert_eq!(valid(&rig), [6, 0]);
+    // A page of the unit, small: it is in the second pool alone then.
+    rig.alone(Operation::Write, true, 2 * PAGE, PAGE);
+    assert_eq!(valid(&rig), [5, 1]);
+    // Four others of it, large: the sixth, and the one in the second pool, are carried along.
+    let before = rig.device.totals().clone();
+    rig.alone(Operation::Write, true, 0, 2 * PAGE);
+    assert_eq!(valid(&rig), [3, 3], "two pages are small");
+    rig.alone(Operation::Write, true, 0, 4 * PAGE);
+    rig.settle();
+    let spent = rig.device.totals().since(&before);
+    assert_eq!(valid(&rig), [6, 0]);
+    assert_eq!((spent.host_programs, spent.unit_programs), (2 + 4, 2));
+    assert_eq!(spent.fill_reads, 2, "pages four and five of the unit");
+    let versions = [0, 1, 2, 3, 4, 5].map(|page| rig.device.version_in_flash(LogicalPage(page)));
+    assert_eq!(versions, [3, 3, 3, 2, 1, 1].map(Some));
+    rig.audit();
+}
+
+#[test]
+fn a_partly_written_page_is_completed_from_the_other_pool() {
+    let mut rig = Rig::new(two_pools(16_384), 1);
+    rig.alone(Operation::Write, true, 0, UNIT);
+    let before = rig.device.totals().clone();
+    rig.alone(Operation::Write, true, PAGE + 3, 2);
+    let spent = rig.device.totals().since(&before);
+    assert_eq!((spent.fill_reads, spent.host_programs, spent.unit_programs), (1, 1, 0));
+    assert_eq!(valid(&rig), [5, 1]);
+    rig.alone(Operation::Read, false, 0, UNIT);
+    rig.audit();
+}
+
+#[test]
+fn what_waits_of_a_unit_is_sent_together() {
+    let mut file = two_pools(16_384);
+    file.buffer.flush_above = 0.9;
+    let mut rig = Rig::new(file, 1);
+    rig.alone(Operation::Write, false, 0, 2 * PAGE);
+    rig.alone(Operation::Write, false, 3 * PAGE, 2 * PAGE);
+    rig.alone(Operation::Flush, false, 0, 0);
+    let counts = rig.device.sub_requests().expect("there are two pools");
+    assert_eq!((counts.sent, counts.sent_bytes), ([1, 0], [16_384, 0]), "each alone is small");
+}
+
+#[test]
+fn the_balancer_takes_what_waits_and_the_relocator_empties_victims() {
+    let mut file = two_pools(16_384);
+    // The first pool is fuller than the second: it is the one that is taken from.
+    file.ftl.balancer = BalancerKind::ValidShare {};
+    let rig = overwrite(file.clone(), 5_000);
+    let counts = rig.device.sub_requests().expect("there are two pools");
+    assert!(counts.stolen > 0 && counts.migrated == 0, "{counts:?}");
+    // With small writes alone the second is fuller.
+    file.ftl.balancer = BalancerKind::None {};
+    file.ftl.gc.relocator = RelocatorKind::ValidShare {};
+    file.ftl.router = RouterKind::BySize { least: Bytes::mib(1) };
+    let rig = overwrite(file, 5_000);
+    let counts = rig.device.sub_requests().expect("there are two pools");
+    assert!(counts.stolen == 0 && counts.migrated > 0, "{counts:?}");
+    assert!(
+        counts.migrated_pages >= counts.migrated,
+        "a unit is moved for a page of the second pool at least"
+    );
+}
+
+#[test]
+fn pools_on_channels_of_their_own_do_not_wait_for_each_other() {
+    let time = |channels| {
+        let mut file = two_pools(16_384);
+        file.pools[0].channels = channels;
+        let rig = overwrite(file, 2_000);
+        rig.device.chips().bus_waited().sum::<u64>()
+    };
+    assert!(time(ChannelsFile::Dedicated) < time(ChannelsFile::Shared));
+}
+
+#[test]
+fn what_does_not_go_together_is_refused_by_its_key() {
+    let mut file = two_pools(16_384);
+    file.pools[0].layout.channels = 9;
+    let keys = |file: DeviceFile| -> Vec<String> {
+        file.check().expect_err("it is wrong").0.into_iter().map(|complaint| complaint.key).collect()
+    };
+    assert_eq!(keys(file.clone()), ["pools[0].layout.channels"]);
+    file.pools[0].layout.channels = 2;
+    file.ftl.recovery.discards = DiscardsAtCut::Kept;
+    assert_eq!(keys(file.clone()), ["ftl.recovery.discards"]);
+    file.ftl.recovery.discards = DiscardsAtCut::Forgotten;
+    file.pools.clear();
+    assert_eq!(keys(file), ["ftl.mapping.whole_units", "ftl.router.policy"]);
 }

@@ -1,8 +1,8 @@
 //! Made-up runs for the tests of reports: plausible, and the extremes.
 
 use crate::summary::{
-    Buffer, DieWear, Faults, Flash, Host, Latency, Outcome, Share, Source, SourceKind, Summary, TimeShare,
-    Wear, Window, Windows,
+    Buffer, DieWear, Faults, Flash, Host, Latency, Outcome, Share, Source, SourceKind, SubRequests, Summary,
+    TimeShare, Wear, Window, Windows,
 };
 
 /// A mixed run of a drive of 8 channels and 64 dies that collects garbage from its middle on.
@@ -31,7 +31,7 @@ pub fn mixed() -> Summary {
         wear: wear(64, 256),
         power_cuts: Vec::new(),
         pools: Vec::new(),
-        sub_requests: None,
+        sub_requests: SubRequests::default(),
         faults: Faults { program_failures: 2, read_retries: 41, grown_bad_blocks: 4, ..Faults::default() },
         notes: vec!["3 requests went beyond the device and were wrapped".to_owned()],
         windows: windows(300, 9.63 / 300.0),
@@ -111,7 +111,7 @@ pub fn empty() -> Summary {
         die_utilisation: vec![0.0; 64],
         wear: unworn(),
         pools: Vec::new(),
-        sub_requests: None,
+        sub_requests: SubRequests::default(),
         faults: Faults::default(),
         windows: Windows { width_seconds: 1e-6, windows: Vec::new() },
         notes: Vec::new(),

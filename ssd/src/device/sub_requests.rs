@@ -23,6 +23,7 @@ use crate::Config;
 use crate::buffer::{EntryId, NONE};
 use crate::ftl::mapping::LogicalPage;
 use crate::lifetime::{Fullness, Worn};
+use crate::policy::placement::Row;
 use crate::pools::PoolState;
 
 /// What of a unit is on its way to flash together.
@@ -69,13 +70,17 @@ pub(super) struct SubRequests {
     room: Vec<u64>,
     /// The unit that a row is programming as a whole.
     at_row: Vec<u32>,
+    /// Lists that are empty between events, kept for their room.
+    states: Vec<PoolState>,
+    members: Vec<EntryId>,
+    left: Vec<Row>,
     counts: Counts,
 }
 
 state!(SubRequests {
     values { all, free, ready, writes, erases, room, at_row, counts }
     parts { of_unit, written }
-    fixed { per_unit, whole_units, pools }
+    fixed { per_unit, whole_units, pools, states, members, left }
 });
 
 /// What became of sub-requests, in numbers of them and in bytes that the host wrote.
@@ -113,6 +118,9 @@ impl SubRequests {
             erases: vec![0; config.pools.count()],
             room: vec![0; config.pools.count()],
             at_row: vec![NONE; config.pools.rows() as usize],
+            states: Vec::new(),
+            members: Vec::new(),
+            left: Vec::new(),
             counts: Counts::default(),
             pools,
         }
@@ -193,7 +201,21 @@ impl Device {
 
     /// What a policy may know of the pools.
     pub fn pool_states(&self) -> Vec<PoolState> {
-        let state = |(n, pool): (usize, &Pool)| PoolState {
+        self.states().collect()
+    }
+
+    /// Asks a policy something about the pools.
+    fn ask<R>(&mut self, of: impl FnOnce(&mut Self, &[PoolState]) -> R) -> R {
+        let mut states = std::mem::take(&mut self.subs().states);
+        states.clear();
+        states.extend(self.states());
+        let answer = of(self, &states);
+        self.subs().states = states;
+        answer
+    }
+
+    fn states(&self) -> impl Iterator<Item = PoolState> + '_ {
+        let state = move |(n, pool): (usize, &Pool)| PoolState {
             worn: Worn {
                 erases: self.subs.as_ref().map_or(self.totals.erases, |subs| subs.erases[n]),
                 blocks: u64::from(pool.geometry.row_blocks()),
@@ -204,7 +226,7 @@ impl Device {
                 total: u64::from(pool.slots.count()),
             },
         };
-        self.config.pools.iter().enumerate().map(state).collect()
+        self.config.pools.iter().enumerate().map(state)
     }
 
     /// Counts an erase of a row of a pool.

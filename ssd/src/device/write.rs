@@ -1,5 +1,7 @@
 //! Writes on their way into the buffer.
 
+use std::ops::Range;
+
 use wordline_kernel::Schedule;
 
 use super::front::Piece;
@@ -7,6 +9,7 @@ use super::{Device, Event};
 use crate::buffer::EntryId;
 use crate::command::{Command, Operation};
 use crate::config::BufferMode;
+use crate::ftl::mapping::LogicalPage;
 
 impl Device {
     pub(super) fn begin_write(&mut self, slot: u32, calendar: &mut impl Schedule<Event>) {
@@ -38,14 +41,18 @@ impl Device {
             }
             let Some(id) = self.admit_page(&command, page) else {
                 self.front.get(slot).next_page = page;
+                self.urge_units(durable, request.next_page..page, calendar);
                 return false;
             };
             if durable {
                 self.front.get(slot).parts += 1;
                 self.buffer.wait(id, slot);
-                self.urge(id, calendar);
+                if self.subs.is_none() {
+                    self.urge(id, calendar);
+                }
             }
         }
+        self.urge_units(durable, request.next_page..end, calendar);
         if durable && command.operation == Operation::WriteZeroes && self.waits_for_discards(slot) {
             self.front.get(slot).parts += 1;
         }
@@ -57,6 +64,15 @@ impl Device {
             self.answer_soon(slot, calendar);
         }
         true
+    }
+
+    /// Pages that must not stay in the buffer leave it together where what is of one unit is sent together.
+    fn urge_units(&mut self, durable: bool, pages: Range<u32>, calendar: &mut impl Schedule<Event>) {
+        for page in if durable && self.subs.is_some() { pages } else { 0..0 } {
+            if let Some(id) = self.buffer.find(LogicalPage(page)) {
+                self.urge(id, calendar);
+            }
+        }
     }
 
     /// Puts a page of a write into the buffer; none if it has to wait for room, or with the buffer off for what is on

@@ -10,6 +10,7 @@ use crate::buffer::{EntryId, NONE};
 use crate::device::{Device, Event};
 use crate::ftl::blocks::State;
 use crate::ftl::mapping::LogicalPage;
+use crate::pools::PoolState;
 
 impl Device {
     /// A valid page of a victim that leaves its pool was read: it goes to the first pool, with all others of its unit.
@@ -61,11 +62,15 @@ impl Device {
     /// The oldest sub-request that waits for a whole program unit goes to another pool page by page, if the balancer says
     /// so and a die of that pool does nothing.
     pub(in crate::device) fn steal(&mut self, calendar: &mut impl Schedule<Event>) -> bool {
+        if self.balancer.is_none() || self.subs().ready.iter().all(VecDeque::is_empty) {
+            return false;
+        }
         let Some(to) = self.idle_stream() else { return false };
-        let states = self.pool_states();
         let pool = self.subs().pool_of(to);
-        let Some(balancer) = &mut self.balancer else { return false };
-        if !balancer.steals(0, pool, &states) {
+        let steals = |device: &mut Self, states: &[PoolState]| {
+            device.balancer.as_mut().is_some_and(|balancer| balancer.steals(0, pool, states))
+        };
+        if !self.ask(steals) {
             return false;
         }
         let subs = self.subs();

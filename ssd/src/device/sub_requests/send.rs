@@ -27,7 +27,7 @@ impl Device {
             }
             return;
         }
-        self.send_unit(page, Vec::new(), calendar);
+        self.send_unit(page, &[], calendar);
     }
 
     /// A page that waits for what is under way of its unit must not wait for long.
@@ -51,7 +51,7 @@ impl Device {
 
     /// What is under way of a unit must not wait.
     pub(in crate::device) fn hurry(&mut self, sub: u32) {
-        for place in 0..self.subs().per_unit as usize {
+        for place in 0..self.subs().get(sub).entries.len() {
             let one = self.subs().get(sub);
             let (id, whole, stream) = (one.entries[place], one.whole, usize::from(one.stream));
             if id == NONE {
@@ -69,12 +69,24 @@ impl Device {
     pub(in crate::device) fn send_unit(
         &mut self,
         page: LogicalPage,
-        later: Vec<EntryId>,
+        later: &[EntryId],
         calendar: &mut impl Schedule<Event>,
     ) {
         let per_unit = self.subs().per_unit;
         let unit = page.0 / per_unit;
-        let (mut members, mut sectors, mut tag) = (later, 0, 0);
+        let mut members = std::mem::take(&mut self.subs().members);
+        members.extend_from_slice(later);
+        self.unit_members(unit, &mut members);
+        if !members.is_empty() {
+            self.send_members(unit, &members, calendar);
+        }
+        members.clear();
+        self.subs().members = members;
+    }
+
+    /// Adds the dirty pages of a unit to those that waited, and leaves out what was discarded.
+    fn unit_members(&mut self, unit: u32, members: &mut Vec<EntryId>) {
+        let per_unit = self.subs().per_unit;
         for page in unit * per_unit..(unit + 1) * per_unit {
             if let Some(id) = self.dirty_entry(page) {
                 self.buffer.unlink(id);
@@ -89,18 +101,20 @@ impl Device {
             }
             !discarded
         });
-        for id in &members {
+    }
+
+    fn send_members(&mut self, unit: u32, members: &[EntryId], calendar: &mut impl Schedule<Event>) {
+        let per_unit = self.subs().per_unit;
+        let (mut sectors, mut tag) = (0, 0);
+        for id in members {
             let entry = self.buffer.get(*id);
             (sectors, tag) = (sectors + entry.sectors.count(), entry.tag);
-        }
-        if members.is_empty() {
-            return;
         }
         let stream = self.stream_for(unit * per_unit, tag, sectors, members.len() as u64);
         let subs = self.subs();
         let sub = subs.begin(unit, stream);
         let whole = subs.get(sub).whole;
-        for id in &members {
+        for id in members {
             let place = self.buffer.get(*id).logical.0 % per_unit;
             self.subs().get(sub).entries[place as usize] = *id;
         }
@@ -108,7 +122,7 @@ impl Device {
         if whole {
             self.carry(sub, calendar);
         }
-        for id in members {
+        for id in members.iter().copied() {
             self.buffer.get_mut(id).stream = stream;
             self.complete(id, calendar);
         }
@@ -116,8 +130,8 @@ impl Device {
 
     /// The stream for a sub-request of so many sectors and pages: the router's, unless its pool has no room for them.
     pub(in crate::device) fn stream_for(&mut self, logical: u32, tag: u8, sectors: u32, pages: u64) -> u8 {
-        let pools = self.pool_states();
-        let chosen = self.router.route(&Outgoing { logical, tag, sectors, pools: &pools });
+        let chosen =
+            self.ask(|device, pools| device.router.route(&Outgoing { logical, tag, sectors, pools }));
         assert!(chosen < self.streams.host, "the router chose stream {chosen}");
         let subs = self.subs.as_mut().expect(THERE);
         let pool = subs.pool_of(chosen);
@@ -242,7 +256,7 @@ impl Device {
         subs.free.push(sub);
         let page = LogicalPage(unit * subs.per_unit);
         if !later.is_empty() {
-            self.send_unit(page, later, calendar);
+            self.send_unit(page, &later, calendar);
         }
         if migrates {
             self.migrate_unit(page, calendar);

@@ -138,8 +138,8 @@ impl Device {
     ) {
         let sub = std::mem::replace(&mut self.subs().at_row[row as usize], NONE);
         let mut unit = std::mem::take(&mut self.units[row as usize]);
-        let mut left = Vec::new();
-        let entries = self.subs().get(sub).entries.clone();
+        let mut left = std::mem::take(&mut self.subs().left);
+        let entries = std::mem::take(&mut self.subs().get(sub).entries);
         for (place, stamp) in unit.stamps.iter().copied().enumerate().filter(|(_, stamp)| stamp.is_data()) {
             let (page, id) = (LogicalPage(stamp.logical), entries[place]);
             let wanted = if id == NONE { self.holds(stamp) } else { !self.buffer.get(id).void };
@@ -169,14 +169,17 @@ impl Device {
         self.units[row as usize] = unit;
         self.blocks.program_done(first);
         self.note_row(row);
+        self.subs().get(sub).entries = entries;
         self.sub_request_over(sub, calendar);
         self.wake_waiters(calendar);
         left.sort_unstable();
         left.dedup();
         // A victim that these pages left may be clean now.
-        for row in left.into_iter().filter(|from| *from != row) {
+        for row in left.iter().copied().filter(|from| *from != row) {
             self.collect(row, calendar);
         }
+        left.clear();
+        self.subs().left = left;
     }
 
     /// The program of a whole unit failed: it waits for another program unit, before all others.
