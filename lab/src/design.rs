@@ -70,7 +70,6 @@ pub(crate) fn check(mut file: DeviceFile, design: Option<&Named>) -> Result<Conf
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use crate::config::Device;
     use crate::plan::{Origin, Plan};
     use crate::run::{self, Unobserved};
