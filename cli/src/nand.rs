@@ -218,6 +218,7 @@ fn timeline(arguments: &Timeline) -> Result<(), Failure> {
         channels: arguments.channels,
         packages_per_channel: arguments.packages,
         dies_per_package: arguments.dies,
+        short_channels: 0,
         planes_per_row: None,
     };
     let bench = Bench::new(&part, Setup { layout, wiring: arguments.chips.wiring() })?;

@@ -3,6 +3,7 @@
 
 mod admission;
 pub mod config;
+pub mod design;
 pub mod error;
 pub mod experiment;
 mod log;

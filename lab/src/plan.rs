@@ -144,7 +144,7 @@ impl Plan {
             device_name: device.name.clone(),
             config: device.config.clone(),
             config_text: device.text.clone(),
-            design: |parts| parts,
+            design: device.design.clone().into(),
             pace,
             spread,
             namespace,

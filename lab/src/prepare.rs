@@ -5,9 +5,10 @@ use std::path::Path;
 use wordline_kernel::{Duration, Instant, Seed};
 use wordline_ssd::device::Steady;
 use wordline_ssd::snapshot::Agenda;
-use wordline_ssd::{Config, Design, Device, Parts};
+use wordline_ssd::{Config, Device};
 
 use crate::config;
+use crate::design::Design;
 use crate::error::Result;
 use crate::report::Quantity;
 use crate::run::{Job, Observer, PRECONDITIONING, Precondition, SAVING};
@@ -32,8 +33,8 @@ impl Prepared {
     /// What the job asks for; the result is to note how it came about.
     pub(crate) fn of(job: &mut Job) -> Result<Self> {
         let prepared = match &job.from_snapshot {
-            None => Self::preconditioned(&job.config, job.design, job.precondition, job.seed),
-            Some(path) => Self::restored(path, &job.config, job.design)?,
+            None => Self::preconditioned(&job.config, &job.design, job.precondition, job.seed),
+            Some(path) => Self::restored(path, &job.config, &job.design)?,
         };
         if let Some(path) = &job.from_snapshot {
             let (path, history) = (path.display(), prepared.history.join("; then "));
@@ -47,9 +48,8 @@ impl Prepared {
         Ok(prepared)
     }
 
-    fn preconditioned(config: &Config, design: Design, precondition: Precondition, seed: u64) -> Self {
-        let parts = design(Parts::of(config));
-        let mut device = Device::with(config.clone(), parts, Seed(seed));
+    fn preconditioned(config: &Config, design: &Design, precondition: Precondition, seed: u64) -> Self {
+        let mut device = Device::with(config.clone(), design.parts(config), Seed(seed));
         let done = match precondition {
             Precondition::Empty => "new: nothing was ever written".into(),
             Precondition::Filled(fraction) => {
@@ -67,7 +67,7 @@ impl Prepared {
         Self { device, agenda, seed, history: vec![done] }
     }
 
-    fn restored(path: &Path, config: &Config, design: Design) -> Result<Self> {
+    fn restored(path: &Path, config: &Config, design: &Design) -> Result<Self> {
         let snapshot = Snapshot::open(path)?;
         let (seed, history) = (snapshot.head().seed, snapshot.head().history.clone());
         let (device, agenda) = snapshot.restore(config, design)?;
@@ -103,7 +103,8 @@ pub fn make_snapshot(
     observer: &mut dyn Observer,
 ) -> Result<()> {
     observer.phase(PRECONDITIONING, None);
-    let prepared = Prepared::preconditioned(&device.config, |parts| parts, precondition, seed);
+    let design = Design::from(device.design.clone());
+    let prepared = Prepared::preconditioned(&device.config, &design, precondition, seed);
     observer.phase(SAVING, None);
     prepared.save(&device.name, &device.text, path)
 }

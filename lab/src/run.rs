@@ -6,9 +6,10 @@ use std::path::{Path, PathBuf};
 use wordline_host::{Arrival, HostQueue, Pace, Spread, Submission};
 use wordline_kernel::{Calendar, Instant, Schedule};
 use wordline_ssd::snapshot::Agenda;
-use wordline_ssd::{Answer, Config, Design, Device};
+use wordline_ssd::{Answer, Config, Device};
 
 use crate::admission::Admission;
+use crate::design::Design;
 use crate::error::{Error, Result};
 use crate::measure::Measurements;
 use crate::power::{CutAfter, Power};
@@ -51,7 +52,7 @@ pub struct Job {
     pub namespace: u16,
     /// The stream of writes that have none of their own; 0 for none.
     pub stream: u8,
-    /// What a design changes of the device's policies; `|parts| parts` changes nothing.
+    /// What a design changes of the device's policies.
     pub design: Design,
     /// The state of the device before.
     pub precondition: Precondition,

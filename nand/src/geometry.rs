@@ -45,10 +45,17 @@ pub struct Layout {
     pub packages_per_channel: u32,
     /// Dies in a package.
     pub dies_per_package: u32,
+    /// Channels with one package less than the others: the last ones.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub short_channels: u32,
     /// Planes of a die that are programmed and erased together by multi-plane commands: all of them, or 1.
     /// Left out: all planes of the part.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub planes_per_row: Option<u32>,
+}
+
+fn is_zero(number: &u32) -> bool {
+    *number == 0
 }
 
 /// The first numbers of a [pool](crate::Pools): those of the pools before it are lower.
@@ -73,8 +80,12 @@ pub struct Geometry {
     pub first: First,
     /// Channels that its dies hang on.
     pub channels: u32,
-    /// Dies on a channel.
+    /// Dies on a channel; on a short one `dies_less` fewer.
     pub dies_per_channel: u32,
+    /// Channels that are short: the last ones.
+    pub short_channels: u32,
+    /// Dies that a short channel lacks: those of a package.
+    pub dies_less: u32,
     /// Rows of a die: its planes divided by `planes_per_row`.
     pub rows_per_die: u32,
     /// Planes that multi-plane commands tie together.
@@ -136,6 +147,13 @@ impl Layout {
         ] {
             wrong.require((1..=most).contains(&value), key, value, format!("from 1 to {most}"));
         }
+        let short = self.short_channels;
+        wrong.require(
+            short == 0 || short < self.channels && self.packages_per_channel > 1,
+            "short_channels",
+            short,
+            "fewer than layout.channels, each with two packages or more; or 0",
+        );
         let g = &part.geometry;
         let planes_per_row = self.planes_per_row.unwrap_or(g.planes);
         wrong.require(
@@ -146,9 +164,8 @@ impl Layout {
         );
         // Within these bounds the product below fits; beyond them it would be a second complaint about the same key.
         wrong = wrong.or_ok(Complaints::default())?;
-        let dies = u64::from(self.channels)
-            * u64::from(self.packages_per_channel)
-            * u64::from(self.dies_per_package);
+        let packages = u64::from(self.channels) * u64::from(self.packages_per_channel) - u64::from(short);
+        let dies = packages * u64::from(self.dies_per_package);
         let pages = dies * u64::from(g.planes) * u64::from(g.blocks_per_plane) * u64::from(g.pages_per_block);
         wrong.require(
             pages < 1 << 31,
@@ -162,6 +179,8 @@ impl Layout {
             first: First::default(),
             channels: self.channels,
             dies_per_channel: self.packages_per_channel * self.dies_per_package,
+            short_channels: short,
+            dies_less: self.dies_per_package,
             rows_per_die: g.planes / planes_per_row,
             planes_per_row,
             blocks_per_plane: g.blocks_per_plane,
@@ -195,7 +214,19 @@ impl Geometry {
 
     /// How many dies there are.
     pub fn dies(&self) -> u32 {
-        self.channels * self.dies_per_channel
+        self.channels * self.dies_per_channel - self.short_channels * self.dies_less
+    }
+
+    /// Dies on channel `channel` of these, counted from 0.
+    pub fn dies_on(&self, channel: u32) -> u32 {
+        let is_short = channel + self.short_channels >= self.channels;
+        self.dies_per_channel - if is_short { self.dies_less } else { 0 }
+    }
+
+    /// The first die on channel `channel` of these, counted from 0 as its channels are.
+    pub fn first_die_on(&self, channel: u32) -> u32 {
+        let short = (channel + self.short_channels).saturating_sub(self.channels);
+        channel * self.dies_per_channel - short * self.dies_less
     }
 
     /// How many rows of planes there are: where blocks are opened and cleaned independently.
@@ -242,7 +273,17 @@ impl Geometry {
     /// The channel that `die` hangs on.
     #[inline]
     pub fn channel_of(&self, die: DieId) -> ChannelId {
-        ChannelId(self.first.channel + (die.0 - self.first.die) / self.dies_per_channel)
+        let die = die.0 - self.first.die;
+        if self.short_channels == 0 {
+            return ChannelId(self.first.channel + die / self.dies_per_channel);
+        }
+        let long = self.channels - self.short_channels;
+        let on_long = long * self.dies_per_channel;
+        let channel = match die < on_long {
+            true => die / self.dies_per_channel,
+            false => long + (die - on_long) / (self.dies_per_channel - self.dies_less),
+        };
+        ChannelId(self.first.channel + channel)
     }
 
     /// The row block that holds `page`, and the page's place in it.
@@ -350,6 +391,7 @@ mod tests {
                 channels: 2,
                 packages_per_channel: 1,
                 dies_per_package: 2,
+                short_channels: 0,
                 planes_per_row: Some(planes_per_row),
             };
             let geometry = layout.check(&mqsim()).expect("the layout is sound");
@@ -364,9 +406,38 @@ mod tests {
     }
 
     #[test]
+    fn the_last_channels_may_have_a_package_less() {
+        let layout = Layout {
+            channels: 4,
+            packages_per_channel: 2,
+            dies_per_package: 1,
+            short_channels: 1,
+            planes_per_row: None,
+        };
+        let geometry = layout.check(&mqsim()).expect("the layout is sound");
+        let channels: Vec<u32> = geometry.all_dies().map(|die| geometry.channel_of(die).0).collect();
+        assert_eq!(channels, [0, 0, 1, 1, 2, 2, 3]);
+        for channel in 0..4 {
+            let on = channels.iter().filter(|of| **of == channel).count();
+            assert_eq!(on, geometry.dies_on(channel) as usize);
+            let first = channels.iter().position(|of| *of == channel).expect("each has one");
+            assert_eq!(first, geometry.first_die_on(channel) as usize);
+        }
+        for (short_channels, packages_per_channel) in [(4, 2), (1, 1)] {
+            let wrong = Layout { short_channels, packages_per_channel, ..layout }.check(&mqsim());
+            assert_eq!(wrong.expect_err("a channel would be without a package").0[0].key, "short_channels");
+        }
+    }
+
+    #[test]
     fn planes_are_the_lowest_part_of_a_block_number() {
-        let layout =
-            Layout { channels: 1, packages_per_channel: 1, dies_per_package: 1, planes_per_row: Some(2) };
+        let layout = Layout {
+            channels: 1,
+            packages_per_channel: 1,
+            dies_per_package: 1,
+            short_channels: 0,
+            planes_per_row: Some(2),
+        };
         let geometry = layout.check(&mqsim()).expect("the layout is sound");
         let blocks: Vec<u32> = geometry.plane_blocks(RowBlockId(3), 0..2).map(|b| b.block).collect();
         assert_eq!(blocks, [6, 7]);

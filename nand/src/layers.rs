@@ -114,8 +114,13 @@ mod tests {
         let mut file = mqsim_file();
         file.geometry.layers = layers;
         let part = file.check().expect("the part is sound");
-        let layout =
-            Layout { channels: 1, packages_per_channel: 1, dies_per_package: 1, planes_per_row: None };
+        let layout = Layout {
+            channels: 1,
+            packages_per_channel: 1,
+            dies_per_package: 1,
+            short_channels: 0,
+            planes_per_row: None,
+        };
         let geometry = layout.check(&part).expect("the layout is sound");
         (Layers::of(&Pools::of_pages(part, geometry)), geometry)
     }
@@ -148,8 +153,13 @@ mod tests {
 
     #[test]
     fn the_layers_of_a_second_pool_follow_those_of_the_first() {
-        let layout =
-            Layout { channels: 1, packages_per_channel: 1, dies_per_package: 1, planes_per_row: None };
+        let layout = Layout {
+            channels: 1,
+            packages_per_channel: 1,
+            dies_per_package: 1,
+            short_channels: 0,
+            planes_per_row: None,
+        };
         let part = |layers| {
             let mut file = mqsim_file();
             file.geometry.layers = layers;

@@ -296,6 +296,9 @@ impl DeviceFile {
         if let Some((found, wanted)) = ftl.balancer.complaint() {
             wrong.add("ftl.balancer.least", found, wanted);
         }
+        let (short, dynamic) = (self.layout.short_channels, ftl.placement == PlacementKind::Dynamic {});
+        let wanted = "0: the homes of ftl.placement fixed go round channels that are alike";
+        wrong.require(short == 0 || dynamic, "layout.short_channels", short, wanted);
         let has_nothing_to_do = matches!(ftl.balancer, BalancerKind::Stealing { .. })
             && ftl.placement == PlacementKind::Dynamic {};
         wrong.require(

@@ -19,5 +19,5 @@ pub mod snapshot;
 pub use command::{Answer, Command, Operation, SECTOR};
 pub use config::{Config, DeviceFile};
 pub use device::{Device, Event, PowerCut, Recovery};
-pub use parts::{Design, Parts};
+pub use parts::Parts;
 pub use sectors::Sectors;

@@ -70,6 +70,3 @@ impl Parts {
         }
     }
 }
-
-/// A design: what it changes of the parts that a configuration names.
-pub type Design = fn(Parts) -> Parts;

@@ -2,11 +2,12 @@
 
 use wordline_kernel::{Stream, state};
 use wordline_lab::config::{Device, Selection};
+use wordline_lab::design::Design;
 use wordline_lab::plan::{Origin, Plan};
 use wordline_lab::run::{self, Unobserved};
 use wordline_nand::RowBlockId;
+use wordline_ssd::Parts;
 use wordline_ssd::policy::victim::{Candidates, Indexes, VictimPolicy};
-use wordline_ssd::{Design, Parts};
 
 /// Blocks that are looked at for one choice. Chosen: enough to pass over a few, and a bound on the work.
 const LOOKED_AT: usize = 16;
@@ -62,9 +63,9 @@ mod tests {
     #[test]
     fn patience_costs_less_copying_than_plain_order_and_more_than_greed() {
         let [greedy, fifo, patient] = [
-            amplification("greedy", |parts| parts),
-            amplification("fifo", |parts| parts),
-            amplification("greedy", parts),
+            amplification("greedy", Design::Unchanged),
+            amplification("fifo", Design::Unchanged),
+            amplification("greedy", Design::own(|base, _| parts(base))),
         ]
         .map(|result| result.expect("the configuration is sound"));
         assert!(greedy < patient && patient < fifo, "{greedy} {patient} {fifo}");

@@ -4,9 +4,10 @@ use std::path::{Path, PathBuf};
 
 use wordline_kernel::Complaints;
 
+use super::DESIGN;
 use super::embedded::{self, PARTS, PRESETS};
 use super::schema::{FILE_KEYS, one_of};
-use super::tree::{self, Node, Origin, Value};
+use super::tree::{self, Node, Origin, Table, Value};
 use crate::{Error, error::Result};
 
 /// Longest configuration file. Chosen: hundreds of times the longest preset; a trace given by mistake is refused.
@@ -165,36 +166,60 @@ fn file_keys(tree: &mut Node) -> Result<[Option<(Origin, String)>; 4]> {
     wrong.or_ok(taken).map_err(Error::Config)
 }
 
-/// Puts `over` on `tree`, a named part first made into a table.
+/// Puts `over` on `tree`, named parts first made into tables. A design of another name replaces that below it, whose
+/// settings were not its own.
 fn overlay(tree: &mut Node, mut over: Node, folder: &Path) -> Result<()> {
     let members = over.members_mut().expect("a document is a table");
-    if let Some(mut part) = members.remove("part") {
-        let base = match &mut part.value {
-            Value::Text(name) => Some((part.origin.clone(), "part", std::mem::take(name))),
-            Value::Table(keys) => match keys.remove("base") {
-                Some(Node { origin, value: Value::Text(name) }) => Some((origin, "part.base", name)),
-                Some(other) => {
-                    return refuse(other.origin.label("part.base"), &other.value, "text in quotes");
-                }
-                None => None,
-            },
-            _ => None,
-        };
-        if let Some((origin, key, name)) = base {
-            let Some(document) = find("part", &name, PARTS, folder)? else {
-                return refuse(origin.label(key), format!("{name:?}"), wanted("part", &name, PARTS));
-            };
-            let mut whole = tree::parse(&document.label, &document.text).map_err(Error::Config)?;
-            if part.members().is_some() {
-                whole.overlay(part);
+    let below = tree.members_mut().expect("a document is a table");
+    if let Some(part) = members.get_mut("part")
+        && name_part(part, "part", folder)?
+    {
+        below.remove("part");
+    }
+    if let Some(Node { value: Value::Array(pools), .. }) = members.get_mut("pools") {
+        for (n, pool) in pools.iter_mut().enumerate() {
+            if let Some(part) = pool.members_mut().and_then(|members| members.get_mut("part")) {
+                name_part(part, &format!("pools[{n}].part"), folder)?;
             }
-            part = whole;
-            tree.members_mut().expect("a document is a table").remove("part");
         }
-        members.insert("part".into(), part);
+    }
+    let name_of = |members: &Table| {
+        let Value::Text(name) = &members.get(DESIGN)?.members()?.get("name")?.value else { return None };
+        Some(name.clone())
+    };
+    if let Some(name) = name_of(members)
+        && name_of(below).is_some_and(|other| other != name)
+    {
+        below.remove(DESIGN);
     }
     tree.overlay(over);
     Ok(())
+}
+
+/// Puts the part that `part` names, or that its key `base` does, in its place, with the keys of the table on top; false if it
+/// names none. Complaints name it `key`.
+fn name_part(part: &mut Node, key: &str, folder: &Path) -> Result<bool> {
+    let named = match &mut part.value {
+        Value::Text(name) => Some((part.origin.clone(), key.to_owned(), std::mem::take(name))),
+        Value::Table(keys) => match keys.remove("base") {
+            Some(Node { origin, value: Value::Text(name) }) => Some((origin, format!("{key}.base"), name)),
+            Some(other) => {
+                return refuse(other.origin.label(&format!("{key}.base")), &other.value, "text in quotes");
+            }
+            None => None,
+        },
+        _ => None,
+    };
+    let Some((origin, key, name)) = named else { return Ok(false) };
+    let Some(document) = find("part", &name, PARTS, folder)? else {
+        return refuse(origin.label(&key), format!("{name:?}"), wanted("part", &name, PARTS));
+    };
+    let whole = tree::parse(&document.label, &document.text).map_err(Error::Config)?;
+    let over = std::mem::replace(part, whole);
+    if over.members().is_some() {
+        part.overlay(over);
+    }
+    Ok(true)
 }
 
 /// Puts the arguments `--set key=value` on `tree`; a later one beats an earlier one.

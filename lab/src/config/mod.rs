@@ -12,18 +12,22 @@ use std::path::PathBuf;
 
 use serde::Deserialize;
 use serde::de::IntoDeserializer;
+use wordline_designs::Design;
 use wordline_kernel::{Bytes, Complaint, Complaints};
 use wordline_nand::Part;
 use wordline_nand::part::PartFile;
 use wordline_ssd::{Config, DeviceFile};
 
-use crate::{Error, error::Result};
+use crate::{Error, design, error::Result};
 pub use explain::explain;
 pub use policies::{Policy, find_policies, policies};
 pub use reference::reference;
 
 /// The preset that is taken when neither a preset nor a file is named.
 pub const DEFAULT_PRESET: &str = "nvme-tlc";
+
+/// The key of the design that a device is of.
+pub(crate) const DESIGN: &str = "design";
 
 /// Which device: a preset, a file that changes it or stands alone, and single values on top.
 #[derive(Clone, Debug, Default)]
@@ -45,6 +49,8 @@ pub struct Device {
     pub description: String,
     /// What was checked.
     pub config: Config,
+    /// The design that it is of, if it names one.
+    pub design: Option<Design>,
     /// All of it as one TOML document, which loads as the same device.
     pub text: String,
 }
@@ -103,11 +109,16 @@ pub fn part(name: &str) -> Result<Part> {
 fn resolve(layered: load::Layered) -> Result<Device> {
     let load::Layered { tree, name, description, source } = layered;
     schema::complaints(&tree).or_ok(()).map_err(Error::Config)?;
-    let file = DeviceFile::deserialize(tree.value.clone().into_deserializer())
+    let mut device = tree.clone();
+    let design = device.members_mut().and_then(|members| members.remove(DESIGN));
+    let design = design.map(|node| Design::deserialize(node.value.into_deserializer())).transpose();
+    let design = design.map_err(|error| backstop(error.message()))?;
+    let file = DeviceFile::deserialize(device.value.into_deserializer())
         .map_err(|error| backstop(error.message()))?;
-    let text = text_of(&name, &description, &source, &file)?;
-    let config = file.check().map_err(|wrong| Error::Config(with_origins(wrong, &tree)))?;
-    Ok(Device { name, description, config, text })
+    let text = text_of(&name, &description, &source, &table(&file, design.as_ref()))?;
+    let config =
+        design::check(file, design.as_ref()).map_err(|wrong| Error::Config(with_origins(wrong, &tree)))?;
+    Ok(Device { name, description, config, design, text })
 }
 
 /// Serde found what the schema allows: said as it said it.
@@ -117,14 +128,23 @@ fn backstop(message: &str) -> Error {
     Error::Config(wrong)
 }
 
-fn text_of(name: &str, description: &str, source: &str, file: &DeviceFile) -> Result<String> {
+/// All keys of a device, its design among them.
+pub(crate) fn table(file: &DeviceFile, design: Option<&Design>) -> toml::Table {
+    let mut table = toml::Table::try_from(file).expect("a device file is TOML");
+    if let Some(design) = design {
+        table.insert(DESIGN.into(), toml::Value::try_from(design).expect("a design is TOML"));
+    }
+    table
+}
+
+fn text_of(name: &str, description: &str, source: &str, device: &toml::Table) -> Result<String> {
     let mut text = String::new();
     for (key, value) in [("name", name), ("description", description), ("source", source)] {
         if !value.is_empty() {
             text += &format!("{key} = {}\n", toml::Value::from(value));
         }
     }
-    Ok(text + &toml::to_string(file).map_err(|error| backstop(&error.to_string()))?)
+    Ok(text + &toml::to_string(device).map_err(|error| backstop(&error.to_string()))?)
 }
 
 /// Says for each complaint where its value was written, or that it is a default.
@@ -168,7 +188,7 @@ pub fn preset_text(name: &str) -> Option<&'static str> {
 /// [`Error::Config`] with the names that there are.
 pub fn preset_table(name: &str) -> Result<toml::Table> {
     let device = resolve(load::preset(name)?)?;
-    Ok(toml::Table::try_from(&device.config.file).expect("a device file is TOML"))
+    Ok(table(&device.config.file, device.design.as_ref()))
 }
 
 /// The JSON Schema of device files.

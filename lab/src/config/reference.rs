@@ -4,7 +4,8 @@ use std::fmt::Write;
 
 use serde_json::Value as Json;
 
-use super::schema::{FILE_KEYS, alternatives, device, follow, join, kind, names, variants};
+use super::schema::{FILE_KEYS, alternatives, device, follow, join, kind, names, tag, variants};
+use super::tree::TAG;
 
 const INTRODUCTION: &str = include_str!("introduction.md");
 
@@ -56,7 +57,8 @@ fn members(out: &mut String, root: &Json, schema: &Json, path: &str) {
         let _ = writeln!(out, "| `{at}` | {} | {default} | {} |", type_of(target, definition), cell(meaning));
         for (name, variant) in variants(target) {
             let what = variant["description"].as_str().unwrap_or("");
-            let _ = writeln!(out, "| `{at}.policy = \"{name}\"` | | | {} |", cell(what));
+            let tag = tag(variant).unwrap_or_default();
+            let _ = writeln!(out, "| `{at}.{tag} = \"{name}\"` | | | {} |", cell(what));
             let properties = variant["properties"].as_object().into_iter().flatten();
             for (key, inner) in properties.filter(|(_, inner)| inner.get("const").is_none()) {
                 let (target, definition) = follow(root, inner);
@@ -96,8 +98,8 @@ fn type_of(schema: &Json, definition: &str) -> String {
     if !names.is_empty() {
         return names.iter().map(|name| format!("`\"{name}\"`")).collect::<Vec<_>>().join(" or ");
     }
-    if !variants(schema).is_empty() {
-        return "policy".into();
+    if let Some((_, variant)) = variants(schema).first() {
+        return if tag(variant) == Some(TAG) { "policy".into() } else { "table".into() };
     }
     match kind(schema) {
         "integer" => "whole number".into(),

@@ -2,12 +2,14 @@
 //! holds a tree against it and finds everything of the wrong name or type in one pass.
 
 use serde_json::{Map, Value as Json, json};
+use wordline_designs::Design;
 use wordline_kernel::{Bytes, Complaints, Duration, Energy, MegaTransfers, Power};
 use wordline_nand::faults::Numbers;
 use wordline_nand::latency::TimeRange;
 use wordline_ssd::DeviceFile;
 
-use super::tree::{Node, TAG, Table, Value};
+use super::DESIGN;
+use super::tree::{Node, Table, Value};
 
 /// Keys of a file beside those of a device, and what they mean.
 pub const FILE_KEYS: [(&str, &str); 4] = [
@@ -19,7 +21,33 @@ pub const FILE_KEYS: [(&str, &str); 4] = [
 
 /// The schema of a resolved device.
 pub fn device() -> Json {
-    schemars::schema_for!(DeviceFile).to_value()
+    let mut schema = schemars::schema_for!(DeviceFile).to_value();
+    let mut design = schemars::schema_for!(Design).to_value();
+    let definitions = design["$defs"].take();
+    // The settings of a design are a struct of their own: taken in beside its name, as the keys of a policy are.
+    for variant in design["oneOf"].as_array_mut().into_iter().flatten() {
+        let settings = follow(&json!({ "$defs": definitions }), variant).0["properties"].clone();
+        if let (Some(to), Json::Object(from)) = (variant["properties"].as_object_mut(), settings) {
+            to.extend(from);
+        }
+        if let Some(members) = variant.as_object_mut() {
+            members.remove("$ref");
+            members.insert("additionalProperties".into(), false.into());
+        }
+    }
+    let meaning = "The design that the device is of: what it changes of the policies. Left out: nothing.";
+    design["description"] = meaning.into();
+    schema["properties"][DESIGN] = json!({ "description": meaning, "$ref": "#/$defs/Design" });
+    if let Some(members) = design.as_object_mut() {
+        for key in ["$schema", "$defs", "title"] {
+            members.remove(key);
+        }
+    }
+    if let (Some(to), Json::Object(from)) = (schema["$defs"].as_object_mut(), definitions) {
+        to.extend(from.into_iter().filter(|(name, _)| !name.ends_with("File")));
+        to.insert("Design".into(), design);
+    }
+    schema
 }
 
 /// The schema of a device file as people write it: the keys of files added, and everything optional that a preset
@@ -31,14 +59,9 @@ pub fn file() -> Json {
         for (key, meaning) in FILE_KEYS {
             properties.insert(key.into(), json!({ "type": "string", "description": meaning }));
         }
-        properties.insert(
-            "part".into(),
-            json!({
-                "description": "The NAND part: a name, a path, or a table of changes to the part `base`.",
-                "anyOf": [{ "type": "string" }, { "$ref": "#/$defs/PartFile" }]
-            }),
-        );
+        properties.insert("part".into(), named_part());
     }
+    schema["$defs"]["PoolFile"]["properties"]["part"] = named_part();
     if let Some(members) = schema.as_object_mut() {
         members.remove("required");
     }
@@ -51,6 +74,14 @@ pub fn file() -> Json {
     }
     schema["$defs"]["PartFile"]["properties"]["base"] = base;
     schema
+}
+
+/// A part as people write it.
+fn named_part() -> Json {
+    json!({
+        "description": "The NAND part: a name, a path, or a table of changes to the part `base`.",
+        "anyOf": [{ "type": "string" }, { "$ref": "#/$defs/PartFile" }]
+    })
 }
 
 /// Holds a tree against a schema.
@@ -97,7 +128,13 @@ pub fn names(schema: &Json) -> Vec<&str> {
 /// The variants of a setting with variants: name and schema.
 pub fn variants(schema: &Json) -> Vec<(&str, &Json)> {
     let with_tag = alternatives(schema).into_iter();
-    with_tag.filter_map(|one| Some((one["properties"][TAG]["const"].as_str()?, one))).collect()
+    with_tag.filter_map(|one| Some((one["properties"][tag(one)?]["const"].as_str()?, one))).collect()
+}
+
+/// The key that names a variant: the only one that is the same wherever the variant is.
+pub fn tag(variant: &Json) -> Option<&str> {
+    let mut keys = variant["properties"].as_object()?.iter();
+    keys.find(|(_, inner)| inner.get("const").is_some()).map(|(key, _)| key.as_str())
 }
 
 impl Walk<'_> {
@@ -171,12 +208,13 @@ impl Walk<'_> {
 
     fn variant(&mut self, variants: &[(&str, &Json)], node: &Node, path: &str) {
         let names: Vec<&str> = variants.iter().map(|(name, _)| *name).collect();
+        let tag_key = variants.iter().find_map(|(_, schema)| tag(schema)).unwrap_or_default();
         let Some(members) = node.members() else {
-            let wanted = format!("a table with the key {TAG}, {}", one_of("", &names));
+            let wanted = format!("a table with the key {tag_key}, {}", one_of("", &names));
             return self.complain(node, path, wanted);
         };
-        let inner = join(path, TAG);
-        let Some(tag) = members.get(TAG) else {
+        let inner = join(path, tag_key);
+        let Some(tag) = members.get(tag_key) else {
             return self.wrong.add(node.origin.label(&inner), "nothing", one_of("", &names));
         };
         let found = if let Value::Text(text) = &tag.value { text.as_str() } else { "" };

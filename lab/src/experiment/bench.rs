@@ -63,7 +63,7 @@ impl Bench for Lab {
             spread: Spread::default(),
             namespace: 0,
             stream: point.generated().map_or(0, |workload| workload.stream),
-            design: |parts| parts,
+            design: point.design.clone().into(),
             precondition,
             seed: point.seed,
             log: None,

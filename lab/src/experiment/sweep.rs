@@ -12,6 +12,7 @@ use super::analytic::Space;
 use super::axes::{self, Axis};
 use super::file::found_and_wanted;
 use crate::config;
+use crate::design;
 use crate::error::{Error, Result};
 use crate::run::Precondition;
 use crate::workload::{Profile, Workload as Generated};
@@ -129,6 +130,8 @@ pub struct Point {
     pub settings: toml::Table,
     /// The device, checked.
     pub config: Config,
+    /// The design that the device is of, if it names one.
+    pub design: Option<wordline_designs::Design>,
     /// The device as text, for a reproducer.
     pub config_text: String,
     /// What it is asked to do.
@@ -258,6 +261,8 @@ impl Sweep {
             .try_into()
             .map_err(|error: toml::de::Error| refused(path, "workload", error.message(), "a workload"))?;
         let config_text = whole.to_string();
+        let design = whole.remove(config::DESIGN).map(wordline_designs::Design::deserialize).transpose();
+        let design = design.map_err(|error| refused(path, "device.design", error.message(), "a design"))?;
         let file = DeviceFile::deserialize(whole)
             .map_err(|error| refused(path, "device", error.message(), "a device"))?;
         let nest = |key: &str, inner| {
@@ -265,14 +270,24 @@ impl Sweep {
             wrong.nest(&format!("{}: kind.sweep.{key}", path.display()), inner);
             Error::Config(wrong)
         };
-        let config = file.check().map_err(|inner| nest("device", inner))?;
+        let config = design::check(file, design.as_ref()).map_err(|inner| nest("device", inner))?;
         let mut inner = Complaints::default();
         check_workload(&workload, &mut inner);
         inner.or_ok(()).map_err(|inner| nest("workload", inner))?;
         let precondition = precondition(self.precondition, &workload);
         let covers_volume = matches!(self.precondition, Some(Before::Steady { covers_volume: true, .. }));
         let (traces, seed) = (options.traces.clone(), options.seed);
-        Ok(Point { settings, config, config_text, workload, precondition, covers_volume, traces, seed })
+        Ok(Point {
+            settings,
+            config,
+            design,
+            config_text,
+            workload,
+            precondition,
+            covers_volume,
+            traces,
+            seed,
+        })
     }
 }
 

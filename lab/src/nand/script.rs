@@ -56,6 +56,7 @@ impl Performance {
             channels: 1,
             packages_per_channel: wiring.targets * wiring.volumes,
             dies_per_package: wiring.luns,
+            short_channels: 0,
             planes_per_row: None,
         };
         let names = names(&transcript);

@@ -16,9 +16,10 @@ use serde::{Deserialize, Serialize};
 use wordline_kernel::snapshot::{Broken, Sink, Source};
 use wordline_kernel::{Instant, Seed};
 use wordline_ssd::snapshot::{Agenda, LAYOUT};
-use wordline_ssd::{Config, Design, Device, Parts};
+use wordline_ssd::{Config, Device};
 
 use crate::config;
+use crate::design::Design;
 use crate::error::{Error, Result};
 use crate::output::{directory_of, take_name, temporary_beside};
 use blocks::{Damage, damage, fill};
@@ -172,17 +173,19 @@ impl Snapshot {
         config::Device::from_text(&label, &self.head.device, &self.head.configuration, set)
     }
 
-    /// Whether it is of a device like `config`.
+    /// Whether it is of a device like `config`, with this design if it is one that a configuration names.
     ///
     /// # Errors
     /// [`Error::Content`] that names the first key that differs.
-    pub fn check(&self, config: &Config) -> Result<()> {
+    pub fn check(&self, config: &Config, design: &Design) -> Result<()> {
         let own = self.device()?;
-        if own.config == *config {
+        let named = design.named().unwrap_or(own.design.as_ref());
+        if own.config == *config && own.design.as_ref() == named {
             return Ok(());
         }
-        let table = |config: &Config| toml::Value::try_from(&config.file).expect("a device file is TOML");
-        let (key, found, wanted) = first_difference("", &table(&own.config), &table(config))
+        let table = |config: &Config, design| toml::Value::Table(config::table(&config.file, design));
+        let (own, wanted) = (table(&own.config, own.design.as_ref()), table(config, named));
+        let (key, found, wanted) = first_difference("", &own, &wanted)
             .unwrap_or_else(|| ("the device".into(), "another one".into(), "the same".into()));
         Err(Error::Content {
             path: self.path.clone(),
@@ -196,10 +199,9 @@ impl Snapshot {
     ///
     /// # Errors
     /// As for [`check`](Self::check) and [`open`](Self::open).
-    pub fn restore(self, config: &Config, design: Design) -> Result<(Device, Agenda)> {
-        self.check(config)?;
-        let parts = design(Parts::of(config));
-        let mut device = Device::with(config.clone(), parts, Seed(self.head.seed));
+    pub fn restore(self, config: &Config, design: &Design) -> Result<(Device, Agenda)> {
+        self.check(config, design)?;
+        let mut device = Device::with(config.clone(), design.parts(config), Seed(self.head.seed));
         let Self { path, head, file } = self;
         let agenda = read_state(file, |source| device.load(source)).map_err(|error| told(&path, error))?;
         let content =

@@ -2,6 +2,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::config::Selection;
+use crate::design::Design;
 use crate::plan::{Origin, Plan};
 use crate::prepare::make_snapshot;
 use crate::run::{self, Precondition, Unobserved};
@@ -140,7 +141,8 @@ fn any_byte_that_was_changed_and_any_end_is_found() {
         std::fs::write(&other, bytes).expect("the directory can be written");
         let error = verified(&other).expect_err(what);
         assert!(error.contains("other.snap: found ") && error.contains(", wanted "), "{what}: {error}");
-        let restored = Snapshot::open(&other).and_then(|s| s.restore(&device(&[]).config, |parts| parts));
+        let restored =
+            Snapshot::open(&other).and_then(|s| s.restore(&device(&[]).config, &Design::Unchanged));
         assert!(restored.is_err(), "{what}");
     };
     let mut runner = proptest::test_runner::TestRunner::new(ProptestConfig {

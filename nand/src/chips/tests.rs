@@ -6,8 +6,13 @@ use wordline_kernel::{Bytes, Calendar, Power};
 
 pub(super) fn chips(dies: u32) -> Chips {
     let part = mqsim();
-    let layout =
-        Layout { channels: 1, packages_per_channel: 1, dies_per_package: dies, planes_per_row: Some(1) };
+    let layout = Layout {
+        channels: 1,
+        packages_per_channel: 1,
+        dies_per_package: dies,
+        short_channels: 0,
+        planes_per_row: Some(1),
+    };
     let geometry = layout.check(&part).expect("the layout is sound");
     Chips::new(Pools::of_pages(part, geometry))
 }
@@ -204,8 +209,13 @@ fn planes_that_work_together_draw_each_where_the_part_says_so() {
         let mut file = crate::part::tests::mqsim_file();
         file.power.per_plane = per_plane;
         let part = file.check().expect("the part is sound");
-        let layout =
-            Layout { channels: 1, packages_per_channel: 1, dies_per_package: 1, planes_per_row: Some(2) };
+        let layout = Layout {
+            channels: 1,
+            packages_per_channel: 1,
+            dies_per_package: 1,
+            short_channels: 0,
+            planes_per_row: Some(2),
+        };
         let geometry = layout.check(&part).expect("the layout is sound");
         let mut chips = Chips::new(Pools::of_pages(part, geometry));
         let (die, command) = program(&chips, 0);

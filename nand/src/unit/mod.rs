@@ -109,6 +109,7 @@ impl UnitFile {
             channels: 1,
             packages_per_channel: 1,
             dies_per_package: self.dies,
+            short_channels: 0,
             planes_per_row: Some(part.geometry.planes),
         };
         layout.check(part)

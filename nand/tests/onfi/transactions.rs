@@ -189,6 +189,7 @@ fn compare(interface: Interface, mode: u8, dies: u32, planes: u32, shared: bool)
         channels: 1,
         packages_per_channel: 1,
         dies_per_package: dies,
+        short_channels: 0,
         planes_per_row: Some(part.geometry.planes),
     };
     let geometry = layout.check(&part).expect("the layout is sound");

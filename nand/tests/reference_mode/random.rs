@@ -169,7 +169,13 @@ pub fn part(raw: &Raw) -> Part {
 
 /// Dies on channels, rows of all planes or of one.
 pub fn layout(channels: u32, dies: u32, planes_per_row: u32) -> Layout {
-    Layout { channels, packages_per_channel: dies, dies_per_package: 1, planes_per_row: Some(planes_per_row) }
+    Layout {
+        channels,
+        packages_per_channel: dies,
+        dies_per_package: 1,
+        short_channels: 0,
+        planes_per_row: Some(planes_per_row),
+    }
 }
 
 /// What both modes carry out.

@@ -138,6 +138,7 @@ fn who_waits_for_the_bus_to_suspend_gives_up_when_the_array_has_finished() {
         channels: 1,
         packages_per_channel: 1,
         dies_per_package: 2,
+        short_channels: 0,
         planes_per_row: Some(1),
     };
     let geometry = layout.check(&part).expect("the layout is sound");

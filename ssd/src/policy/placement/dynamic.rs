@@ -33,10 +33,11 @@ impl Round {
     fn new(geometry: &Geometry) -> Self {
         let (dies, rows) = (geometry.dies_per_channel, geometry.rows_per_die);
         let begins = geometry.first.row;
-        let turn: Vec<Row> = (0..geometry.rows())
-            .map(|n| {
+        let turn: Vec<Row> = (0..geometry.channels * dies * rows)
+            .filter_map(|n| {
                 let (channel, rest) = (n % geometry.channels, n / geometry.channels);
-                begins + (channel * dies + rest % dies) * rows + rest / dies
+                let row = begins + (geometry.first_die_on(channel) + rest % dies) * rows + rest / dies;
+                (rest % dies < geometry.dies_on(channel)).then_some(row)
             })
             .collect();
         let mut place = vec![0; turn.len()];

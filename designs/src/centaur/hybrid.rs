@@ -1,0 +1,127 @@
+//! The hybrid of SLC and MLC (Chang, IEEE Transactions on Computers 2010, as Centaur describes it in section 6.2.5).
+//!
+//! What the description leaves open is chosen once: the epoch, as long as Centaur's between two adjustments; and how many hot
+//! pieces go to MLC, of which it says that the difference of the lifetimes decides: the share `1 - l_MLC / l_SLC` of them, evenly
+//! spread. It counts requests; a router sees what of a unit leaves the buffer together.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use wordline_kernel::{Bytes, Complaints, state};
+use wordline_ssd::policy::router::{Outgoing, Router};
+use wordline_ssd::{Config, SECTOR};
+
+use super::{LARGE, SMALL, STREAMS, Sizes, spent};
+
+/// Settings of the hybrid.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct HybridFile {
+    /// Pieces of an epoch, from whose sizes the threshold of the next one follows (k-means, k = 2).
+    pub epoch: u32,
+    /// The largest piece that goes to the second pool in the first epoch.
+    pub threshold: Bytes,
+    /// Whether some of the small pieces go to the first pool while the second has spent more of its lifetime.
+    pub level_lifetimes: bool,
+}
+
+impl Default for HybridFile {
+    /// Centaur, section 6.2.5: thresholds are typically 4 or 8 KB, and lifetimes are levelled. Chosen: the larger of them at the
+    /// start, and an epoch as long as between two adjustments of Centaur (table 2).
+    fn default() -> Self {
+        Self { epoch: 1_000, threshold: Bytes::kib(8), level_lifetimes: true }
+    }
+}
+
+impl HybridFile {
+    /// What is wrong with it.
+    ///
+    /// # Errors
+    /// Every key, within `design`.
+    pub fn check(&self) -> Result<(), Complaints> {
+        let mut wrong = Complaints::default();
+        wrong.require(self.epoch > 0, "epoch", self.epoch, "1 or more");
+        let whole = self.threshold.0.is_multiple_of(SECTOR.0) && self.threshold >= SECTOR;
+        wrong.require(
+            whole && self.threshold <= Bytes::gib(1),
+            "threshold",
+            self.threshold,
+            format!("a multiple of {SECTOR}, up to 1GiB"),
+        );
+        wrong.or_ok(())
+    }
+}
+
+/// Sends pieces of a unit that are small among those of the last epoch to the second pool, the others to the first.
+pub struct Hybrid {
+    /// Sectors of the largest small piece.
+    threshold: u32,
+    sizes: Sizes,
+    /// Pieces of this epoch so far.
+    seen: u32,
+    /// Small pieces that are due to the first pool, of which a whole one is sent there.
+    due: f64,
+    epoch: u32,
+    level_lifetimes: bool,
+}
+
+state!(Hybrid { values { threshold, sizes, seen, due } fixed { epoch, level_lifetimes } });
+
+impl Hybrid {
+    /// At its start, in a device of `config`. `file` is checked.
+    pub fn new(file: &HybridFile, config: &Config) -> Self {
+        let unit = config.unit * u64::from(config.pages_of_a_sub_request());
+        Self {
+            threshold: (file.threshold.0 / SECTOR.0) as u32,
+            sizes: Sizes::new((unit.0 / SECTOR.0) as u32),
+            seen: 0,
+            due: 0.0,
+            epoch: file.epoch,
+            level_lifetimes: file.level_lifetimes,
+        }
+    }
+
+    /// The largest piece that counts as small.
+    pub fn threshold(&self) -> Bytes {
+        SECTOR * u64::from(self.threshold)
+    }
+
+    /// Takes the size of a piece into account. An epoch of one size leaves the threshold as it is.
+    fn learn(&mut self, sectors: u32) {
+        self.sizes.count(sectors);
+        self.seen += 1;
+        if self.seen >= self.epoch {
+            self.threshold = self.sizes.largest_small().unwrap_or(self.threshold);
+            self.sizes.clear();
+            self.seen = 0;
+        }
+    }
+
+    /// Whether this small piece goes to the first pool, so that both wear alike.
+    fn is_diverted(&mut self, [of_slc, of_mlc]: [f64; 2]) -> bool {
+        if !self.level_lifetimes || of_slc <= of_mlc {
+            return false;
+        }
+        self.due += 1.0 - of_mlc / of_slc;
+        let whole = self.due >= 1.0;
+        if whole {
+            self.due -= 1.0;
+        }
+        whole
+    }
+}
+
+impl Router for Hybrid {
+    fn streams(&self) -> u8 {
+        STREAMS
+    }
+
+    fn route(&mut self, piece: &Outgoing) -> u8 {
+        let small = piece.sectors <= self.threshold;
+        self.learn(piece.sectors);
+        if small && !self.is_diverted(spent(piece.pools)) { SMALL } else { LARGE }
+    }
+
+    fn pool(&self, stream: u8) -> u8 {
+        stream
+    }
+}

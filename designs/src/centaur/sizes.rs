@@ -1,0 +1,101 @@
+//! The sizes of an epoch's requests, and where they fall into small and large ones.
+
+use serde::{Deserialize, Serialize};
+
+/// How many requests there were of each size, in sectors.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Sizes {
+    /// By size: the first counts those of one sector, the last all larger ones too.
+    counts: Vec<u32>,
+}
+
+impl Sizes {
+    /// None yet, of sizes up to `most` sectors.
+    pub fn new(most: u32) -> Self {
+        Self { counts: vec![0; most.max(1) as usize] }
+    }
+
+    /// Counts one of so many sectors.
+    pub fn count(&mut self, sectors: u32) {
+        let at = (sectors.max(1) as usize).min(self.counts.len()) - 1;
+        self.counts[at] += 1;
+    }
+
+    /// Forgets all.
+    pub fn clear(&mut self) {
+        self.counts.fill(0);
+    }
+
+    /// The largest of the small ones in sectors: two clusters by k-means. In one dimension those of the least sum of squares
+    /// around the means are neighbours in order, so that all splits are tried. The lowest wins a tie; none if all are of one
+    /// size.
+    pub fn largest_small(&self) -> Option<u32> {
+        let sums = |(count, total): (f64, f64), (sectors, counted): (usize, &u32)| {
+            let counted = f64::from(*counted);
+            (count + counted, total + counted * (sectors + 1) as f64)
+        };
+        let all = self.counts.iter().enumerate().fold((0.0, 0.0), sums);
+        let (mut small, mut best) = ((0.0, 0.0), None);
+        for (at, counted) in self.counts.iter().enumerate() {
+            if *counted == 0 {
+                continue;
+            }
+            small = sums(small, (at, counted));
+            let large = (all.0 - small.0, all.1 - small.1);
+            if large.0 == 0.0 {
+                break;
+            }
+            // The squares themselves are the same for all splits: the least sum around the means has the most of this.
+            let between = small.1 * small.1 / small.0 + large.1 * large.1 / large.0;
+            if best.is_none_or(|(most, _)| between > most) {
+                best = Some((between, at as u32 + 1));
+            }
+        }
+        best.map(|(_, sectors)| sectors)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn of(sizes: &[u32]) -> Sizes {
+        let mut all = Sizes::new(64);
+        sizes.iter().for_each(|sectors| all.count(*sectors));
+        all
+    }
+
+    /// The sum of squares around the mean.
+    fn scatter(sizes: &[u32]) -> f64 {
+        let mean = sizes.iter().map(|size| f64::from(*size)).sum::<f64>() / sizes.len() as f64;
+        sizes.iter().map(|size| (f64::from(*size) - mean).powi(2)).sum()
+    }
+
+    #[test]
+    fn two_heaps_are_told_apart() {
+        assert_eq!(of(&[8, 8, 16, 8, 64, 60, 64]).largest_small(), Some(16));
+    }
+
+    #[test]
+    fn one_size_is_not_divided() {
+        assert_eq!(of(&[8; 20]).largest_small(), None);
+        assert_eq!(of(&[]).largest_small(), None);
+    }
+
+    proptest! {
+        #[test]
+        fn no_other_two_clusters_are_tighter(sizes in prop::collection::vec(1u32..=64, 2..9)) {
+            let Some(most) = of(&sizes).largest_small() else { return Ok(()) };
+            let (small, large): (Vec<u32>, Vec<u32>) = sizes.iter().partition(|size| **size <= most);
+            let ours = scatter(&small) + scatter(&large);
+            for chosen in 1u32..(1 << sizes.len()) - 1 {
+                let side = |n: usize| chosen >> n & 1 == 1;
+                let of = |wanted: bool| -> Vec<u32> {
+                    sizes.iter().enumerate().filter(|(n, _)| side(*n) == wanted).map(|(_, size)| *size).collect()
+                };
+                prop_assert!(ours <= scatter(&of(true)) + scatter(&of(false)) + 1e-6);
+            }
+        }
+    }
+}

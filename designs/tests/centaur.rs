@@ -1,0 +1,234 @@
+//! Centaur's dispatcher and the hybrid beside it: by themselves, and in a device with small chips of the paper's proportions.
+
+use proptest::prelude::*;
+use wordline_designs::Design;
+use wordline_designs::centaur::{Dispatcher, DispatcherFile, Hybrid, HybridFile};
+use wordline_kernel::{Bytes, Calendar, Instant, Schedule, Seed};
+use wordline_nand::geometry::Layout;
+use wordline_nand::part::PartFile;
+use wordline_ssd::config::{BufferFile, FrontFile, FtlFile};
+use wordline_ssd::lifetime::Worn;
+use wordline_ssd::policy::balancer::BalancerKind;
+use wordline_ssd::policy::relocator::RelocatorKind;
+use wordline_ssd::policy::router::{Outgoing, Router, RouterKind};
+use wordline_ssd::pools::{ChannelsFile, PoolFile, PoolState};
+use wordline_ssd::{Command, Config, Device, DeviceFile, Event, Operation, Parts};
+
+include!("../../ssd/tests/common/small.rs");
+
+/// TLC of which a program writes 96 KiB beside SLC with pages of 8 KiB, as in table 2, with few blocks.
+fn two_pools() -> DeviceFile {
+    let mut file = small();
+    let mut slc = file.part.clone();
+    slc.geometry.page_size = Bytes::kib(8);
+    let geometry = &mut file.part.geometry;
+    (geometry.bits_per_cell, geometry.one_shot, geometry.pages_per_block) = (3, true, 24);
+    geometry.page_size = Bytes::kib(16);
+    file.ftl.mapping.unit = Some(Bytes::kib(8));
+    file.ftl.mapping.whole_units = true;
+    file.ftl.over_provisioning = 0.55;
+    file.buffer.size = Bytes::mib(1);
+    file.pools = vec![PoolFile {
+        part: slc,
+        layout: Layout { planes_per_row: Some(1), ..file.layout },
+        channels: ChannelsFile::Shared,
+        start_below_free_blocks: None,
+        stop_at_free_blocks: None,
+    }];
+    file
+}
+
+fn config() -> Config {
+    two_pools().check().unwrap_or_else(|wrong| panic!("{wrong}"))
+}
+
+struct Rig {
+    device: Device,
+    calendar: Calendar<Event>,
+}
+
+impl Rig {
+    fn new(file: DeviceFile, design: &Design) -> Self {
+        let config = file.check().unwrap_or_else(|wrong| panic!("{wrong}"));
+        design.check(&config).unwrap_or_else(|wrong| panic!("{wrong}"));
+        let parts = design.parts(Parts::of(&config), &config);
+        Self { device: Device::with(config, parts, Seed(1)), calendar: Calendar::new() }
+    }
+
+    fn submit(&mut self, operation: Operation, kib: u64, size_kib: u64) {
+        let command = Command { operation, sector: kib * 2, sectors: size_kib * 2, ..Command::default() };
+        self.device.submit(command, &mut self.calendar);
+    }
+
+    fn run_down_to(&mut self, outstanding: usize) {
+        while self.device.outstanding() > outstanding {
+            match self.calendar.advance() {
+                Some(event) => self.device.handle(event, &mut self.calendar),
+                None => assert!(self.device.give_up(&mut self.calendar), "commands are outstanding for ever"),
+            }
+            self.device.take_answers(&mut Vec::new());
+        }
+    }
+
+    /// Writes until everything is in flash.
+    fn flush(&mut self) {
+        self.submit(Operation::Flush, 0, 0);
+        self.run_down_to(0);
+        self.device.audit(self.calendar.now() - Instant::ZERO);
+    }
+}
+
+fn centaur(condition: Bytes) -> Design {
+    Design::Centaur(DispatcherFile { condition, ..DispatcherFile::default() })
+}
+
+#[test]
+fn what_waits_for_one_unit_is_dispatched_together() {
+    // Figure 9: A has 72 KB in two units; B and C have 40 KB each in one; the condition is 64 KB.
+    let mut rig = Rig::new(two_pools(), &centaur(Bytes::kib(64)));
+    rig.submit(Operation::Write, 64, 72);
+    rig.submit(Operation::Write, 192, 40);
+    rig.submit(Operation::Write, 232, 40);
+    rig.run_down_to(0);
+    rig.flush();
+    let counts = rig.device.sub_requests().expect("there are two pools");
+    assert_eq!(counts.sent, [1, 2], "B and C go to 3D as one, both parts of A to 2D");
+    assert_eq!(counts.sent_bytes, [80 << 10, 72 << 10]);
+}
+
+/// Large pieces in order, then small ones at random places.
+fn large_then_small(stealing: bool, migration: bool) -> [u64; 2] {
+    let mut file = two_pools();
+    // Room for more units than there are dies, so that some wait.
+    file.buffer.size = Bytes::mib(4);
+    if stealing {
+        file.ftl.balancer = BalancerKind::ValidShare {};
+    }
+    if migration {
+        file.ftl.gc.relocator = RelocatorKind::ValidShare {};
+    }
+    let mut rig = Rig::new(file, &centaur(Bytes::kib(72)));
+    let units = rig.device.config().capacity().0 / (96 << 10);
+    for unit in 0..units {
+        rig.run_down_to(63);
+        rig.submit(Operation::Write, unit * 96, 96);
+    }
+    let mut random = Seed(7).stream("test.designs", 0);
+    for _ in 0..20_000 {
+        rig.run_down_to(7);
+        rig.submit(Operation::Write, random.below(units * 12) * 8, 8);
+    }
+    rig.flush();
+    let counts = rig.device.sub_requests().expect("there are two pools");
+    [counts.stolen, counts.migrated]
+}
+
+#[test]
+fn stealing_and_migration_each_do_their_own_part() {
+    for (stealing, migration) in [(false, false), (true, false), (false, true), (true, true)] {
+        let [stolen, migrated] = large_then_small(stealing, migration);
+        assert_eq!(stolen > 0, stealing, "{stolen} stolen, migration {migration}");
+        assert_eq!(migrated > 0, migration, "{migrated} migrated, stealing {stealing}");
+    }
+}
+
+/// Pools of which the first has spent so much of its lifetime and the second so much.
+fn worn(first: u64, second: u64) -> [PoolState; 2] {
+    let worn = |erases| Worn { erases, blocks: 1_000, endurance: 1_000 };
+    [first, second].map(|erases| PoolState { worn: worn(erases), ..PoolState::default() })
+}
+
+fn route(router: &mut dyn Router, sectors: u32, pools: &[PoolState]) -> u8 {
+    router.route(&Outgoing { logical: 0, tag: 0, sectors, pools })
+}
+
+#[test]
+fn the_condition_moves_a_step_every_thousand_pieces_and_stays_in_its_range() {
+    let mut dispatcher = Dispatcher::new(&DispatcherFile::default());
+    assert_eq!(dispatcher.condition(), Bytes::kib(72));
+    for _ in 0..999 {
+        route(&mut dispatcher, 8, &worn(2, 1));
+    }
+    assert_eq!(dispatcher.condition(), Bytes::kib(72));
+    // 72 KiB are as large as the condition, until it is adjusted: algorithm 1 does so before it compares.
+    assert_eq!(route(&mut dispatcher, 144, &worn(2, 1)), 1);
+    assert_eq!(dispatcher.condition(), Bytes::kib(72) + Bytes(512));
+    for _ in 0..40_000 {
+        route(&mut dispatcher, 8, &worn(2, 1));
+    }
+    assert_eq!(dispatcher.condition(), Bytes::kib(88));
+    // As much spent on both sides is not less on the side of 2D.
+    for _ in 0..1_000 {
+        route(&mut dispatcher, 8, &worn(2, 2));
+    }
+    assert_eq!(dispatcher.condition(), Bytes(88 * 1024 - 512));
+    for _ in 0..200_000 {
+        route(&mut dispatcher, 8, &worn(1, 2));
+    }
+    assert_eq!(dispatcher.condition(), Bytes::kib(32));
+    assert_eq!([63, 64].map(|sectors| route(&mut dispatcher, sectors, &worn(1, 2))), [1, 0]);
+}
+
+#[test]
+fn the_hybrid_learns_what_is_small_from_the_last_epoch() {
+    let file = HybridFile { epoch: 100, ..HybridFile::default() };
+    let mut hybrid = Hybrid::new(&file, &config());
+    assert_eq!([16, 17].map(|sectors| route(&mut hybrid, sectors, &worn(1, 1))), [1, 0]);
+    for n in 0..98 {
+        route(&mut hybrid, if n % 3 == 0 { 128 } else { 24 }, &worn(1, 1));
+    }
+    assert_eq!(hybrid.threshold(), Bytes::kib(12));
+    assert_eq!([24, 25].map(|sectors| route(&mut hybrid, sectors, &worn(1, 1))), [1, 0]);
+}
+
+#[test]
+fn the_hybrid_spares_the_chips_that_wear_faster_by_the_difference() {
+    let sent = |file: &HybridFile, pools: [PoolState; 2]| {
+        let mut hybrid = Hybrid::new(file, &config());
+        (0..1_000).filter(|_| route(&mut hybrid, 8, &pools) == 0).count()
+    };
+    let file = HybridFile::default();
+    assert_eq!(sent(&file, worn(3, 4)), 250, "a quarter less is spent in the first pool");
+    assert_eq!(sent(&file, worn(4, 3)), 0);
+    assert_eq!(sent(&HybridFile { level_lifetimes: false, ..file }, worn(3, 4)), 0);
+}
+
+#[test]
+fn what_does_not_go_with_a_design_is_named() {
+    let keys = |design: &Design, file: DeviceFile| {
+        let config = file.check().unwrap_or_else(|wrong| panic!("{wrong}"));
+        let wrong = design.check(&config).expect_err("it does not go together");
+        wrong.0.into_iter().map(|complaint| complaint.key).collect::<Vec<_>>()
+    };
+    for design in [centaur(Bytes::kib(72)), Design::SlcMlcHybrid(HybridFile::default())] {
+        assert_eq!(keys(&design, small()), ["design.name"]);
+        let mut file = two_pools();
+        file.ftl.router = RouterKind::BySize { least: Bytes::kib(64) };
+        assert_eq!(keys(&design, file), ["ftl.router.policy"]);
+    }
+    let wrong = DispatcherFile { condition: Bytes(16_000), adjust_every: 0, ..DispatcherFile::default() };
+    let wrong = keys(&Design::Centaur(wrong), two_pools());
+    assert_eq!(wrong, ["design.condition", "design.condition", "design.adjust_every"]);
+    let wrong = HybridFile { epoch: 0, threshold: Bytes(0), ..HybridFile::default() };
+    assert_eq!(keys(&Design::SlcMlcHybrid(wrong), two_pools()), ["design.epoch", "design.threshold"]);
+}
+
+proptest! {
+    #[test]
+    fn every_piece_goes_to_one_of_the_two_pools(
+        pieces in prop::collection::vec((1u32..=192, 0u64..1_000, 0u64..1_000), 1..3_000),
+    ) {
+        let (file, config) = (DispatcherFile { adjust_every: 7, ..DispatcherFile::default() }, config());
+        let mut dispatcher = Dispatcher::new(&file);
+        let mut hybrid = Hybrid::new(&HybridFile { epoch: 50, ..HybridFile::default() }, &config);
+        for (sectors, first, second) in pieces {
+            let routers: [&mut dyn Router; 2] = [&mut dispatcher, &mut hybrid];
+            for router in routers {
+                let stream = route(router, sectors, &worn(first, second));
+                prop_assert!(stream < router.streams() && router.pool(stream) < 2);
+            }
+            prop_assert!((file.least..=file.most).contains(&dispatcher.condition()));
+            prop_assert!(hybrid.threshold() <= Bytes::kib(96));
+        }
+    }
+}
