@@ -17,6 +17,7 @@ const EXAMPLES: &str = "\
 Examples:
   wordline repro list
   wordline repro validation/waf-uniform
+  wordline repro centaur --quick
   wordline repro --all --quick --json
   wordline repro validation/waf-uniform --report out";
 
@@ -29,7 +30,7 @@ Examples:
 pub struct Arguments {
     #[command(subcommand)]
     command: Option<Command>,
-    /// The experiment, as `repro list` names it.
+    /// The experiment, as `repro list` names it; PAPER alone for all of it.
     #[arg(value_name = "PAPER/NAME", required_unless_present = "all", conflicts_with = "all")]
     id: Option<String>,
     /// Repeats all experiments.
@@ -41,7 +42,7 @@ pub struct Arguments {
     /// A folder of recorded traces, which take the place of profiles of the same name.
     #[arg(long, value_name = "DIR")]
     traces: Option<PathBuf>,
-    /// Prints JSON: an object for one experiment, a list of them for all.
+    /// Prints JSON: an object for one experiment, a list of them for several.
     #[arg(long)]
     json: bool,
     /// Writes report.html, its charts and outcome.json into DIR/PAPER/NAME.
@@ -76,7 +77,7 @@ pub fn handle(arguments: Arguments) -> Result<(), Failure> {
     let library = Library::open(arguments.experiments.as_deref())?;
     match (&arguments.command, &arguments.id) {
         (Some(Command::List { json }), _) => list(&library, *json),
-        (None, Some(id)) => repeat(&[library.find(id)?], &arguments),
+        (None, Some(id)) => repeat(&library.find(id)?, &arguments),
         (None, None) => repeat(&library.iter().collect::<Vec<_>>(), &arguments),
     }
 }
@@ -97,11 +98,12 @@ fn list(library: &Library, json: bool) -> Result<(), Failure> {
 fn repeat(experiments: &[&Experiment], arguments: &Arguments) -> Result<(), Failure> {
     let interrupt = Interrupt::watch();
     let (mut outcomes, mut reports): (Vec<Outcome>, _) = (Vec::new(), Ok(()));
+    let lab = Lab::default();
     for experiment in experiments {
         if interrupt.asked() {
             break;
         }
-        let outcome = one(experiment, arguments, &interrupt)?;
+        let outcome = one(experiment, arguments, &lab, &interrupt)?;
         if !arguments.json {
             output::text(&experiment::table(&outcome, output::width()))?;
         }
@@ -112,7 +114,7 @@ fn repeat(experiments: &[&Experiment], arguments: &Arguments) -> Result<(), Fail
         outcomes.push(outcome);
     }
     match &outcomes[..] {
-        [outcome] if arguments.json && !arguments.all => output::json(outcome)?,
+        [outcome] if arguments.json && experiments.len() == 1 => output::json(outcome)?,
         outcomes if arguments.json => output::json(&outcomes)?,
         _ => {}
     }
@@ -124,7 +126,12 @@ fn repeat(experiments: &[&Experiment], arguments: &Arguments) -> Result<(), Fail
     }
 }
 
-fn one(experiment: &Experiment, arguments: &Arguments, interrupt: &Interrupt) -> Result<Outcome, Failure> {
+fn one(
+    experiment: &Experiment,
+    arguments: &Arguments,
+    lab: &Lab,
+    interrupt: &Interrupt,
+) -> Result<Outcome, Failure> {
     let steps = Steps::new(&experiment.id, arguments.no_progress);
     let conduct = Conduct {
         threads: arguments.threads,
@@ -133,5 +140,5 @@ fn one(experiment: &Experiment, arguments: &Arguments, interrupt: &Interrupt) ->
     };
     let options =
         Options { quick: arguments.quick, traces: arguments.traces.clone(), seed: arguments.seed.seed };
-    Ok(experiment::run(experiment, &options, &Lab, &conduct)?)
+    Ok(experiment::run(experiment, &options, lab, &conduct)?)
 }

@@ -3,7 +3,7 @@
 mod common;
 
 use common::{Rig, small};
-use wordline_kernel::{Bytes, Duration};
+use wordline_kernel::{Bytes, Duration, Seed};
 use wordline_nand::part::ArrayTiming;
 use wordline_ssd::ftl::checkpoint::DiscardsAtCut;
 use wordline_ssd::ftl::mapping::LogicalPage;
@@ -52,11 +52,16 @@ fn large_pieces_go_to_the_first_pool_and_small_ones_to_the_second() {
     assert_eq!(rig.device.version_in_flash(LogicalPage(6)), Some(1));
 }
 
-/// Overwrites the device with writes of one to twelve pages at random places.
+/// Overwrites a new device with writes of one to twelve pages at random places.
 fn overwrite(file: DeviceFile, writes: u64) -> Rig {
     let mut rig = Rig::new(file, 1);
+    overwrite_further(&mut rig, writes);
+    rig
+}
+
+fn overwrite_further(rig: &mut Rig, writes: u64) {
     let pages = u64::from(rig.device.config().logical_pages);
-    let mut random = wordline_kernel::Seed(7).stream("test.pools", 0);
+    let mut random = Seed(7).stream("test.pools", 0);
     for n in 0..writes {
         rig.run_down_to(7);
         let count = 1 + random.below(12);
@@ -68,7 +73,6 @@ fn overwrite(file: DeviceFile, writes: u64) -> Rig {
     }
     rig.alone(Operation::Flush, false, 0, 0);
     rig.audit();
-    rig
 }
 
 #[test]
@@ -185,4 +189,24 @@ fn what_does_not_go_together_is_refused_by_its_key() {
     file.ftl.recovery.discards = DiscardsAtCut::Forgotten;
     file.pools.clear();
     assert_eq!(keys(file), ["ftl.mapping.whole_units", "ftl.router.policy"]);
+}
+
+#[test]
+fn in_the_steady_state_each_pool_is_as_full_as_the_other_and_cleaning_is_under_way() {
+    for (whole_units, fraction) in [(true, 1.0), (true, 0.5), (false, 0.5)] {
+        let mut file = two_pools(16_384);
+        file.ftl.mapping.whole_units = whole_units;
+        let mut rig = Rig::new(file, 1);
+        let filled = (f64::from(rig.device.config().logical_pages) * fraction) as u32;
+        let steady = rig.device.fill_steady_to(Seed(3), fraction);
+        rig.audit();
+        assert!(steady.overwritten > u64::from(filled) && steady.amplification >= 1.0, "{steady:?}");
+        assert_eq!(valid(&rig).iter().sum::<u64>(), u64::from(filled));
+        let shares = rig.device.pool_states().iter().map(|pool| pool.valid_share()).collect::<Vec<_>>();
+        assert!((shares[0] - shares[1]).abs() < 0.1, "{shares:?}");
+        assert_eq!(rig.device.totals().erases, 0, "what happens before the run wears nothing");
+        overwrite_further(&mut rig, 300);
+        let worn = rig.device.pool_states().iter().map(|pool| pool.worn.erases).collect::<Vec<_>>();
+        assert!(worn.iter().all(|erases| *erases > 0), "both pools are cleaned at once: {worn:?}");
+    }
 }

@@ -29,9 +29,7 @@ impl Axis {
         if let Some(value) = unset {
             return Some(("sets", format!("nothing for {value}"), "a table of keys for each value".into()));
         }
-        let has = |name: &String| self.values.iter().any(|value| value.as_str() == Some(name));
-        let spare = self.sets.keys().find(|name| !has(name));
-        spare.map(|name| ("sets", format!("`{name}`"), format!("one of the values of `{}`", self.key)))
+        None
     }
 
     /// What is wrong with it as a key of a scaled-down experiment, which has some of the values of the `whole` one: the key after
@@ -85,14 +83,21 @@ pub(super) fn lies_at(settings: &toml::Table, at: &toml::Table) -> bool {
     })
 }
 
-/// Sets a key with dots; tables on the way are made.
+/// Sets a key with dots; tables on the way are made. A number leads to an item of a list that is there.
 pub(super) fn set(table: &mut toml::Table, key: &str, value: toml::Value) {
     match key.split_once('.') {
         None => {
             table.insert(key.to_owned(), value);
         }
         Some((first, rest)) => {
-            let inner = table.entry(first).or_insert_with(|| toml::Table::new().into());
+            let mut inner = table.entry(first).or_insert_with(|| toml::Table::new().into());
+            let mut rest = rest;
+            while let Some((place, further)) = rest.split_once('.')
+                && let Ok(place) = place.parse::<usize>()
+                && inner.get(place).is_some()
+            {
+                (inner, rest) = (&mut inner[place], further);
+            }
             if !inner.is_table() {
                 *inner = toml::Table::new().into();
             }
@@ -140,8 +145,14 @@ mod tests {
     fn a_name_that_sets_nothing_is_a_complaint() {
         let missing = axis("key = \"mode\"\nvalues = [\"x\", \"y\"]\nsets.x = { a = 1 }");
         assert_eq!(missing.complaint().expect("y sets nothing").1, "nothing for \"y\"");
-        let spare = axis("key = \"mode\"\nvalues = [\"x\"]\nsets.x = { a = 1 }\nsets.z = { a = 1 }");
-        assert_eq!(spare.complaint().expect("z is no value").1, "`z`");
+    }
+
+    #[test]
+    fn a_number_leads_to_an_item_of_a_list() {
+        let mut table: toml::Table =
+            toml::from_str("pools = [{ part = { a = 1, b = 2 } }]").expect("a table");
+        set(&mut table, "pools.0.part.a", 3.into());
+        assert_eq!(table, toml::from_str("pools = [{ part = { a = 3, b = 2 } }]").expect("a table"));
     }
 
     #[test]

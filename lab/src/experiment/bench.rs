@@ -1,7 +1,9 @@
 //! What carries out the parts of an experiment.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use wordline_host::{Pace, Spread};
 use wordline_kernel::{Bytes, Duration, Instant, Seed};
@@ -13,7 +15,7 @@ use super::volume::{VolumeRequests, covering};
 use super::write_sizes::{self, WriteSizes};
 use crate::error::{Error, Result};
 use crate::run::{self, Job, Observer};
-use crate::summary::{Source, SourceKind, Summary};
+use crate::summary::{Outcome, Source, SourceKind, Summary};
 use crate::trace::{self, Fit, Op, Request, Statistics, Unit};
 use crate::workload::profile::{Claim, Profile, RealOrProfile, resolve};
 
@@ -42,37 +44,31 @@ pub(super) fn quick_scale(profile: &Profile) -> f64 {
     if requests > QUICK_REQUESTS { QUICK_REQUESTS / requests } else { 1.0 }
 }
 
-/// The bench that simulates.
-pub struct Lab;
+/// The bench that simulates. What several experiments ask for is run once.
+#[derive(Debug, Default)]
+pub struct Lab {
+    /// What whole runs gave, by all that a run depends on.
+    known: Mutex<BTreeMap<String, Summary>>,
+}
+
+impl Lab {
+    fn known(&self) -> MutexGuard<'_, BTreeMap<String, Summary>> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
 
 impl Bench for Lab {
     fn simulate(&self, point: &Point, stop: &AtomicBool) -> Result<Summary> {
-        let Asked { source, requests, total, pace, extent } = requests_of(point)?;
-        let precondition = match point.covers_volume {
-            true => covering(point.precondition, extent, point.config.capacity()),
-            false => point.precondition,
-        };
-        let job = Job {
-            device_name: point.config.file.part.name.clone(),
-            config: point.config.clone(),
-            config_text: point.config_text.clone(),
-            source,
-            requests,
-            total: Some(total),
-            pace,
-            spread: Spread::default(),
-            namespace: 0,
-            stream: point.generated().map_or(0, |workload| workload.stream),
-            design: point.design.clone().into(),
-            precondition,
-            seed: point.seed,
-            log: None,
-            power_cut: None,
-            from_snapshot: None,
-            save_snapshot: None,
-            notes: Vec::new(),
-        };
-        run::run(job, &mut UntilStopped(stop))
+        let Point { config_text, workload, precondition, covers_volume, traces, seed, .. } = point;
+        let run = format!("{config_text}{workload:?}{precondition:?}{covers_volume}{traces:?}{seed}");
+        if let Some(summary) = self.known().get(&run) {
+            return Ok(summary.clone());
+        }
+        let summary = simulate(point, stop)?;
+        if summary.outcome != Outcome::Interrupted {
+            self.known().insert(run, summary.clone());
+        }
+        Ok(summary)
     }
 
     fn volumes(&self, paper: &str) -> Result<Vec<String>> {
@@ -122,6 +118,36 @@ impl Bench for Lab {
         };
         Ok(profile.claims().into_iter().map(finding).collect())
     }
+}
+
+/// Runs a point of a sweep.
+fn simulate(point: &Point, stop: &AtomicBool) -> Result<Summary> {
+    let Asked { source, requests, total, pace, extent } = requests_of(point)?;
+    let precondition = match point.covers_volume {
+        true => covering(point.precondition, extent, point.config.capacity()),
+        false => point.precondition,
+    };
+    let job = Job {
+        device_name: point.config.file.part.name.clone(),
+        config: point.config.clone(),
+        config_text: point.config_text.clone(),
+        source,
+        requests,
+        total: Some(total),
+        pace,
+        spread: Spread::default(),
+        namespace: 0,
+        stream: point.generated().map_or(0, |workload| workload.stream),
+        design: point.design.clone().into(),
+        precondition,
+        seed: point.seed,
+        log: None,
+        power_cut: None,
+        from_snapshot: None,
+        save_snapshot: None,
+        notes: Vec::new(),
+    };
+    run::run(job, &mut UntilStopped(stop))
 }
 
 /// What a point asks of its device.

@@ -147,6 +147,8 @@ pub struct Expect {
     pub per: toml::Table,
     /// The mean over all points that is compared; none where each of them is.
     pub mean: Option<Mean>,
+    /// A varied key, for each value of which there is a mean of its own.
+    pub each: Option<String>,
     /// The key of the run's summary that holds our value, with dots.
     pub column: String,
     /// Its unit.

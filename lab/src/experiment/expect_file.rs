@@ -21,6 +21,7 @@ pub(super) struct ExpectFile {
     #[serde(default)]
     per: toml::Table,
     mean: Option<Mean>,
+    each: Option<String>,
     column: String,
     unit: String,
     value: Option<f64>,
@@ -72,9 +73,29 @@ pub(super) fn check_expect(
     if file.mean == Some(Mean::Columns) && file.over.is_empty() && file.per.is_empty() {
         wrong.add(at, "expect.mean", "columns without `over` or `per`", "`values`, or one of them beside it");
     }
+    if let Some(key) = &file.each {
+        if let Some((found, wanted)) = check_along(key, axes) {
+            wrong.add(at, "expect.each", found, wanted);
+        }
+        if file.mean.is_none() {
+            wrong.add(at, "expect.each", format!("`{key}` without a mean"), "a `mean` beside it");
+        }
+    }
     let wanted = check_wanted(&file, at, axes, wrong);
     let ExpectFile {
-        what, claim, at, over, per, mean, column, unit, source, deviation, contradiction, ..
+        what,
+        claim,
+        at,
+        over,
+        per,
+        mean,
+        each,
+        column,
+        unit,
+        source,
+        deviation,
+        contradiction,
+        ..
     } = file;
     wanted.map(|wanted| Expect {
         what,
@@ -83,6 +104,7 @@ pub(super) fn check_expect(
         over,
         per,
         mean,
+        each,
         column,
         unit,
         wanted,

@@ -12,6 +12,8 @@ use super::axes::Axis;
 use super::chart::ChartFile;
 use super::expect::{Band, Expect};
 use super::expect_file::{ExpectFile, check_claim, check_expect};
+use super::library::text_of;
+use super::like::{Like, settled};
 use super::nand::{NandSummary, NandSweep};
 use super::sweep::Sweep;
 use super::write_sizes::{Volumes, WriteSizes};
@@ -118,12 +120,15 @@ enum KindFile {
     TraceStatistics { paper: String, claim: Option<String>, within: String },
     WriteSizes(Volumes),
     Sweep(Box<Sweep>),
+    Like(Like),
     Nand(Box<NandSweep>),
 }
 
 /// Collects what is wrong, each with `file:line: key`.
 pub(super) struct Wrong<'a> {
     path: &'a Path,
+    /// The folder of experiments that it is in; none for an embedded one.
+    folder: Option<&'a Path>,
     text: &'a str,
     all: Complaints,
 }
@@ -142,12 +147,13 @@ impl Wrong<'_> {
 }
 
 impl Experiment {
-    /// Reads the experiment `id` from the text of the file `path`.
+    /// Reads the experiment `id` from the text of the file `path`. Others that it builds on are looked for in `folder`, and
+    /// then among the embedded ones.
     ///
     /// # Errors
     /// [`Error::Config`] with everything that is wrong, each with file, line and key.
-    pub fn parse(id: &str, path: &Path, text: &str) -> Result<Self> {
-        let mut wrong = Wrong { path, text, all: Complaints::default() };
+    pub fn parse(id: &str, path: &Path, text: &str, folder: Option<&Path>) -> Result<Self> {
+        let mut wrong = Wrong { path, folder, text, all: Complaints::default() };
         let file: ExperimentFile = match toml::from_str(text) {
             Ok(file) => file,
             Err(error) => {
@@ -165,7 +171,9 @@ impl Experiment {
         }
         let claims: Vec<String> = file.claims.into_iter().map(Spanned::into_inner).collect();
         let kind_at = file.kind.span().start;
-        let kind = check_kind(file.kind.into_inner(), kind_at, &claims, &mut wrong);
+        let Some(kind) = check_kind(file.kind.into_inner(), kind_at, &claims, &mut wrong) else {
+            return Err(Error::Config(wrong.all));
+        };
         let entries = file.expect.into_iter();
         let expect = entries.filter_map(|entry| check_expect(entry, &kind, &claims, &mut wrong)).collect();
         for chart in &file.chart {
@@ -217,8 +225,8 @@ fn is_claim(text: &str) -> bool {
         && number.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-fn check_kind(kind: KindFile, at: usize, claims: &[String], wrong: &mut Wrong<'_>) -> Kind {
-    match kind {
+fn check_kind(kind: KindFile, at: usize, claims: &[String], wrong: &mut Wrong<'_>) -> Option<Kind> {
+    let kind = match kind {
         KindFile::TraceStatistics { paper, claim, within } => {
             check_claim(claim.as_deref(), at, "kind.trace-statistics.claim", claims, wrong);
             let within = match within.parse() {
@@ -237,20 +245,52 @@ fn check_kind(kind: KindFile, at: usize, claims: &[String], wrong: &mut Wrong<'_
             }
             Kind::WriteSizes(volumes)
         }
-        KindFile::Sweep(sweep) => {
-            for (key, found, wanted) in sweep.complaints() {
-                wrong.add(at, &format!("kind.sweep.{key}"), found, wanted);
-            }
-            let quick = sweep.quick.as_ref().map_or(&[][..], |quick| &quick.vary);
-            check_axes("kind.sweep", &sweep.vary, quick, at, wrong);
-            Kind::Sweep(sweep)
+        KindFile::Sweep(sweep) => check_sweep("kind.sweep", settled(*sweep), at, wrong)?,
+        KindFile::Like(like) => {
+            let other = other_sweep(&like.experiment, at, wrong)?;
+            check_sweep("kind.like", like.apply(other), at, wrong)?
         }
         KindFile::Nand(sweep) => {
             let quick = sweep.quick.as_ref().map_or(&[][..], |quick| &quick.vary);
             check_axes("kind.nand", &sweep.vary, quick, at, wrong);
             Kind::Nand(sweep)
         }
+    };
+    Some(kind)
+}
+
+/// The sweep of another experiment.
+fn other_sweep(id: &str, at: usize, wrong: &mut Wrong<'_>) -> Option<Sweep> {
+    let other = text_of(id, wrong.folder).and_then(|text| toml::from_str::<ExperimentFile>(&text).ok());
+    let sweep = match other.map(|file| file.kind.into_inner()) {
+        Some(KindFile::Sweep(sweep)) => settled(*sweep).ok(),
+        _ => None,
+    };
+    if sweep.is_none() {
+        wrong.add(at, "kind.like.experiment", format!("`{id}`"), "an experiment with a sweep of its own");
     }
+    sweep
+}
+
+fn check_sweep(
+    kind: &str,
+    sweep: std::result::Result<Sweep, (&'static str, String, String)>,
+    at: usize,
+    wrong: &mut Wrong<'_>,
+) -> Option<Kind> {
+    let sweep = match sweep {
+        Ok(sweep) => sweep,
+        Err((key, found, wanted)) => {
+            wrong.add(at, &format!("{kind}.vary.{key}"), found, wanted);
+            return None;
+        }
+    };
+    for (key, found, wanted) in sweep.complaints() {
+        wrong.add(at, &format!("{kind}.{key}"), found, wanted);
+    }
+    let quick = sweep.quick.as_ref().map_or(&[][..], |quick| &quick.vary);
+    check_axes(kind, &sweep.vary, quick, at, wrong);
+    Some(Kind::Sweep(Box::new(sweep)))
 }
 
 fn check_axes(kind: &str, axes: &[Axis], quick: &[Axis], at: usize, wrong: &mut Wrong<'_>) {

@@ -37,9 +37,28 @@ pub(super) fn rows(expects: &[Expect], found: &[Found]) -> Result<Vec<Row>> {
                 ours.push((point, value));
             }
         }
-        rows.extend(judge(expect, &ours, found)?);
+        for (group, ours) in groups(expect, ours) {
+            rows.extend(judge(expect, &ours, found, group.as_ref())?);
+        }
     }
     Ok(rows)
+}
+
+/// A point of a sweep and our value there.
+type Ours<'a, 'b> = (&'a Found<'b>, f64);
+
+/// The values that are compared together: all, or those with the same value of the key of `each`, and which one that is.
+fn groups<'a, 'b>(expect: &Expect, ours: Vec<Ours<'a, 'b>>) -> Vec<(Option<toml::Table>, Vec<Ours<'a, 'b>>)> {
+    let Some(key) = &expect.each else { return vec![(None, ours)] };
+    let mut groups: Vec<(Option<toml::Table>, Vec<Ours>)> = Vec::new();
+    for (point, value) in ours {
+        let group = Some(toml::Table::from_iter([(key.clone(), point.settings[key].clone())]));
+        match groups.iter_mut().find(|(known, _)| *known == group) {
+            Some((_, members)) => members.push((point, value)),
+            None => groups.push((group, vec![(point, value)])),
+        }
+    }
+    groups
 }
 
 /// The value of a point: a column, or how it stands to another point's. None where there is no such point, or it is the
@@ -82,11 +101,17 @@ fn mean(expect: &Expect, kind: Mean, ours: &[(&Found, f64)], all: &[Found]) -> R
     Ok(of(own).zip(of(others)).map(|(own, others)| relative(expect, own, others)))
 }
 
-fn judge(expect: &Expect, ours: &[(&Found, f64)], all: &[Found]) -> Result<Vec<Row>> {
+/// The rows of values that are compared together, which are those of `group` if they are not all.
+fn judge(
+    expect: &Expect,
+    ours: &[(&Found, f64)],
+    all: &[Found],
+    group: Option<&toml::Table>,
+) -> Result<Vec<Row>> {
     let numbers = |paper, band| match expect.mean {
         Some(kind) => {
             let mean = mean(expect, kind, ours, all)?;
-            Ok(mean.map(|mean| number_row(expect, None, paper, mean, band)).into_iter().collect())
+            Ok(mean.map(|mean| number_row(expect, group, paper, mean, band)).into_iter().collect())
         }
         None => {
             let row =
@@ -101,7 +126,7 @@ fn judge(expect: &Expect, ours: &[(&Found, f64)], all: &[Found]) -> Result<Vec<R
                 Some(kind) => mean(expect, kind, ours, all)?.into_iter().collect(),
                 None => ours.iter().map(|(_, ours)| *ours).collect::<Vec<f64>>(),
             };
-            let row = trend_row(expect, trend, &values, &others(expect, trend, all)?);
+            let row = trend_row(expect, trend, &values, &others(expect, trend, all)?, group);
             return Ok(row.map(|row| naming_those_off(row, expect, trend, ours)).into_iter().collect());
         }
         Wanted::Number(paper, band) => return numbers(Some(*paper), Some(*band)),
@@ -194,7 +219,13 @@ fn others(expect: &Expect, trend: &Trend, all: &[Found]) -> Result<Vec<f64>> {
 }
 
 /// The row of a direction; none when fewer values are there than a direction needs.
-fn trend_row(expect: &Expect, trend: &Trend, ours: &[f64], others: &[f64]) -> Option<Row> {
+fn trend_row(
+    expect: &Expect,
+    trend: &Trend,
+    ours: &[f64],
+    others: &[f64],
+    group: Option<&toml::Table>,
+) -> Option<Row> {
     let pairs = |holds: fn(f64, f64) -> bool| ours.windows(2).all(|pair| holds(pair[0], pair[1]));
     let enough = match trend {
         Trend::Above { .. } => !ours.is_empty() && !others.is_empty(),
@@ -217,7 +248,7 @@ fn trend_row(expect: &Expect, trend: &Trend, ours: &[f64], others: &[f64]) -> Op
     enough.then(|| Row {
         paper: Value::Text(trend.to_string()),
         ours: Value::Text(shown),
-        ..expect_row(expect, None, if holds { Verdict::Trend } else { Verdict::Outside })
+        ..expect_row(expect, group, if holds { Verdict::Trend } else { Verdict::Outside })
     })
 }
 

@@ -1,5 +1,6 @@
 //! The experiments that there are: embedded in the program, and those of a folder, which take precedence.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -97,7 +98,7 @@ impl Library {
         let mut experiments = BTreeMap::new();
         for (id, text) in EMBEDDED {
             let path = Path::new("experiments").join(id).join("experiment.toml");
-            experiments.insert((*id).to_owned(), Experiment::parse(id, &path, text)?);
+            experiments.insert((*id).to_owned(), Experiment::parse(id, &path, text, None)?);
         }
         for (paper, inside) in folder.map_or_else(|| Ok(Vec::new()), folders)? {
             for (name, inside) in folders(&inside)? {
@@ -108,7 +109,7 @@ impl Library {
                     action: "read",
                     reason,
                 })?;
-                let experiment = Experiment::parse(&id, &path, &text)?;
+                let experiment = Experiment::parse(&id, &path, &text, folder)?;
                 experiments.insert(id, experiment);
             }
         }
@@ -120,15 +121,23 @@ impl Library {
         self.experiments.values()
     }
 
-    /// The experiment `id`.
+    /// The experiment `id`, or all of the paper of that name.
     ///
     /// # Errors
     /// [`Error::Argument`] with the ids that there are.
-    pub fn find(&self, id: &str) -> Result<&Experiment> {
-        self.experiments.get(id).ok_or_else(|| Error::Argument {
+    pub fn find(&self, id: &str) -> Result<Vec<&Experiment>> {
+        let is_wanted = |all: &&Experiment| all.id == id || paper(&all.id) == id;
+        let found: Vec<&Experiment> = self.iter().filter(is_wanted).collect();
+        if !found.is_empty() {
+            return Ok(found);
+        }
+        let mut papers: Vec<&str> = self.experiments.keys().map(|id| paper(id)).collect();
+        papers.dedup();
+        let ids: Vec<&str> = self.experiments.keys().map(String::as_str).collect();
+        Err(Error::Argument {
             what: "experiment".into(),
             found: format!("`{id}`"),
-            wanted: format!("one of {}", self.experiments.keys().cloned().collect::<Vec<_>>().join(", ")),
+            wanted: format!("one of {}, or all of a paper: {}", ids.join(", "), papers.join(", ")),
         })
     }
 
@@ -138,6 +147,19 @@ impl Library {
             |e: &Experiment| Entry { id: e.id.clone(), claims: e.claims.clone(), title: e.title.clone() };
         self.iter().map(entry).collect()
     }
+}
+
+/// The paper of an experiment.
+fn paper(id: &str) -> &str {
+    id.split_once('/').map_or(id, |(paper, _)| paper)
+}
+
+/// The text of an experiment of `folder`, or else of an embedded one.
+pub(super) fn text_of(id: &str, folder: Option<&Path>) -> Option<Cow<'static, str>> {
+    let file = folder.map(|folder| folder.join(id).join("experiment.toml"));
+    let own = file.and_then(|file| fs::read_to_string(file).ok());
+    let embedded = || EMBEDDED.iter().find(|(other, _)| *other == id).map(|(_, text)| Cow::Borrowed(*text));
+    own.map(Cow::Owned).or_else(embedded)
 }
 
 /// The folders in `folder`, by name.

@@ -16,6 +16,7 @@ mod file;
 mod hot_cold;
 mod judge;
 mod library;
+mod like;
 mod map_cache;
 pub mod nand;
 mod outcome;

@@ -12,7 +12,7 @@ use crate::summary::Summary;
 const WAF: &str = include_str!("../../../experiments/validation/waf-uniform/experiment.toml");
 
 fn parse(text: &str) -> Result<Experiment> {
-    Experiment::parse("paper/name", Path::new("dir/experiment.toml"), text)
+    Experiment::parse("paper/name", Path::new("dir/experiment.toml"), text, None)
 }
 
 /// What is said about the embedded experiment with `old` replaced by `new`.
@@ -105,7 +105,7 @@ fn an_experiment_in_a_folder_takes_the_place_of_an_embedded_one() {
     std::fs::write(inside.join("experiment.toml"), WAF.replacen("title = \"", "title = \"Mine: ", 1))
         .expect("room for a file");
     let library = Library::open(Some(folder.path())).expect("well formed");
-    assert!(library.find("validation/waf-uniform").expect("it is there").title.starts_with("Mine: "));
+    assert!(library.find("validation/waf-uniform").expect("it is there")[0].title.starts_with("Mine: "));
     let error = library.find("validation/waf").expect_err("no such experiment").to_string();
     assert!(error.starts_with("experiment: found `validation/waf`, wanted one of "), "{error}");
 }
@@ -432,7 +432,8 @@ fn the_simulated_device_meets_the_model() {
     let stop = AtomicBool::new(false);
     let conduct = Conduct { threads: 1, stop: &stop, progress: &|_, _| () };
     let options = Options { quick: true, ..Options::default() };
-    let outcome = run(&parse(&text).expect("well formed"), &options, &Lab, &conduct).expect("it runs");
+    let outcome =
+        run(&parse(&text).expect("well formed"), &options, &Lab::default(), &conduct).expect("it runs");
     assert_eq!(outcome.rows.len(), 1, "a single point has no trend");
     assert_eq!(outcome.rows[0].verdict, Verdict::Within, "{outcome:?}");
 }
@@ -446,7 +447,7 @@ fn every_embedded_experiment_lands_in_its_bands() {
     let conduct = Conduct { threads: 0, stop: &stop, progress: &|_, _| () };
     for experiment in Library::open(None).expect("well formed").iter() {
         let options = Options { quick, seed: 1, traces: None };
-        let outcome = run(experiment, &options, &Lab, &conduct).expect("it runs");
+        let outcome = run(experiment, &options, &Lab::default(), &conduct).expect("it runs");
         println!("{}", table(&outcome, 140));
         let outside = outcome.rows.iter().filter(|row| row.verdict == Verdict::Outside);
         let unexplained: Vec<&Row> = outside.filter(|row| !row.contradicted && !row.explained).collect();

@@ -49,8 +49,7 @@ impl Device {
         match self.whole_unit() {
             Some(unit) => {
                 for page in (0..pages).step_by(unit as usize) {
-                    let row = self.next_with_room(self.streams.host(0));
-                    self.put_unit_untimed(LogicalPage(page), pages, row);
+                    self.write_unit_untimed(LogicalPage(page), pages, 0, &mut writer);
                 }
             }
             None => (0..pages).for_each(|page| self.write_untimed(LogicalPage(page), &mut writer)),
@@ -68,8 +67,9 @@ impl Device {
     /// on until the write amplification of successive windows stands still. The device is left as a host leaves it that
     /// wrote as fast as it could until now: with the free blocks that cleaning keeps up under full load, and with victims
     /// half cleaned. With a part of the map in flash it is left as after a rest. With a block map there is no more to it than
-    /// replacement blocks, which are all begun anew a few times. A device with several pools is filled and no more: where
-    /// overwritten pages are depends on the sizes of what a host writes.
+    /// replacement blocks, which are all begun anew a few times. In a device with several pools each is filled to the same
+    /// share, and units of pages are overwritten where they are: where they would go depends on the sizes of what a host
+    /// writes. It is left as after a rest, too.
     pub fn fill_steady(&mut self, seed: Seed) -> Steady {
         self.reach_steady(seed, self.config.logical_pages, self.translation.is_some())
     }
@@ -82,27 +82,17 @@ impl Device {
     }
 
     fn reach_steady(&mut self, seed: Seed, filled: u32, rested: bool) -> Steady {
-        if self.subs.is_some() {
-            self.fill(f64::from(filled) / f64::from(self.config.logical_pages));
-            return Steady { overwritten: 0, amplification: 1.0 };
-        }
         let mut random = seed.stream("ssd.precondition", 0);
         if self.block_map.is_some() {
             return self.fill_steady_mapped(random);
         }
         self.blocks.pause_cache(true);
+        let rested = rested || self.subs.is_some();
         let mut writer = Writer { rested, ..Writer::default() };
-        let rows = 0..self.config.pools.rows();
-        self.blocks.wait_for_rows(true);
-        let left: Vec<(Share, u32)> =
-            rows.map(|row| self.age_row(row, filled, rested, &mut random)).collect();
-        self.blocks.wait_for_rows(false);
-        for (share, placed) in left {
-            for n in placed..share.count {
-                self.write_untimed(LogicalPage(share.page(n)), &mut writer);
-            }
+        match self.subs.is_some() {
+            true => self.fill_pools(filled, &mut writer, &mut random),
+            false => self.age(filled, &mut writer, &mut random),
         }
-        self.lay_tables(filled, &mut writer);
         let pages = u64::from(filled);
         // A window that opens fewer blocks than there are rows may pass without any cleaning.
         let pools = &self.config.pools;
@@ -110,14 +100,16 @@ impl Device {
         let window = (pages / u64::from(WINDOWS_PER_DRIVE)).max(2 * round);
         let mut draws = Draws::new(random, pages);
         let mut steady = Steady { overwritten: 0, amplification: 0.0 };
+        if self.subs.is_some() {
+            // What is overwritten until there is something to be cleaned.
+            let free = u64::from(self.config.pools.slots()) - pages;
+            steady.overwritten += self.overwrite_drawn(free, &mut draws, &mut writer);
+        }
         for n in 0..MOST_WINDOWS {
             let before = writer.programmed;
-            for _ in 0..window {
-                let page = draws.next(self);
-                self.overwrite_untimed(page, &mut writer);
-            }
-            steady.overwritten += window;
-            let now = (writer.programmed - before) as f64 / window as f64;
+            let overwritten = self.overwrite_drawn(window, &mut draws, &mut writer);
+            steady.overwritten += overwritten;
+            let now = (writer.programmed - before) as f64 / overwritten as f64;
             let still = (now / steady.amplification - 1.0).abs() < STEADY_WITHIN;
             steady.amplification = now;
             if still && n > 1 {
@@ -126,15 +118,39 @@ impl Device {
         }
         if !rested {
             writer.paced = true;
-            for _ in 0..PACED_BLOCKS * round {
-                let page = draws.next(self);
-                self.overwrite_untimed(page, &mut writer);
-            }
-            steady.overwritten += PACED_BLOCKS * round;
+            steady.overwritten += self.overwrite_drawn(PACED_BLOCKS * round, &mut draws, &mut writer);
             self.left_at_work = true;
         }
         self.align();
         steady
+    }
+
+    /// Overwrites `pages` pages drawn at random, or a few more where whole units are overwritten. Returns how many.
+    fn overwrite_drawn(&mut self, pages: u64, draws: &mut Draws, writer: &mut Writer) -> u64 {
+        let mut overwritten = 0;
+        while overwritten < pages {
+            let page = draws.next(self);
+            overwritten += match self.subs.is_some() {
+                true => self.overwrite_unit_untimed(page, writer),
+                false => self.overwrite_untimed(page, writer),
+            };
+        }
+        overwritten
+    }
+
+    /// Fills rows with the first `pages` logical pages, in the shape of the steady state.
+    fn age(&mut self, pages: u32, writer: &mut Writer, random: &mut Stream) {
+        let rows = 0..self.config.pools.rows();
+        self.blocks.wait_for_rows(true);
+        let left: Vec<(Share, u32)> =
+            rows.map(|row| self.age_row(row, pages, writer.rested, random)).collect();
+        self.blocks.wait_for_rows(false);
+        for (share, placed) in left {
+            for n in placed..share.count {
+                self.write_untimed(LogicalPage(share.page(n)), writer);
+            }
+        }
+        self.lay_tables(pages, writer);
     }
 
     /// Fills a row with its share of the first `pages` logical pages, in the shape of the steady state. How far its open block is
@@ -196,12 +212,19 @@ impl Device {
             writer.programmed += self.write_mapped_untimed(logical);
             return;
         }
-        let row = self.placement.home(logical.0).unwrap_or_else(|| self.next_row(writer));
-        self.put_untimed(logical, row, self.streams.host(0), writer);
+        let stream = self.streams.host(0);
+        let row = self.placement.home(logical.0).unwrap_or_else(|| self.next_row(stream, writer));
+        self.put_untimed(logical, row, stream, writer);
     }
 
     /// Puts a new version of a page into a row in no time, and cleans the row.
-    fn put_untimed(&mut self, logical: LogicalPage, row: Row, stream: StreamId, writer: &mut Writer) {
+    pub(super) fn put_untimed(
+        &mut self,
+        logical: LogicalPage,
+        row: Row,
+        stream: StreamId,
+        writer: &mut Writer,
+    ) {
         let version = self.mapping.written(logical);
         let page = self.blocks.take(row, stream, 1);
         self.chips.put(page, Stamp { logical: logical.0, version });
@@ -212,18 +235,14 @@ impl Device {
         }
         self.blocks.program_done(page);
         writer.programmed += 1;
-        let moved = self.clean_untimed(row, stream, *writer);
-        writer.programmed += moved;
-        if moved > 0 {
-            self.release_tables();
-        }
+        self.clean_untimed(row, stream, writer);
     }
 
     /// Cleans a row in no time: with `paced` writing as a host that writes as fast as it can has to wait for it, else a block as
-    /// soon as one is needed. Returns the pages that were moved.
-    fn clean_untimed(&mut self, row: Row, stream: StreamId, writer: Writer) -> u64 {
+    /// soon as one is needed.
+    pub(super) fn clean_untimed(&mut self, row: Row, stream: StreamId, writer: &mut Writer) {
         let pages = self.dearest(row);
-        let Self { collector, blocks, chips, mapping, translation, .. } = self;
+        let Self { collector, blocks, chips, mapping, translation, subs, .. } = self;
         // What is moved out of one victim is written to translation pages before the next one is cleaned.
         let one_by_one = translation.is_some();
         let mut moved = 0;
@@ -239,26 +258,34 @@ impl Device {
             if let Some(translation) = translation {
                 translation.moved(stamp.logical);
             }
+            if let Some(subs) = subs {
+                subs.moved_untimed(to);
+            }
             moved += 1;
         };
         match writer.paced {
             true => collector.pace_untimed(row, stream, pages, blocks, move_page, chips),
             false => collector.clean_untimed(row, blocks, move_page, chips, one_by_one, writer.rested),
         }
-        moved
+        writer.programmed += moved;
+        if moved > 0 {
+            self.release_tables();
+        }
     }
 
     /// Overwrites a page in no time, and writes the translation pages that the cache of the map gives up for it.
-    fn overwrite_untimed(&mut self, logical: LogicalPage, writer: &mut Writer) {
+    /// Returns the one page.
+    fn overwrite_untimed(&mut self, logical: LogicalPage, writer: &mut Writer) -> u64 {
         if let Some(translation) = &mut self.translation {
             translation.look_up_untimed(logical);
         }
         self.write_untimed(logical, writer);
         self.note_update(logical);
         for _ in 0..MOST_TABLES_A_PAGE {
-            let Some(table) = self.translation.as_mut().and_then(Translation::take_untimed) else { return };
+            let Some(table) = self.translation.as_mut().and_then(Translation::take_untimed) else { break };
             self.write_table_untimed(table, writer);
         }
+        1
     }
 
     /// Writes the translation pages of the first `pages` logical pages.
@@ -298,21 +325,21 @@ impl Device {
     }
 
     /// The row for the next page without a home: a program unit in each row, in the order of the placement.
-    fn next_row(&mut self, writer: &mut Writer) -> Row {
-        let stay =
-            writer.row.filter(|row| writer.left > 0 && self.blocks.has_room(*row, self.streams.host(0), 1));
-        let row = stay.unwrap_or_else(|| {
-            let row = self.next_with_room(self.streams.host(0));
+    pub(super) fn next_row(&mut self, stream: StreamId, writer: &mut Writer) -> Row {
+        let last = writer.last.filter(|(to, _)| *to == stream);
+        let stay = last.filter(|(_, row)| writer.left > 0 && self.blocks.has_room(*row, stream, 1));
+        let row = stay.map(|(_, row)| row).unwrap_or_else(|| {
+            let row = self.next_with_room(stream);
             writer.left = self.config.pools.per_program(row);
             row
         });
         writer.left -= 1;
-        writer.row = Some(row);
+        writer.last = Some((stream, row));
         row
     }
 
     /// The next row that takes pages of a stream of the host.
-    fn next_with_room(&mut self, stream: StreamId) -> Row {
+    pub(super) fn next_with_room(&mut self, stream: StreamId) -> Row {
         let stream = usize::from(stream.0);
         loop {
             let row = self.placement.next(&self.accepting[stream]).unwrap_or_else(|| {
@@ -347,11 +374,13 @@ impl Device {
 
 /// Where untimed writes go next.
 #[derive(Clone, Copy, Debug, Default)]
-struct Writer {
-    row: Option<Row>,
+pub(super) struct Writer {
+    /// The stream and the row that were written to last.
+    last: Option<(StreamId, Row)>,
     /// Pages left of the program unit.
     left: u32,
-    programmed: u64,
+    /// Pages programmed.
+    pub programmed: u64,
     /// Whether the collector keeps the host's pace instead of cleaning whole blocks.
     paced: bool,
     /// Whether it cleans until there are as many free blocks as it goes for.

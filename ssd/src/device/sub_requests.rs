@@ -10,6 +10,7 @@
 
 mod between;
 mod send;
+mod untimed;
 mod whole;
 
 use std::collections::VecDeque;

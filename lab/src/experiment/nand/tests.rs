@@ -48,14 +48,14 @@ source = "S"
 "#;
 
 fn parse(text: &str) -> Result<Experiment> {
-    Experiment::parse("paper/name", Path::new("dir/experiment.toml"), text)
+    Experiment::parse("paper/name", Path::new("dir/experiment.toml"), text, None)
 }
 
 fn outcome_of(text: &str) -> (Experiment, Outcome) {
     let experiment = parse(text).expect("well formed");
     let stop = AtomicBool::new(false);
     let conduct = Conduct { threads: 1, stop: &stop, progress: &|_, _| () };
-    let outcome = run(&experiment, &Options::default(), &Lab, &conduct).expect("it runs");
+    let outcome = run(&experiment, &Options::default(), &Lab::default(), &conduct).expect("it runs");
     (experiment, outcome)
 }
 
@@ -209,7 +209,7 @@ fn a_migration_writes_each_page_once_and_stays_inside_if_told_so() {
     let odd = MIGRATION.replace("blocks = 2", "blocks = 3");
     let stop = AtomicBool::new(false);
     let conduct = Conduct { threads: 1, stop: &stop, progress: &|_, _| () };
-    let error = run(&parse(&odd).expect("well formed"), &Options::default(), &Lab, &conduct)
+    let error = run(&parse(&odd).expect("well formed"), &Options::default(), &Lab::default(), &conduct)
         .expect_err("three blocks do not fill two planes");
     assert!(error.to_string().starts_with("blocks of a migration: found 3, wanted a multiple of"), "{error}");
 }
@@ -223,7 +223,7 @@ fn limits_that_end_a_run_are_errors_with_their_key() {
         .replace("[kind.nand.unit]", "[kind.nand.part.geometry]\nblocks_per_plane = 2\n[kind.nand.unit]");
     let stop = AtomicBool::new(false);
     let conduct = Conduct { threads: 1, stop: &stop, progress: &|_, _| () };
-    let error = run(&parse(&twice).expect("well formed"), &Options::default(), &Lab, &conduct)
+    let error = run(&parse(&twice).expect("well formed"), &Options::default(), &Lab::default(), &conduct)
         .expect_err("pages are written twice");
     assert!(error.to_string().starts_with("kind.nand.unit.fatal_limits: found access "), "{error}");
 }

@@ -148,8 +148,7 @@ impl Device {
 
     /// The first stream of the host that goes to the first pool.
     pub(in crate::device) fn first_stream(&self) -> u8 {
-        let subs = self.subs.as_ref().expect(THERE);
-        subs.pools.iter().position(|pool| *pool == 0).map_or(0, |stream| stream as u8)
+        self.subs.as_ref().expect(THERE).stream_to(0)
     }
 
     /// Reads what flash holds of the pages of a unit that a sub-request does not bring, for they are programmed with it.

@@ -200,27 +200,6 @@ impl Device {
         self.subs().ready[stream].push_front(sub);
     }
 
-    /// Puts a whole unit of the first pages of the device from `page` on into a row in no time.
-    pub(in crate::device) fn put_unit_untimed(&mut self, page: LogicalPage, end: u32, row: Row) {
-        let per_unit = self.subs().per_unit;
-        let first = self.blocks.take(row, self.streams.host(self.first_stream()), per_unit);
-        let subs = self.subs();
-        subs.writes += 1;
-        let (at, number) = (subs.program_unit(first), subs.writes);
-        subs.written[at] = number;
-        for place in 0..per_unit {
-            let (page, slot) = (LogicalPage(page.0 + place), SlotId(first.0 + place));
-            if page.0 >= end {
-                self.chips.put(slot, Stamp::PADDING);
-                continue;
-            }
-            let version = self.mapping.written(page);
-            self.chips.put(slot, Stamp { logical: page.0, version });
-            self.install(page, slot);
-        }
-        self.blocks.program_done(first);
-    }
-
     /// Whether pages are filled in whole units, and how many pages these have.
     pub(in crate::device) fn whole_unit(&self) -> Option<u32> {
         self.subs.as_ref().filter(|subs| subs.whole_units).map(|subs| subs.per_unit)

@@ -1,6 +1,6 @@
 //! Garbage collection in no time, as in preconditioning.
 
-use wordline_nand::{Chips, RowBlockId, SlotId};
+use wordline_nand::{Chips, RowBlockId, SlotId, Stamp};
 
 use super::Collector;
 use crate::ftl::blocks::{Blocks, StreamId};
@@ -80,7 +80,8 @@ impl Collector {
     }
 }
 
-/// Moves a valid page of a victim to the collector's open block. Returns the next one.
+/// Moves a valid page of a victim to the collector's open block, or, in a pool of whole units, all that is valid of its
+/// program unit. Returns the next one.
 fn move_untimed(
     row: Row,
     victim: RowBlockId,
@@ -90,10 +91,20 @@ fn move_untimed(
     chips: &mut Chips,
 ) -> Option<u32> {
     let (slots, stream) = (blocks.pools().of_row(row).slots, blocks.streams().gc(0));
-    let next = blocks.next_valid(victim, at + 1);
-    let to = blocks.take(row, stream, 1);
-    let upcoming = next.map(|next| slots.at(victim, next));
-    move_page(blocks, chips, slots.at(victim, at), to, upcoming);
+    let unit = if blocks.has_whole_units(row) { slots.per_program } else { 1 };
+    let to = blocks.take(row, stream, unit);
+    let first = at - at % unit;
+    let mut next = Some(at);
+    for place in 0..unit {
+        let slot = SlotId(to.0 + place);
+        if next != Some(first + place) {
+            chips.put(slot, Stamp::PADDING);
+            continue;
+        }
+        next = blocks.next_valid(victim, first + place + 1);
+        let upcoming = next.map(|next| slots.at(victim, next));
+        move_page(blocks, chips, slots.at(victim, first + place), slot, upcoming);
+    }
     blocks.program_done(to);
     next
 }

@@ -1,0 +1,111 @@
+//! Units of pages in no time, as in preconditioning.
+
+use wordline_kernel::Stream;
+use wordline_nand::{SlotId, Stamp};
+
+use super::{SubRequests, THERE};
+use crate::device::Device;
+use crate::device::precondition::Writer;
+use crate::ftl::mapping::LogicalPage;
+use crate::policy::placement::Row;
+
+impl SubRequests {
+    /// The first stream of the host that goes to a pool.
+    pub(in crate::device) fn stream_to(&self, pool: usize) -> u8 {
+        self.pools.iter().position(|to| usize::from(*to) == pool).map_or(0, |stream| stream as u8)
+    }
+
+    /// A page was copied to a slot, with all others that are valid of its program unit.
+    pub(in crate::device) fn moved_untimed(&mut self, to: SlotId) {
+        if self.whole_units {
+            let to = self.program_unit(to);
+            if let Some(written) = self.written.get_mut(to) {
+                self.writes += 1;
+                *written = self.writes;
+            }
+        }
+    }
+}
+
+impl Device {
+    /// Writes the first `pages` logical pages, each unit to one of the pools drawn at random by the room they have.
+    pub(in crate::device) fn fill_pools(&mut self, pages: u32, writer: &mut Writer, random: &mut Stream) {
+        let (per_unit, room) = (self.subs().per_unit, self.subs().room.clone());
+        let all = room.iter().sum();
+        for page in (0..pages).step_by(per_unit as usize) {
+            let mut at = random.below(all);
+            let drawn = room.iter().position(|room| {
+                let here = at < *room;
+                at = at.saturating_sub(*room);
+                here
+            });
+            let has_room = |pool: &usize| self.blocks.valid_of(*pool) + u64::from(per_unit) <= room[*pool];
+            let pool = drawn.filter(has_room).unwrap_or(0);
+            self.write_unit_untimed(LogicalPage(page), pages, pool, writer);
+        }
+    }
+
+    /// Overwrites what was written of the unit of a page, in the pool that it is in. Returns the pages of it.
+    pub(in crate::device) fn overwrite_unit_untimed(
+        &mut self,
+        page: LogicalPage,
+        writer: &mut Writer,
+    ) -> u64 {
+        let per_unit = self.subs().per_unit;
+        let first = page.0 - page.0 % per_unit;
+        let written =
+            |page: &u32| *page < self.config.logical_pages && self.mapping.get(LogicalPage(*page)).is_some();
+        let end = first + (first..first + per_unit).take_while(written).count() as u32;
+        let home =
+            self.mapping.get(LogicalPage(first)).expect("preconditioning fills a unit from its beginning");
+        let pool = self.config.pools.number_of_row(self.config.pools.row_of(home));
+        self.write_unit_untimed(LogicalPage(first), end, pool, writer);
+        u64::from(end - first)
+    }
+
+    /// Writes the pages of a unit from its first one up to `end` to a pool.
+    pub(in crate::device) fn write_unit_untimed(
+        &mut self,
+        first: LogicalPage,
+        end: u32,
+        pool: usize,
+        writer: &mut Writer,
+    ) {
+        let subs = self.subs.as_ref().expect(THERE);
+        let (per_unit, stream) = (subs.per_unit, subs.stream_to(pool));
+        let whole = subs.is_whole(stream);
+        let stream = self.streams.host(stream);
+        if whole {
+            let row = self.next_with_room(stream);
+            self.put_unit_untimed(first, end, row);
+            writer.programmed += u64::from(per_unit);
+            self.clean_untimed(row, stream, writer);
+            return;
+        }
+        for page in first.0..end.min(first.0 + per_unit) {
+            let row = self.next_row(stream, writer);
+            self.put_untimed(LogicalPage(page), row, stream, writer);
+        }
+    }
+
+    /// Puts a unit as a whole into a row of the first pool; what is beyond `end` is padded.
+    fn put_unit_untimed(&mut self, page: LogicalPage, end: u32, row: Row) {
+        let per_unit = self.subs().per_unit;
+        let first = self.blocks.take(row, self.streams.host(self.first_stream()), per_unit);
+        let subs = self.subs();
+        subs.writes += 1;
+        let (at, number) = (subs.program_unit(first), subs.writes);
+        subs.written[at] = number;
+        for place in 0..per_unit {
+            let (page, slot) = (LogicalPage(page.0 + place), SlotId(first.0 + place));
+            if page.0 >= end {
+                self.chips.put(slot, Stamp::PADDING);
+                continue;
+            }
+            let version = self.mapping.written(page);
+            self.chips.put(slot, Stamp { logical: page.0, version });
+            self.install(page, slot);
+        }
+        self.blocks.program_done(first);
+    }
+}
