@@ -142,6 +142,18 @@ fn is_named(root: &Json, items: &Json) -> bool {
     follow_schema(root, items).0.pointer("/properties/name").is_some()
 }
 
+/// Whether the summary of a device with so many pools has the column, as far as that depends on them.
+pub(super) fn is_of(path: &str, pools: usize) -> bool {
+    let mut keys = path.split('.');
+    match keys.next() {
+        Some("pools") => {
+            pools > 1 && keys.next().and_then(|n| n.parse().ok()).is_none_or(|n: usize| n < pools)
+        }
+        Some("sub_requests") => pools > 1,
+        _ => true,
+    }
+}
+
 /// What leads on from what a schema describes, in words.
 fn schema_parts(root: &Json, schema: &Json) -> String {
     if let Some(items) = schema.get("items") {

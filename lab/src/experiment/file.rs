@@ -8,13 +8,13 @@ use toml::Spanned;
 use wordline_kernel::Complaints;
 
 use super::Options;
-use super::axes::Axis;
+use super::axes::{Axis, lies_at};
 use super::chart::ChartFile;
 use super::column;
-use super::expect::{Band, Expect};
+use super::expect::{Band, Expect, place};
 use super::expect_file::{ExpectFile, check_claim, check_expect};
 use super::nand::{NandSummary, NandSweep};
-use super::sweep::Sweep;
+use super::sweep::{Point, Sweep};
 use super::write_sizes::{Volumes, WriteSizes};
 use crate::error::{Error, Result};
 
@@ -186,12 +186,37 @@ impl Experiment {
                 let options = Options { quick, ..Options::default() };
                 match &experiment.kind {
                     Kind::TraceStatistics { .. } | Kind::WriteSizes(_) => {}
-                    Kind::Sweep(sweep) => drop(sweep.points(&experiment.path, &options)?),
+                    Kind::Sweep(sweep) => {
+                        experiment.check_pools(&sweep.points(&experiment.path, &options)?)?
+                    }
                     Kind::Nand(sweep) => drop(sweep.points(&experiment.path, &options)?),
                 }
             }
         }
         wrong.all.or_ok(experiment).map_err(Error::Config)
+    }
+
+    /// Refuses columns of pools that a device does not have, which would be found after its run alone.
+    fn check_pools(&self, points: &[Point]) -> Result<()> {
+        let mut wrong = Complaints::default();
+        for expect in &self.expect {
+            let at = points.iter().filter(|point| lies_at(&point.settings, &expect.at));
+            let others = at.clone().filter_map(|point| {
+                let settings = expect.other(&point.settings)?;
+                points.iter().find(|other| other.settings == settings)
+            });
+            let lacks = |point: &&Point| !column::is_of(&expect.column, point.config.pools.count());
+            if let Some(point) = at.chain(others).find(lacks) {
+                let place = place(&point.settings);
+                let found = format!("`{}` of `{}` at {place}", expect.column, expect.what);
+                let wanted = match point.config.pools.count() {
+                    1 => "a column of a device with one pool: those of pools are left out".to_owned(),
+                    some => format!("a column of a device with {some} pools, counted from 0"),
+                };
+                wrong.add(format!("{}: expect.column", self.path.display()), found, wanted);
+            }
+        }
+        wrong.or_ok(()).map_err(Error::Config)
     }
 }
 

@@ -24,6 +24,16 @@ impl Found<'_> {
     pub(super) fn measured(&self) -> Measured {
         Measured { at: settings(&self.settings), values: self.values.clone() }
     }
+
+    /// The number of the name `path`.
+    fn number(&self, path: &str) -> Result<f64> {
+        column::number(&self.values, path).map_err(|error| match error {
+            Error::Argument { what, found, wanted } if !self.settings.is_empty() => {
+                Error::Argument { what: format!("{what} at {}", place(&self.settings)), found, wanted }
+            }
+            other => other,
+        })
+    }
 }
 
 /// The rows of a sweep in the order of the expected values, then of the points. Points that were not run give none.
@@ -46,20 +56,18 @@ pub(super) fn rows(expects: &[Expect], found: &[Found]) -> Result<Vec<Row>> {
 /// The value of a point: a column, or how it stands to another point's. None where there is no such point, or it is the
 /// same one.
 fn value(expect: &Expect, point: &Found, all: &[Found]) -> Result<Option<f64>> {
-    let own = column::number(&point.values, &expect.column)?;
+    let own = point.number(&expect.column)?;
     if expect.over.is_empty() && expect.per.is_empty() {
         return Ok(Some(own));
     }
     let Some(other) = other(expect, point, all) else { return Ok(None) };
-    Ok(Some(relative(expect, own, column::number(&other.values, &expect.column)?)))
+    Ok(Some(relative(expect, own, other.number(&expect.column)?)))
 }
 
 /// The point that another one is compared with.
 fn other<'a, 'b>(expect: &Expect, point: &Found, all: &'a [Found<'b>]) -> Option<&'a Found<'b>> {
-    let mut other = point.settings.clone();
-    other.extend(expect.over.clone());
-    other.extend(expect.per.clone());
-    all.iter().find(|found| found.settings == other && other != point.settings)
+    let other = expect.other(&point.settings)?;
+    all.iter().find(|found| found.settings == other)
 }
 
 /// How many times `other` `own` is, or by how many percent it lies over it.
@@ -75,9 +83,9 @@ fn mean(expect: &Expect, kind: Mean, ours: &[(&Found, f64)], all: &[Found]) -> R
     }
     let (mut own, mut others) = (0.0, 0.0);
     for (point, _) in ours {
-        own += column::number(&point.values, &expect.column)?;
+        own += point.number(&expect.column)?;
         if let Some(other) = other(expect, point, all) {
-            others += column::number(&other.values, &expect.column)?;
+            others += other.number(&expect.column)?;
         }
     }
     Ok(of(own).zip(of(others)).map(|(own, others)| relative(expect, own, others)))
