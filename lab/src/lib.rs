@@ -11,6 +11,7 @@ mod measure;
 pub mod nand;
 pub mod output;
 pub mod plan;
+mod pools;
 pub mod power;
 pub mod prepare;
 pub mod report;

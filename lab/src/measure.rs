@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use wordline_kernel::{Duration, Histogram, Instant, Series};
+use wordline_nand::chips::Counts;
 use wordline_nand::{DieId, EnergyReport, Pool, RowBlockId, Stage};
 use wordline_ssd::device::{Component, SubRequestCounts, Totals};
 use wordline_ssd::lifetime::{self, Worn};
@@ -10,11 +11,11 @@ use wordline_ssd::{Answer, Device, Operation, SECTOR};
 
 use crate::error::Result;
 use crate::log::Log;
+use crate::pools;
 use crate::report::Quantity;
 use crate::run::Job;
 use crate::summary::{
-    Buffer, DieWear, Faults, Flash, Host, Latency, Outcome, PoolUse, Share, SubRequests, Summary, TimeShare,
-    Wear, Window, Windows,
+    Buffer, DieWear, Faults, Flash, Host, Latency, Outcome, Share, Summary, TimeShare, Wear, Window, Windows,
 };
 
 /// Measurements under way.
@@ -39,7 +40,8 @@ struct Before {
     buses: Vec<u64>,
     arrays: Vec<u64>,
     worn: Vec<Worn>,
-    pages_programmed: u64,
+    chips: Vec<Counts>,
+    sub_requests: SubRequestCounts,
 }
 
 impl Before {
@@ -52,7 +54,8 @@ impl Before {
             buses: device.chips().bus_busy(at).collect(),
             arrays: device.chips().array_busy(at).collect(),
             worn: device.worn(),
-            pages_programmed: device.chips().counts().pages_programmed,
+            chips: device.chips().counts_of_pools().to_vec(),
+            sub_requests: device.sub_requests().unwrap_or_default(),
         }
     }
 }
@@ -161,8 +164,9 @@ impl Measurements {
         if let Some(log) = self.log.take() {
             log.finish()?;
         }
+        let before = &self.before;
         let Before { at: begin, ref totals, ref energy, ref link, ref buses, ref arrays, ref worn, .. } =
-            self.before;
+            *before;
         let elapsed = end - begin;
         let requests: u64 = self.counts.iter().sum();
         let energy = device.chips().energy(end - Instant::ZERO).since(energy);
@@ -207,8 +211,8 @@ impl Measurements {
             channel_utilisation: shares(device.chips().bus_busy(end).collect(), buses),
             die_utilisation: shares(device.chips().array_busy(end).collect(), arrays),
             wear: wear(device, self.bytes[1], worn),
-            pools: pools(device, worn),
-            sub_requests: device.sub_requests().map(sub_requests).unwrap_or_default(),
+            pools: pools::used(device, worn, &before.chips),
+            sub_requests: pools::sub_requests(device, &before.sub_requests),
             power_cuts: Vec::new(),
             faults: faults(device, &totals),
             windows: self.windows(),
@@ -306,7 +310,7 @@ fn flash(device: &Device, totals: &Totals, before: &Before) -> Flash {
         programs: match pools.count() {
             1 => programmed * unit / geometry.page_size.0,
             // The pages of the pools are of different sizes.
-            _ => device.chips().counts().pages_programmed - before.pages_programmed,
+            _ => pools::programs(device, &before.chips).sum(),
         },
         erases: match pools.count() {
             1 => totals.erases * u64::from(geometry.planes_per_row),
@@ -332,35 +336,6 @@ fn flash(device: &Device, totals: &Totals, before: &Before) -> Flash {
         programs_away: totals.programs_away,
         effective_spare: device.effective_spare(),
         valid_share: device.fullness().share(),
-    }
-}
-
-/// The pools, where there are several.
-fn pools(device: &Device, before: &[Worn]) -> Vec<PoolUse> {
-    let states = device.pool_states().into_iter().zip(device.worn()).zip(before);
-    let used = device.config().pools.iter().zip(states).map(|(pool, ((state, worn), before))| {
-        let worn = worn.since(*before);
-        PoolUse {
-            part: pool.part.name.clone(),
-            bytes: pool.geometry.capacity().0,
-            spent_lifetime: worn.spent(),
-            erases_per_block: worn.erases_per_block(),
-            valid_share: state.valid_share(),
-        }
-    });
-    if device.config().pools.count() > 1 { used.collect() } else { Vec::new() }
-}
-
-fn sub_requests(counts: SubRequestCounts) -> SubRequests {
-    SubRequests {
-        to_first: counts.sent[0],
-        to_first_bytes: counts.sent_bytes[0],
-        to_others: counts.sent[1],
-        to_others_bytes: counts.sent_bytes[1],
-        turned_away: counts.turned_away,
-        stolen: counts.stolen,
-        migrated_units: counts.migrated,
-        migrated_pages: counts.migrated_pages,
     }
 }
 

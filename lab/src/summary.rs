@@ -56,8 +56,9 @@ pub struct Summary {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub pools: Vec<PoolUse>,
     /// What was sent to which pool; left out where there is one.
-    #[serde(skip_serializing_if = "SubRequests::are_none")]
-    pub sub_requests: SubRequests,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "SubRequests")]
+    pub sub_requests: Option<SubRequests>,
     /// The power cuts; left out without any.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub power_cuts: Vec<PowerCut>,
@@ -74,28 +75,40 @@ pub struct Summary {
 pub struct PoolUse {
     /// Its NAND part.
     pub part: String,
+    /// Its dies.
+    pub dies: u32,
     /// Bytes of its flash.
     pub bytes: u64,
-    /// The part of its lifetime that the run spent. Centaur's equation 1.
-    pub spent_lifetime: f64,
+    /// Flash pages programmed, padding included.
+    pub programs: u64,
+    /// Bytes of these.
+    pub programmed_bytes: u64,
+    /// Blocks erased; those of the planes of a row together count as one.
+    pub erases: u64,
     /// Erases of a block in the run; those of the planes of a row together count as one.
     pub erases_per_block: f64,
+    /// The part of its lifetime that the run spent. Centaur's equation 1.
+    pub spent_lifetime: f64,
     /// Valid data at the end as a part of its flash. Centaur's equation 2.
     pub valid_share: f64,
 }
 
-/// What became of the sub-requests of a device with several pools: what was written of a unit of consecutive pages, and left
-/// the buffer together. Since the device was made.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, schemars::JsonSchema)]
+/// What became of the sub-requests of a device with several pools in the run: what was written of a unit of consecutive
+/// pages, and left the buffer together.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct SubRequests {
     /// Sent to the first pool by the router.
     pub to_first: u64,
     /// Bytes of these that the host wrote.
     pub to_first_bytes: u64,
+    /// The mean of these bytes; null without any.
+    pub to_first_mean_bytes: Option<f64>,
     /// Sent to another pool by the router.
     pub to_others: u64,
     /// Bytes of these that the host wrote.
     pub to_others_bytes: u64,
+    /// The mean of these bytes; null without any.
+    pub to_others_mean_bytes: Option<f64>,
     /// Times that a pool had no room, and the first one took what was meant for it.
     pub turned_away: u64,
     /// Taken from the first pool's queue for another pool.
@@ -104,12 +117,9 @@ pub struct SubRequests {
     pub migrated_units: u64,
     /// Pages of these that left the other pool.
     pub migrated_pages: u64,
-}
-
-impl SubRequests {
-    fn are_none(&self) -> bool {
-        *self == Self::default()
-    }
+    /// The size from which on sub-requests go to the first pool, at the end: Centaur's dispatch condition, or what stands for it
+    /// in another design; null where sizes do not decide.
+    pub condition_bytes: Option<u64>,
 }
 
 /// Where the requests came from.

@@ -129,4 +129,8 @@ impl Router for Dispatcher {
     fn pool(&self, stream: u8) -> u8 {
         stream
     }
+
+    fn least_of_first(&self) -> Option<Bytes> {
+        Some(self.condition())
+    }
 }

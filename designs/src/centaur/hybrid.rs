@@ -124,4 +124,8 @@ impl Router for Hybrid {
     fn pool(&self, stream: u8) -> u8 {
         stream
     }
+
+    fn least_of_first(&self) -> Option<Bytes> {
+        Some(self.threshold() + SECTOR)
+    }
 }

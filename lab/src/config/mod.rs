@@ -22,6 +22,7 @@ use crate::{Error, design, error::Result};
 pub use explain::explain;
 pub use policies::{Policy, find_policies, policies};
 pub use reference::reference;
+pub(crate) use schema::follow as follow_schema;
 
 /// The preset that is taken when neither a preset nor a file is named.
 pub const DEFAULT_PRESET: &str = "nvme-tlc";

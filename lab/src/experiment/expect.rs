@@ -163,6 +163,16 @@ pub struct Expect {
     pub contradiction: Option<String>,
 }
 
+impl Expect {
+    /// The settings of the point that the one with `settings` is compared with, if it is another one.
+    pub(super) fn other(&self, settings: &toml::Table) -> Option<toml::Table> {
+        let mut other = settings.clone();
+        other.extend(self.over.clone());
+        other.extend(self.per.clone());
+        (other != *settings).then_some(other)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -50,12 +50,7 @@ pub(super) fn check_expect(
 ) -> Option<Expect> {
     let (at, file, axes) = (entry.span().start, entry.into_inner(), &*kind.axes());
     check_claim(file.claim.as_deref(), at, "expect.claim", claims, wrong);
-    if !kind.has_column(&file.column, file.text.is_some()) {
-        let wanted = match kind {
-            Kind::Nand(_) if file.text.is_some() => "a text of what a run measures: `chain`",
-            Kind::Nand(_) => "a number of what a run measures, with dots, such as `share_percent.tin`",
-            _ => "a number of the summary, with dots, such as `write_amplification`",
-        };
+    if let Some(wanted) = kind.astray(&file.column, file.text.is_some()) {
         wrong.add(at, "expect.column", format!("`{}`", file.column), wanted);
     }
     check_place(&file.at, "expect.at", at, axes, wrong);

@@ -2,7 +2,7 @@
 
 use serde_json::Value as Json;
 
-use super::judge::column;
+use super::column;
 use super::sweep::Point;
 use crate::error::{Error, Result};
 
@@ -11,7 +11,7 @@ use crate::error::{Error, Result};
 pub(super) fn expected(point: &Point, values: &Json, of: &str, times: f64) -> Result<f64> {
     match &point.config.file.faults[..] {
         [rule] if rule.wear.is_none() && rule.nth.is_none() && rule.every.is_none() => {
-            Ok(column(values, of)? * rule.probability.unwrap_or(1.0) * times)
+            Ok(column::number(values, of)? * rule.probability.unwrap_or(1.0) * times)
         }
         rules => Err(Error::Argument {
             what: "model failures".into(),
@@ -26,6 +26,6 @@ pub(super) fn expected(point: &Point, values: &Json, of: &str, times: f64) -> Re
 pub(super) fn lifetime(point: &Point, values: &Json) -> Result<f64> {
     let flash = point.config.geometry().capacity().0 as f64;
     Ok(flash * f64::from(point.config.part().endurance)
-        / column(values, "write_amplification")?
+        / column::number(values, "write_amplification")?
         / point.config.capacity().0 as f64)
 }

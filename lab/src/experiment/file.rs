@@ -3,22 +3,22 @@
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 use toml::Spanned;
 use wordline_kernel::Complaints;
 
 use super::Options;
-use super::axes::Axis;
+use super::axes::{Axis, lies_at};
 use super::chart::ChartFile;
-use super::expect::{Band, Expect};
+use super::column;
+use super::expect::{Band, Expect, place};
 use super::expect_file::{ExpectFile, check_claim, check_expect};
 use super::library::text_of;
 use super::like::{Like, settled};
 use super::nand::{NandSummary, NandSweep};
-use super::sweep::Sweep;
+use super::sweep::{Point, Sweep};
 use super::write_sizes::{Volumes, WriteSizes};
 use crate::error::{Error, Result};
-use crate::summary::Summary;
 
 /// A published figure or table as data.
 #[derive(Clone, Debug)]
@@ -77,13 +77,17 @@ impl Kind {
         }
     }
 
-    /// Whether `path` (with dots) leads to a number of what a run measured, or to a text where that is wanted.
-    pub(super) fn has_column(&self, path: &str, text: bool) -> bool {
+    /// What is wanted in place of a name that is not that of a number of what a run measures, or of a text where that is
+    /// wanted.
+    pub(super) fn astray(&self, column: &str, is_text: bool) -> Option<String> {
         match self {
-            Self::TraceStatistics { .. } => false,
-            Self::Sweep(_) => !text && summary_has(path),
-            Self::WriteSizes(_) => has(&WriteSizes::default(), path, text),
-            Self::Nand(_) => has(&NandSummary::default(), path, text),
+            Self::TraceStatistics { .. } => Some("nothing: the profiles hold what is expected".to_owned()),
+            Self::Sweep(_) if is_text => {
+                Some("a number: the summary of a device is compared by numbers".to_owned())
+            }
+            Self::Sweep(_) => column::astray_in_summary(column),
+            Self::WriteSizes(_) => column::astray(&WriteSizes::default(), column, is_text),
+            Self::Nand(_) => column::astray(&NandSummary::default(), column, is_text),
         }
     }
 
@@ -190,12 +194,37 @@ impl Experiment {
                 let options = Options { quick, ..Options::default() };
                 match &experiment.kind {
                     Kind::TraceStatistics { .. } | Kind::WriteSizes(_) => {}
-                    Kind::Sweep(sweep) => drop(sweep.points(&experiment.path, &options)?),
+                    Kind::Sweep(sweep) => {
+                        experiment.check_pools(&sweep.points(&experiment.path, &options)?)?
+                    }
                     Kind::Nand(sweep) => drop(sweep.points(&experiment.path, &options)?),
                 }
             }
         }
         wrong.all.or_ok(experiment).map_err(Error::Config)
+    }
+
+    /// Refuses columns of pools that a device does not have, which would be found after its run alone.
+    fn check_pools(&self, points: &[Point]) -> Result<()> {
+        let mut wrong = Complaints::default();
+        for expect in &self.expect {
+            let at = points.iter().filter(|point| lies_at(&point.settings, &expect.at));
+            let others = at.clone().filter_map(|point| {
+                let settings = expect.other(&point.settings)?;
+                points.iter().find(|other| other.settings == settings)
+            });
+            let lacks = |point: &&Point| !column::is_of(&expect.column, point.config.pools.count());
+            if let Some(point) = at.chain(others).find(lacks) {
+                let place = place(&point.settings);
+                let found = format!("`{}` of `{}` at {place}", expect.column, expect.what);
+                let wanted = match point.config.pools.count() {
+                    1 => "a column of a device with one pool: those of pools are left out".to_owned(),
+                    some => format!("a column of a device with {some} pools, counted from 0"),
+                };
+                wrong.add(format!("{}: expect.column", self.path.display()), found, wanted);
+            }
+        }
+        wrong.or_ok(()).map_err(Error::Config)
     }
 }
 
@@ -300,29 +329,4 @@ fn check_axes(kind: &str, axes: &[Axis], quick: &[Axis], at: usize, wrong: &mut 
     for (key, found, wanted) in quick.iter().filter_map(|axis| axis.quick_complaint(axes)) {
         wrong.add(at, &format!("{kind}.quick.vary.{key}"), found, wanted);
     }
-}
-
-/// Whether `path` (with dots) leads to a number in `measured`, or to a text where that is wanted.
-fn has(measured: &impl Serialize, path: &str, text: bool) -> bool {
-    let measured = serde_json::to_value(measured).expect("its keys are text");
-    let found = path.split('.').try_fold(&measured, |inside, key| inside.get(key));
-    found.is_some_and(|value| if text { value.is_string() } else { value.is_number() })
-}
-
-/// Whether `path` (with dots) leads to a number in a summary of a device. Any key leads into a list of named items: which
-/// names there are, the run says.
-fn summary_has(path: &str) -> bool {
-    let schema = schemars::schema_for!(Summary).to_value();
-    let found = path.split('.').try_fold(&schema, |inside, key| {
-        let inside = match inside.get("$ref").and_then(|name| name.as_str()) {
-            Some(name) => schema.pointer(name.trim_start_matches('#'))?,
-            None => inside,
-        };
-        if let Some(items) = inside.get("items").filter(|items| items.get("$ref").is_some()) {
-            return Some(items);
-        }
-        inside.get("properties")?.get(key)
-    });
-    let kinds = found.and_then(|property| property.get("type")).map(ToString::to_string).unwrap_or_default();
-    kinds.contains("number") || kinds.contains("integer")
 }

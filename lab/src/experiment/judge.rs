@@ -3,6 +3,7 @@
 use serde_json::Value as Json;
 
 use super::axes::lies_at;
+use super::column;
 use super::expect::{Band, Expect, Mean, Trend, Wanted, place};
 use super::outcome::{Measured, Row, Value, Verdict};
 use super::sweep::Point;
@@ -22,6 +23,16 @@ impl Found<'_> {
     /// The same for the outcome.
     pub(super) fn measured(&self) -> Measured {
         Measured { at: settings(&self.settings), values: self.values.clone() }
+    }
+
+    /// The number of the name `path`.
+    fn number(&self, path: &str) -> Result<f64> {
+        column::number(&self.values, path).map_err(|error| match error {
+            Error::Argument { what, found, wanted } if !self.settings.is_empty() => {
+                Error::Argument { what: format!("{what} at {}", place(&self.settings)), found, wanted }
+            }
+            other => other,
+        })
     }
 }
 
@@ -64,20 +75,18 @@ fn groups<'a, 'b>(expect: &Expect, ours: Vec<Ours<'a, 'b>>) -> Vec<(Option<toml:
 /// The value of a point: a column, or how it stands to another point's. None where there is no such point, or it is the
 /// same one.
 fn value(expect: &Expect, point: &Found, all: &[Found]) -> Result<Option<f64>> {
-    let own = column(&point.values, &expect.column)?;
+    let own = point.number(&expect.column)?;
     if expect.over.is_empty() && expect.per.is_empty() {
         return Ok(Some(own));
     }
     let Some(other) = other(expect, point, all) else { return Ok(None) };
-    Ok(Some(relative(expect, own, column(&other.values, &expect.column)?)))
+    Ok(Some(relative(expect, own, other.number(&expect.column)?)))
 }
 
 /// The point that another one is compared with.
 fn other<'a, 'b>(expect: &Expect, point: &Found, all: &'a [Found<'b>]) -> Option<&'a Found<'b>> {
-    let mut other = point.settings.clone();
-    other.extend(expect.over.clone());
-    other.extend(expect.per.clone());
-    all.iter().find(|found| found.settings == other && other != point.settings)
+    let other = expect.other(&point.settings)?;
+    all.iter().find(|found| found.settings == other)
 }
 
 /// How many times `other` `own` is, or by how many percent it lies over it.
@@ -93,9 +102,9 @@ fn mean(expect: &Expect, kind: Mean, ours: &[(&Found, f64)], all: &[Found]) -> R
     }
     let (mut own, mut others) = (0.0, 0.0);
     for (point, _) in ours {
-        own += column(&point.values, &expect.column)?;
+        own += point.number(&expect.column)?;
         if let Some(other) = other(expect, point, all) {
-            others += column(&other.values, &expect.column)?;
+            others += other.number(&expect.column)?;
         }
     }
     Ok(of(own).zip(of(others)).map(|(own, others)| relative(expect, own, others)))
@@ -199,8 +208,7 @@ fn left_open(expect: &Expect, at: &toml::Table) -> toml::Table {
 }
 
 fn text_row(expect: &Expect, point: &Found, paper: &str) -> Result<Row> {
-    let found = follow(&point.values, &expect.column).and_then(Json::as_str);
-    let ours = found.ok_or_else(|| no_column(&point.values, &expect.column, "a text"))?;
+    let ours = column::text(&point.values, &expect.column)?;
     let verdict = if ours == paper { Verdict::Within } else { Verdict::Outside };
     Ok(Row {
         paper: Value::Text(paper.to_owned()),
@@ -281,26 +289,5 @@ fn chart_value(value: &toml::Value) -> Value {
         toml::Value::Float(number) => Value::Number(*number),
         toml::Value::String(text) => Value::Text(text.clone()),
         other => Value::Text(other.to_string()),
-    }
-}
-
-/// What `path` (with dots) leads to; in a list, the item with that `name`.
-pub(super) fn follow<'a>(values: &'a Json, path: &str) -> Option<&'a Json> {
-    path.split('.').try_fold(values, |inside, key| match inside {
-        Json::Array(items) => items.iter().find(|item| item["name"] == key),
-        inside => inside.get(key),
-    })
-}
-
-/// The number that `path` (with dots) leads to in what was measured.
-pub(super) fn column(values: &Json, path: &str) -> Result<f64> {
-    follow(values, path).and_then(Json::as_f64).ok_or_else(|| no_column(values, path, "a number"))
-}
-
-fn no_column(values: &Json, path: &str, wanted: &str) -> Error {
-    Error::Argument {
-        what: format!("column {path} of the summary"),
-        found: follow(values, path).map_or_else(|| "no such key".to_owned(), Json::to_string),
-        wanted: wanted.into(),
     }
 }

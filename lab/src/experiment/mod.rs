@@ -9,6 +9,7 @@ mod bench;
 mod block_map;
 mod bounds;
 mod chart;
+mod column;
 mod expect;
 mod expect_file;
 mod failing;

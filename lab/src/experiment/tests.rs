@@ -282,6 +282,24 @@ fn a_name_leads_into_a_list_of_named_items() {
 }
 
 #[test]
+fn a_column_of_a_pool_that_a_device_does_not_have_is_refused_before_anything_runs() {
+    let with = |column: &str, preset: &str| {
+        let text = TWO_PRESETS.replace("time.bus.read_us", column);
+        parse(&text.replace("preset = \"centaur-3d\"", &format!("preset = \"{preset}\"")))
+    };
+    for column in ["pools.1.spent_lifetime", "sub_requests.stolen"] {
+        assert!(with(column, "centaur").is_ok(), "{column}");
+        let error = with(column, "centaur-3d").expect_err("one pool").to_string();
+        let wanted = format!(
+            "expect.column: found `{column}` of `bus` at ssd = 3D, volume = a, wanted a column of a device with one pool"
+        );
+        assert!(error.contains(&wanted), "{error}");
+    }
+    let error = with("pools.2.spent_lifetime", "centaur").expect_err("two pools").to_string();
+    assert!(error.contains("wanted a column of a device with 2 pools, counted from 0"), "{error}");
+}
+
+#[test]
 fn volumes_presets_and_scaled_down_keys_that_there_are_not_are_refused() {
     for (old, new, wanted) in [
         ("centaur/hm_1\"\nqueue", "centaur/hm_7\"\nqueue", "workload.volume.profile: found `centaur/hm_7`"),

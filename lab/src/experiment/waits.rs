@@ -6,7 +6,7 @@ use wordline_nand::chain::Hold;
 
 use super::analytic::bisect;
 use super::bounds;
-use super::judge::column;
+use super::column;
 use super::sweep::Point;
 use crate::error::{Error, Result};
 use crate::workload::arrival::Arrival;
@@ -99,8 +99,9 @@ impl Meeting {
         if dies != 1 || planes * point.config.geometry().rows_per_die != 1 || one.size != page {
             return refuse(format!("{dies} dies, requests of {}", one.size));
         }
-        let seconds = column(values, "simulated_seconds")?;
-        let share = |name: &str, work: Work| Ok((column(values, name)? * work.time() / seconds, work));
+        let seconds = column::number(values, "simulated_seconds")?;
+        let share =
+            |name: &str, work: Work| Ok((column::number(values, name)? * work.time() / seconds, work));
         let read = bounds::read_time(part, page);
         let reads = workload.read_share * read / interval.seconds();
         let [program, erase] = changes(point);

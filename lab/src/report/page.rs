@@ -1,6 +1,7 @@
 //! The page: one file with all that it needs.
 
 use std::fmt::Write as _;
+use std::slice::from_ref;
 
 use serde_json::{Value, json};
 
@@ -104,7 +105,7 @@ const KEY_RESULTS: [(&str, &str, &str); 8] = [
 ];
 
 fn key_results(run: &Summary) -> String {
-    let groups = results(run);
+    let groups: Vec<Group> = results(from_ref(run)).into_iter().flatten().collect();
     let mut out = "<dl class=\"keys\">".to_owned();
     for (group, name, shown) in KEY_RESULTS {
         let found =
@@ -120,8 +121,9 @@ fn tables(run: &Summary) -> String {
     let mut out = "<h2>All results</h2>\n<div class=\"tables\">\n".to_owned();
     let by_stage =
         run.energy_by_stage.iter().map(|share| (share.name.clone(), Quantity::Joules(share.amount)));
-    let energy = Group { title: "Energy by stage", rows: by_stage.collect() };
-    for group in results(run).iter().chain([&energy]).filter(|group| !group.rows.is_empty()) {
+    let energy = Group { title: "Energy by stage".into(), rows: by_stage.collect() };
+    let all = results(from_ref(run)).into_iter().flatten().chain([energy]);
+    for group in all.filter(|group| !group.rows.is_empty()) {
         add(
             &mut out,
             format_args!("<table><thead><tr><th colspan=\"2\">{}</th></tr></thead><tbody>", group.title),
@@ -137,16 +139,16 @@ fn tables(run: &Summary) -> String {
 
 /// Results of several runs in columns, with ratios to the first: the key results, or all.
 fn side_by_side(title: &str, runs: &[Summary], only_key: bool) -> String {
-    let Some(first) = runs.first() else { return String::new() };
-    let all: Vec<_> = runs.iter().map(results).collect();
+    let all = results(runs);
+    let Some(first) = all.first() else { return String::new() };
     let mut out = format!("<h2>{title}</h2>\n<div class=\"wide\"><table><thead><tr><th></th>");
     for label in results::labels(runs) {
         add(&mut out, format_args!("<th scope=\"col\">{}</th>", escaped(&label)));
     }
     out += "</tr></thead><tbody>\n";
     let is_key = |group: &str, name: &str| KEY_RESULTS.iter().any(|key| (key.0, key.1) == (group, name));
-    for (position, group) in results(first).iter().enumerate() {
-        let shown = |name: &str| !only_key || is_key(group.title, name);
+    for (position, group) in first.iter().enumerate() {
+        let shown = |name: &str| !only_key || is_key(&group.title, name);
         let rows: Vec<_> = group.rows.iter().filter(|(name, _)| shown(name)).collect();
         if !rows.is_empty() {
             let columns = runs.len() + 1;

@@ -1,19 +1,20 @@
 //! The numbers of a run in the order in which every table shows them.
 
 use super::quantity::Quantity;
-use crate::summary::{Latency, Outcome, Summary};
+use crate::summary::{Latency, Outcome, PoolUse, SubRequests, Summary};
 
 /// Results under one heading, each with its name.
 pub struct Group {
     /// The heading.
-    pub title: &'static str,
+    pub title: String,
     /// Names and results.
     pub rows: Vec<(String, Quantity)>,
 }
 
 impl Group {
-    fn new(title: &'static str, rows: Vec<(&str, Quantity)>) -> Self {
-        Self { title, rows: rows.into_iter().map(|(name, result)| (name.to_owned(), result)).collect() }
+    fn new(title: impl Into<String>, rows: Vec<(&str, Quantity)>) -> Self {
+        let rows = rows.into_iter().map(|(name, result)| (name.to_owned(), result)).collect();
+        Self { title: title.into(), rows }
     }
 
     /// The result of a name.
@@ -22,8 +23,19 @@ impl Group {
     }
 }
 
-/// All results of a run: the same groups for every run.
-pub fn results(run: &Summary) -> [Group; 11] {
+/// All results of runs: the same groups for each of them. Pools that only some of them have are absent in the others.
+pub fn results(runs: &[Summary]) -> Vec<Vec<Group>> {
+    let pools = runs.iter().map(|run| run.pools.len()).max().unwrap_or_default();
+    let of_run = |run: &Summary| {
+        let pool = |n: usize| Group::new(format!("Pool {}", n + 1), pool(run.pools.get(n)));
+        let sent = (pools > 0).then(|| Group::new("Sub-requests", sub_requests(run.sub_requests.as_ref())));
+        common(run).into_iter().chain((0..pools).map(pool)).chain(sent).collect()
+    };
+    runs.iter().map(of_run).collect()
+}
+
+/// The results that every run has.
+fn common(run: &Summary) -> [Group; 11] {
     let host = &run.host;
     [
         Group::new("Run", identity(run)),
@@ -31,8 +43,8 @@ pub fn results(run: &Summary) -> [Group; 11] {
         Group::new("Read latency", latency(host.reads, &host.read_latency_us)),
         Group::new("Write latency", latency(host.writes, &host.write_latency_us)),
         Group::new("Flash", flash(run)),
-        Group { title: "Mean time of a read", rows: time(run, host.reads, |share| share.read_us) },
-        Group { title: "Mean time of a write", rows: time(run, host.writes, |share| share.write_us) },
+        Group { title: "Mean time of a read".into(), rows: time(run, host.reads, |share| share.read_us) },
+        Group { title: "Mean time of a write".into(), rows: time(run, host.writes, |share| share.write_us) },
         Group::new("Channels busy", spread(&run.channel_utilisation)),
         Group::new("Dies busy", spread(&run.die_utilisation)),
         Group::new("Wear", wear(run)),
@@ -201,6 +213,41 @@ fn faults(run: &Summary) -> Vec<(&'static str, Quantity)> {
         ("lost logical pages", Quantity::Count(faults.lost_pages)),
         ("grown bad blocks", Quantity::Count(faults.grown_bad_blocks)),
         ("dead dies", Quantity::Count(u64::from(faults.dead_dies))),
+    ]
+}
+
+/// The part of a pool: its name in tables with a column for each pool.
+pub const PART: &str = "part";
+
+fn pool(pool: Option<&PoolUse>) -> Vec<(&'static str, Quantity)> {
+    let of = |result: fn(&PoolUse) -> Quantity| pool.map_or(Quantity::Absent, result);
+    vec![
+        (PART, of(|pool| Quantity::Text(pool.part.clone()))),
+        ("dies", of(|pool| Quantity::Count(u64::from(pool.dies)))),
+        ("capacity", of(|pool| Quantity::Bytes(pool.bytes as f64))),
+        ("page programs", of(|pool| Quantity::Count(pool.programs))),
+        ("programmed", of(|pool| Quantity::Bytes(pool.programmed_bytes as f64))),
+        ("block erases", of(|pool| Quantity::Count(pool.erases))),
+        ("erases of a block", of(|pool| Quantity::Number(pool.erases_per_block))),
+        ("spent lifetime", of(|pool| Quantity::Fraction(pool.spent_lifetime))),
+        ("valid share", of(|pool| Quantity::Fraction(pool.valid_share))),
+    ]
+}
+
+fn sub_requests(sent: Option<&SubRequests>) -> Vec<(&'static str, Quantity)> {
+    let of = |result: fn(&SubRequests) -> Quantity| sent.map_or(Quantity::Absent, result);
+    let size = |bytes: Option<f64>| bytes.map_or(Quantity::Absent, Quantity::Bytes);
+    let bytes = |result: fn(&SubRequests) -> Option<f64>| size(sent.and_then(result));
+    vec![
+        ("sent to pool 1", of(|sent| Quantity::Count(sent.to_first))),
+        ("  their mean size", bytes(|sent| sent.to_first_mean_bytes)),
+        ("sent to others", of(|sent| Quantity::Count(sent.to_others))),
+        ("  mean size of these", bytes(|sent| sent.to_others_mean_bytes)),
+        ("dispatch condition", bytes(|sent| sent.condition_bytes.map(|size| size as f64))),
+        ("turned away to pool 1", of(|sent| Quantity::Count(sent.turned_away))),
+        ("stolen from pool 1", of(|sent| Quantity::Count(sent.stolen))),
+        ("units moved to pool 1", of(|sent| Quantity::Count(sent.migrated_units))),
+        ("  pages of these", of(|sent| Quantity::Count(sent.migrated_pages))),
     ]
 }
 

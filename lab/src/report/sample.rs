@@ -1,8 +1,8 @@
 //! Made-up runs for the tests of reports: plausible, and the extremes.
 
 use crate::summary::{
-    Buffer, DieWear, Faults, Flash, Host, Latency, Outcome, Share, Source, SourceKind, SubRequests, Summary,
-    TimeShare, Wear, Window, Windows,
+    Buffer, DieWear, Faults, Flash, Host, Latency, Outcome, PoolUse, Share, Source, SourceKind, SubRequests,
+    Summary, TimeShare, Wear, Window, Windows,
 };
 
 /// A mixed run of a drive of 8 channels and 64 dies that collects garbage from its middle on.
@@ -31,7 +31,7 @@ pub fn mixed() -> Summary {
         wear: wear(64, 256),
         power_cuts: Vec::new(),
         pools: Vec::new(),
-        sub_requests: SubRequests::default(),
+        sub_requests: None,
         faults: Faults { program_failures: 2, read_retries: 41, grown_bad_blocks: 4, ..Faults::default() },
         notes: vec!["3 requests went beyond the device and were wrapped".to_owned()],
         windows: windows(300, 9.63 / 300.0),
@@ -54,6 +54,42 @@ pub fn faster() -> Summary {
     run.die_utilisation = (0..128).map(|die| 0.25 + 0.2 * wave(die)).collect();
     run.wear = wear(128, 512);
     run
+}
+
+/// The same run on a device with two pools.
+pub fn pooled() -> Summary {
+    let pool = |part: &str, bytes, programs, erases, spent_lifetime| PoolUse {
+        part: part.to_owned(),
+        dies: 8,
+        bytes,
+        programs,
+        programmed_bytes: programs * 8_192,
+        erases,
+        erases_per_block: erases as f64 / 11_496.0,
+        spent_lifetime,
+        valid_share: 0.61,
+    };
+    Summary {
+        device: "centaur".to_owned(),
+        pools: vec![
+            pool("centaur-tlc-3d", 253 << 30, 116_280, 101, 1.8e-6),
+            pool("centaur-slc-2d", 32 << 30, 38_760, 303, 4.4e-7),
+        ],
+        sub_requests: Some(SubRequests {
+            to_first: 9_120,
+            to_first_bytes: 9_120 * 83_000,
+            to_first_mean_bytes: Some(83_000.0),
+            to_others: 31_007,
+            to_others_bytes: 31_007 * 6_144,
+            to_others_mean_bytes: Some(6_144.0),
+            turned_away: 12,
+            stolen: 345,
+            migrated_units: 67,
+            migrated_pages: 804,
+            condition_bytes: Some(70 << 10),
+        }),
+        ..mixed()
+    }
 }
 
 /// A run without any request.
@@ -111,7 +147,7 @@ pub fn empty() -> Summary {
         die_utilisation: vec![0.0; 64],
         wear: unworn(),
         pools: Vec::new(),
-        sub_requests: SubRequests::default(),
+        sub_requests: None,
         faults: Faults::default(),
         windows: Windows { width_seconds: 1e-6, windows: Vec::new() },
         notes: Vec::new(),

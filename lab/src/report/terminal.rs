@@ -1,6 +1,7 @@
 //! The tables for a terminal.
 
 use std::collections::BTreeMap;
+use std::slice::from_ref;
 
 use comfy_table::{CellAlignment, ContentArrangement, Table, TableStyle, presets};
 
@@ -11,11 +12,15 @@ use crate::summary::Summary;
 /// Columns of a terminal that the tables keep to: what is left of 100 beside a margin.
 const WIDTH: u16 = 96;
 
+/// Where the right one of two tables begins at the least, so that columns line up.
+const HALF: usize = WIDTH as usize / 2;
+
 /// The result of one run in a table for a terminal of 100 columns, the key results first.
 pub fn table(run: &Summary) -> String {
-    let groups: BTreeMap<&str, Group> = results(run).into_iter().map(|group| (group.title, group)).collect();
+    let groups = results(from_ref(run)).into_iter().flatten().map(|group| (group.title.clone(), group));
+    let groups: BTreeMap<String, Group> = groups.collect();
     let side_by_side = |title, columns: &[(&str, &str)]| {
-        let columns: Vec<_> = columns.iter().map(|(group, name)| (&groups[group], *name)).collect();
+        let columns: Vec<_> = columns.iter().map(|(group, name)| (&groups[*group], *name)).collect();
         matrix(title, &columns)
     };
     let parts = [
@@ -39,11 +44,30 @@ pub fn table(run: &Summary) -> String {
             ]
             .concat(),
         ),
+        pools(run, &groups),
         energy(run),
         notes(run),
     ];
     let shown: Vec<String> = parts.into_iter().filter(|part| !part.is_empty()).collect();
     shown.join("\n\n") + "\n"
+}
+
+/// A column for each of several pools, and what was sent to which.
+fn pools(run: &Summary, groups: &BTreeMap<String, Group>) -> String {
+    let Some(sent) = groups.get("Sub-requests") else { return String::new() };
+    let column = |n: usize| {
+        let Group { title, rows } = &groups[&format!("Pool {n}")];
+        let part = &run.pools[n - 1].part;
+        let rows = rows.iter().filter(|(name, _)| name != results::PART).cloned().collect();
+        // Chosen: two of them fit on half a line.
+        (Group { title: title.clone(), rows }, format!("{n}: {}", results::shortened(part, 17)))
+    };
+    let columns: Vec<(Group, String)> = (1..=run.pools.len()).map(column).collect();
+    let columns: Vec<_> = columns.iter().map(|(group, name)| (group, name.as_str())).collect();
+    let (pools, sent) = (matrix("Pools", &columns), list("Sub-requests", sent.rows.iter()));
+    let width = |lines: &[String]| lines.iter().map(|line| line.chars().count()).max().unwrap_or_default();
+    let fit = width(&pools).max(HALF) + 2 + width(&sent) <= usize::from(WIDTH);
+    if fit { beside(&pools, &sent) } else { format!("{}\n\n{}", pools.join("\n"), sent.join("\n")) }
 }
 
 /// Whether a row is of a mechanism that the device does not have: a map in flash, an SLC cache.
@@ -63,12 +87,12 @@ fn faults(group: &Group) -> Vec<String> {
 
 /// Several runs in columns, with how many times the first run's result each is.
 pub fn comparison(runs: &[Summary]) -> String {
-    let Some(first) = runs.first() else { return String::new() };
-    let all: Vec<[Group; 11]> = runs.iter().map(results).collect();
+    let all = results(runs);
+    let Some(first) = all.first() else { return String::new() };
     let mut table = plain_table(presets::UTF8_HORIZONTAL_ONLY);
     table.style_mut().row_separator = presets::NOTHING.row_separator;
     table.set_header([String::new()].into_iter().chain(results::labels(runs)));
-    for (position, group) in results(first).iter().enumerate() {
+    for (position, group) in first.iter().enumerate() {
         table.add_row([group.title.to_uppercase()]);
         for (name, base) in &group.rows {
             let cells = all.iter().enumerate().map(|(index, groups)| {
@@ -186,7 +210,7 @@ fn lines_of(table: &Table) -> Vec<String> {
 /// Two tables next to each other.
 pub(super) fn beside(left: &[String], right: &[String]) -> String {
     let width = |line: &String| line.chars().count();
-    let indent = left.iter().map(width).max().unwrap_or(0).max(48); // chosen: half of WIDTH, so that columns line up
+    let indent = left.iter().map(width).max().unwrap_or(0).max(HALF);
     let lines = (0..left.len().max(right.len())).map(|row| {
         let empty = String::new();
         let (left, right) = (left.get(row).unwrap_or(&empty), right.get(row).unwrap_or(&empty));

@@ -7,7 +7,7 @@ use std::path::Path;
 use serde_json::Value;
 
 use super::{Origin, charts, comparison, html, json, sample, schema, table, write};
-use crate::summary::Summary;
+use crate::summary::{PoolUse, Summary};
 
 const ORIGIN: Origin<'_> = Origin {
     config: "[device]\nname = \"</code></script><b>\"\n",
@@ -49,13 +49,44 @@ fn a_comparison_has_a_column_for_each_run_and_ratios_to_the_first() {
 }
 
 #[test]
+fn a_device_with_pools_has_a_column_for_each_and_what_was_sent_to_which() {
+    insta::assert_snapshot!(table(&sample::pooled()));
+}
+
+#[test]
+fn three_pools_stand_above_what_was_sent_to_them() {
+    let mut run = sample::pooled();
+    run.pools.push(PoolUse { part: "a/file/with/a/long/path/of-a-part.toml".into(), ..run.pools[0].clone() });
+    let text = table(&run);
+    let line = |words: &str| text.lines().position(|line| line.starts_with(words)).expect(words);
+    assert!(line(" Pools") < line(" Sub-requests"), "{text}");
+    assert!(text.lines().all(|line| line.chars().count() <= 100), "{text}");
+}
+
+#[test]
+fn pools_that_only_some_of_the_compared_devices_have_are_absent_in_the_others() {
+    let of_pools = |runs: &[Summary]| {
+        let text = comparison(runs);
+        let lines: Vec<String> =
+            text.lines().skip_while(|line| *line != " POOL 1").map(str::to_owned).collect();
+        lines.join("\n")
+    };
+    insta::assert_snapshot!(of_pools(&[sample::mixed(), sample::pooled()]));
+    assert_eq!(of_pools(&[sample::mixed(), sample::faster()]), "");
+    assert!(html(&[sample::mixed(), sample::pooled()], ORIGIN).contains(">Pool 2</th>"));
+    assert!(html(&[sample::pooled()], ORIGIN).contains(">units moved to pool 1</th>"));
+}
+
+#[test]
 fn a_comparison_of_nothing_is_empty() {
     assert_eq!(comparison(&[]), "");
 }
 
 #[test]
 fn a_table_fits_a_terminal_of_100_columns() {
-    for run in [sample::mixed(), sample::only_reads(), sample::only_writes(), sample::empty()] {
+    for run in
+        [sample::mixed(), sample::only_reads(), sample::only_writes(), sample::empty(), sample::pooled()]
+    {
         let text = table(&run);
         let widest = text.lines().map(|line| line.chars().count()).max().expect("a table has lines");
         assert!(widest <= 100, "{widest} columns:\n{text}");

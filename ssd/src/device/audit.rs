@@ -1,6 +1,6 @@
 //! The books: what must hold at every instant between events.
 
-use wordline_kernel::Duration;
+use wordline_kernel::{Bytes, Duration};
 use wordline_nand::chips::Counts;
 use wordline_nand::{Pool, Stage, Stamp};
 
@@ -49,6 +49,11 @@ impl Device {
             Worn { erases, blocks: u64::from(pool.geometry.row_blocks()), endurance: pool.part.endurance }
         });
         pools.collect()
+    }
+
+    /// The size from which on what was written of a unit goes to the first of several pools, if sizes decide: as it is now.
+    pub fn least_of_first_pool(&self) -> Option<Bytes> {
+        self.router.least_of_first()
     }
 
     /// The version of a logical page that is in flash.

@@ -94,8 +94,8 @@ impl ChartFile {
         let keys = keys.into_iter().filter_map(|key| check_along(key, &kind.axes()));
         let keys = keys.chain(self.at.keys().filter_map(|key| check_along(key, &kind.axes())));
         let mut all: Vec<_> = keys.map(|(found, wanted)| ("chart.shape", found, wanted)).collect();
-        let unknown = columns.iter().filter(|column| !kind.has_column(column, false));
-        all.extend(unknown.map(|c| ("chart.shape", format!("`{c}`"), "a column of numbers".to_owned())));
+        let unknown = columns.iter().filter_map(|column| Some((column, kind.astray(column, false)?)));
+        all.extend(unknown.map(|(column, wanted)| ("chart.shape", format!("`{column}`"), wanted)));
         let of_units =
             matches!(self.shape, Shape::Curves { .. } | Shape::Stacked { .. } | Shape::Trace { .. });
         let traced = |sweep: &NandSweep| sweep.trace || !matches!(self.shape, Shape::Trace { .. });

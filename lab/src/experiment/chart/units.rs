@@ -3,7 +3,7 @@
 use serde_json::{Value as Json, json};
 use wordline_kernel::Bytes;
 
-use crate::experiment::judge::follow;
+use crate::experiment::column::follow;
 use crate::experiment::outcome::{Measured, Trace, Value};
 use crate::report::SCHEMA;
 

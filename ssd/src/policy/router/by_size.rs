@@ -1,9 +1,10 @@
 //! By size: large pieces of a unit go to the first pool, small ones to the second (Centaur with a fixed dispatch condition,
 //! section 6.2.6; with the size of a unit its cache mode).
 
-use wordline_kernel::state;
+use wordline_kernel::{Bytes, state};
 
 use super::{Outgoing, Router};
+use crate::command::SECTOR;
 
 /// Tells the pools of two apart by how much was written of a unit.
 pub struct BySize {
@@ -24,5 +25,9 @@ impl Router for BySize {
 
     fn pool(&self, stream: u8) -> u8 {
         stream
+    }
+
+    fn least_of_first(&self) -> Option<Bytes> {
+        Some(SECTOR * u64::from(self.sectors))
     }
 }

@@ -45,6 +45,11 @@ pub trait Router: State + Send {
     fn pool(&self, _stream: u8) -> u8 {
         0
     }
+    /// The size from which on what was written of a unit goes to the first of several pools, if sizes decide: as it is now,
+    /// where it moves. For reports.
+    fn least_of_first(&self) -> Option<Bytes> {
+        None
+    }
     /// The stream that goes to the SLC cache, if one does.
     fn cached(&self) -> Option<u8> {
         None
