@@ -30,9 +30,9 @@ Examples:
 pub struct Arguments {
     #[command(subcommand)]
     command: Option<Command>,
-    /// The experiment, as `repro list` names it; PAPER alone for all of it.
+    /// The experiments, as `repro list` names them; PAPER alone for all of it.
     #[arg(value_name = "PAPER/NAME", required_unless_present = "all", conflicts_with = "all")]
-    id: Option<String>,
+    ids: Vec<String>,
     /// Repeats all experiments.
     #[arg(long)]
     all: bool,
@@ -75,11 +75,17 @@ enum Command {
 /// Does what the user asked.
 pub fn handle(arguments: Arguments) -> Result<(), Failure> {
     let library = Library::open(arguments.experiments.as_deref())?;
-    match (&arguments.command, &arguments.id) {
-        (Some(Command::List { json }), _) => list(&library, *json),
-        (None, Some(id)) => repeat(&library.find(id)?, &arguments),
-        (None, None) => repeat(&library.iter().collect::<Vec<_>>(), &arguments),
+    if let Some(Command::List { json }) = arguments.command {
+        return list(&library, json);
     }
+    let mut experiments = Vec::new();
+    for id in &arguments.ids {
+        experiments.extend(library.find(id)?);
+    }
+    if arguments.all {
+        experiments.extend(library.iter());
+    }
+    repeat(&experiments, &arguments)
 }
 
 fn list(library: &Library, json: bool) -> Result<(), Failure> {
@@ -114,7 +120,7 @@ fn repeat(experiments: &[&Experiment], arguments: &Arguments) -> Result<(), Fail
         outcomes.push(outcome);
     }
     match &outcomes[..] {
-        [outcome] if arguments.json && experiments.len() == 1 => output::json(outcome)?,
+        [outcome] if arguments.json && experiments.len() == 1 && !arguments.all => output::json(outcome)?,
         outcomes if arguments.json => output::json(&outcomes)?,
         _ => {}
     }

@@ -288,17 +288,27 @@ fn check_kind(kind: KindFile, at: usize, claims: &[String], wrong: &mut Wrong<'_
     Some(kind)
 }
 
+/// How many experiments may build one on another. Chosen: more than any reader wants to follow.
+const MOST_LAYERS: usize = 4;
+
 /// The sweep of another experiment.
 fn other_sweep(id: &str, at: usize, wrong: &mut Wrong<'_>) -> Option<Sweep> {
-    let other = text_of(id, wrong.folder).and_then(|text| toml::from_str::<ExperimentFile>(&text).ok());
-    let sweep = match other.map(|file| file.kind.into_inner()) {
-        Some(KindFile::Sweep(sweep)) => settled(*sweep).ok(),
-        _ => None,
-    };
+    let sweep = sweep_of(id, wrong.folder, MOST_LAYERS);
     if sweep.is_none() {
-        wrong.add(at, "kind.like.experiment", format!("`{id}`"), "an experiment with a sweep of its own");
+        wrong.add(at, "kind.like.experiment", format!("`{id}`"), "an experiment that sweeps over devices");
     }
     sweep
+}
+
+fn sweep_of(id: &str, folder: Option<&Path>, layers: usize) -> Option<Sweep> {
+    let file: ExperimentFile = toml::from_str(&text_of(id, folder)?).ok()?;
+    match file.kind.into_inner() {
+        KindFile::Sweep(sweep) => settled(*sweep).ok(),
+        KindFile::Like(like) if layers > 0 => {
+            like.apply(sweep_of(&like.experiment, folder, layers - 1)?).ok()
+        }
+        _ => None,
+    }
 }
 
 fn check_sweep(
