@@ -1,4 +1,5 @@
-//! Lists the pages of the policies (`docs/policies/SEAM/NAME.md`), so that the program carries each that there is.
+//! Lists the pages of the policies (`docs/policies/SEAM/NAME.md`) and of the designs (`docs/designs/NAME.md`), so that the
+//! program carries each that there is.
 
 use std::path::{Path, PathBuf};
 use std::{env, fs};
@@ -17,12 +18,16 @@ fn stem(path: &Path) -> String {
 
 fn main() {
     let root = PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").expect("cargo sets it"));
-    let folder = root.join("../docs/policies");
-    println!("cargo::rerun-if-changed={}", folder.display());
+    let docs = root.join("../docs");
+    let (policies, designs) = (docs.join("policies"), docs.join("designs"));
+    for folder in [&policies, &designs] {
+        println!("cargo::rerun-if-changed={}", folder.display());
+    }
     let mut list = String::from("&[\n");
-    for seam in inside(&folder) {
-        for page in inside(&seam) {
-            list += &format!("    ({:?}, {:?}, include_str!({page:?})),\n", stem(&seam), stem(&page));
+    let seams = inside(&policies).into_iter().map(|folder| (stem(&folder), folder));
+    for (seam, folder) in seams.chain([("design".to_owned(), designs)]) {
+        for page in inside(&folder) {
+            list += &format!("    ({seam:?}, {:?}, include_str!({page:?})),\n", stem(&page));
         }
     }
     list += "]\n";

@@ -1,4 +1,4 @@
-//! `wordline policies`: what decides in a device, and what can.
+//! `wordline policies`: what decides in a device, and what can; and the designs, which change several at once.
 
 use clap::Args;
 use serde_json::{Value, json};
@@ -12,13 +12,15 @@ Examples:
   wordline policies
   wordline policies victim            the policies of a seam
   wordline policies cost-benefit      the page of a policy
+  wordline policies design            the designs
+  wordline policies centaur           the page of a design
   wordline policies victim/fifo --json";
 
-/// Lists the seams of a device and their policies, or shows the page of one.
+/// Lists the seams of a device with their policies, and the designs; or shows the page of one.
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Arguments {
-    /// A seam, a policy, or SEAM/POLICY; all seams if not given.
+    /// A seam, a policy, SEAM/POLICY, `design` or a design; all seams if not given.
     name: Option<String>,
     /// Prints JSON.
     #[arg(long)]

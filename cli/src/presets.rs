@@ -1,9 +1,10 @@
 //! `wordline presets`: the devices that the program carries.
 
 use clap::{Args, Subcommand};
-use serde_json::json;
+use serde_json::{Value, json};
 use wordline_lab::Error;
-use wordline_lab::config;
+use wordline_lab::config::{self, PresetInfo};
+use wordline_lab::report::Quantity;
 
 use crate::failure::Failure;
 use crate::output;
@@ -47,8 +48,8 @@ pub fn handle(arguments: Arguments) -> Result<(), Failure> {
         Command::List { json } => {
             let presets = config::presets()?;
             output::json_or(json, &presets, || {
-                let rows: Vec<_> = presets.iter().map(|preset| json!(preset)).collect();
-                output::rows(&rows, &["name", "description"])
+                let rows: Vec<_> = presets.iter().map(row).collect();
+                output::rows(&rows, &["name", "description", "chips", "flash", "design"])
             })
         }
         Command::Show { name, json } => {
@@ -56,6 +57,18 @@ pub fn handle(arguments: Arguments) -> Result<(), Failure> {
             output::json_or(json, &json!({ "name": name, "text": text }), || text.into())
         }
     }
+}
+
+/// A preset in the table: the chips of all its pools, and what they hold together.
+fn row(preset: &PresetInfo) -> Value {
+    let chips = preset.chips.iter().map(|chips| format!("{} {}", chips.dies, chips.part));
+    json!({
+        "name": preset.name,
+        "description": preset.description,
+        "chips": chips.collect::<Vec<_>>().join(" + "),
+        "flash": Quantity::Bytes(preset.physical_bytes as f64).to_string(),
+        "design": preset.design,
+    })
 }
 
 fn unknown(name: &str) -> Error {

@@ -6,6 +6,7 @@ pub mod centaur;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wordline_kernel::Complaints;
+use wordline_ssd::policy::name_of;
 use wordline_ssd::policy::router::RouterKind;
 use wordline_ssd::{Config, Parts};
 
@@ -64,7 +65,7 @@ impl Design {
         wrong.require(
             *router == RouterKind::default(),
             "ftl.router.policy",
-            format!("another router beside design.name = {:?}", self.name()),
+            format!("{} beside design.name = {:?}", name_of(router), self.name()),
             "single, or the key left out: the design routes",
         );
         wrong.or_ok(())

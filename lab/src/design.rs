@@ -125,6 +125,20 @@ mod tests {
     }
 
     #[test]
+    fn the_table_of_a_run_shows_what_its_pools_did() {
+        let empty = Plan { precondition: Some(run::Precondition::Empty), ..plan() };
+        let device = device(&["design.adjust_every=100"]).expect("a device");
+        let run = run::run(empty.job(&device).expect("a job"), &mut Unobserved).expect("it runs");
+        assert_eq!(run.flash.programs, run.pools.iter().map(|pool| pool.programs).sum::<u64>());
+        let sent = run.sub_requests.expect("a device with pools");
+        assert_eq!(sent.condition_bytes.map(|bytes| bytes % 512), Some(0), "{sent:?}");
+        let table = crate::report::table(&run);
+        let of_pools = table.lines().skip_while(|line| !line.starts_with(" Pools"));
+        let of_pools: Vec<&str> = of_pools.take_while(|line| !line.is_empty()).collect();
+        insta::assert_snapshot!(of_pools.join("\n"));
+    }
+
+    #[test]
     fn a_design_comes_back_from_the_text_of_its_device_and_from_a_snapshot() {
         let device = device(&["design.adjust_every=10"]).expect("a device");
         let again = Device::from_text("again", "small", &device.text, &[]).expect("its text");
@@ -150,7 +164,7 @@ mod tests {
             (&["design.epoch=5"], "design.epoch: found an unknown key"),
             (&["design.condition=96KiB"], "design.condition: found 96KiB, wanted from design.least"),
             (&["design.name=slc-mlc-hybrid", "design.epoch=0"], "design.epoch: found 0, wanted 1 or more"),
-            (&["ftl.router={policy='by-size',least='64KiB'}"], "found another router beside design.name"),
+            (&["ftl.router={policy='by-size',least='64KiB'}"], "found by-size beside design.name"),
         ] {
             let error = refused(set);
             assert!(error.contains(key), "{error}");

@@ -453,10 +453,11 @@ impl DeviceFile {
             "ftl.over_provisioning",
             self.ftl.over_provisioning,
             format!(
-                "at least {:.4} and below 1: of {} blocks in a row of planes, {working} are at work and {bad} may be \
+                "at least {:.4} and below 1: of {} blocks in a row of planes{}, {working} are at work and {bad} may be \
                  bad{}",
                 (spare * 1e4).ceil() / 1e4,
                 geometry.blocks_per_plane,
+                if pools.count() > 1 { " of the first pool, which takes what others have no room for" } else { "" },
                 if tables > 0 { format!(", and {tables} pages of tables need room") } else { String::new() }
             ),
         );

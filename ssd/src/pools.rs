@@ -12,6 +12,7 @@ use crate::ftl::checkpoint::DiscardsAtCut;
 use crate::lifetime::{Fullness, Worn};
 use crate::policy::balancer::BalancerKind;
 use crate::policy::frontier::FrontierKind;
+use crate::policy::name_of;
 use crate::policy::placement::PlacementKind;
 use crate::policy::relocator::RelocatorKind;
 use crate::policy::router::RouterKind;
@@ -112,7 +113,7 @@ fn one(file: &PoolFile, pools: &Pools, unit: Bytes) -> Result<Pool, Complaints> 
         "part",
         format!("pages of {}", geometry.page_size),
         format!(
-            "pages that divide into mapping units of {unit}, or program units that are a multiple of one"
+            "pages that divide into mapping units of {unit} (ftl.mapping.unit), or program units that are a multiple of one"
         ),
     );
     let Some(slots) = slots else { return Err(wrong) };
@@ -123,36 +124,26 @@ fn one(file: &PoolFile, pools: &Pools, unit: Bytes) -> Result<Pool, Complaints> 
 pub fn check(file: &DeviceFile, pools: &Pools, unit: Bytes, wrong: &mut Complaints) {
     let ftl = &file.ftl;
     let several = pools.count() > 1;
+    let sub_request = ftl.mapping.sub_request.map_or_else(String::new, |size| size.to_string());
     for (key, wants, found) in [
-        ("ftl.mapping.whole_units", ftl.mapping.whole_units, "true"),
-        ("ftl.mapping.sub_request", ftl.mapping.sub_request.is_some(), "it beside a single pool"),
-        ("ftl.router.policy", matches!(ftl.router, RouterKind::BySize { .. }), "by-size"),
-        ("ftl.balancer.policy", ftl.balancer == BalancerKind::ValidShare {}, "valid-share"),
-        ("ftl.gc.relocator.policy", ftl.gc.relocator == RelocatorKind::ValidShare {}, "valid-share"),
+        ("ftl.mapping.whole_units", ftl.mapping.whole_units, "true".to_owned()),
+        ("ftl.mapping.sub_request", ftl.mapping.sub_request.is_some(), sub_request),
+        ("ftl.router.policy", matches!(ftl.router, RouterKind::BySize { .. }), name_of(&ftl.router)),
+        ("ftl.balancer.policy", ftl.balancer == BalancerKind::ValidShare {}, name_of(&ftl.balancer)),
+        (
+            "ftl.gc.relocator.policy",
+            ftl.gc.relocator == RelocatorKind::ValidShare {},
+            name_of(&ftl.gc.relocator),
+        ),
     ] {
         wrong.require(several || !wants, key, found, "what a single pool has: this wants [[pools]]");
     }
     if !several {
         return;
     }
-    wrong.require(
-        ftl.mapping.whole_units || ftl.gc.relocator != RelocatorKind::ValidShare {},
-        "ftl.gc.relocator.policy",
-        "valid-share",
-        "another: it moves whole units, which wants ftl.mapping.whole_units",
-    );
-    let kept = file.ftl.recovery.discards == DiscardsAtCut::Kept
-        || file.buffer.power_loss_protection != Protection::None;
-    for (key, is_wrong, found, wanted) in [
-        ("ftl.placement.policy", ftl.placement != PlacementKind::Dynamic {}, "fixed", "dynamic"),
-        ("ftl.slc_cache", ftl.slc_cache.is_some(), "it", "none"),
-        ("ftl.gc.scope", ftl.gc.scope == Scope::SuperBlock, "super-block", "row"),
-        ("ftl.mapping.cache", ftl.mapping.cache.is_some(), "it", "none: the whole map in memory"),
-        ("ftl.frontier.policy", ftl.frontier != FrontierKind::InOrder {}, "another order", "in-order"),
-        ("ftl.recovery.discards", kept, "discards that are kept", "forgotten, and no power loss protection"),
-        ("buffer.mode", file.buffer.mode == BufferMode::Off, "off", "write-back or write-through"),
-    ] {
-        wrong.require(!is_wrong, key, found, format!("{wanted}, beside [[pools]]"));
+    check_beside(file, wrong);
+    for (n, pool) in pools.iter().skip(1).enumerate() {
+        check_collection(file, n, pool, wrong);
     }
     let Pool { slots, .. } = pools.first();
     let per_program = unit * u64::from(slots.per_program);
@@ -168,4 +159,79 @@ pub fn check(file: &DeviceFile, pools: &Pools, unit: Bytes, wrong: &mut Complain
     wrong.require(fits, "ftl.mapping.sub_request", piece, wanted);
     let of_pages = |pool: &Pool| pool.slots.pages() == 1;
     wrong.require(pools.iter().all(of_pages), "ftl.mapping.unit", unit, "at most a page of each pool");
+}
+
+/// What does not go together with several pools.
+fn check_beside(file: &DeviceFile, wrong: &mut Complaints) {
+    let ftl = &file.ftl;
+    wrong.require(
+        ftl.mapping.whole_units || ftl.gc.relocator != RelocatorKind::ValidShare {},
+        "ftl.gc.relocator.policy",
+        "valid-share",
+        "another: it moves whole units, which wants ftl.mapping.whole_units",
+    );
+    let is_protected = file.buffer.power_loss_protection != Protection::None;
+    let (cache, slc) = (ftl.mapping.cache, ftl.slc_cache.as_ref());
+    for (key, is_wrong, found, wanted) in [
+        (
+            "ftl.placement.policy",
+            ftl.placement != PlacementKind::Dynamic {},
+            name_of(&ftl.placement),
+            "dynamic",
+        ),
+        (
+            "ftl.slc_cache",
+            slc.is_some(),
+            slc.map_or_else(String::new, |slc| format!("a cache of {} blocks", slc.blocks)),
+            "none",
+        ),
+        ("ftl.gc.scope", ftl.gc.scope == Scope::SuperBlock, name_of(&ftl.gc.scope), "row"),
+        (
+            "ftl.mapping.cache",
+            cache.is_some(),
+            cache.map_or_else(String::new, |size| size.to_string()),
+            "none: the whole map in memory",
+        ),
+        ("ftl.frontier.policy", ftl.frontier != FrontierKind::InOrder {}, name_of(&ftl.frontier), "in-order"),
+        (
+            "ftl.recovery.discards",
+            ftl.recovery.discards == DiscardsAtCut::Kept,
+            name_of(&ftl.recovery.discards),
+            "forgotten",
+        ),
+        ("buffer.power_loss_protection", is_protected, name_of(&file.buffer.power_loss_protection), "none"),
+        (
+            "buffer.mode",
+            file.buffer.mode == BufferMode::Off,
+            name_of(&file.buffer.mode),
+            "write-back or write-through",
+        ),
+    ] {
+        wrong.require(!is_wrong, key, found, format!("{wanted}, beside [[pools]]"));
+    }
+}
+
+/// When cleaning starts and stops in the pool `n` of the file.
+fn check_collection(file: &DeviceFile, n: usize, pool: &Pool, wrong: &mut Complaints) {
+    let (own, gc, streams) = (&file.pools[n], &file.ftl.gc, file.streams());
+    let [at_start, at_stop] = ["start_below", "stop_at"].map(|key| format!("pools[{n}].{key}_free_blocks"));
+    let start = own.start_below_free_blocks.unwrap_or(gc.start_below_free_blocks);
+    let kept = streams.kept_blocks();
+    wrong.require(
+        start as usize > kept,
+        &at_start,
+        start,
+        format!("at least {}: {kept} blocks are kept for the collector", kept + 1),
+    );
+    if let Some(stop) = own.stop_at_free_blocks {
+        let wanted = format!("at least {at_start} ({start})");
+        wrong.require(stop >= start, &at_stop, stop, wanted);
+    }
+    let stop = own.stop_at_free_blocks.unwrap_or(gc.stop_at_free_blocks).max(start);
+    let blocks = pool.geometry.blocks_per_plane;
+    // As in the first pool: two blocks are at work beside those that are kept free, and a block must be left for data.
+    let most = blocks.saturating_sub(3);
+    let key = if own.stop_at_free_blocks.is_some() { at_stop } else { at_start };
+    let wanted = format!("at most {most}, of the {blocks} blocks of a row of planes");
+    wrong.require(stop <= most, &key, stop, wanted);
 }

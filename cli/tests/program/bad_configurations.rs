@@ -135,6 +135,86 @@ const ARGUMENTS: [(&str, &[&str]); 6] = [
     ("=1", &["--set"]),
 ];
 
+/// Arguments `--set` on preset `centaur`: its design, and what does not go together with two pools.
+const OF_DESIGNS: [(&str, &[&str]); 17] = [
+    ("design.name=centaurr", &["--set design.name", "centaurr", "slc-mlc-hybrid", "did you mean centaur?"]),
+    ("design=centaur", &["--set design", "a table with the key name"]),
+    ("design.epoch=5", &["--set design.epoch", "unknown key", "adjust_every"]),
+    ("design.condition=96KiB", &["--set design.condition", "96KiB", "design.most (88KiB)"]),
+    ("design.condition=72", &["--set design.condition", "found 72,", "a size with a unit"]),
+    ("design.step=1B", &["--set design.step", "found 1B", "a multiple of 512B"]),
+    ("design.adjust_every=-1", &["--set design.adjust_every", "found -1", "from 0"]),
+    ("ftl.mapping.kind=dftl", &["--set ftl.mapping.kind", "unknown key", "cache"]),
+    (
+        "ftl.mapping.cache=1MiB",
+        &["--set ftl.mapping.cache", "found 1MiB", "the whole map in memory", "[[pools]]"],
+    ),
+    ("ftl.mapping.sub_request=20KiB", &["--set ftl.mapping.sub_request", "20KiB", "96KiB"]),
+    ("ftl.mapping.unit=16KiB", &["pools[0].part", "pages of 8KiB", "16KiB (ftl.mapping.unit)"]),
+    ("ftl.frontier.policy=vertical", &["--set ftl.frontier.policy", "found vertical", "in-order"]),
+    ("ftl.gc.scope=super-block", &["--set ftl.gc.scope", "found super-block", "row"]),
+    ("buffer.power_loss_protection=full", &["--set buffer.power_loss_protection", "found full", "[[pools]]"]),
+    (
+        "ftl.router={policy='host',streams=4}",
+        &["ftl.router.policy", "host beside design.name", "the design routes"],
+    ),
+    ("ftl.over_provisioning=0.01", &["--set ftl.over_provisioning", "at least 0.16", "of the first pool"]),
+    ("pools=[]", &["ftl.balancer.policy", "valid-share", "this wants [[pools]]"]),
+];
+
+/// Pools of preset `centaur`, with the line and the key that the message must name, and words that it must hold.
+const POOLS: [Case; 9] = [
+    ("no part", "", "2: pools[0].part", &["a value for part"]),
+    (
+        "an unknown key",
+        "part = \"centaur-slc-2d\"\nspare = 5\n",
+        "5: pools[0].spare",
+        &["unknown key", "layout"],
+    ),
+    (
+        "an unknown part",
+        "part = \"centaur-slc-3d\"\n",
+        "4: pools[0].part",
+        &["centaur-slc-3d", "centaur-slc-2d"],
+    ),
+    (
+        "pages that do not fit",
+        "part = { base = \"centaur-slc-2d\", geometry.page_size = \"6KiB\" }\n",
+        "4: pools[0].part.geometry.page_size",
+        &["6KiB", "power of two"],
+    ),
+    (
+        "unknown channels",
+        "part = \"centaur-slc-2d\"\nchannels = \"own\"\n",
+        "5: pools[0].channels",
+        &["own", "dedicated"],
+    ),
+    (
+        "more free blocks than there are",
+        "part = \"centaur-slc-2d\"\nstart_below_free_blocks = 4000\n",
+        "5: pools[0].start_below_free_blocks",
+        &["4000", "at most 2045"],
+    ),
+    (
+        "collection that stops before it starts",
+        "part = \"centaur-slc-2d\"\nstart_below_free_blocks = 9\nstop_at_free_blocks = 5\n",
+        "6: pools[0].stop_at_free_blocks",
+        &["found 5", "pools[0].start_below_free_blocks (9)"],
+    ),
+    (
+        "collection without a block kept",
+        "part = \"centaur-slc-2d\"\nstart_below_free_blocks = 0\n",
+        "5: pools[0].start_below_free_blocks",
+        &["found 0", "at least 3"],
+    ),
+    (
+        "a fraction of a block",
+        "part = \"centaur-slc-2d\"\nstop_at_free_blocks = 1.5\n",
+        "5: pools[0].stop_at_free_blocks",
+        &["1.5"],
+    ),
+];
+
 #[track_caller]
 fn assert_says(about: &str, refusal: &str, words: &[&str]) {
     for line in refusal.lines() {
@@ -170,6 +250,26 @@ fn each_malformed_argument_is_refused_with_its_name() {
     for (argument, words) in ARGUMENTS {
         let refusal = wordline(&["config", "check", "--preset", "tiny", "--set", argument]).refusal();
         assert_says(argument, &refusal, words);
+    }
+}
+
+#[test]
+fn a_wrong_setting_of_a_design_or_beside_pools_is_refused_with_its_key() {
+    for (argument, words) in OF_DESIGNS {
+        let refusal = wordline(&["run", "--preset", "centaur", "--set", argument]).refusal();
+        assert_says(argument, &refusal, words);
+    }
+}
+
+#[test]
+fn a_wrong_pool_is_refused_with_its_number_line_and_key() {
+    let folder = Folder::new();
+    let layout = "layout = { channels = 4, packages_per_channel = 2, dies_per_package = 1 }";
+    for (about, keys, place, words) in POOLS {
+        let path = folder.with("drive.toml", format!("preset = \"centaur\"\n[[pools]]\n{layout}\n{keys}"));
+        let refusal = wordline(&["run", "--config", &path]).refusal();
+        assert_eq!(refusal.lines().count(), 1, "{about}: {refusal}");
+        assert_says(about, &refusal, &[&[&*format!("{path}:{place}")], words].concat());
     }
 }
 

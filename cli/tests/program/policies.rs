@@ -35,6 +35,22 @@ fn a_seam_lists_its_policies_and_a_policy_shows_its_page() {
 }
 
 #[test]
+fn designs_are_listed_beside_the_seams_and_have_pages() {
+    let table = wordline(&["policies"]).success();
+    assert!(table.contains("centaur") && table.contains("slc-mlc-hybrid"), "{table}");
+    let designs = wordline(&["policies", "design", "--json"]).json();
+    assert_eq!(designs[0]["policy"], "centaur", "{designs}");
+    assert_eq!(designs[0]["key"], "design", "{designs}");
+    assert!(designs[0]["settings"].as_array().is_some_and(|keys| keys.contains(&json!("adjust_every"))));
+    let page = wordline(&["policies", "slc-mlc-hybrid"]).success();
+    assert!(page.starts_with("# Design: slc-mlc-hybrid") && page.contains("level_lifetimes"), "{page}");
+    let presets = wordline(&["presets", "list"]).success();
+    let flat = presets.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(flat.starts_with("name description chips flash design"), "{presets}");
+    assert!(flat.contains("268 GiB") || flat.contains("269 GiB"), "{presets}");
+}
+
+#[test]
 fn an_unknown_policy_is_answered_with_the_nearest() {
     let refusal = wordline(&["policies", "gredy"]).refusal();
     assert!(refusal.contains("found `gredy`") && refusal.contains("did you mean greedy?"), "{refusal}");

@@ -1,13 +1,16 @@
-//! What follows from a configuration: numbers of everything, capacity, memory, unloaded latency and peak speeds.
+//! What follows from a configuration: its design, numbers of everything, capacity, memory, unloaded latency and peak speeds.
 
 use std::fmt::Write;
 
+use wordline_designs::Design;
 use wordline_kernel::{Bytes, Duration};
 use wordline_nand::chain::{self, Hold};
+use wordline_nand::{Geometry, Part, Pool};
 use wordline_ssd::Config;
 use wordline_ssd::front::{Link, Way};
+use wordline_ssd::pools::ChannelsFile;
 
-use super::Device;
+use super::{DESIGN, Device};
 
 /// The derived values of `device` as text, each with the formula that it follows from.
 pub fn explain(device: &Device) -> String {
@@ -16,16 +19,26 @@ pub fn explain(device: &Device) -> String {
     if !device.description.is_empty() {
         out += &format!("  {}\n", device.description);
     }
-    let lines = [
-        numbers(config),
-        capacity(config),
-        collection(config),
-        map(config),
-        memory(config),
-        latency(config),
-        peak(config),
+    let of_pools = |rows: fn(&Config, usize) -> Rows, title: &str| {
+        let title = |n: usize| match config.pools.count() {
+            1 => title.to_owned(),
+            _ => format!("{title} of pool {}: {}", n + 1, config.pools.get(n).part.name),
+        };
+        (0..config.pools.count()).map(|n| (title(n), rows(config, n))).collect::<Vec<_>>()
+    };
+    let sections = [
+        device.design.iter().map(|design| (format!("design {}", design.name()), settings(design))).collect(),
+        of_pools(numbers, "geometry"),
+        vec![("capacity".to_owned(), capacity(config))],
+        of_pools(collection, "garbage collection"),
+        vec![
+            ("map of the device".to_owned(), map(config)),
+            ("memory of the simulator, about".to_owned(), memory(config)),
+        ],
+        of_pools(latency, "unloaded latency"),
+        of_pools(peak, "peak throughput"),
     ];
-    for (title, rows) in lines {
+    for (title, rows) in sections.into_iter().flatten() {
         let _ = writeln!(out, "\n{title}");
         for (what, value) in rows {
             let _ = writeln!(out, "  {what:<34} {value}");
@@ -34,65 +47,83 @@ pub fn explain(device: &Device) -> String {
     out
 }
 
-type Section = (&'static str, Vec<(&'static str, String)>);
+type Rows = Vec<(String, String)>;
 
-fn numbers(config: &Config) -> Section {
-    let g = config.geometry();
-    (
-        "geometry",
-        vec![
-            ("part", format!("{} ({})", config.part().name, config.part().source)),
-            ("channels x dies", format!("{} x {} = {} dies", g.channels, g.dies_per_channel, g.dies())),
-            (
-                "planes",
-                format!("{} a die, {} programmed together", config.part().geometry.planes, g.planes_per_row),
-            ),
-            (
-                "blocks x pages",
-                format!("{} a plane x {} pages of {}", g.blocks_per_plane, g.pages_per_block, g.page_size),
-            ),
-            ("program unit", human(g.page_size * u64::from(g.pages_per_program))),
-            ("erase unit", human(row_block(config))),
-            ("pages", g.pages().to_string()),
-        ],
-    )
+fn row(what: impl Into<String>, value: impl Into<String>) -> (String, String) {
+    (what.into(), value.into())
 }
 
-fn row_block(config: &Config) -> Bytes {
-    config.geometry().page_size * u64::from(config.geometry().pages_per_row_block())
+/// The settings of a design, those that were left out among them.
+fn settings(design: &Design) -> Rows {
+    let mut table = toml::Table::try_from(design).expect("a design is TOML");
+    table.remove("name");
+    let value = |value: toml::Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+    table.into_iter().map(|(key, setting)| row(format!("{DESIGN}.{key}"), value(setting))).collect()
 }
 
-fn capacity(config: &Config) -> Section {
-    let (all, seen) = (config.geometry().capacity(), config.capacity());
+fn numbers(config: &Config, n: usize) -> Rows {
+    let Pool { part, geometry: g, .. } = config.pools.get(n);
+    let mut rows = vec![
+        row("part", format!("{} ({})", part.name, part.source)),
+        row("channels x dies", channels_and_dies(g)),
+        row("planes", format!("{} a die, {} programmed together", part.geometry.planes, g.planes_per_row)),
+        row(
+            "blocks x pages",
+            format!("{} a plane x {} pages of {}", g.blocks_per_plane, g.pages_per_block, g.page_size),
+        ),
+        row("program unit", human(g.page_size * u64::from(g.pages_per_program))),
+        row("erase unit", human(row_block(g))),
+        row("pages", g.pages().to_string()),
+    ];
+    if let Some(pool) = n.checked_sub(1).map(|n| &config.file.pools[n]) {
+        let channels = match pool.channels {
+            ChannelsFile::Shared => "shared with pool 1",
+            ChannelsFile::Dedicated => "its own",
+        };
+        rows.push(row("channels", channels));
+    }
+    if config.pools.count() > 1 {
+        rows.push(row("capacity", human(g.capacity())));
+    }
+    rows
+}
+fn channels_and_dies(g: &Geometry) -> String {
+    let short = match g.short_channels {
+        0 => String::new(),
+        some => format!(", less {} on {some} of them", g.dies_less),
+    };
+    format!("{} x {}{short} = {} dies", g.channels, g.dies_per_channel, g.dies())
+}
+
+fn row_block(g: &Geometry) -> Bytes {
+    g.page_size * u64::from(g.pages_per_row_block())
+}
+
+fn capacity(config: &Config) -> Rows {
+    let (all, seen) = (config.pools.capacity(), config.capacity());
     let spare = (all.0 - seen.0) as f64;
-    (
-        "capacity",
-        vec![
-            ("physical", human(all)),
-            ("logical", human(seen)),
-            ("spare / physical", format!("{:.2}% (ftl.over_provisioning)", 100.0 * spare / all.0 as f64)),
-            ("spare / logical", format!("{:.2}% (as drives are advertised)", 100.0 * spare / seen.0 as f64)),
-        ],
-    )
+    vec![
+        row("physical", human(all)),
+        row("logical", human(seen)),
+        row("spare / physical", format!("{:.2}% (ftl.over_provisioning)", 100.0 * spare / all.0 as f64)),
+        row("spare / logical", format!("{:.2}% (as drives are advertised)", 100.0 * spare / seen.0 as f64)),
+    ]
 }
 
-fn collection(config: &Config) -> Section {
-    let gc = &config.file.ftl.gc;
+fn collection(config: &Config, n: usize) -> Rows {
+    let (gc, geometry) = (&config.file.ftl.gc, &config.pools.get(n).geometry);
+    let own = n.checked_sub(1).and_then(|n| config.file.pools.get(n));
+    let start = own.and_then(|pool| pool.start_below_free_blocks).unwrap_or(gc.start_below_free_blocks);
+    let stop = own.and_then(|pool| pool.stop_at_free_blocks).unwrap_or(gc.stop_at_free_blocks).max(start);
     let bytes = |blocks: u32| {
-        let all = row_block(config) * u64::from(blocks) * u64::from(config.pools.rows());
+        let all = row_block(geometry) * u64::from(blocks) * u64::from(geometry.rows());
         format!("{blocks} free blocks in a row of planes, {} in all", human(all))
     };
-    (
-        "garbage collection",
-        vec![
-            ("starts below", bytes(gc.start_below_free_blocks)),
-            ("stops at", bytes(gc.stop_at_free_blocks)),
-        ],
-    )
+    vec![row("starts below", bytes(start)), row("stops at", bytes(stop))]
 }
 
 /// The map that the device itself needs.
-fn map(config: &Config) -> Section {
+fn map(config: &Config) -> Rows {
     let mapping = &config.file.ftl.mapping;
     let what = match (mapping.cache, config.map_cache()) {
         (Some(cache), Some(size)) => format!(
@@ -103,37 +134,35 @@ fn map(config: &Config) -> Section {
         _ => format!("{} entries of {}", config.logical_pages, mapping.entry),
     };
     let unit = config.unit;
-    (
-        "map of the device",
-        vec![
-            ("mapped as one", human(unit)),
-            ("in DRAM", format!("{} ({what})", human(config.map_memory()))),
-            ("in flash", human(unit * u64::from(config.translation_pages()))),
-        ],
-    )
+    let together = (config.pools.count() > 1).then(|| {
+        let size = human(unit * u64::from(config.pages_of_a_sub_request()));
+        let how = if mapping.whole_units { ", which pool 1 holds whole" } else { "" };
+        row("leaves the buffer together", format!("what was written of {size}{how}"))
+    });
+    let mut rows = vec![row("mapped as one", human(unit))];
+    rows.extend(together);
+    rows.push(row("in DRAM", format!("{} ({what})", human(config.map_memory()))));
+    rows.push(row("in flash", human(unit * u64::from(config.translation_pages()))));
+    rows
 }
 
 /// Tables by their entries: map and shadow 4 B a logical page each, stamps 8 B a place for one, 32 B a block
 /// (counters, state and list links, rounded up).
-fn memory(config: &Config) -> Section {
-    let g = config.geometry();
+fn memory(config: &Config) -> Rows {
     let (map, stamps) =
-        (Bytes(8 * u64::from(config.mapped_pages())), Bytes(8 * u64::from(config.slots().count())));
-    let blocks = Bytes(32 * u64::from(g.row_blocks()));
+        (Bytes(8 * u64::from(config.mapped_pages())), Bytes(8 * u64::from(config.pools.slots())));
+    let blocks = Bytes(32 * u64::from(config.pools.row_blocks()));
     // Per entry of a cache: the page, two lists and a place in a table that is half full, rounded up.
     let cache = config
         .map_cache()
         .map_or(Bytes(0), |size| Bytes(56 * u64::from(size.entries) + 28 * u64::from(size.tables)));
-    (
-        "memory of the simulator, about",
-        vec![
-            ("map and shadow, 8 B a logical page", human(map)),
-            ("stamps, 8 B a place for one", human(stamps)),
-            ("blocks, 32 B each", human(blocks)),
-            ("cache of the map, 56 B an entry", human(cache)),
-            ("together", human(map + stamps + blocks + cache)),
-        ],
-    )
+    vec![
+        row("map and shadow, 8 B a logical page", human(map)),
+        row("stamps, 8 B a place for one", human(stamps)),
+        row("blocks, 32 B each", human(blocks)),
+        row("cache of the map, 56 B an entry", human(cache)),
+        row("together", human(map + stamps + blocks + cache)),
+    ]
 }
 
 fn mean(times: impl ExactSizeIterator<Item = Duration>) -> Duration {
@@ -143,14 +172,14 @@ fn mean(times: impl ExactSizeIterator<Item = Duration>) -> Duration {
 
 /// Mean sensing and programming time over the pages of a block, which may have more of one type than of another; a
 /// one-shot part programs all of a word line at once.
-fn array_times(config: &Config) -> (Duration, Duration) {
-    let pages = 0..config.part().geometry.pages_per_block;
-    let read = mean(pages.clone().map(|page| config.part().read_time(page)));
-    (read, mean(pages.map(|page| config.part().program_time(page))))
+fn array_times(part: &Part) -> (Duration, Duration) {
+    let pages = 0..part.geometry.pages_per_block;
+    let read = mean(pages.clone().map(|page| part.read_time(page)));
+    (read, mean(pages.map(|page| part.program_time(page))))
 }
 
-fn latency(config: &Config) -> Section {
-    let (part, g) = (config.part(), config.geometry());
+fn latency(config: &Config, n: usize) -> Rows {
+    let Pool { part, geometry: g, .. } = config.pools.get(n);
     let size = Bytes::kib(4).min(g.page_size);
     let bus = Hold::Read.total(part, 1) + chain::data_out_of(part, size);
     let sense = part.read_times().iter();
@@ -160,23 +189,20 @@ fn latency(config: &Config) -> Section {
     let load = Hold::Program.total(part, g.planes_per_row);
     let programs: Vec<String> = part.program_times().iter().map(|time| micros(load + *time)).collect();
     let erase = Hold::Erase.total(part, g.planes_per_row) + part.timing.erase;
-    (
-        "unloaded latency",
-        vec![
-            (
-                "read of 4KiB, by page type",
-                format!("{} (link + command_time + command + tR + data out)", reads.join(", ")),
-            ),
-            ("program of a unit", format!("{} (command + data in + tPROG)", programs.join(", "))),
-            ("erase", format!("{} (command + tBERS)", micros(erase))),
-        ],
-    )
+    vec![
+        row(
+            "read of 4KiB, by page type",
+            format!("{} (link + command_time + command + tR + data out)", reads.join(", ")),
+        ),
+        row("program of a unit", format!("{} (command + data in + tPROG)", programs.join(", "))),
+        row("erase", format!("{} (command + tBERS)", micros(erase))),
+    ]
 }
 
-fn peak(config: &Config) -> Section {
-    let (part, g) = (config.part(), config.geometry());
-    let (t_read, t_program) = array_times(config);
-    let row = g.page_size * u64::from(g.planes_per_row);
+fn peak(config: &Config, n: usize) -> Rows {
+    let Pool { part, geometry: g, .. } = config.pools.get(n);
+    let (t_read, t_program) = array_times(part);
+    let sensed = g.page_size * u64::from(g.planes_per_row);
     let unit = g.page_size * u64::from(g.pages_per_program);
     let read = Hold::Read.total(part, g.planes_per_row) + Hold::DataOut.total(part, g.planes_per_row);
     let write = Hold::Program.total(part, g.planes_per_row);
@@ -186,17 +212,16 @@ fn peak(config: &Config) -> Section {
         format!("buses {bus:.0} MB/s, arrays {array:.0} MB/s: {least}")
     };
     let mut rows = vec![
-        ("read", pair(rate(row, read, channels), rate(row, t_read, rows))),
-        ("program", pair(rate(unit, write, channels), rate(unit, t_program, rows))),
-        (
+        row("read", pair(rate(sensed, read, channels), rate(sensed, t_read, rows))),
+        row("program", pair(rate(unit, write, channels), rate(unit, t_program, rows))),
+        row(
             "",
-            "buses: channels x size / time on the bus; arrays: rows of planes x size / tR or tPROG (mean)"
-                .into(),
+            "buses: channels x size / time on the bus; arrays: rows of planes x size / tR or tPROG (mean)",
         ),
     ];
     if let Some(link) = Link::of(&config.file.front) {
         let rate = |way| link.peak(way) / 1e6;
-        rows.push((
+        rows.push(row(
             "link",
             format!(
                 "to the device {:.0} MB/s, to the host {:.0} MB/s",
@@ -205,7 +230,7 @@ fn peak(config: &Config) -> Section {
             ),
         ));
     }
-    ("peak throughput", rows)
+    rows
 }
 
 /// Megabytes a second of `count` times `size` every `time`.

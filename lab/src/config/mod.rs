@@ -65,12 +65,27 @@ pub struct PresetInfo {
     pub description: String,
     /// Where its numbers come from.
     pub source: String,
-    /// Name of its NAND part.
+    /// The design that it is of, if it names one.
+    pub design: Option<&'static str>,
+    /// Name of its NAND part, that of the first pool.
     pub part: String,
-    /// Bytes of its flash.
+    /// Its chips, those of each pool.
+    pub chips: Vec<ChipsInfo>,
+    /// Bytes of its flash, of all pools.
     pub physical_bytes: u64,
     /// Bytes that the host sees.
     pub capacity_bytes: u64,
+}
+
+/// The chips of a pool of a preset.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
+pub struct ChipsInfo {
+    /// Name of their NAND part.
+    pub part: String,
+    /// How many dies there are.
+    pub dies: u32,
+    /// Bytes of their flash.
+    pub bytes: u64,
 }
 
 impl Device {
@@ -165,13 +180,20 @@ pub fn presets() -> Result<Vec<PresetInfo>> {
     let info = |(name, _): &embedded::Embedded| {
         let layered = load::preset(name)?;
         let source = layered.source.clone();
-        let Device { name, description, config, .. } = resolve(layered)?;
+        let Device { name, description, config, design, .. } = resolve(layered)?;
+        let chips = config.pools.iter().map(|pool| ChipsInfo {
+            part: pool.part.name.clone(),
+            dies: pool.geometry.dies(),
+            bytes: pool.geometry.capacity().0,
+        });
         Ok(PresetInfo {
             name,
             description,
             source,
+            design: design.map(|design| design.name()),
             part: config.part().name.clone(),
-            physical_bytes: config.geometry().capacity().0,
+            chips: chips.collect(),
+            physical_bytes: config.pools.capacity().0,
             capacity_bytes: config.capacity().0,
         })
     };

@@ -1,4 +1,4 @@
-//! The seams and their policies. Names, settings and descriptions come from the enums that a configuration is read into,
+//! The seams and their policies, and the designs, which stand as those of a seam. Names, settings and descriptions come from the enums that a configuration is read into,
 //! pages from `docs/policies`.
 
 use schemars::schema_for;
@@ -6,6 +6,7 @@ use serde::Serialize;
 use serde_json::Value as Json;
 use wordline_nand::unit::SchedulerKind;
 
+use super::DESIGN;
 use super::schema::{alternatives, device, follow, join, one_of, variants};
 use crate::error::{Error, Result};
 
@@ -74,9 +75,10 @@ fn walk(root: &Json, schema: &Json, path: &str, all: &mut Vec<Policy>) {
     }
 }
 
-/// The policies of an enum `NameKind`; other settings with variants are no seams.
+/// The policies of an enum `NameKind`, and the designs; other settings with variants are no seams.
 fn seam(schema: &Json, definition: &str, key: &str, usual: &Json, all: &mut Vec<Policy>) {
-    let Some(name) = definition.strip_suffix("Kind").map(str::to_lowercase) else { return };
+    let name = if key == DESIGN { Some(DESIGN) } else { definition.strip_suffix("Kind") };
+    let Some(name) = name.map(str::to_lowercase) else { return };
     for (policy, variant) in variants(schema) {
         let settings = variant["properties"].as_object().into_iter().flatten();
         let settings = settings.filter(|(_, inner)| inner.get("const").is_none());
@@ -156,6 +158,11 @@ mod tests {
         let all = policies();
         for policy in &all {
             assert!(!policy.key.is_empty(), "{}", policy.seam);
+            // A device is of no design where none is named.
+            if policy.seam == DESIGN {
+                assert_eq!((&policy.key[..], policy.default), (DESIGN, false));
+                continue;
+            }
             let is_unnamed = UNNAMED.iter().any(|(seam, ..)| *seam == policy.seam);
             let goes_with = |other: &Policy| {
                 if is_unnamed { other.seam == policy.seam } else { other.key == policy.key }
@@ -173,6 +180,8 @@ mod tests {
         };
         let fifo = found("fifo").expect("there are several");
         assert!(["eviction/fifo", "victim/fifo"].iter().all(|name| fifo.iter().any(|found| found == name)));
+        assert_eq!(found("design"), Ok(vec!["design/centaur".into(), "design/slc-mlc-hybrid".into()]));
+        assert_eq!(found("centaur"), Ok(vec!["design/centaur".into()]));
         assert_eq!(found("victim/fifo"), Ok(vec!["victim/fifo".into()]));
         assert!(found("victim").is_ok_and(|all| all.len() > 5));
         assert!(found("gredy").is_err_and(|text| text.ends_with("did you mean greedy?")));

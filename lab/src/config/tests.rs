@@ -40,8 +40,28 @@ fn every_preset_loads_and_has_the_flash_it_says() {
         ("ft-passd", 192.0),
     ] {
         let info = all.iter().find(|info| info.name == name).expect(name);
+        assert_eq!((info.design, info.chips.len()), (None, 1), "{name}");
         assert_eq!(info.physical_bytes as f64 / (1u64 << 30) as f64, gib, "{name}");
         assert!(info.capacity_bytes < info.physical_bytes);
+    }
+}
+
+#[test]
+fn a_preset_of_a_design_names_it_and_all_its_chips() {
+    let all = presets().expect("presets are sound");
+    let centaur = all.iter().find(|info| info.name == "centaur").expect("it is embedded");
+    let chips: Vec<_> = centaur.chips.iter().map(|chips| (&chips.part[..], chips.dies)).collect();
+    assert_eq!(centaur.design, Some("centaur"));
+    assert_eq!(chips, [("centaur-tlc-3d", 7), ("centaur-slc-2d", 8)]);
+    assert_eq!(centaur.physical_bytes, centaur.chips.iter().map(|chips| chips.bytes).sum::<u64>());
+}
+
+#[test]
+fn what_follows_from_a_device_with_pools_is_said_of_each_and_of_its_design() {
+    insta::assert_snapshot!(explain(&preset("centaur")));
+    let alone = explain(&preset("centaur-3d"));
+    for words in ["design", "pool"] {
+        assert!(!alone.contains(words), "{alone}");
     }
 }
 

@@ -13,3 +13,22 @@ pub mod router;
 pub mod tuner;
 pub mod victim;
 pub mod wear;
+
+use std::fmt::Debug;
+
+/// The name of a setting with variants in a configuration: that of its variant in kebab case, as serde writes it.
+///
+/// ```
+/// # use wordline_ssd::policy::{frontier::FrontierKind, name_of};
+/// assert_eq!(name_of(&FrontierKind::Mixed { layers: None }), "mixed");
+/// assert_eq!(name_of(&FrontierKind::InOrder {}), "in-order");
+/// ```
+pub fn name_of(kind: &impl Debug) -> String {
+    let text = format!("{kind:?}");
+    let variant = text.split([' ', '(']).next().unwrap_or_default();
+    let letters = variant.chars().enumerate().flat_map(|(n, letter)| {
+        let dash = (n > 0 && letter.is_ascii_uppercase()).then_some('-');
+        dash.into_iter().chain([letter.to_ascii_lowercase()])
+    });
+    letters.collect()
+}

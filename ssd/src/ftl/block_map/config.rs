@@ -9,6 +9,7 @@ use crate::config::{DeviceFile, FtlFile, GcFile, Protection, WearFile};
 use crate::ftl::checkpoint::DiscardsAtCut;
 use crate::policy::balancer::BalancerKind;
 use crate::policy::frontier::FrontierKind;
+use crate::policy::name_of;
 use crate::policy::placement::PlacementKind;
 
 /// A map by whole blocks.
@@ -70,7 +71,7 @@ fn check_mechanisms(file: &DeviceFile, wrong: &mut Complaints) {
     let keeps_discards =
         ftl.recovery.discards == DiscardsAtCut::Kept && file.buffer.power_loss_protection == Protection::None;
     let streams = ftl.router.streams();
-    let pools = format!("{} pools beside the first", file.pools.len());
+    let pools = format!("{} beside the first", file.pools.len());
     for (is_wrong, key, found, wanted) in [
         (
             !file.pools.is_empty(),
@@ -89,13 +90,13 @@ fn check_mechanisms(file: &DeviceFile, wrong: &mut Complaints) {
         (
             ftl.frontier != FrontierKind::InOrder {},
             "ftl.frontier.policy",
-            "another order".into(),
+            name_of(&ftl.frontier),
             "in-order: a page has its place by its number",
         ),
         (
             ftl.balancer != BalancerKind::None {},
             "ftl.balancer.policy",
-            "stealing".into(),
+            name_of(&ftl.balancer),
             "none: a logical block stays in its row",
         ),
         (

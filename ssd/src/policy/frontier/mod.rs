@@ -12,6 +12,8 @@ use serde::{Deserialize, Serialize};
 use wordline_kernel::snapshot::State;
 use wordline_nand::{Geometry, Part, RowBlockId};
 
+use super::name_of;
+
 pub use in_order::InOrder;
 pub use mixed::Mixed;
 pub use vertical::Vertical;
@@ -115,7 +117,7 @@ impl FrontierKind {
         if bits > 1 && !part.geometry.one_shot {
             let wanted = "in-order: the part programs the pages of a word line one by one, in an order that its data \
                           sheet fixes";
-            return Some(("policy", "another order".into(), wanted.into()));
+            return Some(("policy", name_of(self), wanted.into()));
         }
         match self {
             Self::Mixed { layers: Some(ahead) } if !(1..=layers).contains(ahead) => {
