@@ -254,22 +254,7 @@ impl Device {
         let mut unit = std::mem::take(&mut self.units[row as usize]);
         self.foresee_installs(&unit);
         for (n, id) in unit.entries.iter().copied().enumerate() {
-            let Stamp { logical, version } = unit.stamps[n];
-            let entry = self.buffer.get_mut(id);
-            if !entry.void {
-                entry.flash_version = version;
-                self.install(LogicalPage(logical), SlotId(first.0 + n as u32));
-                self.note_update(LogicalPage(logical));
-                if !self.lost.is_empty() {
-                    self.lost.in_flash(LogicalPage(logical), version);
-                }
-            }
-            let again = self.buffer.programmed(id, version, &mut self.wake);
-            if again {
-                self.dirty_again(id, calendar);
-            } else if self.cache.is_on() {
-                self.keep_programmed(LogicalPage(logical), version);
-            }
+            self.page_programmed(id, unit.stamps[n], SlotId(first.0 + n as u32), calendar);
         }
         self.programming -= unit.entries.len() as u32;
         let mut over: Vec<LogicalPage> = Vec::new();
@@ -277,15 +262,40 @@ impl Device {
             let data = unit.stamps.iter().filter(|stamp| stamp.is_data());
             over.extend(data.map(|stamp| LogicalPage(stamp.logical)));
         }
-        unit.entries.clear();
-        unit.stamps.clear();
-        unit.busy = false;
+        unit.clear();
         self.units[row as usize] = unit;
         self.blocks.program_done(first);
         self.note_row(row);
         self.note_checkpoint();
         self.pages_over(&over, calendar);
         self.wake_waiters(calendar);
+    }
+
+    /// A page of the buffer was programmed to `slot`: it is there, unless it is void.
+    #[inline]
+    pub(super) fn page_programmed(
+        &mut self,
+        id: EntryId,
+        stamp: Stamp,
+        slot: SlotId,
+        calendar: &mut impl Schedule<Event>,
+    ) {
+        let Stamp { logical, version } = stamp;
+        let page = LogicalPage(logical);
+        let entry = self.buffer.get_mut(id);
+        if !entry.void {
+            entry.flash_version = version;
+            self.install(page, slot);
+            self.note_update(page);
+            if !self.lost.is_empty() {
+                self.lost.in_flash(page, version);
+            }
+        }
+        if self.buffer.programmed(id, version, &mut self.wake) {
+            self.dirty_again(id, calendar);
+        } else if self.cache.is_on() {
+            self.keep_programmed(page, version);
+        }
     }
 
     /// Asks for what the end of a program looks up, for all its pages at once: they lie far apart in large tables.

@@ -145,27 +145,16 @@ impl Device {
             let wanted = if id == NONE { self.holds(stamp) } else { !self.buffer.get(id).void };
             if wanted {
                 left.extend(self.mapping.get(page).map(|old| self.config.pools.row_of(old)));
-                self.install(page, SlotId(first.0 + place as u32));
             }
-            if id == NONE {
-                continue;
-            }
-            if wanted {
-                self.buffer.get_mut(id).flash_version = stamp.version;
-                if !self.lost.is_empty() {
-                    self.lost.in_flash(page, stamp.version);
-                }
-            }
-            if self.buffer.programmed(id, stamp.version, &mut self.wake) {
-                self.dirty_again(id, calendar);
-            } else if self.cache.is_on() {
-                self.keep_programmed(page, stamp.version);
+            let slot = SlotId(first.0 + place as u32);
+            if id != NONE {
+                self.page_programmed(id, stamp, slot, calendar);
+            } else if wanted {
+                self.install(page, slot);
             }
         }
         self.programming -= unit.entries.len() as u32;
-        unit.entries.clear();
-        unit.stamps.clear();
-        unit.busy = false;
+        unit.clear();
         self.units[row as usize] = unit;
         self.blocks.program_done(first);
         self.note_row(row);
@@ -187,12 +176,11 @@ impl Device {
         let sub = std::mem::replace(&mut self.subs().at_row[row as usize], NONE);
         let mut unit = std::mem::take(&mut self.units[row as usize]);
         self.programming -= unit.entries.len() as u32;
-        for id in unit.entries.drain(..) {
+        for id in unit.entries.iter().copied() {
             self.buffer.program_failed(id);
             self.buffer.get_mut(id).state = EntryState::Ready;
         }
-        unit.stamps.clear();
-        unit.busy = false;
+        unit.clear();
         self.units[row as usize] = unit;
         let one = self.subs().get(sub);
         one.is_programming = false;
