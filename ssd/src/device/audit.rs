@@ -1,16 +1,12 @@
 //! The books: what must hold at every instant between events.
 
-use wordline_kernel::Duration;
+use wordline_kernel::{Duration, gcd};
 use wordline_nand::chips::Counts;
 use wordline_nand::{Pool, Stage, Stamp};
 
 use super::Device;
 use crate::ftl::mapping::LogicalPage;
 use crate::lifetime::{Fullness, Worn};
-
-fn gcd(a: u64, b: u64) -> u64 {
-    if b == 0 { a } else { gcd(b, a % b) }
-}
 
 impl Device {
     /// The version of a logical page that a read would find now, counted from 1 with each write of the host; `None`
