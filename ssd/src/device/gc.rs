@@ -213,7 +213,6 @@ impl Device {
         self.totals.erases += 1;
         self.release_tables();
         let block = self.config.pools.block_of_page(page);
-        self.note_erase(block);
         self.chips.set_slc(block, false);
         self.blocks.erased(block, self.chips.erases()[block]);
         if let Some(tuning) = &mut self.tuning {

@@ -16,7 +16,7 @@ use std::collections::VecDeque;
 
 use serde::{Deserialize, Serialize};
 use wordline_kernel::state;
-use wordline_nand::{Pool, RowBlockId, SlotId, Stamp};
+use wordline_nand::{SlotId, Stamp};
 
 use super::Device;
 use crate::Config;
@@ -65,8 +65,7 @@ pub(super) struct SubRequests {
     /// The number of the program that each program unit of the first pool was written by, which its spare areas carry.
     written: Vec<u64>,
     writes: u64,
-    /// Erases of each pool, and pages that it has room for.
-    erases: Vec<u64>,
+    /// Pages that each pool has room for.
     room: Vec<u64>,
     /// The unit that a row is programming as a whole.
     at_row: Vec<u32>,
@@ -78,7 +77,7 @@ pub(super) struct SubRequests {
 }
 
 state!(SubRequests {
-    values { all, free, ready, writes, erases, room, at_row, counts }
+    values { all, free, ready, writes, room, at_row, counts }
     parts { of_unit, written }
     fixed { per_unit, whole_units, pools, states, members, left }
 });
@@ -115,7 +114,6 @@ impl SubRequests {
             ready: vec![VecDeque::new(); pools.len()],
             written: vec![0; if whole_units { (first.count() / per_unit) as usize } else { 0 }],
             writes: 0,
-            erases: vec![0; config.pools.count()],
             room: vec![0; config.pools.count()],
             at_row: vec![NONE; config.pools.rows() as usize],
             states: Vec::new(),
@@ -215,27 +213,15 @@ impl Device {
     }
 
     fn states(&self) -> impl Iterator<Item = PoolState> + '_ {
-        let state = move |(n, pool): (usize, &Pool)| PoolState {
+        let pools = self.config.pools.iter().zip(self.chips.counts_of_pools()).enumerate();
+        pools.map(|(n, (pool, counts))| PoolState {
             worn: Worn {
-                erases: self.subs.as_ref().map_or(self.totals.erases, |subs| subs.erases[n]),
+                erases: counts.row_blocks_erased,
                 blocks: u64::from(pool.geometry.row_blocks()),
                 endurance: pool.part.endurance,
             },
-            fullness: Fullness {
-                valid: self.subs.as_ref().map_or(self.blocks.total_valid(), |_| self.blocks.valid_of(n)),
-                total: u64::from(pool.slots.count()),
-            },
-        };
-        self.config.pools.iter().enumerate().map(state)
-    }
-
-    /// Counts an erase of a row of a pool.
-    #[inline]
-    pub(super) fn note_erase(&mut self, block: RowBlockId) {
-        if let Some(subs) = &mut self.subs {
-            let row = self.config.pools.row_of_block(block);
-            subs.erases[self.config.pools.number_of_row(row)] += 1;
-        }
+            fullness: Fullness { valid: self.blocks.valid_of(n), total: u64::from(pool.slots.count()) },
+        })
     }
 
     /// Works out again how many pages the rows of each pool can hold: blocks have failed.

@@ -44,9 +44,12 @@ impl Blocks {
         self.shared.as_ref().is_some_and(|shared| shared.whole_units) && self.pools.number_of_row(row) == 0
     }
 
-    /// Valid pages of a pool of several.
+    /// Valid pages of a pool.
     pub fn valid_of(&self, pool: usize) -> u64 {
-        self.shared.as_ref().map_or(0, |shared| shared.valid[pool])
+        match &self.shared {
+            Some(shared) => shared.valid[pool],
+            None => self.total_valid(),
+        }
     }
 
     /// Pages that a slot that has become valid takes room for.
