@@ -1,8 +1,6 @@
 //! Pools: the dies of one part each that a device is made of. Their dies, rows, row blocks, pages and slots are numbered one
 //! pool after the other, so that a number tells the pool; channels may be shared.
 
-use wordline_kernel::Bytes;
-
 use crate::Part;
 use crate::geometry::{DieId, First, Geometry, PageId, RowBlockId};
 use crate::slots::{SlotId, Slots};
@@ -42,7 +40,7 @@ impl Pools {
 
     /// Adds a pool on channels from `channel` on; its numbers follow those of the others.
     pub fn add(&mut self, pool: Pool, channel: u32) {
-        let last = self.others.last().unwrap_or(&self.first);
+        let last = self.last();
         let Pool { part, geometry, slots } = pool;
         let geometry = geometry.from(last.geometry.end(channel));
         let slots = slots.within(&geometry, last.slots.end());
@@ -155,11 +153,6 @@ impl Pools {
     /// Slots of the device.
     pub fn slots(&self) -> u32 {
         self.last().slots.end()
-    }
-
-    /// Data bytes of the device.
-    pub fn capacity(&self) -> Bytes {
-        self.iter().map(|pool| pool.geometry.capacity()).sum()
     }
 
     /// All dies of the device.

@@ -1,7 +1,6 @@
 //! What the block table keeps beside where a device has several pools: the pages that are valid in each, and, in a pool
 //! that is mapped by program units, that a unit takes room as a whole while anything of it is valid.
 
-use serde::{Deserialize, Serialize};
 use wordline_kernel::state;
 use wordline_nand::SlotId;
 
@@ -9,7 +8,7 @@ use super::Blocks;
 use crate::policy::placement::Row;
 
 /// The pools of a device that has several.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug)]
 pub(super) struct Shared {
     /// Whether the first pool is mapped by program units.
     whole_units: bool,
