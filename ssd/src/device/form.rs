@@ -209,8 +209,8 @@ impl Device {
     ) {
         let (pages, cost) = (self.blocks.unit(row, stream), self.blocks.cost(row, stream));
         let first = self.take_place(row, stream, pages);
-        if self.subs.is_some() {
-            self.note_write(row, first);
+        if self.programs_whole_unit(row) {
+            self.note_write(first);
         }
         self.collector.spend(row, cost);
         self.note_row(row);

@@ -1,5 +1,5 @@
 //! Sub-requests: what of a unit of consecutive logical pages is on its way to flash together, in a device with several
-//! pools. A unit is what a program of the first pool writes.
+//! pools. A unit is what a program of the first pool writes, unless `ftl.mapping.sub_request` says otherwise.
 //!
 //! Pages leave the buffer with all dirty ones of their unit, and the router sends them to a pool together. Until all of
 //! them are in flash, others of the unit wait, so that at most one sub-request of a unit is under way. To a pool that is

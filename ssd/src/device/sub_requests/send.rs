@@ -50,7 +50,7 @@ impl Device {
     }
 
     /// What is under way of a unit must not wait.
-    pub(in crate::device) fn hurry(&mut self, sub: u32) {
+    fn hurry(&mut self, sub: u32) {
         for place in 0..self.subs().get(sub).entries.len() {
             let one = self.subs().get(sub);
             let (id, whole, stream) = (one.entries[place], one.whole, usize::from(one.stream));
@@ -66,12 +66,7 @@ impl Device {
     }
 
     /// Sends the dirty pages of a unit to a pool together, and those that waited for their turn.
-    pub(in crate::device) fn send_unit(
-        &mut self,
-        page: LogicalPage,
-        later: &[EntryId],
-        calendar: &mut impl Schedule<Event>,
-    ) {
+    fn send_unit(&mut self, page: LogicalPage, later: &[EntryId], calendar: &mut impl Schedule<Event>) {
         let per_unit = self.subs().per_unit;
         let unit = page.0 / per_unit;
         let mut members = std::mem::take(&mut self.subs().members);
@@ -103,6 +98,7 @@ impl Device {
         });
     }
 
+    /// Begins a sub-request of these pages, in the pool that the router says.
     fn send_members(&mut self, unit: u32, members: &[EntryId], calendar: &mut impl Schedule<Event>) {
         let per_unit = self.subs().per_unit;
         let (mut sectors, mut tag) = (0, 0);
@@ -129,7 +125,7 @@ impl Device {
     }
 
     /// The stream for a sub-request of so many sectors and pages: the router's, unless its pool has no room for them.
-    pub(in crate::device) fn stream_for(&mut self, logical: u32, tag: u8, sectors: u32, pages: u64) -> u8 {
+    fn stream_for(&mut self, logical: u32, tag: u8, sectors: u32, pages: u64) -> u8 {
         let chosen =
             self.ask(|device, pools| device.router.route(&Outgoing { logical, tag, sectors, pools }));
         assert!(chosen < self.streams.host, "the router chose stream {chosen}");
@@ -147,13 +143,13 @@ impl Device {
     }
 
     /// The first stream of the host that goes to the first pool.
-    pub(in crate::device) fn first_stream(&self) -> u8 {
+    pub(super) fn first_stream(&self) -> u8 {
         let subs = self.subs.as_ref().expect(THERE);
         subs.pools.iter().position(|pool| *pool == 0).map_or(0, |stream| stream as u8)
     }
 
     /// Reads what flash holds of the pages of a unit that a sub-request does not bring, for they are programmed with it.
-    pub(in crate::device) fn carry(&mut self, sub: u32, calendar: &mut impl Schedule<Event>) {
+    pub(super) fn carry(&mut self, sub: u32, calendar: &mut impl Schedule<Event>) {
         let per_unit = self.subs().per_unit;
         let first = self.subs().get(sub).unit * per_unit;
         for place in 0..per_unit {
@@ -186,12 +182,12 @@ impl Device {
         self.filling -= 1;
         let place = self.subs().place(page);
         let one = self.subs().get(sub);
-        // It may have been sent elsewhere meanwhile, and be over.
         one.carried[place] = Stamp { logical: page.0, version };
         self.unit_waits_less(sub);
     }
 
-    pub(in crate::device) fn unit_waits_less(&mut self, sub: u32) {
+    /// A sub-request that is programmed as a whole waits for a page less; for none, it is ready.
+    pub(super) fn unit_waits_less(&mut self, sub: u32) {
         let one = self.subs().get(sub);
         one.waits -= 1;
         if one.waits == 0 {
@@ -248,7 +244,7 @@ impl Device {
     }
 
     /// A sub-request is over: what waited for it goes on.
-    pub(in crate::device) fn sub_request_over(&mut self, sub: u32, calendar: &mut impl Schedule<Event>) {
+    pub(super) fn sub_request_over(&mut self, sub: u32, calendar: &mut impl Schedule<Event>) {
         let subs = self.subs();
         let one = subs.get(sub);
         let (unit, migrates, later) = (one.unit, one.migrates, std::mem::take(&mut one.later));

@@ -25,10 +25,11 @@ impl Device {
                 formed = true;
             }
         }
-        formed | self.steal(calendar)
+        formed | self.steal()
     }
 
-    pub(in crate::device) fn form_whole_unit(&mut self, sub: u32, calendar: &mut impl Schedule<Event>) {
+    /// Queues the program of a sub-request and of what is carried along. The caller knows of a row that accepts.
+    fn form_whole_unit(&mut self, sub: u32, calendar: &mut impl Schedule<Event>) {
         let one = self.subs().get(sub);
         let (mut entries, carried) = (std::mem::take(&mut one.entries), std::mem::take(&mut one.carried));
         let stream = one.stream;
@@ -82,19 +83,15 @@ impl Device {
     }
 
     /// Whether flash holds this version of a page still, wherever that is.
-    pub(in crate::device) fn holds(&self, stamp: Stamp) -> bool {
+    fn holds(&self, stamp: Stamp) -> bool {
         self.mapping.get(LogicalPage(stamp.logical)).is_some_and(|slot| self.chips.stamp(slot) == stamp)
     }
 
-    /// Notes what number the write has that the program unit at `first` holds.
-    pub(in crate::device) fn note_write(&mut self, row: Row, first: SlotId) {
-        if let Some(subs) = &mut self.subs
-            && subs.at_row[row as usize] != NONE
-            && self.blocks.has_whole_units(row)
-        {
-            let at = subs.program_unit(first);
-            subs.written[at] = subs.writes;
-        }
+    /// Notes which number the write of a whole unit has that is programmed to `first`.
+    pub(in crate::device) fn note_write(&mut self, first: SlotId) {
+        let subs = self.subs();
+        let at = subs.program_unit(first);
+        subs.written[at] = subs.writes;
     }
 
     /// The same where the collector copies the program unit that `from` is in. While a later write of the unit is being
@@ -115,11 +112,14 @@ impl Device {
     }
 
     /// The place in the stamps of a row's unit of entry number `n` of it.
+    #[inline]
     pub(in crate::device) fn place_in_unit(&self, row: Row, n: usize) -> usize {
-        let Some(subs) = self.subs.as_ref().filter(|subs| subs.at_row[row as usize] != NONE) else {
-            return n;
-        };
-        subs.place(self.buffer.get(self.units[row as usize].entries[n]).logical)
+        match &self.subs {
+            Some(subs) if subs.at_row[row as usize] != NONE => {
+                subs.place(self.buffer.get(self.units[row as usize].entries[n]).logical)
+            }
+            _ => n,
+        }
     }
 
     /// Whether a row is programming a whole unit.
