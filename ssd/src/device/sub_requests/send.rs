@@ -27,7 +27,7 @@ impl Device {
             }
             return;
         }
-        self.send_unit(page, &[], calendar);
+        self.send_unit(page, calendar);
     }
 
     /// A page that waits for what is under way of its unit must not wait for long.
@@ -40,10 +40,9 @@ impl Device {
     /// The same for those of this flush epoch and of older ones.
     pub(in crate::device) fn hurry_covered(&mut self, epoch: u64) {
         for sub in 0..self.subs().all.len() as u32 {
-            let later = std::mem::take(&mut self.subs().get(sub).later);
-            let covered = later.iter().any(|id| self.buffer.epoch(*id) <= epoch);
-            self.subs().get(sub).later = later;
-            if covered {
+            let Self { subs, buffer, .. } = self;
+            let later = &subs.as_ref().expect(THERE).all[sub as usize].later;
+            if later.iter().any(|id| buffer.epoch(*id) <= epoch) {
                 self.hurry(sub);
             }
         }
@@ -65,12 +64,11 @@ impl Device {
         }
     }
 
-    /// Sends the dirty pages of a unit to a pool together, and those that waited for their turn.
-    fn send_unit(&mut self, page: LogicalPage, later: &[EntryId], calendar: &mut impl Schedule<Event>) {
-        let per_unit = self.subs().per_unit;
-        let unit = page.0 / per_unit;
+    /// Sends the dirty pages of a unit to a pool together, and those that waited for their turn, which are among the
+    /// members already.
+    fn send_unit(&mut self, page: LogicalPage, calendar: &mut impl Schedule<Event>) {
+        let unit = page.0 / self.subs().per_unit;
         let mut members = std::mem::take(&mut self.subs().members);
-        members.extend_from_slice(later);
         self.unit_members(unit, &mut members);
         if !members.is_empty() {
             self.send_members(unit, &members, calendar);
@@ -246,13 +244,15 @@ impl Device {
     /// A sub-request is over: what waited for it goes on.
     pub(super) fn sub_request_over(&mut self, sub: u32, calendar: &mut impl Schedule<Event>) {
         let subs = self.subs();
-        let one = subs.get(sub);
-        let (unit, migrates, later) = (one.unit, one.migrates, std::mem::take(&mut one.later));
+        let one = &mut subs.all[sub as usize];
+        let (unit, migrates) = (one.unit, one.migrates);
+        let goes_on = !one.later.is_empty();
+        subs.members.append(&mut one.later);
         subs.of_unit[unit as usize] = NONE;
         subs.free.push(sub);
         let page = LogicalPage(unit * subs.per_unit);
-        if !later.is_empty() {
-            self.send_unit(page, &later, calendar);
+        if goes_on {
+            self.send_unit(page, calendar);
         }
         if migrates {
             self.migrate_unit(page, calendar);
