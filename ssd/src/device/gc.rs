@@ -153,11 +153,11 @@ impl Device {
     /// Whether the pages of a victim leave the pool is asked once, when cleaning it begins.
     fn look_at_new_victim(&mut self, row: Row) {
         let pool = self.config.pools.number_of_row(row);
-        if self.collector.has_new_victim(row) && pool > 0 {
-            let states = self.pool_states();
-            if self.relocator.leaves(pool, &states) {
-                self.collector.send_off(row);
-            }
+        if self.collector.has_new_victim(row)
+            && pool > 0
+            && self.ask(|device, states| device.relocator.leaves(pool, states))
+        {
+            self.collector.send_off(row);
         }
     }
 

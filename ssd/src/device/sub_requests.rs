@@ -69,17 +69,18 @@ pub(super) struct SubRequests {
     room: Vec<u64>,
     /// The unit that a row is programming as a whole.
     at_row: Vec<u32>,
-    /// Lists that are empty between events, kept for their room.
+    /// Lists that nobody reads between events, kept for their room.
     states: Vec<PoolState>,
     members: Vec<EntryId>,
     left: Vec<Row>,
+    pub(super) over: Vec<LogicalPage>,
     counts: Counts,
 }
 
 state!(SubRequests {
     values { all, free, ready, writes, room, at_row, counts }
     parts { of_unit, written }
-    fixed { per_unit, whole_units, pools, states, members, left }
+    fixed { per_unit, whole_units, pools, states, members, left, over }
 });
 
 /// What became of sub-requests, in numbers of them and in bytes that the host wrote.
@@ -119,6 +120,7 @@ impl SubRequests {
             states: Vec::new(),
             members: Vec::new(),
             left: Vec::new(),
+            over: Vec::new(),
             counts: Counts::default(),
             pools,
         }
@@ -188,7 +190,7 @@ impl SubRequests {
 const THERE: &str = "the device has several pools";
 
 impl Device {
-    fn subs(&mut self) -> &mut SubRequests {
+    pub(super) fn subs(&mut self) -> &mut SubRequests {
         self.subs.as_mut().expect(THERE)
     }
 
@@ -203,7 +205,7 @@ impl Device {
     }
 
     /// Asks a policy something about the pools.
-    fn ask<R>(&mut self, of: impl FnOnce(&mut Self, &[PoolState]) -> R) -> R {
+    pub(super) fn ask<R>(&mut self, of: impl FnOnce(&mut Self, &[PoolState]) -> R) -> R {
         let mut states = std::mem::take(&mut self.subs().states);
         states.clear();
         states.extend(self.states());
