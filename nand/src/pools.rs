@@ -69,7 +69,7 @@ impl Pools {
         if n == 0 { &self.first } else { &self.others[n - 1] }
     }
 
-    /// The pool beyond the first one that begins last at or below a number.
+    /// The number of the pool beyond the first one that begins last at or below a number.
     #[cold]
     fn later(&self, begins: impl Fn(&Pool) -> bool) -> usize {
         1 + self.others.iter().rposition(begins).expect("numbers beyond the first pool are of another one")
@@ -226,7 +226,7 @@ impl Pools {
         self.of_row(row).slots.per_block()
     }
 
-    /// The numbers of a row's pool.
+    /// How what is in a row's pool is numbered.
     #[inline]
     pub fn numbers(&self, row: u32) -> (Geometry, Slots) {
         let Pool { geometry, slots, .. } = self.of_row(row);

@@ -35,6 +35,7 @@ impl Device {
         self.unit_waits_less(sub);
     }
 
+    /// Counts a unit that migrates, and its pages that leave another pool than the first.
     fn count_migrated(&mut self, page: LogicalPage) {
         let subs = self.subs.as_mut().expect(THERE);
         let first = page.0 - page.0 % subs.per_unit;

@@ -132,7 +132,7 @@ impl Device {
         let second = usize::from(pool > 0);
         subs.counts.sent[second] += 1;
         subs.counts.sent_bytes[second] += u64::from(sectors) * crate::SECTOR.0;
-        let waiting = self.ready.get(usize::from(chosen)).map_or(0, |ready| ready.pages.len() as u64);
+        let waiting = self.ready[usize::from(chosen)].pages.len() as u64;
         if pool > 0 && self.blocks.valid_of(pool) + waiting + pages > subs.room[pool] {
             subs.counts.turned_away += 1;
             return self.first_stream();

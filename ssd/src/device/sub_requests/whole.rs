@@ -1,7 +1,7 @@
 //! Sub-requests that are programmed as whole units: formed, programmed, and found again after a power cut.
 
 use wordline_kernel::Schedule;
-use wordline_nand::{RowBlockId, SlotId, Stamp};
+use wordline_nand::{SlotId, Stamp};
 
 use super::THERE;
 use crate::buffer::{EntryState, NONE};
@@ -94,7 +94,7 @@ impl Device {
         subs.written[at] = subs.writes;
     }
 
-    /// The same where the collector copies the program unit that `from` is in. While a later write of the unit is being
+    /// Notes the number of a write where the collector copies the program unit that `from` is in. While a later write of the unit is being
     /// programmed, a copy counts as old as the original.
     pub(in crate::device) fn note_copy(&mut self, row: Row, from: SlotId, first: SlotId) {
         let page = LogicalPage(self.chips.stamp(from).logical);
@@ -192,10 +192,8 @@ impl Device {
     pub(in crate::device) fn put_unit_untimed(&mut self, page: LogicalPage, end: u32, row: Row) {
         let per_unit = self.subs().per_unit;
         let first = self.blocks.take(row, self.streams.host(self.first_stream()), per_unit);
-        let subs = self.subs();
-        subs.writes += 1;
-        let (at, number) = (subs.program_unit(first), subs.writes);
-        subs.written[at] = number;
+        self.subs().writes += 1;
+        self.note_write(first);
         for place in 0..per_unit {
             let (page, slot) = (LogicalPage(page.0 + place), SlotId(first.0 + place));
             if page.0 >= end {
@@ -216,7 +214,7 @@ impl Device {
 
     /// The program unit of the first pool that holds the last write of each unit, by its first slot, as the spare areas
     /// tell after a power cut.
-    pub(in crate::device) fn newest_units(&self, programmed: impl Fn(RowBlockId) -> u32) -> Option<Vec<u32>> {
+    pub(in crate::device) fn newest_units(&self) -> Option<Vec<u32>> {
         let subs = self.subs.as_ref().filter(|subs| subs.whole_units)?;
         let mut newest: Vec<u32> = vec![NONE; subs.of_unit.len()];
         let slots = &self.config.pools.first().slots;
@@ -224,7 +222,7 @@ impl Device {
             if self.blocks.state(block) == State::Bad {
                 continue;
             }
-            for place in (0..programmed(block)).step_by(subs.per_unit as usize) {
+            for place in (0..self.chips.programmed(block)).step_by(subs.per_unit as usize) {
                 let first = slots.at(block, place);
                 let held = (first.0..first.0 + subs.per_unit).map(|slot| self.chips.stamp(SlotId(slot)));
                 let Some(stamp) = held.into_iter().find(|stamp| stamp.is_data() && stamp.version > 0) else {
