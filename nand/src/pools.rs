@@ -1,6 +1,8 @@
 //! Pools: the dies of one part each that a device is made of. Their dies, rows, row blocks, pages and slots are numbered one
 //! pool after the other, so that a number tells the pool; channels may be shared.
 
+use wordline_kernel::Bytes;
+
 use crate::Part;
 use crate::geometry::{DieId, First, Geometry, PageId, RowBlockId};
 use crate::slots::{SlotId, Slots};
@@ -153,6 +155,11 @@ impl Pools {
     /// Slots of the device.
     pub fn slots(&self) -> u32 {
         self.last().slots.end()
+    }
+
+    /// Data bytes of the device.
+    pub fn capacity(&self) -> Bytes {
+        self.iter().map(|pool| pool.geometry.capacity()).sum()
     }
 
     /// All dies of the device.
