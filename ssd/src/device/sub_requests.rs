@@ -4,9 +4,11 @@
 //! Pages leave the buffer with all dirty ones of their unit, and the router sends them to a pool together. Until all of
 //! them are in flash, others of the unit wait, so that at most one sub-request of a unit is under way. To a pool that is
 //! mapped by page its pages go one by one; to one that is mapped by whole units they go in one program with the rest of the
-//! unit, which is read from wherever it is. So the rule is: a page is valid where it was programmed last; a program of a
-//! whole unit makes all other copies of its pages invalid, and one of a page that page of the unit; and what is valid of a
-//! unit in the pool of whole units is always in one program unit of it, at its place there.
+//! unit, which is read from wherever it is.
+//!
+//! A page is valid where it was programmed last, so that a program of a whole unit leaves no other copy of its pages valid,
+//! and a program of one page takes that page alone from its unit. What is valid of a unit in the pool of whole units is
+//! always in one program unit of it, at its place there.
 
 mod between;
 mod send;
@@ -56,18 +58,20 @@ pub(super) struct SubRequests {
     whole_units: bool,
     /// The pool that each stream of the host goes to.
     pools: Vec<u8>,
-    /// The sub-request of each unit.
+    /// The sub-request of each unit, if one is under way.
     of_unit: Vec<u32>,
+    /// Those under way, and those whose numbers are free.
     all: Vec<SubRequest>,
     free: Vec<u32>,
     /// Those that wait for a whole program unit, by stream.
     ready: Vec<VecDeque<u32>>,
     /// The number of the program that each program unit of the first pool was written by, which its spare areas carry.
     written: Vec<u64>,
+    /// The last of these numbers that was given.
     writes: u64,
     /// Pages that each pool has room for.
     room: Vec<u64>,
-    /// The unit that a row is programming as a whole.
+    /// The sub-request that each row is programming as a whole unit, if it is.
     at_row: Vec<u32>,
     /// Lists that nobody reads between events, kept for their room.
     states: Vec<PoolState>,
@@ -147,7 +151,7 @@ impl SubRequests {
         self.pools.get(usize::from(stream)).map_or(0, |pool| usize::from(*pool))
     }
 
-    /// The sub-request of a page.
+    /// The sub-request under way of the unit that a page is in.
     fn of(&self, page: LogicalPage) -> Option<u32> {
         let id = self.of_unit[(page.0 / self.per_unit) as usize];
         (id != NONE).then_some(id)
@@ -163,6 +167,7 @@ impl SubRequests {
         (slot.0 / self.per_unit) as usize
     }
 
+    /// A new sub-request of a unit, with no pages as yet.
     fn begin(&mut self, unit: u32, stream: u8) -> u32 {
         let id = self.free.pop().unwrap_or_else(|| {
             self.all.push(SubRequest::default());
