@@ -233,7 +233,7 @@ impl Pools {
         self.of_row(row).slots.per_block()
     }
 
-    /// How what is in a row's pool is numbered.
+    /// The numbers of a row's pool.
     #[inline]
     pub fn numbers(&self, row: u32) -> (Geometry, Slots) {
         let Pool { geometry, slots, .. } = self.of_row(row);

@@ -1,6 +1,6 @@
 //! The books: what must hold at every instant between events.
 
-use wordline_kernel::{Duration, gcd};
+use wordline_kernel::Duration;
 use wordline_nand::chips::Counts;
 use wordline_nand::{Pool, Stage, Stamp};
 
@@ -90,7 +90,7 @@ impl Device {
         };
         let pools = &self.config.pools;
         let programmed: u64 = pools.iter().zip(self.chips.counts_of_pools()).map(programmed).sum();
-        let unit = pools.iter().map(|pool| u64::from(pool.slots.per_program)).fold(0, gcd);
+        let unit = pools.iter().map(|pool| u64::from(pool.slots.per_program)).fold(0, wordline_kernel::gcd);
         let most: u64 = (0..pools.rows()).map(|row| u64::from(2 * pools.per_program(row))).sum();
         let queued = t.host_programs + t.unit_programs + t.gc_programs + t.translation_programs + t.padding
             - programmed;
