@@ -232,6 +232,7 @@ impl Device {
         let one = subs.get(sub);
         one.entries[place] = NONE;
         if one.whole {
+            // The rest of it has left a full pool while this page was being programmed there.
             self.unit_waits_less(sub);
             return;
         }

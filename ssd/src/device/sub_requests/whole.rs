@@ -60,6 +60,7 @@ impl Device {
         let one = self.subs().get(sub);
         (one.entries, one.carried) = (entries, carried);
         if unit.stamps.iter().all(|stamp| !stamp.is_data()) {
+            // Everything was discarded meanwhile.
             unit.stamps.clear();
             self.units[row as usize] = unit;
             self.sub_request_over(sub, calendar);
