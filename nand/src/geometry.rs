@@ -54,6 +54,19 @@ pub struct Layout {
     pub planes_per_row: Option<u32>,
 }
 
+impl Layout {
+    /// So many dies in a package on the only channel.
+    pub const fn on_one_channel(dies: u32, planes_per_row: Option<u32>) -> Self {
+        Self {
+            channels: 1,
+            packages_per_channel: 1,
+            dies_per_package: dies,
+            short_channels: 0,
+            planes_per_row,
+        }
+    }
+}
+
 fn is_zero(number: &u32) -> bool {
     *number == 0
 }
@@ -431,14 +444,7 @@ mod tests {
 
     #[test]
     fn planes_are_the_lowest_part_of_a_block_number() {
-        let layout = Layout {
-            channels: 1,
-            packages_per_channel: 1,
-            dies_per_package: 1,
-            short_channels: 0,
-            planes_per_row: Some(2),
-        };
-        let geometry = layout.check(&mqsim()).expect("the layout is sound");
+        let geometry = Layout::on_one_channel(1, Some(2)).check(&mqsim()).expect("the layout is sound");
         let blocks: Vec<u32> = geometry.plane_blocks(RowBlockId(3), 0..2).map(|b| b.block).collect();
         assert_eq!(blocks, [6, 7]);
     }

@@ -108,20 +108,18 @@ impl Layers {
 mod tests {
     use super::*;
     use crate::geometry::Layout;
+    use crate::part::Part;
     use crate::part::tests::mqsim_file;
 
-    fn layers(layers: u32) -> (Layers, Geometry) {
+    fn part(layers: u32) -> Part {
         let mut file = mqsim_file();
         file.geometry.layers = layers;
-        let part = file.check().expect("the part is sound");
-        let layout = Layout {
-            channels: 1,
-            packages_per_channel: 1,
-            dies_per_package: 1,
-            short_channels: 0,
-            planes_per_row: None,
-        };
-        let geometry = layout.check(&part).expect("the layout is sound");
+        file.check().expect("the part is sound")
+    }
+
+    fn layers(layers: u32) -> (Layers, Geometry) {
+        let part = part(layers);
+        let geometry = Layout::on_one_channel(1, None).check(&part).expect("the layout is sound");
         (Layers::of(&Pools::of_pages(part, geometry)), geometry)
     }
 
@@ -153,19 +151,7 @@ mod tests {
 
     #[test]
     fn the_layers_of_a_second_pool_follow_those_of_the_first() {
-        let layout = Layout {
-            channels: 1,
-            packages_per_channel: 1,
-            dies_per_package: 1,
-            short_channels: 0,
-            planes_per_row: None,
-        };
-        let part = |layers| {
-            let mut file = mqsim_file();
-            file.geometry.layers = layers;
-            file.check().expect("the part is sound")
-        };
-        let geometry = layout.check(&part(1)).expect("the layout is sound");
+        let geometry = Layout::on_one_channel(1, None).check(&part(1)).expect("the layout is sound");
         let mut pools = Pools::of_pages(part(1), geometry);
         pools.add(Pool { part: part(2), geometry, slots: crate::Slots::of_pages(&geometry) }, 1);
         let layers = Layers::of(&pools);

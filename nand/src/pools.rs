@@ -42,7 +42,7 @@ impl Pools {
 
     /// Adds a pool on channels from `channel` on; its numbers follow those of the others.
     pub fn add(&mut self, pool: Pool, channel: u32) {
-        let last = self.others.last().unwrap_or(&self.first);
+        let last = self.last();
         let Pool { part, geometry, slots } = pool;
         let geometry = geometry.from(last.geometry.end(channel));
         let slots = slots.within(&geometry, last.slots.end());
@@ -71,7 +71,7 @@ impl Pools {
         if n == 0 { &self.first } else { &self.others[n - 1] }
     }
 
-    /// The pool beyond the first one that begins last at or below a number.
+    /// The number of the pool beyond the first one that begins last at or below a number.
     #[cold]
     fn later(&self, begins: impl Fn(&Pool) -> bool) -> usize {
         1 + self.others.iter().rposition(begins).expect("numbers beyond the first pool are of another one")

@@ -159,14 +159,7 @@ mod tests {
 
     /// Two dies of two planes with pages of 8 KiB.
     fn geometry() -> Geometry {
-        let layout = Layout {
-            channels: 1,
-            packages_per_channel: 1,
-            dies_per_package: 2,
-            short_channels: 0,
-            planes_per_row: None,
-        };
-        layout.check(&mqsim()).expect("the layout is sound")
+        Layout::on_one_channel(2, None).check(&mqsim()).expect("the layout is sound")
     }
 
     #[test]

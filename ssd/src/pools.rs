@@ -93,6 +93,7 @@ pub fn add(files: &[PoolFile], mut pools: Pools, unit: Bytes, wrong: &mut Compla
     (sound && slots < 1 << 31).then_some(pools)
 }
 
+/// A pool that is not numbered yet, beside those that are there.
 fn one(file: &PoolFile, pools: &Pools, unit: Bytes) -> Result<Pool, Complaints> {
     let mut wrong = Complaints::default();
     let part = file.part.clone().check().map_err(|inner| wrong.nest("part", inner)).ok();

@@ -173,13 +173,8 @@ fn cut_power(rig: &mut Rig, after: Duration) -> u64 {
     while let Some(event) = rig.calendar.advance().filter(|event| *event != CUT) {
         rig.device.handle(event, &mut rig.calendar);
     }
-    let torn = rig.device.power_cut(rig.calendar_now()).torn;
-    rig.calendar.clear();
-    rig.device.recover(&mut rig.calendar);
-    while !rig.device.is_ready() {
-        let event = rig.calendar.advance().expect("a recovery is under way");
-        rig.device.handle(event, &mut rig.calendar);
-    }
+    let torn = rig.cut_power().torn;
+    rig.wait_until_ready();
     rig.audit();
     torn.programs
 }

@@ -6,15 +6,13 @@ use std::collections::BTreeMap;
 
 use common::Rig;
 use common::devices::{block_mapped, device};
-use common::failing;
+use common::failing::faults;
 use common::steps::{Step, step};
 use proptest::prelude::*;
 use wordline_kernel::Duration;
-use wordline_nand::faults::FaultFile;
-use wordline_ssd::config::{Protection, ReadRetryFile};
+use wordline_ssd::config::Protection;
 use wordline_ssd::ftl::checkpoint::DiscardsAtCut;
 use wordline_ssd::ftl::mapping::LogicalPage;
-use wordline_ssd::policy::failure::FailureKind;
 use wordline_ssd::{Command, DeviceFile, Operation};
 
 /// Versions as the host counts them.
@@ -109,9 +107,7 @@ fn cut_power(rig: &mut Rig, model: &mut Model) -> bool {
     if rig.device.is_read_only() {
         return false;
     }
-    rig.device.power_cut(rig.calendar_now());
-    rig.calendar.clear();
-    rig.device.recover(&mut rig.calendar);
+    rig.cut_power();
     let failing = Failing::of(rig, per_page);
     for page in 0..pages {
         let found = rig.device.version(LogicalPage(page));
@@ -124,10 +120,7 @@ fn cut_power(rig: &mut Rig, model: &mut Model) -> bool {
             None => model.present.remove(&page),
         };
     }
-    while !rig.device.is_ready() {
-        let event = rig.calendar.advance().expect("a recovery is under way");
-        rig.device.handle(event, &mut rig.calendar);
-    }
+    rig.wait_until_ready();
     !rig.device.is_read_only()
 }
 
@@ -221,31 +214,16 @@ impl Failing {
     }
 }
 
-/// Plays with a device that fails by these rules, if it is one.
-fn play_failing(
-    mut file: DeviceFile,
-    rules: Vec<FaultFile>,
-    failure: FailureKind,
-    retry: (u8, u64),
-    play: impl FnOnce(DeviceFile),
-) -> Result<(), TestCaseError> {
-    file.faults = rules;
-    file.ftl.failure = failure;
-    file.ftl.read_retry = ReadRetryFile { levels: retry.0, time: Duration::from_us(retry.1) };
-    let good = file.clone().check();
-    // Too many blocks may be bad from the start.
-    prop_assume!(good.is_ok(), "{}", good.expect_err("it is not"));
-    play(file);
-    Ok(())
+/// Steps, how many commands are under way at once, and whether the device is filled before.
+fn run() -> impl Strategy<Value = (Vec<Step>, usize, bool)> {
+    (prop::collection::vec(step(24, 0.1), 1..600), 1usize..12, any::<bool>())
 }
 
 proptest! {
     #[test]
     fn a_device_holds_what_a_map_would(
         file in device(),
-        steps in prop::collection::vec(step(24, 0.1), 1..600),
-        depth in 1usize..12,
-        filled in any::<bool>(),
+        (steps, depth, filled) in run(),
     ) {
         play(file, &steps, depth, filled);
     }
@@ -253,22 +231,16 @@ proptest! {
     #[test]
     fn a_device_that_fails_holds_what_a_map_would_or_says_what_is_lost(
         file in device(),
-        rules in prop::collection::vec(failing::rule(), 1..4),
-        failure in failing::failure(),
-        retry in (0u8..8, 0u64..2),
-        steps in prop::collection::vec(step(24, 0.1), 1..600),
-        depth in 1usize..12,
-        filled in any::<bool>(),
+        faults in faults(1..4),
+        (steps, depth, filled) in run(),
     ) {
-        play_failing(file, rules, failure, retry, |file| play(file, &steps, depth, filled))?;
+        play(faults.strike(file)?, &steps, depth, filled);
     }
 
     #[test]
     fn a_device_with_a_block_map_holds_what_a_map_would(
         file in block_mapped(),
-        steps in prop::collection::vec(step(24, 0.1), 1..600),
-        depth in 1usize..12,
-        filled in any::<bool>(),
+        (steps, depth, filled) in run(),
     ) {
         play(file, &steps, depth, filled);
     }
@@ -276,13 +248,9 @@ proptest! {
     #[test]
     fn a_device_with_a_block_map_that_fails_holds_what_a_map_would_or_says_what_is_lost(
         file in block_mapped(),
-        rules in prop::collection::vec(failing::rule(), 1..4),
-        failure in failing::failure(),
-        retry in (0u8..8, 0u64..2),
-        steps in prop::collection::vec(step(24, 0.1), 1..600),
-        depth in 1usize..12,
-        filled in any::<bool>(),
+        faults in faults(1..4),
+        (steps, depth, filled) in run(),
     ) {
-        play_failing(file, rules, failure, retry, |file| play(file, &steps, depth, filled))?;
+        play(faults.strike(file)?, &steps, depth, filled);
     }
 }

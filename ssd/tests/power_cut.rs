@@ -5,13 +5,13 @@ mod common;
 use std::collections::BTreeMap;
 
 use common::devices::{block_mapped, device};
-use common::failing;
+use common::failing::faults;
 use common::steps::{Step, step};
 use common::{Rig, small};
 use proptest::prelude::*;
 use wordline_kernel::{Bytes, Duration, Instant, Schedule};
 use wordline_nand::TornBy;
-use wordline_ssd::config::{BufferMode, Protection, ReadRetryFile};
+use wordline_ssd::config::{BufferMode, Protection};
 use wordline_ssd::ftl::block_map::config::BlockMapFile;
 use wordline_ssd::ftl::checkpoint::{DiscardsAtCut, LowerPages, ProgramsAtCut};
 use wordline_ssd::ftl::mapping::LogicalPage;
@@ -486,74 +486,48 @@ fn cuts(gaps: &[(usize, u64)]) -> Vec<Cut> {
     gaps.iter().map(&mut cut).collect()
 }
 
-/// What is done about torn programs; whether there are discards and checkpoints in flash is the device's.
-fn torn() -> impl Strategy<Value = (ProgramsAtCut, LowerPages)> {
+/// Devices with what is done about torn programs; whether there are discards and checkpoints in flash is the device's.
+fn torn(device: impl Strategy<Value = DeviceFile>) -> impl Strategy<Value = DeviceFile> {
     let programs = prop_oneof![Just(ProgramsAtCut::Torn), Just(ProgramsAtCut::Finished)];
-    (programs, prop_oneof![Just(LowerPages::Exposed), Just(LowerPages::BackedUp)])
+    let lower = prop_oneof![Just(LowerPages::Exposed), Just(LowerPages::BackedUp)];
+    (device, programs, lower).prop_map(|(mut file, programs, lower)| {
+        (file.ftl.recovery.programs_at_cut, file.ftl.recovery.lower_pages) = (programs, lower);
+        file
+    })
 }
 
-fn gaps() -> impl Strategy<Value = Vec<(usize, u64)>> {
-    prop::collection::vec((1usize..1200, 0u64..400), 1..6)
+/// Steps, how many commands are under way at once, whether the device is filled before, and when the power is cut.
+fn run() -> impl Strategy<Value = (Vec<Step>, usize, bool, Vec<Cut>)> {
+    let gaps = prop::collection::vec((1usize..1200, 0u64..400), 1..6);
+    let steps = prop::collection::vec(step(20, 0.2), 1..300);
+    (steps, 1usize..12, any::<bool>(), gaps.prop_map(|gaps| cuts(&gaps)))
 }
 
 proptest! {
     #[test]
     fn a_device_keeps_what_was_flushed_through_several_cuts(
-        file in device(),
-        torn in torn(),
-        steps in prop::collection::vec(step(20, 0.2), 1..300),
-        depth in 1usize..12,
-        filled in any::<bool>(),
-        gaps in gaps(),
+        file in torn(device()),
+        (steps, depth, filled, cuts) in run(),
     ) {
-        let mut file = file;
-        (file.ftl.recovery.programs_at_cut, file.ftl.recovery.lower_pages) = torn;
-        play(&file, &steps, depth, filled, &cuts(&gaps));
+        play(&file, &steps, depth, filled, &cuts);
     }
 
     #[test]
     fn a_device_that_fails_keeps_what_was_flushed_through_several_cuts_or_says_what_is_lost(
-        file in device(),
-        torn in torn(),
-        rules in prop::collection::vec(failing::rule(), 1..4),
-        failure in failing::failure(),
-        retry in (0u8..8, 0u64..2),
-        steps in prop::collection::vec(step(20, 0.2), 1..300),
-        depth in 1usize..12,
-        filled in any::<bool>(),
-        gaps in gaps(),
+        file in torn(device()),
+        faults in faults(1..4),
+        (steps, depth, filled, cuts) in run(),
     ) {
-        let mut file = file;
-        (file.ftl.recovery.programs_at_cut, file.ftl.recovery.lower_pages) = torn;
-        file.faults = rules;
-        file.ftl.failure = failure;
-        file.ftl.read_retry = ReadRetryFile { levels: retry.0, time: Duration::from_us(retry.1) };
-        let good = file.clone().check();
-        // Too many blocks may be bad from the start.
-        prop_assume!(good.is_ok(), "{}", good.expect_err("it is not"));
-        play(&file, &steps, depth, filled, &cuts(&gaps));
+        play(&faults.strike(file)?, &steps, depth, filled, &cuts);
     }
 
     #[test]
     fn a_block_map_keeps_what_was_flushed_through_several_cuts_or_says_what_is_lost(
-        file in block_mapped(),
-        torn in torn(),
-        rules in prop::collection::vec(failing::rule(), 0..3),
-        failure in failing::failure(),
-        retry in (0u8..8, 0u64..2),
-        steps in prop::collection::vec(step(20, 0.2), 1..300),
-        depth in 1usize..12,
-        filled in any::<bool>(),
-        gaps in gaps(),
+        file in torn(block_mapped()),
+        faults in faults(0..3),
+        (steps, depth, filled, cuts) in run(),
     ) {
-        let mut file = file;
-        (file.ftl.recovery.programs_at_cut, file.ftl.recovery.lower_pages) = torn;
-        file.faults = rules;
-        file.ftl.failure = failure;
-        file.ftl.read_retry = ReadRetryFile { levels: retry.0, time: Duration::from_us(retry.1) };
-        let good = file.clone().check();
-        prop_assume!(good.is_ok(), "{}", good.expect_err("it is not"));
-        play(&file, &steps, depth, filled, &cuts(&gaps));
+        play(&faults.strike(file)?, &steps, depth, filled, &cuts);
     }
 }
 

@@ -17,13 +17,8 @@ const PAGE: u64 = 8;
 
 /// Cuts the power and waits until the device is ready.
 fn cut_and_recover(rig: &mut Rig) -> Recovery {
-    rig.device.power_cut(rig.calendar_now());
-    rig.calendar.clear();
-    rig.device.recover(&mut rig.calendar);
-    while !rig.device.is_ready() {
-        let event = rig.calendar.advance().expect("a recovery is under way");
-        rig.device.handle(event, &mut rig.calendar);
-    }
+    rig.cut_power();
+    rig.wait_until_ready();
     *rig.device.recovery().expect("the scan is over")
 }
 

@@ -10,7 +10,7 @@ use proptest::prelude::*;
 use wordline_kernel::snapshot::Broken;
 use wordline_kernel::{Bytes, Calendar, Digest, Duration, Seed};
 use wordline_nand::faults::{Fails, FaultFile};
-use wordline_ssd::config::{Interface, ReadRetryFile, Scope};
+use wordline_ssd::config::{Interface, Scope};
 use wordline_ssd::policy::tuner::TunerKind;
 use wordline_ssd::policy::victim::VictimKind;
 use wordline_ssd::policy::wear::WearKind;
@@ -137,18 +137,11 @@ proptest! {
     #[test]
     fn a_device_that_fails_goes_on_failing_as_it_would_have(
         file in device(),
-        rules in prop::collection::vec(failing::rule(), 1..4),
-        failure in failing::failure(),
-        retry in (0u8..8, 0u64..2),
+        faults in failing::faults(1..4),
         run in run(),
     ) {
-        let mut file = file;
-        file.faults = rules;
-        file.ftl.failure = failure;
-        file.ftl.read_retry = ReadRetryFile { levels: retry.0, time: Duration::from_us(retry.1) };
         let run = Run { state: run.state.min(1), ..run };
-        prop_assume!(file.clone().check().is_ok());
-        is_one_run(&file, &run);
+        is_one_run(&faults.strike(file)?, &run);
     }
 
     #[test]
@@ -182,9 +175,7 @@ proptest! {
         let mut one = Rig::new(file.clone(), 1);
         one.device.fill(0.8);
         play(&mut one, &run.steps[..run.cut], run.depth);
-        one.device.power_cut(one.calendar_now());
-        one.calendar.clear();
-        one.device.recover(&mut one.calendar);
+        one.cut_power();
         go_on(&mut one, run.events);
         let mut two = restored(&file, &saved(&one)).unwrap_or_else(|broken| panic!("{broken}"));
         for rig in [&mut one, &mut two] {

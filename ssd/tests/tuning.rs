@@ -254,13 +254,8 @@ fn a_tuner_is_told_of_every_page_that_was_read_and_every_block_that_was_erased()
 fn what_was_learnt_is_gone_after_a_power_cut() {
     let (mut rig, told) = recorded();
     assert!(read(&mut rig, 0) > read(&mut rig, 0));
-    rig.device.power_cut(rig.calendar_now());
-    rig.calendar.clear();
-    rig.device.recover(&mut rig.calendar);
-    while !rig.device.is_ready() {
-        let event = rig.calendar.advance().expect("a recovery is under way");
-        rig.device.handle(event, &mut rig.calendar);
-    }
+    rig.cut_power();
+    rig.wait_until_ready();
     assert_eq!(told.lock().expect("nobody panicked with it").forgot, 1);
     assert_eq!(read(&mut rig, 0), usual().1 * 3 + SETTING * 2);
 }

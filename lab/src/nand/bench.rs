@@ -30,14 +30,7 @@ pub struct Setup {
 impl Setup {
     /// So many dies on one channel, each with a chip enable of its own.
     pub fn dies(dies: u32) -> Self {
-        let layout = Layout {
-            channels: 1,
-            packages_per_channel: 1,
-            dies_per_package: dies,
-            short_channels: 0,
-            planes_per_row: None,
-        };
-        Self { layout, wiring: Wiring::default() }
+        Self { layout: Layout::on_one_channel(dies, None), wiring: Wiring::default() }
     }
 }
 

@@ -1,7 +1,7 @@
 //! Where the requests of a generated workload go.
 
 use serde::{Deserialize, Serialize};
-use wordline_kernel::{Complaints, Stream};
+use wordline_kernel::{Complaints, Stream, gcd};
 
 use super::zipf::Zipf;
 
@@ -72,10 +72,6 @@ impl Scramble {
     pub fn place(self, number: u64) -> u64 {
         (u128::from(number) * u128::from(self.step) % u128::from(self.slots)) as u64
     }
-}
-
-fn gcd(a: u64, b: u64) -> u64 {
-    if b == 0 { a } else { gcd(b, a % b) }
 }
 
 /// Draws the slot of each request.

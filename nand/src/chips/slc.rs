@@ -103,14 +103,7 @@ mod tests {
         (file.geometry.bits_per_cell, file.geometry.one_shot, file.geometry.pages_per_block) = (3, true, 12);
         file.timing.slc = Some(SlcTiming { read: us(20), program: us(200), erase: us(2_000) });
         let part = file.check().expect("the part is sound");
-        let layout = Layout {
-            channels: 1,
-            packages_per_channel: 1,
-            dies_per_package: 1,
-            short_channels: 0,
-            planes_per_row: Some(2),
-        };
-        let geometry = layout.check(&part).expect("the layout is sound");
+        let geometry = Layout::on_one_channel(1, Some(2)).check(&part).expect("the layout is sound");
         let mut chips = Chips::new(Pools::of_pages(part, geometry));
         assert!(chips.offer_slc_mode());
         chips

@@ -6,14 +6,7 @@ use wordline_kernel::{Bytes, Calendar, Power};
 
 pub(super) fn chips(dies: u32) -> Chips {
     let part = mqsim();
-    let layout = Layout {
-        channels: 1,
-        packages_per_channel: 1,
-        dies_per_package: dies,
-        short_channels: 0,
-        planes_per_row: Some(1),
-    };
-    let geometry = layout.check(&part).expect("the layout is sound");
+    let geometry = Layout::on_one_channel(dies, Some(1)).check(&part).expect("the layout is sound");
     Chips::new(Pools::of_pages(part, geometry))
 }
 
@@ -209,14 +202,7 @@ fn planes_that_work_together_draw_each_where_the_part_says_so() {
         let mut file = crate::part::tests::mqsim_file();
         file.power.per_plane = per_plane;
         let part = file.check().expect("the part is sound");
-        let layout = Layout {
-            channels: 1,
-            packages_per_channel: 1,
-            dies_per_package: 1,
-            short_channels: 0,
-            planes_per_row: Some(2),
-        };
-        let geometry = layout.check(&part).expect("the layout is sound");
+        let geometry = Layout::on_one_channel(1, Some(2)).check(&part).expect("the layout is sound");
         let mut chips = Chips::new(Pools::of_pages(part, geometry));
         let (die, command) = program(&chips, 0);
         let done = run(&mut chips, &[(die, Command { planes: 2, ..command })]);

@@ -60,13 +60,7 @@ const DATA: Stamp = Stamp { logical: 1, version: 1 };
 const ROW_BLOCK: u32 = 16;
 
 fn layout() -> Layout {
-    Layout {
-        channels: 1,
-        packages_per_channel: 1,
-        dies_per_package: 2,
-        short_channels: 0,
-        planes_per_row: None,
-    }
+    Layout::on_one_channel(2, None)
 }
 
 fn rule(fails: Fails) -> FaultFile {

@@ -126,14 +126,7 @@ fn reads_vary_within_their_range_under_every_model() {
 #[test]
 fn a_multi_plane_program_of_chips_takes_as_long_as_its_slowest_plane() {
     let part = part(&["250us..2200us"], |_| ());
-    let layout = Layout {
-        channels: 1,
-        packages_per_channel: 1,
-        dies_per_package: 1,
-        short_channels: 0,
-        planes_per_row: None,
-    };
-    let geometry = layout.check(&part).expect("the layout is sound");
+    let geometry = Layout::on_one_channel(1, None).check(&part).expect("the layout is sound");
     let mut chips = Chips::new(Pools::of_pages(part.clone(), geometry));
     chips.set_latency(LatencyModel::VariationAware, Seed(9));
     let mut calendar = Calendar::new();

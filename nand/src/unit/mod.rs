@@ -105,14 +105,7 @@ impl UnitFile {
             wrong.require(fits, key, period.unwrap_or_default(), "a period from 1ps to 1us");
         }
         wrong.or_ok(())?;
-        let layout = Layout {
-            channels: 1,
-            packages_per_channel: 1,
-            dies_per_package: self.dies,
-            short_channels: 0,
-            planes_per_row: Some(part.geometry.planes),
-        };
-        layout.check(part)
+        Layout::on_one_channel(self.dies, Some(part.geometry.planes)).check(part)
     }
 }
 

@@ -185,14 +185,8 @@ fn compare(interface: Interface, mode: u8, dies: u32, planes: u32, shared: bool)
     let mut file = part_file();
     file.bus = BusFile::new(interface, mode);
     let part = file.check().expect("the part is sound");
-    let layout = Layout {
-        channels: 1,
-        packages_per_channel: 1,
-        dies_per_package: dies,
-        short_channels: 0,
-        planes_per_row: Some(part.geometry.planes),
-    };
-    let geometry = layout.check(&part).expect("the layout is sound");
+    let geometry =
+        Layout::on_one_channel(dies, Some(part.geometry.planes)).check(&part).expect("the layout is sound");
     let wiring = Transactions { shared_enable: shared, read_status: true, ..Transactions::default() };
     for operation in MODES {
         let lists: Vec<List> = (0..dies).map(|die| list(operation, &geometry, die, planes)).collect();

@@ -8,10 +8,6 @@ use super::Device;
 use crate::ftl::mapping::LogicalPage;
 use crate::lifetime::{Fullness, Worn};
 
-fn gcd(a: u64, b: u64) -> u64 {
-    if b == 0 { a } else { gcd(b, a % b) }
-}
-
 impl Device {
     /// The version of a logical page that a read would find now, counted from 1 with each write of the host; `None`
     /// if there is nothing to be found.
@@ -99,7 +95,7 @@ impl Device {
         };
         let pools = &self.config.pools;
         let programmed: u64 = pools.iter().zip(self.chips.counts_of_pools()).map(programmed).sum();
-        let unit = pools.iter().map(|pool| u64::from(pool.slots.per_program)).fold(0, gcd);
+        let unit = pools.iter().map(|pool| u64::from(pool.slots.per_program)).fold(0, wordline_kernel::gcd);
         let most: u64 = (0..pools.rows()).map(|row| u64::from(2 * pools.per_program(row))).sum();
         let queued = t.host_programs + t.unit_programs + t.gc_programs + t.translation_programs + t.padding
             - programmed;

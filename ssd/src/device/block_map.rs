@@ -2,15 +2,16 @@
 //! before that goes as the commands of a collector do.
 
 use wordline_kernel::{Schedule, Stream};
-use wordline_nand::{DieId, PageId, RowBlockId, SlotId, Stamp};
+use wordline_nand::{DieId, PageId, SlotId, Stamp};
 
+use super::gc::relocate;
 use super::precondition::Steady;
 use super::{Device, Event};
 use crate::Config;
 use crate::buffer::EntryId;
 use crate::ftl::block_map::{ByBlock, Step};
 use crate::ftl::blocks::StreamId;
-use crate::ftl::collector::Moved;
+use crate::ftl::collector::{Moved, erase_untimed};
 use crate::ftl::mapping::LogicalPage;
 use crate::parts::Parts;
 use crate::policy::placement::Row;
@@ -168,18 +169,11 @@ impl Device {
     pub(super) fn copied(&mut self, row: Row, to: SlotId) {
         let moved = self.block_map.as_mut().and_then(|map| map.take_held(row));
         if let Some(moved) = moved.filter(|moved| self.blocks.is_valid(moved.from)) {
-            self.move_page(moved, to);
+            let place = |slot| self.config.slots().split(slot).1;
+            debug_assert_eq!(place(to), place(SlotId(moved.stamp.logical)));
+            relocate(&mut self.mapping, &mut self.blocks, moved, to);
         }
         self.blocks.program_done(to);
-    }
-
-    fn move_page(&mut self, moved: Moved, to: SlotId) {
-        let page = LogicalPage(moved.stamp.logical);
-        debug_assert_eq!(self.config.slots().split(to).1, self.config.slots().split(SlotId(page.0)).1);
-        let old = self.mapping.set(page, to);
-        assert_eq!(old, Some(moved.from), "a valid page is where its logical page is mapped to");
-        self.blocks.invalidate(moved.from);
-        self.blocks.validate(to);
     }
 
     /// A command of the row's step is done: the row goes on.
@@ -219,7 +213,7 @@ impl Device {
                     self.copied(row, to);
                     programmed += 1;
                 }
-                Step::Erase { block } => self.erase_untimed(block),
+                Step::Erase { block } => erase_untimed(block, blocks, chips),
                 Step::Retire { .. } => unreachable!("nothing fails before the run"),
             }
         }
@@ -239,13 +233,5 @@ impl Device {
         let programmed: u64 = (0..writes).map(write).sum();
         let amplification = programmed as f64 / writes.max(1) as f64;
         Steady { overwritten: 2 * writes, amplification }
-    }
-
-    /// Erases a block in no time. What happens before the run wears nothing.
-    fn erase_untimed(&mut self, block: RowBlockId) {
-        let erases = self.chips.erases()[block];
-        self.chips.wipe(block);
-        self.chips.set_erases(block, erases);
-        self.blocks.erased(block, erases);
     }
 }

@@ -205,13 +205,12 @@ impl Device {
         let mut unit = std::mem::take(&mut self.units[row as usize]);
         self.programming -= unit.entries.len() as u32;
         self.blocks.program_done(first);
-        for id in unit.entries.drain(..) {
+        for id in unit.entries.iter().copied() {
             self.buffer.program_failed(id);
             self.buffer.get_mut(id).urgent = true;
             self.make_ready(id);
         }
-        unit.stamps.clear();
-        unit.busy = false;
+        unit.clear();
         self.units[row as usize] = unit;
         self.program_failed(first, calendar);
         self.note_row(row);
@@ -221,7 +220,7 @@ impl Device {
     fn table_program_failed(&mut self, row: Row, first: SlotId, calendar: &mut impl Schedule<Event>) {
         let mut unit = std::mem::take(&mut self.units[row as usize]);
         self.blocks.program_done(first);
-        for stamp in unit.stamps.drain(..).rev().filter(|stamp| stamp.is_data()) {
+        for stamp in unit.stamps.iter().rev().filter(|stamp| stamp.is_data()) {
             if let Some((discards, table)) = self.discard_page_of(stamp.logical) {
                 discards.program_failed(table);
                 continue;
@@ -230,7 +229,7 @@ impl Device {
             let table = translation.table(stamp.logical).expect("the unit holds translation pages");
             translation.program_failed(table);
         }
-        unit.busy = false;
+        unit.clear();
         self.units[row as usize] = unit;
         self.program_failed(first, calendar);
         self.note_row(row);

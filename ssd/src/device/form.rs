@@ -139,7 +139,7 @@ impl Device {
         let stream = self.streams.host((list % usize::from(self.streams.host)) as u8);
         let pages = self.blocks.unit(row, stream) as usize;
         let mut unit = std::mem::take(&mut self.units[row as usize]);
-        let mut dropped = Vec::new();
+        let mut over = self.list_of_pages();
         let ready = &mut self.ready[list];
         while unit.entries.len() < pages {
             let Some(id) = ready.pages.pop_front() else { break };
@@ -147,7 +147,7 @@ impl Device {
             ready.urgent -= u32::from(std::mem::take(&mut entry.urgent));
             if entry.discarded {
                 if self.subs.is_some() {
-                    dropped.push(entry.logical);
+                    over.push(entry.logical);
                 }
                 self.buffer.drop_entry(id, &mut self.wake);
                 continue;
@@ -159,7 +159,7 @@ impl Device {
         }
         if unit.entries.is_empty() {
             self.units[row as usize] = unit;
-            self.pages_over(&dropped, calendar);
+            self.pages_over(over, calendar);
             self.wake_waiters(calendar);
             return;
         }
@@ -176,15 +176,22 @@ impl Device {
             translation.turn_over(row);
         }
         self.queue_unit(row, stream, Purpose::HostProgram, calendar);
-        self.pages_over(&dropped, calendar);
+        self.pages_over(over, calendar);
         self.wake_waiters(calendar);
+    }
+
+    /// A list for pages of sub-requests that are over; one without room where there are no sub-requests.
+    #[inline]
+    fn list_of_pages(&mut self) -> Vec<LogicalPage> {
+        self.subs.as_mut().map_or_else(Vec::new, |subs| std::mem::take(&mut subs.over))
     }
 
     /// Pages of sub-requests need not come to flash any more, or are there.
     #[inline]
-    fn pages_over(&mut self, pages: &[LogicalPage], calendar: &mut impl Schedule<Event>) {
-        for page in pages {
-            self.page_of_sub_request_over(*page, calendar);
+    fn pages_over(&mut self, mut pages: Vec<LogicalPage>, calendar: &mut impl Schedule<Event>) {
+        if self.subs.is_some() {
+            pages.drain(..).for_each(|page| self.page_of_sub_request_over(page, calendar));
+            self.subs().over = pages;
         }
     }
 
@@ -209,8 +216,8 @@ impl Device {
     ) {
         let (pages, cost) = (self.blocks.unit(row, stream), self.blocks.cost(row, stream));
         let first = self.take_place(row, stream, pages);
-        if self.subs.is_some() {
-            self.note_write(row, first);
+        if self.programs_whole_unit(row) {
+            self.note_write(first);
         }
         self.collector.spend(row, cost);
         self.note_row(row);
@@ -254,38 +261,48 @@ impl Device {
         let mut unit = std::mem::take(&mut self.units[row as usize]);
         self.foresee_installs(&unit);
         for (n, id) in unit.entries.iter().copied().enumerate() {
-            let Stamp { logical, version } = unit.stamps[n];
-            let entry = self.buffer.get_mut(id);
-            if !entry.void {
-                entry.flash_version = version;
-                self.install(LogicalPage(logical), SlotId(first.0 + n as u32));
-                self.note_update(LogicalPage(logical));
-                if !self.lost.is_empty() {
-                    self.lost.in_flash(LogicalPage(logical), version);
-                }
-            }
-            let again = self.buffer.programmed(id, version, &mut self.wake);
-            if again {
-                self.dirty_again(id, calendar);
-            } else if self.cache.is_on() {
-                self.keep_programmed(LogicalPage(logical), version);
-            }
+            self.page_programmed(id, unit.stamps[n], SlotId(first.0 + n as u32), calendar);
         }
         self.programming -= unit.entries.len() as u32;
-        let mut over: Vec<LogicalPage> = Vec::new();
+        let mut over = self.list_of_pages();
         if self.subs.is_some() {
             let data = unit.stamps.iter().filter(|stamp| stamp.is_data());
             over.extend(data.map(|stamp| LogicalPage(stamp.logical)));
         }
-        unit.entries.clear();
-        unit.stamps.clear();
-        unit.busy = false;
+        unit.clear();
         self.units[row as usize] = unit;
         self.blocks.program_done(first);
         self.note_row(row);
         self.note_checkpoint();
-        self.pages_over(&over, calendar);
+        self.pages_over(over, calendar);
         self.wake_waiters(calendar);
+    }
+
+    /// A page of the buffer was programmed to `slot`: it is there, unless it is void.
+    #[inline]
+    pub(super) fn page_programmed(
+        &mut self,
+        id: EntryId,
+        stamp: Stamp,
+        slot: SlotId,
+        calendar: &mut impl Schedule<Event>,
+    ) {
+        let Stamp { logical, version } = stamp;
+        let page = LogicalPage(logical);
+        let entry = self.buffer.get_mut(id);
+        if !entry.void {
+            entry.flash_version = version;
+            self.install(page, slot);
+            self.note_update(page);
+            if !self.lost.is_empty() {
+                self.lost.in_flash(page, version);
+            }
+        }
+        if self.buffer.programmed(id, version, &mut self.wake) {
+            self.dirty_again(id, calendar);
+        } else if self.cache.is_on() {
+            self.keep_programmed(page, version);
+        }
     }
 
     /// Asks for what the end of a program looks up, for all its pages at once: they lie far apart in large tables.

@@ -5,11 +5,21 @@ use wordline_nand::{DieId, PageId, SlotId};
 
 use super::service::places;
 use super::{Device, Event};
+use crate::ftl::blocks::Blocks;
 use crate::ftl::collector::{Leave, Moved, Step};
-use crate::ftl::mapping::LogicalPage;
+use crate::ftl::mapping::{LogicalPage, Mapping};
 use crate::policy::placement::Row;
 use crate::policy::relocator::Leaving;
 use crate::queue::Purpose;
+
+/// A valid page was copied to `to`: it is mapped there, and valid where it was no more.
+#[inline]
+pub(super) fn relocate(mapping: &mut Mapping, blocks: &mut Blocks, moved: Moved, to: SlotId) {
+    let old = mapping.set(LogicalPage(moved.stamp.logical), to);
+    assert_eq!(old, Some(moved.from), "a valid page is where its logical page is mapped to");
+    blocks.invalidate(moved.from);
+    blocks.validate(to);
+}
 
 impl Device {
     /// Queues the collector's next step in a row. A collector that steps aside for the host goes on by itself only where
@@ -143,11 +153,11 @@ impl Device {
     /// Whether the pages of a victim leave the pool is asked once, when cleaning it begins.
     fn look_at_new_victim(&mut self, row: Row) {
         let pool = self.config.pools.number_of_row(row);
-        if self.collector.has_new_victim(row) && pool > 0 {
-            let states = self.pool_states();
-            if self.relocator.leaves(pool, &states) {
-                self.collector.send_off(row);
-            }
+        if self.collector.has_new_victim(row)
+            && pool > 0
+            && self.ask(|device, states| device.relocator.leaves(pool, states))
+        {
+            self.collector.send_off(row);
         }
     }
 
@@ -191,10 +201,7 @@ impl Device {
             if !blocks.is_valid(moved.from) {
                 continue;
             }
-            let old = mapping.set(LogicalPage(moved.stamp.logical), slot);
-            assert_eq!(old, Some(moved.from), "a valid page is where its logical page is mapped to");
-            blocks.invalidate(moved.from);
-            blocks.validate(slot);
+            relocate(mapping, blocks, moved, slot);
             if let Some(translation) = translation {
                 translation.moved(moved.stamp.logical);
             }
@@ -206,7 +213,6 @@ impl Device {
         self.totals.erases += 1;
         self.release_tables();
         let block = self.config.pools.block_of_page(page);
-        self.note_erase(block);
         self.chips.set_slc(block, false);
         self.blocks.erased(block, self.chips.erases()[block]);
         if let Some(tuning) = &mut self.tuning {

@@ -115,6 +115,15 @@ struct Unit {
     busy: bool,
 }
 
+impl Unit {
+    /// Its program is over: the row may have another one.
+    fn clear(&mut self) {
+        self.entries.clear();
+        self.stamps.clear();
+        self.busy = false;
+    }
+}
+
 /// Complete pages that wait for a program unit.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 struct Ready {

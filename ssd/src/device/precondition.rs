@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use wordline_kernel::{Seed, Stream};
+use wordline_kernel::{Seed, Stream, gcd};
 use wordline_nand::{Chips, SlotId, Stamp};
 
 use super::Device;
@@ -437,10 +437,6 @@ impl Share {
         let k = (u64::from(n) * self.step % u64::from(self.count.max(1))) as u32;
         self.first + self.rows * k
     }
-}
-
-fn gcd(a: u64, b: u64) -> u64 {
-    if b == 0 { a } else { gcd(b, a % b) }
 }
 
 /// The utilisation `u` of a victim when there is `space` times as much physical as logical space:

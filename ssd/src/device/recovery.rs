@@ -242,7 +242,7 @@ impl Device {
     /// their unit count alone. Returns the latest versions that are in others, where nothing later was found.
     fn find_newest(&mut self) -> Versions {
         self.mapping.forget_places();
-        let newest = self.newest_units(|block| self.chips.programmed(block));
+        let newest = self.newest_units();
         let mut stale = BTreeMap::new();
         for block in self.blocks_in_use() {
             let first = self.config.pools.at(block, 0);

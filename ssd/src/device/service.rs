@@ -278,8 +278,7 @@ impl Device {
     fn note_program_time(&mut self, row: Row, spent: &Spent) {
         for n in 0..self.units[row as usize].entries.len() {
             let id = self.units[row as usize].entries[n];
-            let place = if self.subs.is_some() { self.place_in_unit(row, n) } else { n };
-            let version = self.units[row as usize].stamps[place].version;
+            let version = self.units[row as usize].stamps[self.place_in_unit(row, n)].version;
             let Self { buffer, front, .. } = self;
             buffer.each_waiter(id, version, |slot| front.get(slot).spent = *spent);
         }

@@ -1,12 +1,14 @@
 //! Sub-requests: what of a unit of consecutive logical pages is on its way to flash together, in a device with several
-//! pools. A unit is what a program of the first pool writes.
+//! pools. A unit is what a program of the first pool writes, unless `ftl.mapping.sub_request` says otherwise.
 //!
 //! Pages leave the buffer with all dirty ones of their unit, and the router sends them to a pool together. Until all of
 //! them are in flash, others of the unit wait, so that at most one sub-request of a unit is under way. To a pool that is
 //! mapped by page its pages go one by one; to one that is mapped by whole units they go in one program with the rest of the
-//! unit, which is read from wherever it is. So the rule is: a page is valid where it was programmed last; a program of a
-//! whole unit makes all other copies of its pages invalid, and one of a page that page of the unit; and what is valid of a
-//! unit in the pool of whole units is always in one program unit of it, at its place there.
+//! unit, which is read from wherever it is.
+//!
+//! A page is valid where it was programmed last, so that a program of a whole unit leaves no other copy of its pages valid,
+//! and a program of one page takes that page alone from its unit. What is valid of a unit in the pool of whole units is
+//! always in one program unit of it, at its place there.
 
 mod between;
 mod send;
@@ -17,7 +19,7 @@ use std::collections::VecDeque;
 
 use serde::{Deserialize, Serialize};
 use wordline_kernel::state;
-use wordline_nand::{Pool, RowBlockId, SlotId, Stamp};
+use wordline_nand::{SlotId, Stamp};
 
 use super::Device;
 use crate::Config;
@@ -57,31 +59,33 @@ pub(super) struct SubRequests {
     whole_units: bool,
     /// The pool that each stream of the host goes to.
     pools: Vec<u8>,
-    /// The sub-request of each unit.
+    /// The sub-request of each unit, if one is under way.
     of_unit: Vec<u32>,
+    /// Those under way, and those whose numbers are free.
     all: Vec<SubRequest>,
     free: Vec<u32>,
     /// Those that wait for a whole program unit, by stream.
     ready: Vec<VecDeque<u32>>,
     /// The number of the program that each program unit of the first pool was written by, which its spare areas carry.
     written: Vec<u64>,
+    /// The last of these numbers that was given.
     writes: u64,
-    /// Erases of each pool, and pages that it has room for.
-    erases: Vec<u64>,
+    /// Pages that each pool has room for.
     room: Vec<u64>,
-    /// The unit that a row is programming as a whole.
+    /// The sub-request that each row is programming as a whole unit, if it is.
     at_row: Vec<u32>,
-    /// Lists that are empty between events, kept for their room.
+    /// Lists that nobody reads between events, kept for their room.
     states: Vec<PoolState>,
     members: Vec<EntryId>,
     left: Vec<Row>,
+    pub(super) over: Vec<LogicalPage>,
     counts: Counts,
 }
 
 state!(SubRequests {
-    values { all, free, ready, writes, erases, room, at_row, counts }
+    values { all, free, ready, writes, room, at_row, counts }
     parts { of_unit, written }
-    fixed { per_unit, whole_units, pools, states, members, left }
+    fixed { per_unit, whole_units, pools, states, members, left, over }
 });
 
 /// What became of sub-requests, in numbers of them and in bytes that the host wrote.
@@ -116,12 +120,12 @@ impl SubRequests {
             ready: vec![VecDeque::new(); pools.len()],
             written: vec![0; if whole_units { (first.count() / per_unit) as usize } else { 0 }],
             writes: 0,
-            erases: vec![0; config.pools.count()],
             room: vec![0; config.pools.count()],
             at_row: vec![NONE; config.pools.rows() as usize],
             states: Vec::new(),
             members: Vec::new(),
             left: Vec::new(),
+            over: Vec::new(),
             counts: Counts::default(),
             pools,
         }
@@ -148,7 +152,7 @@ impl SubRequests {
         self.pools.get(usize::from(stream)).map_or(0, |pool| usize::from(*pool))
     }
 
-    /// The sub-request of a page.
+    /// The sub-request under way of the unit that a page is in.
     fn of(&self, page: LogicalPage) -> Option<u32> {
         let id = self.of_unit[(page.0 / self.per_unit) as usize];
         (id != NONE).then_some(id)
@@ -164,6 +168,7 @@ impl SubRequests {
         (slot.0 / self.per_unit) as usize
     }
 
+    /// A new sub-request of a unit, with no pages as yet.
     fn begin(&mut self, unit: u32, stream: u8) -> u32 {
         let id = self.free.pop().unwrap_or_else(|| {
             self.all.push(SubRequest::default());
@@ -191,7 +196,7 @@ impl SubRequests {
 const THERE: &str = "the device has several pools";
 
 impl Device {
-    fn subs(&mut self) -> &mut SubRequests {
+    pub(super) fn subs(&mut self) -> &mut SubRequests {
         self.subs.as_mut().expect(THERE)
     }
 
@@ -206,7 +211,7 @@ impl Device {
     }
 
     /// Asks a policy something about the pools.
-    fn ask<R>(&mut self, of: impl FnOnce(&mut Self, &[PoolState]) -> R) -> R {
+    pub(super) fn ask<R>(&mut self, of: impl FnOnce(&mut Self, &[PoolState]) -> R) -> R {
         let mut states = std::mem::take(&mut self.subs().states);
         states.clear();
         states.extend(self.states());
@@ -216,27 +221,15 @@ impl Device {
     }
 
     fn states(&self) -> impl Iterator<Item = PoolState> + '_ {
-        let state = move |(n, pool): (usize, &Pool)| PoolState {
+        let pools = self.config.pools.iter().zip(self.chips.counts_of_pools()).enumerate();
+        pools.map(|(n, (pool, counts))| PoolState {
             worn: Worn {
-                erases: self.subs.as_ref().map_or(self.totals.erases, |subs| subs.erases[n]),
+                erases: counts.row_blocks_erased,
                 blocks: u64::from(pool.geometry.row_blocks()),
                 endurance: pool.part.endurance,
             },
-            fullness: Fullness {
-                valid: self.subs.as_ref().map_or(self.blocks.total_valid(), |_| self.blocks.valid_of(n)),
-                total: u64::from(pool.slots.count()),
-            },
-        };
-        self.config.pools.iter().enumerate().map(state)
-    }
-
-    /// Counts an erase of a row of a pool.
-    #[inline]
-    pub(super) fn note_erase(&mut self, block: RowBlockId) {
-        if let Some(subs) = &mut self.subs {
-            let row = self.config.pools.row_of_block(block);
-            subs.erases[self.config.pools.number_of_row(row)] += 1;
-        }
+            fullness: Fullness { valid: self.blocks.valid_of(n), total: u64::from(pool.slots.count()) },
+        })
     }
 
     /// Works out again how many pages the rows of each pool can hold: blocks have failed.

@@ -263,7 +263,7 @@ impl Device {
     /// The program of translation pages of `row`, or of pages that tell of discards, is done.
     pub(super) fn tables_programmed(&mut self, row: Row, first: SlotId, calendar: &mut impl Schedule<Event>) {
         let mut unit = std::mem::take(&mut self.units[row as usize]);
-        for (n, stamp) in unit.stamps.drain(..).enumerate().filter(|(_, stamp)| stamp.is_data()) {
+        for (n, stamp) in unit.stamps.iter().enumerate().filter(|(_, stamp)| stamp.is_data()) {
             self.install_table(LogicalPage(stamp.logical), SlotId(first.0 + n as u32));
             if let Some((discards, table)) = self.discard_page_of(stamp.logical) {
                 discards.programmed(table);
@@ -273,7 +273,7 @@ impl Device {
             let table = translation.table(stamp.logical).expect("the unit holds translation pages");
             translation.programmed(table, stamp.version);
         }
-        unit.busy = false;
+        unit.clear();
         self.units[row as usize] = unit;
         self.blocks.program_done(first);
         self.note_row(row);

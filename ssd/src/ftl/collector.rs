@@ -21,6 +21,7 @@ use crate::policy::victim::VictimPolicy;
 use crate::policy::wear::WearLeveller;
 
 use pools::passed;
+pub(crate) use untimed::erase_untimed;
 
 /// A page on its way from a victim to the collector's open block.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]

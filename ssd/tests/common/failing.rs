@@ -1,8 +1,12 @@
 //! Rules for faults, drawn at random.
 
+use std::ops::Range;
+
 use proptest::prelude::*;
 use wordline_kernel::Duration;
 use wordline_nand::faults::{Fails, FaultFile, Numbers, WearFile};
+use wordline_ssd::DeviceFile;
+use wordline_ssd::config::ReadRetryFile;
 use wordline_ssd::policy::failure::FailureKind;
 
 /// When a rule strikes: seldom or often, once, now and then, or with wear.
@@ -55,7 +59,38 @@ pub fn rule() -> impl Strategy<Value = FaultFile> {
     ]
 }
 
-pub fn failure() -> impl Strategy<Value = FailureKind> {
+/// What fails in a device, and what it does about that.
+#[derive(Clone, Debug)]
+pub struct Faults {
+    rules: Vec<FaultFile>,
+    failure: FailureKind,
+    read_retry: ReadRetryFile,
+}
+
+impl Faults {
+    /// The device `file` with these faults. Too many blocks may be bad from the start: that is no case then.
+    pub fn strike(self, mut file: DeviceFile) -> Result<DeviceFile, TestCaseError> {
+        file.faults = self.rules;
+        file.ftl.failure = self.failure;
+        file.ftl.read_retry = self.read_retry;
+        let good = file.clone().check();
+        prop_assume!(good.is_ok(), "{}", good.expect_err("it is not"));
+        Ok(file)
+    }
+}
+
+/// Faults by so many rules.
+pub fn faults(rules: Range<usize>) -> impl Strategy<Value = Faults> {
+    let retry =
+        (0u8..8, 0u64..2).prop_map(|(levels, time)| ReadRetryFile { levels, time: Duration::from_us(time) });
+    (prop::collection::vec(rule(), rules), failure(), retry).prop_map(|(rules, failure, read_retry)| Faults {
+        rules,
+        failure,
+        read_retry,
+    })
+}
+
+fn failure() -> impl Strategy<Value = FailureKind> {
     prop_oneof![
         Just(FailureKind::Retire {}),
         (1u32..=300, 0u32..=3).prop_map(|(programs, reads)| FailureKind::Tolerate { programs, reads }),

@@ -10,7 +10,7 @@ use wordline_kernel::{Bytes, Calendar, Duration, Instant, Schedule, Seed};
 use wordline_nand::geometry::Layout;
 use wordline_nand::part::PartFile;
 use wordline_ssd::config::{BufferFile, DeviceFile, FrontFile, FtlFile};
-use wordline_ssd::{Answer, Command, Device, Event, Operation};
+use wordline_ssd::{Answer, Command, Device, Event, Operation, PowerCut};
 
 include!("small.rs");
 
@@ -100,6 +100,22 @@ impl Rig {
         }
         self.alone(Operation::Flush, false, 0, 0);
         self.audit();
+    }
+
+    /// Cuts the power, and lets the device recover.
+    pub fn cut_power(&mut self) -> PowerCut {
+        let cut = self.device.power_cut(self.calendar.now());
+        self.calendar.clear();
+        self.device.recover(&mut self.calendar);
+        cut
+    }
+
+    /// Goes on until the device has recovered.
+    pub fn wait_until_ready(&mut self) {
+        while !self.device.is_ready() {
+            let event = self.calendar.advance().expect("a recovery is under way");
+            self.device.handle(event, &mut self.calendar);
+        }
     }
 
     pub fn calendar_now(&self) -> Instant {

@@ -134,14 +134,8 @@ fn who_waits_for_the_bus_to_suspend_gives_up_when_the_array_has_finished() {
     file.timing.suspend = [Duration::ZERO; 2];
     file.timing.erase = Duration::from_us(20);
     let part = file.check().expect("the part is sound");
-    let layout = crate::geometry::Layout {
-        channels: 1,
-        packages_per_channel: 1,
-        dies_per_package: 2,
-        short_channels: 0,
-        planes_per_row: Some(1),
-    };
-    let geometry = layout.check(&part).expect("the layout is sound");
+    let geometry =
+        crate::geometry::Layout::on_one_channel(2, Some(1)).check(&part).expect("the layout is sound");
     let mut chips = Chips::new(crate::Pools::of_pages(part, geometry));
     let (erase, (other, load)) = (erase(&chips), program(&chips, 1));
     let mut calendar = Calendar::new();

@@ -6,7 +6,7 @@ use wordline_kernel::Schedule;
 use wordline_nand::Stamp;
 
 use super::THERE;
-use crate::buffer::{EntryId, NONE};
+use crate::buffer::NONE;
 use crate::device::{Device, Event};
 use crate::ftl::blocks::State;
 use crate::ftl::mapping::LogicalPage;
@@ -35,7 +35,8 @@ impl Device {
         self.unit_waits_less(sub);
     }
 
-    pub(in crate::device) fn count_migrated(&mut self, page: LogicalPage) {
+    /// Counts a unit that migrates, and its pages that leave another pool than the first.
+    fn count_migrated(&mut self, page: LogicalPage) {
         let subs = self.subs.as_mut().expect(THERE);
         let first = page.0 - page.0 % subs.per_unit;
         subs.counts.migrated += 1;
@@ -47,7 +48,7 @@ impl Device {
     }
 
     /// Migrates a unit of which a victim that leaves its pool still holds a page, after what was under way of it is over.
-    pub(in crate::device) fn migrate_unit(&mut self, page: LogicalPage, calendar: &mut impl Schedule<Event>) {
+    pub(super) fn migrate_unit(&mut self, page: LogicalPage, calendar: &mut impl Schedule<Event>) {
         let per_unit = self.subs().per_unit;
         for page in (page.0..page.0 + per_unit).filter(|page| *page < self.config.logical_pages) {
             let Some(slot) = self.mapping.get(LogicalPage(page)) else { continue };
@@ -61,7 +62,7 @@ impl Device {
 
     /// The oldest sub-request that waits for a whole program unit goes to another pool page by page, if the balancer says
     /// so and a die of that pool does nothing.
-    pub(in crate::device) fn steal(&mut self, calendar: &mut impl Schedule<Event>) -> bool {
+    pub(super) fn steal(&mut self) -> bool {
         if self.balancer.is_none() || self.subs().ready.iter().all(VecDeque::is_empty) {
             return false;
         }
@@ -84,12 +85,12 @@ impl Device {
         };
         let sub = subs.ready[stream].remove(at).expect("it was just found");
         subs.counts.stolen += 1;
-        self.split(sub, to, calendar);
+        self.split(sub, to);
         true
     }
 
     /// A stream of another pool than the first, of which a row accepts pages and its die does nothing.
-    pub(in crate::device) fn idle_stream(&self) -> Option<u8> {
+    fn idle_stream(&self) -> Option<u8> {
         let subs = self.subs.as_ref().expect(THERE);
         let idle = |stream: &usize| {
             let waits = !self.ready[*stream].pages.is_empty();
@@ -100,17 +101,16 @@ impl Device {
     }
 
     /// Sends what a sub-request brings page by page to another stream. What it carried stays where it is.
-    pub(in crate::device) fn split(&mut self, sub: u32, stream: u8, calendar: &mut impl Schedule<Event>) {
+    fn split(&mut self, sub: u32, stream: u8) {
         let one = self.subs().get(sub);
         (one.whole, one.stream) = (false, stream);
-        let entries: Vec<EntryId> = one.entries.iter().copied().filter(|id| *id != NONE).collect();
-        one.waits = entries.len() as u32;
-        if entries.is_empty() {
-            self.sub_request_over(sub, calendar);
-        }
-        for id in entries {
-            self.buffer.get_mut(id).stream = stream;
-            self.unit_page_ready(id);
+        one.waits = one.entries.iter().filter(|id| **id != NONE).count() as u32;
+        for place in 0..one.entries.len() {
+            let id = self.subs().get(sub).entries[place];
+            if id != NONE {
+                self.buffer.get_mut(id).stream = stream;
+                self.unit_page_ready(id);
+            }
         }
     }
 }

@@ -27,7 +27,7 @@ impl Device {
             }
             return;
         }
-        self.send_unit(page, &[], calendar);
+        self.send_unit(page, calendar);
     }
 
     /// A page that waits for what is under way of its unit must not wait for long.
@@ -40,17 +40,16 @@ impl Device {
     /// The same for those of this flush epoch and of older ones.
     pub(in crate::device) fn hurry_covered(&mut self, epoch: u64) {
         for sub in 0..self.subs().all.len() as u32 {
-            let later = std::mem::take(&mut self.subs().get(sub).later);
-            let covered = later.iter().any(|id| self.buffer.epoch(*id) <= epoch);
-            self.subs().get(sub).later = later;
-            if covered {
+            let Self { subs, buffer, .. } = self;
+            let later = &subs.as_ref().expect(THERE).all[sub as usize].later;
+            if later.iter().any(|id| buffer.epoch(*id) <= epoch) {
                 self.hurry(sub);
             }
         }
     }
 
     /// What is under way of a unit must not wait.
-    pub(in crate::device) fn hurry(&mut self, sub: u32) {
+    fn hurry(&mut self, sub: u32) {
         for place in 0..self.subs().get(sub).entries.len() {
             let one = self.subs().get(sub);
             let (id, whole, stream) = (one.entries[place], one.whole, usize::from(one.stream));
@@ -65,17 +64,11 @@ impl Device {
         }
     }
 
-    /// Sends the dirty pages of a unit to a pool together, and those that waited for their turn.
-    pub(in crate::device) fn send_unit(
-        &mut self,
-        page: LogicalPage,
-        later: &[EntryId],
-        calendar: &mut impl Schedule<Event>,
-    ) {
-        let per_unit = self.subs().per_unit;
-        let unit = page.0 / per_unit;
+    /// Sends the dirty pages of a unit to a pool together, and those that waited for their turn, which are among the
+    /// members already.
+    fn send_unit(&mut self, page: LogicalPage, calendar: &mut impl Schedule<Event>) {
+        let unit = page.0 / self.subs().per_unit;
         let mut members = std::mem::take(&mut self.subs().members);
-        members.extend_from_slice(later);
         self.unit_members(unit, &mut members);
         if !members.is_empty() {
             self.send_members(unit, &members, calendar);
@@ -103,6 +96,7 @@ impl Device {
         });
     }
 
+    /// Begins a sub-request of these pages, in the pool that the router says.
     fn send_members(&mut self, unit: u32, members: &[EntryId], calendar: &mut impl Schedule<Event>) {
         let per_unit = self.subs().per_unit;
         let (mut sectors, mut tag) = (0, 0);
@@ -129,7 +123,7 @@ impl Device {
     }
 
     /// The stream for a sub-request of so many sectors and pages: the router's, unless its pool has no room for them.
-    pub(in crate::device) fn stream_for(&mut self, logical: u32, tag: u8, sectors: u32, pages: u64) -> u8 {
+    fn stream_for(&mut self, logical: u32, tag: u8, sectors: u32, pages: u64) -> u8 {
         let chosen =
             self.ask(|device, pools| device.router.route(&Outgoing { logical, tag, sectors, pools }));
         assert!(chosen < self.streams.host, "the router chose stream {chosen}");
@@ -138,7 +132,7 @@ impl Device {
         let second = usize::from(pool > 0);
         subs.counts.sent[second] += 1;
         subs.counts.sent_bytes[second] += u64::from(sectors) * crate::SECTOR.0;
-        let waiting = self.ready.get(usize::from(chosen)).map_or(0, |ready| ready.pages.len() as u64);
+        let waiting = self.ready[usize::from(chosen)].pages.len() as u64;
         if pool > 0 && self.blocks.valid_of(pool) + waiting + pages > subs.room[pool] {
             subs.counts.turned_away += 1;
             return self.first_stream();
@@ -147,12 +141,12 @@ impl Device {
     }
 
     /// The first stream of the host that goes to the first pool.
-    pub(in crate::device) fn first_stream(&self) -> u8 {
+    pub(super) fn first_stream(&self) -> u8 {
         self.subs.as_ref().expect(THERE).stream_to(0)
     }
 
     /// Reads what flash holds of the pages of a unit that a sub-request does not bring, for they are programmed with it.
-    pub(in crate::device) fn carry(&mut self, sub: u32, calendar: &mut impl Schedule<Event>) {
+    pub(super) fn carry(&mut self, sub: u32, calendar: &mut impl Schedule<Event>) {
         let per_unit = self.subs().per_unit;
         let first = self.subs().get(sub).unit * per_unit;
         for place in 0..per_unit {
@@ -185,12 +179,12 @@ impl Device {
         self.filling -= 1;
         let place = self.subs().place(page);
         let one = self.subs().get(sub);
-        // It may have been sent elsewhere meanwhile, and be over.
         one.carried[place] = Stamp { logical: page.0, version };
         self.unit_waits_less(sub);
     }
 
-    pub(in crate::device) fn unit_waits_less(&mut self, sub: u32) {
+    /// A sub-request that is programmed as a whole waits for a page less; for none, it is ready.
+    pub(super) fn unit_waits_less(&mut self, sub: u32) {
         let one = self.subs().get(sub);
         one.waits -= 1;
         if one.waits == 0 {
@@ -237,6 +231,7 @@ impl Device {
         let one = subs.get(sub);
         one.entries[place] = NONE;
         if one.whole {
+            // The rest of it has left a full pool while this page was being programmed there.
             self.unit_waits_less(sub);
             return;
         }
@@ -247,15 +242,17 @@ impl Device {
     }
 
     /// A sub-request is over: what waited for it goes on.
-    pub(in crate::device) fn sub_request_over(&mut self, sub: u32, calendar: &mut impl Schedule<Event>) {
+    pub(super) fn sub_request_over(&mut self, sub: u32, calendar: &mut impl Schedule<Event>) {
         let subs = self.subs();
-        let one = subs.get(sub);
-        let (unit, migrates, later) = (one.unit, one.migrates, std::mem::take(&mut one.later));
+        let one = &mut subs.all[sub as usize];
+        let (unit, migrates) = (one.unit, one.migrates);
+        let goes_on = !one.later.is_empty();
+        subs.members.append(&mut one.later);
         subs.of_unit[unit as usize] = NONE;
         subs.free.push(sub);
         let page = LogicalPage(unit * subs.per_unit);
-        if !later.is_empty() {
-            self.send_unit(page, &later, calendar);
+        if goes_on {
+            self.send_unit(page, calendar);
         }
         if migrates {
             self.migrate_unit(page, calendar);

@@ -11,7 +11,7 @@ use crate::policy::placement::Row;
 
 impl SubRequests {
     /// The first stream of the host that goes to a pool.
-    pub(in crate::device) fn stream_to(&self, pool: usize) -> u8 {
+    pub(super) fn stream_to(&self, pool: usize) -> u8 {
         self.pools.iter().position(|to| usize::from(*to) == pool).map_or(0, |stream| stream as u8)
     }
 
@@ -92,10 +92,8 @@ impl Device {
     fn put_unit_untimed(&mut self, page: LogicalPage, end: u32, row: Row) {
         let per_unit = self.subs().per_unit;
         let first = self.blocks.take(row, self.streams.host(self.first_stream()), per_unit);
-        let subs = self.subs();
-        subs.writes += 1;
-        let (at, number) = (subs.program_unit(first), subs.writes);
-        subs.written[at] = number;
+        self.subs().writes += 1;
+        self.note_write(first);
         for place in 0..per_unit {
             let (page, slot) = (LogicalPage(page.0 + place), SlotId(first.0 + place));
             if page.0 >= end {

@@ -1,7 +1,7 @@
 //! Sub-requests that are programmed as whole units: formed, programmed, and found again after a power cut.
 
 use wordline_kernel::Schedule;
-use wordline_nand::{RowBlockId, SlotId, Stamp};
+use wordline_nand::{SlotId, Stamp};
 
 use super::THERE;
 use crate::buffer::{EntryState, NONE};
@@ -25,10 +25,11 @@ impl Device {
                 formed = true;
             }
         }
-        formed | self.steal(calendar)
+        formed | self.steal()
     }
 
-    pub(in crate::device) fn form_whole_unit(&mut self, sub: u32, calendar: &mut impl Schedule<Event>) {
+    /// Queues the program of a sub-request and of what is carried along. The caller knows of a row that accepts.
+    fn form_whole_unit(&mut self, sub: u32, calendar: &mut impl Schedule<Event>) {
         let one = self.subs().get(sub);
         let (mut entries, carried) = (std::mem::take(&mut one.entries), std::mem::take(&mut one.carried));
         let stream = one.stream;
@@ -59,6 +60,7 @@ impl Device {
         let one = self.subs().get(sub);
         (one.entries, one.carried) = (entries, carried);
         if unit.stamps.iter().all(|stamp| !stamp.is_data()) {
+            // Everything was discarded meanwhile.
             unit.stamps.clear();
             self.units[row as usize] = unit;
             self.sub_request_over(sub, calendar);
@@ -82,22 +84,18 @@ impl Device {
     }
 
     /// Whether flash holds this version of a page still, wherever that is.
-    pub(in crate::device) fn holds(&self, stamp: Stamp) -> bool {
+    fn holds(&self, stamp: Stamp) -> bool {
         self.mapping.get(LogicalPage(stamp.logical)).is_some_and(|slot| self.chips.stamp(slot) == stamp)
     }
 
-    /// Notes what number the write has that the program unit at `first` holds.
-    pub(in crate::device) fn note_write(&mut self, row: Row, first: SlotId) {
-        if let Some(subs) = &mut self.subs
-            && subs.at_row[row as usize] != NONE
-            && self.blocks.has_whole_units(row)
-        {
-            let at = subs.program_unit(first);
-            subs.written[at] = subs.writes;
-        }
+    /// Notes which number the write of a whole unit has that is programmed to `first`.
+    pub(in crate::device) fn note_write(&mut self, first: SlotId) {
+        let subs = self.subs();
+        let at = subs.program_unit(first);
+        subs.written[at] = subs.writes;
     }
 
-    /// The same where the collector copies the program unit that `from` is in. While a later write of the unit is being
+    /// Notes the number of a write where the collector copies the program unit that `from` is in. While a later write of the unit is being
     /// programmed, a copy counts as old as the original.
     pub(in crate::device) fn note_copy(&mut self, row: Row, from: SlotId, first: SlotId) {
         let page = LogicalPage(self.chips.stamp(from).logical);
@@ -115,11 +113,14 @@ impl Device {
     }
 
     /// The place in the stamps of a row's unit of entry number `n` of it.
+    #[inline]
     pub(in crate::device) fn place_in_unit(&self, row: Row, n: usize) -> usize {
-        let Some(subs) = self.subs.as_ref().filter(|subs| subs.at_row[row as usize] != NONE) else {
-            return n;
-        };
-        subs.place(self.buffer.get(self.units[row as usize].entries[n]).logical)
+        match &self.subs {
+            Some(subs) if subs.at_row[row as usize] != NONE => {
+                subs.place(self.buffer.get(self.units[row as usize].entries[n]).logical)
+            }
+            _ => n,
+        }
     }
 
     /// Whether a row is programming a whole unit.
@@ -145,27 +146,16 @@ impl Device {
             let wanted = if id == NONE { self.holds(stamp) } else { !self.buffer.get(id).void };
             if wanted {
                 left.extend(self.mapping.get(page).map(|old| self.config.pools.row_of(old)));
-                self.install(page, SlotId(first.0 + place as u32));
             }
-            if id == NONE {
-                continue;
-            }
-            if wanted {
-                self.buffer.get_mut(id).flash_version = stamp.version;
-                if !self.lost.is_empty() {
-                    self.lost.in_flash(page, stamp.version);
-                }
-            }
-            if self.buffer.programmed(id, stamp.version, &mut self.wake) {
-                self.dirty_again(id, calendar);
-            } else if self.cache.is_on() {
-                self.keep_programmed(page, stamp.version);
+            let slot = SlotId(first.0 + place as u32);
+            if id != NONE {
+                self.page_programmed(id, stamp, slot, calendar);
+            } else if wanted {
+                self.install(page, slot);
             }
         }
         self.programming -= unit.entries.len() as u32;
-        unit.entries.clear();
-        unit.stamps.clear();
-        unit.busy = false;
+        unit.clear();
         self.units[row as usize] = unit;
         self.blocks.program_done(first);
         self.note_row(row);
@@ -187,12 +177,11 @@ impl Device {
         let sub = std::mem::replace(&mut self.subs().at_row[row as usize], NONE);
         let mut unit = std::mem::take(&mut self.units[row as usize]);
         self.programming -= unit.entries.len() as u32;
-        for id in unit.entries.drain(..) {
+        for id in unit.entries.iter().copied() {
             self.buffer.program_failed(id);
             self.buffer.get_mut(id).state = EntryState::Ready;
         }
-        unit.stamps.clear();
-        unit.busy = false;
+        unit.clear();
         self.units[row as usize] = unit;
         let one = self.subs().get(sub);
         one.is_programming = false;
@@ -207,7 +196,7 @@ impl Device {
 
     /// The program unit of the first pool that holds the last write of each unit, by its first slot, as the spare areas
     /// tell after a power cut.
-    pub(in crate::device) fn newest_units(&self, programmed: impl Fn(RowBlockId) -> u32) -> Option<Vec<u32>> {
+    pub(in crate::device) fn newest_units(&self) -> Option<Vec<u32>> {
         let subs = self.subs.as_ref().filter(|subs| subs.whole_units)?;
         let mut newest: Vec<u32> = vec![NONE; subs.of_unit.len()];
         let slots = &self.config.pools.first().slots;
@@ -215,7 +204,7 @@ impl Device {
             if self.blocks.state(block) == State::Bad {
                 continue;
             }
-            for place in (0..programmed(block)).step_by(subs.per_unit as usize) {
+            for place in (0..self.chips.programmed(block)).step_by(subs.per_unit as usize) {
                 let first = slots.at(block, place);
                 let held = (first.0..first.0 + subs.per_unit).map(|slot| self.chips.stamp(SlotId(slot)));
                 let Some(stamp) = held.into_iter().find(|stamp| stamp.is_data() && stamp.version > 0) else {

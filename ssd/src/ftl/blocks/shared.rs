@@ -1,7 +1,6 @@
 //! What the block table keeps beside where a device has several pools: the pages that are valid in each, and, in a pool
 //! that is mapped by program units, that a unit takes room as a whole while anything of it is valid.
 
-use serde::{Deserialize, Serialize};
 use wordline_kernel::state;
 use wordline_nand::SlotId;
 
@@ -9,7 +8,7 @@ use super::Blocks;
 use crate::policy::placement::Row;
 
 /// The pools of a device that has several.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug)]
 pub(super) struct Shared {
     /// Whether the first pool is mapped by program units.
     whole_units: bool,
@@ -44,9 +43,12 @@ impl Blocks {
         self.shared.as_ref().is_some_and(|shared| shared.whole_units) && self.pools.number_of_row(row) == 0
     }
 
-    /// Valid pages of a pool of several.
+    /// Valid pages of a pool.
     pub fn valid_of(&self, pool: usize) -> u64 {
-        self.shared.as_ref().map_or(0, |shared| shared.valid[pool])
+        match &self.shared {
+            Some(shared) => shared.valid[pool],
+            None => self.total_valid(),
+        }
     }
 
     /// Pages that a slot that has become valid takes room for.

@@ -109,8 +109,8 @@ fn move_untimed(
     next
 }
 
-/// Erases a victim of which nothing is valid. What happens before the run wears nothing.
-fn erase_untimed(victim: RowBlockId, blocks: &mut Blocks, chips: &mut Chips) {
+/// Erases a row block of which nothing is valid, in no time. What happens before the run wears nothing.
+pub fn erase_untimed(victim: RowBlockId, blocks: &mut Blocks, chips: &mut Chips) {
     let erases = chips.erases()[victim];
     chips.wipe(victim);
     chips.set_erases(victim, erases);
