@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use common::Rig;
 use common::devices::{block_mapped, device};
 use common::failing::faults;
-use common::steps::{Step, step};
+use common::steps::{Start, Step, start, step};
 use proptest::prelude::*;
 use wordline_kernel::Duration;
 use wordline_ssd::config::Protection;
@@ -40,15 +40,15 @@ impl Model {
     }
 }
 
-fn play(file: DeviceFile, steps: &[Step], depth: usize, filled: bool) {
+fn play(file: DeviceFile, steps: &[Step], depth: usize, start: Start) {
     let mut rig = Rig::new(file, 1);
     let pages = rig.device.config().logical_pages;
     let per_page = rig.device.config().unit.0 / 512;
     let sectors = u64::from(pages) * per_page;
     let mut model = Model::default();
-    if filled {
-        rig.device.fill(1.0);
-        (0..pages).for_each(|page| model.write(page));
+    for (page, version) in start.prepare(&mut rig) {
+        model.written.insert(page, version);
+        model.present.insert(page, version);
     }
     for (n, step) in steps.iter().enumerate() {
         rig.run_down_to(depth - 1);
@@ -214,43 +214,43 @@ impl Failing {
     }
 }
 
-/// Steps, how many commands are under way at once, and whether the device is filled before.
-fn run() -> impl Strategy<Value = (Vec<Step>, usize, bool)> {
-    (prop::collection::vec(step(24, 0.1), 1..600), 1usize..12, any::<bool>())
+/// Steps, how many commands are under way at once, and what the device holds before.
+fn run() -> impl Strategy<Value = (Vec<Step>, usize, Start)> {
+    (prop::collection::vec(step(24, 0.1), 1..600), 1usize..12, start())
 }
 
 proptest! {
     #[test]
     fn a_device_holds_what_a_map_would(
         file in device(),
-        (steps, depth, filled) in run(),
+        (steps, depth, start) in run(),
     ) {
-        play(file, &steps, depth, filled);
+        play(file, &steps, depth, start);
     }
 
     #[test]
     fn a_device_that_fails_holds_what_a_map_would_or_says_what_is_lost(
         file in device(),
         faults in faults(1..4),
-        (steps, depth, filled) in run(),
+        (steps, depth, start) in run(),
     ) {
-        play(faults.strike(file)?, &steps, depth, filled);
+        play(faults.strike(file)?, &steps, depth, start);
     }
 
     #[test]
     fn a_device_with_a_block_map_holds_what_a_map_would(
         file in block_mapped(),
-        (steps, depth, filled) in run(),
+        (steps, depth, start) in run(),
     ) {
-        play(file, &steps, depth, filled);
+        play(file, &steps, depth, start);
     }
 
     #[test]
     fn a_device_with_a_block_map_that_fails_holds_what_a_map_would_or_says_what_is_lost(
         file in block_mapped(),
         faults in faults(1..4),
-        (steps, depth, filled) in run(),
+        (steps, depth, start) in run(),
     ) {
-        play(faults.strike(file)?, &steps, depth, filled);
+        play(faults.strike(file)?, &steps, depth, start);
     }
 }

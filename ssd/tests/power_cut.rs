@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use common::devices::{block_mapped, device};
 use common::failing::faults;
-use common::steps::{Step, step};
+use common::steps::{Start, Step, start, step};
 use common::{Rig, small};
 use proptest::prelude::*;
 use wordline_kernel::{Bytes, Duration, Instant, Schedule};
@@ -137,16 +137,15 @@ struct Play {
 }
 
 impl Play {
-    fn new(file: DeviceFile, filled: bool, cuts: &[Cut]) -> Self {
+    fn new(file: DeviceFile, start: Start, cuts: &[Cut]) -> Self {
         let promises = Promises::of(&file);
         let protected = file.buffer.power_loss_protection != Protection::None;
         let write_through = file.buffer.mode != BufferMode::WriteBack || protected;
         let mut rig = Rig::new(file, 1);
         let count = rig.device.config().logical_pages;
         let mut pages = vec![Page::new(); count as usize];
-        if filled {
-            rig.device.fill(1.0);
-            pages.fill(Page { versions: 1, states: vec![Held::Version(1)] });
+        for (page, version) in start.prepare(&mut rig) {
+            pages[page as usize] = Page { versions: version, states: vec![Held::Version(version)] };
         }
         let cuts = cuts.iter().rev().copied().collect();
         let (answered, pending) = Default::default();
@@ -335,10 +334,10 @@ fn play(
     file: &DeviceFile,
     steps: &[Step],
     depth: usize,
-    filled: bool,
+    start: Start,
     cuts: &[Cut],
 ) -> (Vec<Instant>, TornBy) {
-    let mut play = Play::new(file.clone(), filled, cuts);
+    let mut play = Play::new(file.clone(), start, cuts);
     for step in steps {
         if play.is_worn() {
             break;
@@ -381,15 +380,15 @@ fn mixed(count: u32) -> Vec<Step> {
 }
 
 /// Cuts the power of a device after every single event of a run, and between it and the next; what that tore.
-fn cut_everywhere(file: &DeviceFile, steps: &[Step], depth: usize, filled: bool) -> TornBy {
-    let (times, mut torn) = play(file, steps, depth, filled, &[]);
+fn cut_everywhere(file: &DeviceFile, steps: &[Step], depth: usize, start: Start) -> TornBy {
+    let (times, mut torn) = play(file, steps, depth, start, &[]);
     assert!(times.len() > 2 * steps.len(), "{} events are too few to mean much", times.len());
     for (n, time) in times.iter().enumerate() {
         let between =
             times.get(n + 1).map_or(Duration::ZERO, |next| Duration::from_ps((*next - *time).ps() / 2));
         for delay in [Duration::ZERO, between] {
             let cut = Cut { events: n + 1, delay };
-            torn.add(&play(file, steps, depth, filled, &[cut]).1);
+            torn.add(&play(file, steps, depth, start, &[cut]).1);
         }
     }
     torn
@@ -397,7 +396,7 @@ fn cut_everywhere(file: &DeviceFile, steps: &[Step], depth: usize, filled: bool)
 
 #[test]
 fn nothing_flushed_is_lost_by_a_cut_after_any_event() {
-    let torn = cut_everywhere(&tiny(|_| {}), &mixed(120), 4, true);
+    let torn = cut_everywhere(&tiny(|_| {}), &mixed(120), 4, Start::Filled);
     assert!(torn.programs > 20 && torn.erases > 5 && torn.partners == 0, "{torn:?}");
 }
 
@@ -407,7 +406,7 @@ fn nothing_flushed_is_lost_with_one_shot_programs() {
         file.part.geometry.bits_per_cell = 3;
         file.part.geometry.one_shot = true;
     };
-    let torn = cut_everywhere(&tiny(one_shot), &mixed(100), 4, true);
+    let torn = cut_everywhere(&tiny(one_shot), &mixed(100), 4, Start::Filled);
     assert!(torn.pages == 6 * torn.programs && torn.partners == 0, "{torn:?}");
 }
 
@@ -417,7 +416,7 @@ fn nothing_flushed_is_lost_where_pages_share_cells_and_programs_are_finished() {
         file.part.geometry.bits_per_cell = 3;
         file.ftl.recovery.programs_at_cut = ProgramsAtCut::Finished;
     };
-    assert_eq!(cut_everywhere(&tiny(paired), &mixed(100), 3, true), TornBy::default());
+    assert_eq!(cut_everywhere(&tiny(paired), &mixed(100), 3, Start::Filled), TornBy::default());
 }
 
 #[test]
@@ -427,7 +426,7 @@ fn nothing_flushed_is_lost_where_lower_pages_are_backed_up() {
             file.part.geometry.bits_per_cell = bits;
             file.ftl.recovery.lower_pages = LowerPages::BackedUp;
         };
-        let torn = cut_everywhere(&tiny(paired), &mixed(80), 3, true);
+        let torn = cut_everywhere(&tiny(paired), &mixed(80), 3, Start::Filled);
         assert!(torn.programs > 10 && torn.partners == 0, "{torn:?}");
     }
 }
@@ -441,13 +440,13 @@ fn what_is_flushed_as_discarded_stays_so_after_a_cut_after_any_event() {
             file.ftl.recovery.discards = DiscardsAtCut::Kept;
             file.ftl.recovery.checkpoint = checkpoint;
         };
-        cut_everywhere(&tiny(kept), &mixed(100), 4, true);
+        cut_everywhere(&tiny(kept), &mixed(100), 4, Start::Filled);
     }
 }
 
 #[test]
 fn a_torn_page_never_comes_out_where_pages_share_cells() {
-    let torn = cut_everywhere(&tiny(|file| file.part.geometry.bits_per_cell = 2), &mixed(100), 3, false);
+    let torn = cut_everywhere(&tiny(|file| file.part.geometry.bits_per_cell = 2), &mixed(100), 3, Start::Empty);
     assert!(torn.partners > 10, "{torn:?}");
 }
 
@@ -462,7 +461,7 @@ fn nothing_flushed_is_lost_with_a_block_map() {
             file.ftl.mapping.block = Some(BlockMapFile { replacements: 2 });
             file.ftl.placement = PlacementKind::Fixed { order: "CWDP".into() };
         };
-        cut_everywhere(&tiny(change), &mixed(80), 3, true)
+        cut_everywhere(&tiny(change), &mixed(80), 3, Start::Filled)
     };
     let torn = map(1, false, ProgramsAtCut::Torn);
     assert!(torn.programs > 20 && torn.erases > 5, "{torn:?}");
@@ -473,7 +472,7 @@ fn nothing_flushed_is_lost_with_a_block_map() {
 
 #[test]
 fn every_write_that_went_through_is_there() {
-    cut_everywhere(&tiny(|file| file.buffer.mode = BufferMode::WriteThrough), &mixed(80), 3, false);
+    cut_everywhere(&tiny(|file| file.buffer.mode = BufferMode::WriteThrough), &mixed(80), 3, Start::Empty);
 }
 
 /// Cuts so many events after one another, each so many microseconds after its event.
@@ -496,38 +495,38 @@ fn torn(device: impl Strategy<Value = DeviceFile>) -> impl Strategy<Value = Devi
     })
 }
 
-/// Steps, how many commands are under way at once, whether the device is filled before, and when the power is cut.
-fn run() -> impl Strategy<Value = (Vec<Step>, usize, bool, Vec<Cut>)> {
+/// Steps, how many commands are under way at once, what the device holds before, and when the power is cut.
+fn run() -> impl Strategy<Value = (Vec<Step>, usize, Start, Vec<Cut>)> {
     let gaps = prop::collection::vec((1usize..1200, 0u64..400), 1..6);
     let steps = prop::collection::vec(step(20, 0.2), 1..300);
-    (steps, 1usize..12, any::<bool>(), gaps.prop_map(|gaps| cuts(&gaps)))
+    (steps, 1usize..12, start(), gaps.prop_map(|gaps| cuts(&gaps)))
 }
 
 proptest! {
     #[test]
     fn a_device_keeps_what_was_flushed_through_several_cuts(
         file in torn(device()),
-        (steps, depth, filled, cuts) in run(),
+        (steps, depth, start, cuts) in run(),
     ) {
-        play(&file, &steps, depth, filled, &cuts);
+        play(&file, &steps, depth, start, &cuts);
     }
 
     #[test]
     fn a_device_that_fails_keeps_what_was_flushed_through_several_cuts_or_says_what_is_lost(
         file in torn(device()),
         faults in faults(1..4),
-        (steps, depth, filled, cuts) in run(),
+        (steps, depth, start, cuts) in run(),
     ) {
-        play(&faults.strike(file)?, &steps, depth, filled, &cuts);
+        play(&faults.strike(file)?, &steps, depth, start, &cuts);
     }
 
     #[test]
     fn a_block_map_keeps_what_was_flushed_through_several_cuts_or_says_what_is_lost(
         file in torn(block_mapped()),
         faults in faults(0..3),
-        (steps, depth, filled, cuts) in run(),
+        (steps, depth, start, cuts) in run(),
     ) {
-        play(&faults.strike(file)?, &steps, depth, filled, &cuts);
+        play(&faults.strike(file)?, &steps, depth, start, &cuts);
     }
 }
 

@@ -268,6 +268,61 @@ fn a_value_per_that_of_another_point_is_a_ratio_and_its_mean_has_a_direction() {
 }
 
 #[test]
+fn a_mean_for_each_value_of_a_key_has_a_row_of_its_own() {
+    let bench = MadeUp(|point: &Point| if volume(point).0 == "centaur/hm_1" { 2.0 } else { 3.0 });
+    let each = TWO_PRESETS.replace(
+        "at = { ssd = \"3D\" }\nper = { ssd = \"2D\" }\nmean = \"values\"",
+        "mean = \"values\"\neach = \"volume\"",
+    );
+    let rows = outcome(&each, 1, &bench, false).expect("nothing fails").rows;
+    let found: Vec<_> =
+        rows[..2].iter().map(|row| (row.what.as_str(), row.verdict, row.ours.to_string())).collect();
+    assert_eq!(
+        found,
+        [
+            ("W, volume = a", Verdict::Outside, "2.00".into()),
+            ("W, volume = b", Verdict::Trend, "3.00".into())
+        ]
+    );
+    for (old, new, wanted) in [
+        ("each = \"volume\"", "each = \"vol\"", "expect.each: found `vol`"),
+        ("mean = \"values\"\n", "", "expect.each: found `volume` without a mean"),
+    ] {
+        let error = parse(&each.replacen(old, new, 1)).expect_err(new).to_string();
+        assert!(error.contains(wanted), "{error}");
+    }
+}
+
+const LIKE: &str = "title = \"T\"\nsource = \"S\"\nclaims = []\n\
+    [kind.like]\nexperiment = \"centaur/fig12\"\n\
+    [[kind.like.vary]]\nkey = \"ssd\"\nvalues = [\"mine\"]\n\
+    sets.mine = { like = \"2D-only\", \"ftl.over_provisioning\" = 0.5 }\n\
+    [[kind.like.quick]]\nkey = \"volume\"\nvalues = [\"hm_1\"]\n";
+
+#[test]
+fn an_experiment_may_run_what_another_one_runs_with_other_values() {
+    let experiment = parse(LIKE).expect("well formed");
+    let Kind::Sweep(sweep) = &experiment.kind else { panic!("a sweep") };
+    let points = |quick| {
+        let options = Options { quick, ..Options::default() };
+        sweep.points(&experiment.path, &options).expect("sound")
+    };
+    let (whole, quick) = (points(false), points(true));
+    assert_eq!((whole.len(), quick.len()), (12, 1), "the volumes of centaur/fig11, and one of them");
+    let sizes = [&whole[0], &quick[0]].map(|point| point.config.geometry().blocks_per_plane);
+    assert_eq!((sizes, spare(&quick[0])), ([2048, 256], 0.5), "scaled down as 2D-only is there");
+    for (old, new, wanted) in [
+        ("centaur/fig12", "centaur/fig99", "kind.like.experiment: found `centaur/fig99`"),
+        ("centaur/fig12", "centaur/table1", "kind.like.experiment: found `centaur/table1`"),
+        ("\"2D-only\"", "\"4D-only\"", "kind.like.vary.sets.like: found `4D-only`"),
+        ("sets.mine", "sets.others", "kind.like.vary.sets: found `others`"),
+    ] {
+        let error = parse(&LIKE.replacen(old, new, 1)).expect_err(new).to_string();
+        assert!(error.contains(wanted), "{error}");
+    }
+}
+
+#[test]
 fn a_name_leads_into_a_list_of_named_items() {
     let outcome = outcome(TWO_PRESETS, 1, &MadeUp(|_: &Point| 1.0), false).expect("nothing fails");
     let bus = sample::mixed().time.into_iter().find(|share| share.name == "bus").expect("a component");
@@ -456,6 +511,20 @@ fn the_simulated_device_meets_the_model() {
     assert_eq!(outcome.rows[0].verdict, Verdict::Within, "{outcome:?}");
 }
 
+#[test]
+fn what_two_experiments_ask_for_is_simulated_once() {
+    let experiment = parse(WAF).expect("well formed");
+    let Kind::Sweep(sweep) = &experiment.kind else { panic!("a sweep") };
+    let options = Options { quick: true, ..Options::default() };
+    let points = sweep.points(&experiment.path, &options).expect("sound");
+    let (lab, stop) = (Lab::default(), AtomicBool::new(false));
+    let run = |point: &Point| lab.simulate(point, &stop).expect("it runs");
+    let first = run(&points[4]);
+    // Two runs do not take the same time by the clock.
+    assert_eq!(run(&points[4]).wall_seconds.to_bits(), first.wall_seconds.to_bits());
+    assert_ne!(run(&Point { seed: 1, ..points[4].clone() }).digest, first.digest);
+}
+
 /// Runs every embedded experiment, shows the table, and holds it to its bands: only what a paper's own numbers
 /// contradict, or the experiment explains, may lie outside. Scaled down, unless `WORDLINE_LONG` is set, as `make long` does.
 #[test]
@@ -463,9 +532,10 @@ fn every_embedded_experiment_lands_in_its_bands() {
     let quick = std::env::var_os("WORDLINE_LONG").is_none();
     let stop = AtomicBool::new(false);
     let conduct = Conduct { threads: 0, stop: &stop, progress: &|_, _| () };
+    let lab = Lab::default();
     for experiment in Library::open(None).expect("well formed").iter() {
         let options = Options { quick, seed: 1, traces: None };
-        let outcome = run(experiment, &options, &Lab::default(), &conduct).expect("it runs");
+        let outcome = run(experiment, &options, &lab, &conduct).expect("it runs");
         println!("{}", table(&outcome, 140));
         let outside = outcome.rows.iter().filter(|row| row.verdict == Verdict::Outside);
         let unexplained: Vec<&Row> = outside.filter(|row| !row.contradicted && !row.explained).collect();

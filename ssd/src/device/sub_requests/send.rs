@@ -267,9 +267,11 @@ impl Device {
             let page = self.buffer.get(id).logical;
             self.buffer.get_mut(id).stream = first;
             let whole = self.subs().is_whole(first);
-            let sub = self.subs().of(page).expect("a page on its way is part of a sub-request");
-            let one = self.subs().get(sub);
+            let subs = self.subs();
+            let sub = subs.of(page).expect("a page on its way is part of a sub-request");
+            let one = &mut subs.all[sub as usize];
             let begun = std::mem::replace(&mut one.whole, whole);
+            subs.counts.turned_away += u64::from(one.stream != first);
             one.stream = first;
             if !whole {
                 self.unit_page_ready(id);
@@ -282,6 +284,5 @@ impl Device {
             self.buffer.get_mut(id).state = EntryState::Ready;
             self.unit_waits_less(sub);
         }
-        self.subs().counts.turned_away += 1;
     }
 }

@@ -60,6 +60,7 @@ impl Device {
             self.mapping.get(LogicalPage(first)).expect("preconditioning fills a unit from its beginning");
         let pool = self.config.pools.number_of_row(self.config.pools.row_of(home));
         self.write_unit_untimed(LogicalPage(first), end, pool, writer);
+        (first..end).for_each(|page| self.note_update(LogicalPage(page)));
         u64::from(end - first)
     }
 
