@@ -446,7 +446,8 @@ fn what_is_flushed_as_discarded_stays_so_after_a_cut_after_any_event() {
 
 #[test]
 fn a_torn_page_never_comes_out_where_pages_share_cells() {
-    let torn = cut_everywhere(&tiny(|file| file.part.geometry.bits_per_cell = 2), &mixed(100), 3, Start::Empty);
+    let torn =
+        cut_everywhere(&tiny(|file| file.part.geometry.bits_per_cell = 2), &mixed(100), 3, Start::Empty);
     assert!(torn.partners > 10, "{torn:?}");
 }
 

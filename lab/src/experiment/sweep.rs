@@ -20,6 +20,9 @@ use crate::workload::{Profile, Workload as Generated};
 /// Keys that begin with this are those of the workload; all others are the device's.
 const WORKLOAD: &str = "workload";
 
+/// The key of the state before, where that is varied.
+const PRECONDITION: &str = "precondition";
+
 /// The key of the preset that the device builds on.
 const PRESET: &str = "preset";
 
@@ -36,7 +39,8 @@ pub struct Sweep {
     pub workload: Workload,
     /// Its state before; left out: a generated workload's own, and filled for a trace.
     pub precondition: Option<Before>,
-    /// The varied keys, `workload.` before those of the workload and `preset` for the preset; the last one varies fastest.
+    /// The varied keys, `workload.` before those of the workload, `preset` for the preset and `precondition` for the state
+    /// before; the last one varies fastest.
     #[serde(default)]
     pub vary: Vec<Axis>,
     /// The scaled-down sweep; left out: it is whole.
@@ -191,18 +195,10 @@ impl Sweep {
             wrong.nest(key, inner);
         }
         match self.precondition {
-            Some(Before::Filled { fraction }) => {
-                let holds = (0.0..=1.0).contains(&fraction);
-                wrong.require(holds, "precondition.filled.fraction", fraction, "a fraction from 0 to 1");
-            }
-            Some(Before::Steady { fraction: Some(fraction), .. }) => {
-                let holds = fraction > 0.0 && fraction <= 1.0;
-                wrong.require(holds, "precondition.steady.fraction", fraction, "a fraction above 0, up to 1");
-            }
             None if matches!(self.workload, Workload::UniformWrites { .. }) => {
-                wrong.add("precondition", "none", "the state of the device before: empty, filled or steady");
+                wrong.add(PRECONDITION, "none", "the state of the device before: empty, filled or steady");
             }
-            Some(_) | None => {}
+            before => check_before(before, &mut wrong),
         }
         wrong.0.into_iter().map(|complaint| (complaint.key, complaint.found, complaint.wanted)).collect()
     }
@@ -256,6 +252,9 @@ impl Sweep {
             axis.apply(&mut whole, &settings[&axis.key]);
         }
         whole.remove(PRESET);
+        let before = whole.remove(PRECONDITION).map(toml::Value::try_into::<Before>).transpose();
+        let before = before.map_err(|error| refused(path, PRECONDITION, error.message(), "a state"))?;
+        let before = before.or(self.precondition);
         let workload = whole.remove(WORKLOAD).expect("it was put there");
         let workload: Workload = workload
             .try_into()
@@ -274,8 +273,11 @@ impl Sweep {
         let mut inner = Complaints::default();
         check_workload(&workload, &mut inner);
         inner.or_ok(()).map_err(|inner| nest("workload", inner))?;
-        let precondition = precondition(self.precondition, &workload);
-        let covers_volume = matches!(self.precondition, Some(Before::Steady { covers_volume: true, .. }));
+        let mut inner = Complaints::default();
+        check_before(before, &mut inner);
+        inner.or_ok(()).map_err(|inner| nest("vary", inner))?;
+        let precondition = precondition(before, &workload);
+        let covers_volume = matches!(before, Some(Before::Steady { covers_volume: true, .. }));
         let (traces, seed) = (options.traces.clone(), options.seed);
         Ok(Point {
             settings,
@@ -296,6 +298,20 @@ fn refused(path: &Path, key: &str, message: &str, otherwise: &str) -> Error {
     let (found, wanted) = found_and_wanted(message, otherwise);
     wrong.add(format!("{}: kind.sweep.{key}", path.display()), found, wanted);
     Error::Config(wrong)
+}
+
+fn check_before(before: Option<Before>, wrong: &mut Complaints) {
+    match before {
+        Some(Before::Filled { fraction }) => {
+            let holds = (0.0..=1.0).contains(&fraction);
+            wrong.require(holds, "precondition.filled.fraction", fraction, "a fraction from 0 to 1");
+        }
+        Some(Before::Steady { fraction: Some(fraction), .. }) => {
+            let holds = fraction > 0.0 && fraction <= 1.0;
+            wrong.require(holds, "precondition.steady.fraction", fraction, "a fraction above 0, up to 1");
+        }
+        Some(Before::Empty {} | Before::Steady { fraction: None, .. }) | None => {}
+    }
 }
 
 fn check_workload(workload: &Workload, wrong: &mut Complaints) {
