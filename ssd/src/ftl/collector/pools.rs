@@ -7,6 +7,7 @@ use crate::policy::placement::Row;
 
 impl Collector {
     /// What was read of a program unit is written as one, in a pool of whole units, when all of it that is valid was read.
+    #[inline(never)]
     pub(super) fn form_whole_unit(&mut self, row: Row, blocks: &Blocks) -> Result<Option<Step>, NoRoom> {
         let unit = blocks.pools().per_program(row);
         let state = &mut self.rows[row as usize];
