@@ -112,7 +112,7 @@ impl Times {
     }
 
     /// The same, where a hold of the last length is not worked out again.
-    #[inline]
+    #[inline(always)]
     pub(super) fn of_step_soon(
         &mut self,
         part: &Part,
