@@ -186,6 +186,7 @@ impl Device {
     }
 
     /// Takes out the run of dirty pages around `page` that belong to one program unit of consecutive pages, in order.
+    #[inline(never)]
     fn leave_together(&mut self, page: LogicalPage, calendar: &mut impl Schedule<Event>) {
         let unit = self.config.pools.first().slots.per_program;
         let start = page.0 - page.0 % unit;
@@ -252,6 +253,7 @@ impl Device {
     }
 
     /// The buffer is written out from time to time.
+    #[inline(never)]
     pub(super) fn flush_on_time(&mut self, calendar: &mut impl Schedule<Event>) {
         self.timer_set = false;
         if let Some(epoch) = self.buffer.end_epoch() {

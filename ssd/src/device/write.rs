@@ -9,6 +9,7 @@ use super::{Device, Event};
 use crate::buffer::EntryId;
 use crate::command::{Command, Operation};
 use crate::config::BufferMode;
+use crate::front::Request;
 use crate::ftl::mapping::LogicalPage;
 
 impl Device {
@@ -31,17 +32,16 @@ impl Device {
 
     /// Puts the pages of a write into the buffer; false if one of them has to wait.
     fn admit(&mut self, slot: u32, calendar: &mut impl Schedule<Event>) -> bool {
-        let request = *self.front.get(slot);
-        let command = request.command;
+        let Request { command, next_page: begin, .. } = *self.front.get(slot);
         let durable = self.is_durable(&command);
         let (_, end) = self.pages_of(&command);
-        for page in request.next_page..end {
+        for page in begin..end {
             if command.operation == Operation::WriteZeroes && self.zero_page(&command, page) {
                 continue;
             }
             let Some(id) = self.admit_page(&command, page) else {
                 self.front.get(slot).next_page = page;
-                self.urge_units(durable, request.next_page..page, calendar);
+                self.urge_units(durable, begin..page, calendar);
                 return false;
             };
             if durable {
@@ -52,7 +52,7 @@ impl Device {
                 }
             }
         }
-        self.urge_units(durable, request.next_page..end, calendar);
+        self.urge_units(durable, begin..end, calendar);
         if durable && command.operation == Operation::WriteZeroes && self.waits_for_discards(slot) {
             self.front.get(slot).parts += 1;
         }
