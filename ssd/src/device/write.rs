@@ -34,6 +34,7 @@ impl Device {
     fn admit(&mut self, slot: u32, calendar: &mut impl Schedule<Event>) -> bool {
         let Request { command, next_page: begin, .. } = *self.front.get(slot);
         let durable = self.is_durable(&command);
+        let urges_units = durable && self.subs.is_some();
         let (_, end) = self.pages_of(&command);
         for page in begin..end {
             if command.operation == Operation::WriteZeroes && self.zero_page(&command, page) {
@@ -41,18 +42,22 @@ impl Device {
             }
             let Some(id) = self.admit_page(&command, page) else {
                 self.front.get(slot).next_page = page;
-                self.urge_units(durable, begin..page, calendar);
+                if urges_units {
+                    self.urge_units(begin..page, calendar);
+                }
                 return false;
             };
             if durable {
                 self.front.get(slot).parts += 1;
                 self.buffer.wait(id, slot);
-                if self.subs.is_none() {
+                if !urges_units {
                     self.urge(id, calendar);
                 }
             }
         }
-        self.urge_units(durable, begin..end, calendar);
+        if urges_units {
+            self.urge_units(begin..end, calendar);
+        }
         if durable && command.operation == Operation::WriteZeroes && self.waits_for_discards(slot) {
             self.front.get(slot).parts += 1;
         }
@@ -66,9 +71,10 @@ impl Device {
         true
     }
 
-    /// Pages that must not stay in the buffer leave it together where what is of one unit is sent together.
-    fn urge_units(&mut self, durable: bool, pages: Range<u32>, calendar: &mut impl Schedule<Event>) {
-        for page in if durable && self.subs.is_some() { pages } else { 0..0 } {
+    /// Pages that must not stay in the buffer leave it together, as what is of one unit is sent together.
+    #[inline(never)]
+    fn urge_units(&mut self, pages: Range<u32>, calendar: &mut impl Schedule<Event>) {
+        for page in pages {
             if let Some(id) = self.buffer.find(LogicalPage(page)) {
                 self.urge(id, calendar);
             }
