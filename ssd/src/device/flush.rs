@@ -62,6 +62,7 @@ impl Device {
     }
 
     /// Whether the buffer holds all of a page, or flash nothing of it.
+    #[inline]
     pub(super) fn is_complete(&self, id: EntryId) -> bool {
         let entry = self.buffer.get(id);
         entry.sectors == self.full_page() || self.mapping.get(entry.logical).is_none()

@@ -83,6 +83,7 @@ impl Device {
 
     /// Puts a page of a write into the buffer; none if it has to wait for room, or with the buffer off for what is on
     /// its way of the same page.
+    #[inline(always)]
     fn admit_page(&mut self, command: &Command, page: u32) -> Option<EntryId> {
         let piece = self.piece(command, page);
         if let Some(id) = self.buffer.find(piece.page) {

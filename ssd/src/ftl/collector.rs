@@ -307,7 +307,7 @@ impl Collector {
         if let Some((first, end, valid)) = next_read(blocks, block, place) {
             state.regained += gain * passed(blocks, row, place, first, end, valid);
             state.victim = Some((block, end));
-            let slots = blocks.pools().of_row(row).slots;
+            let slots = &blocks.pools().of_row(row).slots;
             return Ok(Some(Step::Read { first: slots.at(block, first), end: slots.at(block, end), valid }));
         }
         let end = blocks.pools().per_block(block);
@@ -328,6 +328,9 @@ impl Collector {
     /// A victim of which nothing valid is left is erased.
     fn finish_victim(&mut self, row: Row, blocks: &Blocks) -> Option<Step> {
         let state = &mut self.rows[row as usize];
+        if state.read.is_empty() {
+            return None;
+        }
         let at = state.read.iter().position(|block| blocks.is_clean(*block))?;
         let block = state.read.remove(at).expect("it was just found");
         state.migrating = state.migrating.filter(|migrating| *migrating != block);

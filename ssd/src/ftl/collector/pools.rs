@@ -55,6 +55,7 @@ impl Collector {
 
 /// Invalid slots that are passed between `place` and `end`, where the next `valid` ones are read from `first` on. In a pool of
 /// whole units only those of units without any valid one count: the others are written with holes.
+#[inline]
 pub(super) fn passed(blocks: &Blocks, row: Row, place: u32, first: u32, end: u32, valid: u32) -> u32 {
     if !blocks.has_whole_units(row) {
         return end - place - valid;
