@@ -161,7 +161,7 @@ impl<S: Iterator<Item = Arrival>> HostQueue<S> {
     /// What to do at `now`. The caller does it and asks again until told to wait.
     #[inline]
     pub fn next(&mut self, now: Instant) -> Submission {
-        let Some(arrival) = self.next else { return Submission::End };
+        let Some(arrival) = &self.next else { return Submission::End };
         let bound = if self.spread.queues == 1 { 0 } else { arrival.command.queue % self.spread.queues };
         let queue = match self.pace {
             Pace::Open { time_scale } => {
@@ -183,9 +183,10 @@ impl<S: Iterator<Item = Arrival>> HostQueue<S> {
                 queue
             }
         };
+        let command = Command { queue, ..arrival.command };
         self.next = self.source.next();
         self.submitted += 1;
-        Submission::Now(Command { queue, ..arrival.command })
+        Submission::Now(command)
     }
 
     /// The request that is submitted next.

@@ -217,7 +217,7 @@ impl<E: Copy> Calendar<E> {
         (time.ps() >> self.stretch) as usize % BUCKETS
     }
 
-    #[inline]
+    #[inline(always)]
     fn take_first(&mut self) -> Option<(Instant, E)> {
         let Some(at) = self.occupied.first_from(self.bucket_of(self.now)) else { return self.take_far() };
         let bucket = &mut self.buckets[at % BUCKETS];
@@ -242,46 +242,41 @@ impl<E: Copy> Calendar<E> {
         Some((time, event))
     }
 
+    /// What seldom happens is called last, so that the usual way has no registers to save.
     #[inline]
     fn put(&mut self, time: Instant, event: E) {
-        let ahead = (time.ps() >> self.stretch) - (self.now.ps() >> self.stretch);
-        if ahead >= BUCKETS as u64 {
-            self.put_far(time, event);
-            return;
+        let stretch_of = time.ps() >> self.stretch;
+        if stretch_of - (self.now.ps() >> self.stretch) >= BUCKETS as u64 {
+            return self.put_far(time, event);
         }
-        let entry = Entry { time, event, next: NONE };
         let new = self.free;
-        let new = match self.entries.get_mut(new as usize) {
-            Some(free) => {
-                self.free = free.next;
-                *free = entry;
-                new
-            }
-            None => self.grow(entry),
-        };
-        let at = self.bucket_of(time);
-        let bucket = &mut self.buckets[at % BUCKETS];
+        let Some(free) = self.entries.get_mut(new as usize) else { return self.grow_and_put(time, event) };
+        self.free = free.next;
+        *free = Entry { time, event, next: NONE };
+        let at = stretch_of as usize % BUCKETS;
+        let bucket = &mut self.buckets[at];
         if bucket.first == NONE {
             *bucket = Bucket { first: new, last: new };
-            self.occupied.set(at);
-        } else {
-            let last = &mut self.entries[bucket.last as usize];
-            if last.time <= time {
-                last.next = new;
-                bucket.last = new;
-            } else {
-                self.insert(at, new, time);
-            }
+            return self.occupied.set(at);
         }
+        let last = &mut self.entries[bucket.last as usize];
+        if last.time > time {
+            return self.insert(at, new, time);
+        }
+        last.next = new;
+        bucket.last = new;
     }
 
     #[cold]
-    fn grow(&mut self, entry: Entry<E>) -> u32 {
-        self.entries.push(entry);
-        self.entries.len() as u32 - 1
+    #[inline(never)]
+    fn grow_and_put(&mut self, time: Instant, event: E) {
+        self.free = self.entries.len() as u32;
+        self.entries.push(Entry { time, event, next: NONE });
+        self.put(time, event);
     }
 
     /// Puts the entry `new` into a bucket whose last one is later.
+    #[inline(never)]
     fn insert(&mut self, bucket: usize, new: u32, time: Instant) {
         let bucket = &mut self.buckets[bucket % BUCKETS];
         let (mut before, mut at, mut passed) = (NONE, bucket.first, 0);

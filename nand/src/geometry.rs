@@ -113,6 +113,7 @@ pub struct Geometry {
     pub pages_per_program: u32,
     bits_per_cell: u32,
     per_row_block: Divisor,
+    per_row: Divisor,
     per_die: Divisor,
 }
 
@@ -202,6 +203,7 @@ impl Layout {
             pages_per_program: part.pages_per_program() * planes_per_row,
             bits_per_cell: g.bits_per_cell,
             per_row_block: Divisor::new(per_row_block),
+            per_row: Divisor::new(g.blocks_per_plane),
             per_die: Divisor::new((g.planes / planes_per_row) * g.blocks_per_plane),
         })
     }
@@ -321,7 +323,7 @@ impl Geometry {
     /// The row that holds `block`.
     #[inline]
     pub fn row_of(&self, block: RowBlockId) -> u32 {
-        self.first.row + (block.0 - self.first.block) / self.blocks_per_plane
+        self.first.row + self.per_row.quotient(block.0 - self.first.block)
     }
 
     /// The number of `block` in its planes.

@@ -178,6 +178,14 @@ impl Pools {
         self.of_slot(slot).slots.block_of(slot)
     }
 
+    /// The row block that holds `slot`, and its row.
+    #[inline]
+    pub fn block_and_row_of(&self, slot: SlotId) -> (RowBlockId, u32) {
+        let Pool { geometry, slots, .. } = self.of_slot(slot);
+        let block = slots.block_of(slot);
+        (block, geometry.row_of(block))
+    }
+
     /// The row block that holds `page`.
     #[inline]
     pub fn block_of_page(&self, page: PageId) -> RowBlockId {
@@ -189,6 +197,13 @@ impl Pools {
     pub fn die_of(&self, slot: SlotId) -> DieId {
         let Pool { geometry, slots, .. } = self.of_slot(slot);
         geometry.die_of(slots.block_of(slot))
+    }
+
+    /// The die that holds `slot`, and its page, or the first of its pages.
+    #[inline]
+    pub fn die_and_page_of(&self, slot: SlotId) -> (DieId, PageId) {
+        let Pool { geometry, slots, .. } = self.of_slot(slot);
+        (geometry.die_of(slots.block_of(slot)), slots.page_of(slot))
     }
 
     /// The die that holds `block`.
@@ -231,13 +246,6 @@ impl Pools {
     #[inline]
     pub fn per_block_of(&self, row: u32) -> u32 {
         self.of_row(row).slots.per_block()
-    }
-
-    /// The numbers of a row's pool.
-    #[inline]
-    pub fn numbers(&self, row: u32) -> (Geometry, Slots) {
-        let Pool { geometry, slots, .. } = self.of_row(row);
-        (*geometry, *slots)
     }
 
     /// Slots that one program command writes to a row.

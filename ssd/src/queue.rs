@@ -105,6 +105,14 @@ pub struct Transaction {
     next: u32,
 }
 
+impl Transaction {
+    /// The next of its chain.
+    #[inline]
+    pub fn following(&self) -> Option<TransactionId> {
+        (self.next != NONE).then_some(self.next)
+    }
+}
+
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct List {
     first: u32,
@@ -171,9 +179,6 @@ impl DieQueue {
 
     /// The rank that goes next, where others than reads that go first may wait.
     fn choose(&mut self, pool: &[Transaction], rules: &Rules, now: Instant) -> Option<usize> {
-        if self.waiting == 0 {
-            return None;
-        }
         let (rank, waits) = match self.suspended {
             NONE => self.first_of_others(pool, rules, now),
             suspended => (SECOND, suspended),
@@ -387,11 +392,14 @@ impl Queues {
     ) -> Option<&Transaction> {
         let Self { pool, dies, rules, .. } = self;
         let queue = &mut dies[die];
-        let rank = if queue.waiting == 1 << READS && queue.suspended == NONE {
-            queue.in_a_row = 0;
-            READS
-        } else {
-            queue.choose(pool, rules, now)?
+        let rank = match queue.waiting {
+            0 => return None,
+            // What waits is of one rank, and overtakes nothing.
+            alone if alone.is_power_of_two() && queue.suspended == NONE => {
+                queue.in_a_row = 0;
+                alone.trailing_zeros() as usize
+            }
+            _ => queue.choose(pool, rules, now)?,
         };
         let list = &mut queue.lists[rank];
         queue.current = list.take(pool, merge);
@@ -459,12 +467,11 @@ impl Queues {
         (current != NONE).then_some(current)
     }
 
-    /// Gives back a finished transaction: what it was, and the next of its chain.
+    /// Gives back a finished transaction: what it was.
     #[inline]
-    pub fn release(&mut self, id: TransactionId) -> (Transaction, Option<TransactionId>) {
-        let transaction = self.pool[id as usize];
+    pub fn release(&mut self, id: TransactionId) -> Transaction {
         self.free.push(id);
-        (transaction, (transaction.next != NONE).then_some(transaction.next))
+        self.pool[id as usize]
     }
 
     /// Whether the die works on anything but garbage collection, or that waits for it.

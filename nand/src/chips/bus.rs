@@ -64,11 +64,10 @@ impl Bus {
     #[inline]
     pub(super) fn want(&mut self, die: DieId, latches_only: bool, now: Instant) {
         let queue = if latches_only { &mut self.commands } else { &mut self.transfers };
-        let mut at = queue.len();
-        queue.push_back((now, die));
-        while at > 0 && queue[at - 1] > (now, die) {
-            queue.swap(at - 1, at);
-            at -= 1;
+        if queue.back().is_some_and(|last| *last > (now, die)) {
+            queue.insert(queue.partition_point(|wish| *wish < (now, die)), (now, die));
+        } else {
+            queue.push_back((now, die));
         }
     }
 

@@ -84,7 +84,7 @@ impl Chips {
     /// A command ends here: it is over, or stops half-way.
     fn stop(&mut self, die: DieId, command: Command, over: bool, at_cut: AtCut, torn: &mut TornBy) {
         if over || at_cut == AtCut::Finished {
-            self.effect(die, command, Default::default());
+            self.effect(die, &command);
             return;
         }
         if command.operation == Operation::Erase {
@@ -101,11 +101,7 @@ impl Chips {
         torn.pages += u64::from(command.planes * self.pages_per_program(die, first));
         torn.partners += self.tear_partners(die, first);
         self.pages.registers(die).fill(Stamp::TORN);
-        self.effect(
-            die,
-            Command { operation: Operation::Program, page: first, ..command },
-            Default::default(),
-        );
+        self.effect(die, &Command { operation: Operation::Program, page: first, ..command });
     }
 
     /// From now on, before a page is programmed into cells that hold another one already, that one is copied to a block

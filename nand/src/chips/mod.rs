@@ -12,6 +12,7 @@ mod faulty;
 mod pages;
 mod record;
 mod report;
+mod sequence;
 mod slc;
 mod suspend;
 #[cfg(test)]
@@ -268,12 +269,11 @@ impl Chips {
     /// Starts a command on an idle die.
     pub fn start(&mut self, die: DieId, command: Command, calendar: &mut impl Schedule<Event>) {
         let goes_on = matches!(command.operation, Operation::ReadCache { first: false, .. });
-        let one_shot = self.pool_of(die).part.geometry.one_shot;
+        let goes_behind = || command.operation.goes_behind(self.pool_of(die).part.geometry.one_shot);
+        let may = !self.works_behind(die, calendar.now()) || goes_behind();
+        assert!(may, "die {die:?} takes only what goes on with a cache operation while its array works");
         let work = &mut self.dies[die];
         assert!(work.step == Step::Idle, "die {die:?} takes one command at a time");
-        let behind = command.operation.goes_behind(one_shot);
-        let may = behind || work.pipeline.array_ready_at <= calendar.now();
-        assert!(may, "die {die:?} takes only what goes on with a cache operation while its array works");
         let may = !work.suspended || command.operation == Operation::Read;
         assert!(may, "die {die:?} takes reads alone while something is suspended");
         let step = if goes_on { Step::Turn } else { Step::Opening };
@@ -356,21 +356,6 @@ impl Chips {
         None
     }
 
-    /// The cache register is the bus's again.
-    fn turned(&mut self, die: DieId, calendar: &mut impl Schedule<Event>) {
-        let work = &mut self.dies[die];
-        if let Operation::ReadCache { .. } = work.command.operation {
-            self.go_on(die, Step::DataOut, calendar);
-            return;
-        }
-        self.behind[die] = Some(Behind::of(work));
-        if self.wiring.read_status {
-            self.go_on(die, Step::Status, calendar);
-        } else {
-            work.step = Step::Idle;
-        }
-    }
-
     #[inline]
     fn hold_over(&mut self, die: DieId) -> Option<Done> {
         if self.dies[die].command.operation != Operation::ProgramCache {
@@ -381,22 +366,6 @@ impl Chips {
         let behind = self.behind[die].as_mut().expect("a cache program works behind its status");
         *behind = Behind { over: behind.over, ..Behind::of(work) };
         if behind.over { Some(self.finish_behind(die)) } else { None }
-    }
-
-    fn behind_done(&mut self, die: DieId) -> Option<Done> {
-        let Die { step, serial, .. } = self.dies[die];
-        let behind = self.behind[die].as_mut().expect("a cache program was behind");
-        if step == Step::Status && behind.serial == serial {
-            behind.over = true;
-            return None;
-        }
-        Some(self.finish_behind(die))
-    }
-
-    fn finish_behind(&mut self, die: DieId) -> Done {
-        let Behind { command, bus, bus_wait, array, .. } =
-            self.behind[die].take().expect("a cache program was behind");
-        self.effect(die, command, [bus, bus_wait, array])
     }
 
     /// Wants the bus for the next step.
@@ -468,47 +437,33 @@ impl Chips {
         let Pool { part, geometry, .. } = pools.get(usize::from(work.pool));
         let times = &mut times[usize::from(work.pool)];
         let (_, times) = slc::mode_of(slc, (part, times), geometry, page);
-        let (working, time, stage) = match (work.step, operation) {
-            (Step::Turn, Operation::ReadCache { next: None, .. }) => {
-                calendar.at(work.pipeline.turn(begin, times.turn), Event::Turned(die));
-                return;
+        let (time, stage) = match (work.step, operation) {
+            (Step::Opening, Operation::Read) => {
+                (times.sense(geometry, page, planes) + work.setting, Stage::Ton)
             }
-            (Step::Turn, Operation::ReadCache { next: Some(next), .. }) => {
-                let time = times.sense(geometry, next, planes);
-                let working = work.pipeline.turn_and_run(begin, times.turn, time);
-                work.ahead = time;
-                calendar.at(working.begin, Event::Turned(die));
-                (working, time, Stage::Ton)
-            }
-            (_, Operation::ProgramCache) => {
-                let time = times.write(geometry, page, planes);
-                let working = work.pipeline.turn_and_run(begin, times.turn, time);
-                calendar.at(working.begin, Event::Turned(die));
-                calendar.at(working.end, Event::Behind(die));
-                (working, time, Stage::Tin)
-            }
-            (step, _) => {
-                let (time, stage) = match (step, operation) {
-                    (Step::Resume, _) => {
-                        work.suspended = false;
-                        let suspended = self.suspended[die].take().expect("what is resumed was suspended");
-                        (suspended.left + times.resume, suspended.stage)
-                    }
-                    (Step::Copy, Operation::Copyback { to }) => {
-                        (times.write(geometry, to, planes), Stage::Tin)
-                    }
-                    (_, Operation::Program) => (times.write(geometry, page, planes), Stage::Tin),
-                    (_, Operation::Erase) => (times.erase(), Stage::Ber),
-                    _ => (times.sense(geometry, page, planes) + work.setting, Stage::Ton),
-                };
-                let working = work.pipeline.run(begin, time);
-                calendar.at(working.end, Event::ArrayDone(die));
-                if work.suspend_soon {
-                    calendar.at(working.begin, Event::Suspend(die));
-                }
-                (working, time, stage)
-            }
+            (Step::Opening, Operation::Program) => (times.write(geometry, page, planes), Stage::Tin),
+            (Step::Opening, Operation::Erase) => (times.erase(), Stage::Ber),
+            _ => return self.go_on_in_array(die, begin, calendar),
         };
+        self.run_array(die, begin, time, stage, calendar);
+    }
+
+    /// The array works for `time` from `begin` on, and the die waits for it.
+    #[inline(always)]
+    fn run_array(
+        &mut self,
+        die: DieId,
+        begin: Instant,
+        time: Duration,
+        stage: Stage,
+        calendar: &mut impl Schedule<Event>,
+    ) {
+        let work = &mut self.dies[die];
+        let working = work.pipeline.run(begin, time);
+        calendar.at(working.end, Event::ArrayDone(die));
+        if work.suspend_soon {
+            calendar.at(working.begin, Event::Suspend(die));
+        }
         work.works(working.end, stage, time);
         if self.recorder.is_some() {
             self.record_array(die, stage, working.begin, time);
@@ -520,33 +475,35 @@ impl Chips {
         let work = &mut self.dies[die];
         work.step = Step::Idle;
         let Die { command, bus, bus_wait, array, .. } = *work;
-        self.effect(die, command, [bus, bus_wait, array])
+        let (failed, unreadable) = self.effect(die, &command);
+        Done { die, command, bus, bus_wait, array, failed, unreadable }
     }
 
-    /// What a command has done to the pages.
-    #[inline]
-    fn effect(&mut self, die: DieId, command: Command, [bus, bus_wait, array]: [Duration; 3]) -> Done {
-        let planes = u64::from(command.planes);
-        let word_line = self.pages_per_program(die, command.page);
-        let counts = &mut self.counts[usize::from(self.dies[die].pool)];
-        match command.operation {
+    /// What a command that is over has done to the pages: whether it failed, and the pages that could not be read.
+    fn effect(&mut self, die: DieId, command: &Command) -> (bool, u16) {
+        let Command { operation, page, planes, .. } = *command;
+        let pool = usize::from(self.dies[die].pool);
+        let mut word_line = 0;
+        match operation {
             Operation::Read | Operation::ReadCache { .. } => {
+                let counts = &mut self.counts[pool];
                 counts.read_commands += 1;
-                counts.pages_read += planes;
+                counts.pages_read += u64::from(planes);
             }
             Operation::Program | Operation::ProgramCache | Operation::Copyback { .. } => {
+                word_line = self.pages_per_program(die, page);
+                let counts = &mut self.counts[pool];
                 counts.program_commands += 1;
-                counts.pages_programmed += planes * u64::from(word_line);
+                counts.pages_programmed += u64::from(planes * word_line);
             }
-            Operation::Erase => counts.row_blocks_erased += 1,
+            Operation::Erase => self.counts[pool].row_blocks_erased += 1,
         }
         if self.faults.is_some()
-            && let Some(unreadable) = self.fault(die, &command)
+            && let Some(unreadable) = self.fault(die, command)
         {
-            return Done { die, command, bus, bus_wait, array, failed: true, unreadable };
+            return (true, unreadable);
         }
-        let failed = !self.pages.apply(die, &command, word_line);
-        Done { die, command, bus, bus_wait, array, failed, unreadable: 0 }
+        (!self.pages.apply(die, command, word_line), 0)
     }
 }
 

@@ -63,6 +63,7 @@ impl Chips {
     }
 
     /// The array begins with what is to be suspended.
+    #[inline(never)]
     pub(super) fn suspend_now(&mut self, die: DieId, calendar: &mut impl Schedule<Event>) {
         let now = calendar.now();
         self.dies[die].suspend_soon = false;
@@ -86,6 +87,7 @@ impl Chips {
     }
 
     /// Asks for the bus to resume what is suspended. A bug unless `die` is idle and [`is_suspended`](Self::is_suspended).
+    #[inline(never)]
     pub fn resume(&mut self, die: DieId, calendar: &mut impl Schedule<Event>) {
         assert!(self.is_idle(die), "die {die:?} reads still");
         let suspended = self.suspended[die].as_mut().expect("something is suspended");
@@ -104,6 +106,7 @@ impl Chips {
     }
 
     /// The suspend is latched at `end`: the array rests some time later, unless it has finished by then.
+    #[inline(never)]
     pub(super) fn interrupt(&mut self, die: DieId, end: Instant, calendar: &mut impl Schedule<Event>) {
         let at = self.wiring.clocks.nand.edge(end);
         let Some((stage, left)) = self.dies[die].array_work(at) else { return };
@@ -132,6 +135,7 @@ impl Chips {
 
     /// Whether the end of array work that has come at `now` was put off by a suspend.
     #[cold]
+    #[inline(never)]
     pub(super) fn is_overtaken(&mut self, die: DieId, now: Instant) -> bool {
         let work = &mut self.dies[die];
         let comes = match work.step {

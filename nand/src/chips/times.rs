@@ -112,7 +112,7 @@ impl Times {
     }
 
     /// The same, where a hold of the last length is not worked out again.
-    #[inline]
+    #[inline(always)]
     pub(super) fn of_step_soon(
         &mut self,
         part: &Part,
@@ -155,9 +155,12 @@ impl Times {
     /// Sensing of the pages of `planes` planes from `page` on.
     #[inline]
     pub(super) fn sense(&self, geometry: &Geometry, page: PageId, planes: u32) -> Duration {
-        if let Some(time) = self.same_sense {
-            return time;
-        }
+        self.same_sense.unwrap_or_else(|| self.sense_of(geometry, page, planes))
+    }
+
+    /// The same, where not all pages take the same.
+    #[inline(never)]
+    fn sense_of(&self, geometry: &Geometry, page: PageId, planes: u32) -> Duration {
         let (number, blocks) = address(geometry, page, planes);
         self.clocks.nand.whole(self.latency.read(number, blocks))
     }
@@ -165,9 +168,12 @@ impl Times {
     /// Programming of the pages of `planes` planes from `page` on.
     #[inline]
     pub(super) fn write(&self, geometry: &Geometry, page: PageId, planes: u32) -> Duration {
-        if let Some(time) = self.same_write {
-            return time;
-        }
+        self.same_write.unwrap_or_else(|| self.write_of(geometry, page, planes))
+    }
+
+    /// The same, where not all pages take the same.
+    #[inline(never)]
+    fn write_of(&self, geometry: &Geometry, page: PageId, planes: u32) -> Duration {
         let (number, blocks) = address(geometry, page, planes);
         let time = self.clocks.nand.whole(self.latency.program(number, blocks));
         let Some(lower) = self.lower.get(number as usize).copied().flatten() else { return time };

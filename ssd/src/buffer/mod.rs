@@ -373,8 +373,12 @@ impl Buffer {
         self.waiters.each(self.entries[id as usize].waiters, version, f);
     }
 
+    #[inline]
     fn wake(&mut self, id: EntryId, version: u32, wake: &mut Vec<u32>) {
-        self.waiters.wake(&mut self.entries[id as usize].waiters, version, wake);
+        let waiters = &mut self.entries[id as usize].waiters;
+        if *waiters != NONE {
+            self.waiters.wake(waiters, version, wake);
+        }
     }
 
     /// Ends the flush epoch; returns it if entries of it or of an older one are not in flash yet.

@@ -31,6 +31,7 @@ pub(super) fn with_homes(parts: Parts, config: &Config) -> Parts {
 
 impl Device {
     /// Lets the rows go on that pages wait for. Returns whether a page of the host was taken to be programmed.
+    #[inline(never)]
     pub(super) fn form_mapped(&mut self, calendar: &mut impl Schedule<Event>) -> bool {
         let mut formed = false;
         let streams = usize::from(self.streams.host);
@@ -43,6 +44,7 @@ impl Device {
     }
 
     /// Queues the next command of a row, if none is under way. Returns whether it programs a page of the host.
+    #[inline(never)]
     pub(super) fn work_on(&mut self, row: Row, calendar: &mut impl Schedule<Event>) -> bool {
         if self.units[row as usize].busy {
             return false;

@@ -68,6 +68,7 @@ impl Device {
     }
 
     /// Fetches the pages that reads will ask for next if they go on as they did.
+    #[inline(never)]
     pub(super) fn read_ahead(&mut self, command: &Command, calendar: &mut impl Schedule<Event>) {
         let end = command.sector + command.sectors;
         let pages = self.ahead.note(command.sector, end, self.sectors_per_page());
@@ -107,6 +108,7 @@ impl Device {
     }
 
     /// A read ahead of the host is done.
+    #[inline(never)]
     pub(super) fn fetched_ahead(&mut self, id: EntryId, calendar: &mut impl Schedule<Event>) {
         self.totals.read_ahead_reads += 1;
         self.cache.fetched(id, &mut self.wake);

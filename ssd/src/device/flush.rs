@@ -62,6 +62,7 @@ impl Device {
     }
 
     /// Whether the buffer holds all of a page, or flash nothing of it.
+    #[inline]
     pub(super) fn is_complete(&self, id: EntryId) -> bool {
         let entry = self.buffer.get(id);
         entry.sectors == self.full_page() || self.mapping.get(entry.logical).is_none()
@@ -186,6 +187,7 @@ impl Device {
     }
 
     /// Takes out the run of dirty pages around `page` that belong to one program unit of consecutive pages, in order.
+    #[inline(never)]
     fn leave_together(&mut self, page: LogicalPage, calendar: &mut impl Schedule<Event>) {
         let unit = self.config.pools.first().slots.per_program;
         let start = page.0 - page.0 % unit;
@@ -252,6 +254,7 @@ impl Device {
     }
 
     /// The buffer is written out from time to time.
+    #[inline(never)]
     pub(super) fn flush_on_time(&mut self, calendar: &mut impl Schedule<Event>) {
         self.timer_set = false;
         if let Some(epoch) = self.buffer.end_epoch() {

@@ -60,6 +60,7 @@ impl Device {
     }
 
     /// Looks at every row again, which nothing may have happened to that would make the collector begin there.
+    #[inline(never)]
     fn collect_everywhere(&mut self, calendar: &mut impl Schedule<Event>) {
         for row in 0..self.config.pools.rows() {
             self.collect(row, calendar);
@@ -73,7 +74,7 @@ impl Device {
         for list in 0..self.ready.len() {
             while !self.ready[list].pages.is_empty() {
                 if !self.some_row_accepts(list, calendar) {
-                    formed |= self.looks_elsewhere(list, calendar);
+                    formed |= self.subs.is_some() && self.looks_elsewhere(list, calendar);
                     break;
                 }
                 let unit = self.unit_of(list);
@@ -96,6 +97,7 @@ impl Device {
 
     /// Fills a program unit that must go with dirty pages that are complete, instead of padding. The router may send
     /// them elsewhere.
+    #[inline(never)]
     fn top_up(&mut self, list: usize, unit: u32) {
         while (self.ready[list].pages.len() as u32) < unit {
             if self.buffer.dirty() == 0 || self.subs.is_some() {
@@ -111,6 +113,7 @@ impl Device {
     }
 
     /// Forms program units of pages that have homes.
+    #[inline(never)]
     fn form_at_home(&mut self, calendar: &mut impl Schedule<Event>) -> bool {
         let mut formed = false;
         let streams = usize::from(self.streams.host);
@@ -197,6 +200,7 @@ impl Device {
 
     /// Where nothing goes on any more in the pool of a list, and no row of it will take the pages that wait, they go to
     /// the first pool; whether they do.
+    #[inline(never)]
     fn looks_elsewhere(&mut self, list: usize, calendar: &mut impl Schedule<Event>) -> bool {
         let leaves =
             super::pool_of(&self.subs, list) > 0 && self.programming == 0 && self.collector.is_idle();
@@ -221,8 +225,7 @@ impl Device {
         }
         self.collector.spend(row, cost);
         self.note_row(row);
-        let die = self.config.pools.die_of(first);
-        let page = self.config.pools.page_of(first);
+        let (die, page) = self.config.pools.die_and_page_of(first);
         self.set_mode(page);
         self.queues.push(die, calendar.now(), purpose, row, page).slot = first;
         self.kick(die, calendar);

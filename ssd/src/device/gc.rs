@@ -1,7 +1,7 @@
 //! Garbage collection on the dies: the collector's steps as commands, and what they did.
 
 use wordline_kernel::{Instant, Schedule};
-use wordline_nand::{DieId, PageId, SlotId};
+use wordline_nand::{DieId, PageId, Pool, SlotId};
 
 use super::service::places;
 use super::{Device, Event};
@@ -60,7 +60,6 @@ impl Device {
             self.blocks.retire(block);
             self.collector.command_done(row);
         };
-        let (geometry, slots) = self.config.pools.numbers(row);
         let die = match step {
             Step::Read { first, end, valid } => {
                 if self.subs.is_some() {
@@ -72,21 +71,22 @@ impl Device {
                 let programmed = self.collector.unit(row).len() as u64;
                 self.totals.gc_programs += programmed;
                 self.count_folded(row);
-                self.totals.padding += u64::from(slots.per_program) - programmed;
-                let first = self.blocks.take(row, stream, slots.per_program);
+                let unit = self.config.pools.per_program(row);
+                self.totals.padding += u64::from(unit) - programmed;
+                let first = self.blocks.take(row, stream, unit);
                 if self.subs.is_some() {
                     self.note_copy(row, self.collector.unit(row)[0].from, first);
                 }
                 self.note_row(row);
-                let die = geometry.die_of(slots.block_of(first));
-                let page = slots.page_of(first);
+                let (die, page) = self.config.pools.die_and_page_of(first);
                 self.queues.push(die, calendar.now(), Purpose::GcProgram, row, page).slot = first;
                 die
             }
             Step::Copyback { from } => self.queue_copyback(row, from, calendar.now()),
             Step::Erase { block } => {
-                let die = geometry.die_of(block);
-                self.queues.push(die, calendar.now(), Purpose::GcErase, row, geometry.page(block, 0));
+                let geometry = &self.config.pools.of_row(row).geometry;
+                let (die, page) = (geometry.die_of(block), geometry.page(block, 0));
+                self.queues.push(die, calendar.now(), Purpose::GcErase, row, page);
                 die
             }
             Step::Retire { .. } => unreachable!("a block is retired at once"),
@@ -96,20 +96,20 @@ impl Device {
 
     /// Queues a copyback. The pages stay together: the relocator is asked about the first.
     fn queue_copyback(&mut self, row: Row, from: SlotId, now: Instant) -> DieId {
-        let (geometry, slots) = self.config.pools.numbers(row);
+        let unit = self.config.pools.per_program(row);
         let stream = self.stream_of(from);
-        for from in (from.0..from.0 + slots.per_program).map(SlotId) {
+        for from in (from.0..from.0 + unit).map(SlotId) {
             self.collector.copy(row, Moved { stamp: self.chips.stamp(from), from });
         }
-        self.totals.gc_programs += u64::from(slots.per_program);
-        self.totals.gc_copied += u64::from(slots.per_program);
-        let to = self.blocks.take(row, self.streams.gc(stream), slots.per_program);
+        self.totals.gc_programs += u64::from(unit);
+        self.totals.gc_copied += u64::from(unit);
+        let to = self.blocks.take(row, self.streams.gc(stream), unit);
         if self.subs.is_some() {
             self.note_copy(row, from, to);
         }
         self.note_row(row);
-        let die = geometry.die_of(slots.block_of(from));
-        self.queues.push(die, now, Purpose::GcCopyback, row, slots.page_of(from)).slot = to;
+        let (die, page) = self.config.pools.die_and_page_of(from);
+        self.queues.push(die, now, Purpose::GcCopyback, row, page).slot = to;
         die
     }
 
@@ -129,12 +129,12 @@ impl Device {
     /// Queues the reads of a step: one multi-plane command, or one for each page number that a larger slot covers. What
     /// is not valid of a page is not moved out of the chip.
     fn queue_gc_reads(&mut self, row: Row, first: SlotId, end: SlotId, valid: u32, now: Instant) -> DieId {
-        let (geometry, slots) = self.config.pools.numbers(row);
+        let Pool { geometry, slots, .. } = self.config.pools.of_row(row);
         let die = geometry.die_of(slots.block_of(first));
         let (from, last) = (slots.page_of(first).0, slots.page_of(SlotId(end.0 - 1)).0 + slots.pages() - 1);
         let pages = last - from + 1;
         let planes = pages.min(geometry.planes_per_row);
-        let commands = pages / planes;
+        let (commands, bytes) = (pages / planes, valid * slots.size.0 as u32);
         if commands > 1 {
             self.collector.split_step(row, commands);
         }
@@ -142,7 +142,7 @@ impl Device {
             let page = PageId(from + n * planes);
             let read = self.queues.push(die, now, Purpose::GcRead, row, page);
             read.planes = planes;
-            read.bytes = valid * slots.size.0 as u32 / commands;
+            read.bytes = bytes / commands;
             // The pages of a slot are there once the last of them is.
             let whole = n + 1 == commands;
             (read.slot, read.slots) = (first, if whole { end.0 - first.0 } else { 0 });

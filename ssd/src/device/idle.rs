@@ -36,6 +36,7 @@ impl Device {
     }
 
     /// Background work begins if the host has rested for long enough; else it is looked at again when it may have.
+    #[inline(never)]
     pub(super) fn host_rests(&mut self, calendar: &mut impl Schedule<Event>) {
         self.rest.timer_set = false;
         let idle = self.background.as_ref().and_then(|background| background.rests_after());
@@ -78,6 +79,7 @@ impl Device {
 
     /// Lets the collector go on in the rows of a die where it stepped aside, unless the host wants the die: it has had its
     /// chance to do so since the die's last command ended.
+    #[inline(never)]
     pub(super) fn resume_rows(&mut self, die: DieId, calendar: &mut impl Schedule<Event>) {
         for row in self.config.pools.of_die(die).geometry.rows_of(die) {
             let waits = self.queues.serves_host(die);

@@ -13,6 +13,7 @@ fn port_of(front: &mut Front) -> &mut Port {
 
 impl Device {
     /// The host has a command. It tells the device if the submission queue has an entry, else it holds the command.
+    #[inline(never)]
     pub(super) fn enter_port(&mut self, slot: u32, command: &Command, calendar: &mut impl Schedule<Event>) {
         if port_of(&mut self.front).enter(slot, command) {
             self.ring(slot, calendar);
@@ -25,6 +26,7 @@ impl Device {
     }
 
     /// A step of a command on the link is over: the next one.
+    #[inline(never)]
     pub(super) fn link_free(&mut self, slot: u32, calendar: &mut impl Schedule<Event>) {
         let port = port_of(&mut self.front);
         match port.stage(slot) {

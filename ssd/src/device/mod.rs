@@ -306,23 +306,32 @@ impl Device {
     /// Works out whether `row` takes a program unit of the host, of each of its streams.
     #[inline]
     fn note_row(&mut self, row: Row) {
-        let pages = self.config.pools.per_program(row);
-        let is_full = self.blocks.is_full(row, pages);
-        let takes = !self.units[row as usize].busy
-            && !is_full
-            && (self.blocks.free(row) > self.streams.kept_blocks()
-                || self.collector.affords(row, self.dearest(row)));
+        let is_full = self.blocks.is_full(row, self.config.pools.per_program(row));
         self.some_row_full |= is_full;
-        // While blocks are being gained, streams wait for blocks of their own instead of mixing.
-        let may_share = takes && !self.collector.gains(row);
-        for (n, accepting) in self.accepting.iter_mut().enumerate() {
-            let stream = self.streams.host(n as u8);
-            let here = self.subs.is_none() || self.config.pools.number_of_row(row) == pool_of(&self.subs, n);
-            accepting.set(row, takes && here && self.blocks.takes(row, stream, may_share));
+        let may_open = self.blocks.may_open(row, false);
+        let takes = !is_full
+            && !self.units[row as usize].busy
+            && (may_open || self.collector.affords(row, self.dearest(row)));
+        if takes {
+            // While blocks are being gained, streams wait for blocks of their own instead of mixing.
+            let may_share = !may_open && !self.collector.gains(row);
+            for n in 0..self.accepting.len() {
+                let has_place = may_open || self.blocks.takes(row, self.streams.host(n as u8), may_share);
+                let here = self.subs.is_none() || self.goes_to_pool_of(row, n);
+                self.accepting[n].set(row, has_place && here);
+            }
+        } else {
+            self.accepting.iter_mut().for_each(|accepting| accepting.set(row, false));
         }
         if self.slc.is_some() {
             self.note_slc(row);
         }
+    }
+
+    /// Whether a stream of the host goes to the pool that `row` is of, where there are several.
+    #[inline(never)]
+    fn goes_to_pool_of(&self, row: Row, stream: usize) -> bool {
+        self.config.pools.number_of_row(row) == pool_of(&self.subs, stream)
     }
 
     /// The streams of the host that `row` takes a program unit of, one bit each.
@@ -363,7 +372,9 @@ impl Device {
     /// The answers since the last call, in the order in which they were given.
     #[inline]
     pub fn take_answers(&mut self, into: &mut Vec<Answer>) {
-        into.append(&mut self.answers);
+        if !self.answers.is_empty() {
+            into.append(&mut self.answers);
+        }
     }
 
     /// Whether the device refuses writes because it is at the end of its life.

@@ -1,7 +1,7 @@
 //! Reads: from the buffer where it has the sectors, else from flash; comparisons; and what makes pages read as zeroes.
 
 use wordline_kernel::{Duration, Schedule};
-use wordline_nand::{PageId, Pool, SlotId};
+use wordline_nand::{PageId, SlotId};
 
 use super::front::Piece;
 use super::{Device, Event};
@@ -28,6 +28,7 @@ pub(super) struct SlotRead {
 }
 
 impl Device {
+    #[inline(always)]
     pub(super) fn begin_read(&mut self, slot: u32, calendar: &mut impl Schedule<Event>) {
         let command = self.front.get(slot).command;
         let (first, end) = self.pages_of(&command);
@@ -76,6 +77,7 @@ impl Device {
     }
 
     /// The same, when the place is known, after having waited for that.
+    #[inline(always)]
     pub(super) fn read_located(
         &mut self,
         slot: u32,
@@ -128,6 +130,7 @@ impl Device {
     }
 
     /// A comparison reads, and fails if a page is not of the version that the host expects.
+    #[inline(never)]
     pub(super) fn begin_compare(&mut self, slot: u32, calendar: &mut impl Schedule<Event>) {
         let command = self.front.get(slot).command;
         let (first, end) = self.pages_of(&command);
@@ -150,27 +153,39 @@ impl Device {
     }
 
     /// Queues the reads of all pages of a slot that hold one of the sectors; how many these are.
+    #[inline]
     pub(super) fn queue_read(&mut self, read: SlotRead, calendar: &mut impl Schedule<Event>) -> u32 {
-        let Pool { geometry, slots, .. } = self.config.pools.of_slot(read.slot);
-        let (slots, page_size) = (*slots, geometry.page_size);
-        let first = slots.page_of(read.slot);
-        if slots.pages() == 1 {
+        let slots = &self.config.pools.of_slot(read.slot).slots;
+        let (first, pages) = (slots.page_of(read.slot), slots.pages());
+        if pages == 1 {
             self.queue_page_read(&read, first, read.sectors, calendar);
             return 1;
         }
-        let per_page = (page_size.0 / SECTOR.0) as u32;
+        self.queue_page_reads(&read, first, pages, calendar)
+    }
+
+    /// The same for a slot of several pages.
+    #[inline(never)]
+    fn queue_page_reads(
+        &mut self,
+        read: &SlotRead,
+        first: PageId,
+        pages: u32,
+        calendar: &mut impl Schedule<Event>,
+    ) -> u32 {
+        let per_page = (self.config.pools.of_page(first).geometry.page_size.0 / SECTOR.0) as u32;
         let mut reads = 0;
-        for n in 0..slots.pages() {
+        for n in 0..pages {
             let here = read.sectors.common(Sectors::range(n * per_page, (n + 1) * per_page));
             if !here.is_empty() {
-                self.queue_page_read(&read, PageId(first.0 + n), here, calendar);
+                self.queue_page_read(read, PageId(first.0 + n), here, calendar);
                 reads += 1;
             }
         }
         reads
     }
 
-    #[inline]
+    #[inline(always)]
     fn queue_page_read(
         &mut self,
         read: &SlotRead,
@@ -178,10 +193,11 @@ impl Device {
         sectors: Sectors,
         calendar: &mut impl Schedule<Event>,
     ) {
-        let block = self.config.pools.block_of_page(page);
+        let geometry = &self.config.pools.of_page(page).geometry;
+        let block = geometry.block_of(page);
+        let die = geometry.die_of(block);
         self.blocks.read_queued(block);
         self.chips.prefetch(read.slot);
-        let die = self.config.pools.die_of_block(block);
         let queued = self.queues.push(die, calendar.now(), read.purpose, read.owner, page);
         queued.slot = read.slot;
         queued.bytes = sectors.count() * SECTOR.0 as u32;

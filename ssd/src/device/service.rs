@@ -1,7 +1,7 @@
 //! The service of the dies: what they do next, and what follows from what they did.
 
 use wordline_kernel::{Bytes, Duration, Instant, Schedule};
-use wordline_nand::{Command, DieId, Done, Operation, PageId, SlotId, Stamp};
+use wordline_nand::{Command, DieId, Done, Geometry, Operation, PageId, SlotId, Stamp};
 
 use super::totals::{Component, Spent};
 use super::{ChipCalendar, Device, Event};
@@ -14,35 +14,27 @@ impl Device {
     /// Gives an idle die its next command.
     #[inline]
     pub(super) fn kick(&mut self, die: DieId, calendar: &mut impl Schedule<Event>) {
-        if !self.chips.is_idle(die) {
-            if self.queues.wants_suspend(die, calendar.now()) {
-                self.suspend(die, calendar);
-            }
-            return;
+        if self.chips.is_idle(die) {
+            self.start_next(die, calendar);
+        } else if self.queues.wants_suspend(die, calendar.now()) {
+            self.suspend(die, calendar);
         }
+    }
+
+    #[inline(never)]
+    fn start_next(&mut self, die: DieId, calendar: &mut impl Schedule<Event>) {
         let Self { config, tuning, chips, queues, .. } = self;
-        let geometry = &config.pools.of_die(die).geometry;
-        // Parts of one page, and pages side by side in the planes.
         let mergeable = |before: &Transaction, next: &Transaction| {
-            let side_by_side = next.page == before.page
-                || next.page.0 == before.page.0 + 1 && {
-                    let (block, offset) = geometry.split(before.page);
-                    let (next_block, next_offset) = geometry.split(next.page);
-                    block == next_block
-                        && geometry.page_in_block(offset) == geometry.page_in_block(next_offset)
-                };
-            side_by_side && tuning.as_ref().is_none_or(|tuning| tuning.are_alike(before, next, chips))
+            next.page.0.wrapping_sub(before.page.0) <= 1
+                && are_side_by_side(&config.pools.of_die(die).geometry, before.page, next.page)
+                && tuning.as_ref().is_none_or(|tuning| tuning.are_alike(before, next, chips))
         };
         let Some(first) = queues.next(die, calendar.now(), mergeable) else {
-            if self.chips.is_suspended(die) {
-                self.queues.unpark(die, calendar.now());
-                self.chips.resume(die, &mut ChipCalendar(calendar));
-            }
-            return;
+            return self.resume(die, calendar);
         };
         let (purpose, owner, page, slot) = (first.purpose, first.owner, first.page, first.slot);
         let (mut planes, mut bytes) = (first.planes, u64::from(first.bytes));
-        if purpose.is_host_read() {
+        if first.following().is_some() {
             (planes, bytes) = self.queues.current_reads(die);
         }
         let operation = self.set_up(die, purpose, owner, slot);
@@ -90,8 +82,18 @@ impl Device {
         }
     }
 
+    /// What a die was suspended in goes on, as nothing else waits that it takes.
+    #[inline(never)]
+    fn resume(&mut self, die: DieId, calendar: &mut impl Schedule<Event>) {
+        if self.chips.is_suspended(die) {
+            self.queues.unpark(die, calendar.now());
+            self.chips.resume(die, &mut ChipCalendar(calendar));
+        }
+    }
+
     /// Suspends the program or erase that a die works on, if it can be and was not too often.
     #[cold]
+    #[inline(never)]
     fn suspend(&mut self, die: DieId, calendar: &mut impl Schedule<Event>) {
         let most = self.config.file.ftl.scheduling.max_suspends;
         if self.chips.suspends(die) < most && self.chips.can_suspend(die, calendar.now()) {
@@ -101,6 +103,7 @@ impl Device {
 
     /// A die takes reads, because what it worked on is suspended.
     #[cold]
+    #[inline(never)]
     pub(super) fn rested(&mut self, die: DieId, calendar: &mut impl Schedule<Event>) {
         self.queues.park(die, calendar.now());
         self.kick(die, calendar);
@@ -115,16 +118,15 @@ impl Device {
         let mut next = self.queues.finish(done.die, now);
         let mut makes_room = false;
         while let Some(id) = next {
-            let (transaction, following) = self.queues.release(id);
-            next = following;
+            let transaction = self.queues.release(id);
+            next = transaction.following();
             makes_room |= transaction.purpose.moves_writes_on();
-            if transaction.purpose.is_gc() {
-                let before = self.accepted_of(transaction.owner);
-                self.transaction_over(&transaction, &done, calendar);
+            let is_gc = transaction.purpose.is_gc();
+            let before = if is_gc { self.accepted_of(transaction.owner) } else { 0 };
+            self.transaction_over(&transaction, &done, calendar);
+            if is_gc {
                 self.note_row(transaction.owner);
                 makes_room |= self.accepted_of(transaction.owner) & !before != 0 || self.block_map.is_some();
-            } else {
-                self.transaction_over(&transaction, &done, calendar);
             }
         }
         self.kick(done.die, calendar);
@@ -138,7 +140,7 @@ impl Device {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn transaction_over(
         &mut self,
         transaction: &Transaction,
@@ -155,7 +157,7 @@ impl Device {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     pub(super) fn transaction_done(
         &mut self,
         transaction: &Transaction,
@@ -213,7 +215,7 @@ impl Device {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     pub(super) fn host_read_done(
         &mut self,
         transaction: &Transaction,
@@ -238,6 +240,7 @@ impl Device {
     }
 
     /// A page that is programmed with its unit was read, or could not be.
+    #[inline(never)]
     pub(super) fn unit_fill_done(&mut self, transaction: &Transaction, calendar: &mut impl Schedule<Event>) {
         let Transaction { owner, page, logical, version, .. } = *transaction;
         self.unit_filled(owner, LogicalPage(logical), version);
@@ -292,6 +295,14 @@ impl Device {
             self.collect(row, calendar);
         }
     }
+}
+
+/// Whether a page and the same or the next one are read by one command: parts of a page, or pages side by side in the planes.
+#[inline(never)]
+fn are_side_by_side(geometry: &Geometry, page: PageId, next: PageId) -> bool {
+    let (block, offset) = geometry.split(page);
+    let (next_block, next_offset) = geometry.split(next);
+    block == next_block && geometry.page_in_block(offset) == geometry.page_in_block(next_offset)
 }
 
 /// Where in a program unit of a row the collector's page goes that is its `n`-th and comes from this slot: in a pool of whole

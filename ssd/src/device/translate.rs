@@ -26,6 +26,7 @@ impl Device {
         self.translation.is_none() || self.locate(page, then, calendar)
     }
 
+    #[inline(never)]
     fn locate(&mut self, page: LogicalPage, then: Then, calendar: &mut impl Schedule<Event>) -> bool {
         let Some(translation) = &mut self.translation else { return true };
         if translation.mapper.lookup(page) {

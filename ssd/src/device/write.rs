@@ -9,6 +9,7 @@ use super::{Device, Event};
 use crate::buffer::EntryId;
 use crate::command::{Command, Operation};
 use crate::config::BufferMode;
+use crate::front::Request;
 use crate::ftl::mapping::LogicalPage;
 
 impl Device {
@@ -31,28 +32,32 @@ impl Device {
 
     /// Puts the pages of a write into the buffer; false if one of them has to wait.
     fn admit(&mut self, slot: u32, calendar: &mut impl Schedule<Event>) -> bool {
-        let request = *self.front.get(slot);
-        let command = request.command;
+        let Request { command, next_page: begin, .. } = *self.front.get(slot);
         let durable = self.is_durable(&command);
+        let urges_units = durable && self.subs.is_some();
         let (_, end) = self.pages_of(&command);
-        for page in request.next_page..end {
+        for page in begin..end {
             if command.operation == Operation::WriteZeroes && self.zero_page(&command, page) {
                 continue;
             }
             let Some(id) = self.admit_page(&command, page) else {
                 self.front.get(slot).next_page = page;
-                self.urge_units(durable, request.next_page..page, calendar);
+                if urges_units {
+                    self.urge_units(begin..page, calendar);
+                }
                 return false;
             };
             if durable {
                 self.front.get(slot).parts += 1;
                 self.buffer.wait(id, slot);
-                if self.subs.is_none() {
+                if !urges_units {
                     self.urge(id, calendar);
                 }
             }
         }
-        self.urge_units(durable, request.next_page..end, calendar);
+        if urges_units {
+            self.urge_units(begin..end, calendar);
+        }
         if durable && command.operation == Operation::WriteZeroes && self.waits_for_discards(slot) {
             self.front.get(slot).parts += 1;
         }
@@ -66,9 +71,10 @@ impl Device {
         true
     }
 
-    /// Pages that must not stay in the buffer leave it together where what is of one unit is sent together.
-    fn urge_units(&mut self, durable: bool, pages: Range<u32>, calendar: &mut impl Schedule<Event>) {
-        for page in if durable && self.subs.is_some() { pages } else { 0..0 } {
+    /// Pages that must not stay in the buffer leave it together, as what is of one unit is sent together.
+    #[inline(never)]
+    fn urge_units(&mut self, pages: Range<u32>, calendar: &mut impl Schedule<Event>) {
+        for page in pages {
             if let Some(id) = self.buffer.find(LogicalPage(page)) {
                 self.urge(id, calendar);
             }
@@ -77,6 +83,7 @@ impl Device {
 
     /// Puts a page of a write into the buffer; none if it has to wait for room, or with the buffer off for what is on
     /// its way of the same page.
+    #[inline(always)]
     fn admit_page(&mut self, command: &Command, page: u32) -> Option<EntryId> {
         let piece = self.piece(command, page);
         if let Some(id) = self.buffer.find(piece.page) {

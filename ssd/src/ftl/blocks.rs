@@ -59,6 +59,8 @@ fn full_blocks(pools: &Pools) -> Vec<u32> {
 pub struct Blocks {
     pools: Pools,
     streams: Streams,
+    /// Blocks of a row at work; see [`Streams::blocks_at_work`].
+    at_work: u32,
     state: Column<RowBlockId, State>,
     written_by: Column<RowBlockId, StreamId>,
     /// The number that a block got when it was opened, counted over the device: its first page carries it.
@@ -91,7 +93,7 @@ pub struct Blocks {
 state!(Blocks {
     values { state, written_by, openings, condemned, free, open, closed }
     parts { opened, valid, programs, readers, is_valid, row_valid, good, slc, order, super_blocks, shared }
-    fixed { pools, streams, indexes }
+    fixed { pools, streams, at_work, indexes }
 });
 
 impl Blocks {
@@ -120,6 +122,7 @@ impl Blocks {
             super_blocks: None,
             shared: None,
             pools: pools.clone(),
+            at_work: streams.blocks_at_work(),
             streams,
         };
         for block in table.state.ids() {
@@ -216,7 +219,7 @@ impl Blocks {
 
     /// Pages that a row can hold for the host, beside the blocks at work.
     pub fn limit(&self, row: Row) -> u32 {
-        self.good[row as usize].saturating_sub(self.streams.blocks_at_work()) * self.pools.per_block_of(row)
+        self.good[row as usize].saturating_sub(self.at_work) * self.pools.per_block_of(row)
     }
 
     /// Blocks of a row that are not bad.
@@ -269,47 +272,6 @@ impl Blocks {
     #[inline]
     pub fn is_full(&self, row: Row, pages: u32) -> bool {
         self.row_valid[row as usize] + pages > self.limit(row)
-    }
-
-    /// Whether the stream can write a program unit of `pages` to the row.
-    #[inline]
-    pub fn has_room(&self, row: Row, stream: StreamId, pages: u32) -> bool {
-        let gc = self.streams.is_gc(stream);
-        (gc || !self.is_full(row, pages))
-            && (self.may_open(row, gc) || self.open_block(row, stream).is_some())
-    }
-
-    /// Whether the host's stream can write something to the row that is not full: to a block of its own, or, where it
-    /// `may_share`, to that of another stream.
-    #[inline]
-    pub fn takes(&self, row: Row, stream: StreamId, may_share: bool) -> bool {
-        self.may_open(row, false)
-            || self.open[self.at(row, stream)].is_some()
-            || (may_share && self.open_block(row, stream).is_some())
-    }
-
-    /// Whether the collector, or the host, may open a block.
-    #[inline]
-    fn may_open(&self, row: Row, gc: bool) -> bool {
-        self.free(row) > if gc { 0 } else { self.streams.kept_blocks() }
-    }
-
-    /// Where the open block of a stream is noted.
-    #[inline]
-    fn at(&self, row: Row, stream: StreamId) -> usize {
-        row as usize * usize::from(self.streams.host + self.streams.gc) + usize::from(stream.0)
-    }
-
-    /// The stream whose open block takes what `stream` writes, without another block being opened: its own, or that of
-    /// another stream of the same side.
-    #[inline]
-    fn open_block(&self, row: Row, stream: StreamId) -> Option<StreamId> {
-        if self.open[self.at(row, stream)].is_some() {
-            return Some(stream);
-        }
-        let can_be_shared =
-            |other: &StreamId| self.open[self.at(row, *other)].is_some_and(|(block, _)| !self.is_slc(block));
-        self.streams.of_side(stream).map(StreamId).find(can_be_shared)
     }
 
     /// The next `pages` of the stream's open block, a divisor of the block. Opens a free block if the stream has none;
@@ -436,13 +398,12 @@ impl Blocks {
     /// Notes that a logical page is mapped to `slot` now.
     #[inline]
     pub fn validate(&mut self, slot: SlotId) {
-        let block = self.pools.block_of(slot);
+        let (block, row) = self.pools.block_and_row_of(slot);
         debug_assert!(!self.is_valid(slot), "a slot becomes valid once");
         self.is_valid[slot.index() / 64] |= 1 << (slot.index() % 64);
         debug_assert!(self.state[block] != State::Closed, "a slot becomes valid while its block is written");
         let gained = if self.shared.is_some() { self.pages_gained(slot) } else { 1 };
         self.valid[block] += gained;
-        let row = self.row_of(block);
         self.row_valid[row as usize] += gained;
         if self.super_blocks.is_some() {
             self.count_in_super_block(block, true);
@@ -452,10 +413,9 @@ impl Blocks {
     /// Notes that no logical page is mapped to `slot` any more.
     #[inline]
     pub fn invalidate(&mut self, slot: SlotId) {
-        let block = self.pools.block_of(slot);
+        let (block, row) = self.pools.block_and_row_of(slot);
         debug_assert!(self.is_valid(slot), "only a valid slot becomes invalid");
         self.is_valid[slot.index() / 64] &= !(1 << (slot.index() % 64));
-        let row = self.row_of(block);
         let valid = self.valid[block];
         let lost = if self.shared.is_some() { self.pages_lost(slot) } else { 1 };
         self.row_valid[row as usize] -= lost;

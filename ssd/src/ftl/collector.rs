@@ -135,8 +135,9 @@ pub struct Collector {
     rows: Vec<RowState>,
     policy: Box<dyn VictimPolicy>,
     random: Stream,
-    /// Free blocks of a row below which cleaning starts, and at which it stops, in each pool.
-    marks: Vec<[usize; 2]>,
+    /// Free blocks of a row below which cleaning starts, and at which it stops: in the first pool, and in each other.
+    marks: [usize; 2],
+    other_marks: Vec<[usize; 2]>,
     copyback: bool,
     /// Steps in a row for each program unit of the host.
     steps_per_write: u32,
@@ -149,7 +150,7 @@ pub struct Collector {
 state!(Collector {
     values { rows, random, steps }
     parts { policy, wear }
-    fixed { marks, copyback, steps_per_write }
+    fixed { marks, other_marks, copyback, steps_per_write }
 });
 
 impl Collector {
@@ -165,7 +166,8 @@ impl Collector {
             rows: vec![row; rows as usize],
             policy,
             random,
-            marks: vec![[gc.start_below_free_blocks as usize, gc.stop_at_free_blocks as usize]],
+            marks: [gc.start_below_free_blocks as usize, gc.stop_at_free_blocks as usize],
+            other_marks: Vec::new(),
             copyback: gc.copyback,
             steps_per_write,
             wear: None,
@@ -175,12 +177,13 @@ impl Collector {
 
     /// Starts and stops cleaning in the rows of the next pool at these numbers of free blocks.
     pub fn add_pool(&mut self, start_below: u32, stop_at: u32) {
-        self.marks.push([start_below, stop_at].map(|blocks| blocks as usize));
+        self.other_marks.push([start_below, stop_at].map(|blocks| blocks as usize));
     }
 
     #[inline]
     fn marks(&self, row: Row, blocks: &Blocks) -> [usize; 2] {
-        if self.marks.len() == 1 { self.marks[0] } else { self.marks[blocks.pools().number_of_row(row)] }
+        let pool = if self.other_marks.is_empty() { 0 } else { blocks.pools().number_of_row(row) };
+        if pool == 0 { self.marks } else { self.other_marks[pool - 1] }
     }
 
     /// Forgets what it was doing, as when the power is cut.
@@ -199,7 +202,6 @@ impl Collector {
             return None;
         }
         let empties = !state.condemned.is_empty() && self.next_condemned(row, blocks).is_some();
-        let cleans_member = self.cleans_member(row, blocks, &leave);
         let [start_below, stop_at] = self.marks(row, blocks);
         let state = &mut self.rows[row as usize];
         let free = blocks.free(row);
@@ -213,8 +215,8 @@ impl Collector {
             // What was begun to be folded is finished.
             || state.victim.is_some_and(|(block, _)| blocks.is_slc(block))
             || blocks.to_fold(row, leave.keep_cached).is_some()
-            || cleans_member;
-        if state.commands > 0 || !(has_cause || self.levels(row, free, stop_at)) {
+            || self.cleans_member(row, blocks, &leave);
+        if self.rows[row as usize].commands > 0 || !(has_cause || self.levels(row, free, stop_at)) {
             return None;
         }
         let state = &self.rows[row as usize];
@@ -306,7 +308,7 @@ impl Collector {
         if let Some((first, end, valid)) = next_read(blocks, block, place) {
             state.regained += gain * passed(blocks, row, place, first, end, valid);
             state.victim = Some((block, end));
-            let slots = blocks.pools().of_row(row).slots;
+            let slots = &blocks.pools().of_row(row).slots;
             return Ok(Some(Step::Read { first: slots.at(block, first), end: slots.at(block, end), valid }));
         }
         let end = blocks.pools().per_block(block);
@@ -327,6 +329,9 @@ impl Collector {
     /// A victim of which nothing valid is left is erased.
     fn finish_victim(&mut self, row: Row, blocks: &Blocks) -> Option<Step> {
         let state = &mut self.rows[row as usize];
+        if state.read.is_empty() {
+            return None;
+        }
         let at = state.read.iter().position(|block| blocks.is_clean(*block))?;
         let block = state.read.remove(at).expect("it was just found");
         state.migrating = state.migrating.filter(|migrating| *migrating != block);
@@ -354,7 +359,7 @@ impl Collector {
                 if !blocks.has_room(row, stream, unit as u32) {
                     return Err(NoRoom);
                 }
-                state.unit.extend(staged.drain(..unit));
+                state.unit.extend((0..unit).map_while(|_| staged.pop_front()));
                 return Ok(Some(Step::Program { stream }));
             }
         }
@@ -363,6 +368,7 @@ impl Collector {
 
     /// Makes `block` the victim; otherwise what to do instead. So many blocks may have failed that the victim's pages
     /// have nowhere to go.
+    #[inline(never)]
     fn begin_victim(&mut self, row: Row, block: RowBlockId, blocks: &mut Blocks) -> Result<(), Option<Step>> {
         let fits = |block: &RowBlockId| self.has_room_for(row, *block, blocks);
         // After a power cut, blocks that were victims before it may be all that there is room to clean.
@@ -386,6 +392,7 @@ impl Collector {
     }
 
     /// The oldest block of the SLC cache, if the row has more of them than are to be kept, and room for its pages.
+    #[inline(never)]
     fn next_fold(&self, row: Row, keep: u32, blocks: &mut Blocks) -> Option<RowBlockId> {
         blocks.to_fold(row, keep).filter(|block| self.has_room_for(row, *block, blocks))
     }
@@ -398,6 +405,7 @@ impl Collector {
     }
 
     /// There is no other victim to fill a unit with: what there is of all streams is programmed as it is.
+    #[inline(never)]
     fn finish_padded(&mut self, row: Row, blocks: &Blocks) -> Option<Step> {
         let unit = blocks.pools().per_program(row) as usize;
         let state = &mut self.rows[row as usize];
@@ -545,14 +553,15 @@ impl Collector {
 fn next_read(blocks: &Blocks, block: RowBlockId, place: u32) -> Option<(u32, u32, u32)> {
     let Pool { geometry, slots, .. } = blocks.pools().of_block(block);
     let page = |place| slots.page_of(slots.at(block, place)).0;
-    let number = |place| geometry.page_in_block(page(place) - page(0));
-    let first = blocks.next_valid(block, place)?;
-    let (mut end, mut valid) = (first + 1, 1);
+    let (first, begin) = (blocks.next_valid(block, place)?, page(0));
+    let (mut end, mut valid, mut last) = (first + 1, 1, page(first));
+    let number = geometry.page_in_block(last - begin);
     while let Some(next) = blocks.next_valid(block, end) {
-        if page(next) > page(end - 1) + slots.pages() || number(next) != number(first) {
+        let here = page(next);
+        if here > last + slots.pages() || geometry.page_in_block(here - begin) != number {
             break;
         }
-        (end, valid) = (next + 1, valid + 1);
+        (end, valid, last) = (next + 1, valid + 1, here);
     }
     Some((first, end, valid))
 }

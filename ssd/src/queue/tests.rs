@@ -18,7 +18,7 @@ fn order(rules: &SchedulingFile, waiting: &[(Purpose, u64)], now: u64, every: u6
     while let Some(next) = queues.next(DIE, at(now + every * taken.len() as u64), |_, _| false) {
         taken.push(next.purpose);
         let done = queues.finish(DIE, at(now)).expect("the die works");
-        assert_eq!(queues.release(done).1, None, "nothing was merged");
+        assert_eq!(queues.release(done).following(), None, "nothing was merged");
     }
     assert_eq!(queues.outstanding(), 0);
     taken
@@ -108,7 +108,7 @@ fn while_something_is_suspended_only_reads_are_taken_and_so_many_in_a_row() {
     queues.unpark(DIE, at(20));
     assert_eq!(queues.gc_time(DIE, at(25)), Duration::from_us(15).ps());
     let done = queues.finish(DIE, at(30)).expect("the erase");
-    assert_eq!(queues.release(done).0.purpose, GcErase);
+    assert_eq!(queues.release(done).purpose, GcErase);
     assert_eq!(queues.next(DIE, at(31), never).map(|next| next.purpose), Some(HostRead));
     assert!(!queues.wants_suspend(DIE, at(31)), "a read is not suspended");
 }

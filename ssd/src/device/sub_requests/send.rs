@@ -15,6 +15,7 @@ use crate::sectors::Sectors;
 impl Device {
     /// Takes a dirty entry out of the list with all dirty pages of its unit, and sends them to a pool; or lets them wait
     /// for what of the unit is under way.
+    #[inline(never)]
     pub(in crate::device) fn leave_with_unit(&mut self, id: EntryId, calendar: &mut impl Schedule<Event>) {
         let page = self.buffer.get(id).logical;
         let subs = self.subs();

@@ -13,6 +13,7 @@ use crate::queue::Purpose;
 
 impl Device {
     /// Programs whole units as far as rows take them; what none takes another pool may.
+    #[inline(never)]
     pub(in crate::device) fn form_whole_units(&mut self, calendar: &mut impl Schedule<Event>) -> bool {
         let mut formed = false;
         for stream in 0..self.subs().ready.len() {
@@ -131,6 +132,7 @@ impl Device {
 
     /// The program of a whole unit in `row` is done: its pages are where they were written, but for those that were
     /// written or discarded meanwhile.
+    #[inline(never)]
     pub(in crate::device) fn whole_unit_programmed(
         &mut self,
         row: Row,

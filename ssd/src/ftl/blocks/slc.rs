@@ -127,6 +127,7 @@ impl Blocks {
     }
 
     /// Notes that a block was opened in SLC mode.
+    #[inline(never)]
     pub(super) fn opened_slc(&mut self, block: RowBlockId) {
         let row = self.row_of(block) as usize;
         let slc = self.slc.as_mut().expect("it was opened for the cache");

@@ -7,6 +7,7 @@ use crate::policy::placement::Row;
 
 impl Collector {
     /// What was read of a program unit is written as one, in a pool of whole units, when all of it that is valid was read.
+    #[inline(never)]
     pub(super) fn form_whole_unit(&mut self, row: Row, blocks: &Blocks) -> Result<Option<Step>, NoRoom> {
         let unit = blocks.pools().per_program(row);
         let state = &mut self.rows[row as usize];
@@ -54,6 +55,7 @@ impl Collector {
 
 /// Invalid slots that are passed between `place` and `end`, where the next `valid` ones are read from `first` on. In a pool of
 /// whole units only those of units without any valid one count: the others are written with holes.
+#[inline]
 pub(super) fn passed(blocks: &Blocks, row: Row, place: u32, first: u32, end: u32, valid: u32) -> u32 {
     if !blocks.has_whole_units(row) {
         return end - place - valid;

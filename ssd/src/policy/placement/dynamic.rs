@@ -56,10 +56,13 @@ impl Round {
     }
 
     fn next(&mut self, rows: &RowSet) -> Option<Row> {
-        let ahead = self.turn[self.at..].iter().take(TRIES).copied().find(|row| rows.contains(*row));
-        let row = ahead.or_else(|| rows.iter().min_by_key(|row| self.distance(*row)))?;
-        self.at = (self.place(row) + 1) % self.turn.len();
-        Some(row)
+        let ahead = self.turn[self.at..].iter().take(TRIES).position(|row| rows.contains(*row));
+        let place = match ahead {
+            Some(further) => self.at + further,
+            None => self.place(rows.iter().min_by_key(|row| self.distance(*row))?),
+        };
+        self.at = if place + 1 == self.turn.len() { 0 } else { place + 1 };
+        Some(self.turn[place])
     }
 }
 

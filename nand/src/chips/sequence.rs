@@ -1,0 +1,96 @@
+//! What dies do in the course of a sequence of cache operations, of a copyback, or after a suspend: apart, so that reads,
+//! programs and erases find it nowhere in their way.
+
+use wordline_kernel::{Instant, Schedule};
+
+use super::die::Behind;
+use super::{Chips, Command, Die, Done, Event, Operation, Step, slc};
+use crate::Pool;
+use crate::energy::Stage;
+use crate::geometry::DieId;
+
+impl Chips {
+    /// The cache register is the bus's again.
+    #[inline(never)]
+    pub(super) fn turned(&mut self, die: DieId, calendar: &mut impl Schedule<Event>) {
+        let work = &mut self.dies[die];
+        if let Operation::ReadCache { .. } = work.command.operation {
+            self.go_on(die, Step::DataOut, calendar);
+            return;
+        }
+        self.behind[die] = Some(Behind::of(work));
+        if self.wiring.read_status {
+            self.go_on(die, Step::Status, calendar);
+        } else {
+            work.step = Step::Idle;
+        }
+    }
+
+    #[inline(never)]
+    pub(super) fn behind_done(&mut self, die: DieId) -> Option<Done> {
+        let Die { step, serial, .. } = self.dies[die];
+        let behind = self.behind[die].as_mut().expect("a cache program was behind");
+        if step == Step::Status && behind.serial == serial {
+            behind.over = true;
+            return None;
+        }
+        Some(self.finish_behind(die))
+    }
+
+    pub(super) fn finish_behind(&mut self, die: DieId) -> Done {
+        let Behind { command, bus, bus_wait, array, .. } =
+            self.behind[die].take().expect("a cache program was behind");
+        let (failed, unreadable) = self.effect(die, &command);
+        Done { die, command, bus, bus_wait, array, failed, unreadable }
+    }
+
+    /// What the array does from `begin` on in the course of a sequence of cache operations, of a copyback, or of what was
+    /// suspended. Apart, so that reads, programs and erases find it nowhere in their way.
+    #[inline(never)]
+    pub(super) fn go_on_in_array(&mut self, die: DieId, begin: Instant, calendar: &mut impl Schedule<Event>) {
+        let Self { dies, times, slc, pools, .. } = self;
+        let work = &mut dies[die];
+        let Command { operation, page, planes, .. } = work.command;
+        let Pool { part, geometry, .. } = pools.get(usize::from(work.pool));
+        let times = &mut times[usize::from(work.pool)];
+        let (_, times) = slc::mode_of(slc, (part, times), geometry, page);
+        let (working, time, stage) = match (work.step, operation) {
+            (Step::Turn, Operation::ReadCache { next: None, .. }) => {
+                calendar.at(work.pipeline.turn(begin, times.turn), Event::Turned(die));
+                return;
+            }
+            (Step::Turn, Operation::ReadCache { next: Some(next), .. }) => {
+                let time = times.sense(geometry, next, planes);
+                let working = work.pipeline.turn_and_run(begin, times.turn, time);
+                work.ahead = time;
+                calendar.at(working.begin, Event::Turned(die));
+                (working, time, Stage::Ton)
+            }
+            (_, Operation::ProgramCache) => {
+                let time = times.write(geometry, page, planes);
+                let working = work.pipeline.turn_and_run(begin, times.turn, time);
+                calendar.at(working.begin, Event::Turned(die));
+                calendar.at(working.end, Event::Behind(die));
+                (working, time, Stage::Tin)
+            }
+            (step, _) => {
+                let (time, stage) = match (step, operation) {
+                    (Step::Resume, _) => {
+                        work.suspended = false;
+                        let suspended = self.suspended[die].take().expect("what is resumed was suspended");
+                        (suspended.left + times.resume, suspended.stage)
+                    }
+                    (Step::Copy, Operation::Copyback { to }) => {
+                        (times.write(geometry, to, planes), Stage::Tin)
+                    }
+                    _ => (times.sense(geometry, page, planes) + work.setting, Stage::Ton),
+                };
+                return self.run_array(die, begin, time, stage, calendar);
+            }
+        };
+        work.works(working.end, stage, time);
+        if self.recorder.is_some() {
+            self.record_array(die, stage, working.begin, time);
+        }
+    }
+}
