@@ -138,17 +138,17 @@ impl Device {
     /// The host has the answer of a command, of whose time `on_link` was on the link.
     pub(super) fn give_answer(&mut self, slot: u32, on_link: Duration, calendar: &mut impl Schedule<Event>) {
         let now = calendar.now();
-        let Request { command, submitted, queued, spent, failed, .. } = self.front.get(slot);
-        let (command, latency, failed) = (*command, now - *submitted, *failed);
-        spent.set(Component::Queue, *queued);
+        let Request { command, submitted, queued, mut spent, failed, .. } = *self.front.get(slot);
+        let latency = now - submitted;
+        spent.set(Component::Queue, queued);
         spent.set(Component::Link, on_link);
         spent.set(Component::Controller, self.config.file.front.command_time);
         let known = spent.total();
         assert!(known <= latency, "the parts of a command's time exceed it: {spent:?} of {latency}");
         spent.set(Component::Buffer, latency - known);
         match command.operation {
-            Operation::Read => self.totals.add_spent(0, spent),
-            Operation::Write => self.totals.add_spent(1, spent),
+            Operation::Read => self.totals.add_spent(0, &spent),
+            Operation::Write => self.totals.add_spent(1, &spent),
             _ => {}
         }
         self.digest.add(now.ps());
