@@ -187,7 +187,7 @@ impl Experiment {
                 match &experiment.kind {
                     Kind::TraceStatistics { .. } | Kind::WriteSizes(_) => {}
                     Kind::Sweep(sweep) => {
-                        experiment.check_pools(&sweep.points(&experiment.path, &options)?)?
+                        experiment.check_pools(&sweep.points(&experiment.path, &options)?)?;
                     }
                     Kind::Nand(sweep) => drop(sweep.points(&experiment.path, &options)?),
                 }
