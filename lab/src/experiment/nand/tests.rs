@@ -138,11 +138,7 @@ fn a_unit_that_does_not_hold_together_is_found_before_anything_runs() {
         ("[\"100us\"]", "[]", "kind.nand.part.timing.read"),
         ("sets.2x = ", "sets.3x = ", "kind.nand.vary.sets: found nothing for \"2x\""),
         ("over = { mode = \"legacy\" }", "over = { mode = \"x\" }", "expect.over.mode: found \"x\""),
-        (
-            "megabytes_per_second",
-            "megabytes",
-            "expect.column: found `megabytes`, wanted a number of what a run",
-        ),
+        ("megabytes_per_second", "megabytes", "expect.column: found `megabytes`, wanted one of accesses"),
         ("value = 50.0", "model = \"oldest-first\"", "expect.model: found a model of garbage collection"),
         ("value = 50.0", "text = \"CLE\"", "expect.within: found a band without a number"),
     ] {
