@@ -202,8 +202,9 @@ impl Device {
     /// the first pool; whether they do.
     #[inline(never)]
     fn looks_elsewhere(&mut self, list: usize, calendar: &mut impl Schedule<Event>) -> bool {
-        let leaves =
-            super::pool_of(&self.subs, list) > 0 && self.programming == 0 && self.collector.is_idle();
+        let leaves = super::sub_requests::pool_of(&self.subs, list) > 0
+            && self.programming == 0
+            && self.collector.is_idle();
         if leaves {
             self.leave_full_pool(list, calendar);
         }

@@ -328,12 +328,6 @@ impl Device {
         }
     }
 
-    /// Whether a stream of the host goes to the pool that `row` is of, where there are several.
-    #[inline(never)]
-    fn goes_to_pool_of(&self, row: Row, stream: usize) -> bool {
-        self.config.pools.number_of_row(row) == pool_of(&self.subs, stream)
-    }
-
     /// The streams of the host that `row` takes a program unit of, one bit each.
     #[inline]
     fn accepted_of(&self, row: Row) -> u32 {
@@ -493,12 +487,6 @@ impl Device {
         let homes = self.home_pages[row as usize] + self.config.pools.per_program(row);
         self.blocks.limit(row).checked_sub(homes)
     }
-}
-
-/// The pool that a stream of the host goes to, where there are several.
-#[inline]
-fn pool_of(subs: &Option<Box<SubRequests>>, stream: usize) -> usize {
-    subs.as_ref().map_or(0, |subs| subs.pool_of(stream as u8))
 }
 
 /// The sub-requests of a device with several pools, of which the block table then keeps the books apart.

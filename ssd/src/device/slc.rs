@@ -66,7 +66,7 @@ impl Device {
     pub(super) fn unit_of(&self, list: usize) -> u32 {
         match &self.slc {
             Some(slc) if slc.caches(list) => slc.unit,
-            _ => self.config.pools.get(super::pool_of(&self.subs, list)).slots.per_program,
+            _ => self.config.pools.get(super::sub_requests::pool_of(&self.subs, list)).slots.per_program,
         }
     }
 

@@ -192,10 +192,22 @@ impl SubRequests {
     }
 }
 
+/// The pool that a stream of the host goes to, where there are several.
+#[inline]
+pub(super) fn pool_of(subs: &Option<Box<SubRequests>>, stream: usize) -> usize {
+    subs.as_ref().map_or(0, |subs| subs.pool_of(stream as u8))
+}
+
 /// Why a device asks for its sub-requests.
 const THERE: &str = "the device has several pools";
 
 impl Device {
+    /// Whether a stream of the host goes to the pool that `row` is of, where there are several.
+    #[inline(never)]
+    pub(super) fn goes_to_pool_of(&self, row: Row, stream: usize) -> bool {
+        self.config.pools.number_of_row(row) == pool_of(&self.subs, stream)
+    }
+
     pub(super) fn subs(&mut self) -> &mut SubRequests {
         self.subs.as_mut().expect(THERE)
     }

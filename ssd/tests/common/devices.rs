@@ -301,12 +301,15 @@ fn add_pool(mut file: DeviceFile, drawn: DrawnPool) -> DeviceFile {
     file.ftl.gc.stop_at_free_blocks =
         file.ftl.gc.stop_at_free_blocks.max(file.ftl.gc.start_below_free_blocks);
     let start = file.ftl.gc.start_below_free_blocks;
+    // A pool with fewer blocks than the first has marks of its own.
+    let most = part.geometry.blocks_per_plane - 3;
+    let marks = drawn.marks.or((file.ftl.gc.stop_at_free_blocks > most).then_some((0, 0)));
     file.pools = vec![PoolFile {
         part,
         layout,
         channels,
-        start_below_free_blocks: drawn.marks.map(|(above, _)| start + above),
-        stop_at_free_blocks: drawn.marks.map(|(above, more)| start + above + more),
+        start_below_free_blocks: marks.map(|(above, _)| most.min(start + above)),
+        stop_at_free_blocks: marks.map(|(above, more)| most.min(start + above + more)),
     }];
     file
 }
