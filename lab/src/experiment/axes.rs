@@ -21,15 +21,24 @@ impl Axis {
         if self.values.is_empty() {
             return Some(("values", format!("nothing for `{}`", self.key), "values".into()));
         }
+        self.unset(|_| false).or_else(|| self.spare(|_| false))
+    }
+
+    /// A value that it sets nothing for, though it sets something for others; not one that is `known` elsewhere.
+    pub(super) fn unset(&self, known: impl Fn(&str) -> bool) -> Option<(&'static str, String, String)> {
         let missing = |value: &&toml::Value| match value.as_str() {
-            Some(name) => !self.sets.get(name).is_some_and(toml::Value::is_table),
+            Some(name) => !self.sets.get(name).is_some_and(toml::Value::is_table) && !known(name),
             None => true,
         };
-        let unset = self.values.iter().find(missing).filter(|_| !self.sets.is_empty());
-        if let Some(value) = unset {
-            return Some(("sets", format!("nothing for {value}"), "a table of keys for each value".into()));
-        }
-        None
+        let value = self.values.iter().find(missing).filter(|_| !self.sets.is_empty())?;
+        Some(("sets", format!("nothing for {value}"), "a table of keys for each value".into()))
+    }
+
+    /// A name that it sets something for and that is no value of it; not one that is `known` elsewhere.
+    pub(super) fn spare(&self, known: impl Fn(&str) -> bool) -> Option<(&'static str, String, String)> {
+        let has = |name: &String| self.values.iter().any(|value| value.as_str() == Some(name));
+        let name = self.sets.keys().find(|name| !has(name) && !known(name))?;
+        Some(("sets", format!("`{name}`"), format!("one of the values of `{}`", self.key)))
     }
 
     /// What is wrong with it as a key of a scaled-down experiment, which has some of the values of the `whole` one: the key after
@@ -145,6 +154,8 @@ mod tests {
     fn a_name_that_sets_nothing_is_a_complaint() {
         let missing = axis("key = \"mode\"\nvalues = [\"x\", \"y\"]\nsets.x = { a = 1 }");
         assert_eq!(missing.complaint().expect("y sets nothing").1, "nothing for \"y\"");
+        let spare = axis("key = \"mode\"\nvalues = [\"x\"]\nsets.x = { a = 1 }\nsets.z = { a = 1 }");
+        assert_eq!(spare.complaint().expect("z is no value").1, "`z`");
     }
 
     #[test]

@@ -27,20 +27,19 @@ pub(super) struct Like {
 
 impl Like {
     /// The other experiment's sweep with these values.
-    pub(super) fn apply(&self, mut sweep: Sweep) -> Result<Sweep, Complaint> {
-        let layers = [Layer { vary: &self.vary, quick: &self.quick }, Layer::of(&sweep)];
-        let (vary, quick) = settle(&layers)?;
-        sweep.vary = vary;
-        if let Some(scaled) = &mut sweep.quick {
-            scaled.vary = quick;
-        }
-        Ok(sweep)
+    pub(super) fn apply(&self, sweep: Sweep) -> Result<Sweep, Complaint> {
+        over(Layer { vary: &self.vary, quick: &self.quick }, sweep)
     }
 }
 
 /// A sweep with what its values take over from others.
-pub(super) fn settled(mut sweep: Sweep) -> Result<Sweep, Complaint> {
-    let (vary, quick) = settle(&[Layer::of(&sweep)])?;
+pub(super) fn settled(sweep: Sweep) -> Result<Sweep, Complaint> {
+    over(Layer { vary: &[], quick: &[] }, sweep)
+}
+
+/// A sweep with other varied keys over its own.
+fn over(layer: Layer<'_>, mut sweep: Sweep) -> Result<Sweep, Complaint> {
+    let (vary, quick) = settle(&[layer, Layer::of(&sweep)])?;
     sweep.vary = vary;
     if let Some(scaled) = &mut sweep.quick {
         scaled.vary = quick;
@@ -58,16 +57,15 @@ impl<'a> Layer<'a> {
     fn of(sweep: &'a Sweep) -> Self {
         Self { vary: &sweep.vary, quick: sweep.quick.as_ref().map_or(&[], |quick| &quick.vary) }
     }
+
+    fn axes(&self) -> impl Iterator<Item = &'a Axis> + use<'a> {
+        self.vary.iter().chain(self.quick)
+    }
 }
 
 /// The varied keys of layers, of which the first takes precedence, and those of the scaled-down sweep.
 fn settle(layers: &[Layer<'_>]) -> Result<(Vec<Axis>, Vec<Axis>), Complaint> {
-    let all: Vec<&Axis> = layers.iter().flat_map(|layer| layer.vary.iter().chain(layer.quick)).collect();
-    for axis in &all {
-        if let Some(spare) = spare(axis, &all) {
-            return Err(("sets", format!("`{spare}`"), format!("one of the values of `{}`", axis.key)));
-        }
-    }
+    check(layers)?;
     let mut keys: Vec<&str> = Vec::new();
     for axis in layers.iter().rev().flat_map(|layer| layer.vary) {
         if !keys.contains(&axis.key.as_str()) {
@@ -99,13 +97,25 @@ fn settle(layers: &[Layer<'_>]) -> Result<(Vec<Axis>, Vec<Axis>), Complaint> {
     Ok((vary, quick))
 }
 
-/// A name that an axis sets something for and that is neither a value of it nor what one is like.
-fn spare<'a>(axis: &'a Axis, all: &[&Axis]) -> Option<&'a String> {
-    let likes =
-        |name: &String| all.iter().any(|axis| axis.sets.values().any(|keys| like(keys) == Some(name)));
-    axis.sets
-        .keys()
-        .find(|name| !axis.values.iter().any(|value| value.as_str() == Some(name)) && !likes(name))
+/// Every name that something is set for is a value, or what one is like; and every value sets something, or is like one
+/// that does, or does so in another layer.
+fn check(layers: &[Layer<'_>]) -> Result<(), Complaint> {
+    let all = || layers.iter().flat_map(Layer::axes);
+    let is_liked = |name: &str| all().any(|axis| axis.sets.values().any(|keys| like(keys) == Some(name)));
+    let is_like = |name: &str| all().any(|axis| axis.sets.get(name).and_then(like).is_some());
+    for (n, layer) in layers.iter().enumerate() {
+        let others = || layers.iter().enumerate().filter(|(other, _)| *other != n);
+        let elsewhere = |name: &str| {
+            others().flat_map(|(_, layer)| layer.axes()).any(|axis| axis.sets.contains_key(name))
+        };
+        let wrong = |axis: &Axis| {
+            axis.spare(is_liked).or_else(|| axis.unset(|name| is_like(name) || elsewhere(name)))
+        };
+        if let Some(complaint) = layer.axes().find_map(wrong) {
+            return Err(complaint);
+        }
+    }
+    Ok(())
 }
 
 /// What a value's table is like.
@@ -178,6 +188,19 @@ mod tests {
         assert_eq!((quick[0].values.len(), quick[1].values.len()), (2, 1));
         assert_eq!(vary[0].sets["z"].to_string(), "{ a = 1, c = 3 }");
         assert_eq!(quick[0].sets["z"].to_string(), "{ a = 0, c = 3 }");
+    }
+
+    #[test]
+    fn a_value_that_sets_nothing_beside_others_and_a_name_that_is_no_value_are_refused() {
+        let whole = [axis("key = \"ssd\"\nvalues = [\"x\", \"y\"]\nsets.x = { a = 1 }\nsets.y = { a = 2 }")];
+        for (quick, found) in [
+            ("values = [\"x\", \"y\"]\nsets.x = { a = 3 }", "nothing for \"y\""),
+            ("values = [\"x\"]\nsets.x = { a = 3 }\nsets.y = { a = 4 }", "`y`"),
+        ] {
+            let quick = [axis(&format!("key = \"ssd\"\n{quick}"))];
+            let wrong = settle(&[Layer { vary: &whole, quick: &quick }]).expect_err("refused");
+            assert_eq!((wrong.0, wrong.1.as_str()), ("sets", found));
+        }
     }
 
     #[test]
