@@ -108,7 +108,7 @@ impl Library {
         let mut experiments = BTreeMap::new();
         for (id, text) in EMBEDDED {
             let path = Path::new("experiments").join(id).join("experiment.toml");
-            experiments.insert((*id).to_owned(), Experiment::parse(id, &path, text, None)?);
+            experiments.insert((*id).to_owned(), Experiment::read(id, &path, text, None)?);
         }
         for (paper, inside) in folder.map_or_else(|| Ok(Vec::new()), folders)? {
             for (name, inside) in folders(&inside)? {
