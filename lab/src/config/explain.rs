@@ -87,6 +87,7 @@ fn numbers(config: &Config, n: usize) -> Rows {
     }
     rows
 }
+
 fn channels_and_dies(g: &Geometry) -> String {
     let short = match g.short_channels {
         0 => String::new(),

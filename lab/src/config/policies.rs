@@ -1,5 +1,5 @@
-//! The seams and their policies, and the designs, which stand as those of a seam. Names, settings and descriptions come from the enums that a configuration is read into,
-//! pages from `docs/policies`.
+//! The seams and their policies, and the designs, which stand as those of a seam. Names, settings and descriptions come
+//! from the enums that a configuration is read into, pages from `docs/policies` and `docs/designs`.
 
 use schemars::schema_for;
 use serde::Serialize;

@@ -76,36 +76,21 @@ pub(super) fn check_expect(
             wrong.add(at, "expect.each", format!("`{key}` without a mean"), "a `mean` beside it");
         }
     }
-    let wanted = check_wanted(&file, at, axes, wrong);
-    let ExpectFile {
-        what,
-        claim,
-        at,
-        over,
-        per,
-        mean,
-        each,
-        column,
-        unit,
-        source,
-        deviation,
-        contradiction,
-        ..
-    } = file;
-    wanted.map(|wanted| Expect {
-        what,
-        claim,
-        at,
-        over,
-        per,
-        mean,
-        each,
-        column,
-        unit,
+    let wanted = check_wanted(&file, at, axes, wrong)?;
+    Some(Expect {
         wanted,
-        source,
-        deviation,
-        contradiction,
+        what: file.what,
+        claim: file.claim,
+        at: file.at,
+        over: file.over,
+        per: file.per,
+        mean: file.mean,
+        each: file.each,
+        column: file.column,
+        unit: file.unit,
+        source: file.source,
+        deviation: file.deviation,
+        contradiction: file.contradiction,
     })
 }
 

@@ -6,8 +6,10 @@ use wordline_kernel::{Seed, Stream, gcd};
 use wordline_nand::{Chips, SlotId, Stamp};
 
 use super::Device;
+use super::gc::relocate;
 use crate::ftl::Translation;
 use crate::ftl::blocks::{Blocks, StreamId};
+use crate::ftl::collector::Moved;
 use crate::ftl::mapping::LogicalPage;
 use crate::ftl::translation::UNITS_IN_A_ROW;
 use crate::policy::mapper::TranslationPage;
@@ -252,9 +254,7 @@ impl Device {
             }
             let stamp = chips.stamp(from);
             chips.put(to, stamp);
-            mapping.set(LogicalPage(stamp.logical), to);
-            blocks.invalidate(from);
-            blocks.validate(to);
+            relocate(mapping, blocks, Moved { stamp, from }, to);
             if let Some(translation) = translation {
                 translation.moved(stamp.logical);
             }

@@ -6,6 +6,7 @@ use wordline_nand::{SlotId, Stamp};
 use super::{SubRequests, THERE};
 use crate::device::Device;
 use crate::device::precondition::Writer;
+use crate::ftl::blocks::StreamId;
 use crate::ftl::mapping::LogicalPage;
 use crate::policy::placement::Row;
 
@@ -78,7 +79,7 @@ impl Device {
         let stream = self.streams.host(stream);
         if whole {
             let row = self.next_with_room(stream);
-            self.put_unit_untimed(first, end, row);
+            self.put_unit_untimed(first, end, row, stream);
             writer.programmed += u64::from(per_unit);
             self.clean_untimed(row, stream, writer);
             return;
@@ -90,9 +91,9 @@ impl Device {
     }
 
     /// Puts a unit as a whole into a row of the first pool; what is beyond `end` is padded.
-    fn put_unit_untimed(&mut self, page: LogicalPage, end: u32, row: Row) {
+    fn put_unit_untimed(&mut self, page: LogicalPage, end: u32, row: Row, stream: StreamId) {
         let per_unit = self.subs().per_unit;
-        let first = self.blocks.take(row, self.streams.host(self.first_stream()), per_unit);
+        let first = self.blocks.take(row, stream, per_unit);
         self.subs().writes += 1;
         self.note_write(first);
         for place in 0..per_unit {

@@ -96,8 +96,8 @@ impl Device {
         subs.written[at] = subs.writes;
     }
 
-    /// Notes the number of a write where the collector copies the program unit that `from` is in. While a later write of the unit is being
-    /// programmed, a copy counts as old as the original.
+    /// Notes the number of a write where the collector copies the program unit that `from` is in. While a later write of
+    /// the unit is being programmed, a copy counts as old as the original.
     pub(in crate::device) fn note_copy(&mut self, row: Row, from: SlotId, first: SlotId) {
         let page = LogicalPage(self.chips.stamp(from).logical);
         if let Some(subs) = &mut self.subs
