@@ -86,10 +86,10 @@ impl Bus {
         latch.or_else(|| self.transfers.pop_front()).map(|(_, die)| die)
     }
 
-    /// Somebody holds it from `begin` for `time` and asked for it `waited` before.
+    /// Somebody holds it for `time`, until `end`, and `waited` for it.
     #[inline]
-    pub(super) fn hold(&mut self, begin: Instant, time: Duration, waited: Duration) {
-        self.busy_until = begin + time;
+    pub(super) fn hold(&mut self, end: Instant, time: Duration, waited: Duration) {
+        self.busy_until = end;
         self.busy += time.ps();
         self.waited += waited.ps();
     }

@@ -65,17 +65,9 @@ impl Operation {
         }
     }
 
-    /// Its first hold of the bus.
-    #[inline]
-    pub(super) fn opening(self) -> Hold {
-        match self {
-            Self::Read | Self::ReadCache { .. } => Hold::Read,
-            Self::Program => Hold::Program,
-            Self::ProgramCache => Hold::ProgramCache,
-            Self::Copyback { .. } => Hold::CopybackRead,
-            Self::Erase => Hold::Erase,
-        }
-    }
+    /// The first hold of the bus of each kind.
+    pub(super) const OPENINGS: [Hold; Self::KINDS] =
+        [Hold::Read, Hold::Read, Hold::Program, Hold::ProgramCache, Hold::CopybackRead, Hold::Erase];
 }
 
 /// A transaction for one die.

@@ -6,6 +6,7 @@
 use serde::{Deserialize, Serialize};
 use wordline_kernel::{Bytes, Duration, Instant};
 
+use super::bus::Bus;
 use super::times::HoldTimes;
 use super::{Command, Operation, Step};
 use crate::Pipeline;
@@ -18,6 +19,8 @@ pub(super) struct Die {
     pub(super) channel: ChannelId,
     /// The number of its pool.
     pub(super) pool: u8,
+    /// The number of the times that hold for its command: those of its pool, or of the SLC mode.
+    pub(super) times: u8,
     pub(super) step: Step,
     pub(super) serial: u32,
     pub(super) command: Command,
@@ -48,7 +51,7 @@ pub(super) struct Die {
     overlap_until: Instant,
     array_busy: u64,
     /// The kind of the present operation, and whether its opening moves data in.
-    kind: u8,
+    pub(super) kind: u8,
     brings_data: bool,
     /// Whether a program or erase is suspended, and how often the present command was.
     pub(super) suspended: bool,
@@ -68,6 +71,7 @@ impl Die {
         Self {
             channel,
             pool,
+            times: pool,
             step: Step::Idle,
             serial: 0,
             command: nothing,
@@ -150,12 +154,14 @@ impl Die {
         self.step == Step::DataOut || (self.brings_data && self.step == Step::Opening)
     }
 
-    /// It holds the bus from `now` on, `late` longer than `hold` says.
-    #[inline]
-    pub(super) fn hold(&mut self, now: Instant, hold: &HoldTimes, late: Duration, waited: Duration) {
-        let total = hold.total + late;
+    /// It holds the bus from `now` on, `late` longer than `hold` says; until when.
+    #[inline(always)]
+    pub(super) fn hold(&mut self, bus: &mut Bus, now: Instant, hold: &HoldTimes, late: Duration) -> Instant {
+        let (total, waited) = (hold.total + late, now - self.asked);
+        let end = now + total;
+        bus.hold(end, total, waited);
         self.late = late;
-        self.hold_until = now + total;
+        self.hold_until = end;
         self.bus += total;
         self.bus_wait += waited;
         self.stages.add_hold(self.kind, &hold.by_stage, late);
@@ -164,14 +170,12 @@ impl Die {
             self.overlap += self.last_overlap;
             self.overlap_until = self.works_until.max(self.hold_until);
         }
+        end
     }
 
-    /// Its array works until `end`; for the present command, unless it senses ahead.
-    #[inline]
+    /// Its array works until `end`; whether for the present command or ahead is the caller's to note.
+    #[inline(always)]
     pub(super) fn works(&mut self, end: Instant, stage: Stage, time: Duration) {
-        if self.step != Step::Turn {
-            self.array += time;
-        }
         self.works_until = end;
         self.last_stage = stage;
         self.last_kind = self.kind;

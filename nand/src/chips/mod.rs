@@ -39,7 +39,7 @@ pub use pages::{Stamp, Violations};
 use record::Recorder;
 use slc::SlcMode;
 use suspend::Suspended;
-use times::Times;
+use times::{Opening, Times};
 
 /// What happens in chips.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -129,7 +129,7 @@ impl std::iter::Sum for Counts {
 pub struct Chips {
     pools: Pools,
     wiring: Wiring,
-    /// The times of each pool.
+    /// The times of each pool, then those of the SLC mode.
     times: Vec<Times>,
     /// None until blocks may be in SLC mode.
     slc: Option<Box<SlcMode>>,
@@ -153,6 +153,15 @@ state!(Chips {
     parts { pages, faults, slc }
     fixed { pools, wiring, times, recorder, backs_up }
 });
+
+impl Counts {
+    /// A read of so many pages.
+    #[inline]
+    fn read(&mut self, pages: u32) {
+        self.read_commands += 1;
+        self.pages_read += u64::from(pages);
+    }
+}
 
 /// What the chips did, in pages and row blocks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -276,15 +285,18 @@ impl Chips {
         assert!(work.step == Step::Idle, "die {die:?} takes one command at a time");
         let may = !work.suspended || command.operation == Operation::Read;
         assert!(may, "die {die:?} takes reads alone while something is suspended");
-        let step = if goes_on { Step::Turn } else { Step::Opening };
-        work.begin(command, step, self.serial, calendar.now());
-        if goes_on {
-            // Its pages are sensed already, or being sensed, since the command before.
-            work.array = std::mem::take(&mut work.ahead);
-            self.claim_ahead(die);
-        }
+        work.begin(command, Step::Opening, self.serial, calendar.now());
         self.serial = self.serial.wrapping_add(1);
-        self.ask_for_bus(die, calendar);
+        if self.slc.is_some() {
+            self.choose_times(die);
+        }
+        if goes_on {
+            self.start_sensed(die, calendar);
+        } else if self.has_bus(die, calendar) {
+            self.open(die, calendar);
+        } else {
+            self.wait_for_bus(die, calendar);
+        }
     }
 
     /// Lets time go on to `event`; `Some` when that ends a command.
@@ -345,7 +357,10 @@ impl Chips {
             self.buses[channel].forget(die);
         }
         let next = match command.operation {
-            Operation::Read => Step::DataOut,
+            Operation::Read => {
+                self.sensed(die, calendar);
+                return None;
+            }
             Operation::ReadCache { .. } => Step::Turn,
             Operation::Copyback { .. } if step == Step::Opening => Step::Copy,
             // The end of what changed the array, once its status is known.
@@ -368,6 +383,18 @@ impl Chips {
         if behind.over { Some(self.finish_behind(die)) } else { None }
     }
 
+    /// Wants the bus to move data out.
+    #[inline(never)]
+    fn sensed(&mut self, die: DieId, calendar: &mut impl Schedule<Event>) {
+        let work = &mut self.dies[die];
+        (work.step, work.asked) = (Step::DataOut, calendar.now());
+        if self.has_bus(die, calendar) {
+            self.move_out(die, calendar);
+        } else {
+            self.wait_for_bus(die, calendar);
+        }
+    }
+
     /// Wants the bus for the next step.
     #[inline]
     fn go_on(&mut self, die: DieId, step: Step, calendar: &mut impl Schedule<Event>) {
@@ -377,72 +404,106 @@ impl Chips {
         self.ask_for_bus(die, calendar);
     }
 
-    #[inline]
+    #[inline(never)]
     fn ask_for_bus(&mut self, die: DieId, calendar: &mut impl Schedule<Event>) {
+        if self.has_bus(die, calendar) {
+            self.hold_bus(die, calendar);
+        } else {
+            self.wait_for_bus(die, calendar);
+        }
+    }
+
+    /// Whether `die` has the bus for the asking: it is free, and nobody else can want it at this instant.
+    #[inline(always)]
+    fn has_bus(&self, die: DieId, calendar: &mut impl Schedule<Event>) -> bool {
         let now = calendar.now();
-        let free = self.wiring.clocks.host.edge(now);
+        let bus = &self.buses[self.dies[die].channel];
+        bus.busy_until <= now
+            && !bus.is_wanted()
+            && self.wiring.clocks.host.edge(now) == now
+            && calendar.is_settled()
+    }
+
+    /// Wants the bus as soon as it is free and its turn.
+    #[inline(never)]
+    fn wait_for_bus(&mut self, die: DieId, calendar: &mut impl Schedule<Event>) {
+        let now = calendar.now();
         let work = &self.dies[die];
         let bus = &mut self.buses[work.channel];
         let wanted = bus.is_wanted();
-        if !wanted && bus.busy_until <= now && free == now && calendar.is_settled() {
-            self.hold_bus(die, calendar);
-            return;
-        }
         bus.want(die, !work.moves_data(), now);
         if !wanted {
+            let free = self.wiring.clocks.host.edge(now);
             calendar.at(bus.busy_until.max(free), Event::BusFree(work.channel));
         }
     }
 
     /// The die gets the bus for its next stages.
-    #[inline]
+    #[inline(always)]
     fn hold_bus(&mut self, die: DieId, calendar: &mut impl Schedule<Event>) {
-        let now = calendar.now();
-        let Self { buses, dies, times, slc, pools, .. } = self;
-        let work = &mut dies[die];
-        let Pool { part, geometry, .. } = pools.get(usize::from(work.pool));
-        let times = &mut times[usize::from(work.pool)];
-        let (part, times) = slc::mode_of(slc, (part, times), geometry, work.command.page);
-        let bus = &mut buses[work.channel];
-        let step = work.step;
-        let (late, turnaround) = (times.late(bus, step, now), times.turnaround);
-        let hold = times.of_step_soon(part, geometry, step, &work.command);
-        let waited = now - work.asked;
-        let time = hold.total + late;
-        let end = now + time;
-        bus.hold(now, time, waited);
-        if let Step::DataOut | Step::Status = step {
-            bus.turns(end, turnaround);
-        }
-        // Who wants to suspend does not wait meanwhile: its array works.
-        let waited = if step == Step::Suspend { Duration::ZERO } else { waited };
-        work.hold(now, hold, late, waited);
-        if self.recorder.is_some() {
-            self.record_hold(die, now);
-        }
-        match step {
-            Step::DataOut | Step::Status => calendar.at(end, Event::HoldOver(die)),
-            Step::Suspend => self.interrupt(die, end, calendar),
-            _ => self.work_array(die, end, calendar),
+        match self.dies[die].step {
+            Step::Opening => self.open(die, calendar),
+            Step::DataOut => self.move_out(die, calendar),
+            _ => self.hold_between(die, calendar),
         }
     }
 
-    /// What the array does after the hold that ends at `end`.
-    #[inline]
+    /// A command is latched, with the data of a program; then the array works.
+    #[inline(always)]
+    fn open(&mut self, die: DieId, calendar: &mut impl Schedule<Event>) {
+        let now = calendar.now();
+        let Self { buses, dies, times, .. } = self;
+        let work = &mut dies[die];
+        let bus = &mut buses[work.channel];
+        let times = &times[usize::from(work.times)];
+        let late = times.late(bus, now);
+        let Opening { hold, array } = times.opening(work.kind, work.command.planes);
+        let (array, end) = (*array, work.hold(bus, now, hold, late));
+        if self.recorder.is_some() {
+            self.record_hold(die, now);
+        }
+        match array {
+            Some((stage, time)) => {
+                let work = &self.dies[die];
+                let time = if stage == Stage::Ton { time + work.setting } else { time };
+                self.run_array(die, self.wiring.clocks.nand.edge(end), time, stage, calendar);
+            }
+            None => self.work_array(die, end, calendar),
+        }
+    }
+
+    /// Data move out, and the command is over.
+    #[inline(always)]
+    fn move_out(&mut self, die: DieId, calendar: &mut impl Schedule<Event>) {
+        let now = calendar.now();
+        let Self { buses, dies, times, .. } = self;
+        let work = &mut dies[die];
+        let bus = &mut buses[work.channel];
+        let times = &mut times[usize::from(work.times)];
+        // It names the die where several share a chip enable: a latch like any other.
+        let late = if times.shared_enable { times.late(bus, now) } else { Duration::ZERO };
+        let turnaround = times.turnaround;
+        let end = work.hold(bus, now, times.data_out_soon(&work.command), late);
+        bus.turns(end, turnaround);
+        if self.recorder.is_some() {
+            self.record_hold(die, now);
+        }
+        calendar.at(end, Event::HoldOver(die));
+    }
+
+    /// What the array does after the hold that ends at `end`, where that takes more than a look into a table.
+    #[inline(never)]
     fn work_array(&mut self, die: DieId, end: Instant, calendar: &mut impl Schedule<Event>) {
         let begin = self.wiring.clocks.nand.edge(end);
-        let Self { dies, times, slc, pools, .. } = self;
-        let work = &mut dies[die];
+        let work = &self.dies[die];
         let Command { operation, page, planes, .. } = work.command;
-        let Pool { part, geometry, .. } = pools.get(usize::from(work.pool));
-        let times = &mut times[usize::from(work.pool)];
-        let (_, times) = slc::mode_of(slc, (part, times), geometry, page);
+        let geometry = &self.pool_of(die).geometry;
+        let times = &self.times[usize::from(work.times)];
         let (time, stage) = match (work.step, operation) {
             (Step::Opening, Operation::Read) => {
                 (times.sense(geometry, page, planes) + work.setting, Stage::Ton)
             }
             (Step::Opening, Operation::Program) => (times.write(geometry, page, planes), Stage::Tin),
-            (Step::Opening, Operation::Erase) => (times.erase(), Stage::Ber),
             _ => return self.go_on_in_array(die, begin, calendar),
         };
         self.run_array(die, begin, time, stage, calendar);
@@ -460,13 +521,15 @@ impl Chips {
     ) {
         let work = &mut self.dies[die];
         let working = work.pipeline.run(begin, time);
-        calendar.at(working.end, Event::ArrayDone(die));
-        if work.suspend_soon {
-            calendar.at(working.begin, Event::Suspend(die));
-        }
+        work.array += time;
         work.works(working.end, stage, time);
+        let suspend_soon = work.suspend_soon;
         if self.recorder.is_some() {
             self.record_array(die, stage, working.begin, time);
+        }
+        calendar.at(working.end, Event::ArrayDone(die));
+        if suspend_soon {
+            calendar.at(working.begin, Event::Suspend(die));
         }
     }
 
@@ -474,21 +537,26 @@ impl Chips {
     fn finish(&mut self, die: DieId) -> Done {
         let work = &mut self.dies[die];
         work.step = Step::Idle;
-        let Die { command, bus, bus_wait, array, .. } = *work;
-        let (failed, unreadable) = self.effect(die, &command);
+        let Die { command, bus, bus_wait, array, pool, .. } = *work;
+        let (failed, unreadable) = match command.operation {
+            Operation::Read if self.faults.is_none() => {
+                self.counts[usize::from(pool)].read(command.planes);
+                (false, 0)
+            }
+            _ => self.effect(die, &command),
+        };
         Done { die, command, bus, bus_wait, array, failed, unreadable }
     }
 
     /// What a command that is over has done to the pages: whether it failed, and the pages that could not be read.
+    #[inline(never)]
     fn effect(&mut self, die: DieId, command: &Command) -> (bool, u16) {
         let Command { operation, page, planes, .. } = *command;
         let pool = usize::from(self.dies[die].pool);
         let mut word_line = 0;
         match operation {
             Operation::Read | Operation::ReadCache { .. } => {
-                let counts = &mut self.counts[pool];
-                counts.read_commands += 1;
-                counts.pages_read += u64::from(planes);
+                self.counts[pool].read(planes);
             }
             Operation::Program | Operation::ProgramCache | Operation::Copyback { .. } => {
                 word_line = self.pages_per_program(die, page);
@@ -516,7 +584,7 @@ fn times_of(pools: &Pools, wiring: &Wiring) -> Vec<Times> {
 #[inline]
 fn hold_of(geometry: &Geometry, step: Step, command: &Command) -> Hold {
     match step {
-        Step::Opening => command.operation.opening(),
+        Step::Opening => Operation::OPENINGS[command.operation.kind()],
         Step::Turn => turn_of(geometry, command),
         Step::Copy => Hold::CopybackProgram,
         Step::Status => Hold::Status,

@@ -163,8 +163,8 @@ impl Chips {
         if *hold_until <= now {
             return HoldTimes::default();
         }
-        let (part, times) = self.seen_at(die, command.page);
-        times.of_step(part, &self.pool_of(die).geometry, *step, command).later(*late)
+        let times = self.seen_at(die, command.page).1;
+        times.of_step(&self.pool_of(die).geometry, *step, command).later(*late)
     }
 
     /// Time that each channel's bus was held until `now`, in picoseconds.

@@ -4,8 +4,7 @@
 use wordline_kernel::{Instant, Schedule};
 
 use super::die::Behind;
-use super::{Chips, Command, Die, Done, Event, Operation, Step, slc};
-use crate::Pool;
+use super::{Chips, Command, Die, Done, Event, Operation, Step};
 use crate::energy::Stage;
 use crate::geometry::DieId;
 
@@ -23,6 +22,44 @@ impl Chips {
             self.go_on(die, Step::Status, calendar);
         } else {
             work.step = Step::Idle;
+        }
+    }
+
+    /// A command goes on with a sequence of cache reads: its pages are sensed already, or being sensed, since the command
+    /// before.
+    #[inline(never)]
+    pub(super) fn start_sensed(&mut self, die: DieId, calendar: &mut impl Schedule<Event>) {
+        let work = &mut self.dies[die];
+        work.step = Step::Turn;
+        work.array = std::mem::take(&mut work.ahead);
+        self.claim_ahead(die);
+        self.ask_for_bus(die, calendar);
+    }
+
+    /// The bus is held for what is neither the beginning of a command nor its data out.
+    #[inline(never)]
+    pub(super) fn hold_between(&mut self, die: DieId, calendar: &mut impl Schedule<Event>) {
+        let now = calendar.now();
+        let Self { buses, dies, times, pools, .. } = self;
+        let work = &mut dies[die];
+        let geometry = &pools.get(usize::from(work.pool)).geometry;
+        let bus = &mut buses[work.channel];
+        let times = &times[usize::from(work.times)];
+        let (step, late, waited_before) = (work.step, times.late(bus, now), work.bus_wait);
+        let end = work.hold(bus, now, &times.of_step(geometry, step, &work.command), late);
+        match step {
+            Step::Status => bus.turns(end, times.turnaround),
+            // Who wants to suspend does not wait meanwhile: its array works.
+            Step::Suspend => work.bus_wait = waited_before,
+            _ => {}
+        }
+        if self.recorder.is_some() {
+            self.record_hold(die, now);
+        }
+        match step {
+            Step::Status => calendar.at(end, Event::HoldOver(die)),
+            Step::Suspend => self.interrupt(die, end, calendar),
+            _ => self.work_array(die, end, calendar),
         }
     }
 
@@ -48,12 +85,11 @@ impl Chips {
     /// suspended. Apart, so that reads, programs and erases find it nowhere in their way.
     #[inline(never)]
     pub(super) fn go_on_in_array(&mut self, die: DieId, begin: Instant, calendar: &mut impl Schedule<Event>) {
-        let Self { dies, times, slc, pools, .. } = self;
+        let Self { dies, times, pools, .. } = self;
         let work = &mut dies[die];
         let Command { operation, page, planes, .. } = work.command;
-        let Pool { part, geometry, .. } = pools.get(usize::from(work.pool));
-        let times = &mut times[usize::from(work.pool)];
-        let (_, times) = slc::mode_of(slc, (part, times), geometry, page);
+        let geometry = &pools.get(usize::from(work.pool)).geometry;
+        let times = &times[usize::from(work.times)];
         let (working, time, stage) = match (work.step, operation) {
             (Step::Turn, Operation::ReadCache { next: None, .. }) => {
                 calendar.at(work.pipeline.turn(begin, times.turn), Event::Turned(die));
@@ -69,6 +105,7 @@ impl Chips {
             (_, Operation::ProgramCache) => {
                 let time = times.write(geometry, page, planes);
                 let working = work.pipeline.turn_and_run(begin, times.turn, time);
+                work.array += time;
                 calendar.at(working.begin, Event::Turned(die));
                 calendar.at(working.end, Event::Behind(die));
                 (working, time, Stage::Tin)

@@ -6,48 +6,37 @@
 
 use wordline_kernel::{Column, state};
 
+use super::Chips;
+use super::die::Die;
 use super::times::Times;
-use super::{Chips, Wiring};
-use crate::geometry::{DieId, Geometry, PageId, RowBlockId};
+use crate::geometry::{DieId, PageId, RowBlockId};
 use crate::{Part, Pool, Pools};
 
 /// The SLC mode of a part, and the blocks that are in it.
 #[derive(Clone, Debug)]
 pub(super) struct SlcMode {
     part: Part,
-    times: Times,
     blocks: Column<RowBlockId, bool>,
 }
 
-state!(SlcMode { values { blocks } fixed { part, times } });
+state!(SlcMode { values { blocks } fixed { part } });
 
 impl SlcMode {
-    fn of(pools: &Pools, wiring: &Wiring) -> Option<Box<Self>> {
-        let Pool { part, geometry, .. } = pools.first();
-        let part = part.in_slc_mode()?;
+    fn of(pools: &Pools) -> Option<Box<Self>> {
+        let part = pools.first().part.in_slc_mode()?;
         let blocks = Column::filled(pools.row_blocks() as usize, false);
-        Some(Box::new(Self { times: Times::of(&part, geometry, wiring), part, blocks }))
-    }
-}
-
-/// The part and the times that hold for `page`.
-#[inline]
-pub(super) fn mode_of<'a>(
-    slc: &'a mut Option<Box<SlcMode>>,
-    usual: (&'a Part, &'a mut Times),
-    geometry: &Geometry,
-    page: PageId,
-) -> (&'a Part, &'a mut Times) {
-    match slc {
-        Some(slc) if slc.blocks[geometry.block_of(page)] => (&slc.part, &mut slc.times),
-        _ => usual,
+        Some(Box::new(Self { part, blocks }))
     }
 }
 
 impl Chips {
     /// Lets blocks of the first pool be used in SLC mode from now on; false if its part has none.
     pub fn offer_slc_mode(&mut self) -> bool {
-        self.slc = SlcMode::of(&self.pools, &self.wiring);
+        self.slc = SlcMode::of(&self.pools);
+        self.times.truncate(self.pools.count());
+        if let Some(slc) = &self.slc {
+            self.times.push(Times::of(&slc.part, &self.pools.first().geometry, &self.wiring));
+        }
         self.slc.is_some()
     }
 
@@ -65,11 +54,20 @@ impl Chips {
         self.slc.as_ref().is_some_and(|slc| slc.blocks[block])
     }
 
+    /// Notes which times hold for the command that `die` has begun.
+    #[inline(never)]
+    pub(super) fn choose_times(&mut self, die: DieId) {
+        let Die { pool, command, .. } = self.dies[die];
+        let block = self.pool_of(die).geometry.block_of(command.page);
+        let times = if self.is_slc(block) { self.pools.count() as u8 } else { pool };
+        self.dies[die].times = times;
+    }
+
     /// The part and the times that hold for `page`.
     pub(super) fn seen_at(&self, die: DieId, page: PageId) -> (&Part, &Times) {
         let Pool { part, geometry, .. } = self.pool_of(die);
         match &self.slc {
-            Some(slc) if slc.blocks[geometry.block_of(page)] => (&slc.part, &slc.times),
+            Some(slc) if slc.blocks[geometry.block_of(page)] => (&slc.part, &self.times[self.pools.count()]),
             _ => (part, &self.times[usize::from(self.dies[die].pool)]),
         }
     }

@@ -96,6 +96,9 @@ impl Chips {
         let work = &mut self.dies[die];
         work.begin(command, Step::Resume, serial, calendar.now());
         (work.suspends, work.bus, work.bus_wait, work.array) = (suspends, bus, bus_wait, array);
+        if self.slc.is_some() {
+            self.choose_times(die);
+        }
         self.ask_for_bus(die, calendar);
     }
 

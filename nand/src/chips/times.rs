@@ -4,12 +4,13 @@ use wordline_kernel::{Bytes, Duration, Instant};
 
 use super::bus::Bus;
 use super::command::Command;
-use super::{Step, Wiring, hold_of};
+use super::{Operation, Step, Wiring, hold_of};
 use crate::chain::{self, BusTimes, Cycle, Hold, Shape};
 use crate::clock::Clocks;
 use crate::geometry::{Geometry, PageId, PlaneBlock};
 use crate::onfi::LunTimes;
-use crate::{Latency, Part};
+use crate::part::BusTiming;
+use crate::{Latency, Part, Stage};
 
 /// The time of one hold of the bus.
 #[derive(Clone, Copy, Debug, Default)]
@@ -37,11 +38,22 @@ impl From<BusTimes> for HoldTimes {
     }
 }
 
+/// What a command begins with: its first hold of the bus, and what its array does then, if that is the last but data out
+/// and takes the same for all pages.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Opening {
+    pub(super) hold: HoldTimes,
+    pub(super) array: Option<(Stage, Duration)>,
+}
+
 /// Times that do not depend on where a page is, by hold and number of planes, and the array's by page type.
 #[derive(Clone, Debug)]
 pub(super) struct Times {
     clocks: Clocks,
+    bus: BusTiming,
     holds: Vec<[HoldTimes; Hold::ALL.len()]>,
+    /// By number of planes and kind of operation; worked out of the others.
+    openings: Vec<[Opening; Operation::KINDS]>,
     /// Data out without the last cycle, which brings the burst, and the wait of that one, by number of planes.
     data_out_base: Vec<(HoldTimes, Duration)>,
     /// Bytes of full pages, by number of planes.
@@ -75,7 +87,9 @@ impl Times {
         let nand = |time: Duration| clocks.nand.whole(time);
         let times = |hold: Hold, shape: &Shape| sum(part, clocks, &hold.cycles(shape));
         let latency = Latency::new(part, wiring.latency, wiring.seed);
-        Self {
+        let mut times = Self {
+            openings: Vec::new(),
+            bus: part.bus.clone(),
             holds: shapes.clone().map(|shape| Hold::ALL.map(|hold| times(hold, &shape))).collect(),
             data_out_base: shapes.clone().map(|shape| before_burst(part, clocks, &shape)).collect(),
             full: shapes.map(|shape| shape.page * u64::from(shape.planes)).collect(),
@@ -93,43 +107,53 @@ impl Times {
             rest: part.timing.suspend.map(nand),
             resume: nand(LunTimes::of(part).resume),
             clocks,
-        }
+        };
+        times.note_openings();
+        times
+    }
+
+    /// Works out the openings again.
+    fn note_openings(&mut self) {
+        let sense = self.same_sense.map(|time| (Stage::Ton, time));
+        let write = self.same_write.map(|time| (Stage::Tin, time));
+        let arrays = [sense, None, write, None, None, Some((Stage::Ber, self.erase))];
+        let of_planes = |holds: &[HoldTimes; Hold::ALL.len()]| {
+            let opening =
+                |kind| Opening { hold: holds[Operation::OPENINGS[kind] as usize], array: arrays[kind] };
+            std::array::from_fn(opening)
+        };
+        self.openings = self.holds.iter().map(of_planes).collect();
+    }
+
+    /// What a command of this kind begins with.
+    #[inline]
+    pub(super) fn opening(&self, kind: u8, planes: u32) -> &Opening {
+        &self.openings[planes as usize - 1][usize::from(kind)]
     }
 
     /// The time of the hold of the bus that a step of a command takes.
-    #[inline]
-    pub(super) fn of_step(
-        &self,
-        part: &Part,
-        geometry: &Geometry,
-        step: Step,
-        command: &Command,
-    ) -> HoldTimes {
+    pub(super) fn of_step(&self, geometry: &Geometry, step: Step, command: &Command) -> HoldTimes {
         match step {
-            Step::DataOut => self.data_out(part, command),
+            Step::DataOut => self.data_out(command),
             step => *self.hold(hold_of(geometry, step, command), command.planes),
         }
     }
 
-    /// The same, where a hold of the last length is not worked out again.
+    /// Data out of a command; what the last one of a part of a page took is not worked out again.
     #[inline(always)]
-    pub(super) fn of_step_soon(
-        &mut self,
-        part: &Part,
-        geometry: &Geometry,
-        step: Step,
-        command: &Command,
-    ) -> &HoldTimes {
-        if step != Step::DataOut {
-            return self.hold(hold_of(geometry, step, command), command.planes);
-        }
+    pub(super) fn data_out_soon(&mut self, command: &Command) -> &HoldTimes {
         if command.bytes == self.full[command.planes as usize - 1] {
             return self.hold(Hold::DataOut, command.planes);
         }
         if (self.partial.0, self.partial.1) != (command.planes, command.bytes) {
-            self.partial = (command.planes, command.bytes, self.data_out(part, command));
+            self.note_partial(command);
         }
         &self.partial.2
+    }
+
+    #[inline(never)]
+    fn note_partial(&mut self, command: &Command) {
+        self.partial = (command.planes, command.bytes, self.data_out(command));
     }
 
     /// The time of a hold of the bus with full pages.
@@ -139,14 +163,13 @@ impl Times {
     }
 
     /// Data out: full pages from the table, parts of pages as one burst.
-    #[inline]
-    fn data_out(&self, part: &Part, command: &Command) -> HoldTimes {
+    fn data_out(&self, command: &Command) -> HoldTimes {
         let at = command.planes as usize - 1;
         if command.bytes == self.full[at] {
             return *self.hold(Hold::DataOut, command.planes);
         }
         let (mut times, wait) = self.data_out_base[at];
-        let last = self.clocks.host.whole(wait + part.bus.burst_out(command.bytes));
+        let last = self.clocks.host.whole(wait + self.bus.burst_out(command.bytes));
         times.by_stage[3] += last.ps();
         times.total += last;
         times
@@ -190,20 +213,13 @@ impl Times {
         let slc = part.timing.slc.as_ref().map_or(part.timing.program[0].least, |slc| slc.program);
         self.backup = self.clocks.nand.whole(slc);
         self.same_write = None;
-    }
-
-    #[inline]
-    pub(super) fn erase(&self) -> Duration {
-        self.erase
+        self.note_openings();
     }
 
     /// What a hold that begins at `now` takes longer because the bus turns round after data out: its latches wait,
     /// with chip enable low.
-    #[inline]
-    pub(super) fn late(&self, bus: &Bus, step: Step, now: Instant) -> Duration {
-        if step == Step::DataOut && !self.shared_enable {
-            return Duration::ZERO;
-        }
+    #[inline(always)]
+    pub(super) fn late(&self, bus: &Bus, now: Instant) -> Duration {
         self.clocks.host.whole(bus.turnaround(now + self.select))
     }
 
