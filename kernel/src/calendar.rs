@@ -34,6 +34,8 @@ pub struct Calendar<E> {
     now: Instant,
     /// A stretch of time is 2 to this power of picoseconds.
     stretch: u32,
+    /// Events that are so far away or further, in picoseconds, are beyond the wheel: all its stretches but the present one.
+    reach: u64,
     occupied: Occupied,
     buckets: Box<[Bucket; BUCKETS]>,
     entries: Vec<Entry<E>>,
@@ -65,6 +67,11 @@ const LONG_SEARCHES: u32 = 512;
 const BEYOND: u32 = 4096;
 
 const NONE: u32 = u32::MAX;
+
+/// How far a wheel reaches whose stretches are 2 to this power of picoseconds.
+const fn reach_of(stretch: u32) -> u64 {
+    (BUCKETS as u64 - 1) << stretch
+}
 
 /// A pending event of the wheel.
 #[derive(Clone, Copy, Debug)]
@@ -173,6 +180,7 @@ impl<E: Copy> Calendar<E> {
         Self {
             now: Instant::ZERO,
             stretch: FIRST_STRETCH,
+            reach: reach_of(FIRST_STRETCH),
             occupied: Occupied { words: [0; 64], summary: 0 },
             buckets: buckets.try_into().unwrap_or_else(|_| unreachable!("there are as many as were made")),
             entries: Vec::with_capacity(256),
@@ -245,26 +253,29 @@ impl<E: Copy> Calendar<E> {
     /// What seldom happens is called last, so that the usual way has no registers to save.
     #[inline]
     fn put(&mut self, time: Instant, event: E) {
-        let stretch_of = time.ps() >> self.stretch;
-        if stretch_of - (self.now.ps() >> self.stretch) >= BUCKETS as u64 {
+        if time.ps() - self.now.ps() >= self.reach {
             return self.put_far(time, event);
         }
         let new = self.free;
         let Some(free) = self.entries.get_mut(new as usize) else { return self.grow_and_put(time, event) };
         self.free = free.next;
         *free = Entry { time, event, next: NONE };
-        let at = stretch_of as usize % BUCKETS;
+        let at = self.bucket_of(time);
         let bucket = &mut self.buckets[at];
         if bucket.first == NONE {
             *bucket = Bucket { first: new, last: new };
             return self.occupied.set(at);
         }
         let last = &mut self.entries[bucket.last as usize];
-        if last.time > time {
-            return self.insert(at, new, time);
+        if last.time <= time {
+            last.next = new;
+            bucket.last = new;
+        } else if self.entries[bucket.first as usize].time > time {
+            self.entries[new as usize].next = bucket.first;
+            bucket.first = new;
+        } else {
+            self.insert(at, new, time);
         }
-        last.next = new;
-        bucket.last = new;
     }
 
     #[cold]
@@ -275,22 +286,18 @@ impl<E: Copy> Calendar<E> {
         self.put(time, event);
     }
 
-    /// Puts the entry `new` into a bucket whose last one is later.
+    /// Puts the entry `new` into a bucket whose first one is not later, and whose last one is.
     #[inline(never)]
     fn insert(&mut self, bucket: usize, new: u32, time: Instant) {
-        let bucket = &mut self.buckets[bucket % BUCKETS];
-        let (mut before, mut at, mut passed) = (NONE, bucket.first, 0);
+        let mut before = self.buckets[bucket % BUCKETS].first;
+        let (mut at, mut passed) = (self.entries[before as usize].next, 1);
         while self.entries[at as usize].time <= time {
             passed += 1;
             before = at;
             at = self.entries[at as usize].next;
         }
         self.entries[new as usize].next = at;
-        if before == NONE {
-            bucket.first = new;
-        } else {
-            self.entries[before as usize].next = new;
-        }
+        self.entries[before as usize].next = new;
         if passed > LONG_SEARCH {
             self.long_searches += 1;
             if self.long_searches >= LONG_SEARCHES {
@@ -318,7 +325,7 @@ impl<E: Copy> Calendar<E> {
             return;
         }
         let all: Vec<_> = std::iter::from_fn(|| self.take_first()).collect();
-        self.stretch = stretch;
+        (self.stretch, self.reach) = (stretch, reach_of(stretch));
         for (time, event) in all {
             self.put(time, event);
         }

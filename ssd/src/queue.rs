@@ -106,6 +106,26 @@ pub struct Transaction {
 }
 
 impl Transaction {
+    /// What a transaction is but for what is said of it: a page, read by nobody.
+    const NONE: Self = Self {
+        purpose: Purpose::Scan,
+        owner: NONE,
+        page: PageId(0),
+        slot: SlotId(0),
+        slots: 1,
+        planes: 1,
+        bytes: 0,
+        version: 0,
+        logical: NONE,
+        tries: 0,
+        level: 0,
+        unread: 0,
+        mapping: Duration::ZERO,
+        queued: Instant::ZERO,
+        gc_before: 0,
+        next: NONE,
+    };
+
     /// The next of its chain.
     #[inline]
     pub fn following(&self) -> Option<TransactionId> {
@@ -248,9 +268,9 @@ impl Rules {
             | Purpose::Fill
             | Purpose::UnitFill
             | Purpose::ReadAhead
-            | Purpose::TranslationRead => self.rank_of_reads,
+            | Purpose::TranslationRead
+            | Purpose::Scan => self.rank_of_reads,
             Purpose::HostProgram | Purpose::TranslationProgram => self.rank_of_programs,
-            Purpose::Scan => self.rank_of_reads,
             Purpose::GcRead | Purpose::GcProgram | Purpose::GcCopyback | Purpose::GcErase => self.rank_of_gc,
         }
     }
@@ -318,44 +338,31 @@ impl Queues {
         owner: u32,
         page: PageId,
     ) -> &mut Transaction {
-        let transaction = Transaction {
-            purpose,
-            owner,
-            page,
-            slot: SlotId(0),
-            slots: 1,
-            planes: 1,
-            bytes: 0,
-            version: 0,
-            logical: NONE,
-            tries: 0,
-            level: 0,
-            unread: 0,
-            mapping: Duration::ZERO,
-            queued: now,
-            gc_before: self.gc_time(die, now),
-            next: NONE,
-        };
-        let id = self.keep(transaction);
-        self.queue_kept(die, id);
+        let gc_before = self.gc_time(die, now);
+        let id = self.place();
+        let transaction = &mut self.pool[id as usize];
+        *transaction = Transaction { purpose, owner, page, queued: now, gc_before, ..Transaction::NONE };
+        self.append(die, self.rules.rank(purpose), id);
         &mut self.pool[id as usize]
     }
 
     /// Keeps a transaction that is to be queued later.
     #[inline]
     pub fn keep(&mut self, transaction: Transaction) -> TransactionId {
-        match self.free.pop() {
-            Some(id) => {
-                self.pool[id as usize] = transaction;
-                id
-            }
-            None => self.grow(transaction),
-        }
+        let id = self.place();
+        self.pool[id as usize] = transaction;
+        id
+    }
+
+    /// A place for a transaction, which holds another one still.
+    #[inline]
+    fn place(&mut self) -> TransactionId {
+        self.free.pop().unwrap_or_else(|| self.grow())
     }
 
     #[cold]
-    fn grow(&mut self, transaction: Transaction) -> TransactionId {
-        self.pool.push(transaction);
+    fn grow(&mut self) -> TransactionId {
+        self.pool.push(Transaction::NONE);
         self.pool.len() as u32 - 1
     }
 
@@ -370,14 +377,27 @@ impl Queues {
         let transaction = &mut self.pool[id as usize];
         transaction.next = NONE;
         let rank = self.rules.rank(transaction.purpose);
-        let list = &mut self.dies[die].lists[rank];
+        self.append(die, rank, id);
+    }
+
+    /// A transaction goes to the end of the list of its rank.
+    #[inline]
+    fn append(&mut self, die: DieId, rank: usize, id: TransactionId) {
+        let queue = &mut self.dies[die];
+        let list = &mut queue.lists[rank];
         let last = std::mem::replace(&mut list.last, id);
         if last == NONE {
             list.first = id;
-            self.dies[die].waiting |= 1 << rank;
+            queue.waiting |= 1 << rank;
         } else {
             self.pool[last as usize].next = id;
         }
+    }
+
+    /// Whether anything waits for `die`.
+    #[inline]
+    pub fn has_work(&self, die: DieId) -> bool {
+        self.dies[die].waiting != 0
     }
 
     /// Takes the next transaction of an idle die; `merge` says whether a read of the host can go with the one before it in

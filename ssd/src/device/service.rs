@@ -15,7 +15,9 @@ impl Device {
     #[inline]
     pub(super) fn kick(&mut self, die: DieId, calendar: &mut impl Schedule<Event>) {
         if self.chips.is_idle(die) {
-            self.start_next(die, calendar);
+            if self.queues.has_work(die) || self.chips.is_suspended(die) {
+                self.start_next(die, calendar);
+            }
         } else if self.queues.wants_suspend(die, calendar.now()) {
             self.suspend(die, calendar);
         }
