@@ -196,7 +196,29 @@ impl<E: Copy> Calendar<E> {
     /// Goes on to the next event, or `None` when nothing is pending.
     #[inline]
     pub fn advance(&mut self) -> Option<E> {
-        let (time, event) = self.take_first()?;
+        let Some(at) = self.occupied.first_from(self.bucket_of(self.now)) else { return self.advance_far() };
+        let bucket = &mut self.buckets[at % BUCKETS];
+        let first = bucket.first;
+        let entry = &mut self.entries[first as usize];
+        if self.far_from <= entry.time {
+            return self.advance_far();
+        }
+        self.now = entry.time;
+        let event = entry.event;
+        bucket.first = std::mem::replace(&mut entry.next, self.free);
+        self.free = first;
+        if bucket.first == NONE {
+            self.occupied.clear(at);
+        }
+        Some(event)
+    }
+
+    /// The same where the next event is beyond the wheel.
+    #[cold]
+    #[inline(never)]
+    fn advance_far(&mut self) -> Option<E> {
+        let Reverse(Far { time, event, .. }) = self.far.pop()?;
+        self.far_from = self.far.peek().map_or(NEVER, |Reverse(far)| far.time);
         self.now = time;
         Some(event)
     }
@@ -225,31 +247,6 @@ impl<E: Copy> Calendar<E> {
         (time.ps() >> self.stretch) as usize % BUCKETS
     }
 
-    #[inline(always)]
-    fn take_first(&mut self) -> Option<(Instant, E)> {
-        let Some(at) = self.occupied.first_from(self.bucket_of(self.now)) else { return self.take_far() };
-        let bucket = &mut self.buckets[at % BUCKETS];
-        let first = bucket.first;
-        let entry = &mut self.entries[first as usize];
-        if self.far_from <= entry.time {
-            return self.take_far();
-        }
-        bucket.first = std::mem::replace(&mut entry.next, self.free);
-        self.free = first;
-        let taken = (entry.time, entry.event);
-        if bucket.first == NONE {
-            self.occupied.clear(at);
-        }
-        Some(taken)
-    }
-
-    #[cold]
-    fn take_far(&mut self) -> Option<(Instant, E)> {
-        let Reverse(Far { time, event, .. }) = self.far.pop()?;
-        self.far_from = self.far.peek().map_or(NEVER, |Reverse(far)| far.time);
-        Some((time, event))
-    }
-
     /// What seldom happens is called last, so that the usual way has no registers to save.
     #[inline]
     fn put(&mut self, time: Instant, event: E) {
@@ -267,15 +264,11 @@ impl<E: Copy> Calendar<E> {
             return self.occupied.set(at);
         }
         let last = &mut self.entries[bucket.last as usize];
-        if last.time <= time {
-            last.next = new;
-            bucket.last = new;
-        } else if self.entries[bucket.first as usize].time > time {
-            self.entries[new as usize].next = bucket.first;
-            bucket.first = new;
-        } else {
-            self.insert(at, new, time);
+        if last.time > time {
+            return self.insert(at, new, time);
         }
+        last.next = new;
+        bucket.last = new;
     }
 
     #[cold]
@@ -286,10 +279,16 @@ impl<E: Copy> Calendar<E> {
         self.put(time, event);
     }
 
-    /// Puts the entry `new` into a bucket whose first one is not later, and whose last one is.
+    /// Puts the entry `new` into a bucket whose last one is later.
     #[inline(never)]
     fn insert(&mut self, bucket: usize, new: u32, time: Instant) {
-        let mut before = self.buckets[bucket % BUCKETS].first;
+        let bucket = &mut self.buckets[bucket % BUCKETS];
+        let mut before = bucket.first;
+        if self.entries[before as usize].time > time {
+            self.entries[new as usize].next = before;
+            bucket.first = new;
+            return;
+        }
         let (mut at, mut passed) = (self.entries[before as usize].next, 1);
         while self.entries[at as usize].time <= time {
             passed += 1;
@@ -324,7 +323,9 @@ impl<E: Copy> Calendar<E> {
         if !STRETCHES.contains(&stretch) {
             return;
         }
-        let all: Vec<_> = std::iter::from_fn(|| self.take_first()).collect();
+        let now = self.now;
+        let all: Vec<_> = std::iter::from_fn(|| self.advance().map(|event| (self.now, event))).collect();
+        self.now = now;
         (self.stretch, self.reach) = (stretch, reach_of(stretch));
         for (time, event) in all {
             self.put(time, event);

@@ -50,6 +50,12 @@ impl Purpose {
         matches!(self, Self::GcRead | Self::GcProgram | Self::GcCopyback | Self::GcErase)
     }
 
+    /// Whether it reads pages of a chip.
+    #[inline]
+    pub fn is_read(self) -> bool {
+        self.is_host_read() || matches!(self, Self::GcRead | Self::Scan)
+    }
+
     /// Whether pages in the buffer may go on when it is done.
     pub fn moves_writes_on(self) -> bool {
         matches!(
@@ -157,15 +163,10 @@ struct DieQueue {
 }
 
 impl List {
-    /// Takes the first transaction, and the reads of the host that can go with it: where that chain begins.
-    #[inline]
-    fn take(
-        &mut self,
-        pool: &mut [Transaction],
-        merge: impl Fn(&Transaction, &Transaction) -> bool,
-    ) -> TransactionId {
-        let first = self.first;
-        let (mut last, mut next) = (first, pool[first as usize].next);
+    /// Takes the first transaction, and the reads of the host that can go with it.
+    #[inline(never)]
+    fn take(&mut self, pool: &mut [Transaction], merge: impl Fn(&Transaction, &Transaction) -> bool) {
+        let (mut last, mut next) = (self.first, pool[self.first as usize].next);
         while next != NONE {
             let (before, after) = (&pool[last as usize], &pool[next as usize]);
             let goes_with =
@@ -173,12 +174,11 @@ impl List {
             if !goes_with {
                 pool[last as usize].next = NONE;
                 self.first = next;
-                return first;
+                return;
             }
             (last, next) = (next, after.next);
         }
         *self = EMPTY;
-        first
     }
 }
 
@@ -422,7 +422,12 @@ impl Queues {
             _ => queue.choose(pool, rules, now)?,
         };
         let list = &mut queue.lists[rank];
-        queue.current = list.take(pool, merge);
+        queue.current = list.first;
+        if list.first == list.last {
+            *list = EMPTY;
+        } else {
+            list.take(pool, merge);
+        }
         queue.waiting &= !(u8::from(list.first == NONE) << rank);
         let transaction = &pool[queue.current as usize];
         queue.gc_since = transaction.purpose.is_gc().then_some(now);

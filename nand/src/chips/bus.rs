@@ -64,10 +64,9 @@ impl Bus {
     #[inline]
     pub(super) fn want(&mut self, die: DieId, latches_only: bool, now: Instant) {
         let queue = if latches_only { &mut self.commands } else { &mut self.transfers };
-        if queue.back().is_some_and(|last| *last > (now, die)) {
-            queue.insert(queue.partition_point(|wish| *wish < (now, die)), (now, die));
-        } else {
-            queue.push_back((now, die));
+        match queue.back() {
+            Some((since, last)) if *since == now && *last > die => put_in_order(queue, (now, die)),
+            _ => queue.push_back((now, die)),
         }
     }
 
@@ -115,6 +114,12 @@ impl Bus {
     pub(super) fn busy(&self, now: Instant) -> u64 {
         self.busy - self.busy_until.since(now).ps()
     }
+}
+
+/// Puts a wish before those that it is earlier than.
+#[inline(never)]
+fn put_in_order(queue: &mut VecDeque<Wish>, wish: Wish) {
+    queue.insert(queue.partition_point(|other| *other < wish), wish);
 }
 
 #[cfg(test)]

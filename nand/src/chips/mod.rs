@@ -276,6 +276,7 @@ impl Chips {
     }
 
     /// Starts a command on an idle die.
+    #[inline(always)]
     pub fn start(&mut self, die: DieId, command: Command, calendar: &mut impl Schedule<Event>) {
         let goes_on = matches!(command.operation, Operation::ReadCache { first: false, .. });
         let goes_behind = || command.operation.goes_behind(self.pool_of(die).part.geometry.one_shot);
@@ -327,7 +328,7 @@ impl Chips {
 
     /// The bus is free for whoever is next. Nobody may be: who wanted to suspend does not wait for the bus any more if
     /// the array has finished meanwhile; and then another one may hold it.
-    #[inline]
+    #[inline(never)]
     fn give_bus(&mut self, channel: ChannelId, calendar: &mut impl Schedule<Event>) {
         let bus = &mut self.buses[channel];
         if bus.busy_until > calendar.now() {

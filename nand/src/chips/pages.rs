@@ -1,5 +1,7 @@
 //! What is in the pages: stamps for a device that checks every read, or a ledger of the part's limits.
 
+use std::ops::Range;
+
 use serde::{Deserialize, Serialize};
 use wordline_kernel::{Column, state, word};
 
@@ -156,11 +158,8 @@ impl Pages {
                 let Pool { geometry, slots, .. } = self.pools.of_die(die);
                 let unit = slots.of_pages_side_by_side(command.planes * word_line);
                 assert_eq!(command.planes, geometry.planes_per_row, "a device programs whole units");
-                let (from, first) = ((die.0 * self.per_die) as usize, slots.slot_of(command.page).0);
-                for n in 0..unit {
-                    let stamp = self.registers[from + n as usize];
-                    self.put(SlotId(first + n), stamp);
-                }
+                let (from, first) = ((die.0 * self.per_die) as usize, slots.slot_of(command.page));
+                self.put_unit(first, from..from + unit as usize);
                 true
             }
             Operation::Erase => self.wipe(self.pools.of_die(die).geometry.block_of(command.page)),
@@ -175,6 +174,26 @@ impl Pages {
             }
             Operation::Read | Operation::ReadCache { .. } => true,
         }
+    }
+
+    /// Programs the slots of a unit from `first` on with what is in these registers.
+    #[inline]
+    fn put_unit(&mut self, first: SlotId, registers: Range<usize>) {
+        let Self { pools, registers: stamps, stamps: slots, programmed, .. } = self;
+        let layout = &pools.of_slot(first).slots;
+        let (block, place) = layout.split(first);
+        let unit = registers.len() as u32;
+        assert!(place + unit <= layout.per_block(), "a unit is of one block");
+        let stamps = &stamps[registers];
+        let targets = (first.0..).map(SlotId).zip(stamps);
+        if self.any_order {
+            let mut slots = targets.clone().map(|(slot, _)| slots[slot]);
+            assert!(slots.all(|stamp| stamp == Stamp::ERASED), "a page is programmed once");
+        } else {
+            assert_eq!(programmed[block], place, "pages of a block are programmed in order");
+        }
+        programmed[block] += unit;
+        targets.for_each(|(slot, stamp)| slots[slot] = *stamp);
     }
 
     #[inline]

@@ -343,7 +343,7 @@ impl Device {
     }
 
     /// Lets time go on to `event`.
-    #[inline]
+    #[inline(always)]
     pub fn handle(&mut self, event: Event, calendar: &mut impl Schedule<Event>) {
         match event {
             Event::Chips(event) => {

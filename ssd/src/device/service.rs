@@ -39,28 +39,42 @@ impl Device {
         if first.following().is_some() {
             (planes, bytes) = self.queues.current_reads(die);
         }
-        let operation = self.set_up(die, purpose, owner, slot);
-        if !matches!(operation, Operation::Read) {
-            planes = self.config.pools.of_die(die).geometry.planes_per_row;
+        let read = Command { operation: Operation::Read, page, planes, bytes: Bytes(bytes) };
+        if purpose.is_read() {
+            self.begin_command(die, read, calendar);
+        } else {
+            self.start_change(die, (purpose, owner, slot), read, calendar);
         }
+    }
+
+    /// A die begins a command.
+    #[inline(always)]
+    fn begin_command(&mut self, die: DieId, command: Command, calendar: &mut impl Schedule<Event>) {
         if self.tuning.is_some() {
-            self.set_read_level(die, operation);
+            self.set_read_level(die, command.operation);
         }
-        let command = Command { operation, page, planes, bytes: Bytes(bytes) };
         self.chips.start(die, command, &mut ChipCalendar(calendar));
+    }
+
+    /// The same for a transaction that changes pages, in all planes: what it is for, whose and where to, and the command as
+    /// if it were a read.
+    #[inline(never)]
+    fn start_change(
+        &mut self,
+        die: DieId,
+        (purpose, owner, slot): (Purpose, u32, SlotId),
+        read: Command,
+        calendar: &mut impl Schedule<Event>,
+    ) {
+        let operation = self.set_up(die, purpose, owner, slot);
+        let planes = self.config.pools.of_die(die).geometry.planes_per_row;
+        self.begin_command(die, Command { operation, planes, ..read }, calendar);
     }
 
     /// Fills the registers of a die with what a transaction writes; its operation.
     #[inline]
     fn set_up(&mut self, die: DieId, purpose: Purpose, owner: u32, slot: SlotId) -> Operation {
         match purpose {
-            Purpose::HostRead
-            | Purpose::Fill
-            | Purpose::UnitFill
-            | Purpose::ReadAhead
-            | Purpose::TranslationRead
-            | Purpose::Scan
-            | Purpose::GcRead => Operation::Read,
             Purpose::HostProgram | Purpose::TranslationProgram => {
                 let stamps = &self.units[owner as usize].stamps;
                 self.chips.registers(die)[..stamps.len()].copy_from_slice(stamps);
@@ -81,6 +95,13 @@ impl Device {
             }
             Purpose::GcCopyback => Operation::Copyback { to: self.config.pools.page_of(slot) },
             Purpose::GcErase => Operation::Erase,
+            Purpose::HostRead
+            | Purpose::Fill
+            | Purpose::UnitFill
+            | Purpose::ReadAhead
+            | Purpose::TranslationRead
+            | Purpose::GcRead
+            | Purpose::Scan => Operation::Read,
         }
     }
 
