@@ -213,7 +213,7 @@ impl<E: Copy> Calendar<E> {
         Some(event)
     }
 
-    /// The same where the next event is beyond the wheel.
+    /// Goes on to the next event where that is beyond the wheel.
     #[cold]
     #[inline(never)]
     fn advance_far(&mut self) -> Option<E> {

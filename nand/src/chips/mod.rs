@@ -6,6 +6,7 @@
 
 mod bus;
 mod command;
+mod counts;
 mod cut;
 mod die;
 mod faulty;
@@ -32,6 +33,7 @@ use crate::{LatencyModel, Part, Pool, Pools};
 
 pub(crate) use bus::LATCHES_IN_A_ROW;
 pub use command::{Command, Done, Operation};
+pub use counts::Counts;
 pub use cut::{AtCut, TornBy};
 use die::{Behind, Die};
 use pages::Pages;
@@ -112,18 +114,6 @@ impl Default for Wiring {
     }
 }
 
-impl std::iter::Sum for Counts {
-    fn sum<I: Iterator<Item = Self>>(counts: I) -> Self {
-        counts.fold(Self::default(), |a, b| Self {
-            read_commands: a.read_commands + b.read_commands,
-            pages_read: a.pages_read + b.pages_read,
-            program_commands: a.program_commands + b.program_commands,
-            pages_programmed: a.pages_programmed + b.pages_programmed,
-            row_blocks_erased: a.row_blocks_erased + b.row_blocks_erased,
-        })
-    }
-}
-
 /// All chips of a device.
 #[derive(Clone, Debug)]
 pub struct Chips {
@@ -153,30 +143,6 @@ state!(Chips {
     parts { pages, faults, slc }
     fixed { pools, wiring, times, recorder, backs_up }
 });
-
-impl Counts {
-    /// A read of so many pages.
-    #[inline]
-    fn read(&mut self, pages: u32) {
-        self.read_commands += 1;
-        self.pages_read += u64::from(pages);
-    }
-}
-
-/// What the chips did, in pages and row blocks.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Counts {
-    /// Read commands.
-    pub read_commands: u64,
-    /// Pages read.
-    pub pages_read: u64,
-    /// Program commands.
-    pub program_commands: u64,
-    /// Pages programmed.
-    pub pages_programmed: u64,
-    /// Blocks erased, those of a row together counted once.
-    pub row_blocks_erased: u64,
-}
 
 impl Chips {
     /// Chips of a device with nothing written. Every slot carries a stamp, and programming out of order is a bug.

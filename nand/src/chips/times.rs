@@ -89,7 +89,7 @@ impl Times {
         let latency = Latency::new(part, wiring.latency, wiring.seed);
         let mut times = Self {
             openings: Vec::new(),
-            bus: part.bus.clone(),
+            bus: part.bus,
             holds: shapes.clone().map(|shape| Hold::ALL.map(|hold| times(hold, &shape))).collect(),
             data_out_base: shapes.clone().map(|shape| before_burst(part, clocks, &shape)).collect(),
             full: shapes.map(|shape| shape.page * u64::from(shape.planes)).collect(),
