@@ -239,7 +239,7 @@ impl Device {
         let (mut chips, mut blocks) = new_chips(&config, streams, cache, seed);
         keep_for(&*parts.victim, &config, &mut blocks);
         order_word_lines(parts.frontier, &config, &mut chips, &mut blocks);
-        let subs = new_sub_requests(&config, streams, &*parts.router, &mut blocks);
+        let subs = new_sub_requests(&config, &*parts.router, &mut blocks);
         let has_homes = parts.placement.home(0).is_some();
         let rows = config.pools.rows();
         let lists = usize::from(streams.host) * if has_homes { rows as usize } else { 1 };
@@ -490,18 +490,13 @@ impl Device {
 }
 
 /// The sub-requests of a device with several pools, of which the block table then keeps the books apart.
-fn new_sub_requests(
-    config: &Config,
-    streams: Streams,
-    router: &dyn Router,
-    blocks: &mut Blocks,
-) -> Option<Box<SubRequests>> {
+fn new_sub_requests(config: &Config, router: &dyn Router, blocks: &mut Blocks) -> Option<Box<SubRequests>> {
     if config.pools.count() == 1 {
         return None;
     }
     blocks.share(config.file.ftl.mapping.whole_units);
-    let pool = |stream| if stream < router.streams() { router.pool(stream) } else { 0 };
-    Some(Box::new(SubRequests::new(config, (0..streams.host).map(pool).collect())))
+    let pools = (0..router.streams()).map(|stream| router.pool(stream)).collect();
+    Some(Box::new(SubRequests::new(config, pools)))
 }
 
 /// The chips, and the table of their blocks, of which some are bad from the factory.
