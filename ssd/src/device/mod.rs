@@ -64,7 +64,7 @@ pub use precondition::Steady;
 pub use recovery::{PowerCut, Recovery};
 pub use sub_requests::Counts as SubRequestCounts;
 use sub_requests::SubRequests;
-pub use totals::{Component, Spent, Totals};
+pub use totals::{CommandTimes, Component, Spent, Totals, WriteBack};
 
 /// What happens in a device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -210,12 +210,15 @@ pub struct Device {
     answers: Vec<Answer>,
     digest: Digest,
     totals: Totals,
+    /// What wrote the buffer out, for each pool.
+    written_back: Vec<WriteBack>,
 }
 
 state!(Device {
     values {
         lost, waiting, ahead, failures, rest, ready, filling, programming, units, accepting, some_row_full, left_at_work,
         stalled, flushes, drain, timer_set, read_only, scan, recovery, saved, wake, answers, digest, totals,
+        written_back,
     }
     parts {
         chips, blocks, mapping, translation, buffer, marks, cache, collector, router, placement, relocator, failure,
@@ -285,6 +288,7 @@ impl Device {
             answers: Vec::new(),
             digest: Digest::default(),
             totals: Totals::default(),
+            written_back: vec![WriteBack::default(); config.pools.count()],
             collector: new_collector(&config, streams, parts.victim, parts.wear, seed),
             router: parts.router,
             placement: parts.placement,
@@ -389,6 +393,11 @@ impl Device {
     /// What was counted.
     pub fn totals(&self) -> &Totals {
         &self.totals
+    }
+
+    /// What wrote the buffer out, for each pool.
+    pub fn written_back(&self) -> &[WriteBack] {
+        &self.written_back
     }
 
     /// The digest of everything that happened.
