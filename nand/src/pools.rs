@@ -73,6 +73,7 @@ impl Pools {
 
     /// The number of the pool beyond the first one that begins last at or below a number.
     #[cold]
+    #[inline(never)]
     fn later(&self, begins: impl Fn(&Pool) -> bool) -> usize {
         1 + self.others.iter().rposition(begins).expect("numbers beyond the first pool are of another one")
     }
@@ -98,6 +99,9 @@ impl Pools {
     /// The pool of a row.
     #[inline]
     pub fn of_row(&self, row: u32) -> &Pool {
+        if row < self.end.row {
+            return &self.first;
+        }
         self.get(self.number_of_row(row))
     }
 
