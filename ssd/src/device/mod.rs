@@ -202,6 +202,7 @@ pub struct Device {
     saved: Vec<recovery::Saved>,
     /// Whether the placement fixes the row of each page by its number.
     has_homes: bool,
+    page_size: front::PageSize,
     /// Pages that each row must hold where pages have homes, else none.
     home_pages: Vec<u32>,
     /// Requests of which a part is done, and whether they are being ended; between events there are none.
@@ -221,7 +222,7 @@ state!(Device {
         chips, blocks, mapping, translation, buffer, marks, cache, collector, router, placement, relocator, failure,
         tuning, background, queues, front, discards, checkpoints, balancer, slc, subs, block_map,
     }
-    fixed { config, preemptible, streams, has_homes, home_pages, waking }
+    fixed { config, preemptible, streams, has_homes, page_size, home_pages, waking }
 });
 
 impl Device {
@@ -276,6 +277,7 @@ impl Device {
             recovery: None,
             saved: Vec::new(),
             has_homes,
+            page_size: front::PageSize::new(&config),
             home_pages: home_pages(&config, &*parts.placement),
             balancer: ((has_homes || config.pools.count() > 1) && parts.balancer.is_on())
                 .then_some(parts.balancer),
@@ -361,14 +363,6 @@ impl Device {
             Event::Idle => self.host_rests(calendar),
         }
         self.write_tables(calendar);
-    }
-
-    /// The answers since the last call, in the order in which they were given.
-    #[inline]
-    pub fn take_answers(&mut self, into: &mut Vec<Answer>) {
-        if !self.answers.is_empty() {
-            into.append(&mut self.answers);
-        }
     }
 
     /// Whether the device refuses writes because it is at the end of its life.

@@ -1,7 +1,7 @@
 //! The service of the dies: what they do next, and what follows from what they did.
 
 use wordline_kernel::{Bytes, Duration, Instant, Schedule};
-use wordline_nand::{Command, DieId, Done, Geometry, Operation, PageId, SlotId, Stamp};
+use wordline_nand::{Command, DieId, Done, Geometry, Operation, PageId, RowBlockId, SlotId, Stamp};
 
 use super::totals::{Component, Spent};
 use super::{ChipCalendar, Device, Event};
@@ -291,9 +291,15 @@ impl Device {
     pub(super) fn read_over(&mut self, page: PageId, calendar: &mut impl Schedule<Event>) {
         let block = self.config.pools.block_of_page(page);
         if self.blocks.read_done(block) {
-            let row = self.blocks.row_of(block);
-            self.collect(row, calendar);
+            self.collect_in_victim(block, calendar);
         }
+    }
+
+    /// Nobody reads a victim any more.
+    #[inline(never)]
+    fn collect_in_victim(&mut self, block: RowBlockId, calendar: &mut impl Schedule<Event>) {
+        let row = self.blocks.row_of(block);
+        self.collect(row, calendar);
     }
 }
 
