@@ -13,7 +13,8 @@ use crate::queue::Purpose;
 impl Device {
     /// Moves pages on towards flash as far as they can and must go.
     pub(super) fn pump(&mut self, calendar: &mut impl Schedule<Event>) {
-        if std::mem::take(&mut self.left_at_work) {
+        if self.left_at_work {
+            self.left_at_work = false;
             self.collect_everywhere(calendar);
         }
         loop {
@@ -51,9 +52,12 @@ impl Device {
     /// invalid without anything happening to the row itself, so that such rows are looked at again when nothing else goes
     /// on.
     pub(super) fn some_row_accepts(&mut self, stream: usize, calendar: &mut impl Schedule<Event>) -> bool {
+        let accepts = !self.accepting[stream].is_empty();
         // Where pages have homes, a row that accepts is of no use to the pages of another.
-        let nothing_comes = self.programming == 0 && (self.accepting[stream].is_empty() || self.has_homes);
-        if nothing_comes && (std::mem::take(&mut self.some_row_full) || self.collector.is_idle()) {
+        if self.programming > 0 || (accepts && !self.has_homes) {
+            return accepts;
+        }
+        if std::mem::take(&mut self.some_row_full) || self.collector.is_idle() {
             self.collect_everywhere(calendar);
         }
         !self.accepting[stream].is_empty()

@@ -310,23 +310,32 @@ impl Device {
     fn note_row(&mut self, row: Row) {
         let is_full = self.blocks.is_full(row, self.config.pools.per_program(row));
         self.some_row_full |= is_full;
-        let may_open = self.blocks.may_open(row, false);
-        let takes = !is_full
-            && !self.units[row as usize].busy
-            && (may_open || self.collector.affords(row, self.dearest(row)));
-        if takes {
-            // While blocks are being gained, streams wait for blocks of their own instead of mixing.
-            let may_share = !may_open && !self.collector.gains(row);
-            for n in 0..self.accepting.len() {
-                let has_place = may_open || self.blocks.takes(row, self.streams.host(n as u8), may_share);
-                let here = self.subs.is_none() || self.goes_to_pool_of(row, n);
-                self.accepting[n].set(row, has_place && here);
-            }
+        if !is_full && !self.units[row as usize].busy && self.has_blocks_for_host(row) {
+            self.note_streams(row);
         } else {
             self.accepting.iter_mut().for_each(|accepting| accepting.set(row, false));
         }
         if self.slc.is_some() {
             self.note_slc(row);
+        }
+    }
+
+    /// Whether the host may open a block in `row`, or the collector lets it write into what is open.
+    #[inline]
+    fn has_blocks_for_host(&self, row: Row) -> bool {
+        self.blocks.may_open(row, false) || self.collector.affords(row, self.dearest(row))
+    }
+
+    /// Works out which streams of the host `row`, which takes a program unit, takes it of.
+    #[inline(never)]
+    fn note_streams(&mut self, row: Row) {
+        let may_open = self.blocks.may_open(row, false);
+        // While blocks are being gained, streams wait for blocks of their own instead of mixing.
+        let may_share = !may_open && !self.collector.gains(row);
+        for n in 0..self.accepting.len() {
+            let has_place = may_open || self.blocks.takes(row, self.streams.host(n as u8), may_share);
+            let here = self.subs.is_none() || self.goes_to_pool_of(row, n);
+            self.accepting[n].set(row, has_place && here);
         }
     }
 
