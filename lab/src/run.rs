@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use wordline_host::{Arrival, HostQueue, Pace, Spread, Submission};
 use wordline_kernel::{Calendar, Instant, Schedule};
 use wordline_ssd::snapshot::Agenda;
-use wordline_ssd::{Answer, Config, Device};
+use wordline_ssd::{Config, Device};
 
 use crate::admission::Admission;
 use crate::design::Design;
@@ -158,17 +158,19 @@ fn run_checked(mut job: Job, observer: &mut dyn Observer, position: &mut u64) ->
     let begin = calendar.now();
     let mut measurements = Measurements::new(job.log.as_deref(), device, begin)?;
     let admission = Admission::new(&job.config, job.namespace, job.stream, job.pace);
-    let requests = std::mem::replace(&mut job.requests, Box::new(std::iter::empty()));
+    let mut requests = std::mem::replace(&mut job.requests, Box::new(std::iter::empty()));
     let mut refused = None;
     let mut tag = 0u32;
-    let arrivals = requests.map_while(|request| {
-        let arrival = admission.arrival(&request, tag);
+    let arrivals = std::iter::from_fn(|| {
+        let next = requests.next();
+        let request = next.as_ref()?;
+        let arrival = admission.arrival(request, tag);
         tag = tag.wrapping_add(1);
-        let takes = admission.takes(&arrival);
-        if !takes {
-            refused = Some(admission.refusal(&request, &arrival));
+        if !admission.takes(&arrival) {
+            refused = Some(admission.refusal(request, &arrival));
+            return None;
         }
-        takes.then_some(arrival)
+        Some(arrival)
     });
     let mut queue = HostQueue::spread(arrivals, job.pace, job.spread).beginning(begin);
     let started = std::time::Instant::now();
@@ -237,7 +239,6 @@ fn simulate<S: Iterator<Item = Arrival>>(
     observer: &mut dyn Observer,
     position: &mut u64,
 ) -> Result<(Instant, bool)> {
-    let mut answers: Vec<Answer> = Vec::new();
     let (mut last_answer, mut look_at) = (calendar.now(), LOOK_EVERY);
     let mut host_at = None;
     loop {
@@ -267,21 +268,21 @@ fn simulate<S: Iterator<Item = Arrival>>(
                     );
                 }
             }
-            device.take_answers(&mut answers);
             if power.is_back(device) {
                 last_answer = calendar.now();
                 break;
             }
-            if !answers.is_empty() {
+            if !device.answers().is_empty() {
                 break;
             }
         }
         let now = calendar.now();
-        for answer in answers.drain(..) {
+        for answer in device.answers() {
             last_answer = now;
             queue.answered(now, answer.command.queue);
-            measurements.answered(&answer, now, device.totals())?;
+            measurements.answered(answer, now, device.totals())?;
         }
+        device.forget_answers();
         if power.is_due(queue.total_answered()) {
             host_at = None;
             power.cut(device, queue, calendar);
