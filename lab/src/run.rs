@@ -249,23 +249,15 @@ fn simulate<S: Iterator<Item = Arrival>>(
         }
         // Until something is answered or the host is due, its queue has nothing new to say.
         loop {
-            match calendar.advance() {
-                Some(Event::Device(event)) => device.handle(event, &mut DeviceCalendar(calendar)),
-                Some(Event::Host) => {
-                    host_at = None;
-                    break;
-                }
-                Some(Event::PowerCut) => {
-                    host_at = None;
-                    power.cut(device, queue, calendar);
-                }
-                None => {
-                    let gave_up = device.give_up(&mut DeviceCalendar(calendar));
-                    assert!(
-                        gave_up,
-                        "{} requests are outstanding and nothing will happen",
-                        queue.outstanding()
-                    );
+            let event = calendar.advance();
+            if let Some(Event::Device(event)) = event {
+                device.handle(event, &mut DeviceCalendar(calendar));
+            } else {
+                host_at = None;
+                match event {
+                    Some(Event::PowerCut) => power.cut(device, queue, calendar),
+                    Some(Event::Host | Event::Device(_)) => break,
+                    None => give_up(device, queue, calendar),
                 }
             }
             if power.is_back(device) {
@@ -294,6 +286,17 @@ fn simulate<S: Iterator<Item = Arrival>>(
             }
         }
     }
+}
+
+/// Nothing is going to happen while requests are outstanding: a device at the end of its life gives them up.
+#[cold]
+fn give_up<S: Iterator<Item = Arrival>>(
+    device: &mut Device,
+    queue: &HostQueue<S>,
+    calendar: &mut Calendar<Event>,
+) {
+    let gave_up = device.give_up(&mut DeviceCalendar(calendar));
+    assert!(gave_up, "{} requests are outstanding and nothing will happen", queue.outstanding());
 }
 
 /// Submits what is due; true at the end of the workload.

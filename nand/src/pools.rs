@@ -73,7 +73,6 @@ impl Pools {
 
     /// The number of the pool beyond the first one that begins last at or below a number.
     #[cold]
-    #[inline(never)]
     fn later(&self, begins: impl Fn(&Pool) -> bool) -> usize {
         1 + self.others.iter().rposition(begins).expect("numbers beyond the first pool are of another one")
     }

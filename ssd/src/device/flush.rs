@@ -144,6 +144,9 @@ impl Device {
 
     /// Which list a complete page waits in.
     pub(super) fn list_of(&self, logical: LogicalPage, stream: u8) -> usize {
+        if !self.has_homes {
+            return usize::from(stream);
+        }
         let home = self.placement.home(logical.0).unwrap_or(0);
         home as usize * usize::from(self.streams.host) + usize::from(stream)
     }

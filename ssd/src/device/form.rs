@@ -72,6 +72,54 @@ impl Device {
         }
     }
 
+    /// Works out whether `row` takes a program unit of the host, of each of its streams.
+    #[inline]
+    pub(super) fn note_row(&mut self, row: Row) {
+        let is_full = self.blocks.is_full(row, self.config.pools.per_program(row));
+        self.some_row_full |= is_full;
+        if !is_full && !self.units[row as usize].busy && self.has_blocks_for_host(row) {
+            self.note_streams(row);
+        } else {
+            self.accepting.iter_mut().for_each(|accepting| accepting.set(row, false));
+        }
+        if self.slc.is_some() {
+            self.note_slc(row);
+        }
+    }
+
+    /// Whether the host may open a block in `row`, or the collector lets it write into what is open.
+    #[inline]
+    fn has_blocks_for_host(&self, row: Row) -> bool {
+        self.blocks.may_open(row, false) || self.collector.affords(row, self.dearest(row))
+    }
+
+    /// Works out which streams of the host `row`, which takes a program unit, takes it of.
+    #[inline(never)]
+    fn note_streams(&mut self, row: Row) {
+        let may_open = self.blocks.may_open(row, false);
+        // While blocks are being gained, streams wait for blocks of their own instead of mixing.
+        let may_share = !may_open && !self.collector.gains(row);
+        for n in 0..self.accepting.len() {
+            let has_place = may_open || self.blocks.takes(row, self.streams.host(n as u8), may_share);
+            let here = self.subs.is_none() || self.goes_to_pool_of(row, n);
+            self.accepting[n].set(row, has_place && here);
+        }
+    }
+
+    /// The streams of the host that `row` takes a program unit of, one bit each.
+    #[inline]
+    pub(super) fn accepted_of(&self, row: Row) -> u32 {
+        let streams = self.accepting.iter().enumerate();
+        streams.fold(0, |bits, (n, accepting)| bits | u32::from(accepting.contains(row)) << n)
+    }
+
+    /// The same for all rows.
+    pub(super) fn note_all_rows(&mut self) {
+        for row in 0..self.config.pools.rows() {
+            self.note_row(row);
+        }
+    }
+
     /// Forms program units of pages that may go anywhere.
     fn form_anywhere(&mut self, calendar: &mut impl Schedule<Event>) -> bool {
         let mut formed = false;

@@ -73,37 +73,52 @@ impl Device {
     pub(super) fn begin_read(&mut self, slot: u32, calendar: &mut impl Schedule<Event>) {
         let command = self.front.get(slot).command;
         let (first, end) = self.pages_of(&command);
-        let (mut reads, mut last_die) = (0, None);
-        for page in first..end {
-            let piece = self.piece(&command, page);
-            last_die = match self.read_piece(slot, piece, calendar) {
-                Found::InFlash(die, more) => {
-                    reads += more;
-                    Some(die)
-                }
-                Found::Later => None,
-                Found::WithoutFlash => {
-                    self.totals.reads_without_flash += 1;
-                    None
-                }
-            };
-        }
-        // No part is done before all pages are looked up, as that takes no time.
-        let request = self.front.get(slot);
-        request.parts += reads;
-        match last_die {
-            _ if request.parts == 0 => self.answer_soon(slot, calendar),
-            Some(die) if end - first == 1 => self.kick(die, calendar),
-            _ => self.kick_dies_of(first..end, calendar),
+        if end - first == 1 {
+            self.read_page(slot, &command, first, calendar);
+        } else {
+            self.read_pages(slot, &command, first..end, calendar);
         }
         if self.ahead.is_on() {
             self.read_ahead(&command, calendar);
         }
     }
 
-    /// The dies of these pages work on what was queued.
+    /// Carries out a read of one page, as most are.
+    #[inline(always)]
+    fn read_page(&mut self, slot: u32, command: &Command, page: u32, calendar: &mut impl Schedule<Event>) {
+        let piece = self.piece(command, page);
+        if let Found::InFlash(die, reads) = self.read_piece(slot, piece, calendar) {
+            self.front.get(slot).parts += reads;
+            self.kick(die, calendar);
+        } else {
+            self.all_looked_up(slot, page..page + 1, calendar);
+        }
+    }
+
+    /// Carries out a read of several pages: all are queued before the first is read.
     #[inline(never)]
-    fn kick_dies_of(&mut self, pages: Range<u32>, calendar: &mut impl Schedule<Event>) {
+    fn read_pages(
+        &mut self,
+        slot: u32,
+        command: &Command,
+        pages: Range<u32>,
+        calendar: &mut impl Schedule<Event>,
+    ) {
+        for page in pages.clone() {
+            let piece = self.piece(command, page);
+            if let Found::InFlash(_, reads) = self.read_piece(slot, piece, calendar) {
+                self.front.get(slot).parts += reads;
+            }
+        }
+        self.all_looked_up(slot, pages, calendar);
+    }
+
+    /// All pages of a read are looked up, which takes no time, so that no part of it is done before.
+    #[inline(never)]
+    fn all_looked_up(&mut self, slot: u32, pages: Range<u32>, calendar: &mut impl Schedule<Event>) {
+        if self.front.get(slot).parts == 0 {
+            return self.answer_soon(slot, calendar);
+        }
         for page in pages {
             if let Some(at) = self.mapping.get(LogicalPage(page)) {
                 self.kick(self.config.pools.die_of(at), calendar);
@@ -116,7 +131,9 @@ impl Device {
     fn read_piece(&mut self, slot: u32, piece: Piece, calendar: &mut impl Schedule<Event>) -> Found {
         let buffered = self.translation.is_some() && self.buffer_answers(piece);
         if buffered || self.is_located(piece.page, Then::Read(slot), calendar) {
-            return self.read_located(slot, piece, Duration::ZERO, calendar);
+            let found = self.read_located(slot, piece, Duration::ZERO, calendar);
+            self.totals.reads_without_flash += u64::from(matches!(found, Found::WithoutFlash));
+            return found;
         }
         self.front.get(slot).parts += 1;
         Found::Later
@@ -215,7 +232,7 @@ impl Device {
         if pages == 1 {
             return (self.queue_page_read(&read, first, read.sectors.count(), calendar), 1);
         }
-        let reads = self.queue_page_reads(&read, first, pages, calendar);
+        let reads = self.queue_page_reads(read, first, pages, calendar);
         (self.config.pools.die_of(read.slot), reads)
     }
 
@@ -223,7 +240,7 @@ impl Device {
     #[inline(never)]
     fn queue_page_reads(
         &mut self,
-        read: &SlotRead,
+        read: SlotRead,
         first: PageId,
         pages: u32,
         calendar: &mut impl Schedule<Event>,
@@ -233,7 +250,7 @@ impl Device {
         for n in 0..pages {
             let here = sectors.common(Sectors::range(n * per_page, (n + 1) * per_page));
             if !here.is_empty() {
-                self.queue_page_read(read, PageId(first.0 + n), here.count(), calendar);
+                self.queue_page_read(&read, PageId(first.0 + n), here.count(), calendar);
                 reads += 1;
             }
         }

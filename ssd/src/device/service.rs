@@ -110,7 +110,7 @@ impl Device {
     }
 
     /// A die has finished a command.
-    pub(super) fn command_done(&mut self, done: Done, calendar: &mut impl Schedule<Event>) {
+    pub(super) fn command_done(&mut self, done: &Done, calendar: &mut impl Schedule<Event>) {
         let now = calendar.now();
         self.digest.add(now.ps() ^ u64::from(done.die.0) << 48);
         self.digest.add(u64::from(done.command.page.0) << 3 | done.command.operation.kind() as u64);
@@ -123,7 +123,7 @@ impl Device {
             makes_room |= transaction.purpose.moves_writes_on();
             let is_gc = transaction.purpose.is_gc();
             let before = if is_gc { self.accepted_of(transaction.owner) } else { 0 };
-            self.transaction_over(&transaction, &done, calendar);
+            self.transaction_over(&transaction, done, calendar);
             if is_gc {
                 self.note_row(transaction.owner);
                 makes_room |= self.accepted_of(transaction.owner) & !before != 0 || self.block_map.is_some();
