@@ -5,7 +5,7 @@ use std::path::Path;
 use wordline_kernel::{Duration, Histogram, Instant, Series};
 use wordline_nand::chips::Counts;
 use wordline_nand::{DieId, EnergyReport, Pool, RowBlockId, Stage};
-use wordline_ssd::device::{Component, SubRequestCounts, Totals};
+use wordline_ssd::device::{Component, SubRequestCounts, Totals, WriteBack};
 use wordline_ssd::lifetime::{self, Worn};
 use wordline_ssd::{Answer, Device, Operation, SECTOR};
 
@@ -40,6 +40,7 @@ struct Before {
     worn: Vec<Worn>,
     chips: Vec<Counts>,
     sub_requests: SubRequestCounts,
+    written_back: Vec<WriteBack>,
 }
 
 impl Before {
@@ -54,6 +55,7 @@ impl Before {
             worn: device.worn(),
             chips: device.chips().counts_of_pools().to_vec(),
             sub_requests: device.sub_requests().unwrap_or_default(),
+            written_back: device.written_back().to_vec(),
         }
     }
 }
@@ -208,6 +210,7 @@ impl Measurements {
                 .map(|stage| Share { name: stage.name().into(), amount: energy.of(stage).joules() })
                 .into(),
             time: time_shares(&all, &totals),
+            write_back: pools::write_back(device, &before.written_back),
             link_utilisation: shares(link_busy(device, end), link),
             channel_utilisation: shares(device.chips().bus_busy(end).collect(), buses),
             die_utilisation: shares(device.chips().array_busy(end).collect(), arrays),

@@ -1,11 +1,11 @@
-//! What is measured of the pools of a device with several, and of what is sent to which.
+//! What is measured of the pools of a device: what wrote the buffer out, and of several what is sent to which.
 
 use wordline_nand::chips::Counts;
 use wordline_ssd::Device;
-use wordline_ssd::device::SubRequestCounts;
+use wordline_ssd::device::{self, CommandTimes, Component, SubRequestCounts};
 use wordline_ssd::lifetime::Worn;
 
-use crate::summary::{PoolUse, SubRequests};
+use crate::summary::{CommandTime, PoolUse, SubRequests, WriteBack};
 
 /// Pages that the chips of each pool programmed since `before`.
 pub fn programs(device: &Device, before: &[Counts]) -> impl Iterator<Item = u64> {
@@ -33,6 +33,28 @@ pub fn used(device: &Device, worn: &[Worn], before: &[Counts]) -> Vec<PoolUse> {
         valid_share: state.valid_share(),
     });
     used.collect()
+}
+
+/// What wrote the buffer out since it had been written out as `before` says.
+pub fn write_back(device: &Device, before: &[device::WriteBack]) -> Vec<WriteBack> {
+    let since = |(now, before): (&device::WriteBack, &device::WriteBack)| WriteBack {
+        fill: command_time(&now.fills.since(&before.fills)),
+        program: command_time(&now.programs.since(&before.programs)),
+    };
+    device.written_back().iter().zip(before).map(since).collect()
+}
+
+fn command_time(times: &CommandTimes) -> CommandTime {
+    let mean = |component| times.mean_us(component);
+    CommandTime {
+        commands: times.commands,
+        mapping_us: mean(Component::Mapping),
+        gc_wait_us: mean(Component::GcWait),
+        die_wait_us: mean(Component::DieWait),
+        bus_us: mean(Component::Bus),
+        array_us: mean(Component::Array),
+        total_us: Component::ALL.into_iter().map(mean).sum(),
+    }
 }
 
 /// What became of the sub-requests since `before`; none in a device with one pool.

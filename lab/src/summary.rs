@@ -43,6 +43,8 @@ pub struct Summary {
     pub energy_by_stage: Vec<Share>,
     /// Where the requests' time went.
     pub time: Vec<TimeShare>,
+    /// What wrote the buffer out, for each pool. With it goes the time that writes wait for room in the buffer.
+    pub write_back: Vec<WriteBack>,
     /// Fraction of the run during which each direction of the link to the host was taken: to the device and to the host,
     /// or both together where only one is possible at a time; empty without a link.
     pub link_utilisation: Vec<f64>,
@@ -305,6 +307,34 @@ pub struct TimeShare {
     pub read_us: f64,
     /// Mean microseconds a write.
     pub write_us: f64,
+}
+
+/// What wrote the buffer out to a pool.
+#[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
+pub struct WriteBack {
+    /// Reads from the pool of the rest of a page, or of a unit that is programmed as a whole.
+    pub fill: CommandTime,
+    /// Programs of the host's pages in the pool.
+    pub program: CommandTime,
+}
+
+/// Commands of the chips, and mean microseconds of one since it was queued.
+#[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
+pub struct CommandTime {
+    /// How many there were.
+    pub commands: u64,
+    /// Looking up where the page is, where only a part of the map is in memory.
+    pub mapping_us: f64,
+    /// Waiting for a die that collects garbage.
+    pub gc_wait_us: f64,
+    /// Waiting for a die that does something else.
+    pub die_wait_us: f64,
+    /// Waiting for the channel's bus, and on it.
+    pub bus_us: f64,
+    /// While the array senses or programs.
+    pub array_us: f64,
+    /// All of it.
+    pub total_us: f64,
 }
 
 /// Wear of the blocks.

@@ -136,7 +136,8 @@ impl Pools {
         self.iter().map(|pool| pool.geometry.first.channel + pool.geometry.channels).max().unwrap_or(0)
     }
 
-    fn last(&self) -> &Pool {
+    /// The last pool: the first one where it is the only one.
+    pub fn last(&self) -> &Pool {
         self.others.last().unwrap_or(&self.first)
     }
 

@@ -10,11 +10,11 @@ use wordline_nand::{Fault, Geometry, Part, Pool, Pools, Slots};
 
 use crate::command::SECTOR;
 use crate::front::namespaces::{self, Namespace};
-use crate::ftl::block_map::config::BlockMapFile;
 use crate::ftl::blocks::{SlcShare, StreamId, Streams};
 use crate::ftl::checkpoint::{DiscardsAtCut, RecoveryFile};
 use crate::ftl::discards;
 pub use crate::ftl::gc_config::{GcFile, Scope};
+pub use crate::ftl::map_config::MappingFile;
 pub use crate::ftl::slc_cache::SlcCacheFile;
 pub use crate::ftl::wear::WearFile;
 use crate::policy::background::BackgroundKind;
@@ -111,56 +111,6 @@ pub struct ReadRetryFile {
     pub time: Duration,
 }
 
-/// The map from logical to physical places.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct MappingFile {
-    /// What is mapped as one: a page divided by a power of two, down to a sector, or so many pages that a program unit
-    /// is a multiple of them. A write of less is completed by a read of the rest. Left out: a page.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub unit: Option<Bytes>,
-    /// Whether the first of several pools is mapped by program units: what is written of one is completed to a whole one
-    /// by reads of the rest, from wherever it is. Wants `pools` beside it.
-    pub whole_units: bool,
-    /// What leaves the buffer together in a device with several pools: a unit of so many consecutive bytes. Left out: what
-    /// a program of the first pool writes.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub sub_request: Option<Bytes>,
-    /// DRAM for the map, of which an entry takes 4 B more than in flash for the logical page that it is of. The map
-    /// itself is in translation pages of the flash, as large as a mapping unit and taken from the over-provisioning.
-    /// Left out: the whole map is in DRAM.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub cache: Option<Bytes>,
-    /// Size of an entry of a translation page: the place of one logical page.
-    pub entry: Bytes,
-    /// Fraction of the cache that is kept for entries that were used again since they came in (segmented LRU); 0 for
-    /// LRU.
-    pub protected: f64,
-    /// A map by whole blocks: each page has its place in the block of its logical block, or in a replacement block. Wants
-    /// one program unit as mapping unit, and a fixed placement. Left out: pages may be anywhere.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub block: Option<BlockMapFile>,
-}
-
-/// Bytes of the number of a logical page, beside each entry of a cached map: a map of entries without their numbers can
-/// be looked up by position only. Chosen as in DFTL, whose pages are numbered with 32 bits.
-const NUMBER_OF_PAGE: Bytes = Bytes(4);
-
-impl Default for MappingFile {
-    /// Entries of 4 B (DFTL: 512 of them in a page of 2 KiB; section 3.3). Chosen: LRU, as MQSim has it.
-    fn default() -> Self {
-        Self {
-            unit: None,
-            whole_units: false,
-            sub_request: None,
-            cache: None,
-            entry: Bytes(4),
-            protected: 0.0,
-            block: None,
-        }
-    }
-}
-
 impl Default for FtlFile {
     fn default() -> Self {
         Self {
@@ -231,7 +181,7 @@ impl DeviceFile {
         pools::check(&self, &pools, unit, &mut wrong);
         let Pool { part, geometry, slots } = pools.first();
         self.ftl.gc.check_chips(geometry, &mut wrong);
-        self.check_cache(slots, &mut wrong);
+        self.ftl.mapping.check(slots, &mut wrong);
         if let Some(block) = &self.ftl.mapping.block {
             block.check(&self, slots, &mut wrong);
         }
@@ -382,37 +332,6 @@ impl DeviceFile {
         }
     }
 
-    fn check_cache(&self, slots: &Slots, wrong: &mut Complaints) {
-        let MappingFile { cache, entry, protected, .. } = self.ftl.mapping;
-        wrong.require(
-            [4, 8].contains(&entry.0) && entry < slots.size,
-            "ftl.mapping.entry",
-            entry,
-            "4B or 8B",
-        );
-        wrong.require(
-            (0.0..1.0).contains(&protected),
-            "ftl.mapping.protected",
-            protected,
-            "a fraction from 0 to below 1",
-        );
-        let least = (entry + NUMBER_OF_PAGE) * 2;
-        let fits = cache.is_none_or(|cache| (least..=Bytes::gib(64)).contains(&cache));
-        wrong.require(
-            fits,
-            "ftl.mapping.cache",
-            cache.unwrap_or_default(),
-            format!("from two entries ({least}) to 64GiB"),
-        );
-    }
-
-    /// Translation pages that hold the places of so many logical pages; none if they are in memory.
-    fn translation_pages(&self, unit: Bytes, logical_pages: u32) -> u32 {
-        let MappingFile { cache, entry, .. } = self.ftl.mapping;
-        let per_page = unit.0 / entry.0.max(1);
-        if cache.is_some() { u64::from(logical_pages).div_ceil(per_page.max(1)) as u32 } else { 0 }
-    }
-
     /// Pages that tell which of so many logical pages are discarded; none if flash does not.
     fn discard_pages(&self, unit: Bytes, logical_pages: u32) -> u32 {
         let protected = self.buffer.power_loss_protection != Protection::None;
@@ -427,24 +346,34 @@ impl DeviceFile {
         let all = f64::from(pools.slots());
         let logical = (all * (1.0 - self.ftl.over_provisioning.clamp(0.0, 1.0))) as u32;
         // One more than the blocks at work makes cleaning worth while.
-        let working = self.streams().blocks_at_work() + 1;
-        let working = working.max(self.ftl.gc.stop_at_free_blocks.saturating_add(2));
-        let working = working.saturating_add(self.ftl.slc_cache.map_or(0, |cache| cache.blocks));
+        let at_work = self.streams().blocks_at_work() + 1;
+        let working_beside = |free: u32| at_work.max(free.saturating_add(2));
+        let working = working_beside(self.ftl.gc.stop_at_free_blocks)
+            .saturating_add(self.ftl.slc_cache.map_or(0, |cache| cache.blocks));
         let bad_of = |geometry: &Geometry| {
             let bad = (f64::from(geometry.blocks_per_plane) * self.ftl.factory_bad_blocks).ceil() as u32;
             let by_rule = geometry.all_rows().map(|row| factory_bad_at_most(faults, geometry, row));
             bad + by_rule.max().unwrap_or(0)
         };
-        let usable = |pool: &Pool| {
+        let usable = |pool: &Pool, working: u32| {
             let kept = working.saturating_add(bad_of(&pool.geometry));
             let blocks = pool.geometry.blocks_per_plane.saturating_sub(kept);
             u64::from(blocks * pool.slots.per_block()) * u64::from(pool.geometry.rows())
         };
-        // The first of several pools takes whatever finds no room in the others.
-        let most: u64 = usable(pools.first());
+        // The first of several pools takes whatever finds no room in the others, and the last one translation pages.
+        let most: u64 = usable(pools.first(), working);
         let geometry = &pools.first().geometry;
         let bad = bad_of(geometry);
-        let tables = self.translation_pages(unit, logical) + self.discard_pages(unit, logical);
+        let of_map = self.ftl.mapping.translation_pages(unit, logical);
+        let tables = match pools.count() {
+            1 => of_map + self.discard_pages(unit, logical),
+            _ => {
+                let stop = self.pools.last().and_then(|pool| pool.stop_at_free_blocks);
+                let working = working_beside(stop.unwrap_or(self.ftl.gc.stop_at_free_blocks));
+                pools::check_tables(pools, of_map, usable(pools.last(), working), wrong);
+                0
+            }
+        };
         // So many logical pages fill the room together with their translation pages.
         let seen = most as f64 * f64::from(logical) / (f64::from(logical) + f64::from(tables)).max(1.0);
         let spare = 1.0 - seen / all;
@@ -494,7 +423,7 @@ impl Config {
 
     /// Translation pages: the map in flash. None if it is in memory.
     pub fn translation_pages(&self) -> u32 {
-        self.file.translation_pages(self.unit, self.logical_pages)
+        self.file.ftl.mapping.translation_pages(self.unit, self.logical_pages)
     }
 
     /// Pages that hold no data of the host: translation pages, and those that tell of discards.
@@ -508,21 +437,23 @@ impl Config {
     }
 
     /// DRAM that the device needs for its map: all of it, or the cache and where each translation page is, or the place of
-    /// each logical block.
+    /// each logical block; and the place of each unit, where the first pool is mapped by them.
     pub fn map_memory(&self) -> Bytes {
-        let MappingFile { entry, cache, block, .. } = self.file.ftl.mapping;
-        if let Some(block) = block {
-            return block.memory(entry, self.logical_blocks(), self.pools.rows());
-        }
-        match cache {
-            None => entry * u64::from(self.logical_pages),
-            Some(cache) => cache + entry * u64::from(self.translation_pages()),
+        let mapping = &self.file.ftl.mapping;
+        match mapping.block {
+            Some(block) => block.memory(mapping.entry, self.logical_blocks(), self.pools.rows()),
+            None => mapping.memory(self.unit, self.logical_pages, self.pages_of_a_sub_request()),
         }
     }
 
     /// Logical blocks: as many logical pages each as a row block has slots.
     pub fn logical_blocks(&self) -> u32 {
         self.logical_pages.div_ceil(self.slots().per_block())
+    }
+
+    /// The cache of the map; none if all of it is in memory.
+    pub fn map_cache(&self) -> Option<CacheSize> {
+        self.file.ftl.mapping.cache_size(self.unit, self.logical_pages)
     }
 
     /// What may be cached in SLC mode, where the router caches this stream.
@@ -536,18 +467,6 @@ impl Config {
             blocks,
             spare,
             spare_above: self.file.ftl.gc.start_below_free_blocks as usize,
-        })
-    }
-
-    /// The cache of the map; none if all of it is in memory.
-    pub fn map_cache(&self) -> Option<CacheSize> {
-        let MappingFile { cache, entry, protected, .. } = self.file.ftl.mapping;
-        let entries = (cache?.0 / (entry + NUMBER_OF_PAGE).0).min(self.logical_pages.max(2).into()) as u32;
-        Some(CacheSize {
-            entries,
-            protected: (f64::from(entries) * protected) as u32,
-            per_table: (self.unit.0 / entry.0) as u32,
-            tables: self.translation_pages(),
         })
     }
 }

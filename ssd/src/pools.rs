@@ -7,7 +7,7 @@ use wordline_nand::geometry::Layout;
 use wordline_nand::part::PartFile;
 use wordline_nand::{Pool, Pools, Slots};
 
-use crate::config::{BufferMode, DeviceFile, Protection, Scope};
+use crate::config::{DeviceFile, Protection, Scope};
 use crate::ftl::checkpoint::DiscardsAtCut;
 use crate::lifetime::{Fullness, Worn};
 use crate::policy::balancer::BalancerKind;
@@ -172,7 +172,7 @@ fn check_beside(file: &DeviceFile, wrong: &mut Complaints) {
         "another: it moves whole units, which wants ftl.mapping.whole_units",
     );
     let is_protected = file.buffer.power_loss_protection != Protection::None;
-    let (cache, slc) = (ftl.mapping.cache, ftl.slc_cache.as_ref());
+    let slc = ftl.slc_cache.as_ref();
     for (key, is_wrong, found, wanted) in [
         (
             "ftl.placement.policy",
@@ -187,12 +187,6 @@ fn check_beside(file: &DeviceFile, wrong: &mut Complaints) {
             "none",
         ),
         ("ftl.gc.scope", ftl.gc.scope == Scope::SuperBlock, name_of(&ftl.gc.scope), "row"),
-        (
-            "ftl.mapping.cache",
-            cache.is_some(),
-            cache.map_or_else(String::new, |size| size.to_string()),
-            "none: the whole map in memory",
-        ),
         ("ftl.frontier.policy", ftl.frontier != FrontierKind::InOrder {}, name_of(&ftl.frontier), "in-order"),
         (
             "ftl.recovery.discards",
@@ -201,15 +195,19 @@ fn check_beside(file: &DeviceFile, wrong: &mut Complaints) {
             "forgotten",
         ),
         ("buffer.power_loss_protection", is_protected, name_of(&file.buffer.power_loss_protection), "none"),
-        (
-            "buffer.mode",
-            file.buffer.mode == BufferMode::Off,
-            name_of(&file.buffer.mode),
-            "write-back or write-through",
-        ),
     ] {
         wrong.require(!is_wrong, key, found, format!("{wanted}, beside [[pools]]"));
     }
+}
+
+/// So many translation pages are in the last pool, which so many pages of have room beside the blocks at work.
+pub fn check_tables(pools: &Pools, tables: u32, room: u64, wrong: &mut Complaints) {
+    wrong.require(
+        u64::from(tables) <= room,
+        &format!("pools[{}]", pools.count() - 2),
+        format!("room for {room} pages"),
+        format!("room for {tables} translation pages (ftl.mapping.cache)"),
+    );
 }
 
 /// When cleaning starts and stops in the pool `n` of the file.

@@ -5,6 +5,7 @@ mod common;
 use common::{Rig, small};
 use wordline_kernel::{Bytes, Duration, Seed};
 use wordline_nand::part::ArrayTiming;
+use wordline_ssd::config::BufferMode;
 use wordline_ssd::ftl::checkpoint::DiscardsAtCut;
 use wordline_ssd::ftl::mapping::LogicalPage;
 use wordline_ssd::policy::balancer::BalancerKind;
@@ -165,6 +166,68 @@ fn the_balancer_takes_what_waits_and_the_relocator_empties_victims() {
 }
 
 #[test]
+fn with_the_buffer_off_nothing_of_a_unit_merges() {
+    for (mode, sent) in [(BufferMode::WriteThrough, 2), (BufferMode::Off, 3)] {
+        let mut file = two_pools(16_384);
+        file.buffer.mode = mode;
+        let mut rig = Rig::new(file, 1);
+        // Three pages of a unit, one after the other: while the first is programmed, the others wait.
+        (0..3).for_each(|page| rig.submit(Operation::Write, false, page * PAGE, PAGE));
+        rig.settle();
+        rig.audit();
+        let counts = rig.device.sub_requests().expect("there are two pools");
+        assert_eq!(counts.sent, [0, sent], "{mode:?}");
+        assert_eq!(valid(&rig), [0, 3]);
+    }
+}
+
+/// The same two pools with room for the places of four pages in memory.
+fn with_map_in_flash(least: u64) -> DeviceFile {
+    let mut file = two_pools(least);
+    file.ftl.mapping.cache = Some(Bytes(4 * 8));
+    file.ftl.over_provisioning = 0.6;
+    (file.ftl.gc.start_below_free_blocks, file.ftl.gc.stop_at_free_blocks) = (4, 4);
+    file
+}
+
+#[test]
+fn translation_pages_tell_of_the_pool_that_is_mapped_by_page_and_are_in_it() {
+    let large = overwrite(with_map_in_flash(0), 3_000);
+    let totals = large.device.totals();
+    assert_eq!(
+        (totals.translation_programs, totals.translation_reads),
+        (0, 0),
+        "all pages are in whole units"
+    );
+    assert!(totals.map_misses > 0, "all the same a page might be in the other pool");
+    let mut small = overwrite(with_map_in_flash(1 << 20), 3_000);
+    let totals = small.device.totals();
+    assert!(totals.translation_programs > 0 && totals.translation_reads > 0, "{totals:?}");
+    let held: u64 = valid(&small).iter().sum();
+    let mapped = (0..small.device.config().logical_pages)
+        .filter(|page| small.device.version_in_flash(LogicalPage(*page)).is_some());
+    let tables = held - mapped.count() as u64;
+    assert!((1..=u64::from(small.device.config().translation_pages())).contains(&tables), "{tables} tables");
+    let written = |rig: &Rig| {
+        rig.device.chips().counts_of_pools().iter().map(|pool| pool.pages_programmed).collect::<Vec<_>>()
+    };
+    assert_eq!(written(&large)[1], 0, "neither pages of the host nor of the map");
+    // What is read finds its place again.
+    (0..40).for_each(|n| {
+        small.alone(Operation::Read, false, n * 7 * PAGE, PAGE);
+    });
+}
+
+#[test]
+fn a_victim_that_leaves_the_pool_leaves_translation_pages_there() {
+    let mut file = with_map_in_flash(1 << 20);
+    file.ftl.gc.relocator = RelocatorKind::ValidShare {};
+    let rig = overwrite(file, 8_000);
+    let counts = rig.device.sub_requests().expect("there are two pools");
+    assert!(counts.migrated > 0 && rig.device.totals().translation_programs > 0, "{counts:?}");
+}
+
+#[test]
 fn pools_on_channels_of_their_own_do_not_wait_for_each_other() {
     let time = |channels| {
         let mut file = two_pools(16_384);
@@ -187,6 +250,13 @@ fn what_does_not_go_together_is_refused_by_its_key() {
     file.ftl.recovery.discards = DiscardsAtCut::Kept;
     assert_eq!(keys(file.clone()), ["ftl.recovery.discards"]);
     file.ftl.recovery.discards = DiscardsAtCut::Forgotten;
+    file.ftl.mapping.unit = Some(Bytes(512));
+    file.ftl.mapping.whole_units = false;
+    file.ftl.mapping.cache = Some(Bytes(32));
+    (file.ftl.gc.start_below_free_blocks, file.ftl.gc.stop_at_free_blocks) = (4, 4);
+    file.pools[0].part.geometry.blocks_per_plane = 8;
+    assert_eq!(keys(file.clone()), ["pools[0]"], "there is no room for the map");
+    file = two_pools(16_384);
     file.pools.clear();
     assert_eq!(keys(file), ["ftl.mapping.whole_units", "ftl.router.policy"]);
 }

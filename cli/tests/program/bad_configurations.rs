@@ -145,10 +145,7 @@ const OF_DESIGNS: [(&str, &[&str]); 17] = [
     ("design.step=1B", &["--set design.step", "found 1B", "a multiple of 512B"]),
     ("design.adjust_every=-1", &["--set design.adjust_every", "found -1", "from 0"]),
     ("ftl.mapping.kind=dftl", &["--set ftl.mapping.kind", "unknown key", "cache"]),
-    (
-        "ftl.mapping.cache=1MiB",
-        &["--set ftl.mapping.cache", "found 1MiB", "the whole map in memory", "[[pools]]"],
-    ),
+    ("ftl.mapping.cache=1B", &["--set ftl.mapping.cache", "found 1B", "from two entries"]),
     ("ftl.mapping.sub_request=20KiB", &["--set ftl.mapping.sub_request", "20KiB", "96KiB"]),
     ("ftl.mapping.unit=16KiB", &["pools[0].part", "pages of 8KiB", "16KiB (ftl.mapping.unit)"]),
     ("ftl.frontier.policy=vertical", &["--set ftl.frontier.policy", "found vertical", "in-order"]),

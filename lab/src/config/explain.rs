@@ -134,6 +134,12 @@ fn map(config: &Config) -> Rows {
         _ if mapping.block.is_some() => format!("{} logical blocks", config.logical_blocks()),
         _ => format!("{} entries of {}", config.logical_pages, mapping.entry),
     };
+    let what = match mapping.whole_units {
+        true => {
+            format!("{what}, and {} of units", config.logical_pages.div_ceil(config.pages_of_a_sub_request()))
+        }
+        false => what,
+    };
     let unit = config.unit;
     let together = (config.pools.count() > 1).then(|| {
         let size = human(unit * u64::from(config.pages_of_a_sub_request()));

@@ -146,8 +146,9 @@ fn is_named(root: &Json, items: &Json) -> bool {
 pub(super) fn is_of(path: &str, pools: usize) -> bool {
     let mut keys = path.split('.');
     match keys.next() {
-        Some("pools") => {
-            pools > 1 && keys.next().and_then(|n| n.parse().ok()).is_none_or(|n: usize| n < pools)
+        Some(list @ ("pools" | "write_back")) => {
+            let is_there = keys.next().and_then(|n| n.parse().ok()).is_none_or(|n: usize| n < pools);
+            (pools > 1 || list == "write_back") && is_there
         }
         Some("sub_requests") => pools > 1,
         _ => true,

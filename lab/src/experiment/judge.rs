@@ -25,6 +25,14 @@ impl Found<'_> {
         Measured { at: settings(&self.settings), values: self.values.clone() }
     }
 
+    /// Some columns for the outcome, by their whole names; those without a value are left out.
+    pub(super) fn measured_of(&self, columns: &[&String]) -> Measured {
+        let value =
+            |column: &&String| Some(((*column).clone(), column::follow(&self.values, column)?.clone()));
+        let values: serde_json::Map<String, Json> = columns.iter().filter_map(value).collect();
+        Measured { at: settings(&self.settings), values: values.into() }
+    }
+
     /// The number of the name `path`.
     fn number(&self, path: &str) -> Result<f64> {
         column::number(&self.values, path).map_err(|error| match error {

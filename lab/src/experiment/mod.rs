@@ -141,6 +141,10 @@ pub fn run(
             });
             let found: Vec<Found> = found.collect();
             outcome.rows = judge::rows(&experiment.expect, &found)?;
+            let columns: Vec<&String> = experiment.charts.iter().flat_map(|chart| chart.columns()).collect();
+            if !columns.is_empty() {
+                outcome.points = found.iter().map(|found| found.measured_of(&columns)).collect();
+            }
             outcome.notes.extend(generated_volumes(&points, &results));
             points.len() - found.len()
         }

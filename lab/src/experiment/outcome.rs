@@ -12,7 +12,8 @@ pub struct Outcome {
     pub experiment: String,
     /// Its rows.
     pub rows: Vec<Row>,
-    /// What was measured at each point of a sweep over logical units, for charts and tables of one's own.
+    /// What was measured at each point of a sweep, for charts and tables of one's own: over logical units all columns, over
+    /// devices those of the experiment's charts, by their names with dots.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub points: Vec<Measured>,
     /// The stages of each point in the order of their beginning, where they were recorded.

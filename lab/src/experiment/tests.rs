@@ -77,6 +77,11 @@ fn bands_trends_claims_and_columns_that_do_not_hold_together_are_refused() {
     assert!(text.contains("expect.trend.along: found `ftl`, wanted a varied key: `ftl.over_provisioning`"));
     let text = complaint("line = { along = \"ftl.over_provisioning\"", "line = { along = \"ftl\"");
     assert!(text.contains("chart.shape: found `ftl`"), "{text}");
+    let chart = |shape: &str| complaint("line = { along = \"ftl.over_provisioning\" }", shape);
+    let text = chart("trace = {}");
+    assert!(text.contains("chart.shape: found a chart of stages"), "{text}");
+    let text = chart("curves = { column = \"waf\", unit = \"\", along = \"ftl.over_provisioning\" }");
+    assert!(text.contains("chart.shape: found `waf`"), "{text}");
 }
 
 #[test]

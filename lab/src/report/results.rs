@@ -1,7 +1,7 @@
 //! The numbers of a run in the order in which every table shows them.
 
 use super::quantity::Quantity;
-use crate::summary::{Latency, Outcome, PoolUse, SubRequests, Summary};
+use crate::summary::{CommandTime, Latency, Outcome, PoolUse, SubRequests, Summary, WriteBack};
 
 /// Results under one heading, each with its name.
 pub struct Group {
@@ -29,7 +29,11 @@ pub fn results(runs: &[Summary]) -> Vec<Vec<Group>> {
     let of_run = |run: &Summary| {
         let pool = |n: usize| Group::new(format!("Pool {}", n + 1), pool(run.pools.get(n)));
         let sent = (pools > 0).then(|| Group::new("Sub-requests", sub_requests(run.sub_requests.as_ref())));
-        common(run).into_iter().chain((0..pools).map(pool)).chain(sent).collect()
+        let written_back = (0..pools.max(1)).map(|n| match pools {
+            0 => Group::new("From the buffer to flash", write_back(run.write_back.first())),
+            _ => Group::new(format!("From the buffer to pool {}", n + 1), write_back(run.write_back.get(n))),
+        });
+        common(run).into_iter().chain(written_back).chain((0..pools).map(pool)).chain(sent).collect()
     };
     runs.iter().map(of_run).collect()
 }
@@ -173,6 +177,28 @@ fn time(
     of: impl Fn(&crate::summary::TimeShare) -> f64,
 ) -> Vec<(String, Quantity)> {
     run.time.iter().map(|share| (stage(&share.name), Quantity::latency_of(requests, of(share)))).collect()
+}
+
+fn write_back(times: Option<&WriteBack>) -> Vec<(&'static str, Quantity)> {
+    type Kind = fn(&WriteBack) -> &CommandTime;
+    let (program, fill): (Kind, Kind) = (|times| &times.program, |times| &times.fill);
+    let of = |kind: Kind, mean: fn(&CommandTime) -> f64| {
+        let time = times.map(kind);
+        time.map_or(Quantity::Absent, |time| Quantity::latency_of(time.commands, mean(time)))
+    };
+    let count = |kind: Kind| times.map_or(Quantity::Absent, |times| Quantity::Count(kind(times).commands));
+    vec![
+        ("programs", count(program)),
+        ("  wait for GC", of(program, |time| time.gc_wait_us)),
+        ("  wait for die", of(program, |time| time.die_wait_us)),
+        ("  bus", of(program, |time| time.bus_us)),
+        ("  flash array", of(program, |time| time.array_us)),
+        ("reads of the rest", count(fill)),
+        ("  their wait for GC", of(fill, |time| time.gc_wait_us)),
+        ("  their wait for die", of(fill, |time| time.die_wait_us)),
+        ("  their time on the bus", of(fill, |time| time.bus_us)),
+        ("  their time in the array", of(fill, |time| time.array_us)),
+    ]
 }
 
 fn spread(parts: &[f64]) -> Vec<(&'static str, Quantity)> {

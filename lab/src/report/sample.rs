@@ -1,8 +1,8 @@
 //! Made-up runs for the tests of reports: plausible, and the extremes.
 
 use crate::summary::{
-    Buffer, DieWear, Faults, Flash, Host, Latency, Outcome, PoolUse, Share, Source, SourceKind, SubRequests,
-    Summary, TimeShare, Wear, Window, Windows,
+    Buffer, CommandTime, DieWear, Faults, Flash, Host, Latency, Outcome, PoolUse, Share, Source, SourceKind,
+    SubRequests, Summary, TimeShare, Wear, Window, Windows, WriteBack,
 };
 
 /// A mixed run of a drive of 8 channels and 64 dies that collects garbage from its middle on.
@@ -25,6 +25,7 @@ pub fn mixed() -> Summary {
         energy_joules: 61.4,
         energy_by_stage: shares(&[("TIN", 0.6), ("TON", 21.3), ("BER", 4.1), ("TIR", 0.2), ("idle", 35.2)]),
         time: time(),
+        write_back: vec![write_back(41_000)],
         link_utilisation: Vec::new(),
         channel_utilisation: (0..8).map(|channel| 0.31 + 0.02 * f64::from(channel % 3)).collect(),
         die_utilisation: (0..64).map(|die| 0.42 + 0.3 * wave(die)).collect(),
@@ -75,6 +76,7 @@ pub fn pooled() -> Summary {
             pool("centaur-tlc-3d", 253 << 30, 116_280, 101, 1.8e-6),
             pool("centaur-slc-2d", 32 << 30, 38_760, 303, 4.4e-7),
         ],
+        write_back: vec![write_back(9_690), write_back(38_760)],
         sub_requests: Some(SubRequests {
             to_first: 9_120,
             to_first_bytes: 9_120 * 83_000,
@@ -143,6 +145,7 @@ pub fn empty() -> Summary {
         energy_joules: 0.0,
         energy_by_stage: Vec::new(),
         time: time().into_iter().map(|share| TimeShare { read_us: 0.0, write_us: 0.0, ..share }).collect(),
+        write_back: vec![write_back(0)],
         channel_utilisation: vec![0.0; 8],
         die_utilisation: vec![0.0; 64],
         wear: unworn(),
@@ -279,6 +282,20 @@ fn latency(typical: f64, tail: f64) -> Latency {
         p999: at(0.999),
         max,
         cumulative,
+    }
+}
+
+fn write_back(programs: u64) -> WriteBack {
+    let time = |commands, gc_wait_us, die_wait_us, bus_us, array_us| {
+        let scale = if commands == 0 { 0.0 } else { 1.0 };
+        let [gc_wait_us, die_wait_us, bus_us, array_us] =
+            [gc_wait_us, die_wait_us, bus_us, array_us].map(|us: f64| scale * us);
+        let total_us = gc_wait_us + die_wait_us + bus_us + array_us;
+        CommandTime { commands, mapping_us: 0.0, gc_wait_us, die_wait_us, bus_us, array_us, total_us }
+    };
+    WriteBack {
+        program: time(programs, 210.0, 85.5, 21.2, 701.0),
+        fill: time(programs / 3, 95.0, 60.1, 9.4, 58.0),
     }
 }
 

@@ -18,8 +18,8 @@ pub enum BufferMode {
     WriteBack,
     /// Answered once its data are in flash. Until a page's program begins, later writes merge with it.
     WriteThrough,
-    /// Answered once its data are in flash. Nothing merges: a write to a page that is on its way waits until that is
-    /// done, and so do the writes behind it.
+    /// Answered once its data are in flash. Nothing merges: a write to a page that is on its way, or with `pools` to a
+    /// unit of pages, waits until that is done, and so do the writes behind it.
     Off,
 }
 

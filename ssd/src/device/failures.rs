@@ -183,7 +183,7 @@ impl Device {
             }
             return;
         }
-        self.note_amend(page);
+        self.note_amend(page, slot);
         self.cache.forget(page);
         let kept = self.buffer.find(page).map(|id| self.buffer.get(id)).filter(|entry| !entry.discarded);
         let gone = self.full_page().without(kept.map_or(Sectors::NONE, |entry| entry.sectors));

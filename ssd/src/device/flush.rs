@@ -69,7 +69,7 @@ impl Device {
     }
 
     /// Makes an entry that left the list ready for a program unit, as soon as the place of its page is known.
-    fn prepare(&mut self, id: EntryId, calendar: &mut impl Schedule<Event>) {
+    pub(super) fn prepare(&mut self, id: EntryId, calendar: &mut impl Schedule<Event>) {
         let logical = self.buffer.get(id).logical;
         if self.is_located(logical, Then::Prepare(id), calendar) {
             self.complete(id, calendar);

@@ -348,8 +348,8 @@ impl Device {
         let entry = self.buffer.get_mut(id);
         if !entry.void {
             entry.flash_version = version;
-            self.install(page, slot);
-            self.note_update(page);
+            let old = self.install(page, slot);
+            self.note_update(page, old, slot);
             if !self.lost.is_empty() {
                 self.lost.in_flash(page, version);
             }
@@ -384,11 +384,14 @@ impl Device {
         }
     }
 
-    /// Maps `logical` to `slot`.
-    pub(super) fn install(&mut self, logical: LogicalPage, slot: SlotId) {
-        if let Some(old) = self.mapping.set(logical, slot) {
+    /// Maps `logical` to `slot`. Returns where it was.
+    #[inline]
+    pub(super) fn install(&mut self, logical: LogicalPage, slot: SlotId) -> Option<SlotId> {
+        let old = self.mapping.set(logical, slot);
+        if let Some(old) = old {
             self.blocks.invalidate(old);
         }
         self.blocks.validate(slot);
+        old
     }
 }

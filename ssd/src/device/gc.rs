@@ -170,18 +170,15 @@ impl Device {
         calendar: &mut impl Schedule<Event>,
     ) {
         self.totals.gc_reads += u64::from(planes);
-        if self.collector.migrates(row) {
-            for from in (first.0..first.0 + slots).map(SlotId) {
-                if self.blocks.is_valid(from) {
-                    self.migrate(self.chips.stamp(from), calendar);
-                }
-            }
-            return;
-        }
+        let migrates = self.collector.migrates(row);
         for from in (first.0..first.0 + slots).map(SlotId) {
             if self.blocks.is_valid(from) {
-                let stream = self.stream_of(from);
                 let stamp = self.chips.stamp(from);
+                if migrates && !self.is_table(stamp.logical) {
+                    self.migrate(stamp, calendar);
+                    continue;
+                }
+                let stream = self.stream_of(from);
                 self.mapping.prefetch(LogicalPage(stamp.logical));
                 self.collector.stage(row, stream, Moved { stamp, from });
             }
@@ -191,6 +188,7 @@ impl Device {
     pub(super) fn gc_programmed(&mut self, row: Row, first: SlotId) {
         let place = places(&self.blocks, row);
         let Self { collector, mapping, translation, blocks, .. } = self;
+        let mut translation = translation.as_mut().filter(|_| !blocks.has_whole_units(row));
         for moved in collector.unit(row) {
             blocks.prefetch(moved.from);
             mapping.prefetch(LogicalPage(moved.stamp.logical));
@@ -202,7 +200,7 @@ impl Device {
                 continue;
             }
             relocate(mapping, blocks, moved, slot);
-            if let Some(translation) = translation {
+            if let Some(translation) = &mut translation {
                 translation.moved(moved.stamp.logical);
             }
         }

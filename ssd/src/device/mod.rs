@@ -64,7 +64,7 @@ pub use precondition::Steady;
 pub use recovery::{PowerCut, Recovery};
 pub use sub_requests::Counts as SubRequestCounts;
 use sub_requests::SubRequests;
-pub use totals::{Component, Spent, Totals};
+pub use totals::{CommandTimes, Component, Spent, Totals, WriteBack};
 
 /// What happens in a device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -211,12 +211,15 @@ pub struct Device {
     answers: Vec<Answer>,
     digest: Digest,
     totals: Totals,
+    /// What wrote the buffer out, for each pool.
+    written_back: Vec<WriteBack>,
 }
 
 state!(Device {
     values {
         lost, waiting, ahead, failures, rest, ready, filling, programming, units, accepting, some_row_full, left_at_work,
         stalled, flushes, drain, timer_set, read_only, scan, recovery, saved, wake, answers, digest, totals,
+        written_back,
     }
     parts {
         chips, blocks, mapping, translation, buffer, marks, cache, collector, router, placement, relocator, failure,
@@ -240,7 +243,7 @@ impl Device {
         let (mut chips, mut blocks) = new_chips(&config, streams, cache, seed);
         keep_for(&*parts.victim, &config, &mut blocks);
         order_word_lines(parts.frontier, &config, &mut chips, &mut blocks);
-        let subs = new_sub_requests(&config, streams, &*parts.router, &mut blocks);
+        let subs = new_sub_requests(&config, &*parts.router, &mut blocks);
         let has_homes = parts.placement.home(0).is_some();
         let rows = config.pools.rows();
         let lists = usize::from(streams.host) * if has_homes { rows as usize } else { 1 };
@@ -287,6 +290,7 @@ impl Device {
             answers: Vec::new(),
             digest: Digest::default(),
             totals: Totals::default(),
+            written_back: vec![WriteBack::default(); config.pools.count()],
             collector: new_collector(&config, streams, parts.victim, parts.wear, seed),
             router: parts.router,
             placement: parts.placement,
@@ -352,6 +356,11 @@ impl Device {
     /// What was counted.
     pub fn totals(&self) -> &Totals {
         &self.totals
+    }
+
+    /// What wrote the buffer out, for each pool.
+    pub fn written_back(&self) -> &[WriteBack] {
+        &self.written_back
     }
 
     /// The digest of everything that happened.
@@ -453,18 +462,13 @@ impl Device {
 }
 
 /// The sub-requests of a device with several pools, of which the block table then keeps the books apart.
-fn new_sub_requests(
-    config: &Config,
-    streams: Streams,
-    router: &dyn Router,
-    blocks: &mut Blocks,
-) -> Option<Box<SubRequests>> {
+fn new_sub_requests(config: &Config, router: &dyn Router, blocks: &mut Blocks) -> Option<Box<SubRequests>> {
     if config.pools.count() == 1 {
         return None;
     }
     blocks.share(config.file.ftl.mapping.whole_units);
-    let pool = |stream| if stream < router.streams() { router.pool(stream) } else { 0 };
-    Some(Box::new(SubRequests::new(config, (0..streams.host).map(pool).collect())))
+    let pools = (0..router.streams()).map(|stream| router.pool(stream)).collect();
+    Some(Box::new(SubRequests::new(config, pools)))
 }
 
 /// The chips, and the table of their blocks, of which some are bad from the factory.

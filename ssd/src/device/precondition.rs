@@ -92,7 +92,10 @@ impl Device {
         let rested = rested || self.subs.is_some();
         let mut writer = Writer { rested, ..Writer::default() };
         match self.subs.is_some() {
-            true => self.fill_pools(filled, &mut writer, &mut random),
+            true => {
+                self.fill_pools(filled, &mut writer, &mut random);
+                self.lay_tables(filled, &mut writer);
+            }
             false => self.age(filled, &mut writer, &mut random),
         }
         let pages = u64::from(filled);
@@ -247,6 +250,7 @@ impl Device {
         let Self { collector, blocks, chips, mapping, translation, subs, .. } = self;
         // What is moved out of one victim is written to translation pages before the next one is cleaned.
         let one_by_one = translation.is_some();
+        let mut translation = translation.as_mut().filter(|_| !blocks.has_whole_units(row));
         let mut moved = 0;
         let move_page = |blocks: &mut Blocks, chips: &mut Chips, from, to, next: Option<SlotId>| {
             if let Some(next) = next {
@@ -255,7 +259,7 @@ impl Device {
             let stamp = chips.stamp(from);
             chips.put(to, stamp);
             relocate(mapping, blocks, Moved { stamp, from }, to);
-            if let Some(translation) = translation {
+            if let Some(translation) = &mut translation {
                 translation.moved(stamp.logical);
             }
             if let Some(subs) = subs {
@@ -280,20 +284,34 @@ impl Device {
             translation.look_up_untimed(logical);
         }
         self.write_untimed(logical, writer);
-        self.note_update(logical);
-        for _ in 0..MOST_TABLES_A_PAGE {
-            let Some(table) = self.translation.as_mut().and_then(Translation::take_untimed) else { break };
-            self.write_table_untimed(table, writer);
-        }
+        self.note_written_untimed(logical);
+        self.write_tables_untimed(1, writer);
         1
     }
 
-    /// Writes the translation pages of the first `pages` logical pages.
+    /// A page that was looked up is at another place.
+    pub(super) fn note_written_untimed(&mut self, logical: LogicalPage) {
+        let place = self.mapping.get(logical).expect("it was just written");
+        self.note_update(logical, None, place);
+    }
+
+    /// Writes translation pages that changed, after `pages` pages of the host.
+    pub(super) fn write_tables_untimed(&mut self, pages: u32, writer: &mut Writer) {
+        for _ in 0..pages * u32::from(MOST_TABLES_A_PAGE) {
+            let Some(table) = self.translation.as_mut().and_then(Translation::take_untimed) else { break };
+            self.write_table_untimed(table, writer);
+        }
+    }
+
+    /// Writes the translation pages that tell of the first `pages` logical pages.
     fn lay_tables(&mut self, pages: u32, writer: &mut Writer) {
-        if let Some(last) =
-            self.translation.as_ref().map(|t| t.table_of(LogicalPage(pages.saturating_sub(1))))
-        {
-            (0..=last.0).for_each(|table| self.write_table_untimed(TranslationPage(table), writer));
+        let Some(translation) = &self.translation else { return };
+        for table in translation.tables() {
+            let Some(translation) = &self.translation else { return };
+            let mut held = translation.pages_of(table).take_while(|page| page.0 < pages);
+            if held.any(|page| self.mapping.get(page).is_some_and(|slot| self.is_in_tables(slot))) {
+                self.write_table_untimed(table, writer);
+            }
         }
     }
 

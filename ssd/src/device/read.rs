@@ -307,7 +307,7 @@ impl Device {
         }
         if let Some(old) = self.mapping.clear(page) {
             self.blocks.invalidate(old);
-            self.note_amend(page);
+            self.note_amend(page, old);
         }
         self.cache.forget(page);
         if let Some(id) = self.buffer.find(page) {

@@ -179,15 +179,18 @@ impl Device {
                 if !self.buffer.get(owner).discarded && !self.buffer.get(owner).void {
                     self.check_read(transaction);
                 }
+                self.note_fill_time(transaction, done, calendar.now());
                 self.fill_done(transaction, calendar);
             }
             Purpose::HostProgram => {
                 let spent = self.spent_on(transaction, done, calendar.now());
+                self.written_back[self.config.pools.number_of_row(owner)].programs.add(&spent);
                 self.note_program_time(owner, &spent);
                 self.host_programmed(owner, slot, calendar);
                 self.collect(owner, calendar);
             }
             Purpose::UnitFill => {
+                self.note_fill_time(transaction, done, calendar.now());
                 self.unit_fill_done(transaction, calendar);
             }
             Purpose::TranslationRead => {
@@ -275,6 +278,12 @@ impl Device {
         spent.set(Component::Bus, on_bus);
         spent.set(Component::Array, array);
         spent
+    }
+
+    /// Something that is not in the buffer was read, to be written with what is.
+    fn note_fill_time(&mut self, transaction: &Transaction, done: &Done, now: Instant) {
+        let spent = self.spent_on(transaction, done, now);
+        self.written_back[self.config.pools.number_of(done.die)].fills.add(&spent);
     }
 
     /// The requests that wait for a page of the unit waited for this program.

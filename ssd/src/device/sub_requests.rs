@@ -24,6 +24,7 @@ use wordline_nand::{SlotId, Stamp};
 use super::Device;
 use crate::Config;
 use crate::buffer::{EntryId, NONE};
+use crate::ftl::Translation;
 use crate::ftl::mapping::LogicalPage;
 use crate::lifetime::{Fullness, Worn};
 use crate::policy::placement::Row;
@@ -57,7 +58,7 @@ pub(super) struct SubRequests {
     per_unit: u32,
     /// Whether the first pool is mapped by whole units.
     whole_units: bool,
-    /// The pool that each stream of the host goes to.
+    /// The pool that each of the router's streams goes to.
     pools: Vec<u8>,
     /// The sub-request of each unit, if one is under way.
     of_unit: Vec<u32>,
@@ -70,7 +71,7 @@ pub(super) struct SubRequests {
     written: Vec<u64>,
     /// The last of these numbers that was given.
     writes: u64,
-    /// Pages that each pool has room for.
+    /// Pages of the host that each pool has room for.
     room: Vec<u64>,
     /// The sub-request that each row is programming as a whole unit, if it is.
     at_row: Vec<u32>,
@@ -106,7 +107,7 @@ pub struct Counts {
 }
 
 impl SubRequests {
-    /// None are under way. `pools` says which pool each stream of the host goes to.
+    /// None are under way. `pools` says which pool each of the router's streams goes to.
     pub fn new(config: &Config, pools: Vec<u8>) -> Self {
         let per_unit = config.pages_of_a_sub_request();
         let whole_units = config.file.ftl.mapping.whole_units;
@@ -146,16 +147,21 @@ impl SubRequests {
         self.whole_units && self.pools[usize::from(stream)] == 0
     }
 
-    /// The pool of a stream of the host.
+    /// The pool of a stream of the host, or of translation pages, which are in the last pool.
     #[inline]
     pub fn pool_of(&self, stream: u8) -> usize {
-        self.pools.get(usize::from(stream)).map_or(0, |pool| usize::from(*pool))
+        self.pools.get(usize::from(stream)).map_or(self.room.len() - 1, |pool| usize::from(*pool))
     }
 
     /// The sub-request under way of the unit that a page is in.
     fn of(&self, page: LogicalPage) -> Option<u32> {
         let id = self.of_unit[(page.0 / self.per_unit) as usize];
         (id != NONE).then_some(id)
+    }
+
+    /// Whether something of the unit that a page is in is on its way to flash.
+    pub fn is_under_way(&self, page: LogicalPage) -> bool {
+        self.of(page).is_some()
     }
 
     /// The place of a page in its unit.
@@ -244,7 +250,7 @@ impl Device {
         })
     }
 
-    /// Works out again how many pages the rows of each pool can hold: blocks have failed.
+    /// Works out again how many pages of the host the rows of each pool can hold: blocks have failed.
     pub(super) fn note_room(&mut self) {
         let Self { subs, blocks, config, .. } = self;
         let Some(subs) = subs else { return };
@@ -253,5 +259,15 @@ impl Device {
             let of_row = |row| u64::from(blocks.limit(row).saturating_sub(per_program));
             *room = pool.geometry.all_rows().map(of_row).sum();
         }
+        if let Some(last) = subs.room.last_mut() {
+            *last = last.saturating_sub(config.translation_pages().into());
+        }
+    }
+
+    /// Valid pages of the host in a pool.
+    fn held(&self, pool: usize) -> u64 {
+        let is_last = pool + 1 == self.config.pools.count();
+        let tables = self.translation.as_ref().filter(|_| is_last).map_or(0, Translation::in_flash);
+        self.blocks.valid_of(pool) - u64::from(tables)
     }
 }

@@ -80,6 +80,49 @@ impl Spent {
     }
 }
 
+/// Commands of the chips, and where their time went since they were queued.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CommandTimes {
+    /// How many there were.
+    pub commands: u64,
+    spent: [u128; COMPONENTS],
+}
+
+impl CommandTimes {
+    /// Adds a command.
+    #[inline]
+    pub fn add(&mut self, spent: &Spent) {
+        self.commands += 1;
+        // A command of the chips has no time before the map is asked.
+        for part in Component::Mapping as usize..COMPONENTS {
+            self.spent[part] += u128::from(spent.0[part]);
+        }
+    }
+
+    /// The mean of a component, in microseconds; 0 without any command.
+    pub fn mean_us(&self, component: Component) -> f64 {
+        self.spent[component as usize] as f64 / 1e6 / self.commands.max(1) as f64
+    }
+
+    /// What was added since `earlier`.
+    #[must_use]
+    pub fn since(&self, earlier: &Self) -> Self {
+        Self {
+            commands: self.commands - earlier.commands,
+            spent: std::array::from_fn(|part| self.spent[part] - earlier.spent[part]),
+        }
+    }
+}
+
+/// What takes pages of the host from the buffer to a pool. With it goes the time that writes wait for room in the buffer.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WriteBack {
+    /// Reads from the pool of the rest of a page, or of a unit that is programmed as a whole.
+    pub fills: CommandTimes,
+    /// Programs in the pool.
+    pub programs: CommandTimes,
+}
+
 /// What a device counted since it was made, in logical pages where nothing else is said.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Totals {

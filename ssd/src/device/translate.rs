@@ -93,6 +93,7 @@ impl Device {
             match waiter.then {
                 Then::Read(request) => self.go_on_reading(request, waiter.page, waiter.since, calendar),
                 Then::Prepare(entry) => self.go_on_preparing(entry, calendar),
+                Then::Carry(sub) => self.go_on_carrying(sub, waiter.page, waiter.since, calendar),
             }
         }
     }
@@ -125,9 +126,25 @@ impl Device {
         self.part_done(request, calendar);
     }
 
-    /// The place of a page of the host is another one.
+    /// Whether translation pages tell of a place. A pool of whole units has a map of its own, with an entry for each unit,
+    /// which is in memory.
+    pub(super) fn is_in_tables(&self, slot: SlotId) -> bool {
+        !self.blocks.has_whole_units(self.config.pools.row_of(slot))
+    }
+
+    /// The place of a page of the host, which was looked up, is `to`, and was `from`.
     #[inline]
-    pub(super) fn note_update(&mut self, page: LogicalPage) {
+    pub(super) fn note_update(&mut self, page: LogicalPage, from: Option<SlotId>, to: SlotId) {
+        if self.translation.is_some() {
+            self.update_tables(page, from, to);
+        }
+    }
+
+    #[inline(never)]
+    fn update_tables(&mut self, page: LogicalPage, from: Option<SlotId>, to: SlotId) {
+        if !self.is_in_tables(to) && from.is_none_or(|from| !self.is_in_tables(from)) {
+            return;
+        }
         if let Some(translation) = &mut self.translation
             && let Some(table) = translation.mapper.update(page)
         {
@@ -135,10 +152,11 @@ impl Device {
         }
     }
 
-    /// The place of a page is another one, or none, and nobody looked it up.
+    /// A page is not at `from` any more, and nobody looked it up.
     #[inline]
-    pub(super) fn note_amend(&mut self, page: LogicalPage) {
-        if let Some(translation) = &mut self.translation {
+    pub(super) fn note_amend(&mut self, page: LogicalPage, from: SlotId) {
+        let is_in_tables = self.translation.is_some() && self.is_in_tables(from);
+        if let Some(translation) = self.translation.as_mut().filter(|_| is_in_tables) {
             translation.amend(page);
         }
     }
@@ -232,7 +250,8 @@ impl Device {
         let streams = usize::from(self.streams.host);
         let first = if self.has_homes { row as usize * streams } else { 0 };
         let has_turn = self.translation.as_ref().is_some_and(|translation| translation.has_turn(row));
-        has_turn || self.ready[first..first + streams].iter().all(|ready| ready.pages.is_empty())
+        let mut waiting = (0..streams).filter(|stream| !self.ready[first + stream].pages.is_empty());
+        has_turn || !waiting.any(|stream| self.subs.is_none() || self.goes_to_pool_of(row, stream))
     }
 
     fn form_tables(&mut self, row: Row, calendar: &mut impl Schedule<Event>) {

@@ -82,7 +82,7 @@ impl Device {
     }
 
     /// Puts a page of a write into the buffer; none if it has to wait for room, or with the buffer off for what is on
-    /// its way of the same page.
+    /// its way of the same page, or of the unit that leaves together with it.
     #[inline(always)]
     fn admit_page(&mut self, command: &Command, page: u32) -> Option<EntryId> {
         let piece = self.piece(command, page);
@@ -97,7 +97,7 @@ impl Device {
             self.totals.merged_writes += 1;
             return Some(id);
         }
-        if !self.buffer.has_room() {
+        if !self.buffer.has_room() || self.subs.is_some() && self.waits_for_unit(piece.page) {
             return None;
         }
         self.cache.forget(piece.page);
@@ -107,6 +107,12 @@ impl Device {
         let id = self.buffer.add(piece.page, version, in_flash, piece.sectors());
         self.buffer.get_mut(id).tag = command.stream;
         Some(id)
+    }
+
+    /// Whether the buffer is off and something of the page's unit is on its way.
+    #[inline(never)]
+    fn waits_for_unit(&mut self, page: LogicalPage) -> bool {
+        self.config.file.buffer.mode == BufferMode::Off && self.subs().is_under_way(page)
     }
 
     /// What was lost of the piece is written again, as this version of its page.

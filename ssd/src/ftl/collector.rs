@@ -260,8 +260,8 @@ impl Collector {
                     Err(NoRoom) => return self.stick(row),
                 }
             }
-            if self.rows[row as usize].migrating.is_some() {
-                return None;
+            if let Some(block) = self.rows[row as usize].migrating {
+                return self.finish_staying(row, block, blocks);
             }
             if let Some(block) = self.forced_victim(row, leave, blocks) {
                 blocks.clean(block);
@@ -415,7 +415,7 @@ impl Collector {
 
     /// There is no other victim to fill a unit with: what there is of all streams is programmed as it is.
     #[inline(never)]
-    fn finish_padded(&mut self, row: Row, blocks: &Blocks) -> Option<Step> {
+    pub(super) fn finish_padded(&mut self, row: Row, blocks: &Blocks) -> Option<Step> {
         let unit = blocks.pools().per_program(row) as usize;
         let state = &mut self.rows[row as usize];
         for staged in &mut state.staged {

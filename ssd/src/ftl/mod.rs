@@ -9,6 +9,7 @@ pub mod collector;
 pub mod discards;
 pub mod gc_config;
 pub mod lost;
+pub mod map_config;
 pub mod mapping;
 pub mod slc_cache;
 pub mod translation;

@@ -6,6 +6,7 @@ use std::collections::VecDeque;
 
 use serde::{Deserialize, Serialize};
 use wordline_kernel::{Column, Instant, state};
+use wordline_nand::Pool;
 
 use super::mapping::LogicalPage;
 use crate::Config;
@@ -58,6 +59,8 @@ pub enum Then {
     Read(u32),
     /// The way of this buffer entry to flash.
     Prepare(u32),
+    /// The read of a page that this sub-request carries along.
+    Carry(u32),
 }
 
 /// Somebody who waits for the place of a page.
@@ -92,22 +95,43 @@ pub struct Translation {
     free_waiters: Vec<u32>,
     /// Units of translation pages that each row took since the last one of the host.
     turns: Vec<u8>,
-    /// Translation pages whose place is in each row, and the row that took the last unit.
+    /// Translation pages whose place is in each row, and in all, and the row that took the last unit.
     in_row: Vec<u32>,
+    in_flash: u32,
     last_row: Row,
 }
 
 state!(Translation {
-    values { states, queues, ahead, staged, waiters, free_waiters, turns, in_row, last_row }
+    values { states, queues, ahead, staged, waiters, free_waiters, turns, in_row, in_flash, last_row }
     parts { mapper }
     fixed { size, first, most_ahead, per_program }
 });
 
 impl Translation {
-    /// The translation pages of a device, none of them written.
+    /// The translation pages of a device, none of them written. Those of several pools are in the last one.
     pub fn of(config: &Config, mapper: Box<dyn Mapper>, size: CacheSize) -> Self {
-        let (rows, unit) = (config.pools.rows(), config.pools.first().slots.per_program);
-        Self::new(mapper, size, config.logical_pages, rows, unit)
+        let at_rest =
+            State { stage: Stage::AtRest, again: false, reads: 0, version: 0, next: NONE, waiters: NONE };
+        let rows = config.pools.rows() as usize;
+        let Pool { geometry, slots, .. } = config.pools.last();
+        Self {
+            mapper,
+            size,
+            first: config.logical_pages,
+            states: Column::filled(size.tables as usize, at_rest),
+            queues: [(NONE, NONE); 2],
+            ahead: 0,
+            // Two program units a row keep every die busy while the next pages are read.
+            most_ahead: 2 * geometry.rows() * slots.per_program,
+            staged: VecDeque::new(),
+            per_program: slots.per_program as usize,
+            waiters: Vec::new(),
+            free_waiters: Vec::new(),
+            turns: vec![0; rows],
+            in_row: vec![0; rows],
+            in_flash: 0,
+            last_row: 0,
+        }
     }
 
     /// Forgets what was under way, as when the power is cut. `found` says which version of a translation page is in flash,
@@ -120,10 +144,11 @@ impl Translation {
         self.free_waiters.clear();
         self.turns.fill(0);
         self.in_row.fill(0);
+        self.in_flash = 0;
         for table in self.tables() {
             let home = found(self.logical(table));
             if let Some((_, row)) = home {
-                self.in_row[row as usize] += 1;
+                self.placed(None, row);
             }
             let version = home.map_or(0, |(version, _)| version);
             self.states[table] =
@@ -131,33 +156,16 @@ impl Translation {
         }
     }
 
-    /// The translation pages of `logical` pages, none of them written, for units of `per_program` pages in `rows` rows.
-    pub fn new(mapper: Box<dyn Mapper>, size: CacheSize, logical: u32, rows: u32, per_program: u32) -> Self {
-        let at_rest =
-            State { stage: Stage::AtRest, again: false, reads: 0, version: 0, next: NONE, waiters: NONE };
-        Self {
-            mapper,
-            size,
-            first: logical,
-            states: Column::filled(size.tables as usize, at_rest),
-            queues: [(NONE, NONE); 2],
-            ahead: 0,
-            // Two program units a row keep every die busy while the next pages are read.
-            most_ahead: 2 * rows * per_program,
-            staged: VecDeque::new(),
-            per_program: per_program as usize,
-            waiters: Vec::new(),
-            free_waiters: Vec::new(),
-            turns: vec![0; rows as usize],
-            in_row: vec![0; rows as usize],
-            last_row: 0,
-        }
-    }
-
     /// The translation page that holds the place of a logical page.
     #[inline]
     pub fn table_of(&self, page: LogicalPage) -> TranslationPage {
         TranslationPage(page.0 / self.size.per_table)
+    }
+
+    /// The logical pages of which a translation page holds the places.
+    pub fn pages_of(&self, table: TranslationPage) -> impl Iterator<Item = LogicalPage> + use<> {
+        let first = table.0 * self.size.per_table;
+        (first..self.first.min(first + self.size.per_table)).map(LogicalPage)
     }
 
     /// A translation page as the map, the stamps and the placement number it.
@@ -306,11 +314,17 @@ impl Translation {
         self.in_row[row as usize]
     }
 
+    /// Translation pages that have a place in flash.
+    pub fn in_flash(&self) -> u32 {
+        self.in_flash
+    }
+
     /// Notes that a translation page has its place in row `to` now, and before in row `from`.
     pub fn placed(&mut self, from: Option<Row>, to: Row) {
         self.in_row[to as usize] += 1;
-        if let Some(from) = from {
-            self.in_row[from as usize] -= 1;
+        match from {
+            Some(from) => self.in_row[from as usize] -= 1,
+            None => self.in_flash += 1,
         }
     }
 
@@ -318,6 +332,7 @@ impl Translation {
     /// tells the places of.
     pub fn lost(&mut self, table: TranslationPage, row: Row) {
         self.in_row[row as usize] -= 1;
+        self.in_flash -= 1;
         self.states[table].version = 0;
     }
 

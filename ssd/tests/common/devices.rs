@@ -252,7 +252,8 @@ fn add_pool(mut file: DeviceFile, drawn: DrawnPool) -> DeviceFile {
     part.geometry.one_shot = false;
     part.geometry.layers = 1;
     part.geometry.pages_per_block = 2 * drawn.pages;
-    part.geometry.blocks_per_plane = drawn.blocks;
+    // Translation pages of the map need room there.
+    part.geometry.blocks_per_plane = drawn.blocks + if file.ftl.mapping.cache.is_some() { 12 } else { 0 };
     part.timing = ArrayTiming::new(
         Duration::from_us(15),
         Duration::from_us(90),
@@ -262,8 +263,8 @@ fn add_pool(mut file: DeviceFile, drawn: DrawnPool) -> DeviceFile {
     let layout = Layout { planes_per_row: Some(if drawn.tied { 2 } else { 1 }), ..file.layout };
     let channels = if drawn.dedicated { ChannelsFile::Dedicated } else { ChannelsFile::Shared };
     let unit = file.ftl.mapping.unit.map_or(4096, |unit| unit.0.min(4096));
-    file.ftl.mapping =
-        MappingFile { unit: Some(Bytes(unit)), whole_units: drawn.whole_units, ..MappingFile::default() };
+    file.ftl.mapping.unit = Some(Bytes(unit));
+    file.ftl.mapping.whole_units = drawn.whole_units;
     let planes = u64::from(file.layout.planes_per_row.unwrap_or(2));
     let bits = if file.part.geometry.one_shot { file.part.geometry.bits_per_cell } else { 1 };
     let program = planes * u64::from(bits) * 4096;
@@ -292,9 +293,6 @@ fn add_pool(mut file: DeviceFile, drawn: DrawnPool) -> DeviceFile {
     file.ftl.recovery.checkpoint = None;
     file.buffer.power_loss_protection = Protection::None;
     file.buffer.capacitors = Energy(0);
-    if file.buffer.mode == BufferMode::Off {
-        file.buffer.mode = BufferMode::WriteBack;
-    }
     let streams = file.streams();
     file.ftl.gc.start_below_free_blocks =
         file.ftl.gc.start_below_free_blocks.max(1 + u32::from(streams.gc) + 1);

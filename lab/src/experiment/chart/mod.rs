@@ -16,7 +16,7 @@ use crate::output::write_atomically;
 pub use crate::report::Chart;
 use crate::report::{SCHEMA, document, escaped};
 
-mod units;
+mod points;
 
 /// A chart as an experiment names it.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
@@ -30,7 +30,7 @@ pub struct ChartFile {
     pub caption: String,
     /// Its shape.
     pub shape: Shape,
-    /// Values of varied keys that pick the points of a chart of logical units; all points where it is empty.
+    /// Values of varied keys that pick the points of a chart of points; all points where it is empty.
     #[serde(default)]
     pub at: toml::Table,
 }
@@ -46,7 +46,7 @@ pub enum Shape {
     },
     /// Ours divided by the paper's: a point a statistic, a line a volume.
     Ratio {},
-    /// Ours at every point of a sweep over logical units, a line for each value of another varied key.
+    /// Ours at every point of a sweep, a line for each value of another varied key.
     Curves {
         /// The column.
         column: String,
@@ -58,6 +58,9 @@ pub enum Shape {
         by: Option<String>,
         /// A third varied key, with a panel for each value.
         panel: Option<String>,
+        /// Values of varied keys: each point is divided by the one that has these instead.
+        #[serde(default)]
+        per: toml::Table,
     },
     /// Several columns stacked, a bar for each value of a varied key.
     Stacked {
@@ -70,7 +73,8 @@ pub enum Shape {
         /// Another varied key, with a panel for each value.
         panel: Option<String>,
     },
-    /// The length of every stage in the order of their beginning, a panel for each value of a varied key.
+    /// The length of every stage in the order of their beginning, a panel for each value of a varied key. Of logical units
+    /// alone.
     Trace {
         /// The varied key.
         panel: Option<String>,
@@ -80,36 +84,51 @@ pub enum Shape {
 impl ChartFile {
     /// What is wrong with it for experiments of this kind: key, what was found and what was wanted.
     pub(super) fn complaints(&self, kind: &Kind) -> Vec<(&'static str, String, String)> {
-        let (keys, columns): (Vec<&String>, &[String]) = match &self.shape {
-            Shape::Line { along } => (vec![along], &[]),
-            Shape::Ratio {} => (Vec::new(), &[]),
-            Shape::Curves { column, along, by, panel, .. } => {
-                ([Some(along), by.as_ref(), panel.as_ref()].into_iter().flatten().collect(), from_ref(column))
+        let keys: Vec<&String> = match &self.shape {
+            Shape::Line { along } => vec![along],
+            Shape::Ratio {} => Vec::new(),
+            Shape::Curves { along, by, panel, per, .. } => {
+                [Some(along), by.as_ref(), panel.as_ref()].into_iter().flatten().chain(per.keys()).collect()
             }
-            Shape::Stacked { columns, along, panel, .. } => {
-                ([Some(along), panel.as_ref()].into_iter().flatten().collect(), columns)
+            Shape::Stacked { along, panel, .. } => {
+                [Some(along), panel.as_ref()].into_iter().flatten().collect()
             }
-            Shape::Trace { panel } => (panel.iter().collect(), &[]),
+            Shape::Trace { panel } => panel.iter().collect(),
         };
         let keys = keys.into_iter().filter_map(|key| check_along(key, &kind.axes()));
         let keys = keys.chain(self.at.keys().filter_map(|key| check_along(key, &kind.axes())));
         let mut all: Vec<_> = keys.map(|(found, wanted)| ("chart.shape", found, wanted)).collect();
-        let unknown = columns.iter().filter_map(|column| Some((column, kind.astray(column, false)?)));
+        let unknown = self.columns().iter().filter_map(|column| Some((column, kind.astray(column, false)?)));
         all.extend(unknown.map(|(column, wanted)| ("chart.shape", format!("`{column}`"), wanted)));
-        let of_units =
-            matches!(self.shape, Shape::Curves { .. } | Shape::Stacked { .. } | Shape::Trace { .. });
-        let traced = |sweep: &NandSweep| sweep.trace || !matches!(self.shape, Shape::Trace { .. });
+        let of_points = matches!(self.shape, Shape::Curves { .. } | Shape::Stacked { .. });
+        let of_stages = matches!(self.shape, Shape::Trace { .. });
+        let traced = |sweep: &NandSweep| sweep.trace || !of_stages;
         match kind {
             Kind::Nand(sweep) if traced(sweep) => {}
-            _ if !of_units => {}
+            Kind::Sweep(_) if !of_stages => {}
+            _ if !of_points && !of_stages => {}
             Kind::Nand(_) => all.push((
                 "chart.shape",
                 "a chart of stages".into(),
                 "`kind.nand.trace = true` beside it: no stages are recorded".into(),
             )),
-            _ => all.push(("chart.shape", "a chart of logical units".into(), "`line` or `ratio`".into())),
+            Kind::Sweep(_) => all.push((
+                "chart.shape",
+                "a chart of stages".into(),
+                "a chart of columns: no stages of devices are recorded".into(),
+            )),
+            _ => all.push(("chart.shape", "a chart of points".into(), "`line` or `ratio`".into())),
         }
         all
+    }
+
+    /// The columns that it shows.
+    pub(super) fn columns(&self) -> &[String] {
+        match &self.shape {
+            Shape::Curves { column, .. } => from_ref(column),
+            Shape::Stacked { columns, .. } => columns,
+            Shape::Line { .. } | Shape::Ratio {} | Shape::Trace { .. } => &[],
+        }
     }
 }
 
@@ -122,13 +141,14 @@ pub fn charts(experiment: &Experiment, outcome: &Outcome) -> Vec<Chart> {
         let spec = match &file.shape {
             Shape::Line { along } => line(&outcome.rows, along),
             Shape::Ratio {} => ratio(&outcome.rows),
-            Shape::Curves { column, unit, along, by, panel } => {
-                units::curves(&points, column, unit, along, by.as_deref(), panel.as_deref())
+            Shape::Curves { column, unit, along, by, panel, per } => {
+                let value = |point: &Measured| points::value(point, column, &settings(per), &outcome.points);
+                points::curves(&points, value, unit, along, by.as_deref(), panel.as_deref())
             }
             Shape::Stacked { columns, unit, along, panel } => {
-                units::stacked(&points, columns, unit, along, panel.as_deref())
+                points::stacked(&points, columns, unit, along, panel.as_deref())
             }
-            Shape::Trace { panel } => units::trace(&outcome.traces, panel.as_deref()),
+            Shape::Trace { panel } => points::trace(&outcome.traces, panel.as_deref()),
         };
         let (name, title, caption) = (file.name.clone(), file.title.clone(), file.caption.clone());
         Chart { name, title, caption, spec }

@@ -1,6 +1,6 @@
 //! How sub-requests leave the buffer, and when they are over.
 
-use wordline_kernel::{Duration, Schedule};
+use wordline_kernel::{Duration, Instant, Schedule};
 use wordline_nand::Stamp;
 
 use super::THERE;
@@ -8,6 +8,7 @@ use crate::buffer::{EntryId, EntryState, NONE};
 use crate::device::read::{SlotRead, Wanted};
 use crate::device::{Device, Event};
 use crate::ftl::mapping::LogicalPage;
+use crate::ftl::translation::Then;
 use crate::policy::router::Outgoing;
 use crate::queue::Purpose;
 use crate::sectors::Sectors;
@@ -119,7 +120,7 @@ impl Device {
         }
         for id in members.iter().copied() {
             self.buffer.get_mut(id).stream = stream;
-            self.complete(id, calendar);
+            self.prepare(id, calendar);
         }
     }
 
@@ -133,9 +134,10 @@ impl Device {
         let second = usize::from(pool > 0);
         subs.counts.sent[second] += 1;
         subs.counts.sent_bytes[second] += u64::from(sectors) * crate::SECTOR.0;
+        let room = subs.room[pool];
         let waiting = self.ready[usize::from(chosen)].pages.len() as u64;
-        if pool > 0 && self.blocks.valid_of(pool) + waiting + pages > subs.room[pool] {
-            subs.counts.turned_away += 1;
+        if pool > 0 && self.held(pool) + waiting + pages > room {
+            self.subs().counts.turned_away += 1;
             return self.first_stream();
         }
         chosen
@@ -157,21 +159,50 @@ impl Device {
             if known || page.0 >= self.config.logical_pages {
                 continue;
             }
-            let Some(slot) = self.mapping.get(page) else { continue };
-            let read = SlotRead {
-                purpose: Purpose::UnitFill,
-                owner: sub,
-                slot,
-                sectors: Wanted::Set(self.full_page()),
-                logical: page,
-                version: self.chips.stamp(slot).version,
-                waited: Duration::ZERO,
-            };
-            let (die, reads) = self.queue_read(read, calendar);
-            self.filling += reads;
-            self.subs().get(sub).waits += reads;
-            self.kick(die, calendar);
+            if self.is_located(page, Then::Carry(sub), calendar) {
+                self.carry_page(sub, page, Duration::ZERO, calendar);
+            } else {
+                self.filling += 1;
+                self.subs().get(sub).waits += 1;
+            }
         }
+    }
+
+    /// Reads a page that is carried along, if flash holds it.
+    fn carry_page(
+        &mut self,
+        sub: u32,
+        page: LogicalPage,
+        waited: Duration,
+        calendar: &mut impl Schedule<Event>,
+    ) {
+        let Some(slot) = self.mapping.get(page) else { return };
+        let read = SlotRead {
+            purpose: Purpose::UnitFill,
+            owner: sub,
+            slot,
+            sectors: Wanted::Set(self.full_page()),
+            logical: page,
+            version: self.chips.stamp(slot).version,
+            waited,
+        };
+        let (die, reads) = self.queue_read(read, calendar);
+        self.filling += reads;
+        self.subs().get(sub).waits += reads;
+        self.kick(die, calendar);
+    }
+
+    /// A sub-request knows where a page is that it carries along.
+    pub(in crate::device) fn go_on_carrying(
+        &mut self,
+        sub: u32,
+        page: LogicalPage,
+        since: Instant,
+        calendar: &mut impl Schedule<Event>,
+    ) {
+        self.filling -= 1;
+        self.carry_page(sub, page, calendar.now() - since, calendar);
+        self.unit_waits_less(sub);
     }
 
     /// A page of a unit was read to be programmed with the rest of it, or could not be.

@@ -40,7 +40,7 @@ impl Device {
                 at = at.saturating_sub(*room);
                 here
             });
-            let has_room = |pool: &usize| self.blocks.valid_of(*pool) + u64::from(per_unit) <= room[*pool];
+            let has_room = |pool: &usize| self.held(*pool) + u64::from(per_unit) <= room[*pool];
             let pool = drawn.filter(has_room).unwrap_or(0);
             self.write_unit_untimed(LogicalPage(page), pages, pool, writer);
         }
@@ -60,8 +60,12 @@ impl Device {
         let home =
             self.mapping.get(LogicalPage(first)).expect("preconditioning fills a unit from its beginning");
         let pool = self.config.pools.number_of_row(self.config.pools.row_of(home));
+        if let Some(translation) = &mut self.translation {
+            (first..end).for_each(|page| translation.look_up_untimed(LogicalPage(page)));
+        }
         self.write_unit_untimed(LogicalPage(first), end, pool, writer);
-        (first..end).for_each(|page| self.note_update(LogicalPage(page)));
+        (first..end).for_each(|page| self.note_written_untimed(LogicalPage(page)));
+        self.write_tables_untimed(end - first, writer);
         u64::from(end - first)
     }
 

@@ -153,7 +153,8 @@ impl Device {
             if id != NONE {
                 self.page_programmed(id, stamp, slot, calendar);
             } else if wanted {
-                self.install(page, slot);
+                let old = self.install(page, slot);
+                self.note_update(page, old, slot);
             }
         }
         self.programming -= unit.entries.len() as u32;

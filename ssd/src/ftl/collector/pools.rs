@@ -1,7 +1,9 @@
 //! What the collector does where a device has several pools: victims whose pages go to another pool, and program units that
 //! are moved as they are.
 
-use super::{Collector, NoRoom, Step};
+use wordline_nand::RowBlockId;
+
+use super::{Collector, Moved, NoRoom, Step};
 use crate::ftl::blocks::Blocks;
 use crate::policy::placement::Row;
 
@@ -39,6 +41,15 @@ impl Collector {
     pub fn send_off(&mut self, row: Row) {
         let state = &mut self.rows[row as usize];
         state.migrating = state.victim.map(|(block, _)| block);
+    }
+
+    /// Translation pages of a victim stay in the pool that the others leave: they are programmed, for no more will come.
+    #[inline(never)]
+    pub(super) fn finish_staying(&mut self, row: Row, block: RowBlockId, blocks: &Blocks) -> Option<Step> {
+        let stays =
+            |moved: &Moved| blocks.pools().block_of(moved.from) == block && blocks.is_valid(moved.from);
+        let some_stay = self.rows[row as usize].staged.iter().flatten().any(stays);
+        if some_stay { self.finish_padded(row, blocks) } else { None }
     }
 
     /// Whether the pages of the row's victim leave the pool.

@@ -1,4 +1,4 @@
-//! Charts of experiments on logical units: what was measured at every point.
+//! Charts of what was measured at every point.
 
 use serde_json::{Value as Json, json};
 use wordline_kernel::Bytes;
@@ -66,27 +66,49 @@ fn panels(spec: Json, panel: Option<(&str, Vec<Value>)>, data: Vec<Json>) -> Jso
 /// Pixels of a panel: as wide as a chart beside another one on a page.
 const PANEL_WIDTH: u32 = 460;
 
-/// A column at every point, over `along`.
+/// A column at a point, divided by that at the point with the values `per` instead; none where there is no such point.
+pub(super) fn value(
+    point: &Measured,
+    column: &str,
+    per: &[(String, Value)],
+    all: &[Measured],
+) -> Option<f64> {
+    let own = number(point, column)?;
+    if per.is_empty() {
+        return Some(own);
+    }
+    let other: Vec<(String, Value)> =
+        point.at.iter().map(|(key, value)| (key.clone(), place(per, key).unwrap_or(value).clone())).collect();
+    let base = number(all.iter().find(|point| point.at == other)?, column)?;
+    (base != 0.0).then(|| own / base)
+}
+
+/// A column at a point, which has it under its whole name or part by part.
+fn number(point: &Measured, column: &str) -> Option<f64> {
+    point.values.get(column).or_else(|| follow(&point.values, column))?.as_f64()
+}
+
+/// A value of every point, over `along`.
 pub(super) fn curves(
     points: &[&Measured],
-    column: &str,
+    value: impl Fn(&Measured) -> Option<f64>,
     unit: &str,
     along: &str,
     by: Option<&str>,
     panel: Option<&str>,
 ) -> Json {
     let of = |point: &Measured, key: Option<&str>| key.and_then(|key| place(&point.at, key)).cloned();
-    let row = |point: &Measured| {
-        json!({
-            "x": of(point, Some(along)), "by": of(point, by), "panel": of(point, panel),
-            "value": follow(&point.values, column),
-        })
+    let row = |point: &&Measured| {
+        let value = value(point)?;
+        Some(json!({
+            "x": of(point, Some(along)), "by": of(point, by), "panel": of(point, panel), "value": value,
+        }))
     };
     let places = values(points, along);
-    let mark = match (are_amounts(&places), by) {
-        (true, _) => json!({ "type": "line", "point": true, "tooltip": true }),
-        (false, Some(_)) => json!({ "type": "point", "filled": true, "size": 70, "tooltip": true }),
-        (false, None) => json!({ "type": "bar", "tooltip": true }),
+    let is_line = are_amounts(&places);
+    let mark = match is_line {
+        true => json!({ "type": "line", "point": true, "tooltip": true }),
+        false => json!({ "type": "bar", "tooltip": true }),
     };
     let mut spec = json!({
         "mark": mark,
@@ -98,9 +120,12 @@ pub(super) fn curves(
     if let Some(by) = by {
         let colour = json!({ "field": "by", "type": "nominal", "title": by, "sort": values(points, by) });
         spec["encoding"]["color"] = colour;
+        if !is_line {
+            spec["encoding"]["xOffset"] = json!({ "field": "by", "sort": values(points, by) });
+        }
     }
     let panel = panel.map(|key| (key, values(points, key)));
-    panels(spec, panel, points.iter().map(|point| row(point)).collect())
+    panels(spec, panel, points.iter().filter_map(row).collect())
 }
 
 /// Columns stacked at every point, a bar for each value of `along`.
@@ -113,15 +138,15 @@ pub(super) fn stacked(
 ) -> Json {
     let of = |point: &Measured, key: Option<&str>| key.and_then(|key| place(&point.at, key)).cloned();
     let row = |point: &Measured, (order, column): (usize, &String)| {
-        let name = column.rsplit('.').next().unwrap_or(column).to_uppercase();
-        json!({
-            "x": of(point, Some(along)), "panel": of(point, panel), "stage": name, "order": order,
-            "value": follow(&point.values, column),
-        })
+        let value = number(point, column)?;
+        Some(json!({
+            "x": of(point, Some(along)), "panel": of(point, panel), "stage": telling(column, columns),
+            "order": order, "value": value,
+        }))
     };
     let data: Vec<Json> = points
         .iter()
-        .flat_map(|point| columns.iter().enumerate().map(move |column| row(point, column)))
+        .flat_map(|point| columns.iter().enumerate().filter_map(move |column| row(point, column)))
         .collect();
     let spec = json!({
         "mark": { "type": "bar", "tooltip": true },
@@ -133,6 +158,14 @@ pub(super) fn stacked(
         }
     });
     panels(spec, panel.map(|key| (key, values(points, key))), data)
+}
+
+/// The part of a column's name that tells it from the others, as a stage is written.
+fn telling(column: &str, all: &[String]) -> String {
+    let parts = || column.split('.').enumerate();
+    let differs = |(n, part): &(usize, &str)| all.iter().any(|other| other.split('.').nth(*n) != Some(*part));
+    let part = parts().find(differs).or(parts().last()).map_or(column, |(_, part)| part);
+    part.trim_end_matches("_us").replace('_', " ").to_uppercase()
 }
 
 /// The length of every stage, one behind the other.
@@ -167,4 +200,49 @@ pub(super) fn trace(traces: &[Trace], panel: Option<&str>) -> Json {
         order.push(value.clone());
     }
     panels(spec, panel.map(|key| (key, order)), data)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn point(ssd: &str, volume: &str, values: Json) -> Measured {
+        let text = |text: &str| Value::Text(text.to_owned());
+        let at = vec![("ssd".to_owned(), text(ssd)), ("volume".to_owned(), text(volume))];
+        Measured { at, values }
+    }
+
+    #[test]
+    fn a_point_is_divided_by_the_one_of_the_same_volume() {
+        let column = "host.iops";
+        let all = [
+            point("a", "v", json!({ "host.iops": 8.0 })),
+            point("b", "v", json!({ "host": { "iops": 4.0 } })),
+            point("a", "w", json!({ "host.iops": 3.0 })),
+            point("b", "x", json!({})),
+        ];
+        let per = [("ssd".to_owned(), Value::Text("b".into()))];
+        let found = all.each_ref().map(|point| value(point, column, &per, &all));
+        assert_eq!(found, [Some(2.0), Some(1.0), None, None], "w has no other SSD, x no such column");
+        let points: Vec<&Measured> = all.iter().collect();
+        let spec =
+            curves(&points, |point| value(point, column, &per, &all), "times", "volume", Some("ssd"), None);
+        assert_eq!(
+            spec["data"]["values"].as_array().map(Vec::len),
+            Some(2),
+            "what is not there is not drawn"
+        );
+        assert_eq!(spec["encoding"]["x"]["sort"], json!(["v", "w", "x"]));
+    }
+
+    #[test]
+    fn stacked_columns_are_named_by_what_tells_them_apart() {
+        let names = |all: &[&str]| {
+            let all: Vec<String> = all.iter().map(|&name| name.to_owned()).collect();
+            all.iter().map(|name| telling(name, &all)).collect::<Vec<_>>()
+        };
+        assert_eq!(names(&["time.bus.read_us", "time.gc_wait.read_us"]), ["BUS", "GC WAIT"]);
+        assert_eq!(names(&["share_percent.cle", "share_percent.tin"]), ["CLE", "TIN"]);
+        assert_eq!(names(&["host.iops"]), ["IOPS"]);
+    }
 }

@@ -1,0 +1,115 @@
+//! The keys of `[ftl.mapping]`, and what follows from them.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use wordline_kernel::{Bytes, Complaints};
+use wordline_nand::Slots;
+
+use super::block_map::config::BlockMapFile;
+use crate::policy::mapper::CacheSize;
+
+/// The map from logical to physical places.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct MappingFile {
+    /// What is mapped as one: a page divided by a power of two, down to a sector, or so many pages that a program unit
+    /// is a multiple of them. A write of less is completed by a read of the rest. Left out: a page.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub unit: Option<Bytes>,
+    /// Whether the first of several pools is mapped by program units: what is written of one is completed to a whole one
+    /// by reads of the rest, from wherever it is. Wants `pools` beside it.
+    pub whole_units: bool,
+    /// What leaves the buffer together in a device with several pools: a unit of so many consecutive bytes. Left out: what
+    /// a program of the first pool writes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sub_request: Option<Bytes>,
+    /// DRAM for the map, of which an entry takes 4 B more than in flash for the logical page that it is of. The map
+    /// itself is in translation pages of the flash, as large as a mapping unit and taken from the over-provisioning; those of
+    /// several pools are in the last one. Left out: the whole map is in DRAM, where the map of `whole_units` is always.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cache: Option<Bytes>,
+    /// Size of an entry of a translation page: the place of one logical page.
+    pub entry: Bytes,
+    /// Fraction of the cache that is kept for entries that were used again since they came in (segmented LRU); 0 for
+    /// LRU.
+    pub protected: f64,
+    /// A map by whole blocks: each page has its place in the block of its logical block, or in a replacement block. Wants
+    /// one program unit as mapping unit, and a fixed placement. Left out: pages may be anywhere.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub block: Option<BlockMapFile>,
+}
+
+/// Bytes of the number of a logical page, beside each entry of a cached map: a map of entries without their numbers can
+/// be looked up by position only. Chosen as in DFTL, whose pages are numbered with 32 bits.
+const NUMBER_OF_PAGE: Bytes = Bytes(4);
+
+impl Default for MappingFile {
+    /// Entries of 4 B (DFTL: 512 of them in a page of 2 KiB; section 3.3). Chosen: LRU, as MQSim has it.
+    fn default() -> Self {
+        Self {
+            unit: None,
+            whole_units: false,
+            sub_request: None,
+            cache: None,
+            entry: Bytes(4),
+            protected: 0.0,
+            block: None,
+        }
+    }
+}
+
+impl MappingFile {
+    /// Adds what is wrong with the cache.
+    pub fn check(&self, slots: &Slots, wrong: &mut Complaints) {
+        let Self { cache, entry, protected, .. } = *self;
+        wrong.require(
+            [4, 8].contains(&entry.0) && entry < slots.size,
+            "ftl.mapping.entry",
+            entry,
+            "4B or 8B",
+        );
+        wrong.require(
+            (0.0..1.0).contains(&protected),
+            "ftl.mapping.protected",
+            protected,
+            "a fraction from 0 to below 1",
+        );
+        let least = (entry + NUMBER_OF_PAGE) * 2;
+        let fits = cache.is_none_or(|cache| (least..=Bytes::gib(64)).contains(&cache));
+        wrong.require(
+            fits,
+            "ftl.mapping.cache",
+            cache.unwrap_or_default(),
+            format!("from two entries ({least}) to 64GiB"),
+        );
+    }
+
+    /// Translation pages that hold the places of so many logical pages; none if they are in memory.
+    pub fn translation_pages(&self, unit: Bytes, logical_pages: u32) -> u32 {
+        let Self { cache, entry, .. } = *self;
+        let per_page = unit.0 / entry.0.max(1);
+        if cache.is_some() { u64::from(logical_pages).div_ceil(per_page.max(1)) as u32 } else { 0 }
+    }
+
+    /// DRAM for the map of so many logical pages, of which so many are a unit.
+    pub fn memory(&self, unit: Bytes, logical_pages: u32, per_unit: u32) -> Bytes {
+        let units = if self.whole_units { logical_pages.div_ceil(per_unit) } else { 0 };
+        let pages = match self.cache {
+            None => self.entry * u64::from(logical_pages),
+            Some(cache) => cache + self.entry * u64::from(self.translation_pages(unit, logical_pages)),
+        };
+        pages + self.entry * u64::from(units)
+    }
+
+    /// The cache of the map of so many logical pages; none if all of it is in memory.
+    pub fn cache_size(&self, unit: Bytes, logical_pages: u32) -> Option<CacheSize> {
+        let Self { cache, entry, protected, .. } = *self;
+        let entries = (cache?.0 / (entry + NUMBER_OF_PAGE).0).min(logical_pages.max(2).into()) as u32;
+        Some(CacheSize {
+            entries,
+            protected: (f64::from(entries) * protected) as u32,
+            per_table: (unit.0 / entry.0) as u32,
+            tables: self.translation_pages(unit, logical_pages),
+        })
+    }
+}
