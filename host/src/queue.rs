@@ -76,6 +76,8 @@ pub enum Submission {
 
 /// Room in the queues of a closed loop.
 enum Room {
+    /// How many requests fit into the only queue.
+    One(u32),
     /// How many requests fit into each queue.
     Each(Vec<u32>),
     /// The queues that a request fits into, once for each, in the order in which they came to have room.
@@ -85,7 +87,10 @@ enum Room {
 impl Room {
     fn new(pace: Pace, spread: Spread) -> Self {
         let depth = if let Pace::Closed { depth, .. } = pace { depth } else { 0 };
-        if spread.is_bound || spread.queues == 1 {
+        if spread.queues == 1 {
+            return Self::One(depth);
+        }
+        if spread.is_bound {
             return Self::Each(vec![depth; usize::from(spread.queues)]);
         }
         Self::Any((0..depth).flat_map(|_| 0..spread.queues).collect())
@@ -94,6 +99,10 @@ impl Room {
     /// Takes room for a request that belongs into `queue`; which queue it is to go to, `None` if there is no room.
     fn take(&mut self, queue: u16) -> Option<u16> {
         match self {
+            Self::One(free) => {
+                *free = free.checked_sub(1)?;
+                Some(0)
+            }
             Self::Each(free) => {
                 let free = &mut free[usize::from(queue)];
                 *free = free.checked_sub(1)?;
@@ -105,6 +114,7 @@ impl Room {
 
     fn give(&mut self, queue: u16) {
         match self {
+            Self::One(free) => *free += 1,
             Self::Each(free) => free[usize::from(queue)] += 1,
             Self::Any(free) => free.push_back(queue),
         }
@@ -161,7 +171,7 @@ impl<S: Iterator<Item = Arrival>> HostQueue<S> {
     /// What to do at `now`. The caller does it and asks again until told to wait.
     #[inline]
     pub fn next(&mut self, now: Instant) -> Submission {
-        let Some(arrival) = &self.next else { return Submission::End };
+        let Some(arrival) = &mut self.next else { return Submission::End };
         let bound = if self.spread.queues == 1 { 0 } else { arrival.command.queue % self.spread.queues };
         let queue = match self.pace {
             Pace::Open { time_scale } => {
@@ -183,7 +193,8 @@ impl<S: Iterator<Item = Arrival>> HostQueue<S> {
                 queue
             }
         };
-        let command = Command { queue, ..arrival.command };
+        arrival.command.queue = queue;
+        let command = arrival.command;
         self.next = self.source.next();
         self.submitted += 1;
         Submission::Now(command)

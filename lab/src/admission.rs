@@ -72,6 +72,8 @@ impl Admission {
     }
 
     /// What was found and wanted of a request that the device cannot take.
+    #[cold]
+    #[inline(never)]
     pub fn refusal(&self, request: &Request, arrival: &Arrival) -> (String, String) {
         let Command { sector, sectors, .. } = arrival.command;
         let bytes = format!("bytes {} to {}", request.offset.0, request.offset.0 + request.size.0);

@@ -21,11 +21,9 @@ use crate::summary::{
 /// Measurements under way.
 pub struct Measurements {
     latency: [Histogram; 2],
-    /// Answers by operation.
-    counts: [u64; Operation::ALL.len()],
     failed: u64,
-    bytes: [u64; 2],
     windows: Series<Sums>,
+    /// Pages programmed, as far as they are in a window.
     seen: (u64, u64),
     log: Option<Log>,
     before: Before,
@@ -94,6 +92,14 @@ impl Sums {
         self.other_programs += later.other_programs;
     }
 
+    /// Counts the programs since those that were `seen`. A power cut takes back programs that had not come to the chips;
+    /// the next ones make up for them.
+    fn count_programs(&mut self, (host, other): (u64, u64), seen: &mut (u64, u64)) {
+        self.host_programs += host.saturating_sub(seen.0);
+        self.other_programs += other.saturating_sub(seen.1);
+        *seen = (seen.0.max(host), seen.1.max(other));
+    }
+
     fn window(&self) -> Window {
         let mean = |kind: usize| self.latency_ps[kind] as f64 / 1e6 / self.counts[kind].max(1) as f64;
         Window {
@@ -115,9 +121,7 @@ impl Measurements {
         let before = Before::of(device, begin);
         Ok(Self {
             latency: Default::default(),
-            counts: [0; Operation::ALL.len()],
             failed: 0,
-            bytes: [0; 2],
             windows: Series::default(),
             seen: programs_in(&before.totals),
             log: log.map(Log::create).transpose()?,
@@ -131,21 +135,17 @@ impl Measurements {
         let kind = answer.command.operation as usize;
         let now = Instant::ZERO + (now - self.before.at);
         debug_assert_eq!([Operation::Read, Operation::Write].map(|op| op as usize), [0, 1]);
-        self.counts[kind] += 1;
         self.failed += u64::from(answer.failed);
         let sums = self.windows.window(now, Sums::merge);
         sums.counts[kind] += 1;
         sums.longest_ps = sums.longest_ps.max(answer.latency.ps());
-        // A power cut takes back programs that had not come to the chips; the next ones make up for them.
         let programs = programs_in(totals);
-        sums.host_programs += programs.0.saturating_sub(self.seen.0);
-        sums.other_programs += programs.1.saturating_sub(self.seen.1);
-        self.seen = (self.seen.0.max(programs.0), self.seen.1.max(programs.1));
+        if programs != self.seen {
+            sums.count_programs(programs, &mut self.seen);
+        }
         if kind < 2 {
-            let bytes = if answer.failed { 0 } else { answer.command.sectors * SECTOR.0 };
-            sums.bytes[kind] += bytes;
+            sums.bytes[kind] += if answer.failed { 0 } else { answer.command.sectors * SECTOR.0 };
             sums.latency_ps[kind] += u128::from(answer.latency.ps());
-            self.bytes[kind] += bytes;
             self.latency[kind].record(answer.latency);
         }
         match &mut self.log {
@@ -170,7 +170,8 @@ impl Measurements {
         let Before { at: begin, ref totals, ref energy, ref link, ref buses, ref arrays, ref worn, .. } =
             *before;
         let elapsed = end - begin;
-        let requests: u64 = self.counts.iter().sum();
+        let all = self.all();
+        let requests: u64 = all.counts.iter().sum();
         let energy = device.chips().energy(end - Instant::ZERO).since(energy);
         let totals = device.totals().since(totals);
         let shares = |now: Vec<u64>, before: &[u64]| {
@@ -180,7 +181,7 @@ impl Measurements {
         if outcome == Outcome::ReadOnly {
             notes.push(format!(
                 "the device reached the end of its life and refuses writes: the host wrote {}, {} row blocks are bad, {} requests failed",
-                Quantity::Terabytes(self.bytes[1] as f64 / TERABYTE),
+                Quantity::Terabytes(all.bytes[1] as f64 / TERABYTE),
                 device.bad_blocks(),
                 self.failed
             ));
@@ -201,34 +202,34 @@ impl Measurements {
             wall_seconds,
             precondition_seconds,
             requests_per_second: requests as f64 / wall_seconds.max(1e-9),
-            write_amplification: lifetime::write_amplification(programmed, self.bytes[1]),
+            write_amplification: lifetime::write_amplification(programmed, all.bytes[1]),
             collector_amplification: (flash.host_bytes > 0)
                 .then(|| (flash.host_bytes + flash.gc_bytes) as f64 / flash.host_bytes as f64),
             energy_joules: energy.total().joules(),
             energy_by_stage: Stage::ALL
                 .map(|stage| Share { name: stage.name().into(), amount: energy.of(stage).joules() })
                 .into(),
-            time: self.time_shares(&totals),
+            time: time_shares(&all, &totals),
             write_back: pools::write_back(device, &before.written_back),
             link_utilisation: shares(link_busy(device, end), link),
             channel_utilisation: shares(device.chips().bus_busy(end).collect(), buses),
             die_utilisation: shares(device.chips().array_busy(end).collect(), arrays),
-            wear: wear(device, self.bytes[1], worn),
+            wear: wear(device, all.bytes[1], worn),
             pools: pools::used(device, worn, &before.chips),
             sub_requests: pools::sub_requests(device, &before.sub_requests),
             power_cuts: Vec::new(),
             faults: faults(device, &totals),
             windows: self.windows(),
-            host: self.host(elapsed),
+            host: self.host(&all, elapsed),
             buffer: buffer(&totals),
             flash,
             notes,
         })
     }
 
-    fn host(&self, elapsed: Duration) -> Host {
-        let [reads, writes, discards, flushes, write_zeroes, compares] = self.counts;
-        let requests: u64 = self.counts.iter().sum();
+    fn host(&self, all: &Sums, elapsed: Duration) -> Host {
+        let [reads, writes, discards, flushes, write_zeroes, compares] = all.counts;
+        let requests: u64 = all.counts.iter().sum();
         Host {
             requests,
             reads,
@@ -238,24 +239,19 @@ impl Measurements {
             write_zeroes,
             compares,
             failed: self.failed,
-            read_bytes: self.bytes[0],
-            written_bytes: self.bytes[1],
+            read_bytes: all.bytes[0],
+            written_bytes: all.bytes[1],
             iops: if elapsed == Duration::ZERO { 0.0 } else { requests as f64 / elapsed.seconds() },
             read_latency_us: latency(&self.latency[0]),
             write_latency_us: latency(&self.latency[1]),
         }
     }
 
-    fn time_shares(&self, totals: &Totals) -> Vec<TimeShare> {
-        let mean = |kind: usize, component: Component| {
-            totals.spent[kind][component as usize] as f64 / 1e6 / self.counts[kind].max(1) as f64
-        };
-        let share = |component: Component| TimeShare {
-            name: component.name().into(),
-            read_us: mean(0, component),
-            write_us: mean(1, component),
-        };
-        Component::ALL.map(share).into()
+    /// The sum of all windows.
+    fn all(&self) -> Sums {
+        let mut all = Sums::default();
+        self.windows.windows().iter().for_each(|window| all.merge(window));
+        all
     }
 
     fn windows(&self) -> Windows {
@@ -264,6 +260,18 @@ impl Measurements {
             windows: self.windows.windows().iter().map(Sums::window).collect(),
         }
     }
+}
+
+fn time_shares(all: &Sums, totals: &Totals) -> Vec<TimeShare> {
+    let mean = |kind: usize, component: Component| {
+        totals.spent[kind][component as usize] as f64 / 1e6 / all.counts[kind].max(1) as f64
+    };
+    let share = |component: Component| TimeShare {
+        name: component.name().into(),
+        read_us: mean(0, component),
+        write_us: mean(1, component),
+    };
+    Component::ALL.map(share).into()
 }
 
 fn share(ps: u64, elapsed: Duration) -> f64 {

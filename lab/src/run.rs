@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use wordline_host::{Arrival, HostQueue, Pace, Spread, Submission};
 use wordline_kernel::{Calendar, Instant, Schedule};
 use wordline_ssd::snapshot::Agenda;
-use wordline_ssd::{Answer, Config, Device};
+use wordline_ssd::{Config, Device};
 
 use crate::admission::Admission;
 use crate::design::Design;
@@ -158,17 +158,19 @@ fn run_checked(mut job: Job, observer: &mut dyn Observer, position: &mut u64) ->
     let begin = calendar.now();
     let mut measurements = Measurements::new(job.log.as_deref(), device, begin)?;
     let admission = Admission::new(&job.config, job.namespace, job.stream, job.pace);
-    let requests = std::mem::replace(&mut job.requests, Box::new(std::iter::empty()));
+    let mut requests = std::mem::replace(&mut job.requests, Box::new(std::iter::empty()));
     let mut refused = None;
     let mut tag = 0u32;
-    let arrivals = requests.map_while(|request| {
-        let arrival = admission.arrival(&request, tag);
+    let arrivals = std::iter::from_fn(|| {
+        let next = requests.next();
+        let request = next.as_ref()?;
+        let arrival = admission.arrival(request, tag);
         tag = tag.wrapping_add(1);
-        let takes = admission.takes(&arrival);
-        if !takes {
-            refused = Some(admission.refusal(&request, &arrival));
+        if !admission.takes(&arrival) {
+            refused = Some(admission.refusal(request, &arrival));
+            return None;
         }
-        takes.then_some(arrival)
+        Some(arrival)
     });
     let mut queue = HostQueue::spread(arrivals, job.pace, job.spread).beginning(begin);
     let started = std::time::Instant::now();
@@ -237,7 +239,6 @@ fn simulate<S: Iterator<Item = Arrival>>(
     observer: &mut dyn Observer,
     position: &mut u64,
 ) -> Result<(Instant, bool)> {
-    let mut answers: Vec<Answer> = Vec::new();
     let (mut last_answer, mut look_at) = (calendar.now(), LOOK_EVERY);
     let mut host_at = None;
     loop {
@@ -248,40 +249,32 @@ fn simulate<S: Iterator<Item = Arrival>>(
         }
         // Until something is answered or the host is due, its queue has nothing new to say.
         loop {
-            match calendar.advance() {
-                Some(Event::Device(event)) => device.handle(event, &mut DeviceCalendar(calendar)),
-                Some(Event::Host) => {
-                    host_at = None;
-                    break;
-                }
-                Some(Event::PowerCut) => {
-                    host_at = None;
-                    power.cut(device, queue, calendar);
-                }
-                None => {
-                    let gave_up = device.give_up(&mut DeviceCalendar(calendar));
-                    assert!(
-                        gave_up,
-                        "{} requests are outstanding and nothing will happen",
-                        queue.outstanding()
-                    );
+            let event = calendar.advance();
+            if let Some(Event::Device(event)) = event {
+                device.handle(event, &mut DeviceCalendar(calendar));
+            } else {
+                host_at = None;
+                match event {
+                    Some(Event::PowerCut) => power.cut(device, queue, calendar),
+                    Some(Event::Host | Event::Device(_)) => break,
+                    None => give_up(device, queue, calendar),
                 }
             }
-            device.take_answers(&mut answers);
             if power.is_back(device) {
                 last_answer = calendar.now();
                 break;
             }
-            if !answers.is_empty() {
+            if !device.answers().is_empty() {
                 break;
             }
         }
         let now = calendar.now();
-        for answer in answers.drain(..) {
+        for answer in device.answers() {
             last_answer = now;
             queue.answered(now, answer.command.queue);
-            measurements.answered(&answer, now, device.totals())?;
+            measurements.answered(answer, now, device.totals())?;
         }
+        device.forget_answers();
         if power.is_due(queue.total_answered()) {
             host_at = None;
             power.cut(device, queue, calendar);
@@ -293,6 +286,17 @@ fn simulate<S: Iterator<Item = Arrival>>(
             }
         }
     }
+}
+
+/// Nothing is going to happen while requests are outstanding: a device at the end of its life gives them up.
+#[cold]
+fn give_up<S: Iterator<Item = Arrival>>(
+    device: &mut Device,
+    queue: &HostQueue<S>,
+    calendar: &mut Calendar<Event>,
+) {
+    let gave_up = device.give_up(&mut DeviceCalendar(calendar));
+    assert!(gave_up, "{} requests are outstanding and nothing will happen", queue.outstanding());
 }
 
 /// Submits what is due; true at the end of the workload.

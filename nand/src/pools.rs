@@ -98,6 +98,9 @@ impl Pools {
     /// The pool of a row.
     #[inline]
     pub fn of_row(&self, row: u32) -> &Pool {
+        if row < self.end.row {
+            return &self.first;
+        }
         self.get(self.number_of_row(row))
     }
 

@@ -37,7 +37,9 @@ impl Sectors {
     /// How many.
     #[inline]
     pub fn count(self) -> u32 {
-        self.0.iter().map(|word| if *word == 0 { 0 } else { word.count_ones() }).sum()
+        let [first, others @ ..] = self.0;
+        let beyond = if others == [0; WORDS - 1] { 0 } else { others.map(u64::count_ones).iter().sum() };
+        first.count_ones() + beyond
     }
 
     /// Whether there is none.

@@ -4,7 +4,7 @@ use wordline_kernel::{Duration, Schedule};
 use wordline_nand::{PageId, Pool};
 
 use super::front::Piece;
-use super::read::SlotRead;
+use super::read::{SlotRead, Wanted};
 use super::{Device, Event};
 use crate::Command;
 use crate::buffer::EntryId;
@@ -100,10 +100,11 @@ impl Device {
         let Some(id) = self.cache.fetch(logical, version, sectors) else { return false };
         self.totals.read_ahead_pages += 1;
         let (purpose, waited) = (Purpose::ReadAhead, Duration::ZERO);
+        let sectors = Wanted::Set(sectors);
         let read = SlotRead { purpose, owner: id, slot, sectors, logical, version, waited };
-        let reads = self.queue_read(read, calendar);
+        let (die, reads) = self.queue_read(read, calendar);
         self.cache.set_reads(id, reads);
-        self.kick(self.config.pools.die_of(slot), calendar);
+        self.kick(die, calendar);
         true
     }
 

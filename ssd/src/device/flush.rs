@@ -2,7 +2,7 @@
 
 use wordline_kernel::{Duration, Schedule, state};
 
-use super::read::SlotRead;
+use super::read::{SlotRead, Wanted};
 use super::{Device, Event};
 use crate::Config;
 use crate::buffer::{Entry, EntryId, EntryState};
@@ -68,10 +68,6 @@ impl Device {
         entry.sectors == self.full_page() || self.mapping.get(entry.logical).is_none()
     }
 
-    pub(super) fn full_page(&self) -> Sectors {
-        Sectors::range(0, self.sectors_per_page() as u32)
-    }
-
     /// Makes an entry that left the list ready for a program unit, as soon as the place of its page is known.
     pub(super) fn prepare(&mut self, id: EntryId, calendar: &mut impl Schedule<Event>) {
         let logical = self.buffer.get(id).logical;
@@ -105,14 +101,14 @@ impl Device {
             purpose: Purpose::Fill,
             owner: id,
             slot,
-            sectors: missing,
+            sectors: Wanted::Set(missing),
             logical,
             version,
             waited: Duration::ZERO,
         };
-        let reads = self.queue_read(fill, calendar);
+        let (die, reads) = self.queue_read(fill, calendar);
         self.buffer.get_mut(id).fills = reads as u8;
-        self.kick(self.config.pools.die_of(slot), calendar);
+        self.kick(die, calendar);
     }
 
     /// A read of the rest of a page is over; the last one completes it.
@@ -148,6 +144,9 @@ impl Device {
 
     /// Which list a complete page waits in.
     pub(super) fn list_of(&self, logical: LogicalPage, stream: u8) -> usize {
+        if !self.has_homes {
+            return usize::from(stream);
+        }
         let home = self.placement.home(logical.0).unwrap_or(0);
         home as usize * usize::from(self.streams.host) + usize::from(stream)
     }

@@ -13,7 +13,8 @@ use crate::queue::Purpose;
 impl Device {
     /// Moves pages on towards flash as far as they can and must go.
     pub(super) fn pump(&mut self, calendar: &mut impl Schedule<Event>) {
-        if std::mem::take(&mut self.left_at_work) {
+        if self.left_at_work {
+            self.left_at_work = false;
             self.collect_everywhere(calendar);
         }
         loop {
@@ -51,9 +52,12 @@ impl Device {
     /// invalid without anything happening to the row itself, so that such rows are looked at again when nothing else goes
     /// on.
     pub(super) fn some_row_accepts(&mut self, stream: usize, calendar: &mut impl Schedule<Event>) -> bool {
+        let accepts = !self.accepting[stream].is_empty();
         // Where pages have homes, a row that accepts is of no use to the pages of another.
-        let nothing_comes = self.programming == 0 && (self.accepting[stream].is_empty() || self.has_homes);
-        if nothing_comes && (std::mem::take(&mut self.some_row_full) || self.collector.is_idle()) {
+        if self.programming > 0 || (accepts && !self.has_homes) {
+            return accepts;
+        }
+        if std::mem::take(&mut self.some_row_full) || self.collector.is_idle() {
             self.collect_everywhere(calendar);
         }
         !self.accepting[stream].is_empty()
@@ -64,6 +68,54 @@ impl Device {
     fn collect_everywhere(&mut self, calendar: &mut impl Schedule<Event>) {
         for row in 0..self.config.pools.rows() {
             self.collect(row, calendar);
+            self.note_row(row);
+        }
+    }
+
+    /// Works out whether `row` takes a program unit of the host, of each of its streams.
+    #[inline]
+    pub(super) fn note_row(&mut self, row: Row) {
+        let is_full = self.blocks.is_full(row, self.config.pools.per_program(row));
+        self.some_row_full |= is_full;
+        if !is_full && !self.units[row as usize].busy && self.has_blocks_for_host(row) {
+            self.note_streams(row);
+        } else {
+            self.accepting.iter_mut().for_each(|accepting| accepting.set(row, false));
+        }
+        if self.slc.is_some() {
+            self.note_slc(row);
+        }
+    }
+
+    /// Whether the host may open a block in `row`, or the collector lets it write into what is open.
+    #[inline]
+    fn has_blocks_for_host(&self, row: Row) -> bool {
+        self.blocks.may_open(row, false) || self.collector.affords(row, self.dearest(row))
+    }
+
+    /// Works out which streams of the host `row`, which takes a program unit, takes it of.
+    #[inline(never)]
+    fn note_streams(&mut self, row: Row) {
+        let may_open = self.blocks.may_open(row, false);
+        // While blocks are being gained, streams wait for blocks of their own instead of mixing.
+        let may_share = !may_open && !self.collector.gains(row);
+        for n in 0..self.accepting.len() {
+            let has_place = may_open || self.blocks.takes(row, self.streams.host(n as u8), may_share);
+            let here = self.subs.is_none() || self.goes_to_pool_of(row, n);
+            self.accepting[n].set(row, has_place && here);
+        }
+    }
+
+    /// The streams of the host that `row` takes a program unit of, one bit each.
+    #[inline]
+    pub(super) fn accepted_of(&self, row: Row) -> u32 {
+        let streams = self.accepting.iter().enumerate();
+        streams.fold(0, |bits, (n, accepting)| bits | u32::from(accepting.contains(row)) << n)
+    }
+
+    /// The same for all rows.
+    pub(super) fn note_all_rows(&mut self) {
+        for row in 0..self.config.pools.rows() {
             self.note_row(row);
         }
     }

@@ -2,10 +2,10 @@
 
 use wordline_kernel::{Duration, Schedule};
 
-use super::totals::Component;
 use super::{Device, Event};
+use crate::Config;
 use crate::command::{Answer, Command, Operation, SECTOR};
-use crate::front::{Request, Stage};
+use crate::front::Stage;
 use crate::ftl::mapping::LogicalPage;
 use crate::sectors::Sectors;
 
@@ -23,6 +23,39 @@ impl Piece {
     #[inline]
     pub fn sectors(&self) -> Sectors {
         Sectors::range(self.from, self.to)
+    }
+
+    /// How many these are.
+    #[inline]
+    pub fn len(&self) -> u32 {
+        self.to - self.from
+    }
+}
+
+/// The size of a logical page.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct PageSize {
+    sectors: u64,
+    /// The binary logarithm of their number, where they are a power of two.
+    shift: Option<u32>,
+    all: Sectors,
+}
+
+impl PageSize {
+    pub fn new(config: &Config) -> Self {
+        let sectors = config.unit.0 / SECTOR.0;
+        let shift = sectors.is_power_of_two().then_some(sectors.trailing_zeros());
+        Self { sectors, shift, all: Sectors::range(0, sectors as u32) }
+    }
+
+    /// The page that a sector lies in.
+    #[inline]
+    fn page_of(&self, sector: u64) -> u32 {
+        let page = match self.shift {
+            Some(shift) => sector >> shift,
+            None => sector / self.sectors,
+        };
+        page as u32
     }
 }
 
@@ -49,6 +82,26 @@ impl Device {
         self.buffer.prefetch(LogicalPage(first));
     }
 
+    /// The answers that were given and neither taken nor forgotten, in the order in which they were given.
+    #[inline]
+    pub fn answers(&self) -> &[Answer] {
+        &self.answers
+    }
+
+    /// The answers so far are of interest no more.
+    #[inline]
+    pub fn forget_answers(&mut self) {
+        self.answers.clear();
+    }
+
+    /// The answers that were neither taken nor forgotten, moved to the end of `into`.
+    #[inline]
+    pub fn take_answers(&mut self, into: &mut Vec<Answer>) {
+        if !self.answers.is_empty() {
+            into.append(&mut self.answers);
+        }
+    }
+
     /// Takes up a command of a direct interface.
     fn start(&mut self, slot: u32, calendar: &mut impl Schedule<Event>) {
         self.front.started += 1;
@@ -67,29 +120,39 @@ impl Device {
         match self.front.get(slot).command.operation {
             Operation::Read => self.begin_read(slot, calendar),
             Operation::Write | Operation::WriteZeroes => self.begin_write(slot, calendar),
+            Operation::Discard | Operation::Flush | Operation::Compare => self.begin_other(slot, calendar),
+        }
+    }
+
+    /// The work begins on a command that neither reads nor writes.
+    #[inline(never)]
+    fn begin_other(&mut self, slot: u32, calendar: &mut impl Schedule<Event>) {
+        match self.front.get(slot).command.operation {
             Operation::Discard => self.discard(slot, calendar),
             Operation::Flush => self.flush(slot, calendar),
             Operation::Compare => self.begin_compare(slot, calendar),
+            other => unreachable!("{other:?} begins elsewhere"),
         }
     }
 
     /// Sectors of a logical page.
     #[inline]
     pub(super) fn sectors_per_page(&self) -> u64 {
-        self.config.unit.0 / SECTOR.0
+        self.page_size.sectors
+    }
+
+    /// All sectors of a logical page.
+    #[inline]
+    pub(super) fn full_page(&self) -> Sectors {
+        self.page_size.all
     }
 
     /// The pages that a command touches: first, and one beyond the last.
     #[inline]
     pub(super) fn pages_of(&self, command: &Command) -> (u32, u32) {
-        let per_page = self.sectors_per_page();
-        let end = command.sector + command.sectors;
+        let last = (command.sector + command.sectors).saturating_sub(1);
         let any = u32::from(command.sectors > 0);
-        if per_page.is_power_of_two() {
-            let shift = per_page.trailing_zeros();
-            return ((command.sector >> shift) as u32, (end.saturating_sub(1) >> shift) as u32 + any);
-        }
-        ((command.sector / per_page) as u32, (end.saturating_sub(1) / per_page) as u32 + any)
+        (self.page_size.page_of(command.sector), self.page_size.page_of(last) + any)
     }
 
     /// The part of `command` that lies in page `page`, one of those that it touches.
@@ -103,7 +166,7 @@ impl Device {
     }
 
     /// One part of a command is done; the last one answers it.
-    #[inline]
+    #[inline(always)]
     pub(super) fn part_done(&mut self, slot: u32, calendar: &mut impl Schedule<Event>) {
         let request = self.front.get(slot);
         request.parts -= 1;
@@ -124,36 +187,46 @@ impl Device {
     }
 
     /// The work on a command is done: its answer goes to the host.
+    #[inline(never)]
     pub(super) fn answer(&mut self, slot: u32, calendar: &mut impl Schedule<Event>) {
         if self.front.port.is_some() {
             self.report(slot, calendar);
         } else {
             self.give_answer(slot, Duration::ZERO, calendar);
-            if let Some(next) = self.front.waiting.pop_front() {
-                self.start(next, calendar);
+            if !self.front.waiting.is_empty() {
+                self.start_waiting(calendar);
             }
         }
     }
 
+    /// Takes up the command that waits for longest.
+    #[inline(never)]
+    fn start_waiting(&mut self, calendar: &mut impl Schedule<Event>) {
+        if let Some(next) = self.front.waiting.pop_front() {
+            self.start(next, calendar);
+        }
+    }
+
     /// The host has the answer of a command, of whose time `on_link` was on the link.
+    #[inline(always)]
     pub(super) fn give_answer(&mut self, slot: u32, on_link: Duration, calendar: &mut impl Schedule<Event>) {
         let now = calendar.now();
-        let Request { command, submitted, queued, mut spent, failed, .. } = *self.front.get(slot);
-        let latency = now - submitted;
-        spent.set(Component::Queue, queued);
-        spent.set(Component::Link, on_link);
-        spent.set(Component::Controller, self.config.file.front.command_time);
-        let known = spent.total();
-        assert!(known <= latency, "the parts of a command's time exceed it: {spent:?} of {latency}");
-        spent.set(Component::Buffer, latency - known);
-        match command.operation {
-            Operation::Read => self.totals.add_spent(0, &spent),
-            Operation::Write => self.totals.add_spent(1, &spent),
-            _ => {}
+        let request = self.front.requests.get(slot);
+        let latency = now - request.submitted;
+        let controller = self.config.file.front.command_time;
+        let known = request.queued + on_link + controller + request.spent.total();
+        assert!(known <= latency, "the parts of a command's time exceed it: {request:?} of {latency}");
+        let outside = [request.queued, on_link, controller, latency - known];
+        // Reads and writes are the first two operations.
+        if let Some(sums) = self.totals.spent.get_mut(request.command.operation as usize) {
+            request.spent.add_to(sums, outside);
         }
         self.digest.add(now.ps());
-        self.digest.add(u64::from(command.tag) << 1 | u64::from(failed));
-        self.answers.push(Answer { command: self.front.as_submitted(command), latency, failed });
+        self.digest.add(u64::from(request.command.tag) << 1 | u64::from(request.failed));
+        self.answers.push(Answer { command: request.command, latency, failed: request.failed });
+        if let Some(Answer { command, .. }) = self.answers.last_mut() {
+            self.front.as_submitted(command);
+        }
         self.front.requests.remove(slot);
         self.front.started -= 1;
         self.note_rest(calendar);

@@ -202,6 +202,7 @@ pub struct Device {
     saved: Vec<recovery::Saved>,
     /// Whether the placement fixes the row of each page by its number.
     has_homes: bool,
+    page_size: front::PageSize,
     /// Pages that each row must hold where pages have homes, else none.
     home_pages: Vec<u32>,
     /// Requests of which a part is done, and whether they are being ended; between events there are none.
@@ -224,7 +225,7 @@ state!(Device {
         chips, blocks, mapping, translation, buffer, marks, cache, collector, router, placement, relocator, failure,
         tuning, background, queues, front, discards, checkpoints, balancer, slc, subs, block_map,
     }
-    fixed { config, preemptible, streams, has_homes, home_pages, waking }
+    fixed { config, preemptible, streams, has_homes, page_size, home_pages, waking }
 });
 
 impl Device {
@@ -279,6 +280,7 @@ impl Device {
             recovery: None,
             saved: Vec::new(),
             has_homes,
+            page_size: front::PageSize::new(&config),
             home_pages: home_pages(&config, &*parts.placement),
             balancer: ((has_homes || config.pools.count() > 1) && parts.balancer.is_on())
                 .then_some(parts.balancer),
@@ -307,71 +309,32 @@ impl Device {
         device
     }
 
-    /// Works out whether `row` takes a program unit of the host, of each of its streams.
-    #[inline]
-    fn note_row(&mut self, row: Row) {
-        let is_full = self.blocks.is_full(row, self.config.pools.per_program(row));
-        self.some_row_full |= is_full;
-        let may_open = self.blocks.may_open(row, false);
-        let takes = !is_full
-            && !self.units[row as usize].busy
-            && (may_open || self.collector.affords(row, self.dearest(row)));
-        if takes {
-            // While blocks are being gained, streams wait for blocks of their own instead of mixing.
-            let may_share = !may_open && !self.collector.gains(row);
-            for n in 0..self.accepting.len() {
-                let has_place = may_open || self.blocks.takes(row, self.streams.host(n as u8), may_share);
-                let here = self.subs.is_none() || self.goes_to_pool_of(row, n);
-                self.accepting[n].set(row, has_place && here);
-            }
-        } else {
-            self.accepting.iter_mut().for_each(|accepting| accepting.set(row, false));
-        }
-        if self.slc.is_some() {
-            self.note_slc(row);
-        }
-    }
-
-    /// The streams of the host that `row` takes a program unit of, one bit each.
-    #[inline]
-    fn accepted_of(&self, row: Row) -> u32 {
-        let streams = self.accepting.iter().enumerate();
-        streams.fold(0, |bits, (n, accepting)| bits | u32::from(accepting.contains(row)) << n)
-    }
-
-    /// The same for all rows.
-    fn note_all_rows(&mut self) {
-        for row in 0..self.config.pools.rows() {
-            self.note_row(row);
-        }
-    }
-
     /// Lets time go on to `event`.
     #[inline(always)]
     pub fn handle(&mut self, event: Event, calendar: &mut impl Schedule<Event>) {
-        match event {
-            Event::Chips(event) => {
-                if let Some(done) = self.chips.handle(event, &mut ChipCalendar(calendar)) {
-                    self.command_done(done, calendar);
-                } else if let wordline_nand::Event::Rested(die) = event {
-                    self.rested(die, calendar);
-                }
+        if let Event::Chips(event) = event {
+            if let Some(done) = &self.chips.handle(event, &mut ChipCalendar(calendar)) {
+                self.command_done(done, calendar);
+            } else if let wordline_nand::Event::Rested(die) = event {
+                self.rested(die, calendar);
             }
+        } else {
+            self.handle_own(event, calendar);
+        }
+        self.write_tables(calendar);
+    }
+
+    /// An event that is none of the chips.
+    #[inline(never)]
+    fn handle_own(&mut self, event: Event, calendar: &mut impl Schedule<Event>) {
+        match event {
+            Event::Chips(event) => unreachable!("{event:?} is handled by the chips"),
             Event::Begin(slot) => self.begin(slot, calendar),
             Event::Answer(slot) => self.answer(slot, calendar),
             Event::Link(slot) => self.link_free(slot, calendar),
             Event::FlushTimer => self.flush_on_time(calendar),
             Event::Retry(id) => self.retry(id, calendar),
             Event::Idle => self.host_rests(calendar),
-        }
-        self.write_tables(calendar);
-    }
-
-    /// The answers since the last call, in the order in which they were given.
-    #[inline]
-    pub fn take_answers(&mut self, into: &mut Vec<Answer>) {
-        if !self.answers.is_empty() {
-            into.append(&mut self.answers);
         }
     }
 

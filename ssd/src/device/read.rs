@@ -1,7 +1,9 @@
 //! Reads: from the buffer where it has the sectors, else from flash; comparisons; and what makes pages read as zeroes.
 
+use std::ops::Range;
+
 use wordline_kernel::{Duration, Schedule};
-use wordline_nand::{PageId, SlotId};
+use wordline_nand::{DieId, PageId, SlotId};
 
 use super::front::Piece;
 use super::{Device, Event};
@@ -12,6 +14,45 @@ use crate::ftl::translation::Then;
 use crate::queue::Purpose;
 use crate::sectors::Sectors;
 
+/// Which sectors of a slot are read. A run of them, which most reads are of, is no set before one is needed.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Wanted {
+    /// Those of a piece of a command.
+    Piece(Piece),
+    /// Any.
+    Set(Sectors),
+}
+
+impl Wanted {
+    #[inline]
+    fn sectors(&self) -> Sectors {
+        match self {
+            Self::Piece(piece) => piece.sectors(),
+            Self::Set(sectors) => *sectors,
+        }
+    }
+
+    /// How many.
+    #[inline]
+    fn count(&self) -> u32 {
+        match self {
+            Self::Piece(piece) => piece.len(),
+            Self::Set(sectors) => sectors.count(),
+        }
+    }
+}
+
+/// Where a piece of a page was found.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Found {
+    /// In the buffer, or nowhere; in the read cache the request waits for it while it is coming.
+    WithoutFlash,
+    /// Its place is being looked up: the request waits for that.
+    Later,
+    /// In this die, where so many reads were queued.
+    InFlash(DieId, u32),
+}
+
 /// A read of sectors of a slot.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct SlotRead {
@@ -19,7 +60,7 @@ pub(super) struct SlotRead {
     /// Whose it is; see [`Purpose`].
     pub owner: u32,
     pub slot: SlotId,
-    pub sectors: Sectors,
+    pub sectors: Wanted,
     /// The logical page and the version that it must find.
     pub logical: LogicalPage,
     pub version: u32,
@@ -32,39 +73,70 @@ impl Device {
     pub(super) fn begin_read(&mut self, slot: u32, calendar: &mut impl Schedule<Event>) {
         let command = self.front.get(slot).command;
         let (first, end) = self.pages_of(&command);
-        // Until all pages are looked up, the reading itself is one part.
-        self.front.get(slot).parts = 1;
-        for page in first..end {
-            let piece = self.piece(&command, page);
-            if !self.read_piece(slot, piece, calendar) {
-                self.totals.reads_without_flash += 1;
-            }
-        }
-        let request = self.front.get(slot);
-        request.parts -= 1;
-        if request.parts == 0 {
-            self.answer_soon(slot, calendar);
+        if end - first == 1 {
+            self.read_page(slot, &command, first, calendar);
         } else {
-            for page in first..end {
-                if let Some(at) = self.mapping.get(LogicalPage(page)) {
-                    self.kick(self.config.pools.die_of(at), calendar);
-                }
-            }
+            self.read_pages(slot, &command, first..end, calendar);
         }
         if self.ahead.is_on() {
             self.read_ahead(&command, calendar);
         }
     }
 
-    /// Reads a piece of a page from flash if that must be, as soon as its place is known; false if the buffer has it or
-    /// there is nothing to read.
-    fn read_piece(&mut self, slot: u32, piece: Piece, calendar: &mut impl Schedule<Event>) -> bool {
+    /// Carries out a read of one page, as most are.
+    #[inline(always)]
+    fn read_page(&mut self, slot: u32, command: &Command, page: u32, calendar: &mut impl Schedule<Event>) {
+        let piece = self.piece(command, page);
+        if let Found::InFlash(die, reads) = self.read_piece(slot, piece, calendar) {
+            self.front.get(slot).parts += reads;
+            self.kick(die, calendar);
+        } else {
+            self.all_looked_up(slot, page..page + 1, calendar);
+        }
+    }
+
+    /// Carries out a read of several pages: all are queued before the first is read.
+    #[inline(never)]
+    fn read_pages(
+        &mut self,
+        slot: u32,
+        command: &Command,
+        pages: Range<u32>,
+        calendar: &mut impl Schedule<Event>,
+    ) {
+        for page in pages.clone() {
+            let piece = self.piece(command, page);
+            if let Found::InFlash(_, reads) = self.read_piece(slot, piece, calendar) {
+                self.front.get(slot).parts += reads;
+            }
+        }
+        self.all_looked_up(slot, pages, calendar);
+    }
+
+    /// All pages of a read are looked up, which takes no time, so that no part of it is done before.
+    #[inline(never)]
+    fn all_looked_up(&mut self, slot: u32, pages: Range<u32>, calendar: &mut impl Schedule<Event>) {
+        if self.front.get(slot).parts == 0 {
+            return self.answer_soon(slot, calendar);
+        }
+        for page in pages {
+            if let Some(at) = self.mapping.get(LogicalPage(page)) {
+                self.kick(self.config.pools.die_of(at), calendar);
+            }
+        }
+    }
+
+    /// Looks for a piece of a page, and queues reads of flash if that must be, as soon as its place is known.
+    #[inline(always)]
+    fn read_piece(&mut self, slot: u32, piece: Piece, calendar: &mut impl Schedule<Event>) -> Found {
         let buffered = self.translation.is_some() && self.buffer_answers(piece);
         if buffered || self.is_located(piece.page, Then::Read(slot), calendar) {
-            return self.read_located(slot, piece, Duration::ZERO, calendar);
+            let found = self.read_located(slot, piece, Duration::ZERO, calendar);
+            self.totals.reads_without_flash += u64::from(matches!(found, Found::WithoutFlash));
+            return found;
         }
         self.front.get(slot).parts += 1;
-        true
+        Found::Later
     }
 
     /// Whether a read of the piece needs no place: the buffer or the read cache has all of it.
@@ -76,7 +148,7 @@ impl Device {
         entry.discarded || entry.sectors.covers(piece.sectors())
     }
 
-    /// The same, when the place is known, after having waited for that.
+    /// Looks for a piece of a page of which the place is known, after having `waited` for that.
     #[inline(always)]
     pub(super) fn read_located(
         &mut self,
@@ -84,10 +156,10 @@ impl Device {
         piece: Piece,
         waited: Duration,
         calendar: &mut impl Schedule<Event>,
-    ) -> bool {
+    ) -> Found {
         if !self.lost.is_empty() && !self.lost.of(piece.page).common(piece.sectors()).is_empty() {
             self.front.get(slot).failed = true;
-            return false;
+            return Found::WithoutFlash;
         }
         let last_written = self.mapping.last_written(piece.page);
         let version = match self.buffer.find(piece.page) {
@@ -101,11 +173,11 @@ impl Device {
                         piece.page.0
                     );
                     self.buffer.touch(id);
-                    return false;
+                    return Found::WithoutFlash;
                 }
                 entry.flash_version
             }
-            None if self.cache_has(slot, piece) => return false,
+            None if self.cache_has(slot, piece) => return Found::WithoutFlash,
             None => last_written.unwrap_or(0),
         };
         let Some(at) = self.mapping.get(piece.page) else {
@@ -114,19 +186,19 @@ impl Device {
                 "page {} was written and is nowhere",
                 piece.page.0
             );
-            return false;
+            return Found::WithoutFlash;
         };
         let read = SlotRead {
             purpose: Purpose::HostRead,
             owner: slot,
             slot: at,
-            sectors: piece.sectors(),
+            sectors: Wanted::Piece(piece),
             logical: piece.page,
             version,
             waited,
         };
-        self.front.get(slot).parts += self.queue_read(read, calendar);
-        true
+        let (die, reads) = self.queue_read(read, calendar);
+        Found::InFlash(die, reads)
     }
 
     /// A comparison reads, and fails if a page is not of the version that the host expects.
@@ -152,33 +224,33 @@ impl Device {
         whole
     }
 
-    /// Queues the reads of all pages of a slot that hold one of the sectors; how many these are.
-    #[inline]
-    pub(super) fn queue_read(&mut self, read: SlotRead, calendar: &mut impl Schedule<Event>) -> u32 {
+    /// Queues the reads of all pages of a slot that hold one of the sectors; of which die they are, and how many.
+    #[inline(always)]
+    pub(super) fn queue_read(&mut self, read: SlotRead, calendar: &mut impl Schedule<Event>) -> (DieId, u32) {
         let slots = &self.config.pools.of_slot(read.slot).slots;
         let (first, pages) = (slots.page_of(read.slot), slots.pages());
         if pages == 1 {
-            self.queue_page_read(&read, first, read.sectors, calendar);
-            return 1;
+            return (self.queue_page_read(&read, first, read.sectors.count(), calendar), 1);
         }
-        self.queue_page_reads(&read, first, pages, calendar)
+        let reads = self.queue_page_reads(read, first, pages, calendar);
+        (self.config.pools.die_of(read.slot), reads)
     }
 
     /// The same for a slot of several pages.
     #[inline(never)]
     fn queue_page_reads(
         &mut self,
-        read: &SlotRead,
+        read: SlotRead,
         first: PageId,
         pages: u32,
         calendar: &mut impl Schedule<Event>,
     ) -> u32 {
         let per_page = (self.config.pools.of_page(first).geometry.page_size.0 / SECTOR.0) as u32;
-        let mut reads = 0;
+        let (mut reads, sectors) = (0, read.sectors.sectors());
         for n in 0..pages {
-            let here = read.sectors.common(Sectors::range(n * per_page, (n + 1) * per_page));
+            let here = sectors.common(Sectors::range(n * per_page, (n + 1) * per_page));
             if !here.is_empty() {
-                self.queue_page_read(read, PageId(first.0 + n), here, calendar);
+                self.queue_page_read(&read, PageId(first.0 + n), here.count(), calendar);
                 reads += 1;
             }
         }
@@ -190,9 +262,9 @@ impl Device {
         &mut self,
         read: &SlotRead,
         page: PageId,
-        sectors: Sectors,
+        sectors: u32,
         calendar: &mut impl Schedule<Event>,
-    ) {
+    ) -> DieId {
         let geometry = &self.config.pools.of_page(page).geometry;
         let block = geometry.block_of(page);
         let die = geometry.die_of(block);
@@ -200,10 +272,11 @@ impl Device {
         self.chips.prefetch(read.slot);
         let queued = self.queues.push(die, calendar.now(), read.purpose, read.owner, page);
         queued.slot = read.slot;
-        queued.bytes = sectors.count() * SECTOR.0 as u32;
+        queued.bytes = sectors * SECTOR.0 as u32;
         queued.version = read.version;
         queued.mapping = read.waited;
         queued.logical = read.logical.0;
+        die
     }
 
     /// Forgets the pages that a discard covers as a whole.

@@ -1,7 +1,7 @@
 //! The service of the dies: what they do next, and what follows from what they did.
 
 use wordline_kernel::{Bytes, Duration, Instant, Schedule};
-use wordline_nand::{Command, DieId, Done, Geometry, Operation, PageId, SlotId, Stamp};
+use wordline_nand::{Command, DieId, Done, Geometry, Operation, PageId, RowBlockId, SlotId, Stamp};
 
 use super::totals::{Component, Spent};
 use super::{ChipCalendar, Device, Event};
@@ -133,7 +133,7 @@ impl Device {
     }
 
     /// A die has finished a command.
-    pub(super) fn command_done(&mut self, done: Done, calendar: &mut impl Schedule<Event>) {
+    pub(super) fn command_done(&mut self, done: &Done, calendar: &mut impl Schedule<Event>) {
         let now = calendar.now();
         self.digest.add(now.ps() ^ u64::from(done.die.0) << 48);
         self.digest.add(u64::from(done.command.page.0) << 3 | done.command.operation.kind() as u64);
@@ -146,7 +146,7 @@ impl Device {
             makes_room |= transaction.purpose.moves_writes_on();
             let is_gc = transaction.purpose.is_gc();
             let before = if is_gc { self.accepted_of(transaction.owner) } else { 0 };
-            self.transaction_over(&transaction, &done, calendar);
+            self.transaction_over(&transaction, done, calendar);
             if is_gc {
                 self.note_row(transaction.owner);
                 makes_room |= self.accepted_of(transaction.owner) & !before != 0 || self.block_map.is_some();
@@ -323,9 +323,15 @@ impl Device {
     pub(super) fn read_over(&mut self, page: PageId, calendar: &mut impl Schedule<Event>) {
         let block = self.config.pools.block_of_page(page);
         if self.blocks.read_done(block) {
-            let row = self.blocks.row_of(block);
-            self.collect(row, calendar);
+            self.collect_in_victim(block, calendar);
         }
+    }
+
+    /// Nobody reads a victim any more.
+    #[inline(never)]
+    fn collect_in_victim(&mut self, block: RowBlockId, calendar: &mut impl Schedule<Event>) {
+        let row = self.blocks.row_of(block);
+        self.collect(row, calendar);
     }
 }
 

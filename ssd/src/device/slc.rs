@@ -53,6 +53,7 @@ impl Device {
     }
 
     /// Works out whether `row` takes a program in SLC mode.
+    #[inline(never)]
     pub(super) fn note_slc(&mut self, row: Row) {
         let Self { slc, accepting, blocks, .. } = self;
         if let Some(slc) = slc {

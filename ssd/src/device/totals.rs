@@ -6,6 +6,9 @@ use wordline_kernel::Duration;
 /// How many components there are.
 const COMPONENTS: usize = 9;
 
+/// How many of them are outside of flash: the first ones.
+const OUTSIDE: usize = 4;
+
 /// Where the time of a command goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
@@ -51,21 +54,29 @@ impl Component {
     }
 }
 
-/// The time of one command by component.
+/// The time that one command spent on flash and waiting for it, by component: from [`Component::Mapping`] on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Spent([u64; COMPONENTS]);
+pub struct Spent([u64; COMPONENTS - OUTSIDE]);
 
 impl Spent {
     /// Sets a component.
     #[inline]
     pub fn set(&mut self, component: Component, time: Duration) {
-        self.0[component as usize] = time.ps();
+        self.0[component as usize - OUTSIDE] = time.ps();
     }
 
     /// All components together.
     #[inline]
     pub fn total(&self) -> Duration {
         Duration::from_ps(self.0.iter().sum())
+    }
+
+    /// Adds it to the sums of all components, with the time of the others: queue, link, controller and buffer.
+    #[inline]
+    pub fn add_to(&self, sums: &mut [u128; COMPONENTS], outside: [Duration; OUTSIDE]) {
+        let (outer, of_flash) = sums.split_at_mut(OUTSIDE);
+        outer.iter_mut().zip(outside).for_each(|(sum, time)| *sum += u128::from(time.ps()));
+        of_flash.iter_mut().zip(self.0).for_each(|(sum, ps)| *sum += u128::from(ps));
     }
 }
 
@@ -204,13 +215,5 @@ impl Totals {
             folded, programs_away, slc_programs, unit_programs;
             spent
         )
-    }
-
-    /// Adds the time of a read (0) or a write (1).
-    #[inline]
-    pub fn add_spent(&mut self, kind: usize, spent: &Spent) {
-        for (sum, part) in self.spent[kind].iter_mut().zip(spent.0) {
-            *sum += u128::from(part);
-        }
     }
 }

@@ -4,7 +4,7 @@
 use wordline_kernel::{Duration, Instant, Schedule};
 use wordline_nand::{SlotId, Stamp};
 
-use super::read::SlotRead;
+use super::read::{Found, SlotRead, Wanted};
 use super::{Device, Event};
 use crate::ftl::mapping::LogicalPage;
 use crate::ftl::translation::Then;
@@ -12,7 +12,6 @@ use crate::ftl::{Discards, Translation};
 use crate::policy::mapper::TranslationPage;
 use crate::policy::placement::Row;
 use crate::queue::{Purpose, Transaction};
-use crate::sectors::Sectors;
 
 impl Device {
     /// Whether the place of `page` is known now; otherwise it will be, and `then` goes on.
@@ -63,16 +62,16 @@ impl Device {
             purpose: Purpose::TranslationRead,
             owner: table.0,
             slot,
-            sectors: Sectors::range(0, self.sectors_per_page() as u32),
+            sectors: Wanted::Set(self.full_page()),
             logical: translation.logical(table),
             version: translation.version(table),
             waited: Duration::ZERO,
         };
-        let reads = self.queue_read(read, calendar);
+        let (die, reads) = self.queue_read(read, calendar);
         if let Some(translation) = &mut self.translation {
             translation.reading(table, reads);
         }
-        self.kick(self.config.pools.die_of(slot), calendar);
+        self.kick(die, calendar);
     }
 
     /// A flash page of a translation page was read: with the last one, all who waited for its entries go on.
@@ -116,12 +115,12 @@ impl Device {
         let command = self.front.get(request).command;
         let piece = self.piece(&command, page.0);
         let waited = calendar.now() - since;
-        if self.read_located(request, piece, waited, calendar) {
-            if let Some(at) = self.mapping.get(page) {
-                self.kick(self.config.pools.die_of(at), calendar);
+        match self.read_located(request, piece, waited, calendar) {
+            Found::InFlash(die, reads) => {
+                self.front.get(request).parts += reads;
+                self.kick(die, calendar);
             }
-        } else {
-            self.totals.reads_without_flash += 1;
+            Found::WithoutFlash | Found::Later => self.totals.reads_without_flash += 1,
         }
         // The waiting was a part.
         self.part_done(request, calendar);

@@ -59,8 +59,9 @@ impl Front {
     pub fn forget(&mut self, config: &Config) -> Vec<Command> {
         let slots: Vec<u32> = self.requests.slots().collect();
         let mut command_of = |slot| {
-            let command = self.requests.get(slot).command;
-            self.as_submitted(command)
+            let mut command = self.requests.get(slot).command;
+            self.as_submitted(&mut command);
+            command
         };
         let commands = slots.into_iter().map(&mut command_of).collect();
         *self = Self::new(config);
@@ -80,20 +81,27 @@ impl Front {
 
     /// Takes in a command; its slot. A bug if it goes beyond its namespace.
     #[inline]
-    pub fn take_in(&mut self, mut command: Command, now: Instant) -> u32 {
+    pub fn take_in(&mut self, command: Command, now: Instant) -> u32 {
         let namespace = self.namespaces.get(usize::from(command.namespace));
-        let namespace = namespace.unwrap_or_else(|| panic!("a command for a missing namespace: {command:?}"));
-        let Namespace { base, sectors } = *namespace;
-        let fits = command.sector <= sectors && command.sectors <= sectors - command.sector;
-        assert!(fits, "a command beyond the capacity: {command:?}");
-        command.sector += base;
-        self.requests.add(command, now)
+        let Namespace { base, sectors } = *namespace.unwrap_or_else(|| out_of_place(&command));
+        if command.sector > sectors || command.sectors > sectors - command.sector {
+            out_of_place(&command);
+        }
+        let slot = self.requests.add(command, now);
+        self.requests.get(slot).command.sector += base;
+        slot
     }
 
-    /// The command as the host submitted it.
+    /// Turns a command of a request into what the host submitted.
     #[inline]
-    pub fn as_submitted(&self, mut command: Command) -> Command {
+    pub fn as_submitted(&self, command: &mut Command) {
         command.sector -= self.namespaces[usize::from(command.namespace)].base;
-        command
     }
+}
+
+/// The caller submitted a command to a namespace that is missing, or beyond the end of it.
+#[cold]
+#[inline(never)]
+fn out_of_place(command: &Command) -> ! {
+    panic!("a command beyond the capacity, or for a missing namespace: {command:?}")
 }

@@ -182,7 +182,10 @@ impl Collector {
 
     #[inline]
     fn marks(&self, row: Row, blocks: &Blocks) -> [usize; 2] {
-        let pool = if self.other_marks.is_empty() { 0 } else { blocks.pools().number_of_row(row) };
+        if self.other_marks.is_empty() {
+            return self.marks;
+        }
+        let pool = blocks.pools().number_of_row(row);
         if pool == 0 { self.marks } else { self.other_marks[pool - 1] }
     }
 
@@ -196,6 +199,7 @@ impl Collector {
     }
 
     /// What to do next in `row`; `None` when nothing is to be done now or a step is under way.
+    #[inline]
     pub fn next(&mut self, row: Row, blocks: &mut Blocks, leave: Leave) -> Option<Step> {
         let state = &self.rows[row as usize];
         if state.lost {
@@ -209,6 +213,9 @@ impl Collector {
             state.active = true;
             state.regained = 0;
         }
+        if state.commands > 0 {
+            return None;
+        }
         let has_cause = state.active
             || !state.read.is_empty()
             || free < leave.rest_goal
@@ -216,7 +223,7 @@ impl Collector {
             || state.victim.is_some_and(|(block, _)| blocks.is_slc(block))
             || blocks.to_fold(row, leave.keep_cached).is_some()
             || self.cleans_member(row, blocks, &leave);
-        if self.rows[row as usize].commands > 0 || !(has_cause || self.levels(row, free, stop_at)) {
+        if !(has_cause || self.levels(row, free, stop_at)) {
             return None;
         }
         let state = &self.rows[row as usize];
@@ -232,6 +239,8 @@ impl Collector {
         step
     }
 
+    /// Works out the next step of a row that has cause for one.
+    #[inline(never)]
     fn step(&mut self, row: Row, blocks: &mut Blocks, leave: &Leave) -> Option<Step> {
         let rest_goal = leave.rest_goal;
         let [_, stop_at] = self.marks(row, blocks);

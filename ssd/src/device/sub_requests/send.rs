@@ -5,7 +5,7 @@ use wordline_nand::Stamp;
 
 use super::THERE;
 use crate::buffer::{EntryId, EntryState, NONE};
-use crate::device::read::SlotRead;
+use crate::device::read::{SlotRead, Wanted};
 use crate::device::{Device, Event};
 use crate::ftl::mapping::LogicalPage;
 use crate::ftl::translation::Then;
@@ -181,15 +181,15 @@ impl Device {
             purpose: Purpose::UnitFill,
             owner: sub,
             slot,
-            sectors: self.full_page(),
+            sectors: Wanted::Set(self.full_page()),
             logical: page,
             version: self.chips.stamp(slot).version,
             waited,
         };
-        let reads = self.queue_read(read, calendar);
+        let (die, reads) = self.queue_read(read, calendar);
         self.filling += reads;
         self.subs().get(sub).waits += reads;
-        self.kick(self.config.pools.die_of(slot), calendar);
+        self.kick(die, calendar);
     }
 
     /// A sub-request knows where a page is that it carries along.
