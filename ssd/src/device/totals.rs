@@ -85,7 +85,7 @@ impl Spent {
 pub struct CommandTimes {
     /// How many there were.
     pub commands: u64,
-    spent: [u128; COMPONENTS],
+    spent: [u128; COMPONENTS - OUTSIDE],
 }
 
 impl CommandTimes {
@@ -93,15 +93,13 @@ impl CommandTimes {
     #[inline]
     pub fn add(&mut self, spent: &Spent) {
         self.commands += 1;
-        // A command of the chips has no time before the map is asked.
-        for part in Component::Mapping as usize..COMPONENTS {
-            self.spent[part] += u128::from(spent.0[part]);
-        }
+        self.spent.iter_mut().zip(spent.0).for_each(|(sum, ps)| *sum += u128::from(ps));
     }
 
-    /// The mean of a component, in microseconds; 0 without any command.
+    /// The mean of a component, in microseconds; 0 without any command, and of those outside of flash.
     pub fn mean_us(&self, component: Component) -> f64 {
-        self.spent[component as usize] as f64 / 1e6 / self.commands.max(1) as f64
+        let sum = (component as usize).checked_sub(OUTSIDE).map_or(0, |part| self.spent[part]);
+        sum as f64 / 1e6 / self.commands.max(1) as f64
     }
 
     /// What was added since `earlier`.
