@@ -203,8 +203,7 @@ impl Measurements {
             precondition_seconds,
             requests_per_second: requests as f64 / wall_seconds.max(1e-9),
             write_amplification: lifetime::write_amplification(programmed, all.bytes[1]),
-            collector_amplification: (flash.host_bytes > 0)
-                .then(|| (flash.host_bytes + flash.gc_bytes) as f64 / flash.host_bytes as f64),
+            collector_amplification: collector_amplification(&flash),
             energy_joules: energy.total().joules(),
             energy_by_stage: Stage::ALL
                 .map(|stage| Share { name: stage.name().into(), amount: energy.of(stage).joules() })
@@ -260,6 +259,10 @@ impl Measurements {
             windows: self.windows.windows().iter().map(Sums::window).collect(),
         }
     }
+}
+
+fn collector_amplification(flash: &Flash) -> Option<f64> {
+    (flash.host_bytes > 0).then(|| (flash.host_bytes + flash.gc_bytes) as f64 / flash.host_bytes as f64)
 }
 
 fn time_shares(all: &Sums, totals: &Totals) -> Vec<TimeShare> {

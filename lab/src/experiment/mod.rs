@@ -98,6 +98,15 @@ fn generated_volumes(points: &[Point], results: &[Option<Summary>]) -> Option<St
     })
 }
 
+/// What the charts of a sweep over devices show of each point; nothing where there are none.
+fn points_of_charts(experiment: &Experiment, found: &[Found]) -> Vec<Measured> {
+    let columns: Vec<&String> = experiment.charts.iter().flat_map(|chart| chart.columns()).collect();
+    if columns.is_empty() {
+        return Vec::new();
+    }
+    found.iter().map(|found| found.measured_of(&columns)).collect()
+}
+
 /// Runs an experiment: every point or volume on the bench, side by side over the cores, then every expected value
 /// beside what was found. The order of the rows is that of the file.
 pub fn run(
@@ -141,10 +150,7 @@ pub fn run(
             });
             let found: Vec<Found> = found.collect();
             outcome.rows = judge::rows(&experiment.expect, &found)?;
-            let columns: Vec<&String> = experiment.charts.iter().flat_map(|chart| chart.columns()).collect();
-            if !columns.is_empty() {
-                outcome.points = found.iter().map(|found| found.measured_of(&columns)).collect();
-            }
+            outcome.points = points_of_charts(experiment, &found);
             outcome.notes.extend(generated_volumes(&points, &results));
             points.len() - found.len()
         }

@@ -239,13 +239,12 @@ impl Device {
     pub fn with(config: Config, parts: Parts, seed: Seed) -> Self {
         let parts = block_map::with_homes(parts, &config);
         let streams = config.file.streams_beside(parts.router.streams(), parts.relocator.streams());
-        let cache = config.slc_share(parts.router.cached());
-        let (mut chips, mut blocks) = new_chips(&config, streams, cache, seed);
+        let slc = config.slc_share(parts.router.cached());
+        let (mut chips, mut blocks) = new_chips(&config, streams, slc, seed);
         keep_for(&*parts.victim, &config, &mut blocks);
         order_word_lines(parts.frontier, &config, &mut chips, &mut blocks);
-        let subs = new_sub_requests(&config, &*parts.router, &mut blocks);
         let has_homes = parts.placement.home(0).is_some();
-        let rows = config.pools.rows();
+        let (rows, pools) = (config.pools.rows(), config.pools.count());
         let lists = usize::from(streams.host) * if has_homes { rows as usize } else { 1 };
         let mut device = Self {
             chips,
@@ -267,8 +266,8 @@ impl Device {
             programming: 0,
             units: vec![Unit::default(); rows as usize],
             accepting: vec![RowSet::new(rows); usize::from(streams.host)],
-            subs,
-            slc: cache.map(|share| Box::new(slc::Cached::new(&share, &config))),
+            subs: new_sub_requests(&config, &*parts.router, &mut blocks),
+            slc: slc.map(|share| Box::new(slc::Cached::new(&share, &config))),
             some_row_full: false,
             left_at_work: false,
             stalled: VecDeque::new(),
@@ -282,15 +281,14 @@ impl Device {
             has_homes,
             page_size: front::PageSize::new(&config),
             home_pages: home_pages(&config, &*parts.placement),
-            balancer: ((has_homes || config.pools.count() > 1) && parts.balancer.is_on())
-                .then_some(parts.balancer),
+            balancer: Some(parts.balancer).filter(|balancer| (has_homes || pools > 1) && balancer.is_on()),
             waiting: vec![0; rows as usize],
             wake: Vec::new(),
             waking: false,
             answers: Vec::new(),
             digest: Digest::default(),
             totals: Totals::default(),
-            written_back: vec![WriteBack::default(); config.pools.count()],
+            written_back: vec![WriteBack::default(); pools],
             collector: new_collector(&config, streams, parts.victim, parts.wear, seed),
             router: parts.router,
             placement: parts.placement,
