@@ -96,6 +96,10 @@ impl Observer for Unobserved {}
 /// Requests between two looks at the observer: a few milliseconds of work.
 const LOOK_EVERY: u64 = 4_096;
 
+/// Requests after which the books of the device are audited for the first time; then after twice as many each time, and at
+/// the end. Chosen: an audit of a large device takes as long as some hundred thousand requests.
+const FIRST_AUDIT: u64 = 1 << 20;
+
 /// What happens in a run.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Event {
@@ -239,7 +243,7 @@ fn simulate<S: Iterator<Item = Arrival>>(
     observer: &mut dyn Observer,
     position: &mut u64,
 ) -> Result<(Instant, bool)> {
-    let (mut last_answer, mut look_at) = (calendar.now(), LOOK_EVERY);
+    let (mut last_answer, mut look_at, mut audit_at) = (calendar.now(), LOOK_EVERY, FIRST_AUDIT);
     let mut host_at = None;
     loop {
         let ended = !power.is_off() && submit(device, queue, calendar, &mut host_at);
@@ -281,6 +285,10 @@ fn simulate<S: Iterator<Item = Arrival>>(
         }
         if queue.total_answered() >= look_at {
             look_at += LOOK_EVERY;
+            if look_at > audit_at && !power.is_off() {
+                audit_at *= 2;
+                device.audit(now - Instant::ZERO);
+            }
             if !observer.progress(queue.total_answered()) {
                 return Ok((last_answer, true));
             }
