@@ -416,6 +416,12 @@ impl Config {
         self.file.ftl.mapping.sub_request.map_or(self.pools.first().slots.per_program, pages)
     }
 
+    /// Units of logical pages that the first pool is mapped by; none if it is mapped by page.
+    pub fn mapped_units(&self) -> Option<u32> {
+        let units = || self.logical_pages.div_ceil(self.pages_of_a_sub_request());
+        self.file.ftl.mapping.whole_units.then(units)
+    }
+
     /// Bytes that the host sees.
     pub fn capacity(&self) -> Bytes {
         self.unit * u64::from(self.logical_pages)
@@ -442,7 +448,7 @@ impl Config {
         let mapping = &self.file.ftl.mapping;
         match mapping.block {
             Some(block) => block.memory(mapping.entry, self.logical_blocks(), self.pools.rows()),
-            None => mapping.memory(self.unit, self.logical_pages, self.pages_of_a_sub_request()),
+            None => mapping.memory(self.unit, self.logical_pages, self.mapped_units().unwrap_or(0)),
         }
     }
 

@@ -134,11 +134,9 @@ fn map(config: &Config) -> Rows {
         _ if mapping.block.is_some() => format!("{} logical blocks", config.logical_blocks()),
         _ => format!("{} entries of {}", config.logical_pages, mapping.entry),
     };
-    let what = match mapping.whole_units {
-        true => {
-            format!("{what}, and {} of units", config.logical_pages.div_ceil(config.pages_of_a_sub_request()))
-        }
-        false => what,
+    let what = match config.mapped_units() {
+        Some(units) => format!("{what}, and {units} of units"),
+        None => what,
     };
     let unit = config.unit;
     let together = (config.pools.count() > 1).then(|| {

@@ -91,9 +91,8 @@ impl MappingFile {
         if cache.is_some() { u64::from(logical_pages).div_ceil(per_page.max(1)) as u32 } else { 0 }
     }
 
-    /// DRAM for the map of so many logical pages, of which so many are a unit.
-    pub fn memory(&self, unit: Bytes, logical_pages: u32, per_unit: u32) -> Bytes {
-        let units = if self.whole_units { logical_pages.div_ceil(per_unit) } else { 0 };
+    /// DRAM for the map of so many logical pages, and of so many units that have a map of their own.
+    pub fn memory(&self, unit: Bytes, logical_pages: u32, units: u32) -> Bytes {
         let pages = match self.cache {
             None => self.entry * u64::from(logical_pages),
             Some(cache) => cache + self.entry * u64::from(self.translation_pages(unit, logical_pages)),
