@@ -77,9 +77,7 @@ impl Device {
     pub(super) fn note_row(&mut self, row: Row) {
         let is_full = self.blocks.is_full(row, self.config.pools.per_program(row));
         self.some_row_full |= is_full;
-        if !is_full && !self.units[row as usize].busy && self.has_blocks_for_host(row) {
-            self.note_streams(row);
-        } else {
+        if is_full || self.units[row as usize].busy || !self.note_streams(row) {
             self.accepting.iter_mut().for_each(|accepting| accepting.set(row, false));
         }
         if self.slc.is_some() {
@@ -87,16 +85,14 @@ impl Device {
         }
     }
 
-    /// Whether the host may open a block in `row`, or the collector lets it write into what is open.
-    #[inline]
-    fn has_blocks_for_host(&self, row: Row) -> bool {
-        self.blocks.may_open(row, false) || self.collector.affords(row, self.dearest(row))
-    }
-
-    /// Works out which streams of the host `row`, which takes a program unit, takes it of.
+    /// Works out of which streams of the host `row` takes a program unit; false where the host may neither open a block nor
+    /// does the collector let it write into what is open.
     #[inline(never)]
-    fn note_streams(&mut self, row: Row) {
+    fn note_streams(&mut self, row: Row) -> bool {
         let may_open = self.blocks.may_open(row, false);
+        if !may_open && !self.collector.affords(row, self.dearest(row)) {
+            return false;
+        }
         // While blocks are being gained, streams wait for blocks of their own instead of mixing.
         let may_share = !may_open && !self.collector.gains(row);
         for n in 0..self.accepting.len() {
@@ -104,6 +100,7 @@ impl Device {
             let here = self.subs.is_none() || self.goes_to_pool_of(row, n);
             self.accepting[n].set(row, has_place && here);
         }
+        true
     }
 
     /// The streams of the host that `row` takes a program unit of, one bit each.
