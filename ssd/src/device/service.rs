@@ -95,13 +95,7 @@ impl Device {
             }
             Purpose::GcCopyback => Operation::Copyback { to: self.config.pools.page_of(slot) },
             Purpose::GcErase => Operation::Erase,
-            Purpose::HostRead
-            | Purpose::Fill
-            | Purpose::UnitFill
-            | Purpose::ReadAhead
-            | Purpose::TranslationRead
-            | Purpose::GcRead
-            | Purpose::Scan => Operation::Read,
+            read => unreachable!("{read:?} changes no pages"),
         }
     }
 
