@@ -173,7 +173,7 @@ impl Device {
         if let Some(moved) = moved.filter(|moved| self.blocks.is_valid(moved.from)) {
             let place = |slot| self.config.slots().split(slot).1;
             debug_assert_eq!(place(to), place(SlotId(moved.stamp.logical)));
-            relocate(&mut self.mapping, &mut self.blocks, moved, to);
+            relocate(&mut self.mapping, &mut self.blocks, &mut self.translation, moved, to);
         }
         self.blocks.program_done(to);
     }

@@ -5,6 +5,7 @@ use wordline_nand::{DieId, PageId, Pool, SlotId};
 
 use super::service::places;
 use super::{Device, Event};
+use crate::ftl::Translation;
 use crate::ftl::blocks::Blocks;
 use crate::ftl::collector::{Leave, Moved, Step};
 use crate::ftl::mapping::{LogicalPage, Mapping};
@@ -12,13 +13,25 @@ use crate::policy::placement::Row;
 use crate::policy::relocator::Leaving;
 use crate::queue::Purpose;
 
-/// A valid page was copied to `to`: it is mapped there, and valid where it was no more.
+/// A valid page was copied to `to`: it is mapped there, and valid where it was no more. Its translation page changes if it
+/// has one.
 #[inline]
-pub(super) fn relocate(mapping: &mut Mapping, blocks: &mut Blocks, moved: Moved, to: SlotId) {
+pub(super) fn relocate(
+    mapping: &mut Mapping,
+    blocks: &mut Blocks,
+    translation: &mut Option<Translation>,
+    moved: Moved,
+    to: SlotId,
+) {
     let old = mapping.set(LogicalPage(moved.stamp.logical), to);
     assert_eq!(old, Some(moved.from), "a valid page is where its logical page is mapped to");
     blocks.invalidate(moved.from);
     blocks.validate(to);
+    if let Some(translation) = translation
+        && blocks.is_mapped_by_page(to)
+    {
+        translation.moved(moved.stamp.logical);
+    }
 }
 
 impl Device {
@@ -188,7 +201,6 @@ impl Device {
     pub(super) fn gc_programmed(&mut self, row: Row, first: SlotId) {
         let place = places(&self.blocks, row);
         let Self { collector, mapping, translation, blocks, .. } = self;
-        let mut translation = translation.as_mut().filter(|_| !blocks.has_whole_units(row));
         for moved in collector.unit(row) {
             blocks.prefetch(moved.from);
             mapping.prefetch(LogicalPage(moved.stamp.logical));
@@ -199,10 +211,7 @@ impl Device {
             if !blocks.is_valid(moved.from) {
                 continue;
             }
-            relocate(mapping, blocks, moved, slot);
-            if let Some(translation) = &mut translation {
-                translation.moved(moved.stamp.logical);
-            }
+            relocate(mapping, blocks, translation, moved, slot);
         }
         blocks.program_done(first);
     }

@@ -250,7 +250,6 @@ impl Device {
         let Self { collector, blocks, chips, mapping, translation, subs, .. } = self;
         // What is moved out of one victim is written to translation pages before the next one is cleaned.
         let one_by_one = translation.is_some();
-        let mut translation = translation.as_mut().filter(|_| !blocks.has_whole_units(row));
         let mut moved = 0;
         let move_page = |blocks: &mut Blocks, chips: &mut Chips, from, to, next: Option<SlotId>| {
             if let Some(next) = next {
@@ -258,10 +257,7 @@ impl Device {
             }
             let stamp = chips.stamp(from);
             chips.put(to, stamp);
-            relocate(mapping, blocks, Moved { stamp, from }, to);
-            if let Some(translation) = &mut translation {
-                translation.moved(stamp.logical);
-            }
+            relocate(mapping, blocks, translation, Moved { stamp, from }, to);
             if let Some(subs) = subs {
                 subs.moved_untimed(to);
             }
@@ -309,7 +305,8 @@ impl Device {
         for table in translation.tables() {
             let Some(translation) = &self.translation else { return };
             let mut held = translation.pages_of(table).take_while(|page| page.0 < pages);
-            if held.any(|page| self.mapping.get(page).is_some_and(|slot| self.is_in_tables(slot))) {
+            if held.any(|page| self.mapping.get(page).is_some_and(|slot| self.blocks.is_mapped_by_page(slot)))
+            {
                 self.write_table_untimed(table, writer);
             }
         }

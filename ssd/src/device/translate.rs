@@ -126,12 +126,6 @@ impl Device {
         self.part_done(request, calendar);
     }
 
-    /// Whether translation pages tell of a place. A pool of whole units has a map of its own, with an entry for each unit,
-    /// which is in memory.
-    pub(super) fn is_in_tables(&self, slot: SlotId) -> bool {
-        !self.blocks.has_whole_units(self.config.pools.row_of(slot))
-    }
-
     /// The place of a page of the host, which was looked up, is `to`, and was `from`.
     #[inline]
     pub(super) fn note_update(&mut self, page: LogicalPage, from: Option<SlotId>, to: SlotId) {
@@ -142,10 +136,9 @@ impl Device {
 
     #[inline(never)]
     fn update_tables(&mut self, page: LogicalPage, from: Option<SlotId>, to: SlotId) {
-        if !self.is_in_tables(to) && from.is_none_or(|from| !self.is_in_tables(from)) {
-            return;
-        }
-        if let Some(translation) = &mut self.translation
+        let is_told = |slot: SlotId| self.blocks.is_mapped_by_page(slot);
+        if (is_told(to) || from.is_some_and(is_told))
+            && let Some(translation) = &mut self.translation
             && let Some(table) = translation.mapper.update(page)
         {
             translation.write_back(table);
@@ -155,8 +148,9 @@ impl Device {
     /// A page is not at `from` any more, and nobody looked it up.
     #[inline]
     pub(super) fn note_amend(&mut self, page: LogicalPage, from: SlotId) {
-        let is_in_tables = self.translation.is_some() && self.is_in_tables(from);
-        if let Some(translation) = self.translation.as_mut().filter(|_| is_in_tables) {
+        if let Some(translation) = &mut self.translation
+            && self.blocks.is_mapped_by_page(from)
+        {
             translation.amend(page);
         }
     }

@@ -43,6 +43,13 @@ impl Blocks {
         self.shared.as_ref().is_some_and(|shared| shared.whole_units) && self.pools.number_of_row(row) == 0
     }
 
+    /// Whether the map of pages tells of a slot, of which a part may be in flash. A pool of whole units has a map of its
+    /// own, with an entry for each unit, which is in memory.
+    #[inline]
+    pub fn is_mapped_by_page(&self, slot: SlotId) -> bool {
+        self.shared.is_none() || !self.has_whole_units(self.pools.row_of(slot))
+    }
+
     /// Valid pages of a pool.
     pub fn valid_of(&self, pool: usize) -> u64 {
         match &self.shared {
