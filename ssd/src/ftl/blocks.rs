@@ -4,6 +4,7 @@
 //! Free blocks of a row wait in a heap by erase count (dynamic wear levelling: the least worn is opened next, the
 //! lowest number wins a tie). Closed blocks are [indexed](super::candidates) for the victim policy.
 
+mod block;
 mod mapped;
 mod order;
 mod shared;
@@ -11,14 +12,15 @@ mod slc;
 mod streams;
 mod super_blocks;
 
-use serde::{Deserialize, Serialize};
 use wordline_kernel::{Column, Id, prefetch, state};
 use wordline_nand::{Pools, RowBlockId, SlotId};
 
-use super::candidates::{Candidates, Closed, Indexes};
+use super::candidates::{Candidates, Closed, Indexes, Valid};
 use super::wear::{Allocation, FreeBlocks};
 use crate::policy::placement::Row;
 
+pub(super) use block::Block;
+pub use block::State;
 use order::Order;
 use shared::Shared;
 use slc::SlcBlocks;
@@ -26,25 +28,6 @@ pub use slc::SlcShare;
 pub use streams::{StreamId, Streams};
 pub use super_blocks::SuperBlockCounts;
 use super_blocks::SuperBlocks;
-
-/// What a block is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum State {
-    /// Erased and waiting.
-    Free,
-    /// A write point.
-    Open,
-    /// Full, but not all of its programs are done.
-    Filling,
-    /// Full: a candidate for cleaning.
-    Closed,
-    /// As closed, but to be emptied and taken out of use because something failed in it.
-    Condemned,
-    /// Being cleaned.
-    Victim,
-    /// Out of use.
-    Bad,
-}
 
 fn all_rows(pools: &Pools) -> std::ops::Range<Row> {
     0..pools.rows()
@@ -61,18 +44,11 @@ pub struct Blocks {
     streams: Streams,
     /// Blocks of a row at work; see [`Streams::blocks_at_work`].
     at_work: u32,
-    state: Column<RowBlockId, State>,
-    written_by: Column<RowBlockId, StreamId>,
+    table: Column<RowBlockId, Block>,
     /// The number that a block got when it was opened, counted over the device: its first page carries it.
     opened: Column<RowBlockId, u64>,
     openings: u64,
-    valid: Column<RowBlockId, u32>,
-    /// Programs under way and reads queued: a block is closed, or erased, only when they are done.
-    programs: Column<RowBlockId, u32>,
-    readers: Column<RowBlockId, u32>,
     is_valid: Vec<u64>,
-    /// To be taken out of use, in whatever state it is.
-    condemned: Column<RowBlockId, bool>,
     free: Vec<FreeBlocks>,
     /// The open block of each stream and how far it is written, row by row.
     open: Vec<Option<(RowBlockId, u32)>>,
@@ -91,8 +67,8 @@ pub struct Blocks {
 }
 
 state!(Blocks {
-    values { state, written_by, openings, condemned, free, open, closed }
-    parts { opened, valid, programs, readers, is_valid, row_valid, good, slc, order, super_blocks, shared }
+    values { table, openings, free, open, closed }
+    parts { opened, is_valid, row_valid, good, slc, order, super_blocks, shared }
     fixed { pools, streams, at_work, indexes }
 });
 
@@ -101,15 +77,10 @@ impl Blocks {
     pub fn new(pools: &Pools, streams: Streams, bad: impl Fn(RowBlockId) -> bool) -> Self {
         let (rows, blocks) = (pools.rows() as usize, pools.row_blocks() as usize);
         let blocks_of = |row| pools.of_row(row).geometry.blocks_per_plane;
-        let mut table = Self {
-            state: Column::filled(blocks, State::Free),
-            written_by: Column::filled(blocks, StreamId(0)),
+        let mut new = Self {
+            table: Column::filled(blocks, Block::FREE),
             opened: Column::filled(blocks, 0),
             openings: 0,
-            valid: Column::filled(blocks, 0),
-            programs: Column::filled(blocks, 0),
-            readers: Column::filled(blocks, 0),
-            condemned: Column::filled(blocks, false),
             is_valid: vec![0; (pools.slots() as usize).div_ceil(64)],
             free: all_rows(pools).map(|row| FreeBlocks::new(Allocation::LeastWorn, blocks_of(row))).collect(),
             open: vec![None; rows * usize::from(streams.host + streams.gc)],
@@ -125,22 +96,22 @@ impl Blocks {
             at_work: streams.blocks_at_work(),
             streams,
         };
-        for block in table.state.ids() {
-            let row = table.row_of(block) as usize;
+        for block in new.table.ids() {
+            let row = new.row_of(block) as usize;
             if bad(block) {
-                table.state[block] = State::Bad;
-                table.good[row] -= 1;
+                new.table[block].state = State::Bad;
+                new.good[row] -= 1;
             } else {
-                table.free[row].push(0, block);
+                new.free[row].push(0, block);
             }
         }
-        table
+        new
     }
 
     /// Keeps what a victim policy needs from now on; before the first block is written.
     pub fn keep(&mut self, indexes: Indexes) {
         debug_assert!(
-            self.state.iter().all(|state| matches!(state, State::Free | State::Bad)),
+            self.table.iter().all(|block| matches!(block.state, State::Free | State::Bad)),
             "nothing is written"
         );
         self.indexes = indexes;
@@ -177,17 +148,17 @@ impl Blocks {
 
     /// Valid pages of a block.
     pub fn valid(&self, block: RowBlockId) -> u32 {
-        self.valid[block]
+        self.table[block].valid
     }
 
     /// What a block is.
     pub fn state(&self, block: RowBlockId) -> State {
-        self.state[block]
+        self.table[block].state
     }
 
     /// The collector's stream that opened a block, by its number; none if a stream of the host did.
     pub fn moved_by(&self, block: RowBlockId) -> Option<u8> {
-        self.written_by[block].0.checked_sub(self.streams.host)
+        self.table[block].written_by.0.checked_sub(self.streams.host)
     }
 
     /// Whether the slot holds what its logical page is mapped to.
@@ -199,15 +170,23 @@ impl Blocks {
     /// The page in `slot` becomes invalid soon; see [`wordline_kernel::prefetch`].
     #[inline]
     pub fn prefetch(&self, slot: SlotId) {
+        let block = self.pools.block_of(slot);
         prefetch(&self.is_valid[slot.index() / 64]);
-        self.valid.prefetch(self.pools.block_of(slot));
+        self.table.prefetch(block);
+        self.closed.prefetch(block);
+    }
+
+    /// The page in `slot` is read soon; see [`wordline_kernel::prefetch`].
+    #[inline]
+    pub fn prefetch_block(&self, slot: SlotId) {
+        self.table.prefetch(self.pools.block_of(slot));
     }
 
     /// Valid pages of the device: the sum over the blocks.
     pub fn total_valid(&self) -> u64 {
         match &self.shared {
             Some(shared) => shared.total_valid(),
-            None => self.valid.iter().map(|v| u64::from(*v)).sum(),
+            None => self.table.iter().map(|block| u64::from(block.valid)).sum(),
         }
     }
 
@@ -233,13 +212,13 @@ impl Blocks {
 
     /// Whether any block of a row is not out of use.
     pub fn is_in_use(&self, row: Row) -> bool {
-        self.blocks_of(row).any(|block| self.state[block] != State::Bad)
+        self.blocks_of(row).any(|block| self.state(block) != State::Bad)
     }
 
     /// The closed block of a row with the fewest valid pages; the lowest number wins a tie. It looks at all of them.
     pub fn emptiest(&self, row: Row) -> Option<RowBlockId> {
-        let closed = self.blocks_of(row).filter(|block| self.state[*block] == State::Closed);
-        closed.min_by_key(|block| self.valid[*block])
+        let closed = self.blocks_of(row).filter(|block| self.state(*block) == State::Closed);
+        closed.min_by_key(|block| self.valid(*block))
     }
 
     /// Valid pages of a row.
@@ -286,24 +265,29 @@ impl Blocks {
         let (block, place) = self.open[at].unwrap_or_else(|| {
             let free = self.free[row as usize].pop(self.streams.is_gc(stream));
             let block = free.expect("the caller saw that there is room");
-            self.state[block] = State::Open;
-            self.written_by[block] = stream;
-            self.openings += 1;
-            self.opened[block] = self.openings;
+            self.opened(block, stream);
             self.opened_in_super_block(row, stream, block);
             (block, 0)
         });
         if in_slc {
             self.opened_slc(block);
         }
-        self.programs[block] += 1;
+        self.table[block].programs += 1;
         let after = place + pages;
         let full = after == self.capacity(block);
         self.open[at] = (!full).then_some((block, after));
         if full {
-            self.state[block] = State::Filling;
+            self.table[block].state = State::Filling;
         }
         if self.order.is_some() { self.slot_in_order(at, block, place) } else { self.pools.at(block, place) }
+    }
+
+    /// Notes that a free block is open for a stream.
+    fn opened(&mut self, block: RowBlockId, stream: StreamId) {
+        let Block { state, written_by, .. } = &mut self.table[block];
+        (*state, *written_by) = (State::Open, stream);
+        self.openings += 1;
+        self.opened[block] = self.openings;
     }
 
     /// How far the stream's open block is written; `None` if none is open.
@@ -314,20 +298,21 @@ impl Blocks {
     /// Notes that the program of what [`take`](Self::take) gave is done.
     pub fn program_done(&mut self, first: SlotId) {
         let block = self.pools.block_of(first);
-        self.programs[block] -= 1;
+        self.table[block].programs -= 1;
         self.close_when_written(block);
     }
 
     #[inline]
     fn close_when_written(&mut self, block: RowBlockId) {
-        if self.programs[block] == 0 && self.state[block] == State::Filling {
-            if self.condemned[block] {
+        let Block { programs, state, valid, condemned, .. } = self.table[block];
+        if programs == 0 && state == State::Filling {
+            if condemned {
                 self.lost_to_super_block(block);
-                self.state[block] = State::Condemned;
+                self.table[block].state = State::Condemned;
                 return;
             }
-            self.state[block] = State::Closed;
-            self.closed.add(self.row_of(block), self.valid[block], block);
+            self.table[block].state = State::Closed;
+            self.closed.add(self.row_of(block), valid, block);
             self.closed_slc(block);
             self.closed_in_super_block(block);
         }
@@ -336,28 +321,28 @@ impl Blocks {
     /// Lets an open block take nothing more, though it is not full. The collector's one stays open if no other can be
     /// opened: it could not finish its victim.
     pub fn close(&mut self, block: RowBlockId) {
-        let (row, stream) = (self.row_of(block), self.written_by[block]);
+        let (row, stream) = (self.row_of(block), self.table[block].written_by);
         let at = self.at(row, stream);
         let is_open = self.open[at].is_some_and(|(open, _)| open == block);
         if is_open && (!self.streams.is_gc(stream) || self.free(row) > 0) {
             self.open[at] = None;
-            self.state[block] = State::Filling;
+            self.table[block].state = State::Filling;
             self.close_when_written(block);
         }
     }
 
     /// Notes that a block is to be emptied and taken out of use. False if that is known.
     pub fn condemn(&mut self, block: RowBlockId) -> bool {
-        if self.state[block] == State::Bad || self.condemned[block] {
+        if self.state(block) == State::Bad || self.is_condemned(block) {
             return false;
         }
-        self.condemned[block] = true;
+        self.table[block].condemned = true;
         let row = self.row_of(block);
         self.good[row as usize] -= 1;
-        if self.state[block] == State::Closed {
-            self.closed.remove(row, self.valid[block], block);
+        if self.state(block) == State::Closed {
+            self.closed.remove(row, self.valid(block), block);
             self.lost_to_super_block(block);
-            self.state[block] = State::Condemned;
+            self.table[block].state = State::Condemned;
         }
         true
     }
@@ -365,7 +350,7 @@ impl Blocks {
     /// Whether a block is to be emptied and taken out of use.
     #[inline]
     pub fn is_condemned(&self, block: RowBlockId) -> bool {
-        self.condemned[block]
+        self.table[block].condemned
     }
 
     /// Takes all blocks of a row out of use at once; `lost` gets each slot that was valid. Returns how many blocks were
@@ -377,12 +362,12 @@ impl Blocks {
             self.open[at] = None;
         }
         for block in self.blocks_of(row) {
-            if self.state[block] == State::Closed {
-                self.closed.remove(row, self.valid[block], block);
+            if self.state(block) == State::Closed {
+                self.closed.remove(row, self.valid(block), block);
             }
             self.left_slc(block);
             self.lost_to_super_block(block);
-            self.state[block] = State::Bad;
+            self.table[block].state = State::Bad;
             let mut place = 0;
             while let Some(at) = self.next_valid(block, place) {
                 let slot = self.pools.at(block, at);
@@ -401,9 +386,9 @@ impl Blocks {
         let (block, row) = self.pools.block_and_row_of(slot);
         debug_assert!(!self.is_valid(slot), "a slot becomes valid once");
         self.is_valid[slot.index() / 64] |= 1 << (slot.index() % 64);
-        debug_assert!(self.state[block] != State::Closed, "a slot becomes valid while its block is written");
+        debug_assert!(self.state(block) != State::Closed, "a slot becomes valid while its block is written");
         let gained = if self.shared.is_some() { self.pages_gained(slot) } else { 1 };
-        self.valid[block] += gained;
+        self.table[block].valid += gained;
         self.row_valid[row as usize] += gained;
         if self.super_blocks.is_some() {
             self.count_in_super_block(block, true);
@@ -416,12 +401,12 @@ impl Blocks {
         let (block, row) = self.pools.block_and_row_of(slot);
         debug_assert!(self.is_valid(slot), "only a valid slot becomes invalid");
         self.is_valid[slot.index() / 64] &= !(1 << (slot.index() % 64));
-        let valid = self.valid[block];
         let lost = if self.shared.is_some() { self.pages_lost(slot) } else { 1 };
         self.row_valid[row as usize] -= lost;
-        self.valid[block] = valid - lost;
-        if self.state[block] == State::Closed && lost > 0 {
-            self.closed.lose_page(row, valid, valid - lost, block);
+        let Block { valid, state, .. } = &mut self.table[block];
+        let before = std::mem::replace(valid, *valid - lost);
+        if *state == State::Closed && lost > 0 {
+            self.closed.lose_page(row, before, before - lost, block);
         }
         if self.super_blocks.is_some() {
             self.count_in_super_block(block, false);
@@ -430,43 +415,44 @@ impl Blocks {
 
     /// The candidates of a row.
     pub fn candidates(&mut self, row: Row) -> Candidates<'_> {
-        Candidates::new(&mut self.closed, &self.valid, row)
+        Candidates::new(&mut self.closed, Valid::OfBlocks(&self.table), row)
     }
 
     /// Makes a closed or condemned block a victim.
     pub fn clean(&mut self, block: RowBlockId) {
         self.folds_slc(block);
         self.leaves_super_block(block);
-        let state = std::mem::replace(&mut self.state[block], State::Victim);
+        let state = std::mem::replace(&mut self.table[block].state, State::Victim);
         if state == State::Condemned {
             return;
         }
         assert_eq!(state, State::Closed, "a victim is closed");
-        self.closed.remove(self.row_of(block), self.valid[block], block);
+        self.closed.remove(self.row_of(block), self.valid(block), block);
     }
 
     /// Whether a victim can be erased: nothing valid is left and nobody reads.
     pub fn is_clean(&self, block: RowBlockId) -> bool {
-        self.valid[block] == 0 && self.readers[block] == 0
+        let Block { valid, readers, .. } = self.table[block];
+        valid == 0 && readers == 0
     }
 
     /// Notes that a victim was erased for the `erases`-th time.
     pub fn erased(&mut self, block: RowBlockId, erases: u32) {
-        assert!(self.state[block] == State::Victim && self.is_clean(block), "only a clean victim is erased");
+        assert!(self.state(block) == State::Victim && self.is_clean(block), "only a clean victim is erased");
         self.left_slc(block);
         self.left_super_block(block);
-        self.state[block] = State::Free;
+        self.table[block].state = State::Free;
         let row = self.row_of(block);
         self.free[row as usize].push(erases, block);
     }
 
     /// Takes a condemned victim out of use.
     pub fn retire(&mut self, block: RowBlockId) {
-        assert!(self.state[block] == State::Victim && self.is_clean(block), "only a clean victim is retired");
-        assert!(self.condemned[block], "only a condemned block is retired");
+        assert!(self.state(block) == State::Victim && self.is_clean(block), "only a clean victim is retired");
+        assert!(self.is_condemned(block), "only a condemned block is retired");
         self.left_slc(block);
         self.left_super_block(block);
-        self.state[block] = State::Bad;
+        self.table[block].state = State::Bad;
     }
 
     /// The first valid slot of a block from `place` on.
@@ -487,14 +473,15 @@ impl Blocks {
     /// Notes that a read in `block` is queued.
     #[inline]
     pub fn read_queued(&mut self, block: RowBlockId) {
-        self.readers[block] += 1;
+        self.table[block].readers += 1;
     }
 
     /// Notes that a read in `block` is done; true if a victim waited for it.
     #[inline]
     pub fn read_done(&mut self, block: RowBlockId) -> bool {
-        self.readers[block] -= 1;
-        self.readers[block] == 0 && self.state[block] == State::Victim
+        let Block { readers, state, .. } = &mut self.table[block];
+        *readers -= 1;
+        *readers == 0 && *state == State::Victim
     }
 
     /// Forgets everything but what flash tells of itself: which blocks are bad, how many slots of each are
@@ -511,22 +498,21 @@ impl Blocks {
         self.open.fill(None);
         self.forget_closed_slc();
         self.forget_super_blocks();
-        for block in self.state.ids().filter(|block| self.state[*block] != State::Bad).collect::<Vec<_>>() {
-            self.valid[block] = 0;
-            self.programs[block] = 0;
-            self.readers[block] = 0;
+        let in_use = |block: &RowBlockId| self.state(*block) != State::Bad;
+        for block in self.table.ids().filter(in_use).collect::<Vec<_>>() {
+            self.table[block] = Block { valid: 0, programs: 0, readers: 0, ..self.table[block] };
             let (row, written) = (self.row_of(block), programmed(block));
-            let at = self.at(row, self.written_by[block]);
-            self.state[block] = State::Free;
+            let at = self.at(row, self.table[block].written_by);
+            self.table[block].state = State::Free;
             if written == 0 {
                 self.left_slc(block);
             }
-            self.state[block] = if written == 0 && self.condemned[block] {
+            self.table[block].state = if written == 0 && self.is_condemned(block) {
                 State::Bad
             } else if written == 0 {
                 self.free[row as usize].push(erases(block), block);
                 State::Free
-            } else if written < self.capacity(block) && self.open[at].is_none() && !self.condemned[block] {
+            } else if written < self.capacity(block) && self.open[at].is_none() && !self.is_condemned(block) {
                 self.open[at] = Some((block, written));
                 State::Open
             } else {
@@ -540,7 +526,7 @@ impl Blocks {
     /// known. What was to be taken out of use is so still.
     pub fn close_full(&mut self) {
         let mut full: Vec<RowBlockId> =
-            self.state.ids().filter(|block| self.state[*block] == State::Filling).collect();
+            self.table.ids().filter(|block| self.state(*block) == State::Filling).collect();
         full.sort_unstable_by_key(|block| self.opened[*block]);
         for block in full {
             self.close_when_written(block);

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use wordline_kernel::{Column, Stream};
 use wordline_nand::RowBlockId;
 
+use super::blocks::Block;
 use crate::policy::placement::Row;
 
 /// What a victim policy looks at besides the numbers of valid pages. Each costs something, so it is kept only when
@@ -24,6 +25,13 @@ pub struct Indexes {
 
 const NONE: u32 = u32::MAX;
 
+/// The neighbours of a block in its list.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+struct Link {
+    next: u32,
+    previous: u32,
+}
+
 /// Closed blocks by row and number of valid pages: linked lists, newest first. The block before the first one of a
 /// list is its last one.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -31,8 +39,7 @@ struct Buckets {
     /// Heads of a row: one for each number of valid pages, up to that of the largest blocks.
     per_row: usize,
     head: Vec<u32>,
-    next: Column<RowBlockId, u32>,
-    previous: Column<RowBlockId, u32>,
+    links: Column<RowBlockId, Link>,
     /// No bucket of the row below this one holds a block.
     least: Vec<u32>,
 }
@@ -44,36 +51,35 @@ impl Buckets {
         Self {
             per_row,
             head: vec![NONE; rows * per_row],
-            next: Column::filled(blocks, NONE),
-            previous: Column::filled(blocks, NONE),
+            links: Column::filled(blocks, Link { next: NONE, previous: NONE }),
             least: vec![per_row as u32; rows],
         }
     }
 
     fn insert(&mut self, row: Row, valid: u32, block: RowBlockId) {
         let head = &mut self.head[row as usize * self.per_row + valid as usize];
-        let second = std::mem::replace(head, block.0);
-        self.next[block] = second;
-        self.previous[block] = if second == NONE {
+        let next = std::mem::replace(head, block.0);
+        let previous = if next == NONE {
             block.0
         } else {
-            std::mem::replace(&mut self.previous[RowBlockId(second)], block.0)
+            std::mem::replace(&mut self.links[RowBlockId(next)].previous, block.0)
         };
+        self.links[block] = Link { next, previous };
         let least = &mut self.least[row as usize];
         *least = (*least).min(valid);
     }
 
     fn remove(&mut self, row: Row, valid: u32, block: RowBlockId) {
-        let (next, previous) = (self.next[block], self.previous[block]);
+        let Link { next, previous } = self.links[block];
         let head = &mut self.head[row as usize * self.per_row + valid as usize];
         if *head == block.0 {
             *head = next;
         } else {
-            self.next[RowBlockId(previous)] = next;
+            self.links[RowBlockId(previous)].next = next;
         }
         let after = if next == NONE { *head } else { next };
         if after != NONE {
-            self.previous[RowBlockId(after)] = previous;
+            self.links[RowBlockId(after)].previous = previous;
         }
     }
 
@@ -96,7 +102,7 @@ impl Buckets {
 
     /// The block that has been in the bucket with this head for longest.
     fn last(&self, head: u32) -> RowBlockId {
-        RowBlockId(self.previous[RowBlockId(head)])
+        RowBlockId(self.links[RowBlockId(head)].previous)
     }
 }
 
@@ -172,6 +178,12 @@ impl Closed {
         }
     }
 
+    /// The block loses a page soon; see [`Column::prefetch`].
+    #[inline]
+    pub(super) fn prefetch(&self, block: RowBlockId) {
+        self.buckets.links.prefetch(block);
+    }
+
     /// A block closed with `valid` valid pages.
     pub(super) fn add(&mut self, row: Row, valid: u32, block: RowBlockId) {
         self.buckets.insert(row, valid, block);
@@ -243,15 +255,24 @@ impl Closed {
 /// are cleaned, they are shown like this first, as if they were the blocks of a row: each has a number of its own.
 pub struct Candidates<'a> {
     closed: &'a mut Closed,
-    valid: &'a Column<RowBlockId, u32>,
+    valid: Valid<'a>,
     row: Row,
+}
+
+/// Where the valid pages of candidates are noted.
+#[derive(Clone, Copy)]
+pub(super) enum Valid<'a> {
+    /// Those of blocks.
+    OfBlocks(&'a Column<RowBlockId, Block>),
+    /// Those of super blocks, as they are shown.
+    Shown(&'a Column<RowBlockId, u32>),
 }
 
 /// Why an index is there.
 const ASKED_FOR: &str = "the policy names in needs() what it looks at";
 
 impl<'a> Candidates<'a> {
-    pub(super) fn new(closed: &'a mut Closed, valid: &'a Column<RowBlockId, u32>, row: Row) -> Self {
+    pub(super) fn new(closed: &'a mut Closed, valid: Valid<'a>, row: Row) -> Self {
         Self { closed, valid, row }
     }
 
@@ -262,7 +283,10 @@ impl<'a> Candidates<'a> {
 
     /// Valid pages of a block.
     pub fn valid(&self, block: RowBlockId) -> u32 {
-        self.valid[block]
+        match self.valid {
+            Valid::OfBlocks(table) => table[block].valid,
+            Valid::Shown(valid) => valid[block],
+        }
     }
 
     /// The block with the fewest valid pages; among equals the one that got there last.

@@ -9,10 +9,7 @@ impl Blocks {
     /// Opens a free block of a row: the least worn. None if no block is free.
     pub fn open_free(&mut self, row: Row) -> Option<RowBlockId> {
         let block = self.free[row as usize].pop(false)?;
-        self.state[block] = State::Open;
-        self.written_by[block] = StreamId(0);
-        self.openings += 1;
-        self.opened[block] = self.openings;
+        self.opened(block, StreamId(0));
         Some(block)
     }
 
@@ -23,32 +20,32 @@ impl Blocks {
 
     /// The slot at `place` of an open block is going to be programmed; [`program_done`](Self::program_done) says when it is.
     pub fn program_at(&mut self, block: RowBlockId, place: u32) -> SlotId {
-        assert_eq!(self.state[block], State::Open, "only an open block is programmed");
-        self.programs[block] += 1;
+        assert_eq!(self.state(block), State::Open, "only an open block is programmed");
+        self.table[block].programs += 1;
         self.pools.at(block, place)
     }
 
     /// An open block takes nothing more for now, though it may not be full.
     pub fn close_open(&mut self, block: RowBlockId) {
         assert!(
-            self.state[block] == State::Open && self.programs[block] == 0,
+            self.state(block) == State::Open && self.table[block].programs == 0,
             "an open block at rest closes"
         );
-        self.state[block] = State::Filling;
+        self.table[block].state = State::Filling;
         self.close_when_written(block);
     }
 
     /// A closed block that is not full takes pages again.
     pub fn reopen(&mut self, block: RowBlockId) {
-        assert_eq!(self.state[block], State::Closed, "a closed block opens again");
-        self.closed.remove(self.row_of(block), self.valid[block], block);
-        self.state[block] = State::Open;
+        assert_eq!(self.state(block), State::Closed, "a closed block opens again");
+        self.closed.remove(self.row_of(block), self.valid(block), block);
+        self.table[block].state = State::Open;
     }
 
     /// After [`forget`](Self::forget): no block is open for a stream.
     pub fn forget_open(&mut self) {
         for (block, _) in self.open.iter_mut().filter_map(Option::take) {
-            self.state[block] = State::Filling;
+            self.table[block].state = State::Filling;
         }
     }
 }

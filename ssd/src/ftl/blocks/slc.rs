@@ -152,7 +152,7 @@ impl Blocks {
             && std::mem::take(&mut slc.is_slc[block])
         {
             slc.used[row] -= 1;
-            slc.folding[row] -= u32::from(self.state[block] == State::Victim);
+            slc.folding[row] -= u32::from(self.table[block].state == State::Victim);
         }
     }
 
@@ -182,11 +182,11 @@ impl Blocks {
         if self.cached(row) <= keep {
             return None;
         }
-        let Self { slc, state, .. } = self;
+        let Self { slc, table, .. } = self;
         let slc = slc.as_mut()?;
         let closed = &mut slc.closed[row as usize];
         while let Some(block) = closed.front().copied() {
-            if state[block] == State::Closed && slc.is_slc[block] {
+            if table[block].state == State::Closed && slc.is_slc[block] {
                 return Some(block);
             }
             closed.pop_front();

@@ -12,8 +12,8 @@ use serde::{Deserialize, Serialize};
 use wordline_kernel::{Column, Id, state};
 use wordline_nand::RowBlockId;
 
-use super::{Blocks, State, StreamId};
-use crate::ftl::candidates::{Candidates, Closed, Indexes};
+use super::{Block, Blocks, State, StreamId};
+use crate::ftl::candidates::{Candidates, Closed, Indexes, Valid};
 use crate::policy::placement::Row;
 
 /// Super blocks of a stream in which some row has still to open a block: a row that is further behind leaves the oldest
@@ -282,17 +282,17 @@ impl Blocks {
     pub fn super_candidates(&mut self) -> Option<Candidates<'_>> {
         let all = self.super_blocks.as_mut().filter(|all| all.cleaned < MOST_CLEANED)?;
         let SuperBlocks { candidates, shown, .. } = &mut **all;
-        Some(Candidates::new(candidates, shown, 0))
+        Some(Candidates::new(candidates, Valid::Shown(shown), 0))
     }
 
     /// Makes those blocks of a candidate the next victims of their rows that gain something.
     pub fn choose_super_block(&mut self, chosen: RowBlockId) {
-        let Self { super_blocks, state, valid, pools, .. } = self;
+        let Self { super_blocks, table, pools, .. } = self;
         let Some(all) = super_blocks else { return };
         let one = &mut all.all[chosen];
         assert!(one.indexed, "super block {chosen:?} was chosen, which is not closed");
         for block in one.blocks.iter().copied() {
-            if state[block] == State::Closed && valid[block] < all.per_block {
+            if table[block].state == State::Closed && table[block].valid < all.per_block {
                 all.due[pools.row_of_block(block) as usize].push_back(block);
                 one.due += 1;
             }
@@ -342,9 +342,10 @@ impl Blocks {
     /// Notes that a block becomes a victim, before its state says so.
     pub(super) fn leaves_super_block(&mut self, block: RowBlockId) {
         let row = self.row_of(block);
-        let Self { super_blocks: Some(all), state, valid, .. } = self else { return };
-        if is_kept(state[block]) {
-            all.leave(row, block, valid[block], state[block] == State::Closed);
+        let Self { super_blocks: Some(all), table, .. } = self else { return };
+        let Block { state, valid, .. } = table[block];
+        if is_kept(state) {
+            all.leave(row, block, valid, state == State::Closed);
         }
     }
 
@@ -372,8 +373,8 @@ impl Blocks {
     /// Notes that a page became valid, or invalid.
     #[inline(never)]
     pub(super) fn count_in_super_block(&mut self, block: RowBlockId, is_valid: bool) {
-        let Self { super_blocks: Some(all), state, .. } = self else { return };
-        if !is_kept(state[block]) {
+        let Self { super_blocks: Some(all), table, .. } = self else { return };
+        if !is_kept(table[block].state) {
             return;
         }
         if !is_valid {
@@ -392,10 +393,10 @@ impl Blocks {
 
     /// The blocks that are written are found again, and none of them is closed yet.
     pub(super) fn find_super_blocks(&mut self) {
-        let Self { super_blocks: Some(all), state, .. } = self else { return };
-        for (block, state) in state.entries() {
+        let Self { super_blocks: Some(all), table, .. } = self else { return };
+        for (block, is) in table.entries() {
             match all.of(block) {
-                Some(id) if is_kept(*state) => {
+                Some(id) if is_kept(is.state) => {
                     all.all[id].blocks.push(block);
                     all.all[id].kept += 1;
                 }
@@ -410,11 +411,11 @@ impl Blocks {
         let Some(all) = &self.super_blocks else { return };
         let mut valid = vec![0; all.all.len()];
         let mut counts = vec![[0; 3]; all.all.len()];
-        for (block, state) in self.state.entries() {
+        for (block, is) in self.table.entries() {
             let Some(id) = all.of(block) else { continue };
-            let kept = is_kept(*state);
-            valid[id.index()] += if kept { self.valid[block] } else { 0 };
-            let is = [true, kept, *state == State::Closed];
+            let kept = is_kept(is.state);
+            valid[id.index()] += if kept { is.valid } else { 0 };
+            let is = [true, kept, is.state == State::Closed];
             counts[id.index()].iter_mut().zip(is).for_each(|(count, is)| *count += u32::from(is));
         }
         for (id, one) in all.all.entries() {
