@@ -128,7 +128,9 @@ pub struct HostQueue<S> {
     source: S,
     pace: Pace,
     spread: Spread,
-    next: Option<Arrival>,
+    /// The next request and the one after it, or the other way round if the second of them is next.
+    ahead: [Option<Arrival>; 2],
+    second_is_next: bool,
     submitted: u64,
     answered: u64,
     lost: u64,
@@ -146,14 +148,15 @@ impl<S: Iterator<Item = Arrival>> HostQueue<S> {
     /// Queues that draw from `source`.
     pub fn spread(mut source: S, pace: Pace, spread: Spread) -> Self {
         assert!(spread.queues > 0, "a host has a queue");
-        let next = source.next();
+        let ahead = [source.next(), source.next()];
         let room = Room::new(pace, spread);
         Self {
             begin: Instant::ZERO,
             source,
             pace,
             spread,
-            next,
+            ahead,
+            second_is_next: false,
             submitted: 0,
             answered: 0,
             lost: 0,
@@ -171,7 +174,8 @@ impl<S: Iterator<Item = Arrival>> HostQueue<S> {
     /// What to do at `now`. The caller does it and asks again until told to wait.
     #[inline]
     pub fn next(&mut self, now: Instant) -> Submission {
-        let Some(arrival) = &mut self.next else { return Submission::End };
+        let next = usize::from(self.second_is_next);
+        let Some(arrival) = &mut self.ahead[next] else { return Submission::End };
         let bound = if self.spread.queues == 1 { 0 } else { arrival.command.queue % self.spread.queues };
         let queue = match self.pace {
             Pace::Open { time_scale } => {
@@ -195,15 +199,18 @@ impl<S: Iterator<Item = Arrival>> HostQueue<S> {
         };
         arrival.command.queue = queue;
         let command = arrival.command;
-        self.next = self.source.next();
+        self.ahead[next] = self.source.next();
+        self.second_is_next = !self.second_is_next;
         self.submitted += 1;
         Submission::Now(command)
     }
 
-    /// The request that is submitted next.
+    /// The request that is submitted next, and the one after it.
     #[inline]
-    pub fn upcoming(&self) -> Option<&Command> {
-        self.next.as_ref().map(|arrival| &arrival.command)
+    pub fn upcoming(&self) -> [Option<&Command>; 2] {
+        let [first, second] = &self.ahead;
+        let (next, later) = if self.second_is_next { (second, first) } else { (first, second) };
+        [next, later].map(|arrival| arrival.as_ref().map(|arrival| &arrival.command))
     }
 
     /// Notes an answer to a command of `queue`.
@@ -281,6 +288,15 @@ mod tests {
         assert_eq!(queue.next(at(0)), Submission::At(at(7)));
         assert!(matches!(queue.next(at(7)), Submission::Now(_)));
         assert_eq!(queue.next(at(7)), Submission::At(at(12)));
+    }
+
+    #[test]
+    fn the_next_two_requests_can_be_looked_at() {
+        let mut queue = HostQueue::new(arrivals(&[0; 3]), Pace::Closed { depth: 3, think: Duration::ZERO });
+        for wanted in [[Some(0), Some(1)], [Some(1), Some(2)], [Some(2), None], [None; 2]] {
+            assert_eq!(queue.upcoming().map(|command| command.map(|command| command.tag)), wanted);
+            queue.next(at(0));
+        }
     }
 
     #[test]

@@ -319,9 +319,7 @@ fn submit<S: Iterator<Item = Arrival>>(
         match queue.next(calendar.now()) {
             Submission::Now(command) => {
                 device.submit(command, &mut DeviceCalendar(calendar));
-                if let Some(next) = queue.upcoming() {
-                    device.foresee(next);
-                }
+                device.foresee(queue.upcoming());
             }
             Submission::At(time) => {
                 if host_at.is_none() {

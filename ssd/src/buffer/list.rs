@@ -55,12 +55,16 @@ impl EntryList {
         (self.first != NONE).then_some(self.first)
     }
 
+    /// The entry that was put in after one of the list.
+    #[inline]
+    pub fn after(&self, id: EntryId) -> Option<EntryId> {
+        let next = self.links[id as usize].next;
+        (next != NONE).then_some(next)
+    }
+
     /// All entries, the first one first.
     pub fn iter(&self) -> impl Iterator<Item = EntryId> + '_ {
-        std::iter::successors(self.first(), |id| {
-            let next = self.links[*id as usize].next;
-            (next != NONE).then_some(next)
-        })
+        std::iter::successors(self.first(), |id| self.after(*id))
     }
 
     /// Puts an entry that is not in the list at its end.

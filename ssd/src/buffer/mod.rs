@@ -174,15 +174,14 @@ impl Buffer {
         self.free.len() == self.entries.len()
     }
 
-    /// The page of the entry that became dirty first, which leaves soon; the one after it is asked for, too.
+    /// The entry that became dirty after this one, and so leaves after it; what is known of the next one is asked for.
     #[inline]
-    pub fn foresee(&self) -> Option<LogicalPage> {
-        let mut oldest = self.dirty.iter();
-        let first = oldest.next()?;
-        if let Some(second) = oldest.next() {
-            prefetch(&self.entries[second as usize]);
+    pub fn foresee(&self, id: EntryId) -> Option<EntryId> {
+        let after = self.dirty.after(id)?;
+        if let Some(next) = self.dirty.after(after) {
+            prefetch(&self.entries[next as usize]);
         }
-        Some(self.get(first).logical)
+        Some(after)
     }
 
     /// An entry.

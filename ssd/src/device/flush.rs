@@ -167,9 +167,21 @@ impl Device {
             }
             let id = self.buffer.next_out();
             self.leave(id, calendar);
-            if let Some(next) = self.buffer.foresee() {
-                self.mapping.prefetch(next);
-            }
+            self.foresee_leaving();
+        }
+    }
+
+    /// Asks for what is looked up when the pages leave that became dirty first: of the second one where it is in flash, of
+    /// the first one what is there, if the rest of it must be read.
+    #[inline]
+    fn foresee_leaving(&self) {
+        let Some(first) = self.buffer.oldest() else { return };
+        if let Some(second) = self.buffer.foresee(first) {
+            self.mapping.prefetch(self.buffer.get(second).logical);
+        }
+        let entry = self.buffer.get(first);
+        if entry.sectors != self.full_page() {
+            self.foresee_read(entry.logical);
         }
     }
 

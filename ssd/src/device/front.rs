@@ -73,13 +73,30 @@ impl Device {
         }
     }
 
-    /// A command that the host will submit soon: what is known of its first page is fetched into the processor's cache.
-    /// Changes nothing.
+    /// The command that the host submits next and the one after it: what is looked up of their first pages is fetched into
+    /// the processor's cache, of the later one where the page is, of the next one what is there. Changes nothing.
     #[inline]
-    pub fn foresee(&self, command: &Command) {
-        let (first, _) = self.pages_of(command);
-        self.mapping.prefetch(LogicalPage(first));
-        self.buffer.prefetch(LogicalPage(first));
+    pub fn foresee(&self, [next, later]: [Option<&Command>; 2]) {
+        if let Some(command) = later {
+            let (first, _) = self.pages_of(command);
+            self.mapping.prefetch(LogicalPage(first));
+            self.buffer.prefetch(LogicalPage(first));
+        }
+        if let Some(command) = next
+            && command.operation == Operation::Read
+        {
+            let (first, _) = self.pages_of(command);
+            self.foresee_read(LogicalPage(first));
+        }
+    }
+
+    /// A page is going to be read, and where it is was asked for before.
+    #[inline]
+    pub(super) fn foresee_read(&self, page: LogicalPage) {
+        if let Some(at) = self.mapping.get(page) {
+            self.blocks.prefetch_block(at);
+            self.chips.prefetch(at);
+        }
     }
 
     /// The answers that were given and neither taken nor forgotten, in the order in which they were given.

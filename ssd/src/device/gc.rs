@@ -151,6 +151,7 @@ impl Device {
         if commands > 1 {
             self.collector.split_step(row, commands);
         }
+        self.chips.prefetch(first);
         for n in 0..commands {
             let page = PageId(from + n * planes);
             let read = self.queues.push(die, now, Purpose::GcRead, row, page);
@@ -192,7 +193,6 @@ impl Device {
                     continue;
                 }
                 let stream = self.stream_of(from);
-                self.mapping.prefetch(LogicalPage(stamp.logical));
                 self.collector.stage(row, stream, Moved { stamp, from });
             }
         }
