@@ -12,10 +12,12 @@ test: tools ## Install what is missing, then run all tests.
 
 check: lint test ## What a change must pass: format, clippy and documentation without warnings, all tests.
 
+# The fuzz targets are compiled, not linked, so that nobody needs the C++ compiler of their library.
 lint: tools
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --no-deps --locked --quiet
+	CUSTOM_LIBFUZZER_PATH=./libfuzzer.a $(CARGO) check --manifest-path fuzz/Cargo.toml --target-dir target --locked --quiet
 
 # 4096 cases a property in place of proptest's 256: chosen, some minutes on two cores.
 long: tools ## All tests with more cases, and every experiment at full size.
