@@ -57,6 +57,18 @@ fn an_unloaded_read_over_pcie_takes_the_sum_of_its_parts() {
 }
 
 #[test]
+fn what_is_looked_at_ahead_may_read_nothing_at_the_end_of_the_device() {
+    let mut rig = Rig::new(file(Interface::Direct), 1);
+    rig.device.fill(1.0);
+    let sector = rig.device.config().capacity().0 / 512;
+    let at_the_end = Command { operation: Operation::Read, sector, sectors: 0, ..Command::default() };
+    rig.device.foresee([Some(&at_the_end), Some(&at_the_end)]);
+    rig.submit_command(at_the_end);
+    rig.run_down_to(0);
+    assert!(!rig.answers[0].1.failed);
+}
+
+#[test]
 fn an_unloaded_write_over_pcie_fetches_its_data() {
     let mut rig = Rig::new(file(Interface::Nvme), 1);
     let one_way = Duration::from_ns(250);

@@ -90,10 +90,12 @@ impl Device {
         }
     }
 
-    /// A page is going to be read, and where it is was asked for before.
+    /// A page is going to be read if there is such a page, and where it is was asked for before.
     #[inline]
     pub(super) fn foresee_read(&self, page: LogicalPage) {
-        if let Some(at) = self.mapping.get(page) {
+        if page.0 < self.mapping.len()
+            && let Some(at) = self.mapping.get(page)
+        {
             self.blocks.prefetch_block(at);
             self.chips.prefetch(at);
         }
@@ -164,12 +166,15 @@ impl Device {
         self.page_size.all
     }
 
-    /// The pages that a command touches: first, and one beyond the last.
+    /// The pages that a command touches: first, and one beyond the last; the same if it has no sectors.
     #[inline]
     pub(super) fn pages_of(&self, command: &Command) -> (u32, u32) {
-        let last = (command.sector + command.sectors).saturating_sub(1);
-        let any = u32::from(command.sectors > 0);
-        (self.page_size.page_of(command.sector), self.page_size.page_of(last) + any)
+        let first = self.page_size.page_of(command.sector);
+        let end = match command.sectors {
+            0 => first,
+            sectors => self.page_size.page_of(command.sector + sectors - 1) + 1,
+        };
+        (first, end)
     }
 
     /// The part of `command` that lies in page `page`, one of those that it touches.
