@@ -6,7 +6,7 @@ use wordline_kernel::{Duration, Histogram, Instant, Series};
 use wordline_nand::chips::Counts;
 use wordline_nand::{DieId, EnergyReport, Pool, RowBlockId, Stage};
 use wordline_ssd::device::{Component, SubRequestCounts, Totals, WriteBack};
-use wordline_ssd::lifetime::{self, Worn};
+use wordline_ssd::lifetime::{self, Worn, write_amplification};
 use wordline_ssd::{Answer, Device, Operation, SECTOR};
 
 use crate::error::Result;
@@ -202,8 +202,8 @@ impl Measurements {
             wall_seconds,
             precondition_seconds,
             requests_per_second: requests as f64 / wall_seconds.max(1e-9),
-            write_amplification: lifetime::write_amplification(programmed, all.bytes[1]),
-            collector_amplification: collector_amplification(&flash),
+            write_amplification: write_amplification(programmed, all.bytes[1]),
+            collector_amplification: write_amplification(flash.host_bytes + flash.gc_bytes, flash.host_bytes),
             energy_joules: energy.total().joules(),
             energy_by_stage: Stage::ALL
                 .map(|stage| Share { name: stage.name().into(), amount: energy.of(stage).joules() })
@@ -259,10 +259,6 @@ impl Measurements {
             windows: self.windows.windows().iter().map(Sums::window).collect(),
         }
     }
-}
-
-fn collector_amplification(flash: &Flash) -> Option<f64> {
-    (flash.host_bytes > 0).then(|| (flash.host_bytes + flash.gc_bytes) as f64 / flash.host_bytes as f64)
 }
 
 fn time_shares(all: &Sums, totals: &Totals) -> Vec<TimeShare> {

@@ -1,6 +1,7 @@
 //! The run over simulated time.
 
 use serde_json::{Value, json};
+use wordline_ssd::lifetime::write_amplification;
 
 use super::{Chart, Runs, chart, latency_channel, latency_text, shown};
 use crate::summary::{Summary, Window};
@@ -78,10 +79,11 @@ pub fn amplification(runs: &Runs<'_>) -> Option<Chart> {
     const KINDS: [&str; 2] = ["in each window", "whole run"];
     let rows = rows(runs, |run, window, _| {
         let all = window.host_programs + window.other_programs;
-        let here = (window.host_programs > 0).then(|| all as f64 / window.host_programs as f64);
+        let here = write_amplification(all, window.host_programs);
         let flash = &run.flash;
         let programmed = flash.host_bytes + flash.gc_bytes + flash.padding_bytes;
-        let whole = run.collector_amplification.map(|_| programmed as f64 / flash.host_bytes as f64);
+        let whole =
+            run.collector_amplification.and_then(|_| write_amplification(programmed, flash.host_bytes));
         vec![(KINDS[0], here), (KINDS[1], whole)]
     });
     line(
