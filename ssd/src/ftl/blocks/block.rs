@@ -28,9 +28,11 @@ pub enum State {
 pub(in crate::ftl) struct Block {
     /// Its valid pages.
     pub valid: u32,
-    /// Programs under way and reads queued: a block is closed, or erased, only when they are done.
+    /// Programs under way: it is closed only when they are done.
     pub programs: u32,
+    /// Reads queued: it is erased only when they are done.
     pub readers: u32,
+    /// What it is.
     pub state: State,
     /// The stream that opened it.
     pub written_by: StreamId,
