@@ -3,12 +3,14 @@
 //! Both update modes of NANDFlashSim (section 6.2) are driven by the same lists and give the same spans: [`fast`]
 //! jumps from change to change, [`Reference`] updates every entity at every clock edge.
 
+use std::fmt;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wordline_kernel::{Calendar, Instant, Schedule};
 
-use crate::chips::{Event, Wiring};
-use crate::{Chips, Command, DieId, Geometry, Operation, Part, Reference, Span};
+use crate::chips::{Event, Refusal, Wiring, fits};
+use crate::{Chips, Command, DieId, Geometry, Operation, Part, Pools, Reference, Span};
 
 /// What a die is to do, in order. A sequence of cache reads is whole: each command names the page of the next one.
 pub type List = (DieId, Vec<Command>);
@@ -25,8 +27,17 @@ pub enum Mode {
 }
 
 impl Mode {
-    /// Carries out `lists` in this mode; see [`fast`] for what comes out and what may not go in.
-    pub fn run(self, part: &Part, geometry: Geometry, wiring: Wiring, lists: &[List]) -> Vec<Span> {
+    /// Carries out `lists` in this mode; see [`fast`] for what comes out.
+    ///
+    /// # Errors
+    /// Why a list cannot be carried out.
+    pub fn run(
+        self,
+        part: &Part,
+        geometry: Geometry,
+        wiring: Wiring,
+        lists: &[List],
+    ) -> Result<Vec<Span>, ListError> {
         match self {
             Self::Fast => fast(part, geometry, wiring, lists),
             Self::Reference => Reference::new(part.clone(), geometry, wiring).run(lists),
@@ -34,34 +45,78 @@ impl Mode {
     }
 }
 
-/// The number of each list's first command in the spans: commands are counted list by list.
-///
-/// A bug if two lists are for one die, or if a list breaks a sequence of cache reads off.
-pub(crate) fn first_serials(lists: &[List]) -> Vec<u32> {
-    let mut first = 0;
-    let serials = lists.iter().enumerate().map(|(n, (die, commands))| {
-        assert!(lists[..n].iter().all(|(other, _)| other != die), "die {die:?} has one list");
-        assert_sequences(commands);
-        let serial = first;
-        first += commands.len() as u32;
-        serial
-    });
-    serials.collect()
+/// Why lists cannot be carried out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ListError {
+    /// Two lists are for one die.
+    SecondList {
+        /// The die.
+        die: DieId,
+    },
+    /// The die does not take a command.
+    Refused {
+        /// The die.
+        die: DieId,
+        /// The command's place in its list, counted from 0.
+        at: usize,
+        /// Why.
+        why: Refusal,
+    },
+    /// A list ends amid a sequence of cache reads.
+    Unfinished {
+        /// The die.
+        die: DieId,
+    },
 }
 
-/// A cache read that names a next page is followed by the one that moves it out, and none comes without.
-fn assert_sequences(commands: &[Command]) {
+impl fmt::Display for ListError {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::SecondList { die } => write!(out, "die {}: found two lists, wanted one", die.0),
+            Self::Refused { die, at, why } => write!(out, "die {}, command {at}: {why}", die.0),
+            Self::Unfinished { die } => {
+                write!(out, "die {}: the list ends amid a sequence of cache reads", die.0)
+            }
+        }
+    }
+}
+
+impl std::error::Error for ListError {}
+
+/// The number of each list's first command in the spans: commands are counted list by list. Every command is looked at
+/// before the first one begins.
+pub(crate) fn first_serials(part: &Part, geometry: Geometry, lists: &[List]) -> Result<Vec<u32>, ListError> {
+    let pools = Pools::of_pages(part.clone(), geometry);
+    let (mut first, mut serials) = (0, Vec::new());
+    for (n, (die, commands)) in lists.iter().enumerate() {
+        if lists[..n].iter().any(|(other, _)| other == die) {
+            return Err(ListError::SecondList { die: *die });
+        }
+        check_list(&pools, *die, commands)?;
+        serials.push(first);
+        first += commands.len() as u32;
+    }
+    Ok(serials)
+}
+
+/// That a die has what each command names, and that a cache read that names a next page is followed by the one that moves
+/// it out, and none comes without.
+fn check_list(pools: &Pools, die: DieId, commands: &[Command]) -> Result<(), ListError> {
     let mut expected = None;
-    for command in commands {
+    for (at, command) in commands.iter().enumerate() {
+        let refused = |why| ListError::Refused { die, at, why };
+        fits(pools, die, command, &|_| false).map_err(refused)?;
         let (goes_on, next) = match command.operation {
             Operation::ReadCache { first, next } => (!first, next),
             _ => (false, None),
         };
         let wanted = goes_on.then_some((command.page, command.planes));
-        assert_eq!(expected, wanted, "a sequence of cache reads moves out what it has sensed");
+        if expected != wanted {
+            return Err(refused(Refusal::Sequence { sensed: expected.map(|(page, _)| page) }));
+        }
         expected = next.map(|page| (page, command.planes));
     }
-    assert_eq!(expected, None, "a list ends with its sequence of cache reads");
+    if expected.is_none() { Ok(()) } else { Err(ListError::Unfinished { die }) }
 }
 
 /// Carries out `lists` in the fast mode: the work is that of the changes, whatever the clocks.
@@ -69,12 +124,12 @@ fn assert_sequences(commands: &[Command]) {
 /// The spans are those of every stage in the order of their beginning; their commands are counted list by list, from
 /// 0. Pages have no contents; a command that breaks a limit of the part is carried out all the same.
 ///
-/// A bug if two lists are for one die, if one breaks a sequence of cache reads off, or if a page, with the planes
-/// that take part, does not lie in its die.
-pub fn fast(part: &Part, geometry: Geometry, wiring: Wiring, lists: &[List]) -> Vec<Span> {
+/// # Errors
+/// Two lists are for one die, one breaks a sequence of cache reads off, or its die does not have what a command names.
+pub fn fast(part: &Part, geometry: Geometry, wiring: Wiring, lists: &[List]) -> Result<Vec<Span>, ListError> {
     let mut run = Run {
         lists,
-        first: first_serials(lists),
+        first: first_serials(part, geometry, lists)?,
         started: vec![0; lists.len()],
         numbers: Vec::new(),
         chips: Chips::counting(part.clone(), geometry, wiring),
@@ -95,7 +150,7 @@ pub fn fast(part: &Part, geometry: Geometry, wiring: Wiring, lists: &[List]) -> 
             run.go_on(list);
         }
     }
-    run.spans()
+    Ok(run.spans())
 }
 
 /// Lists under way.
@@ -128,7 +183,7 @@ impl Run<'_> {
         if self.chips.takes(*die, command.operation, self.calendar.now()) {
             self.numbers.push(self.first[list] + self.started[list] as u32);
             self.started[list] += 1;
-            self.chips.start(*die, *command, &mut self.calendar);
+            self.chips.begin(*die, *command, &mut self.calendar);
         }
     }
 

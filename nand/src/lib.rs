@@ -90,7 +90,7 @@ pub mod slots;
 pub mod span;
 pub mod unit;
 
-pub use chips::{AtCut, Chips, Command, Done, Event, Operation, Stamp, TornBy};
+pub use chips::{AtCut, Chips, Command, Done, Event, Operation, Refusal, Stamp, TornBy};
 pub use energy::{EnergyReport, Stage};
 pub use faults::{Fault, FaultFile, Faults};
 pub use geometry::{ChannelId, DieId, Geometry, PageId, PlaneBlock, RowBlockId};

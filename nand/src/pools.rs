@@ -234,6 +234,13 @@ impl Pools {
         self.of_slot(slot).slots.page_of(slot)
     }
 
+    /// The die that holds `page`, if there is such a page.
+    pub fn find_die(&self, page: PageId) -> Option<DieId> {
+        let has = |geometry: &&Geometry| (geometry.first.page..geometry.end(0).page).contains(&page.0);
+        let geometry = self.iter().map(|pool| &pool.geometry).find(has)?;
+        Some(geometry.die_of(geometry.block_of(page)))
+    }
+
     /// The slot at `place` of `block`.
     #[inline]
     pub fn at(&self, block: RowBlockId, place: u32) -> SlotId {

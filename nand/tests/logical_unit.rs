@@ -98,12 +98,17 @@ fn unit_file() -> impl Strategy<Value = UnitFile> {
     )
 }
 
-/// A copy goes to another row of the same die and plane: so many rows of the whole unit further.
-fn access((kind, page, count, rows): (u8, u32, u32, u32), part: &Part, dies: u32) -> Access {
+/// An access that `unit` has the pages for. A copy goes to another row of the same die and plane: so many rows of the whole
+/// unit further, around its end.
+fn access((kind, page, count, rows): (u8, u32, u32, u32), unit: &LogicalUnit) -> Access {
+    let (pages, row) = (unit.pages(), unit.shape().dies * unit.shape().planes);
+    let page = page % pages;
+    let to = (page + rows * row) % pages;
+    let count = count.min(pages - if kind == 2 { page.max(to) } else { page });
     match kind {
         0 => Access::Read { page, count },
         1 => Access::Write { page, count },
-        2 => Access::Copy { page, to: page + rows * dies * part.geometry.planes, count },
+        2 => Access::Copy { page, to, count },
         _ => Access::Erase { page, count },
     }
 }
@@ -125,8 +130,8 @@ proptest! {
         mix in vec((0u8..4, 0u32..200, 0u32..20, 0u32..4), 0..60),
     ) {
         let part = raw.part();
-        let accesses: Vec<Access> = mix.into_iter().map(|raw| access(raw, &part, file.dies)).collect();
         let mut unit = LogicalUnit::new(&part, &file, Seed(1)).expect("the unit is sound");
+        let accesses: Vec<Access> = mix.into_iter().map(|raw| access(raw, &unit)).collect();
         unit.record();
         unit.run(accesses.iter().copied()).expect("limits are counted only");
         let (report, unit_pages) = (unit.report(), u64::from(part.pages_per_program()));

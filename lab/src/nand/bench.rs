@@ -233,7 +233,8 @@ impl Running {
         let (command, carried) = self.queues[at].pop_front().expect("there is a next one");
         self.flying[at].push_back(self.operations.len());
         self.operations.push(Carried { begin: now, ..carried });
-        self.chips.start(die, command, &mut self.calendar);
+        let taken = self.chips.start(die, command, &mut self.calendar);
+        taken.expect("what a die is to do keeps to its pages and planes");
     }
 }
 

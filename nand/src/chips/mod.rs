@@ -12,6 +12,7 @@ mod die;
 mod faulty;
 mod pages;
 mod record;
+mod refusal;
 mod report;
 mod sequence;
 mod slc;
@@ -39,6 +40,8 @@ use die::{Behind, Die};
 use pages::Pages;
 pub use pages::{Stamp, Violations};
 use record::Recorder;
+pub use refusal::Refusal;
+pub(crate) use refusal::fits;
 use slc::SlcMode;
 use suspend::Suspended;
 use times::{Opening, Times};
@@ -241,9 +244,11 @@ impl Chips {
         self.dies[die].level
     }
 
-    /// Starts a command on an idle die.
+    /// Begins a command that the die takes, as a controller knows that keeps the state of its dies itself; others ask by
+    /// [`Self::start`]. Builds with debug assertions check it all the same.
     #[inline(always)]
-    pub fn start(&mut self, die: DieId, command: Command, calendar: &mut impl Schedule<Event>) {
+    pub fn begin(&mut self, die: DieId, command: Command, calendar: &mut impl Schedule<Event>) {
+        debug_assert_eq!(self.check(die, &command, calendar.now()), Ok(()));
         let goes_on = matches!(command.operation, Operation::ReadCache { first: false, .. });
         let goes_behind = || command.operation.goes_behind(self.pool_of(die).part.geometry.one_shot);
         let may = !self.works_behind(die, calendar.now()) || goes_behind();

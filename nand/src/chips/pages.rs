@@ -125,6 +125,11 @@ impl Pages {
         }
     }
 
+    /// Whether pages carry stamps; else the limits are watched alone.
+    pub(super) fn has_stamps(&self) -> bool {
+        self.ledger.is_none()
+    }
+
     /// Limits broken so far.
     pub(super) fn violations(&self) -> Violations {
         self.ledger.as_ref().map_or(Violations::default(), |ledger| ledger.broken)

@@ -118,7 +118,7 @@ mod tests {
         let page = chips.geometry().page(RowBlockId(block), n);
         chips.registers(DieId(0)).fill(Stamp { logical: block, version: 1 });
         let command = Command { operation, page, planes: 2, bytes: Bytes::kib(16) };
-        chips.start(DieId(0), command, calendar);
+        chips.begin(DieId(0), command, calendar);
         loop {
             let event = calendar.advance().expect("the command ends");
             if let Some(done) = chips.handle(event, calendar) {

@@ -12,7 +12,7 @@ pub(super) fn chips(dies: u32) -> Chips {
 
 fn run(chips: &mut Chips, commands: &[(DieId, Command)]) -> Vec<(Instant, Done)> {
     let mut calendar = Calendar::new();
-    commands.iter().for_each(|(die, command)| chips.start(*die, *command, &mut calendar));
+    commands.iter().for_each(|(die, command)| chips.begin(*die, *command, &mut calendar));
     let mut done = Vec::new();
     while let Some(event) = calendar.advance() {
         done.extend(chips.handle(event, &mut calendar).map(|d| (calendar.now(), d)));
@@ -107,10 +107,10 @@ fn a_bus_is_given_away_once_all_that_happens_at_its_instant_is_known() {
     // Something that is due at time zero too, during which the second die wants to latch a command.
     calendar.at(Instant::ZERO, Event::BusFree(ChannelId(0)));
     let (die, command) = program(&chips, 0);
-    chips.start(die, command, &mut calendar);
+    chips.begin(die, command, &mut calendar);
     assert!(calendar.advance().is_some());
     let (die, command) = read(&chips, 1, Bytes::kib(8));
-    chips.start(die, command, &mut calendar);
+    chips.begin(die, command, &mut calendar);
     chips.record();
     assert_eq!(calendar.advance().and_then(|event| chips.handle(event, &mut calendar)), None);
     assert_eq!(chips.take_spans()[0].die, DieId(1), "the read is latched before data move");
@@ -124,14 +124,14 @@ fn a_page_sensed_ahead_belongs_to_the_command_that_moves_it_out() {
     let next = PageId(first.page.0 + 1);
     let cached = |first, next| Operation::ReadCache { first, next };
     let mut calendar = Calendar::new();
-    chips.start(die, Command { operation: cached(true, Some(next)), ..first }, &mut calendar);
+    chips.begin(die, Command { operation: cached(true, Some(next)), ..first }, &mut calendar);
     let (other, command) = read(&chips, 1, Bytes::kib(8));
     let mut started = false;
     while let Some(event) = calendar.advance() {
         if chips.handle(event, &mut calendar).is_some_and(|done| done.die == die && !started) {
             // Another die starts a command in the meantime.
-            chips.start(other, command, &mut calendar);
-            chips.start(die, Command { operation: cached(false, None), page: next, ..first }, &mut calendar);
+            chips.begin(other, command, &mut calendar);
+            chips.begin(die, Command { operation: cached(false, None), page: next, ..first }, &mut calendar);
             started = true;
         }
     }
@@ -183,7 +183,7 @@ fn at_every_instant_the_stages_that_are_over_and_idle_time_are_the_time_that_pas
         }
         if waiting.last().is_some_and(|next| chips.takes(DieId(0), next.operation, calendar.now())) {
             let next = waiting.pop().expect("there is a last one");
-            chips.start(DieId(0), next, &mut calendar);
+            chips.begin(DieId(0), next, &mut calendar);
         }
         let elapsed = calendar.now() - Instant::ZERO;
         let stages = chips.stages_of_die(DieId(0), elapsed);

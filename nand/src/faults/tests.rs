@@ -27,7 +27,7 @@ impl Rig {
         let page = PageId(page);
         let die = geometry.die_of(geometry.block_of(page));
         let command = Command { operation, page, planes: 2, bytes: Bytes(0) };
-        self.chips.start(die, command, &mut self.calendar);
+        self.chips.begin(die, command, &mut self.calendar);
         loop {
             let event = self.calendar.advance().expect("the command ends");
             if let Some(done) = self.chips.handle(event, &mut self.calendar) {

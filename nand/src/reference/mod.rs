@@ -17,7 +17,7 @@ use wordline_kernel::{Duration, Instant};
 
 use crate::chips::Wiring;
 use crate::clock::Clock;
-use crate::drive::{List, first_serials};
+use crate::drive::{List, ListError, first_serials};
 use crate::{Geometry, Latency, Part, Span};
 
 use channel::Channel;
@@ -64,10 +64,14 @@ impl Reference {
     }
 
     /// Carries out `lists` and returns what [`fast`](crate::drive::fast) returns for them.
-    pub fn run(&self, lists: &[List]) -> Vec<Span> {
+    ///
+    /// # Errors
+    /// As there.
+    pub fn run(&self, lists: &[List]) -> Result<Vec<Span>, ListError> {
         let Self { part, geometry, wiring } = self;
+        let serials = first_serials(part, *geometry, lists)?;
         let mut dies: Vec<Die> =
-            lists.iter().zip(first_serials(lists)).map(|(list, first)| Die::new(list, first)).collect();
+            lists.iter().zip(serials).map(|(list, first)| Die::new(list, first)).collect();
         // In the order of their numbers, which is that of ties.
         dies.sort_by_key(Die::id);
         let mut channels: Vec<Channel> = (0..geometry.channels).map(Channel::new).collect();
@@ -91,7 +95,7 @@ impl Reference {
             }
         }
         world.spans.sort();
-        world.spans
+        Ok(world.spans)
     }
 }
 

@@ -203,6 +203,37 @@ impl std::fmt::Display for LimitBroken {
 
 impl std::error::Error for LimitBroken {}
 
+/// Why a unit did not carry out all accesses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum UnitError {
+    /// A limit of the part was broken, and limits are fatal.
+    Limit(LimitBroken),
+    /// An access goes beyond the last page: it was not begun, and those before it are over.
+    Beyond {
+        /// The access, counted from 0.
+        access: u64,
+        /// Its first page, or the first one to be written.
+        page: u32,
+        /// How many pages it has.
+        count: u32,
+        /// Pages of the unit.
+        pages: u32,
+    },
+}
+
+impl std::fmt::Display for UnitError {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Limit(broken) => broken.fmt(out),
+            Self::Beyond { access, page, count, pages } => {
+                write!(out, "access {access}: found {count} pages from {page} on, wanted them below {pages}")
+            }
+        }
+    }
+}
+
+impl std::error::Error for UnitError {}
+
 /// An access that is not over.
 #[derive(Clone, Copy, Debug)]
 struct Slot {
@@ -307,32 +338,53 @@ impl LogicalUnit {
     }
 
     /// Carries out `accesses` in a closed loop: the next one enters when one of those outstanding has ended.
-    /// Pages beyond the unit begin again at its first page. Fails at the first broken limit if limits are fatal.
-    pub fn run(&mut self, accesses: impl IntoIterator<Item = Access>) -> Result<(), LimitBroken> {
+    ///
+    /// # Errors
+    /// The first broken limit, if limits are fatal, which stops everything; or the first access beyond the unit, when those
+    /// before it are over.
+    pub fn run(&mut self, accesses: impl IntoIterator<Item = Access>) -> Result<(), UnitError> {
         let mut accesses = accesses.into_iter();
-        self.admit(&mut accesses);
+        let mut beyond = self.admit(&mut accesses).err();
         while let Some(event) = self.calendar.advance() {
             let done = self.chips.handle(event, &mut self.calendar);
             if let Some(done) = done {
                 self.done(&done);
                 if let Some(broken) = self.broken {
-                    return Err(broken);
+                    return Err(UnitError::Limit(broken));
                 }
-                self.admit(&mut accesses);
+                if beyond.is_none() {
+                    beyond = self.admit(&mut accesses).err();
+                }
             }
             if let Some(die) = die_of(event) {
                 self.issue(1 << die.0);
             }
         }
-        Ok(())
+        beyond.map_or(Ok(()), Err)
     }
 
-    /// Lets accesses in while there is room in the queue.
-    fn admit(&mut self, accesses: &mut impl Iterator<Item = Access>) {
-        let mut dies = 0;
+    /// That the unit has the pages of an access.
+    fn check(&self, access: Access) -> Result<(), UnitError> {
+        let (page, count) = access.pages();
+        let to = if let Access::Copy { to, .. } = access { to } else { page };
+        let pages = self.pages();
+        let fits = |page: u32| u64::from(page) + u64::from(count) <= u64::from(pages);
+        match [page, to].into_iter().find(|page| !fits(*page)) {
+            Some(page) => Err(UnitError::Beyond { access: self.arrived, page, count, pages }),
+            None => Ok(()),
+        }
+    }
+
+    /// Lets accesses in while there is room in the queue, up to one that the unit has no pages for.
+    fn admit(&mut self, accesses: &mut impl Iterator<Item = Access>) -> Result<(), UnitError> {
+        let (mut dies, mut checked) = (0, Ok(()));
         while let Some(slot) = self.free.last().copied() {
             let Some(access) = accesses.next() else { break };
             let (from, count) = access.pages();
+            checked = self.check(access);
+            if checked.is_err() {
+                break;
+            }
             if count == 0 {
                 continue;
             }
@@ -344,12 +396,13 @@ impl LogicalUnit {
             // Row by row, so that the pages of a word line that one program wrote are read one after the other.
             let (stripe, mut n) = (self.shape.dies * self.shape.planes, 0);
             while n < count {
-                let to = n + (count - n).min(stripe - from.wrapping_add(n) % stripe);
+                let to = n + (count - n).min(stripe - (from + n) % stripe);
                 dies |= self.arrive(access, n..to, slot);
                 n = to;
             }
         }
         self.issue(dies);
+        checked
     }
 
     /// Program units of an access that lie in one row arrive: the dies that they are for (bit n for die n).
@@ -366,18 +419,18 @@ impl LogicalUnit {
         };
         for bit in 0..reads {
             for n in units.clone() {
-                dies |= self.push(from.wrapping_add(n), bit, Work::Read, slot);
+                dies |= self.push(from + n, bit, Work::Read, slot);
             }
         }
         for n in units {
             let (page, work) = match access {
                 Access::Read { .. } => break,
                 Access::Copy { to, .. } if pages > 1 => (to, Work::Write),
-                Access::Copy { page, to, .. } => (page, Work::Copy(self.page_of(to.wrapping_add(n), 0).1)),
+                Access::Copy { page, to, .. } => (page, Work::Copy(self.page_of(to + n, 0).1)),
                 Access::Write { page, .. } => (page, Work::Write),
                 Access::Erase { page, .. } => (page, Work::Erase),
             };
-            dies |= self.push(page.wrapping_add(n), 0, work, slot);
+            dies |= self.push(page + n, 0, work, slot);
         }
         dies
     }
@@ -397,7 +450,7 @@ impl LogicalUnit {
     #[inline]
     fn page_of(&self, n: u32, bit: u32) -> (DieId, PageId) {
         let geometry = self.chips.geometry();
-        let Place { die, plane, row } = self.scheduler.place(n % self.pages(), &self.shape);
+        let Place { die, plane, row } = self.scheduler.place(n, &self.shape);
         let units = geometry.pages_per_block / self.chips.part().pages_per_program();
         let block = geometry.first_block(die).0 + row / units;
         let offset = row % units * geometry.pages_per_program + bit * geometry.planes_per_row + plane;
@@ -455,7 +508,7 @@ impl LogicalUnit {
         self.queues.issue(die, planes, committed);
         let bytes = self.chips.geometry().page_size * u64::from(planes);
         let command = Command { operation, page: first.page, planes, bytes };
-        self.chips.start(die, command, &mut self.calendar);
+        self.chips.begin(die, command, &mut self.calendar);
         true
     }
 

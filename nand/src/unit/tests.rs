@@ -137,7 +137,9 @@ fn a_broken_limit_is_counted_or_ends_the_run() {
     assert_eq!((report.violations.order, report.violations.programs), (5, 1));
     let mut unit = LogicalUnit::new(&part, &UnitFile { fatal_limits: true, queue_depth: 1, ..file }, Seed(1))
         .expect("the unit is sound");
-    let broken = unit.run(accesses).expect_err("the second write is out of order");
+    let Err(UnitError::Limit(broken)) = unit.run(accesses) else {
+        panic!("the second write is out of order")
+    };
     assert_eq!((broken.access, broken.limits.order), (1, 1));
 }
 
@@ -189,4 +191,25 @@ fn a_copy_to_another_plane_or_die_is_a_broken_limit() {
     let mut unit = LogicalUnit::new(&slc(), &fatal, Seed(1)).expect("the unit is sound");
     let broken = unit.run([copy(0, 1)]).expect_err("the copy leaves its plane");
     assert!(broken.to_string().ends_with("copyback across planes 1)"), "{broken}");
+}
+
+#[test]
+fn an_access_beyond_the_unit_is_refused_and_those_before_it_are_over() {
+    let part = slc();
+    let mut unit = LogicalUnit::new(&part, &modes(2, true, false), Seed(1)).expect("the unit is sound");
+    let pages = unit.pages();
+    let last = pages - 1;
+    unit.run([read(last), Access::Erase { page: last, count: 1 }]).expect("the last page is there");
+    for (page, count, access) in [
+        (pages, 1, Access::Read { page: pages, count: 1 }),
+        (last, 2, Access::Write { page: last, count: 2 }),
+        (u32::MAX, 2, Access::Erase { page: u32::MAX, count: 2 }),
+        (0, u32::MAX, Access::Read { page: 0, count: u32::MAX }),
+        (last, 2, Access::Copy { page: 0, to: last, count: 2 }),
+    ] {
+        let before = unit.report().accesses;
+        let refused = unit.run([read(0), access, read(1)]).expect_err("the unit has no such pages");
+        assert_eq!(refused, UnitError::Beyond { access: before + 1, page, count, pages }, "{access:?}");
+        assert_eq!(unit.report().accesses, before + 1, "{access:?}");
+    }
 }

@@ -190,7 +190,7 @@ fn compare(interface: Interface, mode: u8, dies: u32, planes: u32, shared: bool)
     let wiring = Transactions { shared_enable: shared, read_status: true, ..Transactions::default() };
     for operation in MODES {
         let lists: Vec<List> = (0..dies).map(|die| list(operation, &geometry, die, planes)).collect();
-        let transactions = drive::fast(&part, geometry, wiring, &lists);
+        let transactions = drive::fast(&part, geometry, wiring, &lists).expect("the dies have the pages");
         let pins = spelled(&part, &geometry, shared, &lists, &transactions);
         let what =
             format!("{interface} {mode}, {operation:?}, {dies} dies, {planes} planes, shared: {shared}");

@@ -11,6 +11,8 @@ use wordline_nand::clock::{Clock, Clocks};
 use wordline_nand::drive::{List, Mode, fast};
 use wordline_nand::{Command, DieId, Geometry, Interface, Operation, PageId, Part, Reference, Stage};
 
+const SOUND: &str = "the lists name what the dies have";
+
 proptest! {
     // Chosen: some seconds on a laptop.
     #![proptest_config(ProptestConfig::with_cases(ProptestConfig::default().cases.max(1_024)))]
@@ -19,7 +21,7 @@ proptest! {
     fn both_modes_give_the_same_stages(raw in random::raw()) {
         let Case { part, geometry, wiring, lists } = Case::of(&raw);
         let [stepped, jumped] =
-            [Mode::Reference, Mode::Fast].map(|mode| mode.run(&part, geometry, wiring, &lists));
+            [Mode::Reference, Mode::Fast].map(|mode| mode.run(&part, geometry, wiring, &lists).expect(SOUND));
         for (at, (stepped, jumped)) in stepped.iter().zip(&jumped).enumerate() {
             prop_assert_eq!(stepped, jumped, "span {}", at);
         }
@@ -59,7 +61,7 @@ impl Setting {
 
     /// When everything is over.
     fn end(&self, commands: Vec<Command>) -> Duration {
-        let spans = fast(&self.part, self.geometry, self.wiring, &[(DieId(0), commands)]);
+        let spans = fast(&self.part, self.geometry, self.wiring, &[(DieId(0), commands)]).expect(SOUND);
         spans.iter().map(|span| span.end() - Instant::ZERO).max().expect("there is a stage")
     }
 
@@ -185,6 +187,7 @@ fn of_dies_that_ask_at_once_a_latch_goes_first_then_the_lowest_number() {
     let (read, program) = (Operation::Read, Operation::Program);
     let lists = lists(&geometry, &[program, read, program, read]);
     for spans in [fast(&part, geometry, wiring, &lists), Reference::new(part, geometry, wiring).run(&lists)] {
+        let spans = spans.expect(SOUND);
         let mut first = spans.iter().filter(|span| span.stage == Stage::Ale).map(|span| span.die.0);
         let order: Vec<u32> = first.by_ref().collect();
         assert_eq!(order, [1, 3, 0, 2]);
@@ -205,9 +208,31 @@ fn data_go_after_so_many_latches_in_both_modes() {
             (DieId(die), if die == 39 { vec![command(die, Operation::Program)] } else { erases })
         })
         .collect();
-    let spans = fast(&part, geometry, wiring, &lists);
-    assert_eq!(spans, Reference::new(part, geometry, wiring).run(&lists));
+    let spans = fast(&part, geometry, wiring, &lists).expect(SOUND);
+    assert_eq!(spans, Reference::new(part, geometry, wiring).run(&lists).expect(SOUND));
     let data = spans.iter().position(|span| span.die == DieId(39)).expect("the program is carried out");
     let latched = spans[..data].iter().filter(|span| span.stage == Stage::Ale).count();
     assert_eq!(latched, 16, "of the dies that ask at once as many latch as may go before data");
+}
+
+#[test]
+fn lists_that_no_die_can_carry_out_are_refused_in_both_modes() {
+    use wordline_nand::Refusal;
+    use wordline_nand::drive::ListError;
+    let Setting { part, geometry, wiring } = Setting::new(Interface::Sdr, 0, false, false);
+    let die = DieId(0);
+    let read = Command { operation: Operation::Read, page: PageId(0), planes: 1, bytes: Bytes(1) };
+    let beyond = Command { page: PageId(geometry.pages()), ..read };
+    let opens = Operation::ReadCache { first: true, next: Some(PageId(2)) };
+    let why = Refusal::NoSuchPage { page: beyond.page };
+    let cases: [(Vec<List>, ListError); 3] = [
+        (vec![(die, vec![read, beyond])], ListError::Refused { die, at: 1, why }),
+        (vec![(die, vec![read]), (die, vec![])], ListError::SecondList { die }),
+        (vec![(die, vec![Command { operation: opens, ..read }])], ListError::Unfinished { die }),
+    ];
+    for (lists, wanted) in cases {
+        for mode in [Mode::Fast, Mode::Reference] {
+            assert_eq!(mode.run(&part, geometry, wiring, &lists), Err(wanted), "{mode:?}");
+        }
+    }
 }

@@ -250,7 +250,11 @@ impl Case {
             0 => one(Operation::Read, page(0, false)),
             1 => one(Operation::Program, page(0, true)),
             2 | 3 => one(Operation::ProgramCache, page(0, true)),
-            4 => one(Operation::Copyback { to: page(1, true) }, page(0, true)),
+            // A one-shot part has no copyback of a word line.
+            4 if self.part.pages_per_program() == 1 => {
+                one(Operation::Copyback { to: page(1, true) }, page(0, true))
+            }
+            4 => one(Operation::Program, page(1, true)),
             5 => one(Operation::Erase, page(0, false)),
             _ => {
                 // Half of the sequences go through the block, the others jump.

@@ -53,7 +53,7 @@ impl Device {
         if self.tuning.is_some() {
             self.set_read_level(die, command.operation);
         }
-        self.chips.start(die, command, &mut ChipCalendar(calendar));
+        self.chips.begin(die, command, &mut ChipCalendar(calendar));
     }
 
     /// The same for a transaction that changes pages, in all planes: what it is for, whose and where to, and the command as

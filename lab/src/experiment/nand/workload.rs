@@ -3,7 +3,7 @@
 use serde::Deserialize;
 use wordline_kernel::{Bytes, Complaints, Seed};
 use wordline_nand::LogicalUnit;
-use wordline_nand::unit::{Access, LimitBroken};
+use wordline_nand::unit::{Access, UnitError};
 
 use crate::error::{Error, Result};
 use crate::trace::Op;
@@ -93,13 +93,14 @@ impl NandWorkload {
 
     /// Carries it out on `unit`, whose blocks have `pages_per_block` pages.
     pub(super) fn run(&self, unit: &mut LogicalUnit, pages_per_block: u32, seed: Seed) -> Result<()> {
-        let page = unit.page_size().0;
+        let (page, pages) = (unit.page_size().0, unit.pages());
         let ended = match self {
-            Self::Sequential { operation, size, pages, data } => {
-                let size = size.map_or(u64::from(pages.unwrap_or(1)) * page, |size| size.0);
-                let count = size.div_ceil(page) as u32;
+            Self::Sequential { operation, size, pages: of_access, data } => {
+                let size = size.map_or(u64::from(of_access.unwrap_or(1)) * page, |size| size.0);
+                let count = fitting(size.div_ceil(page), pages)?;
                 let access = |n: u64| {
-                    let page = (n * u64::from(count)) as u32;
+                    // What does not fit behind the last one begins again at the first page.
+                    let page = (n % u64::from(pages / count)) as u32 * count;
                     match operation {
                         OperationName::Read => Access::Read { page, count },
                         OperationName::Write => Access::Write { page, count },
@@ -113,11 +114,12 @@ impl NandWorkload {
                 let whole = profile.chosen.requests.unwrap_or(1_000_000) as f64;
                 let scale = (*requests as f64 / whole).min(1.0);
                 let requests = profile.generator(seed, scale).take(*requests as usize);
-                let pages = u64::from(unit.pages());
                 unit.run(requests.filter_map(|request| {
                     let first = request.offset.0 / page;
-                    let count = ((request.offset.0 + request.size.0).div_ceil(page) - first) as u32;
-                    let page = (first % pages) as u32;
+                    let count = (request.offset.0 + request.size.0).div_ceil(page) - first;
+                    let page = (first % u64::from(pages)) as u32;
+                    // A request over the end of the unit ends there.
+                    let count = count.min(u64::from(pages - page)) as u32;
                     match request.op {
                         Op::Read => Some(Access::Read { page, count }),
                         Op::Write => Some(Access::Write { page, count }),
@@ -131,12 +133,29 @@ impl NandWorkload {
                 plan.run(unit, *internal, chunk)
             }
         };
-        ended.map_err(|broken| Error::Argument {
-            what: "kind.nand.unit.fatal_limits".into(),
-            found: broken.to_string(),
-            wanted: "accesses that keep to the part's limits, or `false`".into(),
+        ended.map_err(|wrong| match wrong {
+            UnitError::Limit(broken) => Error::Argument {
+                what: "kind.nand.unit.fatal_limits".into(),
+                found: broken.to_string(),
+                wanted: "accesses that keep to the part's limits, or `false`".into(),
+            },
+            UnitError::Beyond { .. } => Error::Argument {
+                what: "workload".into(),
+                found: wrong.to_string(),
+                wanted: "accesses that the unit has pages for".into(),
+            },
         })
     }
+}
+
+/// The pages of an access, if a unit of `pages` has as many.
+fn fitting(count: u64, pages: u32) -> Result<u32> {
+    let fits = u32::try_from(count).ok().filter(|count| *count <= pages);
+    fits.ok_or_else(|| Error::Argument {
+        what: "pages of an access".into(),
+        found: count.to_string(),
+        wanted: format!("at most {pages}, those of the unit"),
+    })
 }
 
 /// A migration: where its blocks lie.
@@ -165,12 +184,7 @@ impl Plan {
     }
 
     /// The destination is erased, then pages are copied in portions of `chunk`, then the source is erased.
-    fn run(
-        &self,
-        unit: &mut LogicalUnit,
-        internal: bool,
-        chunk: u32,
-    ) -> std::result::Result<(), LimitBroken> {
+    fn run(&self, unit: &mut LogicalUnit, internal: bool, chunk: u32) -> std::result::Result<(), UnitError> {
         let to = self.pages;
         self.erase(unit, to)?;
         for page in (0..self.pages).step_by(chunk as usize) {
@@ -185,7 +199,7 @@ impl Plan {
         self.erase(unit, 0)
     }
 
-    fn erase(&self, unit: &mut LogicalUnit, first: u32) -> std::result::Result<(), LimitBroken> {
+    fn erase(&self, unit: &mut LogicalUnit, first: u32) -> std::result::Result<(), UnitError> {
         let rows = (first..first + self.pages).step_by(self.pages_of_row as usize);
         unit.run(rows.map(|page| Access::Erase { page, count: self.side_by_side }))
     }

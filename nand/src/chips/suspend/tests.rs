@@ -21,7 +21,7 @@ struct Meeting {
 fn meet(chips: &mut Chips, command: Command, reads: &[Duration], suspends: bool) -> Meeting {
     let (_, read) = read(chips, 0, Bytes::kib(8));
     let mut calendar = Calendar::new();
-    chips.start(DIE, command, &mut calendar);
+    chips.begin(DIE, command, &mut calendar);
     // Events at which nothing happens in the chips.
     reads.iter().for_each(|at| calendar.at(Instant::ZERO + *at, Event::BusFree(ChannelId(0))));
     let (mut waiting, mut served, mut asked, mut ends) = (0, 0u128, 0, Vec::new());
@@ -38,7 +38,7 @@ fn meet(chips: &mut Chips, command: Command, reads: &[Duration], suspends: bool)
         } else if chips.is_idle(DIE) && waiting > 0 {
             assert!(chips.takes(DIE, Operation::Read, now));
             waiting -= 1;
-            chips.start(DIE, read, &mut calendar);
+            chips.begin(DIE, read, &mut calendar);
         } else if chips.is_idle(DIE) && chips.is_suspended(DIE) {
             assert!(!chips.takes(DIE, Operation::Erase, now), "it takes reads alone");
             chips.resume(DIE, &mut calendar);
@@ -139,8 +139,8 @@ fn who_waits_for_the_bus_to_suspend_gives_up_when_the_array_has_finished() {
     let mut chips = Chips::new(crate::Pools::of_pages(part, geometry));
     let (erase, (other, load)) = (erase(&chips), program(&chips, 1));
     let mut calendar = Calendar::new();
-    chips.start(DIE, erase, &mut calendar);
-    chips.start(other, load, &mut calendar);
+    chips.begin(DIE, erase, &mut calendar);
+    chips.begin(other, load, &mut calendar);
     calendar.at(Instant::ZERO + Duration::from_us(2), Event::BusFree(ChannelId(0)));
     let (mut ends, mut asked) = (Vec::new(), false);
     while let Some(event) = calendar.advance() {
@@ -152,7 +152,7 @@ fn who_waits_for_the_bus_to_suspend_gives_up_when_the_array_has_finished() {
         if ends.len() == 1 && chips.is_idle(DIE) {
             // The next command of the die asks for the bus once, and gets it once.
             let (_, read) = read(&chips, 0, Bytes::kib(8));
-            chips.start(DIE, read, &mut calendar);
+            chips.begin(DIE, read, &mut calendar);
             ends.push((DIE, Operation::Copyback { to: read.page }));
         }
     }
