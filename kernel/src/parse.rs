@@ -14,6 +14,8 @@ use crate::{Bytes, Duration, Energy, MegaTransfers, Power};
 trait Quantity: Sized {
     const WANTED: &'static str;
     const UNITS: &'static [(&'static str, u128)];
+    /// The most that is taken, and how it is written.
+    const MOST: Option<(u128, &'static str)> = None;
     fn from_base(base: u64) -> Option<Self>;
     /// The number of base units.
     fn base(&self) -> u128;
@@ -31,6 +33,7 @@ impl Quantity for Duration {
         ("h", 3_600_000_000_000_000),
         ("d", 86_400_000_000_000_000),
     ];
+    const MOST: Option<(u128, &'static str)> = Some((Self::LIMIT.ps() as u128, "106d"));
     fn from_base(base: u64) -> Option<Self> {
         Some(Self::from_ps(base))
     }
@@ -117,6 +120,10 @@ fn read<Q: Quantity>(text: &str) -> Result<Q, String> {
     let scaled = digits.checked_mul(scale).ok_or_else(complain)?;
     if !scaled.is_multiple_of(tens) {
         return Err(complain());
+    }
+    if let Some((most, name)) = Q::MOST.filter(|(most, _)| scaled / tens > *most) {
+        debug_assert_eq!(read::<Q>(name).map(|named| named.base()), Ok(most), "the name says the limit");
+        return Err(format!("found \"{text}\", wanted at most {name}"));
     }
     u64::try_from(scaled / tens).ok().and_then(Q::from_base).ok_or_else(complain)
 }
@@ -234,10 +241,15 @@ mod tests {
 
     #[test]
     fn a_wrong_unit_or_a_part_of_a_picosecond_is_refused() {
-        for text in ["700", "700 parsecs", "", "us", "0.5ps", "1e3us", "-1us", "99999999999999d"] {
+        for text in ["700", "700 parsecs", "", "us", "0.5ps", "1e3us", "-1us"] {
             let error = text.parse::<Duration>().expect_err(text);
             assert!(error.contains("wanted a time with a unit"), "{error}");
         }
+        for text in ["107d", "99999999999999d", "106.00000001d"] {
+            let error = text.parse::<Duration>().expect_err(text);
+            assert_eq!(error, format!("found \"{text}\", wanted at most 106d"));
+        }
+        assert_eq!("106d".parse(), Ok(Duration::LIMIT));
         assert!("0MT/s".parse::<MegaTransfers>().is_err());
     }
 }

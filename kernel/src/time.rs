@@ -1,6 +1,7 @@
 //! Simulated time: instants and durations in whole picoseconds, which cannot be mixed up.
 //!
-//! A `u64` of picoseconds spans 213 days. Years of retention are a condition of the cells, never clock time.
+//! A `u64` of picoseconds spans 213 days, of which a run may use [`Duration::LIMIT`]. Years of retention are a condition
+//! of the cells, never clock time.
 
 use std::fmt;
 use std::iter::Sum;
@@ -21,6 +22,8 @@ impl Instant {
     pub const ZERO: Self = Self(0);
     /// The last instant that the clock can show: 213.5 days.
     pub const MAX: Self = Self(u64::MAX);
+    /// The latest instant for which anything may be asked: [`Duration::LIMIT`] after the start.
+    pub const LIMIT: Self = Self(Duration::LIMIT.0);
 
     /// The instant `ps` picoseconds after the start.
     pub const fn from_ps(ps: u64) -> Self {
@@ -46,6 +49,10 @@ impl Instant {
 impl Duration {
     /// No time.
     pub const ZERO: Self = Self(0);
+    /// The longest time that a user may ask for, in a trace, a workload, a run, a script or a setting: 106 days, the whole
+    /// days in half of the clock. A device whose clock stands at the limit can so run for as long again, and a sum of two
+    /// times within the limit never overflows.
+    pub const LIMIT: Self = Self::from_ms(106 * 86_400_000);
 
     /// `ps` picoseconds.
     pub const fn from_ps(ps: u64) -> Self {
@@ -180,6 +187,12 @@ mod tests {
         let start = Instant::from_ps(5);
         assert_eq!((start + Duration::from_ns(2)) - start, Duration::from_ps(2_000));
         assert_eq!(start.since(start + Duration::from_ps(1)), Duration::ZERO);
+    }
+
+    #[test]
+    fn two_times_within_the_limit_and_a_day_fit_the_clock() {
+        let day = Duration::from_ms(86_400_000);
+        assert!((Instant::LIMIT + Duration::LIMIT).ps().checked_add(day.ps()).is_some());
     }
 
     #[test]

@@ -6,10 +6,6 @@ use wordline_ssd::{Command, Config, Operation, SECTOR};
 
 use crate::trace::{Op, Request};
 
-/// The last instant at which a request may arrive: half of what the clock can show, 106 days, so that there is time to
-/// carry it out.
-const LAST_ARRIVAL: Instant = Instant::from_ps(u64::MAX / 2);
-
 /// What a device can take.
 #[derive(Clone, Copy, Debug)]
 pub struct Admission {
@@ -68,7 +64,7 @@ impl Admission {
         // A power of two: the remainder of both at once.
         sector + sectors <= self.sectors
             && (sector | sectors) & (in_sector - 1) == 0
-            && self.pace.submits_by(arrival, LAST_ARRIVAL)
+            && self.pace.submits_by(arrival, Instant::LIMIT)
     }
 
     /// What was found and wanted of a request that the device cannot take.
@@ -86,7 +82,7 @@ impl Admission {
         } else {
             (
                 format!("an arrival after {:.0} s of the trace's time", request.arrival.seconds()),
-                format!("one within {:.0} s of simulated time", LAST_ARRIVAL.seconds()),
+                format!("one within {:.0} s, 106 days, of simulated time", Instant::LIMIT.seconds()),
             )
         }
     }

@@ -376,7 +376,8 @@ mod tests {
     }
 
     fn named(plan: Plan, device: &Device) -> std::result::Result<Job, String> {
-        let plan = Plan { origin: Origin::Named("mixed-70-30".into()), requests: Some(2_000), ..plan };
+        let requests = plan.requests.or(Some(2_000));
+        let plan = Plan { origin: Origin::Named("mixed-70-30".into()), requests, ..plan };
         plan.job(device).map_err(|error| error.to_string())
     }
 
@@ -422,6 +423,15 @@ mod tests {
         let error =
             crate::run::run(trace, &mut crate::run::Unobserved).expect_err("it has odd sectors").to_string();
         assert!(error.contains("wanted whole sectors of 4KiB (front.sector_size)"), "{error}");
+    }
+
+    #[test]
+    fn a_run_that_takes_longer_than_the_limit_of_time_is_refused() {
+        let plan =
+            Plan { think_time: Some(Duration::from_ms(3_600_000)), queue_depth: Some(1), ..Plan::default() };
+        let job = named(Plan { requests: Some(3_000), ..plan }, &device(&[])).expect("a job");
+        let error = crate::run::run(job, &mut crate::run::Unobserved).expect_err("125 days").to_string();
+        assert!(error.contains("more than 106 days of simulated time with 25"), "{error}");
     }
 
     #[test]

@@ -4,7 +4,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 
 use wordline_host::{Arrival, HostQueue, Pace, Spread, Submission};
-use wordline_kernel::{Calendar, Instant, Schedule};
+use wordline_kernel::{Calendar, Duration, Instant, Schedule};
 use wordline_ssd::snapshot::Agenda;
 use wordline_ssd::{Config, Device};
 
@@ -245,6 +245,7 @@ fn simulate<S: Iterator<Item = Arrival>>(
 ) -> Result<(Instant, bool)> {
     let (mut last_answer, mut look_at, mut audit_at) = (calendar.now(), LOOK_EVERY, FIRST_AUDIT);
     let mut host_at = None;
+    let latest = calendar.now() + Duration::LIMIT;
     loop {
         let ended = !power.is_off() && submit(device, queue, calendar, &mut host_at);
         *position = queue.total_submitted();
@@ -273,6 +274,9 @@ fn simulate<S: Iterator<Item = Arrival>>(
             }
         }
         let now = calendar.now();
+        if now > latest {
+            return Err(too_long(queue.total_answered()));
+        }
         for answer in device.answers() {
             last_answer = now;
             queue.answered(now, answer.command.queue);
@@ -293,6 +297,16 @@ fn simulate<S: Iterator<Item = Arrival>>(
                 return Ok((last_answer, true));
             }
         }
+    }
+}
+
+/// A closed loop has no times that could be checked before: it ends when it has taken the time that there is.
+#[cold]
+fn too_long(answered: u64) -> Error {
+    Error::Argument {
+        what: "the run".into(),
+        found: format!("more than 106 days of simulated time with {answered} requests answered"),
+        wanted: "at most 106 days: fewer requests, or a shorter think time".into(),
     }
 }
 

@@ -37,9 +37,6 @@ const STATE: u8 = b's';
 /// Compression level. Chosen: the fastest of zstd's usual ones; what is in a map of random writes hardly gets smaller.
 const LEVEL: i32 = 1;
 
-/// A device that is restored has at least so much of the clock left: half of it, 106 days. Chosen: longer than any run.
-const LATEST: Instant = Instant::from_ps(u64::MAX / 2);
-
 /// What a snapshot says of itself.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -212,8 +209,11 @@ impl Snapshot {
         if device.outstanding() > 0 {
             return content(format!("{} commands under way", device.outstanding()), "none".into());
         }
-        if agenda.now > LATEST {
-            return content(format!("a clock at {} s", head.simulated_seconds), "at most 106 days".into());
+        if agenda.now > Instant::LIMIT {
+            return content(
+                format!("a clock at {} s", head.simulated_seconds),
+                format!("at most {} s, 106 days", Instant::LIMIT.seconds()),
+            );
         }
         Ok((device, agenda))
     }

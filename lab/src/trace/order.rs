@@ -47,11 +47,11 @@ pub(super) fn requests(path: &Path, found: Found, options: &Options) -> Result<(
         stack(path, &mut rows, &mut notes)?;
     }
     let span = rows.last().map_or(0, |row| row.time);
-    if span > i128::from(u64::MAX) {
+    if span > i128::from(Duration::LIMIT.ps()) {
         return Err(Error::Content {
             path: path.into(),
             found: format!("times that span {} days", span / 86_400_000_000_000_000),
-            wanted: "at most 213 days (see options time_unit and jump)".into(),
+            wanted: "at most 106 days (see options time_unit and jump)".into(),
         });
     }
     Ok((rows.iter().map(|row| request(row, jump)).collect(), notes))
@@ -240,13 +240,13 @@ mod tests {
 
     #[test]
     fn a_trace_longer_than_the_clock_is_refused() {
-        let options = Options { jump: Duration::from_ps(u64::MAX), ..Options::default() };
-        let rows = vec![row(0, 0, 1), row(150 * DAY, 0, 2), row(300 * DAY, 0, 2)];
+        let options = Options { jump: Duration::LIMIT, ..Options::default() };
+        let rows = vec![row(0, 0, 1), row(100 * DAY, 0, 2), row(200 * DAY, 0, 2)];
         let error =
             requests(Path::new("t"), Found { rows, ..Found::default() }, &options).expect_err("too long");
         assert_eq!(
             error.to_string(),
-            "t: found times that span 300 days, wanted at most 213 days (see options time_unit and jump)"
+            "t: found times that span 200 days, wanted at most 106 days (see options time_unit and jump)"
         );
     }
 }

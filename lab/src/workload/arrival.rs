@@ -49,13 +49,26 @@ impl Arrival {
             Self::Bursts { on, off, interval } => {
                 let holds = *interval <= *on;
                 complaints.require(holds, "arrival.interval", interval, "at most arrival.on");
-                Duration::from_ps(interval.ps().saturating_add(on.ps()).saturating_add(off.ps()))
+                (*interval).max(*on).max(*off)
             }
         };
         complaints.require(mean > Duration::ZERO, "arrival.interval", mean, "a time above zero");
-        // The clock spans 213 days; a third of it leaves room for the tail of the exponential.
-        let holds = mean.ps().checked_mul(requests).is_some_and(|all| all < u64::MAX / 3);
-        complaints.require(holds, "arrival.interval", mean, "all requests within 70 days");
+        let holds = self.span(requests) <= u128::from(Duration::LIMIT.ps());
+        complaints.require(holds, "arrival.interval", mean, "all requests within 106d");
+    }
+
+    /// Picoseconds from the first of so many requests to the last; of random times the mean.
+    fn span(&self, requests: u64) -> u128 {
+        let (gaps, ps) = (u128::from(requests.saturating_sub(1)), |time: &Duration| u128::from(time.ps()));
+        match self {
+            Self::Closed { .. } => 0,
+            Self::Fixed { interval } | Self::Exponential { interval } => gaps * ps(interval),
+            Self::Bursts { on, off, interval } if ps(interval) > 0 => {
+                let of_a_burst = ps(on).div_ceil(ps(interval)).max(1);
+                gaps / of_a_burst * (ps(on) + ps(off)) + gaps % of_a_burst * ps(interval)
+            }
+            Self::Bursts { .. } => 0,
+        }
     }
 }
 
@@ -72,7 +85,8 @@ impl Clock {
         Self { arrival, next: Instant::ZERO, burst: Instant::ZERO }
     }
 
-    /// When the next request arrives; the first arrives at zero.
+    /// When the next request arrives; the first arrives at zero. Random times may go on beyond the limit of time, and
+    /// stand still at the end of the clock: whoever takes the requests refuses those beyond the limit.
     #[inline]
     pub fn next(&mut self, random: &mut Stream) -> Instant {
         let now = self.next;
@@ -80,7 +94,8 @@ impl Clock {
             Arrival::Closed { .. } => {}
             Arrival::Fixed { interval } => self.next += *interval,
             Arrival::Exponential { interval } => {
-                self.next += Duration::from_ps((interval.ps() as f64 * random.exponential()) as u64);
+                let gap = (interval.ps() as f64 * random.exponential()) as u64;
+                self.next = Instant::from_ps(self.next.ps().saturating_add(gap));
             }
             Arrival::Bursts { on, off, interval } => {
                 self.next += *interval;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use wordline_kernel::{Bytes, Digest, Seed};
+use wordline_kernel::{Bytes, Digest, Instant, Seed};
 
 use super::*;
 use crate::trace::{Op, Request, Statistics};
@@ -197,6 +197,7 @@ fn a_malformed_workload_is_one_error_that_names_line_or_key() {
         (5, "arrival = { kind = \"closed\", queue_depth = 0 }", "arrival.queue_depth: found 0"),
         (5, "arrival = { kind = \"fixed\", interval = \"0s\" }", "arrival.interval: found 0s"),
         (5, "arrival = { kind = \"fixed\", interval = \"100d\" }", "arrival.interval: found 8640000s"),
+        (5, "arrival = { kind = \"fixed\", interval = \"107d\" }", "found \"107d\", wanted at most 106d"),
         (6, "precondition = \"full\"", "full"),
         (6, "precondition = \"empty\"\nregion = 0.0", "region: found 0"),
     ] {
@@ -205,6 +206,26 @@ fn a_malformed_workload_is_one_error_that_names_line_or_key() {
         let error = Workload::from_toml(&lines.join("\n")).expect_err(bad).to_string();
         assert!(error.contains(wanted), "{bad}: {error}");
     }
+}
+
+#[test]
+fn the_requests_of_a_workload_may_take_as_long_as_the_limit_of_time() {
+    let of = |requests: u64, arrival: &str| {
+        let text = format!(
+            "description = \"a test\"\nrequests = {requests}\nread_share = 0.5\nsizes = [{{ size = \"4KiB\", weight = 1 }}]\n\
+             pattern = {{ kind = \"uniform\" }}\narrival = {arrival}\nprecondition = \"empty\"\n"
+        );
+        Workload::from_toml(&text).map_err(|complaints| complaints.to_string())
+    };
+    let last = |workload: Workload| requests(&workload, MIB).map(|r| r.arrival).last();
+    let daily = "{ kind = \"fixed\", interval = \"1d\" }";
+    assert_eq!(last(of(107, daily).expect("106 days")), Some(Instant::LIMIT));
+    let refusal = of(108, daily).expect_err("107 days");
+    assert!(refusal.contains("wanted all requests within 106d"), "{refusal}");
+    // A thousand requests a burst: a day of pause is not one for each of them.
+    let bursts = "{ kind = \"bursts\", on = \"1s\", off = \"1d\", interval = \"1ms\" }";
+    assert!(last(of(100_000, bursts).expect("a hundred bursts")).is_some_and(|last| last < Instant::LIMIT));
+    assert!(of(107_001, bursts).is_err());
 }
 
 #[test]

@@ -94,8 +94,6 @@ pub struct BusOptions {
     pub lun: LunOptions,
 }
 
-/// The latest instant that [`Bus::wait`] reaches, 106 days: half the clock is left for what follows.
-const LATEST: Instant = Instant::from_ps(u64::MAX / 2);
 /// The longest wait or cycle that a host can set, as in part files.
 const LONGEST_WAIT: Duration = Duration::from_ms(1_000);
 
@@ -206,14 +204,14 @@ impl Bus {
         self.host_cycle = Some(time.min(LONGEST_WAIT));
     }
 
-    /// Lets time pass, up to half of the clock's 213 days.
+    /// Lets time pass, up to [`Instant::LIMIT`]; a script that asks for more is refused when it is read.
     pub fn wait(&mut self, time: Duration) {
         self.wait_until(Instant::from_ps(self.now.ps().saturating_add(time.ps())));
     }
 
     /// Lets time pass until `at`.
     pub fn wait_until(&mut self, at: Instant) {
-        self.now = self.now.max(at.min(LATEST));
+        self.now = self.now.max(at.min(Instant::LIMIT));
         for port in self.targets.iter_mut().flat_map(|target| &mut target.ports) {
             port.lun.settle(self.now);
         }

@@ -65,6 +65,8 @@ struct Block {
     statements: Vec<Statement>,
     /// Statements when written out.
     size: u64,
+    /// Picoseconds that its statements wait for when written out, up to the latest instant that one names.
+    waits: u128,
 }
 
 /// Reads a script.
@@ -116,8 +118,9 @@ fn read_line(number: u32, line: &str, setup: &mut Setup, blocks: &mut Vec<Block>
         words.next("end")?;
         let body = blocks.pop().unwrap_or_default();
         let size = body.size.saturating_mul(u64::from(count)).saturating_add(1);
+        let waits = body.waits.saturating_mul(u128::from(count));
         let action = Action::Repeat(count, body.statements);
-        push(blocks, Statement { line: opened, text, begin: None, action }, size)?;
+        push(blocks, Statement { line: opened, text, begin: None, action }, size, waits)?;
         return words.end();
     }
     let begin = begin(&mut words)?;
@@ -127,7 +130,14 @@ fn read_line(number: u32, line: &str, setup: &mut Setup, blocks: &mut Vec<Block>
     let action = (verb.read)(&mut words)?;
     words.end()?;
     let size = u64::from(1 + bytes(&action) / STRETCH);
-    push(blocks, Statement { line: number, text: line.into(), begin, action }, size)
+    let mut waits = if let Action::Wait(time) = action { time.ps().into() } else { 0 };
+    if let Some(Begin::After(time)) = begin {
+        waits += u128::from(time.ps());
+    }
+    if let (Some(Begin::At(time)), Some(block)) = (begin, blocks.last_mut()) {
+        block.waits = block.waits.max(time.ps().into());
+    }
+    push(blocks, Statement { line: number, text: line.into(), begin, action }, size, waits)
 }
 
 /// Bytes that a statement moves.
@@ -142,10 +152,15 @@ fn bytes(action: &Action) -> u32 {
     }
 }
 
-fn push(blocks: &mut [Block], statement: Statement, size: u64) -> Read<()> {
+fn push(blocks: &mut [Block], statement: Statement, size: u64, waits: u128) -> Read<()> {
     let block = blocks.last_mut().expect("the outermost block is never closed");
     block.size = block.size.saturating_add(size);
+    block.waits = block.waits.saturating_add(waits);
     block.statements.push(statement);
+    if block.waits > u128::from(Duration::LIMIT.ps()) {
+        let found = format!("waits of {} days with their repetitions", block.waits / 86_400_000_000_000_000);
+        return Err(Wrong { found, wanted: "at most 106 days in a script".into() });
+    }
     if block.size > MOST_STATEMENTS {
         let found = format!("{} statements and stretches of data with their repetitions", block.size);
         return Err(Wrong { found, wanted: format!("at most {MOST_STATEMENTS}") });
@@ -163,7 +178,8 @@ fn begin(words: &mut Words<'_>) -> Read<Option<Begin>> {
     if !words.take("at") {
         return Ok(None);
     }
-    let wanted = "a time with a unit, such as `+20ns` after the last cycle or `1500ns` after the start";
+    let wanted = "a time with a unit, such as `+20ns` after the last cycle or `1500ns` after the start, of \
+                  at most 106 days";
     let before = *words;
     let word = words.next(wanted)?;
     let time = |text: &str| text.parse::<Duration>().map_err(|_| before.wrong(wanted));
@@ -359,7 +375,8 @@ fn status(words: &mut Words<'_>) -> Read<Action> {
 fn wait(words: &mut Words<'_>) -> Read<Action> {
     let ready = [("ready", false), ("array", true)];
     let Some((_, array)) = ready.into_iter().find(|(word, _)| words.take(word)) else {
-        let wrong = words.wrong("`ready`, `array` or a time with a unit, such as `100ns`");
+        let wrong =
+            words.wrong("`ready`, `array` or a time with a unit, such as `100ns`, of at most 106 days");
         return words.time().map(Action::Wait).map_err(|_| wrong);
     };
     let expect = if words.take("expect") { Some(words.time()?) } else { None };

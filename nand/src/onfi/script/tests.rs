@@ -60,6 +60,16 @@ fn headers_stand_above_statements_and_repetitions_have_an_end_and_a_bound() {
 }
 
 #[test]
+fn waits_beyond_the_limit_of_time_are_refused_and_not_cut_short() {
+    assert!(complaints("wait 107d")[0].ends_with("of at most 106 days"));
+    for text in ["wait 100d\nat +7d cmd FF", "repeat 200\nwait 20h\nend", "at 100d cmd FF\nwait 7d"] {
+        let found = complaints(text);
+        assert!(found[0].contains("days with their repetitions, wanted at most 106 days"), "{found:?}");
+    }
+    assert_eq!(parsed("wait 60d\nat 61d cmd FF\nwait 45d").statements.len(), 3);
+}
+
+#[test]
 fn data_and_depth_of_repetitions_have_bounds_too() {
     let long = complaints("repeat 10000\nout 65536\nend");
     assert!(long[0].starts_with("script:3: found 2570001 statements"), "{long:?}");
