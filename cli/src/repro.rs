@@ -23,8 +23,8 @@ Examples:
 
 /// Repeats published figures and tables, and says where our numbers differ from the paper's.
 ///
-/// The exit code is 1 if a number lies outside its band, unless the experiment explains it or other numbers of the same
-/// paper contradict it.
+/// The exit code is 1 if a number lies outside its band, unless the experiment has a reason for these points and this
+/// value: it explains them, or other numbers of the same paper contradict the published one.
 #[derive(Args)]
 #[command(arg_required_else_help = true, args_conflicts_with_subcommands = true, after_help = EXAMPLES)]
 pub struct Arguments {
@@ -45,6 +45,9 @@ pub struct Arguments {
     /// Prints JSON: an object for one experiment, a list of them for several.
     #[arg(long)]
     json: bool,
+    /// Prints the rows as Markdown tables, for documents.
+    #[arg(long, conflicts_with = "json")]
+    markdown: bool,
     /// Writes report.html, its charts and outcome.json into DIR/PAPER/NAME.
     #[arg(long, value_name = "DIR")]
     report: Option<PathBuf>,
@@ -110,8 +113,10 @@ fn repeat(experiments: &[&Experiment], arguments: &Arguments) -> Result<(), Fail
             break;
         }
         let outcome = one(experiment, arguments, &lab, &interrupt)?;
-        if !arguments.json {
-            output::text(&experiment::table(&outcome, output::width()))?;
+        match (arguments.json, arguments.markdown) {
+            (true, _) => {}
+            (false, true) => output::text(&experiment::markdown(&outcome))?,
+            (false, false) => output::text(&experiment::table(&outcome, output::width()))?,
         }
         if let Some(directory) = &arguments.report {
             let directory = directory.join(Path::new(&experiment.id));
@@ -122,10 +127,12 @@ fn repeat(experiments: &[&Experiment], arguments: &Arguments) -> Result<(), Fail
     match &outcomes[..] {
         [outcome] if arguments.json && experiments.len() == 1 && !arguments.all => output::json(outcome)?,
         outcomes if arguments.json => output::json(&outcomes)?,
-        _ => {}
+        [] | [_] => {}
+        outcomes if arguments.markdown => output::text(&experiment::markdown_summary(outcomes))?,
+        outcomes => output::text(&experiment::summary(outcomes, output::width()))?,
     }
     reports?;
-    match outcomes.iter().map(Outcome::unexplained).sum() {
+    match outcomes.iter().map(|outcome| outcome.counts.unexplained).sum() {
         _ if interrupt.asked() => Err(Failure::Interrupted),
         0_usize => Ok(()),
         _ => Err(Failure::Verdict),

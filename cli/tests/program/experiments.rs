@@ -26,6 +26,7 @@ fn the_rows_of_an_experiment_set_the_papers_numbers_beside_ours() {
     let rows = outcome["rows"].as_array().expect("a list");
     assert!(!rows.is_empty());
     let mut outside = false;
+    assert_eq!(outcome["counts"]["judged"], rows.len());
     for row in rows {
         for key in ["claim", "what", "paper", "ours", "unit", "band", "verdict"] {
             assert!(row.get(key).is_some(), "{key}: {row}");
@@ -35,6 +36,17 @@ fn the_rows_of_an_experiment_set_the_papers_numbers_beside_ours() {
     assert_eq!(finished.code, Some(i32::from(outside)), "1 if a row lies outside its band: {}", finished.err);
     let page = std::fs::read_to_string(folder.path(&format!("report/{WAF}/report.html")));
     assert!(page.is_ok_and(|page| page.contains("</html>")));
+}
+
+#[test]
+fn rows_come_as_a_markdown_table_and_several_experiments_end_with_a_sum_by_paper() {
+    let one = wordline(&["repro", "nandflashsim/fig12", "--markdown"]).success();
+    assert!(one.starts_with("**nandflashsim/fig12**\n\n| claim | what | paper | ours | band | verdict |\n|---|"), "{one}");
+    assert!(one.contains("| NFS-F11 | programs (TIN), mode = legacy | 16.0 stages | 16.0 stages | "), "{one}");
+    let two = wordline(&["repro", "nandflashsim/fig12", "nandflashsim/fig13"]).success();
+    let last: Vec<&str> = two.lines().rev().take(3).collect();
+    assert!(last[2].trim_start().starts_with("paper") && last[1].trim_start().starts_with("nandflashsim"), "{two}");
+    assert!(last[0].trim_start().starts_with("all"), "{two}");
 }
 
 #[test]
@@ -51,7 +63,7 @@ fn nandflashsim(within: &str) -> (Option<i32>, String) {
     std::fs::create_dir_all(folder.path("mine/strict")).expect("a temporary folder can be written");
     let experiment = format!(
         "title = \"T\"\nsource = \"S\"\nclaims = []\n[kind.trace-statistics]\npaper = \"nandflashsim\"\n\
-         within = \"{within}\"\n"
+         within = \"{within}\"\nderivation = \"D\"\n"
     );
     folder.with("mine/strict/experiment.toml", experiment);
     let finished = wordline(&["repro", "mine/strict", "--quick", "--experiments", &folder.path("")]);
@@ -62,10 +74,11 @@ fn nandflashsim(within: &str) -> (Option<i32>, String) {
 fn only_a_number_that_its_paper_does_not_contradict_fails_an_experiment() {
     let (code, last) = nandflashsim("2 %");
     assert_eq!(code, Some(0), "{last}");
-    assert!(last.ends_with("1 do not, 1 of them where the paper contradicts itself"), "{last}");
+    assert!(last.starts_with("0 judged: ") && last.ends_with(" that only return their own input"), "{last}");
+    assert!(!last.contains("without a reason"), "{last}");
     let (code, last) = nandflashsim("0.000001 %");
     assert_eq!(code, Some(1), "{last}");
-    assert!(last.ends_with(" do not, 1 of them where the paper contradicts itself"), "{last}");
+    assert!(last.contains(" without a reason)"), "{last}");
 }
 
 /// The exit code and the text for a read that is expected to take a microsecond, with `more` keys beside that.
@@ -78,7 +91,7 @@ fn expected_of_a_read(more: &str) -> (Option<i32>, String) {
          sizes = [{{ size = \"4KiB\", weight = 1 }}]\npattern = {{ kind = \"uniform\" }}\n\
          arrival = {{ kind = \"closed\", queue_depth = 1 }}\nprecondition = \"filled\"\n\
          [[expect]]\nwhat = \"a read\"\ncolumn = \"host.read_latency_us.mean\"\nunit = \"us\"\nvalue = 1.0\n\
-         within = \"1 %\"\nsource = \"S\"\n{more}\n"
+         within = \"1 %\"\nderivation = \"D\"\nsource = \"S\"\n{more}\n"
     );
     folder.with("mine/read/experiment.toml", experiment);
     let finished = wordline(&["repro", "mine/read", "--experiments", &folder.path("")]);
@@ -86,11 +99,18 @@ fn expected_of_a_read(more: &str) -> (Option<i32>, String) {
 }
 
 #[test]
-fn a_row_with_a_stated_reason_is_explained_and_fails_nothing() {
-    let (code, text) = expected_of_a_read("deviation = \"Flash is slower.\"");
+fn a_row_fails_unless_a_reason_covers_what_was_measured() {
+    let reason = |between: &str| {
+        format!("[[expect.explained]]\nbetween = {between}\nbecause = \"Flash is slower.\"")
+    };
+    let (code, text) = expected_of_a_read(&reason("[1.01, 1000.0]"));
     assert_eq!(code, Some(0), "{text}");
-    assert!(text.contains(" explained") && text.contains("a read: Flash is slower."), "{text}");
-    let (code, text) = expected_of_a_read("");
-    assert_eq!(code, Some(1), "{text}");
-    assert!(text.contains("OUTSIDE"), "{text}");
+    assert!(text.contains("outside, explained") && text.contains("a read: Flash is slower."), "{text}");
+    assert!(text.ends_with("1 judged: 0 within, 0 direction, 1 outside (1 explained); 0 shown\n"), "{text}");
+    for more in [String::new(), reason("[1000.0, 2000.0]")] {
+        let (code, text) = expected_of_a_read(&more);
+        assert_eq!(code, Some(1), "{text}");
+        assert!(text.contains("OUTSIDE") && !text.contains("Flash is slower."), "{text}");
+        assert!(text.ends_with("1 outside (1 without a reason); 0 shown\n"), "{text}");
+    }
 }

@@ -92,18 +92,19 @@ impl Bench for Lab {
     fn statistics(&self, volume: &str, options: &Options) -> Result<Vec<Finding>> {
         let profile = Profile::named(volume)?;
         let mut scale = if options.quick { quick_scale(&profile) } else { 1.0 };
-        let (stats, origin) = match resolve(volume, options.traces.as_deref())? {
+        let (stats, origin, own_input) = match resolve(volume, options.traces.as_deref())? {
             RealOrProfile::Real(path) => {
                 scale = 1.0;
                 let trace = trace::read(&path, &trace::Options::default())?;
                 (
                     Statistics::of(&trace.requests),
                     format!("{} {}", trace.source().kind.words(), path.display()),
+                    false,
                 )
             }
             RealOrProfile::Profile(profile) => {
                 let requests = profile.generator(Seed(options.seed), scale);
-                (Statistics::of(requests), "generated from the profile".to_owned())
+                (Statistics::of(requests), "generated from the profile".to_owned(), true)
             }
         };
         let finding = |claim: Claim| Finding {
@@ -114,6 +115,7 @@ impl Bench for Lab {
             unit: claim.unit.name().to_owned(),
             source: claim.source.clone(),
             origin: origin.clone(),
+            own_input,
             contradiction: claim.contradiction.clone(),
         };
         Ok(profile.claims().into_iter().map(finding).collect())

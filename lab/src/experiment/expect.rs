@@ -6,6 +6,7 @@ use std::str::FromStr;
 use serde::Deserialize;
 
 use super::analytic::Model;
+use super::axes::lies_at;
 
 /// How far our number may lie from the paper's.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -48,10 +49,10 @@ impl fmt::Display for Band {
     }
 }
 
-/// A claim about a direction, without a number.
+/// A sign or an order that the source states, without a number.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
-pub enum Trend {
+pub enum Direction {
     /// Each value is greater than the one before it along the varied key.
     Rising {
         /// The varied key.
@@ -79,7 +80,30 @@ pub enum Trend {
     },
 }
 
-impl fmt::Display for Trend {
+impl Direction {
+    /// Whether so many values, and so many others that they are compared with, are enough to tell.
+    pub(super) fn is_decided_by(&self, ours: usize, others: usize) -> bool {
+        match self {
+            Self::Rising { .. } | Self::Falling { .. } => ours > 1,
+            Self::Above { .. } => ours > 0 && others > 0,
+            Self::Greater { .. } | Self::Less { .. } => ours > 0,
+        }
+    }
+
+    /// Whether values have it, beside others where it compares with these.
+    pub(super) fn holds(&self, ours: &[f64], others: &[f64]) -> bool {
+        let pairs = |holds: fn(f64, f64) -> bool| ours.windows(2).all(|pair| holds(pair[0], pair[1]));
+        match self {
+            Self::Rising { .. } => pairs(|first, second| first < second),
+            Self::Falling { .. } => pairs(|first, second| first > second),
+            Self::Above { .. } => ours.iter().all(|value| others.iter().all(|other| value > other)),
+            Self::Greater { than } => ours.iter().all(|value| value > than),
+            Self::Less { than } => ours.iter().all(|value| value < than),
+        }
+    }
+}
+
+impl fmt::Display for Direction {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Rising { along } => write!(out, "rises with {along}"),
@@ -124,7 +148,7 @@ pub enum Wanted {
     /// The value of a published formula for the device of the point.
     Model(Model, Band),
     /// A published direction.
-    Trend(Trend),
+    Direction(Direction),
     /// A published text.
     Text(String),
     /// Nothing: our value is shown, beside a published one for information.
@@ -157,10 +181,43 @@ pub struct Expect {
     pub wanted: Wanted,
     /// Where the expected value comes from.
     pub source: String,
-    /// Why ours lies outside of the band, where it is known to; empty else.
-    pub deviation: String,
-    /// Which other numbers of the same paper contradict it, where some do.
-    pub contradiction: Option<String>,
+    /// How the band follows from what the source leaves open; empty where there is none.
+    pub derivation: String,
+    /// Why this is compared beside another reading of the source that was compared first, where it is.
+    pub second_reading: Option<String>,
+    /// Whether ours only returns what was put in.
+    pub own_input: bool,
+    /// What the reader should know of it; it explains no miss.
+    pub note: String,
+    /// Which of our values are known to lie outside, and why.
+    pub explained: Vec<Reason>,
+    /// Which of our values no result could move inside, by other numbers of the same source.
+    pub contradicted: Vec<Reason>,
+}
+
+/// Why some of our values lie outside, and which.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Reason {
+    /// The points: values of every varied key that the expected value leaves open.
+    #[serde(default)]
+    pub at: toml::Table,
+    /// The least and the greatest value of ours that it explains.
+    pub between: [f64; 2],
+    /// Whether it is of the scaled-down experiment alone (`true`) or of the whole one alone; left out: of both.
+    pub quick: Option<bool>,
+    /// The reason.
+    pub because: String,
+}
+
+impl Reason {
+    /// Whether it explains that ours is `value` at a point.
+    pub(super) fn covers(&self, settings: &toml::Table, value: f64, quick: bool) -> bool {
+        let [least, greatest] = self.between;
+        lies_at(settings, &self.at)
+            && (least..=greatest).contains(&value)
+            && self.quick.is_none_or(|only| only == quick)
+    }
 }
 
 impl Expect {
@@ -185,6 +242,23 @@ mod tests {
         let between = Band::Between(1.0, 2.0);
         assert!(between.holds(9.0, 1.0) && between.holds(9.0, 2.0) && !between.holds(1.5, 2.1));
         assert_eq!((band.to_string(), between.to_string()), ("within 3 %".into(), "from 1 to 2".into()));
+    }
+
+    #[test]
+    fn a_reason_covers_its_points_and_values_and_no_others() {
+        let reason = |quick: &str| -> Reason {
+            toml::from_str(&format!("at = {{ n = [1, 2] }}\nbetween = [0.5, 0.7]\n{quick}because = \"B\""))
+                .expect("a reason")
+        };
+        let covers = |reason: &Reason, n: i64, value, quick| {
+            reason.covers(&toml::Table::from_iter([("n".to_owned(), n.into())]), value, quick)
+        };
+        let both = reason("");
+        assert!(covers(&both, 1, 0.5, false) && covers(&both, 2, 0.7, true));
+        assert!(!covers(&both, 3, 0.6, false) && !covers(&both, 1, 0.71, false));
+        assert!(!covers(&both, 1, f64::NAN, false));
+        let scaled = reason("quick = true\n");
+        assert!(covers(&scaled, 1, 0.6, true) && !covers(&scaled, 1, 0.6, false));
     }
 
     #[test]

@@ -5,7 +5,7 @@ use toml::Spanned;
 
 use super::analytic::Model;
 use super::axes::Axis;
-use super::expect::{Band, Expect, Mean, Trend, Wanted};
+use super::expect::{Band, Direction, Expect, Mean, Reason, Wanted};
 use super::file::{Kind, Wrong};
 
 /// An expected value as it is written.
@@ -26,20 +26,28 @@ pub(super) struct ExpectFile {
     unit: String,
     value: Option<f64>,
     model: Option<Model>,
-    trend: Option<Trend>,
+    direction: Option<Direction>,
     text: Option<String>,
     #[serde(default)]
     shown: bool,
     within: Option<String>,
     between: Option<[f64; 2]>,
-    source: String,
     #[serde(default)]
-    deviation: String,
-    contradiction: Option<String>,
+    derivation: String,
+    source: String,
+    second_reading: Option<String>,
+    #[serde(default)]
+    own_input: bool,
+    #[serde(default)]
+    note: String,
+    #[serde(default)]
+    explained: Vec<Reason>,
+    #[serde(default)]
+    contradicted: Vec<Reason>,
 }
 
 const ONE_OF: &str =
-    "exactly one of `value`, `model`, `trend`, `text`, `shown` (a `value` may stand beside `shown`)";
+    "exactly one of `value`, `model`, `direction`, `text`, `shown` (a `value` may stand beside `shown`)";
 
 /// The expected value, or nothing when something is wrong with it.
 pub(super) fn check_expect(
@@ -62,9 +70,10 @@ pub(super) fn check_expect(
     if matches!(kind, Kind::Nand(_)) && file.model.is_some() {
         wrong.add(at, "expect.model", "a model of garbage collection", "none: a logical unit has no FTL");
     }
-    if let Some(text) = file.contradiction.as_ref().filter(|text| text.trim().is_empty()) {
-        wrong.add(at, "expect.contradiction", format!("`{text}`"), "the paper's numbers that contradict it");
+    if file.second_reading.as_ref().is_some_and(|reason| reason.trim().is_empty()) {
+        wrong.add(at, "expect.second_reading", "nothing", "the reason for a second reading of the source");
     }
+    check_reasons(&file, at, axes, wrong);
     if file.mean == Some(Mean::Columns) && file.over.is_empty() && file.per.is_empty() {
         wrong.add(at, "expect.mean", "columns without `over` or `per`", "`values`, or one of them beside it");
     }
@@ -89,25 +98,89 @@ pub(super) fn check_expect(
         column: file.column,
         unit: file.unit,
         source: file.source,
-        deviation: file.deviation,
-        contradiction: file.contradiction,
+        derivation: file.derivation,
+        second_reading: file.second_reading,
+        own_input: file.own_input,
+        note: file.note,
+        explained: file.explained,
+        contradicted: file.contradicted,
     })
+}
+
+/// Refuses reasons that do not say which points and values they explain.
+fn check_reasons(file: &ExpectFile, at: usize, axes: &[Axis], wrong: &mut Wrong<'_>) {
+    let all = [("explained", &file.explained), ("contradicted", &file.contradicted)];
+    for (key, reason) in all.into_iter().flat_map(|(key, all)| all.iter().map(move |reason| (key, reason))) {
+        let key = format!("expect.{key}");
+        if file.shown || file.text.is_some() {
+            wrong.add(at, &key, "a reason beside what is not compared by numbers", "none, or a `note`");
+        }
+        if reason.because.trim().is_empty() {
+            wrong.add(at, &format!("{key}.because"), "nothing", "the reason");
+        }
+        let [least, greatest] = reason.between;
+        if !(least <= greatest && least.is_finite() && greatest.is_finite()) {
+            let found = format!("[{least}, {greatest}]");
+            wrong.add(at, &format!("{key}.between"), found, "the least and the greatest value of ours");
+        }
+        check_place(&reason.at, &format!("{key}.at"), at, axes, wrong);
+        check_points(reason, &key, file, at, axes, wrong);
+    }
+}
+
+/// A reason names every varied key that the expected value leaves open, with values that this has.
+fn check_points(
+    reason: &Reason,
+    key: &str,
+    file: &ExpectFile,
+    at: usize,
+    axes: &[Axis],
+    wrong: &mut Wrong<'_>,
+) {
+    for axis in axes.iter().filter(|axis| axis.values.len() > 1) {
+        let picked = file.at.get(&axis.key);
+        match (reason.at.get(&axis.key), picked) {
+            (None, Some(value)) if !value.is_array() => {}
+            (None, _) => {
+                let found = format!("none of `{}`", axis.key);
+                wrong.add(
+                    at,
+                    &format!("{key}.at"),
+                    found,
+                    "values of every varied key that `at` leaves open",
+                );
+            }
+            (Some(named), Some(picked)) => {
+                let (named, picked) = (any_of(named), any_of(picked));
+                if let Some(value) = named.iter().find(|value| !picked.contains(value)) {
+                    let label = format!("{key}.at.{}", axis.key);
+                    wrong.add(at, &label, value, "a value that `at` of the expected value has");
+                }
+            }
+            (Some(_), None) => {}
+        }
+    }
+}
+
+/// The values that a place names for a key.
+fn any_of(value: &toml::Value) -> &[toml::Value] {
+    value.as_array().map_or(std::slice::from_ref(value), Vec::as_slice)
 }
 
 fn check_wanted(file: &ExpectFile, at: usize, axes: &[Axis], wrong: &mut Wrong<'_>) -> Option<Wanted> {
     let band = check_band(file, at, wrong);
-    let ExpectFile { value, model, trend, text, shown, .. } = file;
-    match (value, model, trend, text, shown, band) {
+    let ExpectFile { value, model, direction, text, shown, .. } = file;
+    match (value, model, direction, text, shown, band) {
         (Some(value), None, None, None, false, Some(band)) => Some(Wanted::Number(*value, band)),
         (None, Some(model), None, None, false, Some(band)) => Some(Wanted::Model(model.clone(), band)),
-        (None, None, Some(trend), None, false, None) => {
-            check_trend(trend, file, at, axes, wrong);
-            Some(Wanted::Trend(trend.clone()))
+        (None, None, Some(direction), None, false, None) => {
+            check_direction(direction, file, at, axes, wrong);
+            Some(Wanted::Direction(direction.clone()))
         }
         (None, None, None, Some(text), false, None) => Some(Wanted::Text(text.clone())),
         (value, None, None, None, true, None) => Some(Wanted::Shown(*value)),
         (None, None, Some(_), None, false, Some(_)) => {
-            wrong.add(at, "expect.trend", "a trend with a band", "a trend alone: it has no band");
+            wrong.add(at, "expect.direction", "a direction with a band", "a direction alone: it has no band");
             None
         }
         (None, None, None, _, _, Some(_)) => {
@@ -115,10 +188,10 @@ fn check_wanted(file: &ExpectFile, at: usize, axes: &[Axis], wrong: &mut Wrong<'
             None
         }
         _ => {
-            let given = [value.is_some(), model.is_some(), trend.is_some(), text.is_some(), *shown];
+            let given = [value.is_some(), model.is_some(), direction.is_some(), text.is_some(), *shown];
             let count = given.iter().filter(|given| **given).count();
             if count != 1 {
-                let found = format!("{count} of `value`, `model`, `trend`, `text`, `shown`");
+                let found = format!("{count} of `value`, `model`, `direction`, `text`, `shown`");
                 wrong.add(at, "expect", found, ONE_OF);
             }
             None
@@ -162,8 +235,7 @@ fn check_place(place: &toml::Table, label: &str, at: usize, axes: &[Axis], wrong
             wrong.add(at, &label, format!("`{key}`"), varied(axes));
             continue;
         };
-        let all = value.as_array().map_or(std::slice::from_ref(value), Vec::as_slice);
-        for value in all.iter().filter(|value| !axis.values.contains(value)) {
+        for value in any_of(value).iter().filter(|value| !axis.values.contains(value)) {
             let values: Vec<String> = axis.values.iter().map(ToString::to_string).collect();
             let wanted = format!("a value that the key is varied over: {}", values.join(", "));
             wrong.add(at, &label, value, wanted);
@@ -171,7 +243,30 @@ fn check_place(place: &toml::Table, label: &str, at: usize, axes: &[Axis], wrong
     }
 }
 
+/// The band, which says how it follows from what the source leaves open, and holds the source's own value.
 fn check_band(file: &ExpectFile, at: usize, wrong: &mut Wrong<'_>) -> Option<Band> {
+    let band = read_band(file, at, wrong);
+    match (band, file.derivation.trim().is_empty()) {
+        (Some(_), true) => {
+            let wanted = "in words, how the band follows from what the source leaves open";
+            wrong.add(at, "expect.derivation", "nothing beside a band", wanted);
+        }
+        (None, false) => {
+            wrong.add(at, "expect.derivation", "a derivation without a band", "a `derivation` beside a band");
+        }
+        _ => {}
+    }
+    if let (Some(band), Some(value)) = (band, file.value)
+        && !band.holds(value, value)
+    {
+        let key = if file.between.is_some() { "expect.between" } else { "expect.within" };
+        let wanted = format!("a band that holds the source's own value, {value}");
+        wrong.add(at, key, format!("`{band}`"), wanted);
+    }
+    band
+}
+
+fn read_band(file: &ExpectFile, at: usize, wrong: &mut Wrong<'_>) -> Option<Band> {
     let wants_band = (file.value.is_some() && !file.shown) || file.model.is_some();
     match (&file.within, file.between) {
         (Some(within), None) => match within.parse() {
@@ -192,18 +287,24 @@ fn check_band(file: &ExpectFile, at: usize, wrong: &mut Wrong<'_>) -> Option<Ban
     None
 }
 
-fn check_trend(trend: &Trend, file: &ExpectFile, at: usize, axes: &[Axis], wrong: &mut Wrong<'_>) {
-    match trend {
-        Trend::Rising { along } | Trend::Falling { along } => {
+fn check_direction(
+    direction: &Direction,
+    file: &ExpectFile,
+    at: usize,
+    axes: &[Axis],
+    wrong: &mut Wrong<'_>,
+) {
+    match direction {
+        Direction::Rising { along } | Direction::Falling { along } => {
             if let Some((found, wanted)) = check_along(along, axes) {
-                wrong.add(at, "expect.trend.along", found, wanted);
+                wrong.add(at, "expect.direction.along", found, wanted);
             }
             for axis in axes.iter().filter(|axis| axis.key != *along && !file.at.contains_key(&axis.key)) {
-                let wanted = "a value of every varied key but the one along which the trend goes";
+                let wanted = "a value of every varied key but the one along which the direction goes";
                 wrong.add(at, "expect.at", format!("none of `{}`", axis.key), wanted);
             }
         }
-        Trend::Above { at: other } => check_place(other, "expect.trend.above.at", at, axes, wrong),
-        Trend::Greater { .. } | Trend::Less { .. } => {}
+        Direction::Above { at: other } => check_place(other, "expect.direction.above.at", at, axes, wrong),
+        Direction::Greater { .. } | Direction::Less { .. } => {}
     }
 }

@@ -54,6 +54,8 @@ pub enum Kind {
         claim: Option<String>,
         /// How far a statistic may lie from the published one, as a fraction.
         within: f64,
+        /// Why so far.
+        derivation: String,
     },
     /// The sizes of the writes of volumes, whose names are the values of the key `volume`.
     WriteSizes(Volumes),
@@ -121,7 +123,7 @@ struct ExperimentFile {
 #[derive(Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 enum KindFile {
-    TraceStatistics { paper: String, claim: Option<String>, within: String },
+    TraceStatistics { paper: String, claim: Option<String>, within: String, derivation: String },
     WriteSizes(Volumes),
     Sweep(Box<Sweep>),
     Like(Like),
@@ -265,7 +267,7 @@ fn is_claim(text: &str) -> bool {
 
 fn check_kind(kind: KindFile, at: usize, claims: &[String], wrong: &mut Wrong<'_>) -> Option<Kind> {
     let kind = match kind {
-        KindFile::TraceStatistics { paper, claim, within } => {
+        KindFile::TraceStatistics { paper, claim, within, derivation } => {
             check_claim(claim.as_deref(), at, "kind.trace-statistics.claim", claims, wrong);
             let within = match within.parse() {
                 Ok(Band::Relative(fraction)) => fraction,
@@ -275,7 +277,7 @@ fn check_kind(kind: KindFile, at: usize, claims: &[String], wrong: &mut Wrong<'_
                     0.0
                 }
             };
-            Kind::TraceStatistics { paper, claim, within }
+            Kind::TraceStatistics { paper, claim, within, derivation }
         }
         KindFile::WriteSizes(volumes) => {
             if let Some((key, found, wanted)) = volumes.complaint() {

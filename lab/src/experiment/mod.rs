@@ -10,6 +10,7 @@ mod block_map;
 mod bounds;
 mod chart;
 mod column;
+mod counts;
 mod expect;
 mod expect_file;
 mod failing;
@@ -23,6 +24,7 @@ pub mod nand;
 mod outcome;
 mod statistics;
 mod sweep;
+mod table;
 #[cfg(test)]
 mod tests;
 mod volume;
@@ -42,12 +44,14 @@ use nand::{NandPoint, NandSummary};
 pub use axes::Axis;
 pub use bench::{Bench, Lab};
 pub use chart::{Chart, charts, write_report};
-pub use expect::{Band, Expect, Trend, Wanted};
+pub use counts::Counts;
+pub use expect::{Band, Direction, Expect, Reason, Wanted};
 pub use file::{Experiment, Kind};
 pub use library::{Entry, Library};
-pub use outcome::{Measured, Outcome, Row, Trace, Value, Verdict, table};
+pub use outcome::{Measured, Outcome, Row, Trace, Value, Verdict};
 pub use statistics::Finding;
 pub use sweep::{Point, Sweep, Volume, Workload};
+pub use table::{markdown, markdown_summary, summary, table};
 pub use write_sizes::{Volumes, WriteSizes};
 
 /// How an experiment is run.
@@ -117,12 +121,12 @@ pub fn run(
 ) -> Result<Outcome> {
     let mut outcome = Outcome::new(&experiment.id);
     let left_out = match &experiment.kind {
-        Kind::TraceStatistics { paper, claim, within } => {
+        Kind::TraceStatistics { paper, claim, within, derivation } => {
             let volumes = bench.volumes(paper)?;
             let found = cores::run(&volumes, conduct, |volume| bench.statistics(volume, options))?;
             let left_out = found.iter().filter(|volume| volume.is_none()).count();
-            let findings = found.into_iter().flatten().flatten();
-            outcome.rows.extend(findings.map(|finding| statistics::row(finding, claim.as_deref(), *within)));
+            let row = |finding| statistics::row(finding, claim.as_deref(), *within, derivation);
+            outcome.set_rows(found.into_iter().flatten().flatten().map(row).collect());
             left_out
         }
         Kind::WriteSizes(volumes) => {
@@ -133,7 +137,7 @@ pub fn run(
                 Some(Found { settings, values: json(sizes.as_ref()?), point: None })
             };
             let found: Vec<Found> = volumes.volumes.iter().zip(&results).filter_map(found).collect();
-            outcome.rows = judge::rows(&experiment.expect, &found)?;
+            outcome.set_rows(judge::rows(&experiment.expect, &found, options.quick)?);
             volumes.volumes.len() - found.len()
         }
         Kind::Sweep(sweep) => {
@@ -149,7 +153,7 @@ pub fn run(
                 Some(Found { settings: point.settings.clone(), values: json(whole), point: Some(point) })
             });
             let found: Vec<Found> = found.collect();
-            outcome.rows = judge::rows(&experiment.expect, &found)?;
+            outcome.set_rows(judge::rows(&experiment.expect, &found, options.quick)?);
             outcome.points = points_of_charts(experiment, &found);
             outcome.notes.extend(generated_volumes(&points, &results));
             points.len() - found.len()
@@ -161,7 +165,7 @@ pub fn run(
                 Some(Found { settings: point.settings.clone(), values: json(summary.as_ref()?), point: None })
             };
             let found: Vec<Found> = points.iter().zip(&results).filter_map(found).collect();
-            outcome.rows = judge::rows(&experiment.expect, &found)?;
+            outcome.set_rows(judge::rows(&experiment.expect, &found, options.quick)?);
             outcome.points = found.iter().map(Found::measured).collect();
             if sweep.trace {
                 let traces = outcome.points.iter().zip(results.into_iter().flatten());

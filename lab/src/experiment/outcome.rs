@@ -2,14 +2,17 @@
 
 use std::fmt;
 
-use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
 use serde::Serialize;
+
+use super::counts::Counts;
 
 /// What came out of an experiment.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Outcome {
     /// The experiment, `PAPER/NAME`.
     pub experiment: String,
+    /// How its rows stand, once all of them are there.
+    pub counts: Counts,
     /// Its rows.
     pub rows: Vec<Row>,
     /// What was measured at each point of a sweep, for charts and tables of one's own: over logical units all columns, over
@@ -26,29 +29,19 @@ pub struct Outcome {
 impl Outcome {
     /// An outcome without rows yet.
     pub fn new(experiment: &str) -> Self {
-        let (rows, points, traces, notes) = Default::default();
-        Self { experiment: experiment.to_owned(), rows, points, traces, notes }
+        let (counts, rows, points, traces, notes) = Default::default();
+        Self { experiment: experiment.to_owned(), counts, rows, points, traces, notes }
     }
 
-    /// How many rows lie outside of their band, explained or not.
-    pub fn outside(&self) -> usize {
-        self.rows.iter().filter(|row| row.verdict == Verdict::Outside).count()
+    /// The same with other rows.
+    pub(super) fn set_rows(&mut self, rows: Vec<Row>) {
+        self.counts = Counts::of(&rows);
+        self.rows = rows;
     }
 
-    /// How many of these the paper's own numbers explain: no result could meet all of them.
-    pub fn contradicted(&self) -> usize {
-        self.rows.iter().filter(|row| row.verdict == Verdict::Outside && row.contradicted).count()
-    }
-
-    /// How many of the others are known, and explained in the experiment.
-    pub fn explained(&self) -> usize {
-        let known = |row: &&Row| row.verdict == Verdict::Outside && row.explained && !row.contradicted;
-        self.rows.iter().filter(known).count()
-    }
-
-    /// How many of them nothing explains: those for which the program's exit code is 1.
-    pub fn unexplained(&self) -> usize {
-        self.outside() - self.contradicted() - self.explained()
+    /// The paper, or the group of checks, that it belongs to.
+    pub fn paper(&self) -> &str {
+        self.experiment.split('/').next().unwrap_or_default()
     }
 }
 
@@ -90,28 +83,57 @@ pub struct Row {
     pub unit: String,
     /// How far ours may lie from the paper's; empty for a direction.
     pub band: String,
+    /// How the band follows from what the source leaves open; empty where there is none.
+    pub derivation: String,
     /// Whether it does.
     pub verdict: Verdict,
     /// Where the paper's value comes from.
     pub source: String,
+    /// Why this is a second reading of the source, where it is one; null else.
+    pub second_reading: Option<String>,
+    /// Whether ours only returns what was put in, which says nothing of the model.
+    pub own_input: bool,
     /// An explanation, where one is needed; else empty.
     pub note: String,
-    /// Whether other numbers of the same paper contradict this one.
+    /// Whether it lies outside, and other numbers of the same paper contradict it there.
     pub contradicted: bool,
-    /// Whether it is known to lie outside of its band, and the note says why.
+    /// Whether it lies outside, where and as far as it is known to, and the note says why.
     pub explained: bool,
+    /// Whether ours depends on the machine and what else runs on it.
+    #[serde(skip)]
+    pub of_the_machine: bool,
     /// Where the row lies in its charts: names and values.
     #[serde(skip)]
     pub at: Vec<(String, Value)>,
 }
 
 impl Row {
-    /// The verdict in a table: a row that lies outside of its band for a stated reason is `explained`.
+    /// The verdict in a table.
     pub fn shown_verdict(&self) -> String {
         match self.verdict {
-            Verdict::Outside if self.explained || self.contradicted => "explained".to_owned(),
+            Verdict::Outside if self.contradicted => "outside, contradicted".to_owned(),
+            Verdict::Outside if self.explained => "outside, explained".to_owned(),
+            Verdict::Within | Verdict::Direction if self.own_input => "own input".to_owned(),
             verdict => verdict.to_string(),
         }
+    }
+
+    /// What it is, and whether that is a second reading of the source.
+    pub fn shown_what(&self) -> String {
+        match &self.second_reading {
+            Some(_) => format!("{} (second reading)", self.what),
+            None => self.what.clone(),
+        }
+    }
+
+    /// What stands below a table: why it lies outside, why the source is read again, how the band follows.
+    pub fn remarks(&self) -> String {
+        let parts = [
+            (!self.note.is_empty()).then(|| self.note.clone()),
+            self.second_reading.as_ref().map(|reason| format!("Second reading: {reason}")),
+            (!self.derivation.is_empty()).then(|| format!("Band: {}", self.derivation)),
+        ];
+        parts.into_iter().flatten().collect::<Vec<_>>().join(" ")
     }
 
     /// Both values as text: three digits, or as many as the paper prints where those are more.
@@ -148,6 +170,9 @@ impl fmt::Display for Value {
     }
 }
 
+/// What stands in the place of a value that there is none of: a ratio to nothing, a mean of nothing.
+pub(super) const NO_VALUE: &str = "no value";
+
 /// How our value stands to the paper's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
@@ -156,8 +181,8 @@ pub enum Verdict {
     Within,
     /// Outside of the stated band, or against the stated direction.
     Outside,
-    /// The paper states a direction, and ours is the same.
-    Trend,
+    /// The source states a sign or an order, and ours is the same.
+    Direction,
     /// Nothing is expected: ours is shown, beside the paper's for information.
     Shown,
 }
@@ -167,57 +192,8 @@ impl fmt::Display for Verdict {
         out.write_str(match self {
             Self::Within => "within",
             Self::Outside => "OUTSIDE",
-            Self::Trend => "trend",
+            Self::Direction => "direction",
             Self::Shown => "shown",
         })
     }
-}
-
-/// The rows as a table for a terminal of `width` columns.
-pub fn table(outcome: &Outcome, width: u16) -> String {
-    let mut table = Table::new();
-    let style = presets::NOTHING;
-    table.force_no_tty().load_style(style).set_content_arrangement(ContentArrangement::Dynamic);
-    table.set_width(width);
-    table.set_header(["claim", "what", "paper", "ours", "unit", "band", "verdict"]);
-    for row in &outcome.rows {
-        let [paper, ours] = row.shown();
-        table.add_row([
-            row.claim.clone().unwrap_or_default(),
-            row.what.clone(),
-            paper,
-            ours,
-            row.unit.clone(),
-            row.band.clone(),
-            row.shown_verdict(),
-        ]);
-    }
-    for number in [2, 3] {
-        if let Some(column) = table.column_mut(number) {
-            column.set_cell_alignment(CellAlignment::Right);
-        }
-    }
-    let mut text = format!("{}\n{table}\n", outcome.experiment);
-    // Where a value agrees, its note is for the report and the JSON.
-    let explained = outcome.rows.iter().filter(|row| row.verdict == Verdict::Outside && !row.note.is_empty());
-    let mut explained: Vec<&Row> = explained.collect();
-    explained.dedup_by_key(|row| &row.note);
-    let mut notes: Vec<String> = explained.iter().map(|row| format!("{}: {}", row.what, row.note)).collect();
-    notes.extend(outcome.notes.iter().cloned());
-    notes.iter().for_each(|note| text += &format!("  {note}\n"));
-    let compared = outcome.rows.iter().filter(|row| row.verdict != Verdict::Shown).count();
-    let (all, outside) = (compared, outcome.outside());
-    text += &match all {
-        0 => "nothing is compared".to_owned(),
-        _ => format!("{} of {all} rows agree with the paper, {outside} do not", all - outside),
-    };
-    let reasons = [
-        (outcome.contradicted(), "of them where the paper contradicts itself"),
-        (outcome.explained(), "of them known and explained"),
-    ];
-    for (count, why) in reasons.into_iter().filter(|(count, _)| *count > 0) {
-        text += &format!(", {count} {why}");
-    }
-    text += "\n";
-    text
 }

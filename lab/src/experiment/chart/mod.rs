@@ -261,11 +261,12 @@ fn body(experiment: &Experiment, outcome: &Outcome) -> String {
     out += "<div class=\"wide\"><table class=\"rows\">";
     out += &format!("<thead><tr>{row_of_heads}</tr></thead><tbody>\n");
     for row in &outcome.rows {
-        let note = if row.note.is_empty() { String::new() } else { format!(" ({})", row.note) };
+        let remarks = row.remarks();
+        let remarks = if remarks.is_empty() { String::new() } else { format!(" ({remarks})") };
         let [paper, ours] = row.shown();
         let cells = [
             row.claim.clone().unwrap_or_default(),
-            row.what.clone() + &note,
+            row.shown_what() + &remarks,
             paper,
             ours,
             row.unit.clone(),
