@@ -151,7 +151,11 @@ fn one(
         stop: interrupt.flag(),
         progress: &|done, total| steps.show(done, total),
     };
-    let options =
-        Options { quick: arguments.quick, traces: arguments.traces.clone(), seed: arguments.seed.seed };
+    let options = Options {
+        quick: arguments.quick,
+        traces: arguments.traces.clone(),
+        seed: arguments.seed.seed,
+        ..Options::default()
+    };
     Ok(experiment::run(experiment, &options, lab, &conduct)?)
 }

@@ -41,11 +41,20 @@ fn the_rows_of_an_experiment_set_the_papers_numbers_beside_ours() {
 #[test]
 fn rows_come_as_a_markdown_table_and_several_experiments_end_with_a_sum_by_paper() {
     let one = wordline(&["repro", "nandflashsim/fig12", "--markdown"]).success();
-    assert!(one.starts_with("**nandflashsim/fig12**\n\n| claim | what | paper | ours | band | verdict |\n|---|"), "{one}");
-    assert!(one.contains("| NFS-F11 | programs (TIN), mode = legacy | 16.0 stages | 16.0 stages | "), "{one}");
+    assert!(
+        one.starts_with("**nandflashsim/fig12**\n\n| claim | what | paper | ours | band | verdict |\n|---|"),
+        "{one}"
+    );
+    assert!(
+        one.contains("| NFS-F11 | programs (TIN), mode = legacy | 16.0 stages | 16.0 stages | "),
+        "{one}"
+    );
     let two = wordline(&["repro", "nandflashsim/fig12", "nandflashsim/fig13"]).success();
     let last: Vec<&str> = two.lines().rev().take(3).collect();
-    assert!(last[2].trim_start().starts_with("paper") && last[1].trim_start().starts_with("nandflashsim"), "{two}");
+    assert!(
+        last[2].trim_start().starts_with("paper") && last[1].trim_start().starts_with("nandflashsim"),
+        "{two}"
+    );
     assert!(last[0].trim_start().starts_with("all"), "{two}");
 }
 
@@ -100,9 +109,8 @@ fn expected_of_a_read(more: &str) -> (Option<i32>, String) {
 
 #[test]
 fn a_row_fails_unless_a_reason_covers_what_was_measured() {
-    let reason = |between: &str| {
-        format!("[[expect.explained]]\nbetween = {between}\nbecause = \"Flash is slower.\"")
-    };
+    let reason =
+        |between: &str| format!("[[expect.explained]]\nbetween = {between}\nbecause = \"Flash is slower.\"");
     let (code, text) = expected_of_a_read(&reason("[1.01, 1000.0]"));
     assert_eq!(code, Some(0), "{text}");
     assert!(text.contains("outside, explained") && text.contains("a read: Flash is slower."), "{text}");

@@ -187,6 +187,8 @@ pub struct Expect {
     pub second_reading: Option<String>,
     /// Whether ours only returns what was put in.
     pub own_input: bool,
+    /// The change of the model under which it must fail, by its name in the experiment.
+    pub fails_with: Option<String>,
     /// What the reader should know of it; it explains no miss.
     pub note: String,
     /// Which of our values are known to lie outside, and why.
@@ -221,6 +223,23 @@ impl Reason {
 }
 
 impl Expect {
+    /// Whether it is compared with anything that a change of the model can move.
+    pub(super) fn is_judged(&self) -> bool {
+        !matches!(self.wanted, Wanted::Shown(_)) && !self.own_input
+    }
+
+    /// Whether it compares the point with `settings`.
+    pub(super) fn needs(&self, settings: &toml::Table) -> bool {
+        let lies = |at: &toml::Table| {
+            let mut other = at.clone();
+            other.extend(self.over.clone());
+            other.extend(self.per.clone());
+            lies_at(settings, at) || lies_at(settings, &other)
+        };
+        let is_other = matches!(&self.wanted, Wanted::Direction(Direction::Above { at }) if lies(at));
+        lies(&self.at) || is_other
+    }
+
     /// The settings of the point that the one with `settings` is compared with, if it is another one.
     pub(super) fn other(&self, settings: &toml::Table) -> Option<toml::Table> {
         let mut other = settings.clone();

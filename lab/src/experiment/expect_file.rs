@@ -38,6 +38,7 @@ pub(super) struct ExpectFile {
     second_reading: Option<String>,
     #[serde(default)]
     own_input: bool,
+    fails_with: Option<String>,
     #[serde(default)]
     note: String,
     #[serde(default)]
@@ -101,6 +102,7 @@ pub(super) fn check_expect(
         derivation: file.derivation,
         second_reading: file.second_reading,
         own_input: file.own_input,
+        fails_with: file.fails_with,
         note: file.note,
         explained: file.explained,
         contradicted: file.contradicted,

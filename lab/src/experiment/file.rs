@@ -1,6 +1,7 @@
 //! The file of an experiment: as it is written, and the check that makes an [`Experiment`] of it.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
@@ -9,6 +10,7 @@ use wordline_kernel::Complaints;
 
 use super::Options;
 use super::axes::{Axis, lies_at};
+use super::changes::{self, Changes};
 use super::chart::ChartFile;
 use super::column;
 use super::expect::{Band, Expect, place};
@@ -37,6 +39,8 @@ pub struct Experiment {
     pub left_open: Vec<String>,
     /// What is run.
     pub kind: Kind,
+    /// Changes of the model, by name: the keys that each sets at every point. Rows say with which of them they fail.
+    pub changes: BTreeMap<String, toml::Table>,
     /// What is expected.
     pub expect: Vec<Expect>,
     /// The charts.
@@ -115,6 +119,8 @@ struct ExperimentFile {
     left_open: Vec<String>,
     kind: Spanned<KindFile>,
     #[serde(default)]
+    changes: Changes,
+    #[serde(default)]
     expect: Vec<Spanned<ExpectFile>>,
     #[serde(default)]
     chart: Vec<Spanned<ChartFile>>,
@@ -188,8 +194,15 @@ impl Experiment {
         let Some(kind) = check_kind(file.kind.into_inner(), kind_at, &claims, &mut wrong) else {
             return Err(Error::Config(wrong.all));
         };
+        let places: Vec<usize> = file.expect.iter().map(|entry| entry.span().start).collect();
         let entries = file.expect.into_iter();
-        let expect = entries.filter_map(|entry| check_expect(entry, &kind, &claims, &mut wrong)).collect();
+        let expect: Vec<Option<Expect>> =
+            entries.map(|entry| check_expect(entry, &kind, &claims, &mut wrong)).collect();
+        let found: Vec<(usize, &Expect)> =
+            places.into_iter().zip(&expect).filter_map(|(at, expect)| Some((at, expect.as_ref()?))).collect();
+        changes::check(&file.changes, &found, &kind, &mut wrong);
+        let expect = expect.into_iter().flatten().collect();
+        let changes = file.changes.into_iter().map(|(name, keys)| (name.into_inner(), keys)).collect();
         for chart in &file.chart {
             for (key, found, wanted) in chart.get_ref().complaints(&kind) {
                 wrong.add(chart.span().start, key, found, wanted);
@@ -198,7 +211,7 @@ impl Experiment {
         let charts = file.chart.into_iter().map(Spanned::into_inner).collect();
         let (title, source, left_open, path) = (file.title, file.source, file.left_open, path.to_owned());
         let experiment =
-            Self { id: id.to_owned(), path, title, source, claims, left_open, kind, expect, charts };
+            Self { id: id.to_owned(), path, title, source, claims, left_open, kind, changes, expect, charts };
         wrong.all.or_ok(experiment).map_err(Error::Config)
     }
 
@@ -212,7 +225,7 @@ impl Experiment {
                 Kind::Nand(sweep) => drop(sweep.points(&self.path, &options)?),
             }
         }
-        Ok(())
+        self.check_changes()
     }
 
     /// Refuses columns of pools that a device does not have, which would be found after its run alone.

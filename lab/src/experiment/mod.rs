@@ -8,6 +8,7 @@ mod axes;
 mod bench;
 mod block_map;
 mod bounds;
+mod changes;
 mod chart;
 mod column;
 mod counts;
@@ -35,7 +36,7 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::summary::{Outcome as Ended, SourceKind, Summary};
 use crate::sweep::{self as cores, Conduct};
 use judge::Found;
@@ -63,6 +64,9 @@ pub struct Options {
     pub traces: Option<PathBuf>,
     /// The seed of all random streams.
     pub seed: u64,
+    /// Keys that take other values at every point, whatever else sets them: a change of the model. Then nothing is run but
+    /// what the expected values compare.
+    pub change: toml::Table,
 }
 
 fn json(summary: &impl serde::Serialize) -> serde_json::Value {
@@ -111,6 +115,28 @@ fn points_of_charts(experiment: &Experiment, found: &[Found]) -> Vec<Measured> {
     found.iter().map(|found| found.measured_of(&columns)).collect()
 }
 
+/// Runs what one expected value of an experiment compares, under the change of the model that it names. It must fail: a
+/// band that holds whatever the model does says nothing.
+///
+/// # Errors
+/// [`Error::Argument`] if it names no change of the experiment, and all of [`run`].
+pub fn run_changed(
+    experiment: &Experiment,
+    expect: &Expect,
+    options: &Options,
+    bench: &dyn Bench,
+    conduct: &Conduct<'_>,
+) -> Result<Outcome> {
+    let name = expect.fails_with.as_deref().unwrap_or_default();
+    let change = experiment.changes.get(name).ok_or_else(|| Error::Argument {
+        what: format!("change of {}", experiment.id),
+        found: format!("`{name}`"),
+        wanted: experiment.names_of_changes(),
+    })?;
+    let changed = Experiment { expect: vec![expect.clone()], charts: Vec::new(), ..experiment.clone() };
+    run(&changed, &Options { change: change.clone(), ..options.clone() }, bench, conduct)
+}
+
 /// Runs an experiment: every point or volume on the bench, side by side over the cores, then every expected value
 /// beside what was found. The order of the rows is that of the file.
 pub fn run(
@@ -141,7 +167,8 @@ pub fn run(
             volumes.volumes.len() - found.len()
         }
         Kind::Sweep(sweep) => {
-            let all = sweep.points(&experiment.path, options)?;
+            let mut all = sweep.points(&experiment.path, options)?;
+            all.retain(|point| experiment.is_needed(&point.settings, options));
             let (missing, points): (Vec<Point>, Vec<Point>) =
                 all.into_iter().partition(|point| point.missing_trace().is_some());
             outcome.notes.extend(missing_traces(&missing, options));
@@ -159,7 +186,8 @@ pub fn run(
             points.len() - found.len()
         }
         Kind::Nand(sweep) => {
-            let points = sweep.points(&experiment.path, options)?;
+            let mut points = sweep.points(&experiment.path, options)?;
+            points.retain(|point| experiment.is_needed(&point.settings, options));
             let results = cores::run(&points, conduct, NandPoint::run)?;
             let found = |(point, summary): (&NandPoint, &Option<NandSummary>)| {
                 Some(Found { settings: point.settings.clone(), values: json(summary.as_ref()?), point: None })

@@ -236,6 +236,7 @@ impl Sweep {
         for axis in self.axes(quick) {
             axis.apply(&mut varied, &settings[&axis.key]);
         }
+        options.change.iter().for_each(|(key, value)| axes::set(&mut varied, key, value.clone()));
         let preset = varied.remove(PRESET);
         let preset = match &preset {
             None => self.preset.as_deref(),
@@ -251,6 +252,7 @@ impl Sweep {
         for axis in self.axes(quick) {
             axis.apply(&mut whole, &settings[&axis.key]);
         }
+        options.change.iter().for_each(|(key, value)| axes::set(&mut whole, key, value.clone()));
         whole.remove(PRESET);
         let before = whole.remove(PRECONDITION).map(toml::Value::try_into::<Before>).transpose();
         let before = before.map_err(|error| refused(path, PRECONDITION, error.message(), "a state"))?;

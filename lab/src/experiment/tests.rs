@@ -81,7 +81,9 @@ fn bands_trends_claims_and_columns_that_do_not_hold_together_are_refused() {
         assert!(text.contains(wanted) && text.contains(&format!("experiment.toml:{line}: ")), "{text}");
     }
     let text = complaint("along = \"ftl.over_provisioning\" } }\nsource", "along = \"ftl\" } }\nsource");
-    assert!(text.contains("expect.direction.along: found `ftl`, wanted a varied key: `ftl.over_provisioning`"));
+    assert!(
+        text.contains("expect.direction.along: found `ftl`, wanted a varied key: `ftl.over_provisioning`")
+    );
     let text = complaint("line = { along = \"ftl.over_provisioning\"", "line = { along = \"ftl\"");
     assert!(text.contains("chart.shape: found `ftl`"), "{text}");
     let chart = |shape: &str| complaint("line = { along = \"ftl.over_provisioning\" }", shape);
@@ -277,7 +279,10 @@ fn a_value_per_that_of_another_point_is_a_ratio_and_its_mean_has_a_direction() {
         (Verdict::Outside, Value::Text("3.00, 1.30; 1.30 at volume = b".into()))
     );
     let columns = rows(&TWO_PRESETS.replace("\"values\"\n", "\"columns\"\n").replace("greater", "less"));
-    assert_eq!((columns[0].verdict, columns[0].ours.clone()), (Verdict::Direction, Value::Text("1.87".into())));
+    assert_eq!(
+        (columns[0].verdict, columns[0].ours.clone()),
+        (Verdict::Direction, Value::Text("1.87".into()))
+    );
 }
 
 #[test]
@@ -556,7 +561,7 @@ fn every_embedded_experiment_lands_in_its_bands() {
     let conduct = Conduct { threads: 0, stop: &stop, progress: &|_, _| () };
     let lab = Lab::default();
     for experiment in Library::open(None).expect("well formed").iter() {
-        let options = Options { quick, seed: 1, traces: None };
+        let options = Options { quick, seed: 1, ..Options::default() };
         let outcome = run(experiment, &options, &lab, &conduct).expect("it runs");
         println!("{}", table(&outcome, 140));
         let outside = outcome.rows.iter().filter(|row| row.verdict == Verdict::Outside);
@@ -564,4 +569,49 @@ fn every_embedded_experiment_lands_in_its_bands() {
         assert!(unexplained.is_empty(), "{}: {unexplained:#?}", experiment.id);
         assert_eq!(outcome.counts.unexplained, 0);
     }
+}
+
+/// The experiments whose rows are held to their changes at all times: each takes less than a second.
+const CHEAP: [&str; 7] = [
+    "nandflashsim/fig12",
+    "nandflashsim/fig13",
+    "nandflashsim/fig15",
+    "nandflashsim/fig16",
+    "nandflashsim/fig24",
+    "nandflashsim/fig25",
+    "validation/block-map",
+];
+
+/// The rows of an expected value under its change, scaled down where it has points there. None if its trace is not there.
+fn rows_under_its_change(experiment: &Experiment, expect: &Expect, lab: &Lab) -> Option<Vec<Row>> {
+    let stop = AtomicBool::new(false);
+    let conduct = Conduct { threads: 0, stop: &stop, progress: &|_, _| () };
+    let rows = |quick| {
+        let options = Options { quick, seed: 1, ..Options::default() };
+        let outcome = run_changed(experiment, expect, &options, lab, &conduct);
+        outcome.unwrap_or_else(|error| panic!("{}, {}: {error}", experiment.id, expect.what)).rows
+    };
+    [true, false].into_iter().map(rows).find(|rows| !rows.is_empty())
+}
+
+/// A band that nothing fails says nothing. All experiments where `WORDLINE_LONG` is set, as `make long` does.
+#[test]
+fn every_judged_row_fails_under_the_change_of_the_model_that_it_names() {
+    let long = std::env::var_os("WORDLINE_LONG").is_some();
+    let lab = Lab::default();
+    let mut held = Vec::new();
+    for experiment in Library::open(None).expect("well formed").iter() {
+        if !long && !CHEAP.contains(&experiment.id.as_str()) {
+            continue;
+        }
+        for expect in experiment.expect.iter().filter(|expect| expect.fails_with.is_some()) {
+            let (id, what) = (&experiment.id, &expect.what);
+            match rows_under_its_change(experiment, expect, &lab) {
+                None => println!("{id}, {what}: not run, for its trace is not there"),
+                Some(rows) if Counts::of(&rows).unexplained > 0 => {}
+                Some(rows) => held.push(format!("{id}, {what}: {rows:#?}")),
+            }
+        }
+    }
+    assert!(held.is_empty(), "these hold under the change that must fail them:\n{}", held.join("\n"));
 }

@@ -103,6 +103,7 @@ impl NandSweep {
             let workload = quick.workload.clone().unwrap_or_default();
             axes::merge(&mut whole, toml::Table::from_iter([("workload".to_owned(), workload.into())]));
         }
+        options.change.iter().for_each(|(key, value)| axes::set(&mut whole, key, value.clone()));
         let label = format!("{}: kind.nand", path.display());
         let one = |key: String, message: &str| {
             let mut wrong = Complaints::default();

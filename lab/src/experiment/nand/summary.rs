@@ -65,6 +65,8 @@ pub struct NandSummary {
     pub megabytes_per_second: f64,
     /// Accesses a second of simulated time.
     pub accesses_per_second: f64,
+    /// Dies whose array works, on average over the simulated time.
+    pub dies_busy: f64,
     /// From entering the queue to the end, in microseconds.
     pub mean_latency_us: f64,
     /// Share of CLE, ALE, TIR and TOR in the time of all stages but idle, in percent.
@@ -131,6 +133,7 @@ impl NandSummary {
             elapsed_us: report.elapsed.us(),
             megabytes_per_second: per(report.megabytes_per_second()),
             accesses_per_second: per(report.accesses_per_second()),
+            dies_busy: per(report.array_busy.iter().map(|busy| busy.us()).sum::<f64>() / report.elapsed.us()),
             mean_latency_us: report.latency.mean().us(),
             bus_percent: share(&[Stage::Cle, Stage::Ale, Stage::Tir, Stage::Tor]),
             data_percent: share(&[Stage::Tir, Stage::Tor]),

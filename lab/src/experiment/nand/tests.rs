@@ -2,7 +2,7 @@ use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
 use crate::error::Result;
-use crate::experiment::{Experiment, Lab, Options, Outcome, Row, Value, Verdict, charts, run};
+use crate::experiment::{Experiment, Lab, Options, Outcome, Row, Value, Verdict, charts, run, run_changed};
 use crate::sweep::Conduct;
 
 /// Reads of one page from a part of round times: 25 ns a byte, no waits worth speaking of.
@@ -143,7 +143,11 @@ fn a_reason_that_leaves_points_or_values_open_is_refused() {
         parse(&text.replace(old, new)).expect_err(new).to_string()
     };
     for (old, new, wanted) in [
-        ("at = { \"part.timing.read\" = [[\"50us\"]] }\n", "", "expect.explained.at: found none of `part.timing.read`"),
+        (
+            "at = { \"part.timing.read\" = [[\"50us\"]] }\n",
+            "",
+            "expect.explained.at: found none of `part.timing.read`",
+        ),
         ("= [[\"50us\"]] }", "= [[\"60us\"]] }", "expect.explained.at.part.timing.read: found [\"60us\"]"),
         ("[30.0, 40.0]", "[40.0, 30.0]", "expect.explained.between: found [40, 30]"),
         ("[30.0, 40.0]", "[30.0, inf]", "expect.explained.between: found [30, inf]"),
@@ -152,6 +156,50 @@ fn a_reason_that_leaves_points_or_values_open_is_refused() {
     ] {
         let text = reason(old, new);
         assert!(text.contains(wanted), "{new}: {text}");
+    }
+}
+
+const CHANGES: &str = "\n[changes]\n\"pairs off\" = { \"unit.multi_plane\" = false }\n";
+
+#[test]
+fn a_change_of_the_model_lies_over_whatever_else_sets_its_keys() {
+    let named = GAIN.replace("unit = ", "fails_with = \"pairs off\"\nunit = ");
+    let experiment = parse(&(READS.to_owned() + CHANGES + &named)).expect("well formed");
+    let stop = AtomicBool::new(false);
+    let conduct = Conduct { threads: 1, stop: &stop, progress: &|_, _| () };
+    let expect = &experiment.expect[0];
+    let outcome = run_changed(&experiment, expect, &Options::default(), &Lab::default(), &conduct);
+    let rows = outcome.expect("it runs").rows;
+    assert!(rows.iter().all(|row| row.verdict == Verdict::Outside && number(&row.ours) == 0.0), "{rows:?}");
+    assert_eq!(rows.len(), 2);
+}
+
+#[test]
+fn changes_that_are_not_there_named_by_no_row_or_of_no_key_are_refused() {
+    let named = GAIN.replace("unit = ", "fails_with = \"pairs off\"\nunit = ");
+    let text = READS.to_owned() + CHANGES + &named;
+    for (old, new, wanted) in [
+        (
+            "fails_with = \"pairs off\"",
+            "fails_with = \"pairs\"",
+            "expect.fails_with: found `pairs`, wanted one of",
+        ),
+        (
+            "\"pairs off\" = {",
+            "\"slow\" = { \"part.bus.mode\" = 1 }\n\"pairs off\" = {",
+            "changes.slow: found a change that no row",
+        ),
+        ("\"unit.multi_plane\" = false }", "\"unit.multi\" = false }", "unknown field `multi`"),
+        ("{ \"unit.multi_plane\" = false }", "{}", "changes.pairs off: found a change of nothing"),
+        (
+            "between = [20.0, 60.0]\nderivation = \"D\"",
+            "shown = true",
+            "expect.fails_with: found a change for `gain`",
+        ),
+    ] {
+        assert!(text.contains(old), "the test changes {old}");
+        let error = parse(&text.replacen(old, new, 1)).expect_err(new).to_string();
+        assert!(error.contains(wanted), "{new}: {error}");
     }
 }
 
