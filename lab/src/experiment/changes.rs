@@ -69,3 +69,56 @@ impl Experiment {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::AtomicBool;
+
+    use super::super::{Counts, Expect, Experiment, Lab, Library, Options, Row, run_changed};
+    use crate::sweep::Conduct;
+
+    /// The experiments whose rows are held to their changes at all times: each takes less than a second.
+    const CHEAP: [&str; 7] = [
+        "nandflashsim/fig12",
+        "nandflashsim/fig13",
+        "nandflashsim/fig15",
+        "nandflashsim/fig16",
+        "nandflashsim/fig24",
+        "nandflashsim/fig25",
+        "validation/block-map",
+    ];
+
+    /// The rows of an expected value under its change, scaled down where it has points there. None if its trace is not there.
+    fn rows_under_its_change(experiment: &Experiment, expect: &Expect, lab: &Lab) -> Option<Vec<Row>> {
+        let stop = AtomicBool::new(false);
+        let conduct = Conduct { threads: 0, stop: &stop, progress: &|_, _| () };
+        let rows = |quick| {
+            let options = Options { quick, seed: 1, ..Options::default() };
+            let outcome = run_changed(experiment, expect, &options, lab, &conduct);
+            outcome.unwrap_or_else(|error| panic!("{}, {}: {error}", experiment.id, expect.what)).rows
+        };
+        [true, false].into_iter().map(rows).find(|rows| !rows.is_empty())
+    }
+
+    /// A band that nothing fails says nothing. All experiments where `WORDLINE_LONG` is set, as `make long` does.
+    #[test]
+    fn every_judged_row_fails_under_the_change_of_the_model_that_it_names() {
+        let long = std::env::var_os("WORDLINE_LONG").is_some();
+        let lab = Lab::default();
+        let mut held = Vec::new();
+        for experiment in Library::open(None).expect("well formed").iter() {
+            if !long && !CHEAP.contains(&experiment.id.as_str()) {
+                continue;
+            }
+            for expect in experiment.expect.iter().filter(|expect| expect.fails_with.is_some()) {
+                let (id, what) = (&experiment.id, &expect.what);
+                match rows_under_its_change(experiment, expect, &lab) {
+                    None => println!("{id}, {what}: not run, for its trace is not there"),
+                    Some(rows) if Counts::of(&rows).unexplained > 0 => {}
+                    Some(rows) => held.push(format!("{id}, {what}: {rows:#?}")),
+                }
+            }
+        }
+        assert!(held.is_empty(), "these hold under the change that must fail them:\n{}", held.join("\n"));
+    }
+}

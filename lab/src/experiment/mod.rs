@@ -115,6 +115,12 @@ fn points_of_charts(experiment: &Experiment, found: &[Found]) -> Vec<Measured> {
     found.iter().map(|found| found.measured_of(&columns)).collect()
 }
 
+/// The stages of each point that was run.
+fn traces(points: &[Measured], results: Vec<Option<NandSummary>>) -> Vec<Trace> {
+    let runs = points.iter().zip(results.into_iter().flatten());
+    runs.map(|(point, run)| Trace { at: point.at.clone(), spans: run.spans }).collect()
+}
+
 /// Runs what one expected value of an experiment compares, under the change of the model that it names. It must fail: a
 /// band that holds whatever the model does says nothing.
 ///
@@ -196,9 +202,7 @@ pub fn run(
             outcome.set_rows(judge::rows(&experiment.expect, &found, options.quick)?);
             outcome.points = found.iter().map(Found::measured).collect();
             if sweep.trace {
-                let traces = outcome.points.iter().zip(results.into_iter().flatten());
-                outcome.traces =
-                    traces.map(|(point, run)| Trace { at: point.at.clone(), spans: run.spans }).collect();
+                outcome.traces = traces(&outcome.points, results);
             }
             points.len() - found.len()
         }

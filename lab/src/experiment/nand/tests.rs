@@ -189,8 +189,16 @@ fn changes_that_are_not_there_named_by_no_row_or_of_no_key_are_refused() {
             "\"slow\" = { \"part.bus.mode\" = 1 }\n\"pairs off\" = {",
             "changes.slow: found a change that no row",
         ),
-        ("\"unit.multi_plane\" = false }", "\"unit.multi\" = false }", "unknown field `multi`"),
-        ("{ \"unit.multi_plane\" = false }", "{}", "changes.pairs off: found a change of nothing"),
+        (
+            "\"pairs off\" = { \"unit.multi_plane\"",
+            "\"pairs off\" = { \"unit.multi\"",
+            "unknown field `multi`",
+        ),
+        (
+            "\"pairs off\" = { \"unit.multi_plane\" = false }",
+            "\"pairs off\" = {}",
+            "changes.pairs off: found a change of nothing",
+        ),
         (
             "between = [20.0, 60.0]\nderivation = \"D\"",
             "shown = true",
