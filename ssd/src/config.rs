@@ -365,20 +365,19 @@ impl DeviceFile {
         let geometry = &pools.first().geometry;
         let bad = bad_of(geometry);
         let of_map = self.ftl.mapping.translation_pages(unit, logical);
-        let tables = match pools.count() {
-            1 => of_map + self.discard_pages(unit, logical),
-            _ => {
-                let stop = self.pools.last().and_then(|pool| pool.stop_at_free_blocks);
-                let working = working_beside(stop.unwrap_or(self.ftl.gc.stop_at_free_blocks));
-                pools::check_tables(pools, of_map, usable(pools.last(), working), wrong);
-                0
-            }
-        };
+        let tables = of_map + self.discard_pages(unit, logical);
+        let shares = pools::Shares::of(pools, logical, tables);
+        if pools.count() > 1 {
+            let stop = self.pools.last().and_then(|pool| pool.stop_at_free_blocks);
+            let working = working_beside(stop.unwrap_or(self.ftl.gc.stop_at_free_blocks));
+            shares.check_last(pools, usable(pools.last(), working), wrong);
+        }
+        let tables = shares.first - u64::from(logical);
         // So many logical pages fill the room together with their translation pages.
-        let seen = most as f64 * f64::from(logical) / (f64::from(logical) + f64::from(tables)).max(1.0);
+        let seen = most as f64 * f64::from(logical) / (shares.first as f64).max(1.0);
         let spare = 1.0 - seen / all;
         wrong.require(
-            !(0.0..1.0).contains(&self.ftl.over_provisioning) || logical > 0 && u64::from(logical) + u64::from(tables) <= most,
+            !(0.0..1.0).contains(&self.ftl.over_provisioning) || logical > 0 && shares.first <= most,
             "ftl.over_provisioning",
             self.ftl.over_provisioning,
             format!(
@@ -435,6 +434,11 @@ impl Config {
     /// Pages that hold no data of the host: translation pages, and those that tell of discards.
     pub fn table_pages(&self) -> u32 {
         self.translation_pages() + self.file.discard_pages(self.unit, self.logical_pages)
+    }
+
+    /// What the first pool and the last one hold.
+    pub fn shares(&self) -> pools::Shares {
+        pools::Shares::of(&self.pools, self.logical_pages, self.table_pages())
     }
 
     /// What the flash holds a version of: logical pages and pages of tables.

@@ -200,16 +200,41 @@ fn check_beside(file: &DeviceFile, wrong: &mut Complaints) {
     }
 }
 
-/// So many translation pages are in the last pool, which so many pages of have room beside the blocks at work.
-pub fn check_tables(pools: &Pools, tables: u32, room: u64, wrong: &mut Complaints) {
-    wrong.require(
-        u64::from(tables) <= room,
-        &format!("pools[{}]", pools.count() - 2),
-        format!("room for {room} pages"),
-        format!("room for {tables} translation pages (ftl.mapping.cache)"),
-    );
+/// Pages that pools must have room for, when a device is new as at the end of its life: the first of several takes whatever
+/// finds no room in the others, and the last one holds the pages of tables.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Shares {
+    /// Pages that the first pool, or the only one, must have room for.
+    pub first: u64,
+    /// Pages that the last one of several must have room for.
+    pub last: u64,
 }
 
+impl Shares {
+    /// Those of so many logical pages and pages of tables.
+    pub fn of(pools: &Pools, logical: u32, tables: u32) -> Self {
+        let [logical, tables] = [logical, tables].map(u64::from);
+        match pools.count() {
+            1 => Self { first: logical + tables, last: 0 },
+            _ => Self { first: logical, last: tables },
+        }
+    }
+
+    /// Whether pools with so much room hold them.
+    pub fn fit(&self, first: u64, last: u64) -> bool {
+        self.first <= first && self.last <= last
+    }
+
+    /// Complains if the last of several pools has room for fewer.
+    pub fn check_last(&self, pools: &Pools, room: u64, wrong: &mut Complaints) {
+        wrong.require(
+            self.last <= room,
+            &format!("pools[{}]", pools.count() - 2),
+            format!("room for {room} pages"),
+            format!("room for {} translation pages (ftl.mapping.cache)", self.last),
+        );
+    }
+}
 /// When cleaning starts and stops in the pool `n` of the file.
 fn check_collection(file: &DeviceFile, n: usize, pool: &Pool, wrong: &mut Complaints) {
     let (own, gc, streams) = (&file.pools[n], &file.ftl.gc, file.streams());

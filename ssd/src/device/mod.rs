@@ -421,19 +421,20 @@ impl Device {
     /// row has its own share to hold; else the rows hold it together, with a program unit under way in each.
     fn check_life(&mut self) {
         self.note_room();
-        let pools = &self.config.pools;
-        // The first of several pools has to take whatever has no room in the others.
-        let rows = pools.first().geometry.all_rows();
         self.read_only |= if self.block_map.is_some() {
             !self.holds_logical_blocks()
         } else if self.has_homes && self.balancer.is_none() {
             !self.holds_homes()
         } else {
-            let room: u64 = rows
-                .map(|row| u64::from(self.blocks.limit(row).saturating_sub(pools.per_program(row))))
-                .sum();
-            room < u64::from(self.config.mapped_pages())
+            let pools = &self.config.pools;
+            !self.config.shares().fit(self.room_of(pools.first()), self.room_of(pools.last()))
         };
+    }
+
+    /// Pages that the good blocks of a pool can hold with a program unit under way in each row.
+    fn room_of(&self, pool: &Pool) -> u64 {
+        let of_row = |row| u64::from(self.blocks.limit(row).saturating_sub(pool.slots.per_program));
+        pool.geometry.all_rows().map(of_row).sum()
     }
 
     /// Whether each row can hold the pages that have their home there and the tables that it was given, and one of them

@@ -252,15 +252,16 @@ impl Device {
 
     /// Works out again how many pages of the host the rows of each pool can hold: blocks have failed.
     pub(super) fn note_room(&mut self) {
-        let Self { subs, blocks, config, .. } = self;
-        let Some(subs) = subs else { return };
-        for (room, pool) in subs.room.iter_mut().zip(config.pools.iter()) {
-            let per_program = pool.slots.per_program;
-            let of_row = |row| u64::from(blocks.limit(row).saturating_sub(per_program));
-            *room = pool.geometry.all_rows().map(of_row).sum();
+        if self.subs.is_none() {
+            return;
         }
-        if let Some(last) = subs.room.last_mut() {
-            *last = last.saturating_sub(config.translation_pages().into());
+        for n in 0..self.config.pools.count() {
+            let room = self.config.pools.iter().nth(n).map_or(0, |pool| self.room_of(pool));
+            self.subs().room[n] = room;
+        }
+        let tables = self.config.shares().last;
+        if let Some(last) = self.subs().room.last_mut() {
+            *last = last.saturating_sub(tables);
         }
     }
 

@@ -424,3 +424,21 @@ prop_compose! {
         file
     }
 }
+
+/// The device with the least spare space that its check accepts, to a thousandth.
+pub fn tight(file: &DeviceFile) -> DeviceFile {
+    let with = |thousandths: u32| {
+        let mut file = file.clone();
+        file.ftl.over_provisioning = f64::from(thousandths) / 1_000.0;
+        file
+    };
+    let (mut refused, mut taken) = (0, (file.ftl.over_provisioning * 1_000.0).ceil() as u32);
+    while taken - refused > 1 {
+        let middle = u32::midpoint(refused, taken);
+        match with(middle).check() {
+            Ok(_) => taken = middle,
+            Err(_) => refused = middle,
+        }
+    }
+    with(taken)
+}

@@ -1,0 +1,40 @@
+//! Does a device that the check of its configuration accepts take writes, with as little spare space as that allows?
+
+mod common;
+
+use common::Rig;
+use common::devices::{block_mapped, device, tight};
+use common::failing::faults;
+use proptest::prelude::*;
+use wordline_ssd::{DeviceFile, Operation};
+
+/// A new device is not read-only, holds all of its pages, and takes one more write of each.
+fn lives(file: DeviceFile) {
+    let mut rig = Rig::new(file, 1);
+    assert!(!rig.device.is_read_only(), "read-only from birth");
+    rig.device.fill(1.0);
+    rig.overwrite(u64::from(rig.device.config().logical_pages.min(400)));
+    assert!(rig.answers.iter().all(|(_, answer)| !answer.failed) && !rig.device.is_read_only());
+    rig.alone(Operation::Read, false, 0, rig.device.config().unit.0 / 512);
+}
+
+proptest! {
+    #[test]
+    fn a_device_that_is_accepted_is_not_read_only_from_birth(file in device()) {
+        lives(tight(&file));
+    }
+
+    #[test]
+    fn a_device_with_a_block_map_that_is_accepted_is_not_read_only_from_birth(file in block_mapped()) {
+        lives(tight(&file));
+    }
+
+    #[test]
+    fn a_device_with_bad_blocks_that_is_accepted_is_not_read_only_from_birth(
+        file in device(),
+        faults in faults(1..4),
+    ) {
+        let file = faults.strike(file)?;
+        prop_assert!(!Rig::new(tight(&file), 1).device.is_read_only());
+    }
+}
