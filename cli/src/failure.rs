@@ -36,7 +36,7 @@ impl Failure {
     /// Prints what there is to say, each complaint on a line of its own, and gives the exit code.
     pub fn report(self) -> ExitCode {
         match self {
-            Self::Error(Error::Invariant(reproducer)) => {
+            Self::Error(Error::Invariant(reproducer) | Error::Stuck(reproducer)) => {
                 say(&format!("error: {reproducer}"));
                 ExitCode::from(FAILED)
             }

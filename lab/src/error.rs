@@ -54,6 +54,9 @@ pub enum Error {
         /// What would be right.
         wanted: String,
     },
+    /// A run does not get on: a bug in Wordline. The text says what waits for what, and holds the reproducer.
+    #[error("the simulation does not get on: {0}")]
+    Stuck(String),
     /// An always-on check of the simulation failed: a bug in Wordline. The text holds the reproducer.
     #[error("{0}")]
     Invariant(String),

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use wordline_host::{Arrival, HostQueue, Pace, Spread, Submission};
 use wordline_kernel::{Calendar, Duration, Instant, Schedule};
+use wordline_ssd::device::Watchdog;
 use wordline_ssd::snapshot::Agenda;
 use wordline_ssd::{Config, Device};
 
@@ -96,6 +97,9 @@ impl Observer for Unobserved {}
 /// Requests between two looks at the observer: a few milliseconds of work.
 const LOOK_EVERY: u64 = 4_096;
 
+/// Events without an answer between two looks at whether the device gets on. Chosen: some ten milliseconds of work.
+const EVENTS_BETWEEN_LOOKS: u32 = 1 << 16;
+
 /// Requests after which the books of the device are audited for the first time; then after twice as many each time, and at
 /// the end. Chosen: an audit of a large device takes as long as some hundred thousand requests.
 const FIRST_AUDIT: u64 = 1 << 20;
@@ -134,21 +138,29 @@ impl Schedule<wordline_ssd::Event> for DeviceCalendar<'_> {
 /// Runs a job to its end, or until the observer stops it.
 ///
 /// # Errors
-/// [`Error::Argument`] for a request beyond the device, [`Error::File`] if the log cannot be written, and
-/// [`Error::Invariant`], with a reproducer, if a check of the simulation fails.
+/// [`Error::Argument`] for a request beyond the device, [`Error::File`] if the log cannot be written, and with a reproducer
+/// [`Error::Invariant`] if a check of the simulation fails and [`Error::Stuck`] if it does not get on.
 pub fn run(job: Job, observer: &mut dyn Observer) -> Result<Summary> {
     let (seed, config_text) = (job.seed, job.config_text.clone());
     let trace = format!("{} ({:?})", job.source.name, job.source.kind);
     let mut position = 0;
     let result = catch_unwind(AssertUnwindSafe(|| run_checked(job, observer, &mut position)));
-    result.unwrap_or_else(|panic| {
-        let text = panic.downcast_ref::<String>().map(String::as_str);
-        let what = text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("no text");
-        Err(Error::Invariant(format!(
-            "a check of the simulation failed: {what}\nThis is a fault of Wordline, not of the input. To reproduce it:\n  \
+    let reproducer = |position| {
+        format!(
+            "This is a fault of Wordline, not of the input. To reproduce it:\n  \
              trace position: request {position} of {trace}\n  seed: {seed}\n  configuration:\n{config_text}"
-        )))
-    })
+        )
+    };
+    match result {
+        Ok(Err(Error::Stuck(what))) => Err(Error::Stuck(format!("{what}{}", reproducer(position)))),
+        Ok(other) => other,
+        Err(panic) => {
+            let text = panic.downcast_ref::<String>().map(String::as_str);
+            let what = text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("no text");
+            let reproducer = reproducer(position);
+            Err(Error::Invariant(format!("a check of the simulation failed: {what}\n{reproducer}")))
+        }
+    }
 }
 
 fn run_checked(mut job: Job, observer: &mut dyn Observer, position: &mut u64) -> Result<Summary> {
@@ -246,6 +258,7 @@ fn simulate<S: Iterator<Item = Arrival>>(
     let (mut last_answer, mut look_at, mut audit_at) = (calendar.now(), LOOK_EVERY, FIRST_AUDIT);
     let mut host_at = None;
     let latest = calendar.now() + Duration::LIMIT;
+    let mut watchdog = Watchdog::of(device.config(), calendar.now());
     loop {
         let ended = !power.is_off() && submit(device, queue, calendar, &mut host_at);
         *position = queue.total_submitted();
@@ -253,7 +266,7 @@ fn simulate<S: Iterator<Item = Arrival>>(
             return Ok((last_answer, false));
         }
         // Until something is answered or the host is due, its queue has nothing new to say.
-        loop {
+        for left in (0..EVENTS_BETWEEN_LOOKS).rev() {
             let event = calendar.advance();
             if let Some(Event::Device(event)) = event {
                 device.handle(event, &mut DeviceCalendar(calendar));
@@ -262,7 +275,7 @@ fn simulate<S: Iterator<Item = Arrival>>(
                 match event {
                     Some(Event::PowerCut) => power.cut(device, queue, calendar),
                     Some(Event::Host | Event::Device(_)) => break,
-                    None => give_up(device, queue, calendar),
+                    None => give_up(device, calendar)?,
                 }
             }
             if power.is_back(device) {
@@ -271,6 +284,9 @@ fn simulate<S: Iterator<Item = Arrival>>(
             }
             if !device.answers().is_empty() {
                 break;
+            }
+            if left == 0 {
+                watchdog.look(device, calendar.now()).map_err(Error::Stuck)?;
             }
         }
         let now = calendar.now();
@@ -289,6 +305,7 @@ fn simulate<S: Iterator<Item = Arrival>>(
         }
         if queue.total_answered() >= look_at {
             look_at += LOOK_EVERY;
+            watchdog.look(device, now).map_err(Error::Stuck)?;
             if look_at > audit_at && !power.is_off() {
                 audit_at *= 2;
                 device.audit(now - Instant::ZERO);
@@ -312,13 +329,12 @@ fn too_long(answered: u64) -> Error {
 
 /// Nothing is going to happen while requests are outstanding: a device at the end of its life gives them up.
 #[cold]
-fn give_up<S: Iterator<Item = Arrival>>(
-    device: &mut Device,
-    queue: &HostQueue<S>,
-    calendar: &mut Calendar<Event>,
-) {
-    let gave_up = device.give_up(&mut DeviceCalendar(calendar));
-    assert!(gave_up, "{} requests are outstanding and nothing will happen", queue.outstanding());
+fn give_up(device: &mut Device, calendar: &mut Calendar<Event>) -> Result<()> {
+    if device.give_up(&mut DeviceCalendar(calendar)) {
+        return Ok(());
+    }
+    let now = calendar.now();
+    Err(Error::Stuck(format!("commands wait and nothing will happen\n{}", device.what_waits(now))))
 }
 
 /// Submits what is due; true at the end of the workload.

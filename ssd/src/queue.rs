@@ -2,7 +2,8 @@
 //!
 //! Who goes first is set by [`SchedulingFile`]. By default reads go before programs and erases, but not more than so
 //! many of them while one of those waits; the others go in the order in which they came. Each die has three lists, one
-//! for each rank; which rank a purpose has is worked out once.
+//! for each rank; which rank a purpose has is worked out once. A read that nobody waits for has that of programs, and what
+//! somebody [comes to wait for](waited_for) gets another.
 
 use serde::{Deserialize, Serialize};
 use wordline_kernel::{Column, Duration, Instant, state};
@@ -102,6 +103,8 @@ pub struct Transaction {
     pub level: u8,
     /// Which of its pages could not be read so far, the lowest bit for the first.
     pub unread: u16,
+    /// Whether nobody waits for it: a read of the controller's own that goes as programs do.
+    pub background: bool,
     /// How long a host read waited for the place of its page before it was queued.
     pub mapping: Duration,
     /// When it was queued.
@@ -126,6 +129,7 @@ impl Transaction {
         tries: 0,
         level: 0,
         unread: 0,
+        background: false,
         mapping: Duration::ZERO,
         queued: Instant::ZERO,
         gc_before: 0,
@@ -262,7 +266,12 @@ impl Rules {
     }
 
     #[inline]
-    fn rank(&self, purpose: Purpose) -> usize {
+    fn rank(&self, transaction: &Transaction) -> usize {
+        if transaction.background { self.rank_of_programs } else { self.rank_of(transaction.purpose) }
+    }
+
+    #[inline]
+    fn rank_of(&self, purpose: Purpose) -> usize {
         match purpose {
             Purpose::HostRead
             | Purpose::Fill
@@ -304,9 +313,11 @@ pub struct Queues {
     pool: Vec<Transaction>,
     free: Vec<TransactionId>,
     dies: Column<DieId, DieQueue>,
+    /// Transactions that nobody waits for.
+    background: u32,
 }
 
-state!(Queues { values { pool, free, dies } fixed { rules } });
+state!(Queues { values { pool, free, dies, background } fixed { rules } });
 
 impl Queues {
     /// Empty queues for `dies` dies.
@@ -325,6 +336,7 @@ impl Queues {
             pool: Vec::with_capacity(1024),
             free: Vec::with_capacity(1024),
             dies: Column::filled(dies as usize, idle),
+            background: 0,
         }
     }
 
@@ -342,7 +354,7 @@ impl Queues {
         let id = self.place();
         let transaction = &mut self.pool[id as usize];
         *transaction = Transaction { purpose, owner, page, queued: now, gc_before, ..Transaction::NONE };
-        self.append(die, self.rules.rank(purpose), id);
+        self.append(die, self.rules.rank_of(purpose), id);
         &mut self.pool[id as usize]
     }
 
@@ -350,6 +362,7 @@ impl Queues {
     #[inline]
     pub fn keep(&mut self, transaction: Transaction) -> TransactionId {
         let id = self.place();
+        self.background += u32::from(transaction.background);
         self.pool[id as usize] = transaction;
         id
     }
@@ -376,7 +389,7 @@ impl Queues {
     pub fn queue_kept(&mut self, die: DieId, id: TransactionId) {
         let transaction = &mut self.pool[id as usize];
         transaction.next = NONE;
-        let rank = self.rules.rank(transaction.purpose);
+        let rank = self.rules.rank(transaction);
         self.append(die, rank, id);
     }
 
@@ -496,7 +509,9 @@ impl Queues {
     #[inline]
     pub fn release(&mut self, id: TransactionId) -> Transaction {
         self.free.push(id);
-        self.pool[id as usize]
+        let transaction = self.pool[id as usize];
+        self.background -= u32::from(transaction.background);
+        transaction
     }
 
     /// Whether the die works on anything but garbage collection, or that waits for it.
@@ -536,6 +551,8 @@ impl Queues {
         self.pool.len() - self.free.len()
     }
 }
+
+mod waited_for;
 
 #[cfg(test)]
 mod tests;

@@ -8,7 +8,9 @@ use wordline_kernel::{Complaints, Duration};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct SchedulingFile {
-    /// Whether reads of the host go before programs, erases and the collector's reads; else first come, first served.
+    /// Whether reads of the host go before programs, erases and the collector's reads; else first come, first served. Reads
+    /// that complete pages of the buffer go with them while a command of the host waits for that, and with programs while
+    /// none does.
     pub read_priority: bool,
     /// Reads that go, one after another, before a program or erase that waits or is suspended.
     pub reads_in_a_row: u32,

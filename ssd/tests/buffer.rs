@@ -152,6 +152,67 @@ fn neighbours_that_leave_together_are_read_together() {
     assert!(time(true) + Duration::from_us(20) < time(false));
 }
 
+/// Writes a sector of each of so many pages that are in flash.
+fn write_in_part(rig: &mut Rig, pages: u64) {
+    (0..pages).for_each(|page| {
+        rig.alone(Operation::Write, false, page * 8, 1);
+    });
+}
+
+#[test]
+fn reads_of_the_host_go_before_what_completes_pages_for_a_flush_by_the_clock() {
+    let longest = |flushes: bool| {
+        let mut file = one_die();
+        file.buffer.flush_interval = Duration::from_ms(if flushes { 20 } else { 0 });
+        let mut rig = Rig::new(file, 1);
+        rig.device.fill(1.0);
+        write_in_part(&mut rig, 60);
+        (0..500).map(|n| read(&mut rig, 200 + n)).max().expect("there are reads")
+    };
+    let alone = longest(false);
+    // At the worst the read meets a program of 250 us and its data on the bus; before, it met 60 other reads as well.
+    assert!(longest(true) < alone + Duration::from_us(350), "{} and {alone}", longest(true));
+}
+
+#[test]
+fn a_flush_that_the_host_waits_for_does_not_stand_behind_the_clock() {
+    let mut file = one_die();
+    file.buffer.flush_interval = Duration::from_ms(20);
+    let mut rig = Rig::new(file, 1);
+    rig.device.fill(1.0);
+    write_in_part(&mut rig, 60);
+    // The clock has begun to write the pages out, and would go on for 20 ms.
+    rig.rest(Duration::from_ms(20));
+    assert!(waiting(&rig) > 40, "{} pages wait", waiting(&rig));
+    let flush = rig.alone(Operation::Flush, false, 0, 0);
+    assert_eq!(waiting(&rig), 0);
+    // 30 program units of two pages, each with two reads of 25 us and what goes over the bus.
+    assert!(flush < Duration::from_us(30 * (250 + 50 + 150)), "{flush}");
+}
+
+#[test]
+fn a_flush_by_the_clock_is_spread_over_its_interval() {
+    let mut file = one_die();
+    let interval = Duration::from_ms(20);
+    file.buffer.flush_interval = interval;
+    let mut rig = Rig::new(file, 1);
+    (0..40).for_each(|page| {
+        write(&mut rig, page);
+    });
+    let mut left = Vec::new();
+    rig.rest(interval);
+    for _ in 0..5 {
+        left.push(waiting(&rig));
+        rig.rest(interval / 4);
+    }
+    // Twenty program units, one each millisecond.
+    for (n, waiting) in left.iter().enumerate() {
+        assert!(waiting.abs_diff(40 - n * 10) <= 4, "{left:?} pages wait");
+    }
+    assert_eq!(rig.device.totals().padding, 0);
+    assert_eq!(waiting(&rig), 0);
+}
+
 #[test]
 fn with_the_buffer_off_writes_of_a_page_do_not_merge_but_those_of_a_command_share_a_program() {
     let programs = |mode| {

@@ -5,6 +5,7 @@ mod common;
 use common::{Rig, small};
 use wordline_kernel::{Duration, Instant};
 use wordline_nand::chain::Hold;
+use wordline_ssd::scheduling::GcPriority;
 use wordline_ssd::{DeviceFile, Operation};
 
 const PROGRAM: Duration = Duration::from_us(250);
@@ -131,6 +132,39 @@ fn the_oldest_goes_first_where_reads_have_no_priority() {
     };
     assert_eq!(ends(true), [Operation::Read, Operation::Read, Operation::Write]);
     assert_eq!(ends(false), [Operation::Read, Operation::Write, Operation::Read]);
+}
+
+/// Overwrites at random with reads among them on one die whose collector goes before the host's commands, reads included:
+/// pages that the collector copied, and the longest latency of a read.
+fn collector_first(priority: GcPriority, age_limit: Duration) -> (u64, Duration) {
+    let mut file = file();
+    file.ftl.scheduling.read_priority = false;
+    file.ftl.scheduling.gc_priority = priority;
+    file.ftl.scheduling.age_limit = age_limit;
+    let mut rig = Rig::new(file, 1);
+    rig.device.fill(1.0);
+    let pages = u64::from(rig.device.config().logical_pages);
+    for n in 0..3_000u64 {
+        rig.run_down_to(15);
+        rig.submit(Operation::Write, false, n * 7_919 % pages * 8, 8);
+        rig.submit(Operation::Read, false, (n * 104_729 + 13) % pages * 8, 8);
+    }
+    rig.run_down_to(0);
+    rig.audit();
+    let reads = rig.answers.iter().filter(|(_, answer)| answer.command.operation == Operation::Read);
+    let longest = reads.map(|(_, answer)| answer.latency).max().expect("there are reads");
+    (rig.device.totals().gc_programs, longest)
+}
+
+#[test]
+fn a_collector_that_goes_first_waits_for_the_reads_of_its_victims_and_copies_no_more_for_it() {
+    let (copied, _) = collector_first(GcPriority::Equal, Duration::ZERO);
+    for age_limit in [Duration::ZERO, Duration::from_ms(20)] {
+        let (high, longest) = collector_first(GcPriority::High, age_limit);
+        assert!(high < copied * 2, "{high} pages copied, and {copied} by a collector that takes its turn");
+        // Sixteen commands wait at the most, each for the cleaning of a block of 16 pages.
+        assert!(longest < Duration::from_ms(16 * 16), "{longest}");
+    }
 }
 
 #[test]

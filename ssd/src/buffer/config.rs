@@ -52,7 +52,8 @@ pub struct BufferFile {
     /// fraction. Left out: `flush_above`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub flush_to: Option<f64>,
-    /// Everything in the buffer is written out this often; `0` for never.
+    /// Everything in the buffer is written out this often, a program unit at a time over the next interval, so that a page
+    /// stays for two of them at the most; `0` for never.
     pub flush_interval: Duration,
     /// Which page is written out next when the buffer is too full. A flush goes by age.
     pub eviction: EvictionKind,

@@ -361,6 +361,12 @@ impl Buffer {
         self.waiters.add(&mut entry.waiters, request, entry.version);
     }
 
+    /// Whether any request waits for the entry.
+    #[inline]
+    pub fn has_waiters(&self, id: EntryId) -> bool {
+        self.entries[id as usize].waiters != NONE
+    }
+
     /// Nobody waits for anything any more: the device has answered everybody.
     pub fn forget_waiters(&mut self) {
         self.entries.iter_mut().for_each(|entry| entry.waiters = NONE);

@@ -101,7 +101,8 @@ impl Device {
         self.totals.read_ahead_pages += 1;
         let (purpose, waited) = (Purpose::ReadAhead, Duration::ZERO);
         let sectors = Wanted::Set(sectors);
-        let read = SlotRead { purpose, owner: id, slot, sectors, logical, version, waited };
+        let read =
+            SlotRead { purpose, owner: id, slot, sectors, logical, version, waited, background: false };
         let (die, reads) = self.queue_read(read, calendar);
         self.cache.set_reads(id, reads);
         self.kick(die, calendar);

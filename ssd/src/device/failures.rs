@@ -315,6 +315,8 @@ impl Device {
             }
             self.note_row(row);
         }
+        // What waits for the lost rows goes elsewhere.
+        self.row_opened = true;
         slots.into_iter().for_each(|slot| self.lose_slot(slot));
         self.check_life();
     }

@@ -56,7 +56,8 @@ impl Device {
                 let list = self.list_of(entry.logical, entry.stream);
                 self.ready[list].urgent += 1;
             }
-            EntryState::Filling if self.subs.is_some() => self.hurry_unit(entry.logical),
+            EntryState::Filling if self.subs.is_some() => self.hurry_unit(entry.logical, calendar),
+            EntryState::Filling => self.hurry_fill(id, calendar),
             _ => {}
         }
     }
@@ -105,6 +106,7 @@ impl Device {
             logical,
             version,
             waited: Duration::ZERO,
+            background: !self.is_waited_for(id),
         };
         let (die, reads) = self.queue_read(fill, calendar);
         self.buffer.get_mut(id).fills = reads as u8;
@@ -186,7 +188,7 @@ impl Device {
     }
 
     /// Takes a dirty entry out of the list, and its neighbours if they are to go with it.
-    fn leave(&mut self, id: EntryId, calendar: &mut impl Schedule<Event>) {
+    pub(super) fn leave(&mut self, id: EntryId, calendar: &mut impl Schedule<Event>) {
         if self.subs.is_some() {
             self.leave_with_unit(id, calendar);
         } else if self.config.file.buffer.coalesce {
@@ -234,6 +236,7 @@ impl Device {
             self.drain = Some(epoch);
             self.flushes.push_back((epoch, slot));
             self.urge_covered(epoch);
+            self.hurry_all(calendar);
         }
         match parts {
             0 => self.answer_soon(slot, calendar),
@@ -242,7 +245,7 @@ impl Device {
     }
 
     /// Pages on their way to flash belong to the flush too.
-    fn urge_covered(&mut self, epoch: u64) {
+    pub(super) fn urge_covered(&mut self, epoch: u64) {
         if self.subs.is_some() {
             self.hurry_covered(epoch);
         }
@@ -253,29 +256,6 @@ impl Device {
                     list.urgent += 1;
                 }
             }
-        }
-    }
-
-    pub(super) fn set_timer(&mut self, calendar: &mut impl Schedule<Event>) {
-        let interval = self.config.file.buffer.flush_interval;
-        if !self.timer_set && interval > Duration::ZERO && self.buffer.in_use() > 0 {
-            self.timer_set = true;
-            calendar.after(interval, Event::FlushTimer);
-        }
-    }
-
-    /// The buffer is written out from time to time.
-    #[inline(never)]
-    pub(super) fn flush_on_time(&mut self, calendar: &mut impl Schedule<Event>) {
-        self.timer_set = false;
-        if let Some(epoch) = self.buffer.end_epoch() {
-            self.drain = Some(epoch);
-            self.urge_covered(epoch);
-            self.pump(calendar);
-        }
-        // With no die at work nothing moves by itself any more; the next write sets the timer again.
-        if self.queues.outstanding() > 0 {
-            self.set_timer(calendar);
         }
     }
 }

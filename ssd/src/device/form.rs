@@ -18,6 +18,7 @@ impl Device {
             self.collect_everywhere(calendar);
         }
         loop {
+            self.row_opened = false;
             self.draw_from_list(calendar);
             self.write_tables(calendar);
             let mut formed = match (self.has_homes, &self.block_map) {
@@ -35,7 +36,8 @@ impl Device {
             if !self.wake.is_empty() {
                 self.wake_waiters(calendar);
             }
-            if !formed && before == (self.buffer.in_use(), self.stalled.len()) {
+            let moved = formed || before != (self.buffer.in_use(), self.stalled.len());
+            if !moved && !self.row_opened {
                 return;
             }
         }
@@ -72,9 +74,11 @@ impl Device {
         }
     }
 
-    /// Works out whether `row` takes a program unit of the host, of each of its streams.
+    /// Works out whether `row` takes a program unit of the host, of each of its streams. Where it takes one of a stream that it
+    /// did not take before, or is lost, pages may wait for that.
     #[inline]
     pub(super) fn note_row(&mut self, row: Row) {
+        let before = self.accepted_of(row);
         let is_full = self.blocks.is_full(row, self.config.pools.per_program(row));
         self.some_row_full |= is_full;
         if is_full || self.units[row as usize].busy || !self.note_streams(row) {
@@ -83,6 +87,7 @@ impl Device {
         if self.slc.is_some() {
             self.note_slc(row);
         }
+        self.row_opened |= self.accepted_of(row) & !before != 0;
     }
 
     /// Works out of which streams of the host `row` takes a program unit; false where the host may neither open a block nor

@@ -5,7 +5,6 @@ use wordline_kernel::{Duration, Schedule};
 use super::{Device, Event};
 use crate::Config;
 use crate::command::{Answer, Command, Operation, SECTOR};
-use crate::front::Stage;
 use crate::ftl::mapping::LogicalPage;
 use crate::sectors::Sectors;
 
@@ -260,12 +259,7 @@ impl Device {
         if !self.read_only {
             return false;
         }
-        let front = &self.front;
-        let is_started = |slot: &u32| match &front.port {
-            Some(port) => port.stage(*slot) == Stage::Working,
-            None => !front.waiting.contains(slot),
-        };
-        let slots: Vec<u32> = front.requests.slots().filter(is_started).collect();
+        let slots: Vec<u32> = self.front.requests.slots().filter(|slot| self.is_taken_up(*slot)).collect();
         self.buffer.forget_waiters();
         for slot in slots {
             self.refuse(slot, calendar);

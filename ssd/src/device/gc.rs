@@ -58,6 +58,9 @@ impl Device {
             self.work_on(row, calendar);
             return;
         }
+        if self.queues.collector_passes_reads() {
+            self.readers_inherit(row);
+        }
         let leave = match self.background.is_some() || self.slc.is_some() {
             true => self.leave_to_collect(waits, row, calendar.now()),
             false => Leave { waits, ..Leave::MUST },

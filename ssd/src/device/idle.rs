@@ -51,6 +51,9 @@ impl Device {
         for row in 0..self.config.pools.rows() {
             self.collect_unless(false, row, calendar);
         }
+        if self.row_opened {
+            self.pump(calendar);
+        }
     }
 
     /// What the collector may do in a row beside what it must; more, if the background policy says so, while the host
@@ -84,6 +87,9 @@ impl Device {
         for row in self.config.pools.of_die(die).geometry.rows_of(die) {
             let waits = self.queues.serves_host(die);
             self.collect_unless(waits, row, calendar);
+        }
+        if self.row_opened {
+            self.pump(calendar);
         }
     }
 }

@@ -3,10 +3,10 @@
 //! `front` takes and answers commands, `link` brings them over a link; `read` and `write` carry them out over buffer and
 //! mapping; `cached` keeps and fetches ahead what is read; `flush` takes pages out of the buffer and `form` puts them into
 //! program units, which `balance` gives to other rows than their homes, or `block_map` writes at their places; `service` runs the dies' queues and takes in what they
-//! finish; `gc` carries out what the collector wants, and `idle` what is done while the host rests; `discarded` writes what
+//! finish; `write_out` writes the buffer out from time to time; `gc` carries out what the collector wants, and `idle` what is done while the host rests; `discarded` writes what
 //! was discarded to flash; `failures` deals with commands that failed, and `tuning` with what pages are sensed with; `translate` finds out where pages are when the map is
-//! not in memory as a whole; `precondition` fills a device in no time; `recovery` cuts the power and puts the tables
-//! together again; `audit` checks the books.
+//! not in memory as a whole; `waited_for` says which reads of the controller's own go behind those of the host; `precondition` fills a device in no time; `recovery` cuts the power and puts the tables
+//! together again; `audit` checks the books; `progress` says what waits for what.
 
 mod audit;
 mod balance;
@@ -21,6 +21,7 @@ mod gc;
 mod idle;
 mod link;
 mod precondition;
+mod progress;
 mod read;
 mod recovery;
 mod scan;
@@ -30,7 +31,9 @@ mod sub_requests;
 mod totals;
 mod translate;
 mod tuning;
+mod waited_for;
 mod write;
+mod write_out;
 
 use std::collections::VecDeque;
 
@@ -61,6 +64,7 @@ use crate::policy::wear::WearLeveller;
 use crate::queue::Queues;
 
 pub use precondition::Steady;
+pub use progress::Watchdog;
 pub use recovery::{PowerCut, Recovery};
 pub use sub_requests::Counts as SubRequestCounts;
 use sub_requests::SubRequests;
@@ -185,6 +189,8 @@ pub struct Device {
     slc: Option<Box<slc::Cached>>,
     /// Whether a row was passed over because it holds as many valid pages as it may.
     some_row_full: bool,
+    /// Whether a row takes something that it did not take before, or is lost, since pages were last moved on.
+    row_opened: bool,
     /// Whether preconditioning has left victims half cleaned: the collector goes on with them when the host writes.
     left_at_work: bool,
     /// Writes that wait for room in the buffer.
@@ -194,6 +200,8 @@ pub struct Device {
     /// Entries of this epoch and older ones do not stay in the buffer.
     drain: Option<u64>,
     timer_set: bool,
+    /// What is being written out by the timer.
+    round: Option<write_out::Round>,
     read_only: bool,
     /// After a power cut, until the pages are scanned.
     scan: Option<scan::Scan>,
@@ -217,8 +225,8 @@ pub struct Device {
 
 state!(Device {
     values {
-        lost, waiting, ahead, failures, rest, ready, filling, programming, units, accepting, some_row_full, left_at_work,
-        stalled, flushes, drain, timer_set, read_only, scan, recovery, saved, wake, answers, digest, totals,
+        lost, waiting, ahead, failures, rest, ready, filling, programming, units, accepting, some_row_full, row_opened,
+        left_at_work, stalled, flushes, drain, timer_set, round, read_only, scan, recovery, saved, wake, answers, digest, totals,
         written_back,
     }
     parts {
@@ -269,11 +277,13 @@ impl Device {
             subs: new_sub_requests(&config, &*parts.router, &mut blocks),
             slc: slc.map(|share| Box::new(slc::Cached::new(&share, &config))),
             some_row_full: false,
+            row_opened: false,
             left_at_work: false,
             stalled: VecDeque::new(),
             flushes: VecDeque::new(),
             drain: None,
             timer_set: false,
+            round: None,
             read_only: false,
             scan: None,
             recovery: None,
@@ -330,7 +340,7 @@ impl Device {
             Event::Begin(slot) => self.begin(slot, calendar),
             Event::Answer(slot) => self.answer(slot, calendar),
             Event::Link(slot) => self.link_free(slot, calendar),
-            Event::FlushTimer => self.flush_on_time(calendar),
+            Event::FlushTimer => self.write_out_on_time(calendar),
             Event::Retry(id) => self.retry(id, calendar),
             Event::Idle => self.host_rests(calendar),
         }

@@ -66,6 +66,8 @@ pub(super) struct SlotRead {
     pub version: u32,
     /// How long it waited for the place of the page.
     pub waited: Duration,
+    /// Whether nobody waits for it.
+    pub background: bool,
 }
 
 impl Device {
@@ -196,6 +198,7 @@ impl Device {
             logical: piece.page,
             version,
             waited,
+            background: false,
         };
         let (die, reads) = self.queue_read(read, calendar);
         Found::InFlash(die, reads)
@@ -270,7 +273,11 @@ impl Device {
         let die = geometry.die_of(block);
         self.blocks.read_queued(block);
         self.chips.prefetch(read.slot);
-        let queued = self.queues.push(die, calendar.now(), read.purpose, read.owner, page);
+        let (now, queues) = (calendar.now(), &mut self.queues);
+        let queued = match read.background {
+            false => queues.push(die, now, read.purpose, read.owner, page),
+            true => queues.push_behind(die, now, read.purpose, read.owner, page),
+        };
         queued.slot = read.slot;
         queued.bytes = sectors * SECTOR.0 as u32;
         queued.version = read.version;

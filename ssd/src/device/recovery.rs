@@ -92,7 +92,7 @@ impl Device {
         self.flushes.clear();
         self.wake.clear();
         self.drain = None;
-        self.timer_set = false;
+        (self.timer_set, self.round) = (false, None);
         self.rest = Default::default();
         self.some_row_full = false;
         self.scan = Some(Scan::of(self));

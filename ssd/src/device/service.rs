@@ -138,18 +138,16 @@ impl Device {
             let transaction = self.queues.release(id);
             next = transaction.following();
             makes_room |= transaction.purpose.moves_writes_on();
-            let is_gc = transaction.purpose.is_gc();
-            let before = if is_gc { self.accepted_of(transaction.owner) } else { 0 };
             self.transaction_over(&transaction, done, calendar);
-            if is_gc {
+            if transaction.purpose.is_gc() {
                 self.note_row(transaction.owner);
-                makes_room |= self.accepted_of(transaction.owner) & !before != 0 || self.block_map.is_some();
+                makes_room |= self.block_map.is_some();
             }
         }
         self.kick(done.die, calendar);
         // What waits for a pool that takes nothing any more goes elsewhere once nothing goes on there.
         makes_room |= self.subs.is_some() && self.programming == 0 && self.collector.is_idle();
-        if makes_room {
+        if makes_room || self.row_opened {
             self.pump(calendar);
         }
         if self.preemptible {

@@ -193,6 +193,13 @@ impl SubRequests {
         id
     }
 
+    /// The entries of a sub-request, and the pages of its unit.
+    pub fn members_of(&self, id: u32) -> (Vec<EntryId>, std::ops::Range<u32>) {
+        let one = &self.all[id as usize];
+        let first = one.unit * self.per_unit;
+        (one.entries.iter().copied().filter(|id| *id != NONE).collect(), first..first + self.per_unit)
+    }
+
     fn get(&mut self, id: u32) -> &mut SubRequest {
         &mut self.all[id as usize]
     }

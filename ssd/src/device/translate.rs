@@ -40,7 +40,12 @@ impl Device {
             return true;
         };
         translation.wait(then, page, calendar.now());
-        self.read_table(table, slot, calendar);
+        let background = match then {
+            Then::Read(_) => false,
+            Then::Prepare(id) => !self.is_waited_for(id),
+            Then::Carry(sub) => !self.is_sub_request_waited_for(sub),
+        };
+        self.read_table(table, slot, background, calendar);
         false
     }
 
@@ -53,9 +58,18 @@ impl Device {
     }
 
     /// Reads a translation page, unless that is under way.
-    fn read_table(&mut self, table: TranslationPage, slot: SlotId, calendar: &mut impl Schedule<Event>) {
+    fn read_table(
+        &mut self,
+        table: TranslationPage,
+        slot: SlotId,
+        background: bool,
+        calendar: &mut impl Schedule<Event>,
+    ) {
         let Some(translation) = &self.translation else { return };
         if translation.is_being_read(table) {
+            if !background {
+                self.hurry_table(table.0, calendar);
+            }
             return;
         }
         let read = SlotRead {
@@ -66,6 +80,7 @@ impl Device {
             logical: translation.logical(table),
             version: translation.version(table),
             waited: Duration::ZERO,
+            background,
         };
         let (die, reads) = self.queue_read(read, calendar);
         if let Some(translation) = &mut self.translation {
@@ -188,7 +203,7 @@ impl Device {
         while let Some(translation) = &mut self.translation {
             let Some(table) = translation.take_queued() else { return };
             match self.mapping.get(translation.logical(table)) {
-                Some(slot) => self.read_table(table, slot, calendar),
+                Some(slot) => self.read_table(table, slot, self.stalled.is_empty(), calendar),
                 None => self.stage_table(table),
             }
         }

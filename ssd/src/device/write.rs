@@ -26,6 +26,7 @@ impl Device {
         self.front.get(slot).next_page = first;
         if !self.stalled.is_empty() || !self.admit(slot, calendar) {
             self.stalled.push_back(slot);
+            self.hurry_all(calendar);
         }
         self.pump(calendar);
     }

@@ -61,6 +61,11 @@ impl Requests {
         &mut self.all[slot as usize]
     }
 
+    /// The request in a slot, to be looked at.
+    pub fn look(&self, slot: u32) -> &Request {
+        &self.all[slot as usize]
+    }
+
     /// The slot is free.
     #[inline]
     pub fn remove(&mut self, slot: u32) {

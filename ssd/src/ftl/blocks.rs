@@ -436,6 +436,11 @@ impl Blocks {
         valid == 0 && readers == 0
     }
 
+    /// Reads that are queued or under way in a block.
+    pub fn readers(&self, block: RowBlockId) -> u32 {
+        self.table[block].readers.into()
+    }
+
     /// Notes that a victim was erased for the `erases`-th time.
     pub fn erased(&mut self, block: RowBlockId, erases: u32) {
         assert!(self.state(block) == State::Victim && self.is_clean(block), "only a clean victim is erased");

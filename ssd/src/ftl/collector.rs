@@ -6,6 +6,7 @@ mod failing;
 mod members;
 mod pools;
 mod untimed;
+mod waits;
 
 use std::collections::VecDeque;
 use std::ops::Range;

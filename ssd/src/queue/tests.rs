@@ -128,3 +128,56 @@ fn an_old_command_is_not_suspended() {
     queues.park(DIE, at(99));
     assert!(queues.next(DIE, at(100), |_, _| false).is_none(), "it goes on before the read");
 }
+
+#[test]
+fn a_read_that_nobody_waits_for_goes_as_programs_do_until_somebody_comes() {
+    let first = |hurries: bool, rules: &SchedulingFile| {
+        let mut queues = Queues::new(1, rules);
+        queues.push(DIE, at(0), HostProgram, 0, PageId(0));
+        queues.push_behind(DIE, at(1), Purpose::Fill, 7, PageId(100));
+        queues.push_behind(DIE, at(1), Purpose::Fill, 8, PageId(200));
+        queues.push(DIE, at(2), HostRead, 0, PageId(300));
+        if hurries {
+            assert_eq!(queues.hurry(DIE, |read| read.owner == 8), rules.read_priority);
+            assert!(!queues.hurry(DIE, |read| read.owner == 8), "it does not wait behind any more");
+        }
+        assert_eq!(queues.has_background(), rules.read_priority);
+        let mut taken = Vec::new();
+        while let Some(next) = queues.next(DIE, at(3), |_, _| false) {
+            taken.push((next.purpose, next.owner));
+            let done = queues.finish(DIE, at(3)).expect("the die works");
+            queues.release(done);
+        }
+        assert!(!queues.has_background());
+        taken
+    };
+    let [program, read] = [(HostProgram, 0), (HostRead, 0)];
+    let [seven, eight] = [7, 8].map(|owner| (Purpose::Fill, owner));
+    assert_eq!(first(false, &rules(|_| ())), [read, program, seven, eight]);
+    assert_eq!(first(true, &rules(|_| ())), [read, eight, program, seven]);
+    for hurries in [false, true] {
+        let in_order = rules(|file| file.read_priority = false);
+        assert_eq!(first(hurries, &in_order), [program, seven, eight, read], "first come, first served");
+    }
+}
+
+#[test]
+fn a_read_that_an_erase_waits_for_goes_as_the_collector_does() {
+    let rules = rules(|file| {
+        file.gc_priority = GcPriority::High;
+        file.read_priority = false;
+    });
+    let mut queues = Queues::new(1, &rules);
+    assert!(queues.collector_passes_reads());
+    [HostRead, HostProgram, HostRead, GcRead, GcRead].into_iter().zip(0..).for_each(|(purpose, n)| {
+        queues.push(DIE, at(n), purpose, n as u32, PageId(n as u32 * 100));
+    });
+    queues.inherit(DIE, |read| read.page == PageId(200));
+    let mut taken = Vec::new();
+    while let Some(next) = queues.next(DIE, at(9), |_, _| false) {
+        taken.push(next.owner);
+        let done = queues.finish(DIE, at(9)).expect("the die works");
+        queues.release(done);
+    }
+    assert_eq!(taken, [3, 4, 2, 0, 1]);
+}

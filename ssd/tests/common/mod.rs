@@ -10,9 +10,13 @@ use wordline_kernel::{Bytes, Calendar, Duration, Instant, Schedule, Seed};
 use wordline_nand::geometry::Layout;
 use wordline_nand::part::PartFile;
 use wordline_ssd::config::{BufferFile, DeviceFile, FrontFile, FtlFile};
+use wordline_ssd::device::Watchdog;
 use wordline_ssd::{Answer, Command, Device, Event, Operation, PowerCut};
 
 include!("small.rs");
+
+/// How long a command of a small device may stand still. Chosen: such a device erases all its blocks in less than a second.
+const PATIENCE: Duration = Duration::from_ms(10_000);
 
 /// A device and its calendar.
 pub struct Rig {
@@ -49,11 +53,17 @@ impl Rig {
     /// Goes on until at most `outstanding` commands are not answered.
     pub fn run_down_to(&mut self, outstanding: usize) {
         let mut answers = Vec::new();
+        let mut watchdog = Watchdog::with_limit(PATIENCE, self.calendar.now());
         while self.device.outstanding() > outstanding {
             match self.calendar.advance() {
                 Some(event) => self.device.handle(event, &mut self.calendar),
-                None => assert!(self.device.give_up(&mut self.calendar), "commands are outstanding for ever"),
+                None => {
+                    let gave_up = self.device.give_up(&mut self.calendar);
+                    let waits = || self.device.what_waits(self.calendar.now());
+                    assert!(gave_up, "commands wait and nothing will happen\n{}", waits());
+                }
             }
+            watchdog.look(&self.device, self.calendar.now()).unwrap_or_else(|waits| panic!("{waits}"));
             self.device.take_answers(&mut answers);
             let now = self.calendar.now();
             self.answers.extend(answers.drain(..).map(|answer| (now, answer)));

@@ -25,7 +25,10 @@ impl Device {
             self.buffer.unlink(id);
             self.buffer.get_mut(id).state = EntryState::Filling;
             if self.buffer.get(id).urgent || self.is_drained(id) {
-                self.hurry(sub);
+                self.do_not_hold_back(sub);
+            }
+            if self.is_waited_for(id) {
+                self.hurry_sub_request(sub, calendar);
             }
             return;
         }
@@ -33,9 +36,10 @@ impl Device {
     }
 
     /// A page that waits for what is under way of its unit must not wait for long.
-    pub(in crate::device) fn hurry_unit(&mut self, page: LogicalPage) {
+    pub(in crate::device) fn hurry_unit(&mut self, page: LogicalPage, calendar: &mut impl Schedule<Event>) {
         if let Some(sub) = self.subs().of(page) {
-            self.hurry(sub);
+            self.do_not_hold_back(sub);
+            self.hurry_sub_request(sub, calendar);
         }
     }
 
@@ -45,13 +49,13 @@ impl Device {
             let Self { subs, buffer, .. } = self;
             let later = &subs.as_ref().expect(THERE).all[sub as usize].later;
             if later.iter().any(|id| buffer.epoch(*id) <= epoch) {
-                self.hurry(sub);
+                self.do_not_hold_back(sub);
             }
         }
     }
 
     /// What is under way of a unit must not wait.
-    fn hurry(&mut self, sub: u32) {
+    fn do_not_hold_back(&mut self, sub: u32) {
         for place in 0..self.subs().get(sub).entries.len() {
             let one = self.subs().get(sub);
             let (id, whole, stream) = (one.entries[place], one.whole, usize::from(one.stream));
@@ -185,11 +189,19 @@ impl Device {
             logical: page,
             version: self.chips.stamp(slot).version,
             waited,
+            background: !self.is_sub_request_waited_for(sub),
         };
         let (die, reads) = self.queue_read(read, calendar);
         self.filling += reads;
         self.subs().get(sub).waits += reads;
         self.kick(die, calendar);
+    }
+
+    /// Whether a command of the host waits for a page of a sub-request, or for one that waits for its turn.
+    pub(in crate::device) fn is_sub_request_waited_for(&self, sub: u32) -> bool {
+        let one = &self.subs.as_ref().expect(THERE).all[sub as usize];
+        let mut entries = one.entries.iter().chain(&one.later).filter(|id| **id != NONE);
+        entries.any(|id| self.is_waited_for(*id))
     }
 
     /// A sub-request knows where a page is that it carries along.

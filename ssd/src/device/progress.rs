@@ -1,0 +1,205 @@
+//! Whether a device gets on with the commands of the host, and if it does not, what waits for what.
+
+use std::fmt::{self, Write};
+
+use wordline_kernel::{Duration, Instant};
+use wordline_nand::{DieId, Pool};
+
+use super::Device;
+use crate::Config;
+use crate::front::{Request, Stage};
+use crate::policy::placement::Row;
+
+/// Lines of each kind in a report. Chosen: what hangs is seen in a few of them, and a device may have a thousand dies.
+const LINES: usize = 16;
+
+/// How far the command is that the device took up first of those that are not answered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Oldest {
+    submitted: Instant,
+    tag: u32,
+    parts: u32,
+    next_page: u32,
+}
+
+/// Notices a command that gets nowhere while simulated time goes on.
+#[derive(Clone, Copy, Debug)]
+pub struct Watchdog {
+    limit: Duration,
+    looked: Instant,
+    oldest: Option<Oldest>,
+}
+
+impl Watchdog {
+    /// One that lets a command of such a device stand still for [as long as it may](Self::longest_wait).
+    pub fn of(config: &Config, now: Instant) -> Self {
+        Self::with_limit(Self::longest_wait(config), now)
+    }
+
+    /// One that lets a command stand still for so long.
+    pub fn with_limit(limit: Duration, now: Instant) -> Self {
+        Self { limit, looked: now, oldest: None }
+    }
+
+    /// How long a command may stand still with good reason: while a die moves everything in it and erases all its blocks, or
+    /// while a single die writes all of the buffer, each time with as many reads in between as the scheduling lets pass;
+    /// ten minutes at least. Chosen: nothing that a command waits for is more work for one die, and hosts give a command up
+    /// after half a minute.
+    pub fn longest_wait(config: &Config) -> Duration {
+        let passing = u64::from(config.file.ftl.scheduling.reads_in_a_row) + 1;
+        let of_pool = |pool: &Pool| {
+            let Pool { part, geometry, slots, .. } = pool;
+            let read = part.read_times().iter().copied().max().unwrap_or(Duration::ZERO);
+            let reads = u128::from(read.ps()) * u128::from(passing);
+            let step = u128::from(part.worst_program_time().ps()) + reads;
+            let rows = u64::from(geometry.rows() / geometry.dies().max(1));
+            let blocks = u128::from(geometry.blocks_per_plane) * u128::from(rows);
+            let units = u128::from(slots.per_block() / slots.per_program) * blocks;
+            let buffer = u128::from(config.buffer_pages / slots.per_program);
+            let erase = u128::from(part.timing.erase.ps()) + reads;
+            (step * units + erase * blocks).max(step * buffer)
+        };
+        let longest = config.pools.iter().map(of_pool).max().unwrap_or(0);
+        Duration::from_ps(u64::try_from(longest).unwrap_or(u64::MAX)).max(Duration::from_ms(600_000))
+    }
+
+    /// Looks at a device, which may be done at any time and as often as is wanted. `Err` if the oldest command is where it was
+    /// when so much time had passed: what waits for what.
+    ///
+    /// # Errors
+    /// What [`Device::what_waits`] says.
+    pub fn look(&mut self, device: &Device, now: Instant) -> Result<(), String> {
+        if now - self.looked < self.limit {
+            return Ok(());
+        }
+        let oldest = device.oldest();
+        if oldest.is_some() && oldest == self.oldest {
+            let since = now - self.looked;
+            return Err(format!("no progress in {since} of simulated time\n{}", device.what_waits(now)));
+        }
+        (self.looked, self.oldest) = (now, oldest);
+        Ok(())
+    }
+}
+
+impl Device {
+    fn oldest(&self) -> Option<Oldest> {
+        let slots = self.front.requests.slots();
+        let requests = slots.map(|slot| (!self.is_taken_up(slot), self.front.requests.look(slot)));
+        let first = requests.min_by_key(|(waits, request)| (*waits, request.submitted, request.command.tag));
+        first.map(|(_, Request { submitted, command, parts, next_page, .. })| Oldest {
+            submitted: *submitted,
+            tag: command.tag,
+            parts: *parts,
+            next_page: *next_page,
+        })
+    }
+
+    /// Whether the work on a command has begun.
+    pub(super) fn is_taken_up(&self, slot: u32) -> bool {
+        match &self.front.port {
+            Some(port) => port.stage(slot) == Stage::Working,
+            None => !self.front.waiting.contains(&slot),
+        }
+    }
+
+    /// What waits for what, in words: for the report of a run that does not get on.
+    pub fn what_waits(&self, now: Instant) -> String {
+        let mut text = String::new();
+        self.tell(now, &mut text).expect("a text takes everything");
+        text
+    }
+
+    fn tell(&self, now: Instant, out: &mut String) -> fmt::Result {
+        self.tell_commands(now, out)?;
+        let state = if self.read_only { "read-only" } else { "takes writes" };
+        writeln!(
+            out,
+            "buffer: {} of {} pages in use, {} in the list, {} being completed, {} being programmed; {} writes stalled; \
+             drains to {:?}, flush commands wait for {:?}; the device {state}",
+            self.buffer.in_use(),
+            self.config.buffer_pages,
+            self.buffer.dirty(),
+            self.filling,
+            self.programming,
+            self.stalled.len(),
+            self.drain,
+            self.flushes,
+        )?;
+        let lists = self.ready.iter().enumerate().filter(|(_, list)| !list.pages.is_empty());
+        for (n, list) in lists.take(LINES) {
+            writeln!(
+                out,
+                "  list {n}: {} complete pages wait, {} of them urgent",
+                list.pages.len(),
+                list.urgent
+            )?;
+        }
+        if let Some(discards) = &self.discards {
+            let (due, waited) = (discards.is_due(), discards.is_waited_for());
+            writeln!(out, "discards: due {due}, waited for {waited}, at rest {}", discards.is_at_rest())?;
+        }
+        self.tell_dies(now, out)?;
+        (0..self.config.pools.rows()).take(LINES).try_for_each(|row| self.tell_row(row, out))
+    }
+
+    fn tell_commands(&self, now: Instant, out: &mut String) -> fmt::Result {
+        let slots: Vec<u32> = self.front.requests.slots().collect();
+        let taken_up = slots.iter().filter(|slot| self.is_taken_up(**slot)).count();
+        writeln!(out, "commands: {} not answered, {taken_up} of them taken up", slots.len())?;
+        for slot in slots.into_iter().take(LINES) {
+            let Request { command, submitted, parts, next_page, .. } = self.front.requests.look(slot);
+            let stage = match (self.is_taken_up(slot), self.stalled.contains(&slot)) {
+                (_, true) => format!("waits for room in the buffer from page {next_page} on"),
+                (true, false) => format!("waits for {parts} parts"),
+                (false, false) => "waits to be taken up".into(),
+            };
+            writeln!(
+                out,
+                "  {:?} of {} sectors from {}{}, {} old: {stage}",
+                command.operation,
+                command.sectors,
+                command.sector,
+                if command.fua { ", durable" } else { "" },
+                now - *submitted,
+            )?;
+        }
+        Ok(())
+    }
+
+    fn tell_dies(&self, now: Instant, out: &mut String) -> fmt::Result {
+        let busy = |die: &DieId| !self.chips.is_idle(*die) || self.queues.has_work(*die);
+        for die in self.config.pools.all_dies().filter(busy).take(LINES) {
+            let state = if self.chips.is_idle(die) { "idle" } else { "at work" };
+            writeln!(out, "die {}: {state}", die.0)?;
+            for (class, number, read) in self.queues.waiting(die) {
+                let block = self.config.pools.block_of_page(read.page);
+                let age = now - read.queued;
+                writeln!(
+                    out,
+                    "  {class}: {number}, the first is a {:?} of block {} ({:?}, {} valid, {} readers), {age} old",
+                    read.purpose,
+                    block.0,
+                    self.blocks.state(block),
+                    self.blocks.valid(block),
+                    self.blocks.readers(block),
+                )?;
+            }
+        }
+        Ok(())
+    }
+
+    fn tell_row(&self, row: Row, out: &mut String) -> fmt::Result {
+        writeln!(
+            out,
+            "row {row}: {} blocks free of {} good, {} pages valid of at most {}, takes streams {:b}, program under way {}; {}",
+            self.blocks.free(row),
+            self.blocks.good(row),
+            self.blocks.valid_in(row),
+            self.blocks.limit(row),
+            self.accepted_of(row),
+            self.units[row as usize].busy,
+            self.collector.tell(row),
+        )
+    }
+}

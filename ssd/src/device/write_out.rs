@@ -1,0 +1,86 @@
+//! The buffer is written out from time to time: what is in it by then leaves it a program unit at a time, spread over the
+//! interval, so that the host does not meet all of it at once.
+
+use serde::{Deserialize, Serialize};
+use wordline_kernel::{Duration, Instant, Schedule};
+
+use super::{Device, Event};
+
+/// Steps of a round at the most. Chosen: in a thousandth of the interval the host hardly notices what a step writes, and a
+/// step is an event.
+const MOST_STEPS: u64 = 1_000;
+
+/// What is written out in the present interval.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Round {
+    begun: Instant,
+    /// Pages of this flush epoch and of older ones belong to it.
+    epoch: u64,
+    /// Pages that leave the buffer at each step, and the time between two of them.
+    pages: u32,
+    every: Duration,
+}
+
+impl Device {
+    pub(super) fn set_timer(&mut self, calendar: &mut impl Schedule<Event>) {
+        let interval = self.config.file.buffer.flush_interval;
+        if !self.timer_set && interval > Duration::ZERO && self.buffer.in_use() > 0 {
+            self.timer_set = true;
+            calendar.after(interval, Event::FlushTimer);
+        }
+    }
+
+    /// The next step of a round, or the next round.
+    #[inline(never)]
+    pub(super) fn write_out_on_time(&mut self, calendar: &mut impl Schedule<Event>) {
+        let round = match self.round.take() {
+            Some(round) => Some(round),
+            None => self.begin_round(calendar.now()),
+        };
+        self.timer_set = false;
+        let Some(round) = round else { return self.rest_until_next_round(None, calendar) };
+        let most = self.buffer.dirty().saturating_sub(round.pages);
+        while self.buffer.dirty() > most
+            && let Some(oldest) = self.buffer.oldest()
+            && self.buffer.epoch(oldest) <= round.epoch
+        {
+            self.leave(oldest, calendar);
+        }
+        if self.buffer.oldest().is_some_and(|oldest| self.buffer.epoch(oldest) <= round.epoch) {
+            self.pump(calendar);
+            (self.round, self.timer_set) = (Some(round), true);
+            calendar.after(round.every, Event::FlushTimer);
+            return;
+        }
+        // The last pages do not wait for others to fill a program unit with.
+        self.drain = self.drain.max(Some(round.epoch));
+        self.urge_covered(round.epoch);
+        self.pump(calendar);
+        self.rest_until_next_round(Some(round), calendar);
+    }
+
+    /// What is in the buffer now is written out over the next interval; none if there is nothing.
+    fn begin_round(&mut self, now: Instant) -> Option<Round> {
+        let epoch = self.buffer.end_epoch()?;
+        let rows = 0..self.config.pools.rows();
+        let unit = rows.map(|row| self.config.pools.per_program(row)).max().unwrap_or(1);
+        let dirty = self.buffer.dirty();
+        let steps = u64::from(dirty.div_ceil(unit)).clamp(1, MOST_STEPS);
+        let every = Duration::from_ps(self.config.file.buffer.flush_interval.ps() / steps);
+        Some(Round { begun: now, epoch, pages: dirty.div_ceil(steps as u32), every })
+    }
+
+    /// Rounds begin an interval apart. With no die at work nothing moves by itself any more; the next write sets the timer
+    /// again.
+    fn rest_until_next_round(&mut self, last: Option<Round>, calendar: &mut impl Schedule<Event>) {
+        if self.queues.outstanding() == 0 || self.timer_set {
+            return;
+        }
+        let Some(Round { begun, .. }) = last else { return self.set_timer(calendar) };
+        if self.buffer.in_use() > 0 {
+            self.timer_set = true;
+            let next = begun + self.config.file.buffer.flush_interval;
+            calendar.at(next.max(calendar.now()), Event::FlushTimer);
+        }
+    }
+}

@@ -1,0 +1,89 @@
+//! Do all commands end, whatever the device is set to and whatever fails?
+
+mod common;
+
+use common::Rig;
+use common::devices::{device, tight};
+use common::steps::{Start, Step, start, step};
+use proptest::prelude::*;
+use wordline_kernel::{Bytes, Duration, Energy};
+use wordline_nand::faults::{Fails, FaultFile};
+use wordline_ssd::config::Protection;
+use wordline_ssd::ftl::checkpoint::DiscardsAtCut;
+use wordline_ssd::policy::balancer::{BalancerKind, Reach};
+use wordline_ssd::policy::placement::PlacementKind;
+use wordline_ssd::policy::router::RouterKind;
+use wordline_ssd::scheduling::GcPriority;
+use wordline_ssd::{DeviceFile, Operation};
+
+/// A die that is lost, by the count of its commands or by time.
+fn lost_die() -> impl Strategy<Value = FaultFile> {
+    prop_oneof![
+        (1u64..=2_000).prop_map(|n| FaultFile { nth: Some(n), ..FaultFile::new(Fails::Die) }),
+        (0u64..=500).prop_map(|ms| FaultFile {
+            at: Some(Duration::from_ms(ms)),
+            die: Some(0.into()),
+            ..FaultFile::new(Fails::Die)
+        }),
+    ]
+}
+
+/// Commands in any order, many at once.
+fn play(file: DeviceFile, steps: &[Step], depth: usize, start: Start) {
+    let mut rig = Rig::new(file, 1);
+    let per_page = rig.device.config().unit.0 / 512;
+    let sectors = u64::from(rig.device.config().logical_pages) * per_page;
+    start.prepare(&mut rig);
+    for step in steps {
+        rig.run_down_to(depth - 1);
+        let range = if step.place % 4 == 0 { sectors } else { 96.min(sectors) };
+        let sector = u64::from(step.place) * 7919 % range;
+        let count = u64::from(step.sectors).min(sectors - sector);
+        match step.kind {
+            0..=11 => rig.submit(Operation::Write, step.fua, sector, count),
+            12..=15 => rig.submit(Operation::Read, false, sector, count),
+            16..=18 => rig.submit(Operation::Discard, step.fua, sector, count),
+            19 => rig.submit(Operation::WriteZeroes, step.fua, sector, count),
+            _ => rig.submit(Operation::Flush, false, 0, 0),
+        }
+    }
+    rig.run_down_to(0);
+    rig.audit();
+}
+
+/// Pages with homes that idle rows take from each other, and a collector that steps aside wherever it may.
+fn that_steals(file: DeviceFile, reach: Reach, fault: FaultFile) -> DeviceFile {
+    let mut file = file;
+    file.pools.clear();
+    file.ftl.mapping.whole_units = false;
+    file.ftl.mapping.sub_request = None;
+    file.ftl.mapping.cache = None;
+    file.ftl.placement = PlacementKind::Fixed { order: "CWDP".into() };
+    file.ftl.balancer = BalancerKind::Stealing { reach, least: 1 };
+    file.ftl.router = RouterKind::Host { streams: 2 };
+    file.ftl.gc.steps_per_write = Some(1);
+    file.ftl.scheduling.gc_priority = GcPriority::Low;
+    file.ftl.recovery.discards = DiscardsAtCut::Kept;
+    file.ftl.slc_cache = None;
+    file.buffer.size = Bytes::kib(48).max(file.buffer.size);
+    file.buffer.power_loss_protection = Protection::None;
+    file.buffer.capacitors = Energy(0);
+    file.faults = vec![fault];
+    file
+}
+
+proptest! {
+    #[test]
+    fn commands_end_where_rows_steal_and_a_die_is_lost(
+        file in device(),
+        reach in prop::sample::select(vec![Reach::Die, Reach::Channel, Reach::Device]),
+        fault in lost_die(),
+        (steps, depth) in (prop::collection::vec(step(22, 0.2), 1..600), 1usize..16),
+        start in start(),
+        is_tight in any::<bool>(),
+    ) {
+        let file = that_steals(file, reach, fault);
+        prop_assume!(file.clone().check().is_ok());
+        play(if is_tight { tight(&file) } else { file }, &steps, depth, start);
+    }
+}
