@@ -254,7 +254,7 @@ impl Device {
         let has_homes = parts.placement.home(0).is_some();
         let (rows, pools) = (config.pools.rows(), config.pools.count());
         let lists = usize::from(streams.host) * if has_homes { rows as usize } else { 1 };
-        let mut device = Self {
+        let device = Self {
             chips,
             mapping: Mapping::new(config.mapped_pages()),
             lost: Lost::default(),
@@ -312,9 +312,14 @@ impl Device {
             blocks,
             config,
         };
-        device.check_life();
-        device.note_all_rows();
-        device
+        device.begun()
+    }
+
+    /// Works out what follows from its parts before the first command.
+    fn begun(mut self) -> Self {
+        self.check_life();
+        self.note_all_rows();
+        self
     }
 
     /// Lets time go on to `event`.
