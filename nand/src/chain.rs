@@ -110,6 +110,11 @@ impl Shape {
     pub fn of(part: &Part, planes: u32, shared_enable: bool) -> Self {
         Self { planes, pages: part.pages_per_program(), page: part.geometry.page_size, shared_enable }
     }
+
+    /// Whether data out begin with a command that selects where they come from.
+    pub fn selects(&self) -> bool {
+        self.shared_enable || self.planes > 1
+    }
 }
 
 impl Hold {
@@ -223,32 +228,23 @@ fn loads(shape: &Shape, last: u8) -> Vec<Cycle> {
     cycles
 }
 
-/// After a read the plane addressed last gives its data at once; the others have to be selected.
+/// A page gives its data at once; where several were read together, each plane has to be selected (ONFI, from memory of the
+/// public specification), and where dies share a chip enable the die.
 fn data_out(shape: &Shape) -> Vec<Cycle> {
     let size = shape.page;
-    let mut cycles = Vec::new();
-    for n in 0..shape.planes {
-        let select = |plane| {
-            [
-                Cycle::Command(0x06),
-                Cycle::Address { plane, bytes: 5, destination: false },
-                Cycle::Command(0xE0),
-                Cycle::DataOut { size, after: Before::Column },
-            ]
-        };
-        match n {
-            0 if !shape.shared_enable => cycles.push(Cycle::DataOut { size, after: Before::Ready }),
-            0 => {
-                cycles.push(Cycle::Select);
-                cycles.extend(select(shape.planes - 1));
-            }
-            _ => {
-                cycles.push(Cycle::Turnaround);
-                cycles.extend(select(n - 1));
-            }
-        }
+    if !shape.selects() {
+        return vec![Cycle::DataOut { size, after: Before::Ready }];
     }
-    cycles
+    let of_plane = |plane| {
+        [
+            if plane == 0 { Cycle::Select } else { Cycle::Turnaround },
+            Cycle::Command(0x06),
+            Cycle::Address { plane, bytes: 5, destination: false },
+            Cycle::Command(0xE0),
+            Cycle::DataOut { size, after: Before::Column },
+        ]
+    };
+    (0..shape.planes).flat_map(of_plane).collect()
 }
 
 fn status(shared_enable: bool) -> Vec<Cycle> {
@@ -289,6 +285,7 @@ impl Cycle {
                     Before::Column => bus.t_ccs,
                     Before::Status => bus.t_whr,
                 };
+                let size = if after == Before::Status { bus.of_register(size) } else { size };
                 (Stage::Tor, wait + bus.t_rpre + bus.t_dqsre + bus.burst_out(size))
             }
             Self::Turnaround => (Stage::Cle, bus.t_rhw),
@@ -334,7 +331,8 @@ mod tests {
     use crate::part::tests::mqsim;
 
     /// MQSim's composites (`ONFI_Channel_NVDDR2`) leave out the second command cycle, count tWB after a plane of a
-    /// program or an erase only, and no chip enable before data out; what is left after that is theirs.
+    /// program or an erase only, and no chip enable before data out; they select no first plane of several. What is left after that
+    /// is theirs.
     #[test]
     fn the_composites_are_those_of_mqsim_and_what_it_leaves_out() {
         let part = mqsim();
@@ -347,7 +345,8 @@ mod tests {
         assert_eq!(empty(Hold::Read, 1), 290 + t_wc - t_rr);
         assert_eq!(empty(Hold::DataOut, 1), 30 + t_cs);
         assert_eq!(empty(Hold::Read, 2), 940 + 2 * t_wc + t_wb - t_rr);
-        assert_eq!(empty(Hold::DataOut, 2), 610 + t_cs + t_wc);
+        let select = 7 * t_wc + 300; // 06h, five addresses, E0h and tCCS
+        assert_eq!(empty(Hold::DataOut, 2), 610 + t_cs + t_wc + select);
         assert_eq!([1, 2].map(|n| empty(Hold::Program, n)), [361 + t_wc, 1177 + 3 * t_wc]);
         assert_eq!([1, 2].map(|n| empty(Hold::Erase, n)), [220 + t_wc, 920 + 2 * t_wc]);
     }

@@ -109,7 +109,7 @@ impl std::iter::Sum for StageTimes {
 }
 
 /// What each stage took.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct EnergyReport {
     by_stage: [Energy; 8],
 }

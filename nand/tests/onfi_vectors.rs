@@ -3,6 +3,7 @@
 mod onfi {
     mod chains;
     mod checker;
+    mod energy;
     pub mod host;
     mod legal;
     mod luns;
@@ -11,6 +12,8 @@ mod onfi {
     mod random;
     mod refused;
     mod stages;
+    mod standard;
     mod timing;
     mod transactions;
+    mod within;
 }

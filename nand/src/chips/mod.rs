@@ -452,8 +452,9 @@ impl Chips {
         let work = &mut dies[die];
         let bus = &mut buses[work.channel];
         let times = &mut times[usize::from(work.times)];
-        // It names the die where several share a chip enable: a latch like any other.
-        let late = if times.shared_enable { times.late(bus, now) } else { Duration::ZERO };
+        // It names the die where several share a chip enable, and each of several planes: a latch like any other.
+        let latches = times.shared_enable || work.command.planes > 1;
+        let late = if latches { times.late(bus, now) } else { Duration::ZERO };
         let turnaround = times.turnaround;
         let end = work.hold(bus, now, times.data_out_soon(&work.command), late);
         bus.turns(end, turnaround);

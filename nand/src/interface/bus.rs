@@ -211,6 +211,14 @@ impl BusTiming {
         self.data_in.time(self.transfers(size))
     }
 
+    /// What crosses the bus with `size` of a register: a status, an identity, a feature or a parameter page. Each byte goes twice
+    /// where the data rate is double (Linux, `nand_base.c`), and the upper eight of sixteen lines stay empty (ONFI, from memory of
+    /// the public specification).
+    #[inline]
+    pub fn of_register(&self, size: Bytes) -> Bytes {
+        size * if self.interface.is_double_rate() { 2 } else { self.bytes_per_transfer() }
+    }
+
     /// Bytes of a transfer: one or two.
     #[inline]
     pub fn bytes_per_transfer(&self) -> u64 {

@@ -14,7 +14,7 @@
 //!     let row = bus.row(1, 4, 0)?;
 //!     bus.command(0x80)?;
 //!     bus.address(&[&[0, 0], &row[..]].concat())?;
-//!     bus.data_in(b"hello")?;
+//!     bus.data_in(b"hello!")?;
 //!     bus.command(0x10)?;
 //!     bus.wait_ready();
 //!     bus.command(0x70)?;
@@ -23,17 +23,18 @@
 //!     bus.address(&[&[0, 0], &row[..]].concat())?;
 //!     bus.command(0x30)?;
 //!     bus.wait_ready();
-//!     Ok(bus.data_out(5)?)
+//!     Ok(bus.data_out(6)?)
 //! }
 //! # let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../parts/mqsim-mlc.toml");
 //! # let file: wordline_nand::part::PartFile =
 //! #     toml::from_str(&std::fs::read_to_string(file).expect("the part is there")).expect("it is TOML");
 //! # let part = file.check().expect("the part is sound");
-//! # assert_eq!(write_and_read(&part).expect("the cycles are legal"), b"hello");
+//! # assert_eq!(write_and_read(&part).expect("the cycles are legal"), b"hello!");
 //! ```
 
 mod array;
 mod carry;
+mod meter;
 mod orders;
 mod target;
 mod time;
@@ -41,7 +42,9 @@ mod trace;
 
 use wordline_kernel::{Complaints, Duration, Instant};
 
-use self::target::Target;
+use self::meter::Meter;
+use self::target::{Port, Target};
+use self::time::within;
 use self::trace::Trace;
 use super::failure::{Failure, FailureKind};
 use super::limits::Limit;
@@ -49,8 +52,9 @@ use super::lun::{Lun, LunOptions};
 use super::row::Row;
 use super::rules::{Edge, Edges, Wait, Waits};
 use super::sequence::{Decoder, Step};
-use crate::interface::BusTiming;
-use crate::{DieId, Part, Span, Stage};
+use super::within::HostTimes;
+use crate::interface::{BusTiming, Parameter};
+use crate::{DieId, EnergyReport, Part, Span, Stage};
 
 /// Targets and LUNs on a bus.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -87,7 +91,7 @@ pub struct BusOptions {
     pub pace: Pace,
     /// Whether spellings from before ONFI are taken.
     pub compatible: bool,
-    /// Whether targets begin as they do at power-on, in SDR mode 0, and return there by FFh. Else a host has set up
+    /// Whether targets begin as they do at power-on, in SDR mode 0 and with nothing taken but FFh, and return to that mode by FFh. Else a host has set up
     /// the interface of the part's file already, and FFh keeps it.
     pub power_on: bool,
     /// How its LUNs are set up.
@@ -105,6 +109,8 @@ pub struct Bus {
     pace: Pace,
     /// The host's own command or address cycle.
     host_cycle: Option<Duration>,
+    /// The host's own times within a cycle.
+    host: HostTimes,
     /// Whether broken limits refuse operations.
     strict: bool,
     /// Whether FFh returns to the slowest mode.
@@ -121,6 +127,9 @@ pub struct Bus {
     cycles: u64,
     edges: Edges,
     trace: Trace,
+    /// Spans that are over and were not given yet, and what all of them took.
+    collected: Vec<Span>,
+    meter: Meter,
 }
 
 impl Bus {
@@ -145,6 +154,7 @@ impl Bus {
             wiring,
             pace: options.pace,
             host_cycle: None,
+            host: HostTimes::default(),
             strict: options.lun.fatal,
             power_on: options.power_on,
             targets: (0..wiring.targets * wiring.volumes).map(target).collect(),
@@ -155,9 +165,12 @@ impl Bus {
             cycles: 0,
             edges,
             trace: Trace::new(),
+            collected: Vec::new(),
+            meter: Meter::default(),
         };
         for target in &mut bus.targets {
             target.wake(&bus.part, bus.power_on);
+            target.asleep = bus.power_on;
         }
         Ok(bus)
     }
@@ -199,9 +212,29 @@ impl Bus {
         self.pace = pace;
     }
 
-    /// Sets the host's own command and address cycle, tWC unless set: a shorter one breaks tWC. A second at most.
+    /// Sets the host's own command and address cycle, tWC unless set: after a shorter one the next latch comes too early. A second
+    /// at most.
     pub fn set_host_cycle(&mut self, time: Duration) {
         self.host_cycle = Some(time.min(LONGEST_WAIT));
+    }
+
+    /// How long a latch takes.
+    fn latch(&self) -> Duration {
+        self.host_cycle.or(self.host.latch()).unwrap_or(self.waits().get(Wait::Wc))
+    }
+
+    /// Sets a time of the host within a cycle (one of [`WITHIN`](super::within::WITHIN)), a second at most; `None` for what the
+    /// interface asks for. A cycle whose time is too short is refused.
+    ///
+    /// # Errors
+    /// No cycle has the parameter.
+    pub fn set_host_time(&mut self, parameter: Parameter, time: Option<Duration>) -> Result<(), Failure> {
+        if self.host.set(parameter, time.map(|time| time.min(LONGEST_WAIT))) {
+            return Ok(());
+        }
+        self.host.set(parameter, None);
+        let what = format!("{} within a cycle, which none has", parameter.symbol());
+        Err(self.failure(FailureKind::Unsupported { what }))
     }
 
     /// Lets time pass, up to [`Instant::LIMIT`]; a script that asks for more is refused when it is read.
@@ -226,6 +259,9 @@ impl Bus {
             let kind = FailureKind::Address { what: "target", found: target, below: self.wiring.targets };
             return Err(self.failure(kind));
         }
+        if let Some(short) = self.host.too_short(Edge::Select, self.timing()) {
+            return Err(self.failure(within(short)));
+        }
         self.enabled = target as usize;
         self.edges.note(Edge::Select, self.now);
         Ok(())
@@ -239,7 +275,7 @@ impl Bus {
         let begin = self.begin(Edge::Command)?;
         self.check_command(code, begin).map_err(|kind| self.refuse(kind))?;
         self.open_if_resting();
-        let end = begin + self.host_cycle.unwrap_or(self.waits().get(Wait::Wc));
+        let end = begin + self.latch();
         let first = if code == 0x00 { Some(Edge::Back) } else { None };
         self.finish(Edge::Command, Stage::Cle, (begin, end), |decoder| decoder.command(code))?;
         let target = self.target_mut();
@@ -257,7 +293,7 @@ impl Bus {
         for byte in bytes {
             let begin = self.begin(Edge::Address)?;
             self.check_locked().map_err(|kind| self.refuse(kind))?;
-            let end = begin + self.host_cycle.unwrap_or(self.waits().get(Wait::Wc));
+            let end = begin + self.latch();
             let current = self.current();
             self.finish(Edge::Address, Stage::Ale, (begin, end), |decoder| decoder.address(*byte))?;
             // The address of a volume may have selected another target.
@@ -280,7 +316,7 @@ impl Bus {
         let begin = self.begin(Edge::DataIn)?;
         self.check_locked().map_err(|kind| self.refuse(kind))?;
         let (b, size) = (self.timing(), self.on_lines(data.len() as u32, self.target().decoder.is_loading()));
-        let end = begin + b.burst_in(size) + b.t_wpst + b.t_wpsth;
+        let end = begin + self.host.burst(size, Parameter::Wc, b) + b.t_wpst + b.t_wpsth;
         let steps = self.finish(Edge::DataIn, Stage::Tir, (begin, end), |decoder| decoder.data_in(data))?;
         if steps.iter().any(|step| matches!(step, Step::Store(_))) {
             self.store(data);
@@ -302,7 +338,7 @@ impl Bus {
         self.open_if_resting();
         let (b, size) = (self.timing(), self.on_lines(len, self.puts_out_page()));
         let first = begin + b.t_rpre + b.t_dqsre;
-        let end = first + b.burst_out(size);
+        let end = first + self.host.burst(size, Parameter::Rc, b);
         self.finish(edge, Stage::Tor, (begin, end), Decoder::data_out)?;
         Ok(self.put_out(len, first))
     }
@@ -383,12 +419,35 @@ impl Bus {
 
     /// The spans of bus and arrays that are over by now, in the order of their beginning, each given once.
     pub fn spans(&mut self) -> Vec<Span> {
+        self.collect();
+        let mut spans = std::mem::take(&mut self.collected);
+        spans.sort();
+        spans
+    }
+
+    /// The energy of all LUNs from time 0 until now, counted as that of transactions: the time in each stage, and idle time.
+    pub fn energy(&mut self) -> EnergyReport {
+        self.collect();
+        let working = self.ports().filter_map(|port| port.lun.at_work(self.now)).collect();
+        self.meter.stages(self.now, self.dies(), working).price(&self.part.power)
+    }
+
+    /// Takes what is over to the spans that are to be given, and to the meter.
+    fn collect(&mut self) {
         let mut spans = self.trace.take();
         for port in self.targets.iter_mut().flat_map(|target| &mut target.ports) {
             port.lun.settle(self.now);
             spans.extend(port.lun.spans());
         }
-        spans.sort();
-        spans
+        self.meter.add(&spans);
+        let resting = |port: &Port| port.lun.pipeline().array_ready_at <= self.now;
+        let resting: Vec<DieId> =
+            self.ports().filter(|port| resting(port)).map(|port| port.lun.die()).collect();
+        self.meter.fold(self.now, &resting);
+        self.collected.extend(spans);
+    }
+
+    fn ports(&self) -> impl Iterator<Item = &Port> {
+        self.targets.iter().flat_map(|target| &target.ports)
     }
 }

@@ -2,11 +2,12 @@
 
 use std::fmt;
 
-use wordline_kernel::Instant;
+use wordline_kernel::{Duration, Instant};
 
 use super::Limit;
 use super::rules::Rule;
 use crate::DieId;
+use crate::interface::Parameter;
 
 /// A cycle that the model refused.
 #[derive(Clone, Debug, PartialEq)]
@@ -53,6 +54,15 @@ pub enum FailureKind {
         rule: &'static Rule,
         /// When the cycle may begin.
         earliest: Instant,
+    },
+    /// A time of the host within the cycle is too short.
+    Within {
+        /// The parameter.
+        parameter: Parameter,
+        /// The host's time.
+        found: Duration,
+        /// The least that the interface asks for.
+        least: Duration,
     },
     /// A limit of the part.
     Limit(Limit),
@@ -147,6 +157,17 @@ pub enum Fault {
     },
     /// Several LUNs have worked at once, and no 78h (or 06h-E0h, for data) has selected one of them since.
     LunNotSelected,
+    /// Several planes were read at once, and no 06h-E0h has selected one of them since.
+    PlaneNotSelected,
+    /// A command before the first reset (FFh) since the power came.
+    BeforeReset,
+    /// An odd number of data bytes, or an odd column, on an interface that moves two bytes in each cycle of its strobe.
+    Odd {
+        /// Which of them.
+        what: &'static str,
+        /// Its value.
+        found: u32,
+    },
 }
 
 impl fmt::Display for Fault {
@@ -211,6 +232,13 @@ impl fmt::Display for Fault {
             Self::LunNotSelected => out.write_str(
                 "found a read without a LUN after several have worked at once, wanted 78h to select one",
             ),
+            Self::PlaneNotSelected => out.write_str(
+                "found data out after several planes were read at once, wanted 06h-E0h to select one",
+            ),
+            Self::BeforeReset => out.write_str("found a cycle before the first reset, wanted FFh"),
+            Self::Odd { what, found } => {
+                write!(out, "found {what} {found}, wanted an even number on this interface")
+            }
         }
     }
 }
@@ -243,6 +271,9 @@ impl fmt::Display for Failure {
                     time(&self.at),
                     time(earliest)
                 )
+            }
+            FailureKind::Within { parameter, found, least } => {
+                write!(out, "{}: found {found}, wanted at least {least}", parameter.symbol())
             }
             FailureKind::Limit(limit) => write!(out, "limit: {limit}"),
             FailureKind::Unsupported { what } => write!(out, "part: {what}"),

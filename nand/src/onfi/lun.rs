@@ -27,6 +27,7 @@ use super::cells::Cells;
 use super::contents::Contents;
 use super::registers::PlaneRegisters;
 use super::{CellMode, Condition, Limit, LunTimes, Row, RowAddressing};
+use crate::Stage;
 use crate::latency::Latency;
 use crate::pipeline::Pipeline;
 use crate::span::Span;
@@ -50,6 +51,8 @@ pub struct Lun {
     pipeline: Pipeline,
     jobs: Vec<Job>,
     suspended: Vec<Job>,
+    /// FAIL and FAILC when it was suspended.
+    suspended_status: (u16, u16),
     /// Rows named by the queueing commands of a multi-plane operation, and whether they broke a limit.
     queue: Vec<Queued>,
     /// Rows that a cache read goes on from; empty when there is none.
@@ -90,6 +93,7 @@ impl Lun {
             pipeline: Pipeline::default(),
             jobs: Vec::new(),
             suspended: Vec::new(),
+            suspended_status: (0, 0),
             queue: Vec::new(),
             sensed: Vec::new(),
             failed: 0,
@@ -175,14 +179,25 @@ impl Lun {
         }
     }
 
-    /// An address for data in was latched: the plane of `row` takes them. `clear` (80h) fills its cache register with
-    /// FFh first; else (85h with five address cycles) it keeps what it holds.
+    /// An address for data in was latched: the plane of `row` takes them. `clear` (80h) fills the cache registers with
+    /// FFh first; else (85h with five address cycles) they keep what they hold.
     pub fn begin_load(&mut self, row: Row, clear: bool) {
         self.loading = self.addressing.plane(row);
         if clear {
-            let registers = &mut self.planes[self.loading as usize];
-            registers.cache.fill(super::registers::ERASED);
-            registers.copied = None;
+            self.clear_registers();
+        }
+    }
+
+    /// 80h to any LUN of the target fills the cache registers of all planes with FFh, but for those whose data wait for the
+    /// last plane of a program.
+    pub fn clear_registers(&mut self) {
+        let waiting = self.queue.iter().filter(|queued| queued.what == Stage::Tin);
+        let waiting = waiting.fold(0, |mask, queued| mask | self.bit(queued.row));
+        for (plane, registers) in self.planes.iter_mut().enumerate() {
+            if waiting & (1 << plane) == 0 {
+                registers.cache.fill(super::registers::ERASED);
+                registers.copied = None;
+            }
         }
     }
 
@@ -211,6 +226,13 @@ impl Lun {
     /// [`Self::settle`] or another call went past its end, or when a suspend or reset cut it off.
     pub fn spans(&mut self) -> Vec<Span> {
         std::mem::take(&mut self.spans)
+    }
+
+    /// What the array is at, up to `now`; nothing if what it does then is over, or no stage.
+    pub fn at_work(&self, now: Instant) -> Option<Span> {
+        let job = self.jobs.iter().find(|job| job.begun && job.end > now && job.begin < now)?;
+        let (die, stage, command) = (self.die, job.stage()?, job.command);
+        Some(Span { begin: job.begin, die, stage, planes: job.planes, length: now - job.begin, command })
     }
 
     fn busy(&self) -> Busy {

@@ -14,6 +14,7 @@ pub mod legacy;
 pub mod limits;
 pub mod lun;
 pub mod modes;
+pub mod offers;
 pub mod parameter_page;
 mod registers;
 pub mod row;
@@ -22,6 +23,7 @@ pub mod script;
 pub mod sequence;
 pub mod status;
 pub mod step;
+pub mod within;
 
 pub use bus::{Bus, BusOptions, Pace, Wiring};
 pub use cells::{CellMode, LunTimes};

@@ -62,6 +62,11 @@ impl RowAddressing {
         self.check(Row { lun, block, page })
     }
 
+    /// The number of the LUN in a row address, whether there is such a LUN or not.
+    pub fn lun(&self, row: u32) -> u32 {
+        (u64::from(row) >> self.lun_shift) as u32
+    }
+
     /// `row` itself, or which of its numbers the part does not have.
     pub fn check(&self, row: Row) -> Result<Row, Limit> {
         if row.block >= self.blocks {

@@ -17,6 +17,7 @@ pub use self::expect::{STATES, State, StatusWanted, Wanted, rule};
 pub use self::transcript::{Entry, Mismatch, Transcript};
 use super::{Bus, BusOptions, LunOptions, Pace, Row, RowAddressing, Wiring};
 use crate::Part;
+use crate::interface::Parameter;
 
 /// A script that was read.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -90,6 +91,8 @@ pub enum Action {
         /// From the end of the last cycle.
         expect: Option<Duration>,
     },
+    /// Sets a time of the host within a cycle, or takes it back.
+    Host(Parameter, Option<Duration>),
     /// Drives the write-protect pin.
     Protect(bool),
     /// R/B# should be high, or low.

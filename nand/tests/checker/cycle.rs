@@ -23,6 +23,8 @@ pub enum Cycle {
     Early,
     /// A status and a reset, if a cycle was refused.
     Recover,
+    /// In the next cycle this time of the host is a picosecond too short, if the cycle has it.
+    Short(u8),
 }
 
 /// What hangs on the bus.
@@ -36,6 +38,8 @@ pub struct Setup {
     pub fatal: bool,
     /// Whether some programs and erases fail, and a block is bad.
     pub faulty: bool,
+    /// Whether the power comes with the first cycle; else a host has set the target up.
+    pub power_on: bool,
 }
 
 impl Setup {
@@ -47,13 +51,14 @@ impl Setup {
             luns: 1 + (flags >> 1 & 1),
             fatal: flags & 4 == 0,
             faulty: flags & 8 != 0,
+            power_on: flags & 16 != 0,
         }
     }
 
     pub fn encode(self) -> [u8; 2] {
         let bit = |set, mask: u8| if set { mask } else { 0 };
         let wiring = bit(self.targets == 2, 1) | bit(self.luns == 2, 2);
-        [self.part, wiring | bit(!self.fatal, 4) | bit(self.faulty, 8)]
+        [self.part, wiring | bit(!self.fatal, 4) | bit(self.faulty, 8) | bit(self.power_on, 16)]
     }
 }
 
@@ -76,6 +81,7 @@ pub fn encode(setup: Setup, cycles: &[Cycle]) -> Vec<u8> {
             Cycle::Protect(on) => bytes.extend([8, u8::from(on)]),
             Cycle::Early => bytes.push(9),
             Cycle::Recover => bytes.push(10),
+            Cycle::Short(which) => bytes.extend([11, which]),
         }
     }
     bytes
@@ -90,7 +96,7 @@ pub fn decode(bytes: &[u8]) -> (Setup, Vec<Cycle>) {
     while let Some(kind) = next() {
         let mut byte = || next().unwrap_or(0);
         let mut word = || u16::from(byte()) | u16::from(byte()) << 8;
-        cycles.push(match kind % 11 {
+        cycles.push(match kind % 12 {
             0 => Cycle::Command(byte()),
             1 => Cycle::Address(byte()),
             2 => Cycle::DataIn(word() % 1_024, byte()),
@@ -101,7 +107,8 @@ pub fn decode(bytes: &[u8]) -> (Setup, Vec<Cycle>) {
             7 => Cycle::Select(byte()),
             8 => Cycle::Protect(byte() & 1 == 1),
             9 => Cycle::Early,
-            _ => Cycle::Recover,
+            10 => Cycle::Recover,
+            _ => Cycle::Short(byte()),
         });
     }
     (setup, cycles)
@@ -127,6 +134,7 @@ impl fmt::Display for Cycle {
             Self::Protect(on) => write!(out, "wp{}", u8::from(*on)),
             Self::Early => write!(out, "early"),
             Self::Recover => write!(out, "recover"),
+            Self::Short(which) => write!(out, "short{which}"),
         }
     }
 }

@@ -73,6 +73,8 @@ struct Work {
 #[derive(Clone, Debug)]
 struct Aside {
     since: u64,
+    /// FAIL and FAILC then.
+    status: (u16, u16),
     effects: Vec<(u64, Effect)>,
     works: Vec<Work>,
 }
@@ -122,7 +124,10 @@ pub struct Lun {
     last: Option<Kind>,
     after_cache: bool,
     pub out_plane: usize,
+    /// Several planes gave their pages together, and none of them was selected since.
+    pub plane_lost: bool,
     sensed_plane: usize,
+    sensed_several: bool,
     pub load_plane: usize,
     /// The next byte of data out.
     pub column: u32,
@@ -162,6 +167,8 @@ impl Lun {
             after_cache: false,
             out_plane: 0,
             sensed_plane: 0,
+            sensed_several: false,
+            plane_lost: false,
             load_plane: 0,
             column: 0,
             features: BTreeMap::new(),
@@ -325,7 +332,7 @@ impl Lun {
                 _ => other.1 / together == place.1 / together,
             };
             let same_plane = self.plane(other.0) == self.plane(place.0);
-            let again = program && (other == place || (together > 1 && other.0 == place.0));
+            let again = program && together > 1 && other.0 == place.0;
             !same_unit || (same_plane && !again)
         })
     }
@@ -338,14 +345,23 @@ impl Lun {
         self.aside.iter().flat_map(|aside| &aside.works).any(uses)
     }
 
-    /// 80h latched (`clear`), or 85h with a row.
-    pub fn begin_load(&mut self, block: u32, clear: bool, at: u64) {
+    /// 80h or 85h with a row.
+    pub fn begin_load(&mut self, block: u32, at: u64) {
         self.catch_up(at);
         self.load_plane = self.plane(block);
-        if clear {
-            self.cache[self.load_plane].fill(0xff);
-            let plane = self.load_plane as u32;
-            self.copies.retain(|copy| *copy != plane);
+    }
+
+    /// 80h to some LUN of the target: every register is cleared whose data do not wait for the last plane of a program.
+    pub fn clear(&mut self) {
+        let waiting: Vec<usize> = match &self.queue {
+            Some((Kind::Program | Kind::Copyback, waiting)) => {
+                waiting.iter().map(|w| self.plane(w.place.0)).collect()
+            }
+            _ => Vec::new(),
+        };
+        for plane in (0..self.cache.len()).filter(|plane| !waiting.contains(plane)) {
+            self.cache[plane].fill(0xff);
+            self.copies.retain(|copy| *copy as usize != plane);
         }
     }
 
@@ -399,8 +415,10 @@ impl Lun {
             return Ok(());
         }
         let plane = self.plane(place.0);
+        let several = self.queue.is_some();
+        self.plane_lost = if second == 0x31 { self.sensed_several } else { several };
         self.out_plane = if second == 0x31 { self.sensed_plane } else { plane };
-        self.sensed_plane = plane;
+        (self.sensed_plane, self.sensed_several) = (plane, several);
         let (places, failing) = self.take_queue(place, failing);
         let before = goes_on.filter(|_| second == 0x31).map(|(places, _)| places);
         self.sense(places, failing, second, before, slc, now);
@@ -464,6 +482,7 @@ impl Lun {
         let free = next.iter().all(|p| p.1 < self.facts.pages_in(slc) && !self.suspended_uses(*p));
         self.require(first, free, "past the block or suspended")?;
         (self.last, self.cache_reading, self.out_plane) = (Some(Kind::Read), true, self.sensed_plane);
+        self.plane_lost = self.sensed_several;
         self.sense(next, 0, 0x31, Some(before), slc, now);
         Ok(())
     }
@@ -477,6 +496,7 @@ impl Lun {
         self.catch_up(now);
         self.require(before[0], self.queue.is_none(), "planes wait")?;
         (self.goes_on, self.cache_reading, self.out_plane) = (None, false, self.sensed_plane);
+        self.plane_lost = self.sensed_several;
         self.sources.clear();
         let at = self.array_ready.max(now) + self.facts.cache_busy;
         (self.ready, self.array_ready) = (at, at);

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use wordline_kernel::Bytes;
+use wordline_kernel::{Bytes, Duration};
 use wordline_nand::interface::{BusTiming, Parameter, Timings};
 
 use super::cycle::{Cycle, Setup, burst};
@@ -51,7 +51,8 @@ impl Oracle {
         let faults: Vec<_> = faults.iter().map(|f| ((f.row.block, f.row.page), f.erase, f.nth)).collect();
         let lun = || Lun::new(&facts, setup.fatal, faults.clone(), &bad);
         let target = |pages: &[Rc<Page>; 2]| {
-            Target::new(&facts, (0..setup.luns).map(|_| lun()).collect(), timing, pages.clone())
+            let luns = (0..setup.luns).map(|_| lun()).collect();
+            Target::new(&facts, luns, timing, pages.clone(), setup.power_on)
         };
         let targets = pages.iter().map(target).collect();
         let mut edges = Edges::default();
@@ -102,20 +103,60 @@ impl Oracle {
         waits.into_iter().fold(0, u64::max)
     }
 
+    /// The time of the host that is `which` of those that some cycles have, if this one has it: what the interface asks for.
+    /// `c` command, `a` address, `i` data in, `o` data out.
+    pub fn within(&self, cycle: Cycle, which: u8) -> Option<(Parameter, Duration)> {
+        use Parameter as P;
+        let times = [
+            (P::Cls, "c"),
+            (P::Clh, "c"),
+            (P::Als, "a"),
+            (P::Alh, "a"),
+            (P::Wp, "cai"),
+            (P::Wh, "cai"),
+            (P::Ds, "cai"),
+            (P::Dh, "cai"),
+            (P::Ch, "caio"),
+            (P::Rp, "o"),
+            (P::Reh, "o"),
+            (P::Rc, "o"),
+            (P::Rpre, "o"),
+            (P::Wpst, "i"),
+            (P::Wpsth, "i"),
+            (P::Cals, "cai"),
+        ];
+        let (parameter, cycles) = times[usize::from(which) % times.len()];
+        let kind = match cycle {
+            Cycle::Command(_) => 'c',
+            Cycle::Address(_) => 'a',
+            Cycle::DataIn(..) => 'i',
+            _ => 'o',
+        };
+        let timing = self.targets[self.enabled].timing;
+        let least = Timings::of(timing.interface, timing.mode)?.min(parameter)?;
+        (cycles.contains(kind) && least > Duration::ZERO).then_some((parameter, least))
+    }
+
     /// Plays a cycle on the pins; it begins as soon as it may.
     pub fn play(&mut self, cycle: Cycle) -> Answer {
         let begin = self.now.max(self.earliest(cycle));
         let protected = self.protected;
         let target = &mut self.targets[self.enabled];
         let t = target.timing;
+        target.begin();
+        // Bytes of registers go twice where the rate is double.
+        let twice = t.interface.is_double_rate();
+        let on_lines =
+            |len: u16, of_page: bool| Bytes(u64::from(len) * if twice && !of_page { 2 } else { 1 });
+        let out_of_page = *target.source() == Output::Register;
         let (end, first) = match cycle {
             Cycle::DataIn(len, _) => {
-                let burst = t.burst_in(Bytes(len.into()));
+                let burst = t.burst_in(on_lines(len, target.is_loading()));
                 (begin + (burst + t.t_wpst + t.t_wpsth).ps(), begin)
             }
             Cycle::DataOut(len) => {
                 let first = begin + (t.t_rpre + t.t_dqsre).ps();
-                (first + t.burst_out(Bytes(len.into())).ps(), first)
+                (first + t.burst_out(on_lines(len, out_of_page)).ps(), first)
             }
             _ => (begin + t.t_wc.ps(), begin),
         };
@@ -125,7 +166,7 @@ impl Oracle {
             Cycle::Address(byte) => target.address(byte, when),
             Cycle::DataIn(len, byte) => target.data_in(&burst(len, byte), when),
             Cycle::DataOut(len) => {
-                let at = |n: u16| first + t.burst_out(Bytes(n.into())).ps();
+                let at = |n: u16| first + t.burst_out(on_lines(n, out_of_page)).ps();
                 match target.data_out(len, begin, at, protected) {
                     Ok(data) => {
                         (self.now, _) = (end, self.edges.note("out", end));

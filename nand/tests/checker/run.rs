@@ -4,6 +4,7 @@ use std::rc::Rc;
 
 use wordline_kernel::{Duration, Instant};
 use wordline_nand::DieId;
+use wordline_nand::interface::Parameter;
 use wordline_nand::onfi::{
     Bus, BusOptions, Failure, FailureKind, Identity, InjectedFailure, LunOptions, Pace, ParameterPage, Row,
     Wiring,
@@ -38,6 +39,8 @@ struct Pair {
     facts: Facts,
     setup: Setup,
     tried: Tried,
+    /// Which time of the host is too short in the next cycle.
+    short: Option<u8>,
 }
 
 /// Plays what `bytes` spell.
@@ -57,11 +60,16 @@ pub fn check(setup: Setup, cycles: &[Cycle]) -> Result<Tried, String> {
     let mut pair = Pair::new(setup);
     let mut early = false;
     for (n, cycle) in cycles.iter().enumerate() {
-        let step = if *cycle == Cycle::Early {
-            early = true;
-            continue;
-        } else {
-            pair.step(*cycle, std::mem::take(&mut early))
+        let step = match cycle {
+            Cycle::Early => {
+                early = true;
+                continue;
+            }
+            Cycle::Short(which) => {
+                pair.short = Some(*which);
+                continue;
+            }
+            _ => pair.step(*cycle, std::mem::take(&mut early)),
         };
         step.map_err(|why| format!("{setup:?}: {}: {why}", spell(&cycles[..=n])))?;
     }
@@ -80,8 +88,8 @@ impl Pair {
         let (failures, bad_blocks) = faults(setup);
         let lun = LunOptions { fatal: setup.fatal, failures, bad_blocks, ..LunOptions::default() };
         let wiring = Wiring { targets: setup.targets.into(), volumes: 1, luns: setup.luns.into() };
-        let model = Bus::new(&part, wiring, BusOptions { lun, ..BusOptions::default() })
-            .expect("the wiring is sound");
+        let options = BusOptions { lun, power_on: setup.power_on, ..BusOptions::default() };
+        let model = Bus::new(&part, wiring, options).expect("the wiring is sound");
         let page = |bytes: Vec<u8>| -> Rc<Page> { Rc::new(bytes.into_iter().map(u16::from).collect()) };
         // What these pages hold is for other tests.
         let pages: Vec<_> = (0..u32::from(setup.targets))
@@ -91,7 +99,7 @@ impl Pair {
             })
             .collect();
         let oracle = Oracle::new(setup, &pages, part.bus);
-        Self { model, oracle, facts, setup, tried: Tried::default() }
+        Self { model, oracle, facts, setup, tried: Tried::default(), short: None }
     }
 
     fn step(&mut self, cycle: Cycle, early: bool) -> Result<(), String> {
@@ -128,7 +136,7 @@ impl Pair {
                 self.legal(&[Cycle::Command(0xff)])?;
                 self.step(Cycle::WaitReady, false)?;
             }
-            Cycle::DataIn(0, _) | Cycle::DataOut(0) | Cycle::Early => {}
+            Cycle::DataIn(0, _) | Cycle::DataOut(0) | Cycle::Early | Cycle::Short(_) => {}
             _ => self.latch(cycle, early)?,
         }
         self.same_time()
@@ -146,6 +154,10 @@ impl Pair {
     /// A cycle on the pins.
     fn latch(&mut self, cycle: Cycle, early: bool) -> Result<(), String> {
         self.tried.cycles += 1;
+        if let Some((parameter, least)) = self.short.take().and_then(|which| self.oracle.within(cycle, which))
+        {
+            return self.too_short(cycle, parameter, least);
+        }
         let earliest = self.oracle.earliest(cycle);
         if early && earliest > self.oracle.now {
             self.model.wait_until(Instant::from_ps(earliest - 1));
@@ -153,6 +165,7 @@ impl Pair {
             self.model.set_pace(Pace::Exact);
             let played = self.play(cycle);
             self.model.set_pace(Pace::Earliest);
+            self.oracle.target().begin();
             self.oracle.target().refuse();
             self.tried.refused += 1;
             return match played {
@@ -171,6 +184,22 @@ impl Pair {
             (_, Err(failure)) => Err(format!("refused: {failure}, wanted it to be taken")),
             (Answer::Nothing, Ok(_)) => Ok(()),
             (Answer::Data(wanted), Ok(found)) => same("data out", &wanted, &found),
+        }
+    }
+
+    /// A cycle in which a time of the host is a picosecond too short.
+    fn too_short(&mut self, cycle: Cycle, parameter: Parameter, least: Duration) -> Result<(), String> {
+        let short = Duration::from_ps(least.ps() - 1);
+        self.model.set_host_time(parameter, Some(short)).map_err(|failure| failure.to_string())?;
+        let played = self.play(cycle);
+        self.model.set_host_time(parameter, None).map_err(|failure| failure.to_string())?;
+        self.oracle.target().begin();
+        self.oracle.target().refuse();
+        self.tried.refused += 1;
+        match played {
+            Err(Failure { kind: FailureKind::Within { .. }, .. }) => self.same_contents(false),
+            Err(failure) => Err(format!("refused: {failure}, wanted {} to be too short", parameter.symbol())),
+            Ok(_) => Err(format!("taken, with {} a picosecond too short", parameter.symbol())),
         }
     }
 
@@ -243,6 +272,7 @@ impl Pair {
 impl Pair {
     /// Plays cycles, none of which may be refused.
     fn legal(&mut self, cycles: &[Cycle]) -> Result<(), String> {
+        self.short = None;
         for cycle in cycles {
             self.step(*cycle, false).map_err(|why| format!("{cycle}: {why}"))?;
             if self.oracle.target().refused {

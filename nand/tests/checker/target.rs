@@ -3,7 +3,7 @@
 
 use std::rc::Rc;
 
-use wordline_nand::interface::BusTiming;
+use wordline_nand::interface::{BusTiming, Interface};
 
 use super::facts::Facts;
 use super::lun::{Activity, Lun, Page, Refused, UNKNOWN};
@@ -74,6 +74,12 @@ pub struct Target {
     /// The row of 00h, five addresses, 05h.
     row: Option<u32>,
     pub refused: bool,
+    /// The LUN that the cycle in hand concerns, and the one that a refused cycle did.
+    concerned: usize,
+    blamed: usize,
+    /// Whether targets begin as when the power comes, and whether this one has had no reset since.
+    power_on: bool,
+    asleep: bool,
     pub selected: usize,
     pub output: Output,
     before: Output,
@@ -96,7 +102,13 @@ fn lines() -> impl Iterator<Item = (&'static str, &'static str)> {
 }
 
 impl Target {
-    pub fn new(facts: &Rc<Facts>, luns: Vec<Lun>, timing: BusTiming, pages: [Rc<Page>; 2]) -> Self {
+    pub fn new(
+        facts: &Rc<Facts>,
+        luns: Vec<Lun>,
+        timing: BusTiming,
+        pages: [Rc<Page>; 2],
+        power_on: bool,
+    ) -> Self {
         let mut target = Self {
             facts: Rc::clone(facts),
             luns,
@@ -107,6 +119,10 @@ impl Target {
             loading: None,
             row: None,
             refused: false,
+            concerned: 0,
+            blamed: 0,
+            power_on,
+            asleep: power_on,
             selected: 0,
             output: Output::Nothing,
             before: Output::Nothing,
@@ -130,9 +146,20 @@ impl Target {
         self.luns.iter().map(Lun::array_ready_at).fold(self.held, u64::max)
     }
 
+    /// A cycle begins: amid a command it concerns the LUN that the address named.
+    pub fn begin(&mut self) {
+        if self.phrase.is_empty() || self.phrase == "00" {
+            self.concerned = self.selected;
+        }
+    }
+
+    pub fn is_loading(&self) -> bool {
+        self.loading.is_some()
+    }
+
     /// A cycle was refused.
     pub fn refuse(&mut self) {
-        self.refused = true;
+        (self.refused, self.blamed) = (true, self.concerned);
         self.close();
     }
 
@@ -162,12 +189,33 @@ impl Target {
         if taken { Ok(()) } else { Err("the LUN is busy") }
     }
 
-    fn require_lun(&self, lun: usize) -> Done<usize> {
-        if lun < self.luns.len() { Ok(lun) } else { Err("no such LUN") }
+    fn require_lun(&mut self, lun: usize) -> Done<usize> {
+        if lun >= self.luns.len() {
+            return Err("no such LUN");
+        }
+        self.concerned = lun;
+        Ok(lun)
+    }
+
+    /// Two bytes cross the bus in each cycle of a strobe.
+    fn require_even(&self, number: u32) -> Done<()> {
+        let odd = self.timing.interface.is_double_rate() && number % 2 == 1;
+        if odd { Err("an odd number of bytes") } else { Ok(()) }
+    }
+
+    /// What the interface, or the number of LUNs, says of commands that parts may have.
+    fn offers(&self, code: u8) -> bool {
+        let own = self.facts.file.bus.interface;
+        match code {
+            0xe2 => own != Interface::Sdr && own != Interface::NvDdr,
+            0xf9 | 0xd9 => matches!(own, Interface::NvDdr3 | Interface::NvLpddr4),
+            0xfa => self.luns.len() > 1,
+            _ => true,
+        }
     }
 
     /// LUN, block and page of the last three address bytes, or of a row.
-    fn place(&self, row: u32, any_page: bool) -> Done<(usize, (u32, u32))> {
+    fn place(&mut self, row: u32, any_page: bool) -> Done<(usize, (u32, u32))> {
         let (lun, block, page) = self.facts.split(row);
         let lun = self.require_lun(lun as usize)?;
         if block >= self.facts.blocks {
@@ -190,11 +238,18 @@ impl Target {
     }
 
     fn require_column(&self, column: u32) -> Done<u32> {
+        self.require_even(column)?;
         if column < self.facts.page_bytes { Ok(column) } else { Err("no such column") }
     }
 
     /// A command latch. Whether something goes busy.
     pub fn command(&mut self, code: u8, when: When) -> Done<bool> {
+        if self.asleep && code != 0xff {
+            return Err("no reset came since the power");
+        }
+        if !self.offers(code) {
+            return Err("the part does not have it");
+        }
         if matches!(code, 0xff | 0xfc | 0xfa) {
             self.close();
             self.phrase = format!("{code:02x}");
@@ -335,7 +390,13 @@ impl Target {
             self.luns[lun].admits_program()?;
         }
         self.selected = lun;
-        self.luns[lun].begin_load(place.0, !copyback, when.begin);
+        for other in &mut self.luns {
+            other.catch_up(when.begin);
+            if !copyback {
+                other.clear();
+            }
+        }
+        self.luns[lun].begin_load(place.0, when.begin);
         self.loading = Some(Loading { copyback, lun, place, column });
         Ok(())
     }
@@ -348,7 +409,7 @@ impl Target {
             return Err("another LUN");
         }
         (loading.place, loading.column) = (place, column);
-        self.luns[lun].begin_load(place.0, false, when.begin);
+        self.luns[lun].begin_load(place.0, when.begin);
         let at = self.phrase.find('+').expect("a change of the row is open");
         self.phrase.truncate(at);
         Ok(false)
@@ -361,6 +422,7 @@ impl Target {
         }
         if self.loading.is_some() {
             self.settle_column(false)?;
+            self.require_even(data.len() as u32)?;
             let loading = self.loading.as_mut().expect("data are loaded");
             let (from, to) = (loading.column as usize, loading.column as usize + data.len());
             if to > self.facts.page_bytes as usize {
@@ -418,6 +480,10 @@ impl Target {
         match &source {
             Output::Nothing => return Err("nothing was read"),
             Output::Register if self.lost_data => return Err("no LUN is selected"),
+            Output::Register if self.luns[self.selected].plane_lost => return Err("no plane is selected"),
+            Output::Register if self.require_even(len.into()).is_err() => {
+                return Err("an odd number of bytes");
+            }
             Output::Register if last > self.facts.page_bytes => return Err("data past the register"),
             Output::Bytes(bytes) if last as usize > bytes.len() => return Err("data past their end"),
             Output::Register | Output::Bytes(_) if busy => return Err("the LUN is busy"),
@@ -451,7 +517,7 @@ impl Target {
         };
         let unprotected = if protected { 0 } else { 0x80 };
         let status = if at < self.held { 0 } else { self.luns[lun].status(mask, at) };
-        let refused = u8::from(self.refused && status & 0x40 != 0);
+        let refused = u8::from(self.refused && self.blamed == lun && status & 0x40 != 0);
         unprotected | status | refused
     }
 

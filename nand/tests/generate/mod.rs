@@ -16,8 +16,12 @@ pub fn sequence(random: &mut Stream) -> (Setup, Vec<Cycle>) {
         luns: 1 + random.below(2) as u8,
         fatal: random.below(4) > 0,
         faulty: random.below(3) == 0,
+        power_on: random.below(4) == 0,
     };
     let mut host = Host::new(setup, random);
+    if setup.power_on {
+        host.wake();
+    }
     for _ in 0..host.random.below(10) + 2 {
         match host.random.below(16) {
             0 => host.raw(),

@@ -79,7 +79,25 @@ impl<'a> Host<'a> {
     }
 
     fn column(&mut self) -> u32 {
-        if self.once_in(3) { self.below(self.facts.page_bytes) } else { 0 }
+        let column = if self.once_in(3) { self.below(self.facts.page_bytes) } else { 0 };
+        self.mostly_even(column)
+    }
+
+    /// Where two bytes cross the bus in each cycle of a strobe, a careful host counts in twos.
+    fn mostly_even(&mut self, number: u32) -> u32 {
+        let twos = self.facts.file.bus.interface.is_double_rate() && !self.once_in(24);
+        if twos { number & !1 } else { number }
+    }
+
+    /// The first reset of every target, mostly.
+    pub fn wake(&mut self) {
+        for target in 0..self.setup.targets {
+            if !self.once_in(10) {
+                self.push(Cycle::Select(target));
+                self.command(0xff);
+                self.push(Cycle::WaitReady);
+            }
+        }
     }
 
     fn wait(&mut self) {
@@ -116,14 +134,16 @@ impl<'a> Host<'a> {
 
     fn data(&mut self) {
         let most = if self.once_in(8) { 528 } else { 24 };
-        let len = 1 + self.below(most) as u16;
+        let len = 1 + self.below(most);
+        let len = self.mostly_even(len + 1) as u16;
         let first = self.below(256) as u8;
         self.push(Cycle::DataIn(len, first));
     }
 
     fn out(&mut self) {
         let most = if self.once_in(8) { 528 } else { 24 };
-        let len = 1 + self.below(most) as u16;
+        let len = 1 + self.below(most);
+        let len = self.mostly_even(len + 1) as u16;
         self.push(Cycle::DataOut(len));
     }
 
@@ -170,8 +190,10 @@ impl<'a> Host<'a> {
             self.command(if n + 1 < rows.len() { 0x32 } else { 0x30 });
             self.wait();
         }
-        self.out();
-        if self.once_in(2) {
+        if rows.len() == 1 || self.once_in(8) {
+            self.out();
+        }
+        if rows.len() > 1 || self.once_in(2) {
             let column = self.column();
             self.command(0x06);
             self.full(column, rows[0]);
@@ -428,12 +450,16 @@ impl<'a> Host<'a> {
             return;
         }
         let at = from + self.below(added as u32) as usize;
-        match self.below(6) {
+        match self.below(7) {
             0 => self.cycles.truncate(at),
             1 => {
                 self.cycles.remove(at);
             }
             2 => self.cycles.insert(at, Cycle::Early),
+            6 => {
+                let which = self.below(16) as u8;
+                self.cycles.insert(at, Cycle::Short(which));
+            }
             3 => {
                 let cycle = self.cycles[at];
                 self.cycles.insert(at, cycle);

@@ -139,8 +139,10 @@ proptest! {
         for target in 0..2 {
             bus.select(target).expect("there are two");
             if refused[target as usize] {
-                let status = played(&mut bus, "rb c78 a00.00.00 o1")[0];
-                prop_assert!(Status(status).has(Status::READY | Status::UNPROTECTED | Status::FAIL));
+                let luns = played(&mut bus, "rb c78 a00.00.00 o1 c78 a00.01.00 o1");
+                let has = |bits| move |status: &u8| Status(*status).has(bits);
+                prop_assert!(luns.iter().all(has(Status::READY | Status::UNPROTECTED)));
+                prop_assert!(luns.iter().any(has(Status::FAIL)));
             }
             played(&mut bus, "cff rb");
             prop_assert_eq!(played(&mut bus, "c78 a00.00.00 o1 c78 a00.01.00 o1"), [0xe0, 0xe0]);

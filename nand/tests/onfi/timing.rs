@@ -119,6 +119,7 @@ fn sixteen_lines_move_two_bytes_of_a_page_but_one_of_a_register_or_feature() {
 #[test]
 fn sixteen_lines_stay_in_the_mode_of_power_on() {
     let mut bus = wide(true);
+    played(&mut bus, "cff rb");
     assert_eq!(burst(&mut bus, "c00 a00.00.00.00.00 c30 rb", "o8"), Duration::from_ns(100) * 4);
 }
 

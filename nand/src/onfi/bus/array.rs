@@ -23,6 +23,7 @@ impl Bus {
         target.require(order.command, lun, begin)?;
         if order.command.address == command::Address::Full {
             out_of("column", target.byte_at(order.column), page)?;
+            target.require_even("column", target.byte_at(order.column))?;
         }
         target.selected = lun;
         target.ports[lun].history.admits(operation, plane, strict).map_err(FailureKind::Sequence)?;
@@ -36,10 +37,11 @@ impl Bus {
             target.ports[lun].history.note(operation, plane, false);
             return Ok(());
         }
+        let several = target.ports[lun].history.is_queueing();
         let busy = target.give(order, lun, row, busy_at)?;
         let port = &mut target.ports[lun];
         port.history.note(operation, plane, busy.ready_at < busy.array_ready_at);
-        port.select_sensed(operation, row.map(|_| plane));
+        port.select_sensed(operation, row.map(|_| plane), several);
         target.note_interleaving(lun, begin);
         target.short_busy = is_short(order.command.busy).then_some((busy_at, busy.ready_at));
         target.loading = None;

@@ -5,7 +5,7 @@ use wordline_kernel::{Bytes, Instant};
 use super::Bus;
 use super::target::{Loading, Output};
 use crate::onfi::Row;
-use crate::onfi::command::{BusyTime, Operation};
+use crate::onfi::command::{Address, BusyTime, Operation};
 use crate::onfi::failure::{FailureKind, Fault};
 use crate::onfi::rules::{Edge, Wait};
 use crate::onfi::sequence::{Order, Step};
@@ -26,6 +26,7 @@ impl Bus {
     pub(super) fn carry(&mut self, step: &Step, begin: Instant, end: Instant) -> Done<bool> {
         match step {
             Step::Row { command, row } => {
+                self.concern(*row);
                 let row = self.target().row(*row, command.operation == Operation::Erase)?;
                 self.target().require_any(command.first, row.lun as usize, begin)?;
                 self.take_over(command.operation, row);
@@ -34,6 +35,7 @@ impl Bus {
             Step::Column(column) => {
                 let column = self.target().byte_at(*column);
                 out_of("column", column, self.page_bytes())?;
+                self.target().require_even("column", column)?;
                 if let Some(loading) = &mut self.target_mut().loading {
                     loading.column = column;
                 }
@@ -75,9 +77,11 @@ impl Bus {
     }
 
     fn begin_load(&mut self, operation: Operation, column: u32, row: u32, begin: Instant) -> Done<()> {
+        self.concern(row);
         let row = self.target().row(row, false)?;
         let column = self.target().byte_at(column);
         out_of("column", column, self.page_bytes())?;
+        self.target().require_even("column", column)?;
         let strict = self.strict;
         let target = self.target_mut();
         let lun = row.lun as usize;
@@ -93,23 +97,34 @@ impl Bus {
             return Err(FailureKind::Sequence(Fault::OtherLun { found, wanted }));
         }
         let target = self.target_mut();
-        target.ports[lun].lun.settle(begin);
-        target.ports[lun].lun.begin_load(within(row), operation == Operation::Program);
+        for port in &mut target.ports {
+            port.lun.settle(begin);
+            if operation == Operation::Program {
+                port.lun.clear_registers();
+            }
+        }
+        target.ports[lun].lun.begin_load(within(row), false);
         target.loading = Some(Loading { column, row });
         Ok(())
     }
 
-    /// What is on the data lines while `len` bytes move. Only pages use the upper eight of sixteen lines; a status, an
-    /// identity or a feature has a cycle for each byte (ONFI, from memory of the public specification).
+    /// What is on the data lines while `len` bytes move.
     pub(super) fn on_lines(&self, len: u32, of_page: bool) -> Bytes {
-        let bytes = if of_page { 1 } else { self.timing().bytes_per_transfer() };
-        Bytes(u64::from(len) * bytes)
+        let size = Bytes(u64::from(len));
+        if of_page { size } else { self.timing().of_register(size) }
+    }
+
+    /// The open sequence concerns the LUN of a row.
+    fn concern(&mut self, row: u32) {
+        let target = self.target_mut();
+        target.concern(target.addressing.lun(row));
     }
 
     /// That `len` bytes of data in fit behind the column.
     pub(super) fn check_store(&self, len: u32) -> Done<()> {
         match &self.target().loading {
             Some(loading) if self.target().decoder.is_loading() => {
+                self.target().require_even("bytes of data in", len)?;
                 out_of("last byte of data in", loading.column.saturating_add(len - 1), self.page_bytes())
             }
             _ => Ok(()),
@@ -154,7 +169,10 @@ impl Bus {
         target.require_output(output, at)?;
         let last = target.column().saturating_add(len - 1);
         match output {
-            Output::Register => out_of("last byte of data out", last, page),
+            Output::Register => {
+                target.require_even("bytes of data out", len)?;
+                out_of("last byte of data out", last, page)
+            }
             Output::Bytes(bytes) => out_of("last byte of data out", last, bytes.len() as u32),
             _ => Ok(()),
         }
@@ -186,6 +204,11 @@ impl Bus {
 
     fn carry_out(&mut self, order: &Order, begin: Instant, end: Instant) -> Done<bool> {
         use Operation as O;
+        match order.command.address {
+            Address::Row | Address::Full => self.concern(order.row),
+            _ if order.command.names_lun() => self.target_mut().concern(order.bytes[0].into()),
+            _ => {}
+        }
         let busy_at = end + self.waits().get(Wait::Wb);
         match order.command.operation {
             O::Status | O::StatusEnhanced | O::ExtendedStatus | O::ReadId => {

@@ -66,16 +66,23 @@ impl Bus {
             let selected = row.lun as usize;
             target.require(order.command, selected, begin)?;
             out_of("column", column, page)?;
+            target.require_even("column", column)?;
             let plane = target.addressing.plane(row);
             target.selected = selected;
             target.ports[selected].lun.select_output(plane);
+            target.ports[selected].plane_unselected = false;
             target.data_unselected = false;
             target.output = Output::Register;
         } else {
             target.require(order.command, target.selected, begin)?;
             let mut below = page;
-            if let Output::Bytes(bytes) = target.after_back() {
-                (column, below) = (order.column, bytes.len() as u32);
+            match target.after_back() {
+                Output::Nothing => return Err(FailureKind::Sequence(Fault::OutputOfNothing)),
+                Output::Bytes(bytes) => (column, below) = (order.column, bytes.len() as u32),
+                Output::Register if target.ports[target.selected].plane_unselected => {
+                    return Err(FailureKind::Sequence(Fault::PlaneNotSelected));
+                }
+                _ => target.require_even("column", column)?,
             }
             out_of("column", column, below)?;
             target.leave_status();
@@ -161,8 +168,14 @@ impl Bus {
     pub(super) fn set_features(&mut self, order: &Order, begin: Instant, end: Instant) -> Done<()> {
         let lun = self.lun_of(order)?;
         self.target().require(order.command, lun, begin)?;
-        let whole = order.command.legal.target_level;
-        let address = order.bytes[usize::from(!whole)];
+        let of_target = order.command.legal.target_level;
+        let address = order.bytes[usize::from(!of_target)];
+        // All LUNs of a target hang on one bus: its mode is that of all of them.
+        let mode = address == features::address::TIMING_MODE;
+        let whole = of_target || mode;
+        for other in 0..if whole { self.target().ports.len() } else { 0 } {
+            self.target().require(order.command, other, begin)?;
+        }
         let target = self.target_mut();
         for (n, port) in target.ports.iter_mut().enumerate() {
             if whole || n == lun {
@@ -172,7 +185,7 @@ impl Bus {
         }
         let busy_at = end + self.waits().get(Wait::Wb);
         self.hold(order, lun, busy_at);
-        if whole && address == features::address::TIMING_MODE {
+        if mode {
             let part = self.part.clone();
             let target = self.target_mut();
             target.edges.note(Edge::Interface, end);
@@ -205,7 +218,7 @@ impl Bus {
             port.lun.reset(busy_at);
             port.history = History::default();
             port.named.clear();
-            (port.busy_until, port.column) = (Instant::ZERO, 0);
+            (port.busy_until, port.column, port.plane_unselected) = (Instant::ZERO, 0, false);
             port.serial = number;
             port.lun.set_command(number);
         }
@@ -216,7 +229,9 @@ impl Bus {
         }
         if order.command.operation == Operation::Reset {
             let (part, power_on) = (self.part.clone(), self.power_on);
-            self.target_mut().wake(&part, power_on);
+            let target = self.target_mut();
+            target.wake(&part, power_on);
+            target.asleep = false;
         }
         let target = self.target();
         let die = target.ports[target.selected].lun.die();

@@ -8,6 +8,7 @@ use crate::onfi::failure::{FailureKind, Fault};
 use crate::onfi::features::{Features, address};
 use crate::onfi::history::History;
 use crate::onfi::identity::Identity;
+use crate::onfi::offers::Offers;
 use crate::onfi::rules::{Edge, Edges, Waits};
 use crate::onfi::sequence::Decoder;
 use crate::onfi::status::Status;
@@ -58,8 +59,12 @@ pub(super) struct Port {
     pub history: History,
     pub features: Features,
     pub odt: [u8; 4],
-    /// The plane of the page sensed last, which a cache read hands over next.
+    /// The plane of the page sensed last, which a cache read hands over next, and whether it was one of several that were
+    /// sensed together.
     pub sensed_plane: u32,
+    pub sensed_several: bool,
+    /// Several planes were read together, and 06h-E0h has not selected one of them since.
+    pub plane_unselected: bool,
     /// Blocks named for an erase in the spelling from before ONFI, which is not busy between them.
     pub named: Vec<Row>,
     /// Busy with a feature or a calibration.
@@ -84,21 +89,19 @@ impl Port {
     }
 
     /// Selects the plane whose data come out after a read: the one addressed last; for cache reads that of the page that
-    /// is handed over, sensed before.
-    pub fn select_sensed(&mut self, operation: Operation, plane: Option<u32>) {
-        let sensed = self.sensed_plane;
-        match operation {
-            Operation::Read | Operation::CopybackRead | Operation::IndependentRead => {
-                self.sensed_plane = plane.unwrap_or(sensed);
-                self.lun.select_output(self.sensed_plane);
-            }
-            Operation::CacheReadRandom => {
-                self.sensed_plane = plane.unwrap_or(sensed);
-                self.lun.select_output(sensed);
-            }
-            Operation::CacheReadSequential | Operation::CacheReadEnd => self.lun.select_output(sensed),
-            _ => {}
-        }
+    /// is handed over, sensed before. Of `several` planes read together none is selected.
+    pub fn select_sensed(&mut self, operation: Operation, plane: Option<u32>, several: bool) {
+        let before = (self.sensed_plane, self.sensed_several);
+        let sensed = (plane.unwrap_or(before.0), several);
+        let (out, next) = match operation {
+            Operation::Read | Operation::CopybackRead | Operation::IndependentRead => (sensed, sensed),
+            Operation::CacheReadRandom => (before, sensed),
+            Operation::CacheReadSequential | Operation::CacheReadEnd => (before, before),
+            _ => return,
+        };
+        (self.sensed_plane, self.sensed_several) = next;
+        self.plane_unselected = out.1;
+        self.lun.select_output(out.0);
     }
 }
 
@@ -121,6 +124,14 @@ pub(super) struct Target {
     pub loading: Option<Loading>,
     /// A cycle was refused, and no reset came since.
     pub refused: bool,
+    /// The LUN that the open sequence concerns: the one that its address names, else the selected one; and the LUN that the
+    /// refused cycle concerned, whose status shows FAIL.
+    pub concerned: usize,
+    pub blamed: usize,
+    /// No reset came since the power did.
+    pub asleep: bool,
+    /// The optional commands that the part has.
+    pub offers: Offers,
     /// Busy with a command to the target.
     pub busy_until: Instant,
     /// The short busy time after a plane was queued.
@@ -146,6 +157,8 @@ impl Target {
             features: Features::of(part),
             odt: [0; 4],
             sensed_plane: 0,
+            sensed_several: false,
+            plane_unselected: false,
             named: Vec::new(),
             busy_until: Instant::ZERO,
             serial: 0,
@@ -165,6 +178,10 @@ impl Target {
             before: Output::Nothing,
             loading: None,
             refused: false,
+            concerned: 0,
+            blamed: 0,
+            asleep: false,
+            offers: Offers::of(part, luns),
             busy_until: Instant::ZERO,
             short_busy: None,
             status_unselected: false,
@@ -261,7 +278,22 @@ impl Target {
             return status & Status::UNPROTECTED;
         }
         // FAIL is valid while ready only.
-        if self.refused && status.has(Status::READY) { status | Status::FAIL } else { status }
+        let fails = self.refused && self.blamed == lun;
+        if fails && status.has(Status::READY) { status | Status::FAIL } else { status }
+    }
+
+    /// Notes the LUN that an address names, if there is such a LUN.
+    pub fn concern(&mut self, lun: u32) {
+        if (lun as usize) < self.ports.len() {
+            self.concerned = lun as usize;
+        }
+    }
+
+    /// That data and columns of pages are even where two bytes cross the bus in each cycle of the strobe (ONFI, from memory
+    /// of the public specification; the NV-DDR controller of cjhonlyone asks for it too).
+    pub fn require_even(&self, what: &'static str, found: u32) -> Result<(), FailureKind> {
+        let odd = self.timing.interface.is_double_rate() && !found.is_multiple_of(2);
+        if odd { Err(FailureKind::Sequence(Fault::Odd { what, found })) } else { Ok(()) }
     }
 
     /// The byte of a page at a column: over sixteen data lines columns count pairs of bytes (ONFI, from memory of the
@@ -288,6 +320,9 @@ impl Target {
             Output::Register | Output::Bytes(_) if at < own => busy(own),
             Output::Register | Output::Bytes(_) | Output::Identity(_) if at < self.busy_until => {
                 busy(self.busy_until)
+            }
+            Output::Register if self.ports[self.selected].plane_unselected => {
+                Err(FailureKind::Sequence(Fault::PlaneNotSelected))
             }
             _ => Ok(()),
         }

@@ -6,9 +6,15 @@ use super::target::{Output, Target};
 use super::{Bus, Pace};
 use crate::Stage;
 use crate::onfi::command::{self, Operation};
-use crate::onfi::failure::{Failure, FailureKind};
+use crate::onfi::failure::{Failure, FailureKind, Fault};
 use crate::onfi::rules::{self, Edge, Wait};
 use crate::onfi::sequence::{Decoder, Step};
+use crate::onfi::within::TooShort;
+
+/// A time of the host that is too short.
+pub(super) fn within((parameter, found, least): TooShort) -> FailureKind {
+    FailureKind::Within { parameter, found, least }
+}
 
 impl Bus {
     pub(super) fn target(&self) -> &Target {
@@ -33,7 +39,14 @@ impl Bus {
     /// When a cycle of this kind begins.
     pub(super) fn begin(&mut self, to: Edge) -> Result<Instant, Failure> {
         self.cycles += 1;
+        let target = self.target_mut();
+        if target.decoder.is_resting() || target.decoder.is_back() {
+            target.concerned = target.selected;
+        }
         self.note_ready();
+        if let Some(short) = self.host.too_short(to, self.timing()) {
+            return Err(self.refuse(within(short)));
+        }
         let windows = rules::windows(to, &self.target().waits, &self.edges, &self.target().edges);
         let Some(window) = rules::latest(windows).filter(|window| window.until > self.now) else {
             return Ok(self.now);
@@ -113,7 +126,7 @@ impl Bus {
     pub(super) fn refuse(&mut self, kind: FailureKind) -> Failure {
         let target = self.target_mut();
         target.decoder.clear();
-        target.refused = true;
+        (target.refused, target.blamed) = (true, target.concerned);
         self.failure(kind)
     }
 
@@ -126,8 +139,19 @@ impl Bus {
                 matches!(c.operation, O::Reset | O::SynchronousReset | O::ResetLun | O::VolumeSelect);
             resets || matches!(c.operation, O::Status | O::StatusEnhanced | O::ExtendedStatus)
         });
+        if target.asleep && code != 0xFF {
+            return Err(FailureKind::Sequence(Fault::BeforeReset));
+        }
         if target.refused && !harmless {
             return Err(FailureKind::AwaitingReset);
+        }
+        let mut begun = command::opened_by(code).peekable();
+        if let Some(first) = begun.peek().copied()
+            && begun.all(|command| !target.offers.has(command.operation))
+        {
+            return Err(FailureKind::Unsupported {
+                what: format!("{}, which the part does not offer", first.name),
+            });
         }
         // 00h alone is over when another command follows.
         let opens = target.decoder.is_resting() || target.decoder.is_back();

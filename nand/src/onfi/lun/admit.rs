@@ -54,7 +54,7 @@ impl Lun {
                 broken.push(Limit::OtherQueued { first, second: row });
             } else if same_plane && one_shot && (differs || first.block != row.block) {
                 broken.push(Limit::OtherWordLine { row, loaded: first });
-            } else if differs || (same_plane && !one_shot && (stage != Stage::Tin || first != row)) {
+            } else if differs || (same_plane && !one_shot) {
                 broken.push(Limit::PlaneRule { first, second: row });
             }
         }

@@ -29,6 +29,7 @@ impl Lun {
             return Ok(self.busy());
         }
         self.suspended = std::mem::take(&mut self.jobs);
+        self.suspended_status = (self.failed, self.failed_before);
         self.suspended[0].begin = now;
         self.jobs.push(Job {
             work: Work::Rest { stage },
@@ -48,7 +49,8 @@ impl Lun {
         !self.suspended.is_empty()
     }
 
-    /// Resumes what is suspended, for the time that was left and `LunTimes::resume`.
+    /// Resumes what is suspended, for the time that was left and `LunTimes::resume`. FAIL and FAILC are those from before the
+    /// suspend, whatever was done meanwhile.
     ///
     /// # Errors
     /// `NothingToResume`, or `Busy` while the array works on something else.
@@ -58,7 +60,7 @@ impl Lun {
         let allowed = if self.suspended.is_empty() { Err(Limit::NothingToResume) } else { ready };
         self.refuse(Row::default(), allowed)?;
         self.jobs = std::mem::take(&mut self.suspended);
-        (self.failed, self.failed_before) = (0, 0);
+        (self.failed, self.failed_before) = self.suspended_status;
         let mut from = now;
         for job in &mut self.jobs {
             let left = job.end - job.begin;

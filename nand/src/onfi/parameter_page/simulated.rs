@@ -12,6 +12,7 @@ use crate::interface::Interface;
 use crate::onfi::features::READ_RETRY_OPTIONS;
 use crate::onfi::identity::MANUFACTURER;
 use crate::onfi::modes::Modes;
+use crate::onfi::offers::Offers;
 
 /// Share of the blocks that may be bad, in per cent (chosen: the share of data sheets, 40 of 2048, and the factory's
 /// share in py_ssd_sim).
@@ -155,13 +156,13 @@ fn abilities(page: ParameterPage, part: &Part, luns: u32) -> ParameterPage {
         C::UNIQUE_ID,
         C::CHANGE_READ_COLUMN_ENHANCED,
         C::CHANGE_ROW,
-        C::RESET_LUN,
         C::VOLUME_SELECT,
-        C::ODT_CONFIGURE,
         C::LUN_FEATURES,
-        C::ZQ_CALIBRATION,
     ];
     let commands = commands.into_iter().fold(page.optional_commands, |all, one| all.with(one, true));
+    let Offers { termination, calibration, reset_lun } = Offers::of(part, luns);
+    let commands = commands.with(C::ODT_CONFIGURE, termination).with(C::ZQ_CALIBRATION, calibration);
+    let commands = commands.with(C::RESET_LUN, reset_lun);
     let multi_plane = page.multi_plane.with(M::ANY_BLOCKS, planes).with(M::CACHE_ANY_BLOCKS, planes && cache);
     ParameterPage {
         features,
@@ -189,8 +190,8 @@ fn times(page: ParameterPage, part: &Part, fitting: &mut Fitting) -> ParameterPa
     }
 }
 
-/// The interfaces, their modes, and the revisions of ONFI that brought them: at least 4.0, which brought ZQ
-/// calibration.
+/// The interfaces, their modes, and the revisions of ONFI that brought them: at least 3.2, which brought features of a LUN
+/// (from memory of the public specification, as are those of the fastest modes).
 fn interface(page: ParameterPage, modes: &Modes) -> ParameterPage {
     use PageFeatures as F;
     let mask = |interface| modes.mask(interface);
@@ -198,7 +199,8 @@ fn interface(page: ParameterPage, modes: &Modes) -> ParameterPage {
     let last = match () {
         () if has(Interface::NvLpddr4) => Revisions::V5_0,
         () if has(Interface::NvDdr3) => Revisions::V4_2,
-        () => Revisions::V4_0,
+        () if modes.fastest(Interface::NvDdr2).is_some_and(|mode| mode > 8) => Revisions::V4_0,
+        () => Revisions::V3_2,
     };
     let features = page.features.with(F::NV_DDR, has(Interface::NvDdr));
     let features = features.with(F::NV_DDR2, has(Interface::NvDdr2)).with(F::NV_DDR3, has(Interface::NvDdr3));
@@ -233,7 +235,7 @@ mod tests {
         assert_eq!((page.t_r, page.t_prog, page.t_bers), (Micros(75), Micros(750), Micros(3_800)));
         assert_eq!((page.t_ccs, page.endurance.count(), page.programs_per_page), (Nanos(300), 10_000, 1));
         assert_eq!((page.sdr_modes, page.nv_ddr2_modes, page.nv_ddr3_modes), (0x3f, 0x7f, 0));
-        assert_eq!(page.revisions, Revisions(0x03fe));
+        assert_eq!(page.revisions, Revisions(0x01fe));
         assert_eq!(ParameterPage::decode(&page.encode()), Ok(page));
     }
 
@@ -244,12 +246,12 @@ mod tests {
             ParameterPage::of(&file.clone().check().expect("the part is sound"), luns)
         };
         let page = of(&file, 2);
-        assert_eq!((page.features, page.optional_commands), (PageFeatures(0x0c4a), OptionalCommands(0x3eff)));
+        assert_eq!((page.features, page.optional_commands), (PageFeatures(0x0c4a), OptionalCommands(0x1eff)));
         assert_eq!(page.multi_plane, MultiPlane(0x1e));
         file.geometry.planes = 1;
         file.geometry.registers = 1;
         let page = of(&file, 1);
-        assert_eq!((page.features, page.optional_commands), (PageFeatures(0x0c00), OptionalCommands(0x3efc)));
+        assert_eq!((page.features, page.optional_commands), (PageFeatures(0x0c00), OptionalCommands(0x1cfc)));
         assert_eq!((page.multi_plane, page.t_r_multi_plane, page.plane_bits), (MultiPlane(0), Micros(0), 0));
     }
 
@@ -263,8 +265,8 @@ mod tests {
             (modes, page.nv_lpddr4_modes, page.features.0 & !0x0848, page.revisions.0)
         };
         let wide = BusFile { width: Some(16), ..BusFile::new(Interface::Sdr, 3) };
-        assert_eq!(page(wide), ([0x0f, 0, 0, 0], 0, 0x0001, 0x03fe));
-        assert_eq!(page(BusFile::new(Interface::NvDdr, 4)), ([0x3f, 0x1f, 0, 0], 0, 0x0020, 0x03fe));
+        assert_eq!(page(wide), ([0x0f, 0, 0, 0], 0, 0x0001, 0x01fe));
+        assert_eq!(page(BusFile::new(Interface::NvDdr, 4)), ([0x3f, 0x1f, 0, 0], 0, 0x0020, 0x01fe));
         assert_eq!(page(BusFile::new(Interface::NvDdr2, 10)), ([0x3f, 0, 0x7ff, 0], 0, 0x0400, 0x03fe));
         assert_eq!(page(BusFile::new(Interface::NvDdr3, 15)), ([0x3f, 0, 0, 0xffff], 0, 0x2000, 0x0ffe));
         assert_eq!(page(BusFile::new(Interface::NvLpddr4, 1)), ([0x3f, 0, 0, 0], 3, 0x0200, 0x1ffe));

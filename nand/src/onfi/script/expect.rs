@@ -127,6 +127,7 @@ impl StatusWanted {
 pub fn rule(failure: &Failure) -> &str {
     match &failure.kind {
         FailureKind::Timing { rule, .. } => rule.name(),
+        FailureKind::Within { parameter, .. } => parameter.symbol(),
         FailureKind::Limit(limit) => limit.name(),
         FailureKind::UnknownCommand { .. } => "unknown-command",
         FailureKind::Busy { .. } => "busy",
@@ -152,6 +153,9 @@ pub fn rule(failure: &Failure) -> &str {
             Fault::OtherLun { .. } => "other-lun",
             Fault::OtherSuspended { .. } => "other-suspended",
             Fault::LunNotSelected => "lun-not-selected",
+            Fault::PlaneNotSelected => "plane-not-selected",
+            Fault::BeforeReset => "before-reset",
+            Fault::Odd { .. } => "odd",
         },
     }
 }

@@ -5,6 +5,7 @@ use wordline_kernel::{Complaints, Duration, Seed};
 use super::expect::STATES;
 use super::words::{Read, Words, Wrong, one_of};
 use super::{Action, Address, Begin, Data, Place, Script, Setup, Statement, StatusWanted, Wanted};
+use crate::onfi::within::WITHIN;
 use crate::onfi::{InjectedFailure, Row};
 
 /// Statements that a script may come to when its repetitions are written out, each stretch of [`STRETCH`] bytes counted
@@ -42,7 +43,7 @@ struct Verb {
 }
 
 /// Each statement but `repeat`, which has lines of its own, and `at`, which stands before others.
-const VERBS: [Verb; 12] = [
+const VERBS: [Verb; 13] = [
     Verb { word: "select", read: |words| Ok(Action::Select(words.number(0, u32::MAX)?)) },
     Verb { word: "cmd", read: |words| Ok(Action::Command(words.byte()?)) },
     Verb { word: "addr", read: |words| Ok(Action::Address(address(words)?)) },
@@ -50,6 +51,7 @@ const VERBS: [Verb; 12] = [
     Verb { word: "out", read: out },
     Verb { word: "status", read: status },
     Verb { word: "wait", read: wait },
+    Verb { word: "host", read: host },
     Verb { word: "wp", read: |words| Ok(Action::Protect(words.choice(&["off", "on"])? == 1)) },
     Verb { word: "expect", read: expect },
     Verb { word: "read", read: |words| Ok(Action::Read(place(words)?, confirm(words, 0x30)?)) },
@@ -381,6 +383,14 @@ fn wait(words: &mut Words<'_>) -> Read<Action> {
     };
     let expect = if words.take("expect") { Some(words.time()?) } else { None };
     Ok(Action::WaitReady { array, expect })
+}
+
+/// `host tWP 20ns`, or `host tWP` for what the interface asks for.
+fn host(words: &mut Words<'_>) -> Read<Action> {
+    let symbols: Vec<&str> = WITHIN.iter().map(|(parameter, _)| parameter.symbol()).collect();
+    let (parameter, _) = WITHIN[words.choice(&symbols)?];
+    let time = if words.is_empty() { None } else { Some(words.time()?) };
+    Ok(Action::Host(parameter, time))
 }
 
 fn expect(words: &mut Words<'_>) -> Read<Action> {

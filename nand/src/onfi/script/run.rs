@@ -39,6 +39,7 @@ pub(super) fn run(script: &Script, bus: &mut Bus) -> Transcript {
     let rest = luns.max().unwrap_or_default();
     bus.wait_until(rest);
     transcript.spans = bus.spans();
+    transcript.energy = bus.energy();
     transcript.complete = complete;
     transcript
 }
@@ -127,6 +128,7 @@ impl<'a> Runner<'a> {
                 let mismatch = expect.filter(|time| *time != took).map(|time| Mismatch::new(time, took));
                 return Ok(Found { mismatch, ..Found::default() });
             }
+            Action::Host(parameter, time) => self.bus.set_host_time(*parameter, *time)?,
             Action::Protect(on) => self.bus.set_write_protect(*on),
             Action::ExpectReady(wanted) => {
                 let word = |ready| if ready { "ready" } else { "busy" };

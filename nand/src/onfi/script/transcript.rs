@@ -5,8 +5,8 @@ use std::fmt;
 use wordline_kernel::{Duration, Instant};
 
 use super::expect::hex;
-use crate::Span;
 use crate::onfi::{Failure, Status};
+use crate::{EnergyReport, Span};
 
 /// Something that is not as the script expects it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -60,6 +60,8 @@ pub struct Transcript {
     pub entries: Vec<Entry>,
     /// What held the bus and the arrays, in the order of its beginning.
     pub spans: Vec<Span>,
+    /// The energy of all LUNs until all arrays rest.
+    pub energy: EnergyReport,
     /// Whether the last statement was reached: a refusal that was not expected ends a script.
     pub complete: bool,
 }

@@ -197,7 +197,8 @@ impl Lun {
             return Ok(());
         }
         let (effects, works) = (std::mem::take(&mut self.due), std::mem::take(&mut self.works));
-        self.aside = Some(Aside { since: now, effects, works });
+        let status = (self.fail, self.fail_before);
+        self.aside = Some(Aside { since: now, status, effects, works });
         self.works.push(Work { end: rests, cached: false, kind: work.kind, places: Vec::new(), begin: now });
         (self.ready, self.array_ready) = (rests, rests);
         Ok(())
@@ -216,7 +217,7 @@ impl Lun {
             let begin = if work.begin <= aside.since { now } else { work.begin + later };
             Work { begin, end: work.end + later, ..work }
         }));
-        (self.fail, self.fail_before) = (0, 0);
+        (self.fail, self.fail_before) = aside.status;
         let last = self.works.last().expect("something was suspended");
         (self.ready, self.array_ready) = (if last.cached { last.begin } else { last.end }, last.end);
         self.behind = Activity::Programming;
@@ -253,7 +254,7 @@ impl Lun {
         self.copies.clear();
         self.forget_history();
         (self.fail, self.fail_before, self.after_cache, self.held) = (0, 0, false, 0);
-        self.column = 0;
+        (self.column, self.plane_lost) = (0, false);
         let at = now + self.facts.reset[class];
         (self.ready, self.array_ready) = (at, at);
     }

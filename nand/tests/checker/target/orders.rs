@@ -83,10 +83,14 @@ impl Target {
         if phrase.starts_with("05") {
             self.require(self.selected, phrase, when.begin)?;
             let source = if self.output.is_status() { &self.before } else { &self.output };
-            let below =
-                if let Output::Bytes(bytes) = source { bytes.len() as u32 } else { self.facts.page_bytes };
-            if column >= below {
-                return Err("no such column");
+            match source {
+                Output::Nothing => return Err("nothing was read"),
+                Output::Bytes(bytes) if column as usize >= bytes.len() => return Err("no such column"),
+                Output::Bytes(_) => {}
+                Output::Register if self.luns[self.selected].plane_lost => {
+                    return Err("no plane is selected");
+                }
+                _ => _ = self.require_column(column)?,
             }
             if self.output.is_status() {
                 self.output = std::mem::replace(&mut self.before, Output::Nothing);
@@ -101,6 +105,7 @@ impl Target {
             self.require_column(column)?;
             let plane = self.luns[lun].plane(place.0);
             (self.selected, self.luns[lun].out_plane) = (lun, plane);
+            self.luns[lun].plane_lost = false;
             (self.lost_data, self.output) = (false, Output::Register);
         }
         self.luns[self.selected].column = column;
@@ -129,6 +134,11 @@ impl Target {
                 self.timing.t_feat.ps()
             }
             "ef" | "d5" => {
+                // The bus of a target is that of all its LUNs.
+                let whole = whole || feature == 0x01;
+                for other in 0..if whole { self.luns.len() } else { 0 } {
+                    self.require(other, phrase, when.begin)?;
+                }
                 self.set_feature(feature, lun, whole, when)?;
                 self.timing.t_feat.ps()
             }
@@ -196,8 +206,8 @@ impl Target {
 
     /// Features as FFh leaves them.
     pub(super) fn wake(&mut self) {
-        let mode = self.own_mode();
-        let (strobed, slc) = (mode >= 0x20, self.facts.slc.is_some());
+        let mode = if self.power_on { 0 } else { self.own_mode() };
+        let (strobed, slc) = (self.own_mode() >= 0x20, self.facts.slc.is_some());
         for lun in &mut self.luns {
             let features = &mut lun.features;
             for kept in [0x10, 0x30, 0x58, 0x90] {
@@ -229,6 +239,7 @@ impl Target {
             self.held = self.held.min(when.busy_at);
         }
         if first == "ff" {
+            self.asleep = false;
             self.wake();
         }
         Ok(())

@@ -36,9 +36,8 @@ fn data_can_be_loaded_in_pieces_and_a_new_address_clears_the_register() {
     lun.begin_load(row(2, 0), false);
     assert_eq!(lun.output(0, 1), [1], "a change of row keeps the register");
     lun.begin_load(row(1, 0), true);
-    assert_eq!(lun.output(0, 1), [1], "the other plane's register is cleared");
+    assert_eq!(lun.output(0, 1), [0xff], "the registers of all planes are cleared");
     lun.begin_load(row(0, 0), true);
-    assert_eq!(lun.output(0, 1), [0xff]);
     lun.load(8_639, &[7, 8]);
     assert_eq!(lun.output(8_639, 1), [7], "what goes beyond the register is lost");
 }
@@ -94,18 +93,12 @@ fn a_multi_plane_cache_program_loads_all_planes_while_the_array_works() {
 }
 
 #[test]
-fn a_page_named_twice_is_loaded_in_two_pieces() {
+fn a_page_is_not_named_twice_for_one_program() {
     let mut lun = lun();
     lun.begin_load(row(0, 0), true);
-    lun.load(0, &[1]);
     let queued = lun.program(row(0, 0), ProgramKind::Queue, false, at(0)).expect("legal");
-    lun.begin_load(row(0, 0), false);
-    lun.load(1, &[2]);
-    let busy = lun.program(row(0, 0), ProgramKind::Start, false, queued.ready_at).expect("legal");
-    lun.read(row(0, 0), ReadKind::Plain, busy.ready_at).expect("legal");
-    lun.settle(busy.ready_at + READ);
-    assert_eq!(lun.output(0, 3), [1, 2, 0xff]);
-    assert_eq!(lun.contents().programs(row(0, 0)), 1);
+    let again = lun.program(row(0, 0), ProgramKind::Start, false, queued.ready_at);
+    assert_eq!(again, Err(Limit::PlaneRule { first: row(0, 0), second: row(0, 0) }));
 }
 
 #[test]

@@ -96,6 +96,9 @@ fn step(lun: &mut Lun, oracle: &mut Oracle, now: Instant, (kind, block, page, by
         0..=5 if now >= ready_at => {
             lun.begin_load(row, true);
             lun.load(0, &vec![byte; lun.register_size() as usize]);
+            // The other plane is cleared, unless it waits for the rest of its operation.
+            let other = Row { block: row.block ^ 1, ..row };
+            *oracle.register(other) = if oracle.queue.is_empty() { Some(0xff) } else { None };
             *oracle.register(row) = Some(byte);
             let kinds = [ProgramKind::Start, ProgramKind::Cache, ProgramKind::Queue];
             let kind = kinds[kind as usize % 3];
