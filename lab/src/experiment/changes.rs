@@ -74,7 +74,7 @@ impl Experiment {
 mod tests {
     use std::sync::atomic::AtomicBool;
 
-    use super::super::{Counts, Expect, Experiment, Lab, Library, Options, Row, run_changed};
+    use super::super::{Counts, Expect, Experiment, Kind, Lab, Library, Options, Row, run_changed};
     use crate::sweep::Conduct;
 
     /// The experiments whose rows are held to their changes at all times: each takes less than a second.
@@ -98,6 +98,21 @@ mod tests {
             outcome.unwrap_or_else(|error| panic!("{}, {}: {error}", experiment.id, expect.what)).rows
         };
         [true, false].into_iter().map(rows).find(|rows| !rows.is_empty())
+    }
+
+    /// The experiments whose judged rows name no change yet.
+    const WITHOUT: &str = "centaur/";
+
+    #[test]
+    fn every_judged_row_names_a_change_of_the_model() {
+        for experiment in Library::open(None).expect("well formed").iter() {
+            let is_model = matches!(experiment.kind, Kind::Sweep(_) | Kind::Nand(_));
+            let mut unnamed =
+                experiment.expect.iter().filter(|row| row.is_judged() && row.fails_with.is_none());
+            if is_model && !experiment.id.starts_with(WITHOUT) {
+                assert_eq!(unnamed.next(), None, "{}", experiment.id);
+            }
+        }
     }
 
     /// A band that nothing fails says nothing. All experiments where `WORDLINE_LONG` is set, as `make long` does.
