@@ -182,7 +182,7 @@ fn requests_of(point: &Point) -> Result<Asked> {
             let pace = workload.arrival.queue_depth().map_or(open, closed);
             Ok(Asked { source, requests, total: workload.requests, pace, extent: capacity })
         }
-        Workload::Replayed { trace: name, requests } => {
+        Workload::Replayed { trace: name, queue_depth, requests } => {
             let path = point.traces.as_deref().unwrap_or(Path::new("")).join(name);
             let mut trace = trace::read(&path, &trace::Options::default())?;
             let most = requests.map_or(usize::MAX, |most| usize::try_from(most).unwrap_or(usize::MAX));
@@ -190,7 +190,8 @@ fn requests_of(point: &Point) -> Result<Asked> {
             let source = trace.source();
             let extent = trace::fit(&mut trace.requests, capacity, Fit::Wrap)?.extent;
             let total = trace.requests.len() as u64;
-            Ok(Asked { source, requests: Box::new(trace.requests.into_iter()), total, pace: open, extent })
+            let pace = queue_depth.map_or(open, closed);
+            Ok(Asked { source, requests: Box::new(trace.requests.into_iter()), total, pace, extent })
         }
         Workload::Volume(volume) => {
             let found = volume.requests(point.traces.as_deref(), point.seed, capacity)?;

@@ -36,6 +36,7 @@ embedded![
     "centaur/fig22",
     "centaur/fig23",
     "centaur/fig24",
+    "centaur/recorded",
     "centaur/sec54",
     "centaur/table1",
     "ft-passd/table5",

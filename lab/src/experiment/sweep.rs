@@ -97,11 +97,13 @@ pub enum Workload {
     },
     /// A generated workload, with the keys of a workload file.
     Generated(Box<Generated>),
-    /// A recorded trace at its own times, its addresses wrapped into the device. It is not run without the user's
-    /// folder of traces, and the outcome says so.
+    /// A recorded trace, its addresses wrapped into the device. It is not run without the user's folder of traces, and
+    /// the outcome says so.
     Replayed {
         /// The file in the folder of traces.
         trace: PathBuf,
+        /// Requests outstanding, whatever their times are; left out: at their own times.
+        queue_depth: Option<u32>,
         /// At most so many requests; left out: all.
         requests: Option<u64>,
     },
@@ -328,12 +330,20 @@ fn check_workload(workload: &Workload, wrong: &mut Complaints) {
                 wrong.nest("generated", inner);
             }
         }
-        Workload::Replayed { requests, .. } => {
+        Workload::Replayed { requests, queue_depth, .. } => {
             wrong.require(*requests != Some(0), "replayed.requests", 0, "at least 1");
+            wrong.require(*queue_depth != Some(0), "replayed.queue_depth", 0, "at least 1");
         }
         Workload::Volume(Volume { profile, queue_depth, scale }) => {
-            if let Err(Error::Argument { found, wanted, .. }) = Profile::named(profile) {
-                wrong.add("volume.profile", found, wanted);
+            match Profile::named(profile) {
+                // All requests at once would wait without bound.
+                Ok(found) if queue_depth.is_none() && found.chosen.duration.is_none() => wrong.add(
+                    "volume.queue_depth",
+                    "none",
+                    format!("a queue depth, for the requests of `{profile}` have no times"),
+                ),
+                Err(Error::Argument { found, wanted, .. }) => wrong.add("volume.profile", found, wanted),
+                _ => {}
             }
             wrong.require(*queue_depth != Some(0), "volume.queue_depth", 0, "at least 1");
             let holds = *scale > 0.0 && *scale <= 1.0;

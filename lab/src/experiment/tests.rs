@@ -326,9 +326,13 @@ fn an_experiment_may_run_what_another_one_runs_with_other_values() {
         sweep.points(&experiment.path, &options).expect("sound")
     };
     let (whole, quick) = (points(false), points(true));
-    assert_eq!((whole.len(), quick.len()), (12, 1), "the volumes of centaur/fig11, and one of them");
+    assert_eq!(
+        (whole.len(), quick.len()),
+        (24, 2),
+        "the volumes of centaur/fig11 at two paces, and one of them"
+    );
     let sizes = [&whole[0], &quick[0]].map(|point| point.config.geometry().blocks_per_plane);
-    assert_eq!((sizes, spare(&quick[0])), ([2048, 256], 0.5), "scaled down as 2D-only is there");
+    assert_eq!((sizes, spare(&quick[0])), ([2048, 512], 0.5), "scaled down as 2D-only is there");
     for (old, new, wanted) in [
         ("centaur/fig12", "centaur/fig99", "kind.like.experiment: found `centaur/fig99`"),
         ("centaur/fig12", "centaur/table1", "kind.like.experiment: found `centaur/table1`"),

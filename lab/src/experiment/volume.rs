@@ -70,6 +70,7 @@ pub(super) fn covering(before: Precondition, extent: Bytes, capacity: Bytes) -> 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::experiment::{Experiment, Kind, Library, Options, Point, Workload};
 
     const GIB: Bytes = Bytes(1 << 30);
 
@@ -106,5 +107,77 @@ mod tests {
         assert_eq!(covering(before, Bytes::mib(768), GIB), Precondition::SteadyTo(0.75));
         assert_eq!(covering(before, Bytes::gib(7), GIB), Precondition::SteadyTo(1.0));
         assert_eq!(covering(Precondition::Steady, Bytes::gib(7), GIB), Precondition::Steady);
+    }
+
+    #[test]
+    fn requests_without_times_are_not_run_at_their_own_times() {
+        let text = |volume: &str| {
+            format!(
+                "title = \"T\"\nsource = \"S\"\nclaims = []\n[kind.sweep]\npreset = \"centaur-3d\"\n\
+                 [kind.sweep.workload.volume]\nprofile = \"{volume}\"\n\
+                 [[expect]]\nwhat = \"W\"\ncolumn = \"host.iops\"\nunit = \"1\"\nshown = true\nsource = \"S\"\n"
+            )
+        };
+        let parse =
+            |volume| Experiment::parse("paper/name", Path::new("dir/experiment.toml"), &text(volume), None);
+        parse("centaur/hm_1").expect("its requests have times");
+        let error = parse("nandflashsim/web").expect_err("they have none").to_string();
+        assert!(error.contains("volume.queue_depth: found none, wanted a queue depth"), "{error}");
+    }
+
+    /// The experiments of Centaur that run devices, with their points.
+    fn of_centaur(quick: bool) -> Vec<(String, Vec<Point>)> {
+        let library = Library::open(None).expect("well formed");
+        let options = Options { quick, ..Options::default() };
+        let points = |experiment: &Experiment| match &experiment.kind {
+            Kind::Sweep(sweep) => sweep.points(&experiment.path, &options).expect("sound"),
+            _ => Vec::new(),
+        };
+        let all = library.iter().filter(|experiment| experiment.id.starts_with("centaur/"));
+        all.map(|experiment| (experiment.id.clone(), points(experiment))).collect()
+    }
+
+    /// Requests outstanding where a point replays a volume or a trace: none at its own times.
+    fn depth(point: &Point) -> Option<Option<u32>> {
+        match &point.workload {
+            Workload::Volume(Volume { queue_depth, .. }) | Workload::Replayed { queue_depth, .. } => {
+                Some(*queue_depth)
+            }
+            _ => None,
+        }
+    }
+
+    #[test]
+    fn every_volume_of_centaur_is_run_at_its_own_times_first_and_then_with_32_requests_outstanding() {
+        let mut found = 0;
+        for (id, points) in [of_centaur(false), of_centaur(true)].concat() {
+            let replayed: Vec<&Point> = points.iter().filter(|point| depth(point).is_some()).collect();
+            for (pace, wanted) in [("recorded", None), ("saturated", Some(32))] {
+                let at =
+                    |point: &&&Point| point.settings.get("pace").and_then(toml::Value::as_str) == Some(pace);
+                let of_pace: Vec<&&Point> = replayed.iter().filter(at).collect();
+                assert!(of_pace.iter().all(|point| depth(point) == Some(wanted)), "{id}, {pace}");
+                assert_eq!(2 * of_pace.len(), replayed.len(), "{id}, {pace}");
+            }
+            if let Some(first) = replayed.first() {
+                assert_eq!(depth(first), Some(None), "{id} begins with the recorded pace");
+                found += 1;
+            }
+        }
+        assert_eq!(found, 2 * 15, "figures 11 to 23, section 5.4 and the recorded traces");
+    }
+
+    /// Two program units of each row may be on their way from the buffer at a time, and what waits in it must not be too
+    /// little for that.
+    #[test]
+    fn a_scaled_down_buffer_of_centaur_holds_two_program_units_of_each_row_below_its_mark() {
+        for (id, points) in of_centaur(true) {
+            for Point { config, settings, .. } in points {
+                let pages: u32 = (0..config.pools.rows()).map(|row| config.pools.per_program(row)).sum();
+                let on_the_way = (config.unit * u64::from(2 * pages)).0 as f64;
+                let below = config.file.buffer.size.0 as f64 * config.file.buffer.flush_above;
+                assert!(on_the_way <= below, "{id} at {settings}: {on_the_way} of {below} bytes");
+            }
+        }
     }
 }
