@@ -58,12 +58,14 @@ impl Experiment {
 
     /// Makes every device that it runs under a change of the model.
     pub(super) fn check_changes(&self) -> Result<()> {
-        for change in self.changes.values() {
+        for (name, change) in &self.changes {
             let options = Options { quick: true, change: change.clone(), ..Options::default() };
+            let named = || self.expect.iter().filter(|expect| expect.fails_with.as_ref() == Some(name));
+            let is_needed = |settings: &toml::Table| named().any(|expect| expect.needs(settings));
             match &self.kind {
                 Kind::TraceStatistics { .. } | Kind::WriteSizes(_) => {}
-                Kind::Sweep(sweep) => drop(sweep.points(&self.path, &options)?),
-                Kind::Nand(sweep) => drop(sweep.points(&self.path, &options)?),
+                Kind::Sweep(sweep) => drop(sweep.points_where(&self.path, &options, is_needed)?),
+                Kind::Nand(sweep) => drop(sweep.points_where(&self.path, &options, is_needed)?),
             }
         }
         Ok(())

@@ -173,8 +173,8 @@ pub fn run(
             volumes.volumes.len() - found.len()
         }
         Kind::Sweep(sweep) => {
-            let mut all = sweep.points(&experiment.path, options)?;
-            all.retain(|point| experiment.is_needed(&point.settings, options));
+            let is_needed = |settings: &toml::Table| experiment.is_needed(settings, options);
+            let all = sweep.points_where(&experiment.path, options, is_needed)?;
             let (missing, points): (Vec<Point>, Vec<Point>) =
                 all.into_iter().partition(|point| point.missing_trace().is_some());
             outcome.notes.extend(missing_traces(&missing, options));
@@ -192,8 +192,8 @@ pub fn run(
             points.len() - found.len()
         }
         Kind::Nand(sweep) => {
-            let mut points = sweep.points(&experiment.path, options)?;
-            points.retain(|point| experiment.is_needed(&point.settings, options));
+            let is_needed = |settings: &toml::Table| experiment.is_needed(settings, options);
+            let points = sweep.points_where(&experiment.path, options, is_needed)?;
             let results = cores::run(&points, conduct, NandPoint::run)?;
             let found = |(point, summary): (&NandPoint, &Option<NandSummary>)| {
                 Some(Found { settings: point.settings.clone(), values: json(summary.as_ref()?), point: None })

@@ -215,8 +215,18 @@ impl Sweep {
     /// # Errors
     /// [`Error::Config`] if a device or its workload does not hold together; `path` names the file.
     pub fn points(&self, path: &Path, options: &Options) -> Result<Vec<Point>> {
+        self.points_where(path, options, |_| true)
+    }
+
+    /// The same at some of the places alone.
+    pub(super) fn points_where(
+        &self,
+        path: &Path,
+        options: &Options,
+        is_wanted: impl Fn(&toml::Table) -> bool,
+    ) -> Result<Vec<Point>> {
         let quick = self.quick.as_ref().filter(|_| options.quick);
-        let places = axes::combinations(&self.axes(quick)).into_iter();
+        let places = axes::combinations(&self.axes(quick)).into_iter().filter(is_wanted);
         places.map(|settings| self.point(path, settings, options)).collect()
     }
 

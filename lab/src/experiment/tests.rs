@@ -286,6 +286,28 @@ fn a_value_per_that_of_another_point_is_a_ratio_and_its_mean_has_a_direction() {
 }
 
 #[test]
+fn a_ratio_to_nothing_is_no_value_and_no_part_of_a_direction() {
+    let each = TWO_PRESETS.replace("mean = \"values\"\n", "").replace("than = 2.5", "than = 1.0");
+    let row = |text: &str, of_2d: [f64; 2]| {
+        let bench = MadeUp(|point: &Point| match (spare(point) < 0.3, volume(point).0) {
+            (true, _) => 3.0,
+            (false, "centaur/hm_1") => of_2d[0],
+            (false, _) => of_2d[1],
+        });
+        outcome(text, 1, &bench, false).expect("nothing fails").rows[0].clone()
+    };
+    let text = |row: Row| (row.verdict, row.ours.to_string());
+    assert_eq!(text(row(&each, [0.0, 2.0])), (Verdict::Direction, "1.50; no value at volume = a".into()));
+    assert_eq!(text(row(&each, [0.0, 0.0])), (Verdict::Shown, "no value".into()));
+    let mean = TWO_PRESETS.replace("than = 2.5", "than = 1.0");
+    assert_eq!(text(row(&mean, [0.0, 2.0])), (Verdict::Direction, "1.50; no value at volume = a".into()));
+    let number = "value = 1.5\nwithin = \"1 %\"\nderivation = \"D\"";
+    let number = each.replace("direction = { greater = { than = 1.0 } }", number);
+    assert_eq!(text(row(&number, [0.0, 2.0])), (Verdict::Shown, "no value".into()));
+    assert_eq!(row(&number, [2.0, 2.0]).verdict, Verdict::Within);
+}
+
+#[test]
 fn a_mean_for_each_value_of_a_key_has_a_row_of_its_own() {
     let bench = MadeUp(|point: &Point| if volume(point).0 == "centaur/hm_1" { 2.0 } else { 3.0 });
     let each = TWO_PRESETS.replace(

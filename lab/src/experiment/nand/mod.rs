@@ -79,7 +79,17 @@ impl NandSweep {
     /// # Errors
     /// [`Error::Config`] if a part or a unit does not hold together; `path` names the file.
     pub fn points(&self, path: &Path, options: &Options) -> Result<Vec<NandPoint>> {
-        let places = axes::combinations(&self.axes(options)).into_iter();
+        self.points_where(path, options, |_| true)
+    }
+
+    /// The same at some of the places alone.
+    pub(super) fn points_where(
+        &self,
+        path: &Path,
+        options: &Options,
+        is_wanted: impl Fn(&toml::Table) -> bool,
+    ) -> Result<Vec<NandPoint>> {
+        let places = axes::combinations(&self.axes(options)).into_iter().filter(is_wanted);
         places.map(|settings| self.point(path, settings, options)).collect()
     }
 

@@ -212,6 +212,18 @@ fn changes_that_are_not_there_named_by_no_row_or_of_no_key_are_refused() {
 }
 
 #[test]
+fn a_second_reading_is_marked_and_a_band_says_how_it_follows() {
+    let second = GAIN.replace("unit = ", "second_reading = \"R\"\nunit = ");
+    for row in rows(&(READS.to_owned() + &second)) {
+        assert!(row.shown_what().ends_with(" (second reading)"), "{row:?}");
+        assert_eq!(row.remarks(), "Second reading: R Band: D");
+    }
+    let own = GAIN.replace("unit = ", "own_input = true\nunit = ");
+    let (_, outcome) = outcome_of(&(READS.to_owned() + &own));
+    assert_eq!((outcome.counts.judged, outcome.counts.own_input), (0, 2), "it is no agreement");
+}
+
+#[test]
 fn what_is_shown_is_not_judged() {
     let shown = GAIN.replace("between = [20.0, 60.0]\nderivation = \"D\"", "shown = true");
     let (_, outcome) = outcome_of(&(READS.to_owned() + &shown));
