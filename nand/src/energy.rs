@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use wordline_kernel::{Duration, Energy, Power};
 
-use crate::part::PowerDraw;
+use crate::part::Draw;
 
 /// A stage of the command chain (NANDFlashSim, section 4): what a die or its interface does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -38,9 +38,9 @@ impl Stage {
     }
 
     /// What a die draws in it.
-    fn power(self, draw: &PowerDraw) -> Power {
+    fn power(self, draw: &Draw) -> Power {
         match self {
-            Self::Cle | Self::Ale => draw.latch.unwrap_or(draw.interface),
+            Self::Cle | Self::Ale => draw.latch,
             Self::Tir | Self::Tor => draw.interface,
             Self::Tin => draw.program,
             Self::Ton => draw.read,
@@ -90,7 +90,7 @@ impl StageTimes {
     }
 
     /// The energy of each stage at these prices.
-    pub fn price(&self, draw: &PowerDraw) -> EnergyReport {
+    pub fn price(&self, draw: &Draw) -> EnergyReport {
         let ps = if draw.per_plane { &self.plane_ps } else { &self.ps };
         // A microwatt for a picosecond is 10^-18 J, a thousandth of a femtojoule.
         let energy = |stage: Stage| Energy(u128::from(stage.power(draw).0) * ps[stage as usize] / 1_000);

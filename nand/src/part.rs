@@ -66,7 +66,7 @@ pub struct DieGeometry {
     /// one-shot part has as many data registers as bits in a cell behind its cache register in any case.
     #[serde(default = "cache_and_data")]
     pub registers: u32,
-    /// Whether the planes of a die sense independently of each other.
+    /// Whether the planes of a die sense independently of each other (3Eh on the pins). Devices do not use it yet: `false`.
     #[serde(default)]
     pub independent_reads: bool,
 }
@@ -169,10 +169,13 @@ pub struct PowerDraw {
     pub program: Power,
     /// While erasing.
     pub erase: Power,
-    /// While data cross the interface.
-    pub interface: Power,
+    /// While data cross the interface. Left out: what the bytes of the interface take at its rate, after figure 24 of
+    /// NANDFlashSim.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub interface: Option<Power>,
     /// While commands and addresses are latched: a few bytes into a latch, not the whole page register
-    /// (NANDFlashSim, section 9.1). Left out: as `interface`.
+    /// (NANDFlashSim, section 9.1). Left out: as `interface`, or, where that is left out, what a byte of the interface takes in each
+    /// cycle.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub latch: Option<Power>,
     /// While idle.
@@ -190,11 +193,39 @@ impl PowerDraw {
             read: power,
             program: power,
             erase: power,
-            interface: power,
+            interface: Some(power),
             latch: None,
             idle: power,
             per_plane: false,
         }
+    }
+}
+
+/// What a die draws in each state, with what the table of a part leaves out.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Draw {
+    /// While sensing.
+    pub read: Power,
+    /// While programming.
+    pub program: Power,
+    /// While erasing.
+    pub erase: Power,
+    /// While data cross the interface.
+    pub interface: Power,
+    /// While commands and addresses are latched.
+    pub latch: Power,
+    /// While idle.
+    pub idle: Power,
+    /// Whether each plane that takes part draws what is given for read, program and erase.
+    pub per_plane: bool,
+}
+
+impl Draw {
+    fn of(table: &PowerDraw, bus: &BusTiming) -> Self {
+        let PowerDraw { read, program, erase, interface, latch, idle, per_plane } = *table;
+        let latch = latch.or(interface).unwrap_or_else(|| bus.latch_power());
+        let interface = interface.unwrap_or_else(|| bus.data_power());
+        Self { read, program, erase, interface, latch, idle, per_plane }
     }
 }
 
@@ -204,6 +235,8 @@ pub struct Part {
     file: PartFile,
     /// The interface to the channel, resolved; it stands before the table of the file.
     pub bus: BusTiming,
+    /// What it draws, resolved; it stands before the table of the file.
+    pub power: Draw,
     pages: PageTable,
     /// Sensing and programming by page type; the middle of a range.
     read: ByType<Duration>,
@@ -234,7 +267,7 @@ impl PartFile {
         let pages = self.check_geometry(&mut wrong);
         self.check_times(&mut wrong);
         let PowerDraw { read, program, erase, interface, latch, idle, per_plane: _ } = &self.power;
-        for power in [read, program, erase, interface, idle].into_iter().chain(latch) {
+        for power in [read, program, erase, idle].into_iter().chain(interface).chain(latch) {
             wrong.require(*power <= MOST_POWER, "power", power, format!("at most {MOST_POWER}"));
         }
         let bus = self.bus.check().map_err(|inner| wrong.nest("bus", inner)).ok();
@@ -243,7 +276,8 @@ impl PartFile {
             wrong.or_ok(pages.zip(bus))?.expect("a file without complaints has a table of pages and a bus");
         let [read, program] = [&self.timing.read, &self.timing.program];
         let [read, program] = [read, program].map(|times| by_type(times).map(TimeRange::middle));
-        Ok(Part { bus, pages, read, program, file: self })
+        let power = Draw::of(&self.power, &bus);
+        Ok(Part { bus, power, pages, read, program, file: self })
     }
 
     /// The table of pages, unless there was something to complain about.
@@ -437,7 +471,7 @@ pub(crate) mod tests {
                 read: Power(82_500),
                 program: Power(82_500),
                 erase: Power(82_500),
-                interface: Power(16_500),
+                interface: Some(Power(16_500)),
                 latch: None,
                 per_plane: false,
                 idle: Power(33),
@@ -492,6 +526,37 @@ pub(crate) mod tests {
         file.geometry.pairing = Pairing::TwoThenSingles;
         let wrong = file.check().expect_err("it programs page by page").to_string();
         assert!(wrong.contains("wanted word-line: the part is one-shot"), "{wrong}");
+    }
+
+    #[test]
+    fn the_power_of_the_interface_follows_from_interface_and_rate_unless_it_is_given() {
+        let draw = |bus: BusFile| {
+            let mut file = PartFile { bus, ..mqsim_file() };
+            file.power.interface = None;
+            file.check().expect("the part is sound").power
+        };
+        // NANDFlashSim, table III: 16.5 mW at a byte each 25 ns.
+        let sdr = draw(BusFile::new(Interface::Sdr, 4));
+        assert_eq!((sdr.interface, sdr.latch), (Power(16_500), Power(16_500)));
+        assert_eq!(draw(BusFile::new(Interface::Sdr, 5)).interface, Power(20_625), "20 ns");
+        // Figure 24: DDR2-800, 270 mW at a byte each 2.5 ns.
+        assert_eq!(draw(BusFile::new(Interface::NvDdr2, 7)).interface, Power(270_000), "400 MT/s");
+        let half = draw(BusFile {
+            rate: Some(wordline_kernel::MegaTransfers(200)),
+            ..BusFile::new(Interface::NvDdr2, 7)
+        });
+        assert_eq!((half.interface, half.latch), (Power(135_000), Power(27_000)), "a byte a cycle of 25 ns");
+        let wide = BusFile { width: Some(16), ..BusFile::new(Interface::Sdr, 4) };
+        assert_eq!(draw(wide).interface, Power(33_000), "two bytes each 25 ns");
+        let given = mqsim_file().check().expect("the part is sound").power;
+        assert_eq!((given.interface, given.latch), (Power(16_500), Power(16_500)));
+    }
+
+    #[test]
+    fn the_energy_of_a_byte_falls_with_each_interface_but_the_first_step() {
+        // NANDFlashSim, figure 24 and section 9.3: DDR1 costs more than the baseline, DDR3 the least.
+        let [sdr, ddr, ddr2, ddr3, lpddr4] = Interface::ALL.map(|interface| interface.byte_energy().0);
+        assert!(ddr > ddr2 && ddr2 > sdr && sdr > ddr3 && ddr3 == lpddr4);
     }
 
     #[test]

@@ -135,12 +135,13 @@ impl Serialize for Performance {
                 })),
             })
         };
-        let Transcript { entries, complete, .. } = &self.transcript;
+        let Transcript { entries, complete, energy, .. } = &self.transcript;
         json!({
             "script": self.name,
             "part": self.part.name,
             "holds": self.transcript.holds(),
             "complete": complete,
+            "energy_joules": energy.total().joules(),
             "entries": entries.iter().map(entry).collect::<Vec<_>>(),
         })
         .serialize(to)

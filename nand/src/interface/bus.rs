@@ -2,7 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use wordline_kernel::{Bytes, Complaints, Duration, MegaTransfers};
+use wordline_kernel::{Bytes, Complaints, Duration, MegaTransfers, Power};
 
 use super::Interface;
 use super::parameter::{Parameter, Timings};
@@ -209,6 +209,23 @@ impl BusTiming {
     #[inline]
     pub fn burst_in(&self, size: Bytes) -> Duration {
         self.data_in.time(self.transfers(size))
+    }
+
+    /// The power of data on the bus, from the energy of its bytes.
+    pub fn data_power(&self) -> Power {
+        const BYTES: Bytes = Bytes::mib(1);
+        self.power(BYTES, self.burst_out(BYTES))
+    }
+
+    /// The power of commands and addresses: a byte in each cycle.
+    pub fn latch_power(&self) -> Power {
+        self.power(Bytes(1), self.t_wc)
+    }
+
+    /// The power of so many bytes in so much time. A femtojoule in a picosecond is a milliwatt.
+    fn power(&self, bytes: Bytes, time: Duration) -> Power {
+        let energy = self.interface.byte_energy().0 * u128::from(bytes.0);
+        Power((energy * 1_000 / u128::from(time.ps().max(1))) as u64)
     }
 
     /// What crosses the bus with `size` of a register: a status, an identity, a feature or a parameter page. Each byte goes twice

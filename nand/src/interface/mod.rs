@@ -25,7 +25,7 @@ mod tables;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use wordline_kernel::MegaTransfers;
+use wordline_kernel::{Energy, MegaTransfers};
 
 pub use bus::{BusFile, BusTiming, DataRate};
 pub use parameter::{Bound, Parameter, Timings};
@@ -85,6 +85,16 @@ impl Interface {
     /// public ONFI specification).
     pub fn millivolts(self) -> u32 {
         [3_300, 3_300, 1_800, 1_200, 1_200][self as usize]
+    }
+
+    /// Energy of a byte on the data lines where no source gives a part's power, so that the power grows with the rate: after
+    /// NANDFlashSim, table III for SDR (3.3 V x 5 mA, a byte each 25 ns) and figure 24 for the others. That figure has DRAM
+    /// interfaces, a byte each tRC, at the powers of DRAM data sheets; it is taken as `experiments/nandflashsim/fig24` has it
+    /// (VDD x IDD4R of devices of DRAMSim2 and DRAMPower). Chosen: for each interface one part of its generation, LPDDR-333 for
+    /// NV-DDR (207 mW, 6 ns), DDR2-800 for NV-DDR2 (270 mW, 2.5 ns), DDR3-1066 for NV-DDR3 (157.5 mW, 1.876 ns), the
+    /// middle ones of those of the figure; NV-LPDDR4, which it does not have, as NV-DDR3.
+    pub fn byte_energy(self) -> Energy {
+        Energy([412_500, 1_242_000, 675_000, 295_470, 295_470][self as usize])
     }
 
     fn rates(self) -> &'static [u32] {

@@ -28,7 +28,7 @@ pub fn small() -> DeviceFile {
             read: Power(66_000),
             program: Power(66_000),
             erase: Power(66_000),
-            interface: Power(16_500),
+            interface: Some(Power(16_500)),
             latch: None,
             per_plane: false,
             idle: Power(33),
