@@ -173,6 +173,7 @@ impl DeviceFile {
         self.front.check(&mut wrong);
         self.buffer.check(&mut wrong);
         self.check_ftl(&mut wrong);
+        self.check_reads(&mut wrong);
         let (Some(part), Some(geometry)) = (part, geometry) else { return Err(wrong) };
         let Some(slots) = self.check_unit(&geometry, &mut wrong) else { return Err(wrong) };
         let unit = slots.size;
@@ -207,6 +208,19 @@ impl DeviceFile {
             cache_pages,
             faults,
         })
+    }
+
+    /// No controller asks the planes of a die to sense by themselves.
+    fn check_reads(&self, wrong: &mut Complaints) {
+        let pools = self.pools.iter().enumerate().map(|(n, pool)| (format!("pools[{n}].part"), &pool.part));
+        for (table, part) in std::iter::once(("part".to_owned(), &self.part)).chain(pools) {
+            wrong.require(
+                !part.geometry.independent_reads,
+                &format!("{table}.geometry.independent_reads"),
+                true,
+                "false: the controller reads planes together or one after another, and never each by itself",
+            );
+        }
     }
 
     fn check_ftl(&self, wrong: &mut Complaints) {
@@ -504,6 +518,24 @@ pub(crate) mod tests {
         (file.part.geometry.bits_per_cell, file.part.geometry.one_shot) = (2, true);
         let wrong = file.check().expect_err("a copyback moves a page of each plane");
         assert_eq!(wrong.0[0].key, "ftl.gc.copyback");
+    }
+
+    #[test]
+    fn planes_that_read_by_themselves_are_refused_in_every_pool() {
+        let mut file = small();
+        file.part.geometry.independent_reads = true;
+        let wrong = file.clone().check().expect_err("no controller uses them");
+        assert_eq!(wrong.0[0].key, "part.geometry.independent_reads");
+        file.pools.push(PoolFile {
+            part: file.part.clone(),
+            layout: file.layout,
+            channels: crate::pools::ChannelsFile::Shared,
+            start_below_free_blocks: None,
+            stop_at_free_blocks: None,
+        });
+        file.part.geometry.independent_reads = false;
+        let wrong = file.check().expect_err("no controller uses them");
+        assert_eq!(wrong.0[0].key, "pools[0].part.geometry.independent_reads");
     }
 
     #[test]
