@@ -102,18 +102,27 @@ mod tests {
         [true, false].into_iter().map(rows).find(|rows| !rows.is_empty())
     }
 
-    /// The experiments whose judged rows name no change yet.
-    const WITHOUT: &str = "centaur/";
+    /// Judged rows that name no change yet, by experiment and the beginning of what they are.
+    const WITHOUT: [(&str, &str); 5] = [
+        ("centaur/fig11", "write amplification of Centaur"),
+        ("centaur/fig13", "requests a second at their own times"),
+        ("centaur/fig17", "spent lifetime of Centaur + "),
+        ("centaur/fig24", "throughput of Centaur for small writes"),
+        ("centaur/recorded", ""),
+    ];
 
     #[test]
     fn every_judged_row_names_a_change_of_the_model() {
         for experiment in Library::open(None).expect("well formed").iter() {
             let is_model = matches!(experiment.kind, Kind::Sweep(_) | Kind::Nand(_));
-            let mut unnamed =
-                experiment.expect.iter().filter(|row| row.is_judged() && row.fails_with.is_none());
-            if is_model && !experiment.id.starts_with(WITHOUT) {
-                assert_eq!(unnamed.next(), None, "{}", experiment.id);
-            }
+            let is_known = |what: &str| {
+                WITHOUT.iter().any(|(id, start)| *id == experiment.id && what.starts_with(start))
+            };
+            let judged = experiment.expect.iter().filter(|row| is_model && row.is_judged());
+            let unnamed: Vec<&str> =
+                judged.filter(|row| row.fails_with.is_none()).map(|row| row.what.as_str()).collect();
+            let unknown: Vec<&&str> = unnamed.iter().filter(|what| !is_known(what)).collect();
+            assert!(unknown.is_empty(), "{}: {unknown:?}", experiment.id);
         }
     }
 
