@@ -55,6 +55,9 @@ impl Failure {
 
 /// Says in one line that the program is wrong, and where: a panic is never the user's fault.
 pub fn explain_panic(panic: &PanicHookInfo<'_>) {
+    if wordline_lab::caught::is_caught() {
+        return;
+    }
     let place = panic.location().map(ToString::to_string).unwrap_or_default();
     let payload = panic.payload();
     let text = payload.downcast_ref::<String>().map(String::as_str);

@@ -46,6 +46,11 @@ pub trait Source {
     /// # Errors
     /// [`Broken::Ended`] if there are not so many; the source itself knows why.
     fn take(&mut self, bytes: &mut [u8]) -> Result<(), Broken>;
+
+    /// About how many bytes it has at the most, where that is known: what is claimed to be much longer is not believed.
+    fn at_most(&self) -> u64 {
+        u64::MAX
+    }
 }
 
 impl Sink for Vec<u8> {
@@ -61,6 +66,10 @@ impl Source for &[u8] {
         bytes.copy_from_slice(first);
         *self = rest;
         Ok(())
+    }
+
+    fn at_most(&self) -> u64 {
+        self.len() as u64
     }
 }
 
@@ -83,6 +92,20 @@ pub enum Broken {
         /// What the configuration makes it.
         wanted: u64,
     },
+    /// A field is larger than any of the device can be.
+    Size {
+        /// The field.
+        name: &'static str,
+        /// Its bytes.
+        found: u64,
+        /// The most that are believed.
+        most: u64,
+    },
+    /// The fields do not go together.
+    State {
+        /// What is wrong.
+        why: String,
+    },
     /// The bytes of a field mean nothing.
     Value {
         /// The field.
@@ -100,6 +123,10 @@ impl fmt::Display for Broken {
                 write!(out, "the field `{}`, wanted `{wanted}`", found.escape_debug())
             }
             Self::Length { found, wanted } => write!(out, "a list of {found} entries, wanted {wanted}"),
+            Self::Size { name, found, most } => {
+                write!(out, "{found} bytes of the field `{name}`, wanted at most {most}")
+            }
+            Self::State { why } => write!(out, "a state that cannot be ({why}), wanted that of a device"),
             Self::Value { name, why } => {
                 write!(out, "in the field `{name}` bytes that mean nothing ({why}), wanted its value")
             }
@@ -309,12 +336,20 @@ impl<'a> Writer<'a> {
 pub struct Reader<'a> {
     from: &'a mut dyn Source,
     buffer: Vec<u8>,
+    /// Bytes of a value at the most.
+    most: u64,
 }
 
 impl<'a> Reader<'a> {
     /// A reader of `from`.
     pub fn new(from: &'a mut dyn Source) -> Self {
-        Self { from, buffer: Vec::new() }
+        Self { from, buffer: Vec::new(), most: u64::MAX }
+    }
+
+    /// A reader of `from` that believes in no field of more bytes than the source may have and `beside` these.
+    pub fn within(from: &'a mut dyn Source, beside: u64) -> Self {
+        let most = from.at_most().saturating_add(beside);
+        Self { most, ..Self::new(from) }
     }
 
     /// Reads a field as it was written.
@@ -324,6 +359,9 @@ impl<'a> Reader<'a> {
     pub fn value<T: DeserializeOwned>(&mut self, name: &'static str) -> Result<T, Broken> {
         self.name(name)?;
         let mut left = self.length()?;
+        if left > self.most {
+            return Err(Broken::Size { name, found: left, most: self.most });
+        }
         self.buffer.clear();
         // A wrong length ends with the source before it takes memory for all of it.
         while left > 0 {
@@ -516,6 +554,29 @@ mod tests {
         other[1] = b'g';
         let error = loaded(&mut whole(), &other).expect_err("it has another name");
         assert_eq!(error.to_string(), "the field `game`, wanted `name`");
+    }
+
+    #[test]
+    fn a_field_that_claims_to_be_larger_than_anything_is_refused_before_it_is_read() {
+        struct Endless;
+        impl Source for Endless {
+            fn take(&mut self, bytes: &mut [u8]) -> Result<(), Broken> {
+                // A name of four letters, and a length without an end.
+                bytes.fill(match bytes.len() {
+                    1 => 4,
+                    4 => b'n',
+                    _ => 0x7f,
+                });
+                Ok(())
+            }
+
+            fn at_most(&self) -> u64 {
+                1_000
+            }
+        }
+        let found = Reader::within(&mut Endless, 24).value::<Vec<u8>>("nnnn");
+        let claimed = u64::from_le_bytes([0x7f; 8]);
+        assert_eq!(found, Err(Broken::Size { name: "nnnn", found: claimed, most: 1_024 }));
     }
 
     proptest! {

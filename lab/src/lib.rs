@@ -2,6 +2,7 @@
 //! experiments and reports. It knows files, but no terminal.
 
 mod admission;
+pub mod caught;
 pub mod config;
 pub mod design;
 pub mod error;

@@ -363,3 +363,6 @@ fn submit<S: Iterator<Item = Arrival>>(
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -6,7 +6,7 @@
 //! somebody [comes to wait for](waited_for) gets another.
 
 use serde::{Deserialize, Serialize};
-use wordline_kernel::{Column, Duration, Instant, state};
+use wordline_kernel::{Bytes, Column, Duration, Instant, state};
 use wordline_nand::{DieId, PageId, SlotId};
 
 use crate::scheduling::{GcPriority, SchedulingFile};
@@ -484,17 +484,20 @@ impl Queues {
     }
 
     /// How many planes the die's present command reads from, whose reads are of pages side by side, and the bytes of
-    /// all these reads together.
+    /// all these reads together. What several reads want of a page goes over the bus once: no more than all of it.
     #[inline]
-    pub fn current_reads(&self, die: DieId) -> (u32, u64) {
+    pub fn current_reads(&self, die: DieId, page_size: Bytes) -> (u32, u64) {
         let mut at = self.dies[die].current;
         let first = self.pool[at as usize].page.0;
-        let (mut last, mut bytes) = (first, 0);
+        let (mut last, mut bytes, mut of_page) = (first, 0, 0);
         while at != NONE {
             let read = &self.pool[at as usize];
-            (at, last, bytes) = (read.next, read.page.0, bytes + u64::from(read.bytes));
+            if read.page.0 != last {
+                (last, bytes, of_page) = (read.page.0, bytes + of_page, 0);
+            }
+            (at, of_page) = (read.next, (of_page + u64::from(read.bytes)).min(page_size.0));
         }
-        (last - first + 1, bytes)
+        (last - first + 1, bytes + of_page)
     }
 
     /// The die's work is over: its chain of transactions, to be gone through with [`release`](Self::release).
@@ -552,6 +555,7 @@ impl Queues {
     }
 }
 
+mod loaded;
 mod waited_for;
 
 #[cfg(test)]

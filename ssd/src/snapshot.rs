@@ -58,13 +58,24 @@ impl Device {
     /// # Errors
     /// Those of the source, and bytes that [`save`](Self::save) did not write for this configuration.
     pub fn load(&mut self, from: &mut dyn Source) -> Result<Agenda, Broken> {
-        let mut from = Reader::new(from);
+        let mut from = Reader::within(from, self.most_bytes());
         let agenda: Agenda = from.value(AGENDA)?;
         if !agenda.is_in_order() {
             return Err(Broken::Value { name: AGENDA, why: "its events are not in order".into() });
         }
+        let shape = self.shape();
         from.part(DEVICE, self)?;
+        self.check_loaded(&shape, &agenda).map_err(|why| Broken::State { why })?;
         Ok(agenda)
+    }
+
+    /// About as many bytes as a field takes that has an entry for each page, block and place of the buffer, beside what
+    /// grows with the work. Chosen: 256 B for an entry, which take less than 100, and 16 MiB.
+    fn most_bytes(&self) -> u64 {
+        let config = self.config();
+        let entries =
+            [config.mapped_pages(), config.pools.row_blocks(), config.buffer_pages, config.cache_pages];
+        (16 << 20) + 256 * entries.into_iter().map(u64::from).sum::<u64>()
     }
 }
 

@@ -214,6 +214,23 @@ fn a_flush_by_the_clock_is_spread_over_its_interval() {
 }
 
 #[test]
+fn a_buffer_larger_than_the_device_costs_no_more_than_one_as_large_and_is_as_full() {
+    let run = |mib| {
+        let mut file = one_die();
+        file.ftl.mapping.unit = Some(Bytes(512));
+        (file.buffer.size, file.buffer.read_cache) = (Bytes::mib(mib), Bytes::mib(mib));
+        let mut rig = Rig::new(file, 1);
+        (0..600).for_each(|page| {
+            rig.alone(Operation::Write, false, page * 8, 8);
+        });
+        rig.alone(Operation::Read, false, 0, 4_800);
+        (rig.device.digest(), waiting(&rig))
+    };
+    // 64 GiB in units of a sector would be 134 million places of a hundred bytes, twice.
+    assert_eq!(run(65_536), run(64));
+}
+
+#[test]
 fn with_the_buffer_off_writes_of_a_page_do_not_merge_but_those_of_a_command_share_a_program() {
     let programs = |mode| {
         let mut file = one_die();

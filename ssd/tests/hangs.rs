@@ -2,13 +2,14 @@
 
 mod common;
 
-use common::Rig;
 use common::devices::{device, tight};
 use common::steps::{Start, Step, start, step};
+use common::{Rig, small};
 use proptest::prelude::*;
-use wordline_kernel::{Bytes, Duration, Energy};
+use wordline_kernel::{Bytes, Duration, Energy, Instant};
 use wordline_nand::faults::{Fails, FaultFile};
 use wordline_ssd::config::Protection;
+use wordline_ssd::device::Watchdog;
 use wordline_ssd::ftl::checkpoint::DiscardsAtCut;
 use wordline_ssd::policy::balancer::{BalancerKind, Reach};
 use wordline_ssd::policy::placement::PlacementKind;
@@ -70,6 +71,37 @@ fn that_steals(file: DeviceFile, reach: Reach, fault: FaultFile) -> DeviceFile {
     file.buffer.capacitors = Energy(0);
     file.faults = vec![fault];
     file
+}
+
+#[test]
+fn a_command_that_gets_nowhere_is_noticed_and_told() {
+    let mut rig = Rig::new(small(), 1);
+    let ms = |ms| Instant::ZERO + Duration::from_ms(ms);
+    let mut watchdog = Watchdog::with_limit(Duration::from_ms(1), ms(0));
+    let looks = [1, 2, 3].map(|now| watchdog.look(&rig.device, ms(now)));
+    assert_eq!(looks, [const { Ok(()) }; 3], "no command waits");
+    rig.submit(Operation::Write, true, 0, 8);
+    rig.submit(Operation::Write, false, 8, 8);
+    assert_eq!(
+        [4, 4].map(|now| watchdog.look(&rig.device, ms(now))),
+        [const { Ok(()) }; 2],
+        "it was not there before"
+    );
+    // Nothing happens, for no event is handled.
+    let told = watchdog.look(&rig.device, ms(5)).expect_err("it gets nowhere");
+    for part in [
+        "no progress in 1ms of simulated time",
+        "commands: 2 not answered, 2 of them taken up",
+        "Write of 8 sectors from 0, durable, 5ms old: waits for 1 parts",
+        "buffer: 2 of 16 pages in use",
+        "die 0: at work",
+        "row 0: 23 blocks free of 24 good",
+    ] {
+        assert!(told.contains(part), "{part} in {told}");
+    }
+    let mut watchdog = Watchdog::with_limit(Duration::from_ms(1), ms(5));
+    rig.run_down_to(0);
+    assert_eq!(watchdog.look(&rig.device, ms(7)), Ok(()));
 }
 
 proptest! {

@@ -168,6 +168,20 @@ fn a_collector_that_goes_first_waits_for_the_reads_of_its_victims_and_copies_no_
 }
 
 #[test]
+fn what_several_reads_want_of_a_page_goes_over_the_bus_once() {
+    let mut rig = Rig::new(file(), 1);
+    rig.device.fill(1.0);
+    let alone = rig.alone(Operation::Read, false, 160, 8);
+    rig.submit(Operation::Read, false, 80, 8);
+    // They wait for the first, and go together.
+    (0..3).for_each(|_| rig.submit(Operation::Read, false, 160, 8));
+    rig.run_down_to(0);
+    rig.audit();
+    let latencies: Vec<Duration> = rig.answers[1..].iter().map(|(_, answer)| answer.latency).collect();
+    assert_eq!(latencies, [alone, alone * 2, alone * 2, alone * 2]);
+}
+
+#[test]
 fn wrong_settings_are_named() {
     let mut file = file();
     let scheduling = &mut file.ftl.scheduling;

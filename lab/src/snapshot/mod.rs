@@ -18,10 +18,10 @@ use wordline_kernel::{Instant, Seed};
 use wordline_ssd::snapshot::{Agenda, LAYOUT};
 use wordline_ssd::{Config, Device};
 
-use crate::config;
 use crate::design::Design;
 use crate::error::{Error, Result};
 use crate::output::{directory_of, take_name, temporary_beside};
+use crate::{caught, config};
 use blocks::{Damage, damage, fill};
 
 /// The first bytes of a snapshot. The line end finds files that were sent as text.
@@ -200,7 +200,16 @@ impl Snapshot {
         self.check(config, design)?;
         let mut device = Device::with(config.clone(), design.parts(config), Seed(self.head.seed));
         let Self { path, head, file } = self;
-        let agenda = read_state(file, |source| device.load(source)).map_err(|error| told(&path, error))?;
+        // What the checks of the simulation say of the state is the file's fault.
+        let loaded = caught::catch(|| -> io::Result<Agenda> {
+            let agenda = read_state(file, |source| device.load(source))?;
+            device.audit(agenda.now - Instant::ZERO);
+            Ok(agenda)
+        });
+        let wrong = |why: String| -> io::Result<Agenda> {
+            Err(damage(format!("a damaged state ({why})"), "that of a device"))
+        };
+        let agenda = loaded.unwrap_or_else(wrong).map_err(|error| told(&path, error))?;
         let content =
             |found: String, wanted: String| Err(Error::Content { path: path.clone(), found, wanted });
         if device.digest().to_string() != head.digest {
@@ -273,10 +282,11 @@ fn read_state<T>(
     file: BufReader<File>,
     read: impl FnOnce(&mut In<Decoder>) -> std::result::Result<T, Broken>,
 ) -> io::Result<T> {
+    let at_most = file.get_ref().metadata()?.len().saturating_mul(MOST_COMPRESSED);
     let decoder = zstd::Decoder::with_buffer(blocks::Reader::new(file, STATE))?.single_frame();
-    let mut source = In { from: decoder, error: None };
+    let mut source = In { from: decoder, error: None, at_most };
     let value = read(&mut source);
-    let In { mut from, error } = source;
+    let In { mut from, error, .. } = source;
     if let Some(error) = error {
         return Err(error);
     }
@@ -345,7 +355,12 @@ impl<W: Write> Sink for Out<W> {
 struct In<R> {
     from: R,
     error: Option<io::Error>,
+    at_most: u64,
 }
+
+/// How much longer than the file a field is believed to be, beside what the device takes. Chosen: what requests leave behind
+/// gets four to ten times smaller.
+const MOST_COMPRESSED: u64 = 64;
 
 impl<R: Read> In<R> {
     /// Reads some bytes; none at the end.
@@ -363,5 +378,9 @@ impl<R: Read> Source for In<R> {
             self.error = (error.kind() != io::ErrorKind::UnexpectedEof).then_some(error);
             Broken::Ended
         })
+    }
+
+    fn at_most(&self) -> u64 {
+        self.at_most
     }
 }

@@ -1,3 +1,5 @@
+mod forged;
+
 use proptest::prelude::*;
 
 use super::*;

@@ -67,6 +67,23 @@ impl EntryList {
         std::iter::successors(self.first(), |id| self.after(*id))
     }
 
+    /// How many entries it has a place for.
+    pub(crate) fn places(&self) -> usize {
+        self.links.len()
+    }
+
+    /// Whether it leads from its first entry to its last one, in as many steps as it is long.
+    pub(crate) fn is_sound(&self) -> bool {
+        let (mut at, mut before) = (self.first, NONE);
+        for _ in 0..self.len {
+            match self.links.get(at as usize) {
+                Some(link) if link.previous == before => (before, at) = (at, link.next),
+                _ => return false,
+            }
+        }
+        at == NONE && before == self.last
+    }
+
     /// Puts an entry that is not in the list at its end.
     #[inline]
     pub fn push(&mut self, id: EntryId) {

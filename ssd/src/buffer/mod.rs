@@ -7,6 +7,7 @@
 pub mod config;
 mod epochs;
 mod list;
+mod loaded;
 pub mod protection;
 pub mod read_ahead;
 pub mod read_cache;

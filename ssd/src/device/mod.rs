@@ -6,7 +6,8 @@
 //! finish; `write_out` writes the buffer out from time to time; `gc` carries out what the collector wants, and `idle` what is done while the host rests; `discarded` writes what
 //! was discarded to flash; `failures` deals with commands that failed, and `tuning` with what pages are sensed with; `translate` finds out where pages are when the map is
 //! not in memory as a whole; `waited_for` says which reads of the controller's own go behind those of the host; `precondition` fills a device in no time; `recovery` cuts the power and puts the tables
-//! together again; `audit` checks the books; `progress` says what waits for what.
+//! together again; `audit` checks the books; `progress` says what waits for what,
+//! and `loaded` whether a state that was read can be one of the device.
 
 mod audit;
 mod balance;
@@ -20,6 +21,7 @@ mod front;
 mod gc;
 mod idle;
 mod link;
+pub(crate) mod loaded;
 mod precondition;
 mod progress;
 mod read;
@@ -54,6 +56,7 @@ use crate::ftl::{BlockMap, Blocks, Collector, Discards, Lost, Mapping, Translati
 use crate::parts::Parts;
 use crate::policy::background::Background;
 use crate::policy::balancer::Balancer;
+use crate::policy::eviction::Eviction;
 use crate::policy::failure::FailurePolicy;
 use crate::policy::frontier::{Frontier, WordLines};
 use crate::policy::placement::{Placement, Row, RowSet};
@@ -263,9 +266,9 @@ impl Device {
             failures: Column::filled(config.pools.row_blocks() as usize, [0; 3]),
             block_map: BlockMap::of(&config, |page| parts.placement.home(page)).map(Box::new),
             translation: config.map_cache().map(|size| Translation::of(&config, parts.mapper, size)),
-            buffer: Buffer::with_room(config.buffer_pages, config.file.buffer.room(), parts.eviction),
+            buffer: new_buffer(&config, parts.eviction),
             marks: flush::Marks::new(&config),
-            cache: ReadCache::new(config.cache_pages, parts.read_eviction),
+            cache: ReadCache::new(config.cache_pages.min(config.logical_pages), parts.read_eviction),
             ahead: ReadAhead::new(config.file.buffer.read_ahead),
             queues: Queues::new(config.pools.dies(), &config.file.ftl.scheduling),
             front: Front::new(&config),
@@ -518,6 +521,11 @@ fn keep_for(victim: &dyn VictimPolicy, config: &Config, blocks: &mut Blocks) {
     if config.file.ftl.gc.scope == Scope::SuperBlock {
         blocks.form_super_blocks();
     }
+}
+
+/// The buffer. No more pages than there are wait at once, however large it is.
+fn new_buffer(config: &Config, eviction: Box<dyn Eviction>) -> Buffer {
+    Buffer::with_room(config.buffer_pages.min(config.logical_pages), config.file.buffer.room(), eviction)
 }
 
 /// The table of discards, if the configuration wants one.

@@ -37,7 +37,8 @@ impl Device {
         let (purpose, owner, page, slot) = (first.purpose, first.owner, first.page, first.slot);
         let (mut planes, mut bytes) = (first.planes, u64::from(first.bytes));
         if first.following().is_some() {
-            (planes, bytes) = self.queues.current_reads(die);
+            let page_size = self.config.pools.of_die(die).geometry.page_size;
+            (planes, bytes) = self.queues.current_reads(die, page_size);
         }
         let read = Command { operation: Operation::Read, page, planes, bytes: Bytes(bytes) };
         if purpose.is_read() {

@@ -5,6 +5,7 @@
 //! lowest number wins a tie). Closed blocks are [indexed](super::candidates) for the victim policy.
 
 mod block;
+mod loaded;
 mod mapped;
 mod order;
 mod shared;

@@ -1,9 +1,10 @@
-//! What the collector waits for.
+//! What the collector waits for, and whether a state that was read can be one of it.
 
 use wordline_nand::RowBlockId;
 
 use super::Collector;
-use crate::ftl::blocks::Blocks;
+use crate::device::loaded::ensure;
+use crate::ftl::blocks::{Blocks, State};
 use crate::policy::placement::Row;
 
 impl Collector {
@@ -27,5 +28,29 @@ impl Collector {
     pub fn waits_for_readers(&self, row: Row, blocks: &Blocks) -> impl Iterator<Item = RowBlockId> {
         let read = &self.rows[row as usize].read;
         read.iter().copied().filter(|block| blocks.valid(*block) == 0 && !blocks.is_clean(*block))
+    }
+
+    /// The lengths of the lists whose lengths follow from the configuration.
+    pub(crate) fn shape(&self) -> impl Iterator<Item = usize> {
+        std::iter::once(self.rows.len()).chain(self.rows.iter().map(|row| row.staged.len()))
+    }
+
+    /// Checks what was loaded: what is cleaned are victims of the row.
+    pub(crate) fn check_loaded(&self, blocks: &Blocks) -> Result<(), String> {
+        let all = blocks.pools().row_blocks();
+        for (row, state) in (0..).zip(&self.rows) {
+            let is_of_row = |block: RowBlockId| block.0 < all && blocks.row_of(block) == row;
+            let is_victim = |block: RowBlockId| is_of_row(block) && blocks.state(block) == State::Victim;
+            let mut cleaned = state.read.iter().copied().chain(state.victim.map(|(block, _)| block));
+            ensure(cleaned.all(is_victim), || format!("row {row} cleans what is no victim of it"))?;
+            let mut moved = state.staged.iter().flatten().chain(&state.unit);
+            let slots = blocks.pools().slots();
+            let is_from_row =
+                moved.all(|moved| moved.from.0 < slots && is_of_row(blocks.pools().block_of(moved.from)));
+            ensure(is_from_row, || format!("row {row} moves pages of another"))?;
+            let condemned = state.condemned.iter().copied().all(is_of_row);
+            ensure(condemned, || format!("row {row} gives up blocks of another"))?;
+        }
+        Ok(())
     }
 }

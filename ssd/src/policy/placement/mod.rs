@@ -26,6 +26,11 @@ impl RowSet {
         Self { words: vec![0; count.div_ceil(64) as usize] }
     }
 
+    /// Words of 64 rows that it takes.
+    pub(crate) fn words(&self) -> usize {
+        self.words.len()
+    }
+
     /// Whether `row` is among them.
     #[inline]
     pub fn contains(&self, row: Row) -> bool {

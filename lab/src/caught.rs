@@ -1,0 +1,24 @@
+//! Panics that are a matter of the input: a check of the simulation that a damaged file does not pass.
+
+use std::cell::Cell;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+thread_local! {
+    static IS_CAUGHT: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Whether a panic of this thread is caught and becomes an error, so that nothing need be said of it.
+pub fn is_caught() -> bool {
+    IS_CAUGHT.get()
+}
+
+/// What `f` returns, or the text of its panic.
+pub(crate) fn catch<T>(f: impl FnOnce() -> T) -> Result<T, String> {
+    let before = IS_CAUGHT.replace(true);
+    let result = catch_unwind(AssertUnwindSafe(f));
+    IS_CAUGHT.set(before);
+    result.map_err(|panic| {
+        let text = panic.downcast_ref::<String>().map(String::as_str);
+        text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("no text").to_owned()
+    })
+}

@@ -1,0 +1,85 @@
+//! Whether a state that was read can be one of the device: lists have the lengths that its configuration gives them, numbers
+//! are those of something that is there, and places, blocks and what is counted of them go together.
+
+use wordline_nand::Event as ChipEvent;
+
+use super::{Device, Event};
+use crate::ftl::mapping::LogicalPage;
+use crate::policy::placement::RowSet;
+use crate::snapshot::Agenda;
+
+/// `Err` with what is wrong unless something holds.
+pub(crate) fn ensure(holds: bool, wrong: impl FnOnce() -> String) -> Result<(), String> {
+    if holds { Ok(()) } else { Err(wrong()) }
+}
+
+impl Device {
+    /// The lengths of the lists whose lengths follow from the configuration.
+    pub(crate) fn shape(&self) -> Vec<usize> {
+        let Self { waiting, failures, ready, units, accepting, written_back, .. } = self;
+        let mut shape = vec![waiting.len(), failures.len(), ready.len(), units.len(), written_back.len()];
+        shape.extend(accepting.iter().map(RowSet::words));
+        shape.extend(self.blocks.shape());
+        shape.extend(self.collector.shape());
+        shape.extend(self.queues.shape());
+        shape.extend(self.buffer.shape());
+        shape
+    }
+
+    /// Checks what was loaded; `shape` is that of the device before.
+    pub(crate) fn check_loaded(&self, shape: &[usize], agenda: &Agenda) -> Result<(), String> {
+        ensure(self.shape() == shape, || "lists of other lengths than the device has".into())?;
+        self.check_places()?;
+        let pools = &self.config.pools;
+        self.blocks.check_loaded(|block| self.chips.programmed(block))?;
+        self.collector.check_loaded(&self.blocks)?;
+        self.queues.check_loaded(pools.slots())?;
+        self.buffer.check_loaded(self.mapping.len())?;
+        agenda.events.iter().try_for_each(|(_, event)| self.check_event(*event))
+    }
+
+    /// What is mapped is valid where it is, and holds what it should; and nothing else is valid.
+    fn check_places(&self) -> Result<(), String> {
+        let pools = &self.config.pools;
+        let (mut mapped, all) = (0u64, pools.slots());
+        for page in (0..self.mapping.len()).map(LogicalPage) {
+            let Some(slot) = self.mapping.get(page) else { continue };
+            mapped += 1;
+            ensure(slot.0 < all && self.blocks.is_valid(slot), || format!("page {} is nowhere", page.0))?;
+            let stamp = self.chips.stamp(slot);
+            ensure(stamp.logical == page.0 && stamp.version <= self.mapping.versions(page), || {
+                format!("page {} is in slot {}, which holds {stamp:?}", page.0, slot.0)
+            })?;
+        }
+        let blocks = pools.all_blocks();
+        let valid: u64 = blocks.map(|block| self.blocks.count_valid(block)).sum();
+        ensure(valid == mapped && mapped == u64::from(self.mapping.mapped()), || {
+            format!("{mapped} pages are mapped and {valid} valid, not {}", self.mapping.mapped())
+        })
+    }
+
+    fn check_event(&self, event: Event) -> Result<(), String> {
+        let below = |number: u32, end: usize| {
+            ensure((number as usize) < end, || format!("{event:?} of something that is not there"))
+        };
+        let (dies, channels) = (self.config.pools.dies() as usize, self.config.pools.channels() as usize);
+        match event {
+            Event::Chips(ChipEvent::BusFree(channel)) => below(channel.0, channels),
+            Event::Chips(
+                ChipEvent::ArrayDone(die)
+                | ChipEvent::Turned(die)
+                | ChipEvent::HoldOver(die)
+                | ChipEvent::Behind(die)
+                | ChipEvent::Suspend(die)
+                | ChipEvent::Rested(die),
+            ) => below(die.0, dies),
+            Event::Begin(slot) | Event::Answer(slot) | Event::Link(slot) => {
+                ensure(self.front.requests.slots().any(|taken| taken == slot), || {
+                    format!("{event:?} of a command that is not there")
+                })
+            }
+            Event::Retry(id) => below(id, self.queues.places()),
+            Event::FlushTimer | Event::Idle => Ok(()),
+        }
+    }
+}
