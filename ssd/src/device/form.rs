@@ -78,16 +78,16 @@ impl Device {
     /// did not take before, or is lost, pages may wait for that.
     #[inline]
     pub(super) fn note_row(&mut self, row: Row) {
-        let before = self.accepted_of(row);
+        let before = if self.slc.is_some() { self.accepted_of(row) } else { 0 };
         let is_full = self.blocks.is_full(row, self.config.pools.per_program(row));
         self.some_row_full |= is_full;
         if is_full || self.units[row as usize].busy || !self.note_streams(row) {
-            self.accepting.iter_mut().for_each(|accepting| accepting.set(row, false));
+            self.accepting.iter_mut().for_each(|accepting| _ = accepting.set(row, false));
         }
         if self.slc.is_some() {
             self.note_slc(row);
+            self.row_opened |= self.accepted_of(row) & !before != 0;
         }
-        self.row_opened |= self.accepted_of(row) & !before != 0;
     }
 
     /// Works out of which streams of the host `row` takes a program unit; false where the host may neither open a block nor
@@ -103,7 +103,9 @@ impl Device {
         for n in 0..self.accepting.len() {
             let has_place = may_open || self.blocks.takes(row, self.streams.host(n as u8), may_share);
             let here = self.subs.is_none() || self.goes_to_pool_of(row, n);
-            self.accepting[n].set(row, has_place && here);
+            let opens = self.accepting[n].set(row, has_place && here);
+            // What an SLC cache takes is known only when that was asked too.
+            self.row_opened |= opens && self.slc.is_none();
         }
         true
     }

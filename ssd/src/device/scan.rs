@@ -33,13 +33,15 @@ pub(super) struct Scan {
 }
 
 impl Device {
-    /// Page numbers of a block that are read to know it: those that are programmed, and the first that is not.
+    /// Page numbers of a block that are read to know it: those that are programmed, and the first that is not, if there is one
+    /// in the mode of the block.
     fn pages_to_scan(&self, block: RowBlockId) -> u32 {
         if self.blocks.state(block) == State::Bad {
             return 0;
         }
         let pool = self.config.pools.of_block(block);
-        (pages_of_slots(pool, self.chips.programmed(block)) + 1).min(pool.geometry.pages_per_block)
+        let bits = if self.chips.is_slc(block) { pool.geometry.bits_per_cell() } else { 1 };
+        (pages_of_slots(pool, self.chips.programmed(block)) + 1).min(pool.geometry.pages_per_block / bits)
     }
 
     /// The page number to go on with after the first page of a block, which tells whether it was erased since the last

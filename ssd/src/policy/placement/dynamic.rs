@@ -101,12 +101,12 @@ mod tests {
         let mut rows = RowSet::new(count);
         let mut placement = Dynamic::new(&config.pools);
         assert_eq!(placement.next(&rows), None);
-        (0..count).for_each(|row| rows.set(row, true));
+        (0..count).for_each(|row| _ = rows.set(row, true));
         let mut round: Vec<Row> = (0..count).filter_map(|_| placement.next(&rows)).collect();
         assert_eq!(round[..2].iter().map(|r| r / (count / 2)).collect::<Vec<_>>(), [0, 1], "channels first");
         round.sort_unstable();
         assert_eq!(round, (0..count).collect::<Vec<_>>());
-        (0..count - 1).for_each(|row| rows.set(row, false));
+        (0..count - 1).for_each(|row| _ = rows.set(row, false));
         assert_eq!((placement.next(&rows), placement.next(&rows)), (Some(count - 1), Some(count - 1)));
     }
 }

@@ -43,11 +43,13 @@ impl RowSet {
         self.words.iter().all(|word| *word == 0)
     }
 
-    /// Puts `row` in or takes it out.
+    /// Puts `row` in or takes it out; whether it is in and was not.
     #[inline]
-    pub fn set(&mut self, row: Row, member: bool) {
+    pub fn set(&mut self, row: Row, member: bool) -> bool {
         let (word, bit) = (&mut self.words[row as usize / 64], 1 << (row % 64));
-        if member { *word |= bit } else { *word &= !bit }
+        let before = *word;
+        *word = if member { before | bit } else { before & !bit };
+        *word & !before != 0
     }
 
     /// All of them, ascending.
