@@ -5,7 +5,7 @@ use wordline_kernel::{Schedule, Stream};
 use wordline_nand::{DieId, PageId, SlotId, Stamp};
 
 use super::gc::relocate;
-use super::precondition::Steady;
+use super::precondition::{Steady, Watched};
 use super::{Device, Event};
 use crate::Config;
 use crate::buffer::EntryId;
@@ -223,17 +223,22 @@ impl Device {
 
     /// Fills the device and overwrites pages of it at random, until the replacement blocks are what they are under such
     /// writes.
-    pub(super) fn fill_steady_mapped(&mut self, mut random: Stream) -> Steady {
-        self.fill(1.0);
+    pub(super) fn fill_steady_mapped(
+        &mut self,
+        mut random: Stream,
+        watched: &mut Watched<'_>,
+    ) -> Option<Steady> {
+        self.fill_watched(1.0, watched).then_some(())?;
         let replacements = self.config.file.ftl.mapping.block.map_or(0, |block| block.replacements);
         let writes = ROUNDS * u64::from(replacements) * u64::from(self.config.pools.rows());
         let mut write = |_| {
             let page = LogicalPage(random.below(self.config.logical_pages.into()) as u32);
-            self.write_mapped_untimed(page)
+            let programmed = self.write_mapped_untimed(page);
+            watched.wrote(1).then_some(programmed)
         };
-        let _: u64 = (0..writes).map(&mut write).sum();
-        let programmed: u64 = (0..writes).map(write).sum();
+        (0..writes).map(&mut write).sum::<Option<u64>>()?;
+        let programmed = (0..writes).map(write).sum::<Option<u64>>()?;
         let amplification = programmed as f64 / writes.max(1) as f64;
-        Steady { overwritten: 2 * writes, amplification }
+        Some(Steady { overwritten: 2 * writes, amplification })
     }
 }

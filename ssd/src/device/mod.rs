@@ -66,7 +66,7 @@ use crate::policy::victim::VictimPolicy;
 use crate::policy::wear::WearLeveller;
 use crate::queue::Queues;
 
-pub use precondition::Steady;
+pub use precondition::{Look, Steady};
 pub use progress::Watchdog;
 pub use recovery::{PowerCut, Recovery};
 pub use sub_requests::Counts as SubRequestCounts;

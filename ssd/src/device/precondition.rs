@@ -42,9 +42,50 @@ const MOST_TABLES_A_PAGE: u8 = UNITS_IN_A_ROW;
 /// A change of the write amplification between windows that counts as none. Chosen.
 const STEADY_WITHIN: f64 = 0.01;
 
+/// Pages between two looks at whether preconditioning is to go on. Chosen: less than a hundredth of a second.
+const LOOK_EVERY: u64 = 1 << 14;
+
+/// Somebody who is told how many pages were written so far, and says whether to go on. Whoever says no can only throw the
+/// device away.
+pub type Look<'a> = &'a mut dyn FnMut(u64) -> bool;
+
+/// What is written before the run, and who looks on.
+pub(super) struct Watched<'a> {
+    look: Look<'a>,
+    written: u64,
+    look_at: u64,
+    goes_on: bool,
+}
+
+impl<'a> Watched<'a> {
+    fn by(look: Look<'a>) -> Self {
+        Self { look, written: 0, look_at: LOOK_EVERY, goes_on: true }
+    }
+
+    /// So many pages more are written; whether to go on.
+    #[inline]
+    pub(super) fn wrote(&mut self, pages: u64) -> bool {
+        self.written += pages;
+        if self.written >= self.look_at && self.goes_on {
+            self.look_at = self.written + LOOK_EVERY;
+            self.goes_on = (self.look)(self.written);
+        }
+        self.goes_on
+    }
+}
+
 impl Device {
     /// Writes the first `fraction` of the logical pages once, in order.
     pub fn fill(&mut self, fraction: f64) {
+        self.fill_while(fraction, &mut |_| true);
+    }
+
+    /// The same under the eyes of somebody; false if it was not finished.
+    pub fn fill_while(&mut self, fraction: f64, look: Look<'_>) -> bool {
+        self.fill_watched(fraction, &mut Watched::by(look))
+    }
+
+    pub(super) fn fill_watched(&mut self, fraction: f64, watched: &mut Watched<'_>) -> bool {
         let pages = (f64::from(self.config.logical_pages) * fraction.clamp(0.0, 1.0)) as u32;
         let mut writer = Writer::default();
         self.blocks.pause_cache(true);
@@ -52,12 +93,23 @@ impl Device {
             Some(unit) => {
                 for page in (0..pages).step_by(unit as usize) {
                     self.write_unit_untimed(LogicalPage(page), pages, 0, &mut writer);
+                    if !watched.wrote(u64::from(unit)) {
+                        return false;
+                    }
                 }
             }
-            None => (0..pages).for_each(|page| self.write_untimed(LogicalPage(page), &mut writer)),
+            None => {
+                for page in 0..pages {
+                    self.write_untimed(LogicalPage(page), &mut writer);
+                    if !watched.wrote(1) {
+                        return false;
+                    }
+                }
+            }
         }
-        self.lay_tables(pages, &mut writer);
+        self.lay_tables(pages, &mut writer, watched);
         self.align();
+        watched.goes_on
     }
 
     /// Fills the device and brings it to the steady state of uniform random overwrites of whole pages.
@@ -73,31 +125,43 @@ impl Device {
     /// share, and units of pages are overwritten where they are: where they would go depends on the sizes of what a host
     /// writes. It is left as after a rest, too.
     pub fn fill_steady(&mut self, seed: Seed) -> Steady {
-        self.reach_steady(seed, self.config.logical_pages, self.translation.is_some())
+        self.fill_steady_while(seed, &mut |_| true).expect("nobody stopped it")
+    }
+
+    /// The same under the eyes of somebody; `None` if it was not finished.
+    pub fn fill_steady_while(&mut self, seed: Seed, look: Look<'_>) -> Option<Steady> {
+        self.reach_steady(seed, self.config.logical_pages, self.translation.is_some(), look)
     }
 
     /// The same with the first `fraction` of the logical pages, left as after a rest: with the free blocks that cleaning goes
     /// for, and no more, however little is valid. A short run then pays for its own writes alone.
     pub fn fill_steady_to(&mut self, seed: Seed, fraction: f64) -> Steady {
-        let pages = (f64::from(self.config.logical_pages) * fraction.clamp(0.0, 1.0)) as u32;
-        self.reach_steady(seed, pages.clamp(1, self.config.logical_pages), true)
+        self.fill_steady_to_while(seed, fraction, &mut |_| true).expect("nobody stopped it")
     }
 
-    fn reach_steady(&mut self, seed: Seed, filled: u32, rested: bool) -> Steady {
+    /// The same under the eyes of somebody; `None` if it was not finished.
+    pub fn fill_steady_to_while(&mut self, seed: Seed, fraction: f64, look: Look<'_>) -> Option<Steady> {
+        let pages = (f64::from(self.config.logical_pages) * fraction.clamp(0.0, 1.0)) as u32;
+        self.reach_steady(seed, pages.clamp(1, self.config.logical_pages), true, look)
+    }
+
+    fn reach_steady(&mut self, seed: Seed, filled: u32, rested: bool, look: Look<'_>) -> Option<Steady> {
         let mut random = seed.stream("ssd.precondition", 0);
+        let watched = &mut Watched::by(look);
         if self.block_map.is_some() {
-            return self.fill_steady_mapped(random);
+            return self.fill_steady_mapped(random, watched);
         }
         self.blocks.pause_cache(true);
         let rested = rested || self.subs.is_some();
         let mut writer = Writer { rested, ..Writer::default() };
         match self.subs.is_some() {
             true => {
-                self.fill_pools(filled, &mut writer, &mut random);
-                self.lay_tables(filled, &mut writer);
+                self.fill_pools(filled, &mut writer, &mut random, watched);
+                self.lay_tables(filled, &mut writer, watched);
             }
-            false => self.age(filled, &mut writer, &mut random),
+            false => self.age(filled, &mut writer, &mut random, watched),
         }
+        watched.goes_on.then_some(())?;
         let pages = u64::from(filled);
         // A window that opens fewer blocks than there are rows may pass without any cleaning.
         let pools = &self.config.pools;
@@ -108,11 +172,11 @@ impl Device {
         if self.subs.is_some() {
             // What is overwritten until there is something to be cleaned.
             let free = u64::from(self.config.pools.slots()) - pages;
-            steady.overwritten += self.overwrite_drawn(free, &mut draws, &mut writer);
+            steady.overwritten += self.overwrite_drawn(free, &mut draws, &mut writer, watched)?;
         }
         for n in 0..MOST_WINDOWS {
             let before = writer.programmed;
-            let overwritten = self.overwrite_drawn(window, &mut draws, &mut writer);
+            let overwritten = self.overwrite_drawn(window, &mut draws, &mut writer, watched)?;
             steady.overwritten += overwritten;
             let now = (writer.programmed - before) as f64 / overwritten as f64;
             let still = (now / steady.amplification - 1.0).abs() < STEADY_WITHIN;
@@ -123,39 +187,57 @@ impl Device {
         }
         if !rested {
             writer.paced = true;
-            steady.overwritten += self.overwrite_drawn(PACED_BLOCKS * round, &mut draws, &mut writer);
+            steady.overwritten +=
+                self.overwrite_drawn(PACED_BLOCKS * round, &mut draws, &mut writer, watched)?;
             self.left_at_work = true;
         }
         self.align();
-        steady
+        Some(steady)
     }
 
-    /// Overwrites `pages` pages drawn at random, or a few more where whole units are overwritten. Returns how many.
-    fn overwrite_drawn(&mut self, pages: u64, draws: &mut Draws, writer: &mut Writer) -> u64 {
+    /// Overwrites `pages` pages drawn at random, or a few more where whole units are overwritten. Returns how many; `None` if
+    /// it was not finished.
+    fn overwrite_drawn(
+        &mut self,
+        pages: u64,
+        draws: &mut Draws,
+        writer: &mut Writer,
+        watched: &mut Watched<'_>,
+    ) -> Option<u64> {
         let mut overwritten = 0;
         while overwritten < pages {
             let page = draws.next(self);
-            overwritten += match self.subs.is_some() {
+            let now = match self.subs.is_some() {
                 true => self.overwrite_unit_untimed(page, writer),
                 false => self.overwrite_untimed(page, writer),
             };
+            overwritten += now;
+            watched.wrote(now).then_some(())?;
         }
-        overwritten
+        Some(overwritten)
     }
 
     /// Fills rows with the first `pages` logical pages, in the shape of the steady state.
-    fn age(&mut self, pages: u32, writer: &mut Writer, random: &mut Stream) {
-        let rows = 0..self.config.pools.rows();
+    fn age(&mut self, pages: u32, writer: &mut Writer, random: &mut Stream, watched: &mut Watched<'_>) {
         self.blocks.wait_for_rows(true);
-        let left: Vec<(Share, u32)> =
-            rows.map(|row| self.age_row(row, pages, writer.rested, random)).collect();
+        let mut left: Vec<(Share, u32)> = Vec::new();
+        for row in 0..self.config.pools.rows() {
+            let (share, placed) = self.age_row(row, pages, writer.rested, random);
+            left.push((share, placed));
+            if !watched.wrote(u64::from(placed)) {
+                return;
+            }
+        }
         self.blocks.wait_for_rows(false);
         for (share, placed) in left {
             for n in placed..share.count {
                 self.write_untimed(LogicalPage(share.page(n)), writer);
+                if !watched.wrote(1) {
+                    return;
+                }
             }
         }
-        self.lay_tables(pages, writer);
+        self.lay_tables(pages, writer, watched);
     }
 
     /// Fills a row with its share of the first `pages` logical pages, in the shape of the steady state. How far its open block is
@@ -300,10 +382,10 @@ impl Device {
     }
 
     /// Writes the translation pages that tell of the first `pages` logical pages.
-    fn lay_tables(&mut self, pages: u32, writer: &mut Writer) {
+    fn lay_tables(&mut self, pages: u32, writer: &mut Writer, watched: &mut Watched<'_>) {
         let Some(translation) = &self.translation else { return };
         for table in translation.tables() {
-            let Some(translation) = &self.translation else { return };
+            let Some(translation) = self.translation.as_ref().filter(|_| watched.wrote(1)) else { return };
             let mut held = translation.pages_of(table).take_while(|page| page.0 < pages);
             if held.any(|page| self.mapping.get(page).is_some_and(|slot| self.blocks.is_mapped_by_page(slot)))
             {

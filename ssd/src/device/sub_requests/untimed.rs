@@ -5,7 +5,7 @@ use wordline_nand::{SlotId, Stamp};
 
 use super::{SubRequests, THERE};
 use crate::device::Device;
-use crate::device::precondition::Writer;
+use crate::device::precondition::{Watched, Writer};
 use crate::ftl::blocks::StreamId;
 use crate::ftl::mapping::LogicalPage;
 use crate::policy::placement::Row;
@@ -30,7 +30,13 @@ impl SubRequests {
 
 impl Device {
     /// Writes the first `pages` logical pages, each unit to one of the pools drawn at random by the room they have.
-    pub(in crate::device) fn fill_pools(&mut self, pages: u32, writer: &mut Writer, random: &mut Stream) {
+    pub(in crate::device) fn fill_pools(
+        &mut self,
+        pages: u32,
+        writer: &mut Writer,
+        random: &mut Stream,
+        watched: &mut Watched<'_>,
+    ) {
         let (per_unit, room) = (self.subs().per_unit, self.subs().room.clone());
         let all = room.iter().sum();
         for page in (0..pages).step_by(per_unit as usize) {
@@ -43,6 +49,9 @@ impl Device {
             let has_room = |pool: &usize| self.held(*pool) + u64::from(per_unit) <= room[*pool];
             let pool = drawn.filter(has_room).unwrap_or(0);
             self.write_unit_untimed(LogicalPage(page), pages, pool, writer);
+            if !watched.wrote(u64::from(per_unit)) {
+                return;
+            }
         }
     }
 
