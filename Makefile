@@ -31,7 +31,7 @@ bench: ## Requests simulated a second: reading, with garbage collection, and on 
 
 # A Rust without rustup has to bring rustfmt and clippy itself.
 tools:
-	@command -v $(CARGO) >/dev/null || { echo "error: cargo not found: install Rust 1.88 or later from https://rustup.rs" >&2; exit 1; }
+	@command -v $(CARGO) >/dev/null || { echo "error: cargo not found: install Rust 1.89 or later from https://rustup.rs" >&2; exit 1; }
 	@command -v cc >/dev/null || { echo "error: cc not found: zstd is written in C; install a C compiler" >&2; exit 1; }
 	@$(CARGO) fmt --version >/dev/null 2>&1 || rustup component add rustfmt
 	@$(CARGO) clippy --version >/dev/null 2>&1 || rustup component add clippy

@@ -1,6 +1,6 @@
 //! Arguments that several commands share.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 use serde::de::value::StrDeserializer;
@@ -8,6 +8,7 @@ use serde::de::{DeserializeOwned, IntoDeserializer};
 use wordline_kernel::Duration;
 use wordline_lab::Error;
 use wordline_lab::config::{Device, Selection};
+use wordline_lab::output::is_standard;
 use wordline_lab::plan::{Origin, Plan};
 use wordline_lab::run::Precondition;
 use wordline_lab::trace::{Fit, Options};
@@ -18,7 +19,7 @@ pub struct DeviceArguments {
     /// An embedded device; see `wordline presets list`. Or a configuration file by its path.
     #[arg(long, value_name = "NAME")]
     preset: Option<String>,
-    /// A configuration file, whole or changing the preset.
+    /// A configuration file, whole or changing the preset; `-` for standard input.
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
     /// Changes one setting, such as `ftl.over_provisioning=0.28`; can be repeated, the last wins.
@@ -72,7 +73,7 @@ impl FormatArguments {
 /// Which requests, at what pace, on a device in which state.
 #[derive(Args)]
 pub struct WorkloadArguments {
-    /// A trace file, plain or compressed with gzip or zstd.
+    /// A trace file, plain or compressed with gzip or zstd; `-` for standard input.
     #[arg(long, value_name = "FILE", conflicts_with = "workload")]
     trace: Option<PathBuf>,
     /// A named workload, a profile of a published trace, or a workload file (NAME.toml); see `wordline workloads list`.
@@ -122,6 +123,12 @@ pub struct SeedArgument {
 }
 
 impl WorkloadArguments {
+    /// Whether the requests come from standard input.
+    pub fn is_standard(&self) -> bool {
+        let workload = self.workload.as_ref().map(Path::new);
+        self.trace.as_deref().or(workload).is_some_and(is_standard)
+    }
+
     /// What the user asked to run.
     pub fn plan(&self) -> Result<Plan, Error> {
         let options = self.format.options()?;

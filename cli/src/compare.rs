@@ -1,14 +1,17 @@
 //! `wordline compare`: the same workload through several devices.
 
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
 use clap::Args;
+use wordline_lab::Error;
 use wordline_lab::config::{Device, Selection};
-use wordline_lab::summary::Outcome;
+use wordline_lab::summary::{Outcome, Summary};
 
 use crate::arguments::WorkloadArguments;
 use crate::failure::Failure;
-use crate::interrupt::Interrupt;
+use crate::interrupt;
 use crate::progress::Watch;
-use crate::run::ResultArguments;
+use crate::run::{Form, ResultArguments, Results};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -35,22 +38,57 @@ pub struct Arguments {
 /// Does what the user asked.
 pub fn handle(arguments: Arguments) -> Result<(), Failure> {
     let plan = arguments.workload.plan()?;
+    if arguments.workload.is_standard() {
+        return Err(Failure::Error(Error::Argument {
+            what: "workload".into(),
+            found: "standard input, which is read once".into(),
+            wanted: "a file: each device reads it".into(),
+        }));
+    }
     let named = |name: &String| {
         Device::load(&Selection { preset: Some(name.clone()), file: None, set: arguments.settings.clone() })
     };
     let devices = arguments.devices.iter().map(named).collect::<Result<Vec<_>, _>>()?;
-    let interrupt = Interrupt::watch_idle();
-    let mut runs = Vec::new();
-    for device in &devices {
-        let mut watch = Watch::new(&device.name, arguments.results.no_progress, &interrupt);
-        let run = wordline_lab::run::run(plan.job(device)?, &mut watch)?;
-        let stopped = run.outcome == Outcome::Interrupted;
-        runs.push(run);
-        if stopped {
-            break;
-        }
-    }
+    let results = arguments.results.open(&[])?;
     let texts: Vec<String> =
         devices.iter().map(|device| format!("# {}\n{}", device.name, device.text)).collect();
-    arguments.results.give(&runs, &texts.join("\n"))
+    let reached = Arc::new(Mutex::new(Reached { runs: Vec::new(), results: Some(results), texts }));
+    for (n, device) in devices.iter().enumerate() {
+        let mut watch = Watch::new(&device.name, arguments.results.no_progress);
+        let run = wordline_lab::run::run(plan.job(device)?, &mut watch)?;
+        drop(watch);
+        let stopped = run.outcome == Outcome::Interrupted;
+        lock(&reached).runs.push(run);
+        if stopped || n + 1 == devices.len() {
+            break;
+        }
+        interrupt::looks(false);
+        let so_far = Arc::clone(&reached);
+        interrupt::hold(move || {
+            if let Err(failure) = lock(&so_far).give() {
+                failure.report();
+            }
+        });
+    }
+    interrupt::take();
+    lock(&reached).give()
+}
+
+/// What was reached so far.
+struct Reached {
+    runs: Vec<Summary>,
+    /// Where it goes; taken by whoever gives it out.
+    results: Option<Results>,
+    texts: Vec<String>,
+}
+
+impl Reached {
+    fn give(&mut self) -> Result<(), Failure> {
+        let config = self.texts.join("\n");
+        self.results.take().map_or(Ok(()), |results| results.give(&self.runs, Form::List, &config))
+    }
+}
+
+fn lock(reached: &Mutex<Reached>) -> MutexGuard<'_, Reached> {
+    reached.lock().unwrap_or_else(PoisonError::into_inner)
 }

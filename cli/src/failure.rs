@@ -1,6 +1,6 @@
 //! Why a command did not succeed, and the exit code that says so.
 
-use std::io::Write;
+use std::io::{ErrorKind, Write};
 use std::panic::PanicHookInfo;
 use std::process::ExitCode;
 
@@ -28,7 +28,13 @@ pub enum Failure {
 
 impl From<Error> for Failure {
     fn from(error: Error) -> Self {
-        Self::Error(error)
+        match error {
+            Error::File { reason, action: "write", .. } if reason.kind() == ErrorKind::BrokenPipe => {
+                Self::NoReader
+            }
+            Error::Stopped => Self::Interrupted,
+            error => Self::Error(error),
+        }
     }
 }
 

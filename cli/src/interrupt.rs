@@ -1,59 +1,109 @@
-//! Ctrl-C: the first asks the run to stop and print what it reached, the second ends the program. Before there is
-//! anything to print the first does.
+//! Ctrl-C and SIGTERM, at any moment: what has something to show is asked to stop and shows it, all else ends at once, and
+//! nothing takes longer than [`PATIENCE`].
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use wordline_lab::output::remove_unfinished;
 
 use crate::failure::{INTERRUPTED, say};
 
+/// How long what was asked to stop may take. Chosen: with what follows a user waits for less than a second.
+const PATIENCE: Duration = Duration::from_millis(700);
+
 /// Whether the user asked to stop.
-#[derive(Clone)]
-pub struct Interrupt {
-    asked: Arc<AtomicBool>,
-    /// Whether there is something to stop that would leave a result or a half of a file.
-    working: Arc<AtomicBool>,
+static ASKED: AtomicBool = AtomicBool::new(false);
+/// Whether what is under way looks whether it is to stop, and then has a result.
+static WORKING: AtomicBool = AtomicBool::new(false);
+static RESULT: Mutex<Held> = Mutex::new(Held::Nothing);
+
+/// Gives out the results that there are.
+type Give = Box<dyn FnOnce() + Send>;
+
+/// What is to be shown if the program is stopped.
+enum Held {
+    Nothing,
+    /// Results of what came before.
+    Results(Give),
+    /// Results that are just being given out.
+    Taken,
 }
 
-impl Interrupt {
-    /// Watches for Ctrl-C from now on. Where signals cannot be caught, Ctrl-C ends the program as usual.
-    pub fn watch() -> Self {
-        let watched = Self::watch_idle();
-        watched.work();
-        watched
-    }
+fn held() -> MutexGuard<'static, Held> {
+    RESULT.lock().unwrap_or_else(PoisonError::into_inner)
+}
 
-    /// The same, for a command that first reads and prepares: until [`work`](Self::work) Ctrl-C ends the program at
-    /// once.
-    pub fn watch_idle() -> Self {
-        let (asked, working) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicBool::new(false)));
-        let (seen, busy) = (Arc::clone(&asked), Arc::clone(&working));
-        let handler = move || {
-            if !busy.load(Ordering::Relaxed) {
-                say("stopped: nothing was simulated yet");
-                std::process::exit(INTERRUPTED.into());
-            }
-            if seen.swap(true, Ordering::Relaxed) {
-                std::process::exit(INTERRUPTED.into());
-            }
-        };
-        if ctrlc::set_handler(handler).is_err() {
-            say("note: Ctrl-C will not print a partial result here");
+/// Ends the program, with no half of a file left.
+fn end() -> ! {
+    remove_unfinished();
+    std::process::exit(INTERRUPTED.into())
+}
+
+/// Shows what is held and ends the program, unless that is about to happen.
+fn show_and_end() {
+    let what = std::mem::replace(&mut *held(), Held::Taken);
+    match what {
+        Held::Nothing => say("stopped: there is no result yet"),
+        Held::Results(give) => give(),
+        Held::Taken => return,
+    }
+    end()
+}
+
+/// Watches for signals from now on. Where they cannot be caught, they end the program as usual.
+pub fn watch() {
+    let handler = || {
+        if ASKED.swap(true, Ordering::Relaxed) {
+            end();
         }
-        Self { asked, working }
+        if !WORKING.load(Ordering::Relaxed) {
+            show_and_end();
+        }
+        // Beside the handler, which is to see a second signal.
+        std::thread::spawn(|| {
+            std::thread::sleep(PATIENCE);
+            show_and_end();
+        });
+    };
+    if ctrlc::set_handler(handler).is_err() {
+        say("note: Ctrl-C will not print a partial result here");
     }
+}
 
-    /// From now on there is something to stop.
-    pub fn work(&self) {
-        self.working.store(true, Ordering::Relaxed);
+/// From now on what is under way looks whether it is to stop, or not.
+pub fn looks(working: bool) {
+    WORKING.store(working, Ordering::Relaxed);
+    // A signal that came in between is not lost.
+    if !working && asked() {
+        show_and_end();
     }
+}
 
-    /// Whether it was pressed.
-    pub fn asked(&self) -> bool {
-        self.asked.load(Ordering::Relaxed)
+/// Whether the user asked to stop.
+pub fn asked() -> bool {
+    ASKED.load(Ordering::Relaxed)
+}
+
+/// The same, for those who look for themselves.
+pub fn flag() -> &'static AtomicBool {
+    &ASKED
+}
+
+/// From now on `give` shows what there is, if the program is stopped.
+pub fn hold(give: impl FnOnce() + Send + 'static) {
+    let mut held = held();
+    if !matches!(*held, Held::Taken) {
+        *held = Held::Results(Box::new(give));
     }
+}
 
-    /// The same, for those who look for themselves.
-    pub fn flag(&self) -> &AtomicBool {
-        &self.asked
+/// The caller gives out the results. Where the program is ending, and they are being given out already, it does not come
+/// back.
+pub fn take() {
+    if matches!(std::mem::replace(&mut *held(), Held::Taken), Held::Taken) {
+        loop {
+            std::thread::park();
+        }
     }
 }

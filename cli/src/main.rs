@@ -35,7 +35,7 @@ Exit codes:
   0    done
   1    a result outside its band, or a bug in Wordline
   2    bad input
-  130  stopped by Ctrl-C, after printing what was reached, if anything";
+  130  stopped by Ctrl-C or SIGTERM, after printing what was reached, if anything";
 
 /// Simulates solid-state drives: what would this workload do to that SSD?
 #[derive(Parser)]
@@ -61,6 +61,7 @@ enum Command {
 
 fn main() -> ExitCode {
     std::panic::set_hook(Box::new(failure::explain_panic));
+    interrupt::watch();
     let arguments = Program::parse();
     let result = std::panic::catch_unwind(AssertUnwindSafe(|| match arguments.command {
         None => help(),

@@ -1,11 +1,12 @@
 //! `wordline nand`: chips by themselves.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
+use serde::Serialize;
 use wordline_kernel::Duration;
 use wordline_lab::nand::{self, Bench, OperationTable, Performance, Scene, Setup, Summary};
-use wordline_lab::output::write_atomically;
+use wordline_lab::output::{Output, is_standard};
 use wordline_nand::chips::Wiring;
 use wordline_nand::clock::ClockPeriods;
 use wordline_nand::geometry::Layout;
@@ -13,7 +14,7 @@ use wordline_nand::{Interface, LatencyModel, Part};
 
 use crate::arguments::{named, whole};
 use crate::failure::{Failure, say};
-use crate::output;
+use crate::output::{self, Json, JsonArgument};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -95,9 +96,8 @@ struct Ops {
     /// Dies on the channel in the rows for interleaved dies; 1 leaves those out.
     #[arg(long, value_name = "N", default_value_t = 2, value_parser = whole::<u32, 1>)]
     dies: u32,
-    /// Prints JSON.
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    json: JsonArgument,
 }
 
 /// Carries out operations and writes the time line of buses, dies, planes and registers.
@@ -124,9 +124,8 @@ struct Timeline {
     /// Writes a picture of it; `-` for standard output in place of the table.
     #[arg(long, value_name = "FILE.svg")]
     svg: Option<PathBuf>,
-    /// Prints what the operations took as JSON.
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    json: JsonArgument,
 }
 
 /// Carries out a script of commands, addresses and data on the pins, and holds it to what it expects.
@@ -144,9 +143,8 @@ struct Exec {
     /// Writes a picture of it; `-` for standard output in place of the table.
     #[arg(long, value_name = "FILE.svg")]
     svg: Option<PathBuf>,
-    /// Prints the transcript as JSON.
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    json: JsonArgument,
 }
 
 /// Which part, and how it is driven.
@@ -209,10 +207,12 @@ pub fn handle(arguments: Arguments) -> Result<(), Failure> {
 fn ops(arguments: &Ops) -> Result<(), Failure> {
     let part = arguments.chips.part()?;
     let table = OperationTable::of(&part, arguments.dies, arguments.chips.wiring())?;
-    output::json_or(arguments.json, &table, || table.table())
+    output::json_or(&arguments.json, &table, || table.table())
 }
 
 fn timeline(arguments: &Timeline) -> Result<(), Failure> {
+    let json = &arguments.json;
+    let mut places = Places::open(("--output", &arguments.output), &arguments.svg, json)?;
     let part = arguments.chips.part()?;
     let layout = Layout {
         channels: arguments.channels,
@@ -227,34 +227,55 @@ fn timeline(arguments: &Timeline) -> Result<(), Failure> {
     let names = trace.names();
     let scene = Scene { spans: &trace.spans, layout, names: &names };
     let title = format!("{}: {}", part.name, arguments.operations.join(" "));
-    let json = give(arguments.output.as_deref(), || nand::chrome(&scene))?;
-    let picture = give(arguments.svg.as_deref(), || nand::svg(&scene, &title))?;
-    if json || picture {
-        return Ok(());
-    }
+    let (chrome, svg) = (|| nand::chrome(&scene), || nand::svg(&scene, &title));
+    places.give(chrome, svg)?;
     let summary = Summary::of(&bench, &trace);
-    output::json_or(arguments.json, &summary, || summary.table())
+    places.result(&summary, || summary.table())
 }
 
 fn exec(arguments: &Exec) -> Result<(), Failure> {
+    let json = &arguments.json;
+    let mut places = Places::open(("--timeline", &arguments.timeline), &arguments.svg, json)?;
     let performance = Performance::of(&arguments.script, arguments.part.as_deref())?;
-    let json = give(arguments.timeline.as_deref(), || nand::chrome(&performance.scene()))?;
-    let picture = give(arguments.svg.as_deref(), || nand::svg(&performance.scene(), &performance.name))?;
-    if !json && !picture {
-        output::json_or(arguments.json, &performance, || performance.to_string())?;
-    }
+    let (scene, name) = (performance.scene(), &performance.name);
+    places.give(|| nand::chrome(&scene), || nand::svg(&scene, name))?;
+    places.result(&performance, || performance.to_string())?;
     let wrong = performance.wrong();
     wrong.iter().for_each(|line| say(&format!("error: {line}")));
     if wrong.is_empty() { Ok(()) } else { Err(Failure::Verdict) }
 }
 
-/// Gives out a text where the user wants it; whether that was standard output.
-fn give(to: Option<&Path>, text: impl FnOnce() -> String) -> Result<bool, Failure> {
-    let to_stdout = to == Some(Path::new("-"));
-    match to {
-        None => {}
-        Some(_) if to_stdout => output::text(&text())?,
-        Some(file) => write_atomically(file, text().as_bytes())?,
+/// Where the time line, its picture and the result go, all of it open.
+struct Places {
+    chrome: Option<Output>,
+    svg: Option<Output>,
+    json: Json,
+    has_table: bool,
+}
+
+impl Places {
+    fn open(
+        (name, chrome): (&str, &Option<PathBuf>),
+        svg: &Option<PathBuf>,
+        json: &JsonArgument,
+    ) -> Result<Self, Failure> {
+        let places = [(name, chrome.as_deref()), ("--svg", svg.as_deref()), ("--json", json.file.as_deref())];
+        output::apart(&places)?;
+        let open = |path: &Option<PathBuf>| path.as_deref().map(Output::open).transpose();
+        let has_table = !places.iter().any(|(_, path)| path.is_some_and(is_standard));
+        Ok(Self { chrome: open(chrome)?, svg: open(svg)?, json: json.open()?, has_table })
     }
-    Ok(to_stdout)
+
+    /// Gives out the time line and its picture where the user wants them.
+    fn give(&mut self, chrome: impl FnOnce() -> String, svg: impl FnOnce() -> String) -> Result<(), Failure> {
+        let line = self.chrome.take().map_or(Ok(()), |to| to.give(chrome().as_bytes()));
+        let picture = self.svg.take().map_or(Ok(()), |to| to.give(svg().as_bytes()));
+        Ok(line.and(picture)?)
+    }
+
+    /// Gives out the result.
+    fn result(self, value: &impl Serialize, table: impl FnOnce() -> String) -> Result<(), Failure> {
+        let printed = if self.has_table { output::text(&table()) } else { Ok(()) };
+        self.json.give(value).and(printed)
+    }
 }

@@ -1,13 +1,86 @@
-//! Standard output, where a reader that goes away is no error.
+//! Standard output, where a reader that goes away is no error, and files beside it.
 
-use std::io::{ErrorKind, Write};
+use std::io::Write;
+use std::path::{Path, PathBuf};
 
+use clap::Args;
 use serde::Serialize;
 use serde_json::Value;
 use wordline_lab::Error;
+use wordline_lab::output::{Output, is_standard};
 use wordline_lab::report::three_digits;
 
 use crate::failure::Failure;
+
+/// Where the result goes as JSON.
+#[derive(Args, Clone)]
+pub struct JsonArgument {
+    /// Writes the result as JSON to FILE; `-`, or no FILE, for standard output in place of the table.
+    #[arg(long = "json", value_name = "FILE", num_args = 0..=1, default_missing_value = "-")]
+    pub file: Option<PathBuf>,
+}
+
+impl JsonArgument {
+    /// Opens what the user named, before there is a result.
+    pub fn open(&self) -> Result<Json, Failure> {
+        Ok(Json(self.file.as_deref().map(Output::open).transpose()?))
+    }
+}
+
+/// Where the result goes: as JSON to an open file or to standard output, and as a table to the latter where it is free.
+pub struct Json(Option<Output>);
+
+impl Json {
+    /// Whether standard output is taken.
+    pub fn is_standard(&self) -> bool {
+        self.0.as_ref().is_some_and(Output::is_standard)
+    }
+
+    /// Writes `value` as JSON where the user asked for it.
+    pub fn give(self, value: &impl Serialize) -> Result<(), Failure> {
+        self.give_text(|| {
+            let text = serde_json::to_string_pretty(value);
+            text.expect("results have string keys, so they are JSON") + "\n"
+        })
+    }
+
+    /// The same with JSON that is made by `text`.
+    pub fn give_text(self, text: impl FnOnce() -> String) -> Result<(), Failure> {
+        self.0.map_or(Ok(()), |output| Ok(output.give(text().as_bytes())?))
+    }
+
+    /// Writes `value` as JSON where the user asked for it, and prints the text that `table` makes unless standard output is
+    /// taken.
+    pub fn or_table(self, value: &impl Serialize, table: impl FnOnce() -> String) -> Result<(), Failure> {
+        let printed = if self.is_standard() { Ok(()) } else { text(&table()) };
+        self.give(value).and(printed)
+    }
+}
+
+/// Writes `value` as JSON where the user asked for it, and prints the text that `table` makes unless standard output is taken.
+pub fn json_or(
+    to: &JsonArgument,
+    value: &impl Serialize,
+    table: impl FnOnce() -> String,
+) -> Result<(), Failure> {
+    to.open()?.or_table(value, table)
+}
+
+/// Refuses outputs, each with its name, of which two are standard output or the same file.
+pub fn apart(outputs: &[(&str, Option<&Path>)]) -> Result<(), Failure> {
+    let named: Vec<_> = outputs.iter().filter_map(|(name, path)| path.map(|path| (*name, path))).collect();
+    for (n, (name, path)) in named.iter().enumerate() {
+        if let Some((first, _)) = named[..n].iter().find(|(_, other)| other == path) {
+            let place = if is_standard(path) { "standard output".into() } else { path.display().to_string() };
+            return Err(Failure::Error(Error::Argument {
+                what: (*name).into(),
+                found: format!("{place}, which {first} is for"),
+                wanted: "a place of its own".into(),
+            }));
+        }
+    }
+    Ok(())
+}
 
 /// Prints `text`, with a line end if it has none.
 pub fn text(text: &str) -> Result<(), Failure> {
@@ -18,20 +91,7 @@ pub fn text(text: &str) -> Result<(), Failure> {
 
 /// What became of writing to standard output.
 pub fn written(result: std::io::Result<()>) -> Result<(), Failure> {
-    result.map_err(|reason| match reason.kind() {
-        ErrorKind::BrokenPipe => Failure::NoReader,
-        _ => Error::File { path: "standard output".into(), action: "write", reason }.into(),
-    })
-}
-
-/// Prints `value` as indented JSON.
-pub fn json(value: &impl Serialize) -> Result<(), Failure> {
-    text(&serde_json::to_string_pretty(value).expect("results have string keys, so they are JSON"))
-}
-
-/// Prints `value` as JSON where the user asked for it, else the text that `table` makes.
-pub fn json_or(wanted: bool, value: &impl Serialize, table: impl FnOnce() -> String) -> Result<(), Failure> {
-    if wanted { json(value) } else { text(&table()) }
+    Ok(result.map_err(|reason| Error::File { path: "standard output".into(), action: "write", reason })?)
 }
 
 /// A table of objects, one a line, with `keys` as its header, folded to the width of the terminal.

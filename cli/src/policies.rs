@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use wordline_lab::config::{self, Policy};
 
 use crate::failure::Failure;
-use crate::output;
+use crate::output::{self, JsonArgument};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -22,20 +22,19 @@ Examples:
 pub struct Arguments {
     /// A seam, a policy, SEAM/POLICY, `design` or a design; all seams if not given.
     name: Option<String>,
-    /// Prints JSON.
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    json: JsonArgument,
 }
 
 /// Does what the user asked.
 pub fn handle(arguments: Arguments) -> Result<(), Failure> {
     let Some(name) = &arguments.name else {
         let all = config::policies();
-        return output::json_or(arguments.json, &all, || table(&all));
+        return output::json_or(&arguments.json, &all, || table(&all));
     };
     let mut found = config::find_policies(name)?;
     if found.iter().all(|policy| policy.seam == *name) {
-        return output::json_or(arguments.json, &found, || table(&found));
+        return output::json_or(&arguments.json, &found, || table(&found));
     }
     // One policy may be named by several keys.
     found.dedup_by(|next, before| (&next.seam, &next.policy) == (&before.seam, &before.policy));
@@ -47,7 +46,7 @@ pub fn handle(arguments: Arguments) -> Result<(), Failure> {
             value
         })
         .collect();
-    output::json_or(arguments.json, &pages, || {
+    output::json_or(&arguments.json, &pages, || {
         found.iter().map(|policy| policy.page).collect::<Vec<_>>().join("\n")
     })
 }

@@ -7,7 +7,7 @@ use wordline_lab::config::{self, PresetInfo};
 use wordline_lab::report::Quantity;
 
 use crate::failure::Failure;
-use crate::output;
+use crate::output::{self, JsonArgument};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -27,18 +27,16 @@ enum Command {
     /// Lists all devices.
     #[command(after_help = EXAMPLES)]
     List {
-        /// Prints JSON.
-        #[arg(long)]
-        json: bool,
+        #[command(flatten)]
+        json: JsonArgument,
     },
     /// Shows the file of one device, each number with its source.
     #[command(after_help = EXAMPLES)]
     Show {
         /// A name from the list.
         name: String,
-        /// Prints JSON.
-        #[arg(long)]
-        json: bool,
+        #[command(flatten)]
+        json: JsonArgument,
     },
 }
 
@@ -47,14 +45,14 @@ pub fn handle(arguments: Arguments) -> Result<(), Failure> {
     match arguments.command {
         Command::List { json } => {
             let presets = config::presets()?;
-            output::json_or(json, &presets, || {
+            output::json_or(&json, &presets, || {
                 let rows: Vec<_> = presets.iter().map(row).collect();
                 output::rows(&rows, &["name", "description", "chips", "flash", "design"])
             })
         }
         Command::Show { name, json } => {
             let text = config::preset_text(&name).ok_or_else(|| unknown(&name))?;
-            output::json_or(json, &json!({ "name": name, "text": text }), || text.into())
+            output::json_or(&json, &json!({ "name": name, "text": text }), || text.into())
         }
     }
 }

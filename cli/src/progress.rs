@@ -6,7 +6,7 @@ use std::io::IsTerminal;
 use indicatif::{HumanCount, ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 use wordline_lab::run::{Observer, RUNNING, SAVING};
 
-use crate::interrupt::Interrupt;
+use crate::interrupt;
 
 /// The number of requests is known.
 const BAR: &str = "{msg} {wide_bar} {human_pos}/{human_len} requests, {rate}, {eta} left";
@@ -19,13 +19,12 @@ const STEPS: &str = "{msg} {wide_bar} {pos}/{len} parts, {eta} left";
 pub struct Watch<'a> {
     bar: ProgressBar,
     name: &'a str,
-    interrupt: &'a Interrupt,
 }
 
 impl<'a> Watch<'a> {
     /// Watches the run called `name`, without a bar where `quiet` or where standard error is no terminal.
-    pub fn new(name: &'a str, quiet: bool, interrupt: &'a Interrupt) -> Self {
-        Self { bar: bar(quiet), name, interrupt }
+    pub fn new(name: &'a str, quiet: bool) -> Self {
+        Self { bar: bar(quiet), name }
     }
 }
 
@@ -75,9 +74,8 @@ fn bar(quiet: bool) -> ProgressBar {
 
 impl Observer for Watch<'_> {
     fn phase(&mut self, name: &'static str, total: Option<u64>) {
-        if name == RUNNING || name == SAVING {
-            self.interrupt.work();
-        }
+        // Before the first request there is nothing to show.
+        interrupt::looks(name == RUNNING || name == SAVING);
         let template = if total.is_some() { BAR } else { COUNTER };
         let style = ProgressStyle::with_template(template).expect("the template is well formed");
         self.bar.set_style(style.with_key("rate", write_rate).with_key("answered", write_answered));
@@ -88,7 +86,11 @@ impl Observer for Watch<'_> {
 
     fn progress(&mut self, answered: u64) -> bool {
         self.bar.set_position(answered);
-        !self.interrupt.asked()
+        !interrupt::asked()
+    }
+
+    fn goes_on(&mut self, _: u64) -> bool {
+        !interrupt::asked()
     }
 }
 

@@ -1,17 +1,21 @@
 //! `wordline repro`: published figures and tables again, the paper's numbers beside ours.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use clap::{Args, Subcommand};
 use serde_json::json;
+use wordline_lab::Error;
 use wordline_lab::experiment::{self, Experiment, Lab, Library, Options, Outcome};
+use wordline_lab::output::ReportFolder;
 use wordline_lab::sweep::Conduct;
 
 use crate::arguments::SeedArgument;
 use crate::failure::Failure;
-use crate::interrupt::Interrupt;
-use crate::output;
+use crate::interrupt;
+use crate::output::{self, Json, JsonArgument};
 use crate::progress::Steps;
+use crate::run::Form;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -42,9 +46,8 @@ pub struct Arguments {
     /// A folder of recorded traces, which take the place of profiles of the same name.
     #[arg(long, value_name = "DIR")]
     traces: Option<PathBuf>,
-    /// Prints JSON: an object for one experiment, a list of them for several.
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    json: JsonArgument,
     /// Prints the rows as Markdown tables, for documents.
     #[arg(long, conflicts_with = "json")]
     markdown: bool,
@@ -69,9 +72,8 @@ enum Command {
     /// Lists all experiments.
     #[command(after_help = EXAMPLES)]
     List {
-        /// Prints JSON.
-        #[arg(long)]
-        json: bool,
+        #[command(flatten)]
+        json: JsonArgument,
     },
 }
 
@@ -79,7 +81,7 @@ enum Command {
 pub fn handle(arguments: Arguments) -> Result<(), Failure> {
     let library = Library::open(arguments.experiments.as_deref())?;
     if let Some(Command::List { json }) = arguments.command {
-        return list(&library, json);
+        return list(&library, &json);
     }
     let mut experiments = Vec::new();
     for id in &arguments.ids {
@@ -91,7 +93,7 @@ pub fn handle(arguments: Arguments) -> Result<(), Failure> {
     repeat(&experiments, &arguments)
 }
 
-fn list(library: &Library, json: bool) -> Result<(), Failure> {
+fn list(library: &Library, json: &JsonArgument) -> Result<(), Failure> {
     let entries = library.list();
     output::json_or(json, &entries, || {
         let rows: Vec<_> = entries
@@ -105,50 +107,86 @@ fn list(library: &Library, json: bool) -> Result<(), Failure> {
 /// Repeats experiments one after another, the parts of each side by side. A report that cannot be written does not keep
 /// the results back.
 fn repeat(experiments: &[&Experiment], arguments: &Arguments) -> Result<(), Failure> {
-    let interrupt = Interrupt::watch();
-    let (mut outcomes, mut reports): (Vec<Outcome>, _) = (Vec::new(), Ok(()));
+    output::apart(&[("--json", arguments.json.file.as_deref()), ("--report", arguments.report.as_deref())])?;
+    let json = arguments.json.open()?;
+    let has_table = !json.is_standard();
+    let claimed = |directory: &PathBuf| -> Result<Vec<ReportFolder>, Error> {
+        experiments.iter().map(|experiment| ReportFolder::claim(&directory.join(&experiment.id))).collect()
+    };
+    let mut folders = arguments.report.as_ref().map(claimed).transpose()?.unwrap_or_default().into_iter();
+    let form = if experiments.len() == 1 && !arguments.all { Form::One } else { Form::List };
+    let reached = Arc::new(Mutex::new(Reached { outcomes: Vec::new(), json: Some(json), form }));
+    let so_far = Arc::clone(&reached);
+    interrupt::hold(move || {
+        if let Err(failure) = lock(&so_far).give() {
+            failure.report();
+        }
+    });
+    interrupt::looks(true);
+    let (mut reports, mut unexplained) = (Ok(()), 0);
     let lab = Lab::default();
     for experiment in experiments {
-        if interrupt.asked() {
+        if interrupt::asked() {
             break;
         }
-        let outcome = one(experiment, arguments, &lab, &interrupt)?;
-        match (arguments.json, arguments.markdown) {
-            (true, _) => {}
-            (false, true) => output::text(&experiment::markdown(&outcome))?,
-            (false, false) => output::text(&experiment::table(&outcome, output::width()))?,
+        let outcome = one(experiment, arguments, &lab)?;
+        match (has_table, arguments.markdown) {
+            (false, _) => {}
+            (true, true) => output::text(&experiment::markdown(&outcome))?,
+            (true, false) => output::text(&experiment::table(&outcome, output::width()))?,
         }
-        if let Some(directory) = &arguments.report {
-            let directory = directory.join(Path::new(&experiment.id));
-            reports = reports.and(experiment::write_report(&directory, experiment, &outcome));
+        if let Some(folder) = folders.next() {
+            reports = reports.and(experiment::write_report(folder, experiment, &outcome));
         }
-        outcomes.push(outcome);
+        unexplained += outcome.counts.unexplained;
+        lock(&reached).outcomes.push(outcome);
     }
-    match &outcomes[..] {
-        [outcome] if arguments.json && experiments.len() == 1 && !arguments.all => output::json(outcome)?,
-        outcomes if arguments.json => output::json(&outcomes)?,
+    interrupt::take();
+    let mut reached = lock(&reached);
+    match &reached.outcomes[..] {
         [] | [_] => {}
+        _ if !has_table => {}
         outcomes if arguments.markdown => output::text(&experiment::markdown_summary(outcomes))?,
         outcomes => output::text(&experiment::summary(outcomes, output::width()))?,
     }
+    reached.give()?;
     reports?;
-    match outcomes.iter().map(|outcome| outcome.counts.unexplained).sum() {
-        _ if interrupt.asked() => Err(Failure::Interrupted),
+    match unexplained {
+        _ if interrupt::asked() => Err(Failure::Interrupted),
         0_usize => Ok(()),
         _ => Err(Failure::Verdict),
     }
 }
 
-fn one(
-    experiment: &Experiment,
-    arguments: &Arguments,
-    lab: &Lab,
-    interrupt: &Interrupt,
-) -> Result<Outcome, Failure> {
+/// What was reached so far.
+struct Reached {
+    outcomes: Vec<Outcome>,
+    /// Where it goes; taken by whoever gives it out.
+    json: Option<Json>,
+    form: Form,
+}
+
+impl Reached {
+    fn give(&mut self) -> Result<(), Failure> {
+        match (self.json.take(), &self.outcomes[..], self.form) {
+            (None, ..) => Ok(()),
+            // What would be one object is none, and no list.
+            (Some(_), [], Form::One) => Ok(()),
+            (Some(json), [outcome], Form::One) => json.give(outcome),
+            (Some(json), outcomes, _) => json.give(&outcomes),
+        }
+    }
+}
+
+fn lock(reached: &Mutex<Reached>) -> MutexGuard<'_, Reached> {
+    reached.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn one(experiment: &Experiment, arguments: &Arguments, lab: &Lab) -> Result<Outcome, Failure> {
     let steps = Steps::new(&experiment.id, arguments.no_progress);
     let conduct = Conduct {
         threads: arguments.threads,
-        stop: interrupt.flag(),
+        stop: interrupt::flag(),
         progress: &|done, total| steps.show(done, total),
     };
     let options = Options {

@@ -4,16 +4,18 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use wordline_kernel::Duration;
-use wordline_lab::output::write_atomically;
+use wordline_lab::Error;
+use wordline_lab::config::Device;
+use wordline_lab::output::{ReportFolder, is_standard};
 use wordline_lab::power::CutAfter;
 use wordline_lab::report::{self, Origin};
 use wordline_lab::snapshot::Snapshot;
 use wordline_lab::summary::{Outcome, Summary};
 
 use crate::arguments::{DeviceArguments, WorkloadArguments, whole};
-use crate::failure::Failure;
-use crate::interrupt::Interrupt;
-use crate::output;
+use crate::failure::{Failure, say};
+use crate::interrupt;
+use crate::output::{self, Json, JsonArgument};
 use crate::progress::Watch;
 
 const EXAMPLES: &str = "\
@@ -58,10 +60,10 @@ pub struct Arguments {
 /// Where results go, beside the table on standard output.
 #[derive(Args)]
 pub struct ResultArguments {
-    /// Writes the result as JSON; `-`, or no file, for standard output in place of the table.
-    #[arg(long, value_name = "FILE", num_args = 0..=1, default_missing_value = "-")]
-    json: Option<PathBuf>,
-    /// Writes report.html, a page that needs no network, its charts and summary.json into a directory.
+    #[command(flatten)]
+    json: JsonArgument,
+    /// Writes report.html, a page that needs no network, its charts and summary.json into a directory, in place of a report
+    /// that is there.
     #[arg(long, value_name = "DIR")]
     report: Option<PathBuf>,
     /// Shows no progress bar. There is none either where standard error is no terminal.
@@ -76,37 +78,81 @@ pub fn handle(arguments: Arguments) -> Result<(), Failure> {
     let after = arguments.cut_power_after.map(CutAfter::Requests);
     plan.power_cut = after.or(arguments.cut_power_at.map(CutAfter::Time));
     let device = match (&arguments.from_snapshot, arguments.device.unnamed()) {
-        (Some(file), Some(settings)) => Snapshot::open(file)?.device_with(settings)?,
+        (Some(file), Some(settings)) => device_of(file, settings)?,
         _ => arguments.device.device(plan.origin.usual_preset())?,
     };
     plan.from_snapshot = arguments.from_snapshot;
     plan.save_snapshot = arguments.save_snapshot;
-    let interrupt = Interrupt::watch_idle();
-    let mut watch = Watch::new(&device.name, arguments.results.no_progress, &interrupt);
+    let others = [("--log", plan.log.as_deref()), ("--save-snapshot", plan.save_snapshot.as_deref())];
+    let results = arguments.results.open(&others)?;
+    let mut watch = Watch::new(&device.name, arguments.results.no_progress);
     let summary = wordline_lab::run::run(plan.job(&device)?, &mut watch)?;
     drop(watch);
-    arguments.results.give(&[summary], &device.text)
+    interrupt::take();
+    results.give(&[summary], Form::One, &device.text)
+}
+
+/// The device of a snapshot, with changes.
+fn device_of(file: &Path, settings: &[String]) -> Result<Device, Error> {
+    if is_standard(file) {
+        return Err(Error::Argument {
+            what: "--from-snapshot".into(),
+            found: "standard input alone, which is read once".into(),
+            wanted: "--preset or --config beside it".into(),
+        });
+    }
+    Snapshot::open(file)?.device_with(settings)
+}
+
+/// What results are in JSON, however many there are.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Form {
+    /// An object.
+    One,
+    /// A list.
+    List,
+}
+
+/// Where results go, all of it open.
+pub struct Results {
+    json: Json,
+    report: Option<ReportFolder>,
+    has_table: bool,
 }
 
 impl ResultArguments {
+    /// Opens everything that the results will be written to. `others` are outputs beside them, each with its name.
+    pub fn open(&self, others: &[(&str, Option<&Path>)]) -> Result<Results, Failure> {
+        let own = [("--json", self.json.file.as_deref()), ("--report", self.report.as_deref())];
+        output::apart(&[&own, others].concat())?;
+        let report = self.report.as_deref().map(ReportFolder::claim).transpose()?;
+        if let Some(report) = report.as_ref().filter(|report| report.replaces()) {
+            say(&format!("note: {}: takes the place of the report there", report.path().display()));
+        }
+        let taken = others.iter().any(|(_, path)| path.is_some_and(is_standard));
+        let json = self.json.open()?;
+        Ok(Results { has_table: !taken && !json.is_standard(), json, report })
+    }
+}
+
+impl Results {
     /// Gives out the results of `runs` in every form that the user wants. What cannot be written does not keep the rest
     /// back: a run may have taken long.
-    pub fn give(&self, runs: &[Summary], config: &str) -> Result<(), Failure> {
-        let json = match runs {
-            [run] => report::json(run),
-            runs => report::json_list(runs),
+    pub fn give(self, runs: &[Summary], form: Form, config: &str) -> Result<(), Failure> {
+        let json = match (runs, form) {
+            ([run], Form::One) => report::json(run),
+            (runs, _) => report::json_list(runs),
         };
-        let file = self.json.as_deref().filter(|file| *file != Path::new("-"));
-        let page = self.report.as_ref().map_or(Ok(()), |directory| {
+        let page = self.report.map_or(Ok(()), |folder| {
             let command = std::env::args().collect::<Vec<_>>().join(" ");
-            report::write(directory, runs, Origin { config, command: &command })
+            report::write(folder, runs, &json, Origin { config, command: &command })
         });
-        let written = file.map_or(Ok(()), |file| write_atomically(file, json.as_bytes()));
-        let printed = output::text(&match runs {
-            _ if self.json.is_some() && file.is_none() => json,
-            [run] => report::table(run),
-            runs => report::comparison(runs),
-        });
+        let printed = match (runs, form) {
+            _ if !self.has_table => Ok(()),
+            ([run], Form::One) => output::text(&report::table(run)),
+            (runs, _) => output::text(&report::comparison(runs)),
+        };
+        let written = self.json.give_text(|| json);
         page?;
         written?;
         printed?;

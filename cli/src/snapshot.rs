@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand};
 use serde_json::json;
 use wordline_lab::config::DEFAULT_PRESET;
+use wordline_lab::output::Output;
 use wordline_lab::prepare::make_snapshot;
 use wordline_lab::report::Quantity;
 use wordline_lab::run::Precondition;
@@ -12,8 +13,8 @@ use wordline_lab::snapshot::Snapshot;
 
 use crate::arguments::{DeviceArguments, SeedArgument};
 use crate::failure::Failure;
-use crate::interrupt::Interrupt;
-use crate::output;
+use crate::interrupt;
+use crate::output::{self, Json, JsonArgument};
 use crate::progress::Watch;
 
 const EXAMPLES: &str = "\
@@ -41,7 +42,7 @@ enum Command {
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 struct Make {
-    /// The file to write. It appears once it is whole.
+    /// The file to write, which appears once it is whole; `-` for standard output.
     to: PathBuf,
     #[command(flatten)]
     device: DeviceArguments,
@@ -50,9 +51,8 @@ struct Make {
     precondition: Precondition,
     #[command(flatten)]
     seed: SeedArgument,
-    /// Prints what was written as JSON.
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    json: JsonArgument,
     /// Shows no progress. There is none either where standard error is no terminal.
     #[arg(long)]
     no_progress: bool,
@@ -62,40 +62,40 @@ struct Make {
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 struct Show {
-    /// The snapshot.
+    /// The snapshot; `-` for standard input.
     file: PathBuf,
-    /// Prints JSON, with the whole configuration of the device.
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    json: JsonArgument,
 }
 
 /// Does what the user asked.
 pub fn handle(arguments: Arguments) -> Result<(), Failure> {
     match arguments.command {
         Command::Make(arguments) => make(arguments),
-        Command::Show(arguments) => show(&arguments.file, arguments.json),
+        Command::Show(arguments) => show(&arguments.file, arguments.json.open()?),
     }
 }
 
 fn make(arguments: Make) -> Result<(), Failure> {
     let Make { to, device, precondition, seed, json, no_progress } = arguments;
     let device = device.device(DEFAULT_PRESET)?;
-    let interrupt = Interrupt::watch_idle();
-    let mut watch = Watch::new(&device.name, no_progress, &interrupt);
-    make_snapshot(&device, precondition, seed.seed, &to, &mut watch)?;
+    output::apart(&[("the snapshot", Some(&to)), ("--json", json.file.as_deref())])?;
+    let (saved, json) = (Output::open(&to)?, json.open()?);
+    let mut watch = Watch::new(&device.name, no_progress);
+    make_snapshot(&device, precondition, seed.seed, saved, &mut watch)?;
     drop(watch);
-    show(&to, json)?;
-    // Ctrl-C waits for the end of the write, so that no half of a file is left.
-    if interrupt.asked() { Err(Failure::Interrupted) } else { Ok(()) }
+    interrupt::looks(false);
+    // What went through a pipe cannot be read again.
+    if to.is_file() { show(&to, json) } else { Ok(()) }
 }
 
-fn show(file: &PathBuf, json: bool) -> Result<(), Failure> {
+fn show(file: &PathBuf, json: Json) -> Result<(), Failure> {
     let snapshot = Snapshot::open(file)?;
     let (head, device) = (snapshot.head().clone(), snapshot.device()?);
     let size = snapshot.verify()?;
     let bytes = |bytes: u64| Quantity::Bytes(bytes as f64).to_string();
     let value = json!({ "file": file, "head": head, "size": size });
-    output::json_or(json, &value, || {
+    json.or_table(&value, || {
         let mut rows = vec![
             ("device", head.device.clone()),
             ("capacity", bytes(device.capacity().0)),

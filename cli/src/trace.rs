@@ -6,16 +6,18 @@ use clap::{Args, Subcommand};
 use schemars::JsonSchema;
 use serde_json::{Value, json};
 use wordline_kernel::Seed;
+use wordline_lab::output::is_standard;
 use wordline_lab::plan::{Origin, Plan};
 use wordline_lab::report;
-use wordline_lab::trace::{self, Generated, Options, Request, Statistics, TargetFormat, Trace};
+use wordline_lab::trace::{
+    self, Generated, Options, Request, Statistics, Target, TargetFormat, Trace, WriteReport,
+};
 use wordline_lab::workload::Profile;
 use wordline_lab::workload::profile::Claim;
 
 use crate::arguments::{DeviceArguments, FormatArguments, SeedArgument, whole};
 use crate::failure::{Failure, say};
-use crate::interrupt::Interrupt;
-use crate::output;
+use crate::output::{self, Json, JsonArgument};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -46,34 +48,32 @@ enum Command {
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 struct Info {
-    /// The trace, plain or compressed with gzip or zstd; for the block tracer its directory or archive.
+    /// The trace, plain or compressed with gzip or zstd, for the block tracer its directory or archive; `-` for standard input.
     file: PathBuf,
     #[command(flatten)]
     format: FormatArguments,
     /// Sets the numbers that a paper publishes of this trace beside what is found; see `wordline workloads list`.
     #[arg(long, value_name = "PROFILE")]
     profile: Option<String>,
-    /// Prints JSON.
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    json: JsonArgument,
 }
 
 /// Writes a trace in another format, compressed if the name of the new file ends in .gz or .zst.
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 struct Convert {
-    /// The trace to read.
+    /// The trace to read; `-` for standard input.
     from: PathBuf,
-    /// The file to write. It appears once it is whole.
+    /// The file to write, which appears once it is whole; `-` for standard output.
     to: PathBuf,
     /// The format to write; see `wordline trace formats`.
     #[arg(long, value_name = "NAME", default_value = "csv")]
     to_format: TargetFormat,
     #[command(flatten)]
     format: FormatArguments,
-    /// Prints what was written as JSON.
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    json: JsonArgument,
 }
 
 /// Writes the requests of a workload or a profile as a trace.
@@ -82,7 +82,7 @@ struct Convert {
 struct Generate {
     /// A workload or profile; see `wordline workloads list`.
     name: String,
-    /// The file to write, compressed if its name ends in .gz or .zst. It appears once it is whole.
+    /// The file to write, compressed if its name ends in .gz or .zst; it appears once it is whole. `-` for standard output.
     to: PathBuf,
     /// The format to write; see `wordline trace formats`.
     #[arg(long, value_name = "NAME", default_value = "csv")]
@@ -95,17 +95,15 @@ struct Generate {
     requests: Option<u64>,
     #[command(flatten)]
     seed: SeedArgument,
-    /// Prints what was written as JSON.
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    json: JsonArgument,
 }
 
 /// Lists the formats that can be read and written, and the options that say what a format leaves open.
 #[derive(Args)]
 struct Formats {
-    /// Prints JSON.
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    json: JsonArgument,
 }
 
 /// Does what the user asked.
@@ -136,7 +134,7 @@ fn info(arguments: &Info) -> Result<(), Failure> {
         "name": trace.name, "source": trace.source(), "format": trace.format, "notes": trace.notes, "statistics": statistics,
         "published": published
     });
-    output::json_or(arguments.json, &value, || {
+    output::json_or(&arguments.json, &value, || {
         let source = trace.source();
         let origin = if trace.generated.is_some() {
             format!("{}: {}", source.kind.words(), source.name)
@@ -164,11 +162,13 @@ fn published(profile: &Profile, statistics: &Statistics) -> Vec<Value> {
 }
 
 fn convert(arguments: &Convert) -> Result<(), Failure> {
+    let target = Writing::open(&arguments.to, arguments.to_format, &arguments.json)?;
     let trace = read(&arguments.from, &arguments.format)?;
-    write(&trace.requests, trace.generated.as_ref(), &arguments.to, arguments.to_format, arguments.json)
+    target.write(&trace.requests, trace.generated.as_ref())
 }
 
 fn generate(arguments: &Generate) -> Result<(), Failure> {
+    let target = Writing::open(&arguments.to, arguments.to_format, &arguments.json)?;
     let origin = Origin::Named(arguments.name.clone());
     let profile = Profile::named(&arguments.name);
     let generated =
@@ -187,36 +187,56 @@ fn generate(arguments: &Generate) -> Result<(), Failure> {
             plan.job(&device)?.requests.collect()
         }
     };
-    write(&requests, Some(&generated), &arguments.to, arguments.to_format, arguments.json)
+    target.write(&requests, Some(&generated))
 }
 
-/// Writes a trace and says so. Ctrl-C waits for the end of the write, so that no half of a file is left.
-fn write(
-    requests: &[Request],
-    generated: Option<&Generated>,
-    to: &Path,
+/// A trace that is going to be written, and where to say so.
+struct Writing<'a> {
+    to: &'a Path,
+    target: Target,
     format: TargetFormat,
-    json: bool,
-) -> Result<(), Failure> {
-    let interrupt = Interrupt::watch();
-    let report = trace::write(to, requests, format, generated)?;
-    if let (true, Some(generated)) = (report.mark_lost, generated) {
-        let format = format.name();
-        say(&format!("note: generated from {generated}; format {format} has no place to say so, csv has"));
+    json: Json,
+}
+
+impl<'a> Writing<'a> {
+    fn open(to: &'a Path, format: TargetFormat, json: &JsonArgument) -> Result<Self, Failure> {
+        output::apart(&[("the trace", Some(to)), ("--json", json.file.as_deref())])?;
+        Ok(Self { to, target: Target::open(to)?, format, json: json.open()? })
     }
-    output::json_or(json, &report, || {
-        let mut text = format!("{}: {} requests written", to.display(), report.written);
-        for (count, what) in [
-            (report.left_out, "requests left out, for which the format has no word"),
-            (report.widened, "requests widened to whole sectors"),
-        ] {
-            if count > 0 {
-                text.push_str(&format!(", {count} {what}"));
-            }
+
+    /// Writes it and says so.
+    fn write(self, requests: &[Request], generated: Option<&Generated>) -> Result<(), Failure> {
+        let is_standard = self.target.is_standard();
+        let report = self.target.write(requests, self.format, generated)?;
+        if let (true, Some(generated)) = (report.mark_lost, generated) {
+            let format = self.format.name();
+            say(&format!(
+                "note: generated from {generated}; format {format} has no place to say so, csv has"
+            ));
         }
-        text
-    })?;
-    if interrupt.asked() { Err(Failure::Interrupted) } else { Ok(()) }
+        let text = written(self.to, &report);
+        if is_standard {
+            say(&text);
+            self.json.give(&report)
+        } else {
+            self.json.or_table(&report, || text)
+        }
+    }
+}
+
+/// What was written, in a sentence.
+fn written(to: &Path, report: &WriteReport) -> String {
+    let to = if is_standard(to) { "standard output".into() } else { to.display().to_string() };
+    let mut text = format!("{to}: {} requests written", report.written);
+    for (count, what) in [
+        (report.left_out, "requests left out, for which the format has no word"),
+        (report.widened, "requests widened to whole sectors"),
+    ] {
+        if count > 0 {
+            text.push_str(&format!(", {count} {what}"));
+        }
+    }
+    text
 }
 
 fn formats(arguments: &Formats) -> Result<(), Failure> {
@@ -226,7 +246,7 @@ fn formats(arguments: &Formats) -> Result<(), Failure> {
         ("options", fields::<Options>()),
     ];
     let value: Value = lists.iter().map(|(title, list)| ((*title).to_string(), list.clone())).collect();
-    output::json_or(arguments.json, &value, || {
+    output::json_or(&arguments.json, &value, || {
         let sections = lists.iter().map(|(title, list)| {
             let rows = list.as_array().map(Vec::as_slice).unwrap_or_default();
             format!("{title}\n{}", output::rows(rows, &["name", "meaning"]))

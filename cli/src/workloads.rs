@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use wordline_lab::workload::{self, Profile, Workload};
 
 use crate::failure::Failure;
-use crate::output;
+use crate::output::{self, JsonArgument};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -26,36 +26,34 @@ enum Command {
     /// Lists all names.
     #[command(after_help = EXAMPLES)]
     List {
-        /// Prints JSON.
-        #[arg(long)]
-        json: bool,
+        #[command(flatten)]
+        json: JsonArgument,
     },
     /// Shows one: a workload as TOML, a profile with the numbers that it is fitted to.
     #[command(after_help = EXAMPLES)]
     Show {
         /// A name from the list.
         name: String,
-        /// Prints JSON.
-        #[arg(long)]
-        json: bool,
+        #[command(flatten)]
+        json: JsonArgument,
     },
 }
 
 /// Does what the user asked.
 pub fn handle(arguments: Arguments) -> Result<(), Failure> {
     match arguments.command {
-        Command::List { json } => list(json),
-        Command::Show { name, json } if Profile::names().contains(&name) => show_profile(&name, json),
+        Command::List { json } => list(&json),
+        Command::Show { name, json } if Profile::names().contains(&name) => show_profile(&name, &json),
         Command::Show { name, json } => {
             let workload = Workload::named(&name)?;
-            output::json_or(json, &workload, || {
+            output::json_or(&json, &workload, || {
                 toml::to_string(&workload).expect("a workload was read from TOML")
             })
         }
     }
 }
 
-fn list(json: bool) -> Result<(), Failure> {
+fn list(json: &JsonArgument) -> Result<(), Failure> {
     let row = |name: String, kind: &str, description: String| json!({ "name": name, "kind": kind, "description": description });
     let mut rows = Vec::new();
     for name in workload::names() {
@@ -69,7 +67,7 @@ fn list(json: bool) -> Result<(), Failure> {
     output::json_or(json, &rows, || output::rows(&rows, &["name", "kind", "description"]))
 }
 
-fn show_profile(name: &str, json: bool) -> Result<(), Failure> {
+fn show_profile(name: &str, json: &JsonArgument) -> Result<(), Failure> {
     let profile = Profile::named(name)?;
     let claims = profile.claims();
     let value = json!({ "name": profile.name, "source": profile.source, "claims": claims });

@@ -57,6 +57,9 @@ pub enum Error {
     /// A run does not get on: a bug in Wordline. The text says what waits for what, and holds the reproducer.
     #[error("the simulation does not get on: {0}")]
     Stuck(String),
+    /// The user stopped it before there was anything to tell.
+    #[error("stopped before the first request")]
+    Stopped,
     /// An always-on check of the simulation failed: a bug in Wordline. The text holds the reproducer.
     #[error("{0}")]
     Invariant(String),

@@ -7,6 +7,7 @@ pub mod config;
 pub mod design;
 pub mod error;
 pub mod experiment;
+pub mod input;
 mod log;
 mod measure;
 pub mod nand;

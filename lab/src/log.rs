@@ -1,6 +1,6 @@
 //! The log of every request of a run, as a Parquet file: low-level columns of the `parquet` crate, without Arrow.
 
-use std::io::{self, Write};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -10,12 +10,11 @@ use parquet::errors::ParquetError;
 use parquet::file::properties::WriterProperties;
 use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::parser::parse_message_type;
-use tempfile::NamedTempFile;
 use wordline_kernel::Instant;
 use wordline_ssd::Answer;
 
 use crate::error::{Error, Result};
-use crate::output::{take_name, temporary_beside};
+use crate::output::Output;
 
 /// The columns, as docs/report.md has them: times in picoseconds since the run began, sectors of 512 bytes, operations by
 /// their place in [`Operation::ALL`](wordline_ssd::Operation::ALL).
@@ -31,19 +30,6 @@ const SCHEMA: &str = "message request {
 /// Requests of a row group. Chosen: a few megabytes.
 const GROUP: usize = 1 << 17;
 
-/// A temporary file whose errors do not name it.
-struct Plain(NamedTempFile);
-
-impl Write for Plain {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0.as_file_mut().write(bytes)
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        self.0.as_file_mut().flush()
-    }
-}
-
 /// What the system said, where it was the system.
 fn reason(error: ParquetError) -> io::Error {
     match error {
@@ -55,25 +41,22 @@ fn reason(error: ParquetError) -> io::Error {
 /// A log under way: it gets its name only when it is whole.
 pub struct Log {
     path: PathBuf,
-    writer: SerializedFileWriter<Plain>,
+    writer: SerializedFileWriter<Output>,
     rows: Vec<(Answer, Instant)>,
 }
 
 impl Log {
-    /// Begins a log that will be at `path`.
+    /// Begins a log that will be at `path`, or goes to standard output.
     ///
     /// # Errors
-    /// [`Error::File`] if nothing can be written beside `path`.
+    /// [`Error::File`] if `path` cannot be written.
     pub fn create(path: &Path) -> Result<Self> {
         let failed = |reason| Error::File { path: path.into(), action: "write", reason };
-        if path.is_dir() {
-            return Err(failed(std::io::ErrorKind::IsADirectory.into()));
-        }
-        let file = temporary_beside(path).map_err(failed)?;
+        let file = Output::open(path)?;
         let schema = parse_message_type(SCHEMA).expect("the schema is right");
         let level = ZstdLevel::try_new(3).expect("3 is a level");
         let properties = WriterProperties::builder().set_compression(Compression::ZSTD(level)).build();
-        let writer = SerializedFileWriter::new(Plain(file), Arc::new(schema), Arc::new(properties))
+        let writer = SerializedFileWriter::new(file, Arc::new(schema), Arc::new(properties))
             .map_err(|error| failed(reason(error)))?;
         Ok(Self { path: path.into(), writer, rows: Vec::with_capacity(GROUP) })
     }
@@ -133,7 +116,7 @@ impl Log {
             self.write_group()?;
         }
         let failed = |reason| Error::File { path: self.path.clone(), action: "write", reason };
-        let file = self.writer.into_inner().map_err(|error| failed(reason(error)))?.0;
-        take_name(file, &self.path).map_err(failed)
+        let file = self.writer.into_inner().map_err(|error| failed(reason(error)))?;
+        file.finish()
     }
 }

@@ -1,7 +1,5 @@
 //! What is measured during a run, and the summary that comes of it.
 
-use std::path::Path;
-
 use wordline_kernel::{Duration, Histogram, Instant, Series};
 use wordline_nand::chips::Counts;
 use wordline_nand::{DieId, EnergyReport, Pool, RowBlockId, Stage};
@@ -116,17 +114,17 @@ impl Sums {
 }
 
 impl Measurements {
-    /// Nothing measured yet of a run of `device` that begins at `begin`; every answer is logged to `log` if that is given.
-    pub fn new(log: Option<&Path>, device: &Device, begin: Instant) -> Result<Self> {
+    /// Nothing measured yet of a run of `device` that begins at `begin`; every answer goes to `log` if that is given.
+    pub fn new(log: Option<Log>, device: &Device, begin: Instant) -> Self {
         let before = Before::of(device, begin);
-        Ok(Self {
+        Self {
             latency: Default::default(),
             failed: 0,
             windows: Series::default(),
             seen: programs_in(&before.totals),
-            log: log.map(Log::create).transpose()?,
+            log,
             before,
-        })
+        }
     }
 
     /// Takes in an answer.

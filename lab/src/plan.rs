@@ -10,6 +10,8 @@ use wordline_ssd::{Config, SECTOR};
 
 use crate::config::{DEFAULT_PRESET, Device};
 use crate::error::{Error, Result};
+use crate::input;
+use crate::output::is_standard;
 use crate::power::CutAfter;
 use crate::run::{Job, Precondition};
 use crate::summary::{Source, SourceKind};
@@ -186,8 +188,9 @@ impl Plan {
     }
 
     fn named(&self, name: &str, capacity: Bytes) -> Result<Ready> {
-        if name.ends_with(".toml") {
-            return self.generated(name, read_workload(Path::new(name))?, capacity);
+        if name.ends_with(".toml") || is_standard(Path::new(name)) {
+            let (path, shown) = (Path::new(name), input::shown(Path::new(name)));
+            return self.generated(&shown.to_string_lossy(), read_workload(path)?, capacity);
         }
         if workload::names().iter().any(|known| known == name) {
             return self.generated(name, Workload::named(name)?, capacity);
@@ -316,13 +319,9 @@ const TIMELESS_DEPTH: u32 = 32;
 
 /// A workload from a file of the user's.
 fn read_workload(path: &Path) -> Result<Workload> {
-    let text = std::fs::read_to_string(path).map_err(|reason| Error::File {
-        path: path.into(),
-        action: "read",
-        reason,
-    })?;
-    Workload::from_toml(&text)
-        .map_err(|complaints| Error::Config(under(&path.display().to_string(), &complaints)))
+    let shown = input::shown(path).display().to_string();
+    let text = input::text(path, "a workload in TOML")?;
+    Workload::from_toml(&text).map_err(|complaints| Error::Config(under(&shown, &complaints)))
 }
 
 /// The complaints with the name of what they are about before their keys.

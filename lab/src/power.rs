@@ -17,6 +17,9 @@ pub enum CutAfter {
     Time(Duration),
 }
 
+/// Events of a recovery between two looks at the observer. Chosen: less than a hundredth of a second.
+const LOOK_EVERY: u64 = 1 << 14;
+
 /// The power of a run.
 #[derive(Debug, Default)]
 pub(crate) struct Power {
@@ -26,6 +29,8 @@ pub(crate) struct Power {
     cut: Option<CutAfter>,
     /// Whether the device puts its tables together, so that the host waits.
     recovering: bool,
+    /// Events of recoveries.
+    events: u64,
     done: Option<PowerCut>,
 }
 
@@ -83,6 +88,12 @@ impl Power {
         true
     }
 
+    /// Whether it is time to look at the observer again, after one more event of a recovery.
+    pub(crate) fn is_long(&mut self) -> bool {
+        self.events += 1;
+        self.events.is_multiple_of(LOOK_EVERY)
+    }
+
     /// Whether the host has to wait for the device.
     pub(crate) fn is_off(&self) -> bool {
         self.recovering
@@ -117,8 +128,8 @@ mod tests {
     use super::*;
     use crate::config::{Device as Described, Selection};
     use crate::plan::{Origin, Plan};
-    use crate::run::{Unobserved, run};
-    use crate::summary::Summary;
+    use crate::run::{Observer, Unobserved, run};
+    use crate::summary::{Outcome, Summary};
 
     fn cut_after(requests: u64, plan: Plan) -> Summary {
         let selection = Selection { preset: Some("tiny".into()), ..Selection::default() };
@@ -139,6 +150,36 @@ mod tests {
             let all = run.flash.host_bytes / 4_096;
             assert!(sum <= all && sum > all / 2, "cut after {requests}: {sum} of {all}");
         }
+    }
+
+    /// Whoever asks to stop as soon as anybody looks: so few requests are answered that this is in the recovery.
+    struct Impatient(u32);
+
+    impl Observer for Impatient {
+        fn progress(&mut self, answered: u64) -> bool {
+            assert_eq!(answered, 10);
+            self.0 += 1;
+            false
+        }
+    }
+
+    #[test]
+    fn a_recovery_is_stopped_half_way() {
+        let set = ["part.geometry.blocks_per_plane=16".to_owned(), "ftl.over_provisioning=0.5".to_owned()];
+        let preset = Some("bench-512g".to_owned());
+        let device = Described::load(&Selection { preset, set: set.into(), ..Selection::default() });
+        let plan = Plan {
+            origin: Origin::Named("randread-4k".into()),
+            queue_depth: Some(1),
+            requests: Some(100),
+            power_cut: Some(CutAfter::Requests(10)),
+            ..Plan::default()
+        };
+        let job = plan.job(&device.expect("a device")).expect("a job");
+        let mut observer = Impatient(0);
+        let stopped = run(job, &mut observer).expect("a partial result");
+        assert_eq!((stopped.outcome, observer.0), (Outcome::Interrupted, 1));
+        assert_eq!((stopped.host.requests, stopped.power_cuts[0].pages_read), (10, 0), "it is not over");
     }
 
     #[test]

@@ -9,7 +9,8 @@ use wordline_ssd::{Config, Device};
 
 use crate::config;
 use crate::design::Design;
-use crate::error::Result;
+use crate::error::{Error, Result};
+use crate::output::Output;
 use crate::report::Quantity;
 use crate::run::{Job, Observer, PRECONDITIONING, Precondition, SAVING};
 use crate::snapshot::{Moment, Snapshot};
@@ -31,9 +32,9 @@ pub(crate) struct Prepared {
 
 impl Prepared {
     /// What the job asks for; the result is to note how it came about.
-    pub(crate) fn of(job: &mut Job) -> Result<Self> {
+    pub(crate) fn of(job: &mut Job, observer: &mut dyn Observer) -> Result<Self> {
         let prepared = match &job.from_snapshot {
-            None => Self::preconditioned(&job.config, &job.design, job.precondition, job.seed),
+            None => Self::preconditioned(&job.config, &job.design, job.precondition, job.seed, observer)?,
             Some(path) => Self::restored(path, &job.config, &job.design)?,
         };
         if let Some(path) = &job.from_snapshot {
@@ -48,23 +49,34 @@ impl Prepared {
         Ok(prepared)
     }
 
-    fn preconditioned(config: &Config, design: &Design, precondition: Precondition, seed: u64) -> Self {
+    fn preconditioned(
+        config: &Config,
+        design: &Design,
+        precondition: Precondition,
+        seed: u64,
+        observer: &mut dyn Observer,
+    ) -> Result<Self> {
+        let look = &mut |pages| observer.goes_on(pages);
         let mut device = Device::with(config.clone(), design.parts(config), Seed(seed));
         let done = match precondition {
             Precondition::Empty => "new: nothing was ever written".into(),
             Precondition::Filled(fraction) => {
-                device.fill(fraction);
+                device.fill_while(fraction, look).then_some(()).ok_or(Error::Stopped)?;
                 format!("filled: {fraction} of its logical pages were written once, in order")
             }
-            Precondition::Steady => steady(device.fill_steady(Seed(seed)), ""),
+            Precondition::Steady => {
+                let done = device.fill_steady_while(Seed(seed), look);
+                steady(done.ok_or(Error::Stopped)?, "")
+            }
             Precondition::SteadyTo(fraction) => {
                 let of = format!(" of the first {fraction} of its logical pages");
-                steady(device.fill_steady_to(Seed(seed), fraction), &of)
+                let done = device.fill_steady_to_while(Seed(seed), fraction, look);
+                steady(done.ok_or(Error::Stopped)?, &of)
             }
         };
         device.audit(Duration::ZERO);
         let agenda = Agenda { now: Instant::ZERO, events: Vec::new() };
-        Self { device, agenda, seed, history: vec![done] }
+        Ok(Self { device, agenda, seed, history: vec![done] })
     }
 
     fn restored(path: &Path, config: &Config, design: &Design) -> Result<Self> {
@@ -76,9 +88,16 @@ impl Prepared {
     }
 
     /// Saves the device as it is.
-    pub(crate) fn save(&self, name: &str, configuration: &str, path: &Path) -> Result<()> {
+    pub(crate) fn save(
+        &self,
+        name: &str,
+        configuration: &str,
+        to: Output,
+        observer: &mut dyn Observer,
+    ) -> Result<()> {
         let Self { device, agenda, seed, history } = self;
-        Moment { device, agenda, name, configuration, seed: *seed, history }.save(path)
+        let moment = Moment { device, agenda, name, configuration, seed: *seed, history };
+        moment.save(to, &mut |bytes| observer.goes_on(bytes))
     }
 }
 
@@ -91,22 +110,22 @@ fn steady(done: Steady, of: &str) -> String {
     )
 }
 
-/// Preconditions a new device and saves it: the file `path` appears when it is whole.
+/// Preconditions a new device and saves it.
 ///
 /// # Errors
-/// [`Error::File`](crate::Error::File) if it cannot be written.
+/// [`Error::File`] if it cannot be written, [`Error::Stopped`] if the observer does not want it to go on.
 pub fn make_snapshot(
     device: &config::Device,
     precondition: Precondition,
     seed: u64,
-    path: &Path,
+    to: Output,
     observer: &mut dyn Observer,
 ) -> Result<()> {
     observer.phase(PRECONDITIONING, None);
     let design = Design::from(device.design.clone());
-    let prepared = Prepared::preconditioned(&device.config, &design, precondition, seed);
+    let prepared = Prepared::preconditioned(&device.config, &design, precondition, seed, observer)?;
     observer.phase(SAVING, None);
-    prepared.save(&device.name, &device.text, path)
+    prepared.save(&device.name, &device.text, to, observer)
 }
 
 #[cfg(test)]
@@ -133,7 +152,7 @@ mod tests {
             let plan =
                 Plan { origin: Origin::Named("randread-4k".into()), requests: Some(1), ..Plan::default() };
             let mut job = plan.job(&device).expect("a job");
-            Prepared::of(&mut job).expect("a device");
+            Prepared::of(&mut job, &mut crate::run::Unobserved).expect("a device");
             assert_eq!(job.notes.iter().any(|note| note == NOTHING_CACHED), expected, "{router}");
         }
     }

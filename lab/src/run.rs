@@ -1,7 +1,7 @@
 //! The run: a workload goes through a host queue into a device, and what happens is measured.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use wordline_host::{Arrival, HostQueue, Pace, Spread, Submission};
 use wordline_kernel::{Calendar, Duration, Instant, Schedule};
@@ -12,7 +12,9 @@ use wordline_ssd::{Config, Device};
 use crate::admission::Admission;
 use crate::design::Design;
 use crate::error::{Error, Result};
+use crate::log::Log;
 use crate::measure::Measurements;
+use crate::output::Output;
 use crate::power::{CutAfter, Power};
 use crate::prepare::Prepared;
 use crate::summary::{Outcome, Source, Summary};
@@ -87,6 +89,11 @@ pub trait Observer {
     fn progress(&mut self, _answered: u64) -> bool {
         true
     }
+    /// So much is done of a phase that answers none: pages written in [`PRECONDITIONING`], bytes in [`SAVING`]. False stops it,
+    /// and the run.
+    fn goes_on(&mut self, _done: u64) -> bool {
+        true
+    }
 }
 
 /// Nobody watches.
@@ -138,8 +145,9 @@ impl Schedule<wordline_ssd::Event> for DeviceCalendar<'_> {
 /// Runs a job to its end, or until the observer stops it.
 ///
 /// # Errors
-/// [`Error::Argument`] for a request beyond the device, [`Error::File`] if the log cannot be written, and with a reproducer
-/// [`Error::Invariant`] if a check of the simulation fails and [`Error::Stuck`] if it does not get on.
+/// [`Error::Argument`] for a request beyond the device, [`Error::File`] if the log cannot be written, [`Error::Stopped`] if the
+/// observer stopped it before the first request, and with a reproducer [`Error::Invariant`] if a check of the simulation fails and
+/// [`Error::Stuck`] if it does not get on.
 pub fn run(job: Job, observer: &mut dyn Observer) -> Result<Summary> {
     let (seed, config_text) = (job.seed, job.config_text.clone());
     let trace = format!("{} ({:?})", job.source.name, job.source.kind);
@@ -164,15 +172,17 @@ pub fn run(job: Job, observer: &mut dyn Observer) -> Result<Summary> {
 }
 
 fn run_checked(mut job: Job, observer: &mut dyn Observer, position: &mut u64) -> Result<Summary> {
+    let log = job.log.as_deref().map(Log::create).transpose()?;
+    let save_to = job.save_snapshot.as_deref().map(Output::open).transpose()?;
     let started = std::time::Instant::now();
     observer.phase(PRECONDITIONING, None);
-    let mut prepared = Prepared::of(&mut job)?;
+    let mut prepared = Prepared::of(&mut job, observer)?;
     let precondition_seconds = started.elapsed().as_secs_f64();
     observer.phase(RUNNING, job.total);
     let mut calendar = prepared.agenda.calendar(Event::Device);
     let device = &mut prepared.device;
     let begin = calendar.now();
-    let mut measurements = Measurements::new(job.log.as_deref(), device, begin)?;
+    let mut measurements = Measurements::new(log, device, begin);
     let admission = Admission::new(&job.config, job.namespace, job.stream, job.pace);
     let mut requests = std::mem::replace(&mut job.requests, Box::new(std::iter::empty()));
     let mut refused = None;
@@ -191,7 +201,7 @@ fn run_checked(mut job: Job, observer: &mut dyn Observer, position: &mut u64) ->
     let mut queue = HostQueue::spread(arrivals, job.pace, job.spread).beginning(begin);
     let started = std::time::Instant::now();
     let mut power = Power::new(job.power_cut, &mut calendar);
-    let (end, interrupted) =
+    let (end, mut interrupted) =
         simulate(device, &mut queue, &mut calendar, &mut power, &mut measurements, observer, position)?;
     let wall = started.elapsed().as_secs_f64();
     drop(queue);
@@ -202,36 +212,44 @@ fn run_checked(mut job: Job, observer: &mut dyn Observer, position: &mut u64) ->
             wanted,
         });
     }
-    device.audit(end - Instant::ZERO);
-    let outcome = match (interrupted, device.is_read_only()) {
-        (true, _) => Outcome::Interrupted,
-        (false, true) => Outcome::ReadOnly,
-        (false, false) => Outcome::Complete,
-    };
+    // In the middle of a recovery the books are not to be had, and who stopped a run does not want to wait.
+    if !interrupted {
+        device.audit(end - Instant::ZERO);
+    }
+    let read_only = device.is_read_only();
     let power_cut = power.result();
     match (&power_cut, job.power_cut) {
         (Some(cut), _) => job.notes.push(cut.note()),
         (None, Some(_)) => job.notes.push("the run was over before the power was to be cut".into()),
         (None, None) => {}
     }
-    if let Some(path) = job.save_snapshot.clone() {
+    if let Some(to) = save_to {
         observer.phase(SAVING, None);
-        job.notes.push(save(&mut prepared, &calendar, &job, interrupted, &path)?);
+        let saved = save(&mut prepared, &calendar, &job, interrupted, (to, observer))?;
+        interrupted |= !saved.0;
+        job.notes.push(saved.1);
     }
+    let outcome = match (interrupted, read_only) {
+        (true, _) => Outcome::Interrupted,
+        (false, true) => Outcome::ReadOnly,
+        (false, false) => Outcome::Complete,
+    };
     let summary = measurements.summary(job, &prepared.device, end, outcome, [precondition_seconds, wall])?;
     Ok(Summary { power_cuts: power_cut.into_iter().collect(), ..summary })
 }
 
-/// Saves the device after its run; a sentence about it.
+/// Saves the device after its run: whether that was done, and a sentence about it.
 fn save(
     prepared: &mut Prepared,
     calendar: &Calendar<Event>,
     job: &Job,
     interrupted: bool,
-    path: &Path,
-) -> Result<String> {
+    (to, observer): (Output, &mut dyn Observer),
+) -> Result<(bool, String)> {
+    let name = to.path().display().to_string();
+    let stopped = || Ok((false, format!("the run was stopped: the snapshot {name} was not saved")));
     if interrupted {
-        return Ok(format!("the run was stopped: the snapshot {} was not saved", path.display()));
+        return stopped();
     }
     let of_device = |(time, event)| match event {
         Event::Device(event) => Some((time, event)),
@@ -241,8 +259,10 @@ fn save(
     prepared.agenda = Agenda { now: calendar.now(), events };
     let (digest, source, seed) = (prepared.device.digest(), &job.source.name, job.seed);
     prepared.history.push(format!("ran {source} with seed {seed} up to the digest {digest}"));
-    prepared.save(&job.device_name, &job.config_text, path)?;
-    Ok(format!("saved as the snapshot {}", path.display()))
+    match prepared.save(&job.device_name, &job.config_text, to, observer) {
+        Err(Error::Stopped) => stopped(),
+        saved => saved.map(|()| (true, format!("saved as the snapshot {name}"))),
+    }
 }
 
 /// The event loop. Returns when the last answer was given, and whether the observer stopped it before.
@@ -281,6 +301,9 @@ fn simulate<S: Iterator<Item = Arrival>>(
             if power.is_back(device) {
                 last_answer = calendar.now();
                 break;
+            }
+            if power.is_off() && power.is_long() && !observer.progress(queue.total_answered()) {
+                return Ok((last_answer, true));
             }
             if !device.answers().is_empty() {
                 break;

@@ -37,7 +37,11 @@ pub fn run<P: Sync, R: Send>(
         if conduct.stop.load(Ordering::Relaxed) || failed.load(Ordering::Relaxed) {
             return None;
         }
-        let result = work(point);
+        let result = match work(point) {
+            // The user's stop leaves it out, too.
+            Err(Error::Stopped) => return None,
+            result => result,
+        };
         failed.fetch_or(result.is_err(), Ordering::Relaxed);
         (conduct.progress)(done.fetch_add(1, Ordering::Relaxed) + 1, points.len());
         Some(result)

@@ -92,8 +92,22 @@ fn a_failed_write_leaves_nothing_behind() {
         write(&path, &sample(), TargetFormat::Csv, None).expect_err("a folder is in the way").to_string();
     assert!(message.starts_with(&format!("{}: cannot write: ", path.display())), "{message}");
     assert_eq!(std::fs::read_dir(folder.path()).expect("readable").count(), 1);
-    let missing = folder.path().join("no/folder/t.csv");
-    assert!(write(&missing, &sample(), TargetFormat::Csv, None).is_err());
+    let below = folder.path().join("a/folder/t.csv");
+    write(&below, &sample(), TargetFormat::Csv, None).expect("folders on the way are made");
+}
+
+#[test]
+fn a_name_that_promises_a_compression_that_is_not_written_is_refused() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    for name in ["t.csv.xz", "t.bz2", "t.csv.ZIP"] {
+        let path = folder.path().join(name);
+        let message = write(&path, &sample(), TargetFormat::Csv, None).expect_err(name).to_string();
+        assert!(message.contains("found a name that ends in .") && message.contains(".zst"), "{message}");
+        assert!(!path.exists());
+    }
+    let loud = folder.path().join("t.csv.GZ");
+    write(&loud, &sample(), TargetFormat::Csv, None).expect("gzip can be written");
+    assert!(std::fs::read(loud).expect("it was written").starts_with(&[0x1f, 0x8b]));
 }
 
 #[test]

@@ -44,7 +44,7 @@ fn the_program_alone_prints_its_commands() {
     {
         assert!(help.contains(&format!("\n  {command} ")), "{help}");
     }
-    assert!(help.contains("130  stopped by Ctrl-C"), "{help}");
+    assert!(help.contains("130  stopped by Ctrl-C or SIGTERM"), "{help}");
 }
 
 #[test]

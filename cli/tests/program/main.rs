@@ -5,14 +5,18 @@ mod bad_traces;
 mod experiments;
 mod face;
 mod nand;
+mod outputs;
 mod policies;
 mod runs;
 mod scripts;
+#[cfg(unix)]
+mod signals;
 mod snapshots;
 mod traces;
 
+use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Command, Output, Stdio};
 
 use serde_json::Value;
 use tempfile::TempDir;
@@ -31,15 +35,33 @@ fn program(arguments: &[&str]) -> Command {
     command
 }
 
+/// Calls the program with `input` on its standard input and waits for its end.
+#[track_caller]
+fn fed(arguments: &[&str], input: &[u8]) -> Finished {
+    let mut command = program(arguments);
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().expect("the program was built with this test");
+    let (mut pipe, input) = (child.stdin.take().expect("it was asked for"), input.to_vec());
+    // Whether the program reads all of it is the program's affair.
+    let writer = std::thread::spawn(move || drop(pipe.write_all(&input)));
+    let output = child.wait_with_output().expect("the program ends");
+    writer.join().expect("the writer ends");
+    Finished::of(output)
+}
+
 /// Calls the program and waits for its end.
 #[track_caller]
 fn wordline(arguments: &[&str]) -> Finished {
-    let output = program(arguments).output().expect("the program was built with this test");
-    let text = |bytes: Vec<u8>| String::from_utf8(bytes).expect("the program writes UTF-8");
-    Finished { code: output.status.code(), out: text(output.stdout), err: text(output.stderr) }
+    Finished::of(program(arguments).output().expect("the program was built with this test"))
 }
 
 impl Finished {
+    #[track_caller]
+    fn of(output: Output) -> Self {
+        let text = |bytes: Vec<u8>| String::from_utf8(bytes).expect("the program writes UTF-8");
+        Self { code: output.status.code(), out: text(output.stdout), err: text(output.stderr) }
+    }
+
     /// Standard output of a call that must have succeeded.
     #[track_caller]
     fn success(self) -> String {

@@ -8,10 +8,8 @@ use super::DESIGN;
 use super::embedded::{self, PARTS, PRESETS};
 use super::schema::{FILE_KEYS, one_of};
 use super::tree::{self, Node, Origin, Table, Value};
-use crate::{Error, error::Result};
+use crate::{Error, error::Result, input};
 
-/// Longest configuration file. Chosen: hundreds of times the longest preset; a trace given by mistake is refused.
-const MOST_BYTES: usize = 1 << 20;
 /// Most presets that build on one another. Chosen; a ring of them ends here.
 const MOST_LAYERS: usize = 16;
 
@@ -40,29 +38,14 @@ fn read(path: &Path) -> Result<Document> {
     let content = |found: String, wanted: &str| {
         Err(Error::Content { path: path.to_owned(), found, wanted: wanted.into() })
     };
-    let bytes = std::fs::read(path).map_err(|reason| Error::File {
-        path: path.to_owned(),
-        action: "read",
-        reason,
-    })?;
-    if bytes.len() > MOST_BYTES {
-        return content(format!("{} bytes", bytes.len()), "a configuration of at most 1 MiB");
-    }
-    let text = match String::from_utf8(bytes) {
-        Ok(text) => text,
-        Err(error) => {
-            let good = &error.as_bytes()[..error.utf8_error().valid_up_to()];
-            let line = 1 + good.iter().filter(|byte| **byte == b'\n').count() as u64;
-            let (found, wanted) = ("a byte that is not UTF-8".into(), "TOML, which is UTF-8 text".into());
-            return Err(Error::Line { path: path.to_owned(), line, found, wanted });
-        }
-    };
+    let text = input::text(path, "a configuration in TOML")?;
     if text.lines().all(|line| line.trim().is_empty() || line.trim().starts_with('#')) {
         return content("an empty file".into(), "a device in TOML, such as `preset = \"nvme-tlc\"`");
     }
-    let stem = path.file_stem().map_or_else(String::new, |stem| stem.to_string_lossy().into_owned());
+    let shown = input::shown(path);
+    let stem = shown.file_stem().map_or_else(String::new, |stem| stem.to_string_lossy().into_owned());
     let folder = path.parent().map(Path::to_owned).unwrap_or_default();
-    Ok(Document { label: path.display().to_string(), name: stem, text, folder })
+    Ok(Document { label: shown.display().to_string(), name: stem, text, folder })
 }
 
 /// The embedded text `name`, or the file at that path seen from `folder`; `None` when it is neither.

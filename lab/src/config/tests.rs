@@ -391,10 +391,9 @@ fn files_that_cannot_be_read_are_named() {
     assert!(said(folder.path().to_owned()).contains("cannot read: Is a directory"));
     let binary = folder.path().join("binary.toml");
     std::fs::write(&binary, b"a = 1\n\xff").expect("a file for a test");
-    assert!(
-        said(binary)
-            .ends_with("binary.toml:2: found a byte that is not UTF-8, wanted TOML, which is UTF-8 text")
-    );
+    assert!(said(binary).ends_with(
+        "binary.toml:2: found a byte that is not UTF-8, wanted a configuration in TOML, which is UTF-8 text"
+    ));
 }
 
 #[test]

@@ -233,4 +233,8 @@ impl Observer for UntilStopped<'_> {
     fn progress(&mut self, _: u64) -> bool {
         !self.0.load(Ordering::Relaxed)
     }
+
+    fn goes_on(&mut self, _: u64) -> bool {
+        !self.0.load(Ordering::Relaxed)
+    }
 }

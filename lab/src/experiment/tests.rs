@@ -6,6 +6,7 @@ use std::sync::atomic::AtomicBool;
 use super::analytic::greedy_mean_field;
 use super::*;
 use crate::error::Error;
+use crate::output::ReportFolder;
 use crate::report::sample;
 use crate::summary::Summary;
 
@@ -508,7 +509,8 @@ fn a_report_holds_the_rows_and_charts_with_both_values() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let experiment = parse(WAF).expect("well formed");
     let outcome = outcome(WAF, 1, &MadeUp(model), false).expect("nothing fails");
-    write_report(folder.path(), &experiment, &outcome).expect("room for a report");
+    let target = ReportFolder::claim(folder.path()).expect("an empty folder");
+    write_report(target, &experiment, &outcome).expect("room for a report");
     let read = |name: &str| std::fs::read_to_string(folder.path().join(name)).expect(name);
     let chart: serde_json::Value =
         serde_json::from_str(&read("charts/write-amplification.vl.json")).expect("JSON");

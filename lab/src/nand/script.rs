@@ -1,6 +1,5 @@
 //! Scripts of cycles on the pins, from a file or standard input, and what came of them.
 
-use std::io::Read;
 use std::path::Path;
 
 use serde::Serialize;
@@ -12,9 +11,7 @@ use wordline_nand::onfi::script::{Entry, Script, Transcript, rule};
 
 use super::Scene;
 use crate::error::{Error, Result};
-
-/// What a script on standard input is called.
-const STDIN: &str = "standard input";
+use crate::input;
 
 /// A script that was carried out.
 #[derive(Debug)]
@@ -78,18 +75,7 @@ impl Performance {
 }
 
 fn read(path: &Path) -> Result<(String, String)> {
-    let mut text = String::new();
-    let stdin = path == Path::new("-");
-    let done = if stdin {
-        std::io::stdin().read_to_string(&mut text).map(|_| ())
-    } else {
-        std::fs::read_to_string(path).map(|whole| text = whole)
-    };
-    let name = if stdin { STDIN.into() } else { path.display().to_string() };
-    match done {
-        Ok(()) => Ok((name, text)),
-        Err(reason) => Err(Error::File { path: name.into(), action: "read", reason }),
-    }
+    Ok((input::shown(path).display().to_string(), input::text(path, "a script")?))
 }
 
 fn part_of_script(script: &Path, named: &str) -> Result<Part> {

@@ -1,40 +1,185 @@
-//! Files that are either whole or not there.
+//! Where results go: files that are whole or not there, and everything else that can be written to.
 
-use std::fs;
-use std::io::{self, Write};
-use std::path::Path;
+mod place;
+mod report;
+#[cfg(test)]
+mod tests;
+mod unfinished;
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, ErrorKind, Write};
+use std::path::{Path, PathBuf};
 
 use tempfile::NamedTempFile;
 
 use crate::error::{Error, Result};
+use place::Place;
+use unfinished::Unfinished;
 
-/// Writes a file so that a reader finds the whole of it or what stood there before, and never a part.
+pub use place::is_standard;
+pub use report::ReportFolder;
+pub use unfinished::remove_unfinished;
+
+/// A place that bytes are written to.
 ///
-/// The bytes go to a temporary file in the same directory, reach the disk, and take the name in one step. When the
-/// disk is full the temporary file is removed. Directories on the way are made.
-pub fn write_atomically(path: &Path, bytes: &[u8]) -> Result<()> {
-    let failed = |reason| Error::File { path: path.to_owned(), action: "write", reason };
-    fs::create_dir_all(directory_of(path)).map_err(failed)?;
-    write_beside(path, bytes).map_err(failed)
+/// A regular file, or a name that is free, is written beside and takes its name in [`finish`](Self::finish), so that a
+/// reader finds the whole of it or what stood there before. Links are followed, and the permissions of a file that stood there are kept.
+/// Anything else (devices, pipes, terminals) is written directly. `-` is standard output.
+#[derive(Debug)]
+pub struct Output {
+    /// As the user named it.
+    path: PathBuf,
+    target: Target,
 }
 
-fn write_beside(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let mut file = temporary_beside(path)?;
-    // Through the plain file, whose errors do not name the temporary one.
-    file.as_file_mut().write_all(bytes)?;
-    take_name(file, path)
+#[derive(Debug)]
+enum Target {
+    /// A temporary file that is to take this name.
+    Beside {
+        file: NamedTempFile,
+        name: PathBuf,
+        _unfinished: Unfinished,
+    },
+    /// What is no regular file.
+    Direct(File),
+    Stdout(io::Stdout),
+}
+
+impl Output {
+    /// Opens what a user named, and so finds out whether it can be written before there is anything to write. Directories
+    /// on the way are made. To open a pipe waits for its reader.
+    ///
+    /// # Errors
+    /// [`Error::File`] if it cannot be written, a regular file without permission to write among that.
+    pub fn open(path: &Path) -> Result<Self> {
+        let target = Target::open(path).map_err(|reason| failed(path, reason))?;
+        Ok(Self { path: path.to_owned(), target })
+    }
+
+    /// Whether it is the standard output of the program.
+    pub fn is_standard(&self) -> bool {
+        matches!(self.target, Target::Stdout(_))
+    }
+
+    /// As the user named it.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Writes all of a small output.
+    ///
+    /// # Errors
+    /// [`Error::File`]; then a file is as it was before.
+    pub fn give(mut self, bytes: &[u8]) -> Result<()> {
+        self.write_all(bytes).map_err(|reason| failed(&self.path, reason))?;
+        self.finish()
+    }
+
+    /// Lets what was written reach its place: a file the disk, and its name.
+    ///
+    /// # Errors
+    /// [`Error::File`]; then a file is as it was before.
+    pub fn finish(self) -> Result<()> {
+        self.target.finish().map_err(|reason| failed(&self.path, reason))
+    }
+}
+
+fn failed(path: &Path, reason: io::Error) -> Error {
+    let path = if is_standard(path) { Path::new("standard output") } else { path };
+    Error::File { path: path.to_owned(), action: "write", reason }
+}
+
+impl Target {
+    fn open(path: &Path) -> io::Result<Self> {
+        match place::of(path)? {
+            Place::Stdout => Ok(Self::Stdout(io::stdout())),
+            Place::Special(path) => Ok(Self::Direct(OpenOptions::new().append(true).open(path)?)),
+            Place::Regular(path) => {
+                let before = fs::metadata(&path).ok();
+                if let Some(before) = &before {
+                    check_writable(&path, before)?;
+                }
+                fs::create_dir_all(directory_of(&path))?;
+                let file = temporary_beside(&path)?;
+                let unfinished = Unfinished::new(file.path());
+                if let Some(before) = before {
+                    keep_owner_and_permissions(&file, &before);
+                }
+                Ok(Self::Beside { file, name: path, _unfinished: unfinished })
+            }
+        }
+    }
+
+    fn finish(self) -> io::Result<()> {
+        match self {
+            Self::Beside { file, name, .. } => {
+                file.as_file().sync_all()?;
+                file.persist(name).map_err(|failure| failure.error)?;
+                Ok(())
+            }
+            Self::Direct(mut file) => file.flush(),
+            Self::Stdout(mut out) => out.flush(),
+        }
+    }
+}
+
+/// Refuses a file that its permissions protect, from whoever may do everything too.
+fn check_writable(path: &Path, about: &fs::Metadata) -> io::Result<()> {
+    if about.permissions().readonly() {
+        return Err(io::Error::new(ErrorKind::PermissionDenied, "the file is read-only"));
+    }
+    OpenOptions::new().append(true).open(path).map(|_| ())
+}
+
+/// Gives the new file the permissions of the one whose place it takes, and its owner where that is allowed.
+fn keep_owner_and_permissions(file: &NamedTempFile, before: &fs::Metadata) {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::{MetadataExt, fchown};
+        // Only the superuser may give a file away. All others can only replace files under their own name.
+        let _ = fchown(file.as_file(), Some(before.uid()), Some(before.gid()));
+    }
+    // Where permissions cannot be set the file has those of a new one.
+    let _ = file.as_file().set_permissions(before.permissions());
+}
+
+impl Write for Output {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match &mut self.target {
+            // Through the plain file, whose errors do not name the temporary one.
+            Target::Beside { file, .. } => file.as_file_mut().write(bytes),
+            Target::Direct(file) => file.write(bytes),
+            Target::Stdout(out) => out.write(bytes),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        match &mut self.target {
+            Target::Beside { file, .. } => file.as_file_mut().flush(),
+            Target::Direct(file) => file.flush(),
+            Target::Stdout(out) => out.flush(),
+        }
+    }
+}
+
+/// Writes `bytes` to what a user named.
+///
+/// # Errors
+/// As for [`Output::open`] and [`Output::give`].
+pub fn write(path: &Path, bytes: &[u8]) -> Result<()> {
+    Output::open(path)?.give(bytes)
 }
 
 /// The directory of the file `path`.
-pub(crate) fn directory_of(path: &Path) -> &Path {
+fn directory_of(path: &Path) -> &Path {
     path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
 /// A temporary file in the directory of `path`, with the permissions of any new file, where the system would make it
 /// private otherwise. It is removed unless it takes a name.
-pub(crate) fn temporary_beside(path: &Path) -> io::Result<NamedTempFile> {
+fn temporary_beside(path: &Path) -> io::Result<NamedTempFile> {
     let mut builder = tempfile::Builder::new();
-    builder.prefix(".wordline-");
+    builder.prefix(TEMPORARY);
     #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt;
@@ -43,52 +188,9 @@ pub(crate) fn temporary_beside(path: &Path) -> io::Result<NamedTempFile> {
     builder.tempfile_in(directory_of(path))
 }
 
-/// Lets a temporary file that is whole reach the disk and take the name `path` in one step.
-pub(crate) fn take_name(file: NamedTempFile, path: &Path) -> io::Result<()> {
-    file.as_file().sync_all()?;
-    file.persist(path).map_err(|failure| failure.error)?;
-    Ok(())
-}
+/// What the names of temporary files begin with.
+const TEMPORARY: &str = ".wordline-";
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn names_in(directory: &Path) -> Vec<String> {
-        let entries = fs::read_dir(directory).expect("the directory was just made");
-        entries
-            .map(|entry| entry.expect("a listed entry").file_name().to_string_lossy().into_owned())
-            .collect()
-    }
-
-    #[test]
-    fn a_file_is_written_with_its_directories_and_replaces_what_stood_there() {
-        let directory = tempfile::tempdir().expect("a temporary directory");
-        let path = directory.path().join("a/b/result.json");
-        write_atomically(&path, b"first, and longer").expect("the directory can be written");
-        write_atomically(&path, b"second").expect("the directory can be written");
-        assert_eq!(fs::read(&path).expect("it was written"), b"second");
-        assert_eq!(names_in(path.parent().expect("it has one")), ["result.json"]);
-    }
-
-    #[test]
-    fn a_directory_that_is_a_file_is_an_error_naming_the_path() {
-        let directory = tempfile::tempdir().expect("a temporary directory");
-        let file = directory.path().join("file");
-        fs::write(&file, b"here").expect("the directory can be written");
-        let path = file.join("result.json");
-        let error = write_atomically(&path, b"x").expect_err("a file holds no files");
-        let text = error.to_string();
-        assert!(text.starts_with(&format!("{}: cannot write: ", path.display())), "{text}");
-    }
-
-    #[test]
-    fn a_failed_replacement_leaves_no_temporary_file() {
-        let directory = tempfile::tempdir().expect("a temporary directory");
-        let path = directory.path().join("taken");
-        fs::create_dir(&path).expect("the directory can be written");
-        fs::write(path.join("inside"), b"x").expect("the directory can be written");
-        write_atomically(&path, b"x").expect_err("a directory cannot be replaced by a file");
-        assert_eq!(names_in(directory.path()), ["taken"]);
-    }
+fn is_temporary(path: &Path) -> bool {
+    path.file_name().and_then(|name| name.to_str()).is_some_and(|name| name.starts_with(TEMPORARY))
 }

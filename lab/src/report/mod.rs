@@ -11,10 +11,8 @@ mod terminal;
 #[cfg(test)]
 mod tests;
 
-use std::path::Path;
-
 use crate::error::Result;
-use crate::output::write_atomically;
+use crate::output::ReportFolder;
 use crate::summary::Summary;
 
 pub(crate) use charts::SCHEMA;
@@ -53,14 +51,13 @@ fn pretty(value: &impl serde::Serialize) -> String {
     serde_json::to_string_pretty(value).expect("keys are text and nothing refuses to be serialised") + "\n"
 }
 
-/// Writes a report into a directory: `report.html`, `summary.json` (an object for one run, a list for several) and
-/// `charts/NAME.vl.json`. Each file is written whole or not at all.
-pub fn write(directory: &Path, runs: &[Summary], origin: Origin<'_>) -> Result<()> {
-    for chart in charts(runs) {
-        let path = directory.join("charts").join(format!("{}.vl.json", chart.name));
-        write_atomically(&path, chart.spec.to_string().as_bytes())?;
-    }
-    let summary = if let [run] = runs { json(run) } else { json_list(runs) };
-    write_atomically(&directory.join("summary.json"), summary.as_bytes())?;
-    write_atomically(&directory.join("report.html"), html(runs, origin).as_bytes())
+/// Writes a report into a folder, in place of the one that is there: `report.html`, `summary.json` and
+/// `charts/NAME.vl.json`. `summary` is the JSON of the runs.
+pub fn write(folder: ReportFolder, runs: &[Summary], summary: &str, origin: Origin<'_>) -> Result<()> {
+    let chart =
+        |chart: Chart| (format!("charts/{}.vl.json", chart.name), chart.spec.to_string().into_bytes());
+    let mut files: Vec<_> = charts(runs).into_iter().map(chart).collect();
+    files.push(("summary.json".into(), summary.as_bytes().to_vec()));
+    files.push(("report.html".into(), html(runs, origin).into_bytes()));
+    folder.write(&files)
 }

@@ -6,13 +6,20 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use super::{Origin, charts, comparison, html, json, sample, schema, table, write};
+use super::{Origin, charts, comparison, html, json, json_list, sample, schema, table};
+use crate::error::Result;
+use crate::output::ReportFolder;
 use crate::summary::{PoolUse, Summary};
 
 const ORIGIN: Origin<'_> = Origin {
     config: "[device]\nname = \"</code></script><b>\"\n",
     command: "wordline run --preset nvme-tlc-512g --workload mixed-70-30 --seed 1",
 };
+
+fn write(directory: &Path, runs: &[Summary]) -> Result<()> {
+    let summary = if let [run] = runs { json(run) } else { json_list(runs) };
+    super::write(ReportFolder::claim(directory)?, runs, &summary, ORIGIN)
+}
 
 /// Every kind of report: typical, several runs, and the extremes.
 fn reports() -> Vec<(&'static str, Vec<Summary>)> {
@@ -204,7 +211,7 @@ fn json_has_the_numbers_and_null_for_what_is_not_finite() {
 #[test]
 fn a_report_is_a_page_a_summary_and_its_charts() {
     let directory = tempfile::tempdir().expect("a temporary directory");
-    write(directory.path(), &[sample::mixed()], ORIGIN).expect("the directory can be written");
+    write(directory.path(), &[sample::mixed()]).expect("the directory can be written");
     let text = fs::read_to_string(directory.path().join("summary.json")).expect("it was written");
     assert_eq!(text, json(&sample::mixed()));
     assert!(directory.path().join("report.html").is_file());
@@ -215,8 +222,7 @@ fn a_report_is_a_page_a_summary_and_its_charts() {
 #[test]
 fn a_report_of_several_runs_has_a_list_of_summaries() {
     let directory = tempfile::tempdir().expect("a temporary directory");
-    write(directory.path(), &[sample::mixed(), sample::faster()], ORIGIN)
-        .expect("the directory can be written");
+    write(directory.path(), &[sample::mixed(), sample::faster()]).expect("the directory can be written");
     let text = fs::read(directory.path().join("summary.json")).expect("it was written");
     let list: Value = serde_json::from_slice(&text).expect("it is JSON");
     assert_eq!(list.as_array().map(Vec::len), Some(2));
@@ -225,7 +231,7 @@ fn a_report_of_several_runs_has_a_list_of_summaries() {
 #[test]
 fn a_report_into_a_file_is_an_error_that_names_it() {
     let file = tempfile::NamedTempFile::new().expect("a temporary file");
-    let error = write(file.path(), &[sample::mixed()], ORIGIN).expect_err("a file is no directory");
+    let error = write(file.path(), &[sample::mixed()]).expect_err("a file is no directory");
     assert!(error.to_string().contains(&file.path().display().to_string()), "{error}");
 }
 
@@ -245,7 +251,7 @@ fn the_vendored_programs_are_what_the_readme_says() {
 fn reports_can_be_written_to_be_looked_at() {
     let Some(directory) = std::env::var_os("WORDLINE_SAMPLE_REPORTS") else { return };
     for (name, runs) in reports() {
-        write(&Path::new(&directory).join(name), &runs, ORIGIN).expect("the directory can be written");
+        write(&Path::new(&directory).join(name), &runs).expect("the directory can be written");
     }
 }
 

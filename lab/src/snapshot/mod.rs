@@ -8,9 +8,10 @@ mod blocks;
 #[cfg(test)]
 mod tests;
 
-use std::fs::File;
 use std::io::{self, BufReader, BufWriter, Read, Write};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use serde::{Deserialize, Serialize};
 use wordline_kernel::snapshot::{Broken, Sink, Source};
@@ -20,8 +21,8 @@ use wordline_ssd::{Config, Device};
 
 use crate::design::Design;
 use crate::error::{Error, Result};
-use crate::output::{directory_of, take_name, temporary_beside};
-use crate::{caught, config};
+use crate::output::Output;
+use crate::{caught, config, input};
 use blocks::{Damage, damage, fill};
 
 /// The first bytes of a snapshot. The line end finds files that were sent as text.
@@ -62,7 +63,7 @@ pub struct Snapshot {
     path: PathBuf,
     head: Head,
     /// Behind the head.
-    file: BufReader<File>,
+    file: BufReader<Counted>,
 }
 
 /// Sizes of a snapshot in bytes.
@@ -91,27 +92,34 @@ pub struct Moment<'a> {
 }
 
 impl Moment<'_> {
-    /// Writes the file `path`, which appears when it is whole.
+    /// Writes a snapshot, which appears when it is whole. Of each mebibyte of the state `look` is told how many bytes there were,
+    /// and says whether to go on.
     ///
     /// # Errors
-    /// [`Error::File`] if it cannot be written.
-    pub fn save(&self, path: &Path) -> Result<()> {
-        let failed = |reason| Error::File { path: path.to_owned(), action: "write", reason };
-        std::fs::create_dir_all(directory_of(path)).map_err(failed)?;
-        let mut file = temporary_beside(path).map_err(failed)?;
-        self.write(BufWriter::new(file.as_file_mut())).and_then(|()| take_name(file, path)).map_err(failed)
+    /// [`Error::File`] if it cannot be written, [`Error::Stopped`] if it was not to go on.
+    pub fn save(&self, mut to: Output, look: &mut dyn FnMut(u64) -> bool) -> Result<()> {
+        let mut goes_on = true;
+        let written = self.write(BufWriter::new(&mut to), &mut |bytes| {
+            goes_on &= look(bytes);
+            goes_on
+        });
+        if !goes_on {
+            return Err(Error::Stopped);
+        }
+        written.map_err(|reason| Error::File { path: to.path().to_owned(), action: "write", reason })?;
+        to.finish()
     }
 
-    fn write(&self, mut to: impl Write) -> io::Result<()> {
+    fn write(&self, mut to: impl Write, look: &mut dyn FnMut(u64) -> bool) -> io::Result<()> {
         to.write_all(MAGIC)?;
         to.write_all(&FORMAT.to_le_bytes())?;
         to.write_all(&LAYOUT.to_le_bytes())?;
         let mut head = blocks::Writer::new(to, HEAD);
         serde_json::to_writer(&mut head, &self.head())?;
         let state = blocks::Writer::new(head.finish()?, STATE);
-        let mut out = Out { to: zstd::Encoder::new(state, LEVEL)?, error: None };
+        let mut out = Out { to: zstd::Encoder::new(state, LEVEL)?, error: None, bytes: 0, look };
         let saved = self.device.save(self.agenda, &mut out);
-        let Out { to, error } = out;
+        let Out { to, error, .. } = out;
         if let Some(error) = error {
             return Err(error);
         }
@@ -133,19 +141,17 @@ impl Moment<'_> {
 }
 
 impl Snapshot {
-    /// Opens the snapshot in the file `path` and reads what it says of itself.
+    /// Opens the snapshot in the file `path`, or `-` for standard input, and reads what it says of itself.
     ///
     /// # Errors
     /// [`Error::File`] if it cannot be read, [`Error::Content`] if it is no snapshot, of another version, or damaged.
     pub fn open(path: &Path) -> Result<Self> {
-        let file = File::open(path).map_err(|reason| Error::File {
-            path: path.to_owned(),
-            action: "open",
-            reason,
-        })?;
-        let mut file = BufReader::new(file);
-        let head = read_head(&mut file).map_err(|error| told(path, error))?;
-        Ok(Self { path: path.to_owned(), head, file })
+        let about = std::fs::metadata(path).ok().filter(|about| about.is_file());
+        let length = about.map(|about| about.len());
+        let mut file = BufReader::new(Counted { from: input::open(path)?, bytes: Arc::default(), length });
+        let path = input::shown(path);
+        let head = read_head(&mut file).map_err(|error| told(&path, error))?;
+        Ok(Self { path, head, file })
     }
 
     /// What it says of itself.
@@ -233,25 +239,39 @@ impl Snapshot {
     /// As for [`open`](Self::open).
     pub fn verify(self) -> Result<Size> {
         let Self { path, file, .. } = self;
-        let size = |file: &BufReader<File>| file.get_ref().metadata().map(|data| data.len());
-        let all = size(&file).and_then(|file_bytes| {
-            let state_bytes = read_state(file, |source| {
-                let (mut sum, mut byte) = (0, [0; 1 << 12]);
-                loop {
-                    let count = source.some(&mut byte)?;
-                    if count == 0 {
-                        return Ok(sum);
-                    }
-                    sum += count as u64;
+        let counted = Arc::clone(&file.get_ref().bytes);
+        let state = read_state(file, |source| {
+            let (mut sum, mut byte) = (0, [0; 1 << 12]);
+            loop {
+                let count = source.some(&mut byte)?;
+                if count == 0 {
+                    return Ok(sum);
                 }
-            })?;
-            Ok(Size { file_bytes, state_bytes })
+                sum += count as u64;
+            }
         });
-        all.map_err(|error| told(&path, error))
+        let state_bytes = state.map_err(|error| told(&path, error))?;
+        Ok(Size { file_bytes: counted.load(Ordering::Relaxed), state_bytes })
     }
 }
 
-fn read_head(file: &mut BufReader<File>) -> io::Result<Head> {
+/// A file that is read from its beginning, and how many of its bytes were.
+struct Counted {
+    from: Box<dyn Read + Send>,
+    bytes: Arc<AtomicU64>,
+    /// Of a regular file.
+    length: Option<u64>,
+}
+
+impl Read for Counted {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        let count = self.from.read(into)?;
+        self.bytes.fetch_add(count as u64, Ordering::Relaxed);
+        Ok(count)
+    }
+}
+
+fn read_head(file: &mut BufReader<Counted>) -> io::Result<Head> {
     let (mut magic, mut numbers) = ([0; MAGIC.len()], [0; 8]);
     match file.read_exact(&mut magic) {
         Ok(()) if magic == *MAGIC => {}
@@ -275,14 +295,15 @@ fn read_head(file: &mut BufReader<File>) -> io::Result<Head> {
 }
 
 /// The state as it is in memory.
-type Decoder = zstd::Decoder<'static, blocks::Reader<BufReader<File>>>;
+type Decoder = zstd::Decoder<'static, blocks::Reader<BufReader<Counted>>>;
 
 /// Lets `read` read the state; the file has to end behind it.
 fn read_state<T>(
-    file: BufReader<File>,
+    file: BufReader<Counted>,
     read: impl FnOnce(&mut In<Decoder>) -> std::result::Result<T, Broken>,
 ) -> io::Result<T> {
-    let at_most = file.get_ref().metadata()?.len().saturating_mul(MOST_COMPRESSED);
+    // What comes through a pipe has no length.
+    let at_most = file.get_ref().length.map_or(u64::MAX, |length| length.saturating_mul(MOST_COMPRESSED));
     let decoder = zstd::Decoder::with_buffer(blocks::Reader::new(file, STATE))?.single_frame();
     let mut source = In { from: decoder, error: None, at_most };
     let value = read(&mut source);
@@ -337,13 +358,24 @@ fn first_difference(
 }
 
 /// A file as a sink; the error is kept for whoever writes.
-struct Out<W> {
+struct Out<'a, W> {
     to: W,
     error: Option<io::Error>,
+    /// Bytes that were written.
+    bytes: u64,
+    look: &'a mut dyn FnMut(u64) -> bool,
 }
 
-impl<W: Write> Sink for Out<W> {
+/// Bytes of a state between two looks at whether to go on. Chosen: a few thousandths of a second.
+const LOOK_EVERY: u64 = 1 << 20;
+
+impl<W: Write> Sink for Out<'_, W> {
     fn put(&mut self, bytes: &[u8]) -> std::result::Result<(), Broken> {
+        let before = self.bytes / LOOK_EVERY;
+        self.bytes += bytes.len() as u64;
+        if self.bytes / LOOK_EVERY > before && !(self.look)(self.bytes) {
+            return Err(Broken::Ended);
+        }
         self.to.write_all(bytes).map_err(|error| {
             self.error = Some(error);
             Broken::Ended

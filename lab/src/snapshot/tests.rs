@@ -5,6 +5,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::config::Selection;
 use crate::design::Design;
+use crate::output::Output;
 use crate::plan::{Origin, Plan};
 use crate::prepare::make_snapshot;
 use crate::run::{self, Precondition, Unobserved};
@@ -33,7 +34,8 @@ fn measured(summary: Summary) -> String {
 fn made() -> (tempfile::TempDir, PathBuf) {
     let folder = tempfile::tempdir().expect("a temporary directory");
     let path = folder.path().join("steady.snap");
-    make_snapshot(&device(&[]), Precondition::Steady, 0, &path, &mut Unobserved)
+    let to = Output::open(&path).expect("a free name");
+    make_snapshot(&device(&[]), Precondition::Steady, 0, to, &mut Unobserved)
         .expect("the directory can be written");
     (folder, path)
 }
@@ -128,8 +130,7 @@ fn a_snapshot_that_cannot_be_written_leaves_nothing_behind() {
     let folder = tempfile::tempdir().expect("a temporary directory");
     let path = folder.path().join("taken");
     std::fs::create_dir(&path).expect("the directory can be written");
-    let error = make_snapshot(&device(&[]), Precondition::Empty, 0, &path, &mut Unobserved)
-        .expect_err("a folder stands there");
+    let error = Output::open(&path).expect_err("a folder stands there");
     assert!(error.to_string().contains("taken: cannot write: "), "{error}");
     assert_eq!(std::fs::read_dir(folder.path()).expect("it can be listed").count(), 1);
 }

@@ -1,11 +1,10 @@
 //! Opening a trace: decompression as it is read, lines with their numbers, and errors that name them.
 
 use std::borrow::Cow;
-use std::fs::File;
 use std::io::{self, BufRead, BufReader, Cursor, Read};
 use std::path::{Path, PathBuf};
 
-use crate::{Error, error::Result};
+use crate::{Error, error::Result, input};
 
 /// How much of a file is looked at to find its format; chosen to hold a few hundred lines of any format.
 const PREFIX: u64 = 64 << 10;
@@ -49,12 +48,8 @@ pub(super) struct Input<'a> {
 impl Input<'_> {
     /// Opens a file, plain, gzip or zstd.
     pub(super) fn open(path: &Path) -> Result<Self> {
-        let complain = |reason| Error::File { path: path.into(), action: "open", reason };
-        let file = File::open(path).map_err(complain)?;
-        if file.metadata().map_err(complain)?.is_dir() {
-            return Err(complain(io::ErrorKind::IsADirectory.into()));
-        }
-        Input::new(path, BufReader::with_capacity(1 << 16, file))
+        let raw = BufReader::with_capacity(1 << 16, input::open(path)?);
+        Input::new(&input::shown(path), raw)
     }
 }
 

@@ -20,7 +20,7 @@ pub use fit::{Fit, FitReport, fit, wrap};
 pub use generated::Generated;
 pub use options::{Action, Devices, Format, Options, TimeUnit};
 pub use read::{Trace, read, read_bytes};
-pub use write::{TargetFormat, WriteReport, write};
+pub use write::{Target, TargetFormat, WriteReport, write};
 
 mod footprint;
 pub mod published;

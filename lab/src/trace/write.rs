@@ -8,7 +8,7 @@ use wordline_kernel::Duration;
 
 use super::format::{CSV_COLUMNS, MORE_CSV_COLUMNS, MSR_TICK_PS};
 use super::{Generated, Op, Request};
-use crate::output::{take_name, temporary_beside};
+use crate::output::Output;
 use crate::{Error, error::Result};
 
 /// A format that traces can be written in.
@@ -83,18 +83,82 @@ pub struct WriteReport {
     pub mark_lost: bool,
 }
 
-/// Writes requests to `path`, compressed where its name ends in `.gz` or `.zst`. The file appears under its name only
-/// once it is whole: after an error there is none, or still the one from before. Where the requests are `generated`, the
-/// first line says so, if the format has comments.
+/// A file that a trace is going to be written to.
+#[derive(Debug)]
+pub struct Target {
+    output: Output,
+    packed: Packed,
+}
+
+/// How a file is compressed.
+#[derive(Clone, Copy, Debug)]
+enum Packed {
+    Plain,
+    Gzip,
+    Zstd,
+}
+
+impl Target {
+    /// Opens the file `path`, compressed where its name ends in `.gz` or `.zst`; `-` is standard output. A file appears
+    /// under its name only once it is whole: after an error there is none, or still the one from before.
+    ///
+    /// # Errors
+    /// [`Error::File`] if it cannot be written, [`Error::Content`] for a name that promises another compression.
+    pub fn open(path: &Path) -> Result<Self> {
+        let extension = path.extension().and_then(|extension| extension.to_str()).unwrap_or_default();
+        let packed = match extension.to_ascii_lowercase().as_str() {
+            "gz" => Packed::Gzip,
+            "zst" => Packed::Zstd,
+            other if FOREIGN.contains(&other) => {
+                return Err(Error::Content {
+                    path: path.into(),
+                    found: format!("a name that ends in .{extension}"),
+                    wanted: "one that ends in .gz or .zst, which can be written, or is a plain file's".into(),
+                });
+            }
+            _ => Packed::Plain,
+        };
+        Ok(Self { output: Output::open(path)?, packed })
+    }
+
+    /// Whether it is standard output.
+    pub fn is_standard(&self) -> bool {
+        self.output.is_standard()
+    }
+
+    /// Writes requests. Where they are `generated`, the first line says so, if the format has comments.
+    ///
+    /// # Errors
+    /// [`Error::File`]; then a file is as it was before.
+    pub fn write(
+        mut self,
+        requests: &[Request],
+        format: TargetFormat,
+        generated: Option<&Generated>,
+    ) -> Result<WriteReport> {
+        let content = Content { requests, format, generated };
+        let written = try_write(&mut self.output, self.packed, &content);
+        let failed = |reason| Error::File { path: self.output.path().into(), action: "write", reason };
+        let report = written.map_err(failed)?;
+        self.output.finish()?;
+        Ok(report)
+    }
+}
+
+/// Endings of compressed files that are not written.
+const FOREIGN: [&str; 11] = ["xz", "bz2", "zip", "lz4", "lzma", "lz", "br", "7z", "z", "tgz", "tar"];
+
+/// Opens the file `path` and writes requests there: [`Target::open`] and [`Target::write`].
+///
+/// # Errors
+/// As for those.
 pub fn write(
     path: impl AsRef<Path>,
     requests: &[Request],
     format: TargetFormat,
     generated: Option<&Generated>,
 ) -> Result<WriteReport> {
-    let path = path.as_ref();
-    let content = Content { requests, format, generated };
-    try_write(path, &content).map_err(|reason| Error::File { path: path.into(), action: "write", reason })
+    Target::open(path.as_ref())?.write(requests, format, generated)
 }
 
 /// What a file is to hold.
@@ -104,32 +168,29 @@ struct Content<'a> {
     generated: Option<&'a Generated>,
 }
 
-fn try_write(path: &Path, content: &Content<'_>) -> io::Result<WriteReport> {
-    let mut file = temporary_beside(path)?;
-    let plain = BufWriter::new(file.as_file_mut());
-    let report = match path.extension().and_then(|extension| extension.to_str()) {
-        Some("gz") => {
+fn try_write(to: &mut Output, packed: Packed, content: &Content<'_>) -> io::Result<WriteReport> {
+    let plain = BufWriter::new(to);
+    Ok(match packed {
+        Packed::Gzip => {
             let mut out = flate2::write::GzEncoder::new(plain, flate2::Compression::default());
             let report = lines(&mut out, content)?;
             out.finish()?.flush()?;
             report
         }
-        Some("zst") => {
+        Packed::Zstd => {
             // Level 0 stands for the library's default.
             let mut out = zstd::Encoder::new(plain, 0)?;
             let report = lines(&mut out, content)?;
             out.finish()?.flush()?;
             report
         }
-        _ => {
+        Packed::Plain => {
             let mut out = plain;
             let report = lines(&mut out, content)?;
             out.flush()?;
             report
         }
-    };
-    take_name(file, path)?;
-    Ok(report)
+    })
 }
 
 fn lines(out: &mut impl Write, content: &Content<'_>) -> io::Result<WriteReport> {

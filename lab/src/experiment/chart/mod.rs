@@ -1,6 +1,5 @@
 //! Charts of an experiment: the paper's values beside ours, as Vega-Lite specifications, and the report with them.
 
-use std::path::Path;
 use std::slice::from_ref;
 
 use serde::Deserialize;
@@ -12,7 +11,7 @@ use super::judge::settings;
 use super::nand::NandSweep;
 use super::outcome::{Measured, Outcome, Row, Value};
 use crate::error::Result;
-use crate::output::write_atomically;
+use crate::output::ReportFolder;
 pub use crate::report::Chart;
 use crate::report::{SCHEMA, document, escaped};
 
@@ -220,17 +219,16 @@ fn ratio(rows: &[Row]) -> Json {
     })
 }
 
-/// Writes a report into a directory: `report.html`, one page that needs no network, `outcome.json` and
-/// `charts/NAME.vl.json`. Each file is written whole or not at all.
-pub fn write_report(directory: &Path, experiment: &Experiment, outcome: &Outcome) -> Result<()> {
+/// Writes a report into a folder, in place of the one that is there: `report.html`, one page that needs no network,
+/// `outcome.json` and `charts/NAME.vl.json`.
+pub fn write_report(folder: ReportFolder, experiment: &Experiment, outcome: &Outcome) -> Result<()> {
     let charts = charts(experiment, outcome);
-    for chart in &charts {
-        let path = directory.join("charts").join(format!("{}.vl.json", chart.name));
-        write_atomically(&path, pretty(&chart.spec).as_bytes())?;
-    }
-    write_atomically(&directory.join("outcome.json"), pretty(outcome).as_bytes())?;
+    let chart = |chart: &Chart| (format!("charts/{}.vl.json", chart.name), pretty(&chart.spec).into_bytes());
+    let mut files: Vec<_> = charts.iter().map(chart).collect();
+    files.push(("outcome.json".into(), pretty(outcome).into_bytes()));
     let page = document(&experiment.title, &header(experiment), &body(experiment, outcome), &charts);
-    write_atomically(&directory.join("report.html"), page.as_bytes())
+    files.push(("report.html".into(), page.into_bytes()));
+    folder.write(&files)
 }
 
 fn pretty(value: &impl serde::Serialize) -> String {

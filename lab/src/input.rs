@@ -1,0 +1,70 @@
+//! Files that a user names to be read.
+
+use std::fs::File;
+use std::io::{self, ErrorKind, Read};
+use std::path::{Path, PathBuf};
+
+use crate::error::{Error, Result};
+use crate::output::is_standard;
+
+/// What standard input is called in messages.
+const STDIN: &str = "standard input";
+
+/// The most bytes of a file that is read as a whole: a configuration, a workload, a script. Chosen: a hundred times the
+/// largest embedded one.
+const MOST_BYTES: u64 = 1 << 20;
+
+/// The name of an input in messages.
+pub fn shown(path: &Path) -> PathBuf {
+    if is_standard(path) { STDIN.into() } else { path.to_owned() }
+}
+
+/// Opens what a user named; `-` is standard input.
+///
+/// # Errors
+/// [`Error::File`] if it cannot be opened, a folder among that.
+pub fn open(path: &Path) -> Result<Box<dyn Read + Send>> {
+    opened(path).map_err(|reason| Error::File { path: path.to_owned(), action: "open", reason })
+}
+
+fn opened(path: &Path) -> io::Result<Box<dyn Read + Send>> {
+    if is_standard(path) {
+        return Ok(Box::new(io::stdin()));
+    }
+    let file = File::open(path)?;
+    if file.metadata()?.is_dir() {
+        return Err(ErrorKind::IsADirectory.into());
+    }
+    Ok(Box::new(file))
+}
+
+/// Reads a small file, `what` it is to the user.
+///
+/// # Errors
+/// [`Error::File`] if it cannot be read, [`Error::Content`] if it is longer than any such file.
+pub fn bytes(path: &Path, what: &str) -> Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    let read = opened(path).and_then(|file| file.take(MOST_BYTES + 1).read_to_end(&mut bytes));
+    read.map_err(|reason| Error::File { path: shown(path), action: "read", reason })?;
+    if bytes.len() as u64 > MOST_BYTES {
+        let (found, wanted) = ("more than 1 MiB".into(), format!("{what} of at most 1 MiB"));
+        return Err(Error::Content { path: shown(path), found, wanted });
+    }
+    Ok(bytes)
+}
+
+/// The same for a file of text.
+///
+/// # Errors
+/// [`Error::Line`] where it is no text, beside those of [`bytes`].
+pub fn text(path: &Path, what: &str) -> Result<String> {
+    String::from_utf8(bytes(path, what)?).map_err(|error| {
+        let good = &error.as_bytes()[..error.utf8_error().valid_up_to()];
+        Error::Line {
+            path: shown(path),
+            line: 1 + good.iter().filter(|byte| **byte == b'\n').count() as u64,
+            found: "a byte that is not UTF-8".into(),
+            wanted: format!("{what}, which is UTF-8 text"),
+        }
+    })
+}

@@ -1,0 +1,173 @@
+//! The folder of a report, which is replaced as a whole and belongs to one run at a time.
+
+use std::fs::{self, File, OpenOptions, TryLockError};
+use std::io::{self, ErrorKind, Write};
+use std::path::{Path, PathBuf};
+
+use super::unfinished::Unfinished;
+use super::{TEMPORARY, failed, is_standard, is_temporary};
+use crate::error::{Error, Result};
+
+/// The page of every report.
+pub(crate) const PAGE: &str = "report.html";
+
+/// The folder of a report's charts.
+const CHARTS: &str = "charts";
+
+/// What the names of charts end with.
+const CHART: &str = ".vl.json";
+
+/// What a report holds beside its page and its charts.
+const DATA: [&str; 2] = ["summary.json", "outcome.json"];
+
+/// The file that the run locks which is to write the report. Part of the name of temporary files, as it is one.
+const LOCK: &str = ".wordline-lock";
+
+/// A folder that a report will be written to. Nobody else writes one there meanwhile.
+#[derive(Debug)]
+pub struct ReportFolder {
+    path: PathBuf,
+    /// The report that stood there.
+    before: Vec<PathBuf>,
+    /// Whether the folder was made for this report.
+    is_new: bool,
+    /// Held while it is there.
+    _lock: File,
+    _unfinished: Vec<Unfinished>,
+}
+
+impl ReportFolder {
+    /// Takes a folder for a report: a new one, an empty one, or one with a report.
+    ///
+    /// # Errors
+    /// [`Error::Content`] if it holds anything else, or another run has it; [`Error::File`] if it cannot be written.
+    pub fn claim(path: &Path) -> Result<Self> {
+        if is_standard(path) {
+            return Err(Error::Argument {
+                what: "report".into(),
+                found: "`-`, standard output".into(),
+                wanted: "a folder: a report is several files".into(),
+            });
+        }
+        let is_new =
+            matches!(fs::symlink_metadata(path), Err(reason) if reason.kind() == ErrorKind::NotFound);
+        let mut unfinished = Vec::new();
+        if is_new {
+            fs::create_dir_all(path).map_err(|reason| failed(path, reason))?;
+            unfinished.push(Unfinished::new(path));
+        }
+        let before = report_in(path)?;
+        let lock = path.join(LOCK);
+        let file = OpenOptions::new().create(true).append(true).open(&lock);
+        let file = file.map_err(|reason| failed(path, reason))?;
+        match file.try_lock() {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => {
+                return Err(Error::Content {
+                    path: path.to_owned(),
+                    found: "a folder that another run is going to write its report to".into(),
+                    wanted: "a folder of its own for each run".into(),
+                });
+            }
+            Err(TryLockError::Error(reason)) => return Err(failed(path, reason)),
+        }
+        unfinished.push(Unfinished::new(&lock));
+        Ok(Self { path: path.to_owned(), before, is_new, _lock: file, _unfinished: unfinished })
+    }
+
+    /// Whether a report stands there that will be replaced.
+    pub fn replaces(&self) -> bool {
+        !self.before.is_empty()
+    }
+
+    /// As the user named it.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Puts the files of the report there, each with its name in the folder, in place of all files of the report before.
+    ///
+    /// # Errors
+    /// [`Error::File`]. While the new files are written the old report stands.
+    pub fn write(mut self, files: &[(String, Vec<u8>)]) -> Result<()> {
+        self.replace(files).map_err(|reason| failed(&self.path, reason))?;
+        self.is_new = false;
+        Ok(())
+    }
+
+    fn replace(&self, files: &[(String, Vec<u8>)]) -> io::Result<()> {
+        let beside = tempfile::Builder::new().prefix(TEMPORARY).tempdir_in(&self.path)?;
+        let _unfinished = Unfinished::new(beside.path());
+        for (name, bytes) in files {
+            let path = beside.path().join(name);
+            fs::create_dir_all(super::directory_of(&path))?;
+            let mut file = File::create(path)?;
+            file.write_all(bytes)?;
+            file.sync_all()?;
+        }
+        for old in &self.before {
+            fs::remove_file(old).or_else(|reason| match reason.kind() {
+                ErrorKind::NotFound => Ok(()),
+                _ => Err(reason),
+            })?;
+        }
+        for (name, _) in files {
+            let path = self.path.join(name);
+            fs::create_dir_all(super::directory_of(&path))?;
+            fs::rename(beside.path().join(name), path)?;
+        }
+        Ok(())
+    }
+}
+
+impl Drop for ReportFolder {
+    fn drop(&mut self) {
+        // What cannot be removed stays, and is in nobody's way.
+        let _ = fs::remove_file(self.path.join(LOCK));
+        if self.is_new {
+            let _ = fs::remove_dir(&self.path);
+        }
+    }
+}
+
+/// The files of the report in a folder; none in an empty folder.
+fn report_in(folder: &Path) -> Result<Vec<PathBuf>> {
+    let refused = |found: String| Error::Content {
+        path: folder.to_owned(),
+        found,
+        wanted: "the folder of a report, an empty folder, or a name that is free".into(),
+    };
+    let mut files = Vec::new();
+    for path in entries(folder)? {
+        let name = name_of(&path);
+        if path.is_file() && (name == PAGE || DATA.contains(&&*name)) {
+            files.push(path);
+        } else if path.is_dir() && name == CHARTS {
+            for chart in entries(&path)? {
+                if !chart.is_file() || !name_of(&chart).ends_with(CHART) {
+                    return Err(refused(format!("a folder that holds {CHARTS}/{}, too", name_of(&chart))));
+                }
+                files.push(chart);
+            }
+        } else if !is_temporary(&path) {
+            return Err(refused(format!("a folder that holds {name}, too")));
+        }
+    }
+    if !files.is_empty() && !files.contains(&folder.join(PAGE)) {
+        return Err(refused(format!("a folder with files, without {PAGE} among them")));
+    }
+    Ok(files)
+}
+
+fn entries(folder: &Path) -> Result<Vec<PathBuf>> {
+    let list = || -> io::Result<Vec<PathBuf>> {
+        fs::read_dir(folder)?.map(|entry| entry.map(|entry| entry.path())).collect()
+    };
+    let mut entries = list().map_err(|reason| failed(folder, reason))?;
+    entries.sort_unstable();
+    Ok(entries)
+}
+
+fn name_of(path: &Path) -> String {
+    path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
+}

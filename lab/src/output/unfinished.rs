@@ -1,0 +1,49 @@
+//! Files under way, to be removed where the program ends in the middle.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+
+/// What is to be removed if the program ends now, the last first.
+static UNDER_WAY: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
+
+/// A file, or an empty directory, that is not to stay if the program ends now.
+#[derive(Debug)]
+pub(super) struct Unfinished(PathBuf);
+
+impl Unfinished {
+    pub(super) fn new(path: &Path) -> Self {
+        UNDER_WAY.lock().unwrap_or_else(PoisonError::into_inner).push(path.to_owned());
+        Self(path.to_owned())
+    }
+
+    /// Removes it, as at the end of the program.
+    #[cfg(test)]
+    pub(super) fn remove(&self) {
+        remove(&self.0);
+    }
+}
+
+impl Drop for Unfinished {
+    fn drop(&mut self) {
+        let mut under_way = UNDER_WAY.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(place) = under_way.iter().rposition(|path| *path == self.0) {
+            under_way.remove(place);
+        }
+    }
+}
+
+/// Removes the files under way, for a program that is about to end without unwinding.
+pub fn remove_unfinished() {
+    let under_way = UNDER_WAY.lock().unwrap_or_else(PoisonError::into_inner);
+    under_way.iter().rev().for_each(|path| remove(path));
+}
+
+fn remove(path: &Path) {
+    // Nothing can be done about what cannot be removed. The directory of a report is removed only if it is empty.
+    let _ = match path.is_dir() {
+        true if super::is_temporary(path) => fs::remove_dir_all(path),
+        true => fs::remove_dir(path),
+        false => fs::remove_file(path),
+    };
+}
