@@ -66,7 +66,8 @@ fn link_busy(device: &Device, at: Instant) -> Vec<u64> {
 /// Logical pages programmed for the host, and for others.
 #[inline]
 fn programs_in(totals: &Totals) -> (u64, u64) {
-    (totals.host_programs, totals.gc_programs + totals.translation_programs + totals.padding)
+    let other = totals.gc_programs + totals.unit_programs + totals.translation_programs + totals.padding;
+    (totals.host_programs, other)
 }
 
 /// What a window of the run adds up.
@@ -98,7 +99,8 @@ impl Sums {
         *seen = (seen.0.max(host), seen.1.max(other));
     }
 
-    fn window(&self) -> Window {
+    /// The window, on a device that is mapped by pages of `unit` bytes.
+    fn window(&self, unit: u64) -> Window {
         let mean = |kind: usize| self.latency_ps[kind] as f64 / 1e6 / self.counts[kind].max(1) as f64;
         Window {
             requests: self.counts.iter().sum(),
@@ -109,6 +111,7 @@ impl Sums {
             max_latency_us: self.longest_ps as f64 / 1e6,
             host_programs: self.host_programs,
             other_programs: self.other_programs,
+            programmed_bytes: (self.host_programs + self.other_programs) * unit,
         }
     }
 }
@@ -201,7 +204,10 @@ impl Measurements {
             precondition_seconds,
             requests_per_second: requests as f64 / wall_seconds.max(1e-9),
             write_amplification: write_amplification(programmed, all.bytes[1]),
-            collector_amplification: write_amplification(flash.host_bytes + flash.gc_bytes, flash.host_bytes),
+            programs_per_host_program: write_amplification(
+                flash.host_bytes + flash.gc_bytes,
+                flash.host_bytes,
+            ),
             energy_joules: energy.total().joules(),
             energy_by_stage: Stage::ALL
                 .map(|stage| Share { name: stage.name().into(), amount: energy.of(stage).joules() })
@@ -216,7 +222,7 @@ impl Measurements {
             sub_requests: pools::sub_requests(device, &before.sub_requests),
             power_cuts: Vec::new(),
             faults: faults(device, &totals),
-            windows: self.windows(),
+            windows: self.windows(device.config().unit.0),
             host: self.host(&all, elapsed),
             buffer: buffer(&totals),
             flash,
@@ -251,10 +257,10 @@ impl Measurements {
         all
     }
 
-    fn windows(&self) -> Windows {
+    fn windows(&self, unit: u64) -> Windows {
         Windows {
             width_seconds: self.windows.width().seconds(),
-            windows: self.windows.windows().iter().map(Sums::window).collect(),
+            windows: self.windows.windows().iter().map(|sums| sums.window(unit)).collect(),
         }
     }
 }

@@ -31,12 +31,13 @@ pub struct Summary {
     pub buffer: Buffer,
     /// What the flash did.
     pub flash: Flash,
-    /// Bytes programmed (for the host, for the map, by the collector, as padding) for each byte that the host wrote; null without
-    /// writes. What is still in the buffer at the end is not programmed. Centaur's equation 4.
+    /// Write amplification: bytes programmed (for the host, for the map, by the collector, as padding) for each byte that the host
+    /// wrote; null without writes. What is still in the buffer at the end is not programmed. Centaur's equation 4.
     pub write_amplification: Option<f64>,
-    /// Pages programmed for the host and by the collector for each page programmed for the host: the write
-    /// amplification of garbage collection alone, as analytic models have it. Null if nothing was programmed.
-    pub collector_amplification: Option<f64>,
+    /// Pages programmed for the host and by the collector for each page programmed for the host: what garbage collection costs.
+    /// Where the host writes whole pages, one at a time, it is the write amplification of analytic models. Null if nothing was
+    /// programmed.
+    pub programs_per_host_program: Option<f64>,
     /// Energy of all flash operations and idle time, in joules.
     pub energy_joules: f64,
     /// Energy by stage of the flash command chain.
@@ -448,6 +449,8 @@ pub struct Window {
     pub max_latency_us: f64,
     /// Logical pages programmed for the host.
     pub host_programs: u64,
-    /// Logical pages programmed by garbage collection, translation pages, and room for either as padding.
+    /// Logical pages programmed by garbage collection, with the rest of their unit, as translation pages or as padding.
     pub other_programs: u64,
+    /// Bytes of both.
+    pub programmed_bytes: u64,
 }

@@ -36,7 +36,7 @@ pub fn parts(base: Parts) -> Parts {
     Parts { victim: Box::new(PatientFifo), ..base }
 }
 
-/// The write amplification of garbage collection on a small drive under random writes, with the victim policy `policy` of
+/// Pages programmed for each page programmed for the host, which is what cleaning costs, on a small drive under random writes, with the victim policy `policy` of
 /// the configuration and what `design` changes.
 ///
 /// # Errors
@@ -53,7 +53,7 @@ pub fn amplification(policy: &str, design: Design) -> wordline_lab::error::Resul
     let mut job = plan.job(&Device::load(&selection)?)?;
     job.design = design;
     let summary = run::run(job, &mut Unobserved)?;
-    Ok(summary.collector_amplification.expect("random writes program pages"))
+    Ok(summary.programs_per_host_program.expect("random writes program pages"))
 }
 
 #[cfg(test)]

@@ -166,7 +166,7 @@ fn flash(run: &Summary) -> Vec<(&'static str, Quantity)> {
         ("pages folded out of it", Quantity::Count(flash.folded)),
         ("spare space in effect", Quantity::Fraction(flash.effective_spare)),
         ("write amplification", run.write_amplification.map_or(Quantity::Absent, Quantity::Number)),
-        ("  of it by GC alone", run.collector_amplification.map_or(Quantity::Absent, Quantity::Number)),
+        ("programs a host page", run.programs_per_host_program.map_or(Quantity::Absent, Quantity::Number)),
         ("energy", Quantity::Joules(run.energy_joules)),
     ]
 }

@@ -21,7 +21,7 @@ pub fn mixed() -> Summary {
         buffer: Buffer::default(),
         flash: flash(),
         write_amplification: Some(1.72),
-        collector_amplification: Some(1.70),
+        programs_per_host_program: Some(1.70),
         energy_joules: 61.4,
         energy_by_stage: shares(&[("TIN", 0.6), ("TON", 21.3), ("BER", 4.1), ("TIR", 0.2), ("idle", 35.2)]),
         time: time(),
@@ -50,7 +50,7 @@ pub fn faster() -> Summary {
     run.simulated_seconds /= 1.41;
     run.windows.width_seconds /= 1.41;
     run.write_amplification = Some(1.31);
-    run.collector_amplification = Some(1.29);
+    run.programs_per_host_program = Some(1.29);
     run.time.iter_mut().for_each(|share| share.read_us *= 0.7);
     run.die_utilisation = (0..128).map(|die| 0.25 + 0.2 * wave(die)).collect();
     run.wear = wear(128, 512);
@@ -141,7 +141,7 @@ pub fn empty() -> Summary {
             valid_share: 0.89,
         },
         write_amplification: None,
-        collector_amplification: None,
+        programs_per_host_program: None,
         energy_joules: 0.0,
         energy_by_stage: Vec::new(),
         time: time().into_iter().map(|share| TimeShare { read_us: 0.0, write_us: 0.0, ..share }).collect(),
@@ -189,14 +189,14 @@ pub fn only_reads() -> Summary {
         ..run.host
     };
     run.write_amplification = None;
-    run.collector_amplification = None;
+    run.programs_per_host_program = None;
     run.time.iter_mut().for_each(|share| share.write_us = 0.0);
     run.channel_utilisation.truncate(1);
     run.die_utilisation.truncate(1);
     run.wear = wear(1, 65_536);
     run.windows = windows(1, 12.0);
     let only = &mut run.windows.windows[0];
-    (only.written_bytes, only.host_programs, only.other_programs) = (0, 0, 0);
+    (only.written_bytes, only.host_programs, only.other_programs, only.programmed_bytes) = (0, 0, 0, 0);
     only.write_latency_us = 0.0;
     run
 }
@@ -364,6 +364,7 @@ fn windows(count: u32, width_seconds: f64) -> Windows {
             max_latency_us: 900.0 / busy + 4_000.0 * wave(index * 7) * f64::from(u8::from(late)),
             host_programs: requests * 3 / 40,
             other_programs: if late { requests * 3 / 40 } else { 0 },
+            programmed_bytes: requests * 3 / 40 * if late { 2 } else { 1 } * 16_384,
         }
     };
     Windows { width_seconds, windows: (0..count).map(window).collect() }

@@ -78,20 +78,15 @@ pub fn worst(runs: &Runs<'_>) -> Option<Chart> {
 pub fn amplification(runs: &Runs<'_>) -> Option<Chart> {
     const KINDS: [&str; 2] = ["in each window", "whole run"];
     let rows = rows(runs, |run, window, _| {
-        let all = window.host_programs + window.other_programs;
-        let here = write_amplification(all, window.host_programs);
-        let flash = &run.flash;
-        let programmed = flash.host_bytes + flash.gc_bytes + flash.padding_bytes;
-        let whole =
-            run.collector_amplification.and_then(|_| write_amplification(programmed, flash.host_bytes));
-        vec![(KINDS[0], here), (KINDS[1], whole)]
+        let here = write_amplification(window.programmed_bytes, window.written_bytes);
+        vec![(KINDS[0], here), (KINDS[1], run.write_amplification)]
     });
     line(
         runs,
         "write-amplification",
         "Write amplification over time",
-        "Pages programmed for each page programmed for the host: 1 is the least, and what is above it is garbage \
-         collection and padding. A gap is a window in which nothing was programmed for the host.",
+        "Bytes programmed for each byte that the host wrote. What is written waits in the buffer, so that a window may have \
+         programs of writes before it. A gap is a window without writes.",
         rows,
         &Axis { title: "Write amplification", kinds: &KINDS, latency: false },
     )
