@@ -13,6 +13,8 @@ use wordline_lab::plan::{Origin, Plan};
 use wordline_lab::run::Precondition;
 use wordline_lab::trace::{Fit, Options};
 
+use crate::provenance::provenance;
+
 /// Which device.
 #[derive(Args)]
 pub struct DeviceArguments {
@@ -160,6 +162,7 @@ impl WorkloadArguments {
             power_cut: None,
             from_snapshot: None,
             save_snapshot: None,
+            provenance: provenance(),
         })
     }
 }

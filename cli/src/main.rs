@@ -6,6 +6,7 @@ mod failure;
 mod interrupt;
 mod output;
 mod progress;
+mod provenance;
 
 mod compare;
 mod config;
@@ -39,7 +40,7 @@ Exit codes:
 
 /// Simulates solid-state drives: what would this workload do to that SSD?
 #[derive(Parser)]
-#[command(name = "wordline", version, after_help = AFTER_HELP)]
+#[command(name = "wordline", version = provenance::VERSION, after_help = AFTER_HELP)]
 struct Program {
     #[command(subcommand)]
     command: Option<Command>,

@@ -8,9 +8,11 @@ use serde::Serialize;
 use serde_json::Value;
 use wordline_lab::Error;
 use wordline_lab::output::{Output, is_standard};
+use wordline_lab::provenance::Provenance;
 use wordline_lab::report::three_digits;
 
 use crate::failure::Failure;
+use crate::provenance::provenance;
 
 /// Where the result goes as JSON.
 #[derive(Args, Clone)]
@@ -27,6 +29,16 @@ impl JsonArgument {
     }
 }
 
+const JSON: &str = "results have string keys, so they are JSON";
+
+/// A result with the program that it comes from.
+#[derive(Serialize)]
+struct Signed<'a, T> {
+    provenance: Provenance,
+    #[serde(flatten)]
+    value: &'a T,
+}
+
 /// Where the result goes: as JSON to an open file or to standard output, and as a table to the latter where it is free.
 pub struct Json(Option<Output>);
 
@@ -36,11 +48,16 @@ impl Json {
         self.0.as_ref().is_some_and(Output::is_standard)
     }
 
-    /// Writes `value` as JSON where the user asked for it.
+    /// Writes `value` as JSON where the user asked for it. An object says which program it comes from.
     pub fn give(self, value: &impl Serialize) -> Result<(), Failure> {
         self.give_text(|| {
-            let text = serde_json::to_string_pretty(value);
-            text.expect("results have string keys, so they are JSON") + "\n"
+            let plain = serde_json::to_value(value).expect(JSON);
+            let unsigned = plain.as_object().is_some_and(|object| !object.contains_key("provenance"));
+            let text = match unsigned {
+                true => serde_json::to_string_pretty(&Signed { provenance: provenance(), value }),
+                false => serde_json::to_string_pretty(value),
+            };
+            text.expect(JSON) + "\n"
         })
     }
 

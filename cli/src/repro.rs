@@ -15,6 +15,7 @@ use crate::failure::Failure;
 use crate::interrupt;
 use crate::output::{self, Json, JsonArgument};
 use crate::progress::Steps;
+use crate::provenance::provenance;
 use crate::run::Form;
 
 const EXAMPLES: &str = "\
@@ -195,5 +196,6 @@ fn one(experiment: &Experiment, arguments: &Arguments, lab: &Lab) -> Result<Outc
         seed: arguments.seed.seed,
         ..Options::default()
     };
-    Ok(experiment::run(experiment, &options, lab, &conduct)?)
+    let outcome = experiment::run(experiment, &options, lab, &conduct)?;
+    Ok(Outcome { provenance: provenance(), seed: options.seed, ..outcome })
 }

@@ -17,6 +17,7 @@ use crate::failure::{Failure, say};
 use crate::interrupt;
 use crate::output::{self, Json, JsonArgument};
 use crate::progress::Watch;
+use crate::provenance::provenance;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -144,7 +145,7 @@ impl Results {
             (runs, _) => report::json_list(runs),
         };
         let page = self.report.map_or(Ok(()), |folder| {
-            let command = std::env::args().collect::<Vec<_>>().join(" ");
+            let command = provenance().command_line();
             report::write(folder, runs, &json, Origin { config, command: &command })
         });
         let printed = match (runs, form) {

@@ -16,6 +16,7 @@ pub mod plan;
 mod pools;
 pub mod power;
 pub mod prepare;
+pub mod provenance;
 pub mod report;
 pub mod run;
 pub mod snapshot;

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use parquet::basic::{Compression, ZstdLevel};
 use parquet::data_type::{BoolType, Int32Type, Int64Type};
 use parquet::errors::ParquetError;
+use parquet::file::metadata::KeyValue;
 use parquet::file::properties::WriterProperties;
 use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::parser::parse_message_type;
@@ -107,15 +108,19 @@ impl Log {
         Ok(())
     }
 
-    /// Writes what is left and gives the log its name.
+    /// Writes what is left, with `facts` about the run beside the rows, and gives the log its name.
     ///
     /// # Errors
     /// [`Error::File`]; then nothing is left behind.
-    pub fn finish(mut self) -> Result<()> {
+    pub fn finish<const N: usize>(mut self, facts: [(&str, String); N]) -> Result<()> {
         if !self.rows.is_empty() {
             self.write_group()?;
         }
         let failed = |reason| Error::File { path: self.path.clone(), action: "write", reason };
+        for (key, value) in facts {
+            let key = format!("wordline.{key}");
+            self.writer.append_key_value_metadata(KeyValue { key, value: Some(value) });
+        }
         let file = self.writer.into_inner().map_err(|error| failed(reason(error)))?;
         file.finish()
     }

@@ -10,6 +10,7 @@ use wordline_ssd::{Answer, Device, Operation, SECTOR};
 use crate::error::Result;
 use crate::log::Log;
 use crate::pools;
+use crate::provenance::{Fingerprint, TraceFile};
 use crate::report::Quantity;
 use crate::run::Job;
 use crate::summary::{
@@ -158,14 +159,17 @@ impl Measurements {
     /// The summary of a run that ended at `end`, with the seconds on this machine that preconditioning and run took.
     pub fn summary(
         mut self,
-        job: Job,
+        mut job: Job,
         device: &Device,
         end: Instant,
         outcome: Outcome,
         [precondition_seconds, wall_seconds]: [f64; 2],
     ) -> Result<Summary> {
+        // Who stopped a run does not want to wait for the rest of a hash.
+        let ready = |file: &Fingerprint| outcome != Outcome::Interrupted || file.is_finished();
+        let trace_file = job.trace_file.take().filter(ready).and_then(Fingerprint::finish);
         if let Some(log) = self.log.take() {
-            log.finish()?;
+            end_log(log, &job, &trace_file)?;
         }
         let before = &self.before;
         let Before { at: begin, ref totals, ref energy, ref link, ref buses, ref arrays, ref worn, .. } =
@@ -180,22 +184,16 @@ impl Measurements {
         };
         let mut notes = job.notes;
         if outcome == Outcome::ReadOnly {
-            notes.push(format!(
-                "the device reached the end of its life and refuses writes: the host wrote {}, {} row blocks are bad, {} requests failed",
-                Quantity::Terabytes(all.bytes[1] as f64 / TERABYTE),
-                device.bad_blocks(),
-                self.failed
-            ));
+            notes.push(self.end_of_life(all.bytes[1], device));
         }
         let flash = flash(device, &totals, &self.before);
-        let programmed = flash.host_bytes
-            + flash.unit_bytes
-            + flash.gc_bytes
-            + flash.translation_bytes
-            + flash.padding_bytes;
+        let programmed = programmed(&flash);
         Ok(Summary {
             device: job.device_name,
             workload: job.source,
+            trace_file,
+            provenance: job.provenance,
+            configuration: job.config_text,
             seed: job.seed,
             digest: device.digest().to_string(),
             outcome,
@@ -228,6 +226,16 @@ impl Measurements {
             flash,
             notes,
         })
+    }
+
+    /// What to tell of a device that refuses writes.
+    fn end_of_life(&self, written: u64, device: &Device) -> String {
+        format!(
+            "the device reached the end of its life and refuses writes: the host wrote {}, {} row blocks are bad, {} requests failed",
+            Quantity::Terabytes(written as f64 / TERABYTE),
+            device.bad_blocks(),
+            self.failed
+        )
     }
 
     fn host(&self, all: &Sums, elapsed: Duration) -> Host {
@@ -263,6 +271,26 @@ impl Measurements {
             windows: self.windows.windows().iter().map(|sums| sums.window(unit)).collect(),
         }
     }
+}
+
+/// Ends a log with what there is to say of its run.
+fn end_log(log: Log, job: &Job, trace_file: &Option<TraceFile>) -> Result<()> {
+    log.finish([
+        ("provenance", as_json(&job.provenance)),
+        ("configuration", job.config_text.clone()),
+        ("seed", job.seed.to_string()),
+        ("workload", as_json(&job.source)),
+        ("trace_file", as_json(trace_file)),
+    ])
+}
+
+/// Bytes programmed, for whatever reason.
+fn programmed(flash: &Flash) -> u64 {
+    flash.host_bytes + flash.unit_bytes + flash.gc_bytes + flash.translation_bytes + flash.padding_bytes
+}
+
+fn as_json(value: &impl serde::Serialize) -> String {
+    serde_json::to_string(value).expect("it has string keys")
 }
 
 fn time_shares(all: &Sums, totals: &Totals) -> Vec<TimeShare> {

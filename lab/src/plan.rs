@@ -13,6 +13,7 @@ use crate::error::{Error, Result};
 use crate::input;
 use crate::output::is_standard;
 use crate::power::CutAfter;
+use crate::provenance::{Fingerprint, Provenance};
 use crate::run::{Job, Precondition};
 use crate::summary::{Source, SourceKind};
 use crate::trace::{self, Fit, Options, Request, Trace};
@@ -74,6 +75,8 @@ pub struct Plan {
     pub from_snapshot: Option<PathBuf>,
     /// Where the device is to be saved after the run.
     pub save_snapshot: Option<PathBuf>,
+    /// The program that runs it, for the result.
+    pub provenance: Provenance,
 }
 
 /// Requests that are ready to run, and what belongs to them.
@@ -90,6 +93,7 @@ struct Ready {
     has_processors: bool,
     precondition: Precondition,
     notes: Vec<String>,
+    trace_file: Option<Fingerprint>,
 }
 
 impl std::str::FromStr for Precondition {
@@ -137,7 +141,7 @@ impl Plan {
         let capacity = SECTOR * device.config.namespaces[usize::from(namespace)].sectors;
         let ready = match &self.origin {
             Origin::Embedded => self.replayed(trace::embedded(), capacity)?,
-            Origin::Trace(path, options) => self.replayed(trace::read(path, options)?, capacity)?,
+            Origin::Trace(path, options) => self.read(path, options, capacity)?,
             Origin::Named(name) => self.named(name, capacity)?,
         };
         let pace = self.pace(ready.queue_depth)?;
@@ -161,10 +165,18 @@ impl Plan {
             from_snapshot: self.from_snapshot.clone(),
             save_snapshot: self.save_snapshot.clone(),
             notes: ready.notes,
+            provenance: self.provenance.clone(),
+            trace_file: ready.trace_file,
         })
     }
 
-    /// The requests of a trace file, cut and fitted to the device. It runs on a filled device, so that reads find data.
+    /// The requests of a trace file, of which the bytes are hashed beside.
+    fn read(&self, path: &Path, options: &Options, capacity: Bytes) -> Result<Ready> {
+        let trace_file = Fingerprint::of(path);
+        Ok(Ready { trace_file, ..self.replayed(trace::read(path, options)?, capacity)? })
+    }
+
+    /// The requests of a trace, cut and fitted to the device. It runs on a filled device, so that reads find data.
     fn replayed(&self, trace: Trace, capacity: Bytes) -> Result<Ready> {
         let source = trace.source();
         let Trace { mut requests, mut notes, .. } = trace;
@@ -184,6 +196,7 @@ impl Plan {
             has_processors,
             precondition: Precondition::Filled(1.0),
             notes,
+            trace_file: None,
         })
     }
 
@@ -206,7 +219,7 @@ impl Plan {
             });
         }
         match workload::resolve(name, self.traces.as_deref())? {
-            RealOrProfile::Real(path) => self.replayed(trace::read(path, &Options::default())?, capacity),
+            RealOrProfile::Real(path) => self.read(&path, &Options::default(), capacity),
             RealOrProfile::Profile(profile) => self.profile(&profile, capacity),
         }
     }
@@ -225,6 +238,7 @@ impl Plan {
             has_processors: false,
             precondition: workload.precondition.into(),
             notes: Vec::new(),
+            trace_file: None,
         })
     }
 
@@ -253,6 +267,7 @@ impl Plan {
             has_processors: false,
             precondition: Precondition::Filled(1.0),
             notes,
+            trace_file: None,
         })
     }
 

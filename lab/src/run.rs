@@ -17,6 +17,7 @@ use crate::measure::Measurements;
 use crate::output::Output;
 use crate::power::{CutAfter, Power};
 use crate::prepare::Prepared;
+use crate::provenance::{Fingerprint, Provenance};
 use crate::summary::{Outcome, Source, Summary};
 use crate::trace::Request;
 
@@ -71,6 +72,10 @@ pub struct Job {
     pub save_snapshot: Option<PathBuf>,
     /// Things that the user should know, for the result.
     pub notes: Vec<String>,
+    /// The program that runs it, for the result.
+    pub provenance: Provenance,
+    /// The trace file that the requests are read from, for the result.
+    pub trace_file: Option<Fingerprint>,
 }
 
 /// The phase before the first request, which ends with nothing to report.

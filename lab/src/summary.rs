@@ -2,6 +2,8 @@
 
 use serde::Serialize;
 
+use crate::provenance::{Provenance, TraceFile};
+
 /// The result of one run. Everything but `wall_seconds`, `precondition_seconds` and `requests_per_second` is a function of
 /// configuration, seed and trace.
 #[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
@@ -10,6 +12,12 @@ pub struct Summary {
     pub device: String,
     /// Where the requests came from.
     pub workload: Source,
+    /// The trace file that the requests were read from; null where there was none that can be read again.
+    pub trace_file: Option<TraceFile>,
+    /// The program that ran it.
+    pub provenance: Provenance,
+    /// The whole configuration of the device, in TOML.
+    pub configuration: String,
     /// The seed of all random streams.
     pub seed: u64,
     /// Digest of the run's events: equal for equal configuration, seed and trace.

@@ -214,3 +214,44 @@ mod special {
         assert_eq!(folder.names(), ["link"]);
     }
 }
+
+/// The version, and the commit in brackets where it is known.
+#[test]
+fn results_say_which_program_made_them_of_what() {
+    let version = wordline(&["--version"]).success();
+    assert!(version.starts_with(concat!("wordline ", env!("CARGO_PKG_VERSION"))), "{version}");
+    let folder = Folder::new();
+    let trace = folder.with("a.csv", CSV);
+    let (log, report) = (folder.path("a.parquet"), folder.path("report"));
+    let call = ["run", "--preset", "tiny", "--trace", &trace, "--seed", "7", "--json", "-"];
+    let result = wordline(&[&call[..], &["--log", &log, "--report", &report]].concat()).json();
+    let provenance = &result["provenance"];
+    assert_eq!(provenance["version"], env!("CARGO_PKG_VERSION"));
+    let commit = provenance["commit"].as_str();
+    assert_eq!(version.contains('('), commit.is_some(), "{version}");
+    assert!(version.contains(commit.unwrap_or_default()), "{version}");
+    assert!(provenance["schema"].is_u64() && provenance["command"][1] == "run", "{provenance}");
+    assert!(
+        result["configuration"].as_str().is_some_and(|text| text.contains("over_provisioning")),
+        "{result}"
+    );
+    assert_eq!((&result["seed"], &result["trace_file"]["bytes"]), (&7.into(), &CSV.len().into()));
+    let hash = result["trace_file"]["sha256"].as_str().expect("a hash");
+    let logged = String::from_utf8_lossy(&fs::read(log).expect("it was written")).into_owned();
+    let page = fs::read_to_string(folder.path("report/report.html")).expect("it was written");
+    for text in [&logged, &page] {
+        assert!(text.contains(hash) && text.contains("over_provisioning") && text.contains("--seed"));
+    }
+    for call in [
+        &["repro", "validation/dftl-writes", "--quick", "--json"][..],
+        &["trace", "info", &trace, "--json"],
+        &["nand", "ops", "--part", "mqsim-mlc", "--json"],
+    ] {
+        let result: Value = serde_json::from_str(&wordline(call).out).expect("standard output is JSON");
+        assert_eq!(result["provenance"]["version"], env!("CARGO_PKG_VERSION"), "{call:?}");
+        assert!(
+            result["provenance"]["command"].as_array().is_some_and(|words| words.len() == call.len() + 1)
+        );
+    }
+    assert_eq!(wordline(&run(&["--json"])).json()["trace_file"], Value::Null);
+}

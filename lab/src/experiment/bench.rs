@@ -14,6 +14,7 @@ use super::sweep::{Point, Workload};
 use super::volume::{VolumeRequests, covering};
 use super::write_sizes::{self, WriteSizes};
 use crate::error::{Error, Result};
+use crate::provenance::Provenance;
 use crate::run::{self, Job, Observer};
 use crate::summary::{Outcome, Source, SourceKind, Summary};
 use crate::trace::{self, Fit, Op, Request, Statistics, Unit};
@@ -148,6 +149,8 @@ fn simulate(point: &Point, stop: &AtomicBool) -> Result<Summary> {
         from_snapshot: None,
         save_snapshot: None,
         notes: Vec::new(),
+        provenance: Provenance::default(),
+        trace_file: None,
     };
     run::run(job, &mut UntilStopped(stop))
 }

@@ -5,12 +5,17 @@ use std::fmt;
 use serde::Serialize;
 
 use super::counts::Counts;
+use crate::provenance::Provenance;
 
 /// What came out of an experiment.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Outcome {
     /// The experiment, `PAPER/NAME`.
     pub experiment: String,
+    /// The program that repeated it.
+    pub provenance: Provenance,
+    /// The seed of all random streams.
+    pub seed: u64,
     /// How its rows stand, once all of them are there.
     pub counts: Counts,
     /// Its rows.
@@ -29,8 +34,8 @@ pub struct Outcome {
 impl Outcome {
     /// An outcome without rows yet.
     pub fn new(experiment: &str) -> Self {
-        let (counts, rows, points, traces, notes) = Default::default();
-        Self { experiment: experiment.to_owned(), counts, rows, points, traces, notes }
+        let (provenance, seed, counts, rows, points, traces, notes) = Default::default();
+        Self { experiment: experiment.to_owned(), provenance, seed, counts, rows, points, traces, notes }
     }
 
     /// The same with other rows.

@@ -1,5 +1,6 @@
 //! The page: one file with all that it needs.
 
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::slice::from_ref;
 
@@ -9,6 +10,7 @@ use super::charts::charts;
 use super::quantity::Quantity;
 use super::results::{self, Group, results};
 use super::{Chart, Origin};
+use crate::provenance::{Provenance, TraceFile};
 use crate::summary::{Outcome, Summary};
 
 const STYLE: &str = include_str!("../../assets/report.css");
@@ -203,14 +205,30 @@ fn figures(charts: &[Chart]) -> String {
 fn reproduction(runs: &[Summary], origin: Origin<'_>) -> String {
     let digests: Vec<&str> = runs.iter().map(|run| run.digest.as_str()).collect();
     format!(
-        "<h2>To run it again</h2>\n<p>The same configuration, seed and trace give the same digest ({}).</p>\n\
+        "<h2>To run it again</h2>\n<p>The same configuration, seed and trace give the same digest ({}).</p>\n{}\
          <pre><code>{}</code></pre>\n<details><summary>Configuration</summary><pre><code>{}</code></pre></details>\n\
          <details><summary>Licences of the software that draws the charts</summary><pre>{}</pre></details>\n",
         escaped(&digests.join(", ")),
+        sources(runs),
         escaped(origin.command),
         escaped(origin.config),
         escaped(NOTICE),
     )
+}
+
+/// The program that made the runs, and the trace files that they read.
+fn sources(runs: &[Summary]) -> String {
+    let mut lines: Vec<String> = Vec::new();
+    for run in runs {
+        let Provenance { schema, .. } = run.provenance;
+        lines.push(format!("Made by {}; schema {schema}.", run.provenance.program()));
+        let of = |file: &TraceFile| format!("{}: {} bytes, SHA-256 {}.", file.path, file.bytes, file.sha256);
+        lines.extend(run.trace_file.iter().map(of));
+    }
+    // Most are the same for all runs.
+    let mut seen = BTreeSet::new();
+    lines.retain(|line| seen.insert(line.clone()));
+    lines.iter().map(|line| format!("<p>{}</p>\n", escaped(line))).collect()
 }
 
 fn scripts(charts: &[Chart]) -> String {

@@ -1,5 +1,6 @@
 //! Made-up runs for the tests of reports: plausible, and the extremes.
 
+use crate::provenance::Provenance;
 use crate::summary::{
     Buffer, CommandTime, DieWear, Faults, Flash, Host, Latency, Outcome, PoolUse, Share, Source, SourceKind,
     SubRequests, Summary, TimeShare, Wear, Window, Windows, WriteBack,
@@ -10,6 +11,9 @@ pub fn mixed() -> Summary {
     Summary {
         device: "nvme-tlc-512g".to_owned(),
         workload: Source { name: "mixed-70-30".to_owned(), kind: SourceKind::Synthetic },
+        trace_file: None,
+        provenance: Provenance::of(Some("0123456789ab"), Vec::new()),
+        configuration: "[device]\n".to_owned(),
         seed: 1,
         digest: "5f2b9c0e7d1a4468".to_owned(),
         outcome: Outcome::Complete,

@@ -226,7 +226,7 @@ pub fn write_report(folder: ReportFolder, experiment: &Experiment, outcome: &Out
     let chart = |chart: &Chart| (format!("charts/{}.vl.json", chart.name), pretty(&chart.spec).into_bytes());
     let mut files: Vec<_> = charts.iter().map(chart).collect();
     files.push(("outcome.json".into(), pretty(outcome).into_bytes()));
-    let page = document(&experiment.title, &header(experiment), &body(experiment, outcome), &charts);
+    let page = document(&experiment.title, &header(experiment, outcome), &body(experiment, outcome), &charts);
     files.push(("report.html".into(), page.into_bytes()));
     folder.write(&files)
 }
@@ -235,11 +235,15 @@ fn pretty(value: &impl serde::Serialize) -> String {
     serde_json::to_string_pretty(value).expect("keys are text and nothing refuses to be serialised") + "\n"
 }
 
-fn header(experiment: &Experiment) -> String {
+fn header(experiment: &Experiment, outcome: &Outcome) -> String {
+    let Outcome { provenance, seed, .. } = outcome;
     format!(
-        "<p><code>{}</code> <span class=\"soft\">{}</span></p>\n",
+        "<p><code>{}</code> <span class=\"soft\">{}</span></p>\n<p class=\"soft\">Made by {}; schema {}, seed {seed}: <code>{}</code></p>\n",
         escaped(&experiment.id),
-        escaped(&experiment.source)
+        escaped(&experiment.source),
+        escaped(&provenance.program()),
+        provenance.schema,
+        escaped(&provenance.command_line()),
     )
 }
 

@@ -1,0 +1,149 @@
+//! Where a result comes from: which program made it, by which command, of which trace.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+use std::thread::JoinHandle;
+
+use serde::Serialize;
+use sha2::{Digest, Sha256};
+
+use crate::output::is_standard;
+
+/// The number of the layout of results in JSON, reports and logs: one more for each change that a reader of the one before
+/// would trip over.
+pub const SCHEMA: u32 = 2;
+
+/// The program that made a result, and how it was called.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, schemars::JsonSchema)]
+pub struct Provenance {
+    /// The number of the layout of this result.
+    pub schema: u32,
+    /// The version of the program.
+    pub version: String,
+    /// The commit that the program was built from; null where that is not known.
+    pub commit: Option<String>,
+    /// The command line, an argument each; empty where there was none.
+    pub command: Vec<String>,
+}
+
+impl Provenance {
+    /// That of a result of this library, in a program of this `commit` that was called by `command`.
+    pub fn of(commit: Option<&str>, command: Vec<String>) -> Self {
+        let version = env!("CARGO_PKG_VERSION").into();
+        Self { schema: SCHEMA, version, commit: commit.map(Into::into), command }
+    }
+
+    /// The program in a few words.
+    pub fn program(&self) -> String {
+        let commit = self.commit.as_ref().map(|commit| format!(" ({commit})")).unwrap_or_default();
+        format!("wordline {}{commit}", self.version)
+    }
+
+    /// The command line as a shell takes it.
+    pub fn command_line(&self) -> String {
+        self.command.iter().map(|argument| quoted(argument)).collect::<Vec<_>>().join(" ")
+    }
+}
+
+/// An argument as a shell takes it.
+fn quoted(argument: &str) -> String {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_./:=,+@%^".contains(&byte);
+    match !argument.is_empty() && argument.bytes().all(plain) {
+        true => argument.to_owned(),
+        false => format!("'{}'", argument.replace('\'', "'\\''")),
+    }
+}
+
+/// The bytes of a trace file.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
+pub struct TraceFile {
+    /// The file as it was named.
+    pub path: String,
+    /// Its bytes, as they are on the disk.
+    pub bytes: u64,
+    /// SHA-256 of these, or of the first gibibyte (`head -c 1073741824 FILE | sha256sum`); of the files of a directory by their names, one
+    /// after the other.
+    pub sha256: String,
+}
+
+/// The most bytes that are hashed. Chosen: a second or two beside a run that reads all of them.
+const MOST_HASHED: u64 = 1 << 30;
+
+/// A trace file of which the bytes are being hashed, beside whatever else goes on.
+#[derive(Debug)]
+pub struct Fingerprint(JoinHandle<io::Result<TraceFile>>);
+
+impl Fingerprint {
+    /// Begins with the file `path`, or the files of a directory; `None` for what cannot be read twice.
+    pub fn of(path: &Path) -> Option<Self> {
+        let about = std::fs::metadata(path).ok().filter(|_| !is_standard(path))?;
+        let path = path.to_owned();
+        (about.is_file() || about.is_dir()).then(|| Self(std::thread::spawn(move || hash(&path))))
+    }
+
+    /// Whether there is nothing to wait for.
+    pub fn is_finished(&self) -> bool {
+        self.0.is_finished()
+    }
+
+    /// Waits for the end; `None` if the file could not be read again.
+    pub fn finish(self) -> Option<TraceFile> {
+        self.0.join().ok()?.ok()
+    }
+}
+
+fn hash(path: &Path) -> io::Result<TraceFile> {
+    let mut files: Vec<PathBuf> = vec![path.to_owned()];
+    if path.is_dir() {
+        let entries = std::fs::read_dir(path)?.map(|entry| entry.map(|entry| entry.path()));
+        files = entries.collect::<io::Result<Vec<_>>>()?;
+        files.retain(|file| file.is_file());
+        files.sort_unstable();
+    }
+    let (mut hash, mut bytes, mut left) = (Sha256::new(), 0, MOST_HASHED);
+    let mut buffer = vec![0; 1 << 16];
+    for file in files {
+        let mut file = File::open(file)?;
+        bytes += file.metadata()?.len();
+        let mut part = (&mut file).take(left);
+        loop {
+            let count = part.read(&mut buffer)?;
+            if count == 0 {
+                break;
+            }
+            left -= count as u64;
+            hash.update(&buffer[..count]);
+        }
+    }
+    let sha256 = hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
+    Ok(TraceFile { path: path.display().to_string(), bytes, sha256 })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_trace_is_known_by_the_hash_that_other_tools_give() {
+        let folder = tempfile::tempdir().expect("a temporary directory");
+        let path = folder.path().join("abc");
+        std::fs::write(&path, "abc").expect("the directory can be written");
+        let found = Fingerprint::of(&path).expect("a file").finish().expect("it can be read");
+        // FIPS 180-4, the example of one block.
+        let known = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
+        assert_eq!((found.bytes, found.sha256.as_str()), (3, known));
+        let all = Fingerprint::of(folder.path()).expect("a folder").finish().expect("it can be read");
+        assert_eq!((all.bytes, all.sha256.as_str()), (3, known));
+        assert!(
+            Fingerprint::of(Path::new("-")).is_none() && Fingerprint::of(&folder.path().join("b")).is_none()
+        );
+    }
+
+    #[test]
+    fn a_command_line_can_be_given_to_a_shell() {
+        let command = ["wordline", "run", "--set", "a=[{b = \"c\"}]", "it's", ""].map(String::from).to_vec();
+        let line = Provenance::of(Some("0123abc"), command).command_line();
+        assert_eq!(line, r#"wordline run --set 'a=[{b = "c"}]' 'it'\''s' ''"#);
+    }
+}
