@@ -62,13 +62,13 @@ pub fn handle(arguments: Arguments) -> Result<(), Failure> {
         if stopped || n + 1 == devices.len() {
             break;
         }
-        interrupt::looks(false);
         let so_far = Arc::clone(&reached);
         interrupt::hold(move || {
             if let Err(failure) = lock(&so_far).give() {
                 failure.report();
             }
         });
+        interrupt::looks(false);
     }
     interrupt::take();
     lock(&reached).give()

@@ -18,7 +18,7 @@ use crate::provenance::provenance;
 #[derive(Args, Clone)]
 pub struct JsonArgument {
     /// Writes the result as JSON to FILE; `-`, or no FILE, for standard output in place of the table.
-    #[arg(long = "json", value_name = "FILE", num_args = 0..=1, default_missing_value = "-")]
+    #[arg(id = "json", long = "json", value_name = "FILE", num_args = 0..=1, default_missing_value = "-")]
     pub file: Option<PathBuf>,
 }
 

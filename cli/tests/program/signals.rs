@@ -31,9 +31,9 @@ fn stopped(arguments: &[&str], after: Duration, signal: &str) -> Finished {
 
 /// The same until it was late enough for `wanted` to hold: nobody knows how fast the machine is.
 #[track_caller]
-fn stopped_once(arguments: &[&str], wanted: impl Fn(&Finished) -> bool) -> Finished {
+fn stopped_once(arguments: &[&str], signal: &str, wanted: impl Fn(&Finished) -> bool) -> Finished {
     for after in [1_000, 3_000, 8_000, 20_000] {
-        let finished = stopped(arguments, Duration::from_millis(after), "INT");
+        let finished = stopped(arguments, Duration::from_millis(after), signal);
         if wanted(&finished) {
             return finished;
         }
@@ -53,7 +53,8 @@ fn a_run_prints_what_was_reached() {
     let arguments =
         ["run", "--preset", "tiny", "--workload", "randread-4k", "--requests", "1000000000", "--json", "-"];
     for signal in ["INT", "TERM"] {
-        let finished = stopped(&[&arguments[..], &["--log", &log]].concat(), MOMENT, signal);
+        let call = [&arguments[..], &["--log", &log]].concat();
+        let finished = stopped_once(&call, signal, |finished| !finished.out.is_empty());
         let run: Value = serde_json::from_str(&finished.out).expect("standard output is JSON");
         assert_eq!(run["outcome"], "interrupted");
         assert!(run["host"]["requests"].as_u64().is_some_and(|count| count > 0));
@@ -91,7 +92,7 @@ fn a_comparison_keeps_the_runs_before_the_one_that_is_prepared() {
     let report = folder.path("report");
     let few = ["--workload", "randwrite-4k-steady", "--requests", "100", "--json", "--report", &report];
     let call = [&["compare", "tiny", "bench-512g"][..], &few].concat();
-    let finished = stopped_once(&call, |finished| !finished.out.is_empty());
+    let finished = stopped_once(&call, "INT", |finished| !finished.out.is_empty());
     let runs: Value = serde_json::from_str(&finished.out).expect("standard output is JSON");
     let devices: Vec<&Value> = runs.as_array().expect("a list").iter().map(|run| &run["device"]).collect();
     assert_eq!(devices, ["tiny"]);
@@ -103,8 +104,8 @@ fn a_comparison_keeps_the_runs_before_the_one_that_is_prepared() {
 #[test]
 fn a_comparison_stays_a_list_when_its_first_run_is_stopped() {
     let many = ["--workload", "randread-4k", "--requests", "1000000000", "--json"];
-    let finished =
-        stopped_once(&[&["compare", "tiny", "tiny-tlc"][..], &many].concat(), |it| !it.out.is_empty());
+    let call = [&["compare", "tiny", "tiny-tlc"][..], &many].concat();
+    let finished = stopped_once(&call, "TERM", |finished| !finished.out.is_empty());
     let runs: Value = serde_json::from_str(&finished.out).expect("standard output is JSON");
     assert_eq!(runs.as_array().map(Vec::len), Some(1));
     assert_eq!(runs[0]["outcome"], "interrupted");
