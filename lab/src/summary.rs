@@ -13,6 +13,7 @@ pub struct Summary {
     /// Where the requests came from.
     pub workload: Source,
     /// The trace file that the requests were read from; null where there was none that can be read again.
+    #[schemars(with = "TraceFile")]
     pub trace_file: Option<TraceFile>,
     /// The program that ran it.
     pub provenance: Provenance,
