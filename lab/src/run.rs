@@ -321,12 +321,9 @@ fn simulate<S: Iterator<Item = Arrival>>(
         if now > latest {
             return Err(too_long(queue.total_answered()));
         }
-        for answer in device.answers() {
+        if take_answers(device, queue, measurements, now)? {
             last_answer = now;
-            queue.answered(now, answer.command.queue);
-            measurements.answered(answer, now, device.totals())?;
         }
-        device.forget_answers();
         if power.is_due(queue.total_answered()) {
             host_at = None;
             power.cut(device, queue, calendar);
@@ -363,6 +360,23 @@ fn give_up(device: &mut Device, calendar: &mut Calendar<Event>) -> Result<()> {
     }
     let now = calendar.now();
     Err(Error::Stuck(format!("commands wait and nothing will happen\n{}", device.what_waits(now))))
+}
+
+/// Takes the answers that were given at `now`; whether there are any.
+#[inline]
+fn take_answers<S: Iterator<Item = Arrival>>(
+    device: &mut Device,
+    queue: &mut HostQueue<S>,
+    measurements: &mut Measurements,
+    now: Instant,
+) -> Result<bool> {
+    for answer in device.answers() {
+        queue.answered(now, answer.command.queue);
+        measurements.answered(answer, now, device.totals())?;
+    }
+    let any = !device.answers().is_empty();
+    device.forget_answers();
+    Ok(any)
 }
 
 /// Submits what is due; true at the end of the workload.
