@@ -16,6 +16,8 @@ trait Quantity: Sized {
     const UNITS: &'static [(&'static str, u128)];
     /// The most that is taken, and how it is written.
     const MOST: Option<(u128, &'static str)> = None;
+    /// Whether there may be none of it.
+    const MAY_BE_ZERO: bool = true;
     fn from_base(base: u64) -> Option<Self>;
     /// The number of base units.
     fn base(&self) -> u128;
@@ -67,6 +69,7 @@ impl Quantity for Bytes {
 impl Quantity for MegaTransfers {
     const WANTED: &'static str = "a data rate with a unit, such as \"400MT/s\" (MT/s, GT/s)";
     const UNITS: &'static [(&'static str, u128)] = &[("MT/s", 1), ("GT/s", 1_000)];
+    const MAY_BE_ZERO: bool = false;
     fn from_base(base: u64) -> Option<Self> {
         u32::try_from(base).ok().filter(|rate| *rate > 0).map(Self)
     }
@@ -128,6 +131,41 @@ fn read<Q: Quantity>(text: &str) -> Result<Q, String> {
     u64::try_from(scaled / tens).ok().and_then(Q::from_base).ok_or_else(complain)
 }
 
+/// What [`read`] takes, as a regular expression of JSON Schema (ECMA 262). It refuses what has no number, no unit or another
+/// one, a part of the base unit, and nothing of what must be something; not what is too large, nor a part of the base unit that
+/// is spelled in a larger one.
+fn pattern<Q: Quantity>() -> String {
+    let units = |base: bool| {
+        let names = Q::UNITS.iter().filter(|(_, size)| (*size == 1) == base).map(|(name, _)| *name);
+        names.collect::<Vec<_>>().join("|")
+    };
+    let (whole, zeroes) = if Q::MAY_BE_ZERO {
+        ("[0-9_]*[0-9][0-9_]*(\\.[0-9_]*)?", "[0-9_]*[0-9][0-9_]*(\\.[0_]*)?")
+    } else {
+        (
+            "([0-9_]*[1-9][0-9_]*(\\.[0-9_]*)?|[0-9_]*[0-9][0-9_]*\\.[0-9_]*[1-9][0-9_]*)",
+            "[0-9_]*[1-9][0-9_]*(\\.[0_]*)?",
+        )
+    };
+    format!("^\\s*({whole}\\s*({})|{zeroes}\\s*({}))\\s*$", units(false), units(true))
+}
+
+/// The JSON Schema of a quantity, called for by the example. A number without a unit is 0.
+fn schema_of<Q: Quantity>(example: &str) -> schemars::Schema {
+    let mut schema = schemars::json_schema!({
+        "type": ["string", "integer"],
+        "description": Q::WANTED,
+        "pattern": pattern::<Q>(),
+        "minimum": 0,
+        "maximum": 0,
+        "examples": [example]
+    });
+    if !Q::MAY_BE_ZERO {
+        schema.insert("type".into(), "string".into());
+    }
+    schema
+}
+
 struct TextOf<Q>(std::marker::PhantomData<Q>);
 
 impl<Q: Quantity> Visitor<'_> for TextOf<Q> {
@@ -182,11 +220,7 @@ macro_rules! as_text {
             }
 
             fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
-                schemars::json_schema!({
-                    "type": ["string", "integer"],
-                    "description": <$type as Quantity>::WANTED,
-                    "examples": [$example]
-                })
+                schema_of::<Self>($example)
             }
         }
     )*};

@@ -23,6 +23,7 @@ pub mod snapshot;
 pub mod summary;
 pub mod sweep;
 pub mod trace;
+mod words;
 pub mod workload;
 
 pub use error::Error;

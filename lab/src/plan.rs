@@ -213,8 +213,8 @@ impl Plan {
                 what: "workload".into(),
                 found: format!("`{name}`"),
                 wanted: format!(
-                    "one of {}, or a profile; see `wordline workloads list`",
-                    workload::names().join(", ")
+                    "a workload, a profile or a file that ends in .toml: {}",
+                    workload::one_of_all(name)
                 ),
             });
         }
@@ -336,7 +336,7 @@ const TIMELESS_DEPTH: u32 = 32;
 fn read_workload(path: &Path) -> Result<Workload> {
     let shown = input::shown(path).display().to_string();
     let text = input::text(path, "a workload in TOML")?;
-    Workload::from_toml(&text).map_err(|complaints| Error::Config(under(&shown, &complaints)))
+    Workload::from_toml(&shown, &text).map_err(Error::Config)
 }
 
 /// The complaints with the name of what they are about before their keys.

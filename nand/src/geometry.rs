@@ -40,10 +40,13 @@ pub struct PlaneBlock {
 #[serde(deny_unknown_fields)]
 pub struct Layout {
     /// Channels of the device.
+    #[schemars(range(min = 1))]
     pub channels: u32,
     /// Packages (chips) on a channel.
+    #[schemars(range(min = 1))]
     pub packages_per_channel: u32,
     /// Dies in a package.
+    #[schemars(range(min = 1))]
     pub dies_per_package: u32,
     /// Channels with one package less than the others: the last ones.
     #[serde(default, skip_serializing_if = "is_zero")]

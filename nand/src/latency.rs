@@ -107,10 +107,16 @@ impl JsonSchema for TimeRange {
         "TimeRange".into()
     }
 
-    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+    fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        let time = Duration::json_schema(generator);
+        let time = time.get("pattern").and_then(|pattern| pattern.as_str()).unwrap_or_default();
+        let time = time.trim_start_matches('^').trim_end_matches('$');
         schemars::json_schema!({
             "type": ["string", "integer"],
             "description": Self::WANTED,
+            "pattern": format!("^{time}(\\.\\.{time})?$"),
+            "minimum": 0,
+            "maximum": 0,
             "examples": ["700us", "250us..2200us"]
         })
     }

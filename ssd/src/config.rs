@@ -68,8 +68,10 @@ pub struct DeviceFile {
 #[serde(deny_unknown_fields, default)]
 pub struct FtlFile {
     /// Fraction of the physical capacity that the host does not see.
+    #[schemars(range(min = 0.0), extend("exclusiveMaximum" = 1.0))]
     pub over_provisioning: f64,
     /// Blocks that are bad from the factory, as a fraction, drawn from the seed.
+    #[schemars(range(min = 0.0), extend("exclusiveMaximum" = 0.5))]
     pub factory_bad_blocks: f64,
     /// What is mapped as one.
     pub mapping: MappingFile,
@@ -192,7 +194,7 @@ impl DeviceFile {
         if let Some(cache) = &self.ftl.slc_cache {
             cache.check(part, slots, geometry, &mut wrong);
         }
-        let faults = self.check_faults(geometry, &mut wrong);
+        let faults = self.check_faults(&pools, &mut wrong);
         let most = self.logical_pages(&pools, unit, &faults, &mut wrong);
         let namespaces = namespaces::lay_out(&self.namespaces, unit * u64::from(most), &mut wrong);
         let logical_pages = most.min(namespaces::end(&namespaces).0.div_ceil(unit.0) as u32);
@@ -284,9 +286,9 @@ impl DeviceFile {
         ftl.scheduling.check(wrong);
     }
 
-    fn check_faults(&self, geometry: &Geometry, wrong: &mut Complaints) -> Vec<Fault> {
+    fn check_faults(&self, pools: &Pools, wrong: &mut Complaints) -> Vec<Fault> {
         let check = |(n, rule): (usize, &FaultFile)| {
-            rule.check(geometry).map_err(|inner| wrong.nest(&format!("faults[{n}]"), inner)).ok()
+            rule.check_pools(pools).map_err(|inner| wrong.nest(&format!("faults[{n}]"), inner)).ok()
         };
         self.faults.iter().enumerate().filter_map(check).collect()
     }

@@ -185,6 +185,12 @@ fn name_part(part: &mut Node, key: &str, folder: &Path) -> Result<bool> {
     let named = match &mut part.value {
         Value::Text(name) => Some((part.origin.clone(), key.to_owned(), std::mem::take(name))),
         Value::Table(keys) => match keys.remove("base") {
+            // Named by an argument as a whole, see `named_part`.
+            Some(Node { origin: origin @ Origin::Set(_), value: Value::Text(name) })
+                if !origin.label(key).contains(": ") =>
+            {
+                Some((origin, key.to_owned(), name))
+            }
             Some(Node { origin, value: Value::Text(name) }) => Some((origin, format!("{key}.base"), name)),
             Some(other) => {
                 return refuse(other.origin.label(&format!("{key}.base")), &other.value, "text in quotes");
@@ -230,7 +236,7 @@ pub fn arguments(tree: &mut Node, set: &[String]) -> Result<()> {
             );
             continue;
         }
-        let leaf = tree::parse_argument(key, value.trim());
+        let leaf = named_part(key, tree::parse_argument(key, value.trim()));
         let nested = key.rsplit('.').fold(leaf, |inner, key| {
             let mut outer = Node::table(inner.origin.clone());
             outer.members_mut().expect("just made a table").insert(key.into(), inner);
@@ -242,5 +248,45 @@ pub fn arguments(tree: &mut Node, set: &[String]) -> Result<()> {
         }
     }
     wrong.or_ok(()).map_err(Error::Config)?;
-    over.map_or(Ok(()), |over| overlay(tree, over, Path::new("")))
+    let Some(mut over) = over else { return Ok(()) };
+    name_parts_of_items(tree, &mut over)?;
+    let mut wrong = Complaints::default();
+    over.settle_lists(Some(tree), "", &mut wrong);
+    wrong.or_ok(()).map_err(Error::Config)?;
+    overlay(tree, over, Path::new(""))
+}
+
+/// An argument that names a part as the table that names it, so that later arguments can change the part: `part=NAME
+/// part.endurance=100`.
+fn named_part(key: &str, leaf: Node) -> Node {
+    let is_part = key == "part"
+        || key.strip_prefix("pools.").and_then(|rest| rest.strip_suffix(".part")).is_some_and(is_number);
+    if !is_part || !matches!(leaf.value, Value::Text(_)) {
+        return leaf;
+    }
+    let mut table = Node::table(leaf.origin.clone());
+    table.members_mut().expect("just made a table").insert("base".into(), leaf);
+    table
+}
+
+fn is_number(text: &str) -> bool {
+    text.parse::<usize>().is_ok()
+}
+
+/// Puts the parts that arguments name in pools in their places; the parts that were there go.
+fn name_parts_of_items(tree: &mut Node, over: &mut Node) -> Result<()> {
+    let pools = over.members_mut().and_then(|members| members.get_mut("pools")).and_then(Node::members_mut);
+    for (number, pool) in pools.into_iter().flatten() {
+        let Some(part) = pool.members_mut().and_then(|members| members.get_mut("part")) else { continue };
+        if !name_part(part, &format!("pools[{number}].part"), Path::new(""))? {
+            continue;
+        }
+        let below = tree.members_mut().and_then(|members| members.get_mut("pools"));
+        let Some(Value::Array(items)) = below.map(|pools| &mut pools.value) else { continue };
+        let item = number.parse::<usize>().ok().and_then(|number| items.get_mut(number));
+        if let Some(members) = item.and_then(Node::members_mut) {
+            members.remove("part");
+        }
+    }
+    Ok(())
 }

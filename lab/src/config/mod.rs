@@ -10,19 +10,22 @@ mod tree;
 
 use std::path::PathBuf;
 
+use schemars::JsonSchema;
 use serde::Deserialize;
-use serde::de::IntoDeserializer;
+use serde::de::{DeserializeOwned, IntoDeserializer};
 use wordline_designs::Design;
 use wordline_kernel::{Bytes, Complaint, Complaints};
 use wordline_nand::Part;
 use wordline_nand::part::PartFile;
 use wordline_ssd::{Config, DeviceFile};
 
+use crate::words::found_and_wanted;
 use crate::{Error, design, error::Result};
 pub use explain::explain;
 pub use policies::{Policy, find_policies, policies};
 pub use reference::reference;
 pub(crate) use schema::follow as follow_schema;
+pub use schema::{named, names_of, one_of};
 
 /// The preset that is taken when neither a preset nor a file is named.
 pub const DEFAULT_PRESET: &str = "nvme-tlc";
@@ -129,19 +132,44 @@ fn resolve(layered: load::Layered) -> Result<Device> {
     let design = device.members_mut().and_then(|members| members.remove(DESIGN));
     let design = design.map(|node| Design::deserialize(node.value.into_deserializer())).transpose();
     let design = design.map_err(|error| backstop(error.message()))?;
-    let file = DeviceFile::deserialize(device.value.into_deserializer())
+    let mut file = DeviceFile::deserialize(device.value.into_deserializer())
         .map_err(|error| backstop(error.message()))?;
+    let [start, stop] =
+        ["start_below", "stop_at"].map(|mark| tree.origin_of(&format!("ftl.gc.{mark}_free_blocks")).1);
+    file.ftl.gc.raise_marks(file.streams(), start, stop);
     let text = text_of(&name, &description, &source, &table(&file, design.as_ref()))?;
     let config =
         design::check(file, design.as_ref()).map_err(|wrong| Error::Config(with_origins(wrong, &tree)))?;
     Ok(Device { name, description, config, design, text })
 }
 
-/// Serde found what the schema allows: said as it said it.
+/// Serde found what the schema allows.
 fn backstop(message: &str) -> Error {
     let mut wrong = Complaints::default();
-    wrong.add("the configuration", message, "values that fit their keys");
+    let (found, wanted) = found_and_wanted(message, "values that fit their keys");
+    wrong.add("the configuration", found, wanted);
     Error::Config(wrong)
+}
+
+/// Reads a `T` from the TOML text of the source called `name`: held against its schema, then to `check`.
+///
+/// # Errors
+/// Everything that is wrong, each with source, line and key, what was found and what was wanted.
+pub(crate) fn read<T: DeserializeOwned + JsonSchema>(
+    name: &str,
+    text: &str,
+    check: impl Fn(&T) -> std::result::Result<(), Complaints>,
+) -> std::result::Result<T, Complaints> {
+    let tree = tree::parse(name, text)?;
+    schema::complaints_of::<T>(&tree).or_ok(())?;
+    let value = T::deserialize(tree.value.clone().into_deserializer()).map_err(|error| {
+        let mut wrong = Complaints::default();
+        let (found, wanted) = found_and_wanted(error.message(), "values that fit their keys");
+        wrong.add(name, found, wanted);
+        wrong
+    })?;
+    check(&value).map_err(|wrong| with_origins(wrong, &tree))?;
+    Ok(value)
 }
 
 /// All keys of a device, its design among them.
@@ -219,5 +247,7 @@ pub fn schema() -> String {
     serde_json::to_string_pretty(&schema::file()).expect("a schema is JSON")
 }
 
+#[cfg(test)]
+mod schema_tests;
 #[cfg(test)]
 mod tests;

@@ -1,6 +1,7 @@
 //! The shape of a device file: the JSON Schema of its structs with the keys that only files have, and the walk that
 //! holds a tree against it and finds everything of the wrong name or type in one pass.
 
+use schemars::JsonSchema;
 use serde_json::{Map, Value as Json, json};
 use wordline_designs::Design;
 use wordline_kernel::{Bytes, Complaints, Duration, Energy, MegaTransfers, Power};
@@ -73,7 +74,34 @@ pub fn file() -> Json {
         }
     }
     schema["$defs"]["PartFile"]["properties"]["base"] = base;
+    bound(&mut schema);
     schema
+}
+
+/// Gives each whole number the most that the program takes, where its struct does not say less.
+fn bound(schema: &mut Json) {
+    match schema {
+        Json::Object(members) => {
+            let most = members.get("format").and_then(Json::as_str).and_then(most_of);
+            if let Some(most) = most {
+                members.entry("maximum").or_insert(most.into());
+            }
+            members.values_mut().for_each(bound);
+        }
+        Json::Array(items) => items.iter_mut().for_each(bound),
+        _ => {}
+    }
+}
+
+/// The most that a whole number of a format may be; TOML ends at 64 bits with a sign.
+fn most_of(format: &str) -> Option<i64> {
+    Some(match format {
+        "uint8" => u8::MAX.into(),
+        "uint16" => u16::MAX.into(),
+        "uint32" => u32::MAX.into(),
+        "uint64" => i64::MAX,
+        _ => return None,
+    })
 }
 
 /// A part as people write it.
@@ -87,23 +115,53 @@ fn named_part() -> Json {
 /// Holds a tree against a schema.
 pub struct Walk<'a> {
     root: &'a Json,
+    /// Whether it is a device that may build on a preset.
+    is_device: bool,
     wrong: Complaints,
 }
 
 /// Everything in `tree` that the schema of a resolved device does not allow.
 pub fn complaints(tree: &Node) -> Complaints {
     let root = device();
-    let mut walk = Walk { root: &root, wrong: Complaints::default() };
-    walk.node(&root, tree, "");
-    walk.wrong
+    walked(&root, &root, true, tree)
 }
 
 /// Everything in `tree` that the schema of a part file does not allow.
 pub fn part_complaints(tree: &Node) -> Complaints {
     let root = device();
-    let mut walk = Walk { root: &root, wrong: Complaints::default() };
-    walk.node(&root["$defs"]["PartFile"], tree, "");
+    walked(&root, &root["$defs"]["PartFile"], false, tree)
+}
+
+/// Everything in `tree` that the schema of a `T` does not allow.
+pub fn complaints_of<T: JsonSchema>(tree: &Node) -> Complaints {
+    let root = schemars::schema_for!(T).to_value();
+    walked(&root, &root, false, tree)
+}
+
+fn walked(root: &Json, schema: &Json, is_device: bool, tree: &Node) -> Complaints {
+    let mut walk = Walk { root, is_device, wrong: Complaints::default() };
+    walk.node(schema, tree, "");
     walk.wrong
+}
+
+/// The names of the variants of `T`, a setting without further keys.
+pub fn names_of<T: JsonSchema>() -> Vec<String> {
+    let schema = schemars::schema_for!(T).to_value();
+    names(&schema).into_iter().map(str::to_owned).collect()
+}
+
+/// Reads the name of a variant as data files write it; the message lists the names.
+///
+/// # Errors
+/// What was found and what was wanted.
+pub fn named<T: serde::de::DeserializeOwned + JsonSchema>(text: &str) -> Result<T, String> {
+    let names = names_of::<T>();
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    let complain = || format!("found {text:?}, wanted {}", one_of(text, &names));
+    if !names.contains(&text) {
+        return Err(complain());
+    }
+    serde_json::from_value(text.into()).map_err(|_| complain())
 }
 
 /// A schema with its reference followed, and the name of the definition it led to.
@@ -167,11 +225,7 @@ impl Walk<'_> {
             }
             ("array", _) => self.complain(node, path, "a list in brackets"),
             ("integer", value) => {
-                let most = match schema["format"].as_str() {
-                    Some("uint8") => i64::from(u8::MAX),
-                    Some("uint32") => i64::from(u32::MAX),
-                    _ => i64::MAX,
-                };
+                let most = schema["format"].as_str().and_then(most_of).unwrap_or(i64::MAX);
                 if !matches!(value, Value::Integer(number) if (0..=most).contains(number)) {
                     self.complain(node, path, format!("a whole number from 0 to {most}"));
                 }
@@ -236,7 +290,7 @@ impl Walk<'_> {
         }
         for key in schema["required"].as_array().into_iter().flatten().filter_map(Json::as_str) {
             if !members.contains_key(key) {
-                let wanted = if std::ptr::eq(schema, self.root) {
+                let wanted = if self.is_device && std::ptr::eq(schema, self.root) {
                     format!("a table or a name for {key}, or `preset = \"name\"` to build on")
                 } else {
                     format!("a value for {key}: it has no default")

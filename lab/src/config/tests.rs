@@ -413,3 +413,70 @@ proptest! {
         let _ = load(&text, &[&set]);
     }
 }
+
+#[test]
+fn a_number_in_an_argument_is_an_item_of_a_list() {
+    let with = |set: &[&str]| {
+        let set = set.iter().map(|&text| text.to_owned()).collect();
+        Device::load(&Selection { preset: Some("centaur".into()), file: None, set })
+    };
+    let changed =
+        with(&["pools.0.part.endurance=77", "pools.0.stop_at_free_blocks=103", "part.timing.read.0=61us"])
+            .expect("a device");
+    let pool = &changed.config.pools.get(1).part;
+    assert_eq!((pool.name.as_str(), pool.endurance), ("centaur-slc-2d", 77));
+    assert_eq!(changed.config.part().read_times()[0], Duration::from_us(61));
+    let named =
+        with(&["pools.0.part=centaur-tlc-3d-paged", "pools.0.part.endurance=78", "ftl.mapping.unit=8KiB"]);
+    let told =
+        named.map(|device| device.config.pools.get(1).part.endurance).map_err(|error| error.to_string());
+    assert!(
+        told.as_ref().is_ok_and(|endurance| *endurance == 78)
+            || told.is_err_and(|text| !text.contains("base"))
+    );
+    let rule = with(&["faults.0.fails=program", "faults.0.nth=3", "faults.0.die=14"])
+        .expect("a rule for a die of pool 2");
+    assert_eq!(rule.config.faults.len(), 1);
+    for (set, wanted) in [
+        (&["pools.1.channels=shared"][..], "--set pools.1.channels: pools[1].part: found nothing"),
+        (
+            &["pools.7.channels=shared"],
+            "--set pools.7.channels: pools[7]: found item 7 of a list of 1, wanted an item from 0 to 1",
+        ),
+        (&["pools.0.part.endurence=3"], "--set pools.0.part.endurence: found an unknown key"),
+        (&["pools.0.part=centaur-slc-2b"], "--set pools.0.part: found \"centaur-slc-2b\", wanted"),
+        (&["faults.0.fails=program", "faults.0.die=15"], "--set faults.0.die: found 15, wanted from 0 to 14"),
+    ] {
+        let text = with(set).expect_err(wanted).to_string();
+        assert!(text.contains(wanted), "{text}");
+    }
+}
+
+#[test]
+fn a_part_that_an_argument_names_can_be_changed_by_the_next() {
+    let device =
+        load("preset = \"tiny\"", &["part=z-nand", "part.endurance=77", "part.geometry.blocks_per_plane=32"]);
+    let part = device.map(|device| device.config.part().clone()).expect("a device");
+    assert_eq!((part.name.as_str(), part.endurance, part.geometry.blocks_per_plane), ("z-nand", 77, 32));
+}
+
+#[test]
+fn a_cached_map_needs_no_other_key() {
+    for name in ["tiny", "tiny-tlc", "nvme-tlc"] {
+        let set = vec!["ftl.mapping.cache=16KiB".to_owned()];
+        let device = Device::load(&Selection { preset: Some(name.into()), file: None, set }).expect(name);
+        let gc = &device.config.file.ftl.gc;
+        assert_eq!((gc.start_below_free_blocks, gc.stop_at_free_blocks), (4, 4), "{name}");
+    }
+    let chosen = complaint(
+        "preset = \"tiny\"\n[ftl]\nmapping.cache = \"16KiB\"\ngc.start_below_free_blocks = 3\n",
+        &[],
+    );
+    assert!(
+        chosen.starts_with("drive.toml:4: ftl.gc.start_below_free_blocks: found 3, wanted at least 4"),
+        "{chosen}"
+    );
+    // Marks that were chosen stay as they are.
+    let device = load("preset = \"tiny\"\n[ftl]\ngc.start_below_free_blocks = 5\n", &[]).expect("a device");
+    assert_eq!(device.config.file.ftl.gc.stop_at_free_blocks, 5);
+}

@@ -58,10 +58,16 @@ impl Origin {
         match self {
             Self::Line(source, line) if key.is_empty() => format!("{source}:{line}"),
             Self::Line(source, line) => format!("{source}:{line}: {key}"),
-            Self::Set(set) if **set == *key || key.is_empty() => format!("--set {set}"),
+            Self::Set(set) if is_same_key(set, key) || key.is_empty() => format!("--set {set}"),
             Self::Set(set) => format!("--set {set}: {key}"),
         }
     }
+}
+
+/// Whether two spellings name the same value: `pools.0.part` and `pools[0].part`.
+fn is_same_key(one: &str, other: &str) -> bool {
+    let parts = |key| str::split(key, ['.', '[', ']']).filter(|part| !part.is_empty());
+    parts(one).eq(parts(other))
 }
 
 /// The document `text` of the source called `name`, or every syntax error with its line and column.
@@ -182,6 +188,49 @@ impl Node {
             }
             (_, value) => *self = Self { origin: over.origin, value },
         }
+    }
+
+    /// Makes lists of the tables whose keys are numbers, as arguments such as `pools.0.part` build them: the items of the list
+    /// that `below` has at the same place, with what the table says of some of them on top. A number leads to an item that is
+    /// there, or to the one that follows the last.
+    pub fn settle_lists(&mut self, below: Option<&Self>, path: &str, wrong: &mut Complaints) {
+        let Some(members) = self.members_mut() else { return };
+        for (key, node) in members.iter_mut() {
+            let inner = if path.is_empty() { key.clone() } else { format!("{path}.{key}") };
+            let here = below.and_then(|below| below.child(key));
+            node.settle_lists(here, &inner, wrong);
+        }
+        let number = |key: &String| key.parse::<usize>().ok();
+        if members.is_empty() || !members.keys().all(|key| number(key).is_some()) {
+            return;
+        }
+        let mut items = match below.map(|below| &below.value) {
+            Some(Value::Array(items)) => items.clone(),
+            _ => Vec::new(),
+        };
+        let mut over: Vec<(usize, Self)> = std::mem::take(members)
+            .into_iter()
+            .filter_map(|(key, node)| Some((number(&key)?, node)))
+            .collect();
+        over.sort_by_key(|(at, _)| *at);
+        for (at, node) in over {
+            let count = items.len();
+            match items.get_mut(at) {
+                Some(item) => item.overlay(node),
+                None if at == count => items.push(node),
+                None => wrong.add(
+                    node.origin.label(&format!("{path}[{at}]")),
+                    format!("item {at} of a list of {count}"),
+                    format!("an item from 0 to {count}: the last of these is a new one"),
+                ),
+            }
+        }
+        self.value = Value::Array(items);
+    }
+
+    /// The value of a key, or the item of a list whose number it is.
+    pub fn child(&self, key: &str) -> Option<&Self> {
+        self.members().map_or_else(|| self.item(key), |members| members.get(key))
     }
 
     /// The origin of the value at `path`, such as `faults[0].nth`, and true; or that of the last table on the way there, and

@@ -21,6 +21,7 @@ use super::nand::{NandSummary, NandSweep};
 use super::sweep::{Point, Sweep};
 use super::write_sizes::{Volumes, WriteSizes};
 use crate::error::{Error, Result};
+pub(super) use crate::words::found_and_wanted;
 
 /// A published figure or table as data.
 #[derive(Clone, Debug)]
@@ -253,20 +254,6 @@ impl Experiment {
 }
 
 const CLAIM: &str = "the id of a claim: three capitals, `-`, F or N, and a number, such as `CEN-N1`";
-
-/// What a message of the TOML reader says was found, and what it says was wanted, or else `otherwise`.
-pub(super) fn found_and_wanted(message: &str, otherwise: &str) -> (String, String) {
-    let message = message.replace('\n', " ");
-    if let Some((found, wanted)) = message.split_once(", expected ") {
-        return (found.to_owned(), wanted.to_owned());
-    }
-    match message.split_once(", available keys: ") {
-        Some((found, keys)) => {
-            (found.replace("unexpected keys in table: ", "unknown field "), format!("one of {keys}"))
-        }
-        None => (message, otherwise.to_owned()),
-    }
-}
 
 /// Whether `text` is the id of a claim, such as `CEN-N1`.
 fn is_claim(text: &str) -> bool {

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use serde::Serialize;
 
 use super::file::Experiment;
+use crate::config::one_of;
 use crate::error::{Error, Result};
 
 macro_rules! embedded {
@@ -149,7 +150,7 @@ impl Library {
         Err(Error::Argument {
             what: "experiment".into(),
             found: format!("`{id}`"),
-            wanted: format!("one of {}, or all of a paper: {}", ids.join(", "), papers.join(", ")),
+            wanted: one_of(id, &[ids, papers].concat()),
         })
     }
 

@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wordline_kernel::{Bytes, Duration};
 
+use crate::config::{names_of, one_of};
 use crate::{Error, error::Result};
 
 /// A trace format. Its name in options is the lower-case form with hyphens.
@@ -241,6 +242,10 @@ impl Default for Options {
 }
 
 impl Options {
+    /// The names of the options.
+    const KEYS: [&str; 9] =
+        ["format", "time_unit", "address_unit", "size_unit", "sector", "device", "devices", "action", "jump"];
+
     /// Reads options written as `key=value`, such as `time_unit=us`; the keys are the names of the fields.
     pub fn from_pairs<'a>(pairs: impl IntoIterator<Item = &'a str>) -> Result<Self> {
         let mut options = Self::default();
@@ -260,26 +265,30 @@ impl Options {
         let mut fields = serde_json::to_value(&*self).expect("options hold texts and numbers only");
         let number = (key == "device").then(|| value.parse::<u32>().ok()).flatten();
         fields[key] = number.map_or_else(|| value.into(), Into::into);
-        *self = serde_json::from_value(fields).map_err(|reason| Error::Argument {
+        *self = serde_json::from_value(fields).map_err(|_| Error::Argument {
             what: format!("trace option {key}"),
-            found: format!("\"{value}\" ({reason})"),
-            wanted: Self::wanted(key),
+            found: Self::found(key, value),
+            wanted: Self::wanted(key, value),
         })?;
         Ok(())
     }
 
-    fn wanted(key: &str) -> String {
+    fn found(key: &str, value: &str) -> String {
+        if Self::KEYS.contains(&key) { format!("{value:?}") } else { "an unknown option".into() }
+    }
+
+    fn wanted(key: &str, value: &str) -> String {
+        let name_of =
+            |names: Vec<String>| one_of(value, &names.iter().map(String::as_str).collect::<Vec<_>>());
         match key {
-            "format" => format!("one of {}", Format::names()),
-            "time_unit" => "one of ps, ns, 100ns, us, ms, s".into(),
+            "format" => one_of(value, &Format::ALL.map(Format::name)),
+            "time_unit" => name_of(names_of::<TimeUnit>()),
             "address_unit" | "size_unit" | "sector" => "a size such as \"512B\"".into(),
             "device" => "the number of a device".into(),
-            "devices" => "stack or keep".into(),
-            "action" => "one of queue, issue, complete".into(),
+            "devices" => name_of(names_of::<Devices>()),
+            "action" => name_of(names_of::<Action>()),
             "jump" => "a time such as \"10d\"".into(),
-            _ => "one of the options format, time_unit, address_unit, size_unit, sector, device, devices, action, \
-                  jump"
-                .into(),
+            _ => one_of(key, &Self::KEYS),
         }
     }
 
@@ -358,7 +367,7 @@ mod tests {
             ("time_unit=fortnight", "one of ps, ns"),
             ("size_unit=4", "a size such as"),
             ("device=x", "the number of a device"),
-            ("tiem_unit=s", "one of the options format"),
+            ("tiem_unit=s", "did you mean time_unit?"),
             ("format", "key=value"),
         ] {
             let error = Options::from_pairs([pair]).expect_err(pair).to_string();

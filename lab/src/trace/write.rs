@@ -8,6 +8,7 @@ use wordline_kernel::Duration;
 
 use super::format::{CSV_COLUMNS, MORE_CSV_COLUMNS, MSR_TICK_PS};
 use super::{Generated, Op, Request};
+use crate::config::one_of;
 use crate::output::Output;
 use crate::{Error, error::Result};
 
@@ -65,7 +66,7 @@ impl std::str::FromStr for TargetFormat {
         Self::ALL.into_iter().find(|format| format.name() == text).ok_or_else(|| Error::Argument {
             what: "format to write".into(),
             found: format!("\"{text}\""),
-            wanted: format!("one of {}", Self::ALL.map(Self::name).join(", ")),
+            wanted: one_of(text, &Self::ALL.map(Self::name)),
         })
     }
 }

@@ -74,23 +74,12 @@ fn whole() -> f64 {
 }
 
 impl Workload {
-    /// Reads a workload from TOML.
+    /// Reads a workload from the TOML text of the source called `name`.
     ///
     /// # Errors
-    /// Names the line and the key, what was found and what was wanted.
-    pub fn from_toml(text: &str) -> Result<Self, Complaints> {
-        let complain = |error: toml::de::Error| {
-            let line = error.span().map_or(1, |span| text[..span.start].matches('\n').count() + 1);
-            let mut complaints = Complaints::default();
-            let key =
-                error.span().and_then(|span| text.get(span)).filter(|_| error.message() == "duplicate key");
-            let found = key.map_or(error.message().to_owned(), |key| format!("duplicate key {key}"));
-            complaints.add(format!("line {line}"), found, "a workload");
-            complaints
-        };
-        let workload: Self = toml::from_str(text).map_err(complain)?;
-        workload.check()?;
-        Ok(workload)
+    /// Everything that is wrong, each with source, line and key, what was found and what was wanted.
+    pub fn from_toml(name: &str, text: &str) -> Result<Self, Complaints> {
+        crate::config::read(name, text, Self::check)
     }
 
     /// The size to whose multiples addresses are aligned.

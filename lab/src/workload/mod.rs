@@ -10,7 +10,7 @@ mod zipf;
 
 pub use config::{Precondition, SizeShare, Workload};
 pub use generator::Generator;
-pub use named::names;
+pub use named::{names, one_of_all};
 pub use profile::{Profile, RealOrProfile, resolve};
 
 #[cfg(test)]

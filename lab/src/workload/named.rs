@@ -4,8 +4,10 @@ use std::collections::BTreeMap;
 
 use wordline_kernel::Complaints;
 
+use super::Profile;
 use super::config::Workload;
 use crate::Error;
+use crate::config::one_of;
 
 const FILE: &str = include_str!("../../../workloads/named.toml");
 
@@ -18,6 +20,12 @@ pub fn names() -> Vec<String> {
     all().into_keys().collect()
 }
 
+/// The names of all workloads and profiles, and which of them `found` was probably meant to be.
+pub fn one_of_all(found: &str) -> String {
+    let names = [names(), Profile::names()].concat();
+    one_of(found, &names.iter().map(String::as_str).collect::<Vec<_>>())
+}
+
 impl Workload {
     /// The workload called `name`.
     ///
@@ -27,7 +35,7 @@ impl Workload {
         let workload = all().remove(name).ok_or_else(|| Error::Argument {
             what: "workload".into(),
             found: format!("`{name}`"),
-            wanted: format!("one of {}", names().join(", ")),
+            wanted: one_of_all(name),
         })?;
         workload.check().map_err(|inner| {
             let mut complaints = Complaints::default();

@@ -22,7 +22,7 @@ fn workload(extra: &str) -> Workload {
         with("arrival =", "arrival = { kind = \"closed\", queue_depth = 1 }"),
         extra.to_owned(),
     ];
-    Workload::from_toml(&text.concat()).expect("the test's workload is right")
+    Workload::from_toml("w.toml", &text.concat()).expect("the test's workload is right")
 }
 
 fn requests(workload: &Workload, capacity: u64) -> impl Iterator<Item = Request> {
@@ -171,22 +171,22 @@ fn a_malformed_workload_is_one_error_that_names_line_or_key() {
         "arrival = { kind = \"closed\", queue_depth = 1 }",
         "precondition = \"empty\"",
     ];
-    assert!(Workload::from_toml(&good.join("\n")).is_ok());
+    assert!(Workload::from_toml("w.toml", &good.join("\n")).is_ok());
     for (line, bad, wanted) in [
-        (1, "requests = 0", "requests: found 0"),
-        (1, "requests = -3", "line 2"),
-        (1, "reqests = 10", "reqests"),
-        (1, "requests = 10\nrequests = 10", "line 3: found duplicate key requests"),
+        (1, "requests = 0", "w.toml:2: requests: found 0"),
+        (1, "requests = -3", "w.toml:2: requests: found -3"),
+        (1, "reqests = 10", "w.toml:2: reqests: found an unknown key, wanted one of"),
+        (1, "requests = 10\nrequests = 10", "w.toml:3:1: found duplicate key requests"),
         (2, "read_share = 1.5", "read_share: found 1.5"),
         (2, "read_share = 0.5\ndiscard_share = 0.6", "discard_share: found 0.6"),
         (2, "read_share = 0.5\ncompare_share = 0.6", "compare_share: found 0.6"),
         (2, "read_share = 0.5\nqueues = 0", "queues: found 0"),
         (3, "sizes = []", "sizes: found no size"),
         (3, "sizes = [{ size = \"4KiB\", weight = 0 }]", "sizes: found only weights of 0"),
-        (3, "sizes = [{ size = \"4k\", weight = 1 }]", "line 4"),
+        (3, "sizes = [{ size = \"4k\", weight = 1 }]", "w.toml:4: sizes[0].size: found \"4k\""),
         (3, "sizes = [{ size = \"1000B\", weight = 1 }]", "align: found 1000B"),
         (3, "sizes = [{ size = \"4KiB\", weight = 1 }]\nalign = \"16KiB\"", "sizes[0].size: found 4KiB"),
-        (4, "pattern = { kind = \"unifrom\" }", "unifrom"),
+        (4, "pattern = { kind = \"unifrom\" }", "did you mean uniform?"),
         (4, "pattern = { kind = \"uniform\", theta = 1.0 }", "theta"),
         (4, "pattern = { kind = \"zipf\", theta = 0.0 }", "pattern.theta: found 0"),
         (
@@ -203,7 +203,7 @@ fn a_malformed_workload_is_one_error_that_names_line_or_key() {
     ] {
         let mut lines = good.to_vec();
         lines[line] = bad;
-        let error = Workload::from_toml(&lines.join("\n")).expect_err(bad).to_string();
+        let error = Workload::from_toml("w.toml", &lines.join("\n")).expect_err(bad).to_string();
         assert!(error.contains(wanted), "{bad}: {error}");
     }
 }

@@ -20,6 +20,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wordline_kernel::{Complaints, Duration, Instant};
 
+use crate::Pools;
 use crate::geometry::Geometry;
 
 pub(crate) use levels::Sense;
@@ -69,12 +70,15 @@ pub struct FaultFile {
     /// Each program command, erase command, page read, block (`factory-bad`) or command (`die`) fails with this
     /// probability.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 0.0, max = 1.0))]
     pub probability: Option<f64>,
     /// Only this one fails, counted from 1 among those that match since the start of the run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1))]
     pub nth: Option<u64>,
     /// Every one after so many fails.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1))]
     pub every: Option<u64>,
     /// The probability grows with the erases of the block.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -82,7 +86,7 @@ pub struct FaultFile {
     /// The die is lost at this time of the run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at: Option<Duration>,
-    /// Dies where the rule holds, counted over the device channel by channel.
+    /// Dies where the rule holds, counted over the device channel by channel, one pool after the other.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub die: Option<Numbers>,
     /// Planes of the die.
@@ -143,6 +147,26 @@ pub(crate) struct Place {
     pub(crate) page: Option<Numbers>,
 }
 
+/// How many of each there are where a rule may hold.
+#[derive(Clone, Copy)]
+struct Reach {
+    dies: u32,
+    planes: u32,
+    blocks: u32,
+    pages: u32,
+}
+
+impl Reach {
+    fn of(geometry: &Geometry) -> Self {
+        Self {
+            dies: geometry.dies(),
+            planes: geometry.rows_per_die * geometry.planes_per_row,
+            blocks: geometry.blocks_per_plane,
+            pages: geometry.pages_per_block,
+        }
+    }
+}
+
 impl FaultFile {
     /// A rule about everything of a kind, to be narrowed.
     pub fn new(fails: Fails) -> Self {
@@ -164,8 +188,24 @@ impl FaultFile {
 
     /// The rule for a device of `geometry`, or everything that is wrong with it.
     pub fn check(&self, geometry: &Geometry) -> Result<Fault, Complaints> {
+        self.check_within(Reach::of(geometry))
+    }
+
+    /// The rule for a device of `pools`, whose dies are counted one pool after the other.
+    pub fn check_pools(&self, pools: &Pools) -> Result<Fault, Complaints> {
+        let all = pools.iter().map(|pool| Reach::of(&pool.geometry));
+        let most = all.reduce(|one, other| Reach {
+            dies: one.dies + other.dies,
+            planes: one.planes.max(other.planes),
+            blocks: one.blocks.max(other.blocks),
+            pages: one.pages.max(other.pages),
+        });
+        self.check_within(most.expect("a device has a pool"))
+    }
+
+    fn check_within(&self, reach: Reach) -> Result<Fault, Complaints> {
         let mut wrong = Complaints::default();
-        self.check_numbers(geometry, &mut wrong);
+        self.check_numbers(reach, &mut wrong);
         self.check_keys(&mut wrong);
         let when = match (self.nth, self.every, self.at) {
             (Some(nth), ..) => When::Nth(nth),
@@ -177,7 +217,7 @@ impl FaultFile {
         wrong.or_ok(Fault { fails: self.fails, when, place, retries: self.retries, level: self.level })
     }
 
-    fn check_numbers(&self, geometry: &Geometry, wrong: &mut Complaints) {
+    fn check_numbers(&self, reach: Reach, wrong: &mut Complaints) {
         if let Some(probability) = self.probability {
             let most = if self.fails == Fails::FactoryBad { 0.5 } else { 1.0 };
             let wanted = format!("a probability from 0 to {most}");
@@ -203,12 +243,11 @@ impl FaultFile {
                 format!("from 0 to {}", levels::HIGHEST),
             );
         }
-        let planes = geometry.rows_per_die * geometry.planes_per_row;
         for (key, numbers, count) in [
-            ("die", self.die, geometry.dies()),
-            ("plane", self.plane, planes),
-            ("block", self.block, geometry.blocks_per_plane),
-            ("page", self.page, geometry.pages_per_block),
+            ("die", self.die, reach.dies),
+            ("plane", self.plane, reach.planes),
+            ("block", self.block, reach.blocks),
+            ("page", self.page, reach.pages),
         ] {
             if let Some(numbers) = numbers {
                 wrong.require(numbers.most < count, key, numbers, format!("from 0 to {}", count - 1));

@@ -97,6 +97,9 @@ impl JsonSchema for Numbers {
         schemars::json_schema!({
             "type": ["string", "integer"],
             "description": Self::WANTED,
+            "pattern": "^\\s*\\+?[0-9]+\\s*(\\.\\.\\s*\\+?[0-9]+\\s*)?$",
+            "minimum": 0,
+            "maximum": u32::MAX,
             "examples": [7, "3..9"]
         })
     }

@@ -42,6 +42,7 @@ pub struct NvmeFile {
     /// Submission queues; a command names one by its number, modulo this.
     pub queues: u32,
     /// Entries of a submission queue. One stays empty; further commands wait in the host.
+    #[schemars(range(min = 2, max = 65_536))]
     pub entries: u32,
     /// Which submission queue the device takes the next command from.
     pub arbitration: Arbitration,

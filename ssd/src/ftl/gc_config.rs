@@ -33,9 +33,10 @@ pub struct GcFile {
     pub scope: Scope,
     /// Where the valid pages of a victim go.
     pub relocator: RelocatorKind,
-    /// Cleaning starts when fewer blocks than this are free in a row of planes.
+    /// Cleaning starts when fewer blocks than this are free in a row of planes. Where a file says nothing, at least one more than
+    /// the blocks that are kept for the collector, of which streams and a map in flash want more.
     pub start_below_free_blocks: u32,
-    /// Cleaning goes on until this many are free.
+    /// Cleaning goes on until this many are free. Where a file says nothing, at least as many as it starts below.
     pub stop_at_free_blocks: u32,
     /// Whether pages that are all valid and side by side in the planes move inside the chip (copyback), without the
     /// bus. Wants a part that programs a page of each plane at a time.
@@ -46,6 +47,7 @@ pub struct GcFile {
     /// Commands of the collector in a row for each program unit that the host writes there, as long as the row has free
     /// blocks beside those kept for the collector. Left out: as fast as the die can.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1))]
     pub steps_per_write: Option<u32>,
     /// What is done while the host rests.
     pub background: BackgroundKind,
@@ -69,6 +71,17 @@ impl Default for GcFile {
 }
 
 impl GcFile {
+    /// Raises those marks that nobody chose to what a device with these `streams` needs at the least.
+    pub fn raise_marks(&mut self, streams: Streams, start_is_chosen: bool, stop_is_chosen: bool) {
+        if !start_is_chosen {
+            let least = streams.kept_blocks() as u32 + 1;
+            self.start_below_free_blocks = self.start_below_free_blocks.max(least);
+        }
+        if !stop_is_chosen {
+            self.stop_at_free_blocks = self.stop_at_free_blocks.max(self.start_below_free_blocks);
+        }
+    }
+
     /// What is wrong with the settings of a device with these streams, by key below `ftl.gc`.
     pub fn check(&self, streams: Streams, wrong: &mut Complaints) {
         if let Some((key, found, wanted)) = self.victim.complaint() {

@@ -18,6 +18,7 @@ use super::axes::{self, Axis};
 use super::file::found_and_wanted;
 use super::sweep::Quick;
 use crate::config::embedded::{PARTS, names, text_of};
+use crate::config::one_of;
 use crate::error::{Error, Result};
 pub use summary::{ByStage, Cycles, NandSummary};
 pub use workload::{NandWorkload, OperationName};
@@ -123,8 +124,8 @@ impl NandSweep {
         };
         let file = PointFile::deserialize(whole).map_err(|error| one(label.clone(), error.message()))?;
         let Some(text) = text_of(&file.base, PARTS) else {
-            let wanted = format!("unknown part `{}`, expected one of {}", file.base, names(PARTS).join(", "));
-            return Err(one(format!("{label}.base"), &wanted));
+            let message = format!("found `{}`, wanted {}", file.base, one_of(&file.base, &names(PARTS)));
+            return Err(one(format!("{label}.base"), &message));
         };
         let mut part: toml::Table = toml::from_str(text).expect("embedded parts are tested");
         axes::merge(&mut part, file.part);

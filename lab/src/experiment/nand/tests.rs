@@ -234,13 +234,9 @@ fn what_is_shown_is_not_judged() {
 #[test]
 fn a_unit_that_does_not_hold_together_is_found_before_anything_runs() {
     for (old, new, wanted) in [
-        (
-            "base = \"nandflashsim-mlc1\"",
-            "base = \"mlc1\"",
-            "kind.nand.base: found unknown part `mlc1`, wanted one of",
-        ),
+        ("base = \"nandflashsim-mlc1\"", "base = \"mlc1\"", "kind.nand.base: found `mlc1`, wanted one of"),
         ("dies = 1", "dies = 0", "kind.nand.unit.dies: found 0, wanted from 1 to 64"),
-        ("dies = 1", "dice = 1", "unknown field `dice`"),
+        ("dies = 1", "dice = 1", "an unknown key `dice`"),
         ("pages = 2", "pages = 2\nsize = \"2KiB\"", "kind.nand.workload: found 2 of size and pages"),
         ("[\"100us\"]", "[]", "kind.nand.part.timing.read"),
         ("sets.2x = ", "sets.3x = ", "kind.nand.vary.sets: found nothing for \"2x\""),
@@ -253,7 +249,7 @@ fn a_unit_that_does_not_hold_together_is_found_before_anything_runs() {
         assert!(text.contains(wanted), "{new}: {text}");
     }
     let text = complaint("pages = 2\ndata", "pages = 2\ntrace = true\ndata");
-    assert!(text.contains("unknown field `trace`"), "{text}");
+    assert!(text.contains("an unknown key `trace`"), "{text}");
 }
 
 #[test]

@@ -15,6 +15,7 @@ pub use requests::Requests;
 pub use resolve::{RealOrProfile, resolve};
 
 use crate::Error;
+use crate::config::one_of;
 use crate::trace::{Statistic, Statistics, Unit};
 
 const FILES: [(&str, &str); 4] = [
@@ -168,7 +169,7 @@ impl Profile {
         found.ok_or_else(|| Error::Argument {
             what: "profile".into(),
             found: format!("`{name}`"),
-            wanted: format!("one of {}", Self::names().join(", ")),
+            wanted: one_of(name, &Self::names().iter().map(String::as_str).collect::<Vec<_>>()),
         })
     }
 

@@ -45,6 +45,7 @@ pub enum RelocatorKind {
     /// A stream for each time that a page was moved.
     Generations {
         /// Streams; what was moved more often stays in the last one.
+        #[schemars(range(min = 1, max = 16))]
         streams: u8,
     },
     /// The pages of a victim go to the first of several pools while less of it is valid than of the victim's pool. Wants

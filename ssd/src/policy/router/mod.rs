@@ -65,6 +65,7 @@ pub enum RouterKind {
     /// The stream that the host names in its command.
     Host {
         /// Streams that the device offers.
+        #[schemars(range(min = 1, max = 16))]
         streams: u8,
     },
     /// A stream for pages that are written again soon, and one for the others.

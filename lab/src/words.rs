@@ -1,0 +1,167 @@
+//! What serde and the TOML reader say about a value, in the words of all other messages: what was found, and what was
+//! wanted.
+
+use crate::config::one_of;
+
+/// What `message` says was found, and what it says was wanted, or else `otherwise`.
+pub(crate) fn found_and_wanted(message: &str, otherwise: &str) -> (String, String) {
+    let message = message.trim().replace('\n', " ");
+    let known = unknown_name(&message)
+        .or_else(|| unexpected_keys(&message))
+        .or_else(|| absent(&message))
+        .or_else(|| wrong_type(&message))
+        .or_else(|| ours(&message));
+    known.unwrap_or_else(|| (message.clone(), otherwise.to_owned()))
+}
+
+/// What stands between the first two backticks of `text`.
+fn quoted(text: &str) -> Option<&str> {
+    text.split('`').nth(1)
+}
+
+/// A name that is none of those that there are.
+fn unknown_name(message: &str) -> Option<(String, String)> {
+    let is_key = message.starts_with("unknown field ");
+    if !is_key && !message.starts_with("unknown variant ") {
+        return None;
+    }
+    let (found, names) = message.split_once(", ")?;
+    let found = quoted(found)?;
+    let names: Vec<&str> = names.split('`').skip(1).step_by(2).collect();
+    let wanted = if names.is_empty() { "none: there are none".to_owned() } else { one_of(found, &names) };
+    Some((if is_key { format!("an unknown key `{found}`") } else { format!("`{found}`") }, wanted))
+}
+
+/// The same of the TOML reader.
+fn unexpected_keys(message: &str) -> Option<(String, String)> {
+    let (found, names) =
+        message.strip_prefix("unexpected keys in table: ")?.split_once(", available keys: ")?;
+    let names: Vec<&str> = names.split(", ").collect();
+    Some((format!("an unknown key `{found}`"), one_of(found, &names)))
+}
+
+/// A key that is not there, or twice.
+fn absent(message: &str) -> Option<(String, String)> {
+    if message.starts_with("missing field ") {
+        return Some(("nothing".into(), format!("a value for `{}`: it has no default", quoted(message)?)));
+    }
+    if message.starts_with("duplicate field ") {
+        return Some((format!("the key `{}` twice", quoted(message)?), "each key once in its table".into()));
+    }
+    let of = message.strip_prefix("data did not match any variant of untagged enum ")?;
+    Some(("another value".into(), format!("one of the forms of {of}")))
+}
+
+/// A value of another type, or of the right one that does not fit.
+fn wrong_type(message: &str) -> Option<(String, String)> {
+    let rest = ["invalid type: ", "invalid value: ", "invalid length "]
+        .into_iter()
+        .find_map(|start| message.strip_prefix(start))?;
+    let (found, wanted) = rest.rsplit_once(", expected ")?;
+    let is_length = message.starts_with("invalid length ");
+    Some((if is_length { format!("{found} values") } else { value(found) }, type_of(wanted)))
+}
+
+/// A value as serde shows it, as TOML writes it.
+fn value(shown: &str) -> String {
+    for start in ["string ", "integer ", "floating point ", "boolean ", "character "] {
+        if let Some(rest) = shown.strip_prefix(start) {
+            return rest.trim_matches('`').to_owned();
+        }
+    }
+    match shown {
+        "map" => "a table".into(),
+        "sequence" => "a list".into(),
+        "null" | "unit value" | "Option value" => "nothing".into(),
+        other => other.to_owned(),
+    }
+}
+
+/// A type as serde calls it, as our messages do.
+fn type_of(wanted: &str) -> String {
+    match wanted {
+        "u8" => "a whole number from 0 to 255".into(),
+        "u16" => "a whole number from 0 to 65535".into(),
+        "u32" => "a whole number from 0 to 4294967295".into(),
+        "u64" | "usize" | "u128" => "a whole number from 0".into(),
+        "i8" | "i16" | "i32" | "i64" | "isize" | "i128" => "a whole number".into(),
+        "f32" | "f64" => "a number".into(),
+        "a string" | "string" => "text in quotes".into(),
+        "a boolean" => "true or false".into(),
+        "a sequence" => "a list in brackets".into(),
+        "a map" | "map with a single key" => "a table of settings".into(),
+        other if other.starts_with("struct ") || other.contains("tagged enum ") => {
+            "a table of settings".into()
+        }
+        other if other.starts_with("enum ") => "a name".into(),
+        other => other.to_owned(),
+    }
+}
+
+/// A message of our own readers that passed through serde, or of the TOML reader.
+fn ours(message: &str) -> Option<(String, String)> {
+    let of_ours = message.strip_prefix("found ").and_then(|rest| rest.split_once(", wanted "));
+    let (found, wanted) = of_ours.or_else(|| message.split_once(", expected "))?;
+    Some((found.to_owned(), wanted.to_owned()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Debug, serde::Deserialize)]
+    #[serde(deny_unknown_fields)]
+    struct Table {
+        #[allow(dead_code)]
+        count: u32,
+        #[allow(dead_code)]
+        colour: Option<Colour>,
+        #[allow(dead_code)]
+        size: Option<wordline_kernel::Bytes>,
+    }
+
+    #[derive(Debug, serde::Deserialize)]
+    #[serde(rename_all = "kebab-case")]
+    enum Colour {
+        Red,
+        Green,
+    }
+
+    #[test]
+    fn what_serde_says_is_said_in_our_words() {
+        for (text, found, wanted) in [
+            ("count = 'two'", "\"two\"", "a whole number from 0 to 4294967295"),
+            ("count = -1", "-1", "a whole number from 0 to 4294967295"),
+            ("count = 1.5", "1.5", "a whole number from 0 to 4294967295"),
+            ("count = []", "a list", "a whole number from 0 to 4294967295"),
+            ("", "nothing", "a value for `count`: it has no default"),
+            ("count = 1\ncolour = 'gren'", "`gren`", "one of red, green; did you mean green?"),
+            (
+                "count = 1\ncuont = 2",
+                "an unknown key `cuont`",
+                "one of count, colour, size; did you mean count?",
+            ),
+            (
+                "count = 1\nsize = '4'",
+                "\"4\"",
+                "a size with a unit, such as \"16KiB\" (B, KiB, MiB, GiB, TiB, kB, MB, GB, TB)",
+            ),
+            (
+                "count = 1\nsize = true",
+                "true",
+                "a size with a unit, such as \"16KiB\" (B, KiB, MiB, GiB, TiB, kB, MB, GB, TB)",
+            ),
+        ] {
+            let error = toml::from_str::<Table>(text).map(|table| format!("{table:?}")).expect_err(text);
+            assert_eq!(found_and_wanted(error.message(), "x"), (found.into(), wanted.into()), "{text}");
+        }
+    }
+
+    #[test]
+    fn the_toml_readers_own_messages_keep_their_words() {
+        let error =
+            toml::from_str::<Table>("count = ").map(|table| format!("{table:?}")).expect_err("no value");
+        let (found, wanted) = found_and_wanted(error.message(), "valid TOML");
+        assert!(!found.contains("expected") && !wanted.is_empty(), "{found}, {wanted}");
+    }
+}
