@@ -3,11 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use serde::de::value::StrDeserializer;
-use serde::de::{DeserializeOwned, IntoDeserializer};
 use wordline_kernel::Duration;
 use wordline_lab::Error;
-use wordline_lab::config::{Device, Selection};
+use wordline_lab::config::{Device, Selection, named};
 use wordline_lab::output::is_standard;
 use wordline_lab::plan::{Origin, Plan};
 use wordline_lab::run::Precondition;
@@ -93,7 +91,7 @@ pub struct WorkloadArguments {
     #[arg(long, value_name = "HOW", default_value = "wrap", value_parser = named::<Fit>)]
     fit: Fit,
     /// Factor on the times between requests; 0.5 is twice as fast.
-    #[arg(long, value_name = "FACTOR", allow_negative_numbers = true)]
+    #[arg(long, value_name = "FACTOR", value_parser = number, allow_negative_numbers = true)]
     time_scale: Option<f64>,
     /// Keeps so many requests outstanding in each queue; a trace is then replayed without its times.
     #[arg(long, value_name = "N", value_parser = whole::<u32, 1>, allow_negative_numbers = true)]
@@ -171,15 +169,12 @@ impl WorkloadArguments {
 pub fn whole<T: TryFrom<u64>, const LEAST: u64>(text: &str) -> Result<T, String> {
     let number = text.parse().ok().filter(|number| *number >= LEAST);
     let most = u64::MAX >> (u64::BITS as usize - 8 * size_of::<T>());
-    let wanted = || format!("found \"{text}\", wanted a whole number from {LEAST} to {most}");
+    let wanted = || format!("found {text:?}, wanted a whole number from {LEAST} to {most}");
     number.and_then(|number| T::try_from(number).ok()).ok_or_else(wanted)
 }
 
-/// Reads the name of a variant as data files write it; the message lists the names.
-pub fn named<T: DeserializeOwned>(text: &str) -> Result<T, String> {
-    let name: StrDeserializer<'_, serde::de::value::Error> = text.into_deserializer();
-    let told = |error: serde::de::value::Error| error.to_string();
-    T::deserialize(name).map_err(|error| {
-        told(error).replacen("unknown variant", "found", 1).replacen("expected", "wanted", 1)
-    })
+/// Reads a number; `nan` and infinity are none.
+pub fn number(text: &str) -> Result<f64, String> {
+    let number = text.trim().parse().ok().filter(|number: &f64| number.is_finite());
+    number.ok_or_else(|| format!("found {text:?}, wanted a number, such as 0.5"))
 }

@@ -15,7 +15,7 @@ use crate::run::{Form, ResultArguments, Results};
 
 const EXAMPLES: &str = "\
 Examples:
-  wordline compare nvme-tlc nvme-qlc z-nand --trace hm_0.csv.gz
+  wordline compare nvme-tlc nvme-qlc z-nand --trace writes.csv
   wordline compare bench-512g drive.toml --workload mixed-70-30 --report out
   wordline compare nvme-tlc nvme-qlc --set ftl.over_provisioning=0.2 --json";
 

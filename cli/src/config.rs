@@ -40,7 +40,7 @@ enum Command {
 /// Does what the user asked.
 pub fn handle(arguments: Arguments) -> Result<(), Failure> {
     match arguments.command {
-        Command::Explain(device) => output::text(&config::explain(&device.device(DEFAULT_PRESET)?)),
+        Command::Explain(device) => output::table(&config::explain(&device.device(DEFAULT_PRESET)?)),
         Command::Check(device) => output::text(&format!("{}: sound", device.device(DEFAULT_PRESET)?.name)),
         Command::Show(device) => output::text(&device.device(DEFAULT_PRESET)?.text),
         Command::Schema => output::text(&config::schema()),

@@ -6,6 +6,8 @@ use std::process::ExitCode;
 
 use wordline_lab::Error;
 
+use crate::screen;
+
 /// A result outside its band, or a failed check of the simulation itself.
 pub const FAILED: u8 = 1;
 /// Input that cannot be used. The same as for arguments that do not parse.
@@ -71,7 +73,10 @@ pub fn explain_panic(panic: &PanicHookInfo<'_>) {
     say(&format!("error: a bug in Wordline, please report it with your command: {what} ({place})"));
 }
 
-/// Prints a line on standard error. Where even that cannot be written there is nobody left to tell.
+/// Prints a line on standard error, but a note only where the user wants any. Where even that cannot be written there is
+/// nobody left to tell.
 pub fn say(line: &str) {
-    let _ = writeln!(std::io::stderr(), "{line}");
+    if !line.starts_with("note:") || screen::is_at_least(screen::Loudness::Usual) {
+        let _ = writeln!(std::io::stderr(), "{}", screen::message(line));
+    }
 }

@@ -7,9 +7,11 @@ mod interrupt;
 mod output;
 mod progress;
 mod provenance;
+mod screen;
 
 mod compare;
 mod config;
+mod manual;
 mod nand;
 mod policies;
 mod presets;
@@ -22,7 +24,7 @@ mod workloads;
 use std::panic::AssertUnwindSafe;
 use std::process::ExitCode;
 
-use clap::{CommandFactory, Parser, Subcommand};
+use clap::{ColorChoice, CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use failure::Failure;
 
@@ -44,6 +46,15 @@ Exit codes:
 struct Program {
     #[command(subcommand)]
     command: Option<Command>,
+    /// Colours: auto (on a terminal, unless NO_COLOR or CLICOLOR=0 says otherwise), always or never.
+    #[arg(long, value_name = "WHEN", default_value = "auto", global = true, hide_possible_values = true)]
+    color: ColorChoice,
+    /// Shows no progress and prints no notes: results and errors alone.
+    #[arg(short, long, global = true)]
+    quiet: bool,
+    /// Says on standard error which phases a command goes through and how long they take.
+    #[arg(short, long, global = true, conflicts_with = "quiet")]
+    verbose: bool,
 }
 
 #[derive(Subcommand)]
@@ -58,12 +69,21 @@ enum Command {
     Trace(trace::Arguments),
     Nand(nand::Arguments),
     Repro(repro::Arguments),
+    Completions(manual::Completions),
+    Man(manual::Man),
 }
 
 fn main() -> ExitCode {
     std::panic::set_hook(Box::new(failure::explain_panic));
     interrupt::watch();
-    let arguments = Program::parse();
+    let given: Vec<String> = std::env::args_os().map(|text| text.to_string_lossy().into_owned()).collect();
+    screen::choose(screen::wanted(given.iter().cloned()));
+    let arguments = match arguments(&given) {
+        Ok(arguments) => arguments,
+        Err(code) => return code,
+    };
+    let loudness = if arguments.quiet { screen::Loudness::Quiet } else { screen::Loudness::Usual };
+    screen::set_loudness(if arguments.verbose { screen::Loudness::Verbose } else { loudness });
     let result = std::panic::catch_unwind(AssertUnwindSafe(|| match arguments.command {
         None => help(),
         Some(Command::Run(arguments)) => run::handle(arguments),
@@ -76,12 +96,29 @@ fn main() -> ExitCode {
         Some(Command::Trace(arguments)) => trace::handle(arguments),
         Some(Command::Nand(arguments)) => nand::handle(arguments),
         Some(Command::Repro(arguments)) => repro::handle(arguments),
+        Some(Command::Completions(arguments)) => manual::completions(&arguments, Program::command()),
+        Some(Command::Man(arguments)) => manual::man(&arguments, Program::command()),
     }));
     match result {
         Ok(Ok(())) => ExitCode::SUCCESS,
         Ok(Err(failure)) => failure.report(),
         Err(_) => ExitCode::from(failure::FAILED),
     }
+}
+
+/// Reads the arguments; where that is not possible, or help was asked for, says so and gives the exit code.
+fn arguments(given: &[String]) -> Result<Program, ExitCode> {
+    let command = Program::command().color(screen::wanted(given.iter().cloned()));
+    let read = command.try_get_matches().and_then(|matches| Program::from_arg_matches(&matches));
+    read.map_err(|error| {
+        if given.iter().any(|text| screen::visible(text) != text.as_str()) {
+            failure::say(error.to_string().trim_end());
+        } else {
+            // Where it cannot be printed there is nobody left to tell.
+            let _ = error.print();
+        }
+        ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(failure::FAILED))
+    })
 }
 
 fn help() -> Result<(), Failure> {

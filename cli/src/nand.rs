@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand};
 use serde::Serialize;
 use wordline_kernel::Duration;
+use wordline_lab::config::named;
 use wordline_lab::nand::{self, Bench, OperationTable, Performance, Scene, Setup, Summary};
 use wordline_lab::output::{Output, is_standard};
 use wordline_nand::chips::Wiring;
@@ -12,9 +13,10 @@ use wordline_nand::clock::ClockPeriods;
 use wordline_nand::geometry::Layout;
 use wordline_nand::{Interface, LatencyModel, Part};
 
-use crate::arguments::{named, whole};
+use crate::arguments::whole;
 use crate::failure::{Failure, say};
 use crate::output::{self, Json, JsonArgument};
+use crate::screen;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -94,7 +96,7 @@ struct Ops {
     #[command(flatten)]
     chips: ChipArguments,
     /// Dies on the channel in the rows for interleaved dies; 1 leaves those out.
-    #[arg(long, value_name = "N", default_value_t = 2, value_parser = whole::<u32, 1>)]
+    #[arg(long, value_name = "N", default_value_t = 2, value_parser = whole::<u32, 1>, allow_negative_numbers = true)]
     dies: u32,
     #[command(flatten)]
     json: JsonArgument,
@@ -110,13 +112,13 @@ struct Timeline {
     #[command(flatten)]
     chips: ChipArguments,
     /// Channels, each with a bus of its own.
-    #[arg(long, value_name = "N", default_value_t = 1)]
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = whole::<u32, 0>, allow_negative_numbers = true)]
     channels: u32,
     /// Packages on a channel.
-    #[arg(long, value_name = "N", default_value_t = 1)]
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = whole::<u32, 0>, allow_negative_numbers = true)]
     packages: u32,
     /// Dies in a package.
-    #[arg(long, value_name = "N", default_value_t = 1)]
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = whole::<u32, 0>, allow_negative_numbers = true)]
     dies: u32,
     /// Writes the time line in the Chrome trace-event format; `-` for standard output in place of the table.
     #[arg(long, value_name = "FILE.json")]
@@ -157,7 +159,7 @@ struct ChipArguments {
     #[arg(long, value_name = "NAME", value_parser = named::<Interface>)]
     interface: Option<Interface>,
     /// Another timing mode of the interface; all times of the bus are those of the mode.
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = whole::<u8, 0>, allow_negative_numbers = true)]
     mode: Option<u8>,
     /// The dies of a channel share a chip enable, so that data out and status name the die.
     #[arg(long)]
@@ -207,7 +209,7 @@ pub fn handle(arguments: Arguments) -> Result<(), Failure> {
 fn ops(arguments: &Ops) -> Result<(), Failure> {
     let part = arguments.chips.part()?;
     let table = OperationTable::of(&part, arguments.dies, arguments.chips.wiring())?;
-    output::json_or(&arguments.json, &table, || table.table())
+    output::json_or(&arguments.json, &table, || table.table(screen::width()))
 }
 
 fn timeline(arguments: &Timeline) -> Result<(), Failure> {
@@ -230,7 +232,7 @@ fn timeline(arguments: &Timeline) -> Result<(), Failure> {
     let (chrome, svg) = (|| nand::chrome(&scene), || nand::svg(&scene, &title));
     places.give(chrome, svg)?;
     let summary = Summary::of(&bench, &trace);
-    places.result(&summary, || summary.table())
+    places.result(&summary, || summary.table(screen::width()))
 }
 
 fn exec(arguments: &Exec) -> Result<(), Failure> {

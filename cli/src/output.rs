@@ -13,6 +13,7 @@ use wordline_lab::report::three_digits;
 
 use crate::failure::Failure;
 use crate::provenance::provenance;
+use crate::screen::{self, Stream};
 
 /// Where the result goes as JSON.
 #[derive(Args, Clone)]
@@ -69,7 +70,7 @@ impl Json {
     /// Writes `value` as JSON where the user asked for it, and prints the text that `table` makes unless standard output is
     /// taken.
     pub fn or_table(self, value: &impl Serialize, table: impl FnOnce() -> String) -> Result<(), Failure> {
-        let printed = if self.is_standard() { Ok(()) } else { text(&table()) };
+        let printed = if self.is_standard() { Ok(()) } else { self::table(&table()) };
         self.give(value).and(printed)
     }
 }
@@ -103,7 +104,22 @@ pub fn apart(outputs: &[(&str, Option<&Path>)]) -> Result<(), Failure> {
 pub fn text(text: &str) -> Result<(), Failure> {
     let mut out = std::io::stdout().lock();
     let end = if text.ends_with('\n') { "" } else { "\n" };
+    let text = screen::visible(text);
     written(write!(out, "{text}{end}").and_then(|()| out.flush()))
+}
+
+/// Prints a table, or several with text between them, in colour where that is wanted.
+pub fn table(text: &str) -> Result<(), Failure> {
+    let text = screen::visible(text);
+    let text = match screen::columns() {
+        Some(columns) => screen::folded(&text, columns).into(),
+        None => text,
+    };
+    if !screen::is_coloured(Stream::Out) {
+        return self::text(&text);
+    }
+    let mut out = std::io::stdout().lock();
+    written(out.write_all(screen::painted(&text).as_bytes()).and_then(|()| out.flush()))
 }
 
 /// What became of writing to standard output.
@@ -111,7 +127,18 @@ pub fn written(result: std::io::Result<()>) -> Result<(), Failure> {
     Ok(result.map_err(|reason| Error::File { path: "standard output".into(), action: "write", reason })?)
 }
 
-/// A table of objects, one a line, with `keys` as its header, folded to the width of the terminal.
+/// The same with a text that `document` makes, whose lines stay as they are.
+pub fn json_or_text(
+    to: &JsonArgument,
+    value: &impl Serialize,
+    document: impl FnOnce() -> String,
+) -> Result<(), Failure> {
+    let json = to.open()?;
+    let printed = if json.is_standard() { Ok(()) } else { text(&document()) };
+    json.give(value).and(printed)
+}
+
+/// A table of objects, one a line, with `keys` as its header; folded to the width of the terminal, if there is one.
 pub fn rows(objects: &[Value], keys: &[&str]) -> String {
     let cell = |value: &Value| match value {
         Value::String(text) => text.clone(),
@@ -120,13 +147,12 @@ pub fn rows(objects: &[Value], keys: &[&str]) -> String {
         other => other.to_string(),
     };
     let mut table = comfy_table::Table::new();
-    table.load_style(comfy_table::presets::NOTHING).set_header(keys);
-    table.set_content_arrangement(comfy_table::ContentArrangement::Dynamic);
+    let mut style = comfy_table::presets::NOTHING;
+    style.header_separator = comfy_table::presets::UTF8_HORIZONTAL_ONLY.row_separator;
+    table.force_no_tty().load_style(style).set_header(keys);
+    if let Some(columns) = screen::columns() {
+        table.set_content_arrangement(comfy_table::ContentArrangement::Dynamic).set_width(columns);
+    }
     table.add_rows(objects.iter().map(|object| keys.iter().map(|key| cell(&object[key]))));
     table.trim_fmt()
-}
-
-/// Columns of the terminal; 100 where there is none, chosen as what reports are made for.
-pub fn width() -> u16 {
-    comfy_table::Table::new().width().unwrap_or(100)
 }

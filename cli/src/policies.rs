@@ -46,7 +46,7 @@ pub fn handle(arguments: Arguments) -> Result<(), Failure> {
             value
         })
         .collect();
-    output::json_or(&arguments.json, &pages, || {
+    output::json_or_text(&arguments.json, &pages, || {
         found.iter().map(|policy| policy.page).collect::<Vec<_>>().join("\n")
     })
 }

@@ -52,7 +52,7 @@ pub fn handle(arguments: Arguments) -> Result<(), Failure> {
         }
         Command::Show { name, json } => {
             let text = config::preset_text(&name).ok_or_else(|| unknown(&name))?;
-            output::json_or(&json, &json!({ "name": name, "text": text }), || text.into())
+            output::json_or_text(&json, &json!({ "name": name, "text": text }), || text.into())
         }
     }
 }
@@ -73,6 +73,6 @@ fn unknown(name: &str) -> Error {
     Error::Argument {
         what: "preset".into(),
         found: format!("`{name}`"),
-        wanted: format!("one of {}", config::embedded::names(config::embedded::PRESETS).join(", ")),
+        wanted: config::one_of(name, &config::embedded::names(config::embedded::PRESETS)),
     }
 }

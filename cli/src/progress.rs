@@ -2,16 +2,37 @@
 
 use std::fmt::Write;
 use std::io::IsTerminal;
+use std::time::{Duration, Instant};
 
 use indicatif::{HumanCount, ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
-use wordline_lab::run::{Observer, RUNNING, SAVING};
+use wordline_lab::report::Quantity;
+use wordline_lab::run::{Observer, PRECONDITIONING, RUNNING, SAVING};
 
+use crate::failure::say;
 use crate::interrupt;
+use crate::screen::{self, Loudness};
 
-/// The number of requests is known.
-const BAR: &str = "{msg} {wide_bar} {human_pos}/{human_len} requests, {rate}, {eta} left";
+/// How much there is to do is known.
+fn bar_of(unit: &str) -> String {
+    format!("{{msg}} {{wide_bar}} {{human_pos}}/{{human_len}} {unit}, {{rate}}, {{eta}} left")
+}
+
 /// It is not.
-const COUNTER: &str = "{msg} {spinner} {elapsed} {answered}";
+fn counter_of(unit: &str) -> String {
+    format!("{{msg}} {{spinner}} {{elapsed}} {{human_pos}} {unit}, {{rate}}")
+}
+
+/// What is counted in a phase.
+fn unit_of(phase: &str) -> &'static str {
+    match phase {
+        PRECONDITIONING => "pages",
+        SAVING => "bytes",
+        _ => "requests",
+    }
+}
+
+/// Time between two turns of the spinner, where nothing is counted for a while. Chosen: ten a second are seen as motion.
+const TURN: Duration = Duration::from_millis(100);
 /// Parts of an experiment.
 const STEPS: &str = "{msg} {wide_bar} {pos}/{len} parts, {eta} left";
 
@@ -19,26 +40,30 @@ const STEPS: &str = "{msg} {wide_bar} {pos}/{len} parts, {eta} left";
 pub struct Watch<'a> {
     bar: ProgressBar,
     name: &'a str,
+    /// The phase that is under way, and since when.
+    phase: Option<(&'static str, Instant)>,
+}
+
+impl Watch<'_> {
+    /// Says how long the phase took, where the user wants to know.
+    fn end_phase(&mut self) {
+        if let Some((name, since)) = self.phase.take().filter(|_| screen::is_at_least(Loudness::Verbose)) {
+            let seconds = Quantity::Seconds(since.elapsed().as_secs_f64());
+            self.bar.suspend(|| say(&format!("{}: {name} took {seconds}", self.name)));
+        }
+    }
 }
 
 impl<'a> Watch<'a> {
     /// Watches the run called `name`, without a bar where `quiet` or where standard error is no terminal.
     pub fn new(name: &'a str, quiet: bool) -> Self {
-        Self { bar: bar(quiet), name }
+        Self { bar: bar(quiet), name, phase: None }
     }
 }
 
 fn write_rate(state: &ProgressState, out: &mut dyn Write) {
     // A terminal that takes no text gets none: there is nobody to tell.
     let _ = write!(out, "{}/s", HumanCount(state.per_sec() as u64));
-}
-
-/// Nothing before the first request, as in a phase that answers none.
-fn write_answered(state: &ProgressState, out: &mut dyn Write) {
-    if state.pos() > 0 {
-        let _ = write!(out, "{} requests, ", HumanCount(state.pos()));
-        write_rate(state, out);
-    }
 }
 
 /// The parts of an experiment that are done.
@@ -49,7 +74,7 @@ impl Steps {
     pub fn new(name: &str, quiet: bool) -> Self {
         let bar = bar(quiet);
         bar.set_style(ProgressStyle::with_template(STEPS).expect("the template is well formed"));
-        bar.set_message(name.to_string());
+        bar.set_message(screen::visible(name).into_owned());
         Self(bar)
     }
 
@@ -67,21 +92,27 @@ impl Drop for Steps {
 }
 
 fn bar(quiet: bool) -> ProgressBar {
-    let hidden = quiet || !std::io::stderr().is_terminal();
+    let hidden = quiet || !screen::is_at_least(Loudness::Usual) || !std::io::stderr().is_terminal();
     let target = if hidden { ProgressDrawTarget::hidden() } else { ProgressDrawTarget::stderr() };
     ProgressBar::with_draw_target(None, target)
 }
 
 impl Observer for Watch<'_> {
     fn phase(&mut self, name: &'static str, total: Option<u64>) {
+        self.end_phase();
+        self.phase = Some((name, Instant::now()));
         // Before the first request there is nothing to show.
         interrupt::looks(name == RUNNING || name == SAVING);
-        let template = if total.is_some() { BAR } else { COUNTER };
-        let style = ProgressStyle::with_template(template).expect("the template is well formed");
-        self.bar.set_style(style.with_key("rate", write_rate).with_key("answered", write_answered));
-        self.bar.set_message(format!("{}: {name}", self.name));
+        let unit = unit_of(name);
+        let template = if total.is_some() { bar_of(unit) } else { counter_of(unit) };
+        let style = ProgressStyle::with_template(&template).expect("the template is well formed");
+        self.bar.set_style(style.with_key("rate", write_rate));
+        self.bar.set_message(screen::visible(&format!("{}: {name}", self.name)).into_owned());
         self.bar.reset();
         total.inspect(|total| self.bar.set_length(*total));
+        if !self.bar.is_hidden() {
+            self.bar.enable_steady_tick(TURN);
+        }
     }
 
     fn progress(&mut self, answered: u64) -> bool {
@@ -89,13 +120,27 @@ impl Observer for Watch<'_> {
         !interrupt::asked()
     }
 
-    fn goes_on(&mut self, _: u64) -> bool {
+    fn goes_on(&mut self, done: u64) -> bool {
+        self.bar.set_position(done);
         !interrupt::asked()
     }
 }
 
 impl Drop for Watch<'_> {
     fn drop(&mut self) {
+        self.end_phase();
         self.bar.finish_and_clear();
+    }
+}
+
+#[test]
+fn every_phase_says_what_it_counts() {
+    let unit = [PRECONDITIONING, RUNNING, SAVING].map(unit_of);
+    assert_eq!(unit, ["pages", "requests", "bytes"]);
+    for unit in unit {
+        assert!(bar_of(unit).contains(&format!("{{human_len}} {unit}, {{rate}}, {{eta}} left")));
+        for template in [bar_of(unit), counter_of(unit)] {
+            assert!(ProgressStyle::with_template(&template).is_ok(), "{template}");
+        }
     }
 }

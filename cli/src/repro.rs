@@ -10,13 +10,14 @@ use wordline_lab::experiment::{self, Experiment, Lab, Library, Options, Outcome}
 use wordline_lab::output::ReportFolder;
 use wordline_lab::sweep::Conduct;
 
-use crate::arguments::SeedArgument;
+use crate::arguments::{SeedArgument, whole};
 use crate::failure::Failure;
 use crate::interrupt;
 use crate::output::{self, Json, JsonArgument};
 use crate::progress::Steps;
 use crate::provenance::provenance;
 use crate::run::Form;
+use crate::screen;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -56,8 +57,8 @@ pub struct Arguments {
     #[arg(long, value_name = "DIR")]
     report: Option<PathBuf>,
     /// Runs so many parts side by side; as many as there are cores if not given.
-    #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true)]
-    threads: usize,
+    #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true, value_parser = whole::<u32, 0>)]
+    threads: u32,
     #[command(flatten)]
     seed: SeedArgument,
     /// Shows no progress bar. There is none either where standard error is no terminal.
@@ -134,7 +135,7 @@ fn repeat(experiments: &[&Experiment], arguments: &Arguments) -> Result<(), Fail
         match (has_table, arguments.markdown) {
             (false, _) => {}
             (true, true) => output::text(&experiment::markdown(&outcome))?,
-            (true, false) => output::text(&experiment::table(&outcome, output::width()))?,
+            (true, false) => output::table(&experiment::table(&outcome, screen::width()))?,
         }
         if let Some(folder) = folders.next() {
             reports = reports.and(experiment::write_report(folder, experiment, &outcome));
@@ -148,7 +149,7 @@ fn repeat(experiments: &[&Experiment], arguments: &Arguments) -> Result<(), Fail
         [] | [_] => {}
         _ if !has_table => {}
         outcomes if arguments.markdown => output::text(&experiment::markdown_summary(outcomes))?,
-        outcomes => output::text(&experiment::summary(outcomes, output::width()))?,
+        outcomes => output::table(&experiment::summary(outcomes, screen::width()))?,
     }
     reached.give()?;
     reports?;
@@ -186,7 +187,7 @@ fn lock(reached: &Mutex<Reached>) -> MutexGuard<'_, Reached> {
 fn one(experiment: &Experiment, arguments: &Arguments, lab: &Lab) -> Result<Outcome, Failure> {
     let steps = Steps::new(&experiment.id, arguments.no_progress);
     let conduct = Conduct {
-        threads: arguments.threads,
+        threads: arguments.threads as usize,
         stop: interrupt::flag(),
         progress: &|done, total| steps.show(done, total),
     };

@@ -18,15 +18,18 @@ use crate::interrupt;
 use crate::output::{self, Json, JsonArgument};
 use crate::progress::Watch;
 use crate::provenance::provenance;
+use crate::screen;
 
 const EXAMPLES: &str = "\
 Examples:
   wordline run                                              a recorded trace on a 3D TLC drive
-  wordline run --trace hm_0.csv.gz --report out             a trace; a page in out/report.html
+  wordline run --trace writes.csv --report out              a trace; a page in out/report.html
   wordline run --workload randwrite-4k-steady --json -      a workload; JSON on standard output
-  wordline run --preset z-nand --trace hm_0.csv.gz --queue-depth 8
-  wordline run --from-snapshot steady.snap --workload mixed-70-30     on a device that was saved
-  wordline run --config drive.toml --set ftl.over_provisioning=0.28 --workload mixed-70-30";
+  wordline run --preset z-nand --trace writes.csv --queue-depth 8
+  wordline run --from-snapshot steady.snap                  on a device that was saved
+  wordline run --config drive.toml --set ftl.over_provisioning=0.28
+
+A trace of one's own is made with `wordline trace gen`.";
 
 /// Runs a trace or a workload on a device and says what happened.
 ///
@@ -44,7 +47,8 @@ pub struct Arguments {
     #[arg(long, value_name = "FILE")]
     log: Option<PathBuf>,
     /// Cuts the power once so many requests are answered; the device recovers, and the run goes on.
-    #[arg(long, value_name = "N", value_parser = whole::<u64, 1>, conflicts_with = "cut_power_at")]
+    #[arg(long, value_name = "N", value_parser = whole::<u64, 1>, allow_negative_numbers = true,
+        conflicts_with = "cut_power_at")]
     cut_power_after: Option<u64>,
     /// Cuts the power at this time of the run, such as 20ms; the device recovers, and the run goes on.
     #[arg(long, value_name = "TIME")]
@@ -150,8 +154,8 @@ impl Results {
         });
         let printed = match (runs, form) {
             _ if !self.has_table => Ok(()),
-            ([run], Form::One) => output::text(&report::table(run)),
-            (runs, _) => output::text(&report::comparison(runs)),
+            ([run], Form::One) => output::table(&report::table(run, screen::width())),
+            (runs, _) => output::table(&report::comparison(runs, screen::width())),
         };
         let written = self.json.give_text(|| json);
         page?;

@@ -18,15 +18,16 @@ use wordline_lab::workload::profile::Claim;
 use crate::arguments::{DeviceArguments, FormatArguments, SeedArgument, whole};
 use crate::failure::{Failure, say};
 use crate::output::{self, Json, JsonArgument};
+use crate::screen;
 
 const EXAMPLES: &str = "\
 Examples:
-  wordline trace info hm_0.csv.gz
-  wordline trace info DTRS.trace --format ssdsim --trace-option time_unit=us
-  wordline trace convert sda.blktrace.tar.zst sda.csv.zst
+  wordline trace gen randwrite-4k writes.csv --requests 100000 --seed 7
+  wordline trace info writes.csv
+  wordline trace convert writes.csv writes.trace --to-format mqsim
+  wordline trace info writes.trace --format ssdsim --trace-option time_unit=ns
   wordline trace gen centaur/usr_1 usr_1.csv.zst
-  wordline trace info usr_1.csv.zst --profile centaur/usr_1
-  wordline trace gen randwrite-4k writes.csv --requests 100000 --seed 7";
+  wordline trace info usr_1.csv.zst --profile centaur/usr_1";
 
 /// Looks at block traces, converts them and makes new ones.
 #[derive(Args)]
@@ -142,7 +143,11 @@ fn info(arguments: &Info) -> Result<(), Failure> {
             source.kind.words().to_string()
         };
         let format = trace.format.name();
-        let head = format!("{} ({format}, {origin})\n\n{}", trace.name, report::statistics(&statistics));
+        let head = format!(
+            "{} ({format}, {origin})\n\n{}",
+            trace.name,
+            report::statistics(&statistics, screen::width())
+        );
         let keys = ["statistic", "paper", "ours", "unit", "verdict", "contradiction"];
         published.map_or(head.clone(), |rows| format!("{head}\n{}", output::rows(&rows, &keys)))
     })

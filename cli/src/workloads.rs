@@ -46,7 +46,7 @@ pub fn handle(arguments: Arguments) -> Result<(), Failure> {
         Command::Show { name, json } if Profile::names().contains(&name) => show_profile(&name, &json),
         Command::Show { name, json } => {
             let workload = Workload::named(&name)?;
-            output::json_or(&json, &workload, || {
+            output::json_or_text(&json, &workload, || {
                 toml::to_string(&workload).expect("a workload was read from TOML")
             })
         }

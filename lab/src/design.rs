@@ -133,7 +133,7 @@ mod tests {
         let sent = run.sub_requests.expect("a device with pools");
         let fell = sent.condition_bytes.is_some_and(|condition| condition < 40 << 10);
         assert!(fell && sent.to_first > 0, "{sent:?}");
-        let table = crate::report::table(&run);
+        let table = crate::report::table(&run, 100);
         let of_pools = table.lines().skip_while(|line| !line.starts_with(" Pools"));
         let of_pools: Vec<&str> = of_pools.take_while(|line| !line.is_empty()).collect();
         insta::assert_snapshot!(of_pools.join("\n"));

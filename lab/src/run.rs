@@ -180,7 +180,7 @@ fn run_checked(mut job: Job, observer: &mut dyn Observer, position: &mut u64) ->
     let log = job.log.as_deref().map(Log::create).transpose()?;
     let save_to = job.save_snapshot.as_deref().map(Output::open).transpose()?;
     let started = std::time::Instant::now();
-    observer.phase(PRECONDITIONING, None);
+    observer.phase(PRECONDITIONING, pages_to_fill(&job));
     let mut prepared = Prepared::of(&mut job, observer)?;
     let precondition_seconds = started.elapsed().as_secs_f64();
     observer.phase(RUNNING, job.total);
@@ -267,6 +267,16 @@ fn save(
     match prepared.save(&job.device_name, &job.config_text, to, observer) {
         Err(Error::Stopped) => stopped(),
         saved => saved.map(|()| (true, format!("saved as the snapshot {name}"))),
+    }
+}
+
+/// Pages that are written before the first request, where that is known.
+fn pages_to_fill(job: &Job) -> Option<u64> {
+    match job.precondition {
+        Precondition::Filled(fraction) if job.from_snapshot.is_none() => {
+            Some((f64::from(job.config.logical_pages) * fraction) as u64)
+        }
+        _ => None,
     }
 }
 

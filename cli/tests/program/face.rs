@@ -5,7 +5,9 @@ use std::process::Stdio;
 use crate::{program, wordline};
 
 /// Every command that does something.
-const COMMANDS: [&[&str]; 28] = [
+const COMMANDS: [&[&str]; 30] = [
+    &["completions"],
+    &["man"],
     &["run"],
     &["compare"],
     &["config", "explain"],
@@ -39,9 +41,19 @@ const COMMANDS: [&[&str]; 28] = [
 #[test]
 fn the_program_alone_prints_its_commands() {
     let help = wordline(&[]).success();
-    for command in
-        ["run", "compare", "snapshot", "config", "presets", "policies", "workloads", "trace", "nand", "repro"]
-    {
+    for command in [
+        "run",
+        "compare",
+        "snapshot",
+        "config",
+        "presets",
+        "policies",
+        "workloads",
+        "trace",
+        "nand",
+        "repro",
+        "man",
+    ] {
         assert!(help.contains(&format!("\n  {command} ")), "{help}");
     }
     assert!(help.contains("130  stopped by Ctrl-C or SIGTERM"), "{help}");
@@ -108,4 +120,104 @@ fn a_reader_that_goes_away_is_no_error() {
     let output = child.wait_with_output().expect("the program ends");
     assert_eq!(output.status.code(), Some(0));
     assert_eq!(String::from_utf8_lossy(&output.stderr), "");
+}
+
+/// Commands whose output is tables.
+const TABLES: [&[&str]; 12] = [
+    &["run", "--preset", "tiny", "--workload", "mixed-70-30", "--requests", "300"],
+    &["run", "--preset", "centaur", "--workload", "mixed-70-30", "--requests", "300"],
+    &["compare", "tiny", "tiny-tlc", "tiny", "tiny-tlc", "--workload", "mixed-70-30", "--requests", "300"],
+    &["presets", "list"],
+    &["policies"],
+    &["workloads", "list"],
+    &["trace", "formats"],
+    &["repro", "list"],
+    &["config", "explain", "--preset", "centaur"],
+    &["nand", "ops", "--part", "mqsim-mlc"],
+    &["nand", "timeline", "--part", "mqsim-mlc", "--dies", "2", "all:program-cache*4"],
+    &["workloads", "show", "centaur/usr_1"],
+];
+
+#[test]
+fn tables_fit_80_columns_and_use_more() {
+    for command in TABLES {
+        let lines = [80, 120].map(|columns: usize| {
+            let output = program(command).env("COLUMNS", columns.to_string()).output().expect("it was built");
+            let text = String::from_utf8(output.stdout).expect("the program writes UTF-8");
+            let widest = text.lines().map(|line| line.chars().count()).max().unwrap_or_default();
+            assert!((1..=columns).contains(&widest), "{widest} of {columns} columns: {command:?}\n{text}");
+            text.lines().count()
+        });
+        assert!(lines[1] <= lines[0], "{command:?}: {lines:?}");
+    }
+}
+
+#[test]
+fn help_fits_80_columns() {
+    for command in COMMANDS {
+        let output = program(command).arg("--help").env("COLUMNS", "80").output().expect("it was built");
+        let text = String::from_utf8(output.stdout).expect("the program writes UTF-8");
+        assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+    }
+}
+
+#[test]
+fn colours_are_there_where_they_are_wanted_alone() {
+    let has_colours = |arguments: &[&str], variables: &[(&str, &str)]| {
+        let mut command = program(arguments);
+        command.envs(variables.iter().copied());
+        let output = command.output().expect("the program was built with this test");
+        [output.stdout, output.stderr].map(|bytes| bytes.contains(&0x1b))
+    };
+    let (list, refused) = (["presets", "list"], ["run", "--preset", "tniy"]);
+    assert_eq!(has_colours(&list, &[]), [false, false]);
+    assert_eq!(has_colours(&refused, &[]), [false, false]);
+    for (variables, arguments, expected) in [
+        (&[][..], &["--color", "always"][..], true),
+        (&[("NO_COLOR", "1")], &["--color=always"], true),
+        (&[("CLICOLOR_FORCE", "1")], &[], true),
+        (&[("CLICOLOR_FORCE", "1")], &["--color", "never"], false),
+        (&[("CLICOLOR_FORCE", "1"), ("NO_COLOR", "1")], &[], false),
+        (&[("CLICOLOR", "1")], &[], false),
+    ] {
+        let with = |command: &[&str]| has_colours(&[command, arguments].concat(), variables);
+        assert_eq!(with(&list), [expected, false], "{variables:?} {arguments:?}");
+        assert_eq!(with(&refused), [false, expected], "{variables:?} {arguments:?}");
+        assert_eq!(with(&["rnu"]), [false, expected], "{variables:?} {arguments:?}");
+        assert_eq!(with(&["config", "schema"]), [false, false], "documents have none");
+    }
+}
+
+#[test]
+fn quiet_prints_no_notes_and_verbose_tells_the_phases() {
+    let folder = crate::Folder::new();
+    let trace = folder.with("a.csv", "t_ns,op,offset_bytes,size_bytes\n9,W,0,4096\n0,R,0,4096\n");
+    let run = |more: &[&str]| wordline(&[&["run", "--preset", "tiny", "--trace", &trace], more].concat());
+    let (usual, quiet, verbose) = (run(&[]), run(&["--quiet"]), run(&["-v"]));
+    assert_eq!((quiet.code, quiet.err.as_str()), (Some(0), ""));
+    assert_eq!(usual.code, Some(0));
+    assert!(verbose.err.contains("tiny: running took "), "{}", verbose.err);
+    let info = |more: &[&str]| wordline(&[&["trace", "info", &trace], more].concat()).err;
+    assert!(info(&[]).contains("note: ") && info(&["-q"]).is_empty(), "{}", info(&[]));
+}
+
+#[test]
+fn a_shell_and_man_know_the_commands() {
+    for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
+        let script = wordline(&["completions", shell]).success();
+        assert!(script.contains("timeline") && script.contains("trace-option"), "{script}");
+    }
+    let page = wordline(&["man", "trace", "convert"]).success();
+    assert!(page.starts_with(".ie") && page.contains("wordline\\-trace\\-convert"), "{page}");
+    let folder = crate::Folder::new();
+    wordline(&["man", "--all", &folder.path("")]).success();
+    let names = folder.names();
+    assert!(
+        ["wordline.1", "wordline-run.1", "wordline-trace-convert.1"]
+            .iter()
+            .all(|name| names.contains(&(*name).to_owned())),
+        "{names:?}"
+    );
+    let refusal = wordline(&["man", "trace", "cnvert"]).refusal();
+    assert!(refusal.contains("did you mean convert?"), "{refusal}");
 }

@@ -2,8 +2,10 @@
 
 mod bad_configurations;
 mod bad_traces;
+mod docs;
 mod experiments;
 mod face;
+mod inputs;
 mod nand;
 mod outputs;
 mod policies;
@@ -32,6 +34,10 @@ struct Finished {
 fn program(arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_wordline"));
     command.args(arguments).stdin(Stdio::null());
+    // Tests say themselves how wide the terminal is, and whether there are colours.
+    for variable in ["COLUMNS", "NO_COLOR", "CLICOLOR", "CLICOLOR_FORCE"] {
+        command.env_remove(variable);
+    }
     command
 }
 

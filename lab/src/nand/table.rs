@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use comfy_table::{ContentArrangement, Table, presets};
 use serde::Serialize;
 use wordline_kernel::Duration;
 use wordline_nand::Part;
@@ -11,7 +10,7 @@ use wordline_nand::pairing::Pairing;
 
 use super::bench::{Bench, Carried, STAGES, Setup, Trace};
 use super::operations::{Item, Kind};
-use super::timeline::{bus_text, percent, right_aligned, stage_names, stages};
+use super::timeline::{Split, bus_text, fitted, percent, stage_names, stages};
 use crate::error::Result;
 use crate::report::Quantity;
 
@@ -95,18 +94,13 @@ impl OperationTable {
         Ok(Self { part: name, source, bus: bus_text(part), rows, notes })
     }
 
-    /// The same for a terminal of 100 columns.
-    pub fn table(&self) -> String {
-        let mut table = Table::new();
-        table.force_no_tty().load_style(presets::NOTHING);
-        table.set_content_arrangement(ContentArrangement::Disabled);
+    /// The same for a terminal of so many `columns`.
+    pub fn table(&self, columns: u16) -> String {
         let names = ["operation", "planes", "dies", "latency", "throughput", "energy/page"];
-        table.set_header(names.into_iter().map(str::to_owned).chain(stage_names()));
-        for row in &self.rows {
-            table.add_row(cells(row));
-        }
-        right_aligned(&mut table);
-        let mut text = format!("{} ({})\n{}\n\n{}\n", self.part, self.bus, self.source, table.trim_fmt());
+        let head: Vec<String> = names.into_iter().map(str::to_owned).chain(stage_names()).collect();
+        let rows: Vec<Vec<String>> = self.rows.iter().map(cells).collect();
+        let table = fitted(&head, &rows, Split { named: 3, first: 6 }, columns);
+        let mut text = format!("{} ({})\n{}\n\n{table}\n", self.part, self.bus, self.source);
         for note in &self.notes {
             text += &format!("Note: {note}\n");
         }

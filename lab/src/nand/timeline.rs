@@ -184,22 +184,19 @@ impl Summary {
         }
     }
 
-    /// The same for a terminal of 100 columns.
-    pub fn table(&self) -> String {
-        let mut table = Table::new();
-        table.force_no_tty().load_style(presets::NOTHING);
-        table.set_content_arrangement(ContentArrangement::Disabled);
+    /// The same for a terminal of so many `columns`.
+    pub fn table(&self, columns: u16) -> String {
         let names = ["operation", "count", "latency", "least", "most", "energy"];
-        table.set_header(names.into_iter().map(str::to_owned).chain(stage_names()));
-        for one in &self.operations {
+        let head: Vec<String> = names.into_iter().map(str::to_owned).chain(stage_names()).collect();
+        let cells_of = |one: &OperationSummary| {
             let latencies = [one.mean_latency_us, one.least_latency_us, one.most_latency_us];
             let mut cells = vec![one.operation.clone(), Quantity::Count(one.count as u64).to_string()];
             cells.extend(latencies.map(|us| Quantity::Latency(us).to_string()));
             cells.push(Quantity::Joules(one.energy_joules).to_string());
             cells.extend(STAGES.map(|stage| percent(one.stage_shares[stage.name()])));
-            table.add_row(cells);
-        }
-        right_aligned(&mut table);
+            cells
+        };
+        let rows: Vec<Vec<String>> = self.operations.iter().map(cells_of).collect();
         format!(
             "{} ({}), {} dies: {} in {}, {}, buses busy {}\n\n{}\n",
             self.part,
@@ -209,15 +206,51 @@ impl Summary {
             Quantity::Latency(self.elapsed_us),
             Quantity::Throughput(self.throughput_bytes_per_second),
             Quantity::Fraction(self.bus_busy),
-            table.trim_fmt(),
+            fitted(&head, &rows, Split { named: 1, first: 6 }, columns),
         )
     }
 }
 
-/// Numbers to the right, and columns as close as 100 of a terminal need.
-pub(super) fn right_aligned(table: &mut Table) {
+/// Where a table that is too wide is split in two.
+#[derive(Clone, Copy)]
+pub(super) struct Split {
+    /// Columns that name a row, which both tables have.
+    pub(super) named: usize,
+    /// Columns of the first table.
+    pub(super) first: usize,
+}
+
+/// A table for a terminal of so many `columns`: where it is wider, its last columns follow in a table of their own.
+pub(super) fn fitted(head: &[String], rows: &[Vec<String>], split: Split, columns: u16) -> String {
+    let whole = columns_of(head, rows, |_| true);
+    if whole.lines().all(|line| line.chars().count() <= usize::from(columns)) {
+        return whole;
+    }
+    let first = columns_of(head, rows, |column| column < split.first);
+    let rest = columns_of(head, rows, |column| column < split.named || column >= split.first);
+    format!("{first}\n\n{rest}")
+}
+
+/// The table of those columns that are `shown`.
+fn columns_of(head: &[String], rows: &[Vec<String>], shown: impl Fn(usize) -> bool) -> String {
+    let some = |cells: &[String]| {
+        let kept = cells.iter().enumerate().filter(|(column, _)| shown(*column));
+        kept.map(|(_, cell)| cell.clone()).collect::<Vec<_>>()
+    };
+    let mut table = Table::new();
+    let mut style = presets::NOTHING;
+    style.header_separator = presets::UTF8_HORIZONTAL_ONLY.row_separator;
+    table.force_no_tty().load_style(style).set_content_arrangement(ContentArrangement::Disabled);
+    table.set_header(some(head));
+    table.add_rows(rows.iter().map(|row| some(row)));
+    right_aligned(&mut table);
+    table.trim_fmt()
+}
+
+/// Numbers to the right, and columns close to each other.
+fn right_aligned(table: &mut Table) {
     for (n, column) in table.column_iter_mut().enumerate() {
-        column.set_padding((0, 1));
+        column.set_padding((0, 0)); // the rule below the head parts them
         if n > 0 {
             column.set_cell_alignment(CellAlignment::Right);
         }

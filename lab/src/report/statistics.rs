@@ -1,20 +1,20 @@
 //! What a trace holds, on a terminal: the numbers that papers print in their tables of traces.
 
 use super::quantity::Quantity;
-use super::terminal::{beside, list};
+use super::terminal::{list, pairs};
 use crate::trace::Statistics;
 
 type Rows = Vec<(String, Quantity)>;
 
-/// The statistics of a trace in a table for a terminal of 100 columns.
-pub fn statistics(trace: &Statistics) -> String {
+/// The statistics of a trace in tables for a terminal of so many `columns`.
+pub fn statistics(trace: &Statistics, columns: u16) -> String {
     let lists = |title: &str, rows: Rows| list(title, rows.iter());
-    let parts = [
-        beside(&lists("Requests", requests(trace)), &lists("Volumes", volumes(trace))),
-        beside(&lists("Mean sizes", mean_sizes(trace)), &lists("Updates", updates(trace))),
-        beside(&lists("Sizes", size_classes(trace)), &lists("Time", time(trace))),
+    let tables = [
+        [lists("Requests", requests(trace)), lists("Volumes", volumes(trace))],
+        [lists("Mean sizes", mean_sizes(trace)), lists("Updates", updates(trace))],
+        [lists("Sizes", size_classes(trace)), lists("Time", time(trace))],
     ];
-    parts.join("\n\n") + "\n"
+    pairs(&tables, columns)
 }
 
 fn row(name: impl Into<String>, value: Quantity) -> (String, Quantity) {
@@ -95,10 +95,10 @@ mod tests {
 
     #[test]
     fn every_part_of_the_statistics_has_its_lines() {
-        let text = statistics(&Statistics::of(&embedded().requests));
+        let text = statistics(&Statistics::of(&embedded().requests), 80);
         for name in ["Write share", "Footprint written", "Writes that update", "Over 32 KiB", "Duration"] {
             assert!(text.contains(name), "{text}");
         }
-        assert!(text.lines().all(|line| line.chars().count() <= 100), "{text}");
+        assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
     }
 }

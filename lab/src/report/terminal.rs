@@ -9,51 +9,88 @@ use super::quantity::Quantity;
 use super::results::{self, Group, results};
 use crate::summary::Summary;
 
-/// Columns of a terminal that the tables keep to: what is left of 100 beside a margin.
-const WIDTH: u16 = 96;
+/// Columns that are left free at the right edge of a wide terminal. Chosen.
+const MARGIN: u16 = 4;
+/// Columns from which on three tables stand side by side. Chosen: the widest row of three has 115.
+const WIDE: u16 = 120;
+/// Columns of an ordinary terminal; texts are not folded to less, chosen.
+const LEAST: u16 = 40;
 
-/// Where the right one of two tables begins at the least, so that columns line up.
-const HALF: usize = WIDTH as usize / 2;
+/// How the tables lie on a terminal.
+#[derive(Clone, Copy)]
+struct Sheet {
+    /// Columns that may be written.
+    width: usize,
+    /// Where the right one of two tables begins at the least, so that columns line up.
+    half: usize,
+    /// Whether three tables stand side by side.
+    is_wide: bool,
+}
 
-/// The result of one run in a table for a terminal of 100 columns, the key results first.
-pub fn table(run: &Summary) -> String {
+impl Sheet {
+    /// That for a terminal of so many columns.
+    fn of(columns: u16) -> Self {
+        let columns = columns.max(LEAST);
+        let width = usize::from(if columns > 80 { columns - MARGIN } else { columns });
+        // On a narrow terminal the left tables, the wider ones, get as much as they need.
+        let half = if columns > 80 { (width / 2).min(48) } else { 40.min(width / 2) };
+        Self { width, half, is_wide: columns >= WIDE }
+    }
+
+    /// Tables in rows of two, or of three where there is room; below each other where there is none.
+    fn lay_out(&self, tables: [Vec<String>; 6]) -> Vec<String> {
+        let [host, latency, flash, mean_times, wear, busy] = tables;
+        let rows: Vec<Vec<Vec<String>>> = match self.is_wide {
+            true => vec![vec![host, latency, busy], vec![flash, mean_times, wear]],
+            false => vec![vec![host, latency], vec![flash, mean_times], vec![wear, busy]],
+        };
+        rows.into_iter().map(|row| self.side_by_side(&row)).collect()
+    }
+
+    /// Tables next to each other, or below each other where they do not fit.
+    fn side_by_side(&self, tables: &[Vec<String>]) -> String {
+        let start = if tables.len() > 2 { self.half.min(self.width / 3) } else { self.half };
+        let joined = tables.iter().skip(1).fold(tables[0].clone(), |left, right| {
+            let begin = if left.iter().any(|line| columns_of(line) > start) { 0 } else { start };
+            beside(&left, right, begin)
+        });
+        match joined.iter().all(|line| columns_of(line) <= self.width) {
+            true => joined.join("\n"),
+            false => tables.iter().map(|table| table.join("\n")).collect::<Vec<_>>().join("\n\n"),
+        }
+    }
+}
+
+fn columns_of(line: &str) -> usize {
+    line.chars().count()
+}
+
+/// The result of one run in a table for a terminal of so many `columns`, the key results first.
+pub fn table(run: &Summary, columns: u16) -> String {
+    let sheet = Sheet::of(columns);
     let groups = results(from_ref(run)).into_iter().flatten().map(|group| (group.title.clone(), group));
     let groups: BTreeMap<String, Group> = groups.collect();
     let side_by_side = |title, columns: &[(&str, &str)]| {
         let columns: Vec<_> = columns.iter().map(|(group, name)| (&groups[*group], *name)).collect();
         matrix(title, &columns)
     };
-    let parts = [
-        heading(run),
-        beside(
-            &list("Host", groups["Host"].rows.iter()),
-            &side_by_side("Latency", &[("Read latency", "reads"), ("Write latency", "writes")]),
-        ),
-        beside(
-            &list("Flash", groups["Flash"].rows.iter().filter(|row| !is_idle(row))),
-            &side_by_side(
-                "Mean time in",
-                &[("Mean time of a read", "reads"), ("Mean time of a write", "writes")],
-            ),
-        ),
-        beside(
-            &list("Wear", groups["Wear"].rows.iter()),
-            &[
-                side_by_side("Busy", &[("Channels busy", "channels"), ("Dies busy", "dies")]),
-                faults(&groups["Faults"]),
-            ]
-            .concat(),
-        ),
-        pools(run, &groups),
-        energy(run),
-        notes(run),
-    ];
-    let shown: Vec<String> = parts.into_iter().filter(|part| !part.is_empty()).collect();
+    let busy = side_by_side("Busy", &[("Channels busy", "channels"), ("Dies busy", "dies")]);
+    let main = sheet.lay_out([
+        list("Host", groups["Host"].rows.iter()),
+        side_by_side("Latency", &[("Read latency", "reads"), ("Write latency", "writes")]),
+        list("Flash", groups["Flash"].rows.iter().filter(|row| !is_idle(row))),
+        side_by_side("Mean time in", &[("Mean time of a read", "reads"), ("Mean time of a write", "writes")]),
+        list("Wear", groups["Wear"].rows.iter()),
+        [busy, faults(&groups["Faults"])].concat(),
+    ]);
+    let last = [pools(run, &groups, sheet), energy(run, sheet), notes(run, sheet)];
+    let parts = std::iter::once(heading(run, sheet)).chain(main).chain(last);
+    let shown: Vec<String> = parts.filter(|part| !part.is_empty()).collect();
     shown.join("\n\n") + "\n"
 }
 
 /// A column for each of several pools, and what was sent to which.
-fn pools(run: &Summary, groups: &BTreeMap<String, Group>) -> String {
+fn pools(run: &Summary, groups: &BTreeMap<String, Group>, sheet: Sheet) -> String {
     let Some(sent) = groups.get("Sub-requests") else { return String::new() };
     let column = |n: usize| {
         let Group { title, rows } = &groups[&format!("Pool {n}")];
@@ -65,9 +102,7 @@ fn pools(run: &Summary, groups: &BTreeMap<String, Group>) -> String {
     let columns: Vec<(Group, String)> = (1..=run.pools.len()).map(column).collect();
     let columns: Vec<_> = columns.iter().map(|(group, name)| (group, name.as_str())).collect();
     let (pools, sent) = (matrix("Pools", &columns), list("Sub-requests", sent.rows.iter()));
-    let width = |lines: &[String]| lines.iter().map(|line| line.chars().count()).max().unwrap_or_default();
-    let fit = width(&pools).max(HALF) + 2 + width(&sent) <= usize::from(WIDTH);
-    if fit { beside(&pools, &sent) } else { format!("{}\n\n{}", pools.join("\n"), sent.join("\n")) }
+    sheet.side_by_side(&[pools, sent])
 }
 
 /// Whether a row is of a mechanism that the device does not have: a map in flash, an SLC cache.
@@ -85,29 +120,54 @@ fn faults(group: &Group) -> Vec<String> {
     [vec![String::new()], list("Faults", some.into_iter())].concat()
 }
 
-/// Several runs in columns, with how many times the first run's result each is.
-pub fn comparison(runs: &[Summary]) -> String {
+/// Several runs in columns, with how many times the first run's result each is. Where a terminal of so many `columns` is too
+/// narrow for all, the others follow in tables of their own.
+pub fn comparison(runs: &[Summary], columns: u16) -> String {
     let all = results(runs);
-    let Some(first) = all.first() else { return String::new() };
+    let labels = results::labels(runs);
+    let mut text = String::new();
+    let mut begin = 0;
+    while begin < runs.len() {
+        let some = |count: usize| compared_table(&all, &labels, begin..begin + count);
+        let fits = |lines: &[String]| lines.iter().all(|line| columns_of(line) <= usize::from(columns));
+        let most = (1..=runs.len() - begin).rev().find(|count| *count == 1 || fits(&some(*count)));
+        let count = most.unwrap_or(1);
+        text += if begin > 0 { "\n" } else { "" };
+        text += &(some(count).join("\n") + "\n");
+        begin += count;
+    }
+    for (label, run) in labels.iter().zip(runs) {
+        for note in &run.notes {
+            let line = format!("Note on {label}: {note}");
+            let fits = columns_of(&line) <= usize::from(columns);
+            text += &if fits {
+                line
+            } else {
+                wrapped(&format!("Note on {label}:"), from_ref(note), Sheet::of(columns))
+            };
+            text += "\n";
+        }
+    }
+    text
+}
+
+/// The table of some of the compared runs.
+fn compared_table(all: &[Vec<Group>], labels: &[String], shown: std::ops::Range<usize>) -> Vec<String> {
     let mut table = plain_table(presets::UTF8_HORIZONTAL_ONLY);
     table.style_mut().row_separator = presets::NOTHING.row_separator;
-    table.set_header([String::new()].into_iter().chain(results::labels(runs)));
-    for (position, group) in first.iter().enumerate() {
+    table.set_header([String::new()].into_iter().chain(labels[shown.clone()].iter().cloned()));
+    for (position, group) in all[0].iter().enumerate() {
         table.add_row([group.title.to_uppercase()]);
         for (name, base) in &group.rows {
-            let cells = all.iter().enumerate().map(|(index, groups)| {
-                let result = groups[position].get(name).unwrap_or(&Quantity::Absent);
+            let cells = shown.clone().map(|index| {
+                let result = all[index][position].get(name).unwrap_or(&Quantity::Absent);
                 compared(result, (index > 0).then_some(base))
             });
             table.add_row([format!("  {name}")].into_iter().chain(cells));
         }
     }
     align_numbers(&mut table);
-    let mut text = lines_of(&table).join("\n") + "\n";
-    for (label, run) in results::labels(runs).iter().zip(runs) {
-        run.notes.iter().for_each(|note| text += &format!("Note on {label}: {note}\n"));
-    }
-    text
+    lines_of(&table)
 }
 
 /// A result, and behind it how many times `first` it is.
@@ -119,9 +179,9 @@ fn compared(result: &Quantity, first: Option<&Quantity>) -> String {
     }
 }
 
-fn heading(run: &Summary) -> String {
+fn heading(run: &Summary, sheet: Sheet) -> String {
     let mut table = plain_table(presets::NOTHING);
-    table.set_content_arrangement(ContentArrangement::Dynamic).set_width(WIDTH);
+    table.set_content_arrangement(ContentArrangement::Dynamic).set_width(sheet.width as u16);
     table.add_row(["Device", &run.device]);
     table.add_row(["Workload", &format!("{} ({})", run.workload.name, results::kind(run))]);
     table.add_row([
@@ -141,23 +201,23 @@ fn heading(run: &Summary) -> String {
     lines_of(&table).join("\n")
 }
 
-fn energy(run: &Summary) -> String {
+fn energy(run: &Summary, sheet: Sheet) -> String {
     let stages: Vec<String> = run
         .energy_by_stage
         .iter()
         .filter(|share| share.amount > 0.0)
         .map(|share| format!("{} {}", share.name, Quantity::Joules(share.amount)))
         .collect();
-    if stages.is_empty() { String::new() } else { wrapped("Energy", &[stages.join(", ")]) }
+    if stages.is_empty() { String::new() } else { wrapped("Energy", &[stages.join(", ")], sheet) }
 }
 
-fn notes(run: &Summary) -> String {
-    if run.notes.is_empty() { String::new() } else { wrapped("Notes", &run.notes) }
+fn notes(run: &Summary, sheet: Sheet) -> String {
+    if run.notes.is_empty() { String::new() } else { wrapped("Notes", &run.notes, sheet) }
 }
 
-fn wrapped(name: &str, lines: &[String]) -> String {
+fn wrapped(name: &str, lines: &[String], sheet: Sheet) -> String {
     let mut table = plain_table(presets::NOTHING);
-    table.set_content_arrangement(ContentArrangement::Dynamic).set_width(WIDTH);
+    table.set_content_arrangement(ContentArrangement::Dynamic).set_width(sheet.width as u16);
     for (index, line) in lines.iter().enumerate() {
         table.add_row([if index == 0 { name } else { "" }, line]);
     }
@@ -207,14 +267,20 @@ fn lines_of(table: &Table) -> Vec<String> {
     table.lines().map(|line| line.trim_end().to_owned()).collect()
 }
 
-/// Two tables next to each other.
-pub(super) fn beside(left: &[String], right: &[String]) -> String {
-    let width = |line: &String| line.chars().count();
-    let indent = left.iter().map(width).max().unwrap_or(0).max(HALF);
+/// Two tables next to each other, the right one from column `start` on at the least.
+fn beside(left: &[String], right: &[String], start: usize) -> Vec<String> {
+    let indent = left.iter().map(|line| columns_of(line)).max().unwrap_or(0).max(start);
     let lines = (0..left.len().max(right.len())).map(|row| {
         let empty = String::new();
         let (left, right) = (left.get(row).unwrap_or(&empty), right.get(row).unwrap_or(&empty));
-        format!("{left}{}  {right}", " ".repeat(indent - width(left))).trim_end().to_owned()
+        format!("{left}{}  {right}", " ".repeat(indent - columns_of(left))).trim_end().to_owned()
     });
-    lines.collect::<Vec<_>>().join("\n")
+    lines.collect()
+}
+
+/// Pairs of tables for a terminal of so many `columns`, next to each other where they fit.
+pub(super) fn pairs(tables: &[[Vec<String>; 2]], columns: u16) -> String {
+    let sheet = Sheet::of(columns);
+    let pairs: Vec<String> = tables.iter().map(|pair| sheet.side_by_side(pair)).collect();
+    pairs.join("\n\n") + "\n"
 }

@@ -34,17 +34,17 @@ fn reports() -> Vec<(&'static str, Vec<Summary>)> {
 
 #[test]
 fn the_table_shows_the_key_results_first() {
-    insta::assert_snapshot!(table(&sample::mixed()));
+    insta::assert_snapshot!(table(&sample::mixed(), 100));
 }
 
 #[test]
 fn a_run_without_writes_has_no_latency_of_writes_in_its_table() {
-    insta::assert_snapshot!(table(&sample::only_reads()));
+    insta::assert_snapshot!(table(&sample::only_reads(), 100));
 }
 
 #[test]
 fn an_empty_run_has_a_table_without_numbers_that_do_not_exist() {
-    let text = table(&sample::empty());
+    let text = table(&sample::empty(), 100);
     for word in ["NaN", "inf"] {
         assert!(!text.contains(word), "{text}");
     }
@@ -52,19 +52,19 @@ fn an_empty_run_has_a_table_without_numbers_that_do_not_exist() {
 
 #[test]
 fn a_comparison_has_a_column_for_each_run_and_ratios_to_the_first() {
-    insta::assert_snapshot!(comparison(&[sample::mixed(), sample::faster()]));
+    insta::assert_snapshot!(comparison(&[sample::mixed(), sample::faster()], 100));
 }
 
 #[test]
 fn a_device_with_pools_has_a_column_for_each_and_what_was_sent_to_which() {
-    insta::assert_snapshot!(table(&sample::pooled()));
+    insta::assert_snapshot!(table(&sample::pooled(), 100));
 }
 
 #[test]
 fn three_pools_stand_above_what_was_sent_to_them() {
     let mut run = sample::pooled();
     run.pools.push(PoolUse { part: "a/file/with/a/long/path/of-a-part.toml".into(), ..run.pools[0].clone() });
-    let text = table(&run);
+    let text = table(&run, 100);
     let line = |words: &str| text.lines().position(|line| line.starts_with(words)).expect(words);
     assert!(line(" Pools") < line(" Sub-requests"), "{text}");
     assert!(text.lines().all(|line| line.chars().count() <= 100), "{text}");
@@ -73,7 +73,7 @@ fn three_pools_stand_above_what_was_sent_to_them() {
 #[test]
 fn pools_that_only_some_of_the_compared_devices_have_are_absent_in_the_others() {
     let of_pools = |runs: &[Summary]| {
-        let text = comparison(runs);
+        let text = comparison(runs, 100);
         let lines: Vec<String> =
             text.lines().skip_while(|line| *line != " POOL 1").map(str::to_owned).collect();
         lines.join("\n")
@@ -86,18 +86,36 @@ fn pools_that_only_some_of_the_compared_devices_have_are_absent_in_the_others() 
 
 #[test]
 fn a_comparison_of_nothing_is_empty() {
-    assert_eq!(comparison(&[]), "");
+    assert_eq!(comparison(&[], 100), "");
+}
+
+fn widest(text: &str) -> usize {
+    text.lines().map(|line| line.chars().count()).max().expect("a table has lines")
 }
 
 #[test]
-fn a_table_fits_a_terminal_of_100_columns() {
+fn a_table_fits_its_terminal_and_uses_a_wide_one() {
     for run in
         [sample::mixed(), sample::only_reads(), sample::only_writes(), sample::empty(), sample::pooled()]
     {
-        let text = table(&run);
-        let widest = text.lines().map(|line| line.chars().count()).max().expect("a table has lines");
-        assert!(widest <= 100, "{widest} columns:\n{text}");
+        let lines = [80, 100, 120, 160].map(|columns| {
+            let text = table(&run, columns);
+            assert!(widest(&text) <= usize::from(columns), "{columns} columns:\n{text}");
+            text.lines().count()
+        });
+        assert!(lines[2] < lines[1] && lines[1] == lines[0], "{lines:?}");
     }
+}
+
+#[test]
+fn a_comparison_that_is_too_wide_goes_on_in_a_table_of_its_own() {
+    let runs: Vec<Summary> = (0..7).map(|_| sample::mixed()).collect();
+    for columns in [80, 120, 200] {
+        let text = comparison(&runs, columns);
+        assert!(widest(&text) <= usize::from(columns), "{columns} columns:\n{text}");
+    }
+    let heads = |columns| comparison(&runs, columns).matches("HOST\n").count();
+    assert!(heads(80) > heads(120) && heads(120) > heads(200), "{}", heads(80));
 }
 
 #[test]

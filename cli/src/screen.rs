@@ -1,0 +1,304 @@
+//! What reaches the terminal: nothing that a file could hide in a text, colours where they are wanted, and no line wider than it.
+
+use std::borrow::Cow;
+use std::io::{stderr, stdout};
+use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
+
+use anstream::{AutoStream, ColorChoice};
+use clap::ColorChoice as Wanted;
+use comfy_table::Table;
+
+/// Whether standard output and standard error have colours. They are the program's, not a result's.
+static COLOURED: [AtomicBool; 2] = [AtomicBool::new(false), AtomicBool::new(false)];
+
+/// One of the two streams.
+#[derive(Clone, Copy)]
+pub enum Stream {
+    /// Standard output.
+    Out,
+    /// Standard error.
+    Err,
+}
+
+/// How much goes to standard error beside errors.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[repr(u8)]
+pub enum Loudness {
+    /// Nothing.
+    Quiet,
+    /// Notes, and progress on a terminal.
+    Usual,
+    /// Phases and their times as well.
+    Verbose,
+}
+
+/// The program's loudness, as it was asked for.
+static LOUDNESS: AtomicU8 = AtomicU8::new(Loudness::Usual as u8);
+
+/// Sets how much goes to standard error.
+pub fn set_loudness(loudness: Loudness) {
+    LOUDNESS.store(loudness as u8, Ordering::Relaxed);
+}
+
+/// Whether as much as `loudness` goes to standard error.
+pub fn is_at_least(loudness: Loudness) -> bool {
+    LOUDNESS.load(Ordering::Relaxed) >= loudness as u8
+}
+
+/// Escape sequences, as cargo and clap use them.
+const BOLD: &str = "\u{1b}[1m";
+const DIM: &str = "\u{1b}[2m";
+const RED: &str = "\u{1b}[1;31m";
+const GREEN: &str = "\u{1b}[32m";
+const YELLOW: &str = "\u{1b}[33m";
+const CYAN: &str = "\u{1b}[36m";
+const RESET: &str = "\u{1b}[0m";
+
+/// What the user wants of `--color`, before the arguments are read as a whole: a message about them has colours too.
+pub fn wanted(arguments: impl IntoIterator<Item = String>) -> Wanted {
+    let mut arguments = arguments.into_iter();
+    let mut found = None;
+    while let Some(argument) = arguments.next() {
+        match argument.strip_prefix("--color") {
+            Some("") => found = arguments.next(),
+            Some(value) => found = value.strip_prefix('=').map(str::to_owned).or(found),
+            None => {}
+        }
+    }
+    match found.as_deref() {
+        Some("always") => Wanted::Always,
+        Some("never") => Wanted::Never,
+        _ => Wanted::Auto,
+    }
+}
+
+/// Decides about colours: as wanted, else by `NO_COLOR`, `CLICOLOR`, `CLICOLOR_FORCE` and whether there is a terminal.
+pub fn choose(wanted: Wanted) {
+    match wanted {
+        Wanted::Auto => ColorChoice::Auto,
+        Wanted::Always => ColorChoice::Always,
+        Wanted::Never => ColorChoice::Never,
+    }
+    .write_global();
+    let choices = [AutoStream::choice(&stdout()), AutoStream::choice(&stderr())];
+    for (coloured, choice) in COLOURED.iter().zip(choices) {
+        coloured.store(choice != ColorChoice::Never, Ordering::Relaxed);
+    }
+}
+
+/// Whether `stream` has colours.
+pub fn is_coloured(stream: Stream) -> bool {
+    COLOURED[stream as usize].load(Ordering::Relaxed)
+}
+
+/// Columns of the terminal, or of the variable `COLUMNS` where there is none; else there is no limit.
+pub fn columns() -> Option<u16> {
+    let said = || std::env::var("COLUMNS").ok()?.parse().ok().filter(|columns| *columns > 0);
+    Table::new().width().or_else(said)
+}
+
+/// The columns for results, which are made for some width: 100 where there is no terminal, chosen.
+pub fn width() -> u16 {
+    columns().unwrap_or(100)
+}
+
+/// `text` with nothing that moves the cursor, changes colours or turns the direction of writing: such characters are spelled as
+/// TOML and JSON spell them. File names, names in traces and texts of configurations may hold them.
+pub fn visible(text: &str) -> Cow<'_, str> {
+    if !text.chars().any(is_hidden) {
+        return text.into();
+    }
+    let spelled = text.chars().fold(String::with_capacity(text.len()), |mut all, letter| {
+        match is_hidden(letter) {
+            true => all += &format!("\\u{:04x}", u32::from(letter)),
+            false => all.push(letter),
+        }
+        all
+    });
+    spelled.into()
+}
+
+fn is_hidden(letter: char) -> bool {
+    let turns = matches!(letter, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    turns || letter.is_control() && !matches!(letter, '\n' | '\t')
+}
+
+/// `text` with lines of at most so many `columns`: those that are longer go on below, a little further in.
+pub fn folded(text: &str, columns: u16) -> String {
+    let columns = usize::from(columns);
+    let mut out = String::with_capacity(text.len());
+    for line in text.lines() {
+        match line.chars().count() <= columns {
+            true => out += line,
+            false => fold(line, columns, &mut out),
+        }
+        out.push('\n');
+    }
+    out
+}
+
+fn fold(line: &str, columns: usize, out: &mut String) {
+    let indent = line.chars().take_while(|letter| *letter == ' ').count() + 2;
+    let mut at = 0;
+    for (n, word) in line.split(' ').enumerate() {
+        let length = word.chars().count();
+        if n > 0 && at + 1 + length > columns && at > indent {
+            while out.ends_with(' ') {
+                out.pop();
+            }
+            *out += "\n";
+            *out += &" ".repeat(indent);
+            at = indent;
+        } else if n > 0 {
+            out.push(' ');
+            at += 1;
+        }
+        *out += word;
+        at += length;
+    }
+}
+
+/// A message on standard error, made visible, its kind (`error:`) in colour.
+pub fn message(line: &str) -> String {
+    let line = visible(line);
+    for (kind, colour) in [("error:", RED), ("warning:", "\u{1b}[1;33m"), ("note:", "\u{1b}[1;36m")] {
+        if let Some(rest) = line.strip_prefix(kind).filter(|_| is_coloured(Stream::Err)) {
+            return format!("{colour}{kind}{RESET}{rest}");
+        }
+    }
+    line.into_owned()
+}
+
+/// A table that was made visible, in colour: heads bold above their rules, rules dim, verdicts by what they say.
+pub fn painted(table: &str) -> String {
+    let lines: Vec<&str> = table.lines().collect();
+    let mut out = String::with_capacity(table.len() + table.len() / 4);
+    for (n, line) in lines.iter().enumerate() {
+        let next = lines.get(n + 1).copied().unwrap_or_default();
+        match line {
+            line if has_rule(line) => out += &ruled(line),
+            line if has_rule(next) => out += &head(line, next),
+            line if is_group(line) => out += &format!("{BOLD}{line}{RESET}"),
+            line => out += &cells(line),
+        }
+        out.push('\n');
+    }
+    out
+}
+
+fn is_rule(letter: char) -> bool {
+    matches!(letter, '─' | '═')
+}
+
+fn has_rule(line: &str) -> bool {
+    line.contains("────") || line.contains("════")
+}
+
+/// The name of a group of rows: capitals alone.
+fn is_group(line: &str) -> bool {
+    line.chars().any(char::is_alphabetic)
+        && !line.contains("  ")
+        && line.chars().all(|letter| !letter.is_lowercase())
+}
+
+/// A line with its rules dim.
+fn ruled(line: &str) -> String {
+    runs(line, is_rule)
+        .into_iter()
+        .map(|(is_rule, run)| if is_rule { format!("{DIM}{run}{RESET}") } else { run })
+        .collect()
+}
+
+/// A line with what stands above the rules of the `next` one bold.
+fn head(line: &str, next: &str) -> String {
+    let below: Vec<bool> = next.chars().map(is_rule).collect();
+    let mut at = 0;
+    let above = |_: char| {
+        at += 1;
+        below.get(at - 1).copied().unwrap_or(false)
+    };
+    let bold = |(is_head, run): (bool, String)| match is_head && !run.trim().is_empty() {
+        true => format!("{BOLD}{run}{RESET}"),
+        false => run,
+    };
+    runs(line, above).into_iter().map(bold).collect()
+}
+
+/// The runs of letters for which `is` says the same.
+fn runs(line: &str, mut is: impl FnMut(char) -> bool) -> Vec<(bool, String)> {
+    let mut all: Vec<(bool, String)> = Vec::new();
+    for letter in line.chars() {
+        let this = is(letter);
+        match all.last_mut() {
+            Some((last, run)) if *last == this => run.push(letter),
+            _ => all.push((this, letter.to_string())),
+        }
+    }
+    all
+}
+
+/// A line of cells, which two spaces part, with verdicts in colour.
+fn cells(line: &str) -> String {
+    let mut out = String::new();
+    for (n, cell) in line.split("  ").enumerate() {
+        if n > 0 {
+            out += "  ";
+        }
+        let word = cell.trim();
+        match colour_of(word) {
+            Some(colour) => out += &cell.replacen(word, &format!("{colour}{word}{RESET}"), 1),
+            None => out += cell,
+        }
+    }
+    out
+}
+
+/// The colour of a verdict.
+fn colour_of(word: &str) -> Option<&'static str> {
+    Some(match word {
+        "within" | "direction" | "holds" => GREEN,
+        "outside" | "fails" => RED,
+        "explained" | "contradicted" | "Note" | "Notes" => YELLOW,
+        "shown" => CYAN,
+        _ => return None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_moves_the_cursor_is_spelled_out() {
+        let text = "a\u{1b}[31mb\tc\nd\re\u{9b}f\u{202e}g";
+        assert_eq!(visible(text), "a\\u001b[31mb\tc\nd\\u000de\\u009bf\\u202eg");
+        assert_eq!(visible("µs × 3 – ─"), "µs × 3 – ─");
+    }
+
+    #[test]
+    fn colours_change_no_letter() {
+        let table = " Host            Busy\n────────        ──────\n reads  3        a  b\n\nFLASH\n x  within  outside\n";
+        let plain = painted(table);
+        for mark in [BOLD, DIM, GREEN, RED] {
+            assert!(plain.contains(mark), "{plain:?}");
+        }
+        let stripped = anstream::adapter::strip_str(&plain).to_string();
+        assert_eq!(stripped, table);
+    }
+
+    #[test]
+    fn a_long_line_goes_on_below() {
+        let text = "  one two three four\nshort\n";
+        assert_eq!(folded(text, 12), "  one two\n    three\n    four\nshort\n");
+        assert_eq!(folded(text, 40), text);
+        assert_eq!(folded("  averyveryverylongword", 10), "  averyveryverylongword\n");
+    }
+
+    #[test]
+    fn the_last_word_on_colours_wins() {
+        let of = |arguments: &[&str]| wanted(arguments.iter().map(|text| (*text).to_owned()));
+        assert_eq!(of(&["run", "--color", "always"]), Wanted::Always);
+        assert_eq!(of(&["--color=always", "--color=never"]), Wanted::Never);
+        assert_eq!(of(&["run"]), Wanted::Auto);
+    }
+}
