@@ -215,7 +215,7 @@ fn the_requests_of_a_workload_may_take_as_long_as_the_limit_of_time() {
             "description = \"a test\"\nrequests = {requests}\nread_share = 0.5\nsizes = [{{ size = \"4KiB\", weight = 1 }}]\n\
              pattern = {{ kind = \"uniform\" }}\narrival = {arrival}\nprecondition = \"empty\"\n"
         );
-        Workload::from_toml(&text).map_err(|complaints| complaints.to_string())
+        Workload::from_toml("w.toml", &text).map_err(|complaints| complaints.to_string())
     };
     let last = |workload: Workload| requests(&workload, MIB).map(|r| r.arrival).last();
     let daily = "{ kind = \"fixed\", interval = \"1d\" }";

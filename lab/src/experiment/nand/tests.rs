@@ -192,7 +192,7 @@ fn changes_that_are_not_there_named_by_no_row_or_of_no_key_are_refused() {
         (
             "\"pairs off\" = { \"unit.multi_plane\"",
             "\"pairs off\" = { \"unit.multi\"",
-            "unknown field `multi`",
+            "an unknown key `multi`",
         ),
         (
             "\"pairs off\" = { \"unit.multi_plane\" = false }",
