@@ -4,7 +4,7 @@
 use wordline_kernel::{Duration, Schedule};
 use wordline_nand::{DieId, Done, PageId, RowBlockId, SlotId, Stamp};
 
-use super::{Device, Event};
+use super::{Device, Event, Mutant};
 use crate::ftl::blocks::State;
 use crate::ftl::mapping::LogicalPage;
 use crate::policy::failure::{After, Failed, Failure, MOST_FAILURES};
@@ -190,7 +190,9 @@ impl Device {
         self.totals.lost_pages += u64::from(!gone.is_empty());
         // Whatever comes to flash next of the page has all that the buffer has of it now.
         let next = kept.map(|_| (version + 1, gone));
-        self.lost.add(page, version, self.full_page(), next);
+        if !self.has(Mutant::LossNotNoted) {
+            self.lost.add(page, version, self.full_page(), next);
+        }
     }
 
     /// The host's unit of `row` was not programmed: its pages, which the buffer still has, go elsewhere at once.

@@ -3,7 +3,7 @@
 use wordline_kernel::{Duration, Schedule, state};
 
 use super::read::{SlotRead, Wanted};
-use super::{Device, Event};
+use super::{Device, Event, Mutant};
 use crate::Config;
 use crate::buffer::{Entry, EntryId, EntryState};
 use crate::ftl::mapping::LogicalPage;
@@ -88,7 +88,7 @@ impl Device {
 
     /// Makes an entry ready; the rest of a partly written page is read first.
     pub(super) fn complete(&mut self, id: EntryId, calendar: &mut impl Schedule<Event>) {
-        if self.is_complete(id) {
+        if self.is_complete(id) || self.has(Mutant::RestNotRead) {
             self.make_ready(id);
             return;
         }
@@ -125,6 +125,9 @@ impl Device {
 
     /// A complete page waits for its program unit.
     pub(super) fn make_ready(&mut self, id: EntryId) {
+        if self.contents.is_some() {
+            self.note_complete(id);
+        }
         if self.subs.is_some() {
             return self.unit_page_ready(id);
         }

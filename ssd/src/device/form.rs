@@ -275,6 +275,9 @@ impl Device {
         purpose: Purpose,
         calendar: &mut impl Schedule<Event>,
     ) {
+        if self.contents.is_some() && purpose == Purpose::HostProgram {
+            self.note_sent(row);
+        }
         let (pages, cost) = (self.blocks.unit(row, stream), self.blocks.cost(row, stream));
         let first = self.take_place(row, stream, pages);
         if self.programs_whole_unit(row) {

@@ -24,6 +24,11 @@ impl Piece {
         Sectors::range(self.from, self.to)
     }
 
+    /// Their numbers.
+    pub fn range(&self) -> std::ops::Range<u32> {
+        self.from..self.to
+    }
+
     /// How many these are.
     #[inline]
     pub fn len(&self) -> u32 {
@@ -247,6 +252,9 @@ impl Device {
         self.answers.push(Answer { command: request.command, latency, failed: request.failed });
         if let Some(Answer { command, .. }) = self.answers.last_mut() {
             self.front.as_submitted(command);
+        }
+        if self.contents.is_some() {
+            self.note_answer(slot);
         }
         self.front.requests.remove(slot);
         self.front.started -= 1;

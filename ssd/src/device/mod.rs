@@ -7,12 +7,14 @@
 //! was discarded to flash; `failures` deals with commands that failed, and `tuning` with what pages are sensed with; `translate` finds out where pages are when the map is
 //! not in memory as a whole; `waited_for` says which reads of the controller's own go behind those of the host; `precondition` fills a device in no time; `recovery` cuts the power and puts the tables
 //! together again; `audit` checks the books; `progress` says what waits for what,
-//! and `loaded` whether a state that was read can be one of the device.
+//! `loaded` whether a state that was read can be one of the device, and `contents` follows what sectors hold where somebody
+//! wants to know.
 
 mod audit;
 mod balance;
 mod block_map;
 mod cached;
+mod contents;
 mod discarded;
 mod failures;
 mod flush;
@@ -66,6 +68,7 @@ use crate::policy::victim::VictimPolicy;
 use crate::policy::wear::WearLeveller;
 use crate::queue::Queues;
 
+pub use contents::{Content, Contents, FILLED, Mutant, NOTHING, ZEROES};
 pub use precondition::{Look, Steady};
 pub use progress::Watchdog;
 pub use recovery::{PowerCut, Recovery};
@@ -224,6 +227,8 @@ pub struct Device {
     totals: Totals,
     /// What wrote the buffer out, for each pool.
     written_back: Vec<WriteBack>,
+    /// What the sectors hold, where somebody wants to know.
+    contents: Option<Box<Contents>>,
 }
 
 state!(Device {
@@ -236,7 +241,7 @@ state!(Device {
         chips, blocks, mapping, translation, buffer, marks, cache, collector, router, placement, relocator, failure,
         tuning, background, queues, front, discards, checkpoints, balancer, slc, subs, block_map,
     }
-    fixed { config, preemptible, streams, has_homes, page_size, home_pages, waking }
+    fixed { config, preemptible, streams, has_homes, page_size, home_pages, waking, contents }
 });
 
 impl Device {
@@ -256,8 +261,7 @@ impl Device {
         order_word_lines(parts.frontier, &config, &mut chips, &mut blocks);
         let has_homes = parts.placement.home(0).is_some();
         let (rows, pools) = (config.pools.rows(), config.pools.count());
-        let lists = usize::from(streams.host) * if has_homes { rows as usize } else { 1 };
-        let device = Self {
+        Self {
             chips,
             mapping: Mapping::new(config.mapped_pages()),
             lost: Lost::default(),
@@ -272,7 +276,7 @@ impl Device {
             ahead: ReadAhead::new(config.file.buffer.read_ahead),
             queues: Queues::new(config.pools.dies(), &config.file.ftl.scheduling),
             front: Front::new(&config),
-            ready: vec![Ready::default(); lists],
+            ready: new_lists(streams, if has_homes { rows } else { 1 }),
             filling: 0,
             programming: 0,
             units: vec![Unit::default(); rows as usize],
@@ -302,6 +306,7 @@ impl Device {
             digest: Digest::default(),
             totals: Totals::default(),
             written_back: vec![WriteBack::default(); pools],
+            contents: None,
             collector: new_collector(&config, streams, parts.victim, parts.wear, seed),
             router: parts.router,
             placement: parts.placement,
@@ -314,8 +319,8 @@ impl Device {
             streams,
             blocks,
             config,
-        };
-        device.begun()
+        }
+        .begun()
     }
 
     /// Works out what follows from its parts before the first command.
@@ -427,7 +432,8 @@ impl Device {
 
     /// Whether a write is answered only once it is in flash.
     fn is_durable(&self, command: &Command) -> bool {
-        (command.fua && !self.is_protected()) || self.config.file.buffer.mode != BufferMode::WriteBack
+        (command.fua && !self.is_protected() && !self.has(Mutant::FuaIgnored))
+            || self.config.file.buffer.mode != BufferMode::WriteBack
     }
 
     /// Whether what is in the buffer outlives the power.
@@ -556,6 +562,11 @@ fn new_collector(
         collector.level(wear, seed.stream("ssd.wear", 0));
     }
     collector
+}
+
+/// Lists of complete pages, for so many homes.
+fn new_lists(streams: Streams, homes: u32) -> Vec<Ready> {
+    vec![Ready::default(); usize::from(streams.host) * homes as usize]
 }
 
 /// How many pages have their home in each row.

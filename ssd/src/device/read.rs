@@ -163,6 +163,9 @@ impl Device {
             self.front.get(slot).failed = true;
             return Found::WithoutFlash;
         }
+        if self.contents.is_some() {
+            self.note_found(slot, &piece);
+        }
         let last_written = self.mapping.last_written(piece.page);
         let version = match self.buffer.find(piece.page) {
             Some(id) => {
@@ -305,6 +308,9 @@ impl Device {
     }
 
     pub(super) fn discard_page(&mut self, page: LogicalPage) {
+        if self.contents.is_some() {
+            self.note_discarded(page);
+        }
         self.mapping.discarded(page);
         if !self.lost.is_empty() {
             self.lost.discard(page, self.mapping.versions(page));

@@ -12,7 +12,7 @@ use wordline_nand::{AtCut, Pool, RowBlockId, SlotId, Stamp, TornBy};
 
 use super::flush::Marks;
 use super::scan::Scan;
-use super::{Device, Event, Ready, Unit};
+use super::{Device, Event, Mutant, Ready, Unit};
 use crate::buffer::read_ahead::ReadAhead;
 use crate::command::Command;
 use crate::ftl::blocks::State;
@@ -68,6 +68,7 @@ impl Device {
         self.digest.add(now.ps());
         self.queues = Queues::new(self.config.pools.dies(), &self.config.file.ftl.scheduling);
         self.save_buffer();
+        self.forget_contents();
         self.buffer.forget();
         self.cache.forget_all();
         self.ahead = ReadAhead::new(self.config.file.buffer.read_ahead);
@@ -265,7 +266,8 @@ impl Device {
                     continue;
                 }
                 let known = self.mapping.get(logical).map(|known| self.chips.stamp(known).version);
-                if known.is_none_or(|known| known < stamp.version) {
+                let is_newer = |known: u32| (known < stamp.version) != self.has(Mutant::OldestAtRecovery);
+                if known.is_none_or(is_newer) {
                     self.install(logical, slot);
                 }
             }

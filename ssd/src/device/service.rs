@@ -195,6 +195,9 @@ impl Device {
                 if !self.buffer.get(owner).discarded && !self.buffer.get(owner).void {
                     self.check_read(transaction);
                 }
+                if self.contents.is_some() {
+                    self.note_filled(LogicalPage(transaction.logical), transaction.version);
+                }
                 self.note_fill_time(transaction, done, calendar.now());
                 self.fill_done(transaction, calendar);
             }

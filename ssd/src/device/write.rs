@@ -5,7 +5,7 @@ use std::ops::Range;
 use wordline_kernel::Schedule;
 
 use super::front::Piece;
-use super::{Device, Event};
+use super::{Device, Event, Mutant};
 use crate::buffer::EntryId;
 use crate::command::{Command, Operation};
 use crate::config::BufferMode;
@@ -19,6 +19,9 @@ impl Device {
             return;
         }
         let command = self.front.get(slot).command;
+        if command.operation == Operation::WriteZeroes && self.has(Mutant::ZeroesIgnored) {
+            return self.answer_soon(slot, calendar);
+        }
         let request = self.front.get(slot);
         // Until all pages are in the buffer, the admission itself is one part.
         request.parts = 1;
@@ -94,6 +97,9 @@ impl Device {
             let version = self.mapping.written(piece.page);
             self.write_lost(&piece, version);
             self.buffer.rewrite(id, version, piece.sectors());
+            if self.contents.is_some() {
+                self.note_written(command, &piece, false);
+            }
             self.buffer.get_mut(id).tag = command.stream;
             self.totals.merged_writes += 1;
             return Some(id);
@@ -106,6 +112,9 @@ impl Device {
         let version = self.mapping.written(piece.page);
         self.write_lost(&piece, version);
         let id = self.buffer.add(piece.page, version, in_flash, piece.sectors());
+        if self.contents.is_some() {
+            self.note_written(command, &piece, true);
+        }
         self.buffer.get_mut(id).tag = command.stream;
         Some(id)
     }

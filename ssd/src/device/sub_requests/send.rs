@@ -6,7 +6,7 @@ use wordline_nand::Stamp;
 use super::THERE;
 use crate::buffer::{EntryId, EntryState, NONE};
 use crate::device::read::{SlotRead, Wanted};
-use crate::device::{Device, Event};
+use crate::device::{Device, Event, Mutant};
 use crate::ftl::mapping::LogicalPage;
 use crate::ftl::translation::Then;
 use crate::policy::router::Outgoing;
@@ -154,6 +154,9 @@ impl Device {
 
     /// Reads what flash holds of the pages of a unit that a sub-request does not bring, for they are programmed with it.
     pub(super) fn carry(&mut self, sub: u32, calendar: &mut impl Schedule<Event>) {
+        if self.has(Mutant::UnitNotCarried) {
+            return;
+        }
         let per_unit = self.subs().per_unit;
         let first = self.subs().get(sub).unit * per_unit;
         for place in 0..per_unit {

@@ -1,0 +1,222 @@
+//! What a host knows of each sector: what it may hold, from what was asked for and what was answered, and what of that
+//! must outlive a power cut. It knows nothing of the inside of a device but its mapping unit, and what it says is lost.
+
+use std::collections::BTreeMap;
+
+use wordline_ssd::device::{Content, FILLED, ZEROES};
+use wordline_ssd::{Answer, Command, Operation};
+
+/// A point in the order of what the host saw.
+type Moment = u64;
+
+/// Not yet.
+const NEVER: Moment = Moment::MAX;
+
+/// What a command makes of a sector.
+#[derive(Clone, Copy, Debug)]
+struct Change {
+    content: Content,
+    begun: Moment,
+    answered: Moment,
+    /// Whether the answer says that it is in flash.
+    durable: bool,
+    /// It forgets what was there, so that older data may come back where discards are not kept.
+    forgets: bool,
+}
+
+impl Change {
+    /// What was there before the first command, or was found after a power cut.
+    fn found(content: Content, now: Moment, forgets: bool) -> Self {
+        Self { content, begun: now, answered: now, durable: true, forgets }
+    }
+}
+
+/// What a device keeps through a power cut, once it is flushed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Promises {
+    /// Nothing: a torn program takes others with it.
+    Nothing,
+    /// What was written, but not what was discarded.
+    Writes,
+    /// Whatever is flushed.
+    All,
+}
+
+/// What makes a command durable.
+#[derive(Clone, Copy, Debug)]
+pub struct Durability {
+    pub promises: Promises,
+    /// Whatever is answered is durable.
+    pub writes_through: bool,
+}
+
+/// A command under way.
+#[derive(Clone, Debug)]
+struct Pending {
+    begun: Moment,
+    /// Its sectors on the device.
+    first: u64,
+    command: Command,
+}
+
+/// The host.
+#[derive(Clone, Debug)]
+pub struct Host {
+    now: Moment,
+    /// Sectors of a mapping unit.
+    per_page: u64,
+    durability: Durability,
+    sectors: Vec<Vec<Change>>,
+    /// All that a sector ever held.
+    history: BTreeMap<u64, Vec<Content>>,
+    pending: BTreeMap<u32, Pending>,
+    /// When the last of the flushes began that were answered.
+    flushed: Moment,
+}
+
+impl Host {
+    /// The host of a device with so many sectors, all of them `filled` or none.
+    pub fn new(sectors: u64, per_page: u64, durability: Durability, filled: bool) -> Self {
+        let content = if filled { FILLED } else { ZEROES };
+        let sector = vec![Change::found(content, 0, false)];
+        Self {
+            now: 1,
+            per_page,
+            durability,
+            sectors: vec![sector; sectors as usize],
+            history: BTreeMap::new(),
+            pending: BTreeMap::new(),
+            flushed: 0,
+        }
+    }
+
+    /// Whether what a command makes of a sector is in flash once it is answered.
+    fn is_durable(&self, command: &Command, forgets: bool) -> bool {
+        let keeps = self.durability.promises == Promises::All && command.operation != Operation::Discard;
+        let promised = !forgets || keeps;
+        promised && (command.fua || self.durability.writes_through)
+    }
+
+    /// A command is submitted, of which the first sector is `first` on the device.
+    pub fn submits(&mut self, command: Command, first: u64) {
+        self.now += 1;
+        let end = first + command.sectors;
+        let whole = first.div_ceil(self.per_page) * self.per_page..end / self.per_page * self.per_page;
+        let (begun, answered) = (self.now, NEVER);
+        for sector in first..end {
+            let is_whole = whole.contains(&sector);
+            let change = match command.operation {
+                Operation::Write => Some((command.tag, false)),
+                Operation::WriteZeroes => Some((ZEROES, is_whole)),
+                Operation::Discard => is_whole.then_some((ZEROES, true)),
+                Operation::Read | Operation::Flush | Operation::Compare => None,
+            };
+            let Some((content, forgets)) = change else { continue };
+            let durable = self.is_durable(&command, forgets);
+            self.history.entry(sector).or_default().push(content);
+            self.sectors[sector as usize].push(Change { content, begun, answered, durable, forgets });
+        }
+        self.pending.insert(command.tag, Pending { begun, first, command });
+    }
+
+    /// A command is answered: what a read found is held against what its sectors may hold. `is_lost` says of a sector
+    /// whether it is lost, and `refuses` whether the device is at the end of its life.
+    pub fn answered(
+        &mut self,
+        answer: &Answer,
+        found: Option<&[Content]>,
+        is_lost: impl Fn(u64) -> bool,
+        refuses: bool,
+    ) {
+        self.now += 1;
+        let pending = self.pending.remove(&answer.command.tag).expect("each command is answered once");
+        let Pending { begun, first, command } = pending;
+        assert_eq!(answer.command, command, "an answer names its command");
+        let all = first..first + command.sectors;
+        match command.operation {
+            Operation::Read | Operation::Compare if answer.failed => {
+                let may = |sector: u64| is_lost(sector) || self.changes_since(sector, begun);
+                let is_excused = refuses || all.clone().any(may);
+                assert!(is_excused, "none of what failed is lost: {answer:?} that began at {begun}");
+            }
+            Operation::Read => {
+                let found = found.unwrap_or_else(|| panic!("a read without contents: {answer:?}"));
+                for (sector, content) in all.zip(found) {
+                    self.check_read(sector, *content, begun);
+                }
+            }
+            Operation::Flush if !answer.failed => self.flushed = self.flushed.max(begun),
+            Operation::Write | Operation::WriteZeroes | Operation::Discard if !answer.failed => {
+                let now = self.now;
+                for sector in all {
+                    let changes = self.sectors[sector as usize].iter_mut().rev();
+                    changes.filter(|change| change.begun == begun).for_each(|change| change.answered = now);
+                }
+            }
+            _ => assert!(refuses || !answer.failed, "nothing is refused: {answer:?}"),
+        }
+    }
+
+    /// Whether a command was changing a sector while one that began then was under way.
+    fn changes_since(&self, sector: u64, begun: Moment) -> bool {
+        self.sectors[sector as usize].iter().any(|change| change.answered > begun)
+    }
+
+    /// A read that began then may find what no change overwrote that was over before the read began, and which began after
+    /// this one was over.
+    fn check_read(&self, sector: u64, content: Content, begun: Moment) {
+        let changes = &self.sectors[sector as usize];
+        let over = changes.iter().filter(|change| change.answered < begun).map(|change| change.begun).max();
+        let may =
+            |change: &Change| change.content == content && over.is_none_or(|over| change.answered >= over);
+        assert!(
+            changes.iter().any(may),
+            "a read of sector {sector} that began at {begun} found {content}, which {changes:?} do not allow"
+        );
+    }
+
+    /// Holds what is in a sector now against what may be, where no command is under way but those that were never answered.
+    pub fn check_now(&self, sector: u64, content: Content) {
+        self.check_read(sector, content, self.now + 1);
+    }
+
+    /// The power is cut: what is under way will never be answered.
+    pub fn loses_power(&mut self) -> usize {
+        self.now += 1;
+        std::mem::take(&mut self.pending).len()
+    }
+
+    /// Holds what is in a sector after a power cut against what may be; `None` for a sector that is lost. `faulty` are
+    /// devices that may have lost tables of discards. What is found is there to stay.
+    pub fn check_cut(&mut self, sector: u64, content: Option<Content>, faulty: bool) {
+        let flushed = self.flushed;
+        let promises =
+            if faulty { self.durability.promises.min(Promises::Writes) } else { self.durability.promises };
+        let changes = &mut self.sectors[sector as usize];
+        if changes.len() == 1 && content == Some(changes[0].content) {
+            return;
+        }
+        let is_safe = |change: &Change| {
+            let flushed = change.answered < flushed || change.durable && change.answered < NEVER;
+            flushed && (!change.forgets || promises == Promises::All)
+        };
+        let safe = changes.iter().filter(|change| is_safe(change)).map(|change| change.begun).max();
+        let stays = |change: &Change| safe.is_none_or(|safe| change.answered >= safe);
+        let comes_back = |change: &Change| stays(change) && change.forgets && !is_safe(change);
+        let older = promises == Promises::Nothing || changes.iter().any(comes_back);
+        let now = self.now;
+        let Some(content) = content else {
+            changes.retain(stays);
+            changes.iter_mut().for_each(|change| change.answered = change.answered.min(now));
+            return;
+        };
+        let history = self.history.get(&sector).map_or(&[][..], Vec::as_slice);
+        let was = |content| content == ZEROES || content == FILLED || history.contains(&content);
+        let may = changes.iter().any(|change| stays(change) && change.content == content);
+        assert!(
+            may || older && was(content),
+            "after a cut at {now}, flushed up to {flushed}, sector {sector} holds {content}, which {changes:?} do not allow"
+        );
+        *changes = vec![Change::found(content, now, content == ZEROES)];
+    }
+}

@@ -1,0 +1,145 @@
+//! Does a device of any configuration that is accepted give back what its host wrote, sector by sector, through faults,
+//! power cuts and snapshots, without ever coming to a stop? And does whoever asks that find a fault that is there?
+//!
+//! A case that fails is made smaller and shown as settings for `--preset tiny --set` and the host's steps.
+//! `WORDLINE_CASE=17` plays that case alone.
+
+mod configure;
+mod draw;
+mod host;
+mod play;
+mod shrink;
+
+use std::any::Any;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Once;
+
+use configure::{Configured, configure};
+use draw::Case;
+use play::play;
+use rayon::prelude::*;
+use wordline_ssd::device::Mutant;
+
+/// The seed of all cases.
+const SEED: u64 = 1;
+
+/// Devices of a test run, and of a long one.
+const DEVICES: [u64; 2] = [500, 20_000];
+
+/// Cases within which a deliberate fault must be found. Chosen: five times what the rarest feature that one of them
+/// needs, a pool of whole units, takes to be drawn.
+const CASES_A_MUTANT: u64 = 100;
+
+/// Panics of cases, which are played on threads without a name, are not printed.
+fn keep_quiet() {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        std::panic::set_hook(Box::new(|info| {
+            if std::thread::current().name().is_some() {
+                eprintln!("{info}");
+            }
+        }));
+    });
+}
+
+/// What is wrong with a device that plays a case, if anything.
+fn fails(case: &Case, configured: &Configured, mutant: Option<Mutant>) -> Option<String> {
+    keep_quiet();
+    let result = catch_unwind(AssertUnwindSafe(|| play(case, configured, mutant)));
+    let text = |panic: Box<dyn Any + Send>| match panic.downcast::<String>() {
+        Ok(text) => *text,
+        Err(panic) => panic.downcast_ref::<&str>().map_or_else(String::new, |text| (*text).into()),
+    };
+    result.err().map(text)
+}
+
+/// The case of a number and its device; none if the device is refused for another reason than too little spare space.
+fn sound(number: u64) -> Option<(Case, Configured)> {
+    let drawn = Case::draw(SEED, number);
+    let spares = (1..=6).map(|n| drawn.with_spare(0.12 + 0.12 * f64::from(n)));
+    for case in std::iter::once(drawn.clone()).chain(spares) {
+        match configure(&case.settings) {
+            Ok(configured) if crosses_planes(&configured) => return None,
+            Ok(configured) => return Some((case, configured)),
+            Err(wrong) if wrong.contains("ftl.over_provisioning") => {}
+            Err(_) => return None,
+        }
+    }
+    None
+}
+
+/// Whether a mapping unit begins in one page number of a row of planes and ends in another, as with 6 pages over 4 planes. Left
+/// out: the collector reads such a unit by commands that go beyond the planes, which chips with debug assertions refuse.
+fn crosses_planes(configured: &Configured) -> bool {
+    let (planes, pages) = (configured.config.geometry().planes_per_row, configured.config.slots().pages());
+    !planes.is_multiple_of(pages) && !pages.is_multiple_of(planes)
+}
+
+/// What became of a drawn case.
+enum Became {
+    Refused,
+    Held,
+    Failed(u64, String),
+}
+
+fn became(number: u64) -> Became {
+    let Some((case, configured)) = sound(number) else { return Became::Refused };
+    match fails(&case, &configured, None) {
+        None => Became::Held,
+        Some(why) => Became::Failed(number, why),
+    }
+}
+
+#[test]
+fn random_devices_hold_what_their_hosts_wrote() {
+    if let Some(number) = std::env::var_os("WORDLINE_CASE").and_then(|text| text.to_str()?.parse().ok()) {
+        return show(number);
+    }
+    let wanted = DEVICES[usize::from(std::env::var_os("WORDLINE_LONG").is_some())];
+    let (mut drawn, mut held, mut failed) = (0, 0, Vec::new());
+    while held + (failed.len() as u64) < wanted && failed.len() < 20 {
+        let batch = drawn..drawn + 100;
+        drawn = batch.end;
+        let all: Vec<Became> = batch.into_par_iter().map(became).collect();
+        for became in all {
+            match became {
+                Became::Refused => {}
+                Became::Held => held += 1,
+                Became::Failed(number, why) => failed.push((number, why)),
+            }
+        }
+    }
+    let accepted = held + failed.len() as u64;
+    assert!(accepted * 10 > drawn * 6, "{accepted} of {drawn} drawn configurations were accepted");
+    let list: Vec<String> = failed.iter().map(|(number, why)| format!("case {number}: {why}")).collect();
+    let first = failed.first().map_or_else(String::new, |(number, _)| smaller(*number));
+    assert!(failed.is_empty(), "{} of {accepted} cases failed\n{}\n\n{first}", failed.len(), list.join("\n"));
+}
+
+/// Plays one case, and shows it made smaller if it fails.
+fn show(number: u64) {
+    if let Became::Failed(_, why) = rayon::join(|| became(number), || ()).0 {
+        panic!("case {number}: {why}\n\n{}", smaller(number));
+    }
+}
+
+/// A case that fails made smaller, on a thread without a name.
+fn smaller(number: u64) -> String {
+    rayon::join(|| shrink::smaller(number), || ()).0
+}
+
+/// Whether a deliberate fault is found in a case in which nothing else is wrong.
+fn finds(mutant: Mutant, number: u64) -> bool {
+    let Some((case, configured)) = sound(number) else { return false };
+    fails(&case, &configured, Some(mutant)).is_some() && fails(&case, &configured, None).is_none()
+}
+
+// Deliberate faults are compiled where debug assertions are.
+#[cfg(debug_assertions)]
+#[test]
+fn every_mutant_is_found() {
+    for mutant in Mutant::ALL {
+        let found = (0..CASES_A_MUTANT).into_par_iter().find_any(|number| finds(mutant, *number));
+        assert!(found.is_some(), "{mutant:?} was not found in {CASES_A_MUTANT} cases");
+    }
+}
