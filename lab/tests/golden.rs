@@ -1,0 +1,179 @@
+//! Has a whole small run changed? Nearly eighty devices, of every preset and feature, are run and their digests compared
+//! with those of `golden/digests.toml`. Code that is moved leaves them all as they are. A change of behaviour writes them
+//! anew with `UPDATE_GOLDEN=1`, in a commit of its own that says which changed, and why.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write;
+use std::path::PathBuf;
+
+use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
+use wordline_kernel::{Bytes, Instant};
+use wordline_lab::config::{self, Device, Selection};
+use wordline_lab::plan::{Origin, Plan};
+use wordline_lab::power::CutAfter;
+use wordline_lab::run::{Unobserved, run};
+use wordline_lab::trace::{Op, Request};
+
+/// `golden/devices.toml`.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Golden {
+    small: BTreeMap<String, Vec<String>>,
+    device: Vec<Entry>,
+}
+
+/// A device and what it is given to do; `golden/devices.toml` says what each key means.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Entry {
+    name: String,
+    preset: String,
+    small: Option<String>,
+    load: String,
+    #[serde(default)]
+    set: Vec<String>,
+    precondition: Option<String>,
+    flush_every: Option<u64>,
+    cut_after: Option<u64>,
+    namespace: Option<u16>,
+}
+
+/// What came of it. The digest is of every command of the chips, and of every answer and its time; the others tell a
+/// reader of a difference how large it is.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct Run {
+    digest: String,
+    programs: u64,
+    erases: u64,
+    failed: u64,
+    microseconds: u64,
+}
+
+fn folder() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/golden")
+}
+
+fn golden() -> Golden {
+    let text = std::fs::read_to_string(folder().join("devices.toml")).expect("the devices are there");
+    toml::from_str(&text).unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// The requests with a flush after so many each; then every tenth write is FUA.
+fn with_flushes(
+    requests: impl Iterator<Item = Request> + Send,
+    every: u64,
+) -> impl Iterator<Item = Request> + Send {
+    let flush = |arrival: Instant| Request {
+        arrival,
+        op: Op::Flush,
+        fua: false,
+        device: 0,
+        offset: Bytes(0),
+        size: Bytes(0),
+        response: None,
+        cpu: None,
+        stream: 0,
+    };
+    (1u64..).zip(requests).flat_map(move |(n, mut request)| {
+        request.fua = request.op == Op::Write && n.is_multiple_of(10);
+        [Some(request), n.is_multiple_of(every).then(|| flush(request.arrival))].into_iter().flatten()
+    })
+}
+
+fn run_of(entry: &Entry, small: &BTreeMap<String, Vec<String>>) -> Result<Run, String> {
+    let small = small.get(entry.small.as_ref().unwrap_or(&entry.preset)).ok_or("nothing makes it small")?;
+    let set = small.iter().chain(&entry.set).cloned().collect();
+    let selection = Selection { preset: Some(entry.preset.clone()), file: None, set };
+    let device = Device::load(&selection).map_err(|error| error.to_string())?;
+    let load = folder().join("loads").join(format!("{}.toml", entry.load));
+    let plan = Plan {
+        origin: Origin::Named(load.to_str().expect("a path of text").into()),
+        precondition: entry.precondition.as_deref().map(str::parse).transpose()?,
+        power_cut: entry.cut_after.map(CutAfter::Requests),
+        namespace: entry.namespace,
+        ..Plan::default()
+    };
+    let mut job = plan.job(&device).map_err(|error| error.to_string())?;
+    if let Some(every) = entry.flush_every {
+        job.requests = Box::new(with_flushes(job.requests, every));
+    }
+    let summary = run(job, &mut Unobserved).map_err(|error| error.to_string())?;
+    Ok(Run {
+        digest: summary.digest,
+        programs: summary.flash.programs,
+        erases: summary.flash.erases,
+        failed: summary.host.failed,
+        microseconds: (summary.simulated_seconds * 1e6) as u64,
+    })
+}
+
+/// A line for each device that is not as it was: what it was and is.
+fn differences(was: &BTreeMap<String, Run>, is: &BTreeMap<String, Run>) -> Vec<String> {
+    let names: BTreeSet<&String> = was.keys().chain(is.keys()).collect();
+    let all = names.into_iter().map(|name| (name, was.get(name), is.get(name)));
+    let text = |run: Option<&Run>| run.map_or_else(|| "nothing".into(), inline);
+    all.filter(|(_, was, is)| was != is)
+        .map(|(name, was, is)| format!("{name}\n  was {}\n  is  {}", text(was), text(is)))
+        .collect()
+}
+
+fn inline(run: &Run) -> String {
+    let Run { digest, programs, erases, failed, microseconds } = run;
+    format!(
+        "{{ digest = \"{digest}\", programs = {programs}, erases = {erases}, failed = {failed}, microseconds = {microseconds} }}"
+    )
+}
+
+#[test]
+fn every_device_does_what_it_did() {
+    let golden = golden();
+    let result = |entry: &Entry| {
+        let run = run_of(entry, &golden.small).unwrap_or_else(|error| panic!("{}: {error}", entry.name));
+        (entry.name.clone(), run)
+    };
+    let runs: Vec<(String, Run)> = golden.device.par_iter().map(result).collect();
+    let is: BTreeMap<String, Run> = runs.iter().cloned().collect();
+    assert_eq!(is.len(), runs.len(), "two devices have the same name");
+    let path = folder().join("digests.toml");
+    if std::env::var_os("UPDATE_GOLDEN").is_some() {
+        let mut text = String::from("# Written by the test `golden`, with UPDATE_GOLDEN=1.\n");
+        for (name, run) in &runs {
+            writeln!(text, "\"{name}\" = {}", inline(run)).expect("a string takes everything");
+        }
+        std::fs::write(&path, text).expect("the digests are written");
+    }
+    let text = std::fs::read_to_string(&path).unwrap_or_default();
+    let was: BTreeMap<String, Run> = toml::from_str(&text).unwrap_or_else(|error| panic!("{error}"));
+    let changed = differences(&was, &is);
+    assert!(
+        changed.is_empty(),
+        "{} of {} devices do not do what they did. Where that is meant, write the digests anew with UPDATE_GOLDEN=1 in a commit \
+         that lists them and says why.\n{}",
+        changed.len(),
+        is.len(),
+        changed.join("\n")
+    );
+}
+
+#[test]
+fn every_preset_is_among_the_devices() {
+    let golden = golden();
+    for preset in config::presets().expect("the embedded presets") {
+        assert!(golden.device.iter().any(|entry| entry.preset == preset.name), "{} is not", preset.name);
+    }
+}
+
+#[test]
+fn a_device_that_differs_is_new_or_gone_is_told() {
+    let run =
+        |digest: &str| Run { digest: digest.into(), programs: 1, erases: 2, failed: 0, microseconds: 3 };
+    let table = |runs: &[(&str, &str)]| {
+        runs.iter().map(|(name, digest)| ((*name).to_owned(), run(digest))).collect::<BTreeMap<_, _>>()
+    };
+    let (was, is) =
+        (table(&[("a", "1"), ("b", "2"), ("c", "3")]), table(&[("a", "1"), ("b", "9"), ("d", "4")]));
+    let told = differences(&was, &is);
+    assert_eq!(told.len(), 3);
+    assert!(told[0].starts_with("b\n  was { digest = \"2\"") && told[1].ends_with("is  nothing"), "{told:?}");
+}
