@@ -16,12 +16,12 @@ test: tools ## Install what is missing, then run all tests.
 
 check: lint deny test ## What a change must pass: format, clippy and documentation without warnings, dependencies, all tests.
 
-# The fuzz targets are compiled, not linked, so that nobody needs the C++ compiler of their library.
+# The fuzz targets are checked, not linked, so that nobody needs the C++ compiler of their library.
 lint: tools
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --no-deps --locked --quiet
-	CUSTOM_LIBFUZZER_PATH=./libfuzzer.a $(CARGO) check --manifest-path fuzz/Cargo.toml --target-dir target --locked --quiet
+	CUSTOM_LIBFUZZER_PATH=./libfuzzer.a $(CARGO) clippy --manifest-path fuzz/Cargo.toml --target-dir target --locked --quiet -- -D warnings
 
 deny: $(DENY) ## Licences, duplicates and sources of all dependencies, by deny.toml.
 	$(DENY) --workspace check licenses bans sources

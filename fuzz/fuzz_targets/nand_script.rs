@@ -9,9 +9,9 @@ use wordline_nand::onfi::script::Script;
 mod checker;
 
 fuzz_target!(|text: &str| {
-    if let Ok(script) = Script::parse("script", text) {
-        if let Ok(mut bus) = script.bus("script", &checker::facts::part(0)) {
-            script.run(&mut bus);
-        }
+    if let Ok(script) = Script::parse("script", text)
+        && let Ok(mut bus) = script.bus("script", &checker::facts::part(0))
+    {
+        script.run(&mut bus);
     }
 });

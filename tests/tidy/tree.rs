@@ -56,6 +56,26 @@ fn policies_without_page(paths: &[&str]) -> Vec<Offence> {
         .collect()
 }
 
+/// The table of `text` that `keys` lead to.
+fn table(text: &str, keys: &[&str]) -> Option<toml::Table> {
+    let mut table: toml::Table = text.parse().ok()?;
+    for key in keys {
+        table = table.remove(*key)?.as_table()?.clone();
+    }
+    Some(table)
+}
+
+#[test]
+fn the_fuzz_targets_have_the_lints_of_the_workspace() {
+    let files = files();
+    let text = |path| &files.iter().find(|file: &&File| file.path == path).expect("it is there").text;
+    let lints = table(text("Cargo.toml"), &["workspace", "lints"]);
+    assert!(
+        lints.is_some() && lints == table(text("fuzz/Cargo.toml"), &["lints"]),
+        "fuzz/Cargo.toml: other lints"
+    );
+}
+
 #[test]
 fn a_crate_uses_only_those_to_its_left() {
     let files = files();
