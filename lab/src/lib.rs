@@ -5,6 +5,7 @@ mod admission;
 pub mod caught;
 pub mod config;
 pub mod design;
+mod drift;
 pub mod error;
 pub mod experiment;
 pub mod input;

@@ -7,6 +7,7 @@ use wordline_ssd::device::{Component, SubRequestCounts, Totals, WriteBack};
 use wordline_ssd::lifetime::{self, Worn, write_amplification};
 use wordline_ssd::{Answer, Device, Operation, SECTOR};
 
+use crate::drift::{self, Drift, Written};
 use crate::error::Result;
 use crate::log::Log;
 use crate::pools;
@@ -186,6 +187,8 @@ impl Measurements {
         if outcome == Outcome::ReadOnly {
             notes.push(self.end_of_life(all.bytes[1], device));
         }
+        let parts = self.written(device.config().unit.0);
+        notes.extend(drift::note(&parts, block_bytes(device)));
         let flash = flash(device, &totals, &self.before);
         let programmed = programmed(&flash);
         Ok(Summary {
@@ -206,6 +209,7 @@ impl Measurements {
                 flash.host_bytes + flash.gc_bytes,
                 flash.host_bytes,
             ),
+            drift: Drift::of(&parts),
             energy_joules: energy.total().joules(),
             energy_by_stage: Stage::ALL
                 .map(|stage| Share { name: stage.name().into(), amount: energy.of(stage).joules() })
@@ -265,6 +269,15 @@ impl Measurements {
         all
     }
 
+    /// What each window wrote, with logical pages of `unit` bytes.
+    fn written(&self, unit: u64) -> Vec<Written> {
+        let written = |window: &Sums| Written {
+            host: window.bytes[1],
+            programmed: (window.host_programs + window.other_programs) * unit,
+        };
+        self.windows.windows().iter().map(written).collect()
+    }
+
     fn windows(&self, unit: u64) -> Windows {
         Windows {
             width_seconds: self.windows.width().seconds(),
@@ -291,6 +304,12 @@ fn programmed(flash: &Flash) -> u64 {
 
 fn as_json(value: &impl serde::Serialize) -> String {
     serde_json::to_string(value).expect("it has string keys")
+}
+
+/// Bytes of the blocks that the planes of a row erase together, in the first pool.
+fn block_bytes(device: &Device) -> u64 {
+    let config = device.config();
+    u64::from(config.slots().per_block()) * config.unit.0
 }
 
 fn time_shares(all: &Sums, totals: &Totals) -> Vec<TimeShare> {

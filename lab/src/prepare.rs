@@ -104,7 +104,7 @@ impl Prepared {
 /// What bringing a device, or a part `of` it, to its steady state took.
 fn steady(done: Steady, of: &str) -> String {
     format!(
-        "preconditioned to a steady state{of}: {} pages overwritten at random, at the end with {:.3} programs for each",
+        "preconditioned to the steady state of uniform random writes{of}: {} pages overwritten, at the end with {:.3} programs for each",
         Quantity::Count(done.overwritten),
         done.amplification
     )

@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 
+pub use crate::drift::Drift;
 use crate::provenance::{Provenance, TraceFile};
 
 /// The result of one run. Everything but `wall_seconds`, `precondition_seconds` and `requests_per_second` is a function of
@@ -47,6 +48,10 @@ pub struct Summary {
     /// Where the host writes whole pages, one at a time, it is the write amplification of analytic models. Null if nothing was
     /// programmed.
     pub programs_per_host_program: Option<f64>,
+    /// Write amplification in the second half of what the host wrote; left out where it wrote next to nothing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Drift")]
+    pub drift: Option<Drift>,
     /// Energy of all flash operations and idle time, in joules.
     pub energy_joules: f64,
     /// Energy by stage of the flash command chain.

@@ -2,8 +2,8 @@
 
 use crate::provenance::Provenance;
 use crate::summary::{
-    Buffer, CommandTime, DieWear, Faults, Flash, Host, Latency, Outcome, PoolUse, Share, Source, SourceKind,
-    SubRequests, Summary, TimeShare, Wear, Window, Windows, WriteBack,
+    Buffer, CommandTime, DieWear, Drift, Faults, Flash, Host, Latency, Outcome, PoolUse, Share, Source,
+    SourceKind, SubRequests, Summary, TimeShare, Wear, Window, Windows, WriteBack,
 };
 
 /// A mixed run of a drive of 8 channels and 64 dies that collects garbage from its middle on.
@@ -26,6 +26,7 @@ pub fn mixed() -> Summary {
         flash: flash(),
         write_amplification: Some(1.72),
         programs_per_host_program: Some(1.70),
+        drift: Some(Drift { third_quarter: 3.02, last_quarter: 3.05 }),
         energy_joules: 61.4,
         energy_by_stage: shares(&[("TIN", 0.6), ("TON", 21.3), ("BER", 4.1), ("TIR", 0.2), ("idle", 35.2)]),
         time: time(),

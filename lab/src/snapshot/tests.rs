@@ -48,7 +48,7 @@ fn verified(path: &Path) -> std::result::Result<Size, String> {
 fn a_run_from_a_snapshot_is_the_run_after_the_same_preconditioning() {
     let (_folder, path) = made();
     let restored = run(Plan { from_snapshot: Some(path), ..Plan::default() }).expect("it was just made");
-    assert!(restored.notes[0].contains("preconditioned to a steady state"), "{:?}", restored.notes);
+    assert!(restored.notes[0].contains("preconditioned to the steady state"), "{:?}", restored.notes);
     let anew = run(Plan { precondition: Some(Precondition::Steady), ..Plan::default() }).expect("a run");
     assert_eq!(measured(restored), measured(anew));
 }

@@ -1,0 +1,108 @@
+//! Whether write amplification stood still while it was measured.
+
+use serde::Serialize;
+
+/// Write amplification in the second half of what the host wrote. Where its two quarters differ the device was still on
+/// its way from the state it began in to that of the workload.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+pub struct Drift {
+    /// Bytes programmed for each byte that the host wrote, in the third quarter of what it wrote.
+    pub third_quarter: f64,
+    /// The same in the last quarter.
+    pub last_quarter: f64,
+}
+
+/// What a part of a run wrote.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Written {
+    /// Bytes that the host wrote.
+    pub host: u64,
+    /// Bytes programmed.
+    pub programmed: u64,
+}
+
+/// The greatest difference of the quarters that counts as standing still. Chosen: the seed moves the mean over half a
+/// drive write by about 1 % (docs/validation/analytic.md).
+const STILL: f64 = 0.02;
+
+/// Blocks that each quarter has to fill before a drift is spoken of. Chosen: one block more or less is then less than
+/// the difference that counts.
+const LEAST_BLOCKS: u64 = 64;
+
+impl Drift {
+    /// Of the parts of a run in their order, each as a whole; none unless both quarters wrote something.
+    pub(crate) fn of(parts: &[Written]) -> Option<Self> {
+        let [_, _, third, last] = quarters(parts);
+        let share =
+            |quarter: Written| (quarter.host > 0).then(|| quarter.programmed as f64 / quarter.host as f64);
+        Some(Self { third_quarter: share(third)?, last_quarter: share(last)? })
+    }
+
+    /// Whether the quarters differ by more than chance moves them.
+    fn is_moving(self) -> bool {
+        let Self { third_quarter: third, last_quarter: last } = self;
+        (last - third).abs() > STILL * third.max(last)
+    }
+}
+
+/// What each quarter of the host's bytes cost. A part belongs to the quarter that its middle lies in.
+fn quarters(parts: &[Written]) -> [Written; 4] {
+    let total: u64 = parts.iter().map(|part| part.host).sum();
+    let (mut quarters, mut before) = ([Written::default(); 4], 0);
+    for part in parts {
+        let middle = before as f64 + part.host as f64 / 2.0;
+        let quarter = &mut quarters[((4.0 * middle / total.max(1) as f64) as usize).min(3)];
+        quarter.host += part.host;
+        quarter.programmed += part.programmed;
+        before += part.host;
+    }
+    quarters
+}
+
+/// A sentence for the user where write amplification was still on the move; `block` is the bytes of a block.
+pub(crate) fn note(parts: &[Written], block: u64) -> Option<String> {
+    let drift = Drift::of(parts)?;
+    let [_, _, third, last] = quarters(parts);
+    let filled = third.programmed.min(last.programmed) / block.max(1);
+    (filled >= LEAST_BLOCKS && drift.is_moving()).then(|| {
+        format!(
+            "write amplification still drifts: {:.3} in the third quarter of what the host wrote, {:.3} in the last; \
+             the state of the device is not yet that of the workload",
+            drift.third_quarter, drift.last_quarter
+        )
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const BLOCK: u64 = 1 << 20;
+
+    fn run(amplifications: &[f64]) -> Vec<Written> {
+        let part = |of: &f64| Written { host: 100 * BLOCK, programmed: (of * 100.0) as u64 * BLOCK };
+        amplifications.iter().map(part).collect()
+    }
+
+    #[test]
+    fn the_quarters_are_of_what_the_host_wrote() {
+        let drift = Drift::of(&run(&[1.0, 1.0, 2.0, 2.0, 3.0, 3.0, 4.0, 5.0])).expect("it wrote");
+        assert_eq!(drift, Drift { third_quarter: 3.0, last_quarter: 4.5 });
+    }
+
+    #[test]
+    fn a_run_that_moves_says_so_and_one_that_stands_still_or_is_short_does_not() {
+        assert!(
+            note(&run(&[1.0, 2.0, 3.0, 4.0]), BLOCK)
+                .is_some_and(|text| text.contains("3.000") && text.contains("4.000"))
+        );
+        assert_eq!(note(&run(&[1.0, 2.0, 4.0, 4.05]), BLOCK), None);
+        assert_eq!(note(&run(&[1.0, 2.0, 3.0, 4.0]), 10 * BLOCK), None, "thirty blocks tell nothing");
+    }
+
+    #[test]
+    fn without_writes_there_is_no_amplification() {
+        assert_eq!(Drift::of(&[]), None);
+        assert_eq!(Drift::of(&[Written::default(); 4]), None);
+    }
+}
