@@ -31,6 +31,8 @@ mod tests;
 mod volume;
 mod waits;
 mod write_sizes;
+#[cfg(test)]
+mod zipf_cleaning;
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;

@@ -6,7 +6,7 @@ mod config;
 mod generator;
 mod named;
 pub mod profile;
-mod zipf;
+pub(crate) mod zipf;
 
 pub use config::{Precondition, SizeShare, Workload};
 pub use generator::Generator;

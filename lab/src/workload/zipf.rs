@@ -7,7 +7,7 @@ use wordline_kernel::Stream;
 
 /// Ranks from 0 to below a count; rank `k` has a probability in proportion to `(k + 1)^-theta`.
 #[derive(Clone, Debug)]
-pub(super) struct Zipf {
+pub(crate) struct Zipf {
     ranks: f64,
     theta: f64,
     /// The integral of the density up to half a rank before the first and after the last.
