@@ -83,6 +83,7 @@ embedded![
     "validation/waf-super-blocks",
     "validation/waf-uniform",
     "validation/waf-victims",
+    "validation/waf-zipf",
 ];
 
 /// The experiments by id.
