@@ -183,14 +183,11 @@ impl Measurements {
         let shares = |now: Vec<u64>, before: &[u64]| {
             now.into_iter().zip(before).map(|(now, before)| share(now - before, elapsed)).collect()
         };
-        let mut notes = job.notes;
-        if outcome == Outcome::ReadOnly {
-            notes.push(self.end_of_life(all.bytes[1], device));
-        }
         let parts = self.written(device.config().unit.0);
-        notes.extend(drift::note(&parts, block_bytes(device)));
+        let mut notes = job.notes;
+        let worn_out = (outcome == Outcome::ReadOnly).then(|| self.end_of_life(all.bytes[1], device));
+        notes.extend(worn_out.into_iter().chain(drift::note(&parts, block_bytes(device))));
         let flash = flash(device, &totals, &self.before);
-        let programmed = programmed(&flash);
         Ok(Summary {
             device: job.device_name,
             workload: job.source,
@@ -204,7 +201,7 @@ impl Measurements {
             wall_seconds,
             precondition_seconds,
             requests_per_second: requests as f64 / wall_seconds.max(1e-9),
-            write_amplification: write_amplification(programmed, all.bytes[1]),
+            write_amplification: write_amplification(programmed(&flash), all.bytes[1]),
             programs_per_host_program: write_amplification(
                 flash.host_bytes + flash.gc_bytes,
                 flash.host_bytes,
