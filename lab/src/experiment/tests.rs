@@ -10,6 +10,8 @@ use crate::output::ReportFolder;
 use crate::report::sample;
 use crate::summary::Summary;
 
+mod bands;
+
 const WAF: &str = include_str!("../../../experiments/validation/waf-uniform/experiment.toml");
 
 fn parse(text: &str) -> Result<Experiment> {
@@ -578,23 +580,4 @@ fn what_two_experiments_ask_for_is_simulated_once() {
     // Two runs do not take the same time by the clock.
     assert_eq!(run(&points[4]).wall_seconds.to_bits(), first.wall_seconds.to_bits());
     assert_ne!(run(&Point { seed: 1, ..points[4].clone() }).digest, first.digest);
-}
-
-/// Runs every embedded experiment, shows the table, and holds it to its bands: only what a paper's own numbers
-/// contradict, or the experiment explains at these points and values, may lie outside. Scaled down, unless `WORDLINE_LONG` is set, as `make long` does.
-#[test]
-fn every_embedded_experiment_lands_in_its_bands() {
-    let quick = std::env::var_os("WORDLINE_LONG").is_none();
-    let stop = AtomicBool::new(false);
-    let conduct = Conduct { threads: 0, stop: &stop, progress: &|_, _| () };
-    let lab = Lab::default();
-    for experiment in Library::open(None).expect("well formed").iter() {
-        let options = Options { quick, seed: 1, ..Options::default() };
-        let outcome = run(experiment, &options, &lab, &conduct).expect("it runs");
-        println!("{}", table(&outcome, 140));
-        let outside = outcome.rows.iter().filter(|row| row.verdict == Verdict::Outside);
-        let unexplained: Vec<&Row> = outside.filter(|row| !row.contradicted && !row.explained).collect();
-        assert!(unexplained.is_empty(), "{}: {unexplained:#?}", experiment.id);
-        assert_eq!(outcome.counts.unexplained, 0);
-    }
 }

@@ -151,7 +151,7 @@ fn a_reason_that_leaves_points_or_values_open_is_refused() {
         ("= [[\"50us\"]] }", "= [[\"60us\"]] }", "expect.explained.at.part.timing.read: found [\"60us\"]"),
         ("[30.0, 40.0]", "[40.0, 30.0]", "expect.explained.between: found [40, 30]"),
         ("[30.0, 40.0]", "[30.0, inf]", "expect.explained.between: found [30, inf]"),
-        ("between = [30.0, 40.0]\n", "", "missing field `between`"),
+        ("between = [30.0, 40.0]\n", "", "expect.explained: found nothing, wanted a value for `between`"),
         ("because = \"W\"", "because = \"\"", "expect.explained.because: found nothing"),
     ] {
         let text = reason(old, new);
