@@ -147,22 +147,24 @@ impl Device {
     fn queue_gc_reads(&mut self, row: Row, first: SlotId, end: SlotId, valid: u32, now: Instant) -> DieId {
         let Pool { geometry, slots, .. } = self.config.pools.of_row(row);
         let die = geometry.die_of(slots.block_of(first));
-        let (from, last) = (slots.page_of(first).0, slots.page_of(SlotId(end.0 - 1)).0 + slots.pages() - 1);
-        let pages = last - from + 1;
-        let planes = pages.min(geometry.planes_per_row);
-        let (commands, bytes) = (pages / planes, valid * slots.size.0 as u32);
+        let (from, beyond) = (slots.page_of(first).0, slots.page_of(SlotId(end.0 - 1)).0 + slots.pages());
+        // A command reads pages of one number: where a slot begins within those of a number, its first one is short.
+        let planes = geometry.planes_per_row;
+        let number_of = |page: u32| (page - geometry.first.page) / planes;
+        let commands = number_of(beyond - 1) - number_of(from) + 1;
         if commands > 1 {
             self.collector.split_step(row, commands);
         }
         self.chips.prefetch(first);
-        for n in 0..commands {
-            let page = PageId(from + n * planes);
-            let read = self.queues.push(die, now, Purpose::GcRead, row, page);
-            read.planes = planes;
-            read.bytes = bytes / commands;
+        let (bytes, mut page) = (valid * slots.size.0 as u32, from);
+        while page < beyond {
+            let next = (geometry.first.page + (number_of(page) + 1) * planes).min(beyond);
+            let read = self.queues.push(die, now, Purpose::GcRead, row, PageId(page));
+            read.planes = next - page;
+            read.bytes = bytes * (next - page) / (beyond - from);
             // The pages of a slot are there once the last of them is.
-            let whole = n + 1 == commands;
-            (read.slot, read.slots) = (first, if whole { end.0 - first.0 } else { 0 });
+            (read.slot, read.slots) = (first, if next == beyond { end.0 - first.0 } else { 0 });
+            page = next;
         }
         die
     }
