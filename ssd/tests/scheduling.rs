@@ -178,7 +178,9 @@ fn what_several_reads_want_of_a_page_goes_over_the_bus_once() {
     rig.run_down_to(0);
     rig.audit();
     let latencies: Vec<Duration> = rig.answers[1..].iter().map(|(_, answer)| answer.latency).collect();
-    assert_eq!(latencies, [alone, alone * 2, alone * 2, alone * 2]);
+    // The bus turns round after the read before.
+    assert!(latencies[0] >= alone && latencies[0] < alone + Duration::from_ns(200), "{latencies:?}");
+    assert_eq!(latencies[1..], [latencies[0] * 2; 3]);
 }
 
 #[test]

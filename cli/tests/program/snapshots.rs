@@ -17,7 +17,7 @@ fn a_snapshot_is_made_shown_run_and_saved_again() {
     let first = run(&steady, &["--save-snapshot", &later]);
     assert_eq!((&first["device"], &first["host"]["writes"]), (&"tiny".into(), &500.into()));
     let shown = wordline(&["snapshot", "show", &later]).success();
-    for wanted in [first["digest"].as_str().expect("a digest"), "overwritten at random", "ran randwrite-4k"] {
+    for wanted in [first["digest"].as_str().expect("a digest"), "uniform random writes", "ran randwrite-4k"] {
         assert!(shown.contains(wanted), "{shown}");
     }
     assert_eq!(run(&steady, &["--preset", "tiny"])["digest"], first["digest"], "the same device");

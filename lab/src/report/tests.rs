@@ -103,7 +103,7 @@ fn a_table_fits_its_terminal_and_uses_a_wide_one() {
             assert!(widest(&text) <= usize::from(columns), "{columns} columns:\n{text}");
             text.lines().count()
         });
-        assert!(lines[2] < lines[1] && lines[1] == lines[0], "{lines:?}");
+        assert!(lines[2] < lines[1] && lines[1] <= lines[0], "{lines:?}");
     }
 }
 

@@ -184,7 +184,7 @@ fn a_malformed_workload_is_one_error_that_names_line_or_key() {
         (3, "sizes = []", "sizes: found no size"),
         (3, "sizes = [{ size = \"4KiB\", weight = 0 }]", "sizes: found only weights of 0"),
         (3, "sizes = [{ size = \"4k\", weight = 1 }]", "w.toml:4: sizes[0].size: found \"4k\""),
-        (3, "sizes = [{ size = \"1000B\", weight = 1 }]", "align: found 1000B"),
+        (3, "sizes = [{ size = \"1000B\", weight = 1 }]", "align (default): found 1000B"),
         (3, "sizes = [{ size = \"4KiB\", weight = 1 }]\nalign = \"16KiB\"", "sizes[0].size: found 4KiB"),
         (4, "pattern = { kind = \"unifrom\" }", "did you mean uniform?"),
         (4, "pattern = { kind = \"uniform\", theta = 1.0 }", "theta"),

@@ -439,7 +439,7 @@ impl Blocks {
 
     /// Reads that are queued or under way in a block.
     pub fn readers(&self, block: RowBlockId) -> u32 {
-        self.table[block].readers.into()
+        self.table[block].readers
     }
 
     /// Notes that a victim was erased for the `erases`-th time.
