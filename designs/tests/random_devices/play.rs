@@ -176,7 +176,11 @@ impl<'a> Play<'a> {
     /// Saves the device and goes on with another one that takes the bytes over.
     fn exchange(&mut self) {
         let mut bytes = Vec::new();
-        self.device.save(&Agenda::of(&self.calendar), &mut bytes).expect("a list takes everything");
+        let mut agenda = Agenda::of(&self.calendar);
+        // The device knows nothing of a cut to come.
+        let cut: Vec<Instant> =
+            agenda.events.extract_if(.., |(_, event)| *event == CUT).map(|(time, _)| time).collect();
+        self.device.save(&agenda, &mut bytes).expect("a list takes everything");
         let config = self.config();
         let parts = self.configured.parts();
         let mut other = Device::with(config.clone(), parts, Seed(999));
@@ -184,6 +188,7 @@ impl<'a> Play<'a> {
         let contents = self.device.contents().map(std::mem::take).expect("the device keeps contents");
         other.keep_contents(contents);
         (self.device, self.calendar) = (other, agenda.calendar(|event| event));
+        cut.into_iter().for_each(|time| self.calendar.at(time, CUT));
     }
 
     fn step(&mut self, step: &Step, depth: usize) {
