@@ -239,17 +239,19 @@ impl Walk<'_> {
         }
     }
 
-    fn quantity(&mut self, read: fn(&str) -> bool, schema: &Json, node: &Node, path: &str) {
-        let holds = match &node.value {
+    fn quantity(&mut self, read: Reads, schema: &Json, node: &Node, path: &str) {
+        let usual = schema["description"].as_str().unwrap_or("a quantity with a unit");
+        let wanted = match &node.value {
             Value::Text(text) => read(text),
-            Value::Integer(number) => {
-                read(&number.to_string())
-                    || (*number == 0 && read("0ps") | read("0B") | read("0uW") | read("0J"))
+            // Nothing needs no unit.
+            Value::Integer(0) if ["0", "0ps", "0B", "0uW", "0J"].iter().any(|zero| read(zero).is_ok()) => {
+                Ok(())
             }
-            _ => false,
+            Value::Integer(number) => read(&number.to_string()),
+            _ => Err(usual.to_owned()),
         };
-        if !holds {
-            self.complain(node, path, schema["description"].as_str().unwrap_or("a quantity with a unit"));
+        if let Err(wanted) = wanted {
+            self.complain(node, path, &wanted);
         }
     }
 
@@ -347,11 +349,17 @@ pub fn kind(schema: &Json) -> &str {
         .unwrap_or("")
 }
 
-fn reads<Q: std::str::FromStr>(text: &str) -> bool {
-    text.parse::<Q>().is_ok()
+/// Reads a text, or says what was wanted instead.
+type Reads = fn(&str) -> Result<(), String>;
+
+fn reads<Q: std::str::FromStr<Err = String>>(text: &str) -> Result<(), String> {
+    text.parse::<Q>().map(|_| ()).map_err(|error| {
+        let wanted = error.rsplit_once(", wanted ").map(|(_, wanted)| wanted.to_owned());
+        wanted.unwrap_or(error)
+    })
 }
 
-fn quantity(definition: &str) -> Option<fn(&str) -> bool> {
+fn quantity(definition: &str) -> Option<Reads> {
     Some(match definition {
         "Duration" => reads::<Duration>,
         "Bytes" => reads::<Bytes>,
