@@ -24,18 +24,19 @@ pub fn shown(path: &Path) -> PathBuf {
 /// # Errors
 /// [`Error::File`] if it cannot be opened, a folder among that.
 pub fn open(path: &Path) -> Result<Box<dyn Read + Send>> {
-    opened(path).map_err(|reason| Error::File { path: path.to_owned(), action: "open", reason })
+    let file = match std::fs::metadata(path) {
+        // To read it would fail, with less to say.
+        Ok(about) if about.is_dir() => Err(ErrorKind::IsADirectory.into()),
+        _ => opened(path),
+    };
+    file.map_err(|reason| Error::File { path: path.to_owned(), action: "open", reason })
 }
 
 fn opened(path: &Path) -> io::Result<Box<dyn Read + Send>> {
     if is_standard(path) {
         return Ok(Box::new(io::stdin()));
     }
-    let file = File::open(path)?;
-    if file.metadata()?.is_dir() {
-        return Err(ErrorKind::IsADirectory.into());
-    }
-    Ok(Box::new(file))
+    Ok(Box::new(File::open(path)?))
 }
 
 /// Reads a small file, `what` it is to the user.

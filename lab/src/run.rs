@@ -318,7 +318,7 @@ fn simulate<S: Iterator<Item = Arrival>>(
                 break;
             }
             if power.is_off() && power.is_long() && !observer.progress(queue.total_answered()) {
-                return Ok((last_answer, true));
+                return Ok((calendar.now(), true)); // the dies have worked since the last answer
             }
             if !device.answers().is_empty() {
                 break;
