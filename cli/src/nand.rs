@@ -277,7 +277,7 @@ impl Places {
 
     /// Gives out the result.
     fn result(self, value: &impl Serialize, table: impl FnOnce() -> String) -> Result<(), Failure> {
-        let printed = if self.has_table { output::text(&table()) } else { Ok(()) };
+        let printed = if self.has_table { output::table(&table()) } else { Ok(()) };
         self.json.give(value).and(printed)
     }
 }

@@ -113,7 +113,11 @@ fn call(folder: &Folder, words: &[String], input: Option<&str>) -> Output {
 /// A folder with the files of a clone that pages name.
 fn clone() -> Folder {
     let folder = Folder::new();
-    for file in ["traces/rocksdb-ext4.csv.zst", "nand/tests/scripts/sequence-read.onfi"] {
+    for file in [
+        "traces/rocksdb-ext4.csv.zst",
+        "nand/tests/scripts/sequence-read.onfi",
+        "nand/tests/scripts/parts/slc.toml",
+    ] {
         let to = PathBuf::from(folder.path(file));
         std::fs::create_dir_all(to.parent().expect("it is in a folder")).expect("a folder can be made");
         std::fs::copy(root().join(file), to).expect("a clone has the file");

@@ -1,6 +1,6 @@
 //! Outcomes as text: a table for a terminal, the sum of several by paper, and Markdown.
 
-use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
+use comfy_table::{CellAlignment, ColumnConstraint, ContentArrangement, Table, presets};
 
 use super::counts::Counts;
 use super::outcome::{Outcome, Row, Value, Verdict};
@@ -12,6 +12,13 @@ fn plain(width: u16, heads: &[&str], rows: Vec<Vec<String>>, right: std::ops::Ra
     table.set_width(width);
     table.set_header(heads);
     table.add_rows(rows);
+    for (number, column) in table.column_iter_mut().enumerate() {
+        column.set_padding((0, 1));
+        if number == 0 {
+            // The name of a claim or a paper is what a reader looks for: it stays whole.
+            column.set_constraint(ColumnConstraint::ContentWidth);
+        }
+    }
     for number in right {
         if let Some(column) = table.column_mut(number) {
             column.set_cell_alignment(CellAlignment::Right);
