@@ -338,7 +338,7 @@ impl Draw {
         let in_a_program = shape.planes_per_row * if shape.one_shot { shape.bits } else { 1 };
         let units: Vec<u64> = [shape.page / 4, shape.page / 2, shape.page, shape.page]
             .into_iter()
-            .chain((2..=in_a_program).filter(|n| in_a_program % n == 0).map(|n| n * shape.page))
+            .chain((2..=in_a_program).filter(|n| in_a_program.is_multiple_of(*n)).map(|n| n * shape.page))
             .filter(|unit| *unit <= 128 * 1024)
             .collect();
         let slc = shape.bits > 1 && self.percent(20);

@@ -231,7 +231,7 @@ impl<'a> Play<'a> {
                 self.cut_in = Some((1 + u32::from(step.place) % 40, Duration::ZERO));
             }
             _ => {
-                self.cut_in = Some((1 + u32::from(step.place) % 300, Duration::from_us(step.sectors.into())))
+                self.cut_in = Some((1 + u32::from(step.place) % 300, Duration::from_us(step.sectors.into())));
             }
         }
     }
