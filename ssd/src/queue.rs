@@ -3,7 +3,7 @@
 //! Who goes first is set by [`SchedulingFile`]. By default reads go before programs and erases, but not more than so
 //! many of them while one of those waits; the others go in the order in which they came. Each die has three lists, one
 //! for each rank; which rank a purpose has is worked out once. A read that nobody waits for has that of programs, and what
-//! somebody [comes to wait for](waited_for) gets another.
+//! somebody comes to wait for (`waited_for`) gets another.
 
 use serde::{Deserialize, Serialize};
 use wordline_kernel::{Bytes, Column, Duration, Instant, state};

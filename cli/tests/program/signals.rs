@@ -32,7 +32,7 @@ fn stopped(arguments: &[&str], after: Duration, signal: &str) -> Finished {
 /// The same until it was late enough for `wanted` to hold: nobody knows how fast the machine is.
 #[track_caller]
 fn stopped_once(arguments: &[&str], signal: &str, wanted: impl Fn(&Finished) -> bool) -> Finished {
-    for after in [1_000, 3_000, 8_000, 20_000] {
+    for after in [500, 1_000, 2_000, 4_000, 8_000, 16_000] {
         let finished = stopped(arguments, Duration::from_millis(after), signal);
         if wanted(&finished) {
             return finished;
@@ -91,7 +91,7 @@ fn a_comparison_keeps_the_runs_before_the_one_that_is_prepared() {
     let folder = Folder::new();
     let report = folder.path("report");
     let few = ["--workload", "randwrite-4k-steady", "--requests", "100", "--json", "--report", &report];
-    let call = [&["compare", "tiny", "bench-512g"][..], &few].concat();
+    let call = [&["compare", "tiny", "nvme-tlc-1t"][..], &few].concat();
     let finished = stopped_once(&call, "INT", |finished| !finished.out.is_empty());
     let runs: Value = serde_json::from_str(&finished.out).expect("standard output is JSON");
     let devices: Vec<&Value> = runs.as_array().expect("a list").iter().map(|run| &run["device"]).collect();
