@@ -10,7 +10,7 @@ use wordline_lab::output::is_standard;
 use wordline_lab::plan::{Origin, Plan};
 use wordline_lab::report;
 use wordline_lab::trace::{
-    self, Generated, Options, Request, Statistics, Target, TargetFormat, Trace, WriteReport,
+    self, Generated, Options, Requests, Statistics, Stream, Target, TargetFormat, WriteReport,
 };
 use wordline_lab::workload::Profile;
 use wordline_lab::workload::profile::Claim;
@@ -117,40 +117,47 @@ pub fn handle(arguments: Arguments) -> Result<(), Failure> {
     }
 }
 
-/// Reads a trace and says on standard error what its reader noted.
-fn read(file: &PathBuf, format: &FormatArguments) -> Result<Trace, Failure> {
-    let trace = trace::read(file, &format.options()?)?;
-    for note in &trace.notes {
-        say(&format!("note: {}: {note}", trace.name));
+/// Says on standard error what is noted of a trace.
+fn tell(name: &str, notes: &[String]) {
+    for note in notes {
+        say(&format!("note: {name}: {note}"));
     }
-    Ok(trace)
 }
 
 fn info(arguments: &Info) -> Result<(), Failure> {
     let profile = arguments.profile.as_deref().map(Profile::named).transpose()?;
-    let trace = read(&arguments.file, &arguments.format)?;
-    let statistics = Statistics::of(&trace.requests);
+    let mut stream = trace::open(&arguments.file, &arguments.format.options()?)?;
+    let statistics = Statistics::of_stream(&mut stream)?;
+    let mut notes = stream.notes();
+    if statistics.sampled_one_in > 1 {
+        let one_in = statistics.sampled_one_in;
+        notes.push(format!(
+            "footprints and updates are of one in {one_in} stretches of 2 MiB, off by about 1%"
+        ));
+    }
+    tell(&stream.name(), &notes);
     let published = profile.map(|profile| published(&profile, &statistics));
     let value = json!({
-        "name": trace.name, "source": trace.source(), "format": trace.format, "notes": trace.notes, "statistics": statistics,
-        "published": published
+        "name": stream.name(), "source": stream.source(), "format": stream.format(), "notes": notes,
+        "statistics": statistics, "published": published
     });
     output::json_or(&arguments.json, &value, || {
-        let source = trace.source();
-        let origin = if trace.generated.is_some() {
-            format!("{}: {}", source.kind.words(), source.name)
-        } else {
-            source.kind.words().to_string()
-        };
-        let format = trace.format.name();
-        let head = format!(
-            "{} ({format}, {origin})\n\n{}",
-            trace.name,
-            report::statistics(&statistics, screen::width())
-        );
+        let table = report::statistics(&statistics, screen::width());
+        let head = format!("{}\n\n{table}", heading(&stream));
         let keys = ["statistic", "paper", "ours", "unit", "verdict", "contradiction"];
         published.map_or(head.clone(), |rows| format!("{head}\n{}", output::rows(&rows, &keys)))
     })
+}
+
+/// The name of a trace, its format, and what it is.
+fn heading(stream: &Stream<'_>) -> String {
+    let source = stream.source();
+    let origin = if stream.generated().is_some() {
+        format!("{}: {}", source.kind.words(), source.name)
+    } else {
+        source.kind.words().to_string()
+    };
+    format!("{} ({}, {origin})", stream.name(), stream.format().name())
 }
 
 /// Each published number beside what was found.
@@ -168,8 +175,14 @@ fn published(profile: &Profile, statistics: &Statistics) -> Vec<Value> {
 
 fn convert(arguments: &Convert) -> Result<(), Failure> {
     let target = Writing::open(&arguments.to, arguments.to_format, &arguments.json)?;
-    let trace = read(&arguments.from, &arguments.format)?;
-    target.write(&trace.requests, trace.generated.as_ref())
+    let trace = trace::prepare(&arguments.from, &arguments.format.options()?, None)?;
+    tell(&trace.name, &trace.notes);
+    let survey = trace.survey;
+    // Of what is not known as a whole, later requests may have more than the first.
+    let has_more = survey.has_processors || survey.has_streams || !survey.is_whole;
+    target.write(trace.requests, trace.generated.as_ref(), has_more)?;
+    tell(&trace.name, &trace.late_notes.take());
+    Ok(())
 }
 
 fn generate(arguments: &Generate) -> Result<(), Failure> {
@@ -178,21 +191,21 @@ fn generate(arguments: &Generate) -> Result<(), Failure> {
     let profile = Profile::named(&arguments.name);
     let generated =
         Generated { profile: profile.is_ok(), name: arguments.name.clone(), seed: arguments.seed.seed };
-    let requests: Vec<Request> = match profile {
+    let requests: Requests = match profile {
         // A profile has addresses of its own: it is fitted to a device only where the user names one.
         Ok(profile) if !arguments.device.is_given() => {
             let limit =
                 arguments.requests.map_or(usize::MAX, |limit| usize::try_from(limit).unwrap_or(usize::MAX));
-            profile.generator(Seed(arguments.seed.seed), 1.0).take(limit).collect()
+            Box::new(profile.generator(Seed(arguments.seed.seed), 1.0).take(limit).map(Ok))
         }
         _ => {
             let device = arguments.device.device(origin.usual_preset())?;
             let plan =
                 Plan { origin, requests: arguments.requests, seed: arguments.seed.seed, ..Plan::default() };
-            plan.job(&device)?.requests.collect()
+            plan.job(&device)?.requests
         }
     };
-    target.write(&requests, Some(&generated))
+    target.write(requests, Some(&generated), false)
 }
 
 /// A trace that is going to be written, and where to say so.
@@ -210,9 +223,9 @@ impl<'a> Writing<'a> {
     }
 
     /// Writes it and says so.
-    fn write(self, requests: &[Request], generated: Option<&Generated>) -> Result<(), Failure> {
+    fn write(self, requests: Requests, generated: Option<&Generated>, has_more: bool) -> Result<(), Failure> {
         let is_standard = self.target.is_standard();
-        let report = self.target.write(requests, self.format, generated)?;
+        let report = self.target.write(requests, self.format, generated, has_more)?;
         if let (true, Some(generated)) = (report.mark_lost, generated) {
             let format = self.format.name();
             say(&format!(

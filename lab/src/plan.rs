@@ -4,7 +4,7 @@ use std::fmt::Display;
 use std::path::{Path, PathBuf};
 
 use wordline_host::{Pace, Spread};
-use wordline_kernel::{Bytes, Complaints, Duration, Seed};
+use wordline_kernel::{Bytes, Complaints, Duration, Instant, Seed};
 use wordline_ssd::config::Interface;
 use wordline_ssd::{Config, SECTOR};
 
@@ -16,7 +16,7 @@ use crate::power::CutAfter;
 use crate::provenance::{Fingerprint, Provenance};
 use crate::run::{Job, Precondition};
 use crate::summary::{Source, SourceKind};
-use crate::trace::{self, Fit, Options, Request, Trace};
+use crate::trace::{self, Fit, Fitting, LateNotes, Options, Prepared, Request, Requests};
 use crate::workload::{self, Profile, RealOrProfile, Workload};
 
 /// Where the requests come from.
@@ -82,8 +82,10 @@ pub struct Plan {
 /// Requests that are ready to run, and what belongs to them.
 struct Ready {
     source: Source,
-    requests: Box<dyn Iterator<Item = Request> + Send>,
+    requests: Requests,
     total: Option<u64>,
+    /// When the last request arrives, where that is known.
+    last: Option<Instant>,
     /// The queue depth of a closed loop, where the workload has one.
     queue_depth: Option<u32>,
     /// Submission queues and stream, where the workload says so.
@@ -94,6 +96,7 @@ struct Ready {
     precondition: Precondition,
     notes: Vec<String>,
     trace_file: Option<Fingerprint>,
+    late_notes: LateNotes,
 }
 
 impl std::str::FromStr for Precondition {
@@ -140,11 +143,12 @@ impl Plan {
         let namespace = self.namespace_of(&device.config)?;
         let capacity = SECTOR * device.config.namespaces[usize::from(namespace)].sectors;
         let ready = match &self.origin {
-            Origin::Embedded => self.replayed(trace::embedded(), capacity)?,
+            Origin::Embedded => self.replayed(trace::prepare_embedded(self.requests)?, capacity)?,
             Origin::Trace(path, options) => self.read(path, options, capacity)?,
             Origin::Named(name) => self.named(name, capacity)?,
         };
         let pace = self.pace(ready.queue_depth)?;
+        check_times(pace, &ready)?;
         let spread = self.spread(&ready, pace, &device.config)?;
         Ok(Job {
             device_name: device.name.clone(),
@@ -165,6 +169,7 @@ impl Plan {
             from_snapshot: self.from_snapshot.clone(),
             save_snapshot: self.save_snapshot.clone(),
             notes: ready.notes,
+            late_notes: ready.late_notes,
             provenance: self.provenance.clone(),
             trace_file: ready.trace_file,
         })
@@ -173,29 +178,47 @@ impl Plan {
     /// The requests of a trace file, of which the bytes are hashed beside.
     fn read(&self, path: &Path, options: &Options, capacity: Bytes) -> Result<Ready> {
         let trace_file = Fingerprint::of(path);
-        Ok(Ready { trace_file, ..self.replayed(trace::read(path, options)?, capacity)? })
+        let trace = trace::prepare(path, options, self.requests)?;
+        Ok(Ready { trace_file, ..self.replayed(trace, capacity)? })
     }
 
-    /// The requests of a trace, cut and fitted to the device. It runs on a filled device, so that reads find data.
-    fn replayed(&self, trace: Trace, capacity: Bytes) -> Result<Ready> {
-        let source = trace.source();
-        let Trace { mut requests, mut notes, .. } = trace;
-        if let Some(limit) = self.requests {
-            requests.truncate(usize::try_from(limit).unwrap_or(usize::MAX));
+    /// The requests of a trace, fitted to the device. It runs on a filled device, so that reads find data.
+    fn replayed(&self, trace: Prepared, capacity: Bytes) -> Result<Ready> {
+        let (source, survey) = (trace.source(), trace.survey);
+        let Prepared { notes, late_notes, requests, .. } = trace;
+        let fits = survey.is_whole && survey.extent <= capacity;
+        if !survey.is_whole && self.fit == Fit::Scale {
+            return Err(Error::Argument {
+                what: "fit".into(),
+                found: format!(
+                    "scale, for a trace of more than {} requests that cannot be read twice",
+                    trace::HELD
+                ),
+                wanted: "a file, or fit = wrap or refuse".into(),
+            });
         }
-        let report = trace::fit(&mut requests, capacity, self.fit)?;
-        notes.extend(report.note(self.fit, capacity));
-        let has_processors = requests.iter().any(|request| request.cpu.is_some());
+        let extent = survey.is_whole.then_some(survey.extent);
+        let requests: Requests = if fits {
+            requests
+        } else {
+            let fitting = Fitting::new(self.fit, capacity, extent);
+            if survey.is_whole && self.fit == Fit::Refuse {
+                return Err(first_refusal(requests, fitting));
+            }
+            Box::new(Fitted { requests, fitting, late_notes: late_notes.clone() })
+        };
         Ok(Ready {
             source,
-            total: Some(requests.len() as u64),
-            requests: Box::new(requests.into_iter()),
+            total: survey.is_whole.then_some(survey.requests),
+            last: survey.is_whole.then_some(survey.last),
+            requests,
             queue_depth: None,
             queues: None,
             stream: 0,
-            has_processors,
+            has_processors: survey.has_processors,
             precondition: Precondition::Filled(1.0),
             notes,
+            late_notes,
             trace_file: None,
         })
     }
@@ -230,14 +253,16 @@ impl Plan {
         let generator = workload.generator(Seed(self.seed), capacity).map_err(complain)?;
         Ok(Ready {
             source: Source { name: name.into(), kind: SourceKind::Synthetic },
-            requests: Box::new(generator),
+            requests: Box::new(generator.map(Ok)),
             total: Some(workload.requests),
+            last: None,
             queue_depth: workload.arrival.queue_depth(),
             queues: workload.queues,
             stream: workload.stream,
             has_processors: false,
             precondition: workload.precondition.into(),
             notes: Vec::new(),
+            late_notes: LateNotes::default(),
             trace_file: None,
         })
     }
@@ -245,28 +270,34 @@ impl Plan {
     /// Generated to published statistics. Where the volume is larger than the device, its requests are fitted.
     fn profile(&self, profile: &Profile, capacity: Bytes) -> Result<Ready> {
         let generator = profile.generator(Seed(self.seed), 1.0);
-        let mut notes =
-            vec![format!("generated to the statistics of {}: not a recorded trace", profile.source)];
+        let notes = vec![format!("generated to the statistics of {}: not a recorded trace", profile.source)];
+        let late_notes = LateNotes::default();
         let (too_large, limit) = (generator.span() > capacity, self.requests.unwrap_or(u64::MAX));
         let generator = generator.take(usize::try_from(limit).unwrap_or(usize::MAX));
-        let requests: Box<dyn Iterator<Item = Request> + Send> = if too_large {
-            let mut requests: Vec<Request> = generator.collect();
-            let report = trace::fit(&mut requests, capacity, self.fit)?;
-            notes.extend(report.note(self.fit, capacity));
-            Box::new(requests.into_iter())
+        let requests: Requests = if too_large {
+            let end = |request: Request| request.offset.0.saturating_add(request.size.0);
+            let extent = Bytes(generator.clone().map(end).max().unwrap_or(0));
+            let fitting = Fitting::new(self.fit, capacity, Some(extent));
+            let requests: Requests = Box::new(generator.map(Ok));
+            if self.fit == Fit::Refuse && extent > capacity {
+                return Err(first_refusal(requests, fitting));
+            }
+            Box::new(Fitted { requests, fitting, late_notes: late_notes.clone() })
         } else {
-            Box::new(generator)
+            Box::new(generator.map(Ok))
         };
         Ok(Ready {
             source: Source { name: profile.name.clone(), kind: SourceKind::Profile },
             requests,
             total: self.requests,
+            last: None,
             queue_depth: profile.chosen.duration.is_none().then_some(TIMELESS_DEPTH),
             queues: None,
             stream: 0,
             has_processors: false,
             precondition: Precondition::Filled(1.0),
             notes,
+            late_notes,
             trace_file: None,
         })
     }
@@ -327,6 +358,51 @@ impl Plan {
             },
         }
     }
+}
+
+/// Requests on their way into a device that is smaller than their addresses.
+struct Fitted {
+    requests: Requests,
+    fitting: Fitting,
+    late_notes: LateNotes,
+}
+
+impl Iterator for Fitted {
+    type Item = Result<Request>;
+
+    fn next(&mut self) -> Option<Result<Request>> {
+        let next = self.requests.next();
+        match next {
+            Some(Ok(mut request)) => Some(self.fitting.apply(&mut request).map(|()| request)),
+            None => {
+                self.late_notes.extend(self.fitting.note());
+                self.fitting = Fitting::new(Fit::Wrap, Bytes(0), None);
+                None
+            }
+            error => error,
+        }
+    }
+}
+
+/// The error of the first request that is beyond the device.
+fn first_refusal(mut requests: Requests, mut fitting: Fitting) -> Error {
+    let refusal =
+        requests.find_map(|request| request.and_then(|mut request| fitting.apply(&mut request)).err());
+    refusal.expect("a request ends where the highest does")
+}
+
+/// A trace that takes longer than there is time is refused before it runs.
+fn check_times(pace: Pace, ready: &Ready) -> Result<()> {
+    let Pace::Open { time_scale } = pace else { return Ok(()) };
+    let last = ready.last.map_or(0.0, |last| last.seconds() * time_scale);
+    if last <= Duration::LIMIT.seconds() {
+        return Ok(());
+    }
+    Err(Error::Argument {
+        what: ready.source.name.clone(),
+        found: format!("a last request after {:.1} days of simulated time", last / 86_400.0),
+        wanted: "at most 106 days (see --time-scale)".into(),
+    })
 }
 
 /// Requests outstanding for a profile of a trace whose duration is not published. Chosen: as the named workloads.
@@ -412,7 +488,7 @@ mod tests {
         let both = device(&["namespaces=[{size = \"4MiB\"}, {fraction = 0.5}]"]);
         let job = named(Plan { namespace: Some(2), ..Plan::default() }, &both).expect("there are two");
         let most = Bytes::mib(6); // Half of 12 MiB.
-        assert!(job.namespace == 1 && job.requests.into_iter().all(|r| r.offset + r.size <= most));
+        assert!(job.namespace == 1 && job.requests.flatten().all(|r| r.offset + r.size <= most));
         let error = named(Plan { namespace: Some(3), ..Plan::default() }, &both).err();
         assert!(error.is_some_and(|error| error.starts_with("namespace: found 3, wanted from 1 to 2")));
     }

@@ -19,7 +19,7 @@ use crate::power::{CutAfter, Power};
 use crate::prepare::Prepared;
 use crate::provenance::{Fingerprint, Provenance};
 use crate::summary::{Outcome, Source, Summary};
-use crate::trace::Request;
+use crate::trace::{LateNotes, Requests};
 
 /// The state of a device before the first request.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -44,8 +44,9 @@ pub struct Job {
     pub config_text: String,
     /// What the requests are, for the result.
     pub source: Source,
-    /// The requests, in the order of their arrival.
-    pub requests: Box<dyn Iterator<Item = Request> + Send>,
+    /// The requests, in the order of their arrival. One that cannot be had ends the run with its error, once those before
+    /// it are answered.
+    pub requests: Requests,
     /// How many there are, if that is known.
     pub total: Option<u64>,
     /// When they are submitted.
@@ -76,6 +77,8 @@ pub struct Job {
     pub provenance: Provenance,
     /// The trace file that the requests are read from, for the result.
     pub trace_file: Option<Fingerprint>,
+    /// Things that are known only when the last request has come.
+    pub late_notes: LateNotes,
 }
 
 /// The phase before the first request, which ends with nothing to report.
@@ -190,10 +193,10 @@ fn run_checked(mut job: Job, observer: &mut dyn Observer, position: &mut u64) ->
     let mut measurements = Measurements::new(log, device, begin);
     let admission = Admission::new(&job.config, job.namespace, job.stream, job.pace);
     let mut requests = std::mem::replace(&mut job.requests, Box::new(std::iter::empty()));
-    let mut refused = None;
+    let (mut refused, mut failed) = (None, None);
     let mut tag = 0u32;
     let arrivals = std::iter::from_fn(|| {
-        let next = requests.next();
+        let next = requests.next()?.map_err(|error| failed = Some(error)).ok();
         let request = next.as_ref()?;
         let arrival = admission.arrival(request, tag);
         tag = tag.wrapping_add(1);
@@ -210,6 +213,9 @@ fn run_checked(mut job: Job, observer: &mut dyn Observer, position: &mut u64) ->
         simulate(device, &mut queue, &mut calendar, &mut power, &mut measurements, observer, position)?;
     let wall = started.elapsed().as_secs_f64();
     drop(queue);
+    if let Some(error) = failed {
+        return Err(error);
+    }
     if let Some((found, wanted)) = refused {
         return Err(Error::Argument {
             what: format!("request {} of {}", *position + 1, job.source.name),
@@ -222,6 +228,7 @@ fn run_checked(mut job: Job, observer: &mut dyn Observer, position: &mut u64) ->
         device.audit(end - Instant::ZERO);
     }
     let read_only = device.is_read_only();
+    job.notes.extend(job.late_notes.take());
     let power_cut = power.result();
     match (&power_cut, job.power_cut) {
         (Some(cut), _) => job.notes.push(cut.note()),

@@ -57,6 +57,33 @@ const MALFORMED: &[Malformed] = &[
         "t:3: found 40 bytes at offset 8192 in the last line, which has no line end (a file cut off?), wanted \
          multiples of 512 bytes, as in all requests before",
     ),
+    (
+        "t_ns,op,offset,size,size\n0,R,0,512,4096\n",
+        &[],
+        "t:1: found columns \"size\" and \"size\", wanted one column for each of time, op, offset, size, device, \
+         response, fua, cpu and stream",
+    ),
+    (
+        "t_ns,t_us,op,lba,size\n0,0,R,0,512\n",
+        &[],
+        "t:1: found columns \"t_ns\" and \"t_us\", wanted one column for each of time, op, offset, size, device, \
+         response, fua, cpu and stream",
+    ),
+    (
+        "t_s,op,offset,size\n0,R,0,512\n4600000,R,0,512\n9200000,R,0,512\n",
+        &["jump=100d"],
+        "t:4: found a request 106 days after the first, wanted at most 106 days (see options time_unit and jump)",
+    ),
+    (
+        "t_s,op,offset,size\n0,R,0,2199023255553\n",
+        &[],
+        "t:2: found a request of 2199023255553 bytes, wanted at most 2 TiB in one read or write",
+    ),
+    (
+        "0 0 8 8 0\n",
+        &["window=10"],
+        "trace option window: found 10, wanted a whole number from 1000 to 16777216",
+    ),
     // MSR.
     (
         "1,a,0,Write,0,512,1\n1,a,0,Flush,0,512,1\n",
@@ -226,6 +253,80 @@ fn content_of_no_known_format_lists_the_formats() {
     assert!(
         error(b"\xfd7zXZ\0rest", &[]).starts_with("t: found an xz file, wanted a trace, plain or compressed")
     );
+}
+
+#[test]
+fn a_request_too_far_behind_for_the_window_is_an_error_that_names_the_option() {
+    let rows: String = (0..2_000).map(|n| format!("{},R,{},512\n", 1_000 + n, n * 512)).collect();
+    let late = format!("t_ns,op,offset,size\n{rows}0,R,0,512\n");
+    assert_eq!(
+        error(late.as_bytes(), &["window=1000"]),
+        "t:2002: found a request 0.000002 s earlier than one that stands more than 1000 requests before it, wanted a \
+         trace in order, or a larger option window, which is 1000"
+    );
+    let read_whole = read_bytes("t", late.as_bytes(), &Options::default()).expect("the window holds it");
+    assert_eq!((read_whole.requests.len(), read_whole.requests[1].arrival.ps()), (2_001, 1_000_000));
+}
+
+#[test]
+fn what_editors_and_tools_add_to_a_trace_is_passed_over() {
+    let csv = "\u{feff}t_ns,op,offset,size\n0,R,0,512\n";
+    let msr = "\u{feff}1,a,0,Write,0,512,1\n2,a,0,Write,0,512,1\n";
+    for content in [csv, msr] {
+        let trace = read_bytes("t", content.as_bytes(), &Options::default()).expect("a mark is no content");
+        assert!(matches!(trace.format, Format::Csv | Format::Msr), "{:?}", trace.format);
+    }
+    let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    std::io::Write::write_all(&mut gzip, long().as_bytes()).expect("memory suffices");
+    let member = gzip.finish().expect("memory suffices");
+    let read = |behind: &[u8]| {
+        read_bytes("t", &[&member, behind].concat(), &Options::default()).expect("the members are whole")
+    };
+    assert_eq!(read(&member).requests.len(), 20_000);
+    for behind in [&[0; 512][..], b"junk"] {
+        let trace = read(behind);
+        assert_eq!(trace.requests.len(), 10_000);
+        assert!(
+            trace.notes.iter().any(|note| note.contains("is no gzip was passed over")),
+            "{:?}",
+            trace.notes
+        );
+    }
+}
+
+#[test]
+fn the_hosts_of_a_trace_are_told_apart_in_little_time() {
+    let rows: String = (0..60_000).map(|n| format!("{n},host{n},1,Write,0,512,1\n")).collect();
+    let trace = read_bytes("t", rows.as_bytes(), &Options::default()).expect("60,000 hosts");
+    assert_eq!(trace.requests.last().map(|request| request.device), Some(59_999 << 16 | 1));
+    let name = "h".repeat(300);
+    let message = error(format!("1,{name},0,Write,0,512,1\n").as_bytes(), &["format=msr"]);
+    assert!(message.ends_with("wanted at most 65536 hosts, with names of at most 255 bytes"), "{message}");
+}
+
+/// A header of a tar archive for a member of a kind and size, of which nothing follows.
+fn tar_header(kind: tar::EntryType, size: u64) -> Vec<u8> {
+    let mut header = tar::Header::new_gnu();
+    header.set_entry_type(kind);
+    header.set_size(size);
+    header.set_path("long").expect("it is short");
+    header.set_cksum();
+    header.as_bytes().to_vec()
+}
+
+#[test]
+fn a_name_of_gigabytes_in_an_archive_is_refused_unread() {
+    for kind in [tar::EntryType::GNULongName, tar::EntryType::XHeader] {
+        let mut archive = tar_header(kind, 3 << 30);
+        archive.extend([b'x'; 4096]);
+        assert_eq!(
+            error(&archive, &[]),
+            "t:1: found a name or header of 3221225472 bytes, wanted at most 65536 bytes"
+        );
+    }
+    let mut damaged = tar_header(tar::EntryType::Regular, 0);
+    damaged[0] ^= 1;
+    assert!(error(&damaged, &[]).contains("the checksum of its header is wrong"));
 }
 
 /// Ten thousand rows of MQSim's format, so that the damage lies behind the part that detection looks at.

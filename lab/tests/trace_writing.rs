@@ -2,7 +2,8 @@
 
 use proptest::prelude::*;
 use wordline_kernel::{Bytes, Duration, Instant};
-use wordline_lab::trace::{Op, Options, Request, TargetFormat, WriteReport, read, write};
+use wordline_lab::Error;
+use wordline_lab::trace::{Op, Options, Request, TargetFormat, WriteReport, read};
 
 fn request(us: u64, op: Op, device: u32, offset: u64, size: u64) -> Request {
     Request {
@@ -28,10 +29,15 @@ fn sample() -> Vec<Request> {
     ]
 }
 
+fn write(path: &std::path::Path, requests: &[Request], format: TargetFormat) -> Result<WriteReport, Error> {
+    let has_more = requests.iter().any(|request| request.cpu.is_some() || request.stream > 0);
+    wordline_lab::trace::write(path, requests.iter().copied().map(Ok), format, None, has_more)
+}
+
 fn through(name: &str, format: TargetFormat, requests: &[Request]) -> (Vec<Request>, WriteReport) {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let path = folder.path().join(name);
-    let report = write(&path, requests, format, None).expect("written");
+    let report = write(&path, requests, format).expect("written");
     let options = Options::from_pairs(["devices=keep"]).expect("valid options");
     (read(&path, &options).unwrap_or_else(|error| panic!("{error}")).requests, report)
 }
@@ -88,12 +94,11 @@ fn a_failed_write_leaves_nothing_behind() {
     // A folder stands where the file should go, so that the last step fails.
     let path = folder.path().join("t.csv");
     std::fs::create_dir(&path).expect("writable");
-    let message =
-        write(&path, &sample(), TargetFormat::Csv, None).expect_err("a folder is in the way").to_string();
+    let message = write(&path, &sample(), TargetFormat::Csv).expect_err("a folder is in the way").to_string();
     assert!(message.starts_with(&format!("{}: cannot write: ", path.display())), "{message}");
     assert_eq!(std::fs::read_dir(folder.path()).expect("readable").count(), 1);
     let below = folder.path().join("a/folder/t.csv");
-    write(&below, &sample(), TargetFormat::Csv, None).expect("folders on the way are made");
+    write(&below, &sample(), TargetFormat::Csv).expect("folders on the way are made");
 }
 
 #[test]
@@ -101,13 +106,23 @@ fn a_name_that_promises_a_compression_that_is_not_written_is_refused() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     for name in ["t.csv.xz", "t.bz2", "t.csv.ZIP"] {
         let path = folder.path().join(name);
-        let message = write(&path, &sample(), TargetFormat::Csv, None).expect_err(name).to_string();
+        let message = write(&path, &sample(), TargetFormat::Csv).expect_err(name).to_string();
         assert!(message.contains("found a name that ends in .") && message.contains(".zst"), "{message}");
         assert!(!path.exists());
     }
     let loud = folder.path().join("t.csv.GZ");
-    write(&loud, &sample(), TargetFormat::Csv, None).expect("gzip can be written");
+    write(&loud, &sample(), TargetFormat::Csv).expect("gzip can be written");
     assert!(std::fs::read(loud).expect("it was written").starts_with(&[0x1f, 0x8b]));
+}
+
+#[test]
+fn a_request_beyond_the_limit_of_time_is_not_written() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let path = folder.path().join("t.csv");
+    let late = Request { arrival: Instant::LIMIT + Duration::from_ps(1), ..request(0, Op::Read, 0, 0, 512) };
+    let message = write(&path, &[late], TargetFormat::Csv).expect_err("too late").to_string();
+    assert_eq!(message, "request 1: found an arrival 106.0 days after the first, wanted at most 106 days");
+    assert!(!path.exists());
 }
 
 #[test]

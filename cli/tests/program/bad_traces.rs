@@ -153,6 +153,15 @@ fn names_a_line(refusal: &str, path: &str) -> bool {
     number.parse::<u64>().is_ok_and(|line| line > 1)
 }
 
+#[cfg(target_os = "linux")]
+#[test]
+fn a_file_without_an_end_is_refused_as_any_input() {
+    let refusal = wordline(&["run", "--config", "/dev/zero"]).refusal();
+    assert!(refusal.contains("wanted a configuration of at most 1 MiB"), "{refusal}");
+    let refusal = wordline(&["trace", "info", "/dev/zero", "--format", "csv"]).refusal();
+    assert!(refusal.contains("more than 1048576 bytes without a line end"), "{refusal}");
+}
+
 #[test]
 fn what_is_no_file_is_refused_with_its_name() {
     let folder = Folder::new();

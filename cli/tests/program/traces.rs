@@ -53,6 +53,42 @@ fn a_generated_trace_depends_on_its_seed_alone() {
     assert_ne!(first, make("c.csv", "8"));
 }
 
+/// The program with so many KiB of address space, on a file that a shell writes to its standard input or to `to`.
+#[cfg(target_os = "linux")]
+fn within(kib: u64, command: &str) -> std::process::Output {
+    let script = format!("ulimit -v {kib}; {command}");
+    let program = env!("CARGO_BIN_EXE_wordline");
+    let output = std::process::Command::new("sh").args(["-c", &script]).env("WORDLINE", program).output();
+    output.expect("there is a shell")
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_trace_longer_than_the_memory_is_made_and_read() {
+    let folder = Folder::new();
+    let path = folder.path("long.csv.zst");
+    // Held whole, three million requests took 170 MB as requests and 190 MB as rows.
+    for command in [
+        format!("$WORDLINE trace gen randwrite-4k {path} --requests 3000000 --preset tiny"),
+        format!("$WORDLINE trace info {path}"),
+        format!("$WORDLINE trace convert {path} {path}.csv.gz"),
+    ] {
+        let output = within(300_000, &command);
+        assert!(output.status.success(), "{command}: {}", String::from_utf8_lossy(&output.stderr));
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_run_reads_only_as_much_of_a_trace_as_it_needs() {
+    let rows = "awk 'BEGIN { print \"t_ns,op,offset,size\"; while (1) print n++ \"000,R,0,4096\" }'";
+    let command =
+        format!("{rows} | $WORDLINE run --preset tiny --trace /dev/stdin --requests 10 --no-progress --json");
+    let output = within(2_000_000, &command);
+    let summary: Value = serde_json::from_slice(&output.stdout).expect("a summary");
+    assert_eq!(summary["host"]["requests"], 10);
+}
+
 #[test]
 fn every_format_is_listed_with_its_meaning() {
     let formats = wordline(&["trace", "formats", "--json"]).json();

@@ -135,7 +135,7 @@ fn simulate(point: &Point, stop: &AtomicBool) -> Result<Summary> {
         config: point.config.clone(),
         config_text: point.config_text.clone(),
         source,
-        requests,
+        requests: Box::new(requests.map(Ok)),
         total: Some(total),
         pace,
         spread: Spread::default(),
@@ -151,6 +151,7 @@ fn simulate(point: &Point, stop: &AtomicBool) -> Result<Summary> {
         notes: Vec::new(),
         provenance: Provenance::default(),
         trace_file: None,
+        late_notes: trace::LateNotes::default(),
     };
     run::run(job, &mut UntilStopped(stop))
 }

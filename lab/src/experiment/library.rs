@@ -118,11 +118,7 @@ impl Library {
             for (name, inside) in folders(&inside)? {
                 let path = inside.join("experiment.toml");
                 let id = format!("{paper}/{name}");
-                let text = fs::read_to_string(&path).map_err(|reason| Error::File {
-                    path: path.clone(),
-                    action: "read",
-                    reason,
-                })?;
+                let text = crate::input::text(&path, "an experiment")?;
                 let experiment = Experiment::parse(&id, &path, &text, folder)?;
                 experiments.insert(id, experiment);
             }
@@ -171,7 +167,7 @@ fn paper(id: &str) -> &str {
 /// The text of an experiment of `folder`, or else of an embedded one.
 pub(super) fn text_of(id: &str, folder: Option<&Path>) -> Option<Cow<'static, str>> {
     let file = folder.map(|folder| folder.join(id).join("experiment.toml"));
-    let own = file.and_then(|file| fs::read_to_string(file).ok());
+    let own = file.and_then(|file| crate::input::text(&file, "an experiment").ok());
     let embedded = || EMBEDDED.iter().find(|(other, _)| *other == id).map(|(_, text)| Cow::Borrowed(*text));
     own.map(Cow::Owned).or_else(embedded)
 }

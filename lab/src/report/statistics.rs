@@ -39,7 +39,9 @@ fn requests(trace: &Statistics) -> Rows {
 }
 
 fn volumes(trace: &Statistics) -> Rows {
-    vec![
+    let sampled =
+        (trace.sampled_one_in > 1).then(|| row("Footprint of one in", Quantity::Count(trace.sampled_one_in)));
+    let rows = vec![
         row("Read", bytes(trace.read_bytes)),
         row("Written", bytes(trace.written_bytes)),
         row("Discarded", bytes(trace.discarded_bytes)),
@@ -48,7 +50,8 @@ fn volumes(trace: &Statistics) -> Rows {
         row("Footprint written", bytes(trace.footprint_written)),
         row("Highest byte", bytes(trace.highest_byte)),
         row("Counted in units of", bytes(trace.granule)),
-    ]
+    ];
+    rows.into_iter().chain(sampled).collect()
 }
 
 fn mean_sizes(trace: &Statistics) -> Rows {

@@ -2,10 +2,15 @@
 //! it comes from.
 
 use super::options::Options;
-use super::read::{Trace, read_bytes};
+use super::read::{Place, Trace, read_bytes};
 
 const NAME: &str = "rocksdb-ext4.csv.zst";
 const CONTENT: &[u8] = include_bytes!("../../../traces/rocksdb-ext4.csv.zst");
+
+/// Where it lies.
+pub(super) const fn place() -> Place<'static> {
+    Place::Bytes(NAME, CONTENT)
+}
 
 /// Reads the embedded trace.
 pub fn embedded() -> Trace {

@@ -57,38 +57,87 @@ impl FitReport {
     }
 }
 
+/// Moves requests that come one by one so that all end within a device.
+#[derive(Clone, Copy, Debug)]
+pub struct Fitting {
+    fit: Fit,
+    capacity: Bytes,
+    /// The end of the highest request of the whole trace, where it is known: scaling needs it.
+    extent: Option<Bytes>,
+    seen: u64,
+    report: FitReport,
+}
+
+impl Fitting {
+    /// For a device of `capacity`.
+    pub const fn new(fit: Fit, capacity: Bytes, extent: Option<Bytes>) -> Self {
+        let report = FitReport { extent: Bytes(0), moved: 0, shortened: 0 };
+        Self { fit, capacity, extent, seen: 0, report }
+    }
+
+    /// What was done so far.
+    pub const fn report(&self) -> FitReport {
+        self.report
+    }
+
+    /// A sentence about it for the report, if anything was done.
+    pub fn note(&self) -> Option<String> {
+        self.report.note(self.fit, self.capacity)
+    }
+
+    /// Moves the next request.
+    ///
+    /// # Errors
+    /// A request beyond a device that is too small to wrap it, or where that is refused.
+    #[inline]
+    pub fn apply(&mut self, request: &mut Request) -> Result<()> {
+        self.seen += 1;
+        if request.op == Op::Flush {
+            return Ok(());
+        }
+        let end = request.offset.0.saturating_add(request.size.0);
+        self.report.extent.0 = self.report.extent.0.max(end);
+        let extent = self.extent.unwrap_or(Bytes(end)).0.max(end);
+        let is_beyond = end > self.capacity.0;
+        if is_beyond || (self.fit == Fit::Scale && extent > self.capacity.0) {
+            self.fit(request, extent)
+        } else {
+            Ok(())
+        }
+    }
+
+    fn fit(&mut self, request: &mut Request, extent: u64) -> Result<()> {
+        let room = room(self.capacity);
+        if room == 0 || self.fit == Fit::Refuse {
+            let wanted = if room == 0 { "a device of at least 4KiB" } else { "less, or fit = wrap or scale" };
+            return Err(Error::Argument {
+                what: format!("trace on a device of {}", self.capacity),
+                found: format!("requests up to byte {extent}, the first too far is number {}", self.seen),
+                wanted: wanted.into(),
+            });
+        }
+        if request.size.0 > room {
+            request.size = Bytes(room);
+            self.report.shortened += 1;
+        }
+        let before = request.offset;
+        match self.fit {
+            Fit::Scale => request.offset = Bytes(scaled(before.0, request.size.0, extent, room)),
+            _ => wrap(request, self.capacity),
+        }
+        self.report.moved += u64::from(request.offset != before);
+        Ok(())
+    }
+}
+
 /// Moves the requests of a trace so that all end within `capacity`. Requests keep order, times and sizes; one longer
 /// than the whole device is shortened to it.
 pub fn fit(requests: &mut [Request], capacity: Bytes, fit: Fit) -> Result<FitReport> {
     let end = |request: &Request| request.offset.0.saturating_add(request.size.0);
     let extent = requests.iter().filter(|request| request.op != Op::Flush).map(end).max().unwrap_or(0);
-    let mut report = FitReport { extent: Bytes(extent), moved: 0, shortened: 0 };
-    if extent <= capacity.0 {
-        return Ok(report);
-    }
-    let room = room(capacity);
-    if fit == Fit::Refuse || room == 0 {
-        let number = requests.iter().position(|request| end(request) > capacity.0).unwrap_or(0) + 1;
-        let wanted = if room == 0 { "a device of at least 4KiB" } else { "less, or fit = wrap or scale" };
-        return Err(Error::Argument {
-            what: format!("trace on a device of {capacity}"),
-            found: format!("requests up to byte {extent}, the first too far is number {number}"),
-            wanted: wanted.into(),
-        });
-    }
-    for request in requests.iter_mut().filter(|request| request.op != Op::Flush) {
-        if request.size.0 > room {
-            request.size = Bytes(room);
-            report.shortened += 1;
-        }
-        let before = request.offset;
-        match fit {
-            Fit::Scale => request.offset = Bytes(scaled(before.0, request.size.0, extent, room)),
-            _ => wrap(request, capacity),
-        }
-        report.moved += u64::from(request.offset != before);
-    }
-    Ok(report)
+    let mut fitting = Fitting::new(fit, capacity, Some(Bytes(extent)));
+    requests.iter_mut().try_for_each(|request| fitting.apply(request))?;
+    Ok(fitting.report())
 }
 
 /// Moves a request that is no longer than the device as [`Fit::Wrap`] does, for requests that come one by one.

@@ -1,5 +1,9 @@
 //! Which addresses of a volume were touched, and how often each was rewritten: a sparse map that costs memory
-//! only where the trace goes.
+//! only where the trace goes, up to a bound.
+//!
+//! Beyond the bound the map keeps every second chunk of the address space, by a hash of its number, then every fourth, and
+//! so on: each chunk that is kept is exact and stands for as many others. Tens of thousands are left at least, so that a
+//! footprint is off by about a hundredth.
 
 use std::collections::HashMap;
 
@@ -13,6 +17,9 @@ pub const GRANULE: u64 = 4096;
 const CHUNK: u64 = 512;
 const WORDS: usize = CHUNK as usize / 64;
 
+/// Bytes that the map may take. Chosen: enough for 120 GiB of written addresses, or 2 TiB of read ones, without a sample.
+const BOUND: usize = 256 << 20;
+
 /// The past of a written granule: 8 bytes, so that a volume with 150 GiB written fits into 400 MB.
 #[derive(Clone, Copy)]
 struct Past {
@@ -23,34 +30,81 @@ struct Past {
 
 #[derive(Default)]
 struct Chunk {
+    key: (u32, u64),
     read: [u64; WORDS],
     written: [u64; WORDS],
     past: Vec<Past>,
 }
 
 /// What was touched of a set of volumes.
-#[derive(Default)]
 pub(super) struct Footprint {
+    bound: usize,
+    used: usize,
+    /// One chunk in two to the power of this is kept.
+    thinned: u32,
     /// Looked up, never walked in its own order.
     places: HashMap<(u32, u64), usize>,
     chunks: Vec<Chunk>,
     last: Option<((u32, u64), usize)>,
 }
 
-/// What one write did to the granules that it touched.
+/// What one write did to the granules that it touched, in proportion to all where only some chunks are kept.
 #[derive(Default)]
 pub(super) struct Written {
     /// Granules touched.
     pub granules: u64,
     /// Those of them that had been written before.
     pub rewritten: u64,
+    /// Whether any had been, as a count of requests.
+    pub updates: u64,
 }
 
+impl Default for Footprint {
+    fn default() -> Self {
+        Self::within(BOUND)
+    }
+}
+
+/// What a chunk takes, with its entry in the table of places, and its past if it has one.
+const OF_CHUNK: usize = size_of::<Chunk>() + 2 * size_of::<((u32, u64), usize)>();
+const OF_PAST: usize = CHUNK as usize * size_of::<Past>();
+
 impl Footprint {
+    /// A map that takes about so many bytes.
+    fn within(bound: usize) -> Self {
+        Self { bound, used: 0, thinned: 0, places: HashMap::new(), chunks: Vec::new(), last: None }
+    }
+
+    /// How many chunks each one that is kept stands for.
+    pub fn one_in(&self) -> u64 {
+        1 << self.thinned
+    }
+
+    fn keeps(&self, device: u32, chunk: u64) -> bool {
+        self.thinned == 0 || hash(device, chunk) >> (64 - self.thinned) == 0
+    }
+
+    /// Keeps half of the chunks, as long as the map is too large.
+    fn thin(&mut self) {
+        while self.used > self.bound && self.thinned < 63 {
+            self.thinned += 1;
+            let chunks = std::mem::take(&mut self.chunks);
+            self.chunks = chunks.into_iter().filter(|chunk| self.keeps(chunk.key.0, chunk.key.1)).collect();
+            let places = self.chunks.iter().enumerate().map(|(place, chunk)| (chunk.key, place));
+            self.places = places.collect();
+            let pasts = self.chunks.iter().filter(|chunk| !chunk.past.is_empty()).count();
+            self.used = self.chunks.len() * OF_CHUNK + pasts * OF_PAST;
+            self.last = None;
+        }
+    }
+
     /// Marks the granules of `size` bytes at `offset` as read.
     pub fn read(&mut self, device: u32, offset: u64, size: u64) {
         for (chunk, from, to) in pieces(offset, size) {
-            set(&mut self.chunk(device, chunk).read, from, to);
+            if self.keeps(device, chunk) {
+                set(&mut self.chunk(device, chunk).read, from, to);
+                self.thin();
+            }
         }
     }
 
@@ -65,25 +119,32 @@ impl Footprint {
         mut interval: impl FnMut(Duration),
     ) -> Written {
         let mut outcome = Written::default();
-        let seconds = now.seconds();
-        for (chunk, from, to) in pieces(offset, size) {
-            let chunk = self.chunk(device, chunk);
-            if chunk.past.is_empty() {
+        let (seconds, weight) = (now.seconds(), self.one_in());
+        for (number, from, to) in pieces(offset, size) {
+            if !self.keeps(device, number) {
+                continue;
+            }
+            let chunk = self.chunk(device, number);
+            let is_new = chunk.past.is_empty();
+            if is_new {
                 chunk.past = vec![Past { updates: 0, last: 0.0 }; CHUNK as usize];
             }
-            outcome.granules += to - from;
+            outcome.granules += (to - from) * weight;
             for granule in from as usize..to as usize {
                 let past = &mut chunk.past[granule];
                 if chunk.written[granule / 64] >> (granule % 64) & 1 == 1 {
                     past.updates = past.updates.saturating_add(1);
-                    outcome.rewritten += 1;
+                    outcome.rewritten += weight;
                     let length = (seconds - f64::from(past.last)).max(0.0);
                     interval(Duration::from_ps((length * 1e12) as u64));
                 }
                 past.last = seconds as f32;
             }
             set(&mut chunk.written, from, to);
+            self.used += if is_new { OF_PAST } else { 0 };
+            self.thin();
         }
+        outcome.updates = if outcome.rewritten > 0 { weight } else { 0 };
         outcome
     }
 
@@ -97,7 +158,8 @@ impl Footprint {
                 either += u64::from((r | w).count_ones());
             }
         }
-        (read * GRANULE, written * GRANULE, either * GRANULE)
+        let all = GRANULE.saturating_mul(self.one_in());
+        (read.saturating_mul(all), written.saturating_mul(all), either.saturating_mul(all))
     }
 
     /// How many written granules were rewritten how often, as (updates, granules), most updates first.
@@ -106,7 +168,7 @@ impl Footprint {
         for chunk in &self.chunks {
             for (granule, past) in chunk.past.iter().enumerate() {
                 if chunk.written[granule / 64] >> (granule % 64) & 1 == 1 {
-                    *counts.entry(past.updates).or_insert(0) += 1;
+                    *counts.entry(past.updates).or_insert(0) += self.one_in();
                 }
             }
         }
@@ -115,16 +177,26 @@ impl Footprint {
 
     fn chunk(&mut self, device: u32, chunk: u64) -> &mut Chunk {
         let key = (device, chunk);
+        let Self { chunks, used, .. } = self;
         let place = match self.last {
             Some((last, place)) if last == key => place,
             _ => *self.places.entry(key).or_insert_with(|| {
-                self.chunks.push(Chunk::default());
-                self.chunks.len() - 1
+                chunks.push(Chunk { key, ..Chunk::default() });
+                *used += OF_CHUNK;
+                chunks.len() - 1
             }),
         };
         self.last = Some((key, place));
         &mut self.chunks[place]
     }
+}
+
+/// A hash of a chunk's number: the last step of SplitMix64 (Steele, Lea and Flood, OOPSLA 2014).
+fn hash(device: u32, chunk: u64) -> u64 {
+    let mut mixed = chunk ^ u64::from(device).rotate_right(24);
+    mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    mixed ^ (mixed >> 31)
 }
 
 /// The parts of a request in each chunk: (chunk, first granule, granule after the last).
@@ -160,6 +232,37 @@ mod tests {
         footprint.write(0, 2 * 1024 * 1024 - 1, 2, Instant::ZERO, |_| {}); // over the edge of a chunk
         footprint.read(0, 0, 0);
         assert_eq!(footprint.bytes(), (3 * GRANULE, 2 * GRANULE, 5 * GRANULE));
+    }
+
+    #[test]
+    fn beyond_its_bound_a_map_is_a_sample_that_is_off_by_little() {
+        let mut exact = Footprint::default();
+        let mut bounded = Footprint::within(16 << 20);
+        let mut written = [Written::default(), Written::default()];
+        for round in 0..2_u64 {
+            for n in 0..40_000_u64 {
+                let (offset, now) = (n * 7_919 % 50_021 * (3 << 20), Instant::from_ps(round * 1_000_000));
+                for (footprint, sum) in [&mut exact, &mut bounded].into_iter().zip(&mut written) {
+                    footprint.read(1, offset + (1 << 20), 4096 * (1 + n % 3));
+                    let outcome = footprint.write(0, offset, 4096 * (1 + n % 5), now, |_| {});
+                    sum.granules += outcome.granules;
+                    sum.rewritten += outcome.rewritten;
+                    sum.updates += outcome.updates;
+                }
+            }
+        }
+        assert!(
+            bounded.used <= bounded.bound && bounded.one_in() >= 8,
+            "{} {}",
+            bounded.used,
+            bounded.one_in()
+        );
+        let near = |ours: u64, exact: u64| (ours as f64 / exact as f64 - 1.0).abs() < 0.1;
+        let (all, some) = (exact.bytes(), bounded.bytes());
+        assert!(near(some.0, all.0) && near(some.1, all.1) && near(some.2, all.2), "{all:?} {some:?}");
+        let [all, some] = written;
+        assert!(near(some.granules, all.granules) && near(some.rewritten, all.rewritten));
+        assert!(near(some.updates, all.updates), "{} {}", some.updates, all.updates);
     }
 
     #[test]

@@ -1,25 +1,34 @@
 //! Block traces: requests as they were recorded, and the formats they come in.
 //!
-//! [`read()`] finds the format by content, decompresses as it reads, sorts by time and notes whatever it had to do.
-//! [`fit()`] moves the requests to a smaller device, [`write()`] puts them down in another format.
+//! [`open()`] finds the format by content, decompresses as it reads, puts requests in the order of time within a window and
+//! notes whatever it had to do; [`read()`] takes a whole trace into memory. [`prepare()`] looks at what must be known before a
+//! run, [`fit()`] moves requests to a smaller device, [`write()`] puts them down in another format.
 
+mod archive;
 mod embedded;
+mod events;
 mod field;
 mod fit;
 mod format;
 mod generated;
 mod input;
+mod layout;
 mod options;
 mod order;
+mod prepare;
 mod read;
 mod row;
+mod stream;
+mod units;
 mod write;
 
 pub use embedded::embedded;
-pub use fit::{Fit, FitReport, fit, wrap};
+pub use fit::{Fit, FitReport, Fitting, fit, wrap};
 pub use generated::Generated;
 pub use options::{Action, Devices, Format, Options, TimeUnit};
-pub use read::{Trace, read, read_bytes};
+pub use prepare::{HELD, LateNotes, Prepared, Requests, Survey, prepare, prepare_embedded};
+pub use read::{Trace, open, read, read_bytes};
+pub use stream::Stream;
 pub use write::{Target, TargetFormat, WriteReport, write};
 
 mod footprint;

@@ -143,6 +143,21 @@ pub enum TimeUnit {
 }
 
 impl TimeUnit {
+    /// Every unit, the smallest first.
+    pub(super) const ALL: [Self; 6] = [Self::Ps, Self::Ns, Self::HundredNs, Self::Us, Self::Ms, Self::S];
+
+    /// The name in options and messages.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Ps => "ps",
+            Self::Ns => "ns",
+            Self::HundredNs => "100ns",
+            Self::Us => "us",
+            Self::Ms => "ms",
+            Self::S => "s",
+        }
+    }
+
     /// How many picoseconds one unit has.
     pub(super) const fn ps(self) -> i128 {
         match self {
@@ -221,6 +236,9 @@ pub struct Options {
     pub action: Option<Action>,
     /// A gap between two requests longer than this is a jump of the clock.
     pub jump: Duration,
+    /// How many requests are held to put them in the order of time, from 1,000 to 16,777,216; 65,536 if not said. One that
+    /// stands farther behind a later one is an error.
+    pub window: Option<u32>,
 }
 
 impl Default for Options {
@@ -237,14 +255,25 @@ impl Default for Options {
             // Chosen: longer than the week that the longest published traces last, shorter than a clock set from
             // 1970 to the present.
             jump: Duration::from_ms(10 * 86_400_000),
+            window: None,
         }
     }
 }
 
 impl Options {
     /// The names of the options.
-    const KEYS: [&str; 9] =
-        ["format", "time_unit", "address_unit", "size_unit", "sector", "device", "devices", "action", "jump"];
+    const KEYS: [&str; 10] = [
+        "format",
+        "time_unit",
+        "address_unit",
+        "size_unit",
+        "sector",
+        "device",
+        "devices",
+        "action",
+        "jump",
+        "window",
+    ];
 
     /// Reads options written as `key=value`, such as `time_unit=us`; the keys are the names of the fields.
     pub fn from_pairs<'a>(pairs: impl IntoIterator<Item = &'a str>) -> Result<Self> {
@@ -263,7 +292,8 @@ impl Options {
     /// Sets one option by name.
     pub fn set(&mut self, key: &str, value: &str) -> Result<()> {
         let mut fields = serde_json::to_value(&*self).expect("options hold texts and numbers only");
-        let number = (key == "device").then(|| value.parse::<u32>().ok()).flatten();
+        let is_number = matches!(key, "device" | "window");
+        let number = is_number.then(|| value.parse::<u32>().ok()).flatten();
         fields[key] = number.map_or_else(|| value.into(), Into::into);
         *self = serde_json::from_value(fields).map_err(|_| Error::Argument {
             what: format!("trace option {key}"),
@@ -288,8 +318,22 @@ impl Options {
             "devices" => name_of(names_of::<Devices>()),
             "action" => name_of(names_of::<Action>()),
             "jump" => "a time such as \"10d\"".into(),
+            "window" => format!("a whole number from {LEAST_WINDOW} to {LARGEST_WINDOW}"),
             _ => one_of(key, &Self::KEYS),
         }
+    }
+
+    /// How many rows are held to put them in order.
+    pub(super) fn window(&self) -> Result<usize> {
+        let window = self.window.unwrap_or(USUAL_WINDOW);
+        if (LEAST_WINDOW..=LARGEST_WINDOW).contains(&window) {
+            return Ok(window as usize);
+        }
+        Err(Error::Argument {
+            what: "trace option window".into(),
+            found: window.to_string(),
+            wanted: Self::wanted("window", &window.to_string()),
+        })
     }
 
     /// The units that hold for `format`. An option that the format has no use for is refused: it would be ignored.
@@ -327,6 +371,14 @@ impl Options {
         })
     }
 }
+
+/// Rows held to put them in order, if the user does not say. Chosen: no public trace at hand is out of order by more than a
+/// few thousand, and so many take 7 MB and a few milliseconds.
+const USUAL_WINDOW: u32 = 1 << 16;
+/// Chosen: the number of requests from which on a single one across a jump of the clock is a stray.
+const LEAST_WINDOW: u32 = 1_000;
+/// Chosen: they take less than 2 GB.
+const LARGEST_WINDOW: u32 = 1 << 24;
 
 fn refused(key: &str, format: Format, why: &str) -> Error {
     Error::Argument {

@@ -1,14 +1,15 @@
-//! From rows as recorded to the requests of a trace: sorted, with the clock's jumps closed and the devices laid out.
+//! Rows in the order of time, with jumps of the clock closed, from a window over the file.
+//!
+//! The window holds so many rows; while it is full, the earliest leaves it for each one that comes. What stands farther
+//! behind a later row than the window holds has missed its turn, and is an error.
 
-use std::collections::BTreeMap;
-use std::path::Path;
+use std::cmp::Ordering;
+use std::collections::{BTreeMap, BinaryHeap, VecDeque};
 
-use wordline_kernel::{Bytes, Duration, Instant};
+use wordline_kernel::Duration;
 
-use super::options::{Devices, Options};
-use super::row::{Found, Row};
-use super::{Op, Request};
-use crate::{Error, error::Result};
+use super::options::Action;
+use super::row::Row;
 
 /// What stays of a gap that a jump of the clock made: chosen as 1 ms, a gap that orders the requests around it and
 /// changes no statistic of a trace that lasts minutes.
@@ -16,237 +17,336 @@ const CLOSED_GAP_PS: i128 = 1_000_000_000;
 
 /// From this many requests on, a single one across a jump is a stray; chosen so that in a short trace, where every
 /// request counts, none is left out.
-const STRAY_FROM: usize = 1_000;
+const STRAY_FROM: u64 = 1_000;
 
-/// Stacked devices begin at multiples of this; chosen so that no request's alignment changes.
-const DEVICE_ALIGNMENT: u64 = 1 << 20;
+/// Jumps of the clock that are told one by one. Chosen: a trace with more is told so.
+const JUMPS_TOLD: usize = 10;
 
-/// Makes the requests of a trace out of the rows of its file, and notes what had to be done.
-pub(super) fn requests(path: &Path, found: Found, options: &Options) -> Result<(Vec<Request>, Vec<String>)> {
-    let Found { mut rows, mut notes, .. } = found;
-    let of_any_device = rows.len();
-    if let Some(device) = options.device {
-        rows.retain(|row| row.device == device);
-        notes.push(format!("{} of {of_any_device} requests are of device {device}", rows.len()));
-    }
-    let with_empty = rows.len();
-    rows.retain(|row| row.size > 0 || row.op == Op::Flush);
-    if rows.len() < with_empty {
-        notes.push(format!("{} requests of 0 bytes were left out", with_empty - rows.len()));
-    }
-    if rows.is_empty() {
-        return Err(Error::Content {
-            path: path.into(),
-            found: "no requests".into(),
-            wanted: "at least one request of more than 0 bytes".into(),
-        });
-    }
-    let jump = i128::from(options.jump.ps());
-    sort(&mut rows, jump, &mut notes);
-    if options.devices == Devices::Stack {
-        stack(path, &mut rows, &mut notes)?;
-    }
-    let span = rows.last().map_or(0, |row| row.time);
-    if span > i128::from(Duration::LIMIT.ps()) {
-        return Err(Error::Content {
-            path: path.into(),
-            found: format!("times that span {} days", span / 86_400_000_000_000_000),
-            wanted: "at most 106 days (see options time_unit and jump)".into(),
-        });
-    }
-    Ok((rows.iter().map(|row| request(row, jump)).collect(), notes))
+/// A row in the window, with its place in the file.
+struct Held {
+    row: Row,
+    number: u64,
 }
 
-fn request(row: &Row, jump: i128) -> Request {
-    // A response that is negative or as long as a jump was taken across one.
-    let response = row.response.filter(|time| (0..=jump).contains(&i128::from(*time)));
-    Request {
-        arrival: Instant::from_ps(u64::try_from(row.time).expect("the span of the trace was checked")),
-        op: row.op,
-        fua: row.fua,
-        device: row.device,
-        offset: Bytes(row.offset),
-        size: Bytes(row.size),
-        response: response.and_then(|time| u64::try_from(time).ok()).map(Duration::from_ps),
-        cpu: row.cpu,
-        stream: row.stream,
+impl Held {
+    const fn key(&self) -> (i128, u64) {
+        (self.row.time, self.number)
     }
 }
 
-/// Sorts by time, stably; closes jumps; lets the first request arrive at zero.
-fn sort(rows: &mut Vec<Row>, jump: i128, notes: &mut Vec<String>) {
-    let is_in_order = |pair: &[Row]| (0..=jump).contains(&(pair[1].time - pair[0].time));
-    if rows.windows(2).all(is_in_order) {
-        let begins = rows.first().map_or(0, |row| row.time);
-        rows.iter_mut().for_each(|row| row.time -= begins);
-        return;
+impl PartialEq for Held {
+    fn eq(&self, other: &Self) -> bool {
+        self.key() == other.key()
     }
-    note_disorder(rows, jump, notes);
-    let mut order: Vec<usize> = (0..rows.len()).collect();
-    order.sort_by_key(|at| rows[*at].time);
-    let mut eras: Vec<&[usize]> =
-        order.chunk_by(|before, after| rows[*after].time - rows[*before].time <= jump).collect();
-    if eras.len() > 1 {
-        // The file tells which way the clock was set: what it mentions first came first.
-        eras.sort_by_key(|era| era.iter().min().copied());
-        note_jumps(&eras, rows, notes);
-        if rows.len() >= STRAY_FROM {
-            eras.retain(|era| era.len() > 1);
+}
+
+impl Eq for Held {}
+
+impl PartialOrd for Held {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Held {
+    /// The earliest is the greatest: a heap gives that first.
+    fn cmp(&self, other: &Self) -> Ordering {
+        other.key().cmp(&self.key())
+    }
+}
+
+/// Rows between two jumps of the clock.
+#[derive(Default)]
+struct Era {
+    /// The latest time of all its rows, also of those that have left.
+    latest: i128,
+    /// The place in the file of the first of them, and the number of requests before it: it tells which era was first.
+    first: (u64, u64),
+    /// Rows that came in order, and those that came after a later one.
+    in_order: VecDeque<Held>,
+    behind: BinaryHeap<Held>,
+    /// Rows held, by the kind of event; those of no event in the last place.
+    held: [u64; 4],
+}
+
+impl Era {
+    fn push(&mut self, held: Held) -> Result<(), std::collections::TryReserveError> {
+        self.held[kind_of(&held.row)] += 1;
+        self.latest = self.latest.max(held.row.time);
+        if self.in_order.back().is_none_or(|last| last.key() <= held.key()) {
+            self.in_order.try_reserve(1)?;
+            self.in_order.push_back(held);
+        } else {
+            self.behind.try_reserve(1)?;
+            self.behind.push(held);
+        }
+        Ok(())
+    }
+
+    fn pop(&mut self) -> Option<Held> {
+        let from_behind = match (self.in_order.front(), self.behind.peek()) {
+            (Some(next), Some(behind)) => behind.key() < next.key(),
+            (next, _) => next.is_none(),
+        };
+        let held = if from_behind { self.behind.pop() } else { self.in_order.pop_front() }?;
+        self.held[kind_of(&held.row)] -= 1;
+        Some(held)
+    }
+
+    fn len(&self) -> usize {
+        self.in_order.len() + self.behind.len()
+    }
+
+    /// The time of the row that leaves next.
+    fn next_time(&self) -> Option<i128> {
+        let times = [self.in_order.front(), self.behind.peek()];
+        times.into_iter().flatten().map(|held| held.row.time).min()
+    }
+}
+
+const fn kind_of(row: &Row) -> usize {
+    match row.event {
+        Some(event) => event as usize,
+        None => 3,
+    }
+}
+
+/// The era whose rows are leaving.
+struct Current {
+    /// Its key among the eras.
+    earliest: i128,
+    /// The time of the last row that left, as recorded.
+    left: i128,
+    /// What is added to recorded times.
+    shift: i128,
+}
+
+/// Why a row cannot be put in order.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Misplaced {
+    /// It stands too far behind a later one: so many picoseconds.
+    TooLate(i128),
+    /// There is no memory for the window.
+    NoMemory,
+}
+
+/// Puts rows in order.
+pub(super) struct Sorter {
+    window: usize,
+    jump: i128,
+    /// The eras by the earliest time of all their rows. No two are as close as a jump.
+    eras: BTreeMap<i128, Era>,
+    /// The eras by the place in the file of their first rows.
+    turns: BTreeMap<u64, i128>,
+    current: Option<Current>,
+    held: usize,
+    /// Rows taken in, and requests among them, by kind.
+    taken: u64,
+    counts: [u64; 4],
+    /// The time of the last row taken in, and that of the last that left, as recorded and from the first.
+    before: Option<i128>,
+    left: Option<i128>,
+    emitted: Option<i128>,
+    disorder: (u64, i128),
+    strays: u64,
+    jumps: u64,
+    told: Vec<String>,
+}
+
+impl Sorter {
+    pub(super) fn new(window: usize, jump: Duration) -> Self {
+        Self {
+            window,
+            jump: i128::from(jump.ps()),
+            eras: BTreeMap::new(),
+            turns: BTreeMap::new(),
+            current: None,
+            held: 0,
+            taken: 0,
+            counts: [0; 4],
+            before: None,
+            left: None,
+            emitted: None,
+            disorder: (0, 0),
+            strays: 0,
+            jumps: 0,
+            told: Vec::new(),
         }
     }
-    let mut sorted: Vec<Row> = Vec::with_capacity(rows.len());
-    for era in eras {
-        let begins = sorted.last().map_or(0, |last| last.time + CLOSED_GAP_PS);
-        let shift = begins - era.first().map_or(0, |first| rows[*first].time);
-        sorted.extend(era.iter().map(|at| Row { time: rows[*at].time + shift, ..rows[*at] }));
-    }
-    *rows = sorted;
-}
 
-fn note_disorder(rows: &[Row], jump: i128, notes: &mut Vec<String>) {
-    let back =
-        || rows.windows(2).map(|pair| pair[0].time - pair[1].time).filter(|back| *back > 0 && *back <= jump);
-    let count = back().count();
-    if count > 0 {
-        let most = back().max().unwrap_or(0) as f64 / 1e12;
-        notes.push(format!("{count} requests stood after a later one, by up to {most} s; sorted by time"));
+    /// Whether a row must leave before the next is taken in.
+    pub(super) const fn is_full(&self) -> bool {
+        self.held >= self.window
     }
-}
 
-fn note_jumps(eras: &[&[usize]], rows: &[Row], notes: &mut Vec<String>) {
-    let time = |at: Option<&usize>| at.map_or(0, |at| rows[*at].time);
-    for pair in eras.windows(2) {
-        let gap = (time(pair[1].first()) - time(pair[0].last())) / 1_000_000_000_000;
-        let at = pair[1].iter().min().map_or(0, |at| at + 1);
-        notes.push(format!("the clock jumps by {gap} s at request {at} of the file"));
+    /// Takes in the next row of the file.
+    pub(super) fn push(&mut self, row: Row) -> Result<(), Misplaced> {
+        let time = row.time;
+        let back = self.before.map_or(0, |before| before - time);
+        if back > 0 && back <= self.jump {
+            self.disorder = (self.disorder.0 + 1, self.disorder.1.max(back));
+        }
+        self.before = Some(time);
+        let earliest = self.era_of(time)?;
+        if let Some(current) = self.current.as_ref().filter(|current| current.earliest == earliest)
+            && time < current.left
+        {
+            return Err(Misplaced::TooLate(current.left - time));
+        }
+        let number = self.taken;
+        self.taken += 1;
+        self.counts[kind_of(&row)] += 1;
+        self.held += 1;
+        let era = self.eras.get_mut(&earliest).expect("the era of the row is there");
+        era.push(Held { row, number }).map_err(|_| Misplaced::NoMemory)
     }
-    let strays = eras.iter().filter(|era| era.len() == 1).count();
-    if rows.len() >= STRAY_FROM && strays > 0 {
-        notes.push(format!("{strays} single requests across a jump of the clock were left out"));
-    }
-    notes.push("jumps of the clock were closed to 1 ms".into());
-}
 
-/// Lays the devices one behind another in the order of their numbers.
-fn stack(path: &Path, rows: &mut [Row], notes: &mut Vec<String>) -> Result<()> {
-    let mut ends: BTreeMap<u32, u64> = BTreeMap::new();
-    for row in rows.iter() {
-        let end = ends.entry(row.device).or_default();
-        *end = (*end).max(row.offset + row.size);
+    /// The era that a time belongs to, made or joined to another where it must be; its key.
+    fn era_of(&mut self, time: i128) -> Result<i128, Misplaced> {
+        let jump = self.jump;
+        let before = self.eras.range(..=time).next_back().filter(|(_, era)| time - era.latest <= jump);
+        let before = before.map(|(earliest, era)| (*earliest, era.latest));
+        if let Some((earliest, latest)) = before
+            && time <= latest
+        {
+            return Ok(earliest);
+        }
+        let after = self.eras.range(time..).next().map(|(earliest, _)| *earliest);
+        let after =
+            after.filter(|earliest| *earliest - time <= jump && Some(*earliest) != before.map(|b| b.0));
+        let earliest = match (before.map(|(earliest, _)| earliest), after) {
+            (Some(before), None) => before,
+            (Some(before), Some(after)) => {
+                if let Some(current) = self.current.as_ref().filter(|current| current.earliest == after) {
+                    // The rows of the earlier era have missed their turn.
+                    return Err(Misplaced::TooLate(current.left - before));
+                }
+                let later = self.remove(after);
+                self.join(before, later);
+                before
+            }
+            (None, Some(after)) => {
+                let era = self.remove(after);
+                self.turns.insert(era.first.0, time);
+                self.eras.insert(time, era);
+                if let Some(current) = self.current.as_mut().filter(|current| current.earliest == after) {
+                    current.earliest = time;
+                }
+                time
+            }
+            (None, None) => {
+                let requests = self.counts.iter().sum();
+                self.turns.insert(self.taken, time);
+                let era = Era { latest: time, first: (self.taken, requests), ..Era::default() };
+                self.eras.insert(time, era);
+                time
+            }
+        };
+        Ok(earliest)
     }
-    if ends.len() == 1 {
-        return Ok(());
+
+    fn remove(&mut self, earliest: i128) -> Era {
+        let era = self.eras.remove(&earliest).expect("the era was just found");
+        self.turns.remove(&era.first.0);
+        era
     }
-    let mut begins: BTreeMap<u32, u64> = BTreeMap::new();
-    let mut next = 0_u64;
-    for (device, end) in &ends {
-        begins.insert(*device, next);
-        let length = end.next_multiple_of(DEVICE_ALIGNMENT);
-        next = next.checked_add(length).filter(|next| *next <= 1 << 63).ok_or_else(|| Error::Content {
-            path: path.into(),
-            found: format!("{} devices that together have more than 8 EiB", ends.len()),
-            wanted: "less, or option devices=keep".into(),
-        })?;
+
+    /// Joins an era to the one before it: the smaller goes into the larger.
+    fn join(&mut self, earliest: i128, later: Era) {
+        let earlier = self.remove(earliest);
+        let latest = earlier.latest.max(later.latest);
+        let first = earlier.first.min(later.first);
+        let (mut small, mut large) = (earlier, later);
+        if small.len() > large.len() {
+            std::mem::swap(&mut small, &mut large);
+        }
+        while let Some(held) = small.pop() {
+            // What there was room for in two eras has room in one, but for the steps in which vectors grow.
+            large.push(held).expect("the window was taken in before");
+        }
+        (large.latest, large.first) = (latest, first);
+        self.turns.insert(first.0, earliest);
+        self.eras.insert(earliest, large);
     }
-    for row in rows.iter_mut() {
-        row.offset += begins[&row.device];
+
+    /// The next row in order, with its time from the first; `None` if none is held. Of rows that record events, those of
+    /// the kind `taken` are the requests.
+    pub(super) fn pop(&mut self, taken: Option<Action>) -> Option<Row> {
+        loop {
+            let current = match &self.current {
+                Some(current) if self.eras.get(&current.earliest).is_some_and(|era| era.len() > 0) => current,
+                _ => {
+                    self.turn(taken)?;
+                    continue;
+                }
+            };
+            let (earliest, shift) = (current.earliest, current.shift);
+            let Held { mut row, .. } = self.eras.get_mut(&earliest)?.pop()?;
+            self.held -= 1;
+            self.current = Some(Current { earliest, left: row.time, shift });
+            self.left = Some(row.time);
+            row.time += shift;
+            self.emitted = Some(row.time);
+            return Some(row);
+        }
     }
-    notes.push(format!("{} devices were laid one behind another, {} in all", ends.len(), Bytes(next)));
-    Ok(())
+
+    /// Lets the era have its turn of which the file has the first row; `None` if no rows are held.
+    fn turn(&mut self, taken: Option<Action>) -> Option<()> {
+        if self.held == 0 {
+            return None;
+        }
+        let is_first = self.left.is_none();
+        if let Some(current) = self.current.take() {
+            self.remove(current.earliest);
+        }
+        let earliest = *self.turns.first_key_value()?.1;
+        let era = &self.eras[&earliest];
+        let of_kind = taken.map_or(3, |taken| taken as usize);
+        let (requests, first, time) = (era.held[of_kind], era.first.1, era.next_time()?);
+        if let Some(last) = self.left.filter(|_| requests > 0) {
+            self.tell(time - last, first + 1);
+        }
+        let is_one_of_several = !is_first || self.eras.len() > 1;
+        let is_stray = requests == 1 && is_one_of_several && self.counts[of_kind] >= STRAY_FROM;
+        if requests == 0 || is_stray {
+            // Events without a request have nobody to answer.
+            self.held -= self.remove(earliest).len();
+            self.strays += u64::from(is_stray);
+            self.left = if is_stray { Some(time) } else { self.left };
+            return Some(());
+        }
+        let begins = self.emitted.map_or(0, |emitted| emitted + CLOSED_GAP_PS);
+        self.current = Some(Current { earliest, left: time, shift: begins - time });
+        Some(())
+    }
+
+    fn tell(&mut self, gap: i128, at: u64) {
+        self.jumps += 1;
+        if self.told.len() < JUMPS_TOLD {
+            let gap = gap / 1_000_000_000_000;
+            self.told.push(format!("the clock jumps by {gap} s at request {at} of the file"));
+        }
+    }
+
+    /// How many requests stood after a later one, and by how much at most, in picoseconds.
+    pub(super) const fn disorder(&self) -> (u64, i128) {
+        self.disorder
+    }
+
+    /// What a user should know of the jumps of the clock.
+    pub(super) fn notes(&self) -> Vec<String> {
+        let mut notes = self.told.clone();
+        let more = self.jumps - self.told.len() as u64;
+        notes.extend((more > 0).then(|| format!("the clock jumps {more} times more")));
+        let strays = self.strays;
+        let note = || format!("{strays} single requests across a jump of the clock were left out");
+        notes.extend((strays > 0).then(note));
+        notes.extend((self.jumps > 0).then(|| "jumps of the clock were closed to 1 ms".into()));
+        notes
+    }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    const S: i128 = 1_000_000_000_000;
-    const DAY: i128 = 86_400 * S;
-
-    fn row(time: i128, device: u32, offset: u64) -> Row {
-        Row::new(time, Op::Read, device, offset, 512).expect("in range")
-    }
-
-    fn ordered(rows: Vec<Row>, options: &Options) -> (Vec<Request>, Vec<String>) {
-        requests(Path::new("t"), Found { rows, ..Found::default() }, options).expect("a trace")
-    }
-
-    fn times_in_ms(requests: &[Request]) -> Vec<u64> {
-        requests.iter().map(|request| request.arrival.ps() / 1_000_000_000).collect()
-    }
-
-    #[test]
-    fn an_unsorted_trace_is_sorted_stably_from_zero() {
-        let rows = vec![row(7 * S, 0, 1), row(5 * S, 0, 2), row(7 * S, 0, 3), row(6 * S, 0, 4)];
-        let (requests, notes) = ordered(rows, &Options::default());
-        assert_eq!(times_in_ms(&requests), [0, 1000, 2000, 2000]);
-        assert_eq!(requests.iter().map(|request| request.offset.0).collect::<Vec<_>>(), [2, 4, 1, 3]);
-        assert_eq!(notes, ["2 requests stood after a later one, by up to 2 s; sorted by time"]);
-    }
-
-    #[test]
-    fn a_clock_set_forward_is_closed_to_a_millisecond() {
-        let rows = vec![row(S, 0, 1), row(2 * S, 0, 2), row(20_000 * DAY, 0, 3), row(20_000 * DAY + S, 0, 4)];
-        let (requests, notes) = ordered(rows, &Options::default());
-        assert_eq!(times_in_ms(&requests), [0, 1000, 1001, 2001]);
-        assert_eq!(notes[0], "the clock jumps by 1727999998 s at request 3 of the file");
-        assert_eq!(notes[1], "jumps of the clock were closed to 1 ms");
-    }
-
-    #[test]
-    fn a_clock_set_backward_keeps_the_order_of_the_file() {
-        let rows = vec![row(100 * DAY, 0, 1), row(100 * DAY + S, 0, 2), row(0, 0, 3), row(S, 0, 4)];
-        let (requests, _) = ordered(rows, &Options::default());
-        assert_eq!(requests.iter().map(|request| request.offset.0).collect::<Vec<_>>(), [1, 2, 3, 4]);
-        assert_eq!(times_in_ms(&requests), [0, 1000, 1001, 2001]);
-    }
-
-    #[test]
-    fn a_single_request_across_a_jump_is_left_out_of_a_long_trace_only() {
-        let long: Vec<Row> = (0..1_000).map(|n| row(n * S, 0, 0)).chain([row(9_000 * DAY, 0, 7)]).collect();
-        let (requests, notes) = ordered(long, &Options::default());
-        assert_eq!(requests.len(), 1_000);
-        assert!(notes.iter().any(|note| note.starts_with("1 single requests across")), "{notes:?}");
-        let (requests, _) = ordered(vec![row(0, 0, 0), row(9_000 * DAY, 0, 7)], &Options::default());
-        assert_eq!(requests.len(), 2);
-    }
-
-    #[test]
-    fn a_week_without_requests_is_no_jump_unless_the_option_says_so() {
-        let rows = vec![row(0, 0, 1), row(7 * DAY, 0, 2)];
-        assert_eq!(times_in_ms(&ordered(rows.clone(), &Options::default()).0), [0, 7 * 86_400_000]);
-        let options = Options { jump: Duration::from_ms(1_000), ..Options::default() };
-        assert_eq!(times_in_ms(&ordered(rows, &options).0), [0, 1]);
-    }
-
-    #[test]
-    fn devices_are_stacked_kept_or_filtered() {
-        let rows = vec![row(0, 9, 100), row(1, 2, 1 << 20), row(2, 9, 200)];
-        let offsets = |options: &Options| {
-            ordered(rows.clone(), options).0.iter().map(|request| request.offset.0).collect::<Vec<_>>()
-        };
-        assert_eq!(offsets(&Options::default()), [(2 << 20) + 100, 1 << 20, (2 << 20) + 200]);
-        assert_eq!(offsets(&Options { devices: Devices::Keep, ..Options::default() }), [100, 1 << 20, 200]);
-        assert_eq!(offsets(&Options { device: Some(9), ..Options::default() }), [100, 200]);
-    }
-
-    #[test]
-    fn requests_without_bytes_are_left_out_and_flushes_stay() {
-        let empty = Row { size: 0, ..row(0, 0, 0) };
-        let flush = Row { op: Op::Flush, ..empty };
-        let (requests, notes) = ordered(vec![empty, flush], &Options::default());
-        assert_eq!(requests.iter().map(|request| request.op).collect::<Vec<_>>(), [Op::Flush]);
-        assert_eq!(notes, ["1 requests of 0 bytes were left out"]);
-    }
-
-    #[test]
-    fn a_trace_longer_than_the_clock_is_refused() {
-        let options = Options { jump: Duration::LIMIT, ..Options::default() };
-        let rows = vec![row(0, 0, 1), row(100 * DAY, 0, 2), row(200 * DAY, 0, 2)];
-        let error =
-            requests(Path::new("t"), Found { rows, ..Found::default() }, &options).expect_err("too long");
-        assert_eq!(
-            error.to_string(),
-            "t: found times that span 200 days, wanted at most 106 days (see options time_unit and jump)"
-        );
-    }
-}
+#[path = "order_tests.rs"]
+mod tests;

@@ -1,18 +1,19 @@
-//! Reading a trace: from a file, a directory of the block tracer's files, an archive of them, or from memory.
+//! Opening a trace: a file, a directory of the block tracer's files, an archive of them, or from memory.
 
-use std::io;
 use std::path::{Path, PathBuf};
 
-use super::format::{Content, Part, detect, read_parts};
-use super::input::Input;
+use super::archive;
+use super::format::{Content, Merged, PartReader, detect};
+use super::input::{Input, can_be_read_again};
 use super::options::{Format, Options};
-use super::row::Found;
-use super::{Generated, Request};
-use super::{format, order};
+use super::row::Reader;
+use super::stream::Stream;
+use super::units::Assumed;
+use super::{Generated, Request, format};
 use crate::summary::{Source, SourceKind};
 use crate::{Error, error::Result};
 
-/// A trace: recorded, or generated and written by this program.
+/// A trace that lies in memory as a whole: recorded, or generated and written by this program.
 #[derive(Clone, Debug)]
 pub struct Trace {
     /// The name of the file without directory.
@@ -21,7 +22,7 @@ pub struct Trace {
     pub format: Format,
     /// The requests in the order of their arrival, the first at zero.
     pub requests: Vec<Request>,
-    /// What a user should know: what was left out, sorted, or closed.
+    /// What a user should know: what was left out, sorted, closed, or assumed.
     pub notes: Vec<String>,
     /// What the requests were generated from, where the file says so; only our CSV can.
     pub generated: Option<Generated>,
@@ -30,28 +31,67 @@ pub struct Trace {
 impl Trace {
     /// Where the requests come from in the end: the file, or what its requests were generated from.
     pub fn source(&self) -> Source {
-        match &self.generated {
-            Some(generated) => Source { name: generated.name.clone(), kind: generated.kind() },
-            None => Source { name: self.name.clone(), kind: SourceKind::RealTrace },
+        source(&self.name, self.generated.as_ref())
+    }
+}
+
+/// Where the requests of a trace come from in the end.
+pub(super) fn source(name: &str, generated: Option<&Generated>) -> Source {
+    match generated {
+        Some(generated) => Source { name: generated.name.clone(), kind: generated.kind() },
+        None => Source { name: name.into(), kind: SourceKind::RealTrace },
+    }
+}
+
+/// What a trace is read from.
+#[derive(Clone)]
+pub(super) enum Place<'a> {
+    /// A file or directory, or `-` for standard input.
+    Path(PathBuf),
+    /// A file that lies in memory, and its name.
+    Bytes(&'a str, &'a [u8]),
+}
+
+impl<'a> Place<'a> {
+    /// Whether it can be opened again: a pipe cannot.
+    pub(super) fn can_be_read_again(&self) -> bool {
+        match self {
+            Self::Path(path) => can_be_read_again(path),
+            Self::Bytes(..) => true,
+        }
+    }
+
+    /// Begins to read.
+    pub(super) fn open(&self, options: &Options) -> Result<Stream<'a>> {
+        match self {
+            Self::Path(path) if path.is_dir() => {
+                options.units(Format::Blktrace)?;
+                let parts = Merged::new(directory_parts(path)?)?;
+                Stream::new(path, Format::Blktrace, Box::new(parts), Assumed::none(), options)
+            }
+            Self::Path(path) => from_input(Input::open(path)?, options),
+            Self::Bytes(name, bytes) => from_input(Input::new(Path::new(name), *bytes)?, options),
         }
     }
 }
 
-/// Reads a trace file, plain or compressed, or a directory that holds the files of the block tracer.
+/// Opens a trace file, plain or compressed, a directory that holds the files of the block tracer, or `-` for standard
+/// input. Its requests come one by one; those of several devices have their offsets as recorded.
+pub fn open(path: impl AsRef<Path>, options: &Options) -> Result<Stream<'static>> {
+    Place::Path(path.as_ref().into()).open(options)
+}
+
+/// Reads a whole trace into memory.
 pub fn read(path: impl AsRef<Path>, options: &Options) -> Result<Trace> {
-    let path = path.as_ref();
-    if path.is_dir() {
-        return read_directory(path, options);
-    }
-    from_input(Input::open(path)?, options)
+    open(path, options)?.whole()
 }
 
 /// Reads a trace that lies in memory, plain or compressed; `name` stands for it in messages.
 pub fn read_bytes(name: &str, bytes: &[u8], options: &Options) -> Result<Trace> {
-    from_input(Input::new(Path::new(name), bytes)?, options)
+    Place::Bytes(name, bytes).open(options)?.whole()
 }
 
-fn from_input(input: Input<'_>, options: &Options) -> Result<Trace> {
+fn from_input<'a>(input: Input<'a>, options: &Options) -> Result<Stream<'a>> {
     let path = input.path.clone();
     let content = match options.format {
         // An archive of the block tracer's files is in its format, too.
@@ -62,43 +102,32 @@ fn from_input(input: Input<'_>, options: &Options) -> Result<Trace> {
         Some(format) => Content::Trace(format),
         None => detect(&input)?,
     };
-    match content {
+    let (format, reader, assumed): (_, Box<dyn Reader + 'a>, _) = match content {
         Content::Archive => {
             options.units(Format::Blktrace)?;
-            let found = read_parts(&path, options, |take| archive_parts(input, take))?;
-            finish(&path, Format::Blktrace, found, options)
+            (Format::Blktrace, Box::new(Merged::new(archive::parts(input)?)?), Assumed::none())
         }
         Content::Trace(Format::Blktrace) => {
             options.units(Format::Blktrace)?;
-            let mut found = read_parts(&path, options, |take| take(input.into()))?;
-            found.notes.push("one processor's file alone; name its directory to merge those of all".into());
-            finish(&path, Format::Blktrace, found, options)
+            (Format::Blktrace, Box::new(PartReader::from(input)), Assumed::none())
         }
         Content::Trace(format) => {
-            let units = options.units(format)?;
-            finish(&path, format, format::read(format, input, options, units)?, options)
+            let (reader, assumed) = format::reader(format, input, options, options.units(format)?)?;
+            (format, reader, assumed)
         }
-    }
-}
-
-fn finish(path: &Path, format: Format, found: Found, options: &Options) -> Result<Trace> {
-    let generated = found.generated.clone();
-    let (requests, mut notes) = order::requests(path, found, options)?;
-    if let Some(generated) = &generated {
-        notes.push(format!("generated from {generated}: not a recorded trace"));
-    }
-    let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
-    Ok(Trace { name, format, requests, notes, generated })
+    };
+    Stream::new(&path, format, reader, assumed, options)
 }
 
 /// Whether a name is that of a processor's file, `sda.blktrace.3`, compressed or not; then the processor.
-fn processor(name: &str) -> Option<u32> {
+pub(super) fn processor(name: &str) -> Option<u32> {
     let plain = name.strip_suffix(".zst").or_else(|| name.strip_suffix(".gz")).unwrap_or(name);
     let (base, number) = plain.rsplit_once('.')?;
     base.ends_with(".blktrace").then(|| number.parse().ok()).flatten()
 }
 
-fn read_directory(path: &Path, options: &Options) -> Result<Trace> {
+/// The files of the block tracer in a directory, each open.
+fn directory_parts(path: &Path) -> Result<Vec<Box<dyn Reader + 'static>>> {
     let complain = |reason| Error::File { path: path.into(), action: "read", reason };
     let mut files: Vec<(u32, PathBuf)> = Vec::new();
     for entry in std::fs::read_dir(path).map_err(complain)? {
@@ -115,67 +144,13 @@ fn read_directory(path: &Path, options: &Options) -> Result<Trace> {
         });
     }
     files.sort();
-    options.units(Format::Blktrace)?;
-    let found = read_parts(path, options, |take| {
-        for (_, file) in &files {
-            // The block tracer leaves an empty file for a processor that saw no request.
-            let is_empty = std::fs::metadata(file).is_ok_and(|about| about.len() == 0);
-            if !is_empty {
-                take(Input::open(file)?.into())?;
-            }
+    let mut parts: Vec<Box<dyn Reader>> = Vec::new();
+    for (_, file) in &files {
+        // The block tracer leaves an empty file for a processor that saw no request.
+        let is_empty = std::fs::metadata(file).is_ok_and(|about| about.len() == 0);
+        if !is_empty {
+            parts.push(Box::new(PartReader::from(Input::open(file)?)));
         }
-        Ok(())
-    })?;
-    finish(path, Format::Blktrace, found, options)
-}
-
-/// Gives every member of an archive that is a processor's file to `take`. Members may be compressed themselves.
-fn archive_parts(input: Input<'_>, take: &mut dyn FnMut(Part<'_>) -> Result<()>) -> Result<()> {
-    let path = input.path;
-    let damaged = |member: usize, reason: &io::Error| Error::Line {
-        path: path.clone(),
-        line: member as u64,
-        found: format!("a damaged member of the archive ({reason})"),
-        wanted: "a whole tar archive: the file is cut off or damaged".into(),
-    };
-    let mut archive = tar::Archive::new(input.stream);
-    let entries = archive.entries().map_err(|reason| damaged(1, &reason))?;
-    let mut taken = 0;
-    for (member, entry) in entries.enumerate() {
-        let mut entry = entry.map_err(|reason| damaged(member + 1, &reason))?;
-        let name = entry.path().map_err(|reason| damaged(member + 1, &reason))?.into_owned();
-        let is_part = name.file_name().and_then(|name| name.to_str()).and_then(processor).is_some();
-        if !is_part || entry.size() == 0 {
-            continue;
-        }
-        let size = entry.size();
-        let counted = Counted { inner: &mut entry, left: size };
-        take(Input::new(&path.join(name), io::BufReader::new(counted))?.into())?;
-        taken += 1;
     }
-    if taken == 0 {
-        return Err(Error::Content {
-            path: path.clone(),
-            found: "an archive without files of the block tracer".into(),
-            wanted: "members named like sda.blktrace.0".into(),
-        });
-    }
-    Ok(())
-}
-
-/// A member of an archive, which must have as many bytes as its header says: the archive may be cut off.
-struct Counted<R> {
-    inner: R,
-    left: u64,
-}
-
-impl<R: io::Read> io::Read for Counted<R> {
-    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
-        let read = self.inner.read(into)?;
-        self.left = self.left.saturating_sub(read as u64);
-        if read == 0 && self.left > 0 && !into.is_empty() {
-            return Err(io::Error::new(io::ErrorKind::UnexpectedEof, "the archive ends within this member"));
-        }
-        Ok(read)
-    }
+    Ok(parts)
 }

@@ -1,10 +1,13 @@
-//! What the readers of all formats deliver: rows as they stand in the file, before they are put in order.
+//! What the readers of all formats deliver: rows as they stand in the file, one after another, before they are put in
+//! order.
 
 use super::field;
-use super::input::Bad;
+use super::input::{Bad, Lines};
+use super::options::Action;
 use super::{Generated, Op};
+use crate::error::Result as Read;
 
-/// One request as a file has it.
+/// One request as a file has it, or one event of a request.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Row {
     /// The recorded time in picoseconds, from whatever the trace counts it from.
@@ -14,13 +17,22 @@ pub(super) struct Row {
     pub(super) device: u32,
     pub(super) offset: u64,
     pub(super) size: u64,
-    /// The recorded response time in picoseconds. Whole traces of rows lie in memory, so half the width of `time`.
+    /// The recorded response time in picoseconds.
     pub(super) response: Option<i64>,
     pub(super) cpu: Option<u16>,
     pub(super) stream: u8,
+    /// The line, or the record of a binary file, that it stands on.
+    pub(super) line: u64,
+    /// Which event of a request this is, in formats that record several.
+    pub(super) event: Option<Action>,
+    /// The device's cache is flushed before the request.
+    pub(super) preflush: bool,
 }
 
-const _: () = assert!(size_of::<Row>() <= 64, "traces of ten million rows are read");
+const _: () = assert!(size_of::<Row>() <= 80, "a window of rows is kept in memory");
+
+/// The largest read or write: 2^32 - 1 blocks of 512 bytes go into one command of SCSI (SBC-4, READ (16)).
+const LARGEST_REQUEST: u64 = 2 << 40;
 
 impl Row {
     /// A row without response time or forced unit access. The end of its range is checked.
@@ -31,7 +43,26 @@ impl Row {
                 wanted: "an end below 8 EiB".into(),
             });
         }
-        Ok(Self { time, op, fua: false, device, offset, size, response: None, cpu: None, stream: 0 })
+        if size > LARGEST_REQUEST && matches!(op, Op::Read | Op::Write | Op::Compare) {
+            return Err(Bad {
+                found: format!("a request of {size} bytes"),
+                wanted: "at most 2 TiB in one read or write".into(),
+            });
+        }
+        Ok(Self {
+            time,
+            op,
+            fua: false,
+            device,
+            offset,
+            size,
+            response: None,
+            cpu: None,
+            stream: 0,
+            line: 0,
+            event: None,
+            preflush: false,
+        })
     }
 
     /// Sets the recorded response time, in picoseconds; one that has no place is none that a request can have had.
@@ -40,13 +71,97 @@ impl Row {
     }
 }
 
-/// Everything that a reader found in a file.
-#[derive(Default)]
-pub(super) struct Found {
-    pub(super) rows: Vec<Row>,
-    pub(super) notes: Vec<String>,
+impl Row {
+    /// Whether it is of a request: one without data is not, but for a flush.
+    pub(super) const fn is_of_a_request(&self) -> bool {
+        self.size > 0 || self.preflush || matches!(self.op, Op::Flush)
+    }
+}
+
+/// Reads a file row by row.
+pub(super) trait Reader: Send {
+    /// The next row, `None` after the last.
+    fn next(&mut self) -> Read<Option<Row>>;
+
+    /// What a user should know of what has been read.
+    fn notes(&self) -> Vec<String>;
+
     /// What the file says that its requests were generated from.
-    pub(super) generated: Option<Generated>,
+    fn generated(&self) -> Option<&Generated> {
+        None
+    }
+}
+
+/// Reads the lines of a format.
+pub(super) trait LineReader: Send {
+    /// The row on a line that is neither blank nor a comment, if it has one.
+    fn row(&mut self, line: &str) -> Result<Option<Row>, Bad>;
+
+    /// What a user should know of what has been read.
+    fn notes(&self) -> Vec<String> {
+        Vec::new()
+    }
+
+    /// What the file says that its requests were generated from.
+    fn generated(&self) -> Option<&Generated> {
+        None
+    }
+}
+
+/// A format that has one request on each line.
+pub(super) struct OnEachLine<F>(pub(super) F);
+
+impl<F: FnMut(&str) -> Result<Row, Bad> + Send> LineReader for OnEachLine<F> {
+    fn row(&mut self, line: &str) -> Result<Option<Row>, Bad> {
+        (self.0)(line).map(Some)
+    }
+}
+
+/// Reads a text.
+pub(super) struct Text<'a> {
+    lines: Lines<'a>,
+    format: Box<dyn LineReader>,
+    /// Whether all rows so far are whole sectors of 512 bytes; `None` before the first.
+    in_sectors: Option<bool>,
+}
+
+impl<'a> Text<'a> {
+    pub(super) fn new(lines: Lines<'a>, format: Box<dyn LineReader>) -> Self {
+        Self { lines, format, in_sectors: None }
+    }
+
+    /// A last line without line end may be cut inside its last number and still parse. Then the request most likely ends
+    /// inside a sector, which none before it does.
+    fn check(&mut self, row: &Row) -> Read<()> {
+        let whole = row.offset.is_multiple_of(512) && row.size.is_multiple_of(512);
+        if self.lines.is_unended() && !whole && self.in_sectors == Some(true) && row.event.is_none() {
+            return Err(self.lines.wrong(Bad {
+                found: format!("{} bytes at offset {}", row.size, row.offset),
+                wanted: "multiples of 512 bytes, as in all requests before".into(),
+            }));
+        }
+        self.in_sectors = Some(self.in_sectors.unwrap_or(true) && whole);
+        Ok(())
+    }
+}
+
+impl Reader for Text<'_> {
+    fn next(&mut self) -> Read<Option<Row>> {
+        let Self { lines, format, .. } = self;
+        let Some(mut row) = lines.first(|line| format.row(line))? else { return Ok(None) };
+        row.line = self.lines.number();
+        self.check(&row)?;
+        Ok(Some(row))
+    }
+
+    fn notes(&self) -> Vec<String> {
+        let Self { lines, format, .. } = self;
+        format.notes().into_iter().chain(lines.unended_note()).chain(lines.junk_note()).collect()
+    }
+
+    fn generated(&self) -> Option<&Generated> {
+        self.format.generated()
+    }
 }
 
 /// `text` as what a request does: R, W, D, F, Z, C or the words for them, in any case.

@@ -1,10 +1,11 @@
 //! Writing a trace in another format, compressed as the name says, whole or not at all.
 
+use std::collections::BTreeSet;
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
-use wordline_kernel::Duration;
+use wordline_kernel::{Duration, Instant};
 
 use super::format::{CSV_COLUMNS, MORE_CSV_COLUMNS, MSR_TICK_PS};
 use super::{Generated, Op, Request};
@@ -127,20 +128,26 @@ impl Target {
         self.output.is_standard()
     }
 
-    /// Writes requests. Where they are `generated`, the first line says so, if the format has comments.
+    /// Writes requests as they come. Where they are `generated`, the first line says so, if the format has comments. What
+    /// only some traces have, a processor or a stream, is written where `has_more` says so.
     ///
     /// # Errors
-    /// [`Error::File`]; then a file is as it was before.
+    /// [`Error::File`], or that of a request that cannot be had; then a file is as it was before.
     pub fn write(
         mut self,
-        requests: &[Request],
+        requests: impl IntoIterator<Item = Result<Request>>,
         format: TargetFormat,
         generated: Option<&Generated>,
+        has_more: bool,
     ) -> Result<WriteReport> {
-        let content = Content { requests, format, generated };
-        let written = try_write(&mut self.output, self.packed, &content);
-        let failed = |reason| Error::File { path: self.output.path().into(), action: "write", reason };
-        let report = written.map_err(failed)?;
+        let content = Content { format, generated, has_more };
+        let written = try_write(&mut self.output, self.packed, requests.into_iter(), content);
+        let report = written.map_err(|problem| match problem {
+            Problem::Output(reason) => {
+                Error::File { path: self.output.path().into(), action: "write", reason }
+            }
+            Problem::Requests(error) => error,
+        })?;
         self.output.finish()?;
         Ok(report)
     }
@@ -155,97 +162,138 @@ const FOREIGN: [&str; 11] = ["xz", "bz2", "zip", "lz4", "lzma", "lz", "br", "7z"
 /// As for those.
 pub fn write(
     path: impl AsRef<Path>,
-    requests: &[Request],
+    requests: impl IntoIterator<Item = Result<Request>>,
     format: TargetFormat,
     generated: Option<&Generated>,
+    has_more: bool,
 ) -> Result<WriteReport> {
-    Target::open(path.as_ref())?.write(requests, format, generated)
+    Target::open(path.as_ref())?.write(requests, format, generated, has_more)
 }
 
-/// What a file is to hold.
+/// Why a trace is not written.
+#[derive(Debug)]
+enum Problem {
+    /// The file cannot be written.
+    Output(io::Error),
+    /// The requests cannot be had.
+    Requests(Error),
+}
+
+impl From<io::Error> for Problem {
+    fn from(reason: io::Error) -> Self {
+        Self::Output(reason)
+    }
+}
+
+/// What a file is to hold beside the requests.
+#[derive(Clone, Copy)]
 struct Content<'a> {
-    requests: &'a [Request],
     format: TargetFormat,
     generated: Option<&'a Generated>,
+    has_more: bool,
 }
 
-fn try_write(to: &mut Output, packed: Packed, content: &Content<'_>) -> io::Result<WriteReport> {
+type Written = std::result::Result<WriteReport, Problem>;
+
+fn try_write(
+    to: &mut Output,
+    packed: Packed,
+    requests: impl Iterator<Item = Result<Request>>,
+    content: Content<'_>,
+) -> Written {
     let plain = BufWriter::new(to);
     Ok(match packed {
         Packed::Gzip => {
             let mut out = flate2::write::GzEncoder::new(plain, flate2::Compression::default());
-            let report = lines(&mut out, content)?;
+            let report = lines(&mut out, requests, content)?;
             out.finish()?.flush()?;
             report
         }
         Packed::Zstd => {
             // Level 0 stands for the library's default.
             let mut out = zstd::Encoder::new(plain, 0)?;
-            let report = lines(&mut out, content)?;
+            let report = lines(&mut out, requests, content)?;
             out.finish()?.flush()?;
             report
         }
         Packed::Plain => {
             let mut out = plain;
-            let report = lines(&mut out, content)?;
+            let report = lines(&mut out, requests, content)?;
             out.flush()?;
             report
         }
     })
 }
 
-fn lines(out: &mut impl Write, content: &Content<'_>) -> io::Result<WriteReport> {
-    let Content { requests, format, generated } = *content;
-    let more = has_more(requests);
-    match format {
-        TargetFormat::Csv => {
-            if let Some(generated) = generated {
-                writeln!(out, "{}", generated.comment())?;
-            }
-            writeln!(out, "{CSV_COLUMNS}{}", if more { MORE_CSV_COLUMNS } else { "" })?;
-        }
-        TargetFormat::FioIolog => files(out, requests, &["add", "open"])?,
-        _ => {}
-    }
+fn lines(
+    out: &mut impl Write,
+    requests: impl Iterator<Item = Result<Request>>,
+    content: Content<'_>,
+) -> Written {
+    let Content { format, generated, has_more } = content;
+    begin(out, content)?;
     let mark_lost = generated.is_some() && format != TargetFormat::Csv;
     let mut report = WriteReport { mark_lost, ..WriteReport::default() };
-    for request in requests {
+    let (mut open, mut last) = (BTreeSet::new(), Instant::ZERO);
+    for (number, request) in (1_u64..).zip(requests) {
+        let request = request.map_err(Problem::Requests)?;
+        if request.arrival > Instant::LIMIT {
+            return Err(Problem::Requests(too_late(number, &request)));
+        }
         if !format.holds(request.op) {
             report.left_out += 1;
             continue;
         }
+        if format == TargetFormat::FioIolog && open.insert(request.device) {
+            files(out, request.arrival, [request.device], &["add", "open"])?;
+        }
         let (offset, size) = (request.offset.0, request.size.0);
         let aligned = offset.is_multiple_of(512) && size.is_multiple_of(512);
         report.widened += u64::from(format.counts_sectors() && !aligned);
-        line(out, request, format, more)?;
+        line(out, &request, format, has_more)?;
         report.written += 1;
+        last = request.arrival;
     }
-    if format == TargetFormat::FioIolog {
-        files(out, requests, &["close"])?;
-    }
+    files(out, last, open, &["close"])?;
     Ok(report)
 }
 
-/// The lines of an I/O log that open or close its files.
-fn files(out: &mut impl Write, requests: &[Request], actions: &[&str]) -> io::Result<()> {
-    let devices: std::collections::BTreeSet<u32> = requests.iter().map(|request| request.device).collect();
-    let opens = actions.contains(&"open");
-    if opens {
-        writeln!(out, "fio version 3 iolog")?;
+/// What stands above the requests.
+fn begin(out: &mut impl Write, content: Content<'_>) -> io::Result<()> {
+    match content.format {
+        TargetFormat::Csv => {
+            if let Some(generated) = content.generated {
+                writeln!(out, "{}", generated.comment())?;
+            }
+            writeln!(out, "{CSV_COLUMNS}{}", if content.has_more { MORE_CSV_COLUMNS } else { "" })
+        }
+        TargetFormat::FioIolog => writeln!(out, "fio version 3 iolog"),
+        _ => Ok(()),
     }
-    let last = requests.last().map_or(0, |request| request.arrival.ps() / 1_000_000);
-    let time = if opens { 0 } else { last };
+}
+
+fn too_late(number: u64, request: &Request) -> Error {
+    Error::Argument {
+        what: format!("request {number}"),
+        found: format!("an arrival {:.1} days after the first", request.arrival.seconds() / 86_400.0),
+        wanted: "at most 106 days".into(),
+    }
+}
+
+/// The lines of an I/O log that open or close its files.
+fn files(
+    out: &mut impl Write,
+    at: Instant,
+    devices: impl IntoIterator<Item = u32>,
+    actions: &[&str],
+) -> io::Result<()> {
+    let time = at.ps() / 1_000_000;
     for device in devices {
         for action in actions {
             writeln!(out, "{time} /dev/wordline{device} {action}")?;
         }
     }
     Ok(())
-}
-
-/// Whether a request has what only some traces have: a processor or a stream.
-fn has_more(requests: &[Request]) -> bool {
-    requests.iter().any(|request| request.cpu.is_some() || request.stream > 0)
 }
 
 fn line(out: &mut impl Write, request: &Request, format: TargetFormat, more: bool) -> io::Result<()> {
@@ -292,7 +340,7 @@ fn line(out: &mut impl Write, request: &Request, format: TargetFormat, more: boo
 
 #[cfg(test)]
 mod tests {
-    use wordline_kernel::{Bytes, Instant};
+    use wordline_kernel::Bytes;
 
     use super::*;
 
@@ -326,13 +374,13 @@ mod tests {
         };
         let generated = Generated { profile: true, name: "a/b".into(), seed: 1 };
         for format in TargetFormat::ALL {
-            let generated = Some(&generated);
-            let content = Content { requests: &[request; 3], format, generated };
+            let content = Content { format, generated: Some(&generated), has_more: false };
             let mut whole = Vec::new();
-            lines(&mut whole, &content).expect("memory suffices");
+            let requests = || (0..3).map(|_| Ok(request));
+            lines(&mut whole, requests(), content).expect("memory suffices");
             for room in 0..whole.len() {
-                let error = lines(&mut Disk(room), &content).expect_err("the disk is full");
-                assert_eq!(error.kind(), io::ErrorKind::StorageFull);
+                let error = lines(&mut Disk(room), requests(), content).expect_err("the disk is full");
+                assert!(matches!(error, Problem::Output(why) if why.kind() == io::ErrorKind::StorageFull));
             }
         }
     }

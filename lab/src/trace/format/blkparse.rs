@@ -4,11 +4,9 @@
 
 use super::super::Op;
 use super::super::field::{at_least, bytes_field, decimal, whole};
-use super::super::input::{Bad, Lines};
-use super::super::options::{Action, Options, Units};
-use super::super::row::{Found, linux_device};
-use super::events::{Event, Events};
-use crate::error::Result;
+use super::super::input::Bad;
+use super::super::options::{Action, Units};
+use super::super::row::{LineReader, Row, linux_device};
 
 const LAYOUT: &str = "major,minor cpu sequence seconds pid action RWBS sector + sectors";
 
@@ -31,18 +29,13 @@ const SUMMARY: [&str; 15] = [
     "Completion wait",
 ];
 
-/// Reads all events.
-pub(super) fn read(lines: &mut Lines<'_>, options: &Options, units: Units) -> Result<Found> {
-    let mut events = Events::default();
-    lines.each(|line| {
-        if !SUMMARY.iter().any(|start| line.starts_with(start))
-            && let Some(event) = event(line, units)?
-        {
-            events.push(event);
-        }
-        Ok(())
-    })?;
-    events.requests(&lines.path, options.action)
+/// Reads the events.
+pub(super) struct Blkparse(pub(super) Units);
+
+impl LineReader for Blkparse {
+    fn row(&mut self, line: &str) -> std::result::Result<Option<Row>, Bad> {
+        if SUMMARY.iter().any(|start| line.starts_with(start)) { Ok(None) } else { event(line, self.0) }
+    }
 }
 
 /// Whether a line begins as an event does: `8,16 3 ...`.
@@ -54,7 +47,7 @@ pub(super) fn begins_as_event(line: &str) -> bool {
 }
 
 /// The event on a line, if it is one of a request's.
-fn event(line: &str, units: Units) -> std::result::Result<Option<Event>, Bad> {
+fn event(line: &str, units: Units) -> std::result::Result<Option<Row>, Bad> {
     let [device, cpu, sequence, time, pid, action] = at_least(line, line.split_ascii_whitespace(), LAYOUT)?;
     let (major, minor) =
         device.split_once(',').ok_or_else(|| Bad::quoting(line, format!("a line of {LAYOUT}")))?;
@@ -72,13 +65,13 @@ fn event(line: &str, units: Units) -> std::result::Result<Option<Event>, Bad> {
     match rest.next() {
         Some("+") => {
             let count = rest.next().unwrap_or_default();
-            flags.event(time, kind, device, op, (sector, count), units).map(|event| Some(event.on(cpu)))
+            flags.event(time, kind, device, op, (sector, count), units).map(|row| Some(Row { cpu, ..row }))
         }
         // `sector (bytes of a command) [process]`: a command passed through, not a request of the block layer.
         Some(text) if text.starts_with('(') => Ok(None),
         // A flush, and the end of any request without data, has no size.
         _ if flags.preflush || kind == Action::Complete && sector.parse::<u64>().is_ok() => {
-            flags.event(time, kind, device, op, ("0", "0"), units).map(|event| Some(event.on(cpu)))
+            flags.event(time, kind, device, op, ("0", "0"), units).map(|row| Some(Row { cpu, ..row }))
         }
         _ => Err(Bad::quoting(line, format!("a line of {LAYOUT}"))),
     }
@@ -127,12 +120,10 @@ impl Rwbs {
         op: Op,
         (sector, count): (&str, &str),
         units: Units,
-    ) -> std::result::Result<Event, Bad> {
+    ) -> std::result::Result<Row, Bad> {
         let offset = bytes_field(sector, units.address, "sector")?;
         let size = bytes_field(count, units.size, "size")?;
-        let mut event = Event::new(time, kind, device, op, offset, size)?;
-        event.preflush = self.preflush;
-        event.row.fua = self.fua && op == Op::Write;
-        Ok(event)
+        let row = Row::new(time, op, device, offset, size)?;
+        Ok(Row { event: Some(kind), preflush: self.preflush, fua: self.fua && op == Op::Write, ..row })
     }
 }

@@ -1,15 +1,16 @@
 //! Binary records of the Linux block tracer (`struct blk_io_trace`, linux/blktrace_api.h, version 7), one file a
 //! processor, merged by time. Either byte order is read.
 
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
 use std::io::Read;
 use std::path::PathBuf;
 
 use super::super::Op;
 use super::super::field::bytes;
-use super::super::input::{Bad, Input, stream_error};
-use super::super::options::{Action, Options};
-use super::super::row::Found;
-use super::events::{Event, Events};
+use super::super::input::{Bad, Input, fill, stream_error};
+use super::super::options::Action;
+use super::super::row::{Reader, Row};
 use crate::{Error, error::Result};
 
 /// The first four bytes of every record: the letters `eat`, and the version in the lowest byte.
@@ -26,20 +27,6 @@ mod category {
     pub(super) const NOTIFY: u32 = 1 << 10;
     pub(super) const DISCARD: u32 = 1 << 13;
     pub(super) const FUA: u32 = 1 << 15;
-}
-
-/// The file of one processor.
-pub(in crate::trace) struct Part<'a> {
-    /// The file, for messages; with the member's name where it is an archive.
-    pub(in crate::trace) path: PathBuf,
-    /// Its content.
-    pub(in crate::trace) stream: Box<dyn Read + 'a>,
-}
-
-impl<'a> From<Input<'a>> for Part<'a> {
-    fn from(input: Input<'a>) -> Self {
-        Self { path: input.path, stream: Box::new(input.stream) }
-    }
 }
 
 /// Whether the beginning of a file is a record.
@@ -63,61 +50,105 @@ enum Order {
     Big,
 }
 
-/// Reads the requests out of the files of all processors, which `each` gives one after another to its argument.
-pub(in crate::trace) fn read_parts(
-    path: &std::path::Path,
-    options: &Options,
-    each: impl FnOnce(&mut dyn FnMut(Part<'_>) -> Result<()>) -> Result<()>,
-) -> Result<Found> {
-    let mut events = Events::default();
-    let mut parts = 0_u64;
-    each(&mut |part| {
-        parts += 1;
-        read_part(part, &mut events)
-    })?;
-    let mut found = events.requests(path, options.action)?;
-    if parts > 1 {
-        found.notes.push(format!("the files of {parts} processors were merged by time"));
-    }
-    Ok(found)
+/// Reads the events of one processor's file.
+pub(in crate::trace) struct PartReader<'a> {
+    /// The file, for messages; with the member's name where it is an archive.
+    path: PathBuf,
+    stream: Box<dyn Read + Send + 'a>,
+    number: u64,
 }
 
-fn read_part(mut part: Part<'_>, events: &mut Events) -> Result<()> {
-    let path = part.path.clone();
-    let wrong = |line, found: String, wanted: &str| Error::Line {
-        path: path.clone(),
-        line,
-        found,
-        wanted: wanted.into(),
-    };
-    for number in 1.. {
-        let mut bytes = Vec::with_capacity(RECORD);
-        let read = part.stream.by_ref().take(RECORD as u64).read_to_end(&mut bytes);
-        let read = read.map_err(|reason| stream_error(&path, number, &reason))?;
+impl<'a> From<Input<'a>> for PartReader<'a> {
+    fn from(input: Input<'a>) -> Self {
+        Self { path: input.path, stream: Box::new(input.stream), number: 0 }
+    }
+}
+
+impl PartReader<'_> {
+    fn wrong(&self, found: String, wanted: &str) -> Error {
+        Error::Line { path: self.path.clone(), line: self.number, found, wanted: wanted.into() }
+    }
+
+    fn record(&mut self) -> Result<Option<Record>> {
+        self.number += 1;
+        let mut bytes = [0; RECORD];
+        let broken = |part: &Self, reason| stream_error(&part.path, part.number, &reason);
+        let read = fill(&mut self.stream, &mut bytes).map_err(|reason| broken(self, reason))?;
         if read == 0 {
-            break;
+            return Ok(None);
         }
-        let record: [u8; RECORD] = bytes.try_into().map_err(|_| {
-            wrong(
-                number,
-                format!("{read} bytes at the end of the file"),
-                "a whole record of 48 bytes: the file is cut off",
-            )
+        if read < RECORD {
+            let found = format!("{read} bytes at the end of the file");
+            return Err(self.wrong(found, "a whole record of 48 bytes: the file is cut off"));
+        }
+        let record = Record::parse(bytes).map_err(|magic| {
+            self.wrong(format!("magic number {magic:#010x}"), "0x65617407 in either byte order")
         })?;
-        let record = Record::parse(record).map_err(|magic| {
-            wrong(number, format!("magic number {magic:#010x}"), "0x65617407 in either byte order")
-        })?;
-        let skipped = std::io::copy(&mut part.stream.by_ref().take(record.payload), &mut std::io::sink())
-            .map_err(|reason| stream_error(&path, number, &reason))?;
+        let skipped = std::io::copy(&mut self.stream.by_ref().take(record.payload), &mut std::io::sink())
+            .map_err(|reason| broken(self, reason))?;
         if skipped < record.payload {
             let found = format!("{skipped} bytes of payload at the end of the file");
-            return Err(wrong(number, found, &format!("{} bytes: the file is cut off", record.payload)));
+            return Err(self.wrong(found, &format!("{} bytes: the file is cut off", record.payload)));
         }
-        if let Some(event) = record.event().map_err(|bad| wrong(number, bad.found, &bad.wanted))? {
-            events.push(event);
-        }
+        Ok(Some(record))
     }
-    Ok(())
+}
+
+impl Reader for PartReader<'_> {
+    fn next(&mut self) -> Result<Option<Row>> {
+        while let Some(record) = self.record()? {
+            if let Some(row) = record.row().map_err(|bad| self.wrong(bad.found, &bad.wanted))? {
+                return Ok(Some(Row { line: self.number, ..row }));
+            }
+        }
+        Ok(None)
+    }
+
+    fn notes(&self) -> Vec<String> {
+        vec!["one processor's file alone; name its directory to merge those of all".into()]
+    }
+}
+
+/// The files of several processors, merged by time.
+pub(in crate::trace) struct Merged<'a> {
+    parts: Vec<Box<dyn Reader + 'a>>,
+    /// The next row of each part that has one.
+    next: Vec<Option<Row>>,
+    /// Time of the next row, and its part: of equal times the first part has its turn.
+    turns: BinaryHeap<Reverse<(i128, usize)>>,
+}
+
+impl<'a> Merged<'a> {
+    /// Looks at the first row of each part.
+    pub(in crate::trace) fn new(parts: Vec<Box<dyn Reader + 'a>>) -> Result<Self> {
+        let next = parts.iter().map(|_| None).collect();
+        let mut merged = Self { parts, next, turns: BinaryHeap::new() };
+        (0..merged.parts.len()).try_for_each(|part| merged.advance(part))?;
+        Ok(merged)
+    }
+
+    fn advance(&mut self, part: usize) -> Result<()> {
+        self.next[part] = self.parts[part].next()?;
+        self.turns.extend(self.next[part].map(|row| Reverse((row.time, part))));
+        Ok(())
+    }
+}
+
+impl Reader for Merged<'_> {
+    fn next(&mut self) -> Result<Option<Row>> {
+        let Some(Reverse((_, part))) = self.turns.pop() else { return Ok(None) };
+        let row = self.next[part];
+        self.advance(part)?;
+        Ok(row)
+    }
+
+    fn notes(&self) -> Vec<String> {
+        let parts = self.parts.len();
+        (parts > 1)
+            .then(|| format!("the files of {parts} processors were merged by time"))
+            .into_iter()
+            .collect()
+    }
 }
 
 /// What is read of a record.
@@ -167,7 +198,7 @@ impl Record {
     }
 
     /// The event, if it is one of a request's data.
-    fn event(&self) -> std::result::Result<Option<Event>, Bad> {
+    fn row(&self) -> std::result::Result<Option<Row>, Bad> {
         let is = |category: u32| self.action >> 16 & category != 0;
         // The lower byte is the event (`enum blktrace_act`); the bit above it marks a control group's number.
         let kind = match self.action & 0xff {
@@ -190,9 +221,12 @@ impl Record {
         let size = u64::from(self.bytes);
         // Events without data carry no address that means anything, at times all ones.
         let offset = if size == 0 { 0 } else { bytes(self.sector, wordline_kernel::Bytes(512), "sector")? };
-        let mut event = Event::new(time, kind, self.device, op, offset, size)?;
-        event.preflush = is(category::FLUSH);
-        event.row.fua = is(category::FUA) && op == Op::Write;
-        Ok(Some(event.on(u16::try_from(self.cpu).ok())))
+        Ok(Some(Row {
+            event: Some(kind),
+            preflush: is(category::FLUSH),
+            fua: is(category::FUA) && op == Op::Write,
+            cpu: u16::try_from(self.cpu).ok(),
+            ..Row::new(time, op, self.device, offset, size)?
+        }))
     }
 }

@@ -1,13 +1,14 @@
 //! Our own CSV: columns named by a header line, in any order.
 //!
-//! A time column says its unit in its name (`t_ns`), or is named `t` or `time` and counts what the options say.
+//! A time column says its unit in its name (`t_ns`), or is named `t` or `time`; options go before names.
 
 use wordline_kernel::Bytes;
 
 use super::super::field::{bytes_field, decimal, device};
 use super::super::input::{Bad, Lines, quoted};
 use super::super::options::{Options, TimeUnit, Units};
-use super::super::row::{Found, Row, op};
+use super::super::row::{LineReader, Row, op};
+use super::super::units::Assumed;
 use super::super::{Generated, Op};
 use crate::error::Result;
 
@@ -19,48 +20,59 @@ pub(in crate::trace) const MORE_COLUMNS: &str = ",cpu,stream";
 const WANTED: &str =
     "a header with a time column (t_ps, t_ns, t_us, t_ms, t_s or t), op, offset (or lba) and size";
 
-/// Which column holds what.
-struct Header {
-    columns: usize,
-    time: (usize, TimeUnit),
-    op: usize,
-    offset: (usize, Bytes),
-    size: (usize, Bytes),
-    device: Option<usize>,
-    response: Option<(usize, TimeUnit)>,
-    fua: Option<usize>,
-    cpu: Option<usize>,
-    stream: Option<usize>,
+/// What a column holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Role {
+    Time,
+    Op,
+    Offset,
+    Size,
+    Device,
+    Response,
+    Fua,
+    Cpu,
+    Stream,
 }
 
-/// Reads the header and all lines.
-pub(super) fn read(lines: &mut Lines<'_>, options: &Options, units: Units) -> Result<Found> {
+const ROLES: usize = Role::Stream as usize + 1;
+
+/// Reads the lines below a header.
+pub(super) struct Csv {
+    /// What each column holds, if it is known.
+    roles: Vec<Option<Role>>,
+    time: TimeUnit,
+    response: TimeUnit,
+    offset: Bytes,
+    size: Bytes,
+    unknown: Vec<String>,
+    generated: Option<Generated>,
+}
+
+/// Reads the header.
+pub(super) fn reader(
+    lines: &mut Lines<'_>,
+    options: &Options,
+    units: Units,
+    assumed: &mut Assumed,
+) -> Result<Csv> {
     let mut line = String::new();
-    let mut found = Found::default();
+    let mut generated = None;
     while line.is_empty() {
         match lines.next()? {
             Some(text) if text.starts_with('#') => {
-                found.generated = found.generated.or_else(|| Generated::from_comment(&text));
+                generated = generated.or_else(|| Generated::from_comment(&text));
             }
-            Some(text) => line = text.trim().trim_start_matches('\u{feff}').to_string(),
+            Some(text) => line = text.trim().to_string(),
             None => break,
         }
     }
-    let header = Header::parse(&line, options, units).map_err(|bad| lines.wrong(bad))?;
-    let unknown = unknown(&line);
-    if !unknown.is_empty() {
-        found.notes.push(format!("columns passed over: {}", unknown.join(", ")));
-    }
-    lines.each(|line| {
-        found.rows.push(header.row(line)?);
-        Ok(())
-    })?;
-    Ok(found)
+    let mut csv = Csv::parse(&line, options, units, assumed).map_err(|bad| lines.wrong(bad))?;
+    csv.generated = generated;
+    Ok(csv)
 }
 
 /// Whether a line is a header that names the columns of a trace.
 pub(super) fn is_header(line: &str) -> bool {
-    let line = line.trim_start_matches('\u{feff}');
     let has = |known: fn(&str) -> bool| names(line).any(|name| known(&name));
     has(|name| time_unit(name).is_some()) && has(is_other_column)
 }
@@ -92,96 +104,140 @@ fn response_unit(name: &str) -> Option<TimeUnit> {
     unit_suffix(name.strip_prefix("resp_").or_else(|| name.strip_prefix("response_"))?)
 }
 
+/// What a column of this name holds.
+fn role(name: &str) -> Option<Role> {
+    Some(match name {
+        "op" => Role::Op,
+        "offset" | "offset_bytes" | "lba" => Role::Offset,
+        "size" | "size_bytes" | "sectors" => Role::Size,
+        "dev" | "device" => Role::Device,
+        "fua" => Role::Fua,
+        "cpu" => Role::Cpu,
+        "stream" => Role::Stream,
+        _ if time_unit(name).is_some() => Role::Time,
+        _ if response_unit(name).is_some() => Role::Response,
+        _ => return None,
+    })
+}
+
 fn is_other_column(name: &str) -> bool {
-    matches!(
-        name,
-        "op" | "offset"
-            | "offset_bytes"
-            | "lba"
-            | "size"
-            | "size_bytes"
-            | "sectors"
-            | "dev"
-            | "device"
-            | "fua"
-            | "cpu"
-            | "stream"
-    )
+    role(name).is_some_and(|role| !matches!(role, Role::Time | Role::Response))
 }
 
-fn unknown(header: &str) -> Vec<String> {
-    names(header)
-        .filter(|name| time_unit(name).is_none() && response_unit(name).is_none() && !is_other_column(name))
-        .map(|name| quoted(&name))
-        .collect()
+/// Which column holds what. Two that hold the same are refused: one of them would be passed over.
+fn places(names: &[String]) -> std::result::Result<[Option<usize>; ROLES], Bad> {
+    let mut places: [Option<usize>; ROLES] = [None; ROLES];
+    for (at, name) in names.iter().enumerate() {
+        let Some(role) = role(name) else { continue };
+        if let Some(first) = places[role as usize].replace(at) {
+            return Err(Bad {
+                found: format!("columns {} and {}", quoted(&names[first]), quoted(name)),
+                wanted:
+                    "one column for each of time, op, offset, size, device, response, fua, cpu and stream"
+                        .into(),
+            });
+        }
+    }
+    Ok(places)
 }
 
-impl Header {
-    fn parse(line: &str, options: &Options, units: Units) -> std::result::Result<Self, Bad> {
+impl Csv {
+    fn parse(
+        line: &str,
+        options: &Options,
+        units: Units,
+        assumed: &mut Assumed,
+    ) -> std::result::Result<Self, Bad> {
         let names: Vec<String> = names(line).collect();
-        let place = |wanted: &[&str]| names.iter().position(|name| wanted.contains(&name.as_str()));
-        let missing = |what: &str| Bad {
-            found: format!("no column {what} in {}", quoted(line)),
-            wanted: WANTED.into(),
+        let places = places(&names)?;
+        let need = |role: Role, name: &str| {
+            places[role as usize].map(|at| names[at].as_str()).ok_or_else(|| Bad {
+                found: format!("no column {name} in {}", quoted(line)),
+                wanted: WANTED.into(),
+            })
         };
+        let (time, _) = (need(Role::Time, "t_ns")?, need(Role::Op, "op")?);
+        let (offset, size) = (need(Role::Offset, "offset")?, need(Role::Size, "size")?);
+        let named = time_unit(time).flatten();
+        let time = options.time_unit.or(named).unwrap_or(units.time);
+        assumed.set_time(time, named.is_some());
         // A column in bytes keeps them unless the options give a unit; one in sectors counts 512 B or what they say.
         let sector = options.sector.unwrap_or(Bytes(512));
-        let counted = |bytes: &[&str], sectors: &str, said: Option<Bytes>| {
-            let in_bytes = place(bytes).map(|at| (at, said.unwrap_or(Bytes(1))));
-            in_bytes
-                .or_else(|| place(&[sectors]).map(|at| (at, said.unwrap_or(sector))))
-                .ok_or_else(|| missing(bytes[0]))
+        let counted = |name: &str, said: Option<Bytes>| {
+            said.unwrap_or(if matches!(name, "lba" | "sectors") { sector } else { Bytes(1) })
         };
-        let time = names.iter().enumerate().find_map(|(at, name)| Some((at, time_unit(name)?)));
-        let (at, named) = time.ok_or_else(|| missing("t_ns"))?;
+        let of_offset = counted(offset, options.address_unit);
+        let of_size = counted(size, options.size_unit);
+        let says_bytes = |name: &str| name.ends_with("_bytes");
+        assumed.set_counts([(of_offset, says_bytes(offset)), (of_size, says_bytes(size))], options.sector);
+        let response = places[Role::Response as usize].and_then(|at| response_unit(&names[at]));
+        let unknown = names.iter().filter(|name| role(name).is_none()).map(|name| quoted(name)).collect();
         Ok(Self {
-            columns: names.len(),
-            time: (at, named.unwrap_or(units.time)),
-            op: place(&["op"]).ok_or_else(|| missing("op"))?,
-            offset: counted(&["offset", "offset_bytes"], "lba", options.address_unit)?,
-            size: counted(&["size", "size_bytes"], "sectors", options.size_unit)?,
-            device: place(&["dev", "device"]),
-            response: names.iter().enumerate().find_map(|(at, name)| Some((at, response_unit(name)?))),
-            fua: place(&["fua"]),
-            cpu: place(&["cpu"]),
-            stream: place(&["stream"]),
+            roles: names.iter().map(|name| role(name)).collect(),
+            time,
+            response: response.unwrap_or(time),
+            offset: of_offset,
+            size: of_size,
+            unknown,
+            generated: None,
         })
     }
 
-    fn row(&self, line: &str) -> std::result::Result<Row, Bad> {
-        let fields: Vec<&str> = line.split(',').map(|field| field.trim().trim_matches('"')).collect();
-        if fields.len() != self.columns {
-            let found = format!("{} fields in {}", fields.len(), quoted(line));
-            return Err(Bad { found, wanted: format!("{} fields, as in the header", self.columns) });
+    /// The fields of a line by what they hold.
+    fn cells<'a>(&self, line: &'a str) -> std::result::Result<[&'a str; ROLES], Bad> {
+        let mut cells = [""; ROLES];
+        let mut count = 0;
+        for field in line.split(',') {
+            if let Some(Some(role)) = self.roles.get(count) {
+                cells[*role as usize] = field.trim().trim_matches('"');
+            }
+            count += 1;
         }
-        let filled = |place: Option<usize>| place.map(|at| fields[at]).filter(|text| !text.is_empty());
-        let op = op(fields[self.op])?;
-        let count = |(place, unit): (usize, Bytes), what| match (op, fields[place]) {
+        if count == self.roles.len() {
+            return Ok(cells);
+        }
+        let found = format!("{count} fields in {}", quoted(line));
+        Err(Bad { found, wanted: format!("{} fields, as in the header", self.roles.len()) })
+    }
+}
+
+impl LineReader for Csv {
+    fn row(&mut self, line: &str) -> std::result::Result<Option<Row>, Bad> {
+        let [time, op_name, offset, size, device_name, response, fua, cpu, stream] = self.cells(line)?;
+        let op = op(op_name)?;
+        let count = |text, unit, what| match (op, text) {
             (Op::Flush, "") => Ok(0),
             (_, text) => bytes_field(text, unit, what),
         };
         let mut row = Row::new(
-            decimal(fields[self.time.0], self.time.1.ps(), "time")?,
+            decimal(time, self.time.ps(), "time")?,
             op,
-            filled(self.device).map_or(Ok(0), device)?,
-            count(self.offset, "offset")?,
-            count(self.size, "size")?,
+            if device_name.is_empty() { 0 } else { device(device_name)? },
+            count(offset, self.offset, "offset")?,
+            count(size, self.size, "size")?,
         )?;
-        if let Some((place, unit)) = self.response
-            && let Some(text) = filled(Some(place))
-        {
-            row.answered_after(decimal(text, unit.ps(), "response time")?);
+        if !response.is_empty() {
+            row.answered_after(decimal(response, self.response.ps(), "response time")?);
         }
-        row.fua = match filled(self.fua) {
-            None | Some("0" | "false") => false,
-            Some("1" | "true") => true,
-            Some(text) => {
+        row.fua = match fua {
+            "" | "0" | "false" => false,
+            "1" | "true" => true,
+            text => {
                 return Err(Bad { found: format!("fua {}", quoted(text)), wanted: "0 or 1".into() });
             }
         };
-        row.cpu = filled(self.cpu).map(|text| small(text, "cpu")).transpose()?;
-        row.stream = filled(self.stream).map_or(Ok(0), |text| small(text, "stream"))?;
-        Ok(row)
+        row.cpu = if cpu.is_empty() { None } else { Some(small(cpu, "cpu")?) };
+        row.stream = if stream.is_empty() { 0 } else { small(stream, "stream")? };
+        Ok(Some(row))
+    }
+
+    fn notes(&self) -> Vec<String> {
+        let note = || format!("columns passed over: {}", self.unknown.join(", "));
+        (!self.unknown.is_empty()).then(note).into_iter().collect()
+    }
+
+    fn generated(&self) -> Option<&Generated> {
+        self.generated.as_ref()
     }
 }
 

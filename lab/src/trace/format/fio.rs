@@ -7,7 +7,8 @@ use super::super::Op;
 use super::super::field::{at_least, bytes_field, decimal};
 use super::super::input::{Bad, Lines, quoted};
 use super::super::options::Units;
-use super::super::row::{Found, Row};
+use super::super::row::{LineReader, Row};
+use super::MOST_NAMES;
 use crate::error::Result;
 
 /// The first words of the log, before the version number and `iolog`.
@@ -16,68 +17,46 @@ pub(super) const HEADER: &str = "fio version ";
 const LAYOUT_2: &str = "file action [offset length]";
 const LAYOUT_3: &str = "time file action [offset length]";
 
-/// Reads the whole log. The device of a request is the number of its file in order of appearance.
-pub(super) fn read(lines: &mut Lines<'_>, units: Units) -> Result<Found> {
-    let header = lines.next()?.unwrap_or_default().trim().to_string();
-    let stamped = match header.as_str() {
-        "fio version 2 iolog" => false,
-        "fio version 3 iolog" => true,
-        _ => {
-            return Err(
-                lines.wrong(Bad::quoting(&header, "\"fio version 2 iolog\" or \"fio version 3 iolog\""))
-            );
-        }
-    };
-    let mut log = Log { stamped, units, now: 0, files: BTreeMap::new(), found: Found::default() };
-    lines.each(|line| log.take(line))?;
-    if !stamped && log.now == 0 && !log.found.rows.is_empty() {
-        log.found
-            .notes
-            .push("the log has no times: all requests arrive at once; replay it in closed loop".into());
-    }
-    Ok(log.found)
-}
+/// The longest name of a file that is kept: PATH_MAX of Linux (limits.h).
+const LONGEST_NAME: usize = 4096;
 
-struct Log {
+/// Reads the log. The device of a request is the number of its file in order of appearance.
+pub(super) struct Log {
     stamped: bool,
     units: Units,
     now: i128,
     files: BTreeMap<String, u32>,
-    found: Found,
 }
 
 impl Log {
-    fn take(&mut self, line: &str) -> std::result::Result<(), Bad> {
-        let mut rest = line.split_ascii_whitespace();
-        let layout = if self.stamped { LAYOUT_3 } else { LAYOUT_2 };
-        if self.stamped {
-            self.now = decimal(rest.next().unwrap_or_default(), self.units.time.ps(), "time")?;
-        }
-        let [file, action] = at_least(line, rest.clone(), layout)?;
-        rest.nth(1);
-        let op = match action {
-            "add" | "open" | "close" => return Ok(()),
-            "wait" if !self.stamped => {
-                let [offset] = at_least(line, rest, layout)?;
-                self.now += decimal(offset, self.units.time.ps(), "wait")?;
-                return Ok(());
-            }
-            "read" => Op::Read,
-            "write" => Op::Write,
-            "trim" => Op::Discard,
-            "sync" | "datasync" => Op::Flush,
+    /// Reads the header.
+    pub(super) fn new(lines: &mut Lines<'_>, units: Units) -> Result<Self> {
+        let header = lines.next()?.unwrap_or_default().trim().to_string();
+        let stamped = match header.as_str() {
+            "fio version 2 iolog" => false,
+            "fio version 3 iolog" => true,
             _ => {
-                return Err(Bad {
-                    found: format!("action {}", quoted(action)),
-                    wanted: "add, open, close, wait (version 2), read, write, trim, sync or datasync".into(),
-                });
+                return Err(
+                    lines.wrong(Bad::quoting(&header, "\"fio version 2 iolog\" or \"fio version 3 iolog\""))
+                );
             }
         };
-        let (offset, size) = if op == Op::Flush { (0, 0) } else { self.range(line, rest, layout)? };
-        let next = self.files.len() as u32;
-        let device = *self.files.entry(file.into()).or_insert(next);
-        self.found.rows.push(Row::new(self.now, op, device, offset, size)?);
-        Ok(())
+        Ok(Self { stamped, units, now: 0, files: BTreeMap::new() })
+    }
+
+    fn device(&mut self, file: &str) -> std::result::Result<u32, Bad> {
+        if let Some(number) = self.files.get(file) {
+            return Ok(*number);
+        }
+        let next = self.files.len();
+        if next >= MOST_NAMES || file.len() > LONGEST_NAME {
+            return Err(Bad {
+                found: format!("file {} after {next} others", quoted(file)),
+                wanted: format!("at most {MOST_NAMES} files, with names of at most {LONGEST_NAME} bytes"),
+            });
+        }
+        self.files.insert(file.into(), next as u32);
+        Ok(next as u32)
     }
 
     fn range<'a>(
@@ -91,5 +70,44 @@ impl Log {
             bytes_field(offset, self.units.address, "offset")?,
             bytes_field(length, self.units.size, "length")?,
         ))
+    }
+}
+
+impl LineReader for Log {
+    fn row(&mut self, line: &str) -> std::result::Result<Option<Row>, Bad> {
+        let mut rest = line.split_ascii_whitespace();
+        let layout = if self.stamped { LAYOUT_3 } else { LAYOUT_2 };
+        if self.stamped {
+            self.now = decimal(rest.next().unwrap_or_default(), self.units.time.ps(), "time")?;
+        }
+        let [file, action] = at_least(line, rest.clone(), layout)?;
+        rest.nth(1);
+        let op = match action {
+            "add" | "open" | "close" => return Ok(None),
+            "wait" if !self.stamped => {
+                let [offset] = at_least(line, rest, layout)?;
+                self.now += decimal(offset, self.units.time.ps(), "wait")?;
+                return Ok(None);
+            }
+            "read" => Op::Read,
+            "write" => Op::Write,
+            "trim" => Op::Discard,
+            "sync" | "datasync" => Op::Flush,
+            _ => {
+                return Err(Bad {
+                    found: format!("action {}", quoted(action)),
+                    wanted: "add, open, close, wait (version 2), read, write, trim, sync or datasync".into(),
+                });
+            }
+        };
+        let (offset, size) = if op == Op::Flush { (0, 0) } else { self.range(line, rest, layout)? };
+        let device = self.device(file)?;
+        Row::new(self.now, op, device, offset, size).map(Some)
+    }
+
+    fn notes(&self) -> Vec<String> {
+        let timeless = !self.stamped && self.now == 0 && !self.files.is_empty();
+        let note = || "the log has no times: all requests arrive at once; replay it in closed loop".into();
+        timeless.then(note).into_iter().collect()
     }
 }

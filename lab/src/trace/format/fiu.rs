@@ -3,29 +3,38 @@
 //! Published samples were cut from tar archives: lines of tar headers stand between the requests.
 
 use super::super::field::{bytes_field, decimal, exactly};
-use super::super::input::{Bad, Lines};
+use super::super::input::Bad;
 use super::super::options::Units;
-use super::super::row::{Found, Row, linux_device, read_or_write};
-use crate::error::Result;
+use super::super::row::{LineReader, Row, linux_device, read_or_write};
 
 const LAYOUT: &str = "time pid process address sectors R/W major minor hash";
 
-/// Reads all lines, passing over remains of tar headers.
-pub(super) fn read(lines: &mut Lines<'_>, units: Units) -> Result<Found> {
-    let mut found = Found::default();
-    let mut damaged = 0_u64;
-    lines.each(|line| {
-        if is_tar_remains(line) {
-            damaged += 1;
-        } else {
-            found.rows.push(row(line, units)?);
-        }
-        Ok(())
-    })?;
-    if damaged > 0 {
-        found.notes.push(format!("{damaged} lines of tar headers between the requests were passed over"));
+/// Reads the lines, passing over remains of tar headers.
+pub(super) struct Fiu {
+    units: Units,
+    damaged: u64,
+}
+
+impl Fiu {
+    pub(super) const fn new(units: Units) -> Self {
+        Self { units, damaged: 0 }
     }
-    Ok(found)
+}
+
+impl LineReader for Fiu {
+    fn row(&mut self, line: &str) -> Result<Option<Row>, Bad> {
+        if is_tar_remains(line) {
+            self.damaged += 1;
+            return Ok(None);
+        }
+        row(line, self.units).map(Some)
+    }
+
+    fn notes(&self) -> Vec<String> {
+        let Self { damaged, .. } = self;
+        let note = || format!("{damaged} lines of tar headers between the requests were passed over");
+        (*damaged > 0).then(note).into_iter().collect()
+    }
 }
 
 /// A line with a zero byte, a pax path, or a pax record (`28 ctime=1410563671.72`).
@@ -40,7 +49,7 @@ fn is_tar_remains(line: &str) -> bool {
 }
 
 /// The request on one line.
-pub(super) fn row(line: &str, units: Units) -> std::result::Result<Row, Bad> {
+pub(super) fn row(line: &str, units: Units) -> Result<Row, Bad> {
     let [time, _, _, address, sectors, op, major, minor, _] =
         exactly(line, line.split_ascii_whitespace(), LAYOUT)?;
     Row::new(

@@ -4,7 +4,7 @@ use super::super::Op;
 use super::super::field::{bytes_field, decimal, device};
 use super::super::input::{Bad, Lines, quoted};
 use super::super::options::Units;
-use super::super::row::{Found, Row};
+use super::super::row::{LineReader, Row};
 use crate::error::Result;
 
 /// How the header line begins.
@@ -12,8 +12,16 @@ pub(super) const HEADER: &str = "#DUMP_OFFSET";
 
 const WANTED: [&str; 5] = ["ELAPSED_USECS", "CMD", "LBA", "NBLKS", "LATENCY_USECS"];
 
-/// Reads the header and all lines.
-pub(super) fn read(lines: &mut Lines<'_>, units: Units) -> Result<Found> {
+/// Which column holds what.
+pub(super) struct Hfplayer {
+    columns: usize,
+    places: [usize; WANTED.len()],
+    lun: Option<usize>,
+    units: Units,
+}
+
+/// Reads the header.
+pub(super) fn reader(lines: &mut Lines<'_>, units: Units) -> Result<Hfplayer> {
     let header = lines.next()?.unwrap_or_default().trim().to_string();
     let names: Vec<&str> = header
         .trim_start_matches('#')
@@ -21,24 +29,27 @@ pub(super) fn read(lines: &mut Lines<'_>, units: Units) -> Result<Found> {
         .map(|name| name.split('.').next().unwrap_or(name))
         .collect();
     let column = |wanted: &str| names.iter().position(|name| *name == wanted);
+    if let Some(twice) = WANTED.iter().find(|wanted| names.iter().filter(|name| name == wanted).count() > 1) {
+        return Err(lines.wrong(Bad::quoting(&header, format!("one column {twice}"))));
+    }
     let mut places = [0; WANTED.len()];
     for (place, wanted) in places.iter_mut().zip(WANTED) {
         *place =
             column(wanted).ok_or_else(|| lines.wrong(Bad::quoting(&header, format!("a column {wanted}"))))?;
     }
-    let lun = column("HOST_LUN");
-    let mut found = Found::default();
-    lines.each(|line| {
+    Ok(Hfplayer { columns: names.len(), places, lun: column("HOST_LUN"), units })
+}
+
+impl LineReader for Hfplayer {
+    fn row(&mut self, line: &str) -> std::result::Result<Option<Row>, Bad> {
         let fields: Vec<&str> = line.split(',').collect();
-        if fields.len() != names.len() {
+        if fields.len() != self.columns {
             let found = format!("{} fields in {}", fields.len(), quoted(line));
-            return Err(Bad { found, wanted: format!("{} fields, as in the header", names.len()) });
+            return Err(Bad { found, wanted: format!("{} fields, as in the header", self.columns) });
         }
-        let lun = lun.map_or(Ok(0), |place| device(fields[place]))?;
-        found.rows.push(row(places.map(|place| fields[place]), lun, units)?);
-        Ok(())
-    })?;
-    Ok(found)
+        let lun = self.lun.map_or(Ok(0), |place| device(fields[place]))?;
+        row(self.places.map(|place| fields[place]), lun, self.units).map(Some)
+    }
 }
 
 fn row(fields: [&str; 5], lun: u32, units: Units) -> std::result::Result<Row, Bad> {

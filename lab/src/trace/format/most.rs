@@ -2,29 +2,24 @@
 //! process, class and at times a file, separated by tabs.
 
 use super::super::field::{at_least, decimal};
-use super::super::input::{Bad, Lines, quoted};
-use super::super::options::{Options, Units};
-use super::super::row::Found;
+use super::super::input::{Bad, quoted};
+use super::super::options::Units;
+use super::super::row::{LineReader, Row};
 use super::blkparse::{Rwbs, kind};
-use super::events::{Event, Events};
-use crate::error::Result;
 
 const LAYOUT: &str = "seconds, action, RWBS, sector, sectors, pid, process, class, separated by tabs";
 
-/// Reads all events.
-pub(super) fn read(lines: &mut Lines<'_>, options: &Options, units: Units) -> Result<Found> {
-    let mut events = Events::default();
-    lines.each(|line| {
-        if let Some(event) = event(line, units)? {
-            events.push(event);
-        }
-        Ok(())
-    })?;
-    events.requests(&lines.path, options.action)
+/// Reads the events.
+pub(super) struct Most(pub(super) Units);
+
+impl LineReader for Most {
+    fn row(&mut self, line: &str) -> Result<Option<Row>, Bad> {
+        event(line, self.0)
+    }
 }
 
 /// The event on a line, if it is one of a request's.
-pub(super) fn event(line: &str, units: Units) -> std::result::Result<Option<Event>, Bad> {
+pub(super) fn event(line: &str, units: Units) -> Result<Option<Row>, Bad> {
     let [time, action, rwbs, sector, count, _, _, _] = at_least(line, line.split('\t'), LAYOUT)?;
     let time = decimal(time, units.time.ps(), "time")?;
     if action.is_empty() || !action.bytes().all(|letter| letter.is_ascii_alphabetic()) {

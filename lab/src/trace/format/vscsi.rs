@@ -7,12 +7,13 @@
 //!
 //! The layouts are those of libCacheSim's reader; the upper byte of the version field is the version.
 
-use std::io::Read;
+use std::io::BufRead;
+use std::path::PathBuf;
 
 use super::super::Op;
 use super::super::field::bytes;
-use super::super::input::{Bad, Input, stream_error};
-use super::super::row::{Found, Row};
+use super::super::input::{Bad, Input, fill, stream_error};
+use super::super::row::{Reader, Row};
 use crate::{Error, error::Result};
 
 const BLOCK: wordline_kernel::Bytes = wordline_kernel::Bytes(512);
@@ -35,6 +36,9 @@ const LAYOUTS: [Layout; 2] = [
     Layout { length: 40, version: 2, command: 0, size: 8, block: 16, time: 24, response: Some(32) },
 ];
 
+/// Bytes of the longest record.
+const LONGEST_RECORD: usize = 40;
+
 /// Whether the beginning of a file is made of such records.
 pub(super) fn is_vscsi(prefix: &[u8]) -> bool {
     layout_of(prefix).is_some()
@@ -52,41 +56,61 @@ fn layout_of(prefix: &[u8]) -> Option<Layout> {
     })
 }
 
-/// Reads all records.
-pub(super) fn read(input: Input<'_>) -> Result<Found> {
-    let Input { path, prefix, mut stream } = input;
-    let wrong =
-        |line, bad: Bad| Error::Line { path: path.clone(), line, found: bad.found, wanted: bad.wanted };
+/// Reads the records.
+pub(super) struct Vscsi<'a> {
+    path: PathBuf,
+    stream: Box<dyn BufRead + Send + 'a>,
+    layout: Layout,
+    number: u64,
+    others: u64,
+}
+
+/// Finds the layout.
+pub(super) fn reader(input: Input<'_>) -> Result<Vscsi<'_>> {
+    let Input { path, prefix, stream, .. } = input;
     let layout = layout_of(&prefix).ok_or_else(|| Error::Content {
         path: path.clone(),
         found: "no records of vscsiStats".into(),
         wanted: "records of version 1 (32 bytes) or 2 (40 bytes)".into(),
     })?;
-    let (mut found, mut others) = (Found::default(), 0_u64);
-    for number in 1.. {
-        let mut record = Vec::with_capacity(layout.length);
-        let read = stream.by_ref().take(layout.length as u64).read_to_end(&mut record);
-        match read.map_err(|reason| stream_error(&path, number, &reason))? {
-            0 => break,
-            read if read < layout.length => {
-                return Err(wrong(
-                    number,
-                    Bad {
-                        found: format!("{read} bytes at the end of the file"),
-                        wanted: format!("a whole record of {} bytes: the file is cut off", layout.length),
-                    },
-                ));
+    Ok(Vscsi { path, stream, layout, number: 0, others: 0 })
+}
+
+impl Vscsi<'_> {
+    fn wrong(&self, bad: Bad) -> Error {
+        Error::Line { path: self.path.clone(), line: self.number, found: bad.found, wanted: bad.wanted }
+    }
+}
+
+impl Reader for Vscsi<'_> {
+    fn next(&mut self) -> Result<Option<Row>> {
+        let mut record = [0; LONGEST_RECORD];
+        let record = &mut record[..self.layout.length];
+        loop {
+            self.number += 1;
+            let read = fill(&mut self.stream, record)
+                .map_err(|reason| stream_error(&self.path, self.number, &reason))?;
+            if read == 0 {
+                return Ok(None);
             }
-            _ => match row(&record, layout).map_err(|bad| wrong(number, bad))? {
-                Some(row) => found.rows.push(row),
-                None => others += 1,
-            },
+            if read < record.len() {
+                return Err(self.wrong(Bad {
+                    found: format!("{read} bytes at the end of the file"),
+                    wanted: format!("a whole record of {} bytes: the file is cut off", record.len()),
+                }));
+            }
+            match row(record, self.layout).map_err(|bad| self.wrong(bad))? {
+                Some(row) => return Ok(Some(Row { line: self.number, ..row })),
+                None => self.others += 1,
+            }
         }
     }
-    if others > 0 {
-        found.notes.push(format!("{others} commands other than read, write and flush were left out"));
+
+    fn notes(&self) -> Vec<String> {
+        let Self { others, .. } = self;
+        let note = || format!("{others} commands other than read, write and flush were left out");
+        (*others > 0).then(note).into_iter().collect()
     }
-    Ok(found)
 }
 
 fn row(record: &[u8], layout: Layout) -> std::result::Result<Option<Row>, Bad> {

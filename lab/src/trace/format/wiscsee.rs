@@ -2,22 +2,30 @@
 //! seconds since the event before, and whether the request is synchronous.
 
 use super::super::field::{at_least, bytes_field, decimal};
-use super::super::input::{Bad, Lines, quoted};
-use super::super::options::{Action, Options, Units};
-use super::super::row::{Found, op};
-use super::events::{Event, Events};
-use crate::error::Result;
+use super::super::input::{Bad, quoted};
+use super::super::options::{Action, Units};
+use super::super::row::{LineReader, Row, op};
 
 const LAYOUT: &str = "pid D/C op offset size seconds wait sync";
 
-/// Reads all events. A read with a negative offset, which the tool writes for a file system's own probes, is
-/// passed over.
-pub(super) fn read(lines: &mut Lines<'_>, options: &Options, units: Units) -> Result<Found> {
-    let mut events = Events::default();
-    let mut negative = 0_u64;
-    lines.each(|line| {
+/// Reads the events. A read with a negative offset, which the tool writes for a file system's own probes, is passed
+/// over.
+pub(super) struct Wiscsee {
+    units: Units,
+    negative: u64,
+}
+
+impl Wiscsee {
+    pub(super) const fn new(units: Units) -> Self {
+        Self { units, negative: 0 }
+    }
+}
+
+impl LineReader for Wiscsee {
+    fn row(&mut self, line: &str) -> Result<Option<Row>, Bad> {
+        let units = self.units;
         let [_, kind, op_name, offset, size, time] = at_least(line, line.split_ascii_whitespace(), LAYOUT)?;
-        let kind = match kind {
+        let event = match kind {
             "D" => Action::Issue,
             "C" => Action::Complete,
             _ => {
@@ -25,22 +33,22 @@ pub(super) fn read(lines: &mut Lines<'_>, options: &Options, units: Units) -> Re
             }
         };
         if offset.starts_with('-') {
-            negative += 1;
-            return Ok(());
+            self.negative += 1;
+            return Ok(None);
         }
-        events.push(Event::new(
+        let row = Row::new(
             decimal(time, units.time.ps(), "time")?,
-            kind,
-            0,
             op(op_name)?,
+            0,
             bytes_field(offset, units.address, "offset")?,
             bytes_field(size, units.size, "size")?,
-        )?);
-        Ok(())
-    })?;
-    let mut found = events.requests(&lines.path, options.action)?;
-    if negative > 0 {
-        found.notes.push(format!("{negative} requests with a negative offset were left out"));
+        )?;
+        Ok(Some(Row { event: Some(event), ..row }))
     }
-    Ok(found)
+
+    fn notes(&self) -> Vec<String> {
+        let Self { negative, .. } = self;
+        let note = || format!("{negative} requests with a negative offset were left out");
+        (*negative > 0).then(note).into_iter().collect()
+    }
 }

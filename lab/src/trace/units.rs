@@ -1,0 +1,374 @@
+//! Units that a trace does not say: which were assumed, and whether the requests make another far more plausible.
+//!
+//! Every measure here is a count or a small table, so that a trace of any length is looked at as a whole. Nothing is
+//! changed: the user is told, and names the option.
+
+use wordline_kernel::{Bytes, Duration};
+
+use super::Op;
+use super::options::{Format, Options, TimeUnit, Units};
+use super::row::Row;
+
+/// Which units were assumed, of time, address and size.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Assumed {
+    units: Units,
+    /// Nobody named the unit, so that a check may doubt it.
+    open: [bool; 3],
+    /// Not even the definition of the format fixes it, so that a note says what was assumed.
+    unsaid: [bool; 3],
+}
+
+const TIME: usize = 0;
+const ADDRESS: usize = 1;
+const SIZE: usize = 2;
+
+impl Assumed {
+    /// Those of a binary format: none.
+    pub(super) const fn none() -> Self {
+        Self { units: Format::Blktrace.units(), open: [false; 3], unsaid: [false; 3] }
+    }
+
+    /// Those of a text in `format`.
+    pub(super) fn of(format: Format, units: Units, options: &Options) -> Self {
+        let sector = options.sector.is_some();
+        let counts = |usual: Bytes| usual == Bytes(512) && sector;
+        let usual = format.units();
+        let named = [
+            options.time_unit.is_some(),
+            options.address_unit.is_some() || counts(usual.address),
+            options.size_unit.is_some() || counts(usual.size),
+        ];
+        let open = named.map(|named| !named && format.has_open_units());
+        // Three simulators and their users write the same five columns, each in units of their own.
+        let shared = matches!(format, Format::Disksim | Format::Mqsim | Format::Ssdsim);
+        Self { units, open, unsaid: open.map(|open| open && shared) }
+    }
+
+    /// The time column of a CSV: its unit, and whether its name says it.
+    pub(super) const fn set_time(&mut self, unit: TimeUnit, is_said: bool) {
+        self.units.time = unit;
+        self.open[TIME] &= !is_said;
+        self.unsaid[TIME] = self.open[TIME];
+    }
+
+    /// The columns of a CSV for address and size: their units, and whether their names say them.
+    pub(super) fn set_counts(&mut self, [address, size]: [(Bytes, bool); 2], sector: Option<Bytes>) {
+        (self.units.address, self.units.size) = (address.0, size.0);
+        for (place, (unit, is_said)) in [(ADDRESS, address), (SIZE, size)] {
+            let in_sectors = unit == Bytes(512);
+            self.open[place] &= !(is_said || in_sectors && sector.is_some());
+            // Columns `offset` and `size` count bytes by the definition of our CSV.
+            self.unsaid[place] = self.open[place] && in_sectors;
+        }
+    }
+
+    /// What was assumed, if anything was.
+    fn note(&self) -> Option<String> {
+        let Units { time, address, size } = self.units;
+        let [of_time, of_address, of_size] = self.unsaid;
+        let mut read = Vec::new();
+        if of_time {
+            read.push(format!("times as {}", time.name()));
+        }
+        if of_address && of_size && address == size {
+            read.push(format!("addresses and sizes as units of {address}"));
+        } else {
+            read.extend(of_address.then(|| format!("addresses as units of {address}")));
+            read.extend(of_size.then(|| format!("sizes as units of {size}")));
+        }
+        let options = [(of_time, "time_unit"), (of_address, "address_unit"), (of_size, "size_unit")];
+        let options: Vec<&str> = options.iter().filter(|(open, _)| *open).map(|(_, name)| *name).collect();
+        (!read.is_empty()).then(|| {
+            format!(
+                "the file does not say its units: {} were read (options {})",
+                read.join(", "),
+                options.join(", ")
+            )
+        })
+    }
+}
+
+/// A trace of fewer requests is too short to be judged. Chosen: a share of a hundred is sure to a few hundredths.
+const FEWEST: u64 = 100;
+
+/// Requests whose rate is taken together. Chosen: so many that a burst into a host's queues, which hold a few hundred,
+/// is not taken for the rate of a device.
+const BLOCK: u64 = 1_000;
+
+/// The fastest host link of one drive, in bytes a second: four lanes of PCIe 5.0 (32 GT/s each, 128b/130b) carry 15.75 GB/s.
+const FASTEST: f64 = 16e9;
+
+/// Requests a second that no drive reaches. Chosen: about three times what the fastest NVMe drives are sold with.
+const MOST_REQUESTS: f64 = 10e6;
+
+/// The dates between which a clock counted from 1970 is believed: 1995 to 2035, in seconds.
+const DATES: std::ops::Range<i128> = 788_918_400..2_051_222_400;
+
+/// Seconds from 1601, where Windows counts from, to 1970.
+const WINDOWS_EPOCH: i128 = 11_644_473_600;
+
+/// The units of sizes that are tried.
+const SIZE_UNITS: [u64; 3] = [1, 512, 4096];
+
+/// Ends of requests that are remembered for each unit. Chosen: streams that run side by side are found, and the table
+/// stays in a cache.
+const ENDS: usize = 1 << 12;
+
+/// How many requests hold what would make another unit plausible.
+#[derive(Default)]
+struct Counts {
+    requests: u64,
+    /// Addresses, and sizes, that are multiples of 512 units, and of 8.
+    by_512: [u64; 2],
+    by_8: [u64; 2],
+    /// Sizes below 512 bytes, and above 1 MiB.
+    below_sector: u64,
+    above_mib: u64,
+    units: u64,
+    largest: u64,
+    bytes: u128,
+}
+
+/// Looks at every request of a trace.
+pub(super) struct Check {
+    assumed: Assumed,
+    counts: Counts,
+    first: Option<i128>,
+    span: i128,
+    /// The block that is being taken in: its first time, its requests and bytes.
+    block: (i128, u64, u64),
+    blocks: u64,
+    fast_blocks: u64,
+    long_gaps: u64,
+    /// Where a request that follows on another would begin, by the unit of sizes, and how many did.
+    ends: Vec<[u64; SIZE_UNITS.len()]>,
+    follows: [u64; SIZE_UNITS.len()],
+}
+
+impl Check {
+    pub(super) fn new(assumed: Assumed) -> Self {
+        let ends = if assumed.open[SIZE] { vec![[u64::MAX; SIZE_UNITS.len()]; ENDS] } else { Vec::new() };
+        Self {
+            assumed,
+            counts: Counts::default(),
+            first: None,
+            span: 0,
+            block: (0, 0, 0),
+            blocks: 0,
+            fast_blocks: 0,
+            long_gaps: 0,
+            ends,
+            follows: [0; SIZE_UNITS.len()],
+        }
+    }
+
+    /// The time on the first line.
+    pub(super) fn begins(&mut self, time: i128) {
+        self.first.get_or_insert(time);
+    }
+
+    /// Takes in the next request in the order of time.
+    #[inline]
+    pub(super) fn add(&mut self, row: &Row) {
+        if row.size == 0 || self.assumed.open == [false; 3] {
+            return;
+        }
+        self.counts.requests += 1;
+        self.counts.bytes += u128::from(row.size);
+        if self.assumed.open[TIME] {
+            self.add_time(row);
+        }
+        if (self.assumed.open[ADDRESS] || self.assumed.open[SIZE]) && row.op != Op::Discard {
+            self.add_range(row);
+        }
+    }
+
+    fn add_time(&mut self, row: &Row) {
+        self.long_gaps += u64::from(row.time - self.span >= 1_000_000_000_000);
+        self.span = row.time;
+        let (begin, requests, bytes) = &mut self.block;
+        *requests += 1;
+        *bytes += row.size;
+        if *requests == BLOCK {
+            let seconds = (row.time - *begin) as f64 / 1e12;
+            self.blocks += 1;
+            self.fast_blocks += u64::from(is_too_fast(*requests, *bytes as f64, seconds));
+            self.block = (row.time, 0, 0);
+        }
+    }
+
+    fn add_range(&mut self, row: &Row) {
+        let Units { address, size, .. } = self.assumed.units;
+        let (at, length) = (divided(row.offset, address.0), divided(row.size, size.0));
+        let counts = &mut self.counts;
+        for (place, value) in [at, length].into_iter().enumerate() {
+            counts.by_512[place] += u64::from(value.is_multiple_of(512));
+            counts.by_8[place] += u64::from(value.is_multiple_of(8));
+        }
+        counts.below_sector += u64::from(row.size < 512);
+        counts.above_mib += u64::from(row.size > 1 << 20);
+        counts.units = counts.units.saturating_add(length);
+        counts.largest = counts.largest.max(row.size);
+        if self.ends.is_empty() {
+            return;
+        }
+        let here = self.ends[place(row.offset)];
+        for (n, unit) in SIZE_UNITS.into_iter().enumerate() {
+            self.follows[n] += u64::from(here[n] == row.offset);
+            let end = row.offset.wrapping_add(length.wrapping_mul(unit));
+            self.ends[place(end)][n] = end;
+        }
+    }
+
+    /// What a user should know of the units: what was assumed, and what is more plausible.
+    pub(super) fn notes(&self) -> Vec<String> {
+        let judged = self.counts.requests >= FEWEST;
+        let doubts = [self.of_dates(), judged.then(|| self.of_times()).flatten()];
+        let of_times = doubts.into_iter().flatten().next();
+        let of_ranges = self.of_ranges(judged);
+        self.assumed.note().into_iter().chain(of_times).chain(of_ranges).collect()
+    }
+
+    /// A clock that reads as a date in another unit.
+    fn of_dates(&self) -> Option<String> {
+        let unit = self.assumed.units.time;
+        let (first, span) = (self.first? / unit.ps(), self.span / unit.ps());
+        let is_date = |other: TimeUnit| {
+            let seconds = first.checked_mul(other.ps()).map(|ps| ps / TimeUnit::S.ps());
+            let since_1970 = seconds
+                .map(|seconds| if other == TimeUnit::HundredNs { seconds - WINDOWS_EPOCH } else { seconds });
+            let fits = span.checked_mul(other.ps()).is_some_and(|ps| ps <= i128::from(Duration::LIMIT.ps()));
+            since_1970.is_some_and(|seconds| DATES.contains(&seconds)) && fits
+        };
+        let dated = TimeUnit::ALL.into_iter().find(|other| is_date(*other))?;
+        (self.assumed.open[TIME] && dated != unit && !is_date(unit)).then(|| {
+            let name = dated.name();
+            format!(
+                "the first time, {first}, is a date in the years 1995 to 2035 if it counts {name}: if it does, set the \
+                 option time_unit={name}; it was read as {}",
+                unit.name()
+            )
+        })
+    }
+
+    /// Rates that no drive reaches, or requests of which none follow each other within a second.
+    fn of_times(&self) -> Option<String> {
+        let unit = self.assumed.units.time;
+        let Counts { requests, bytes, .. } = self.counts;
+        let seconds = self.span as f64 / 1e12;
+        let too_fast = match self.blocks {
+            0 => is_too_fast(requests, bytes as f64, seconds),
+            blocks => self.fast_blocks * 2 > blocks,
+        };
+        if !self.assumed.open[TIME] || self.span == 0 {
+            return None;
+        }
+        let slower = |other: &TimeUnit| {
+            let seconds = seconds * other.ps() as f64 / unit.ps() as f64;
+            other.ps() > unit.ps()
+                && *other != TimeUnit::HundredNs
+                && !is_too_fast(requests, bytes as f64, seconds)
+                && seconds <= Duration::LIMIT.seconds()
+        };
+        if too_fast {
+            let other = TimeUnit::ALL.into_iter().find(slower)?.name();
+            let rate = bytes as f64 / seconds / 1e9;
+            return Some(format!(
+                "{requests} requests within {seconds:.3} s, {rate:.1} GB/s, are more than one drive does: times were read \
+                 as {}; if they count {other}, set the option time_unit={other}",
+                unit.name()
+            ));
+        }
+        // Requests come in bursts: in none of the known traces are so many so far apart.
+        let too_slow = self.long_gaps * 100 > requests * 99 && unit.ps() >= TimeUnit::Ms.ps();
+        too_slow.then(|| {
+            format!(
+                "99 of 100 requests come a second or more after the one before: times were read as {}; if they count a \
+                 smaller unit, set the option time_unit",
+                unit.name()
+            )
+        })
+    }
+
+    /// Sizes and alignments that fit another unit.
+    fn of_ranges(&self, judged: bool) -> Option<String> {
+        let Units { address, size, .. } = self.assumed.units;
+        let [of_address, of_size] = [self.assumed.open[ADDRESS], self.assumed.open[SIZE]];
+        let counts = &self.counts;
+        let nearly_all = |count: u64| count * 100 >= counts.requests * 99;
+        let half = |count: u64| count * 2 >= counts.requests;
+        let [addresses_by_512, sizes_by_512] = counts.by_512.map(nearly_all);
+        let largest = Bytes(counts.largest);
+        if of_address && of_size && address == Bytes(512) && size == Bytes(512) {
+            let huge = (judged && half(counts.above_mib)) || counts.largest > LARGEST_BELIEVED;
+            if addresses_by_512 && sizes_by_512 && huge {
+                return Some(format!(
+                    "addresses and sizes were read as sectors, the largest request as {largest}, but nearly all are \
+                     multiples of 512: if the file counts bytes, set the options address_unit=1B and size_unit=1B"
+                ));
+            }
+        }
+        if !judged {
+            return None;
+        }
+        if let Some(unit) = self.unit_of_successors().filter(|_| of_size) {
+            return Some(format!(
+                "sizes were read as units of {size}, but requests begin where others end if sizes count {unit}: if they \
+                 do, set the option size_unit={unit}"
+            ));
+        }
+        if of_address && address == Bytes(512) && addresses_by_512 && !half(counts.by_512[1]) {
+            return Some(
+                "addresses were read as sectors, but nearly all are multiples of 512, as sizes are not: if they count \
+                 bytes, set the option address_unit=1B"
+                    .into(),
+            );
+        }
+        if of_size && size == Bytes(1) && nearly_all(counts.below_sector) {
+            let also = if addresses_by_512 { "" } else { " and address_unit=512B" };
+            return Some(format!(
+                "nearly all sizes, read as bytes, are below 512: if they count sectors, set the option size_unit=512B{also}"
+            ));
+        }
+        let in_pages = counts.units < 4 * counts.requests && counts.by_8[1] * 10 < counts.requests;
+        (of_address && of_size && size == Bytes(512) && in_pages && !half(counts.by_8[0])).then(|| {
+            "addresses and sizes were read as sectors, but hardly any size is a whole page of 4 KiB: if the file counts \
+             pages, set the options address_unit=4KiB and size_unit=4KiB"
+                .into()
+        })
+    }
+
+    /// The unit of sizes in which requests follow on others, if that is not the one they were read in and far more do.
+    fn unit_of_successors(&self) -> Option<Bytes> {
+        let read = SIZE_UNITS.iter().position(|unit| Bytes(*unit) == self.assumed.units.size)?;
+        let (unit, follows) = SIZE_UNITS.into_iter().zip(self.follows).max_by_key(|(_, follows)| *follows)?;
+        // Chosen, from the traces at hand: in the right unit a fifth and more of the requests follow on others, and no more
+        // than one and a half times as many in another unit; in the wrong one at most a tenth of those in the right one.
+        let far_more = follows * 5 >= self.counts.requests && follows > 4 * self.follows[read];
+        far_more.then_some(Bytes(unit))
+    }
+}
+
+/// The largest request that is believed where it may be in another unit. Chosen: above what hosts send at once (Linux
+/// at most 1280 KiB unless told otherwise), below the 32 MiB that 64 KiB read as sectors give.
+const LARGEST_BELIEVED: u64 = 16 << 20;
+
+/// `bytes / unit`, quickly for the units that there are.
+fn divided(bytes: u64, unit: u64) -> u64 {
+    match unit {
+        1 => bytes,
+        512 => bytes >> 9,
+        other => bytes / other,
+    }
+}
+
+/// The place of an address in the table of ends.
+fn place(at: u64) -> usize {
+    // Fibonacci hashing: the multiplier is 2^64 divided by the golden ratio (Knuth, volume 3, section 6.4).
+    (at.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (64 - ENDS.trailing_zeros())) as usize
+}
+
+fn is_too_fast(requests: u64, bytes: f64, seconds: f64) -> bool {
+    bytes > FASTEST * seconds || requests as f64 > MOST_REQUESTS * seconds
+}
