@@ -71,7 +71,7 @@ fn a_trace_longer_than_the_memory_is_made_and_read() {
     for command in [
         format!("$WORDLINE trace gen randwrite-4k {path} --requests 3000000 --preset tiny"),
         format!("$WORDLINE trace info {path}"),
-        format!("$WORDLINE trace convert {path} {path}.csv.gz"),
+        format!("$WORDLINE trace convert {path} {path}.log"),
     ] {
         let output = within(300_000, &command);
         assert!(output.status.success(), "{command}: {}", String::from_utf8_lossy(&output.stderr));

@@ -224,9 +224,10 @@ impl Check {
     /// What a user should know of the units: what was assumed, and what is more plausible.
     pub(super) fn notes(&self) -> Vec<String> {
         let judged = self.counts.requests >= FEWEST;
-        let doubts = [self.of_dates(), judged.then(|| self.of_times()).flatten()];
-        let of_times = doubts.into_iter().flatten().next();
         let of_ranges = self.of_ranges(judged);
+        // Where sizes are in doubt, so is the rate of bytes.
+        let of_rates = || self.of_times().filter(|_| judged && of_ranges.is_none());
+        let of_times = self.of_dates().or_else(of_rates);
         self.assumed.note().into_iter().chain(of_times).chain(of_ranges).collect()
     }
 
