@@ -1,6 +1,6 @@
 //! Where a result comes from: which program made it, by which command, of which trace.
 
-use std::fs::File;
+use std::fs::{File, Metadata};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::thread::JoinHandle;
@@ -72,24 +72,35 @@ const MOST_HASHED: u64 = 1 << 30;
 
 /// A trace file of which the bytes are being hashed, beside whatever else goes on.
 #[derive(Debug)]
-pub struct Fingerprint(JoinHandle<io::Result<TraceFile>>);
+pub struct Fingerprint {
+    hashing: JoinHandle<io::Result<TraceFile>>,
+    path: PathBuf,
+    before: Metadata,
+}
 
 impl Fingerprint {
     /// Begins with the file `path`, or the files of a directory; `None` for what cannot be read twice.
     pub fn of(path: &Path) -> Option<Self> {
-        let about = std::fs::metadata(path).ok().filter(|_| !is_standard(path))?;
+        let before = std::fs::metadata(path).ok().filter(|_| !is_standard(path))?;
         let path = path.to_owned();
-        (about.is_file() || about.is_dir()).then(|| Self(std::thread::spawn(move || hash(&path))))
+        (before.is_file() || before.is_dir()).then(|| {
+            let hashed = path.clone();
+            Self { hashing: std::thread::spawn(move || hash(&hashed)), path, before }
+        })
     }
 
     /// Whether there is nothing to wait for.
     pub fn is_finished(&self) -> bool {
-        self.0.is_finished()
+        self.hashing.is_finished()
     }
 
-    /// Waits for the end; `None` if the file could not be read again.
+    /// Waits for the end; `None` if the file could not be read again, or has changed since the beginning: what ran may be
+    /// other bytes than these.
     pub fn finish(self) -> Option<TraceFile> {
-        self.0.join().ok()?.ok()
+        let found = self.hashing.join().ok()?.ok()?;
+        let now = std::fs::metadata(&self.path).ok()?;
+        let state = |about: &Metadata| (about.len(), about.modified().ok());
+        (state(&now) == state(&self.before)).then_some(found)
     }
 }
 
@@ -138,6 +149,16 @@ mod tests {
         assert!(
             Fingerprint::of(Path::new("-")).is_none() && Fingerprint::of(&folder.path().join("b")).is_none()
         );
+    }
+
+    #[test]
+    fn a_trace_that_changes_while_it_is_read_is_known_by_no_hash() {
+        let folder = tempfile::tempdir().expect("a temporary directory");
+        let path = folder.path().join("abc");
+        std::fs::write(&path, "abc").expect("the directory can be written");
+        let fingerprint = Fingerprint::of(&path).expect("a file");
+        std::fs::write(&path, "abcd").expect("the file can be written");
+        assert_eq!(fingerprint.finish(), None);
     }
 
     #[test]
