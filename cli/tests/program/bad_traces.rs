@@ -157,7 +157,7 @@ fn names_a_line(refusal: &str, path: &str) -> bool {
 #[test]
 fn a_file_without_an_end_is_refused_as_any_input() {
     let refusal = wordline(&["run", "--config", "/dev/zero"]).refusal();
-    assert!(refusal.contains("wanted a configuration of at most 1 MiB"), "{refusal}");
+    assert!(refusal.contains("wanted a configuration in TOML of at most 1 MiB"), "{refusal}");
     let refusal = wordline(&["trace", "info", "/dev/zero", "--format", "csv"]).refusal();
     assert!(refusal.contains("more than 1048576 bytes without a line end"), "{refusal}");
 }
