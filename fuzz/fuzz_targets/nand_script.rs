@@ -5,7 +5,7 @@ use libfuzzer_sys::fuzz_target;
 use wordline_nand::onfi::script::Script;
 
 #[allow(dead_code, reason = "the tests use the rest")]
-#[path = "../../nand/tests/checker/mod.rs"]
+#[path = "../../crates/nand/tests/checker/mod.rs"]
 mod checker;
 
 fuzz_target!(|text: &str| {

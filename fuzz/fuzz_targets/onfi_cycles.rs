@@ -4,7 +4,7 @@
 use libfuzzer_sys::fuzz_target;
 
 #[allow(dead_code, reason = "the tests use the rest")]
-#[path = "../../nand/tests/checker/mod.rs"]
+#[path = "../../crates/nand/tests/checker/mod.rs"]
 mod checker;
 
 fuzz_target!(|bytes: &[u8]| {

@@ -2,10 +2,10 @@
 
 use toml::Value;
 
-use crate::{File, Offence, assert_none, files};
+use crate::{File, Offence, assert_none, files, subjects};
 
 /// The folders whose numbers are facts about devices.
-const FACTS: [&str; 2] = ["parts/", "presets/"];
+const FACTS: [&str; 2] = ["data/parts/", "data/presets/"];
 
 /// Tables of `file` that hold a number but, like the tables around them, no `source`.
 fn without_source(file: &File) -> Vec<Offence> {
@@ -53,16 +53,16 @@ fn is_number(value: &Value) -> bool {
 #[test]
 fn every_number_of_a_part_or_preset_has_a_source() {
     let files = files();
-    let facts = files.iter().filter(|file| {
+    let facts = subjects(&files, 80, |file| {
         FACTS.iter().any(|folder| file.path.starts_with(folder)) && file.path.ends_with(".toml")
     });
-    assert_none(&facts.flat_map(without_source).collect::<Vec<_>>());
+    assert_none(&facts.into_iter().flat_map(without_source).collect::<Vec<_>>());
 }
 
 #[test]
 fn a_number_without_source_is_caught() {
     let offences =
-        |text: &str| without_source(&File { path: "parts/a.toml".into(), text: text.into() }).len();
+        |text: &str| without_source(&File { path: "data/parts/a.toml".into(), text: text.into() }).len();
     assert_eq!(offences("[timing]\nread = \"75us\"\n"), 1);
     assert_eq!(offences("[timing]\nsource = \" \"\nsteps = [1, 2]\n"), 1);
     assert_eq!(offences("[timing]\nsource = \"data sheet, table 5\"\n[timing.slc]\nread = 25\n"), 0);

@@ -11,6 +11,9 @@ mod words;
 use std::fmt;
 use std::path::Path;
 
+/// Where the crates lie.
+const CRATES: &str = "crates/";
+
 /// One breach of a rule.
 #[derive(Debug, PartialEq, Eq)]
 struct Offence {
@@ -45,7 +48,8 @@ impl File {
     }
 
     fn crate_name(&self) -> &str {
-        self.path.split('/').next().unwrap_or_default()
+        let path = self.path.strip_prefix(CRATES).unwrap_or(&self.path);
+        path.split('/').next().unwrap_or_default()
     }
 }
 
@@ -83,6 +87,14 @@ fn collect(folder: &Path, ignored: &[&str], found: &mut Vec<File>) {
 }
 
 /// Fails with one line an offence.
+/// The files that a rule looks at. A rule that finds fewer of them than there were looks in the wrong place, and would pass.
+#[track_caller]
+fn subjects(files: &[File], least: usize, is_one: impl Fn(&File) -> bool) -> Vec<&File> {
+    let found: Vec<&File> = files.iter().filter(|file| is_one(file)).collect();
+    assert!(found.len() >= least, "the rule looks at {} files, wanted at least {least}", found.len());
+    found
+}
+
 #[track_caller]
 fn assert_none(offences: &[Offence]) {
     let lines: Vec<String> = offences.iter().map(Offence::to_string).collect();

@@ -1,0 +1,131 @@
+//! The built program, as a user calls it: exit codes, what goes to which stream, and what it says about bad input.
+
+mod bad_configurations;
+mod bad_traces;
+mod docs;
+mod experiments;
+mod face;
+mod inputs;
+mod nand;
+mod outputs;
+mod policies;
+mod runs;
+mod scripts;
+#[cfg(unix)]
+mod signals;
+mod snapshots;
+mod traces;
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+/// What a call of the program left.
+struct Finished {
+    code: Option<i32>,
+    out: String,
+    err: String,
+}
+
+/// The program with `arguments`.
+fn program(arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_wordline"));
+    command.args(arguments).stdin(Stdio::null());
+    // Tests say themselves how wide the terminal is, and whether there are colours.
+    for variable in ["COLUMNS", "NO_COLOR", "CLICOLOR", "CLICOLOR_FORCE"] {
+        command.env_remove(variable);
+    }
+    command
+}
+
+/// Calls the program with `input` on its standard input and waits for its end.
+#[track_caller]
+fn fed(arguments: &[&str], input: &[u8]) -> Finished {
+    let mut command = program(arguments);
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().expect("the program was built with this test");
+    let (mut pipe, input) = (child.stdin.take().expect("it was asked for"), input.to_vec());
+    // Whether the program reads all of it is the program's affair.
+    let writer = std::thread::spawn(move || drop(pipe.write_all(&input)));
+    let output = child.wait_with_output().expect("the program ends");
+    writer.join().expect("the writer ends");
+    Finished::of(output)
+}
+
+/// Calls the program and waits for its end.
+#[track_caller]
+fn wordline(arguments: &[&str]) -> Finished {
+    Finished::of(program(arguments).output().expect("the program was built with this test"))
+}
+
+impl Finished {
+    #[track_caller]
+    fn of(output: Output) -> Self {
+        let text = |bytes: Vec<u8>| String::from_utf8(bytes).expect("the program writes UTF-8");
+        Self { code: output.status.code(), out: text(output.stdout), err: text(output.stderr) }
+    }
+
+    /// Standard output of a call that must have succeeded.
+    #[track_caller]
+    fn success(self) -> String {
+        assert_eq!(self.code, Some(0), "{}", self.err);
+        self.out
+    }
+
+    /// Standard output, as JSON, of a call that must have succeeded.
+    #[track_caller]
+    fn json(self) -> Value {
+        serde_json::from_str(&self.success()).expect("standard output is JSON")
+    }
+
+    /// The complaints of a call that must have been refused as bad input.
+    #[track_caller]
+    fn refusal(self) -> String {
+        assert_eq!(self.code, Some(2), "{}{}", self.out, self.err);
+        assert_eq!(self.out, "", "a refusal goes to standard error alone");
+        assert!(!self.err.contains("a bug in Wordline"), "{}", self.err);
+        self.err
+    }
+}
+
+/// A folder of the test's own.
+struct Folder(TempDir);
+
+impl Folder {
+    fn new() -> Self {
+        Self(tempfile::tempdir().expect("a temporary folder can be made"))
+    }
+
+    fn path(&self, name: &str) -> String {
+        self.0.path().join(name).to_string_lossy().into_owned()
+    }
+
+    /// Puts a file there; its path.
+    fn with(&self, name: &str, content: impl AsRef<[u8]>) -> String {
+        std::fs::write(self.0.path().join(name), content).expect("a temporary folder can be written");
+        self.path(name)
+    }
+
+    /// The names of the files there.
+    fn names(&self) -> Vec<String> {
+        let entries = std::fs::read_dir(self.0.path()).expect("a temporary folder can be listed");
+        let mut names: Vec<String> = entries
+            .map(|entry| entry.expect("an entry can be read").file_name().to_string_lossy().into_owned())
+            .collect();
+        names.sort();
+        names
+    }
+}
+
+/// A recorded trace of the folder beside the repository; none, said loudly, where it is not there.
+fn recorded(name: &str) -> Option<PathBuf> {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/traces").join(name);
+    if path.exists() {
+        return Some(path);
+    }
+    eprintln!("SKIPPED: no recorded trace {}", path.display());
+    None
+}

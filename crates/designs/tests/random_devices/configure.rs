@@ -1,0 +1,95 @@
+//! The device of a case: settings as users write them, on top of the preset `tiny`, through the check of every configuration.
+
+use serde::Deserialize;
+use toml::{Table, Value};
+use wordline_designs::Design;
+use wordline_ssd::policy::router::RouterKind;
+use wordline_ssd::{Config, DeviceFile, Parts};
+
+const TINY: &str = include_str!("../../../../data/presets/tiny.toml");
+
+/// The parts that devices build on.
+const PARTS: [(&str, &str); 2] = [
+    ("mqsim-mlc", include_str!("../../../../data/parts/mqsim-mlc.toml")),
+    ("centaur-slc-2d", include_str!("../../../../data/parts/centaur-slc-2d.toml")),
+];
+
+/// A device that was accepted.
+#[derive(Clone, Debug)]
+pub struct Configured {
+    pub config: Config,
+    pub design: Option<Design>,
+}
+
+impl Configured {
+    /// The policies of the device.
+    pub fn parts(&self) -> Parts {
+        let base = Parts::of(&self.config);
+        match &self.design {
+            Some(design) => design.parts(base, &self.config),
+            None => base,
+        }
+    }
+}
+
+fn table(text: &str) -> Table {
+    text.parse().unwrap_or_else(|error| panic!("{error} in {text}"))
+}
+
+/// Puts `over` on `table`; a table in the one goes into the table of the same key in the other.
+fn overlay(table: &mut Table, over: Table) {
+    for (key, value) in over {
+        match (table.get_mut(&key), value) {
+            (Some(Value::Table(below)), Value::Table(over)) => overlay(below, over),
+            (_, value) => drop(table.insert(key, value)),
+        }
+    }
+}
+
+/// `key.of.a.device=value` as a table. What is no value of TOML is text.
+fn setting(text: &str) -> Table {
+    let (key, value) = text.split_once('=').unwrap_or_else(|| panic!("{text}"));
+    let line = format!("{key} = {value}");
+    line.parse().unwrap_or_else(|_| table(&format!("{key} = '{value}'")))
+}
+
+/// Puts the part in its place that a table names as its `base`.
+fn resolve_part(part: &mut Value) {
+    let Value::Table(over) = part else { panic!("a part is a table") };
+    let Some(Value::String(base)) = over.remove("base") else { return };
+    let (_, text) = PARTS.iter().find(|(name, _)| *name == base).unwrap_or_else(|| panic!("part {base}"));
+    let mut whole = table(text);
+    overlay(&mut whole, std::mem::take(over));
+    *over = whole;
+}
+
+/// The device of these settings, or everything that is wrong with it.
+pub fn configure(settings: &[String]) -> Result<Configured, String> {
+    let mut all = table(TINY);
+    ["description", "source"].into_iter().for_each(|key| drop(all.remove(key)));
+    settings.iter().for_each(|text| overlay(&mut all, setting(text)));
+    resolve_part(&mut all["part"]);
+    if let Some(Value::Array(pools)) = all.get_mut("pools") {
+        pools.iter_mut().for_each(|pool| resolve_part(&mut pool["part"]));
+    }
+    let design =
+        all.remove("design").map(Design::deserialize).transpose().map_err(|error| error.to_string())?;
+    let file = DeviceFile::deserialize(all).map_err(|error| error.to_string())?;
+    check(file, design).map_err(|wrong| wrong.to_string())
+}
+
+fn check(mut file: DeviceFile, design: Option<Design>) -> Result<Configured, wordline_kernel::Complaints> {
+    let router = file.ftl.router.clone();
+    if let Some(design) = &design
+        && router == RouterKind::default()
+    {
+        // Each stream of the design's router takes a block of a row: the device must have room for them.
+        file.ftl.router = RouterKind::Host { streams: design.streams() };
+    }
+    let mut config = file.check()?;
+    config.file.ftl.router = router;
+    if let Some(design) = &design {
+        design.check(&config)?;
+    }
+    Ok(Configured { config, design })
+}

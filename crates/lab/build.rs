@@ -1,0 +1,36 @@
+//! Lists the pages of the policies (`docs/policies/SEAM/NAME.md`) and of the designs (`docs/designs/NAME.md`), so that the
+//! program carries each that there is.
+
+use std::path::{Path, PathBuf};
+use std::{env, fs};
+
+/// The entries of a folder by name.
+fn inside(folder: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder).expect("the repository is whole");
+    let mut paths: Vec<PathBuf> = entries.map(|entry| entry.expect("it can be read").path()).collect();
+    paths.sort();
+    paths
+}
+
+fn stem(path: &Path) -> String {
+    path.file_stem().expect("it has a name").to_string_lossy().into_owned()
+}
+
+fn main() {
+    let root = PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").expect("cargo sets it"));
+    let docs = root.join("../../docs");
+    let (policies, designs) = (docs.join("policies"), docs.join("designs"));
+    for folder in [&policies, &designs] {
+        println!("cargo::rerun-if-changed={}", folder.display());
+    }
+    let mut list = String::from("&[\n");
+    let seams = inside(&policies).into_iter().map(|folder| (stem(&folder), folder));
+    for (seam, folder) in seams.chain([("design".to_owned(), designs)]) {
+        for page in inside(&folder) {
+            list += &format!("    ({seam:?}, {:?}, include_str!({page:?})),\n", stem(&page));
+        }
+    }
+    list += "]\n";
+    let out = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets it"));
+    fs::write(out.join("policies.rs"), list).expect("there is room");
+}

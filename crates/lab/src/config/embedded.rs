@@ -1,0 +1,41 @@
+//! The parts and presets that the program carries.
+
+/// Name and text of a file under `data/parts` or `data/presets`.
+pub type Embedded = (&'static str, &'static str);
+
+macro_rules! embed {
+    ($folder:literal: $($name:literal)*) => {
+        &[$(($name, include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../data/", $folder, "/", $name, ".toml")))),*]
+    };
+}
+
+/// All parts, by name.
+pub const PARTS: &[Embedded] = embed!("parts":
+    "3d-ssdsim-tlc" "centaur-slc-2d" "centaur-tlc-3d" "centaur-tlc-3d-paged" "cubeftl-tlc" "femu-qlc" "femu-slc" "femu-tlc"
+    "femu-zns-qlc" "femu-zns-tlc" "ft-passd-tlc" "hynix-h27ubg8t2b" "hynix-h27ucg8t2m" "hynix-h27ucg8v"
+    "hynix-h27udg8vem" "hynix-hy27uv08bg" "kioxia-128l-512g" "kioxia-170l-1t" "kioxia-96l-512g"
+    "kioxia-tc58nvg0s3hta00" "micron-b16a" "micron-l95b" "micron-mt29f128g08cbecb" "micron-mt29f2g08aac"
+    "micron-mt29f4g08aaa" "micron-mt29f4g08abada" "micron-mt29f64g08cbaba" "mlc-128g" "mqsim-mlc"
+    "nandflashsim-mlc1" "nandflashsim-mlc2" "nandflashsim-qdp-slc" "nandflashsim-slc" "nandsim-slc"
+    "numonyx-nand01g-b2b-1v8" "numonyx-nand01g-b2b-3v" "nvmevirt-970pro" "nvmevirt-zn540" "ressd-tlc"
+    "ressd-tlc-reprogram" "samsung-128l-512g" "samsung-136l-256g" "samsung-176l-512g" "samsung-48l-256g"
+    "samsung-64l-512g" "samsung-92l-256g" "simplessd-mlc" "skhynix-176l-512g" "spectek-fnnl41a" "ssdsim-slc"
+    "tlc-1t" "tlc-256g-g3" "tlc-256g-g4" "tlc-512g" "tlc-512g-g5" "wiscsee-slc" "xl-flash" "z-nand"
+);
+
+/// All presets, by name.
+pub const PRESETS: &[Embedded] = embed!("presets":
+    "bench-512g" "bench-512g-4k" "centaur" "centaur-2d" "centaur-3d" "centaur-3d-paged" "centaur-dedicated" "centaur-extra-12"
+    "centaur-extra-3" "centaur-extra-6" "centaur-iso-die" "cubeftl" "ft-passd" "mqsim-64g" "nvme-qlc" "nvme-tlc" "nvme-tlc-1t" "ressd"
+    "ssdsim-64g" "tiny" "tiny-tlc" "z-nand"
+);
+
+/// The text of `name`, if it is there.
+pub fn text_of(name: &str, all: &[Embedded]) -> Option<&'static str> {
+    all.iter().find(|(known, _)| *known == name).map(|(_, text)| *text)
+}
+
+/// The names of `all`.
+pub fn names(all: &[Embedded]) -> Vec<&'static str> {
+    all.iter().map(|(name, _)| *name).collect()
+}

@@ -1,0 +1,331 @@
+//! Tests of what reports show.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+
+use serde_json::Value;
+
+use super::{Origin, charts, comparison, html, json, json_list, sample, schema, table};
+use crate::error::Result;
+use crate::output::ReportFolder;
+use crate::summary::{PoolUse, Summary};
+
+const ORIGIN: Origin<'_> = Origin {
+    config: "[device]\nname = \"</code></script><b>\"\n",
+    command: "wordline run --preset nvme-tlc-512g --workload mixed-70-30 --seed 1",
+};
+
+fn write(directory: &Path, runs: &[Summary]) -> Result<()> {
+    let summary = if let [run] = runs { json(run) } else { json_list(runs) };
+    super::write(ReportFolder::claim(directory)?, runs, &summary, ORIGIN)
+}
+
+/// Every kind of report: typical, several runs, and the extremes.
+fn reports() -> Vec<(&'static str, Vec<Summary>)> {
+    vec![
+        ("mixed", vec![sample::mixed()]),
+        ("several", vec![sample::mixed(), sample::faster(), sample::only_writes()]),
+        ("only-reads", vec![sample::only_reads()]),
+        ("only-writes", vec![sample::only_writes()]),
+        ("empty", vec![sample::empty()]),
+    ]
+}
+
+#[test]
+fn the_table_shows_the_key_results_first() {
+    insta::assert_snapshot!(table(&sample::mixed(), 100));
+}
+
+#[test]
+fn a_run_without_writes_has_no_latency_of_writes_in_its_table() {
+    insta::assert_snapshot!(table(&sample::only_reads(), 100));
+}
+
+#[test]
+fn an_empty_run_has_a_table_without_numbers_that_do_not_exist() {
+    let text = table(&sample::empty(), 100);
+    for word in ["NaN", "inf"] {
+        assert!(!text.contains(word), "{text}");
+    }
+}
+
+#[test]
+fn a_comparison_has_a_column_for_each_run_and_ratios_to_the_first() {
+    insta::assert_snapshot!(comparison(&[sample::mixed(), sample::faster()], 100));
+}
+
+#[test]
+fn a_device_with_pools_has_a_column_for_each_and_what_was_sent_to_which() {
+    insta::assert_snapshot!(table(&sample::pooled(), 100));
+}
+
+#[test]
+fn three_pools_stand_above_what_was_sent_to_them() {
+    let mut run = sample::pooled();
+    run.pools.push(PoolUse { part: "a/file/with/a/long/path/of-a-part.toml".into(), ..run.pools[0].clone() });
+    let text = table(&run, 100);
+    let line = |words: &str| text.lines().position(|line| line.starts_with(words)).expect(words);
+    assert!(line(" Pools") < line(" Sub-requests"), "{text}");
+    assert!(text.lines().all(|line| line.chars().count() <= 100), "{text}");
+}
+
+#[test]
+fn pools_that_only_some_of_the_compared_devices_have_are_absent_in_the_others() {
+    let of_pools = |runs: &[Summary]| {
+        let text = comparison(runs, 100);
+        let lines: Vec<String> =
+            text.lines().skip_while(|line| *line != " POOL 1").map(str::to_owned).collect();
+        lines.join("\n")
+    };
+    insta::assert_snapshot!(of_pools(&[sample::mixed(), sample::pooled()]));
+    assert_eq!(of_pools(&[sample::mixed(), sample::faster()]), "");
+    assert!(html(&[sample::mixed(), sample::pooled()], ORIGIN).contains(">Pool 2</th>"));
+    assert!(html(&[sample::pooled()], ORIGIN).contains(">units moved to pool 1</th>"));
+}
+
+#[test]
+fn a_comparison_of_nothing_is_empty() {
+    assert_eq!(comparison(&[], 100), "");
+}
+
+fn widest(text: &str) -> usize {
+    text.lines().map(|line| line.chars().count()).max().expect("a table has lines")
+}
+
+#[test]
+fn a_table_fits_its_terminal_and_uses_a_wide_one() {
+    for run in
+        [sample::mixed(), sample::only_reads(), sample::only_writes(), sample::empty(), sample::pooled()]
+    {
+        let lines = [80, 100, 120, 160].map(|columns| {
+            let text = table(&run, columns);
+            assert!(widest(&text) <= usize::from(columns), "{columns} columns:\n{text}");
+            text.lines().count()
+        });
+        assert!(lines[2] < lines[1] && lines[1] <= lines[0], "{lines:?}");
+    }
+}
+
+#[test]
+fn a_comparison_that_is_too_wide_goes_on_in_a_table_of_its_own() {
+    let runs: Vec<Summary> = (0..7).map(|_| sample::mixed()).collect();
+    for columns in [80, 120, 200] {
+        let text = comparison(&runs, columns);
+        assert!(widest(&text) <= usize::from(columns), "{columns} columns:\n{text}");
+    }
+    let heads = |columns| comparison(&runs, columns).matches("HOST\n").count();
+    assert!(heads(80) > heads(120) && heads(120) > heads(200), "{}", heads(80));
+}
+
+#[test]
+fn every_chart_is_a_vega_lite_specification_with_data() {
+    for (name, runs) in reports() {
+        for chart in charts(&runs) {
+            let schema = chart.spec["$schema"].as_str().expect("a chart names its schema");
+            assert!(schema.ends_with("/vega-lite/v6.json"), "{name}: {}", chart.name);
+            let data = chart.spec["data"]["values"].as_array().expect("a chart carries its data");
+            assert!(!data.is_empty(), "{name}: {}", chart.name);
+            assert_eq!(chart.spec["title"], chart.title.as_str());
+            assert!(chart.spec["encoding"].is_object(), "{name}: {}", chart.name);
+        }
+    }
+}
+
+#[test]
+fn a_full_report_has_each_of_the_promised_charts() {
+    let names: Vec<String> = charts(&[sample::mixed()]).into_iter().map(|chart| chart.name).collect();
+    let wanted = [
+        "latency-distribution",
+        "latency-tail",
+        "throughput",
+        "requests",
+        "latency-mean",
+        "latency-max",
+        "write-amplification",
+        "time",
+        "channels",
+        "dies",
+        "wear-distribution",
+        "wear-map",
+    ];
+    assert_eq!(names, wanted);
+    assert!(charts(&[]).is_empty());
+}
+
+#[test]
+fn a_chart_without_anything_to_show_is_left_out() {
+    let has = |run: Summary, name: &str| charts(&[run]).iter().any(|chart| chart.name == name);
+    assert!(!has(sample::only_reads(), "write-amplification"));
+    assert!(!has(sample::empty(), "latency-distribution"));
+    assert!(!has(sample::empty(), "throughput"));
+    assert!(has(sample::empty(), "dies"));
+}
+
+#[test]
+fn the_wear_map_keeps_the_mean_of_all_blocks() {
+    for run in [sample::mixed(), sample::faster(), sample::only_reads()] {
+        let mean = run.wear.mean;
+        let all = charts(&[run]);
+        let map = all.iter().find(|chart| chart.name == "wear-map").expect("a device has blocks");
+        let cells = map.spec["data"]["values"].as_array().expect("a chart carries its data");
+        assert!(cells.len() <= 64 * 192, "{} cells", cells.len());
+        let sum: f64 = cells.iter().map(|cell| cell.as_f64().expect("a number")).sum();
+        assert!(
+            (sum / cells.len() as f64 - mean).abs() < 0.02 * mean,
+            "{} against {mean}",
+            sum / cells.len() as f64
+        );
+    }
+}
+
+#[test]
+fn a_page_loads_nothing_from_anywhere() {
+    for (name, runs) in reports() {
+        let page = html(&runs, ORIGIN);
+        for load in ["<link", "<script src", " src=", "@import", "url(h", "<iframe", "sourceMappingURL"] {
+            let own = page.split("<script>").next().expect("a split has a first part");
+            assert!(!own.contains(load), "{name}: {load}");
+        }
+        assert!(!page.contains("sourceMappingURL"), "{name}");
+        assert!(page.contains("default-src 'none'"), "{name}");
+    }
+}
+
+#[test]
+fn a_page_escapes_names_configuration_and_data() {
+    let page = html(&[sample::mixed(), sample::faster()], ORIGIN);
+    assert!(!page.contains("<script>alert"), "a device's name ran as a script");
+    assert!(page.contains("&lt;script&gt;alert(&#39;&amp;&#39;)"));
+    assert!(page.contains("\\u003cscript>alert"), "the charts name the device");
+    assert!(!page.contains("</code></script><b>"));
+    // The data of the charts, and each of the three programs and the page's own script, end where they should.
+    assert_eq!(page.matches("</script>").count(), 5);
+}
+
+#[test]
+fn no_report_has_a_number_that_is_not_one() {
+    for (name, runs) in reports() {
+        let page = html(&runs, ORIGIN);
+        let own = page.split("<script>").next().expect("a split has a first part");
+        for word in ["NaN", "inf ", "inf<", ":inf"] {
+            assert!(!own.contains(word), "{name}: {word}");
+        }
+    }
+}
+
+#[test]
+fn json_has_the_numbers_and_null_for_what_is_not_finite() {
+    let mut run = sample::empty();
+    run.host.iops = f64::NAN;
+    let value: Value = serde_json::from_str(&json(&run)).expect("it is JSON");
+    assert_eq!(value["host"]["iops"], Value::Null);
+    assert_eq!(value["write_amplification"], Value::Null);
+    let value: Value = serde_json::from_str(&json(&sample::mixed())).expect("it is JSON");
+    assert_eq!(value["host"]["requests"], 1_200_000);
+    assert_eq!(value["workload"]["kind"], "synthetic");
+}
+
+#[test]
+fn a_report_is_a_page_a_summary_and_its_charts() {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    write(directory.path(), &[sample::mixed()]).expect("the directory can be written");
+    let text = fs::read_to_string(directory.path().join("summary.json")).expect("it was written");
+    assert_eq!(text, json(&sample::mixed()));
+    assert!(directory.path().join("report.html").is_file());
+    let chart = fs::read(directory.path().join("charts/throughput.vl.json")).expect("it was written");
+    serde_json::from_slice::<Value>(&chart).expect("it is JSON");
+}
+
+#[test]
+fn a_report_of_several_runs_has_a_list_of_summaries() {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    write(directory.path(), &[sample::mixed(), sample::faster()]).expect("the directory can be written");
+    let text = fs::read(directory.path().join("summary.json")).expect("it was written");
+    let list: Value = serde_json::from_slice(&text).expect("it is JSON");
+    assert_eq!(list.as_array().map(Vec::len), Some(2));
+}
+
+#[test]
+fn a_report_into_a_file_is_an_error_that_names_it() {
+    let file = tempfile::NamedTempFile::new().expect("a temporary file");
+    let error = write(file.path(), &[sample::mixed()]).expect_err("a file is no directory");
+    assert!(error.to_string().contains(&file.path().display().to_string()), "{error}");
+}
+
+#[test]
+fn the_vendored_programs_are_what_the_readme_says() {
+    let readme = include_str!("../../assets/README.md");
+    for (name, program) in super::page::PROGRAMS {
+        let row =
+            readme.lines().find(|line| line.contains(&format!("`{name}.min.js`"))).expect("a row for each");
+        let size = super::Quantity::Count(program.len() as u64).to_string();
+        assert!(row.contains(&size), "{name} has {size} bytes: {row}");
+    }
+}
+
+/// Writes all kinds of reports to `WORDLINE_SAMPLE_REPORTS`, to be looked at in a browser; does nothing without it.
+#[test]
+fn reports_can_be_written_to_be_looked_at() {
+    let Some(directory) = std::env::var_os("WORDLINE_SAMPLE_REPORTS") else { return };
+    for (name, runs) in reports() {
+        write(&Path::new(&directory).join(name), &runs).expect("the directory can be written");
+    }
+}
+
+/// The fields of the JSON as a table in Markdown, from the schema.
+fn documented_fields() -> String {
+    let schema: Value = serde_json::from_str(&schema()).expect("a schema is JSON");
+    let mut out = String::from("| field | type | meaning |\n|---|---|---|\n");
+    describe(&schema, &schema, "", &mut out);
+    out
+}
+
+fn describe(root: &Value, object: &Value, path: &str, out: &mut String) {
+    let properties = object["properties"].as_object().expect("an object has properties");
+    // Sorted here, because their order depends on how serde_json was built.
+    for (name, property) in properties.iter().collect::<BTreeMap<_, _>>() {
+        let path = if path.is_empty() { name.clone() } else { format!("{path}.{name}") };
+        let text = property["description"].as_str().unwrap_or_else(|| panic!("{path} has no description"));
+        let item = if property["type"] == "array" { &property["items"] } else { property };
+        let referred = item["$ref"].as_str().and_then(|path| root.pointer(path.trim_start_matches('#')));
+        let target = referred.unwrap_or(item);
+        let list = if property["type"] == "array" { "list of " } else { "" };
+        let text = text.replace('\n', " ").replace('|', "\\|");
+        out.push_str(&format!("| `{path}` | {list}{} | {text} |\n", kind_of(target)));
+        if target["properties"].is_object() {
+            let path = if list.is_empty() { path } else { path + "[]" };
+            describe(root, target, &path, out);
+        }
+    }
+}
+
+fn kind_of(schema: &Value) -> String {
+    match &schema["type"] {
+        Value::String(kind) if kind == "array" => "pairs of numbers".to_owned(),
+        Value::String(kind) => kind.clone(),
+        Value::Array(kinds) => kinds.iter().filter_map(Value::as_str).collect::<Vec<_>>().join(" or "),
+        _ => {
+            let variants = schema["oneOf"].as_array().expect("what has no type is one of some words");
+            let words =
+                variants.iter().map(|variant| format!("`{}`", variant["const"].as_str().unwrap_or("?")));
+            words.collect::<Vec<_>>().join(", ")
+        }
+    }
+}
+
+#[test]
+fn every_field_of_the_json_is_documented() {
+    const START: &str = "<!-- fields: from the schema -->\n";
+    const END: &str = "<!-- end of fields -->";
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/report.md");
+    let text = fs::read_to_string(&path).expect("docs/report.md is part of the repository");
+    let (before, rest) = text.split_once(START).expect("the page marks where the fields start");
+    let (fields, after) = rest.split_once(END).expect("the page marks where the fields end");
+    let wanted = documented_fields();
+    if std::env::var_os("UPDATE_GOLDEN").is_some() {
+        fs::write(&path, format!("{before}{START}{wanted}{END}{after}")).expect("the page can be written");
+        return;
+    }
+    assert_eq!(fields, wanted, "docs/report.md is behind the schema; UPDATE_GOLDEN=1 brings it up");
+}

@@ -1,0 +1,57 @@
+//! Does every recorded trace run to its end, with every request answered? The traces lie beside the repository, in
+//! `../shared/traces`; without them this test says so and passes.
+
+use std::path::{Path, PathBuf};
+
+use wordline_lab::config::{Device, Selection};
+use wordline_lab::plan::{Origin, Plan};
+use wordline_lab::run::{Unobserved, run};
+use wordline_lab::summary::Outcome;
+use wordline_lab::trace::{Options, read};
+
+/// Files of the folder that are no traces of requests (addresses alone), or archives that are not read.
+const NOT_READ: &[&str] = &["README.md", "w106.pages.u32be.zst", "opencas.sample_trace.tar.xz"];
+
+/// This one counts in bytes (msr/README.md).
+const IN_BYTES: &str = "msr.cut.";
+
+fn traces(folder: &Path) -> Vec<PathBuf> {
+    let entries = |folder: &Path| {
+        let mut paths: Vec<PathBuf> = std::fs::read_dir(folder)
+            .expect("the folder of traces can be read")
+            .map(|entry| entry.expect("its entries can be read").path())
+            .collect();
+        paths.sort();
+        paths
+    };
+    let folders = entries(folder).into_iter().filter(|path| path.is_dir() && !path.ends_with("normalized"));
+    let skipped =
+        |path: &PathBuf| path.file_name().is_some_and(|name| NOT_READ.iter().any(|not| *not == name));
+    folders.flat_map(|folder| entries(&folder)).filter(|path| !skipped(path)).collect()
+}
+
+#[test]
+fn every_recorded_trace_runs_to_its_end() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/traces");
+    if !folder.is_dir() {
+        eprintln!("SKIPPED: no traces at {}", folder.display());
+        return;
+    }
+    let device = Device::load(&Selection::default()).expect("the usual device is sound");
+    let paths = traces(&folder);
+    assert!(paths.len() > 40, "{} traces", paths.len());
+    for path in paths {
+        let name = path.display().to_string();
+        let in_bytes = if name.contains(IN_BYTES) { vec!["sector=1B"] } else { Vec::new() };
+        let options = Options::from_pairs(in_bytes).expect("the options are right");
+        let requests = read(&path, &options).unwrap_or_else(|error| panic!("{error}")).requests.len() as u64;
+        let plan = Plan { origin: Origin::Trace(path, options), ..Plan::default() };
+        let job = plan.job(&device).unwrap_or_else(|error| panic!("{error}"));
+        let summary = run(job, &mut Unobserved).unwrap_or_else(|error| panic!("{name}: {error}"));
+        assert_eq!(
+            (summary.outcome, summary.host.requests, summary.host.failed),
+            (Outcome::Complete, requests, 0),
+            "{name}"
+        );
+    }
+}

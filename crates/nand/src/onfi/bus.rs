@@ -1,0 +1,453 @@
+//! The pins: targets and LUNs on one bus, driven cycle by cycle.
+//!
+//! A cycle begins at [`Bus::now`], or as soon after as the waits of [`rules`](super::rules) allow; with
+//! [`Pace::Exact`] a cycle that comes too early is refused instead. A refused cycle takes no time and leaves contents
+//! and registers as they are. Its target then takes nothing but status commands, which show FAIL, and resets.
+//!
+//! ```
+//! use wordline_nand::Part;
+//! use wordline_nand::onfi::{Bus, BusOptions, Status, Wiring};
+//!
+//! /// Programs a page of the second LUN of a package and reads it back.
+//! fn write_and_read(part: &Part) -> Result<Vec<u8>, Box<dyn std::error::Error>> {
+//!     let mut bus = Bus::new(part, Wiring { luns: 2, ..Wiring::default() }, BusOptions::default())?;
+//!     let row = bus.row(1, 4, 0)?;
+//!     bus.command(0x80)?;
+//!     bus.address(&[&[0, 0], &row[..]].concat())?;
+//!     bus.data_in(b"hello!")?;
+//!     bus.command(0x10)?;
+//!     bus.wait_ready();
+//!     bus.command(0x70)?;
+//!     assert_eq!(bus.data_out(1)?, [Status::IDLE.0]);
+//!     bus.command(0x00)?;
+//!     bus.address(&[&[0, 0], &row[..]].concat())?;
+//!     bus.command(0x30)?;
+//!     bus.wait_ready();
+//!     Ok(bus.data_out(6)?)
+//! }
+//! # let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../../data/parts/mqsim-mlc.toml");
+//! # let file: wordline_nand::part::PartFile =
+//! #     toml::from_str(&std::fs::read_to_string(file).expect("the part is there")).expect("it is TOML");
+//! # let part = file.check().expect("the part is sound");
+//! # assert_eq!(write_and_read(&part).expect("the cycles are legal"), b"hello!");
+//! ```
+
+mod array;
+mod carry;
+mod meter;
+mod orders;
+mod target;
+mod time;
+mod trace;
+
+use wordline_kernel::{Complaints, Duration, Instant};
+
+use self::meter::Meter;
+use self::target::{Port, Target};
+use self::time::within;
+use self::trace::Trace;
+use super::failure::{Failure, FailureKind};
+use super::limits::Limit;
+use super::lun::{Lun, LunOptions};
+use super::row::Row;
+use super::rules::{Edge, Edges, Wait, Waits};
+use super::sequence::{Decoder, Step};
+use super::within::HostTimes;
+use crate::interface::{BusTiming, Parameter};
+use crate::{DieId, EnergyReport, Part, Span, Stage};
+
+/// Targets and LUNs on a bus.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Wiring {
+    /// Chip enables.
+    pub targets: u32,
+    /// Volumes that share a chip enable and are told apart by Volume Select (E1h); 1 without it.
+    pub volumes: u32,
+    /// LUNs of a target (of a volume).
+    pub luns: u32,
+}
+
+impl Default for Wiring {
+    /// One LUN.
+    fn default() -> Self {
+        Self { targets: 1, volumes: 1, luns: 1 }
+    }
+}
+
+/// What happens to a cycle that comes too early.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Pace {
+    /// The bus waits until the rules allow it.
+    #[default]
+    Earliest,
+    /// It is refused.
+    Exact,
+}
+
+/// How a bus is set up.
+#[derive(Clone, Debug, Default)]
+pub struct BusOptions {
+    /// What happens to early cycles.
+    pub pace: Pace,
+    /// Whether spellings from before ONFI are taken.
+    pub compatible: bool,
+    /// Whether targets begin as they do at power-on, in SDR mode 0 and with nothing taken but FFh, and return to that mode by FFh. Else a host has set up
+    /// the interface of the part's file already, and FFh keeps it.
+    pub power_on: bool,
+    /// How its LUNs are set up.
+    pub lun: LunOptions,
+}
+
+/// The longest wait or cycle that a host can set, as in part files.
+const LONGEST_WAIT: Duration = Duration::from_ms(1_000);
+
+/// A bus with everything that hangs on it.
+#[derive(Clone, Debug)]
+pub struct Bus {
+    part: Part,
+    wiring: Wiring,
+    pace: Pace,
+    /// The host's own command or address cycle.
+    host_cycle: Option<Duration>,
+    /// The host's own times within a cycle.
+    host: HostTimes,
+    /// Whether broken limits refuse operations.
+    strict: bool,
+    /// Whether FFh returns to the slowest mode.
+    power_on: bool,
+    /// Volume by volume, chip enable by chip enable.
+    targets: Vec<Target>,
+    /// The chip enable that is low.
+    enabled: usize,
+    /// The volume selected behind each chip enable.
+    volumes: Vec<usize>,
+    now: Instant,
+    /// When the bus is free of what was on it last.
+    held_until: Instant,
+    cycles: u64,
+    edges: Edges,
+    trace: Trace,
+    /// Spans that are over and were not given yet, and what all of them took.
+    collected: Vec<Span>,
+    meter: Meter,
+}
+
+impl Bus {
+    /// A bus with LUNs of `part`, whose first target is selected at time 0.
+    ///
+    /// # Errors
+    /// What is wrong with the wiring.
+    pub fn new(part: &Part, wiring: Wiring, options: BusOptions) -> Result<Self, Complaints> {
+        let mut wrong = Complaints::default();
+        // Bounds: four bits name a volume (feature 58h); chip enables and LUNs as in device layouts.
+        for (key, value, most) in
+            [("targets", wiring.targets, 64), ("volumes", wiring.volumes, 16), ("luns", wiring.luns, 64)]
+        {
+            wrong.require((1..=most).contains(&value), key, value, format!("from 1 to {most}"));
+        }
+        wrong.or_ok(())?;
+        let target = |n| Target::new(part, n, n * wiring.luns, wiring.luns, options.compatible, &options.lun);
+        let mut edges = Edges::default();
+        edges.note(Edge::Select, Instant::ZERO);
+        let mut bus = Self {
+            part: part.clone(),
+            wiring,
+            pace: options.pace,
+            host_cycle: None,
+            host: HostTimes::default(),
+            strict: options.lun.fatal,
+            power_on: options.power_on,
+            targets: (0..wiring.targets * wiring.volumes).map(target).collect(),
+            enabled: 0,
+            volumes: vec![0; wiring.targets as usize],
+            now: Instant::ZERO,
+            held_until: Instant::ZERO,
+            cycles: 0,
+            edges,
+            trace: Trace::new(),
+            collected: Vec::new(),
+            meter: Meter::default(),
+        };
+        for target in &mut bus.targets {
+            target.wake(&bus.part, bus.power_on);
+            target.asleep = bus.power_on;
+        }
+        Ok(bus)
+    }
+
+    /// The part that its LUNs are.
+    pub fn part(&self) -> &Part {
+        &self.part
+    }
+
+    /// The end of the last cycle, or later after a wait.
+    pub fn now(&self) -> Instant {
+        self.now
+    }
+
+    /// Cycles so far, refused ones too.
+    pub fn cycles(&self) -> u64 {
+        self.cycles
+    }
+
+    /// The waits of the interface of the selected target.
+    pub fn waits(&self) -> &Waits {
+        &self.target().waits
+    }
+
+    /// The interface of the selected target.
+    pub fn timing(&self) -> &BusTiming {
+        &self.target().timing
+    }
+
+    /// Replaces a wait of every target, until one of them changes its interface. A second at most.
+    pub fn set_wait(&mut self, wait: Wait, time: Duration) {
+        for target in &mut self.targets {
+            target.waits.set(wait, time.min(LONGEST_WAIT));
+        }
+    }
+
+    /// Sets what happens to cycles that come too early.
+    pub fn set_pace(&mut self, pace: Pace) {
+        self.pace = pace;
+    }
+
+    /// Sets the host's own command and address cycle, tWC unless set: after a shorter one the next latch comes too early. A second
+    /// at most.
+    pub fn set_host_cycle(&mut self, time: Duration) {
+        self.host_cycle = Some(time.min(LONGEST_WAIT));
+    }
+
+    /// How long a latch takes.
+    fn latch(&self) -> Duration {
+        self.host_cycle.or(self.host.latch()).unwrap_or(self.waits().get(Wait::Wc))
+    }
+
+    /// Sets a time of the host within a cycle (one of [`WITHIN`](super::within::WITHIN)), a second at most; `None` for what the
+    /// interface asks for. A cycle whose time is too short is refused.
+    ///
+    /// # Errors
+    /// No cycle has the parameter.
+    pub fn set_host_time(&mut self, parameter: Parameter, time: Option<Duration>) -> Result<(), Failure> {
+        if self.host.set(parameter, time.map(|time| time.min(LONGEST_WAIT))) {
+            return Ok(());
+        }
+        self.host.set(parameter, None);
+        let what = format!("{} within a cycle, which none has", parameter.symbol());
+        Err(self.failure(FailureKind::Unsupported { what }))
+    }
+
+    /// Lets time pass, up to [`Instant::LIMIT`]; a script that asks for more is refused when it is read.
+    pub fn wait(&mut self, time: Duration) {
+        self.wait_until(Instant::from_ps(self.now.ps().saturating_add(time.ps())));
+    }
+
+    /// Lets time pass until `at`.
+    pub fn wait_until(&mut self, at: Instant) {
+        self.now = self.now.max(at.min(Instant::LIMIT));
+        for port in self.targets.iter_mut().flat_map(|target| &mut target.ports) {
+            port.lun.settle(self.now);
+        }
+    }
+
+    /// Lets chip enable fall at a target (and rise before, when it is low already).
+    ///
+    /// # Errors
+    /// The bus has no such target.
+    pub fn select(&mut self, target: u32) -> Result<(), Failure> {
+        if target >= self.wiring.targets {
+            let kind = FailureKind::Address { what: "target", found: target, below: self.wiring.targets };
+            return Err(self.failure(kind));
+        }
+        if let Some(short) = self.host.too_short(Edge::Select, self.timing()) {
+            return Err(self.failure(within(short)));
+        }
+        self.enabled = target as usize;
+        self.edges.note(Edge::Select, self.now);
+        Ok(())
+    }
+
+    /// A command latch.
+    ///
+    /// # Errors
+    /// The rule that it breaks.
+    pub fn command(&mut self, code: u8) -> Result<(), Failure> {
+        let begin = self.begin(Edge::Command)?;
+        self.check_command(code, begin).map_err(|kind| self.refuse(kind))?;
+        self.open_if_resting();
+        let end = begin + self.latch();
+        let first = if code == 0x00 { Some(Edge::Back) } else { None };
+        self.finish(Edge::Command, Stage::Cle, (begin, end), |decoder| decoder.command(code))?;
+        let target = self.target_mut();
+        if let Some(edge) = first {
+            target.edges.note(edge, end);
+        }
+        Ok(())
+    }
+
+    /// Address latches, one cycle a byte.
+    ///
+    /// # Errors
+    /// The rule that one of them breaks; those before it were latched.
+    pub fn address(&mut self, bytes: &[u8]) -> Result<(), Failure> {
+        for byte in bytes {
+            let begin = self.begin(Edge::Address)?;
+            self.check_locked().map_err(|kind| self.refuse(kind))?;
+            let end = begin + self.latch();
+            let current = self.current();
+            self.finish(Edge::Address, Stage::Ale, (begin, end), |decoder| decoder.address(*byte))?;
+            // The address of a volume may have selected another target.
+            let target = &mut self.targets[current];
+            if let Some(edge) = target.decoder.data_edge() {
+                target.edges.note(edge, end);
+            }
+        }
+        Ok(())
+    }
+
+    /// Data in, one burst.
+    ///
+    /// # Errors
+    /// The rule that it breaks.
+    pub fn data_in(&mut self, data: &[u8]) -> Result<(), Failure> {
+        if data.is_empty() {
+            return Ok(());
+        }
+        let begin = self.begin(Edge::DataIn)?;
+        self.check_locked().map_err(|kind| self.refuse(kind))?;
+        let (b, size) = (self.timing(), self.on_lines(data.len() as u32, self.target().decoder.is_loading()));
+        let end = begin + self.host.burst(size, Parameter::Wc, b) + b.t_wpst + b.t_wpsth;
+        let steps = self.finish(Edge::DataIn, Stage::Tir, (begin, end), |decoder| decoder.data_in(data))?;
+        if steps.iter().any(|step| matches!(step, Step::Store(_))) {
+            self.store(data);
+        }
+        Ok(())
+    }
+
+    /// Data out, one burst of `len` bytes.
+    ///
+    /// # Errors
+    /// The rule that it breaks.
+    pub fn data_out(&mut self, len: u32) -> Result<Vec<u8>, Failure> {
+        if len == 0 {
+            return Ok(Vec::new());
+        }
+        let edge = self.output_edge();
+        let begin = self.begin(edge)?;
+        self.check_output(len, begin).map_err(|kind| self.refuse(kind))?;
+        self.open_if_resting();
+        let (b, size) = (self.timing(), self.on_lines(len, self.puts_out_page()));
+        let first = begin + b.t_rpre + b.t_dqsre;
+        let end = first + self.host.burst(size, Parameter::Rc, b);
+        self.finish(edge, Stage::Tor, (begin, end), Decoder::data_out)?;
+        Ok(self.put_out(len, first))
+    }
+
+    /// What follows belongs to the selected LUN, until an address names another.
+    fn open_if_resting(&mut self) {
+        let target = self.target();
+        if target.decoder.is_resting() {
+            let port = &target.ports[target.selected];
+            let (die, serial) = (port.lun.die(), port.serial);
+            self.trace.open(die, serial);
+        }
+    }
+
+    /// R/B# of the selected target: low while any of its LUNs is busy. It falls tWB after the cycle that makes it busy;
+    /// here it is low from that cycle on.
+    pub fn ready(&self) -> bool {
+        self.enabled_targets().all(|target| target.ready_at() <= self.now)
+    }
+
+    /// Waits until R/B# of the selected target is high: when that was or is.
+    pub fn wait_ready(&mut self) -> Instant {
+        let at = self.enabled_targets().map(Target::ready_at).max().unwrap_or(self.now);
+        self.wait_until(at);
+        self.now
+    }
+
+    /// Waits until the arrays of all LUNs of the selected target rest (ARDY): when that was or is.
+    pub fn wait_array_ready(&mut self) -> Instant {
+        let at = self.enabled_targets().map(Target::array_ready_at).max().unwrap_or(self.now);
+        self.wait_until(at);
+        self.now
+    }
+
+    /// Drives the write-protect pin of every target: programs and erases are refused while it is low (`on`).
+    pub fn set_write_protect(&mut self, on: bool) {
+        self.edges.note(Edge::Protect, self.now);
+        for port in self.targets.iter_mut().flat_map(|target| &mut target.ports) {
+            port.lun.settle(self.now);
+            port.lun.set_write_protect(on);
+        }
+    }
+
+    /// A LUN, counted over the bus: target by target, volume by volume.
+    ///
+    /// # Panics
+    /// If the bus has no such LUN.
+    pub fn lun(&self, die: DieId) -> &Lun {
+        &self.targets[(die.0 / self.wiring.luns) as usize].ports[(die.0 % self.wiring.luns) as usize].lun
+    }
+
+    /// The address cycles of a row: LUN of the target, block over all planes (the plane in its lowest bits) and page.
+    ///
+    /// # Errors
+    /// Which of them the part does not have.
+    pub fn row(&self, lun: u32, block: u32, page: u32) -> Result<Vec<u8>, Limit> {
+        let target = self.target();
+        let luns = target.ports.len() as u32;
+        if lun >= luns {
+            return Err(Limit::NoSuchLun { lun, luns });
+        }
+        let row = target.addressing.check(Row { lun, block, page })?;
+        Ok(target.addressing.spell(row))
+    }
+
+    /// LUNs on the bus.
+    pub fn dies(&self) -> u32 {
+        self.wiring.targets * self.wiring.volumes * self.wiring.luns
+    }
+
+    /// The termination that ODT Configure set for a LUN.
+    ///
+    /// # Panics
+    /// If the bus has no such LUN.
+    pub fn termination(&self, die: DieId) -> [u8; 4] {
+        self.targets[(die.0 / self.wiring.luns) as usize].ports[(die.0 % self.wiring.luns) as usize].odt
+    }
+
+    /// The spans of bus and arrays that are over by now, in the order of their beginning, each given once.
+    pub fn spans(&mut self) -> Vec<Span> {
+        self.collect();
+        let mut spans = std::mem::take(&mut self.collected);
+        spans.sort();
+        spans
+    }
+
+    /// The energy of all LUNs from time 0 until now, counted as that of transactions: the time in each stage, and idle time.
+    pub fn energy(&mut self) -> EnergyReport {
+        self.collect();
+        let working = self.ports().filter_map(|port| port.lun.at_work(self.now)).collect();
+        self.meter.stages(self.now, self.dies(), working).price(&self.part.power)
+    }
+
+    /// Takes what is over to the spans that are to be given, and to the meter.
+    fn collect(&mut self) {
+        let mut spans = self.trace.take();
+        for port in self.targets.iter_mut().flat_map(|target| &mut target.ports) {
+            port.lun.settle(self.now);
+            spans.extend(port.lun.spans());
+        }
+        self.meter.add(&spans);
+        let resting = |port: &Port| port.lun.pipeline().array_ready_at <= self.now;
+        let resting: Vec<DieId> =
+            self.ports().filter(|port| resting(port)).map(|port| port.lun.die()).collect();
+        self.meter.fold(self.now, &resting);
+        self.collected.extend(spans);
+    }
+
+    fn ports(&self) -> impl Iterator<Item = &Port> {
+        self.targets.iter().flat_map(|target| &target.ports)
+    }
+}
