@@ -9,6 +9,7 @@ use wordline_ssd::config::{BufferMode, Scope};
 use wordline_ssd::ftl::block_map::config::BlockMapFile;
 use wordline_ssd::ftl::checkpoint::DiscardsAtCut;
 use wordline_ssd::policy::balancer::{BalancerKind, Reach};
+use wordline_ssd::policy::failure::{FailureKind, MOST_FAILURES};
 use wordline_ssd::policy::placement::PlacementKind;
 use wordline_ssd::policy::router::RouterKind;
 use wordline_ssd::policy::victim::VictimKind;
@@ -161,6 +162,23 @@ fn a_device_whose_blocks_all_fail_goes_read_only() {
     }
     rig.run_down_to(0);
     assert!(rig.device.is_read_only() && rig.answers.last().is_some_and(|(_, answer)| answer.failed));
+    rig.audit();
+}
+
+/// A write of a block's last page copies the 15 before it, and after a failure all 16 go to a new block first: with every
+/// 25th program failing the second of two such writes never ends, however many failures a block survives.
+#[test]
+fn a_row_in_which_every_try_fails_gives_up() {
+    let mut file = mapped(4);
+    file.faults = vec![FaultFile { every: Some(25), ..FaultFile::new(Fails::Program) }];
+    file.ftl.failure = FailureKind::Tolerate { programs: 1_000, reads: 0 };
+    let mut rig = filled(file);
+    let mut writes = || rig.alone(Operation::Write, false, 15 * PAGE, PAGE);
+    writes();
+    writes();
+    assert_eq!(rig.answers.iter().map(|(_, answer)| answer.failed).collect::<Vec<_>>(), [false, true]);
+    assert!(rig.device.is_read_only());
+    assert_eq!(rig.device.totals().program_failures, u64::from(MOST_FAILURES));
     rig.audit();
 }
 

@@ -327,6 +327,9 @@ impl Device {
             self.page_programmed(id, unit.stamps[n], SlotId(first.0 + n as u32), calendar);
         }
         self.programming -= unit.entries.len() as u32;
+        if let Some(map) = &mut self.block_map {
+            map.page_written(row);
+        }
         let mut over = self.list_of_pages();
         if self.subs.is_some() {
             let data = unit.stamps.iter().filter(|stamp| stamp.is_data());

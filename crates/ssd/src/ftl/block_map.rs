@@ -119,7 +119,9 @@ struct RowState {
     replaced: VecDeque<LogicalBlock>,
     /// Logical blocks that must be merged: something failed in one of their blocks.
     failed: VecDeque<LogicalBlock>,
-    /// Whether too few good blocks are left to go on.
+    /// Programs that failed since a page of the host was last written, or nothing was left to be done.
+    in_vain: u8,
+    /// Whether too few good blocks are left to go on, or too much fails.
     stuck: bool,
     /// Whether the row is out of use as a whole.
     lost: bool,
@@ -189,7 +191,8 @@ impl BlockMap {
         blocks: &mut Blocks,
         chips: &Chips,
     ) -> Option<Step> {
-        if self.rows[row as usize].commands > 0 || self.rows[row as usize].lost {
+        let state = &self.rows[row as usize];
+        if state.commands > 0 || state.lost || state.gives_up() {
             return None;
         }
         loop {
@@ -207,7 +210,11 @@ impl BlockMap {
                 self.merge(row, logical, blocks, chips)?;
                 continue;
             }
-            if let Some(to) = self.place(row, waiting?, blocks, chips)? {
+            let Some(page) = waiting else {
+                self.rows[row as usize].in_vain = 0;
+                return None;
+            };
+            if let Some(to) = self.place(row, page, blocks, chips)? {
                 self.rows[row as usize].write = Some(to);
                 return Some(Step::Write { to });
             }
@@ -419,6 +426,11 @@ impl BlockMap {
     /// Whether too few blocks of a row are good to go on.
     pub fn is_stuck(&self, row: Row) -> bool {
         self.rows[row as usize].stuck
+    }
+
+    /// The page of the host that was written is in flash.
+    pub fn page_written(&mut self, row: Row) {
+        self.rows[row as usize].in_vain = 0;
     }
 
     /// Where the page goes that is written now.

@@ -240,6 +240,12 @@ impl Blocks {
         (used * per_block).saturating_sub(unwritten + self.valid_in(row))
     }
 
+    /// Pages of the closed blocks of a row that are not valid: what cleaning all of them would gain.
+    #[inline]
+    pub fn invalid_in_closed(&self, row: Row) -> u32 {
+        self.closed.invalid(row)
+    }
+
     /// Pages that the collector can write in a row without erasing anything.
     pub fn collector_room(&self, row: Row) -> usize {
         let per_block = self.pools.per_block_of(row);

@@ -152,6 +152,8 @@ struct ByInvalidation {
 pub(super) struct Closed {
     /// Valid pages of a full block of each row.
     full: Vec<u32>,
+    /// Pages of the closed blocks of each row that are not valid.
+    invalid: Vec<u32>,
     buckets: Buckets,
     numbered: Option<Numbered>,
     by_closing: Option<ByClosing>,
@@ -171,6 +173,7 @@ impl Closed {
         let by_invalidation = || ByInvalidation { clock: vec![0; rows], last: Column::filled(blocks, 0) };
         Self {
             buckets: Buckets::new(&full, blocks),
+            invalid: vec![0; rows],
             full,
             numbered: indexes.numbered.then(numbered),
             by_closing: indexes.by_closing.then(by_closing),
@@ -184,9 +187,21 @@ impl Closed {
         self.buckets.links.prefetch(block);
     }
 
+    /// Rows that it was made for.
+    pub(super) fn rows(&self) -> usize {
+        self.invalid.len()
+    }
+
+    /// Pages of the closed blocks of a row that are not valid.
+    #[inline]
+    pub(super) fn invalid(&self, row: Row) -> u32 {
+        self.invalid[row as usize]
+    }
+
     /// A block closed with `valid` valid pages.
     pub(super) fn add(&mut self, row: Row, valid: u32, block: RowBlockId) {
         self.buckets.insert(row, valid, block);
+        self.invalid[row as usize] += self.full[row as usize] - valid;
         if let Some(ages) = &mut self.by_closing {
             ages.closed += 1;
             ages.closed_at[block] = ages.closed;
@@ -204,6 +219,7 @@ impl Closed {
     pub(super) fn lose_page(&mut self, row: Row, valid: u32, left: u32, block: RowBlockId) {
         self.buckets.remove(row, valid, block);
         self.buckets.insert(row, left, block);
+        self.invalid[row as usize] += valid - left;
         if let Some(ages) = &mut self.by_invalidation {
             ages.clock[row as usize] += 1;
             ages.last[block] = ages.clock[row as usize];
@@ -216,6 +232,7 @@ impl Closed {
     /// A block with `valid` valid pages is closed no more.
     pub(super) fn remove(&mut self, row: Row, valid: u32, block: RowBlockId) {
         self.buckets.remove(row, valid, block);
+        self.invalid[row as usize] -= self.full[row as usize] - valid;
         if valid == self.full[row as usize] {
             return;
         }
@@ -231,6 +248,7 @@ impl Closed {
     pub(super) fn change(&mut self, row: Row, before: u32, valid: u32, block: RowBlockId) {
         self.remove(row, before, block);
         self.buckets.insert(row, valid, block);
+        self.invalid[row as usize] += self.full[row as usize] - valid;
         if let Some(ages) = &mut self.by_invalidation {
             // The blocks of a bucket stay in the order of their ages.
             ages.last[block] = ages.clock[row as usize];

@@ -3,6 +3,7 @@
 //! that cleaning a block with a single invalid page still gains that page.
 
 mod failing;
+mod gain;
 mod members;
 mod pools;
 mod untimed;
@@ -280,7 +281,8 @@ impl Collector {
             }
             let needed = free < stop_at && (state.active || rest_goal == 0);
             state.active &= needed;
-            let Some(block) = self.choose(row, leave, blocks) else {
+            let gains = !needed || self.gains_unit(row, blocks);
+            let Some(block) = gains.then(|| self.choose(row, leave, blocks)).flatten() else {
                 // To pad a unit gains nothing: what was read waits for more.
                 if !needed {
                     return None;

@@ -4,15 +4,27 @@ use wordline_nand::RowBlockId;
 
 use super::{BlockMap, LogicalBlock, NONE, NOWHERE, RowState, block};
 use crate::ftl::blocks::Blocks;
+use crate::policy::failure::MOST_FAILURES;
 use crate::policy::placement::Row;
 
+impl RowState {
+    /// Whether nothing more is tried in the row.
+    pub(super) fn gives_up(&self) -> bool {
+        self.in_vain == MOST_FAILURES
+    }
+}
+
 impl BlockMap {
-    /// A program failed in a block: what is valid of its logical block goes to another one.
+    /// A program failed in a block: what is valid of its logical block goes to another one. A page has a single place, so that
+    /// this takes as many programs as the block has pages, each of which may fail again: where that went in vain so often that a
+    /// block would be given up, the row is.
     pub fn program_failed(&mut self, row: Row, block: RowBlockId) {
         let logical = LogicalBlock(self.owners[block]);
         let state = &mut self.rows[row as usize];
         state.held.clear();
         state.copying = None;
+        state.in_vain = state.in_vain.saturating_add(1);
+        state.stuck |= state.gives_up();
         let pair = self.pairs[logical];
         if pair.data != block.0 && pair.replacement != block.0 {
             self.strays.push((logical, block));

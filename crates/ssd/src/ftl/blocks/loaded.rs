@@ -8,8 +8,8 @@ use crate::policy::placement::Row;
 
 impl Blocks {
     /// The lengths of the lists whose lengths follow from the configuration.
-    pub(crate) fn shape(&self) -> [usize; 3] {
-        [self.table.len(), self.free.len(), self.open.len()]
+    pub(crate) fn shape(&self) -> [usize; 4] {
+        [self.table.len(), self.free.len(), self.open.len(), self.closed.rows()]
     }
 
     /// Valid slots of a block, counted.
@@ -24,7 +24,7 @@ impl Blocks {
     }
 
     fn check_row(&self, row: Row, programmed: &impl Fn(RowBlockId) -> u32) -> Result<(), String> {
-        let (mut free, mut good, mut valid) = (0, 0, 0);
+        let (mut free, mut good, mut valid, mut invalid) = (0, 0, 0, 0);
         for block in self.blocks_of(row) {
             let known = &self.table[block];
             let erased = known.valid == 0 && programmed(block) == 0;
@@ -37,7 +37,12 @@ impl Blocks {
             free += usize::from(known.state == State::Free);
             good += u32::from(known.state != State::Bad && !known.condemned);
             valid += known.valid;
+            let is_closed = known.state == State::Closed;
+            invalid += if is_closed { self.pools.per_block(block).saturating_sub(known.valid) } else { 0 };
         }
+        ensure(invalid == self.closed.invalid(row), || {
+            format!("row {row} does not have {invalid} pages to be cleaned")
+        })?;
         let counts = (free, good, valid) == (self.free(row), self.good(row), self.valid_in(row));
         ensure(counts, || {
             format!("row {row} counts {free} free and {good} good blocks and {valid} valid pages")

@@ -58,6 +58,25 @@ fn table(free: usize) -> Blocks {
     blocks
 }
 
+/// A table with a row of full blocks, but for the first ones, of which as many pages are invalid as is said.
+fn nearly_full(free: usize, invalid: &[u32]) -> Blocks {
+    let Config { pools, .. } = small().check().expect("the device is sound");
+    let mut blocks = Blocks::new(&pools, Streams::ONE_EACH, |_| false);
+    blocks.keep(Fifo.needs());
+    let mut invalid = invalid.iter();
+    while blocks.free(0) > free {
+        let missing = invalid.next().copied().unwrap_or(0);
+        for n in 0..pools.per_block_of(0) {
+            let page = blocks.take(0, Streams::ONE_EACH.host(0), 1);
+            if n >= missing {
+                blocks.validate(page);
+            }
+            blocks.program_done(page);
+        }
+    }
+    blocks
+}
+
 fn fifo(gc: &GcFile) -> Collector {
     Collector::new(1, 1, Box::new(Fifo), Seed(1).stream("test.victim", 0), gc)
 }
@@ -78,6 +97,21 @@ fn a_collector_of_few_steps_takes_no_more_until_the_host_writes_or_needs_blocks(
     }
     let steps = (0..100).filter(|_| step(&mut collector, &mut blocks)).count();
     assert!(steps > 3 && blocks.free(0) > 2, "{steps} steps to a block beside those kept");
+}
+
+/// A program unit has two pages here: what is left of a victim with a single invalid page ends with padding, which fills the
+/// block that it goes to.
+#[test]
+fn a_collector_rests_where_it_would_gain_nothing_but_its_own_padding() {
+    let gc = GcFile { start_below_free_blocks: 6, stop_at_free_blocks: 6, ..GcFile::default() };
+    for (invalid, left, most) in [(&[1][..], 1, 0), (&[1, 1], 0, 200), (&[1, 1, 1], 1, 200), (&[32], 0, 1)] {
+        let mut blocks = nearly_full(4, invalid);
+        let mut collector = fifo(&gc);
+        let steps = (0..1_000).take_while(|_| step(&mut collector, &mut blocks)).count();
+        assert!(steps <= most, "{invalid:?}: {steps} steps");
+        assert_eq!(blocks.invalid_in_closed(0), left, "{invalid:?}: a unit more would be gained");
+        assert!(!collector.is_stuck(0) && collector.affords(0, 2), "{invalid:?}: the host may write");
+    }
 }
 
 #[test]
