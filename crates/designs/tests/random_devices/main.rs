@@ -59,20 +59,12 @@ fn sound(number: u64) -> Option<(Case, Configured)> {
     let spares = (1..=6).map(|n| drawn.with_spare(0.12 + 0.12 * f64::from(n)));
     for case in std::iter::once(drawn.clone()).chain(spares) {
         match configure(&case.settings) {
-            Ok(configured) if crosses_planes(&configured) => return None,
             Ok(configured) => return Some((case, configured)),
             Err(wrong) if wrong.contains("ftl.over_provisioning") => {}
             Err(_) => return None,
         }
     }
     None
-}
-
-/// Whether a mapping unit begins in one page number of a row of planes and ends in another, as with 6 pages over 4 planes. Left
-/// out: the collector reads such a unit by commands that go beyond the planes, which chips with debug assertions refuse.
-fn crosses_planes(configured: &Configured) -> bool {
-    let (planes, pages) = (configured.config.geometry().planes_per_row, configured.config.slots().pages());
-    !planes.is_multiple_of(pages) && !pages.is_multiple_of(planes)
 }
 
 /// What became of a drawn case.
