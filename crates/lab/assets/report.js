@@ -1,54 +1,122 @@
 "use strict";
 (() => {
-  const charts = JSON.parse(document.getElementById("charts").textContent);
+  const charts = JSON.parse(document.getElementById("charts-data").textContent);
   const dark = matchMedia("(prefers-color-scheme: dark)");
-  // Okabe and Ito's colours for all kinds of sight; their black and yellow replaced by what both papers carry.
-  // On the dark one the blue is lighter, to be seen.
-  const colours = () => [dark.matches ? "#3d9be0" : "#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#8a7fd6", "#8c8c8c", "#a0622d"];
-  const theme = () => {
-    const style = getComputedStyle(document.documentElement);
-    const [ink, soft, line] = ["--ink", "--soft", "--line"].map((name) => style.getPropertyValue(name).trim());
-    const category = colours();
-    const font = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Noto Sans', sans-serif";
+  const style = getComputedStyle(document.documentElement);
+  const colour = (name) => style.getPropertyValue("--" + name).trim();
+  const font = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Noto Sans', sans-serif";
+
+  // The colours of the page, light or dark, and what fits into so many pixels.
+  const theme = (width) => {
+    const [ink, soft, line] = ["ink", "soft", "line"].map(colour);
+    const category = [1, 2, 3, 4, 5, 6, 7, 8, 9].map((n) => colour("series-" + n));
+    const ramp = [colour("ramp-low"), colour("ramp-high")];
     return {
+      aria: false, // the figure is one picture with a name, and its numbers stand below it
       background: "transparent",
       font,
       axis: {
         labelColor: soft, titleColor: ink, gridColor: line, domainColor: line, tickColor: line, titleFontWeight: 500,
-        labelFontSize: 11, titleFontSize: 12, titlePadding: 8,
+        labelFontSize: 11, titleFontSize: 12, titlePadding: 8, titleLimit: Math.max(width - 40, 160),
       },
+      axisY: { labelLimit: Math.min(280, Math.round(width * 0.35)), titleLimit: 300 },
+      header: { labelColor: ink, titleColor: soft, labelFontSize: 12, titleFontSize: 12, titleFontWeight: 500, labelLimit: width - 40 },
       legend: {
         labelColor: ink, titleColor: ink, orient: "top", labelFontSize: 12, titleFontSize: 12, titleFontWeight: 500,
-        labelLimit: 300, gradientLength: 160, gradientThickness: 10, titleOrient: "left", symbolStrokeWidth: 2.5,
+        labelLimit: Math.max(Math.min(300, width - 60), 80), gradientLength: Math.min(160, width / 2), gradientThickness: 10,
+        titleOrient: "left", titleLimit: width / 2, symbolStrokeWidth: 2.5,
+        layout: { direction: width < 560 ? "vertical" : "horizontal", margin: 4 },
       },
       view: { stroke: line },
-      mark: { color: category[0] },
-      range: {
-        category,
-        heatmap: { scheme: dark.matches ? "darkblue" : "blues" },
-        ramp: { scheme: dark.matches ? "darkblue" : "blues" },
-      },
-      axisY: { labelLimit: 280 },
+      mark: { color: category[0], aria: false },
+      range: { category, heatmap: ramp, ramp },
     };
   };
-  const draw = () => {
-    for (const { name, spec } of charts) {
-      const { title, ...untitled } = spec; // the page has it as a heading
-      untitled.width = "container";
-      if (typeof untitled.height === "object") untitled.autosize = { type: "fit-x", contains: "padding" };
-      const manyCells = name.startsWith("wear-map");
-      const options = {
-        mode: "vega-lite",
-        renderer: manyCells ? "canvas" : "svg",
-        config: theme(),
-        actions: { export: true, source: false, compiled: false, editor: false },
-        downloadFileName: name,
-        tooltip: { theme: dark.matches ? "dark" : "light" },
-      };
-      const place = document.getElementById("chart-" + name);
-      vegaEmbed(place, untitled, options).catch((error) => { place.textContent = String(error); });
+
+  const labels = (spec, field) => [...new Set(spec.data.values.map((row) => String(row[field])))];
+
+  // Legends take as many columns as fit beside each other.
+  const legends = (spec, encoding, width) => {
+    for (const channel of ["color", "strokeDash", "shape"]) {
+      const own = encoding?.[channel];
+      if (!own?.field || own.type === "quantitative" || own.legend === null) continue;
+      const longest = Math.max(...(own.scale?.domain ?? labels(spec, own.field)).map((label) => label.length));
+      const title = (own.title === undefined ? own.field : own.title ?? "").length;
+      const fit = Math.floor((width - 7 * title - 60) / (7 * Math.min(longest, 42) + 30)); // it stands over the plot alone
+      own.legend = { ...own.legend, columns: Math.max(1, Math.min(own.legend?.columns ?? 6, fit)) };
+      if (title * 7 > width / 3) own.legend.titleOrient = "top";
     }
   };
-  draw();
-  dark.addEventListener("change", draw);
+
+  const embed = (place, spec, name, width) => {
+    const options = {
+      mode: "vega-lite", actions: false, config: theme(width),
+      renderer: name.startsWith("wear-map") ? "canvas" : "svg", // which has many cells
+      tooltip: { theme: dark.matches ? "dark" : "light" },
+    };
+    return vegaEmbed(place, spec, options);
+  };
+
+  // Panels have a width of their own: it is found by looking what the whole chart then takes.
+  const panels = async (place, spec, name, width) => {
+    const count = labels(spec, spec.facet.field).length;
+    spec.columns = Math.max(1, Math.min(count, Math.floor(width / 420)));
+    spec.spec.width = Math.max(60, width / spec.columns - 70);
+    let result;
+    for (let n = 0; n < 4; n += 1) {
+      result?.finalize();
+      result = await embed(place, spec, name, width);
+      const off = width - place.firstElementChild.getBoundingClientRect().width;
+      if (off >= 0 && off < 4) break;
+      spec.spec.width = Math.max(60, spec.spec.width + Math.floor((off - 1) / spec.columns));
+    }
+    return result;
+  };
+
+  const views = new Map();
+  const draw = async ({ name, spec }) => {
+    const figure = document.getElementById("chart-" + name);
+    const width = figure.clientWidth;
+    const { title, description, ...own } = structuredClone(spec); // the page has both as text
+    legends(own, own.encoding ?? own.spec?.encoding, width);
+    const place = document.createElement("div");
+    place.className = "drawing";
+    figure.replaceChildren(place);
+    views.get(name)?.finalize();
+    views.delete(name);
+    try {
+      if (!own.spec) {
+        own.width = "container";
+        if (typeof own.height === "object") own.autosize = { type: "fit-x", contains: "padding" };
+      }
+      const result = own.spec ? await panels(place, own, name, width) : await embed(place, own, name, width);
+      if (place.parentElement !== figure) return void result.finalize(); // it was drawn anew meanwhile
+      views.set(name, result);
+      for (const attribute of ["role", "aria-roledescription", "aria-label"]) place.removeAttribute(attribute);
+      figure.parentElement.querySelector(".save").hidden = false;
+    } catch (error) {
+      figure.textContent = String(error);
+    }
+  };
+
+  const save = async ({ currentTarget: { dataset } }) => {
+    const link = document.createElement("a");
+    link.download = `${dataset.chart}.${dataset.kind}`;
+    link.href = await views.get(dataset.chart).view.toImageURL(dataset.kind, 2);
+    link.click();
+  };
+  document.querySelectorAll(".save button").forEach((button) => button.addEventListener("click", save));
+
+  let drawn = 0;
+  const redraw = () => {
+    drawn = document.documentElement.clientWidth;
+    charts.forEach(draw);
+  };
+  redraw();
+  dark.addEventListener("change", redraw);
+  let timer;
+  addEventListener("resize", () => {
+    clearTimeout(timer);
+    if (document.documentElement.clientWidth !== drawn) timer = setTimeout(redraw, 150);
+  });
 })();

@@ -25,6 +25,14 @@ impl Band {
             Self::Between(least, greatest) => (least..=greatest).contains(&ours),
         }
     }
+
+    /// The least and the greatest value that it holds around `paper`.
+    pub(super) fn limits(self, paper: f64) -> [f64; 2] {
+        match self {
+            Self::Relative(fraction) => [paper - fraction * paper.abs(), paper + fraction * paper.abs()],
+            Self::Between(least, greatest) => [least, greatest],
+        }
+    }
 }
 
 impl FromStr for Band {

@@ -199,6 +199,7 @@ impl<'a, 'b> Judge<'a, 'b> {
             paper: paper.map_or_else(|| Value::Text(String::new()), Value::Number),
             ours: if ours.is_finite() { Value::Number(ours) } else { Value::Text(NO_VALUE.into()) },
             band: band.map(|band| band.to_string()).unwrap_or_default(),
+            limits: paper.zip(band).map(|(paper, band)| band.limits(paper)),
             ..self.row(at, verdict, &missed)
         }
     }
@@ -224,6 +225,7 @@ impl<'a, 'b> Judge<'a, 'b> {
             ours: Value::Text(String::new()),
             unit: expect.unit.clone(),
             band: String::new(),
+            limits: None,
             derivation: expect.derivation.clone(),
             verdict,
             source: expect.source.clone(),

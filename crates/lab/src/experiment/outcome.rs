@@ -88,6 +88,9 @@ pub struct Row {
     pub unit: String,
     /// How far ours may lie from the paper's; empty for a direction.
     pub band: String,
+    /// The least and the greatest value in the band, where it is one of numbers.
+    #[serde(skip)]
+    pub limits: Option<[f64; 2]>,
     /// How the band follows from what the source leaves open; empty where there is none.
     pub derivation: String,
     /// Whether it does.

@@ -41,6 +41,7 @@ pub(super) fn row(finding: Finding, claim: Option<&str>, within: f64, derivation
         ours: Value::Number(ours),
         unit,
         band: band.to_string(),
+        limits: Some(band.limits(paper)),
         derivation: derivation.to_owned(),
         verdict: if holds { Verdict::Within } else { Verdict::Outside },
         source,

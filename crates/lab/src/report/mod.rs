@@ -1,12 +1,16 @@
 //! Reports: the table on the terminal, JSON, and one self-contained HTML page.
 
 mod charts;
+mod figures;
+mod numbers;
 mod page;
 mod quantity;
 mod results;
 #[cfg(test)]
 pub(crate) mod sample;
 mod statistics;
+#[cfg(test)]
+pub(crate) mod structure;
 mod terminal;
 #[cfg(test)]
 mod tests;
@@ -17,8 +21,9 @@ use crate::summary::Summary;
 
 pub(crate) use charts::SCHEMA;
 pub use charts::{Chart, charts};
+pub(crate) use figures::section as figures;
 pub use page::html;
-pub(crate) use page::{document, escaped};
+pub(crate) use page::{Section, add, document, escaped};
 pub use quantity::{Quantity, three_digits};
 pub use statistics::statistics;
 pub use terminal::{comparison, table};

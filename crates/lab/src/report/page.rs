@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::charts::charts;
 use super::quantity::Quantity;
 use super::results::{self, Group, results};
-use super::{Chart, Origin};
+use super::{Chart, Origin, figures};
 use crate::provenance::{Provenance, TraceFile};
 use crate::summary::{Outcome, Summary};
 
@@ -25,6 +25,22 @@ pub(super) const PROGRAMS: [(&str, &str); 3] = [
 /// Browsers that keep to it load nothing from anywhere. Vega compiles its expressions, hence `unsafe-eval`.
 const POLICY: &str = "default-src 'none'; script-src 'unsafe-inline' 'unsafe-eval'; style-src 'unsafe-inline'; img-src data: blob:";
 
+/// A part of a page, named in its contents.
+pub(crate) struct Section {
+    /// The name by which links find it.
+    pub id: &'static str,
+    /// Its heading.
+    pub title: String,
+    /// What it holds, as HTML.
+    pub html: String,
+}
+
+impl Section {
+    pub(crate) fn new(id: &'static str, title: impl Into<String>, html: String) -> Self {
+        Self { id, title: title.into(), html }
+    }
+}
+
 /// One self-contained HTML page about one run, or about several side by side, that needs no network.
 pub fn html(runs: &[Summary], origin: Origin<'_>) -> String {
     let charts = charts(runs);
@@ -32,33 +48,48 @@ pub fn html(runs: &[Summary], origin: Origin<'_>) -> String {
         [run] => format!("{} on {}", run.workload.name, run.device),
         runs => format!("{} runs compared", runs.len()),
     };
-    let header: String = runs.iter().map(|run| introduction(run, runs.len() > 1)).collect();
-    let mut body = notes(runs);
-    match runs {
-        [run] => body += &(key_results(run) + &figures(&charts) + &tables(run)),
+    let introductions: String = runs.iter().map(|run| introduction(run, runs.len() > 1)).collect();
+    let [key, all] = match runs {
+        [run] => [
+            Section::new("key", "Key results", key_results(run)),
+            Section::new("all", "All results", tables(run)),
+        ],
         runs => {
-            body += &side_by_side("Key results, and how many times the first run's", runs, true);
-            body += &(figures(&charts) + &side_by_side("All results", runs, false));
+            let key = "Key results, and how many times the first run's";
+            let [few, all] = [(key, true), ("All results", false)]
+                .map(|(title, only_key)| side_by_side(title, runs, only_key));
+            [Section::new("key", key, few), Section::new("all", "All results", all)]
         }
+    };
+    let again = Section::new("again", "To run it again", reproduction(runs, origin));
+    document(&title, &(introductions + &notes(runs)), &[key, figures::section(&charts), all, again], &charts)
+}
+
+/// One self-contained HTML page: a title, what stands below it (as HTML), its sections, and the charts that these hold.
+pub(crate) fn document(title: &str, introduction: &str, sections: &[Section], charts: &[Chart]) -> String {
+    let mut contents = String::new();
+    let mut body = String::new();
+    for Section { id, title, html } in sections {
+        let title = escaped(title);
+        add(&mut contents, format_args!("<li><a href=\"#{id}\">{title}</a></li>"));
+        add(
+            &mut body,
+            format_args!(
+                "<section id=\"{id}\" aria-labelledby=\"{id}-title\">\n<h2 id=\"{id}-title\">{title}</h2>\n{html}</section>\n"
+            ),
+        );
     }
-    body += &reproduction(runs, origin);
-    assemble(&title, &header, &body, &charts)
-}
-
-/// One self-contained HTML page: a title, a header and a body (both HTML), and then the charts.
-pub(crate) fn document(title: &str, header: &str, body: &str, charts: &[Chart]) -> String {
-    assemble(title, header, &format!("{body}{}", figures(charts)), charts)
-}
-
-/// The page around `body`, in which the figures already stand.
-fn assemble(title: &str, header: &str, body: &str, charts: &[Chart]) -> String {
     format!(
         "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
          <meta http-equiv=\"Content-Security-Policy\" content=\"{POLICY}\">\n\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
+         <meta name=\"color-scheme\" content=\"light dark\">\n\
          <title>{title} – Wordline</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n<header>\n<h1>{title}</h1>\n\
-         {header}</header>\n{body}{scripts}</body>\n</html>\n",
+         <nav aria-label=\"Contents\"><ul>{contents}</ul></nav>\n</header>\n<main>\n{introduction}{body}</main>\n\
+         <footer><details><summary>Licences of the software that draws the charts</summary><pre>{notice}</pre></details></footer>\n\
+         {scripts}</body>\n</html>\n",
         title = escaped(title),
+        notice = escaped(NOTICE),
         scripts = scripts(charts),
     )
 }
@@ -120,16 +151,13 @@ fn key_results(run: &Summary) -> String {
 
 /// All results of a run, a small table a group.
 fn tables(run: &Summary) -> String {
-    let mut out = "<h2>All results</h2>\n<div class=\"tables\">\n".to_owned();
+    let mut out = "<div class=\"tables\">\n".to_owned();
     let by_stage =
         run.energy_by_stage.iter().map(|share| (share.name.clone(), Quantity::Joules(share.amount)));
     let energy = Group { title: "Energy by stage".into(), rows: by_stage.collect() };
     let all = results(from_ref(run)).into_iter().flatten().chain([energy]);
     for group in all.filter(|group| !group.rows.is_empty()) {
-        add(
-            &mut out,
-            format_args!("<table><thead><tr><th colspan=\"2\">{}</th></tr></thead><tbody>", group.title),
-        );
+        add(&mut out, format_args!("<table><caption>{}</caption><tbody>", escaped(&group.title)));
         for (name, result) in &group.rows {
             let (name, result) = (escaped(name), escaped(&result.to_string()));
             add(&mut out, format_args!("<tr><th scope=\"row\">{name}</th><td>{result}</td></tr>"));
@@ -143,28 +171,37 @@ fn tables(run: &Summary) -> String {
 fn side_by_side(title: &str, runs: &[Summary], only_key: bool) -> String {
     let all = results(runs);
     let Some(first) = all.first() else { return String::new() };
-    let mut out = format!("<h2>{title}</h2>\n<div class=\"wide\"><table><thead><tr><th></th>");
+    let mut out = scrolled(&format!("Table: {title}")) + "<table><thead><tr><td></td>";
     for label in results::labels(runs) {
         add(&mut out, format_args!("<th scope=\"col\">{}</th>", escaped(&label)));
     }
-    out += "</tr></thead><tbody>\n";
+    out += "</tr></thead>\n";
     let is_key = |group: &str, name: &str| KEY_RESULTS.iter().any(|key| (key.0, key.1) == (group, name));
     for (position, group) in first.iter().enumerate() {
         let shown = |name: &str| !only_key || is_key(&group.title, name);
         let rows: Vec<_> = group.rows.iter().filter(|(name, _)| shown(name)).collect();
-        if !rows.is_empty() {
-            let columns = runs.len() + 1;
-            add(
-                &mut out,
-                format_args!("<tr><th class=\"group\" colspan=\"{columns}\">{}</th></tr>\n", group.title),
-            );
+        if rows.is_empty() {
+            continue;
         }
+        let (columns, title) = (runs.len() + 1, escaped(&group.title));
+        add(
+            &mut out,
+            format_args!(
+                "<tbody><tr><th class=\"group\" scope=\"rowgroup\" colspan=\"{columns}\">{title}</th></tr>\n"
+            ),
+        );
         for (name, base) in rows {
             let of_each = all.iter().map(|groups| groups[position].get(name).unwrap_or(&Quantity::Absent));
             out += &compared(name, base, of_each);
         }
+        out += "</tbody>\n";
     }
-    out + "</tbody></table></div>\n"
+    out + "</table></div>\n"
+}
+
+/// The beginning of what may be wider than the page and is then moved sideways, by keys as well.
+pub(crate) fn scrolled(name: &str) -> String {
+    format!("<div class=\"wide\" role=\"region\" tabindex=\"0\" aria-label=\"{}\">", escaped(name))
 }
 
 /// A row of the comparison.
@@ -183,36 +220,15 @@ fn compared<'a>(name: &str, first: &Quantity, of_each: impl Iterator<Item = &'a 
     out + "</tr>\n"
 }
 
-fn figures(charts: &[Chart]) -> String {
-    let mut out =
-        "<h2>Charts</h2>\n<noscript><p>The charts need JavaScript; the numbers do not.</p></noscript>\n\
-                   <div class=\"charts\">\n"
-            .to_owned();
-    for chart in charts {
-        add(
-            &mut out,
-            format_args!(
-                "<figure><figcaption><h3>{}</h3><p>{}</p></figcaption><div class=\"chart\" id=\"chart-{}\"></div></figure>\n",
-                escaped(&chart.title),
-                escaped(&chart.caption),
-                escaped(&chart.name),
-            ),
-        );
-    }
-    out + "</div>\n"
-}
-
 fn reproduction(runs: &[Summary], origin: Origin<'_>) -> String {
     let digests: Vec<&str> = runs.iter().map(|run| run.digest.as_str()).collect();
     format!(
-        "<h2>To run it again</h2>\n<p>The same configuration, seed and trace give the same digest ({}).</p>\n{}\
-         <pre><code>{}</code></pre>\n<details><summary>Configuration</summary><pre><code>{}</code></pre></details>\n\
-         <details><summary>Licences of the software that draws the charts</summary><pre>{}</pre></details>\n",
+        "<p>The same configuration, seed and trace give the same digest ({}).</p>\n{}\
+         <pre><code>{}</code></pre>\n<details><summary>Configuration</summary><pre><code>{}</code></pre></details>\n",
         escaped(&digests.join(", ")),
         sources(runs),
         escaped(origin.command),
         escaped(origin.config),
-        escaped(NOTICE),
     )
 }
 
@@ -235,7 +251,7 @@ fn scripts(charts: &[Chart]) -> String {
     let specs: Vec<Value> =
         charts.iter().map(|chart| json!({ "name": chart.name, "spec": chart.spec })).collect();
     let mut out = format!(
-        "<script type=\"application/json\" id=\"charts\">{}</script>\n",
+        "<script type=\"application/json\" id=\"charts-data\">{}</script>\n",
         harmless(&Value::from(specs).to_string())
     );
     for (_, program) in PROGRAMS {
@@ -247,7 +263,8 @@ fn scripts(charts: &[Chart]) -> String {
     out
 }
 
-fn add(out: &mut String, text: std::fmt::Arguments<'_>) {
+/// Adds text to text.
+pub(crate) fn add(out: &mut String, text: std::fmt::Arguments<'_>) {
     out.write_fmt(text).expect("a string takes any text");
 }
 

@@ -1,4 +1,4 @@
-//! Charts of an experiment: the paper's values beside ours, as Vega-Lite specifications, and the report with them.
+//! Charts of an experiment: the paper's values beside ours, as Vega-Lite specifications.
 
 use std::slice::from_ref;
 
@@ -10,10 +10,8 @@ use super::file::{Experiment, Kind};
 use super::judge::settings;
 use super::nand::NandSweep;
 use super::outcome::{Measured, Outcome, Row, Value};
-use crate::error::Result;
-use crate::output::ReportFolder;
 pub use crate::report::Chart;
-use crate::report::{SCHEMA, document, escaped};
+use crate::report::SCHEMA;
 
 mod points;
 
@@ -137,7 +135,7 @@ pub fn charts(experiment: &Experiment, outcome: &Outcome) -> Vec<Chart> {
         let wanted = settings(&file.at);
         let lies = |at: &[(String, Value)]| wanted.iter().all(|value| at.contains(value));
         let points: Vec<&Measured> = outcome.points.iter().filter(|point| lies(&point.at)).collect();
-        let spec = match &file.shape {
+        let mut spec = match &file.shape {
             Shape::Line { along } => line(&outcome.rows, along),
             Shape::Ratio {} => ratio(&outcome.rows),
             Shape::Curves { column, unit, along, by, panel, per } => {
@@ -150,6 +148,8 @@ pub fn charts(experiment: &Experiment, outcome: &Outcome) -> Vec<Chart> {
             Shape::Trace { panel } => points::trace(&outcome.traces, panel.as_deref()),
         };
         let (name, title, caption) = (file.name.clone(), file.title.clone(), file.caption.clone());
+        spec["title"] = title.as_str().into();
+        spec["description"] = caption.as_str().into();
         Chart { name, title, caption, spec }
     };
     experiment.charts.iter().map(draw).collect()
@@ -217,68 +217,4 @@ fn ratio(rows: &[Row]) -> Json {
             "shape": { "field": "verdict", "type": "nominal", "title": null },
         }
     })
-}
-
-/// Writes a report into a folder, in place of the one that is there: `report.html`, one page that needs no network,
-/// `outcome.json` and `charts/NAME.vl.json`.
-pub fn write_report(folder: ReportFolder, experiment: &Experiment, outcome: &Outcome) -> Result<()> {
-    let charts = charts(experiment, outcome);
-    let chart = |chart: &Chart| (format!("charts/{}.vl.json", chart.name), pretty(&chart.spec).into_bytes());
-    let mut files: Vec<_> = charts.iter().map(chart).collect();
-    files.push(("outcome.json".into(), pretty(outcome).into_bytes()));
-    let page = document(&experiment.title, &header(experiment, outcome), &body(experiment, outcome), &charts);
-    files.push(("report.html".into(), page.into_bytes()));
-    folder.write(&files)
-}
-
-fn pretty(value: &impl serde::Serialize) -> String {
-    serde_json::to_string_pretty(value).expect("keys are text and nothing refuses to be serialised") + "\n"
-}
-
-fn header(experiment: &Experiment, outcome: &Outcome) -> String {
-    let Outcome { provenance, seed, .. } = outcome;
-    format!(
-        "<p><code>{}</code> <span class=\"soft\">{}</span></p>\n<p class=\"soft\">Made by {}; schema {}, seed {seed}: <code>{}</code></p>\n",
-        escaped(&experiment.id),
-        escaped(&experiment.source),
-        escaped(&provenance.program()),
-        provenance.schema,
-        escaped(&provenance.command_line()),
-    )
-}
-
-fn body(experiment: &Experiment, outcome: &Outcome) -> String {
-    let mut out = String::new();
-    let notes: Vec<&String> = outcome.notes.iter().chain(&experiment.left_open).collect();
-    if !notes.is_empty() {
-        out += "<section class=\"notes\" aria-label=\"Notes\"><ul>";
-        notes.iter().for_each(|note| out += &format!("<li>{}</li>", escaped(note)));
-        out += "</ul></section>\n";
-    }
-    let heads = ["claim", "what", "paper", "ours", "unit", "band", "verdict", "source"];
-    // Words stand to the left, numbers to the right.
-    let class = |head: &str| if matches!(head, "paper" | "ours") { "" } else { " class=\"words\"" };
-    let head = |head: &&str| format!("<th scope=\"col\"{}>{head}</th>", class(head));
-    let row_of_heads: String = heads.iter().map(head).collect();
-    out += "<div class=\"wide\"><table class=\"rows\">";
-    out += &format!("<thead><tr>{row_of_heads}</tr></thead><tbody>\n");
-    for row in &outcome.rows {
-        let remarks = row.remarks();
-        let remarks = if remarks.is_empty() { String::new() } else { format!(" ({remarks})") };
-        let [paper, ours] = row.shown();
-        let cells = [
-            row.claim.clone().unwrap_or_default(),
-            row.shown_what() + &remarks,
-            paper,
-            ours,
-            row.unit.clone(),
-            row.band.clone(),
-            row.shown_verdict(),
-            row.source.clone(),
-        ];
-        let cell = |(head, cell): (&&str, &String)| format!("<td{}>{}</td>", class(head), escaped(cell));
-        let cells: String = heads.iter().zip(&cells).map(cell).collect();
-        out += &format!("<tr>{cells}</tr>\n");
-    }
-    out + "</tbody></table></div>\n"
 }

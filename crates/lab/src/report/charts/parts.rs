@@ -61,59 +61,71 @@ fn greatest(runs: &Runs<'_>, of: impl Fn(&Summary) -> &Vec<f64>) -> Value {
 
 /// How busy each channel was.
 pub fn channels(runs: &Runs<'_>) -> Option<Chart> {
-    let rows: Vec<Value> = runs
-        .iter()
-        .flat_map(|(run, label)| {
-            let channels = run.channel_utilisation.iter().enumerate();
-            channels
-                .map(move |(channel, busy)| json!({ "run": label, "channel": channel, "busy": shown(*busy) }))
-        })
-        .collect();
-    let most = greatest(runs, |run| &run.channel_utilisation);
-    let mut encoding = json!({
-        "x": { "field": "channel", "type": "ordinal", "title": "Channel",
-            "axis": { "labelAngle": 0, "labelOverlap": true } },
-        "y": { "field": "busy", "type": "quantitative", "title": "Time with a busy bus", "scale": { "domain": [0, most], "nice": true },
-            "axis": { "format": ".3~p" } },
-        "tooltip": [{ "field": "run" }, { "field": "channel" },
-            { "field": "busy", "type": "quantitative", "format": ".3~p" }],
-    });
-    if runs.are_several() {
-        encoding["xOffset"] = json!({ "field": "run", "type": "nominal", "sort": runs.labels });
-        encoding["color"] = runs.colour();
+    let bars = Bars {
+        name: "channels",
+        title: "Utilisation of the channels",
+        caption: "Part of the run during which each channel's bus moved commands or data.",
+        part: "Channel",
+        busy: "Time with a busy bus",
+    };
+    bars.of(runs, |run| &run.channel_utilisation)
+}
+
+/// A chart with a bar for each part of a device.
+struct Bars {
+    name: &'static str,
+    title: &'static str,
+    caption: &'static str,
+    part: &'static str,
+    busy: &'static str,
+}
+
+impl Bars {
+    fn of(&self, runs: &Runs<'_>, of: impl Fn(&Summary) -> &Vec<f64>) -> Option<Chart> {
+        let mut rows = Vec::new();
+        for (run, label) in runs.iter() {
+            let parts = of(run).iter().enumerate();
+            rows.extend(
+                parts.map(|(part, busy)| json!({ "run": label, "part": part, "busy": shown(*busy) })),
+            );
+        }
+        let mut encoding = json!({
+            "x": { "field": "part", "type": "ordinal", "title": self.part,
+                "axis": { "labelAngle": 0, "labelOverlap": true } },
+            "y": { "field": "busy", "type": "quantitative", "title": self.busy,
+                "scale": { "domain": [0, greatest(runs, of)], "nice": true }, "axis": { "format": ".3~p" } },
+            "tooltip": [{ "field": "run" }, { "field": "part", "title": self.part.to_lowercase() },
+                { "field": "busy", "type": "quantitative", "format": ".3~p" }],
+        });
+        if runs.are_several() {
+            encoding["xOffset"] = json!({ "field": "run", "type": "nominal", "sort": runs.labels });
+            encoding["color"] = runs.colour();
+        }
+        // One bar alone does not have to fill the chart.
+        let mark = json!({ "type": "bar", "width": { "band": 0.8 } });
+        chart(self.name, self.title, self.caption, rows, json!({ "mark": mark, "encoding": encoding }))
     }
-    chart(
-        "channels",
-        "Utilisation of the channels",
-        "Part of the run during which each channel's bus moved commands or data.",
-        rows,
-        json!({ "mark": "bar", "encoding": encoding }),
-    )
 }
 
 /// The most rows that dies are shown in, for each run.
 const MOST_ROWS: usize = 32; // chosen: what a page shows without scrolling
 
-/// How busy each die was: a row a channel.
+/// The most dies that have a bar each; more are the cells of a map.
+const MOST_BARS: usize = 8; // chosen: a map of so few cells has nothing to compare a shade with
+
+/// How busy each die was: a row a channel, or a bar a die where there are few.
 pub fn dies(runs: &Runs<'_>) -> Option<Chart> {
-    let mut order = Vec::new();
-    let mut rows = Vec::new();
-    for (run, label) in runs.iter() {
-        let by_channel = dies_by_channel(run);
-        for (channel, dies) in run.die_utilisation.chunks(by_channel.max(1)).enumerate() {
-            let part = if by_channel == run.die_utilisation.len() {
-                "all channels".to_owned()
-            } else {
-                format!("channel {channel}")
-            };
-            let row = runs.prefixed(label, &part);
-            rows.extend(dies.iter().enumerate().map(|(die, busy)| {
-                let number = channel * by_channel + die;
-                json!({ "row": row, "column": die, "die": number, "busy": shown(*busy) })
-            }));
-            order.push(row);
-        }
+    if runs.all.iter().all(|run| run.die_utilisation.len() <= MOST_BARS) {
+        let bars = Bars {
+            name: "dies",
+            title: "Utilisation of the dies",
+            caption: "Part of the run during which each die's array read, programmed or erased.",
+            part: "Die",
+            busy: "Time with a busy array",
+        };
+        return bars.of(runs, |run| &run.die_utilisation);
     }
+    let (rows, order) = cells(runs);
     let most = greatest(runs, |run| &run.die_utilisation);
     let step = if order.len() > 16 { 14 } else { 22 };
     chart(
@@ -135,6 +147,28 @@ pub fn dies(runs: &Runs<'_>) -> Option<Chart> {
             },
         }),
     )
+}
+
+/// The dies as cells of a map, and its rows in order.
+fn cells(runs: &Runs<'_>) -> (Vec<Value>, Vec<String>) {
+    let (mut cells, mut order) = (Vec::new(), Vec::new());
+    for (run, label) in runs.iter() {
+        let by_channel = dies_by_channel(run);
+        for (channel, dies) in run.die_utilisation.chunks(by_channel.max(1)).enumerate() {
+            let part = if by_channel == run.die_utilisation.len() {
+                "all channels".to_owned()
+            } else {
+                format!("channel {channel}")
+            };
+            let row = runs.prefixed(label, &part);
+            cells.extend(dies.iter().enumerate().map(|(die, busy)| {
+                let number = channel * by_channel + die;
+                json!({ "row": row, "column": die, "die": number, "busy": shown(*busy) })
+            }));
+            order.push(row);
+        }
+    }
+    (cells, order)
 }
 
 /// Dies are counted channel by channel; all in one row where that does not fit.

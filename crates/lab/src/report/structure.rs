@@ -1,0 +1,264 @@
+//! What a page must have so that it can be read and operated without eyes and without a mouse.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+/// A tag of a page.
+#[derive(Debug)]
+pub(crate) struct Tag<'a> {
+    pub name: &'a str,
+    pub attributes: BTreeMap<&'a str, &'a str>,
+    pub closes: bool,
+}
+
+impl Tag<'_> {
+    fn has_class(&self, class: &str) -> bool {
+        self.attributes.get("class").is_some_and(|classes| classes.split(' ').any(|known| known == class))
+    }
+}
+
+/// Elements that have no end.
+const EMPTY: [&str; 4] = ["meta", "input", "br", "hr"];
+
+/// The tags of the body, up to its scripts.
+pub(crate) fn tags(page: &str) -> Vec<Tag<'_>> {
+    let body =
+        page.split("<body>").nth(1).and_then(|body| body.split("<script").next()).expect("a page has a body");
+    let parts = body.split('<').skip(1).filter_map(|part| part.split('>').next());
+    parts.filter(|part| !part.is_empty()).map(tag).collect()
+}
+
+fn tag(text: &str) -> Tag<'_> {
+    let closes = text.starts_with('/');
+    let text = text.trim_start_matches('/');
+    let (name, mut rest) = text.split_once(' ').unwrap_or((text, ""));
+    let mut attributes = BTreeMap::new();
+    while !rest.trim_start().is_empty() {
+        rest = rest.trim_start();
+        let end = rest.find(['=', ' ']).unwrap_or(rest.len());
+        let key = &rest[..end];
+        rest = &rest[end..];
+        let value = rest
+            .strip_prefix("=\"")
+            .map(|quoted| quoted.split('"').next().expect("a split has a first part"));
+        rest = value.map_or(rest, |value| &rest[value.len() + 3..]);
+        assert!(attributes.insert(key, value.unwrap_or("")).is_none(), "{key} stands twice in <{text}>");
+    }
+    Tag {
+        name: name.trim_end_matches('/'),
+        attributes,
+        closes: closes || text.ends_with('/') && name != text,
+    }
+}
+
+/// Fails with what is wrong with a page.
+pub(crate) fn assert_sound(page: &str) {
+    let tags = tags(page);
+    assert_closed(page);
+    assert_landmarks(&tags);
+    assert_headings(&tags);
+    assert_names(&tags);
+    assert_operable(&tags);
+}
+
+fn opened<'a, 'b>(tags: &'a [Tag<'b>], name: &'a str) -> impl Iterator<Item = &'a Tag<'b>> {
+    tags.iter().filter(move |tag| tag.name == name && !tag.closes)
+}
+
+/// Each element is closed in the order in which it was opened.
+fn assert_closed(page: &str) {
+    let body = page.split("<body>").nth(1).and_then(|body| body.split("<script").next()).expect("a body");
+    let mut open: Vec<&str> = Vec::new();
+    for part in body.split('<').skip(1).filter_map(|part| part.split('>').next()) {
+        let name = part.trim_start_matches('/').split([' ', '/']).next().unwrap_or_default();
+        if part.starts_with('/') {
+            assert_eq!(open.pop(), Some(name), "</{name}> closes what was not opened last");
+        } else if !part.ends_with('/') && !EMPTY.contains(&name) {
+            open.push(name);
+        }
+    }
+    assert!(open.is_empty(), "not closed: {open:?}");
+}
+
+/// One of each landmark, and a name for each section.
+fn assert_landmarks(tags: &[Tag<'_>]) {
+    for name in ["header", "nav", "main", "footer", "h1"] {
+        assert_eq!(opened(tags, name).count(), 1, "<{name}>");
+    }
+    for tag in tags.iter().filter(|tag| !tag.closes && ["nav", "section", "figure"].contains(&tag.name)) {
+        let named = ["aria-label", "aria-labelledby"].iter().any(|key| tag.attributes.contains_key(key));
+        assert!(named, "without a name: {tag:?}");
+    }
+}
+
+/// No heading is more than one level below the one before it.
+fn assert_headings(tags: &[Tag<'_>]) {
+    let level = |tag: &Tag<'_>| match tag.name.as_bytes() {
+        [b'h', digit @ b'1'..=b'6'] if !tag.closes => Some(digit - b'0'),
+        _ => None,
+    };
+    let mut before = 0;
+    for level in tags.iter().filter_map(level) {
+        assert!(level <= before + 1, "h{level} after h{before}");
+        before = level;
+    }
+}
+
+/// No id twice, and whatever is referred to is there. Each drawing is a picture with a name and a description, and its
+/// numbers stand in the same figure.
+fn assert_names(tags: &[Tag<'_>]) {
+    let mut ids = BTreeSet::new();
+    for id in tags.iter().filter_map(|tag| tag.attributes.get("id")) {
+        assert!(ids.insert(*id), "twice: {id}");
+    }
+    for tag in tags {
+        let references =
+            ["aria-labelledby", "aria-describedby"].iter().filter_map(|key| tag.attributes.get(key));
+        let links = tag.attributes.get("href").and_then(|link| link.strip_prefix('#'));
+        for id in references.flat_map(|list| list.split(' ')).chain(links) {
+            assert!(ids.contains(id), "{id} is nowhere: {tag:?}");
+        }
+    }
+    let figures = opened(tags, "figure").count();
+    let drawings: Vec<&Tag> = tags.iter().filter(|tag| tag.has_class("chart")).collect();
+    assert_eq!(drawings.len(), figures);
+    for drawing in drawings {
+        assert_eq!(drawing.attributes.get("role"), Some(&"img"));
+        for key in ["aria-labelledby", "aria-describedby"] {
+            assert!(drawing.attributes.contains_key(key), "without {key}: {drawing:?}");
+        }
+    }
+    assert_eq!(opened(tags, "details").filter(|tag| tag.has_class("numbers")).count(), figures);
+    for tag in opened(tags, "svg") {
+        let named = tag.attributes.get("role") == Some(&"img") && tag.attributes.contains_key("aria-label");
+        assert!(named || tag.attributes.get("aria-hidden") == Some(&"true"), "without a name: {tag:?}");
+    }
+}
+
+/// What can be moved or operated can be reached by keys, in the order of the page.
+fn assert_operable(tags: &[Tag<'_>]) {
+    let mut names = BTreeSet::new();
+    for tag in tags.iter().filter(|tag| tag.has_class("wide")) {
+        assert_eq!(tag.attributes.get("tabindex"), Some(&"0"), "{tag:?}");
+        assert_eq!(tag.attributes.get("role"), Some(&"region"), "{tag:?}");
+        assert!(names.insert(tag.attributes["aria-label"]), "two regions of one name: {tag:?}");
+    }
+    for tag in tags {
+        assert!(tag.attributes.get("tabindex").is_none_or(|index| *index == "0"), "{tag:?}");
+        assert!(!tag.attributes.keys().any(|key| key.starts_with("on")), "{tag:?}");
+    }
+    assert!(opened(tags, "button").all(|button| button.attributes.get("type") == Some(&"button")));
+    // What can be operated stands in elements that keys reach by themselves, and not inside of a picture.
+    let mut inside = 0_usize;
+    let mut labels = 0_usize;
+    for tag in tags {
+        match (tag.name, tag.closes) {
+            ("label", closes) => labels = if closes { labels - 1 } else { labels + 1 },
+            ("input", _) => assert!(labels > 0, "without a label: {tag:?}"),
+            ("svg", closes) => inside = if closes { inside - 1 } else { inside + 1 },
+            ("a" | "button" | "summary", false) => assert_eq!(inside, 0, "{tag:?}"),
+            _ => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Origin, html, sample};
+    use super::*;
+
+    const STYLE: &str = include_str!("../../assets/report.css");
+    const ORIGIN: Origin<'_> = Origin { config: "[device]\n", command: "wordline run" };
+
+    #[test]
+    fn a_page_of_runs_can_be_read_and_operated_without_eyes_and_mouse() {
+        for runs in [
+            vec![sample::mixed()],
+            vec![sample::mixed(), sample::faster(), sample::only_writes()],
+            vec![sample::pooled()],
+            vec![sample::only_reads()],
+            vec![sample::empty()],
+        ] {
+            assert_sound(&html(&runs, ORIGIN));
+        }
+    }
+
+    #[test]
+    fn pages_that_cannot_be_are_found_out() {
+        let page = html(&[sample::mixed()], ORIGIN);
+        for (old, new) in [
+            ("</figcaption>", ""),
+            ("<main>", "<div>"),
+            ("<h2 ", "<h4 "),
+            ("role=\"img\" ", ""),
+            (" tabindex=\"0\"", ""),
+            ("id=\"figure-dies-title\"", "id=\"figure-channels-title\""),
+            ("<details class=\"numbers\">", "<details>"),
+        ] {
+            assert!(page.contains(old), "{old}");
+            let spoilt = page.replacen(old, new, 1);
+            assert!(std::panic::catch_unwind(|| assert_sound(&spoilt)).is_err(), "{old}");
+        }
+    }
+
+    /// The custom properties of the style sheet: of the light page and of the dark one.
+    fn palettes() -> [BTreeMap<&'static str, [f64; 3]>; 2] {
+        let (light, rest) =
+            STYLE.split_once("@media (prefers-color-scheme: dark)").expect("there is a dark page");
+        let dark = rest.split("* {").next().expect("a split has a first part");
+        let light = palette(light);
+        let mut both = light.clone();
+        both.extend(palette(dark));
+        assert_eq!(light.len(), both.len(), "the dark page has no colours of its own names");
+        assert_eq!(palette(dark).len(), light.len(), "each colour is there twice");
+        [light, both]
+    }
+
+    fn palette(text: &'static str) -> BTreeMap<&'static str, [f64; 3]> {
+        let colour = |declaration: &'static str| {
+            let (name, value) = declaration.trim().rsplit_once("--")?.1.split_once(": #")?;
+            let channel =
+                |n: usize| f64::from(u8::from_str_radix(&value[n..n + 2], 16).expect("a colour")) / 255.0;
+            Some((name, [0, 2, 4].map(channel)))
+        };
+        text.split(';').filter_map(colour).collect()
+    }
+
+    /// The contrast of two colours, by WCAG 2.2.
+    fn contrast(a: [f64; 3], b: [f64; 3]) -> f64 {
+        let linear = |c: f64| if c <= 0.04045 { c / 12.92 } else { libm::pow((c + 0.055) / 1.055, 2.4) };
+        let luminance = |[r, g, b]: [f64; 3]| 0.2126 * linear(r) + 0.7152 * linear(g) + 0.0722 * linear(b);
+        let (a, b) = (luminance(a), luminance(b));
+        (a.max(b) + 0.05) / (a.min(b) + 0.05)
+    }
+
+    #[test]
+    fn the_formula_of_contrast_has_its_known_values() {
+        assert!((contrast([0.0; 3], [1.0; 3]) - 21.0).abs() < 1e-9);
+        let grey = 119.0 / 255.0; // #777777 on white, the known example that just fails
+        assert!((contrast([grey; 3], [1.0; 3]) - 4.48).abs() < 0.005);
+    }
+
+    #[test]
+    fn text_has_a_contrast_of_four_and_a_half_and_drawings_one_of_three_in_light_and_dark() {
+        let verdicts = ["within", "direction", "outside", "shown", "warn"];
+        let mut pairs: Vec<(String, &str, f64)> = Vec::new();
+        for ground in ["paper", "panel"] {
+            pairs.extend(["ink", "soft", "accent"].map(|text| (text.to_owned(), ground, 4.5)));
+        }
+        pairs.extend(verdicts.map(|verdict| (format!("{verdict}-ink"), verdict, 4.5)));
+        // The dot of our value lies on the paper and on the band of a drawing.
+        for verdict in ["within", "outside", "shown"] {
+            pairs.extend(["paper", "line"].map(|ground| (format!("{verdict}-ink"), ground, 3.0)));
+        }
+        pairs.extend((1..=9).map(|n| (format!("series-{n}"), "paper", 3.0)));
+        for (palette, page) in palettes().into_iter().zip(["light", "dark"]) {
+            for (colour, ground, least) in &pairs {
+                let found = contrast(palette[colour.as_str()], palette[ground]);
+                assert!(found >= *least, "{colour} on {ground}, {page}: {found:.2}, wanted {least}");
+            }
+            // The least of a map is no white box.
+            assert!(contrast(palette["ramp-low"], palette["paper"]) > 1.25, "{page}");
+            assert!(contrast(palette["ramp-low"], palette["ramp-high"]) > 4.5, "{page}");
+        }
+    }
+}
