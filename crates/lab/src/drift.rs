@@ -2,6 +2,8 @@
 
 use serde::Serialize;
 
+use crate::summary::Window;
+
 /// Write amplification in the second half of what the host wrote. Where its two quarters differ the device was still on
 /// its way from the state it began in to that of the workload.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, schemars::JsonSchema)]
@@ -19,6 +21,12 @@ pub(crate) struct Written {
     pub host: u64,
     /// Bytes programmed.
     pub programmed: u64,
+}
+
+impl From<&Window> for Written {
+    fn from(window: &Window) -> Self {
+        Self { host: window.written_bytes, programmed: window.programmed_bytes }
+    }
 }
 
 /// The greatest difference of the quarters that counts as standing still. Chosen: the seed moves the mean over half a

@@ -183,10 +183,10 @@ impl Measurements {
         let shares = |now: Vec<u64>, before: &[u64]| {
             now.into_iter().zip(before).map(|(now, before)| share(now - before, elapsed)).collect()
         };
-        let parts = self.written(device.config().unit.0);
-        let mut notes = job.notes;
+        let windows = self.windows(device.config().unit.0);
+        let parts: Vec<Written> = windows.windows.iter().map(Written::from).collect();
         let worn_out = (outcome == Outcome::ReadOnly).then(|| self.end_of_life(all.bytes[1], device));
-        notes.extend(worn_out.into_iter().chain(drift::note(&parts, block_bytes(device))));
+        let drifting = drift::note(&parts, block_bytes(device));
         let flash = flash(device, &totals, &self.before);
         Ok(Summary {
             device: job.device_name,
@@ -221,11 +221,11 @@ impl Measurements {
             sub_requests: pools::sub_requests(device, &before.sub_requests),
             power_cuts: Vec::new(),
             faults: faults(device, &totals),
-            windows: self.windows(device.config().unit.0),
+            windows,
             host: self.host(&all, elapsed),
             buffer: buffer(&totals),
             flash,
-            notes,
+            notes: job.notes.into_iter().chain(worn_out).chain(drifting).collect(),
         })
     }
 
@@ -264,15 +264,6 @@ impl Measurements {
         let mut all = Sums::default();
         self.windows.windows().iter().for_each(|window| all.merge(window));
         all
-    }
-
-    /// What each window wrote, with logical pages of `unit` bytes.
-    fn written(&self, unit: u64) -> Vec<Written> {
-        let written = |window: &Sums| Written {
-            host: window.bytes[1],
-            programmed: (window.host_programs + window.other_programs) * unit,
-        };
-        self.windows.windows().iter().map(written).collect()
     }
 
     fn windows(&self, unit: u64) -> Windows {

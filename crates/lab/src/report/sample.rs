@@ -120,31 +120,7 @@ pub fn empty() -> Summary {
             write_latency_us: Latency::default(),
         },
         buffer: Buffer::default(),
-        flash: Flash {
-            reads: 0,
-            programs: 0,
-            erases: 0,
-            fill_reads: 0,
-            gc_reads: 0,
-            gc_programs: 0,
-            padding: 0,
-            host_bytes: 0,
-            unit_bytes: 0,
-            gc_bytes: 0,
-            padding_bytes: 0,
-            map_hits: 0,
-            map_misses: 0,
-            map_hit_ratio: None,
-            translation_reads: 0,
-            translation_reads_per_look_up: None,
-            translation_programs: 0,
-            translation_bytes: 0,
-            slc_programs: 0,
-            folded: 0,
-            programs_away: 0,
-            effective_spare: 0.11,
-            valid_share: 0.89,
-        },
+        flash: no_flash(),
         write_amplification: None,
         programs_per_host_program: None,
         energy_joules: 0.0,
@@ -238,19 +214,20 @@ fn host() -> Host {
     }
 }
 
-fn flash() -> Flash {
+/// Chips that did nothing.
+fn no_flash() -> Flash {
     Flash {
-        reads: 1_004_113,
-        programs: 155_040,
-        erases: 404,
-        fill_reads: 90_125,
-        gc_reads: 64_901,
-        gc_programs: 64_901,
-        padding: 14,
-        host_bytes: 90_125 * 16_384,
+        reads: 0,
+        programs: 0,
+        erases: 0,
+        fill_reads: 0,
+        gc_reads: 0,
+        gc_programs: 0,
+        padding: 0,
+        host_bytes: 0,
         unit_bytes: 0,
-        gc_bytes: 64_901 * 16_384,
-        padding_bytes: 14 * 16_384,
+        gc_bytes: 0,
+        padding_bytes: 0,
         map_hits: 0,
         map_misses: 0,
         map_hit_ratio: None,
@@ -263,6 +240,22 @@ fn flash() -> Flash {
         programs_away: 0,
         effective_spare: 0.11,
         valid_share: 0.89,
+    }
+}
+
+fn flash() -> Flash {
+    Flash {
+        reads: 1_004_113,
+        programs: 155_040,
+        erases: 404,
+        fill_reads: 90_125,
+        gc_reads: 64_901,
+        gc_programs: 64_901,
+        padding: 14,
+        host_bytes: 90_125 * 16_384,
+        gc_bytes: 64_901 * 16_384,
+        padding_bytes: 14 * 16_384,
+        ..no_flash()
     }
 }
 
