@@ -2,7 +2,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use wordline_lab::trace::{Options, read_bytes};
+use wordline_trace::{Options, read_bytes};
 
 /// Names that stand for the formats, by the first byte.
 const NAMES: [&str; 6] = ["t.csv", "t.trace", "t.spc", "t.gz", "t.tar.gz", "t.parquet"];

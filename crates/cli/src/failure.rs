@@ -40,6 +40,12 @@ impl From<Error> for Failure {
     }
 }
 
+impl From<wordline_lab::trace::Error> for Failure {
+    fn from(error: wordline_lab::trace::Error) -> Self {
+        Error::from(error).into()
+    }
+}
+
 impl Failure {
     /// Prints what there is to say, each complaint on a line of its own, and gives the exit code.
     pub fn report(self) -> ExitCode {

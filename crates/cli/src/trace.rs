@@ -6,11 +6,11 @@ use clap::{Args, Subcommand};
 use schemars::JsonSchema;
 use serde_json::{Value, json};
 use wordline_kernel::Seed;
-use wordline_lab::output::is_standard;
+use wordline_lab::output::{TraceFile, is_standard};
 use wordline_lab::plan::{Origin, Plan};
 use wordline_lab::report;
 use wordline_lab::trace::{
-    self, Generated, Options, Requests, Statistics, Stream, Target, TargetFormat, WriteReport,
+    self, Generated, Options, Requests, Statistics, Stream, TargetFormat, WriteReport,
 };
 use wordline_lab::workload::Profile;
 use wordline_lab::workload::profile::Claim;
@@ -211,7 +211,7 @@ fn generate(arguments: &Generate) -> Result<(), Failure> {
 /// A trace that is going to be written, and where to say so.
 struct Writing<'a> {
     to: &'a Path,
-    target: Target,
+    target: TraceFile,
     format: TargetFormat,
     json: Json,
 }
@@ -219,7 +219,7 @@ struct Writing<'a> {
 impl<'a> Writing<'a> {
     fn open(to: &'a Path, format: TargetFormat, json: &JsonArgument) -> Result<Self, Failure> {
         output::apart(&[("the trace", Some(to)), ("--json", json.file.as_deref())])?;
-        Ok(Self { to, target: Target::open(to)?, format, json: json.open()? })
+        Ok(Self { to, target: TraceFile::open(to)?, format, json: json.open()? })
     }
 
     /// Writes it and says so.

@@ -58,6 +58,35 @@ impl fmt::Display for Complaints {
 
 impl std::error::Error for Complaints {}
 
+/// `one of a, b`, and which of them `found` was probably meant to be.
+pub fn one_of(found: &str, names: &[&str]) -> String {
+    let listed = if let [only] = names { (*only).to_owned() } else { format!("one of {}", names.join(", ")) };
+    let nearest = names.iter().map(|name| (distance(found, name), name)).min();
+    match nearest {
+        // A third of the letters may be wrong, at least two: chosen so that `gredy` finds `greedy`.
+        Some((steps, name)) if !found.is_empty() && steps <= (name.len() / 3).max(2) => {
+            format!("{listed}; did you mean {name}?")
+        }
+        _ => listed,
+    }
+}
+
+/// Letters to add, drop or change to make `b` of `a` (Levenshtein).
+fn distance(a: &str, b: &str) -> usize {
+    let b: Vec<char> = b.chars().collect();
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, left) in a.chars().take(100).enumerate() {
+        let mut corner = row[0];
+        row[0] = i + 1;
+        for (j, right) in b.iter().enumerate() {
+            let change = corner + usize::from(left != *right);
+            corner = row[j + 1];
+            row[j + 1] = change.min(row[j] + 1).min(corner + 1);
+        }
+    }
+    row[b.len()]
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -19,7 +19,7 @@ pub mod units;
 
 pub use calendar::{Calendar, Schedule};
 pub use column::{Column, Id};
-pub use complaint::{Complaint, Complaints};
+pub use complaint::{Complaint, Complaints, one_of};
 pub use digest::Digest;
 pub use divisor::gcd;
 pub use histogram::Histogram;

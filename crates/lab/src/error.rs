@@ -65,5 +65,17 @@ pub enum Error {
     Invariant(String),
 }
 
+impl From<wordline_trace::Error> for Error {
+    fn from(error: wordline_trace::Error) -> Self {
+        use wordline_trace::Error as Of;
+        match error {
+            Of::File { path, action, reason } => Self::File { path, action, reason },
+            Of::Line { path, line, found, wanted } => Self::Line { path, line, found, wanted },
+            Of::Content { path, found, wanted } => Self::Content { path, found, wanted },
+            Of::Argument { what, found, wanted } => Self::Argument { what, found, wanted },
+        }
+    }
+}
+
 /// A result of this crate.
 pub type Result<T> = std::result::Result<T, Error>;

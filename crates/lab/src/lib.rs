@@ -23,8 +23,8 @@ pub mod run;
 pub mod snapshot;
 pub mod summary;
 pub mod sweep;
-pub mod trace;
 mod words;
 pub mod workload;
 
 pub use error::Error;
+pub use wordline_trace as trace;

@@ -368,9 +368,9 @@ struct Fitted {
 }
 
 impl Iterator for Fitted {
-    type Item = Result<Request>;
+    type Item = trace::Result<Request>;
 
-    fn next(&mut self) -> Option<Result<Request>> {
+    fn next(&mut self) -> Option<trace::Result<Request>> {
         let next = self.requests.next();
         match next {
             Some(Ok(mut request)) => Some(self.fitting.apply(&mut request).map(|()| request)),
@@ -388,7 +388,7 @@ impl Iterator for Fitted {
 fn first_refusal(mut requests: Requests, mut fitting: Fitting) -> Error {
     let refusal =
         requests.find_map(|request| request.and_then(|mut request| fitting.apply(&mut request)).err());
-    refusal.expect("a request ends where the highest does")
+    refusal.expect("a request ends where the highest does").into()
 }
 
 /// A trace that takes longer than there is time is refused before it runs.
@@ -412,7 +412,7 @@ const TIMELESS_DEPTH: u32 = 32;
 fn read_workload(path: &Path) -> Result<Workload> {
     let shown = input::shown(path).display().to_string();
     let text = input::text(path, "a workload in TOML")?;
-    Workload::from_toml(&shown, &text).map_err(Error::Config)
+    workload::from_toml(&shown, &text).map_err(Error::Config)
 }
 
 /// The complaints with the name of what they are about before their keys.

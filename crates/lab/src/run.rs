@@ -214,7 +214,7 @@ fn run_checked(mut job: Job, observer: &mut dyn Observer, position: &mut u64) ->
     let wall = started.elapsed().as_secs_f64();
     drop(queue);
     if let Some(error) = failed {
-        return Err(error);
+        return Err(error.into());
     }
     if let Some((found, wanted)) = refused {
         return Err(Error::Argument {

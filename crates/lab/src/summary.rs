@@ -2,6 +2,8 @@
 
 use serde::Serialize;
 
+pub use wordline_trace::{Source, SourceKind};
+
 pub use crate::drift::Drift;
 use crate::provenance::{Provenance, TraceFile};
 
@@ -137,38 +139,6 @@ pub struct SubRequests {
     /// The size from which on sub-requests go to the first pool, at the end: Centaur's dispatch condition, or what stands for it
     /// in another design; null where sizes do not decide.
     pub condition_bytes: Option<u64>,
-}
-
-/// Where the requests came from.
-#[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
-pub struct Source {
-    /// Name of the trace file, the workload or the profile.
-    pub name: String,
-    /// Whether it is a recorded trace, a synthetic pattern, or a profile fitted to a published trace.
-    pub kind: SourceKind,
-}
-
-/// How real a workload is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum SourceKind {
-    /// Recorded from a real system.
-    RealTrace,
-    /// A generated pattern.
-    Synthetic,
-    /// Generated to the statistics that a paper gives of a trace.
-    Profile,
-}
-
-impl SourceKind {
-    /// It in words.
-    pub const fn words(self) -> &'static str {
-        match self {
-            Self::RealTrace => "real trace",
-            Self::Synthetic => "synthetic",
-            Self::Profile => "generated from a profile",
-        }
-    }
 }
 
 /// How the run ended.

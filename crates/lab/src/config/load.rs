@@ -2,11 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
-use wordline_kernel::Complaints;
+use wordline_kernel::{Complaints, one_of};
 
 use super::DESIGN;
 use super::embedded::{self, PARTS, PRESETS};
-use super::schema::{FILE_KEYS, one_of};
+use super::schema::FILE_KEYS;
 use super::tree::{self, Node, Origin, Table, Value};
 use crate::{Error, error::Result, input};
 

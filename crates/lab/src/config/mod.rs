@@ -25,7 +25,8 @@ pub use explain::explain;
 pub use policies::{Policy, find_policies, policies};
 pub use reference::reference;
 pub(crate) use schema::follow as follow_schema;
-pub use schema::{named, names_of, one_of};
+pub use schema::{named, names_of};
+pub use wordline_kernel::one_of;
 
 /// The preset that is taken when neither a preset nor a file is named.
 pub const DEFAULT_PRESET: &str = "nvme-tlc";

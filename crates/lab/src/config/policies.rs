@@ -4,10 +4,11 @@
 use schemars::schema_for;
 use serde::Serialize;
 use serde_json::Value as Json;
+use wordline_kernel::one_of;
 use wordline_nand::unit::SchedulerKind;
 
 use super::DESIGN;
-use super::schema::{alternatives, device, follow, join, one_of, variants};
+use super::schema::{alternatives, device, follow, join, variants};
 use crate::error::{Error, Result};
 
 /// Folder, name and text of each page.

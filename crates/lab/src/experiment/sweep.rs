@@ -15,6 +15,7 @@ use crate::config;
 use crate::design;
 use crate::error::{Error, Result};
 use crate::run::Precondition;
+use crate::trace;
 use crate::workload::{Profile, Workload as Generated};
 
 /// Keys that begin with this are those of the workload; all others are the device's.
@@ -352,7 +353,9 @@ fn check_workload(workload: &Workload, wrong: &mut Complaints) {
                     "none",
                     format!("a queue depth, for the requests of `{profile}` have no times"),
                 ),
-                Err(Error::Argument { found, wanted, .. }) => wrong.add("volume.profile", found, wanted),
+                Err(trace::Error::Argument { found, wanted, .. }) => {
+                    wrong.add("volume.profile", found, wanted);
+                }
                 _ => {}
             }
             wrong.require(*queue_depth != Some(0), "volume.queue_depth", 0, "at least 1");

@@ -100,8 +100,9 @@ impl Meeting {
             return refuse(format!("{dies} dies, requests of {}", one.size));
         }
         let seconds = column::number(values, "simulated_seconds")?;
-        let share =
-            |name: &str, work: Work| Ok((column::number(values, name)? * work.time() / seconds, work));
+        let share = |name: &str, work: Work| -> Result<_> {
+            Ok((column::number(values, name)? * work.time() / seconds, work))
+        };
         let read = bounds::read_time(part, page);
         let reads = workload.read_share * read / interval.seconds();
         let [program, erase] = changes(point);

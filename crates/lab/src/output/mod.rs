@@ -4,6 +4,7 @@ mod place;
 mod report;
 #[cfg(test)]
 mod tests;
+mod trace;
 mod unfinished;
 
 use std::fs::{self, File, OpenOptions};
@@ -18,6 +19,7 @@ use unfinished::Unfinished;
 
 pub use place::is_standard;
 pub use report::ReportFolder;
+pub use trace::TraceFile;
 pub use unfinished::remove_unfinished;
 
 /// A place that bytes are written to.

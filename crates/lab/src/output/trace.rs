@@ -1,0 +1,106 @@
+//! Files that traces are written to.
+
+use std::path::Path;
+
+use wordline_trace::{Compression, Generated, Request, TargetFormat, WriteError, WriteReport, Writing};
+
+use super::{Output, failed};
+use crate::error::Result;
+
+/// A file that a trace is going to be written to.
+#[derive(Debug)]
+pub struct TraceFile {
+    output: Output,
+    compression: Compression,
+}
+
+impl TraceFile {
+    /// Opens the file `path`, compressed where its name ends in `.gz` or `.zst`; `-` is standard output. A file appears
+    /// under its name only once it is whole: after an error there is none, or still the one from before.
+    ///
+    /// # Errors
+    /// [`Error::File`](crate::Error::File) if it cannot be written, [`Error::Content`](crate::Error::Content) for a name that
+    /// promises another compression.
+    pub fn open(path: &Path) -> Result<Self> {
+        let compression = Compression::of(path)?;
+        Ok(Self { output: Output::open(path)?, compression })
+    }
+
+    /// Whether it is standard output.
+    pub fn is_standard(&self) -> bool {
+        self.output.is_standard()
+    }
+
+    /// Writes requests as they come. Where they are `generated`, the first line says so, if the format has comments. What
+    /// only some traces have, a processor or a stream, is written where `has_more` says so.
+    ///
+    /// # Errors
+    /// [`Error::File`](crate::Error::File), or that of a request that cannot be had; then a file is as it was before.
+    pub fn write(
+        mut self,
+        requests: impl IntoIterator<Item = wordline_trace::Result<Request>>,
+        format: TargetFormat,
+        generated: Option<&Generated>,
+        has_more: bool,
+    ) -> Result<WriteReport> {
+        let how = Writing { format, compression: self.compression, generated, has_more };
+        let report = how.write(&mut self.output, requests).map_err(|error| match error {
+            WriteError::Output(reason) => failed(self.output.path(), reason),
+            WriteError::Requests(error) => error.into(),
+        })?;
+        self.output.finish()?;
+        Ok(report)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use wordline_trace::embedded;
+
+    use super::*;
+    use crate::error::Error;
+
+    fn write(path: &Path) -> Result<WriteReport> {
+        let requests = embedded().requests.into_iter().take(10).map(Ok);
+        TraceFile::open(path)?.write(requests, TargetFormat::Csv, None, false)
+    }
+
+    #[test]
+    fn a_failed_write_leaves_nothing_behind() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        // A folder stands where the file should go, so that the last step fails.
+        let path = folder.path().join("t.csv");
+        std::fs::create_dir(&path).expect("writable");
+        let message = write(&path).expect_err("a folder is in the way").to_string();
+        assert!(message.starts_with(&format!("{}: cannot write: ", path.display())), "{message}");
+        assert_eq!(std::fs::read_dir(folder.path()).expect("readable").count(), 1);
+        let below = folder.path().join("a/folder/t.csv");
+        write(&below).expect("folders on the way are made");
+    }
+
+    #[test]
+    fn requests_that_cannot_be_had_leave_the_file_from_before() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let path = folder.path().join("t.csv");
+        write(&path).expect("written");
+        let before = std::fs::read(&path).expect("it was written");
+        let broken = || wordline_trace::read_bytes("t", b"", &wordline_trace::Options::default());
+        let requests = [Err(broken().expect_err("an empty file"))];
+        let file = TraceFile::open(&path).expect("it can be written");
+        let error = file.write(requests, TargetFormat::Csv, None, false).expect_err("no request");
+        assert!(matches!(error, Error::Content { .. }), "{error}");
+        assert_eq!(std::fs::read(&path).expect("it is there"), before);
+    }
+
+    #[test]
+    fn a_file_is_compressed_as_its_name_says() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        for (name, begins) in [("t.csv.GZ", &[0x1f, 0x8b][..]), ("t.zst", &[0x28, 0xb5, 0x2f, 0xfd])] {
+            let path = folder.path().join(name);
+            write(&path).expect("written");
+            assert!(std::fs::read(&path).expect("it was written").starts_with(begins), "{name}");
+        }
+        let path = folder.path().join("t.csv.xz");
+        assert!(matches!(write(&path), Err(Error::Content { .. })) && !path.exists());
+    }
+}

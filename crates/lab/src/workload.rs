@@ -1,0 +1,67 @@
+//! Files of generated workloads, which are read as configurations are.
+
+use wordline_kernel::Complaints;
+
+pub use wordline_trace::workload::*;
+
+/// Reads a workload from the TOML text of the source called `name`.
+///
+/// # Errors
+/// Everything that is wrong, each with source, line and key, what was found and what was wanted.
+pub fn from_toml(name: &str, text: &str) -> Result<Workload, Complaints> {
+    crate::config::read(name, text, Workload::check)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Each line is a malformed workload and what its error must name.
+    #[test]
+    fn a_malformed_workload_is_one_error_that_names_line_or_key() {
+        let good = [
+            "description = \"a test\"",
+            "requests = 10",
+            "read_share = 0.5",
+            "sizes = [{ size = \"4KiB\", weight = 1 }]",
+            "pattern = { kind = \"uniform\" }",
+            "arrival = { kind = \"closed\", queue_depth = 1 }",
+            "precondition = \"empty\"",
+        ];
+        assert!(from_toml("w.toml", &good.join("\n")).is_ok());
+        for (line, bad, wanted) in [
+            (1, "requests = 0", "w.toml:2: requests: found 0"),
+            (1, "requests = -3", "w.toml:2: requests: found -3"),
+            (1, "reqests = 10", "w.toml:2: reqests: found an unknown key, wanted one of"),
+            (1, "requests = 10\nrequests = 10", "w.toml:3:1: found duplicate key requests"),
+            (2, "read_share = 1.5", "read_share: found 1.5"),
+            (2, "read_share = 0.5\ndiscard_share = 0.6", "discard_share: found 0.6"),
+            (2, "read_share = 0.5\ncompare_share = 0.6", "compare_share: found 0.6"),
+            (2, "read_share = 0.5\nqueues = 0", "queues: found 0"),
+            (3, "sizes = []", "sizes: found no size"),
+            (3, "sizes = [{ size = \"4KiB\", weight = 0 }]", "sizes: found only weights of 0"),
+            (3, "sizes = [{ size = \"4k\", weight = 1 }]", "w.toml:4: sizes[0].size: found \"4k\""),
+            (3, "sizes = [{ size = \"1000B\", weight = 1 }]", "align (default): found 1000B"),
+            (3, "sizes = [{ size = \"4KiB\", weight = 1 }]\nalign = \"16KiB\"", "sizes[0].size: found 4KiB"),
+            (4, "pattern = { kind = \"unifrom\" }", "did you mean uniform?"),
+            (4, "pattern = { kind = \"uniform\", theta = 1.0 }", "theta"),
+            (4, "pattern = { kind = \"zipf\", theta = 0.0 }", "pattern.theta: found 0"),
+            (
+                4,
+                "pattern = { kind = \"hot-cold\", hot_accesses = 2.0, hot_addresses = 0.2 }",
+                "pattern.hot_accesses",
+            ),
+            (5, "arrival = { kind = \"closed\", queue_depth = 0 }", "arrival.queue_depth: found 0"),
+            (5, "arrival = { kind = \"fixed\", interval = \"0s\" }", "arrival.interval: found 0s"),
+            (5, "arrival = { kind = \"fixed\", interval = \"100d\" }", "arrival.interval: found 8640000s"),
+            (5, "arrival = { kind = \"fixed\", interval = \"107d\" }", "found \"107d\", wanted at most 106d"),
+            (6, "precondition = \"full\"", "full"),
+            (6, "precondition = \"empty\"\nregion = 0.0", "region: found 0"),
+        ] {
+            let mut lines = good.to_vec();
+            lines[line] = bad;
+            let error = from_toml("w.toml", &lines.join("\n")).expect_err(bad).to_string();
+            assert!(error.contains(wanted), "{bad}: {error}");
+        }
+    }
+}

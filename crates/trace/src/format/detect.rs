@@ -1,0 +1,105 @@
+//! Finding the format of a trace by its content.
+
+use super::super::input::{Input, quoted};
+use super::super::options::Format;
+use super::{ascii, biotracer, blkparse, blktrace, csv, fio, fiu, hfplayer, most, spc, vscsi};
+use crate::{Error, error::Result};
+
+/// What a file is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Content {
+    /// A trace in this format.
+    Trace(Format),
+    /// A tar archive, which should hold files of the block tracer.
+    Archive,
+}
+
+/// How many lines are looked at, chosen to pass over a header of any length that was seen.
+const LINES: usize = 100;
+
+/// Finds the format: by magic number, by the header, or by the first line that has the shape of a format's.
+pub(crate) fn detect(input: &Input<'_>) -> Result<Content> {
+    let prefix = input.prefix.as_slice();
+    if blktrace::is_blktrace(prefix) {
+        return Ok(Content::Trace(Format::Blktrace));
+    }
+    if vscsi::is_vscsi(prefix) {
+        return Ok(Content::Trace(Format::Vscsi));
+    }
+    let text = String::from_utf8_lossy(prefix);
+    let lines = || text.lines().take(LINES).map(str::trim).filter(|line| !line.is_empty());
+    let rows = || lines().filter(|line| !line.starts_with('#'));
+    // The mark of a POSIX archive, at its place in the first header. FIU's samples begin with such a header, too.
+    let is_fiu = |line: &str| fiu::row(line, Format::Fiu.units()).is_ok();
+    if prefix.get(257..262) == Some(b"ustar") && !lines().any(is_fiu) {
+        return Ok(Content::Archive);
+    }
+    if let Some(format) = rows()
+        .next()
+        .filter(|line| csv::is_header(line))
+        .map(|_| Format::Csv)
+        .or_else(|| lines().next().and_then(header_format))
+    {
+        return Ok(Content::Trace(format));
+    }
+    if let Some(format) = rows().find_map(line_format) {
+        // One time with a point is enough: whole numbers of milliseconds may come first.
+        let points =
+            lines().filter_map(|line| line.split_ascii_whitespace().next()).any(|time| time.contains('.'));
+        let is_mqsim = format == Format::Mqsim;
+        return Ok(Content::Trace(if is_mqsim && points { Format::Disksim } else { format }));
+    }
+    let first = lines().next().unwrap_or_default();
+    Err(Error::Content {
+        path: input.path.clone(),
+        found: format!("a first line {} of no format known", quoted(first)),
+        wanted: format!("a trace in one of the formats {} (name it with --format)", Format::names()),
+    })
+}
+
+fn header_format(line: &str) -> Option<Format> {
+    if line.starts_with(fio::HEADER) {
+        Some(Format::FioIolog)
+    } else if line.starts_with(hfplayer::HEADER) {
+        Some(Format::Hfplayer)
+    } else {
+        None
+    }
+}
+
+/// The format whose line this is, the more peculiar ones first.
+fn line_format(line: &str) -> Option<Format> {
+    let words = || line.split_ascii_whitespace();
+    let commas = || line.split(',').map(str::trim);
+    if blkparse::begins_as_event(line) && words().count() >= 6 {
+        return Some(Format::Blkparse);
+    }
+    if fiu::row(line, Format::Fiu.units()).is_ok() {
+        return Some(Format::Fiu);
+    }
+    if most::event(line, Format::Most.units()).is_ok() {
+        return Some(Format::Most);
+    }
+    if biotracer::row(line, Format::Biotracer.units()).is_ok() {
+        return Some(Format::Biotracer);
+    }
+    if matches!(words().nth(1), Some("D" | "C")) && (6..=8).contains(&words().count()) {
+        return Some(Format::Wiscsee);
+    }
+    if commas().count() == 7 && commas().nth(3).is_some_and(is_read_or_write) {
+        return Some(Format::Msr);
+    }
+    if spc::row(line, Format::Spc.units()).is_ok() {
+        return Some(Format::Spc);
+    }
+    ascii::row(line, Format::Ssdsim.units(), true).ok()?;
+    Some(match (words().next().is_some_and(|time| time.contains('.')), words().count()) {
+        (true, _) => Format::Disksim,
+        (false, 5) => Format::Mqsim,
+        (false, _) => Format::Ssdsim,
+    })
+}
+
+fn is_read_or_write(text: &str) -> bool {
+    text.eq_ignore_ascii_case("read") || text.eq_ignore_ascii_case("write")
+}

@@ -1,0 +1,89 @@
+//! MSR Cambridge: a Windows file time, host, disk, Read or Write, offset, size, response time in ticks of 100 ns.
+
+use std::collections::BTreeMap;
+
+use super::super::field::{bytes_field, decimal, device, exactly};
+use super::super::input::{Bad, quoted};
+use super::super::options::Units;
+use super::super::row::{LineReader, Row, read_or_write};
+use super::MOST_NAMES;
+
+const LAYOUT: &str = "time,host,disk,Read or Write,offset,size,response";
+
+/// The tick of a Windows file time: 100 ns (Microsoft, structure FILETIME).
+pub(crate) const TICK_PS: u64 = 100_000;
+
+/// The longest name of a host that is kept; the domain name system allows 253 (RFC 1035, section 3.1).
+const LONGEST_HOST: usize = 255;
+
+/// Reads the lines. The disk is the device; with several hosts, the device is 65536 x the host's number in order of
+/// appearance + the disk.
+pub(super) struct Msr {
+    units: Units,
+    hosts: BTreeMap<String, u32>,
+    /// The host of the line before: most traces have one alone.
+    last: (String, u32),
+}
+
+impl Msr {
+    pub(super) const fn new(units: Units) -> Self {
+        Self { units, hosts: BTreeMap::new(), last: (String::new(), 0) }
+    }
+
+    fn number(&mut self, host: &str) -> Result<u32, Bad> {
+        if !self.hosts.is_empty() && self.last.0 == host {
+            return Ok(self.last.1);
+        }
+        let next = self.hosts.len();
+        let number = self.hosts.get(host).copied();
+        if number.is_none() && (next >= MOST_NAMES || host.len() > LONGEST_HOST) {
+            return Err(Bad {
+                found: format!("host {} after {next} others", quoted(host)),
+                wanted: format!("at most {MOST_NAMES} hosts, with names of at most {LONGEST_HOST} bytes"),
+            });
+        }
+        let number = number.unwrap_or(next as u32);
+        self.hosts.entry(host.into()).or_insert(number);
+        self.last = (host.into(), number);
+        Ok(number)
+    }
+}
+
+impl LineReader for Msr {
+    fn row(&mut self, line: &str) -> Result<Option<Row>, Bad> {
+        let fields = fields(line)?;
+        let [_, host, disk, ..] = fields;
+        let number = self.number(host)?;
+        let disk = device(disk)?;
+        if disk >= 1 << 16 {
+            return Err(Bad {
+                found: format!("disk {disk} of host {}", quoted(host)),
+                wanted: "a disk below 65536".into(),
+            });
+        }
+        row(fields, number << 16 | disk, self.units).map(Some)
+    }
+
+    fn notes(&self) -> Vec<String> {
+        let hosts = self.hosts.len();
+        let note = || format!("the trace holds {hosts} hosts; devices count disks of all of them");
+        (hosts > 1).then(note).into_iter().collect()
+    }
+}
+
+fn fields(line: &str) -> Result<[&str; 7], Bad> {
+    exactly(line, line.split(','), LAYOUT)
+}
+
+fn row(fields: [&str; 7], device: u32, units: Units) -> Result<Row, Bad> {
+    let [time, _, _, op, offset, size, response] = fields;
+    let mut row = Row::new(
+        decimal(time, units.time.ps(), "time")?,
+        read_or_write(op)?,
+        device,
+        bytes_field(offset, units.address, "offset")?,
+        bytes_field(size, units.size, "size")?,
+    )?;
+    row.answered_after(decimal(response, units.time.ps(), "response time")?);
+    Ok(row)
+}

@@ -1,0 +1,294 @@
+//! Opening a trace: decompression as it is read, lines with their numbers, and errors that name them.
+
+use std::borrow::Cow;
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Cursor, Read};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use crate::{Error, error::Result};
+
+/// How much of a file is looked at to find its format; chosen to hold a few hundred lines of any format.
+const PREFIX: u64 = 64 << 10;
+
+/// The longest line that is read, chosen far above any format's: a binary file must not fill the memory.
+const LONGEST_LINE: u64 = 1 << 20;
+
+/// What is wrong with a line or record; the reader adds where it stands.
+#[derive(Debug)]
+pub(super) struct Bad {
+    pub(super) found: String,
+    pub(super) wanted: String,
+}
+
+impl Bad {
+    /// A complaint about `found`, which is quoted as it stands in the file.
+    pub(super) fn quoting(found: &str, wanted: impl Into<String>) -> Self {
+        Self { found: quoted(found), wanted: wanted.into() }
+    }
+}
+
+/// A text from a file as shown to a user: in quotes, unprintable characters escaped, cut after 80 characters.
+pub(super) fn quoted(text: &str) -> String {
+    let mut shown: String = text.chars().take(80).flat_map(char::escape_debug).collect();
+    if text.chars().nth(80).is_some() {
+        shown.push_str("...");
+    }
+    format!("\"{shown}\"")
+}
+
+/// The mark with which some editors begin a text in UTF-8.
+const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
+
+/// The decompressed content of a trace file, and its beginning.
+pub(super) struct Input<'a> {
+    /// The file, for messages.
+    pub(super) path: PathBuf,
+    /// The beginning of the content.
+    pub(super) prefix: Vec<u8>,
+    /// The content from its beginning.
+    pub(super) stream: Box<dyn BufRead + Send + 'a>,
+    /// Whether something that is no gzip stands behind the compressed data; known at the end.
+    junk: Arc<AtomicBool>,
+}
+
+/// Whether `path` can be opened and read as often as one likes: a file, no pipe and no device.
+pub(super) fn can_be_read_again(path: &Path) -> bool {
+    !is_standard(path) && std::fs::metadata(path).is_ok_and(|about| about.is_file() || about.is_dir())
+}
+
+impl Input<'_> {
+    /// Opens a file, plain, gzip or zstd; `-` is standard input.
+    pub(super) fn open(path: &Path) -> Result<Self> {
+        let raw = BufReader::with_capacity(1 << 16, opened(path)?);
+        let shown = if is_standard(path) { Path::new("standard input") } else { path };
+        Input::new(shown, raw)
+    }
+}
+
+/// Whether a name stands for standard input.
+fn is_standard(path: &Path) -> bool {
+    path == Path::new("-")
+}
+
+/// Opens what a user named. To read a folder would fail, with less to say.
+fn opened(path: &Path) -> Result<Box<dyn Read + Send>> {
+    let open = || -> io::Result<Box<dyn Read + Send>> {
+        if is_standard(path) {
+            return Ok(Box::new(io::stdin()));
+        }
+        if std::fs::metadata(path).is_ok_and(|about| about.is_dir()) {
+            return Err(io::ErrorKind::IsADirectory.into());
+        }
+        Ok(Box::new(File::open(path)?))
+    };
+    open().map_err(|reason| Error::File { path: path.to_owned(), action: "open", reason })
+}
+
+impl<'a> Input<'a> {
+    /// The content that `raw` holds, decompressed.
+    pub(super) fn new(path: &Path, mut raw: impl BufRead + Send + 'a) -> Result<Self> {
+        let read_error = |reason| Error::File { path: path.into(), action: "read", reason };
+        let magic = raw.fill_buf().map_err(read_error)?;
+        if magic.is_empty() {
+            return Err(empty(path));
+        }
+        let junk = Arc::new(AtomicBool::new(false));
+        let mut stream: Box<dyn BufRead + Send + 'a> = match magic {
+            [0x1f, 0x8b, ..] => Box::new(BufReader::with_capacity(1 << 16, Members::new(raw, junk.clone()))),
+            [0x28, 0xb5, 0x2f, 0xfd, ..] => {
+                let decoder = zstd::Decoder::with_buffer(raw).map_err(read_error)?;
+                Box::new(BufReader::with_capacity(1 << 16, decoder))
+            }
+            [0xfd, b'7', b'z', b'X', ..] => return Err(foreign(path, "an xz file")),
+            [b'B', b'Z', b'h', ..] => return Err(foreign(path, "a bzip2 file")),
+            [b'P', b'K', 3, 4, ..] => return Err(foreign(path, "a zip archive")),
+            _ => Box::new(raw),
+        };
+        let mut prefix = Vec::new();
+        let outcome = stream.by_ref().take(PREFIX).read_to_end(&mut prefix);
+        if let Some(rest) = prefix.strip_prefix(BYTE_ORDER_MARK).filter(|rest| is_text(rest)) {
+            prefix = rest.to_vec();
+        }
+        let again = Cursor::new(prefix.clone());
+        let stream: Box<dyn BufRead + Send + 'a> = match outcome {
+            Ok(_) if prefix.is_empty() => return Err(empty(path)),
+            Ok(_) => Box::new(again.chain(stream)),
+            Err(reason) if !prefix.contains(&b'\n') => return Err(stream_error(path, 1, &reason)),
+            // The lines before the damage are read first, so that the message can say how far they go.
+            Err(reason) => Box::new(again.chain(BufReader::with_capacity(1, Broken(Some(reason))))),
+        };
+        Ok(Self { path: path.into(), prefix, stream, junk })
+    }
+
+    /// The content as lines.
+    pub(super) fn lines(self) -> Lines<'a> {
+        let Self { path, stream, junk, .. } = self;
+        Lines { path, stream, junk, number: 0, buffer: Vec::new(), unended: false }
+    }
+}
+
+/// Whether these bytes are UTF-8, but for a character cut off at the end.
+fn is_text(bytes: &[u8]) -> bool {
+    std::str::from_utf8(bytes).map_or_else(|reason| reason.error_len().is_none(), |_| true)
+}
+
+/// The members of a gzip file, one after another. What stands behind them and is none is passed over, as gzip does.
+struct Members<R> {
+    member: Option<flate2::bufread::GzDecoder<R>>,
+    junk: Arc<AtomicBool>,
+}
+
+impl<R: BufRead> Members<R> {
+    fn new(raw: R, junk: Arc<AtomicBool>) -> Self {
+        Self { member: Some(flate2::bufread::GzDecoder::new(raw)), junk }
+    }
+}
+
+impl<R: BufRead> Read for Members<R> {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        while let Some(member) = &mut self.member {
+            let read = member.read(into)?;
+            if read > 0 || into.is_empty() {
+                return Ok(read);
+            }
+            let Some(mut rest) = self.member.take().map(flate2::bufread::GzDecoder::into_inner) else {
+                break;
+            };
+            match rest.fill_buf()?.first() {
+                Some(0x1f) => self.member = Some(flate2::bufread::GzDecoder::new(rest)),
+                Some(_) => self.junk.store(true, Ordering::Relaxed),
+                None => {}
+            }
+        }
+        Ok(0)
+    }
+}
+
+/// A stream that ends in the error it was made with.
+struct Broken(Option<io::Error>);
+
+impl Read for Broken {
+    fn read(&mut self, _: &mut [u8]) -> io::Result<usize> {
+        Err(self.0.take().unwrap_or_else(|| io::ErrorKind::UnexpectedEof.into()))
+    }
+}
+
+fn empty(path: &Path) -> Error {
+    Error::Content { path: path.into(), found: "an empty file".into(), wanted: "a trace".into() }
+}
+
+fn foreign(path: &Path, found: &str) -> Error {
+    Error::Content {
+        path: path.into(),
+        found: found.into(),
+        wanted: "a trace, plain or compressed with gzip or zstd".into(),
+    }
+}
+
+/// Fills `record` from the stream; how many bytes there were.
+pub(super) fn fill(stream: &mut impl Read, record: &mut [u8]) -> io::Result<usize> {
+    let mut filled = 0;
+    while filled < record.len() {
+        match stream.read(&mut record[filled..]) {
+            Ok(0) => break,
+            Ok(read) => filled += read,
+            Err(reason) if reason.kind() == io::ErrorKind::Interrupted => {}
+            Err(reason) => return Err(reason),
+        }
+    }
+    Ok(filled)
+}
+
+/// An error of reading the stream in line or record `line`.
+pub(super) fn stream_error(path: &Path, line: u64, reason: &io::Error) -> Error {
+    let (found, wanted) = if reason.kind() == io::ErrorKind::UnexpectedEof {
+        ("an early end of the data", "the rest of them: the file is cut off")
+    } else {
+        ("damaged data", "intact data: the file is damaged")
+    };
+    Error::Line { path: path.into(), line, found: format!("{found} ({reason})"), wanted: wanted.into() }
+}
+
+/// The lines of a trace, counted from 1.
+pub(super) struct Lines<'a> {
+    /// The file, for messages.
+    pub(super) path: PathBuf,
+    stream: Box<dyn BufRead + Send + 'a>,
+    junk: Arc<AtomicBool>,
+    number: u64,
+    buffer: Vec<u8>,
+    unended: bool,
+}
+
+impl Lines<'_> {
+    /// The next line without its end, or `None` after the last.
+    pub(super) fn next(&mut self) -> Result<Option<Cow<'_, str>>> {
+        self.buffer.clear();
+        let read = self.stream.by_ref().take(LONGEST_LINE).read_until(b'\n', &mut self.buffer);
+        self.number += 1;
+        let read = read.map_err(|reason| stream_error(&self.path, self.number, &reason))?;
+        if read == 0 {
+            self.number -= 1;
+            return Ok(None);
+        }
+        if read as u64 == LONGEST_LINE {
+            let found = format!("more than {LONGEST_LINE} bytes without a line end");
+            return Err(self.wrong(Bad { found, wanted: "a line of text".into() }));
+        }
+        self.unended = self.buffer.pop_if(|last| *last == b'\n').is_none();
+        self.buffer.pop_if(|last| *last == b'\r');
+        Ok(Some(String::from_utf8_lossy(&self.buffer)))
+    }
+
+    /// What `take` makes of the next line of which it makes something; blank lines and comments, which begin with `#`, are
+    /// passed over.
+    pub(super) fn first<T>(
+        &mut self,
+        mut take: impl FnMut(&str) -> std::result::Result<Option<T>, Bad>,
+    ) -> Result<Option<T>> {
+        while let Some(line) = self.next()? {
+            let text = line.trim();
+            if text.is_empty() || text.starts_with('#') {
+                continue;
+            }
+            match take(text) {
+                Ok(None) => {}
+                Ok(found) => return Ok(found),
+                Err(bad) => return Err(self.wrong(bad)),
+            }
+        }
+        Ok(None)
+    }
+
+    /// The number of the line read last.
+    pub(super) const fn number(&self) -> u64 {
+        self.number
+    }
+
+    /// Whether the line read last is the last of all and has no end.
+    pub(super) const fn is_unended(&self) -> bool {
+        self.unended
+    }
+
+    /// An error in the line read last.
+    pub(super) fn wrong(&self, bad: Bad) -> Error {
+        let cut =
+            if self.unended { " in the last line, which has no line end (a file cut off?)" } else { "" };
+        Error::Line { path: self.path.clone(), line: self.number, found: bad.found + cut, wanted: bad.wanted }
+    }
+
+    /// What to tell about a last line that has no end, if it has none: it may be cut off and still look whole.
+    pub(super) fn unended_note(&self) -> Option<String> {
+        self.unended.then(|| {
+            format!("line {}, the last, has no line end: the file may be cut off there", self.number)
+        })
+    }
+
+    /// What to tell about bytes behind the compressed data, if there are any.
+    pub(super) fn junk_note(&self) -> Option<String> {
+        let found = self.junk.load(Ordering::Relaxed);
+        found.then(|| "what stands behind the compressed data and is no gzip was passed over".into())
+    }
+}

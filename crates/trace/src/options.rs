@@ -1,0 +1,459 @@
+//! What a user may say about a trace that its file leaves open: format, units, devices, events.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use wordline_kernel::{Bytes, Duration, one_of};
+
+use crate::{Error, error::Result};
+
+/// A trace format. Its name in options is the lower-case form with hyphens.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Format {
+    /// Columns named by a header line: ours.
+    Csv,
+    /// MSR Cambridge: file time, host, disk, Read or Write, offset, size, response.
+    Msr,
+    /// SPC-1 as of the UMass repository: ASU, LBA, size, op, seconds.
+    Spc,
+    /// DiskSim ASCII: milliseconds, device, LBA, size, flags.
+    Disksim,
+    /// SSDSim ASCII: nanoseconds, device, LBA, size, 1 for a read; further columns are passed over.
+    Ssdsim,
+    /// MQSim ASCII: as SSDSim, without further columns.
+    Mqsim,
+    /// The default text of blkparse.
+    Blkparse,
+    /// The text of the MOST tools: time, action, RWBS, sector, length, process, ... separated by tabs.
+    Most,
+    /// FIU: nanoseconds, process id and name, LBA, size, R or W, major, minor, hash of the content.
+    Fiu,
+    /// Binary records of the Linux block tracer, one file a processor, in a directory or an archive.
+    Blktrace,
+    /// fio's I/O log, version 2 or 3.
+    FioIolog,
+    /// Binary records of VMware's vscsiStats, version 1 or 2 (CloudPhysics).
+    Vscsi,
+    /// BIOtracer on Android: LBA, sectors, bytes, flags, four times in seconds.
+    Biotracer,
+    /// hfplayer's CSV with a header line.
+    Hfplayer,
+    /// The events of wiscsee: process, D or C, op, offset, size, seconds, wait, sync.
+    Wiscsee,
+}
+
+impl Format {
+    /// Every format, in the order in which their names are listed to a user.
+    pub const ALL: [Self; 15] = [
+        Self::Csv,
+        Self::Msr,
+        Self::Spc,
+        Self::Disksim,
+        Self::Ssdsim,
+        Self::Mqsim,
+        Self::Blkparse,
+        Self::Most,
+        Self::Fiu,
+        Self::Blktrace,
+        Self::FioIolog,
+        Self::Vscsi,
+        Self::Biotracer,
+        Self::Hfplayer,
+        Self::Wiscsee,
+    ];
+
+    /// The name in options and reports.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Csv => "csv",
+            Self::Msr => "msr",
+            Self::Spc => "spc",
+            Self::Disksim => "disksim",
+            Self::Ssdsim => "ssdsim",
+            Self::Mqsim => "mqsim",
+            Self::Blkparse => "blkparse",
+            Self::Most => "most",
+            Self::Fiu => "fiu",
+            Self::Blktrace => "blktrace",
+            Self::FioIolog => "fio-iolog",
+            Self::Vscsi => "vscsi",
+            Self::Biotracer => "biotracer",
+            Self::Hfplayer => "hfplayer",
+            Self::Wiscsee => "wiscsee",
+        }
+    }
+
+    /// All names, for messages.
+    pub(super) fn names() -> String {
+        Self::ALL.map(Self::name).join(", ")
+    }
+
+    /// The units of time, address and size where options do not set them.
+    pub(super) const fn units(self) -> Units {
+        const SECTOR: Bytes = Bytes(512);
+        const BYTE: Bytes = Bytes(1);
+        let (time, address, size) = match self {
+            Self::Csv => (TimeUnit::Ns, BYTE, BYTE),
+            Self::Msr => (TimeUnit::HundredNs, BYTE, BYTE),
+            Self::Spc => (TimeUnit::S, SECTOR, BYTE),
+            Self::Disksim => (TimeUnit::Ms, SECTOR, SECTOR),
+            Self::Ssdsim | Self::Mqsim | Self::Fiu | Self::Blktrace => (TimeUnit::Ns, SECTOR, SECTOR),
+            Self::Blkparse | Self::Most | Self::Biotracer => (TimeUnit::S, SECTOR, SECTOR),
+            Self::FioIolog => (TimeUnit::Us, BYTE, BYTE),
+            Self::Vscsi => (TimeUnit::Us, SECTOR, BYTE),
+            Self::Hfplayer => (TimeUnit::Us, SECTOR, SECTOR),
+            Self::Wiscsee => (TimeUnit::S, BYTE, BYTE),
+        };
+        Units { time, address, size }
+    }
+
+    /// Whether the format leaves its units open, so that options may set them.
+    pub(super) const fn has_open_units(self) -> bool {
+        !matches!(self, Self::Blktrace | Self::Vscsi)
+    }
+
+    /// Whether the format records several events of a request, of which one is taken.
+    pub(super) const fn has_events(self) -> bool {
+        matches!(self, Self::Blkparse | Self::Most | Self::Blktrace | Self::Wiscsee)
+    }
+}
+
+/// The unit of a time column.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub enum TimeUnit {
+    /// Picoseconds.
+    #[serde(rename = "ps")]
+    Ps,
+    /// Nanoseconds.
+    #[serde(rename = "ns")]
+    Ns,
+    /// Ticks of 100 ns, as in a Windows file time.
+    #[serde(rename = "100ns")]
+    HundredNs,
+    /// Microseconds.
+    #[serde(rename = "us")]
+    Us,
+    /// Milliseconds.
+    #[serde(rename = "ms")]
+    Ms,
+    /// Seconds.
+    #[serde(rename = "s")]
+    S,
+}
+
+impl TimeUnit {
+    /// Every unit, the smallest first.
+    pub(super) const ALL: [Self; 6] = [Self::Ps, Self::Ns, Self::HundredNs, Self::Us, Self::Ms, Self::S];
+
+    /// The name in options and messages.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Ps => "ps",
+            Self::Ns => "ns",
+            Self::HundredNs => "100ns",
+            Self::Us => "us",
+            Self::Ms => "ms",
+            Self::S => "s",
+        }
+    }
+
+    /// How many picoseconds one unit has.
+    pub(super) const fn ps(self) -> i128 {
+        match self {
+            Self::Ps => 1,
+            Self::Ns => 1_000,
+            Self::HundredNs => 100_000,
+            Self::Us => 1_000_000,
+            Self::Ms => 1_000_000_000,
+            Self::S => 1_000_000_000_000,
+        }
+    }
+}
+
+/// What the numbers of a trace count.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Units {
+    pub(super) time: TimeUnit,
+    pub(super) address: Bytes,
+    pub(super) size: Bytes,
+}
+
+/// Which event of a request gives its time, where a format records several.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Action {
+    /// Q: it entered the block layer, before merging.
+    Queue,
+    /// D: it was sent to the device, after merging.
+    Issue,
+    /// C: the device completed it. There is no response time then.
+    Complete,
+}
+
+impl Action {
+    /// Every kind, in the order in which they are taken for the time of a request.
+    pub(super) const ALL: [Self; 3] = [Self::Queue, Self::Issue, Self::Complete];
+
+    /// The word in options and messages.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Queue => "queue",
+            Self::Issue => "issue",
+            Self::Complete => "complete",
+        }
+    }
+}
+
+/// Where the devices of a trace with several lie in one address space.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Devices {
+    /// One behind another in the order of their numbers, each beginning at the next whole MiB after the last byte
+    /// that the trace touches of the one before.
+    #[default]
+    Stack,
+    /// Offsets stay as recorded; devices differ by [`Request::device`](super::Request) only.
+    Keep,
+}
+
+impl Devices {
+    /// Both.
+    const ALL: [Self; 2] = [Self::Stack, Self::Keep];
+
+    /// The name in options.
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Stack => "stack",
+            Self::Keep => "keep",
+        }
+    }
+}
+
+/// What a user says about a trace. Whatever is `None` follows from the format.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Options {
+    /// The format; found by content when not named.
+    pub format: Option<Format>,
+    /// The unit of time stamps.
+    pub time_unit: Option<TimeUnit>,
+    /// The unit of addresses, such as `512B`.
+    pub address_unit: Option<Bytes>,
+    /// The unit of sizes, such as `4KiB`.
+    pub size_unit: Option<Bytes>,
+    /// The sector: the unit of addresses and sizes of formats that count in sectors, 512 B if not said.
+    pub sector: Option<Bytes>,
+    /// The only recorded device whose requests are taken.
+    pub device: Option<u32>,
+    /// Where several devices lie.
+    pub devices: Devices,
+    /// The event that gives the time; `queue` where the trace has it, else `issue`, else `complete`.
+    pub action: Option<Action>,
+    /// A gap between two requests longer than this is a jump of the clock.
+    pub jump: Duration,
+    /// How many requests are held to put them in the order of time, from 1,000 to 16,777,216; 65,536 if not said. One that
+    /// stands farther behind a later one is an error.
+    pub window: Option<u32>,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            format: None,
+            time_unit: None,
+            address_unit: None,
+            size_unit: None,
+            sector: None,
+            device: None,
+            devices: Devices::default(),
+            action: None,
+            // Chosen: longer than the week that the longest published traces last, shorter than a clock set from
+            // 1970 to the present.
+            jump: Duration::from_ms(10 * 86_400_000),
+            window: None,
+        }
+    }
+}
+
+impl Options {
+    /// The names of the options.
+    const KEYS: [&str; 10] = [
+        "format",
+        "time_unit",
+        "address_unit",
+        "size_unit",
+        "sector",
+        "device",
+        "devices",
+        "action",
+        "jump",
+        "window",
+    ];
+
+    /// Reads options written as `key=value`, such as `time_unit=us`; the keys are the names of the fields.
+    pub fn from_pairs<'a>(pairs: impl IntoIterator<Item = &'a str>) -> Result<Self> {
+        let mut options = Self::default();
+        for pair in pairs {
+            let (key, value) = pair.split_once('=').ok_or_else(|| Error::Argument {
+                what: "trace option".into(),
+                found: format!("\"{pair}\""),
+                wanted: "key=value".into(),
+            })?;
+            options.set(key.trim(), value.trim())?;
+        }
+        Ok(options)
+    }
+
+    /// Sets one option by name.
+    pub fn set(&mut self, key: &str, value: &str) -> Result<()> {
+        let mut fields = serde_json::to_value(&*self).expect("options hold texts and numbers only");
+        let is_number = matches!(key, "device" | "window");
+        let number = is_number.then(|| value.parse::<u32>().ok()).flatten();
+        fields[key] = number.map_or_else(|| value.into(), Into::into);
+        *self = serde_json::from_value(fields).map_err(|_| Error::Argument {
+            what: format!("trace option {key}"),
+            found: Self::found(key, value),
+            wanted: Self::wanted(key, value),
+        })?;
+        Ok(())
+    }
+
+    fn found(key: &str, value: &str) -> String {
+        if Self::KEYS.contains(&key) { format!("{value:?}") } else { "an unknown option".into() }
+    }
+
+    fn wanted(key: &str, value: &str) -> String {
+        match key {
+            "format" => one_of(value, &Format::ALL.map(Format::name)),
+            "time_unit" => one_of(value, &TimeUnit::ALL.map(TimeUnit::name)),
+            "address_unit" | "size_unit" | "sector" => "a size such as \"512B\"".into(),
+            "device" => "the number of a device".into(),
+            "devices" => one_of(value, &Devices::ALL.map(Devices::name)),
+            "action" => one_of(value, &Action::ALL.map(Action::name)),
+            "jump" => "a time such as \"10d\"".into(),
+            "window" => format!("a whole number from {LEAST_WINDOW} to {LARGEST_WINDOW}"),
+            _ => one_of(key, &Self::KEYS),
+        }
+    }
+
+    /// How many rows are held to put them in order.
+    pub(super) fn window(&self) -> Result<usize> {
+        let window = self.window.unwrap_or(USUAL_WINDOW);
+        if (LEAST_WINDOW..=LARGEST_WINDOW).contains(&window) {
+            return Ok(window as usize);
+        }
+        Err(Error::Argument {
+            what: "trace option window".into(),
+            found: window.to_string(),
+            wanted: Self::wanted("window", &window.to_string()),
+        })
+    }
+
+    /// The units that hold for `format`. An option that the format has no use for is refused: it would be ignored.
+    pub(super) fn units(&self, format: Format) -> Result<Units> {
+        let said = [
+            ("time_unit", self.time_unit.is_some()),
+            ("address_unit", self.address_unit.is_some()),
+            ("size_unit", self.size_unit.is_some()),
+            ("sector", self.sector.is_some()),
+        ];
+        if let Some((key, _)) = said.iter().find(|(_, said)| *said && !format.has_open_units()) {
+            return Err(refused(key, format, "which fixes its units"));
+        }
+        if self.action.is_some() && !format.has_events() {
+            return Err(refused("action", format, "which records one event a request"));
+        }
+        for (key, unit) in
+            [("address_unit", self.address_unit), ("size_unit", self.size_unit), ("sector", self.sector)]
+        {
+            // Chosen: 1 GiB is far above any sector, page or block that a trace counts in.
+            if unit.is_some_and(|unit| unit.0 == 0 || unit > Bytes::gib(1)) {
+                return Err(Error::Argument {
+                    what: format!("trace option {key}"),
+                    found: unit.unwrap_or_default().to_string(),
+                    wanted: "a size from 1 B to 1 GiB".into(),
+                });
+            }
+        }
+        let usual = format.units();
+        let sectors = |unit: Bytes| if unit == Bytes(512) { self.sector.unwrap_or(unit) } else { unit };
+        Ok(Units {
+            time: self.time_unit.unwrap_or(usual.time),
+            address: self.address_unit.unwrap_or(sectors(usual.address)),
+            size: self.size_unit.unwrap_or(sectors(usual.size)),
+        })
+    }
+}
+
+/// Rows held to put them in order, if the user does not say. Chosen: no public trace at hand is out of order by more than a
+/// few thousand, and so many take 7 MB and a few milliseconds.
+const USUAL_WINDOW: u32 = 1 << 16;
+/// Chosen: the number of requests from which on a single one across a jump of the clock is a stray.
+const LEAST_WINDOW: u32 = 1_000;
+/// Chosen: they take less than 2 GB.
+const LARGEST_WINDOW: u32 = 1 << 24;
+
+fn refused(key: &str, format: Format, why: &str) -> Error {
+    Error::Argument {
+        what: format!("trace option {key}"),
+        found: format!("it together with format {}, {why}", format.name()),
+        wanted: "no such option, or another format".into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn options_read_as_pairs() {
+        let options = Options::from_pairs([
+            "format=fio-iolog",
+            "time_unit=100ns",
+            "size_unit=4KiB",
+            "device=3",
+            "devices=keep",
+            "action=issue",
+            "jump=30d",
+        ])
+        .expect("they are all valid");
+        assert_eq!(options.format, Some(Format::FioIolog));
+        assert_eq!(options.time_unit, Some(TimeUnit::HundredNs));
+        assert_eq!(options.size_unit, Some(Bytes::kib(4)));
+        assert_eq!((options.device, options.devices), (Some(3), Devices::Keep));
+        assert_eq!(options.action, Some(Action::Issue));
+        assert_eq!(options.jump, Duration::from_ms(30 * 86_400_000));
+    }
+
+    #[test]
+    fn a_wrong_option_names_the_key_and_what_was_wanted() {
+        for (pair, wanted) in [
+            ("format=nonsense", "one of csv, msr, spc"),
+            ("time_unit=fortnight", "one of ps, ns"),
+            ("size_unit=4", "a size such as"),
+            ("device=x", "the number of a device"),
+            ("tiem_unit=s", "did you mean time_unit?"),
+            ("format", "key=value"),
+        ] {
+            let error = Options::from_pairs([pair]).expect_err(pair).to_string();
+            assert!(error.contains(wanted), "{error}");
+        }
+    }
+
+    #[test]
+    fn names_match_the_serialised_form() {
+        for format in Format::ALL {
+            assert_eq!(serde_json::to_value(format).expect("a name"), format.name());
+        }
+    }
+
+    #[test]
+    fn an_option_that_would_be_ignored_is_refused() {
+        let options = Options::from_pairs(["time_unit=s"]).expect("valid");
+        assert!(options.units(Format::Vscsi).is_err());
+        let options = Options::from_pairs(["action=queue"]).expect("valid");
+        assert!(options.units(Format::Msr).is_err());
+        let options = Options::from_pairs(["sector=0B"]).expect("a size");
+        assert!(options.units(Format::Disksim).is_err());
+    }
+}

@@ -1,0 +1,174 @@
+//! A trace that is about to be run or written: what must be known of the whole before its first request goes.
+//!
+//! A trace of up to [`HELD`] requests is read once and held. A longer one is read twice, the first time for what is
+//! asked here alone. What cannot be read twice is known as far as it is held.
+
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use wordline_kernel::{Bytes, Instant};
+
+use super::embedded;
+use super::options::{Format, Options};
+use super::read::{Place, source};
+use super::stream::{Stream, keep, place_all};
+use super::{Generated, Request};
+use crate::Source;
+use crate::error::Result;
+
+/// The most requests that are held in memory, 64 MiB of them. Chosen: most traces are shorter and read once.
+pub const HELD: usize = 1 << 20;
+
+/// Requests that come one by one, until one cannot be had.
+pub type Requests = Box<dyn Iterator<Item = Result<Request>> + Send>;
+
+/// What is known of a trace before it runs.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Survey {
+    /// Its requests.
+    pub requests: u64,
+    /// The byte after the last that any request but a flush touches.
+    pub extent: Bytes,
+    /// When the last request arrives.
+    pub last: Instant,
+    /// Whether it says which processor a request came from.
+    pub has_processors: bool,
+    /// Whether any request has a stream.
+    pub has_streams: bool,
+    /// Whether this is of the whole trace: what cannot be read twice is known only as far as it was held.
+    pub is_whole: bool,
+}
+
+/// Notes that are known only when all requests have come.
+#[derive(Clone, Debug, Default)]
+pub struct LateNotes(Arc<Mutex<Vec<String>>>);
+
+impl LateNotes {
+    /// Adds some.
+    pub fn extend(&self, notes: impl IntoIterator<Item = String>) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).extend(notes);
+    }
+
+    /// Those there are.
+    pub fn take(&self) -> Vec<String> {
+        std::mem::take(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+/// A trace that is about to be run or written.
+pub struct Prepared {
+    /// The name of the file without directory.
+    pub name: String,
+    /// Its format.
+    pub format: Format,
+    /// What the requests were generated from, where the file says so.
+    pub generated: Option<Generated>,
+    /// What a user should know.
+    pub notes: Vec<String>,
+    /// Notes that come with the last request.
+    pub late_notes: LateNotes,
+    /// What is known.
+    pub survey: Survey,
+    /// The requests, with their devices one behind another where they are to be.
+    pub requests: Requests,
+}
+
+impl Prepared {
+    /// Where the requests come from in the end.
+    pub fn source(&self) -> Source {
+        source(&self.name, self.generated.as_ref())
+    }
+}
+
+/// Prepares the first `limit` requests of a trace: a file, a directory, or `-` for standard input.
+pub fn prepare(path: &Path, options: &Options, limit: Option<u64>) -> Result<Prepared> {
+    of(&Place::Path(path.into()), options, limit, HELD)
+}
+
+/// Prepares the trace that the program carries.
+pub fn prepare_embedded(limit: Option<u64>) -> Result<Prepared> {
+    of(&embedded::place(), &Options::default(), limit, HELD)
+}
+
+/// What of a trace has been looked at.
+struct Look {
+    stream: Stream<'static>,
+    survey: Survey,
+    held: Vec<Request>,
+}
+
+fn of(place: &Place<'static>, options: &Options, limit: Option<u64>, most: usize) -> Result<Prepared> {
+    let limit = limit.unwrap_or(u64::MAX);
+    let mut look = Look { stream: place.open(options)?, survey: Survey::default(), held: Vec::new() };
+    let is_all_held = look.take(limit, most)?;
+    let reads_on = !is_all_held && !place.can_be_read_again();
+    if !is_all_held && !reads_on {
+        look.held = Vec::new();
+        look.take(limit, 0)?;
+    }
+    look.survey.is_whole = !reads_on;
+    let Look { mut stream, mut survey, mut held } = look;
+    let layout = stream.layout()?;
+    survey.extent = layout.extent();
+    place_all(&layout, &mut held);
+    let (name, format, generated) = (stream.name(), stream.format(), stream.generated().cloned());
+    let mut notes = stream.notes();
+    let late_notes = LateNotes::default();
+    let requests: Requests = if is_all_held {
+        Box::new(held.into_iter().map(Ok))
+    } else if reads_on {
+        let told = notes.clone();
+        notes.push(format!("read as it comes: only its first {most} requests were looked at before"));
+        stream.lay(layout);
+        let rest = Rest { stream, told, late_notes: late_notes.clone() };
+        let left = usize::try_from(limit - survey.requests).unwrap_or(usize::MAX);
+        Box::new(held.into_iter().map(Ok).chain(rest.take(left)))
+    } else {
+        let mut again = place.open(options)?;
+        again.lay(layout);
+        Box::new(again.take(usize::try_from(limit).unwrap_or(usize::MAX)))
+    };
+    Ok(Prepared { name, format, generated, notes, late_notes, survey, requests })
+}
+
+impl Look {
+    /// Takes requests in up to the limit and holds them while there are no more than `most`; without any to hold, whatever
+    /// there is. Whether all are held or looked at.
+    fn take(&mut self, limit: u64, most: usize) -> Result<bool> {
+        while self.survey.requests < limit {
+            if most > 0 && self.held.len() >= most {
+                return Ok(false);
+            }
+            let Some(request) = self.stream.next().transpose()? else { break };
+            let survey = &mut self.survey;
+            survey.requests += 1;
+            survey.last = survey.last.max(request.arrival);
+            survey.has_processors |= request.cpu.is_some();
+            survey.has_streams |= request.stream > 0;
+            if most > 0 {
+                keep(&mut self.held, request)?;
+            }
+        }
+        Ok(true)
+    }
+}
+
+/// The requests after those that were looked at.
+struct Rest {
+    stream: Stream<'static>,
+    told: Vec<String>,
+    late_notes: LateNotes,
+}
+
+impl Iterator for Rest {
+    type Item = Result<Request>;
+
+    fn next(&mut self) -> Option<Result<Request>> {
+        let next = self.stream.next();
+        if next.is_none() {
+            let told = std::mem::take(&mut self.told);
+            self.late_notes.extend(self.stream.notes().into_iter().filter(|note| !told.contains(note)));
+        }
+        next
+    }
+}

@@ -1,0 +1,156 @@
+//! Opening a trace: a file, a directory of the block tracer's files, an archive of them, or from memory.
+
+use std::path::{Path, PathBuf};
+
+use super::archive;
+use super::format::{Content, Merged, PartReader, detect};
+use super::input::{Input, can_be_read_again};
+use super::options::{Format, Options};
+use super::row::Reader;
+use super::stream::Stream;
+use super::units::Assumed;
+use super::{Generated, Request, format};
+use crate::{Error, error::Result};
+use crate::{Source, SourceKind};
+
+/// A trace that lies in memory as a whole: recorded, or generated and written by this program.
+#[derive(Clone, Debug)]
+pub struct Trace {
+    /// The name of the file without directory.
+    pub name: String,
+    /// Its format, as found or as named by the user.
+    pub format: Format,
+    /// The requests in the order of their arrival, the first at zero.
+    pub requests: Vec<Request>,
+    /// What a user should know: what was left out, sorted, closed, or assumed.
+    pub notes: Vec<String>,
+    /// What the requests were generated from, where the file says so; only our CSV can.
+    pub generated: Option<Generated>,
+}
+
+impl Trace {
+    /// Where the requests come from in the end: the file, or what its requests were generated from.
+    pub fn source(&self) -> Source {
+        source(&self.name, self.generated.as_ref())
+    }
+}
+
+/// Where the requests of a trace come from in the end.
+pub(super) fn source(name: &str, generated: Option<&Generated>) -> Source {
+    match generated {
+        Some(generated) => Source { name: generated.name.clone(), kind: generated.kind() },
+        None => Source { name: name.into(), kind: SourceKind::RealTrace },
+    }
+}
+
+/// What a trace is read from.
+#[derive(Clone)]
+pub(super) enum Place<'a> {
+    /// A file or directory, or `-` for standard input.
+    Path(PathBuf),
+    /// A file that lies in memory, and its name.
+    Bytes(&'a str, &'a [u8]),
+}
+
+impl<'a> Place<'a> {
+    /// Whether it can be opened again: a pipe cannot.
+    pub(super) fn can_be_read_again(&self) -> bool {
+        match self {
+            Self::Path(path) => can_be_read_again(path),
+            Self::Bytes(..) => true,
+        }
+    }
+
+    /// Begins to read.
+    pub(super) fn open(&self, options: &Options) -> Result<Stream<'a>> {
+        match self {
+            Self::Path(path) if path.is_dir() => {
+                options.units(Format::Blktrace)?;
+                let parts = Merged::new(directory_parts(path)?)?;
+                Stream::new(path, Format::Blktrace, Box::new(parts), Assumed::none(), options)
+            }
+            Self::Path(path) => from_input(Input::open(path)?, options),
+            Self::Bytes(name, bytes) => from_input(Input::new(Path::new(name), *bytes)?, options),
+        }
+    }
+}
+
+/// Opens a trace file, plain or compressed, a directory that holds the files of the block tracer, or `-` for standard
+/// input. Its requests come one by one; those of several devices have their offsets as recorded.
+pub fn open(path: impl AsRef<Path>, options: &Options) -> Result<Stream<'static>> {
+    Place::Path(path.as_ref().into()).open(options)
+}
+
+/// Reads a whole trace into memory.
+pub fn read(path: impl AsRef<Path>, options: &Options) -> Result<Trace> {
+    open(path, options)?.whole()
+}
+
+/// Reads a trace that lies in memory, plain or compressed; `name` stands for it in messages.
+pub fn read_bytes(name: &str, bytes: &[u8], options: &Options) -> Result<Trace> {
+    Place::Bytes(name, bytes).open(options)?.whole()
+}
+
+fn from_input<'a>(input: Input<'a>, options: &Options) -> Result<Stream<'a>> {
+    let path = input.path.clone();
+    let content = match options.format {
+        // An archive of the block tracer's files is in its format, too.
+        Some(Format::Blktrace) => match detect(&input) {
+            Ok(Content::Archive) => Content::Archive,
+            _ => Content::Trace(Format::Blktrace),
+        },
+        Some(format) => Content::Trace(format),
+        None => detect(&input)?,
+    };
+    let (format, reader, assumed): (_, Box<dyn Reader + 'a>, _) = match content {
+        Content::Archive => {
+            options.units(Format::Blktrace)?;
+            (Format::Blktrace, Box::new(Merged::new(archive::parts(input)?)?), Assumed::none())
+        }
+        Content::Trace(Format::Blktrace) => {
+            options.units(Format::Blktrace)?;
+            (Format::Blktrace, Box::new(PartReader::from(input)), Assumed::none())
+        }
+        Content::Trace(format) => {
+            let (reader, assumed) = format::reader(format, input, options, options.units(format)?)?;
+            (format, reader, assumed)
+        }
+    };
+    Stream::new(&path, format, reader, assumed, options)
+}
+
+/// Whether a name is that of a processor's file, `sda.blktrace.3`, compressed or not; then the processor.
+pub(super) fn processor(name: &str) -> Option<u32> {
+    let plain = name.strip_suffix(".zst").or_else(|| name.strip_suffix(".gz")).unwrap_or(name);
+    let (base, number) = plain.rsplit_once('.')?;
+    base.ends_with(".blktrace").then(|| number.parse().ok()).flatten()
+}
+
+/// The files of the block tracer in a directory, each open.
+fn directory_parts(path: &Path) -> Result<Vec<Box<dyn Reader + 'static>>> {
+    let complain = |reason| Error::File { path: path.into(), action: "read", reason };
+    let mut files: Vec<(u32, PathBuf)> = Vec::new();
+    for entry in std::fs::read_dir(path).map_err(complain)? {
+        let entry = entry.map_err(complain)?;
+        if let Some(number) = entry.file_name().to_str().and_then(processor) {
+            files.push((number, entry.path()));
+        }
+    }
+    if files.is_empty() {
+        return Err(Error::Content {
+            path: path.into(),
+            found: "a directory without files of the block tracer".into(),
+            wanted: "files named like sda.blktrace.0, or the name of one trace file".into(),
+        });
+    }
+    files.sort();
+    let mut parts: Vec<Box<dyn Reader>> = Vec::new();
+    for (_, file) in &files {
+        // The block tracer leaves an empty file for a processor that saw no request.
+        let is_empty = std::fs::metadata(file).is_ok_and(|about| about.len() == 0);
+        if !is_empty {
+            parts.push(Box::new(PartReader::from(Input::open(file)?)));
+        }
+    }
+    Ok(parts)
+}

@@ -1,0 +1,35 @@
+//! Where requests come from in the end, so that nobody takes what was generated for a recording.
+
+use serde::Serialize;
+
+/// Where the requests came from.
+#[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
+pub struct Source {
+    /// Name of the trace file, the workload or the profile.
+    pub name: String,
+    /// Whether it is a recorded trace, a synthetic pattern, or a profile fitted to a published trace.
+    pub kind: SourceKind,
+}
+
+/// How real a workload is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum SourceKind {
+    /// Recorded from a real system.
+    RealTrace,
+    /// A generated pattern.
+    Synthetic,
+    /// Generated to the statistics that a paper gives of a trace.
+    Profile,
+}
+
+impl SourceKind {
+    /// It in words.
+    pub const fn words(self) -> &'static str {
+        match self {
+            Self::RealTrace => "real trace",
+            Self::Synthetic => "synthetic",
+            Self::Profile => "generated from a profile",
+        }
+    }
+}

@@ -1,0 +1,358 @@
+//! What the papers' trace tables print about a trace, in one pass over its requests and in bounded memory.
+
+use std::borrow::Borrow;
+use std::collections::BTreeMap;
+use std::fmt;
+
+use serde::Serialize;
+use wordline_kernel::{Duration, Histogram, Instant};
+
+use super::footprint::Footprint;
+pub use super::footprint::GRANULE;
+use super::{Op, Request, Stream};
+use crate::error::Result;
+
+/// The statistics of a trace. Sizes are in bytes, shares are fractions of 1.
+#[derive(Clone, Debug, Serialize)]
+pub struct Statistics {
+    /// Requests of any kind.
+    pub requests: u64,
+    /// Reads among them.
+    pub reads: u64,
+    /// Writes among them.
+    pub writes: u64,
+    /// Discards among them.
+    pub discards: u64,
+    /// Flushes among them.
+    pub flushes: u64,
+    /// Write zeroes commands among them.
+    pub write_zeroes: u64,
+    /// Comparisons among them.
+    pub compares: u64,
+    /// Reads as a share of reads and writes, as the papers count.
+    pub read_share: f64,
+    /// Writes as a share of reads and writes.
+    pub write_share: f64,
+    /// Discards as a share of all requests.
+    pub discard_share: f64,
+    /// Bytes read.
+    pub read_bytes: u64,
+    /// Bytes written.
+    pub written_bytes: u64,
+    /// Bytes discarded.
+    pub discarded_bytes: u64,
+    /// Mean bytes a read.
+    pub mean_read_size: f64,
+    /// Mean bytes a write.
+    pub mean_write_size: f64,
+    /// The unit of footprints and updates, in bytes: a request touches every granule in which it has a byte.
+    pub granule: u64,
+    /// Bytes of the granules read or written at least once.
+    pub footprint: u64,
+    /// Bytes of the granules read at least once.
+    pub footprint_read: u64,
+    /// Bytes of the granules written at least once.
+    pub footprint_written: u64,
+    /// 1 where footprints and updates are exact. A trace that touches more than the map of them holds (256 MiB: 120 GiB of
+    /// written addresses) is sampled: they then are of one in so many stretches of 2 MiB, in proportion, off by about 1%.
+    pub sampled_one_in: u64,
+    /// The byte after the last one that any request touches.
+    pub highest_byte: u64,
+    /// Writes that touch at least one granule that an earlier write of the trace touched.
+    pub update_requests: u64,
+    /// Those as a share of all writes: ReSSD table 5's "U Pct" is read so.
+    pub update_share: f64,
+    /// Granules rewritten as a share of granules written, each counted as often as it is written.
+    pub update_volume_share: f64,
+    /// Share of all granule rewrites that falls on the most rewritten fifth of the *written* granules: the axis of
+    /// ReSSD figure 10. The last granules counted are those of the least count that is needed to fill the fifth.
+    pub hottest_fifth: f64,
+    /// The same for the most rewritten fifth of the granules that were *rewritten* at least once.
+    pub hottest_fifth_of_updated: f64,
+    /// How long ago a rewritten granule was last written.
+    pub update_interval: Intervals,
+    /// Sizes of reads and writes together.
+    pub sizes: Sizes,
+    /// Sizes of reads.
+    pub read_sizes: Sizes,
+    /// Sizes of writes.
+    pub write_sizes: Sizes,
+    /// Share of reads and writes that start at the byte where the read or write before them on the same device
+    /// ended.
+    pub sequential_share: f64,
+    /// Seconds from the first arrival to the last.
+    pub duration_seconds: f64,
+    /// Requests a second over that time; `None` for a trace without time.
+    pub requests_per_second: Option<f64>,
+}
+
+/// The distribution of update intervals, one a rewritten granule, in seconds.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Intervals {
+    /// The mean.
+    pub mean_seconds: f64,
+    /// Half are at most this long.
+    pub p50_seconds: f64,
+    /// 90% are at most this long.
+    pub p90_seconds: f64,
+    /// 99% are at most this long.
+    pub p99_seconds: f64,
+    /// Shares up to 30, 60 and 120 minutes, the bounds of ReSSD's hotness levels (section 4.1).
+    pub within_30_60_120_minutes: [f64; 3],
+}
+
+/// A distribution of request sizes.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Sizes {
+    /// Shares of requests up to 4, over 4 to 8, over 8 to 16, over 16 to 32, and over 32 KiB: the columns of
+    /// FT-PASSD table 5.
+    pub classes: [f64; 5],
+    /// Requests by size, each power of two from 512 bytes on with the requests up to it and above the one before.
+    pub powers: BTreeMap<u64, u64>,
+}
+
+#[derive(Default)]
+struct SizeCounts {
+    powers: BTreeMap<u64, u64>,
+}
+
+/// Devices whose last requests are kept to tell what is sequential. Chosen: above any recorded system's.
+const MOST_DEVICES: usize = 1 << 16;
+
+/// Takes in requests one by one.
+#[derive(Default)]
+pub struct Collector {
+    counts: [u64; Op::COUNT],
+    bytes: [u64; Op::COUNT],
+    footprint: Footprint,
+    highest: u64,
+    update_requests: u64,
+    written_granules: u64,
+    rewritten_granules: u64,
+    intervals: Histogram,
+    read_sizes: SizeCounts,
+    write_sizes: SizeCounts,
+    ends: BTreeMap<u32, u64>,
+    sequential: u64,
+    times: Option<(Instant, Instant)>,
+}
+
+impl Statistics {
+    /// The statistics of `requests`, in one pass.
+    pub fn of<R: Borrow<Request>>(requests: impl IntoIterator<Item = R>) -> Self {
+        let mut collector = Collector::default();
+        requests.into_iter().for_each(|request| collector.add(request.borrow()));
+        collector.finish()
+    }
+
+    /// The statistics of all that a stream still holds, with its devices where they come to lie.
+    ///
+    /// # Errors
+    /// What the stream meets.
+    pub fn of_stream(stream: &mut Stream<'_>) -> Result<Self> {
+        let mut collector = Collector::default();
+        for request in stream.by_ref() {
+            collector.add(&request?);
+        }
+        Ok(Self { highest_byte: stream.extent()?.0, ..collector.finish() })
+    }
+}
+
+impl Collector {
+    /// Takes in the next request.
+    pub fn add(&mut self, request: &Request) {
+        let (op, offset, size) = (request.op as usize, request.offset.0, request.size.0);
+        self.counts[op] += 1;
+        self.bytes[op] += size;
+        let (first, last) = self.times.get_or_insert((request.arrival, request.arrival));
+        *first = (*first).min(request.arrival);
+        *last = (*last).max(request.arrival);
+        let end = offset.saturating_add(size);
+        self.highest = self.highest.max(end);
+        match request.op {
+            Op::Read => {
+                self.footprint.read(request.device, offset, size);
+                self.read_sizes.add(size);
+            }
+            Op::Write => {
+                let (device, intervals) = (request.device, &mut self.intervals);
+                let outcome =
+                    self.footprint.write(device, offset, size, request.arrival, |i| intervals.record(i));
+                self.written_granules += outcome.granules;
+                self.rewritten_granules += outcome.rewritten;
+                self.update_requests += outcome.updates;
+                self.write_sizes.add(size);
+            }
+            Op::Discard | Op::Flush | Op::WriteZeroes | Op::Compare => return,
+        }
+        if let Some(last) = self.ends.get_mut(&request.device) {
+            self.sequential += u64::from(std::mem::replace(last, end) == offset);
+        } else if self.ends.len() < MOST_DEVICES {
+            self.ends.insert(request.device, end);
+        }
+    }
+
+    /// The statistics of what was taken in.
+    pub fn finish(self) -> Statistics {
+        let [reads, writes, discards, flushes, write_zeroes, compares] = self.counts;
+        let [read_bytes, written_bytes, discarded_bytes, ..] = self.bytes;
+        let requests = self.counts.iter().sum();
+        let (footprint_read, footprint_written, footprint) = self.footprint.bytes();
+        let sampled_one_in = self.footprint.one_in();
+        let updates = self.footprint.updates();
+        let written: u64 = updates.iter().map(|(_, granules)| granules).sum();
+        let updated: u64 = updates.iter().filter(|(count, _)| *count > 0).map(|(_, granules)| granules).sum();
+        let (first, last) = self.times.unwrap_or_default();
+        let duration = last.since(first).seconds();
+        Statistics {
+            requests,
+            reads,
+            writes,
+            discards,
+            flushes,
+            write_zeroes,
+            compares,
+            read_share: ratio(reads, reads + writes),
+            write_share: ratio(writes, reads + writes),
+            discard_share: ratio(discards, requests),
+            read_bytes,
+            written_bytes,
+            discarded_bytes,
+            mean_read_size: ratio(read_bytes, reads),
+            mean_write_size: ratio(written_bytes, writes),
+            granule: GRANULE,
+            footprint,
+            footprint_read,
+            footprint_written,
+            sampled_one_in,
+            highest_byte: self.highest,
+            update_requests: self.update_requests,
+            update_share: ratio(self.update_requests, writes),
+            update_volume_share: ratio(self.rewritten_granules, self.written_granules),
+            hottest_fifth: hottest(&updates, written as f64 / 5.0),
+            hottest_fifth_of_updated: hottest(&updates, updated as f64 / 5.0),
+            update_interval: Intervals::of(&self.intervals),
+            sizes: SizeCounts::sum(&self.read_sizes, &self.write_sizes).finish(),
+            read_sizes: self.read_sizes.finish(),
+            write_sizes: self.write_sizes.finish(),
+            sequential_share: ratio(self.sequential, reads + writes),
+            duration_seconds: duration,
+            requests_per_second: (duration > 0.0).then(|| requests as f64 / duration),
+        }
+    }
+}
+
+/// `part / whole`, zero where there is nothing.
+fn ratio(part: u64, whole: u64) -> f64 {
+    if whole == 0 { 0.0 } else { part as f64 / whole as f64 }
+}
+
+/// The share of all updates that the `take` most updated granules have.
+fn hottest(updates: &[(u32, u64)], take: f64) -> f64 {
+    let (mut left, mut taken, mut all) = (take, 0.0, 0.0);
+    for (count, granules) in updates {
+        let here = left.min(*granules as f64);
+        taken += here * f64::from(*count);
+        left -= here;
+        all += *granules as f64 * f64::from(*count);
+    }
+    if all == 0.0 { 0.0 } else { taken / all }
+}
+
+impl Intervals {
+    fn of(histogram: &Histogram) -> Self {
+        let quantile = |fraction| histogram.quantile(fraction).seconds();
+        let cumulative = histogram.cumulative();
+        let within = |minutes: u64| {
+            let bound = Duration::from_ms(minutes * 60_000);
+            let below = cumulative.partition_point(|(length, _)| *length <= bound);
+            if below == 0 { 0.0 } else { cumulative[below - 1].1 }
+        };
+        Self {
+            mean_seconds: histogram.mean().seconds(),
+            p50_seconds: quantile(0.5),
+            p90_seconds: quantile(0.9),
+            p99_seconds: quantile(0.99),
+            within_30_60_120_minutes: [30, 60, 120].map(within),
+        }
+    }
+}
+
+impl SizeCounts {
+    fn add(&mut self, size: u64) {
+        *self.powers.entry(size.max(512).checked_next_power_of_two().unwrap_or(1 << 63)).or_insert(0) += 1;
+    }
+
+    fn sum(one: &Self, other: &Self) -> Self {
+        let mut powers = one.powers.clone();
+        for (size, count) in &other.powers {
+            *powers.entry(*size).or_insert(0) += count;
+        }
+        Self { powers }
+    }
+
+    /// The bounds of the five classes are powers of two, so that the fine counts hold the coarse ones.
+    fn finish(self) -> Sizes {
+        let all = self.powers.values().sum();
+        let bounds = [0, 4 << 10, 8 << 10, 16 << 10, 32 << 10, u64::MAX];
+        let class = |n: usize| self.powers.range(bounds[n] + 1..=bounds[n + 1]).map(|(_, count)| count).sum();
+        let classes = [0, 1, 2, 3, 4].map(|n| ratio(class(n), all));
+        Sizes { classes, powers: self.powers }
+    }
+}
+
+/// The table for people.
+impl fmt::Display for Statistics {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (kib, gib, percent) = (1024.0, (1u64 << 30) as f64, 100.0);
+        let mut line = |name: &str, value: String| writeln!(out, "{name:<34} {value}");
+        line("requests", self.requests.to_string())?;
+        line("reads / writes", format!("{} / {}", self.reads, self.writes))?;
+        line("discards / flushes", format!("{} / {}", self.discards, self.flushes))?;
+        line("write share", format!("{:.1} %", self.write_share * percent))?;
+        line(
+            "mean size, read / write",
+            format!("{:.1} / {:.1} KiB", self.mean_read_size / kib, self.mean_write_size / kib),
+        )?;
+        line(
+            "volume, read / written",
+            format!("{:.3} / {:.3} GiB", self.read_bytes as f64 / gib, self.written_bytes as f64 / gib),
+        )?;
+        line(
+            "footprint, read / written / either",
+            format!(
+                "{:.3} / {:.3} / {:.3} GiB",
+                self.footprint_read as f64 / gib,
+                self.footprint_written as f64 / gib,
+                self.footprint as f64 / gib
+            ),
+        )?;
+        if self.sampled_one_in > 1 {
+            line(
+                "footprint and updates",
+                format!("a sample, one in {}, off by about 1%", self.sampled_one_in),
+            )?;
+        }
+        line(
+            "updates, of writes / of volume",
+            format!("{:.1} / {:.1} %", self.update_share * percent, self.update_volume_share * percent),
+        )?;
+        line("updates in the hottest 20%", format!("{:.1} %", self.hottest_fifth * percent))?;
+        let interval = &self.update_interval;
+        line(
+            "update interval, p50 / p90 / p99",
+            format!(
+                "{:.3} / {:.3} / {:.3} s",
+                interval.p50_seconds, interval.p90_seconds, interval.p99_seconds
+            ),
+        )?;
+        for (name, sizes) in [("reads", &self.read_sizes), ("writes", &self.write_sizes)] {
+            let shares = sizes.classes.map(|share| format!("{:.1}", share * percent)).join(" / ");
+            line(&format!("{name}, <=4/8/16/32/>32 KiB"), format!("{shares} %"))?;
+        }
+        line("sequential", format!("{:.1} %", self.sequential_share * percent))?;
+        line("duration", format!("{:.3} s", self.duration_seconds))?;
+        let rate = self.requests_per_second.map_or("no time stamps".into(), |r| format!("{r:.1} requests/s"));
+        line("rate", rate)
+    }
+}

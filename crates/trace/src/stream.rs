@@ -1,0 +1,337 @@
+//! A trace as a stream: read, put in order, checked and counted, one request after another in bounded memory.
+
+use std::path::{Path, PathBuf};
+
+use wordline_kernel::{Bytes, Duration, Instant};
+
+use super::events::Matcher;
+use super::layout::{Ends, Layout};
+use super::options::{Format, Options};
+use super::order::{Misplaced, Sorter};
+use super::read::source;
+use super::row::{Reader, Row};
+use super::units::{Assumed, Check};
+use super::{Generated, Op, Request, Trace};
+use crate::Source;
+use crate::{Error, error::Result};
+
+/// A trace whose requests come one by one, in the order of their arrival, the first at zero.
+///
+/// It holds a window of requests to put them in order, whatever the length of the trace. After an error it is at its end.
+pub struct Stream<'a> {
+    path: PathBuf,
+    format: Format,
+    reader: Box<dyn Reader + 'a>,
+    window: usize,
+    sorter: Sorter,
+    events: Option<Matcher>,
+    check: Check,
+    device: Option<u32>,
+    jump: i128,
+    /// When the first request came, in the time of the sorter.
+    origin: Option<i128>,
+    of_any_device: u64,
+    of_device: u64,
+    empty: u64,
+    emitted: u64,
+    ends: Ends,
+    /// Where the devices go, once that is known.
+    layout: Option<Layout>,
+    is_read: bool,
+    is_drained: bool,
+    is_over: bool,
+}
+
+impl<'a> Stream<'a> {
+    pub(super) fn new(
+        path: &Path,
+        format: Format,
+        reader: Box<dyn Reader + 'a>,
+        assumed: Assumed,
+        options: &Options,
+    ) -> Result<Self> {
+        let window = options.window()?;
+        Ok(Self {
+            path: path.into(),
+            format,
+            reader,
+            window,
+            sorter: Sorter::new(window, options.jump),
+            events: format.has_events().then(|| Matcher::new(options.action, window)),
+            check: Check::new(assumed),
+            device: options.device,
+            jump: i128::from(options.jump.ps()),
+            origin: None,
+            of_any_device: 0,
+            of_device: 0,
+            empty: 0,
+            emitted: 0,
+            ends: Ends::new(options.devices),
+            layout: None,
+            is_read: false,
+            is_drained: false,
+            is_over: false,
+        })
+    }
+
+    /// The name of the file without directory.
+    pub fn name(&self) -> String {
+        self.path.file_name().unwrap_or(self.path.as_os_str()).to_string_lossy().into_owned()
+    }
+
+    /// Its format, as found or as named by the user.
+    pub const fn format(&self) -> Format {
+        self.format
+    }
+
+    /// What the requests were generated from, where the file says so.
+    pub fn generated(&self) -> Option<&Generated> {
+        self.reader.generated()
+    }
+
+    /// Where the requests come from in the end.
+    pub fn source(&self) -> Source {
+        source(&self.name(), self.generated())
+    }
+
+    /// The byte after the last that any request so far touches, with the devices where they come to lie.
+    pub fn extent(&self) -> Result<Bytes> {
+        Ok(self.layout()?.extent())
+    }
+
+    /// Where the devices come to lie, by the requests so far.
+    pub(super) fn layout(&self) -> Result<Layout> {
+        self.ends.layout(&self.path)
+    }
+
+    /// Lets the requests to come go to these places.
+    pub(super) fn lay(&mut self, layout: Layout) {
+        self.layout = Some(layout);
+    }
+
+    /// What a user should know of what has been read: what was left out, sorted, closed, or assumed.
+    pub fn notes(&self) -> Vec<String> {
+        let mut notes = self.reader.notes();
+        notes.extend(self.check.notes());
+        notes.extend(self.events.iter().flat_map(Matcher::notes));
+        if let Some(device) = self.device {
+            let Self { of_device, of_any_device, .. } = self;
+            notes.push(format!("{of_device} of {of_any_device} requests are of device {device}"));
+        }
+        if self.empty > 0 {
+            notes.push(format!("{} requests of 0 bytes were left out", self.empty));
+        }
+        let (count, most) = self.sorter.disorder();
+        if count > 0 && self.events.is_none() {
+            let most = most as f64 / 1e12;
+            notes
+                .push(format!("{count} requests stood after a later one, by up to {most} s; sorted by time"));
+        }
+        notes.extend(self.sorter.notes());
+        notes.extend(self.layout().ok().and_then(|layout| layout.note()));
+        notes.extend(self.generated().map(|from| format!("generated from {from}: not a recorded trace")));
+        notes
+    }
+
+    /// The whole trace in memory, with its devices in their places.
+    pub(super) fn whole(mut self) -> Result<Trace> {
+        let mut requests = Vec::new();
+        for request in self.by_ref() {
+            keep(&mut requests, request?)?;
+        }
+        let layout = self.layout()?;
+        place_all(&layout, &mut requests);
+        Ok(Trace {
+            name: self.name(),
+            format: self.format,
+            notes: self.notes(),
+            generated: self.generated().cloned(),
+            requests,
+        })
+    }
+
+    /// Reads until the window is full or the file at its end.
+    fn fill(&mut self) -> Result<()> {
+        while !self.is_read && !self.sorter.is_full() {
+            let Some(row) = self.reader.next()? else {
+                self.is_read = true;
+                break;
+            };
+            self.check.begins(row.time);
+            if let Some(events) = &mut self.events {
+                events.note(&row);
+            } else if !self.takes(&row) {
+                continue;
+            }
+            self.sorter.push(row).map_err(|misplaced| self.misplaced(&misplaced, row.line))?;
+        }
+        Ok(())
+    }
+
+    /// Whether a request is one of those that the user asked for, and has data.
+    fn takes(&mut self, row: &Row) -> bool {
+        self.of_any_device += 1;
+        if self.device.is_some_and(|device| device != row.device) {
+            return false;
+        }
+        self.of_device += 1;
+        let has_data = row.size > 0 || row.op == Op::Flush;
+        self.empty += u64::from(!has_data);
+        has_data
+    }
+
+    #[cold]
+    fn misplaced(&self, misplaced: &Misplaced, line: u64) -> Error {
+        let window = self.window;
+        match misplaced {
+            Misplaced::TooLate(ps) => Error::Line {
+                path: self.path.clone(),
+                line,
+                found: format!(
+                    "a request {} s earlier than one that stands more than {window} requests before it",
+                    *ps as f64 / 1e12
+                ),
+                wanted: format!("a trace in order, or a larger option window, which is {window}"),
+            },
+            Misplaced::NoMemory => no_memory(window),
+        }
+    }
+
+    /// The next row in order that is a request.
+    fn next_row(&mut self) -> Result<Option<Row>> {
+        loop {
+            if let Some(events) = &mut self.events {
+                match events.ready(self.is_drained) {
+                    Some(row) if self.takes(&row) => return Ok(Some(row)),
+                    Some(_) => continue,
+                    None if self.is_drained => return Ok(None),
+                    None => {}
+                }
+            }
+            self.fill()?;
+            let taken = self.events.as_ref().and_then(Matcher::choice);
+            match (self.sorter.pop(taken), &mut self.events) {
+                (Some(row), Some(events)) => events.take(row),
+                // A stretch that was left out may have been all that the window held.
+                (None, _) if !self.is_read => {}
+                (None, Some(_)) => self.is_drained = true,
+                (row, None) => return Ok(row),
+            }
+        }
+    }
+
+    fn next_request(&mut self) -> Result<Option<Request>> {
+        let Some(mut row) = self.next_row()? else {
+            if self.emitted > 0 {
+                return Ok(None);
+            }
+            if let Some(events) = &self.events {
+                events.complaint(&self.path)?;
+            }
+            return Err(Error::Content {
+                path: self.path.clone(),
+                found: "no requests".into(),
+                wanted: "at least one request of more than 0 bytes".into(),
+            });
+        };
+        row.time -= *self.origin.get_or_insert(row.time);
+        self.emitted += 1;
+        self.check.add(&row);
+        self.ends.add(&self.path, row.device, row.offset + row.size)?;
+        self.request(&row).map(Some)
+    }
+
+    #[inline]
+    fn request(&self, row: &Row) -> Result<Request> {
+        let arrival = u64::try_from(row.time).map(Instant::from_ps).ok();
+        let arrival =
+            arrival.filter(|arrival| *arrival <= Instant::LIMIT).ok_or_else(|| self.too_late(row))?;
+        let offset = match &self.layout {
+            None => row.offset,
+            Some(layout) => {
+                layout.place(row.device, row.offset, row.size).ok_or_else(|| self.not_looked_at(row))?
+            }
+        };
+        // A response that is negative or as long as a jump was taken across one.
+        let response = row.response.filter(|time| (0..=self.jump).contains(&i128::from(*time)));
+        Ok(Request {
+            arrival,
+            op: row.op,
+            fua: row.fua,
+            device: row.device,
+            offset: Bytes(offset),
+            size: Bytes(row.size),
+            response: response.and_then(|time| u64::try_from(time).ok()).map(Duration::from_ps),
+            cpu: row.cpu,
+            stream: row.stream,
+        })
+    }
+
+    #[cold]
+    fn too_late(&self, row: &Row) -> Error {
+        let days = row.time / 86_400_000_000_000_000;
+        Error::Line {
+            path: self.path.clone(),
+            line: row.line,
+            found: format!("a request {days} days after the first"),
+            wanted: "at most 106 days (see options time_unit and jump)".into(),
+        }
+    }
+
+    /// Of a trace that cannot be read twice only the beginning told where its devices go.
+    #[cold]
+    fn not_looked_at(&self, row: &Row) -> Error {
+        Error::Line {
+            path: self.path.clone(),
+            line: row.line,
+            found: format!(
+                "byte {} of device {}, beyond what the requests before it touch",
+                row.offset, row.device
+            ),
+            wanted:
+                "a file, which is looked at as a whole before devices are laid one behind another, or option \
+                     devices=keep"
+                    .into(),
+        }
+    }
+}
+
+impl Iterator for Stream<'_> {
+    type Item = Result<Request>;
+
+    #[inline]
+    fn next(&mut self) -> Option<Result<Request>> {
+        if self.is_over {
+            return None;
+        }
+        let next = self.next_request().transpose();
+        self.is_over = !matches!(next, Some(Ok(_)));
+        next
+    }
+}
+
+/// Adds a request to those in memory.
+pub(super) fn keep(requests: &mut Vec<Request>, request: Request) -> Result<()> {
+    requests.try_reserve(1).map_err(|_| no_memory(requests.len()))?;
+    requests.push(request);
+    Ok(())
+}
+
+/// Moves requests to where their devices lie.
+pub(super) fn place_all(layout: &Layout, requests: &mut [Request]) {
+    if layout.moves() {
+        for request in requests {
+            let place = layout.place(request.device, request.offset.0, request.size.0);
+            request.offset = Bytes(place.expect("the layout is of these requests"));
+        }
+    }
+}
+
+#[cold]
+fn no_memory(requests: usize) -> Error {
+    Error::Argument {
+        what: "memory".into(),
+        found: format!("none for {requests} requests"),
+        wanted: "more of it, or a smaller trace option window".into(),
+    }
+}

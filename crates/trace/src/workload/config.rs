@@ -1,0 +1,135 @@
+//! What a generated workload is: its raw form in TOML and the check that makes it usable.
+
+use serde::{Deserialize, Serialize};
+use wordline_kernel::{Bytes, Complaints, Seed};
+
+use super::address::Pattern;
+use super::arrival::Arrival;
+use super::generator::Generator;
+
+/// A generated workload.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Workload {
+    /// One sentence for lists.
+    pub description: String,
+    /// How many requests.
+    pub requests: u64,
+    /// Share of the requests that read, from 0 to 1; the others write where no other share says otherwise.
+    pub read_share: f64,
+    /// Share of the requests that discard, from 0 to 1.
+    #[serde(default)]
+    pub discard_share: f64,
+    /// Share of the requests that make a range read as zeroes, from 0 to 1.
+    #[serde(default)]
+    pub write_zeroes_share: f64,
+    /// Share of the requests that compare a range with what the host holds, from 0 to 1.
+    #[serde(default)]
+    pub compare_share: f64,
+    /// The sizes of requests and how likely each is.
+    pub sizes: Vec<SizeShare>,
+    /// Addresses are multiples of this size, and so are the sizes; the smallest size where it is not given.
+    pub align: Option<Bytes>,
+    /// Where requests go.
+    pub pattern: Pattern,
+    /// Share of the device's logical capacity that is used, from its first byte on; above 0 and at most 1.
+    #[serde(default = "whole")]
+    pub region: f64,
+    /// When requests arrive.
+    pub arrival: Arrival,
+    /// Submission queues that the host uses; in a closed loop each has `queue_depth` requests outstanding. One in a
+    /// closed loop, else all of the device, where it is not given.
+    pub queues: Option<u16>,
+    /// The stream that writes name, for devices that keep streams apart; 0 for none.
+    #[serde(default)]
+    pub stream: u8,
+    /// The state in which the device should be before the first request.
+    pub precondition: Precondition,
+}
+
+/// One size of requests.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct SizeShare {
+    /// The size.
+    pub size: Bytes,
+    /// How likely it is, against the sum of all weights.
+    pub weight: u32,
+}
+
+/// The state of a device before a run, as the workload wishes it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Precondition {
+    /// Nothing was ever written.
+    Empty,
+    /// Every logical address was written once, in order.
+    Filled,
+    /// Filled, then overwritten at random until its pace no longer changes.
+    SteadyState,
+}
+
+fn whole() -> f64 {
+    1.0
+}
+
+impl Workload {
+    /// The size to whose multiples addresses are aligned.
+    pub fn alignment(&self) -> Bytes {
+        self.align.unwrap_or_else(|| self.sizes.iter().map(|s| s.size).min().unwrap_or(Bytes(512)))
+    }
+
+    /// Everything that is wrong, all at once.
+    ///
+    /// # Errors
+    /// One complaint a key.
+    pub fn check(&self) -> Result<(), Complaints> {
+        let mut complaints = Complaints::default();
+        let c = &mut complaints;
+        c.require(self.requests > 0, "requests", self.requests, "at least 1");
+        let fraction = |share: f64| (0.0..=1.0).contains(&share);
+        c.require(fraction(self.read_share), "read_share", self.read_share, "a fraction from 0 to 1");
+        let holds = fraction(self.discard_share) && self.read_share + self.discard_share <= 1.0 + 1e-12;
+        c.require(holds, "discard_share", self.discard_share, "a fraction from 0 to 1 - read_share");
+        let mut others = 1.0 - self.read_share - self.discard_share;
+        for (key, share) in
+            [("write_zeroes_share", self.write_zeroes_share), ("compare_share", self.compare_share)]
+        {
+            let holds = fraction(share) && share <= others + 1e-12;
+            c.require(holds, key, share, "a fraction from 0 to what the other shares leave of 1");
+            others -= share;
+        }
+        c.require(self.queues != Some(0), "queues", 0, "at least 1");
+        let region = self.region;
+        c.require(region > 0.0 && region <= 1.0, "region", region, "a fraction above 0 and at most 1");
+        let align = self.alignment();
+        c.require(align.0 > 0 && align.0.is_multiple_of(512), "align", align, "a multiple of 512B");
+        c.require(!self.sizes.is_empty(), "sizes", "no size", "at least one size with its weight");
+        for (n, share) in self.sizes.iter().enumerate() {
+            let holds = share.size.0 > 0 && align.0 > 0 && share.size.0.is_multiple_of(align.0);
+            c.require(holds, &format!("sizes[{n}].size"), share.size, format!("a multiple of {align}"));
+            // The clock of the smallest device has more than this; a request above 1 GiB is a slip of the unit.
+            let holds = share.size <= Bytes::gib(1);
+            c.require(holds, &format!("sizes[{n}].size"), share.size, "at most 1GiB");
+        }
+        let weights: u64 = self.sizes.iter().map(|share| u64::from(share.weight)).sum();
+        c.require(self.sizes.is_empty() || weights > 0, "sizes", "only weights of 0", "one weight above 0");
+        self.pattern.check(c);
+        self.arrival.check(self.requests.max(1), c);
+        complaints.or_ok(())
+    }
+
+    /// The requests of this workload on a device of `capacity` logical bytes.
+    ///
+    /// # Errors
+    /// What [`check`](Self::check) finds, and a region into which the largest request does not fit.
+    pub fn generator(&self, seed: Seed, capacity: Bytes) -> Result<Generator, Complaints> {
+        self.check()?;
+        let region = Bytes((capacity.0 as f64 * self.region) as u64);
+        let largest = self.sizes.iter().map(|share| share.size).max().unwrap_or_default();
+        let mut complaints = Complaints::default();
+        complaints.require(largest <= region, "region", region, format!("at least one request of {largest}"));
+        complaints.or_ok(())?;
+        Ok(Generator::new(self, seed, region, largest))
+    }
+}

@@ -1,0 +1,119 @@
+//! The requests of a workload, one after the other.
+
+use wordline_kernel::{Bytes, Seed, Stream};
+
+use super::address::Addresses;
+use super::arrival::Clock;
+use super::config::Workload;
+use crate::{Op, Request};
+
+/// An iterator over the requests of a [`Workload`]. Address, size, kind and time have a random stream each, so that
+/// a change of one leaves the others as they were.
+#[derive(Clone, Debug)]
+pub struct Generator {
+    left: u64,
+    align: u64,
+    /// Slots at which every size fits into the region.
+    slots: u64,
+    addresses: Addresses,
+    clock: Clock,
+    /// Slots of a request, and the sum of the weights up to it.
+    sizes: Vec<(u64, u64)>,
+    /// Draws of 53 bits below the first read, from there to below the second discard, and so on.
+    read_below: f64,
+    discard_below: f64,
+    zero_below: f64,
+    compare_below: f64,
+    address: Stream,
+    size: Stream,
+    op: Stream,
+    time: Stream,
+}
+
+impl Generator {
+    pub(super) fn new(workload: &Workload, seed: Seed, region: Bytes, largest: Bytes) -> Self {
+        let align = workload.alignment().0;
+        let slots = (region.0 - largest.0) / align + 1;
+        let mut sum = 0;
+        let sizes = workload.sizes.iter().map(|share| {
+            sum += u64::from(share.weight);
+            (share.size.0 / align, sum)
+        });
+        Self {
+            left: workload.requests,
+            align,
+            slots,
+            addresses: Addresses::new(&workload.pattern, slots),
+            sizes: sizes.collect(),
+            clock: Clock::new(workload.arrival.clone()),
+            read_below: workload.read_share,
+            discard_below: workload.read_share + workload.discard_share,
+            zero_below: workload.read_share + workload.discard_share + workload.write_zeroes_share,
+            compare_below: workload.read_share
+                + workload.discard_share
+                + workload.write_zeroes_share
+                + workload.compare_share,
+            address: seed.stream("workload.address", 0),
+            size: seed.stream("workload.size", 0),
+            op: seed.stream("workload.op", 0),
+            time: seed.stream("workload.time", 0),
+        }
+    }
+
+    #[inline]
+    fn op(&mut self) -> Op {
+        // Two shares that add to 1 leave no writes, whatever the rounding of the sum.
+        if self.read_below >= 1.0 {
+            return Op::Read;
+        }
+        let draw = self.op.unit();
+        if draw < self.read_below {
+            Op::Read
+        } else if draw < self.discard_below {
+            Op::Discard
+        } else if draw < self.zero_below {
+            Op::WriteZeroes
+        } else if draw < self.compare_below {
+            Op::Compare
+        } else {
+            Op::Write
+        }
+    }
+
+    /// The length of the next request in slots.
+    #[inline]
+    fn length(&mut self) -> u64 {
+        if let [(length, _)] = self.sizes[..] {
+            return length;
+        }
+        let (_, all) = *self.sizes.last().expect("a checked workload has a size");
+        let draw = self.size.below(all);
+        self.sizes.iter().find(|(_, below)| draw < *below).expect("the draw is below the sum").0
+    }
+}
+
+impl Iterator for Generator {
+    type Item = Request;
+
+    #[inline]
+    fn next(&mut self) -> Option<Request> {
+        self.left = self.left.checked_sub(1)?;
+        let length = self.length();
+        let slot = self.addresses.next(self.slots, length, &mut self.address);
+        Some(Request {
+            arrival: self.clock.next(&mut self.time),
+            op: self.op(),
+            fua: false,
+            device: 0,
+            offset: Bytes(slot * self.align),
+            size: Bytes(length * self.align),
+            response: None,
+            cpu: None,
+            stream: 0,
+        })
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        (self.left as usize, Some(self.left as usize))
+    }
+}

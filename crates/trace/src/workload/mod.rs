@@ -1,0 +1,17 @@
+//! Generated workloads: patterns, named workloads, and profiles fitted to published statistics.
+
+pub mod address;
+pub mod arrival;
+mod config;
+mod generator;
+mod named;
+pub mod profile;
+pub mod zipf;
+
+pub use config::{Precondition, SizeShare, Workload};
+pub use generator::Generator;
+pub use named::{names, one_of_all};
+pub use profile::{Profile, RealOrProfile, resolve};
+
+#[cfg(test)]
+mod tests;

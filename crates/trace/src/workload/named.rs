@@ -1,0 +1,42 @@
+//! The workloads that come with the program, by name.
+
+use std::collections::BTreeMap;
+
+use wordline_kernel::one_of;
+
+use super::Profile;
+use super::config::Workload;
+use crate::Error;
+
+const FILE: &str = include_str!("../../../../data/workloads/named.toml");
+
+fn all() -> BTreeMap<String, Workload> {
+    toml::from_str(FILE).expect("a test reads the embedded file")
+}
+
+/// The names of the workloads that come with the program, in alphabetical order.
+pub fn names() -> Vec<String> {
+    all().into_keys().collect()
+}
+
+/// The names of all workloads and profiles, and which of them `found` was probably meant to be.
+pub fn one_of_all(found: &str) -> String {
+    let names = [names(), Profile::names()].concat();
+    one_of(found, &names.iter().map(String::as_str).collect::<Vec<_>>())
+}
+
+impl Workload {
+    /// The workload called `name`.
+    ///
+    /// # Errors
+    /// Lists the names where there is no such workload.
+    pub fn named(name: &str) -> Result<Self, Error> {
+        let workload = all().remove(name).ok_or_else(|| Error::Argument {
+            what: "workload".into(),
+            found: format!("`{name}`"),
+            wanted: one_of_all(name),
+        })?;
+        workload.check().expect("a test checks the embedded workloads");
+        Ok(workload)
+    }
+}

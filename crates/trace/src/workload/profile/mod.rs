@@ -1,0 +1,213 @@
+//! Profiles: generators fitted to the statistics that papers publish of traces which cannot be shipped.
+//!
+//! The data are in `data/profiles`, a file a paper; they are the only place where the published numbers stand.
+
+mod fit;
+mod requests;
+mod resolve;
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use wordline_kernel::{Bytes, Duration, Seed, one_of};
+
+pub use requests::Requests;
+pub use resolve::{RealOrProfile, resolve};
+
+use crate::Error;
+use crate::{Statistic, Statistics, Unit};
+
+const FILES: [(&str, &str); 4] = [
+    ("centaur", include_str!("../../../../../data/profiles/centaur.toml")),
+    ("ft-passd", include_str!("../../../../../data/profiles/ft-passd.toml")),
+    ("nandflashsim", include_str!("../../../../../data/profiles/nandflashsim.toml")),
+    ("ressd", include_str!("../../../../../data/profiles/ressd.toml")),
+];
+
+/// How far a generated trace may be from each published number, as a fraction of it.
+pub const BAND: f64 = 0.02;
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File {
+    source: String,
+    claim: String,
+    units: BTreeMap<Statistic, Unit>,
+    chosen: Chosen,
+    volume: BTreeMap<String, Volume>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Volume {
+    published: BTreeMap<Statistic, f64>,
+    #[serde(default)]
+    chosen: Chosen,
+    #[serde(default)]
+    contradictions: Vec<Contradiction>,
+}
+
+/// What a paper leaves open and the profile chooses; the file says why.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Chosen {
+    /// Requests, where neither counts nor volumes are published.
+    pub requests: Option<u64>,
+    /// Share of writes, where it is not published.
+    pub write_share: Option<f64>,
+    /// Time from the first request to the last; closed loop where there is none.
+    pub duration: Option<Duration>,
+    /// Share of updates that go to the hot fifth of the written data.
+    pub hot_updates: Option<f64>,
+    /// Share of the data read that is read for the first time, where it is not published.
+    pub fresh_reads: Option<f64>,
+    /// Share of the data written that is written for the first time, where it is not published.
+    pub fresh_writes: Option<f64>,
+    /// The only sizes of requests.
+    pub sizes: Option<Vec<Bytes>>,
+}
+
+impl Chosen {
+    /// `self` where it says something, `other` elsewhere.
+    fn or(self, other: &Self) -> Self {
+        Self {
+            requests: self.requests.or(other.requests),
+            write_share: self.write_share.or(other.write_share),
+            duration: self.duration.or(other.duration),
+            hot_updates: self.hot_updates.or(other.hot_updates),
+            fresh_reads: self.fresh_reads.or(other.fresh_reads),
+            fresh_writes: self.fresh_writes.or(other.fresh_writes),
+            sizes: self.sizes.or(other.sizes.clone()),
+        }
+    }
+}
+
+/// A published number that no trace can have beside the others.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Contradiction {
+    /// The number that the generator gives up.
+    pub statistic: Statistic,
+    /// The arithmetic.
+    pub why: String,
+}
+
+/// What a paper publishes of one trace, and what the profile chooses beside it.
+#[derive(Clone, Debug)]
+pub struct Profile {
+    /// `paper/volume`, such as `centaur/usr_1`.
+    pub name: String,
+    /// The table.
+    pub source: String,
+    /// The entry of the validation ledger.
+    pub claim: String,
+    /// What the paper leaves open.
+    pub chosen: Chosen,
+    /// Numbers that contradict others.
+    pub contradictions: Vec<Contradiction>,
+    published: BTreeMap<Statistic, f64>,
+    units: BTreeMap<Statistic, Unit>,
+}
+
+/// One published number, to be compared with a trace.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Claim {
+    /// What the number is of.
+    pub statistic: Statistic,
+    /// The number as it is printed.
+    pub paper: f64,
+    /// Its unit as this project reads it.
+    pub unit: Unit,
+    /// The table.
+    pub source: String,
+    /// Why no trace can meet it, where that is so.
+    pub contradiction: Option<String>,
+}
+
+impl Claim {
+    /// The trace's value in the claim's unit.
+    pub fn ours(&self, stats: &Statistics) -> f64 {
+        self.statistic.of(stats) / self.unit.size()
+    }
+
+    /// Whether `ours` is within [`BAND`] of the published number.
+    pub fn met(&self, ours: f64) -> bool {
+        (ours - self.paper).abs() <= BAND * self.paper.abs()
+    }
+}
+
+impl Profile {
+    /// The names of all profiles, in alphabetical order.
+    pub fn names() -> Vec<String> {
+        let of = |(paper, text): &(&str, &str)| {
+            let volumes = file(text).volume.into_keys();
+            volumes.map(|volume| format!("{paper}/{volume}")).collect::<Vec<_>>()
+        };
+        FILES.iter().flat_map(of).collect()
+    }
+
+    /// The profile called `name`.
+    ///
+    /// # Errors
+    /// Lists the names where there is no such profile.
+    pub fn named(name: &str) -> Result<Self, Error> {
+        let found = name.split_once('/').and_then(|(paper, volume)| {
+            let (_, text) = FILES.iter().find(|(file, _)| *file == paper)?;
+            let mut file = file(text);
+            let volume = file.volume.remove(volume)?;
+            Some(Self {
+                name: name.to_owned(),
+                source: file.source,
+                claim: file.claim,
+                chosen: volume.chosen.or(&file.chosen),
+                contradictions: volume.contradictions,
+                published: volume.published,
+                units: file.units,
+            })
+        });
+        found.ok_or_else(|| Error::Argument {
+            what: "profile".into(),
+            found: format!("`{name}`"),
+            wanted: one_of(name, &Self::names().iter().map(String::as_str).collect::<Vec<_>>()),
+        })
+    }
+
+    /// The volume's name without the paper's.
+    pub fn volume(&self) -> &str {
+        self.name.rsplit('/').next().unwrap_or(&self.name)
+    }
+
+    /// The published numbers.
+    pub fn claims(&self) -> Vec<Claim> {
+        let claim = |(statistic, paper): (&Statistic, &f64)| Claim {
+            statistic: *statistic,
+            paper: *paper,
+            unit: self.units[statistic],
+            source: self.source.clone(),
+            contradiction: self
+                .contradictions
+                .iter()
+                .find(|contradiction| contradiction.statistic == *statistic)
+                .map(|contradiction| contradiction.why.clone()),
+        };
+        self.published.iter().map(claim).collect()
+    }
+
+    /// The requests of the profile. A `scale` from above 0 to 1 shrinks the number of requests and with it volumes
+    /// and footprints; shares, mean sizes and the rate stay.
+    pub fn generator(&self, seed: Seed, scale: f64) -> Requests {
+        Requests::new(&self.fit(scale), seed)
+    }
+
+    /// The published number in the base unit.
+    fn value(&self, statistic: Statistic) -> Option<f64> {
+        Some(self.published.get(&statistic)? * self.units[&statistic].size())
+    }
+}
+
+fn file(text: &str) -> File {
+    toml::from_str(text).expect("a test reads the embedded files")
+}
+
+#[cfg(test)]
+mod tests;

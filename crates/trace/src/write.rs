@@ -1,0 +1,338 @@
+//! Writing a trace in another format, compressed or not, to whatever takes bytes.
+
+use std::collections::BTreeSet;
+use std::io::{self, BufWriter, Write};
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+use wordline_kernel::{Duration, Instant, one_of};
+
+use super::format::{CSV_COLUMNS, MORE_CSV_COLUMNS, MSR_TICK_PS};
+use super::{Generated, Op, Request};
+use crate::{Error, error::Result};
+
+/// A format that traces can be written in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum TargetFormat {
+    /// Our CSV; holds everything.
+    Csv,
+    /// MSR Cambridge CSV: reads and writes, ticks of 100 ns, host `wordline`.
+    Msr,
+    /// SPC: reads and writes, microseconds, 512 B addresses.
+    Spc,
+    /// DiskSim ASCII: reads and writes, nanoseconds as fractions of a millisecond, sectors.
+    Disksim,
+    /// MQSim and SSDSim ASCII: reads and writes, nanoseconds, sectors.
+    Mqsim,
+    /// fio's I/O log, version 3: microseconds, devices as files `/dev/wordline0` and so on.
+    FioIolog,
+}
+
+impl TargetFormat {
+    /// Every target, in the order in which they are listed to a user.
+    pub const ALL: [Self; 6] = [Self::Csv, Self::Msr, Self::Spc, Self::Disksim, Self::Mqsim, Self::FioIolog];
+
+    /// The name in options.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Csv => "csv",
+            Self::Msr => "msr",
+            Self::Spc => "spc",
+            Self::Disksim => "disksim",
+            Self::Mqsim => "mqsim",
+            Self::FioIolog => "fio-iolog",
+        }
+    }
+
+    const fn holds(self, op: Op) -> bool {
+        match self {
+            Self::Csv => true,
+            Self::FioIolog => !matches!(op, Op::WriteZeroes | Op::Compare),
+            _ => matches!(op, Op::Read | Op::Write),
+        }
+    }
+
+    const fn counts_sectors(self) -> bool {
+        matches!(self, Self::Disksim | Self::Mqsim)
+    }
+}
+
+impl std::str::FromStr for TargetFormat {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        Self::ALL.into_iter().find(|format| format.name() == text).ok_or_else(|| Error::Argument {
+            what: "format to write".into(),
+            found: format!("\"{text}\""),
+            wanted: one_of(text, &Self::ALL.map(Self::name)),
+        })
+    }
+}
+
+/// What was written, and what the format could not hold.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct WriteReport {
+    /// Requests written.
+    pub written: u64,
+    /// Requests left out, for which the format has no word.
+    pub left_out: u64,
+    /// Requests that were widened to whole sectors of 512 B.
+    pub widened: u64,
+    /// Whether the requests are generated and the format has no place to say so.
+    pub mark_lost: bool,
+}
+
+/// How a written trace is compressed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Compression {
+    /// Not at all.
+    #[default]
+    Plain,
+    /// As gzip does.
+    Gzip,
+    /// As zstd does.
+    Zstd,
+}
+
+impl Compression {
+    /// What the name of a file promises: `.gz`, `.zst`, or nothing.
+    ///
+    /// # Errors
+    /// [`Error::Content`] for a name that promises another compression.
+    pub fn of(path: &Path) -> Result<Self> {
+        let extension = path.extension().and_then(|extension| extension.to_str()).unwrap_or_default();
+        match extension.to_ascii_lowercase().as_str() {
+            "gz" => Ok(Self::Gzip),
+            "zst" => Ok(Self::Zstd),
+            other if FOREIGN.contains(&other) => Err(Error::Content {
+                path: path.into(),
+                found: format!("a name that ends in .{extension}"),
+                wanted: "one that ends in .gz or .zst, which can be written, or is a plain file's".into(),
+            }),
+            _ => Ok(Self::Plain),
+        }
+    }
+}
+
+/// Endings of compressed files that are not written.
+const FOREIGN: [&str; 11] = ["xz", "bz2", "zip", "lz4", "lzma", "lz", "br", "7z", "z", "tgz", "tar"];
+
+/// Why a trace is not written.
+#[derive(Debug, thiserror::Error)]
+pub enum WriteError {
+    /// The output does not take it.
+    #[error("{0}")]
+    Output(#[from] io::Error),
+    /// The requests cannot be had, or not be written.
+    #[error("{0}")]
+    Requests(Error),
+}
+
+/// How a trace is written.
+#[derive(Clone, Copy, Debug)]
+pub struct Writing<'a> {
+    /// The format.
+    pub format: TargetFormat,
+    /// How it is compressed.
+    pub compression: Compression,
+    /// What the requests were generated from; the first line says so, if the format has comments.
+    pub generated: Option<&'a Generated>,
+    /// Whether what only some traces have, a processor or a stream, is written too.
+    pub has_more: bool,
+}
+
+type Written = std::result::Result<WriteReport, WriteError>;
+
+impl Writing<'_> {
+    /// Writes requests as they come.
+    ///
+    /// # Errors
+    /// [`WriteError`]; part of the trace may have been written then.
+    pub fn write(&self, to: impl Write, requests: impl IntoIterator<Item = Result<Request>>) -> Written {
+        let (plain, requests) = (BufWriter::new(to), requests.into_iter());
+        Ok(match self.compression {
+            Compression::Gzip => {
+                let mut out = flate2::write::GzEncoder::new(plain, flate2::Compression::default());
+                let report = lines(&mut out, requests, *self)?;
+                out.finish()?.flush()?;
+                report
+            }
+            Compression::Zstd => {
+                // Level 0 stands for the library's default.
+                let mut out = zstd::Encoder::new(plain, 0)?;
+                let report = lines(&mut out, requests, *self)?;
+                out.finish()?.flush()?;
+                report
+            }
+            Compression::Plain => {
+                let mut out = plain;
+                let report = lines(&mut out, requests, *self)?;
+                out.flush()?;
+                report
+            }
+        })
+    }
+}
+
+fn lines(out: &mut impl Write, requests: impl Iterator<Item = Result<Request>>, how: Writing<'_>) -> Written {
+    let Writing { format, generated, has_more, .. } = how;
+    begin(out, how)?;
+    let mark_lost = generated.is_some() && format != TargetFormat::Csv;
+    let mut report = WriteReport { mark_lost, ..WriteReport::default() };
+    let (mut open, mut last) = (BTreeSet::new(), Instant::ZERO);
+    for (number, request) in (1_u64..).zip(requests) {
+        let request = request.map_err(WriteError::Requests)?;
+        if request.arrival > Instant::LIMIT {
+            return Err(WriteError::Requests(too_late(number, &request)));
+        }
+        if !format.holds(request.op) {
+            report.left_out += 1;
+            continue;
+        }
+        if format == TargetFormat::FioIolog && open.insert(request.device) {
+            files(out, request.arrival, [request.device], &["add", "open"])?;
+        }
+        let (offset, size) = (request.offset.0, request.size.0);
+        let aligned = offset.is_multiple_of(512) && size.is_multiple_of(512);
+        report.widened += u64::from(format.counts_sectors() && !aligned);
+        line(out, &request, format, has_more)?;
+        report.written += 1;
+        last = request.arrival;
+    }
+    files(out, last, open, &["close"])?;
+    Ok(report)
+}
+
+/// What stands above the requests.
+fn begin(out: &mut impl Write, how: Writing<'_>) -> io::Result<()> {
+    match how.format {
+        TargetFormat::Csv => {
+            if let Some(generated) = how.generated {
+                writeln!(out, "{}", generated.comment())?;
+            }
+            writeln!(out, "{CSV_COLUMNS}{}", if how.has_more { MORE_CSV_COLUMNS } else { "" })
+        }
+        TargetFormat::FioIolog => writeln!(out, "fio version 3 iolog"),
+        _ => Ok(()),
+    }
+}
+
+fn too_late(number: u64, request: &Request) -> Error {
+    Error::Argument {
+        what: format!("request {number}"),
+        found: format!("an arrival {:.1} days after the first", request.arrival.seconds() / 86_400.0),
+        wanted: "at most 106 days".into(),
+    }
+}
+
+/// The lines of an I/O log that open or close its files.
+fn files(
+    out: &mut impl Write,
+    at: Instant,
+    devices: impl IntoIterator<Item = u32>,
+    actions: &[&str],
+) -> io::Result<()> {
+    let time = at.ps() / 1_000_000;
+    for device in devices {
+        for action in actions {
+            writeln!(out, "{time} /dev/wordline{device} {action}")?;
+        }
+    }
+    Ok(())
+}
+
+fn line(out: &mut impl Write, request: &Request, format: TargetFormat, more: bool) -> io::Result<()> {
+    let Request { device, offset, size, .. } = *request;
+    let (offset, size, ps) = (offset.0, size.0, request.arrival.ps());
+    let is_read = u8::from(request.op == Op::Read);
+    let first = offset / 512;
+    let sectors = (offset + size).div_ceil(512) - first;
+    match format {
+        TargetFormat::Csv => {
+            let op = ["R", "W", "D", "F", "Z", "C"][request.op as usize];
+            let response = request.response.map(|time| time.ps().to_string()).unwrap_or_default();
+            let fua = u8::from(request.fua);
+            write!(out, "{ps},{op},{offset},{size},{device},{response},{fua}")?;
+            if more {
+                let cpu = request.cpu.map(|cpu| cpu.to_string()).unwrap_or_default();
+                write!(out, ",{cpu},{}", request.stream)?;
+            }
+            writeln!(out)
+        }
+        TargetFormat::Msr => {
+            let op = if is_read == 1 { "Read" } else { "Write" };
+            let response = request.response.unwrap_or(Duration::ZERO).ps() / MSR_TICK_PS;
+            let ticks = ps / MSR_TICK_PS;
+            writeln!(out, "{ticks},wordline,{device},{op},{offset},{size},{response}")
+        }
+        TargetFormat::Spc => {
+            let op = if is_read == 1 { "r" } else { "w" };
+            let us = ps / 1_000_000;
+            writeln!(out, "{device},{first},{size},{op},{}.{:06}", us / 1_000_000, us % 1_000_000)
+        }
+        TargetFormat::Disksim => {
+            let ns = ps / 1_000;
+            writeln!(out, "{}.{:06} {device} {first} {sectors} {is_read}", ns / 1_000_000, ns % 1_000_000)
+        }
+        TargetFormat::Mqsim => writeln!(out, "{} {device} {first} {sectors} {is_read}", ps / 1_000),
+        TargetFormat::FioIolog => {
+            let time = ps / 1_000_000;
+            let op = ["read", "write", "trim", "sync"][request.op as usize];
+            writeln!(out, "{time} /dev/wordline{device} {op} {offset} {size}")
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use wordline_kernel::Bytes;
+
+    use super::*;
+
+    /// A disk with room for a number of bytes.
+    struct Disk(usize);
+
+    impl Write for Disk {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            let taken = bytes.len().min(self.0);
+            self.0 -= taken;
+            if taken == 0 { Err(io::ErrorKind::StorageFull.into()) } else { Ok(taken) }
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn a_full_disk_is_an_error_wherever_it_fills_up() {
+        let request = Request {
+            arrival: Instant::ZERO,
+            op: Op::Write,
+            fua: false,
+            device: 0,
+            offset: Bytes(4096),
+            size: Bytes(512),
+            response: None,
+            cpu: None,
+            stream: 0,
+        };
+        let generated = Generated { profile: true, name: "a/b".into(), seed: 1 };
+        for format in TargetFormat::ALL {
+            let how = Writing {
+                format,
+                compression: Compression::Plain,
+                generated: Some(&generated),
+                has_more: false,
+            };
+            let mut whole = Vec::new();
+            let requests = || (0..3).map(|_| Ok(request));
+            lines(&mut whole, requests(), how).expect("memory suffices");
+            for room in 0..whole.len() {
+                let error = lines(&mut Disk(room), requests(), how).expect_err("the disk is full");
+                assert!(matches!(error, WriteError::Output(why) if why.kind() == io::ErrorKind::StorageFull));
+            }
+        }
+    }
+}

@@ -1,0 +1,434 @@
+//! Does each reader understand a few lines of its format, does detection find it, and do options set what is open?
+//! All lines here are made up.
+
+use wordline_trace::{Format, Op, Options, Request, Trace, read, read_bytes};
+
+fn options(pairs: &[&str]) -> Options {
+    Options::from_pairs(pairs.iter().copied()).expect("valid options")
+}
+
+fn parse(content: &str, pairs: &[&str]) -> Trace {
+    read_bytes("t", content.as_bytes(), &options(pairs)).unwrap_or_else(|error| panic!("{error}\n{content}"))
+}
+
+/// A request in short: nanoseconds, op, device, offset, size.
+fn short(request: &Request) -> (u64, Op, u32, u64, u64) {
+    let Request { arrival, op, device, offset, size, .. } = *request;
+    (arrival.ps() / 1_000, op, device, offset.0, size.0)
+}
+
+fn shorts(trace: &Trace) -> Vec<(u64, Op, u32, u64, u64)> {
+    trace.requests.iter().map(short).collect()
+}
+
+fn responses_ns(trace: &Trace) -> Vec<Option<u64>> {
+    trace.requests.iter().map(|request| request.response.map(|time| time.ns())).collect()
+}
+
+const KEEP: &[&str] = &["devices=keep"];
+
+const BLKPARSE: &str = "\
+  8,16   3        1     0.500000000   100  Q   R 1000 + 8 [app]
+  8,16   3        2     0.500001000   100  G   R 1000 + 8 [app]
+  8,16   3        3     0.500002000   100  I   R 1000 + 8 [app]
+  8,16   3        4     0.500003000   100  D   R 1000 + 16 [app]
+  8,16   1        1     0.500000500   101  Q   R 1008 + 8 [app]
+  8,16   1        2     0.500010000   101  Q FWFS 2000 + 8 [log]
+  8,16   1        3     0.500020000   101  Q FWFS [log]
+  8,16   1        4     0.500030000   101  Q  DS 4096 + 64 [trim]
+  8,16   1        5     0.500040000   101  m   N a message
+  8,16   1        6     0.500050000   101  D   N 36 (12 00 ..) [probe]
+  8,16   3        5     0.500103000     0  C   R 1000 + 16 [0]
+CPU1 (8,16):
+ Reads Queued:           2,        8KiB\t Writes Queued:           1,        4KiB
+Throughput (R/W): 1KiB/s / 1KiB/s
+Events (8,16): 11 entries
+Skips: 0 forward (0 -   0.0%)
+";
+
+/// One sample of every text format, with the requests it holds.
+type Sample = (Format, &'static str, &'static [&'static str], Vec<(u64, Op, u32, u64, u64)>);
+
+fn samples() -> Vec<Sample> {
+    [simulators(), linux_tools(), other_tools()].concat()
+}
+
+/// The two requests that most samples hold.
+fn two() -> Vec<(u64, Op, u32, u64, u64)> {
+    vec![(0, Op::Write, 0, 4096, 4096), (1_500_000, Op::Read, 0, 8192, 512)]
+}
+
+/// CSV and the columns that simulators read.
+fn simulators() -> Vec<Sample> {
+    use Op::{Flush, Read, Write};
+    vec![
+        (Format::Csv, "t_us,op,offset,size\n10,W,4096,4096\n1510,r,8192,512\n", KEEP, two()),
+        (
+            Format::Csv,
+            "# a comment\nsize,fua,op,lba,t_ns,dev,resp_us,colour\n512,1,write,8,5,3,7.5,red\n0,,flush,0,9,3,,\n",
+            KEEP,
+            vec![(0, Write, 3, 4096, 512), (4, Flush, 3, 0, 0)],
+        ),
+        (
+            Format::Msr,
+            "128166372000000000,web,0,Write,4096,4096,99\n128166372000015000,web,0,Read,8192,512,10\n",
+            KEEP,
+            two(),
+        ),
+        (
+            Format::Msr,
+            "128166372000000000,a,1,Write,0,512,1\n128166372000000001,b,2,Read,0,512,1\n",
+            KEEP,
+            vec![(0, Write, 1, 0, 512), (100, Read, 65536 + 2, 0, 512)],
+        ),
+        (Format::Spc, "0,8,4096,W,0.000000\n0,16,512,r,0.001500\n", KEEP, two()),
+        (Format::Disksim, "3 0 8 8 0\n4.5\t0\t16\t1\t1\n", KEEP, two()),
+        (Format::Mqsim, "100 0 8 8 0\n1500100 0 16 1 1\n", KEEP, two()),
+        (Format::Ssdsim, "100 0 8 8 0 abcdef\n1500100 0 16 1 1 abcdef\n", KEEP, two()),
+    ]
+}
+
+/// What tools around the Linux block layer write.
+fn linux_tools() -> Vec<Sample> {
+    use Op::{Discard, Flush, Read, Write};
+    let block = (8 << 20) + 16;
+    vec![
+        (
+            Format::Blkparse,
+            BLKPARSE,
+            KEEP,
+            vec![
+                (0, Read, block, 512_000, 4096),
+                (500, Read, block, 516_096, 4096),
+                (10_000, Flush, block, 0, 0),
+                (10_000, Write, block, 1_024_000, 4096),
+                (20_000, Flush, block, 0, 0),
+                (30_000, Discard, block, 2_097_152, 32_768),
+            ],
+        ),
+        (
+            Format::Blkparse,
+            BLKPARSE,
+            &["devices=keep", "action=issue"],
+            vec![(0, Read, block, 512_000, 8192)],
+        ),
+        (
+            Format::Most,
+            "  0.000000000\tQ\tW\t8\t  8\t1\tapp\tM\n  0.001500000\tQ\tRA\t16\t 1\t1\tapp\tD\t/a/file\n",
+            KEEP,
+            two(),
+        ),
+        (
+            Format::Fiu,
+            "./PaxHeaders.1/x 0000644 ustar\n28 ctime=1410563671.7201132\n\0\0\0\n\
+             1000 7 app 8 8 W 8 1 0123456789abcdef0123456789abcdef\n\
+             1501000 7 app 16 1 R 8 1 0123456789abcdef0123456789abcdef\n",
+            KEEP,
+            vec![(0, Write, (8 << 20) + 1, 4096, 4096), (1_500_000, Read, (8 << 20) + 1, 8192, 512)],
+        ),
+    ]
+}
+
+/// What other tools write.
+fn other_tools() -> Vec<Sample> {
+    use Op::{Discard, Flush};
+    vec![
+        (
+            Format::FioIolog,
+            "fio version 2 iolog\n/dev/x add\n/dev/x open\n/dev/x write 4096 4096\n/dev/x wait 1000 0\n\
+             /dev/x wait 500 0\n/dev/x read 8192 512\n/dev/x close\n",
+            KEEP,
+            two(),
+        ),
+        (
+            Format::FioIolog,
+            "fio version 3 iolog\n1 /a add\n2 /a open\n100 /a trim 4096 4096\n200 /b sync 0 0\n300 /a close\n",
+            KEEP,
+            vec![(0, Discard, 0, 4096, 4096), (100_000, Flush, 1, 0, 0)],
+        ),
+        (
+            Format::Biotracer,
+            "16\t\t1\t\t512\t\t4\t\t7.0015\t\t7.0016\t\t7.0017\t\t7.002\n8 8 4096 5 7.0 7.1 7.2 7.3\n",
+            KEEP,
+            two(),
+        ),
+        (
+            Format::Hfplayer,
+            "#DUMP_OFFSET.I,ELAPSED_USECS.D,CMD.S,LBA.I,NBLKS.I,LATENCY_USECS.D\n\
+             1,100.0,WR_IN,8,8,56.9\n2,1600.0,RD_IN,16,1,10\n",
+            KEEP,
+            two(),
+        ),
+        (
+            Format::Wiscsee,
+            "9 D write 4096 4096 0.1 0.0 True\n9 D read -4096 4096 0.1001 0.0 False\n\
+             9 D read 8192 512 0.1015 0.0 False\n",
+            KEEP,
+            two(),
+        ),
+    ]
+}
+
+#[test]
+fn every_text_format_is_found_by_content_and_read() {
+    for (format, content, pairs, wanted) in samples() {
+        let trace = parse(content, pairs);
+        assert_eq!((trace.format, shorts(&trace)), (format, wanted), "{content}");
+    }
+}
+
+#[test]
+fn a_named_format_reads_the_same() {
+    for (format, content, pairs, wanted) in samples() {
+        let mut options = options(pairs);
+        options.format = Some(format);
+        let trace = read_bytes("t", content.as_bytes(), &options).expect(content);
+        assert_eq!(shorts(&trace), wanted, "{content}");
+    }
+}
+
+#[test]
+fn every_format_survives_windows_line_ends_and_compression() {
+    for (format, content, pairs, wanted) in samples() {
+        let content = content.replace('\n', "\r\n");
+        let zstd = zstd::encode_all(content.as_bytes(), 0).expect("memory suffices");
+        let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+        std::io::Write::write_all(&mut gzip, content.as_bytes()).expect("memory suffices");
+        let gzip = gzip.finish().expect("memory suffices");
+        for bytes in [content.as_bytes(), &zstd, &gzip] {
+            let trace = read_bytes("t", bytes, &options(pairs)).expect(&content);
+            assert_eq!((trace.format, shorts(&trace)), (format, wanted.clone()), "{content}");
+        }
+    }
+}
+
+#[test]
+fn recorded_responses_are_kept() {
+    assert_eq!(
+        responses_ns(&parse("t_us,op,offset,size,resp_ns\n1,R,0,512,\n2,R,0,512,77\n", &[])),
+        [None, Some(77)]
+    );
+    assert_eq!(responses_ns(&parse("1,a,0,Read,0,512,30\n", &[])), [Some(3_000)]);
+    assert_eq!(responses_ns(&parse("0 1 512 0 1.0 1.1 1.2 1.25\n", &[])), [Some(250_000_000)]);
+    // The two reads were merged into one command, whose completion answers both.
+    assert_eq!(responses_ns(&parse(BLKPARSE, &[]))[..2], [Some(103_000), Some(102_500)]);
+    assert_eq!(responses_ns(&parse(BLKPARSE, &["action=issue"])), [Some(100_000)]);
+}
+
+#[test]
+fn forced_unit_access_is_kept() {
+    let trace = parse(BLKPARSE, &[]);
+    let fua: Vec<bool> = trace.requests.iter().map(|request| request.fua).collect();
+    assert_eq!(fua, [false, false, false, true, false, false]);
+    assert!(parse("t_s,op,offset,size,fua\n0,W,0,512,true\n", &[]).requests[0].fua);
+}
+
+#[test]
+fn options_set_the_units_that_a_format_leaves_open() {
+    use Op::{Read, Write};
+    for (content, pairs, wanted) in [
+        (
+            "0 0 8 2 0\n5 0 16 1 1\n",
+            &["time_unit=us", "size_unit=4KiB"][..],
+            [(0, 4096, 8192), (5_000, 8192, 4096)],
+        ),
+        ("0 0 8 2 0\n5 0 16 1 1\n", &["sector=4KiB"], [(0, 32768, 8192), (5, 65536, 4096)]),
+        ("0.0 0 8 2 0\n5 0 16 1 1\n", &["sector=1B"], [(0, 8, 2), (5_000_000, 16, 1)]),
+        (
+            "t,op,lba,sectors\n0,W,1,2\n5,R,3,1\n",
+            &["time_unit=s", "sector=4KiB"],
+            [(0, 4096, 8192), (5_000_000_000, 12288, 4096)],
+        ),
+        ("0 0 8 2 0\n5 0 16 1 1\n", &["format=disksim"], [(0, 4096, 1024), (5_000_000, 8192, 512)]),
+    ] {
+        let trace = parse(content, pairs);
+        let [(t0, o0, s0), (t1, o1, s1)] = wanted;
+        assert_eq!(shorts(&trace), [(t0, Write, 0, o0, s0), (t1, Read, 0, o1, s1)], "{pairs:?}");
+    }
+}
+
+#[test]
+fn several_devices_are_stacked_unless_kept_or_filtered() {
+    let content = "0 5 8 8 0\n1 2 16 8 1\n";
+    assert_eq!(shorts(&parse(content, &[]))[0].3, (1 << 20) + 4096);
+    assert_eq!(shorts(&parse(content, &[]))[1].3, 8192);
+    assert_eq!(shorts(&parse(content, &["device=5"])), [(0, Op::Write, 5, 4096, 4096)]);
+}
+
+/// A VSCSI record of version 1 or 2.
+fn vscsi(version: u8, command: u16, block: u64, bytes: u32, us: u64) -> Vec<u8> {
+    let mut record = Vec::new();
+    let head = [7_u32.to_le_bytes(), bytes.to_le_bytes(), 1_u32.to_le_bytes()].concat();
+    let kind = [command.to_le_bytes(), [0, version]].concat();
+    record.extend(if version == 1 { [head, kind].concat() } else { [kind, head].concat() });
+    record.extend([block.to_le_bytes(), us.to_le_bytes()].concat());
+    if version == 2 {
+        record.extend(250_u64.to_le_bytes());
+    }
+    record
+}
+
+#[test]
+fn vscsi_records_of_both_versions_are_read() {
+    for version in [1, 2] {
+        let records = [
+            vscsi(version, 0x2a, 8, 4096, 9_000_000),
+            vscsi(version, 0x28, 16, 512, 9_001_500),
+            vscsi(version, 0x12, 0, 96, 9_001_500),
+            vscsi(version, 0x35, 0, 0, 9_001_501),
+        ];
+        let trace = read_bytes("t", &records.concat(), &Options::default()).expect("whole records");
+        assert_eq!(trace.format, Format::Vscsi);
+        assert_eq!(
+            shorts(&trace),
+            [
+                (0, Op::Write, 0, 4096, 4096),
+                (1_500_000, Op::Read, 0, 8192, 512),
+                (1_501_000, Op::Flush, 0, 0, 0)
+            ]
+        );
+        assert_eq!(trace.notes, ["1 commands other than read, write and flush were left out"]);
+        assert_eq!(responses_ns(&trace)[0], (version == 2).then_some(250_000));
+    }
+}
+
+/// A record of the block tracer with a payload of `payload` bytes.
+fn blk_record(big: bool, ns: u64, sector: u64, bytes: u32, action: u32, payload: u16) -> Vec<u8> {
+    let word = |value: u32| if big { value.to_be_bytes() } else { value.to_le_bytes() };
+    let long = |value: u64| if big { value.to_be_bytes() } else { value.to_le_bytes() };
+    let half = |value: u16| if big { value.to_be_bytes() } else { value.to_le_bytes() };
+    let mut record = [word(0x6561_7407), word(1)].concat();
+    record.extend([long(ns), long(sector)].concat());
+    record.extend([word(bytes), word(action), word(99), word(8 << 20 | 16), word(0)].concat());
+    record.extend([half(0), half(payload)].concat());
+    record.extend(vec![0xaa; usize::from(payload)]);
+    record
+}
+
+const QUEUE_READ: u32 = 1 << 16 | 1;
+const QUEUE_WRITE_FUA: u32 = (1 << 1 | 1 << 15) << 16 | 1;
+const ISSUE_READ: u32 = 1 << 16 | 7;
+const COMPLETE_READ: u32 = 1 << 16 | 8;
+const MESSAGE: u32 = (1 << 10) << 16 | 2;
+
+/// The files of two processors: a read from queue to completion on one, a write on the other.
+fn processors(big: bool) -> [Vec<u8>; 2] {
+    [
+        [
+            blk_record(big, 0, 0, 0, MESSAGE, 5),
+            blk_record(big, 1_000, 8, 4096, QUEUE_READ, 3),
+            blk_record(big, 3_000, 8, 4096, ISSUE_READ, 0),
+            blk_record(big, 9_000, 8, 4096, COMPLETE_READ, 0),
+        ]
+        .concat(),
+        blk_record(big, 2_000, 64, 512, QUEUE_WRITE_FUA, 0),
+    ]
+}
+
+fn check_processors(trace: &Trace) {
+    let device = 8 << 20 | 16;
+    assert_eq!(trace.format, Format::Blktrace);
+    assert_eq!(shorts(trace), [(0, Op::Read, device, 4096, 4096), (1_000, Op::Write, device, 32768, 512)]);
+    assert_eq!(responses_ns(trace), [Some(8_000), None]);
+    assert!(trace.requests[1].fua && !trace.requests[0].fua);
+}
+
+#[test]
+fn block_tracer_files_of_either_byte_order_are_merged_by_time() {
+    for big in [false, true] {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let [first, second] = processors(big);
+        std::fs::write(folder.path().join("sda.blktrace.0"), first).expect("writable");
+        let packed = zstd::encode_all(second.as_slice(), 0).expect("memory suffices");
+        std::fs::write(folder.path().join("sda.blktrace.1.zst"), packed).expect("writable");
+        std::fs::write(folder.path().join("sda.blktrace.2"), "").expect("writable");
+        std::fs::write(folder.path().join("notes.txt"), "not a trace").expect("writable");
+        check_processors(&read(folder.path(), &Options::default()).expect("a trace"));
+    }
+}
+
+fn archive(members: &[(&str, &[u8])]) -> Vec<u8> {
+    let mut builder = tar::Builder::new(Vec::new());
+    for (name, content) in members {
+        let mut header = tar::Header::new_ustar();
+        header.set_size(content.len() as u64);
+        header.set_mode(0o644);
+        builder.append_data(&mut header, name, *content).expect("memory suffices");
+    }
+    builder.into_inner().expect("memory suffices")
+}
+
+#[test]
+fn an_archive_of_block_tracer_files_is_read_plain_and_compressed() {
+    let [first, second] = processors(false);
+    let tar = archive(&[("x/README", b"words"), ("x/sda.blktrace.0", &first), ("x/sda.blktrace.1", &second)]);
+    check_processors(&read_bytes("t.tar", &tar, &Options::default()).expect("a trace"));
+    let packed = zstd::encode_all(tar.as_slice(), 0).expect("memory suffices");
+    check_processors(&read_bytes("t.tar.zst", &packed, &options(&["format=blktrace"])).expect("a trace"));
+    let error =
+        read_bytes("t.tar", &archive(&[("README", b"words")]), &Options::default()).expect_err("no parts");
+    assert_eq!(
+        error.to_string(),
+        "t.tar: found an archive without files of the block tracer, wanted members named like sda.blktrace.0"
+    );
+    let cut = &tar[..tar.len() - 1024 - 512 + 20];
+    let error = read_bytes("t.tar", cut, &Options::default()).expect_err("cut off").to_string();
+    assert!(error.starts_with("t.tar/x/sda.blktrace.1:1: found an early end of the data"), "{error}");
+}
+
+#[test]
+fn a_single_processors_file_is_read_with_a_note() {
+    let trace = read_bytes("sda.blktrace.0", &processors(false)[0], &Options::default()).expect("a trace");
+    assert_eq!(trace.requests.len(), 1);
+    assert!(
+        trace.notes.iter().any(|note| note.starts_with("one processor's file alone")),
+        "{:?}",
+        trace.notes
+    );
+}
+
+#[test]
+fn what_was_passed_over_is_noted() {
+    let notes = |content: &str| parse(content, &[]).notes.join("; ");
+    assert!(notes(samples()[1].1).contains("columns passed over: \"colour\""));
+    let fiu = "\0\0\n28 ctime=1.5\n1 7 app 8 8 W 8 1 0123456789abcdef\n";
+    assert!(notes(fiu).contains("2 lines of tar headers"));
+    assert!(notes("0 0 8 8 0\n1 0 8 0 1\n").contains("1 requests of 0 bytes were left out"));
+    assert!(notes("0 0 8 8 0\n1 0 8 8 1").contains("line 2, the last, has no line end"));
+    assert!(
+        notes("9 D read -1 1 0 0 True\n9 D read 1 1 0 0 True\n")
+            .contains("1 requests with a negative offset")
+    );
+    assert!(notes("fio version 2 iolog\n/a read 0 512\n").contains("the log has no times"));
+}
+
+#[test]
+fn sectors_that_look_like_bytes_are_noted() {
+    let bytes = "0 0 1048576 65536 0\n1 0 4096 512 1\n";
+    let said = |content: &str, pairs: &[&str]| {
+        parse(content, pairs).notes.iter().any(|note| note.contains("address_unit=1B and size_unit=1B"))
+    };
+    for format in ["format=disksim", "format=mqsim", "format=ssdsim"] {
+        assert!(said(bytes, &[format]), "{format}");
+        assert!(!said(bytes, &[format, "address_unit=1B", "size_unit=1B"]), "{format}: the user knows");
+    }
+    assert!(!said(&bytes.replace("4096", "4095"), &[]), "an address is no multiple of 512");
+    assert!(!said(&bytes.replace("65536", "32768"), &[]), "16 MiB are believed");
+}
+
+#[test]
+fn a_request_of_blkparse_has_its_processor() {
+    let processors: Vec<_> = parse(BLKPARSE, KEEP).requests.iter().map(|request| request.cpu).collect();
+    assert_eq!(processors[..2], [Some(3), Some(1)]);
+    let csv = "t_ns,op,offset,size,cpu,stream\n0,W,0,512,7,3\n1,Z,0,512,,\n";
+    let requests = parse(csv, &[]).requests;
+    assert_eq!((requests[0].cpu, requests[0].stream, requests[1].cpu), (Some(7), 3, None));
+    assert_eq!(requests[1].op, Op::WriteZeroes);
+}
+
+#[test]
+fn a_stream_beyond_255_is_refused() {
+    let csv = "t_ns,op,offset,size,stream\n0,W,0,512,256\n";
+    let error = read_bytes("t", csv.as_bytes(), &options(&[])).expect_err("one byte").to_string();
+    assert!(error.contains("t:2: found stream \"256\", wanted a whole number from 0 to 255"), "{error}");
+}
