@@ -70,9 +70,6 @@ pub enum Kind {
     Nand(Box<NandSweep>),
 }
 
-/// What is said of an experiment that has no smaller size.
-const WHOLE: &str = "nothing: it is whole";
-
 impl Kind {
     /// The varied keys.
     pub fn axes(&self) -> Cow<'_, [Axis]> {
@@ -98,14 +95,14 @@ impl Kind {
         }
     }
 
-    /// What `quick` scales down.
-    pub fn quick_says(&self) -> &str {
+    /// What `quick` scales down; none where there is no smaller size.
+    pub fn quick_says(&self) -> Option<&str> {
         match self {
-            Self::TraceStatistics { .. } | Self::WriteSizes(_) => {
-                "a profile whose counts the paper prints is shrunk to a million requests, and its counts and volumes are divided by the scale; other profiles and real traces are whole"
-            }
-            Self::Sweep(sweep) => sweep.quick.as_ref().map_or(WHOLE, |quick| &quick.says),
-            Self::Nand(sweep) => sweep.quick.as_ref().map_or(WHOLE, |quick| &quick.says),
+            Self::TraceStatistics { .. } | Self::WriteSizes(_) => Some(
+                "a profile whose counts the paper prints is shrunk to a million requests, and its counts and volumes are divided by the scale; other profiles and real traces are whole",
+            ),
+            Self::Sweep(sweep) => sweep.quick.as_ref().map(|quick| quick.says.as_str()),
+            Self::Nand(sweep) => sweep.quick.as_ref().map(|quick| quick.says.as_str()),
         }
     }
 }

@@ -95,6 +95,14 @@ fn missing_traces(points: &[Point], options: &Options) -> Option<String> {
     })
 }
 
+/// Says what the scaled-down experiment scales down.
+fn scale(kind: &Kind) -> String {
+    kind.quick_says().map_or_else(
+        || "at full size: it has no smaller one".to_owned(),
+        |says| format!("scaled down: {says}"),
+    )
+}
+
 /// Says which volumes were generated, for want of their recorded traces.
 fn generated_volumes(points: &[Point], results: &[Option<Summary>]) -> Option<String> {
     let is_volume = |point: &Point| matches!(point.workload, Workload::Volume(_));
@@ -212,7 +220,7 @@ pub fn run(
         }
     };
     if options.quick {
-        outcome.notes.push(format!("scaled down: {}", experiment.kind.quick_says()));
+        outcome.notes.push(scale(&experiment.kind));
     }
     if left_out > 0 || conduct.stop.load(Ordering::Relaxed) {
         outcome.notes.push(format!("interrupted: {left_out} parts were not finished"));

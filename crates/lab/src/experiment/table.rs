@@ -123,7 +123,8 @@ fn markdown_table(heads: &[&str], rows: &[Vec<String>]) -> String {
     text
 }
 
-/// The rows as a Markdown table, for documents. Values that depend on the machine are left out.
+/// The rows as a Markdown table, for documents, what was scaled down, and how many stand how. Values that depend on the
+/// machine are left out.
 pub fn markdown(outcome: &Outcome) -> String {
     let cells = |row: &Row| {
         let [paper, ours] = row.shown();
@@ -140,7 +141,9 @@ pub fn markdown(outcome: &Outcome) -> String {
     };
     let rows: Vec<Vec<String>> = outcome.rows.iter().map(cells).collect();
     let table = markdown_table(&["claim", "what", "paper", "ours", "band", "verdict"], &rows);
-    format!("**{}**\n\n{table}\n{}\n\n", outcome.experiment, outcome.counts)
+    let notes: String = outcome.notes.iter().map(|note| format!("* {note}\n")).collect();
+    let notes = if notes.is_empty() { notes } else { notes + "\n" };
+    format!("**{}**\n\n{table}\n{}\n\n{notes}", outcome.experiment, outcome.counts)
 }
 
 fn with_unit(value: &str, unit: &str) -> String {

@@ -11,6 +11,7 @@ use crate::report::sample;
 use crate::summary::Summary;
 
 mod bands;
+mod docs;
 
 const WAF: &str = include_str!("../../../../data/experiments/validation/waf-uniform/experiment.toml");
 
