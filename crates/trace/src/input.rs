@@ -239,7 +239,9 @@ impl Lines<'_> {
         }
         self.unended = self.buffer.pop_if(|last| *last == b'\n').is_none();
         self.buffer.pop_if(|last| *last == b'\r');
-        Ok(Some(String::from_utf8_lossy(&self.buffer)))
+        // Of a text that is UTF-8 this is known sooner than what of it is not.
+        let text = std::str::from_utf8(&self.buffer).map(Cow::Borrowed);
+        Ok(Some(text.unwrap_or_else(|_| String::from_utf8_lossy(&self.buffer))))
     }
 
     /// What `take` makes of the next line of which it makes something; blank lines and comments, which begin with `#`, are

@@ -97,6 +97,22 @@ impl Era {
         self.in_order.len() + self.behind.len()
     }
 
+    /// This era and the one after it as one: the smaller goes into the larger.
+    fn and(self, later: Self) -> Self {
+        let latest = self.latest.max(later.latest);
+        let first = self.first.min(later.first);
+        let (mut small, mut large) = (self, later);
+        if small.len() > large.len() {
+            std::mem::swap(&mut small, &mut large);
+        }
+        while let Some(held) = small.pop() {
+            // What there was room for in two eras has room in one, but for the steps in which vectors grow.
+            large.push(held).expect("the window was taken in before");
+        }
+        (large.latest, large.first) = (latest, first);
+        large
+    }
+
     /// The time of the row that leaves next.
     fn next_time(&self) -> Option<i128> {
         let times = [self.in_order.front(), self.behind.peek()];
@@ -111,9 +127,10 @@ const fn kind_of(row: &Row) -> usize {
     }
 }
 
-/// The era whose rows are leaving.
+/// The era whose rows are leaving. It is kept apart from the others, for most rows of most traces are of it.
 struct Current {
-    /// Its key among the eras.
+    era: Era,
+    /// The earliest time of all its rows.
     earliest: i128,
     /// The time of the last row that left, as recorded.
     left: i128,
@@ -134,9 +151,9 @@ pub(super) enum Misplaced {
 pub(super) struct Sorter {
     window: usize,
     jump: i128,
-    /// The eras by the earliest time of all their rows. No two are as close as a jump.
+    /// The eras whose turn is to come, by the earliest time of all their rows. No two are as close as a jump.
     eras: BTreeMap<i128, Era>,
-    /// The eras by the place in the file of their first rows.
+    /// The same by the place in the file of their first rows.
     turns: BTreeMap<u64, i128>,
     current: Option<Current>,
     held: usize,
@@ -180,6 +197,7 @@ impl Sorter {
     }
 
     /// Takes in the next row of the file.
+    #[inline]
     pub(super) fn push(&mut self, row: Row) -> Result<(), Misplaced> {
         let time = row.time;
         let back = self.before.map_or(0, |before| before - time);
@@ -187,35 +205,47 @@ impl Sorter {
             self.disorder = (self.disorder.0 + 1, self.disorder.1.max(back));
         }
         self.before = Some(time);
-        let earliest = self.era_of(time)?;
-        if let Some(current) = self.current.as_ref().filter(|current| current.earliest == earliest)
-            && time < current.left
-        {
-            return Err(Misplaced::TooLate(current.left - time));
-        }
-        let number = self.taken;
+        let is_of_current = self.is_of_current(time);
+        let earliest = if is_of_current { time } else { self.era_of(time)? };
+        let (held, kind) = (Held { row, number: self.taken }, kind_of(&row));
+        let era = match &mut self.current {
+            Some(current) if is_of_current || current.earliest == earliest => {
+                if time < current.left {
+                    return Err(Misplaced::TooLate(current.left - time));
+                }
+                &mut current.era
+            }
+            _ => self.eras.get_mut(&earliest).expect("the era of the row is there"),
+        };
         self.taken += 1;
-        self.counts[kind_of(&row)] += 1;
+        self.counts[kind] += 1;
         self.held += 1;
-        let era = self.eras.get_mut(&earliest).expect("the era of the row is there");
-        era.push(Held { row, number }).map_err(|_| Misplaced::NoMemory)
+        era.push(held).map_err(|_| Misplaced::NoMemory)
     }
 
-    /// The era that a time belongs to, made or joined to another where it must be; its key.
+    /// Whether a time belongs to the era whose rows are leaving, and joins it to no other.
+    #[inline]
+    fn is_of_current(&self, time: i128) -> bool {
+        let Some(Current { era, earliest, .. }) = &self.current else { return false };
+        let follows = || {
+            let is_alone = || self.eras.range(time..=time + self.jump).next().is_none();
+            time - era.latest <= self.jump && (self.eras.is_empty() || is_alone())
+        };
+        time >= *earliest && (time <= era.latest || follows())
+    }
+
+    /// The era that a time belongs to, made or joined to another where it must be; the earliest time of its rows.
     fn era_of(&mut self, time: i128) -> Result<i128, Misplaced> {
-        let jump = self.jump;
-        let before = self.eras.range(..=time).next_back().filter(|(_, era)| time - era.latest <= jump);
-        let before = before.map(|(earliest, era)| (*earliest, era.latest));
+        let before = self.before(time);
         if let Some((earliest, latest)) = before
             && time <= latest
         {
             return Ok(earliest);
         }
-        let after = self.eras.range(time..).next().map(|(earliest, _)| *earliest);
-        let after =
-            after.filter(|earliest| *earliest - time <= jump && Some(*earliest) != before.map(|b| b.0));
-        let earliest = match (before.map(|(earliest, _)| earliest), after) {
-            (Some(before), None) => before,
+        let before = before.map(|(earliest, _)| earliest);
+        let after = self.after(time).filter(|earliest| Some(*earliest) != before);
+        match (before, after) {
+            (Some(before), None) => Ok(before),
             (Some(before), Some(after)) => {
                 if let Some(current) = self.current.as_ref().filter(|current| current.earliest == after) {
                     // The rows of the earlier era have missed their turn.
@@ -223,26 +253,45 @@ impl Sorter {
                 }
                 let later = self.remove(after);
                 self.join(before, later);
-                before
+                Ok(before)
             }
             (None, Some(after)) => {
-                let era = self.remove(after);
-                self.turns.insert(era.first.0, time);
-                self.eras.insert(time, era);
                 if let Some(current) = self.current.as_mut().filter(|current| current.earliest == after) {
                     current.earliest = time;
+                } else {
+                    let era = self.remove(after);
+                    self.insert(time, era);
                 }
-                time
+                Ok(time)
             }
             (None, None) => {
                 let requests = self.counts.iter().sum();
-                self.turns.insert(self.taken, time);
                 let era = Era { latest: time, first: (self.taken, requests), ..Era::default() };
-                self.eras.insert(time, era);
-                time
+                self.insert(time, era);
+                Ok(time)
             }
-        };
-        Ok(earliest)
+        }
+    }
+
+    /// The era that begins at a time or before and reaches within a jump of it: its earliest and latest time.
+    fn before(&self, time: i128) -> Option<(i128, i128)> {
+        let waiting = self.eras.range(..=time).next_back().map(|(earliest, era)| (*earliest, era.latest));
+        let current = self.current.as_ref().map(|current| (current.earliest, current.era.latest));
+        let nearest = waiting.into_iter().chain(current.filter(|(earliest, _)| *earliest <= time)).max();
+        nearest.filter(|(_, latest)| time - latest <= self.jump)
+    }
+
+    /// The earliest time of the era that begins within a jump after a time.
+    fn after(&self, time: i128) -> Option<i128> {
+        let waiting = self.eras.range(time..).next().map(|(earliest, _)| *earliest);
+        let current = self.current.as_ref().map(|current| current.earliest).filter(|begin| *begin >= time);
+        let nearest = waiting.into_iter().chain(current).min();
+        nearest.filter(|earliest| earliest - time <= self.jump)
+    }
+
+    fn insert(&mut self, earliest: i128, era: Era) {
+        self.turns.insert(era.first.0, earliest);
+        self.eras.insert(earliest, era);
     }
 
     fn remove(&mut self, earliest: i128) -> Era {
@@ -251,43 +300,32 @@ impl Sorter {
         era
     }
 
-    /// Joins an era to the one before it: the smaller goes into the larger.
+    /// Joins an era to the one before it.
     fn join(&mut self, earliest: i128, later: Era) {
-        let earlier = self.remove(earliest);
-        let latest = earlier.latest.max(later.latest);
-        let first = earlier.first.min(later.first);
-        let (mut small, mut large) = (earlier, later);
-        if small.len() > large.len() {
-            std::mem::swap(&mut small, &mut large);
+        if let Some(current) = self.current.as_mut().filter(|current| current.earliest == earliest) {
+            let era = std::mem::take(&mut current.era);
+            current.era = era.and(later);
+        } else {
+            let joined = self.remove(earliest).and(later);
+            self.insert(earliest, joined);
         }
-        while let Some(held) = small.pop() {
-            // What there was room for in two eras has room in one, but for the steps in which vectors grow.
-            large.push(held).expect("the window was taken in before");
-        }
-        (large.latest, large.first) = (latest, first);
-        self.turns.insert(first.0, earliest);
-        self.eras.insert(earliest, large);
     }
 
     /// The next row in order, with its time from the first; `None` if none is held. Of rows that record events, those of
     /// the kind `taken` are the requests.
+    #[inline]
     pub(super) fn pop(&mut self, taken: Option<Action>) -> Option<Row> {
         loop {
-            let current = match &self.current {
-                Some(current) if self.eras.get(&current.earliest).is_some_and(|era| era.len() > 0) => current,
-                _ => {
-                    self.turn(taken)?;
-                    continue;
-                }
-            };
-            let (earliest, shift) = (current.earliest, current.shift);
-            let Held { mut row, .. } = self.eras.get_mut(&earliest)?.pop()?;
-            self.held -= 1;
-            self.current = Some(Current { earliest, left: row.time, shift });
-            self.left = Some(row.time);
-            row.time += shift;
-            self.emitted = Some(row.time);
-            return Some(row);
+            if let Some(current) = &mut self.current
+                && let Some(Held { mut row, .. }) = current.era.pop()
+            {
+                self.held -= 1;
+                current.left = row.time;
+                row.time += current.shift;
+                self.emitted = Some(row.time);
+                return Some(row);
+            }
+            self.turn(taken)?;
         }
     }
 
@@ -296,28 +334,26 @@ impl Sorter {
         if self.held == 0 {
             return None;
         }
-        let is_first = self.left.is_none();
-        if let Some(current) = self.current.take() {
-            self.remove(current.earliest);
-        }
+        let is_first = self.current.is_none() && self.left.is_none();
+        self.left = self.current.take().map_or(self.left, |current| Some(current.left));
         let earliest = *self.turns.first_key_value()?.1;
-        let era = &self.eras[&earliest];
+        let era = self.remove(earliest);
+        let is_one_of_several = !is_first || !self.eras.is_empty();
         let of_kind = taken.map_or(3, |taken| taken as usize);
         let (requests, first, time) = (era.held[of_kind], era.first.1, era.next_time()?);
         if let Some(last) = self.left.filter(|_| requests > 0) {
             self.tell(time - last, first + 1);
         }
-        let is_one_of_several = !is_first || self.eras.len() > 1;
         let is_stray = requests == 1 && is_one_of_several && self.counts[of_kind] >= STRAY_FROM;
         if requests == 0 || is_stray {
             // Events without a request have nobody to answer.
-            self.held -= self.remove(earliest).len();
+            self.held -= era.len();
             self.strays += u64::from(is_stray);
             self.left = if is_stray { Some(time) } else { self.left };
             return Some(());
         }
         let begins = self.emitted.map_or(0, |emitted| emitted + CLOSED_GAP_PS);
-        self.current = Some(Current { earliest, left: time, shift: begins - time });
+        self.current = Some(Current { era, earliest, left: time, shift: begins - time });
         Some(())
     }
 

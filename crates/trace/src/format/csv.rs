@@ -4,7 +4,7 @@
 
 use wordline_kernel::Bytes;
 
-use super::super::field::{bytes_field, decimal, device};
+use super::super::field::{bare, by_commas, bytes_field, decimal, device};
 use super::super::input::{Bad, Lines, quoted};
 use super::super::options::{Options, TimeUnit, Units};
 use super::super::row::{LineReader, Row, op};
@@ -187,9 +187,9 @@ impl Csv {
     fn cells<'a>(&self, line: &'a str) -> std::result::Result<[&'a str; ROLES], Bad> {
         let mut cells = [""; ROLES];
         let mut count = 0;
-        for field in line.split(',') {
+        for field in by_commas(line) {
             if let Some(Some(role)) = self.roles.get(count) {
-                cells[*role as usize] = field.trim().trim_matches('"');
+                cells[*role as usize] = bare(field, '"');
             }
             count += 1;
         }

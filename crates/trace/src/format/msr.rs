@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::super::field::{bytes_field, decimal, device, exactly};
+use super::super::field::{by_commas, bytes_field, decimal, device, exactly};
 use super::super::input::{Bad, quoted};
 use super::super::options::Units;
 use super::super::row::{LineReader, Row, read_or_write};
@@ -72,7 +72,7 @@ impl LineReader for Msr {
 }
 
 fn fields(line: &str) -> Result<[&str; 7], Bad> {
-    exactly(line, line.split(','), LAYOUT)
+    exactly(line, by_commas(line), LAYOUT)
 }
 
 fn row(fields: [&str; 7], device: u32, units: Units) -> Result<Row, Bad> {

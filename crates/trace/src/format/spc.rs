@@ -1,7 +1,7 @@
 //! SPC, as in the UMass repository: ASU, address in 512 B blocks, size in bytes, r or w, seconds; further fields
 //! are passed over.
 
-use super::super::field::{at_least, bytes_field, decimal, device};
+use super::super::field::{at_least, by_commas, bytes_field, decimal, device};
 use super::super::input::Bad;
 use super::super::options::Units;
 use super::super::row::{Row, read_or_write};
@@ -10,7 +10,7 @@ const LAYOUT: &str = "ASU,address,size,R or W,seconds";
 
 /// The request on one line.
 pub(super) fn row(line: &str, units: Units) -> Result<Row, Bad> {
-    let [asu, address, size, op, time] = at_least(line, line.split(','), LAYOUT)?;
+    let [asu, address, size, op, time] = at_least(line, by_commas(line), LAYOUT)?;
     Row::new(
         decimal(time, units.time.ps(), "time")?,
         read_or_write(op)?,

@@ -1,0 +1,14 @@
+//! Prints what papers print of a trace: `cargo run -p wordline-trace --example statistics -- FILE`.
+
+use wordline_trace::{Options, Statistics, open};
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let file = std::env::args().nth(1).ok_or("name a trace")?;
+    let mut stream = open(file, &Options::default())?;
+    let statistics = Statistics::of_stream(&mut stream)?;
+    for note in stream.notes() {
+        eprintln!("note: {note}");
+    }
+    println!("{statistics}");
+    Ok(())
+}
