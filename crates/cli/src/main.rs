@@ -12,6 +12,7 @@ mod screen;
 mod compare;
 mod config;
 mod manual;
+mod metrics;
 mod nand;
 mod policies;
 mod presets;
@@ -65,6 +66,7 @@ enum Command {
     Config(config::Arguments),
     Presets(presets::Arguments),
     Policies(policies::Arguments),
+    Metrics(metrics::Arguments),
     Workloads(workloads::Arguments),
     Trace(trace::Arguments),
     Nand(nand::Arguments),
@@ -92,6 +94,7 @@ fn main() -> ExitCode {
         Some(Command::Config(arguments)) => config::handle(arguments),
         Some(Command::Presets(arguments)) => presets::handle(arguments),
         Some(Command::Policies(arguments)) => policies::handle(arguments),
+        Some(Command::Metrics(arguments)) => metrics::handle(arguments),
         Some(Command::Workloads(arguments)) => workloads::handle(arguments),
         Some(Command::Trace(arguments)) => trace::handle(arguments),
         Some(Command::Nand(arguments)) => nand::handle(arguments),

@@ -11,6 +11,7 @@ pub mod experiment;
 pub mod input;
 mod log;
 mod measure;
+pub mod metrics;
 pub mod nand;
 pub mod output;
 pub mod plan;

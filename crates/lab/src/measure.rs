@@ -1,10 +1,11 @@
 //! What is measured during a run, and the summary that comes of it.
 
-use wordline_kernel::{Duration, Histogram, Instant, Series};
+use wordline_kernel::{Duration, Histogram, Instant, Metrics, Series};
 use wordline_nand::chips::Counts;
 use wordline_nand::{DieId, EnergyReport, Pool, RowBlockId, Stage};
-use wordline_ssd::device::{Component, SubRequestCounts, Totals, WriteBack};
+use wordline_ssd::device::{Component, Times, Totals, WriteBack};
 use wordline_ssd::lifetime::{self, Worn, write_amplification};
+use wordline_ssd::metrics::{self, Mark};
 use wordline_ssd::{Answer, Device, Operation, SECTOR};
 
 use crate::drift::{self, Drift, Written};
@@ -14,9 +15,7 @@ use crate::pools;
 use crate::provenance::{Fingerprint, TraceFile};
 use crate::report::Quantity;
 use crate::run::Job;
-use crate::summary::{
-    Buffer, DieWear, Faults, Flash, Host, Latency, Outcome, Share, Summary, TimeShare, Wear, Window, Windows,
-};
+use crate::summary::{DieWear, Host, Latency, Outcome, Share, Summary, TimeShare, Wear, Window, Windows};
 
 /// Measurements under way.
 pub struct Measurements {
@@ -32,14 +31,13 @@ pub struct Measurements {
 /// What a device had done when the run began.
 struct Before {
     at: Instant,
-    totals: Totals,
+    mark: Mark,
     energy: EnergyReport,
     link: Vec<u64>,
     buses: Vec<u64>,
     arrays: Vec<u64>,
     worn: Vec<Worn>,
     chips: Vec<Counts>,
-    sub_requests: SubRequestCounts,
     written_back: Vec<WriteBack>,
 }
 
@@ -47,14 +45,13 @@ impl Before {
     fn of(device: &Device, at: Instant) -> Self {
         Self {
             at,
-            totals: device.totals().clone(),
+            mark: Mark::of(device, at),
             energy: device.chips().energy(at - Instant::ZERO),
             link: link_busy(device, at),
             buses: device.chips().bus_busy(at).collect(),
             arrays: device.chips().array_busy(at).collect(),
             worn: device.worn(),
             chips: device.chips().counts_of_pools().to_vec(),
-            sub_requests: device.sub_requests().unwrap_or_default(),
             written_back: device.written_back().to_vec(),
         }
     }
@@ -126,7 +123,7 @@ impl Measurements {
             latency: Default::default(),
             failed: 0,
             windows: Series::default(),
-            seen: programs_in(&before.totals),
+            seen: programs_in(before.mark.totals()),
             log,
             before,
         }
@@ -169,25 +166,24 @@ impl Measurements {
         // Who stopped a run does not want to wait for the rest of a hash.
         let ready = |file: &Fingerprint| outcome != Outcome::Interrupted || file.is_finished();
         let trace_file = job.trace_file.take().filter(ready).and_then(Fingerprint::finish);
-        if let Some(log) = self.log.take() {
-            end_log(log, &job, &trace_file)?;
-        }
         let before = &self.before;
-        let Before { at: begin, ref totals, ref energy, ref link, ref buses, ref arrays, ref worn, .. } =
-            *before;
+        let Before { at: begin, ref energy, ref link, ref buses, ref arrays, ref worn, .. } = *before;
         let elapsed = end - begin;
         let all = self.all();
         let requests: u64 = all.counts.iter().sum();
         let energy = device.chips().energy(end - Instant::ZERO).since(energy);
-        let totals = device.totals().since(totals);
+        let times = device.totals().times.since(&before.mark.totals().times);
+        let metrics = metrics::since(device, &before.mark, end);
         let shares = |now: Vec<u64>, before: &[u64]| {
             now.into_iter().zip(before).map(|(now, before)| share(now - before, elapsed)).collect()
         };
+        if let Some(log) = self.log.take() {
+            end_log(log, &job, &trace_file, &metrics)?;
+        }
         let windows = self.windows(device.config().unit.0);
         let parts: Vec<Written> = windows.windows.iter().map(Written::from).collect();
         let worn_out = (outcome == Outcome::ReadOnly).then(|| self.end_of_life(all.bytes[1], device));
         let drifting = drift::note(&parts, block_bytes(device));
-        let flash = flash(device, &totals, &self.before);
         Ok(Summary {
             device: job.device_name,
             workload: job.source,
@@ -201,30 +197,22 @@ impl Measurements {
             wall_seconds,
             precondition_seconds,
             requests_per_second: requests as f64 / wall_seconds.max(1e-9),
-            write_amplification: write_amplification(programmed(&flash), all.bytes[1]),
-            programs_per_host_program: write_amplification(
-                flash.host_bytes + flash.gc_bytes,
-                flash.host_bytes,
-            ),
+            write_amplification: write_amplification(metrics.count("flash.programmed_bytes"), all.bytes[1]),
             drift: Drift::of(&parts),
-            energy_joules: energy.total().joules(),
             energy_by_stage: Stage::ALL
                 .map(|stage| Share { name: stage.name().into(), amount: energy.of(stage).joules() })
                 .into(),
-            time: time_shares(&all, &totals),
+            time: time_shares(&all, &times),
             write_back: pools::write_back(device, &before.written_back),
             link_utilisation: shares(link_busy(device, end), link),
             channel_utilisation: shares(device.chips().bus_busy(end).collect(), buses),
             die_utilisation: shares(device.chips().array_busy(end).collect(), arrays),
             wear: wear(device, all.bytes[1], worn),
             pools: pools::used(device, worn, &before.chips),
-            sub_requests: pools::sub_requests(device, &before.sub_requests),
             power_cuts: Vec::new(),
-            faults: faults(device, &totals),
             windows,
             host: self.host(&all, elapsed),
-            buffer: buffer(&totals),
-            flash,
+            metrics,
             notes: job.notes.into_iter().chain(worn_out).chain(drifting).collect(),
         })
     }
@@ -275,19 +263,15 @@ impl Measurements {
 }
 
 /// Ends a log with what there is to say of its run.
-fn end_log(log: Log, job: &Job, trace_file: &Option<TraceFile>) -> Result<()> {
+fn end_log(log: Log, job: &Job, trace_file: &Option<TraceFile>, metrics: &Metrics) -> Result<()> {
     log.finish([
         ("provenance", as_json(&job.provenance)),
         ("configuration", job.config_text.clone()),
         ("seed", job.seed.to_string()),
         ("workload", as_json(&job.source)),
         ("trace_file", as_json(trace_file)),
+        ("metrics", as_json(metrics)),
     ])
-}
-
-/// Bytes programmed, for whatever reason.
-fn programmed(flash: &Flash) -> u64 {
-    flash.host_bytes + flash.unit_bytes + flash.gc_bytes + flash.translation_bytes + flash.padding_bytes
 }
 
 fn as_json(value: &impl serde::Serialize) -> String {
@@ -300,9 +284,9 @@ fn block_bytes(device: &Device) -> u64 {
     u64::from(config.slots().per_block()) * config.unit.0
 }
 
-fn time_shares(all: &Sums, totals: &Totals) -> Vec<TimeShare> {
+fn time_shares(all: &Sums, times: &Times) -> Vec<TimeShare> {
     let mean = |kind: usize, component: Component| {
-        totals.spent[kind][component as usize] as f64 / 1e6 / all.counts[kind].max(1) as f64
+        times.spent[kind][component as usize] as f64 / 1e6 / all.counts[kind].max(1) as f64
     };
     let share = |component: Component| TimeShare {
         name: component.name().into(),
@@ -326,87 +310,6 @@ fn latency(histogram: &Histogram) -> Latency {
         p999: histogram.quantile(0.999).us(),
         max: histogram.max().us(),
         cumulative: histogram.cumulative().into_iter().map(|(value, part)| (value.us(), part)).collect(),
-    }
-}
-
-fn buffer(totals: &Totals) -> Buffer {
-    Buffer {
-        merged_writes: totals.merged_writes,
-        reads_without_flash: totals.reads_without_flash,
-        read_cache_hits: totals.read_cache_hits,
-        read_ahead_pages: totals.read_ahead_pages,
-        read_ahead_used: totals.read_ahead_used,
-    }
-}
-
-fn flash(device: &Device, totals: &Totals, before: &Before) -> Flash {
-    let pools = &device.config().pools;
-    let Pool { geometry, .. } = pools.first();
-    let unit = device.config().unit.0;
-    let programmed = totals.host_programs
-        + totals.unit_programs
-        + totals.gc_programs
-        + totals.translation_programs
-        + totals.padding;
-    let look_ups = totals.map_hits + totals.map_misses;
-    let per_look_up = |count: u64| (look_ups > 0).then(|| count as f64 / look_ups as f64);
-    Flash {
-        reads: totals.host_reads
-            + totals.fill_reads
-            + totals.read_ahead_reads
-            + totals.gc_reads
-            + totals.translation_reads,
-        programs: match pools.count() {
-            1 => programmed * unit / geometry.page_size.0,
-            // The pages of the pools are of different sizes.
-            _ => pools::programs(device, &before.chips).sum(),
-        },
-        erases: match pools.count() {
-            1 => totals.erases * u64::from(geometry.planes_per_row),
-            _ => plane_blocks_erased(device, &before.worn),
-        },
-        fill_reads: totals.fill_reads,
-        gc_reads: totals.gc_reads,
-        gc_programs: totals.gc_programs,
-        padding: totals.padding,
-        host_bytes: totals.host_programs * unit,
-        unit_bytes: totals.unit_programs * unit,
-        gc_bytes: totals.gc_programs * unit,
-        padding_bytes: totals.padding * unit,
-        map_hits: totals.map_hits,
-        map_misses: totals.map_misses,
-        map_hit_ratio: per_look_up(totals.map_hits),
-        translation_reads: totals.translation_reads,
-        translation_reads_per_look_up: per_look_up(totals.translation_reads),
-        translation_programs: totals.translation_programs,
-        translation_bytes: totals.translation_programs * unit,
-        slc_programs: totals.slc_programs,
-        folded: totals.folded,
-        programs_away: totals.programs_away,
-        effective_spare: device.effective_spare(),
-        valid_share: device.fullness().share(),
-    }
-}
-
-/// Blocks that were erased, those of the planes of a row each for itself.
-fn plane_blocks_erased(device: &Device, before: &[Worn]) -> u64 {
-    let worn = device.worn().into_iter().zip(before).map(|(now, before)| now.since(*before).erases);
-    let planes = device.config().pools.iter().map(|pool| u64::from(pool.geometry.planes_per_row));
-    worn.zip(planes).map(|(erases, planes)| erases * planes).sum()
-}
-
-fn faults(device: &Device, totals: &Totals) -> Faults {
-    // With several pools the blocks of the planes of a row count as one.
-    let config = device.config();
-    let planes = if config.pools.count() == 1 { config.geometry().planes_per_row } else { 1 };
-    Faults {
-        program_failures: totals.program_failures,
-        erase_failures: totals.erase_failures,
-        read_retries: totals.read_retries,
-        unreadable_pages: totals.unreadable_pages,
-        lost_pages: totals.lost_pages,
-        grown_bad_blocks: totals.grown_bad_blocks * u64::from(planes),
-        dead_dies: totals.dead_dies,
     }
 }
 

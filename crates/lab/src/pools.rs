@@ -2,13 +2,13 @@
 
 use wordline_nand::chips::Counts;
 use wordline_ssd::Device;
-use wordline_ssd::device::{self, CommandTimes, Component, SubRequestCounts};
+use wordline_ssd::device::{self, CommandTimes, Component};
 use wordline_ssd::lifetime::Worn;
 
-use crate::summary::{CommandTime, PoolUse, SubRequests, WriteBack};
+use crate::summary::{CommandTime, PoolUse, WriteBack};
 
 /// Pages that the chips of each pool programmed since `before`.
-pub fn programs(device: &Device, before: &[Counts]) -> impl Iterator<Item = u64> {
+fn programs(device: &Device, before: &[Counts]) -> impl Iterator<Item = u64> {
     let now = device.chips().counts_of_pools().iter().zip(before);
     now.map(|(now, before)| now.pages_programmed - before.pages_programmed)
 }
@@ -55,25 +55,4 @@ fn command_time(times: &CommandTimes) -> CommandTime {
         array_us: mean(Component::Array),
         total_us: Component::ALL.into_iter().map(mean).sum(),
     }
-}
-
-/// What became of the sub-requests since `before`; none in a device with one pool.
-pub fn sub_requests(device: &Device, before: &SubRequestCounts) -> Option<SubRequests> {
-    let now = device.sub_requests()?;
-    let [to_first, to_others] = [0, 1].map(|pool| now.sent[pool] - before.sent[pool]);
-    let [first_bytes, others_bytes] = [0, 1].map(|pool| now.sent_bytes[pool] - before.sent_bytes[pool]);
-    let mean = |bytes: u64, count: u64| (count > 0).then(|| bytes as f64 / count as f64);
-    Some(SubRequests {
-        to_first,
-        to_first_bytes: first_bytes,
-        to_first_mean_bytes: mean(first_bytes, to_first),
-        to_others,
-        to_others_bytes: others_bytes,
-        to_others_mean_bytes: mean(others_bytes, to_others),
-        turned_away: now.turned_away - before.turned_away,
-        stolen: now.stolen - before.stolen,
-        migrated_units: now.migrated - before.migrated,
-        migrated_pages: now.migrated_pages - before.migrated_pages,
-        condition_bytes: device.least_of_first_pool().map(|size| size.0),
-    })
 }

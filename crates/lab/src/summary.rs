@@ -1,15 +1,18 @@
 //! What a run measured. Its field names are the JSON keys.
 
+use schemars::JsonSchema;
 use serde::Serialize;
+use wordline_kernel::Metrics;
 
 pub use wordline_trace::{Source, SourceKind};
 
 pub use crate::drift::Drift;
+use crate::metrics::MetricsSchema;
 use crate::provenance::{Provenance, TraceFile};
 
 /// The result of one run. Everything but `wall_seconds`, `precondition_seconds` and `requests_per_second` is a function of
 /// configuration, seed and trace.
-#[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Summary {
     /// Name of the device: its preset, or the configuration file.
     pub device: String,
@@ -39,23 +42,17 @@ pub struct Summary {
     pub requests_per_second: f64,
     /// What the host saw.
     pub host: Host,
-    /// What the buffer did.
-    pub buffer: Buffer,
-    /// What the flash did.
-    pub flash: Flash,
+    /// What the device did, by the names that `wordline metrics` lists; what stands before the dot is a table of its own.
+    #[serde(flatten)]
+    #[schemars(with = "MetricsSchema")]
+    pub metrics: Metrics,
     /// Write amplification: bytes programmed (for the host, for the map, by the collector, as padding) for each byte that the host
     /// wrote; null without writes. What is still in the buffer at the end is not programmed. Centaur's equation 4.
     pub write_amplification: Option<f64>,
-    /// Pages programmed for the host and by the collector for each page programmed for the host: what garbage collection costs.
-    /// Where the host writes whole pages, one at a time, it is the write amplification of analytic models. Null if nothing was
-    /// programmed.
-    pub programs_per_host_program: Option<f64>,
     /// Write amplification in the second half of what the host wrote; left out where it wrote next to nothing.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Drift")]
     pub drift: Option<Drift>,
-    /// Energy of all flash operations and idle time, in joules.
-    pub energy_joules: f64,
     /// Energy by stage of the flash command chain.
     pub energy_by_stage: Vec<Share>,
     /// Where the requests' time went.
@@ -74,15 +71,9 @@ pub struct Summary {
     /// The pools, in their order; left out where there is one.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub pools: Vec<PoolUse>,
-    /// What was sent to which pool; left out where there is one.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "SubRequests")]
-    pub sub_requests: Option<SubRequests>,
     /// The power cuts; left out without any.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub power_cuts: Vec<PowerCut>,
-    /// What failed.
-    pub faults: Faults,
     /// Things that the user should know: wrapped addresses, clock jumps, a generated profile.
     pub notes: Vec<String>,
     /// The run over simulated time, in windows of equal width.
@@ -90,7 +81,7 @@ pub struct Summary {
 }
 
 /// One of several pools.
-#[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct PoolUse {
     /// Its NAND part.
     pub part: String,
@@ -112,37 +103,8 @@ pub struct PoolUse {
     pub valid_share: f64,
 }
 
-/// What became of the sub-requests of a device with several pools in the run: what was written of a unit of consecutive
-/// pages, and left the buffer together.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, schemars::JsonSchema)]
-pub struct SubRequests {
-    /// Sent to the first pool by the router.
-    pub to_first: u64,
-    /// Bytes of these that the host wrote.
-    pub to_first_bytes: u64,
-    /// The mean of these bytes; null without any.
-    pub to_first_mean_bytes: Option<f64>,
-    /// Sent to another pool by the router.
-    pub to_others: u64,
-    /// Bytes of these that the host wrote.
-    pub to_others_bytes: u64,
-    /// The mean of these bytes; null without any.
-    pub to_others_mean_bytes: Option<f64>,
-    /// Times that a pool had no room, and the first one took what was meant for it.
-    pub turned_away: u64,
-    /// Taken from the first pool's queue for another pool.
-    pub stolen: u64,
-    /// Units that moved to the first pool because a victim of another held some of them.
-    pub migrated_units: u64,
-    /// Pages of these that left the other pool.
-    pub migrated_pages: u64,
-    /// The size from which on sub-requests go to the first pool, at the end: Centaur's dispatch condition, or what stands for it
-    /// in another design; null where sizes do not decide.
-    pub condition_bytes: Option<u64>,
-}
-
 /// How the run ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Outcome {
     /// Every request was answered.
@@ -154,7 +116,7 @@ pub enum Outcome {
 }
 
 /// What the host saw.
-#[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Host {
     /// Requests answered.
     pub requests: u64,
@@ -186,7 +148,7 @@ pub struct Host {
 }
 
 /// A latency distribution, in microseconds. Mean, min and max are exact, percentiles good to three digits.
-#[derive(Clone, Debug, Default, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, Default, Serialize, JsonSchema)]
 pub struct Latency {
     /// The mean.
     pub mean: f64,
@@ -206,75 +168,8 @@ pub struct Latency {
     pub cumulative: Vec<(f64, f64)>,
 }
 
-/// What the buffer did, in logical pages (mapping units).
-#[derive(Clone, Debug, Default, Serialize, schemars::JsonSchema)]
-pub struct Buffer {
-    /// Page writes that merged with one that waited.
-    pub merged_writes: u64,
-    /// Pages that reads found in write buffer or read cache, or never written.
-    pub reads_without_flash: u64,
-    /// Those that were in the read cache or on their way into it.
-    pub read_cache_hits: u64,
-    /// Pages fetched ahead of reads.
-    pub read_ahead_pages: u64,
-    /// Those that the host then read.
-    pub read_ahead_used: u64,
-}
-
-/// What the flash did.
-#[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
-pub struct Flash {
-    /// Pages read, for whatever reason.
-    pub reads: u64,
-    /// Pages programmed, padding included.
-    pub programs: u64,
-    /// Blocks erased.
-    pub erases: u64,
-    /// Pages read to complete a partial write (read-modify-write).
-    pub fill_reads: u64,
-    /// Pages read by garbage collection.
-    pub gc_reads: u64,
-    /// Logical pages (mapping units) programmed by garbage collection.
-    pub gc_programs: u64,
-    /// Room for logical pages programmed without data, to complete a program unit.
-    pub padding: u64,
-    /// Bytes of pages programmed for the host.
-    pub host_bytes: u64,
-    /// Bytes of pages programmed because others of their unit were written, in a pool that is mapped by whole units.
-    pub unit_bytes: u64,
-    /// Bytes of pages programmed by garbage collection.
-    pub gc_bytes: u64,
-    /// Bytes of padding pages.
-    pub padding_bytes: u64,
-    /// Look-ups of the map that found the place of a page in memory; 0 where the whole map is there.
-    pub map_hits: u64,
-    /// Look-ups that did not.
-    pub map_misses: u64,
-    /// Hits of all look-ups; null without any.
-    pub map_hit_ratio: Option<f64>,
-    /// Pages read for translation pages.
-    pub translation_reads: u64,
-    /// Pages read for translation pages, for each look-up of the map; null without any.
-    pub translation_reads_per_look_up: Option<f64>,
-    /// Translation pages programmed because they changed; those that were moved are among the collector's pages.
-    pub translation_programs: u64,
-    /// Bytes of translation pages programmed because they changed.
-    pub translation_bytes: u64,
-    /// Logical pages among those of the host that were programmed in SLC mode.
-    pub slc_programs: u64,
-    /// Logical pages among those of garbage collection that came out of the SLC cache.
-    pub folded: u64,
-    /// Logical pages that went to another row of planes than their home.
-    pub programs_away: u64,
-    /// Part of the capacity in good blocks that holds nothing valid at the end: the over-provisioning, and what the host
-    /// never wrote or discarded.
-    pub effective_spare: f64,
-    /// Valid data at the end as a part of all flash, bad blocks included. Centaur's equation 2.
-    pub valid_share: f64,
-}
-
 /// A named amount.
-#[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Share {
     /// What it is of.
     pub name: String,
@@ -284,7 +179,7 @@ pub struct Share {
 
 /// Where the time of the requests went: mean microseconds a request, for reads and for writes. The sum over the
 /// list is the mean latency.
-#[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct TimeShare {
     /// `queue`, `link`, `controller`, `buffer`, `mapping`, `gc_wait`, `die_wait`, `bus`, `array`.
     pub name: String,
@@ -295,7 +190,7 @@ pub struct TimeShare {
 }
 
 /// What wrote the buffer out to a pool.
-#[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct WriteBack {
     /// Reads from the pool of the rest of a page, or of a unit that is programmed as a whole.
     pub fill: CommandTime,
@@ -304,7 +199,7 @@ pub struct WriteBack {
 }
 
 /// Commands of the chips, and mean microseconds of one since it was queued.
-#[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct CommandTime {
     /// How many there were.
     pub commands: u64,
@@ -323,7 +218,7 @@ pub struct CommandTime {
 }
 
 /// Wear of the blocks.
-#[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Wear {
     /// Erases of each block, in the order of dies and blocks; at most 65,536 values, each the mean of neighbours
     /// where there are more blocks.
@@ -359,7 +254,7 @@ pub struct Wear {
 }
 
 /// Wear of a die.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct DieWear {
     /// Mean erases of its blocks.
     pub erases: f64,
@@ -368,7 +263,7 @@ pub struct DieWear {
 }
 
 /// A power cut and the recovery after it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct PowerCut {
     /// When the power was cut, in seconds of simulated time.
     pub at_seconds: f64,
@@ -388,27 +283,8 @@ pub struct PowerCut {
     pub recovery_seconds: f64,
 }
 
-/// What failed.
-#[derive(Clone, Debug, Default, Serialize, schemars::JsonSchema)]
-pub struct Faults {
-    /// Program commands that failed.
-    pub program_failures: u64,
-    /// Erase commands that failed.
-    pub erase_failures: u64,
-    /// Reads that were tried again because pages could not be read.
-    pub read_retries: u64,
-    /// Flash pages that no retry read.
-    pub unreadable_pages: u64,
-    /// Logical pages of which something was lost.
-    pub lost_pages: u64,
-    /// Blocks that went out of use during the run.
-    pub grown_bad_blocks: u64,
-    /// Dies that were lost.
-    pub dead_dies: u32,
-}
-
 /// The run over time.
-#[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Windows {
     /// Width of a window in seconds.
     pub width_seconds: f64,
@@ -417,7 +293,7 @@ pub struct Windows {
 }
 
 /// One window of the run.
-#[derive(Clone, Debug, Default, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, Default, Serialize, JsonSchema)]
 pub struct Window {
     /// Requests answered.
     pub requests: u64,

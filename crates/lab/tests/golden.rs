@@ -102,8 +102,8 @@ fn run_of(entry: &Entry, small: &BTreeMap<String, Vec<String>>) -> Result<Run, S
     let summary = run(job, &mut Unobserved).map_err(|error| error.to_string())?;
     Ok(Run {
         digest: summary.digest,
-        programs: summary.flash.programs,
-        erases: summary.flash.erases,
+        programs: summary.metrics.count("flash.programs"),
+        erases: summary.metrics.count("flash.erases"),
         failed: summary.host.failed,
         microseconds: (summary.simulated_seconds * 1e6) as u64,
     })

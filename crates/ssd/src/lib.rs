@@ -8,6 +8,7 @@ pub mod device;
 pub mod front;
 pub mod ftl;
 pub mod lifetime;
+pub mod metrics;
 pub mod parts;
 pub mod policy;
 pub mod pools;

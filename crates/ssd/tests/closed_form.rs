@@ -173,12 +173,12 @@ fn a_read_that_misses_the_map_takes_a_translation_page_longer() {
     for page in [0, 1, 2] {
         rig.alone(Operation::Read, false, page * 8, 8);
     }
-    let before = rig.device.totals().spent[0][Component::Mapping as usize];
+    let before = rig.device.totals().times.spent[0][Component::Mapping as usize];
     let bus = rig.device.config().part().bus;
     let turnaround = (bus.t_rhw - bus.t_cs) * 2;
     let page = Duration::from_ns(295 + 25_000 + 50 + 10_240);
     assert_eq!(rig.alone(Operation::Read, false, per_page * 8, 8), page * 2 + turnaround);
-    let mapping = rig.device.totals().spent[0][Component::Mapping as usize] - before;
+    let mapping = rig.device.totals().times.spent[0][Component::Mapping as usize] - before;
     assert_eq!(mapping, u128::from((page + turnaround / 2).ps()), "one of the two is for the map");
     assert_eq!(rig.alone(Operation::Read, false, per_page * 8, 8), page + turnaround / 2);
 }

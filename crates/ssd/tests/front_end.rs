@@ -50,7 +50,7 @@ fn an_unloaded_read_over_pcie_takes_the_sum_of_its_parts() {
     let completion = pcie(24 + 16 + 24 + 4) + one_way;
     let wanted = doorbell + fetch + Duration::from_us(2) + FLASH_READ + data + completion;
     assert_eq!(rig.alone(Operation::Read, false, 0, 8), wanted);
-    let spent = |component: Component| rig.device.totals().spent[0][component as usize];
+    let spent = |component: Component| rig.device.totals().times.spent[0][component as usize];
     assert_eq!(spent(Component::Link), u128::from((doorbell + fetch + data + completion).ps()));
     assert_eq!(spent(Component::Controller), 2_000_000);
     assert_eq!((spent(Component::Queue), spent(Component::Buffer)), (0, 0));
@@ -377,7 +377,7 @@ proptest! {
         for (kind, operation) in [Operation::Read, Operation::Write].into_iter().enumerate() {
             let of_kind = rig.answers.iter().filter(|(_, answer)| answer.command.operation == operation);
             let latency: u128 = of_kind.map(|(_, answer)| u128::from(answer.latency.ps())).sum();
-            prop_assert_eq!(rig.device.totals().spent[kind].iter().sum::<u128>(), latency);
+            prop_assert_eq!(rig.device.totals().times.spent[kind].iter().sum::<u128>(), latency);
         }
     }
 }

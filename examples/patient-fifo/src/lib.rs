@@ -53,7 +53,7 @@ pub fn amplification(policy: &str, design: Design) -> wordline_lab::error::Resul
     let mut job = plan.job(&Device::load(&selection)?)?;
     job.design = design;
     let summary = run::run(job, &mut Unobserved)?;
-    Ok(summary.programs_per_host_program.expect("random writes program pages"))
+    Ok(summary.metrics.number("programs_per_host_program").expect("random writes program pages"))
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use std::process::Stdio;
 use crate::{program, wordline};
 
 /// Every command that does something.
-const COMMANDS: [&[&str]; 30] = [
+const COMMANDS: [&[&str]; 31] = [
     &["completions"],
     &["man"],
     &["run"],
@@ -20,6 +20,7 @@ const COMMANDS: [&[&str]; 30] = [
     &["presets", "list"],
     &["presets", "show"],
     &["policies"],
+    &["metrics"],
     &["workloads", "list"],
     &["workloads", "show"],
     &["trace", "info"],
@@ -48,6 +49,7 @@ fn the_program_alone_prints_its_commands() {
         "config",
         "presets",
         "policies",
+        "metrics",
         "workloads",
         "trace",
         "nand",
@@ -123,12 +125,13 @@ fn a_reader_that_goes_away_is_no_error() {
 }
 
 /// Commands whose output is tables.
-const TABLES: [&[&str]; 12] = [
+const TABLES: [&[&str]; 13] = [
     &["run", "--preset", "tiny", "--workload", "mixed-70-30", "--requests", "300"],
     &["run", "--preset", "centaur", "--workload", "mixed-70-30", "--requests", "300"],
     &["compare", "tiny", "tiny-tlc", "tiny", "tiny-tlc", "--workload", "mixed-70-30", "--requests", "300"],
     &["presets", "list"],
     &["policies"],
+    &["metrics"],
     &["workloads", "list"],
     &["trace", "formats"],
     &["repro", "list"],

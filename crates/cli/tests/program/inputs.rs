@@ -54,7 +54,7 @@ fn folder() -> Folder {
 }
 
 /// What is right.
-const GOOD: [&str; 38] = [
+const GOOD: [&str; 40] = [
     "--version",
     "--help",
     "run --help",
@@ -83,6 +83,8 @@ const GOOD: [&str; 38] = [
     "policies",
     "policies victim",
     "policies victim/fifo",
+    "metrics",
+    "metrics faults",
     "workloads list",
     "workloads show mixed-70-30",
     "workloads show centaur/usr_1",
@@ -96,7 +98,7 @@ const GOOD: [&str; 38] = [
 ];
 
 /// What is wrong, and what is said of it.
-const BAD: [(&str, &str); 103] = [
+const BAD: [(&str, &str); 104] = [
     ("rnu", "rnu"),
     ("run --presett tiny", "--presett"),
     ("run --preset tniy", "did you mean tiny?"),
@@ -192,6 +194,7 @@ const BAD: [(&str, &str); 103] = [
     ("config check --set buffer.size=64", "a size with a unit"),
     ("presets show tniy", "did you mean tiny?"),
     ("policies gredy", "did you mean greedy?"),
+    ("metrics falts", "did you mean faults?"),
     ("policies victim/gredy", "policy"),
     ("workloads show randrad-4k", "did you mean randread-4k?"),
     ("trace info @absent.csv", "absent.csv"),

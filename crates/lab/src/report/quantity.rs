@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use wordline_kernel::metrics::{Unit, Value};
+
 /// A result with its unit.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Quantity {
@@ -32,6 +34,19 @@ pub enum Quantity {
 }
 
 impl Quantity {
+    /// What a metric in `unit` came to.
+    pub fn of(unit: Unit, value: Value) -> Self {
+        match (value, unit) {
+            (Value::Absent, _) => Self::Absent,
+            (Value::Count(count), Unit::Bytes) => Self::Bytes(count as f64),
+            (Value::Count(count), _) => Self::Count(count),
+            (Value::Number(number), Unit::Fraction) => Self::Fraction(number),
+            (Value::Number(number), Unit::Joules) => Self::Joules(number),
+            (Value::Number(number), Unit::Bytes) => Self::Bytes(number),
+            (Value::Number(number), _) => Self::Number(number),
+        }
+    }
+
     /// The latency, or nothing when there were no requests of the kind.
     pub fn latency_of(requests: u64, microseconds: f64) -> Self {
         if requests == 0 { Self::Absent } else { Self::Latency(microseconds) }

@@ -1,7 +1,7 @@
 //! The numbers of a run in the order in which every table shows them.
 
 use super::quantity::Quantity;
-use crate::summary::{CommandTime, Latency, Outcome, PoolUse, SubRequests, Summary, WriteBack};
+use crate::summary::{CommandTime, Latency, Outcome, PoolUse, Summary, WriteBack};
 
 /// Results under one heading, each with its name.
 pub struct Group {
@@ -26,14 +26,22 @@ impl Group {
 /// All results of runs: the same groups for each of them. Pools that only some of them have are absent in the others.
 pub fn results(runs: &[Summary]) -> Vec<Vec<Group>> {
     let pools = runs.iter().map(|run| run.pools.len()).max().unwrap_or_default();
+    let others = other_metrics(runs);
     let of_run = |run: &Summary| {
+        let other = others.iter().map(|name| (*name, measured(run, name))).collect();
         let pool = |n: usize| Group::new(format!("Pool {}", n + 1), pool(run.pools.get(n)));
-        let sent = (pools > 0).then(|| Group::new("Sub-requests", sub_requests(run.sub_requests.as_ref())));
+        let sent = (pools > 0).then(|| Group::new("Sub-requests", metrics(run, SUB_REQUESTS)));
         let written_back = (0..pools.max(1)).map(|n| match pools {
             0 => Group::new("From the buffer to flash", write_back(run.write_back.first())),
             _ => Group::new(format!("From the buffer to pool {}", n + 1), write_back(run.write_back.get(n))),
         });
-        common(run).into_iter().chain(written_back).chain((0..pools).map(pool)).chain(sent).collect()
+        common(run)
+            .into_iter()
+            .chain(written_back)
+            .chain((0..pools).map(pool))
+            .chain(sent)
+            .chain([Group::new(OTHER, other)])
+            .collect()
     };
     runs.iter().map(of_run).collect()
 }
@@ -52,7 +60,7 @@ fn common(run: &Summary) -> [Group; 11] {
         Group::new("Channels busy", spread(&run.channel_utilisation)),
         Group::new("Dies busy", spread(&run.die_utilisation)),
         Group::new("Wear", wear(run)),
-        Group::new("Faults", faults(run)),
+        Group::new("Faults", metrics(run, FAULTS)),
     ]
 }
 
@@ -149,26 +157,86 @@ pub const OPTIONAL: [&str; 5] = [
     "pages folded out of it",
 ];
 
+/// The heading of the metrics that no other table has, for the pages of reports.
+pub const OTHER: &str = "Other metrics";
+
+/// A label in tables, and the name of a metric.
+type Row = (&'static str, &'static str);
+
+/// What the flash did.
+const FLASH: &[Row] = &[
+    ("page reads", "flash.reads"),
+    ("page programs", "flash.programs"),
+    ("block erases", "flash.erases"),
+    ("GC reads", "flash.gc_reads"),
+    ("GC programs", "flash.gc_programs"),
+    ("fill reads", "flash.fill_reads"),
+    ("padding pages", "flash.padding"),
+    ("map look-ups in memory", "flash.map_hit_ratio"),
+    ("translation reads", "flash.translation_reads"),
+    ("translation programs", "flash.translation_programs"),
+    ("pages into the SLC cache", "flash.slc_programs"),
+    ("pages folded out of it", "flash.folded"),
+    ("spare space in effect", "flash.effective_spare"),
+];
+
+/// What that costs.
+const COSTS: &[Row] = &[("programs a host page", "programs_per_host_program"), ("energy", "energy_joules")];
+
+/// What failed.
+const FAULTS: &[Row] = &[
+    ("failed programs", "faults.program_failures"),
+    ("failed erases", "faults.erase_failures"),
+    ("read retries", "faults.read_retries"),
+    ("unreadable flash pages", "faults.unreadable_pages"),
+    ("lost logical pages", "faults.lost_pages"),
+    ("grown bad blocks", "faults.grown_bad_blocks"),
+    ("dead dies", "faults.dead_dies"),
+];
+
+/// What was sent to which of several pools.
+const SUB_REQUESTS: &[Row] = &[
+    ("sent to pool 1", "sub_requests.to_first"),
+    ("  their mean size", "sub_requests.to_first_mean_bytes"),
+    ("sent to others", "sub_requests.to_others"),
+    ("  mean size of these", "sub_requests.to_others_mean_bytes"),
+    ("dispatch condition", "sub_requests.condition_bytes"),
+    ("turned away to pool 1", "sub_requests.turned_away"),
+    ("stolen from pool 1", "sub_requests.stolen"),
+    ("units moved to pool 1", "sub_requests.migrated_units"),
+    ("  pages of these", "sub_requests.migrated_pages"),
+];
+
+/// The names of the metrics of `runs` that no other table has, in their order.
+fn other_metrics(runs: &[Summary]) -> Vec<&'static str> {
+    let tables = [FLASH, COSTS, FAULTS, SUB_REQUESTS];
+    let mut names: Vec<&'static str> = Vec::new();
+    for metric in runs.iter().flat_map(|run| run.metrics.iter()).map(|(metric, _)| metric) {
+        let is_shown = tables.into_iter().flatten().any(|(_, name)| *name == metric.name);
+        if !is_shown && !names.contains(&metric.name) {
+            names.push(metric.name);
+        }
+    }
+    names
+}
+
+/// Rows of a table: what the metric of a name came to, under a label.
+fn metrics(run: &Summary, rows: &[Row]) -> Vec<(&'static str, Quantity)> {
+    rows.iter().map(|(label, name)| (*label, measured(run, name))).collect()
+}
+
+/// What the metric of a name came to, in its unit.
+fn measured(run: &Summary, name: &str) -> Quantity {
+    let found = run.metrics.iter().find(|(metric, _)| metric.name == name);
+    found.map_or(Quantity::Absent, |(metric, value)| Quantity::of(metric.unit, value))
+}
+
 fn flash(run: &Summary) -> Vec<(&'static str, Quantity)> {
-    let flash = &run.flash;
-    vec![
-        ("page reads", Quantity::Count(flash.reads)),
-        ("page programs", Quantity::Count(flash.programs)),
-        ("block erases", Quantity::Count(flash.erases)),
-        ("GC reads", Quantity::Count(flash.gc_reads)),
-        ("GC programs", Quantity::Count(flash.gc_programs)),
-        ("fill reads", Quantity::Count(flash.fill_reads)),
-        ("padding pages", Quantity::Count(flash.padding)),
-        ("map look-ups in memory", flash.map_hit_ratio.map_or(Quantity::Absent, Quantity::Fraction)),
-        ("translation reads", Quantity::Count(flash.translation_reads)),
-        ("translation programs", Quantity::Count(flash.translation_programs)),
-        ("pages into the SLC cache", Quantity::Count(flash.slc_programs)),
-        ("pages folded out of it", Quantity::Count(flash.folded)),
-        ("spare space in effect", Quantity::Fraction(flash.effective_spare)),
-        ("write amplification", run.write_amplification.map_or(Quantity::Absent, Quantity::Number)),
-        ("programs a host page", run.programs_per_host_program.map_or(Quantity::Absent, Quantity::Number)),
-        ("energy", Quantity::Joules(run.energy_joules)),
-    ]
+    let amplification = run.write_amplification.map_or(Quantity::Absent, Quantity::Number);
+    let mut rows = metrics(run, FLASH);
+    rows.push(("write amplification", amplification));
+    rows.extend(metrics(run, COSTS));
+    rows
 }
 
 fn time(
@@ -229,19 +297,6 @@ fn wear(run: &Summary) -> Vec<(&'static str, Quantity)> {
     ]
 }
 
-fn faults(run: &Summary) -> Vec<(&'static str, Quantity)> {
-    let faults = &run.faults;
-    vec![
-        ("failed programs", Quantity::Count(faults.program_failures)),
-        ("failed erases", Quantity::Count(faults.erase_failures)),
-        ("read retries", Quantity::Count(faults.read_retries)),
-        ("unreadable flash pages", Quantity::Count(faults.unreadable_pages)),
-        ("lost logical pages", Quantity::Count(faults.lost_pages)),
-        ("grown bad blocks", Quantity::Count(faults.grown_bad_blocks)),
-        ("dead dies", Quantity::Count(u64::from(faults.dead_dies))),
-    ]
-}
-
 /// The part of a pool: its name in tables with a column for each pool.
 pub const PART: &str = "part";
 
@@ -257,23 +312,6 @@ fn pool(pool: Option<&PoolUse>) -> Vec<(&'static str, Quantity)> {
         ("erases of a block", of(|pool| Quantity::Number(pool.erases_per_block))),
         ("spent lifetime", of(|pool| Quantity::Fraction(pool.spent_lifetime))),
         ("valid share", of(|pool| Quantity::Fraction(pool.valid_share))),
-    ]
-}
-
-fn sub_requests(sent: Option<&SubRequests>) -> Vec<(&'static str, Quantity)> {
-    let of = |result: fn(&SubRequests) -> Quantity| sent.map_or(Quantity::Absent, result);
-    let size = |bytes: Option<f64>| bytes.map_or(Quantity::Absent, Quantity::Bytes);
-    let bytes = |result: fn(&SubRequests) -> Option<f64>| size(sent.and_then(result));
-    vec![
-        ("sent to pool 1", of(|sent| Quantity::Count(sent.to_first))),
-        ("  their mean size", bytes(|sent| sent.to_first_mean_bytes)),
-        ("sent to others", of(|sent| Quantity::Count(sent.to_others))),
-        ("  mean size of these", bytes(|sent| sent.to_others_mean_bytes)),
-        ("dispatch condition", bytes(|sent| sent.condition_bytes.map(|size| size as f64))),
-        ("turned away to pool 1", of(|sent| Quantity::Count(sent.turned_away))),
-        ("stolen from pool 1", of(|sent| Quantity::Count(sent.stolen))),
-        ("units moved to pool 1", of(|sent| Quantity::Count(sent.migrated_units))),
-        ("  pages of these", of(|sent| Quantity::Count(sent.migrated_pages))),
     ]
 }
 

@@ -1,9 +1,13 @@
 //! Made-up runs for the tests of reports: plausible, and the extremes.
 
+use wordline_kernel::Metrics;
+use wordline_kernel::metrics::{Unit, Value};
+use wordline_ssd::metrics::all;
+
 use crate::provenance::Provenance;
 use crate::summary::{
-    Buffer, CommandTime, DieWear, Drift, Faults, Flash, Host, Latency, Outcome, PoolUse, Share, Source,
-    SourceKind, SubRequests, Summary, TimeShare, Wear, Window, Windows, WriteBack,
+    CommandTime, DieWear, Drift, Host, Latency, Outcome, PoolUse, Share, Source, SourceKind, Summary,
+    TimeShare, Wear, Window, Windows, WriteBack,
 };
 
 /// A mixed run of a drive of 8 channels and 64 dies that collects garbage from its middle on.
@@ -22,12 +26,9 @@ pub fn mixed() -> Summary {
         precondition_seconds: 0.84,
         requests_per_second: 571_428.0,
         host: host(),
-        buffer: Buffer::default(),
-        flash: flash(),
+        metrics: busy(&[]),
         write_amplification: Some(1.72),
-        programs_per_host_program: Some(1.70),
         drift: Some(Drift { third_quarter: 3.02, last_quarter: 3.05 }),
-        energy_joules: 61.4,
         energy_by_stage: shares(&[("TIN", 0.6), ("TON", 21.3), ("BER", 4.1), ("TIR", 0.2), ("idle", 35.2)]),
         time: time(),
         write_back: vec![write_back(41_000)],
@@ -37,8 +38,6 @@ pub fn mixed() -> Summary {
         wear: wear(64, 256),
         power_cuts: Vec::new(),
         pools: Vec::new(),
-        sub_requests: None,
-        faults: Faults { program_failures: 2, read_retries: 41, grown_bad_blocks: 4, ..Faults::default() },
         notes: vec!["3 requests went beyond the device and were wrapped".to_owned()],
         windows: windows(300, 9.63 / 300.0),
     }
@@ -55,7 +54,7 @@ pub fn faster() -> Summary {
     run.simulated_seconds /= 1.41;
     run.windows.width_seconds /= 1.41;
     run.write_amplification = Some(1.31);
-    run.programs_per_host_program = Some(1.29);
+    run.metrics.set("programs_per_host_program", 1.29);
     run.time.iter_mut().for_each(|share| share.read_us *= 0.7);
     run.die_utilisation = (0..128).map(|die| 0.25 + 0.2 * wave(die)).collect();
     run.wear = wear(128, 512);
@@ -82,19 +81,19 @@ pub fn pooled() -> Summary {
             pool("centaur-slc-2d", 32 << 30, 38_760, 303, 4.4e-7),
         ],
         write_back: vec![write_back(9_690), write_back(38_760)],
-        sub_requests: Some(SubRequests {
-            to_first: 9_120,
-            to_first_bytes: 9_120 * 83_000,
-            to_first_mean_bytes: Some(83_000.0),
-            to_others: 31_007,
-            to_others_bytes: 31_007 * 6_144,
-            to_others_mean_bytes: Some(6_144.0),
-            turned_away: 12,
-            stolen: 345,
-            migrated_units: 67,
-            migrated_pages: 804,
-            condition_bytes: Some(70 << 10),
-        }),
+        metrics: busy(&[
+            ("sub_requests.to_first", 9_120.into()),
+            ("sub_requests.to_first_bytes", (9_120 * 83_000).into()),
+            ("sub_requests.to_first_mean_bytes", 83_000.0.into()),
+            ("sub_requests.to_others", 31_007.into()),
+            ("sub_requests.to_others_bytes", (31_007 * 6_144).into()),
+            ("sub_requests.to_others_mean_bytes", 6_144.0.into()),
+            ("sub_requests.turned_away", 12.into()),
+            ("sub_requests.stolen", 345.into()),
+            ("sub_requests.migrated_units", 67.into()),
+            ("sub_requests.migrated_pages", 804.into()),
+            ("sub_requests.condition_bytes", (70 << 10).into()),
+        ]),
         ..mixed()
     }
 }
@@ -119,11 +118,8 @@ pub fn empty() -> Summary {
             read_latency_us: Latency::default(),
             write_latency_us: Latency::default(),
         },
-        buffer: Buffer::default(),
-        flash: no_flash(),
+        metrics: metrics(&[("flash.effective_spare", 0.11.into()), ("flash.valid_share", 0.89.into())]),
         write_amplification: None,
-        programs_per_host_program: None,
-        energy_joules: 0.0,
         energy_by_stage: Vec::new(),
         time: time().into_iter().map(|share| TimeShare { read_us: 0.0, write_us: 0.0, ..share }).collect(),
         write_back: vec![write_back(0)],
@@ -131,8 +127,6 @@ pub fn empty() -> Summary {
         die_utilisation: vec![0.0; 64],
         wear: unworn(),
         pools: Vec::new(),
-        sub_requests: None,
-        faults: Faults::default(),
         windows: Windows { width_seconds: 1e-6, windows: Vec::new() },
         notes: Vec::new(),
         ..mixed()
@@ -170,7 +164,7 @@ pub fn only_reads() -> Summary {
         ..run.host
     };
     run.write_amplification = None;
-    run.programs_per_host_program = None;
+    run.metrics.set("programs_per_host_program", Value::Absent);
     run.time.iter_mut().for_each(|share| share.write_us = 0.0);
     run.channel_utilisation.truncate(1);
     run.die_utilisation.truncate(1);
@@ -214,49 +208,45 @@ fn host() -> Host {
     }
 }
 
-/// Chips that did nothing.
-fn no_flash() -> Flash {
-    Flash {
-        reads: 0,
-        programs: 0,
-        erases: 0,
-        fill_reads: 0,
-        gc_reads: 0,
-        gc_programs: 0,
-        padding: 0,
-        host_bytes: 0,
-        unit_bytes: 0,
-        gc_bytes: 0,
-        padding_bytes: 0,
-        map_hits: 0,
-        map_misses: 0,
-        map_hit_ratio: None,
-        translation_reads: 0,
-        translation_reads_per_look_up: None,
-        translation_programs: 0,
-        translation_bytes: 0,
-        slc_programs: 0,
-        folded: 0,
-        programs_away: 0,
-        effective_spare: 0.11,
-        valid_share: 0.89,
+/// The metrics of a device: these values, and 0 or nothing for the others. It has several pools if these values tell of them.
+fn metrics(values: &[(&str, Value)]) -> Metrics {
+    let of_pools = |name: &str| name.starts_with("sub_requests.");
+    let has_pools = values.iter().any(|(name, _)| of_pools(name));
+    let mut metrics = Metrics::default();
+    for metric in all().filter(|metric| has_pools || !of_pools(metric.name)) {
+        let value = values.iter().find(|(name, _)| *name == metric.name).map(|(_, value)| *value);
+        let none = match metric.unit {
+            _ if metric.may_be_absent() => Value::Absent,
+            Unit::Ratio | Unit::Fraction | Unit::Joules => Value::Number(0.0),
+            _ => Value::Count(0),
+        };
+        metrics.add(*metric, value.unwrap_or(none));
     }
+    metrics
 }
 
-fn flash() -> Flash {
-    Flash {
-        reads: 1_004_113,
-        programs: 155_040,
-        erases: 404,
-        fill_reads: 90_125,
-        gc_reads: 64_901,
-        gc_programs: 64_901,
-        padding: 14,
-        host_bytes: 90_125 * 16_384,
-        gc_bytes: 64_901 * 16_384,
-        padding_bytes: 14 * 16_384,
-        ..no_flash()
-    }
+/// The metrics of a run that reads and writes, and these.
+fn busy(more: &[(&str, Value)]) -> Metrics {
+    let usual = [
+        ("flash.reads", 1_004_113.into()),
+        ("flash.programs", 155_040.into()),
+        ("flash.erases", 404.into()),
+        ("flash.fill_reads", 90_125.into()),
+        ("flash.gc_reads", 64_901.into()),
+        ("flash.gc_programs", 64_901.into()),
+        ("flash.padding", 14.into()),
+        ("flash.host_bytes", (90_125 * 16_384).into()),
+        ("flash.gc_bytes", (64_901 * 16_384).into()),
+        ("flash.padding_bytes", (14 * 16_384).into()),
+        ("flash.effective_spare", 0.11.into()),
+        ("flash.valid_share", 0.89.into()),
+        ("faults.program_failures", 2.into()),
+        ("faults.read_retries", 41.into()),
+        ("faults.grown_bad_blocks", 4.into()),
+        ("programs_per_host_program", 1.70.into()),
+        ("energy_joules", 61.4.into()),
+    ];
+    metrics(&[&usual, more].concat())
 }
 
 /// A distribution with most values near `typical` and a long tail.

@@ -156,7 +156,8 @@ fn compared_table(all: &[Vec<Group>], labels: &[String], shown: std::ops::Range<
     let mut table = plain_table(presets::UTF8_HORIZONTAL_ONLY);
     table.style_mut().row_separator = presets::NOTHING.row_separator;
     table.set_header([String::new()].into_iter().chain(labels[shown.clone()].iter().cloned()));
-    for (position, group) in all[0].iter().enumerate() {
+    let groups = all[0].iter().enumerate().filter(|(_, group)| group.title != results::OTHER);
+    for (position, group) in groups {
         table.add_row([group.title.to_uppercase()]);
         for (name, base) in &group.rows {
             let cells = shown.clone().map(|index| {

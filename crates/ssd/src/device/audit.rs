@@ -108,7 +108,7 @@ impl Device {
         let all = u128::from(elapsed.ps()) * u128::from(self.config.pools.dies());
         let once = stages.active_ps() + stages.ps(Stage::Idle) - self.chips.overlap_ps(elapsed);
         assert_eq!(once, all, "each die is in one stage at a time, but while a suspend is latched");
-        let served = t.served_ps + self.chips.unfinished_ps(elapsed);
+        let served = t.times.served_ps + self.chips.unfinished_ps(elapsed);
         assert_eq!(
             stages.active_ps(),
             served,

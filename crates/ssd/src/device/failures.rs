@@ -26,7 +26,7 @@ impl Device {
         done: &Done,
         calendar: &mut impl Schedule<Event>,
     ) {
-        if self.totals.dead_dies < self.chips.dead_dies() && self.chips.is_dead(done.die) {
+        if self.totals.dead_dies < u64::from(self.chips.dead_dies()) && self.chips.is_dead(done.die) {
             self.lose_die(done.die);
         }
         let Transaction { owner, slot, page, .. } = *transaction;

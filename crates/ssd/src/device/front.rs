@@ -244,7 +244,7 @@ impl Device {
         assert!(known <= latency, "the parts of a command's time exceed it: {request:?} of {latency}");
         let outside = [request.queued, on_link, controller, latency - known];
         // Reads and writes are the first two operations.
-        if let Some(sums) = self.totals.spent.get_mut(request.command.operation as usize) {
+        if let Some(sums) = self.totals.times.spent.get_mut(request.command.operation as usize) {
             request.spent.add_to(sums, outside);
         }
         self.digest.add(now.ps());

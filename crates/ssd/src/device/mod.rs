@@ -74,7 +74,7 @@ pub use progress::Watchdog;
 pub use recovery::{PowerCut, Recovery};
 pub use sub_requests::Counts as SubRequestCounts;
 use sub_requests::SubRequests;
-pub use totals::{CommandTimes, Component, Spent, Totals, WriteBack};
+pub use totals::{CommandTimes, Component, Spent, Times, Totals, WriteBack};
 
 /// What happens in a device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -57,7 +57,7 @@ impl Device {
     /// Cuts the power at `now`. The caller forgets all events of this device; it takes no command until it has
     /// [recovered](Self::recover).
     pub fn power_cut(&mut self, now: Instant) -> PowerCut {
-        self.totals.served_ps += self.chips.unfinished_ps(now - Instant::ZERO);
+        self.totals.times.served_ps += self.chips.unfinished_ps(now - Instant::ZERO);
         let at_cut = match self.is_protected() {
             true => AtCut::Finished,
             false => self.config.file.ftl.recovery.programs_at_cut.into(),

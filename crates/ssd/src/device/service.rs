@@ -132,7 +132,7 @@ impl Device {
         let now = calendar.now();
         self.digest.add(now.ps() ^ u64::from(done.die.0) << 48);
         self.digest.add(u64::from(done.command.page.0) << 3 | done.command.operation.kind() as u64);
-        self.totals.served_ps += u128::from((done.bus + done.array).ps());
+        self.totals.times.served_ps += u128::from((done.bus + done.array).ps());
         let mut next = self.queues.finish(done.die, now);
         let mut makes_room = false;
         while let Some(id) = next {

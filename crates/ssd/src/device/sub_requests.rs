@@ -106,6 +106,23 @@ pub struct Counts {
     pub migrated_pages: u64,
 }
 
+impl Counts {
+    /// What was counted since `earlier`.
+    #[must_use]
+    pub fn since(&self, earlier: &Self) -> Self {
+        let [sent, sent_bytes] = [(self.sent, earlier.sent), (self.sent_bytes, earlier.sent_bytes)]
+            .map(|(now, before)| [now[0] - before[0], now[1] - before[1]]);
+        Self {
+            sent,
+            sent_bytes,
+            turned_away: self.turned_away - earlier.turned_away,
+            stolen: self.stolen - earlier.stolen,
+            migrated: self.migrated - earlier.migrated,
+            migrated_pages: self.migrated_pages - earlier.migrated_pages,
+        }
+    }
+}
+
 impl SubRequests {
     /// None are under way. `pools` says which pool each of the router's streams goes to.
     pub fn new(config: &Config, pools: Vec<u8>) -> Self {

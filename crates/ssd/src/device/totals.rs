@@ -1,7 +1,7 @@
 //! What a device counts.
 
 use serde::{Deserialize, Serialize};
-use wordline_kernel::Duration;
+use wordline_kernel::{Duration, counters};
 
 /// How many components there are.
 const COMPONENTS: usize = 9;
@@ -121,97 +121,62 @@ pub struct WriteBack {
     pub programs: CommandTimes,
 }
 
-/// What a device counted since it was made, in logical pages where nothing else is said.
+/// Where the time of commands went.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Totals {
-    /// Pages of flash read for the host.
-    pub host_reads: u64,
-    /// Pages of flash read to complete partly written ones.
-    pub fill_reads: u64,
-    /// Pages of flash read ahead of the host.
-    pub read_ahead_reads: u64,
-    /// Pages of flash read by the collector.
-    pub gc_reads: u64,
-    /// Pages programmed for the host.
-    pub host_programs: u64,
-    /// Pages among those that were programmed in SLC mode.
-    pub slc_programs: u64,
-    /// Pages among those of the host that went to another row than their home.
-    pub programs_away: u64,
-    /// Pages programmed because they are of a unit that is programmed as a whole, and others of it were written.
-    pub unit_programs: u64,
-    /// Pages programmed by the collector.
-    pub gc_programs: u64,
-    /// Pages among those that came out of the SLC cache.
-    pub folded: u64,
-    /// Pages among those of the collector that were moved inside the chip.
-    pub gc_copied: u64,
-    /// Translation pages programmed because they changed; those that the collector moved are among its pages.
-    pub translation_programs: u64,
-    /// Pages of flash read for translation pages.
-    pub translation_reads: u64,
-    /// Look-ups that found the place of a page in memory, where only a part of the map is there.
-    pub map_hits: u64,
-    /// Look-ups that did not.
-    pub map_misses: u64,
-    /// Pages programmed with nothing in them.
-    pub padding: u64,
-    /// Row blocks erased.
-    pub erases: u64,
-    /// Program commands that failed.
-    pub program_failures: u64,
-    /// Erase commands that failed.
-    pub erase_failures: u64,
-    /// Read commands that were tried again because some of their pages could not be read.
-    pub read_retries: u64,
-    /// Flash pages that no retry read.
-    pub unreadable_pages: u64,
-    /// Logical pages of which something was lost.
-    pub lost_pages: u64,
-    /// Row blocks that were put out of use since the device was new.
-    pub grown_bad_blocks: u64,
-    /// Dies that are lost.
-    pub dead_dies: u32,
-    /// Pages that reads found in the buffer, or never written.
-    pub reads_without_flash: u64,
-    /// Pages that reads found in the read cache or on their way into it, of those without flash.
-    pub read_cache_hits: u64,
-    /// Logical pages that were fetched ahead.
-    pub read_ahead_pages: u64,
-    /// Logical pages that were fetched ahead and then read by the host.
-    pub read_ahead_used: u64,
-    /// Page writes that merged with one in the buffer.
-    pub merged_writes: u64,
+pub struct Times {
     /// Picoseconds that finished commands of the chips spent on the bus and in the array.
     pub served_ps: u128,
     /// Picoseconds of reads and of writes by component.
     pub spent: [[u128; COMPONENTS]; 2],
 }
 
-/// The differences of two totals, field by field.
-macro_rules! differences {
-    ($later:ident - $earlier:ident: $($field:ident),*; $spent:ident) => {
-        Totals {
-            $($field: $later.$field.saturating_sub($earlier.$field),)*
-            $spent: std::array::from_fn(|kind| {
-                std::array::from_fn(|part| $later.$spent[kind][part] - $earlier.$spent[kind][part])
-            }),
-        }
-    };
-}
-
-impl Totals {
-    /// What was counted since `earlier`; nothing where a power cut took more back than was counted.
+impl Times {
+    /// What was added since `earlier`.
     #[must_use]
     pub fn since(&self, earlier: &Self) -> Self {
-        differences!(
-            self - earlier:
-            host_reads, fill_reads, read_ahead_reads, gc_reads, host_programs, gc_programs, gc_copied,
-            translation_programs, translation_reads, map_hits, map_misses, padding, erases, program_failures,
-            erase_failures, read_retries, unreadable_pages, lost_pages, grown_bad_blocks, dead_dies,
-            reads_without_flash, read_cache_hits, read_ahead_pages, read_ahead_used, merged_writes, served_ps,
-            folded, programs_away, slc_programs, unit_programs;
-            spent
-        )
+        let component = |kind: usize, part: usize| self.spent[kind][part] - earlier.spent[kind][part];
+        Self {
+            served_ps: self.served_ps.saturating_sub(earlier.served_ps),
+            spent: std::array::from_fn(|kind| std::array::from_fn(|part| component(kind, part))),
+        }
+    }
+}
+
+counters! {
+    /// What a device counted since it was made.
+    pub struct Totals {
+        host_reads: "flash.host_reads", LogicalPages, "Logical pages read for the host.";
+        fill_reads: "flash.fill_reads", LogicalPages, "Pages read to complete a partial write (read-modify-write).";
+        read_ahead_reads: "flash.read_ahead_reads", LogicalPages, "Logical pages read ahead of the host.";
+        gc_reads: "flash.gc_reads", LogicalPages, "Pages read by garbage collection.";
+        host_programs: "flash.host_programs", LogicalPages, "Logical pages (mapping units) programmed for the host.";
+        slc_programs: "flash.slc_programs", LogicalPages, "Logical pages among those of the host that were programmed in SLC mode.";
+        programs_away: "flash.programs_away", LogicalPages, "Logical pages that went to another row of planes than their home.";
+        unit_programs: "flash.unit_programs", LogicalPages, "Logical pages programmed because others of their unit were written, in a pool that is mapped by whole units.";
+        gc_programs: "flash.gc_programs", LogicalPages, "Logical pages (mapping units) programmed by garbage collection.";
+        folded: "flash.folded", LogicalPages, "Logical pages among those of garbage collection that came out of the SLC cache.";
+        gc_copied: "flash.gc_copied", LogicalPages, "Logical pages among those of garbage collection that were moved inside their chip.";
+        translation_programs: "flash.translation_programs", LogicalPages, "Translation pages programmed because they changed; those that were moved are among the collector's pages.";
+        translation_reads: "flash.translation_reads", LogicalPages, "Pages read for translation pages.";
+        map_hits: "flash.map_hits", Count, "Look-ups of the map that found the place of a page in memory; 0 where the whole map is there.";
+        map_misses: "flash.map_misses", Count, "Look-ups that did not.";
+        padding: "flash.padding", LogicalPages, "Room for logical pages programmed without data, to complete a program unit.";
+        erases: "flash.block_set_erases", BlockSets, "Erases; blocks that are erased together count as one.";
+        program_failures: "faults.program_failures", Count, "Program commands that failed.";
+        erase_failures: "faults.erase_failures", Count, "Erase commands that failed.";
+        read_retries: "faults.read_retries", Count, "Reads that were tried again because pages could not be read.";
+        unreadable_pages: "faults.unreadable_pages", Pages, "Flash pages that no retry read.";
+        lost_pages: "faults.lost_pages", LogicalPages, "Logical pages of which something was lost.";
+        grown_bad_blocks: "faults.grown_bad_block_sets", BlockSets, "Blocks that went out of use during the run; those that are erased together count as one.";
+        dead_dies: "faults.dead_dies", Count, "Dies that were lost.";
+        reads_without_flash: "buffer.reads_without_flash", LogicalPages, "Pages that reads found in write buffer or read cache, or never written.";
+        read_cache_hits: "buffer.read_cache_hits", LogicalPages, "Those that were in the read cache or on their way into it.";
+        read_ahead_pages: "buffer.read_ahead_pages", LogicalPages, "Pages fetched ahead of reads.";
+        read_ahead_used: "buffer.read_ahead_used", LogicalPages, "Those that the host then read.";
+        merged_writes: "buffer.merged_writes", LogicalPages, "Page writes that merged with one that waited.";
+    }
+    beside {
+        /// Where the time of commands went.
+        times: Times;
     }
 }

@@ -1,0 +1,32 @@
+//! `wordline metrics`: what a device measures.
+
+use clap::Args;
+use serde_json::{Value, json};
+use wordline_kernel::Metric;
+
+use crate::failure::Failure;
+use crate::output::{self, JsonArgument};
+
+const EXAMPLES: &str = "\
+Examples:
+  wordline metrics
+  wordline metrics flash              those of a section
+  wordline metrics --json";
+
+/// Lists the metrics of devices: names in the JSON of a run, units and meanings.
+#[derive(Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Arguments {
+    /// A section, the part of a name before the dot; all metrics if not given.
+    section: Option<String>,
+    #[command(flatten)]
+    json: JsonArgument,
+}
+
+/// Does what the user asked.
+pub fn handle(arguments: Arguments) -> Result<(), Failure> {
+    let row = |metric: &Metric| json!({ "name": metric.name, "unit": metric.unit.name(), "meaning": metric.meaning });
+    let found = wordline_lab::metrics::metrics(arguments.section.as_deref())?;
+    let rows: Vec<Value> = found.into_iter().map(row).collect();
+    output::json_or(&arguments.json, &rows, || output::rows(&rows, &["name", "unit", "meaning"]))
+}

@@ -1,0 +1,311 @@
+//! Metrics as data: each states its name, its unit and what it means once, beside where it is measured. Summary, JSON, report,
+//! log and documents follow from that.
+//!
+//! ```
+//! use wordline_kernel::metrics::{Metrics, Value};
+//!
+//! wordline_kernel::counters! {
+//!     /// What a lift does.
+//!     pub struct Lift {
+//!         rides: "lift.rides", Count, "Times that somebody went up or down.";
+//!         floors: "lift.floors", Count, "Floors passed.";
+//!     }
+//! }
+//!
+//! let before = Lift { rides: 3, floors: 7 };
+//! let now = Lift { rides: 5, floors: 20 };
+//! let mut metrics = Metrics::default();
+//! now.since(&before).add_to(&mut metrics);
+//! assert_eq!(metrics.get("lift.floors"), Some(Value::Count(13)));
+//! assert_eq!(Lift::METRICS[0].meaning, "Times that somebody went up or down.");
+//! ```
+
+use std::collections::BTreeMap;
+
+use serde::ser::SerializeMap;
+use serde::{Serialize, Serializer};
+
+/// What a metric is measured in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Unit {
+    /// Things or events.
+    Count,
+    /// Mapping units.
+    LogicalPages,
+    /// Pages of flash.
+    Pages,
+    /// Blocks of one plane.
+    Blocks,
+    /// The blocks of the planes that are erased together.
+    BlockSets,
+    /// Bytes.
+    Bytes,
+    /// Joules.
+    Joules,
+    /// A part of a whole, 1 being all of it.
+    Fraction,
+    /// One amount for each of another.
+    Ratio,
+}
+
+impl Unit {
+    /// Its name in results and documents.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Count => "count",
+            Self::LogicalPages => "logical pages",
+            Self::Pages => "pages",
+            Self::Blocks => "blocks",
+            Self::BlockSets => "block sets",
+            Self::Bytes => "B",
+            Self::Joules => "J",
+            Self::Fraction => "fraction",
+            Self::Ratio => "ratio",
+        }
+    }
+}
+
+/// What is known of a metric before it is measured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Metric {
+    /// Its name: a section and a word, with a dot between them, or a word alone.
+    pub name: &'static str,
+    /// What it is measured in.
+    pub unit: Unit,
+    /// What it means, in a sentence. Where it may have no value, the sentence says when, with the word null.
+    pub meaning: &'static str,
+}
+
+impl Metric {
+    /// A metric.
+    pub const fn new(name: &'static str, unit: Unit, meaning: &'static str) -> Self {
+        Self { name, unit, meaning }
+    }
+
+    /// The section that it stands in, if in any.
+    pub fn section(&self) -> Option<&'static str> {
+        self.name.split_once('.').map(|(section, _)| section)
+    }
+
+    /// Whether it may have no value.
+    pub fn may_be_absent(&self) -> bool {
+        self.meaning.contains("null")
+    }
+
+    /// Its name within its section.
+    pub fn word(&self) -> &'static str {
+        self.name.split_once('.').map_or(self.name, |(_, word)| word)
+    }
+}
+
+/// What a metric came to.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Value {
+    /// A whole number.
+    Count(u64),
+    /// Any number.
+    Number(f64),
+    /// Nothing that the metric could be of.
+    Absent,
+}
+
+impl Value {
+    /// It as a number; none for what is absent.
+    pub fn number(self) -> Option<f64> {
+        match self {
+            Self::Count(count) => Some(count as f64),
+            Self::Number(number) => Some(number),
+            Self::Absent => None,
+        }
+    }
+}
+
+impl From<u64> for Value {
+    fn from(count: u64) -> Self {
+        Self::Count(count)
+    }
+}
+
+impl From<f64> for Value {
+    fn from(number: f64) -> Self {
+        Self::Number(number)
+    }
+}
+
+impl<T: Into<Self>> From<Option<T>> for Value {
+    fn from(value: Option<T>) -> Self {
+        value.map_or(Self::Absent, Into::into)
+    }
+}
+
+impl Serialize for Value {
+    fn serialize<S: Serializer>(&self, out: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Count(count) => out.serialize_u64(*count),
+            Self::Number(number) => out.serialize_f64(*number),
+            Self::Absent => out.serialize_none(),
+        }
+    }
+}
+
+/// What was measured, in the order in which it was added. Written as a table with a table for each section.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Metrics(Vec<(Metric, Value)>);
+
+impl Metrics {
+    /// Adds a metric.
+    ///
+    /// # Panics
+    /// If there is one of that name, for a name has one meaning; and for a value that its meaning does not know of.
+    pub fn add(&mut self, metric: Metric, value: impl Into<Value>) {
+        assert!(self.get(metric.name).is_none(), "two metrics are called {}", metric.name);
+        let value = value.into();
+        let is_said = value != Value::Absent || metric.may_be_absent();
+        assert!(is_said, "{} does not say when it is null", metric.name);
+        self.0.push((metric, value));
+    }
+
+    /// The value of the metric of a name.
+    pub fn get(&self, name: &str) -> Option<Value> {
+        self.0.iter().find(|(metric, _)| metric.name == name).map(|(_, value)| *value)
+    }
+
+    /// The value of a metric that counts something; 0 where there is no such metric.
+    pub fn count(&self, name: &str) -> u64 {
+        match self.get(name) {
+            Some(Value::Count(count)) => count,
+            _ => 0,
+        }
+    }
+
+    /// The value of a metric as a number; none where it is absent or there is no such metric.
+    pub fn number(&self, name: &str) -> Option<f64> {
+        self.get(name).and_then(Value::number)
+    }
+
+    /// Gives the metric of a name another value, or adds nothing where there is none of it.
+    pub fn set(&mut self, name: &str, value: impl Into<Value>) {
+        if let Some((_, old)) = self.0.iter_mut().find(|(metric, _)| metric.name == name) {
+            *old = value.into();
+        }
+    }
+
+    /// All of them.
+    pub fn iter(&self) -> impl Iterator<Item = (&Metric, Value)> {
+        self.0.iter().map(|(metric, value)| (metric, *value))
+    }
+
+    /// Those of a section.
+    pub fn of_section<'a>(&'a self, section: &'a str) -> impl Iterator<Item = (&'a Metric, Value)> {
+        self.iter().filter(move |(metric, _)| metric.section() == Some(section))
+    }
+}
+
+impl Serialize for Metrics {
+    fn serialize<S: Serializer>(&self, out: S) -> Result<S::Ok, S::Error> {
+        let mut sections: BTreeMap<&str, BTreeMap<&str, Value>> = BTreeMap::new();
+        let mut alone = BTreeMap::new();
+        for (metric, value) in &self.0 {
+            let table = metric.section().map_or(&mut alone, |section| sections.entry(section).or_default());
+            table.insert(metric.word(), *value);
+        }
+        let mut table = out.serialize_map(Some(alone.len() + sections.len()))?;
+        for (word, value) in &alone {
+            table.serialize_entry(word, value)?;
+        }
+        for (section, values) in &sections {
+            table.serialize_entry(section, values)?;
+        }
+        table.end()
+    }
+}
+
+/// Declares counters, a line each: field, name, [unit](Unit), meaning. They start at zero; `METRICS` is the list of them, `since` what
+/// was counted between two looks, and `add_to` gives their values. What else such a struct holds follows after `beside`, and
+/// has a `since` of its own.
+#[macro_export]
+macro_rules! counters {
+    (
+        $(#[$doc:meta])*
+        pub struct $name:ident {
+            $($field:ident: $metric:literal, $unit:ident, $meaning:literal;)*
+        }
+        $(beside { $($(#[$beside_doc:meta])* $beside:ident: $type:ty;)* })?
+    ) => {
+        $(#[$doc])*
+        #[derive(Clone, Debug, Default, PartialEq, Eq, ::serde::Serialize, ::serde::Deserialize)]
+        pub struct $name {
+            $(#[doc = $meaning] pub $field: u64,)*
+            $($($(#[$beside_doc])* pub $beside: $type,)*)?
+        }
+
+        impl $name {
+            /// What the counters are.
+            pub const METRICS: &'static [$crate::metrics::Metric] = &[
+                $($crate::metrics::Metric::new($metric, $crate::metrics::Unit::$unit, $meaning),)*
+            ];
+
+            /// What was counted since `earlier`; nothing where more was taken back than was counted.
+            #[must_use]
+            pub fn since(&self, earlier: &Self) -> Self {
+                Self {
+                    $($field: self.$field.saturating_sub(earlier.$field),)*
+                    $($($beside: self.$beside.since(&earlier.$beside),)*)?
+                }
+            }
+
+            /// Adds the counters to `metrics`.
+            pub fn add_to(&self, metrics: &mut $crate::metrics::Metrics) {
+                let counts = [$(self.$field),*];
+                Self::METRICS.iter().zip(counts).for_each(|(metric, count)| metrics.add(*metric, count));
+            }
+        }
+    };
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    crate::counters! {
+        /// Counters of a test.
+        pub struct Counts {
+            reads: "flash.reads", Pages, "Pages read.";
+            erases: "flash.erases", Blocks, "Blocks erased.";
+        }
+    }
+
+    fn measured() -> Metrics {
+        let mut metrics = Metrics::default();
+        Counts { reads: 3, erases: 1 }.add_to(&mut metrics);
+        metrics.add(Metric::new("energy_joules", Unit::Joules, "Energy."), 0.5);
+        metrics.add(
+            Metric::new("map.hit_ratio", Unit::Fraction, "Hits of all look-ups; null without any."),
+            None::<f64>,
+        );
+        metrics
+    }
+
+    #[test]
+    fn sections_are_tables_and_what_is_absent_is_null() {
+        let text = serde_json::to_string(&measured()).expect("its keys are text");
+        assert_eq!(text, r#"{"energy_joules":0.5,"flash":{"erases":1,"reads":3},"map":{"hit_ratio":null}}"#);
+        let metrics = measured();
+        assert_eq!(metrics.of_section("flash").count(), 2);
+        assert_eq!(metrics.get("map.hit_ratio"), Some(Value::Absent));
+        assert_eq!((metrics.number("energy_joules"), metrics.number("map.hit_ratio")), (Some(0.5), None));
+        assert_eq!((metrics.count("flash.reads"), metrics.count("flash.programs")), (3, 0));
+    }
+
+    #[test]
+    fn a_counter_that_was_taken_back_is_nothing() {
+        let later = Counts { reads: 5, erases: 0 };
+        assert_eq!(later.since(&Counts { reads: 2, erases: 1 }), Counts { reads: 3, erases: 0 });
+    }
+
+    #[test]
+    #[should_panic(expected = "two metrics are called flash.reads")]
+    fn a_name_has_one_meaning() {
+        measured().add(Metric::new("flash.reads", Unit::Pages, "Others."), 1);
+    }
+}

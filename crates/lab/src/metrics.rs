@@ -1,0 +1,82 @@
+//! The metrics of devices: the list of them, and how they stand in the JSON of a run.
+
+use std::borrow::Cow;
+use std::collections::BTreeSet;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use wordline_kernel::Metric;
+use wordline_kernel::metrics::Unit;
+use wordline_ssd::metrics::all;
+
+use crate::config::one_of;
+use crate::error::{Error, Result};
+
+/// All metrics that a device may have, or those of a section.
+///
+/// # Errors
+/// [`Error::Argument`] for a section that there is not.
+pub fn metrics(section: Option<&str>) -> Result<Vec<&'static Metric>> {
+    let found: Vec<&Metric> =
+        all().filter(|metric| section.is_none() || metric.section() == section).collect();
+    if !found.is_empty() {
+        return Ok(found);
+    }
+    let sections: BTreeSet<&str> = all().filter_map(Metric::section).collect();
+    let section = section.unwrap_or_default();
+    Err(Error::Argument {
+        what: "the section of metrics".into(),
+        found: section.to_owned(),
+        wanted: one_of(section, &Vec::from_iter(sections)),
+    })
+}
+
+/// How the metrics of a device stand in the JSON.
+pub(crate) struct MetricsSchema;
+
+impl JsonSchema for MetricsSchema {
+    fn schema_name() -> Cow<'static, str> {
+        "Metrics".into()
+    }
+
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        let mut sections = serde_json::Map::new();
+        for metric in all() {
+            let kind = match metric.unit {
+                Unit::Fraction | Unit::Ratio | Unit::Joules => "number",
+                _ if metric.name.ends_with("mean_bytes") => "number",
+                _ => "integer",
+            };
+            let described = match metric.may_be_absent() {
+                true => json_schema!({ "type": [kind, "null"], "description": metric.meaning }),
+                false => json_schema!({ "type": kind, "description": metric.meaning }),
+            };
+            let table = match metric.section() {
+                None => &mut sections,
+                Some(section) => {
+                    let empty = serde_json::json!({
+                        "type": "object", "description": about(section), "properties": {}
+                    });
+                    let object = sections.entry(section).or_insert(empty);
+                    object["properties"].as_object_mut().expect("it was made as one")
+                }
+            };
+            table.insert(metric.word().to_owned(), described.into());
+        }
+        json_schema!({ "type": "object", "properties": sections })
+    }
+}
+
+/// What the metrics of a section tell of.
+fn about(section: &str) -> &'static str {
+    match section {
+        "buffer" => "What the buffer did.",
+        "faults" => "What failed.",
+        "flash" => "What the flash did.",
+        "sub_requests" => "What was sent to which of several pools; left out where there is one.",
+        _ => "What a design counted.",
+    }
+}

@@ -1,0 +1,284 @@
+//! What a device did since some time, as metrics: its counters, and what follows from them and from the state of its flash.
+
+use wordline_kernel::metrics::{Unit, Value};
+use wordline_kernel::{Instant, Metric, Metrics};
+use wordline_nand::EnergyReport;
+
+use crate::device::{Device, SubRequestCounts, Totals};
+use crate::lifetime::{Worn, write_amplification};
+
+/// What a device had done at some time.
+#[derive(Clone, Debug)]
+pub struct Mark {
+    totals: Totals,
+    energy: EnergyReport,
+    worn: Vec<Worn>,
+    /// Pages programmed in each pool.
+    programs: Vec<u64>,
+    sub_requests: SubRequestCounts,
+}
+
+impl Mark {
+    /// What `device` has done until `now`.
+    pub fn of(device: &Device, now: Instant) -> Self {
+        Self {
+            totals: device.totals().clone(),
+            energy: device.chips().energy(now - Instant::ZERO),
+            worn: device.worn(),
+            programs: programs(device),
+            sub_requests: device.sub_requests().unwrap_or_default(),
+        }
+    }
+
+    /// The counters of then.
+    pub fn totals(&self) -> &Totals {
+        &self.totals
+    }
+}
+
+/// Pages that the chips of each pool have programmed.
+fn programs(device: &Device) -> Vec<u64> {
+    device.chips().counts_of_pools().iter().map(|counts| counts.pages_programmed).collect()
+}
+
+/// What a device did between a mark and another time.
+struct Since<'a> {
+    device: &'a Device,
+    totals: Totals,
+    joules: f64,
+    worn: Vec<Worn>,
+    programs: u64,
+    sent: SubRequestCounts,
+}
+
+impl<'a> Since<'a> {
+    fn new(device: &'a Device, mark: &Mark, now: Instant) -> Self {
+        let worn = device.worn().into_iter().zip(&mark.worn);
+        Self {
+            device,
+            totals: device.totals().since(&mark.totals),
+            joules: device.chips().energy(now - Instant::ZERO).since(&mark.energy).total().joules(),
+            worn: worn.map(|(now, before)| now.since(*before)).collect(),
+            programs: programs(device).iter().zip(&mark.programs).map(|(now, before)| now - before).sum(),
+            sent: device.sub_requests().unwrap_or_default().since(&mark.sub_requests),
+        }
+    }
+
+    /// Bytes of so many logical pages.
+    fn bytes(&self, pages: u64) -> Value {
+        Value::Count(pages * self.device.config().unit.0)
+    }
+
+    /// Logical pages programmed, for whatever reason.
+    fn programmed(&self) -> u64 {
+        let t = &self.totals;
+        t.host_programs + t.unit_programs + t.gc_programs + t.translation_programs + t.padding
+    }
+
+    /// Pages programmed. Those of several pools are of different sizes, and counted by the chips.
+    fn pages_programmed(&self) -> u64 {
+        let config = self.device.config();
+        match config.pools.count() {
+            1 => self.programmed() * config.unit.0 / config.geometry().page_size.0,
+            _ => self.programs,
+        }
+    }
+
+    /// Blocks erased, those of each plane for itself.
+    fn blocks_erased(&self) -> u64 {
+        let config = self.device.config();
+        let planes = || config.pools.iter().map(|pool| u64::from(pool.geometry.planes_per_row));
+        match config.pools.count() {
+            1 => self.totals.erases * planes().sum::<u64>(),
+            _ => self.worn.iter().zip(planes()).map(|(worn, planes)| worn.erases * planes).sum(),
+        }
+    }
+
+    /// Blocks that went out of use. With several pools those of the planes of a row count as one.
+    fn grown_bad_blocks(&self) -> u64 {
+        let config = self.device.config();
+        let planes = if config.pools.count() == 1 { config.geometry().planes_per_row } else { 1 };
+        self.totals.grown_bad_blocks * u64::from(planes)
+    }
+
+    /// So much for each look-up of the map; none without any.
+    fn per_look_up(&self, count: u64) -> Value {
+        let look_ups = self.totals.map_hits + self.totals.map_misses;
+        (look_ups > 0).then(|| count as f64 / look_ups as f64).into()
+    }
+
+    /// The mean size of what was sent to the first pool, or to the others; none without any.
+    fn mean_sent(&self, pool: usize) -> Value {
+        let (count, bytes) = (self.sent.sent[pool], self.sent.sent_bytes[pool]);
+        (count > 0).then(|| bytes as f64 / count as f64).into()
+    }
+}
+
+/// A metric, and how it follows from the rest.
+type Derived = (Metric, fn(&Since) -> Value);
+
+/// A metric that follows from the rest.
+const fn derived(name: &'static str, unit: Unit, meaning: &'static str, of: fn(&Since) -> Value) -> Derived {
+    (Metric::new(name, unit, meaning), of)
+}
+
+/// The metrics of every device that are no counters.
+const DERIVED: &[Derived] = &[
+    derived("flash.reads", Unit::LogicalPages, "Pages read, for whatever reason.", |d| {
+        let t = &d.totals;
+        (t.host_reads + t.fill_reads + t.read_ahead_reads + t.gc_reads + t.translation_reads).into()
+    }),
+    derived("flash.programs", Unit::Pages, "Pages programmed, padding included.", |d| {
+        d.pages_programmed().into()
+    }),
+    derived("flash.erases", Unit::Blocks, "Blocks erased.", |d| d.blocks_erased().into()),
+    derived(
+        "flash.programmed_bytes",
+        Unit::Bytes,
+        "Bytes of logical pages programmed, for whatever reason.",
+        |d| d.bytes(d.programmed()),
+    ),
+    derived("flash.host_bytes", Unit::Bytes, "Bytes of pages programmed for the host.", |d| {
+        d.bytes(d.totals.host_programs)
+    }),
+    derived(
+        "flash.unit_bytes",
+        Unit::Bytes,
+        "Bytes of pages programmed because others of their unit were written, in a pool that is mapped by whole units.",
+        |d| d.bytes(d.totals.unit_programs),
+    ),
+    derived("flash.gc_bytes", Unit::Bytes, "Bytes of pages programmed by garbage collection.", |d| {
+        d.bytes(d.totals.gc_programs)
+    }),
+    derived("flash.padding_bytes", Unit::Bytes, "Bytes of padding pages.", |d| d.bytes(d.totals.padding)),
+    derived(
+        "flash.translation_bytes",
+        Unit::Bytes,
+        "Bytes of translation pages programmed because they changed.",
+        |d| d.bytes(d.totals.translation_programs),
+    ),
+    derived("flash.map_hit_ratio", Unit::Fraction, "Hits of all look-ups; null without any.", |d| {
+        d.per_look_up(d.totals.map_hits)
+    }),
+    derived(
+        "flash.translation_reads_per_look_up",
+        Unit::Ratio,
+        "Pages read for translation pages, for each look-up of the map; null without any.",
+        |d| d.per_look_up(d.totals.translation_reads),
+    ),
+    derived(
+        "flash.effective_spare",
+        Unit::Fraction,
+        "Part of the capacity in good blocks that holds nothing valid at the end: the over-provisioning, and what the host \
+         never wrote or discarded.",
+        |d| d.device.effective_spare().into(),
+    ),
+    derived(
+        "flash.valid_share",
+        Unit::Fraction,
+        "Valid data at the end as a part of all flash, bad blocks included. Centaur's equation 2.",
+        |d| d.device.fullness().share().into(),
+    ),
+    derived("faults.grown_bad_blocks", Unit::Blocks, "Blocks that went out of use during the run.", |d| {
+        d.grown_bad_blocks().into()
+    }),
+    derived(
+        "programs_per_host_program",
+        Unit::Ratio,
+        "Pages programmed for the host and by the collector for each page programmed for the host: what garbage collection \
+         costs. Where the host writes whole pages, one at a time, it is the write amplification of analytic models; null \
+         if nothing was programmed.",
+        |d| write_amplification(d.totals.host_programs + d.totals.gc_programs, d.totals.host_programs).into(),
+    ),
+    derived("energy_joules", Unit::Joules, "Energy of all flash operations and idle time.", |d| {
+        d.joules.into()
+    }),
+];
+
+/// The metrics of devices with several pools: what became of what was written of a unit of consecutive pages, and left the
+/// buffer together.
+const OF_POOLS: &[Derived] = &[
+    derived("sub_requests.to_first", Unit::Count, "Sent to the first pool by the router.", |d| {
+        d.sent.sent[0].into()
+    }),
+    derived("sub_requests.to_first_bytes", Unit::Bytes, "Bytes of these that the host wrote.", |d| {
+        d.sent.sent_bytes[0].into()
+    }),
+    derived(
+        "sub_requests.to_first_mean_bytes",
+        Unit::Bytes,
+        "The mean of these bytes; null without any.",
+        |d| d.mean_sent(0),
+    ),
+    derived("sub_requests.to_others", Unit::Count, "Sent to another pool by the router.", |d| {
+        d.sent.sent[1].into()
+    }),
+    derived("sub_requests.to_others_bytes", Unit::Bytes, "Bytes of these that the host wrote.", |d| {
+        d.sent.sent_bytes[1].into()
+    }),
+    derived(
+        "sub_requests.to_others_mean_bytes",
+        Unit::Bytes,
+        "The mean of these bytes; null without any.",
+        |d| d.mean_sent(1),
+    ),
+    derived(
+        "sub_requests.turned_away",
+        Unit::Count,
+        "Times that a pool had no room, and the first one took what was meant for it.",
+        |d| d.sent.turned_away.into(),
+    ),
+    derived("sub_requests.stolen", Unit::Count, "Taken from the first pool's queue for another pool.", |d| {
+        d.sent.stolen.into()
+    }),
+    derived(
+        "sub_requests.migrated_units",
+        Unit::Count,
+        "Units that moved to the first pool because a victim of another held some of them.",
+        |d| d.sent.migrated.into(),
+    ),
+    derived(
+        "sub_requests.migrated_pages",
+        Unit::LogicalPages,
+        "Pages of these that left the other pool.",
+        |d| d.sent.migrated_pages.into(),
+    ),
+    derived(
+        "sub_requests.condition_bytes",
+        Unit::Bytes,
+        "The size from which on sub-requests go to the first pool, at the end; null where sizes do not decide.",
+        |d| d.device.least_of_first_pool().map(|size| size.0).into(),
+    ),
+];
+
+/// All metrics that devices may have.
+pub fn all() -> impl Iterator<Item = &'static Metric> {
+    let derived = DERIVED.iter().chain(OF_POOLS).map(|(metric, _)| metric);
+    Totals::METRICS.iter().chain(derived)
+}
+
+/// What `device` did from `mark` to `now`.
+pub fn since(device: &Device, mark: &Mark, now: Instant) -> Metrics {
+    let since = Since::new(device, mark, now);
+    let mut metrics = Metrics::default();
+    since.totals.add_to(&mut metrics);
+    let of_pools = if device.config().pools.count() > 1 { OF_POOLS } else { &[] };
+    DERIVED.iter().chain(of_pools).for_each(|(metric, of)| metrics.add(*metric, of(&since)));
+    metrics
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn every_metric_has_a_name_of_its_own_and_a_sentence() {
+        let names: BTreeSet<&str> = all().map(|metric| metric.name).collect();
+        assert_eq!(names.len(), all().count());
+        for metric in all() {
+            assert!(metric.meaning.ends_with('.'), "{}: {}", metric.name, metric.meaning);
+        }
+    }
+}
