@@ -1,6 +1,48 @@
 //! The varied keys of an experiment, and the points that they span.
 
+use std::path::Path;
+
 use serde::Deserialize;
+
+use super::Options;
+use crate::error::Result;
+
+/// What is run once for each combination of the values of varied keys.
+pub trait Points {
+    /// One run.
+    type Point;
+
+    /// The varied keys as they are run.
+    fn varied(&self, options: &Options) -> Vec<&Axis>;
+
+    /// The run with these values of the varied keys; `path` names the file.
+    ///
+    /// # Errors
+    /// [`crate::Error::Config`] if it does not hold together.
+    fn point(&self, path: &Path, settings: toml::Table, options: &Options) -> Result<Self::Point>;
+
+    /// The runs, the last varied key fastest, each checked.
+    ///
+    /// # Errors
+    /// Those of [`Points::point`].
+    fn points(&self, path: &Path, options: &Options) -> Result<Vec<Self::Point>> {
+        self.points_where(path, options, |_| true)
+    }
+
+    /// The same at some of the places alone.
+    ///
+    /// # Errors
+    /// Those of [`Points::point`].
+    fn points_where(
+        &self,
+        path: &Path,
+        options: &Options,
+        is_wanted: impl Fn(&toml::Table) -> bool,
+    ) -> Result<Vec<Self::Point>> {
+        let places = combinations(&self.varied(options)).into_iter().filter(is_wanted);
+        places.map(|settings| self.point(path, settings, options)).collect()
+    }
+}
 
 /// A varied key.
 #[derive(Clone, Debug, PartialEq, Deserialize)]

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use toml::Spanned;
 
 use super::Options;
+use super::axes::Points;
 use super::expect::Expect;
 use super::file::{Experiment, Kind, Wrong};
 use crate::error::Result;

@@ -9,7 +9,7 @@ use toml::Spanned;
 use wordline_kernel::Complaints;
 
 use super::Options;
-use super::axes::{Axis, lies_at};
+use super::axes::{Axis, Points, lies_at};
 use super::changes::{self, Changes};
 use super::chart::ChartFile;
 use super::column;

@@ -45,7 +45,7 @@ use crate::sweep::{self as cores, Conduct};
 use judge::Found;
 use nand::{NandPoint, NandSummary};
 
-pub use axes::Axis;
+pub use axes::{Axis, Points};
 pub use bench::{Bench, Lab};
 pub use chart::{Chart, charts};
 pub use counts::Counts;

@@ -9,7 +9,7 @@ use wordline_ssd::{Config, DeviceFile};
 
 use super::Options;
 use super::analytic::Space;
-use super::axes::{self, Axis};
+use super::axes::{self, Axis, Points};
 use super::file::found_and_wanted;
 use crate::config;
 use crate::design;
@@ -184,69 +184,19 @@ impl Point {
     }
 }
 
-impl Sweep {
-    /// What is wrong with it, as far as no device is needed to see it: key, what was found, what was wanted.
-    pub(super) fn complaints(&self) -> Vec<(String, String, String)> {
-        let mut wrong = Complaints::default();
-        let workloads = [
-            ("workload", Some(&self.workload)),
-            ("quick.workload", self.quick.as_ref().and_then(|quick| quick.workload.as_ref())),
-        ];
-        for (key, workload) in workloads {
-            let mut inner = Complaints::default();
-            workload.into_iter().for_each(|workload| check_workload(workload, &mut inner));
-            wrong.nest(key, inner);
-        }
-        match self.precondition {
-            None if matches!(self.workload, Workload::UniformWrites { .. }) => {
-                wrong.add(PRECONDITION, "none", "the state of the device before: empty, filled or steady");
-            }
-            before => check_before(before, &mut wrong),
-        }
-        wrong.0.into_iter().map(|complaint| (complaint.key, complaint.found, complaint.wanted)).collect()
-    }
+impl Points for Sweep {
+    type Point = Point;
 
-    /// The varied keys of the sweep as it is run.
-    fn axes<'a>(&'a self, quick: Option<&'a Quick<Workload>>) -> Vec<&'a Axis> {
-        axes::instead(&self.vary, quick.map_or(&[], |quick| &quick.vary))
-    }
-
-    /// The runs, the last varied key fastest, each with its device checked.
-    ///
-    /// # Errors
-    /// [`Error::Config`] if a device or its workload does not hold together; `path` names the file.
-    pub fn points(&self, path: &Path, options: &Options) -> Result<Vec<Point>> {
-        self.points_where(path, options, |_| true)
-    }
-
-    /// The same at some of the places alone.
-    pub(super) fn points_where(
-        &self,
-        path: &Path,
-        options: &Options,
-        is_wanted: impl Fn(&toml::Table) -> bool,
-    ) -> Result<Vec<Point>> {
+    fn varied(&self, options: &Options) -> Vec<&Axis> {
         let quick = self.quick.as_ref().filter(|_| options.quick);
-        let places = axes::combinations(&self.axes(quick)).into_iter().filter(is_wanted);
-        places.map(|settings| self.point(path, settings, options)).collect()
-    }
-
-    /// The keys of the device before any but the preset is varied.
-    fn base(&self, path: &Path, preset: Option<&str>) -> Result<toml::Table> {
-        let mut whole = match preset {
-            Some(name) => config::preset_table(name)
-                .map_err(|error| refused(path, "preset", &error.to_string(), "a preset"))?,
-            None => toml::Table::new(),
-        };
-        axes::merge(&mut whole, self.device.clone());
-        Ok(whole)
+        axes::instead(&self.vary, quick.map_or(&[], |quick| &quick.vary))
     }
 
     fn point(&self, path: &Path, settings: toml::Table, options: &Options) -> Result<Point> {
         let quick = self.quick.as_ref().filter(|_| options.quick);
         let workload = quick.and_then(|quick| quick.workload.as_ref()).unwrap_or(&self.workload);
         let mut varied = toml::Table::new();
-        for axis in self.axes(quick) {
+        for axis in self.varied(options) {
             axis.apply(&mut varied, &settings[&axis.key]);
         }
         options.change.iter().for_each(|(key, value)| axes::set(&mut varied, key, value.clone()));
@@ -262,7 +212,7 @@ impl Sweep {
         for (key, value) in quick.into_iter().flat_map(|quick| &quick.set) {
             axes::set(&mut whole, key, value.clone());
         }
-        for axis in self.axes(quick) {
+        for axis in self.varied(options) {
             axis.apply(&mut whole, &settings[&axis.key]);
         }
         options.change.iter().for_each(|(key, value)| axes::set(&mut whole, key, value.clone()));
@@ -305,6 +255,40 @@ impl Sweep {
             traces,
             seed,
         })
+    }
+}
+
+impl Sweep {
+    /// What is wrong with it, as far as no device is needed to see it: key, what was found, what was wanted.
+    pub(super) fn complaints(&self) -> Vec<(String, String, String)> {
+        let mut wrong = Complaints::default();
+        let workloads = [
+            ("workload", Some(&self.workload)),
+            ("quick.workload", self.quick.as_ref().and_then(|quick| quick.workload.as_ref())),
+        ];
+        for (key, workload) in workloads {
+            let mut inner = Complaints::default();
+            workload.into_iter().for_each(|workload| check_workload(workload, &mut inner));
+            wrong.nest(key, inner);
+        }
+        match self.precondition {
+            None if matches!(self.workload, Workload::UniformWrites { .. }) => {
+                wrong.add(PRECONDITION, "none", "the state of the device before: empty, filled or steady");
+            }
+            before => check_before(before, &mut wrong),
+        }
+        wrong.0.into_iter().map(|complaint| (complaint.key, complaint.found, complaint.wanted)).collect()
+    }
+
+    /// The keys of the device before any but the preset is varied.
+    fn base(&self, path: &Path, preset: Option<&str>) -> Result<toml::Table> {
+        let mut whole = match preset {
+            Some(name) => config::preset_table(name)
+                .map_err(|error| refused(path, "preset", &error.to_string(), "a preset"))?,
+            None => toml::Table::new(),
+        };
+        axes::merge(&mut whole, self.device.clone());
+        Ok(whole)
     }
 }
 

@@ -70,7 +70,7 @@ pub(super) fn covering(before: Precondition, extent: Bytes, capacity: Bytes) -> 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::experiment::{Experiment, Kind, Library, Options, Point, Workload};
+    use crate::experiment::{Experiment, Kind, Library, Options, Point, Points, Workload};
 
     const GIB: Bytes = Bytes(1 << 30);
 

@@ -14,7 +14,7 @@ use wordline_nand::unit::UnitFile;
 use wordline_nand::{LogicalUnit, Part};
 
 use super::Options;
-use super::axes::{self, Axis};
+use super::axes::{self, Axis, Points};
 use super::file::found_and_wanted;
 use super::sweep::Quick;
 use crate::config::embedded::{PARTS, names, text_of};
@@ -74,28 +74,10 @@ pub struct NandPoint {
     pub seed: u64,
 }
 
-impl NandSweep {
-    /// The runs, the last varied key fastest, each with its unit checked.
-    ///
-    /// # Errors
-    /// [`Error::Config`] if a part or a unit does not hold together; `path` names the file.
-    pub fn points(&self, path: &Path, options: &Options) -> Result<Vec<NandPoint>> {
-        self.points_where(path, options, |_| true)
-    }
+impl Points for NandSweep {
+    type Point = NandPoint;
 
-    /// The same at some of the places alone.
-    pub(super) fn points_where(
-        &self,
-        path: &Path,
-        options: &Options,
-        is_wanted: impl Fn(&toml::Table) -> bool,
-    ) -> Result<Vec<NandPoint>> {
-        let places = axes::combinations(&self.axes(options)).into_iter().filter(is_wanted);
-        places.map(|settings| self.point(path, settings, options)).collect()
-    }
-
-    /// The varied keys of the sweep as it is run.
-    fn axes(&self, options: &Options) -> Vec<&Axis> {
+    fn varied(&self, options: &Options) -> Vec<&Axis> {
         let quick = self.quick.as_ref().filter(|_| options.quick);
         axes::instead(&self.vary, quick.map_or(&[], |quick| &quick.vary))
     }
@@ -106,7 +88,7 @@ impl NandSweep {
         for (key, table) in [("part", &self.part), ("unit", &self.unit), ("workload", &self.workload)] {
             whole.insert(key.into(), table.clone().into());
         }
-        for axis in self.axes(options) {
+        for axis in self.varied(options) {
             axis.apply(&mut whole, &settings[&axis.key]);
         }
         if let Some(quick) = self.quick.as_ref().filter(|_| options.quick) {
