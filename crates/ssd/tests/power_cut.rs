@@ -182,17 +182,14 @@ impl Play {
         self.pending.insert(self.tag, pending);
         let tag = self.tag;
         let command = Command { operation, fua, sector, sectors, tag, ..Command::default() };
-        self.rig.device.submit(command, &mut self.rig.calendar);
+        self.rig.submit_command(command);
         self.take_answers();
     }
 
     fn take_answers(&mut self) {
-        let mut answers = Vec::new();
-        self.rig.device.take_answers(&mut answers);
-        for answer in answers {
+        for answer in self.rig.take_answers() {
             let reads = answer.command.operation == Operation::Read;
-            let told = self.is_worn() || reads && self.loses();
-            assert!(!answer.failed || told, "nothing is refused: {answer:?}");
+            assert!(reads || !answer.failed || self.is_worn(), "nothing is refused: {answer:?}");
             let pending = self.pending.remove(&answer.command.tag).expect("each command is answered once");
             for (page, held) in pending.written {
                 if pending.durable {
@@ -237,6 +234,7 @@ impl Play {
     fn cut(&mut self) {
         let now = self.rig.calendar_now();
         let cut = self.rig.device.power_cut(now);
+        self.rig.under_way.loses_power();
         assert_eq!(cut.unanswered.len(), self.pending.len(), "what was not answered never will be");
         self.torn.add(&cut.torn);
         self.rig.calendar.clear();

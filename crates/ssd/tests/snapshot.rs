@@ -60,7 +60,7 @@ fn restored(file: &DeviceFile, mut bytes: &[u8]) -> Result<Rig, Broken> {
     let mut device = Device::new(config, Seed(999));
     let agenda = device.load(&mut bytes)?;
     assert!(bytes.is_empty(), "{} bytes are left over", bytes.len());
-    Ok(Rig { device, calendar: agenda.calendar(|event| event), answers: Vec::new() })
+    Ok(Rig::of(device, agenda.calendar(|event| event)))
 }
 
 /// Goes on for a number of events.

@@ -223,7 +223,7 @@ fn recorded() -> (Rig, Arc<Mutex<Told>>) {
     let tuner = Box::new(Recorder { inner, told: told.clone() });
     let parts = Parts { tuner, ..Parts::of(&config) };
     let device = Device::with(config, parts, Seed(1));
-    let mut rig = Rig { device, calendar: Calendar::new(), answers: Vec::new() };
+    let mut rig = Rig::of(device, Calendar::new());
     rig.device.fill(1.0);
     (rig, told)
 }

@@ -7,6 +7,8 @@
 mod configure;
 mod draw;
 mod host;
+#[path = "../../../ssd/tests/common/lost.rs"]
+mod lost;
 mod play;
 mod shrink;
 

@@ -13,6 +13,7 @@ use wordline_ssd::{Answer, Command, Config, Device, Event, Operation};
 use crate::configure::Configured;
 use crate::draw::{Case, Start, Step};
 use crate::host::{Durability, Host, Promises};
+use crate::lost::is_lost;
 
 /// An event that no device has, for the instant of a cut.
 const CUT: Event = Event::Begin(u32::MAX);
@@ -300,12 +301,6 @@ impl<'a> Play<'a> {
         }
         self.run_down_to(0);
     }
-}
-
-fn is_lost(device: &Device, sector: u64) -> bool {
-    let per_page = device.config().unit.0 / 512;
-    let at = (sector % per_page) as u32;
-    device.lost_sectors(LogicalPage((sector / per_page) as u32)).covers(Sectors::range(at, at + 1))
 }
 
 /// Plays a case on the device that its settings make; a panic says what is wrong.

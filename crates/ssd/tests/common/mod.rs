@@ -4,6 +4,7 @@
 
 pub mod devices;
 pub mod failing;
+pub mod lost;
 pub mod steps;
 
 use wordline_kernel::{Bytes, Calendar, Duration, Instant, Schedule, Seed};
@@ -23,25 +24,46 @@ pub struct Rig {
     pub device: Device,
     pub calendar: Calendar<Event>,
     pub answers: Vec<(Instant, Answer)>,
+    pub under_way: lost::UnderWay,
 }
 
 impl Rig {
     pub fn new(file: DeviceFile, seed: u64) -> Self {
         let config = file.check().unwrap_or_else(|wrong| panic!("{wrong}"));
-        Self { device: Device::new(config, Seed(seed)), calendar: Calendar::new(), answers: Vec::new() }
+        Self::of(Device::new(config, Seed(seed)), Calendar::new())
+    }
+
+    pub fn of(device: Device, calendar: Calendar<Event>) -> Self {
+        Self { device, calendar, answers: Vec::new(), under_way: lost::UnderWay::default() }
     }
 
     pub fn submit(&mut self, operation: Operation, fua: bool, sector: u64, sectors: u64) {
         let tag = self.answers.len() as u32;
-        self.device.submit(
-            Command { operation, fua, sector, sectors, tag, ..Command::default() },
-            &mut self.calendar,
-        );
+        self.submit_command(Command { operation, fua, sector, sectors, tag, ..Command::default() });
     }
 
-    /// Submits a command as it is, but for its tag.
+    /// Submits a command as it is.
     pub fn submit_command(&mut self, command: Command) {
+        let namespace = &self.device.config().namespaces[usize::from(command.namespace)];
+        self.under_way.submits(command, namespace.base + command.sector);
         self.device.submit(command, &mut self.calendar);
+    }
+
+    /// Takes what was answered. A read that failed had to.
+    pub fn take_answers(&mut self) -> Vec<Answer> {
+        let mut answers = Vec::new();
+        self.device.take_answers(&mut answers);
+        let Self { device, under_way, .. } = self;
+        for answer in &answers {
+            under_way.answered(answer, |sector| lost::is_lost(device, sector), device.is_read_only());
+        }
+        answers
+    }
+
+    fn note_answers(&mut self) {
+        let now = self.calendar.now();
+        let answers = self.take_answers();
+        self.answers.extend(answers.into_iter().map(|answer| (now, answer)));
     }
 
     /// Submits a comparison with version `expected`, 0 for what was written last.
@@ -52,7 +74,6 @@ impl Rig {
 
     /// Goes on until at most `outstanding` commands are not answered.
     pub fn run_down_to(&mut self, outstanding: usize) {
-        let mut answers = Vec::new();
         let mut watchdog = Watchdog::with_limit(PATIENCE, self.calendar.now());
         while self.device.outstanding() > outstanding {
             match self.calendar.advance() {
@@ -64,23 +85,18 @@ impl Rig {
                 }
             }
             watchdog.look(&self.device, self.calendar.now()).unwrap_or_else(|waits| panic!("{waits}"));
-            self.device.take_answers(&mut answers);
-            let now = self.calendar.now();
-            self.answers.extend(answers.drain(..).map(|answer| (now, answer)));
+            self.note_answers();
         }
     }
 
     /// Submits nothing for a while.
     pub fn rest(&mut self, time: Duration) {
         let end = self.calendar.now() + time;
-        let mut answers = Vec::new();
         while self.calendar.now() < end
             && let Some(event) = self.calendar.advance()
         {
             self.device.handle(event, &mut self.calendar);
-            self.device.take_answers(&mut answers);
-            let now = self.calendar.now();
-            self.answers.extend(answers.drain(..).map(|answer| (now, answer)));
+            self.note_answers();
         }
     }
 
@@ -115,6 +131,7 @@ impl Rig {
     /// Cuts the power, and lets the device recover.
     pub fn cut_power(&mut self) -> PowerCut {
         let cut = self.device.power_cut(self.calendar.now());
+        self.under_way.loses_power();
         self.calendar.clear();
         self.device.recover(&mut self.calendar);
         cut

@@ -1,0 +1,79 @@
+//! When a read may fail, as every oracle has it: only where something of it is lost, or was while others changed it, or where
+//! the device refuses everything.
+
+use wordline_ssd::device::Device;
+use wordline_ssd::ftl::mapping::LogicalPage;
+use wordline_ssd::sectors::Sectors;
+use wordline_ssd::{Answer, Command, Operation};
+
+/// A command under way, and its first sector on the device.
+#[derive(Clone, Debug)]
+struct Pending {
+    begun: u64,
+    first: u64,
+    command: Command,
+}
+
+impl Pending {
+    fn covers(&self, sector: u64) -> bool {
+        (self.first..self.first + self.command.sectors).contains(&sector)
+    }
+
+    fn reads(&self) -> bool {
+        matches!(self.command.operation, Operation::Read | Operation::Compare)
+    }
+}
+
+/// What a host knows of the commands that change what others read.
+#[derive(Clone, Debug, Default)]
+pub struct UnderWay {
+    now: u64,
+    pending: Vec<Pending>,
+    /// Changes that were over while a read was under way that is not, and when they were.
+    over: Vec<(u64, Pending)>,
+}
+
+impl UnderWay {
+    /// A command is submitted, of which the first sector is `first` on the device.
+    pub fn submits(&mut self, command: Command, first: u64) {
+        self.now += 1;
+        self.pending.push(Pending { begun: self.now, first, command });
+    }
+
+    /// A command is answered: a read that failed had to. What was submitted behind this log's back is passed over.
+    pub fn answered(&mut self, answer: &Answer, is_lost: impl Fn(u64) -> bool, refuses: bool) {
+        self.now += 1;
+        let Some(at) = self.pending.iter().position(|pending| pending.command == answer.command) else {
+            return;
+        };
+        let pending = self.pending.remove(at);
+        if pending.reads() {
+            let changed = |sector: u64| {
+                let over =
+                    self.over.iter().filter(|(over, _)| *over > pending.begun).map(|(_, change)| change);
+                let mut changes = over.chain(self.pending.iter().filter(|other| !other.reads()));
+                changes.any(|change| change.covers(sector))
+            };
+            let mut all = pending.first..pending.first + pending.command.sectors;
+            let may_fail = refuses || all.any(|sector| is_lost(sector) || changed(sector));
+            assert!(may_fail || !answer.failed, "nothing of a read that failed is lost: {answer:?}");
+        } else {
+            self.over.push((self.now, pending));
+        }
+        let oldest = self.pending.iter().filter(|pending| pending.reads()).map(|pending| pending.begun).min();
+        self.over.retain(|(over, _)| oldest.is_some_and(|oldest| *over > oldest));
+    }
+
+    /// The power is cut: what is under way will never be answered.
+    pub fn loses_power(&mut self) {
+        self.pending.clear();
+        self.over.clear();
+    }
+}
+
+/// Whether a sector of the device is lost.
+pub fn is_lost(device: &Device, sector: u64) -> bool {
+    let per_page = device.config().unit.0 / 512;
+    let at = (sector % per_page) as u32;
+    device.lost_sectors(LogicalPage((sector / per_page) as u32)).covers(Sectors::range(at, at + 1))
+}
