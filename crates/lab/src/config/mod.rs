@@ -1,5 +1,6 @@
 //! Configuration: TOML layered from preset, file and command line, checked all at once.
 
+mod effect;
 pub mod embedded;
 mod explain;
 mod load;
@@ -126,9 +127,19 @@ pub fn part(name: &str) -> Result<Part> {
     file.check().map_err(|wrong| Error::Config(with_origins(wrong, &tree)))
 }
 
-fn resolve(layered: load::Layered) -> Result<Device> {
+fn resolve(mut layered: load::Layered) -> Result<Device> {
+    schema::complaints(&layered.tree).or_ok(()).map_err(Error::Config)?;
+    loop {
+        let device = resolve_idle(&layered)?;
+        if !effect::leave_out_idle(&mut layered.tree, &device.config).map_err(Error::Config)? {
+            return Ok(device);
+        }
+    }
+}
+
+/// The device with all its keys, those that do nothing on it among them.
+fn resolve_idle(layered: &load::Layered) -> Result<Device> {
     let load::Layered { tree, name, description, source } = layered;
-    schema::complaints(&tree).or_ok(()).map_err(Error::Config)?;
     let mut device = tree.clone();
     let design = device.members_mut().and_then(|members| members.remove(DESIGN));
     let design = design.map(|node| Design::deserialize(node.value.into_deserializer())).transpose();
@@ -138,9 +149,10 @@ fn resolve(layered: load::Layered) -> Result<Device> {
     let [start, stop] =
         ["start_below", "stop_at"].map(|mark| tree.origin_of(&format!("ftl.gc.{mark}_free_blocks")).1);
     file.ftl.gc.raise_marks(file.streams(), start, stop);
-    let text = text_of(&name, &description, &source, &table(&file, design.as_ref()))?;
+    let text = text_of(name, description, source, &table(&file, design.as_ref()))?;
     let config =
-        design::check(file, design.as_ref()).map_err(|wrong| Error::Config(with_origins(wrong, &tree)))?;
+        design::check(file, design.as_ref()).map_err(|wrong| Error::Config(with_origins(wrong, tree)))?;
+    let (name, description) = (name.clone(), description.clone());
     Ok(Device { name, description, config, design, text })
 }
 
@@ -248,6 +260,8 @@ pub fn schema() -> String {
     serde_json::to_string_pretty(&schema::file()).expect("a schema is JSON")
 }
 
+#[cfg(test)]
+mod effect_tests;
 #[cfg(test)]
 mod schema_tests;
 #[cfg(test)]

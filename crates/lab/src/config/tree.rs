@@ -233,6 +233,20 @@ impl Node {
         self.members().map_or_else(|| self.item(key), |members| members.get(key))
     }
 
+    /// The value of a key, such as `ftl.gc.victim`.
+    pub fn at(&self, key: &str) -> Option<&Self> {
+        key.split('.').try_fold(self, |node, key| node.members()?.get(key))
+    }
+
+    /// Takes the value of a key out.
+    pub fn remove(&mut self, key: &str) {
+        let (table, name) = key.rsplit_once('.').unwrap_or(("", key));
+        let mut path = table.split('.').filter(|key| !key.is_empty());
+        let members =
+            path.try_fold(self, |node, key| node.members_mut()?.get_mut(key)).and_then(Self::members_mut);
+        members.and_then(|members| members.remove(name));
+    }
+
     /// The origin of the value at `path`, such as `faults[0].nth`, and true; or that of the last table on the way there, and
     /// false.
     pub fn origin_of(&self, path: &str) -> (&Origin, bool) {

@@ -17,9 +17,9 @@ pub struct FrontFile {
     pub interface: Interface,
     /// The sector of the host: addresses and sizes of commands are whole ones.
     pub sector_size: Bytes,
-    /// What belongs to the interface `nvme`; another interface does not look at it.
+    /// What belongs to the interface `nvme`.
     pub nvme: NvmeFile,
-    /// What belongs to the interface `sata`; another interface does not look at it.
+    /// What belongs to the interface `sata`.
     pub sata: SataFile,
 }
 

@@ -1,0 +1,173 @@
+//! Does every key do something on some device, and is a key that does nothing refused?
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use rayon::prelude::*;
+use serde_json::{Value as Json, json};
+
+use super::effect::CONDITIONS;
+use super::*;
+use crate::plan::{Origin, Plan};
+use crate::power::CutAfter;
+use crate::run::{Unobserved, run};
+
+/// `effect_tests.toml`, which says what is in it.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Samples {
+    does: Vec<[String; 4]>,
+    idle: Vec<[String; 3]>,
+    without: Vec<[String; 2]>,
+}
+
+fn samples() -> Samples {
+    toml::from_str(include_str!("effect_tests.toml")).unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// A second pool, and room for it.
+const POOLS: &str = "ftl.over_provisioning=0.4;pools=[{ part = { base = 'centaur-slc-2d', geometry.blocks_per_plane = 24, \
+    geometry.pages_per_block = 16, geometry.page_size = '4KiB' }, layout = { channels = 2, packages_per_channel = 1, \
+    dies_per_package = 1, planes_per_row = 1 } }]";
+
+/// The device of these settings on preset `tiny`, unless they do nothing and that is to be refused.
+fn device(settings: &str, refuses: bool) -> Result<Device> {
+    let mut layered = load::preset("tiny")?;
+    let is_key = |text: &&str| !text.is_empty() && !text.starts_with(['@', '!', '#']);
+    for argument in settings.replace('$', POOLS).split(';').filter(is_key) {
+        load::arguments(&mut layered.tree, &[argument.to_owned()])?;
+    }
+    schema::complaints(&layered.tree).or_ok(()).map_err(Error::Config)?;
+    if refuses { resolve(layered) } else { resolve_idle(&layered) }
+}
+
+/// What comes of a device with these settings: the result of a run, and what follows from the configuration.
+fn result(settings: &str) -> std::result::Result<Json, String> {
+    let device = device(settings, false).map_err(|error| error.to_string())?;
+    let marked = |mark: char| settings.split(';').find_map(|text| text.strip_prefix(mark));
+    let loads = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/loads");
+    let file = loads.join(format!("{}.toml", marked('@').unwrap_or("mixed")));
+    let plan = Plan {
+        origin: Origin::Named(file.to_str().expect("a path of text").into()),
+        requests: Some(marked('#').map_or(1_000, |count| count.parse().expect("a number of requests"))),
+        power_cut: marked('!').map(|count| CutAfter::Requests(count.parse().expect("a number of requests"))),
+        ..Plan::default()
+    };
+    let job = plan.job(&device).map_err(|error| error.to_string())?;
+    let summary = run(job, &mut Unobserved).map_err(|error| error.to_string())?;
+    let mut result = serde_json::to_value(summary).expect("a result is JSON");
+    let members = result.as_object_mut().expect("a result is a table");
+    for key in ["configuration", "provenance", "wall_seconds", "precondition_seconds", "requests_per_second"]
+    {
+        members.remove(key).expect(key);
+    }
+    Ok(json!([result, explain(&device)]))
+}
+
+fn with(base: &str, key: &str, value: &str) -> String {
+    match value.strip_prefix('=') {
+        Some(setting) => format!("{base};{setting}"),
+        None if value.is_empty() => base.to_owned(),
+        None => format!("{base};{key}={value}"),
+    }
+}
+
+/// The keys of a device, as `docs/configuration.md` lists them.
+fn keys() -> BTreeSet<String> {
+    let text = reference();
+    let (_, device) = text.split_once("## Keys of a device").expect("the page has the section");
+    let key = |line: &str| Some(line.strip_prefix("| `")?.split_once('`')?.0.to_owned());
+    device.lines().filter_map(key).filter(|key| !key.starts_with('[') && !key.contains('=')).collect()
+}
+
+/// Whether a key is of a struct of which another key is looked at: every pool has parts and a layout as the first has.
+fn is_of_other_pool(key: &str) -> bool {
+    ["pools.part.", "pools.layout."].iter().any(|table| key.starts_with(table))
+}
+
+#[test]
+fn every_key_does_something_on_some_device() {
+    let Samples { does, without, .. } = samples();
+    let known: BTreeSet<&str> = does.iter().map(|[key, ..]| key.as_str()).collect();
+    let without: BTreeSet<&str> = without.iter().map(|[key, _]| key.as_str()).collect();
+    let all = keys();
+    let missing: Vec<&String> = all
+        .iter()
+        .filter(|key| !is_of_other_pool(key))
+        .filter(|key| !known.contains(key.as_str()) && !without.contains(key.as_str()))
+        .collect();
+    assert!(missing.is_empty(), "no device is named on which these do anything: {missing:?}");
+    let gone: Vec<_> = known.iter().chain(&without).filter(|key| !all.contains(**key)).collect();
+    assert!(gone.is_empty(), "there are no such keys: {gone:?}");
+    let same = |[key, base, one, other]: &[String; 4]| {
+        let [one, other] = [one, other].map(|value| result(&with(base, key, value)));
+        match (one, other) {
+            (Ok(one), Ok(other)) => (one == other).then(|| format!("{key} does nothing")),
+            (Err(error), _) | (_, Err(error)) => Some(format!("{key}: {error}")),
+        }
+    };
+    let wrong: Vec<String> = does.par_iter().filter_map(same).collect();
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn what_does_nothing_is_refused_with_its_reason_and_changes_no_result() {
+    let Samples { idle, .. } = samples();
+    let listed: BTreeSet<&str> = idle.iter().map(|[key, ..]| key.as_str()).collect();
+    for key in CONDITIONS.iter().flat_map(|condition| condition.keys) {
+        assert!(
+            listed.contains(key) || listed.iter().any(|listed| listed.starts_with(&format!("{key}."))),
+            "{key}"
+        );
+    }
+    let wrong = |[key, base, value]: &[String; 3]| {
+        let settings = with(base, key, value);
+        let error = match device(&settings, true) {
+            Ok(_) => return Some(format!("{settings}: taken")),
+            Err(error) => error.to_string(),
+        };
+        let told = error.contains(key) && error.contains("or the key left out");
+        let changes = result(&settings) != result(base);
+        (!told || changes).then(|| format!("{settings}: changes something {changes}; {error}"))
+    };
+    let wrong: Vec<String> = idle.par_iter().filter_map(wrong).collect();
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// The samples of keys with a condition are of devices on which it holds.
+#[test]
+fn what_does_something_is_taken() {
+    let conditional = |key: &str| {
+        let mut keys = CONDITIONS.iter().flat_map(|condition| condition.keys);
+        keys.any(|table| key == *table || key.starts_with(&format!("{table}.")))
+    };
+    for [key, base, _, value] in samples().does.iter().filter(|[key, ..]| conditional(key)) {
+        let settings = with(base, key, value);
+        assert!(
+            device(&settings, true).is_ok(),
+            "{settings}: {}",
+            device(&settings, true).expect_err("refused")
+        );
+    }
+}
+
+#[test]
+fn what_a_layer_below_set_for_another_device_is_left_out() {
+    let load = |set: &[&str]| {
+        let set = set.iter().map(|&text| text.to_owned()).collect();
+        Device::load(&Selection { preset: Some("nvme-tlc".into()), file: None, set })
+    };
+    let direct = load(&["front.interface=direct"]).expect("the links of the preset are left out");
+    assert_eq!(direct.config.file.front.nvme.link.generation, 3, "as where nothing is said");
+    let error = load(&["front.interface=direct", "front.nvme.queues=2"]).expect_err("one layer").to_string();
+    let wanted = "--set front.nvme.queues: found 2, wanted front.interface = \"nvme\", or the key left out: ";
+    assert!(error.starts_with(wanted), "{error}");
+}
+
+#[test]
+fn a_device_comes_back_from_its_text_with_keys_that_do_nothing() {
+    let device = device("front.interface=sata", true).expect("it is sound");
+    let again =
+        Device::from_text("again", "tiny", &device.text, &[]).expect("all keys have their usual values");
+    assert_eq!(again.config, device.config);
+}
