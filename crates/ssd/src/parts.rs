@@ -5,6 +5,7 @@ use wordline_nand::Layers;
 use crate::Config;
 use crate::policy::background::Background;
 use crate::policy::balancer::Balancer;
+use crate::policy::destage::Destage;
 use crate::policy::eviction::Eviction;
 use crate::policy::failure::FailurePolicy;
 use crate::policy::frontier::Frontier;
@@ -19,6 +20,8 @@ use crate::policy::wear::WearLeveller;
 /// The policies of a device. A design takes those that the configuration names and changes some of them:
 /// `Parts { victim: Box::new(MyVictim), ..base }`.
 pub struct Parts {
+    /// Which pages leave the write buffer as soon as they are written.
+    pub destage: Box<dyn Destage>,
     /// Which page leaves the write buffer.
     pub eviction: Box<dyn Eviction>,
     /// Which page leaves the read cache.
@@ -54,6 +57,7 @@ impl Parts {
         let blocks = |row| config.pools.of_row(row).geometry.blocks_per_plane;
         let blocks: Vec<u32> = (0..config.pools.rows()).map(blocks).collect();
         Self {
+            destage: config.file.buffer.destage.build(),
             eviction: config.file.buffer.eviction.build(),
             read_eviction: config.file.buffer.read_eviction.build(),
             router: ftl.router.build(config.logical_pages),

@@ -6,6 +6,7 @@ use common::{Rig, small};
 use wordline_kernel::{Bytes, Duration, Energy, Instant, Seed};
 use wordline_ssd::config::{BufferMode, Protection, Space};
 use wordline_ssd::ftl::mapping::LogicalPage;
+use wordline_ssd::policy::destage::DestageKind;
 use wordline_ssd::policy::eviction::EvictionKind;
 use wordline_ssd::{DeviceFile, Operation};
 
@@ -85,6 +86,49 @@ fn a_page_is_in_flash_soon_after_the_interval_and_not_before() {
     let after = flushed.expect("it is in flash") - Duration::from_ms(30_000);
     // A program of 250 us, two pages over the bus and commands.
     assert!(after > Duration::from_us(250) && after < Duration::from_us(280), "{after}");
+}
+
+/// Pages leave as soon as they are written, unless they are hot; so much may be on its way.
+fn eager(window: Duration, in_flight: Bytes) -> DeviceFile {
+    let mut file = one_die();
+    file.buffer.destage = DestageKind::UnlessHot { window, in_flight };
+    file
+}
+
+#[test]
+fn a_page_leaves_as_soon_as_it_is_written_unless_it_was_written_before_in_the_window() {
+    let mut rig = Rig::new(eager(Duration::from_ms(5), Bytes::kib(512)), 1);
+    let mut write_all = |pages: std::ops::Range<u64>| {
+        pages.for_each(|page| _ = write(&mut rig, page));
+        rig.settle();
+        waiting(&rig)
+    };
+    assert_eq!(write_all(0..8), 0, "each is written for the first time");
+    assert_eq!(write_all(0..8), 8, "each is written for the second time, 1 ms later");
+    assert_eq!(write_all(100..180), 8, "40 programs of 250 us take longer than the window");
+    assert_eq!(write_all(0..6), 2, "in another window the first time counts again");
+}
+
+#[test]
+fn a_write_waits_while_as_much_is_on_its_way_as_may_be_but_not_that_of_a_hot_page() {
+    let mut rig = Rig::new(eager(Duration::from_ms(1_000), Bytes::kib(16)), 1);
+    for page in 0..4 {
+        assert_eq!(write(&mut rig, page), ACCESS);
+    }
+    assert_eq!(write(&mut rig, 0), ACCESS, "it stays in the buffer");
+    let waited = write(&mut rig, 4);
+    assert!(
+        waited > Duration::from_us(250) && waited < Duration::from_us(320),
+        "a program was to end: {waited}"
+    );
+}
+
+#[test]
+fn writes_go_on_where_less_than_a_program_unit_may_be_on_its_way() {
+    let mut rig = Rig::new(eager(Duration::from_ms(1_000), Bytes::kib(4)), 1);
+    (0..20).for_each(|page| _ = write(&mut rig, page));
+    rig.settle();
+    assert!(waiting(&rig) <= 1, "{} pages wait", waiting(&rig));
 }
 
 #[test]

@@ -1,6 +1,10 @@
 //! Does every listed policy keep the promise of its trait?
 
 mod common;
+#[path = "policy_contract/destage.rs"]
+mod destage;
+#[path = "policy_contract/eviction.rs"]
+mod eviction;
 #[path = "policy_contract/tuner.rs"]
 mod tuner;
 
@@ -16,7 +20,6 @@ use wordline_ssd::ftl::blocks::{Blocks, State, Streams};
 use wordline_ssd::ftl::mapping::LogicalPage;
 use wordline_ssd::policy::background::{BackgroundKind, Resting};
 use wordline_ssd::policy::balancer::{BalancerKind, Reach, Waiting};
-use wordline_ssd::policy::eviction::{EntryList, EvictionKind};
 use wordline_ssd::policy::failure::{After, Failed, Failure, FailureKind, MOST_FAILURES};
 use wordline_ssd::policy::frontier::{FrontierKind, OpenBlock, WordLines};
 use wordline_ssd::policy::mapper::{CacheSize, Dftl, Mapper, TranslationPage};
@@ -470,62 +473,6 @@ fn random_policies_reach_every_candidate() {
         let chosen: BTreeSet<RowBlockId> =
             (0..200).filter_map(|_| policy.choose(blocks.candidates(0), &mut random)).collect();
         assert_eq!(chosen.len(), 10, "{kind:?}");
-    }
-}
-
-/// The entry that leaves next of those in `line`, each with whether it was used, by the policy's definition in plain words:
-/// a line of people who step out, go to its end or stay.
-fn leaves_next(kind: &EvictionKind, line: &mut Vec<(u32, bool)>) -> u32 {
-    while matches!(kind, EvictionKind::Clock {}) && line[0].1 {
-        let (entry, _) = line.remove(0);
-        line.push((entry, false));
-    }
-    line[0].0
-}
-
-proptest! {
-    #[test]
-    fn an_eviction_policy_lets_go_what_a_plain_line_would(
-        steps in prop::collection::vec((0u8..4, 0u32..12), 1..400),
-    ) {
-        for kind in [EvictionKind::Fifo {}, EvictionKind::Lru {}, EvictionKind::Clock {}] {
-            let mut policy = kind.build();
-            policy.prepare(12);
-            let mut waiting = EntryList::new(12);
-            let mut line: Vec<(u32, bool)> = Vec::new();
-            for (n, (what, entry)) in steps.iter().enumerate() {
-                if n % 5 == 0 {
-                    let mut fresh = kind.build();
-                    fresh.prepare(12);
-                    policy = restored(&*policy, fresh);
-                }
-                let at = line.iter().position(|(other, _)| other == entry);
-                match (what, at) {
-                    (0, Some(at)) => {
-                        line.remove(at);
-                        waiting.remove(*entry);
-                        policy.removed(*entry);
-                    }
-                    (1 | 2, Some(at)) => {
-                        policy.used(*entry);
-                        line[at].1 = true;
-                        if matches!(kind, EvictionKind::Lru {}) {
-                            line[at..].rotate_left(1);
-                        }
-                    }
-                    (_, None) => {
-                        line.push((*entry, false));
-                        waiting.push(*entry);
-                        policy.added(*entry, LogicalPage(100 - entry));
-                    }
-                    _ => {
-                        let wanted = leaves_next(&kind, &mut line);
-                        prop_assert_eq!(policy.next(&waiting), wanted, "{:?}", &kind);
-                        prop_assert_eq!(policy.next(&waiting), wanted, "{:?} asked twice", &kind);
-                    }
-                }
-            }
-        }
     }
 }
 

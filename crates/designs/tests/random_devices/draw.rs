@@ -61,6 +61,9 @@ impl Case {
         let depth = draw.from(1, 16) as usize;
         let count = draw.from(20, 400);
         let steps = (0..count).map(|_| draw.step()).collect();
+        // By itself, so that the other draws of a seed stay what they are.
+        draw.random = Seed(seed).stream("case.destage", number);
+        draw.destage();
         Self { number, settings: draw.settings, start, depth, steps }
     }
 
@@ -198,6 +201,16 @@ impl Draw {
             let burst = self.pick(&[0, 1, 2, 8]);
             let policy = self.pick(&["round-robin", "weighted-round-robin"]);
             self.set("front.nvme.arbitration", format!("{{ policy = '{policy}', burst = {burst} }}"));
+        }
+    }
+
+    /// Pages leave the buffer as soon as they are written, where the answer does not wait for that anyway.
+    fn destage(&mut self) {
+        if self.settings.iter().any(|setting| setting == "buffer.mode=write-back") && self.percent(30) {
+            let (window, in_flight) = (self.from(10, 20_000), self.from(1, 200_000));
+            let policy =
+                format!("{{ policy = 'unless-hot', window = '{window}us', in_flight = '{in_flight}B' }}");
+            self.set("buffer.destage", policy);
         }
     }
 

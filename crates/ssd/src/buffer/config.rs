@@ -8,7 +8,9 @@ use wordline_nand::Pools;
 use super::LEAST_WEIGHT;
 use super::protection::{self, Protection};
 use crate::command::SECTOR;
+use crate::policy::destage::DestageKind;
 use crate::policy::eviction::EvictionKind;
+use crate::policy::name_of;
 
 /// When a write is answered, and what the buffer does for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -55,6 +57,8 @@ pub struct BufferFile {
     /// Everything in the buffer is written out this often, a program unit at a time over the next interval, so that a page
     /// stays for two of them at the most; `0` for never.
     pub flush_interval: Duration,
+    /// Which pages are written out as soon as they are written, with `mode = "write-back"`.
+    pub destage: DestageKind,
     /// Which page is written out next when the buffer is too full. A flush goes by age.
     pub eviction: EvictionKind,
     /// Whether a page that leaves takes those before and after it along that wait too, within the program unit of
@@ -85,6 +89,7 @@ impl Default for BufferFile {
             flush_above: 0.5,
             flush_to: None,
             flush_interval: Duration::from_ms(30_000),
+            destage: DestageKind::default(),
             eviction: EvictionKind::default(),
             coalesce: false,
             power_loss_protection: Protection::None,
@@ -125,6 +130,15 @@ impl BufferFile {
             "buffer.flush_interval",
             interval,
             "0 for never, or from 1us to 1d",
+        );
+        if let Some((key, found, wanted)) = self.destage.complaint() {
+            wrong.add(format!("buffer.destage.{key}"), found, wanted);
+        }
+        wrong.require(
+            self.mode == BufferMode::WriteBack || self.destage == DestageKind::default(),
+            "buffer.destage.policy",
+            name_of(&self.destage),
+            "when-full: with another buffer.mode than write-back every page leaves at once",
         );
         let cache = self.read_cache;
         wrong.require(cache <= Bytes::gib(64), "buffer.read_cache", cache, "at most 64GiB");

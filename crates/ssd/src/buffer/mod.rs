@@ -209,6 +209,15 @@ impl Buffer {
         self.room.map(|_| self.waiting)
     }
 
+    /// How much is on its way to flash: pages, or sectors where these are counted.
+    #[inline]
+    pub fn on_the_way(&self) -> u32 {
+        match self.room {
+            Some(_) => self.taken - self.waiting,
+            None => self.in_use() - self.dirty(),
+        }
+    }
+
     /// The entry, which is dirty or about to be, takes room for what was written of it.
     #[inline]
     fn weigh(&mut self, id: EntryId) {

@@ -160,6 +160,8 @@ pub struct Device {
     block_map: Option<Box<BlockMap>>,
     buffer: Buffer,
     marks: flush::Marks,
+    /// None if no page leaves the buffer as soon as it is written.
+    destage: Option<Box<write_out::AtOnce>>,
     cache: ReadCache,
     ahead: ReadAhead,
     collector: Collector,
@@ -238,8 +240,8 @@ state!(Device {
         written_back,
     }
     parts {
-        chips, blocks, mapping, translation, buffer, marks, cache, collector, router, placement, relocator, failure,
-        tuning, background, queues, front, discards, checkpoints, balancer, slc, subs, block_map,
+        chips, blocks, mapping, translation, buffer, marks, destage, cache, collector, router, placement, relocator,
+        failure, tuning, background, queues, front, discards, checkpoints, balancer, slc, subs, block_map,
     }
     fixed { config, preemptible, streams, has_homes, page_size, home_pages, waking, contents }
 });
@@ -259,8 +261,7 @@ impl Device {
         let (mut chips, mut blocks) = new_chips(&config, streams, slc, seed);
         keep_for(&*parts.victim, &config, &mut blocks);
         order_word_lines(parts.frontier, &config, &mut chips, &mut blocks);
-        let has_homes = parts.placement.home(0).is_some();
-        let (rows, pools) = (config.pools.rows(), config.pools.count());
+        let (has_homes, rows) = (parts.placement.home(0).is_some(), config.pools.rows());
         Self {
             chips,
             mapping: Mapping::new(config.mapped_pages()),
@@ -272,6 +273,7 @@ impl Device {
             translation: config.map_cache().map(|size| Translation::of(&config, parts.mapper, size)),
             buffer: new_buffer(&config, parts.eviction),
             marks: flush::Marks::new(&config),
+            destage: write_out::AtOnce::of(&config, parts.destage),
             cache: ReadCache::new(config.cache_pages.min(config.logical_pages), parts.read_eviction),
             ahead: ReadAhead::new(config.file.buffer.read_ahead),
             queues: Queues::new(config.pools.dies(), &config.file.ftl.scheduling),
@@ -298,14 +300,14 @@ impl Device {
             has_homes,
             page_size: front::PageSize::new(&config),
             home_pages: home_pages(&config, &*parts.placement),
-            balancer: Some(parts.balancer).filter(|balancer| (has_homes || pools > 1) && balancer.is_on()),
+            balancer: Some(parts.balancer).filter(|it| (has_homes || config.pools.count() > 1) && it.is_on()),
             waiting: vec![0; rows as usize],
             wake: Vec::new(),
             waking: false,
             answers: Vec::new(),
             digest: Digest::default(),
             totals: Totals::default(),
-            written_back: vec![WriteBack::default(); pools],
+            written_back: vec![WriteBack::default(); config.pools.count()],
             contents: None,
             collector: new_collector(&config, streams, parts.victim, parts.wear, seed),
             router: parts.router,

@@ -73,6 +73,9 @@ impl Device {
         self.cache.forget_all();
         self.ahead = ReadAhead::new(self.config.file.buffer.read_ahead);
         self.marks = Marks::new(&self.config);
+        if let Some(destage) = &mut self.destage {
+            destage.forget();
+        }
         self.collector.forget();
         if let Some(map) = &mut self.block_map {
             map.forget();

@@ -44,7 +44,8 @@ impl Device {
             if command.operation == Operation::WriteZeroes && self.zero_page(&command, page) {
                 continue;
             }
-            let Some(id) = self.admit_page(&command, page) else {
+            let waits = self.destage.is_some() && self.waits_to_leave(LogicalPage(page), calendar.now());
+            let Some(id) = (if waits { None } else { self.admit_page(&command, page) }) else {
                 self.front.get(slot).next_page = page;
                 if urges_units {
                     self.urge_units(begin..page, calendar);
@@ -57,6 +58,8 @@ impl Device {
                 if !urges_units {
                     self.urge(id, calendar);
                 }
+            } else if self.destage.is_some() {
+                self.leave_if_told(id, calendar);
             }
         }
         if urges_units {

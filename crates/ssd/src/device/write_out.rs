@@ -1,10 +1,16 @@
-//! The buffer is written out from time to time: what is in it by then leaves it a program unit at a time, spread over the
-//! interval, so that the host does not meet all of it at once.
+//! What leaves the buffer before it is too full: pages that the destage policy lets go as soon as they are written, and
+//! everything from time to time. What is in the buffer by then leaves it a program unit at a time, spread over the interval,
+//! so that the host does not meet all of it at once.
 
 use serde::{Deserialize, Serialize};
-use wordline_kernel::{Duration, Instant, Schedule};
+use wordline_kernel::{Duration, Instant, Schedule, state};
 
 use super::{Device, Event};
+use crate::Config;
+use crate::buffer::EntryId;
+use crate::command::SECTOR;
+use crate::ftl::mapping::LogicalPage;
+use crate::policy::destage::Destage;
 
 /// Steps of a round at the most. Chosen: in a thousandth of the interval the host hardly notices what a step writes, and a
 /// step is an event.
@@ -21,7 +27,54 @@ pub(super) struct Round {
     every: Duration,
 }
 
+/// Pages leave the buffer as soon as they are written.
+pub(super) struct AtOnce {
+    policy: Box<dyn Destage>,
+    /// Pages of the device.
+    pages: u32,
+    /// Pages, or sectors where these are counted, that may be on their way to flash before writes wait.
+    most: u32,
+}
+
+state!(AtOnce { parts { policy } fixed { pages, most } });
+
+impl AtOnce {
+    /// What `policy` wants of the device; none if no page ever leaves so.
+    pub fn of(config: &Config, mut policy: Box<dyn Destage>) -> Option<Box<Self>> {
+        let in_flight = policy.in_flight()?;
+        let counted = if config.file.buffer.room().is_some() { SECTOR } else { config.unit };
+        policy.prepare(config.logical_pages);
+        let most = in_flight.0.div_ceil(counted.0) as u32;
+        Some(Box::new(Self { policy, pages: config.logical_pages, most }))
+    }
+
+    /// Forgets everything, as when the power is cut.
+    pub fn forget(&mut self) {
+        self.policy.prepare(self.pages);
+    }
+}
+
 impl Device {
+    /// Whether a write of `page` waits because it would leave at once, and as much is on its way as may be.
+    #[inline(never)]
+    pub(super) fn waits_to_leave(&self, page: LogicalPage, now: Instant) -> bool {
+        let at_once = self.destage.as_ref().filter(|at_once| self.buffer.on_the_way() >= at_once.most);
+        at_once.is_some_and(|at_once| at_once.policy.leaves(page, now))
+    }
+
+    /// The host wrote the entry: it leaves now if the policy says so and it waits.
+    #[inline(never)]
+    pub(super) fn leave_if_told(&mut self, id: EntryId, calendar: &mut impl Schedule<Event>) {
+        let page = self.buffer.get(id).logical;
+        let Some(at_once) = &mut self.destage else { return };
+        let leaves = at_once.policy.leaves(page, calendar.now());
+        at_once.policy.written(page, calendar.now());
+        // It may have left with its neighbours.
+        if leaves && self.dirty_entry(page.0) == Some(id) {
+            self.leave(id, calendar);
+        }
+    }
+
     pub(super) fn set_timer(&mut self, calendar: &mut impl Schedule<Event>) {
         let interval = self.config.file.buffer.flush_interval;
         if !self.timer_set && interval > Duration::ZERO && self.buffer.in_use() > 0 {

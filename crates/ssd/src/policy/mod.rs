@@ -3,6 +3,7 @@
 
 pub mod background;
 pub mod balancer;
+pub mod destage;
 pub mod eviction;
 pub mod failure;
 pub mod frontier;

@@ -13,6 +13,7 @@ use wordline_ssd::ftl::checkpoint::{DiscardsAtCut, LowerPages, ProgramsAtCut, Re
 use wordline_ssd::ftl::wear::Allocation;
 use wordline_ssd::policy::background::BackgroundKind;
 use wordline_ssd::policy::balancer::{BalancerKind, Reach};
+use wordline_ssd::policy::destage::DestageKind;
 use wordline_ssd::policy::eviction::EvictionKind;
 use wordline_ssd::policy::frontier::FrontierKind;
 use wordline_ssd::policy::placement::PlacementKind;
@@ -156,6 +157,14 @@ fn eviction() -> impl Strategy<Value = EvictionKind> {
     prop_oneof![Just(EvictionKind::Fifo {}), Just(EvictionKind::Lru {}), Just(EvictionKind::Clock {})]
 }
 
+fn destage() -> impl Strategy<Value = DestageKind> {
+    let eager = |(window, in_flight)| DestageKind::UnlessHot {
+        window: Duration::from_us(window),
+        in_flight: Bytes(in_flight),
+    };
+    prop_oneof![2 => Just(DestageKind::WhenFull {}), 1 => (10u64..20_000, 1u64..200_000).prop_map(eager)]
+}
+
 fn protection() -> impl Strategy<Value = Protection> {
     prop_oneof![2 => Just(Protection::None), 1 => Just(Protection::Full), 1 => Just(Protection::Capacitors)]
 }
@@ -174,7 +183,9 @@ prop_compose! {
         cache in 0u64..=24,
         ahead in 0u64..=8,
         read_eviction in eviction(),
+        destage in destage(),
     ) -> BufferFile {
+        let destage = if mode == BufferMode::WriteBack { destage } else { DestageKind::default() };
         let space = if power_loss_protection == Protection::Capacitors { Space::WholePages } else { space };
         let capacitors = Energy(if power_loss_protection == Protection::Capacitors { charge } else { 0 });
         // Enough pages for the read-ahead, however large they are.
@@ -182,6 +193,7 @@ prop_compose! {
         BufferFile {
             mode,
             eviction,
+            destage,
             coalesce,
             space,
             flush_to,

@@ -1,0 +1,21 @@
+//! When full: no page leaves before the buffer is too full.
+
+use wordline_kernel::{Bytes, Instant, state};
+
+use super::Destage;
+use crate::ftl::mapping::LogicalPage;
+
+/// Leaves all pages to the marks of the buffer and to flushes.
+pub struct WhenFull;
+
+state!(WhenFull {});
+
+impl Destage for WhenFull {
+    fn in_flight(&self) -> Option<Bytes> {
+        None
+    }
+
+    fn leaves(&self, _: LogicalPage, _: Instant) -> bool {
+        false
+    }
+}
