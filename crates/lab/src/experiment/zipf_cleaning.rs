@@ -2,9 +2,11 @@
 //! (Haas et al., PVLDB 18, 2025): its simulator's tables `plotzipf.csv`, 16 GiB of blocks of 8 MiB filled to 0.875.
 //!
 //! What its `greedy` does is in its code, not in its paper: a victim keeps its valid pages, and the host's next writes fill the
-//! rest of it, so that pages that are hardly ever written lie among new ones. In `2Rgreedy` valid pages go to a
-//! block of their own, as those of a device do whose collector has a write stream. A buffer of 0.02 % of the logical
-//! pages, from which the least recently written page leaves, takes rewrites of the hottest ones.
+//! rest of it, so that pages that are hardly ever written lie among new ones. Its `2Rgreedy` has two regions, the host's blocks
+//! and those that survivors filled. It takes so many victims of the region that has the emptiest block that a block is gained,
+//! packs their valid pages together, and gives the block that is not full then to the host. A device here whose collector
+//! has a write stream keeps that block open for survivors instead, of whatever region. A buffer of 0.02 % of the logical pages,
+//! from which the least recently written page leaves, takes rewrites of the hottest ones.
 
 use wordline_kernel::{Seed, Stream};
 
@@ -14,10 +16,23 @@ use crate::workload::zipf::Zipf;
 /// No page, or no block.
 const NONE: u32 = u32::MAX;
 
+/// Where the valid pages of a victim go.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Rule {
+    /// They stay, and the host's next writes fill the rest of the block: `greedy`.
+    Stay,
+    /// To a block of their own, which stays open for those of the next victims.
+    Apart,
+    /// Together with those of other victims of their region: `2Rgreedy`.
+    Regions,
+}
+
 /// Blocks of which one is open for the host and, where survivors are kept apart, one for them.
 struct Blocks {
     pages: usize,
-    apart: bool,
+    rule: Rule,
+    /// Whether survivors filled the block.
+    cold: Vec<bool>,
     /// The block of each logical page.
     home: Vec<u32>,
     /// What was written into each block in its order, valid or not.
@@ -30,10 +45,11 @@ struct Blocks {
 }
 
 impl Blocks {
-    fn new(blocks: usize, pages: usize, logical: usize, apart: bool) -> Self {
+    fn new(blocks: usize, pages: usize, logical: usize, rule: Rule) -> Self {
         Self {
             pages,
-            apart,
+            rule,
+            cold: vec![false; blocks],
             home: vec![NONE; logical],
             inside: vec![Vec::with_capacity(pages); blocks],
             valid: vec![0; blocks],
@@ -60,18 +76,67 @@ impl Blocks {
 
     fn write(&mut self, page: u32) {
         if self.is_full(self.open) {
-            self.open = match self.free.pop() {
-                Some(block) => block,
-                None if self.apart => self.gain(),
-                None => self.compact(),
+            self.open = match (self.free.pop(), self.rule) {
+                (Some(block), _) => block,
+                (None, Rule::Stay) => self.compact(),
+                (None, Rule::Apart) => self.gain(),
+                (None, Rule::Regions) => self.pack(),
             };
+            self.cold[self.open as usize] = false;
         }
         self.put(page, self.open);
     }
 
+    fn full(&self) -> impl Iterator<Item = u32> + '_ {
+        (0..self.valid.len() as u32).filter(|block| self.is_full(*block))
+    }
+
     fn emptiest(&self) -> u32 {
-        let full = (0..self.valid.len() as u32).filter(|block| self.is_full(*block));
-        full.min_by_key(|block| self.valid[*block as usize]).expect("some block is full")
+        self.full().min_by_key(|block| self.valid[*block as usize]).expect("some block is full")
+    }
+
+    /// Whether victims are taken of the survivors' blocks: not where either region could not gain a block.
+    fn cleans_cold(&self) -> bool {
+        let region = |cold| self.full().filter(move |block| self.cold[*block as usize] == cold);
+        let valid = |block: u32| self.valid[block as usize] as usize;
+        let gain = |cold| region(cold).map(|block| self.pages - valid(block)).sum::<usize>();
+        let least = |cold| region(cold).map(valid).min();
+        gain(true) >= self.pages && (gain(false) < self.pages || least(true) <= least(false))
+    }
+
+    /// The emptiest blocks of a region, as many as gain a block.
+    fn victims(&self) -> Vec<u32> {
+        let cold = self.cleans_cold();
+        let mut blocks: Vec<u32> = self.full().filter(|block| self.cold[*block as usize] == cold).collect();
+        blocks.sort_by_key(|block| self.valid[*block as usize]);
+        let mut gained = 0;
+        let enough = blocks.iter().position(|block| {
+            gained += self.pages - self.valid[*block as usize] as usize;
+            gained >= self.pages
+        });
+        blocks.truncate(enough.expect("the region gains a block") + 1);
+        blocks
+    }
+
+    /// Fills each victim, the fullest first, with the valid pages of the emptier one before it. What is not full then is free.
+    fn pack(&mut self) -> u32 {
+        let victims = self.victims();
+        for page in self.valid_in(victims[victims.len() - 1]) {
+            self.put(page, victims[victims.len() - 1]);
+        }
+        for pair in victims.windows(2).rev() {
+            for page in self.valid_in(pair[0]) {
+                let to = if self.is_full(pair[1]) { pair[0] } else { pair[1] };
+                self.put(page, to);
+            }
+        }
+        for block in victims.into_iter().rev() {
+            self.cold[block as usize] = self.is_full(block);
+            if !self.is_full(block) {
+                self.free.push(block);
+            }
+        }
+        self.free.pop().expect("a block is gained")
     }
 
     /// What is still valid in a block.
@@ -140,9 +205,9 @@ impl Lru {
 }
 
 /// Write amplification over the last drive write of `fills`.
-fn played(blocks: usize, pages: usize, theta: Option<f64>, apart: bool, fills: usize) -> f64 {
+fn played(blocks: usize, pages: usize, theta: Option<f64>, rule: Rule, fills: usize) -> f64 {
     let logical = (blocks * pages * 7) / 8;
-    let mut random = Seed(11).stream("zipf-cleaning", u64::from(apart));
+    let mut random = Seed(11).stream("zipf-cleaning", u64::from(rule != Rule::Stay));
     let mut places: Vec<u32> = (0..logical as u32).collect();
     random.shuffle(&mut places);
     let zipf = theta.map(|theta| Zipf::new(logical as u64, theta));
@@ -150,7 +215,7 @@ fn played(blocks: usize, pages: usize, theta: Option<f64>, apart: bool, fills: u
         Some(zipf) => places[zipf.sample(random) as usize],
         None => random.below(logical as u64) as u32,
     };
-    let mut device = Blocks::new(blocks, pages, logical, apart);
+    let mut device = Blocks::new(blocks, pages, logical, rule);
     let mut buffer = Lru::new((logical as f64 * 0.000_2) as usize, logical);
     let mut before = 0;
     for write in 0..fills * logical {
@@ -169,14 +234,20 @@ fn played(blocks: usize, pages: usize, theta: Option<f64>, apart: bool, fills: u
 /// of survivors is then 4 % of the spare space.
 #[test]
 fn survivors_among_the_hosts_pages_are_what_was_published_as_greedy() {
-    close(played(200, 512, None, false, 8), 4.1798, 0.02);
-    close(played(200, 512, Some(0.7), false, 8), 4.7658, 0.02);
+    close(played(200, 512, None, Rule::Stay, 8), 4.1798, 0.02);
+    close(played(200, 512, Some(0.7), Rule::Stay, 8), 4.7658, 0.02);
 }
 
 #[test]
-fn survivors_in_a_block_of_their_own_are_what_was_published_as_two_regions() {
-    close(played(200, 512, None, true, 8), 4.1843, 0.02);
-    close(played(200, 512, Some(0.7), true, 8), 4.3774, 0.02);
+fn survivors_packed_together_by_region_are_what_was_published_as_two_regions() {
+    close(played(200, 512, None, Rule::Regions, 8), 4.1843, 0.02);
+    close(played(200, 512, Some(0.7), Rule::Regions, 8), 4.3774, 0.02);
+}
+
+#[test]
+fn up_to_an_exponent_of_0_7_a_block_of_their_own_is_as_good_for_survivors_as_a_region() {
+    close(played(200, 512, None, Rule::Apart, 8), 4.1843, 0.02);
+    close(played(200, 512, Some(0.7), Rule::Apart, 8), 4.3774, 0.02);
 }
 
 /// The published size: 2,048 blocks of 2,048 pages of 4 KiB.
@@ -185,9 +256,18 @@ fn all_published_exponents_are_met_at_the_published_size() {
     if std::env::var_os("WORDLINE_LONG").is_none() {
         return;
     }
-    let published = [(0.8, 4.8778, 4.2072), (0.9, 4.6603, 3.7941), (1.0, 3.9399, 3.4284)];
+    let published =
+        [(0.7, 4.7658, 4.3774), (0.8, 4.8778, 4.2072), (0.9, 4.6603, 3.7941), (1.0, 3.9399, 3.4284)];
     for (theta, greedy, regions) in published {
-        close(played(2_048, 2_048, Some(theta), false, 9), greedy, 0.01);
-        close(played(2_048, 2_048, Some(theta), true, 9), regions, 0.02);
+        close(played(2_048, 2_048, Some(theta), Rule::Stay, 9), greedy, 0.02);
+        close(played(2_048, 2_048, Some(theta), Rule::Regions, 9), regions, 0.02);
+    }
+}
+
+/// What the device has in `validation/waf-zipf` at full size, where it is not what was published.
+#[test]
+fn at_an_exponent_of_1_survivors_in_a_block_of_their_own_have_the_device_s_write_amplification() {
+    if std::env::var_os("WORDLINE_LONG").is_some() {
+        close(played(2_048, 2_048, Some(1.0), Rule::Apart, 9), 3.021, 0.02);
     }
 }
