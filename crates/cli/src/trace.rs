@@ -202,7 +202,7 @@ fn generate(arguments: &Generate) -> Result<(), Failure> {
             let device = arguments.device.device(origin.usual_preset())?;
             let plan =
                 Plan { origin, requests: arguments.requests, seed: arguments.seed.seed, ..Plan::default() };
-            plan.job(&device)?.requests
+            plan.job(&device)?.load.requests
         }
     };
     target.write(requests, Some(&generated), false)

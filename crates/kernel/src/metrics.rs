@@ -190,6 +190,32 @@ impl Metrics {
         }
     }
 
+    /// The metrics of devices side by side: the sums of what counts something, and of energy. What is a part of a whole, or a mean, has
+    /// no value of several devices, and is left out.
+    pub fn join(devices: impl IntoIterator<Item = Self>) -> Self {
+        let mut all = Self::default();
+        for (metric, value) in devices.into_iter().flat_map(|device| device.0) {
+            let add = |sum: Value| match (sum, value) {
+                (Value::Count(sum), Value::Count(more)) => Value::Count(sum + more),
+                (Value::Number(sum), Value::Number(more)) if metric.unit == Unit::Joules => {
+                    Value::Number(sum + more)
+                }
+                _ => Value::Absent,
+            };
+            match all.0.iter_mut().find(|(known, _)| known.name == metric.name) {
+                Some((_, sum)) => *sum = add(*sum),
+                None => all.0.push((metric, value)),
+            }
+        }
+        let is_sum = |(metric, value): &(Metric, Value)| match value {
+            Value::Count(_) => !metric.may_be_absent(),
+            Value::Number(_) => metric.unit == Unit::Joules,
+            Value::Absent => false,
+        };
+        all.0.retain(is_sum);
+        all
+    }
+
     /// All of them.
     pub fn iter(&self) -> impl Iterator<Item = (&Metric, Value)> {
         self.0.iter().map(|(metric, value)| (metric, *value))
@@ -295,6 +321,13 @@ mod tests {
         assert_eq!(metrics.get("map.hit_ratio"), Some(Value::Absent));
         assert_eq!((metrics.number("energy_joules"), metrics.number("map.hit_ratio")), (Some(0.5), None));
         assert_eq!((metrics.count("flash.reads"), metrics.count("flash.programs")), (3, 0));
+    }
+
+    #[test]
+    fn metrics_of_devices_side_by_side_are_sums_without_parts_and_means() {
+        let both = Metrics::join([measured(), measured()]);
+        assert_eq!((both.count("flash.reads"), both.number("energy_joules")), (6, Some(1.0)));
+        assert_eq!(both.get("map.hit_ratio"), None);
     }
 
     #[test]

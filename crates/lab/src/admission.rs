@@ -2,7 +2,8 @@
 
 use wordline_host::{Arrival, Pace};
 use wordline_kernel::{Bytes, Instant};
-use wordline_ssd::{Command, Config, Operation, SECTOR};
+use wordline_ssd::block_device::Shape;
+use wordline_ssd::{Command, Operation, SECTOR};
 
 use crate::trace::{Op, Request};
 
@@ -21,9 +22,9 @@ pub struct Admission {
 
 impl Admission {
     /// What the namespace of a device, counted from 0, can take.
-    pub fn new(config: &Config, namespace: u16, stream: u8, pace: Pace) -> Self {
-        let sectors = config.namespaces[usize::from(namespace)].sectors;
-        Self { namespace, sectors, sector_size: config.file.front.sector_size, stream, pace }
+    pub fn new(shape: &Shape, namespace: u16, stream: u8, pace: Pace) -> Self {
+        let sectors = shape.namespaces[usize::from(namespace)];
+        Self { namespace, sectors, sector_size: shape.sector_size, stream, pace }
     }
 
     /// The command of a request: the sectors of 512 bytes that its bytes lie in; none for a flush, which is of the whole

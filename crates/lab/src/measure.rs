@@ -1,72 +1,33 @@
 //! What is measured during a run, and the summary that comes of it.
 
 use wordline_kernel::{Duration, Histogram, Instant, Metrics, Series};
-use wordline_nand::chips::Counts;
-use wordline_nand::{DieId, EnergyReport, Pool, RowBlockId, Stage};
-use wordline_ssd::device::{Component, Times, Totals, WriteBack};
-use wordline_ssd::lifetime::{self, Worn, write_amplification};
-use wordline_ssd::metrics::{self, Mark};
-use wordline_ssd::{Answer, Device, Operation, SECTOR};
+use wordline_nand::Stage;
+use wordline_ssd::block_device::Programmed;
+use wordline_ssd::device::{Component, Times};
+use wordline_ssd::lifetime::write_amplification;
+use wordline_ssd::metrics::PoolDetail;
+use wordline_ssd::{Answer, BlockDevice, Operation, SECTOR};
 
 use crate::drift::{self, Drift, Written};
 use crate::error::Result;
 use crate::log::Log;
-use crate::pools;
 use crate::provenance::{Fingerprint, TraceFile};
 use crate::report::Quantity;
-use crate::run::Job;
-use crate::summary::{DieWear, Host, Latency, Outcome, Share, Summary, TimeShare, Wear, Window, Windows};
+use crate::run::Load;
+use crate::summary::{Host, Latency, Outcome, Share, Summary, TimeShare, Window, Windows};
+use crate::{pools, wear};
 
 /// Measurements under way.
-pub struct Measurements {
+pub struct Measurements<D: BlockDevice> {
     latency: [Histogram; 2],
     failed: u64,
     windows: Series<Sums>,
     /// Pages programmed, as far as they are in a window.
-    seen: (u64, u64),
+    seen: Programmed,
     log: Option<Log>,
-    before: Before,
-}
-
-/// What a device had done when the run began.
-struct Before {
-    at: Instant,
-    mark: Mark,
-    energy: EnergyReport,
-    link: Vec<u64>,
-    buses: Vec<u64>,
-    arrays: Vec<u64>,
-    worn: Vec<Worn>,
-    chips: Vec<Counts>,
-    written_back: Vec<WriteBack>,
-}
-
-impl Before {
-    fn of(device: &Device, at: Instant) -> Self {
-        Self {
-            at,
-            mark: Mark::of(device, at),
-            energy: device.chips().energy(at - Instant::ZERO),
-            link: link_busy(device, at),
-            buses: device.chips().bus_busy(at).collect(),
-            arrays: device.chips().array_busy(at).collect(),
-            worn: device.worn(),
-            chips: device.chips().counts_of_pools().to_vec(),
-            written_back: device.written_back().to_vec(),
-        }
-    }
-}
-
-/// Picoseconds for which each direction of the link was taken; none without a link.
-fn link_busy(device: &Device, at: Instant) -> Vec<u64> {
-    device.link().map_or_else(Vec::new, |link| link.busy(at).map(Duration::ps).collect())
-}
-
-/// Logical pages programmed for the host, and for others.
-#[inline]
-fn programs_in(totals: &Totals) -> (u64, u64) {
-    let other = totals.gc_programs + totals.unit_programs + totals.translation_programs + totals.padding;
-    (totals.host_programs, other)
+    /// When the run began, and what the device had done then.
+    begin: Instant,
+    before: D::Mark,
 }
 
 /// What a window of the run adds up.
@@ -92,10 +53,10 @@ impl Sums {
 
     /// Counts the programs since those that were `seen`. A power cut takes back programs that had not come to the chips;
     /// the next ones make up for them.
-    fn count_programs(&mut self, (host, other): (u64, u64), seen: &mut (u64, u64)) {
-        self.host_programs += host.saturating_sub(seen.0);
-        self.other_programs += other.saturating_sub(seen.1);
-        *seen = (seen.0.max(host), seen.1.max(other));
+    fn count_programs(&mut self, now: Programmed, seen: &mut Programmed) {
+        self.host_programs += now.host.saturating_sub(seen.host);
+        self.other_programs += now.other.saturating_sub(seen.other);
+        *seen = Programmed { host: seen.host.max(now.host), other: seen.other.max(now.other) };
     }
 
     /// The window, on a device that is mapped by pages of `unit` bytes.
@@ -115,33 +76,32 @@ impl Sums {
     }
 }
 
-impl Measurements {
+impl<D: BlockDevice> Measurements<D> {
     /// Nothing measured yet of a run of `device` that begins at `begin`; every answer goes to `log` if that is given.
-    pub fn new(log: Option<Log>, device: &Device, begin: Instant) -> Self {
-        let before = Before::of(device, begin);
+    pub fn new(log: Option<Log>, device: &D, begin: Instant) -> Self {
         Self {
             latency: Default::default(),
             failed: 0,
             windows: Series::default(),
-            seen: programs_in(before.mark.totals()),
+            seen: device.programmed(),
             log,
-            before,
+            begin,
+            before: device.mark(begin),
         }
     }
 
-    /// Takes in an answer.
+    /// Takes in an answer, with what the device has programmed until now.
     #[inline]
-    pub fn answered(&mut self, answer: &Answer, now: Instant, totals: &Totals) -> Result<()> {
+    pub fn answered(&mut self, answer: &Answer, now: Instant, programmed: Programmed) -> Result<()> {
         let kind = answer.command.operation as usize;
-        let now = Instant::ZERO + (now - self.before.at);
+        let now = Instant::ZERO + (now - self.begin);
         debug_assert_eq!([Operation::Read, Operation::Write].map(|op| op as usize), [0, 1]);
         self.failed += u64::from(answer.failed);
         let sums = self.windows.window(now, Sums::merge);
         sums.counts[kind] += 1;
         sums.longest_ps = sums.longest_ps.max(answer.latency.ps());
-        let programs = programs_in(totals);
-        if programs != self.seen {
-            sums.count_programs(programs, &mut self.seen);
+        if programmed != self.seen {
+            sums.count_programs(programmed, &mut self.seen);
         }
         if kind < 2 {
             sums.bytes[kind] += if answer.failed { 0 } else { answer.command.sectors * SECTOR.0 };
@@ -157,40 +117,36 @@ impl Measurements {
     /// The summary of a run that ended at `end`, with the seconds on this machine that preconditioning and run took.
     pub fn summary(
         mut self,
-        mut job: Job,
-        device: &Device,
+        mut load: Load,
+        device: &D,
         end: Instant,
         outcome: Outcome,
         [precondition_seconds, wall_seconds]: [f64; 2],
     ) -> Result<Summary> {
         // Who stopped a run does not want to wait for the rest of a hash.
         let ready = |file: &Fingerprint| outcome != Outcome::Interrupted || file.is_finished();
-        let trace_file = job.trace_file.take().filter(ready).and_then(Fingerprint::finish);
-        let before = &self.before;
-        let Before { at: begin, ref energy, ref link, ref buses, ref arrays, ref worn, .. } = *before;
-        let elapsed = end - begin;
+        let trace_file = load.trace_file.take().filter(ready).and_then(Fingerprint::finish);
+        let (elapsed, shape) = (end - self.begin, device.shape());
         let all = self.all();
         let requests: u64 = all.counts.iter().sum();
-        let energy = device.chips().energy(end - Instant::ZERO).since(energy);
-        let times = device.totals().times.since(&before.mark.totals().times);
-        let metrics = metrics::since(device, &before.mark, end);
-        let shares = |now: Vec<u64>, before: &[u64]| {
-            now.into_iter().zip(before).map(|(now, before)| share(now - before, elapsed)).collect()
-        };
+        let metrics = device.metrics(&self.before, end);
+        let detail = device.detail(&self.before, end);
         if let Some(log) = self.log.take() {
-            end_log(log, &job, &trace_file, &metrics)?;
+            end_log(log, &load, &trace_file, &metrics)?;
         }
-        let windows = self.windows(device.config().unit.0);
+        let busy = |times: &[Duration]| times.iter().map(|time| share(time.ps(), elapsed)).collect();
+        let wear = wear::of(&detail.pools, all.bytes[1], &shape);
+        let windows = self.windows(shape.logical_page.0);
         let parts: Vec<Written> = windows.windows.iter().map(Written::from).collect();
-        let worn_out = (outcome == Outcome::ReadOnly).then(|| self.end_of_life(all.bytes[1], device));
-        let drifting = drift::note(&parts, block_bytes(device));
+        let worn_out = (outcome == Outcome::ReadOnly).then(|| self.end_of_life(all.bytes[1], &detail.pools));
+        let drifting = drift::note(&parts, shape.block_set.0);
         Ok(Summary {
-            device: job.device_name,
-            workload: job.source,
+            device: load.device_name,
+            workload: load.source,
             trace_file,
-            provenance: job.provenance,
-            configuration: job.config_text,
-            seed: job.seed,
+            provenance: load.provenance,
+            configuration: load.config_text,
+            seed: load.seed,
             digest: device.digest().to_string(),
             outcome,
             simulated_seconds: elapsed.seconds(),
@@ -200,29 +156,30 @@ impl Measurements {
             write_amplification: write_amplification(metrics.count("flash.programmed_bytes"), all.bytes[1]),
             drift: Drift::of(&parts),
             energy_by_stage: Stage::ALL
-                .map(|stage| Share { name: stage.name().into(), amount: energy.of(stage).joules() })
+                .map(|stage| Share { name: stage.name().into(), amount: detail.energy.of(stage).joules() })
                 .into(),
-            time: time_shares(&all, &times),
-            write_back: pools::write_back(device, &before.written_back),
-            link_utilisation: shares(link_busy(device, end), link),
-            channel_utilisation: shares(device.chips().bus_busy(end).collect(), buses),
-            die_utilisation: shares(device.chips().array_busy(end).collect(), arrays),
-            wear: wear(device, all.bytes[1], worn),
-            pools: pools::used(device, worn, &before.chips),
+            time: time_shares(&all, &detail.times),
+            write_back: detail.written_back.iter().map(pools::write_back).collect(),
+            link_utilisation: busy(&detail.links),
+            channel_utilisation: busy(&detail.buses),
+            die_utilisation: busy(&detail.arrays),
+            wear,
+            pools: pools::used(&detail.pools),
             power_cuts: Vec::new(),
             windows,
             host: self.host(&all, elapsed),
             metrics,
-            notes: job.notes.into_iter().chain(worn_out).chain(drifting).collect(),
+            notes: load.notes.into_iter().chain(worn_out).chain(drifting).collect(),
         })
     }
 
     /// What to tell of a device that refuses writes.
-    fn end_of_life(&self, written: u64, device: &Device) -> String {
+    fn end_of_life(&self, written: u64, pools: &[PoolDetail]) -> String {
+        let blocks = pools.iter().flat_map(|pool| &pool.dies).flat_map(|die| &die.blocks);
         format!(
             "the device reached the end of its life and refuses writes: the host wrote {}, {} row blocks are bad, {} requests failed",
-            Quantity::Terabytes(written as f64 / TERABYTE),
-            device.bad_blocks(),
+            Quantity::Terabytes(written as f64 / wear::TERABYTE),
+            blocks.filter(|(_, is_bad)| *is_bad).count(),
             self.failed
         )
     }
@@ -263,12 +220,12 @@ impl Measurements {
 }
 
 /// Ends a log with what there is to say of its run.
-fn end_log(log: Log, job: &Job, trace_file: &Option<TraceFile>, metrics: &Metrics) -> Result<()> {
+fn end_log(log: Log, load: &Load, trace_file: &Option<TraceFile>, metrics: &Metrics) -> Result<()> {
     log.finish([
-        ("provenance", as_json(&job.provenance)),
-        ("configuration", job.config_text.clone()),
-        ("seed", job.seed.to_string()),
-        ("workload", as_json(&job.source)),
+        ("provenance", as_json(&load.provenance)),
+        ("configuration", load.config_text.clone()),
+        ("seed", load.seed.to_string()),
+        ("workload", as_json(&load.source)),
         ("trace_file", as_json(trace_file)),
         ("metrics", as_json(metrics)),
     ])
@@ -276,12 +233,6 @@ fn end_log(log: Log, job: &Job, trace_file: &Option<TraceFile>, metrics: &Metric
 
 fn as_json(value: &impl serde::Serialize) -> String {
     serde_json::to_string(value).expect("it has string keys")
-}
-
-/// Bytes of the blocks that the planes of a row erase together, in the first pool.
-fn block_bytes(device: &Device) -> u64 {
-    let config = device.config();
-    u64::from(config.slots().per_block()) * config.unit.0
 }
 
 fn time_shares(all: &Sums, times: &Times) -> Vec<TimeShare> {
@@ -311,71 +262,4 @@ fn latency(histogram: &Histogram) -> Latency {
         max: histogram.max().us(),
         cumulative: histogram.cumulative().into_iter().map(|(value, part)| (value.us(), part)).collect(),
     }
-}
-
-/// Values of a wear map at the most: a chart of 256 by 256.
-const MOST_WEAR_VALUES: usize = 65_536;
-
-/// The blocks after a run in which the host wrote so many bytes, with pools that were so worn `before`.
-fn wear(device: &Device, written: u64, before: &[Worn]) -> Wear {
-    let pools = device.worn().into_iter().zip(before).map(|(now, before)| now.since(*before));
-    let pools: Vec<Worn> = pools.collect();
-    let spent = lifetime::spent(pools.iter().copied());
-    let erased: u64 = pools.iter().map(|pool| pool.erases).sum();
-    let erases: Vec<u32> = device.erases().map(|(_, erases)| erases).collect();
-    let group = erases.len().div_ceil(MOST_WEAR_VALUES).max(1);
-    let config = device.config();
-    let (mut bad_blocks, mut good) = (0, 0.0);
-    for Pool { geometry, .. } in config.pools.iter() {
-        let bad = geometry.all_blocks().filter(|block| device.is_bad(*block)).count() as u64;
-        bad_blocks += bad * u64::from(geometry.planes_per_row);
-        good += geometry.capacity().0 as f64 * (1.0 - bad as f64 / f64::from(geometry.row_blocks()));
-    }
-    let capacity = config.capacity().0 as f64;
-    Wear {
-        min: erases.iter().copied().min().unwrap_or(0),
-        max: erases.iter().copied().max().unwrap_or(0),
-        mean: mean(&erases),
-        variation: variation(device),
-        bad_blocks,
-        spare: if good > 0.0 { 1.0 - capacity / good } else { -1.0 },
-        terabytes_written: written as f64 / TERABYTE,
-        drive_writes: written as f64 / capacity,
-        terabytes_expected: (spent > 0.0 && written > 0).then(|| written as f64 / TERABYTE / spent),
-        spent_lifetime: spent,
-        run_erases: erased as f64 / erases.len().max(1) as f64,
-        dies: dies(device, &erases),
-        erases: erases.chunks(group).map(mean).collect(),
-    }
-}
-
-/// Bytes, as the endurance of drives is sold.
-const TERABYTE: f64 = 1e12;
-
-fn mean(values: &[u32]) -> f64 {
-    values.iter().map(|value| f64::from(*value)).sum::<f64>() / values.len().max(1) as f64
-}
-
-/// The coefficient of variation of the erases of all blocks that were ever of use.
-fn variation(device: &Device) -> Option<f64> {
-    let used = device.erases().filter(|(block, erases)| *erases > 0 || !device.is_bad(*block));
-    let used: Vec<u32> = used.map(|(_, erases)| erases).collect();
-    let mean = mean(&used);
-    let squares: f64 =
-        used.iter().map(|erases| (f64::from(*erases) - mean) * (f64::from(*erases) - mean)).sum();
-    (mean > 0.0).then(|| libm::sqrt(squares / used.len() as f64) / mean)
-}
-
-fn dies(device: &Device, erases: &[u32]) -> Vec<DieWear> {
-    let die = |(Pool { geometry, .. }, die): (&Pool, DieId)| {
-        let rows = geometry.rows_of(die);
-        let blocks = geometry.first_block(rows.start).0..geometry.first_block(rows.end).0;
-        let bad = blocks.clone().filter(|block| device.is_bad(RowBlockId(*block))).count() as u64;
-        DieWear {
-            erases: mean(&erases[blocks.start as usize..blocks.end as usize]),
-            bad_blocks: bad * u64::from(geometry.planes_per_row),
-        }
-    };
-    let pools = device.config().pools.iter();
-    pools.flat_map(|pool| pool.geometry.all_dies().map(move |die| (pool, die))).map(die).collect()
 }

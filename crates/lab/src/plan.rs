@@ -14,7 +14,7 @@ use crate::input;
 use crate::output::is_standard;
 use crate::power::CutAfter;
 use crate::provenance::{Fingerprint, Provenance};
-use crate::run::{Job, Precondition};
+use crate::run::{Job, Load, Precondition};
 use crate::summary::{Source, SourceKind};
 use crate::trace::{self, Fit, Fitting, LateNotes, Options, Prepared, Request, Requests};
 use crate::workload::{self, Profile, RealOrProfile, Workload};
@@ -150,28 +150,31 @@ impl Plan {
         let pace = self.pace(ready.queue_depth)?;
         check_times(pace, &ready)?;
         let spread = self.spread(&ready, pace, &device.config)?;
-        Ok(Job {
+        let load = Load {
             device_name: device.name.clone(),
-            config: device.config.clone(),
             config_text: device.text.clone(),
-            design: device.design.clone().into(),
             pace,
             spread,
             namespace,
             stream: ready.stream,
-            precondition: self.precondition.unwrap_or(ready.precondition),
             source: ready.source,
             requests: ready.requests,
             total: ready.total,
             seed: self.seed,
             log: self.log.clone(),
             power_cut: self.power_cut,
-            from_snapshot: self.from_snapshot.clone(),
-            save_snapshot: self.save_snapshot.clone(),
             notes: ready.notes,
             late_notes: ready.late_notes,
             provenance: self.provenance.clone(),
             trace_file: ready.trace_file,
+        };
+        Ok(Job {
+            config: device.config.clone(),
+            design: device.design.clone().into(),
+            precondition: self.precondition.unwrap_or(ready.precondition),
+            from_snapshot: self.from_snapshot.clone(),
+            save_snapshot: self.save_snapshot.clone(),
+            load,
         })
     }
 
@@ -475,10 +478,10 @@ mod tests {
     fn a_closed_loop_uses_a_queue_and_requests_by_their_times_all_that_the_device_has() {
         let nvme = device(&["front.interface=nvme", "front.nvme.queues=4"]);
         let plan = Plan::default;
-        assert_eq!(named(plan(), &nvme).expect("a job").spread.queues, 1);
+        assert_eq!(named(plan(), &nvme).expect("a job").load.spread.queues, 1);
         let open = Plan { requests: Some(100), ..plan() }.job(&nvme).expect("the embedded trace");
-        assert_eq!((open.spread.queues, open.pace), (4, Pace::Open { time_scale: 1.0 }));
-        assert_eq!(named(Plan { queues: Some(3), ..plan() }, &nvme).expect("a job").spread.queues, 3);
+        assert_eq!((open.load.spread.queues, open.load.pace), (4, Pace::Open { time_scale: 1.0 }));
+        assert_eq!(named(Plan { queues: Some(3), ..plan() }, &nvme).expect("a job").load.spread.queues, 3);
         let error = named(Plan { queues: Some(5), ..plan() }, &nvme).err();
         assert!(error.is_some_and(|error| error.starts_with("queues: found 5, wanted from 1 to 4")));
     }
@@ -488,7 +491,7 @@ mod tests {
         let both = device(&["namespaces=[{size = \"4MiB\"}, {fraction = 0.5}]"]);
         let job = named(Plan { namespace: Some(2), ..Plan::default() }, &both).expect("there are two");
         let most = Bytes::mib(6); // Half of 12 MiB.
-        assert!(job.namespace == 1 && job.requests.flatten().all(|r| r.offset + r.size <= most));
+        assert!(job.load.namespace == 1 && job.load.requests.flatten().all(|r| r.offset + r.size <= most));
         let error = named(Plan { namespace: Some(3), ..Plan::default() }, &both).err();
         assert!(error.is_some_and(|error| error.starts_with("namespace: found 3, wanted from 1 to 2")));
     }

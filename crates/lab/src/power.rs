@@ -2,7 +2,7 @@
 
 use wordline_host::{Arrival, HostQueue};
 use wordline_kernel::{Calendar, Duration, Instant, Schedule};
-use wordline_ssd::Device;
+use wordline_ssd::BlockDevice;
 
 use crate::report::Quantity;
 use crate::run::{DeviceCalendar, Event};
@@ -36,7 +36,7 @@ pub(crate) struct Power {
 
 impl Power {
     /// The power that is cut then, if at all.
-    pub(crate) fn new(cut: Option<CutAfter>, calendar: &mut Calendar<Event>) -> Self {
+    pub(crate) fn new<E: Copy>(cut: Option<CutAfter>, calendar: &mut Calendar<Event<E>>) -> Self {
         if let Some(CutAfter::Time(time)) = cut {
             calendar.after(time, Event::PowerCut);
         }
@@ -50,11 +50,11 @@ impl Power {
     }
 
     /// Cuts the power and switches it on again.
-    pub(crate) fn cut<S: Iterator<Item = Arrival>>(
+    pub(crate) fn cut<D: BlockDevice, S: Iterator<Item = Arrival>>(
         &mut self,
-        device: &mut Device,
+        device: &mut D,
         queue: &mut HostQueue<S>,
-        calendar: &mut Calendar<Event>,
+        calendar: &mut Calendar<Event<D::Event>>,
     ) {
         let now = calendar.now();
         let cut = device.power_cut(now);
@@ -74,7 +74,7 @@ impl Power {
 
     /// Whether the device has just become ready again.
     #[inline]
-    pub(crate) fn is_back(&mut self, device: &Device) -> bool {
+    pub(crate) fn is_back(&mut self, device: &impl BlockDevice) -> bool {
         if !self.recovering || !device.is_ready() {
             return false;
         }

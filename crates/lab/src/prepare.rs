@@ -5,7 +5,7 @@ use std::path::Path;
 use wordline_kernel::{Duration, Instant, Seed};
 use wordline_ssd::device::Steady;
 use wordline_ssd::snapshot::Agenda;
-use wordline_ssd::{Config, Device};
+use wordline_ssd::{BlockDevice, Config, Device};
 
 use crate::config;
 use crate::design::Design;
@@ -20,63 +20,38 @@ const NOTHING_CACHED: &str =
     "ftl.slc_cache only takes space: ftl.router sends nothing there, as the policy slc-cache would";
 
 /// A device that is ready, and where it comes from.
-pub(crate) struct Prepared {
-    pub(crate) device: Device,
+pub(crate) struct Prepared<D: BlockDevice> {
+    pub(crate) device: D,
     /// What is about to happen to it.
-    pub(crate) agenda: Agenda,
+    pub(crate) agenda: Agenda<D::Event>,
     /// The seed that it was made with.
     pub(crate) seed: u64,
     /// What was done to it.
     pub(crate) history: Vec<String>,
 }
 
-impl Prepared {
+impl Prepared<Device> {
     /// What the job asks for; the result is to note how it came about.
     pub(crate) fn of(job: &mut Job, observer: &mut dyn Observer) -> Result<Self> {
+        let (config, seed) = (&job.config, job.load.seed);
         let prepared = match &job.from_snapshot {
-            None => Self::preconditioned(&job.config, &job.design, job.precondition, job.seed, observer)?,
-            Some(path) => Self::restored(path, &job.config, &job.design)?,
+            None => {
+                let device = Device::with(config.clone(), job.design.parts(config), Seed(seed));
+                Self::preconditioned(device, job.precondition, seed, observer)?
+            }
+            Some(path) => Self::restored(path, config, &job.design)?,
         };
+        let notes = &mut job.load.notes;
         if let Some(path) = &job.from_snapshot {
             let (path, history) = (path.display(), prepared.history.join("; then "));
-            job.notes.push(format!("restored from the snapshot {path}: {history}"));
+            notes.push(format!("restored from the snapshot {path}: {history}"));
         } else if matches!(job.precondition, Precondition::Steady | Precondition::SteadyTo(_)) {
-            job.notes.extend(prepared.history.last().cloned());
+            notes.extend(prepared.history.last().cloned());
         }
-        if job.config.file.ftl.slc_cache.is_some() && !prepared.device.has_slc_cache() {
-            job.notes.push(NOTHING_CACHED.into());
+        if config.file.ftl.slc_cache.is_some() && !prepared.device.has_slc_cache() {
+            notes.push(NOTHING_CACHED.into());
         }
         Ok(prepared)
-    }
-
-    fn preconditioned(
-        config: &Config,
-        design: &Design,
-        precondition: Precondition,
-        seed: u64,
-        observer: &mut dyn Observer,
-    ) -> Result<Self> {
-        let look = &mut |pages| observer.goes_on(pages);
-        let mut device = Device::with(config.clone(), design.parts(config), Seed(seed));
-        let done = match precondition {
-            Precondition::Empty => "new: nothing was ever written".into(),
-            Precondition::Filled(fraction) => {
-                device.fill_while(fraction, look).then_some(()).ok_or(Error::Stopped)?;
-                format!("filled: {fraction} of its logical pages were written once, in order")
-            }
-            Precondition::Steady => {
-                let done = device.fill_steady_while(Seed(seed), look);
-                steady(done.ok_or(Error::Stopped)?, "")
-            }
-            Precondition::SteadyTo(fraction) => {
-                let of = format!(" of the first {fraction} of its logical pages");
-                let done = device.fill_steady_to_while(Seed(seed), fraction, look);
-                steady(done.ok_or(Error::Stopped)?, &of)
-            }
-        };
-        device.audit(Duration::ZERO);
-        let agenda = Agenda { now: Instant::ZERO, events: Vec::new() };
-        Ok(Self { device, agenda, seed, history: vec![done] })
     }
 
     fn restored(path: &Path, config: &Config, design: &Design) -> Result<Self> {
@@ -85,6 +60,37 @@ impl Prepared {
         let (device, agenda) = snapshot.restore(config, design)?;
         device.audit(agenda.now - Instant::ZERO);
         Ok(Self { device, agenda, seed, history })
+    }
+}
+
+impl<D: BlockDevice> Prepared<D> {
+    /// A device that was just made, in the state that is asked for.
+    pub(crate) fn preconditioned(
+        mut device: D,
+        precondition: Precondition,
+        seed: u64,
+        observer: &mut dyn Observer,
+    ) -> Result<Self> {
+        let look = &mut |pages| observer.goes_on(pages);
+        let done = match precondition {
+            Precondition::Empty => "new: nothing was ever written".into(),
+            Precondition::Filled(fraction) => {
+                device.fill_while(fraction, look).then_some(()).ok_or(Error::Stopped)?;
+                format!("filled: {fraction} of its logical pages were written once, in order")
+            }
+            Precondition::Steady => {
+                let done = device.fill_steady_while(Seed(seed), None, look);
+                steady(done.ok_or(Error::Stopped)?, "")
+            }
+            Precondition::SteadyTo(fraction) => {
+                let done = device.fill_steady_while(Seed(seed), Some(fraction), look);
+                let of = format!(" of the first {fraction} of its logical pages");
+                steady(done.ok_or(Error::Stopped)?, &of)
+            }
+        };
+        device.audit(Duration::ZERO);
+        let agenda = Agenda { now: Instant::ZERO, events: Vec::new() };
+        Ok(Self { device, agenda, seed, history: vec![done] })
     }
 
     /// Saves the device as it is.
@@ -123,7 +129,9 @@ pub fn make_snapshot(
 ) -> Result<()> {
     observer.phase(PRECONDITIONING, None);
     let design = Design::from(device.design.clone());
-    let prepared = Prepared::preconditioned(&device.config, &design, precondition, seed, observer)?;
+    let parts = design.parts(&device.config);
+    let made = Device::with(device.config.clone(), parts, Seed(seed));
+    let prepared = Prepared::preconditioned(made, precondition, seed, observer)?;
     observer.phase(SAVING, None);
     prepared.save(&device.name, &device.text, to, observer)
 }
@@ -153,7 +161,7 @@ mod tests {
                 Plan { origin: Origin::Named("randread-4k".into()), requests: Some(1), ..Plan::default() };
             let mut job = plan.job(&device).expect("a job");
             Prepared::of(&mut job, &mut crate::run::Unobserved).expect("a device");
-            assert_eq!(job.notes.iter().any(|note| note == NOTHING_CACHED), expected, "{router}");
+            assert_eq!(job.load.notes.iter().any(|note| note == NOTHING_CACHED), expected, "{router}");
         }
     }
 }

@@ -1,13 +1,13 @@
 //! The run: a workload goes through a host queue into a device, and what happens is measured.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use wordline_host::{Arrival, HostQueue, Pace, Spread, Submission};
 use wordline_kernel::{Calendar, Duration, Instant, Schedule};
 use wordline_ssd::device::Watchdog;
 use wordline_ssd::snapshot::Agenda;
-use wordline_ssd::{Config, Device};
+use wordline_ssd::{BlockDevice, Config};
 
 use crate::admission::Admission;
 use crate::design::Design;
@@ -18,7 +18,7 @@ use crate::output::Output;
 use crate::power::{CutAfter, Power};
 use crate::prepare::Prepared;
 use crate::provenance::{Fingerprint, Provenance};
-use crate::summary::{Outcome, Source, Summary};
+use crate::summary::{Outcome, PowerCut, Source, Summary};
 use crate::trace::{LateNotes, Requests};
 
 /// The state of a device before the first request.
@@ -34,12 +34,26 @@ pub enum Precondition {
     SteadyTo(f64),
 }
 
-/// Everything that a run depends on.
+/// A run of an SSD: everything that it depends on.
 pub struct Job {
-    /// Name of the device, for the result.
-    pub device_name: String,
     /// The device.
     pub config: Config,
+    /// What a design changes of the device's policies.
+    pub design: Design,
+    /// The state of the device before.
+    pub precondition: Precondition,
+    /// The snapshot that the device is restored from, in place of the precondition.
+    pub from_snapshot: Option<PathBuf>,
+    /// Where the device is to be saved after the run.
+    pub save_snapshot: Option<PathBuf>,
+    /// What it does.
+    pub load: Load,
+}
+
+/// What a device does in a run, and what the result says of it.
+pub struct Load {
+    /// Name of the device, for the result.
+    pub device_name: String,
     /// The configuration as text: what a reproducer needs.
     pub config_text: String,
     /// What the requests are, for the result.
@@ -57,20 +71,12 @@ pub struct Job {
     pub namespace: u16,
     /// The stream of writes that have none of their own; 0 for none.
     pub stream: u8,
-    /// What a design changes of the device's policies.
-    pub design: Design,
-    /// The state of the device before.
-    pub precondition: Precondition,
     /// The seed of all random streams.
     pub seed: u64,
     /// Where every request is to be logged, if anywhere.
     pub log: Option<PathBuf>,
     /// When the power is cut, if at all.
     pub power_cut: Option<CutAfter>,
-    /// The snapshot that the device is restored from, in place of the precondition.
-    pub from_snapshot: Option<PathBuf>,
-    /// Where the device is to be saved after the run.
-    pub save_snapshot: Option<PathBuf>,
     /// Things that the user should know, for the result.
     pub notes: Vec<String>,
     /// The program that runs it, for the result.
@@ -119,28 +125,29 @@ const EVENTS_BETWEEN_LOOKS: u32 = 1 << 16;
 /// the end. Chosen: an audit of a large device takes as long as some hundred thousand requests.
 const FIRST_AUDIT: u64 = 1 << 20;
 
-/// What happens in a run.
+/// What happens in a run of a device with events `E`.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Event {
-    Device(wordline_ssd::Event),
+pub(crate) enum Event<E> {
+    Device(E),
     /// The host has something to submit.
     Host,
     /// The power is cut.
     PowerCut,
 }
 
-const _: () = assert!(size_of::<Event>() <= 12, "an event is copied on every push and pop");
+const _: () =
+    assert!(size_of::<Event<wordline_ssd::Event>>() <= 12, "an event is copied on every push and pop");
 
-pub(crate) struct DeviceCalendar<'a>(pub(crate) &'a mut Calendar<Event>);
+pub(crate) struct DeviceCalendar<'a, E>(pub(crate) &'a mut Calendar<Event<E>>);
 
-impl Schedule<wordline_ssd::Event> for DeviceCalendar<'_> {
+impl<E: Copy> Schedule<E> for DeviceCalendar<'_, E> {
     #[inline]
     fn now(&self) -> Instant {
         self.0.now()
     }
 
     #[inline]
-    fn at(&mut self, time: Instant, event: wordline_ssd::Event) {
+    fn at(&mut self, time: Instant, event: E) {
         self.0.at(time, Event::Device(event));
     }
 
@@ -156,43 +163,105 @@ impl Schedule<wordline_ssd::Event> for DeviceCalendar<'_> {
 /// [`Error::Argument`] for a request beyond the device, [`Error::File`] if the log cannot be written, [`Error::Stopped`] if the
 /// observer stopped it before the first request, and with a reproducer [`Error::Invariant`] if a check of the simulation fails and
 /// [`Error::Stuck`] if it does not get on.
-pub fn run(job: Job, observer: &mut dyn Observer) -> Result<Summary> {
-    let (seed, config_text) = (job.seed, job.config_text.clone());
-    let trace = format!("{} ({:?})", job.source.name, job.source.kind);
-    let mut position = 0;
-    let result = catch_unwind(AssertUnwindSafe(|| run_checked(job, observer, &mut position)));
-    let reproducer = |position| {
+pub fn run(mut job: Job, observer: &mut dyn Observer) -> Result<Summary> {
+    let reproducer = Reproducer::of(&job.load);
+    reproducer.told_of(|position| {
+        let files = Files::open(job.load.log.as_deref(), job.save_snapshot.as_deref())?;
+        let started = std::time::Instant::now();
+        observer.phase(PRECONDITIONING, pages_to_fill(&job));
+        let prepared = Prepared::of(&mut job, observer)?;
+        drive(prepared, job.load, files, started, (observer, position))
+    })
+}
+
+/// Runs a load on any device that was just made, to its end or until the observer stops it.
+///
+/// # Errors
+/// Those of [`run`].
+pub fn run_on<D: BlockDevice>(
+    device: D,
+    precondition: Precondition,
+    load: Load,
+    observer: &mut dyn Observer,
+) -> Result<Summary> {
+    let reproducer = Reproducer::of(&load);
+    reproducer.told_of(|position| {
+        let files = Files::open(load.log.as_deref(), None)?;
+        let started = std::time::Instant::now();
+        observer.phase(PRECONDITIONING, None);
+        let prepared = Prepared::preconditioned(device, precondition, load.seed, observer)?;
+        drive(prepared, load, files, started, (observer, position))
+    })
+}
+
+/// What is needed to repeat a run in which a check failed.
+struct Reproducer {
+    trace: String,
+    seed: u64,
+    configuration: String,
+}
+
+impl Reproducer {
+    fn of(load: &Load) -> Self {
+        Self {
+            trace: format!("{} ({:?})", load.source.name, load.source.kind),
+            seed: load.seed,
+            configuration: load.config_text.clone(),
+        }
+    }
+
+    fn text(&self, position: u64) -> String {
+        let Self { trace, seed, configuration } = self;
         format!(
             "This is a fault of Wordline, not of the input. To reproduce it:\n  \
-             trace position: request {position} of {trace}\n  seed: {seed}\n  configuration:\n{config_text}"
+             trace position: request {position} of {trace}\n  seed: {seed}\n  configuration:\n{configuration}"
         )
-    };
-    match result {
-        Ok(Err(Error::Stuck(what))) => Err(Error::Stuck(format!("{what}{}", reproducer(position)))),
-        Ok(other) => other,
-        Err(panic) => {
-            let text = panic.downcast_ref::<String>().map(String::as_str);
-            let what = text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("no text");
-            let reproducer = reproducer(position);
-            Err(Error::Invariant(format!("a check of the simulation failed: {what}\n{reproducer}")))
+    }
+
+    /// The result of `run`, which keeps up how many requests were submitted; with this where it failed by a fault of ours.
+    fn told_of(&self, run: impl FnOnce(&mut u64) -> Result<Summary>) -> Result<Summary> {
+        let mut position = 0;
+        match catch_unwind(AssertUnwindSafe(|| run(&mut position))) {
+            Ok(Err(Error::Stuck(what))) => Err(Error::Stuck(format!("{what}{}", self.text(position)))),
+            Ok(other) => other,
+            Err(panic) => {
+                let text = panic.downcast_ref::<String>().map(String::as_str);
+                let what = text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("no text");
+                let reproducer = self.text(position);
+                Err(Error::Invariant(format!("a check of the simulation failed: {what}\n{reproducer}")))
+            }
         }
     }
 }
 
-fn run_checked(mut job: Job, observer: &mut dyn Observer, position: &mut u64) -> Result<Summary> {
-    let log = job.log.as_deref().map(Log::create).transpose()?;
-    let save_to = job.save_snapshot.as_deref().map(Output::open).transpose()?;
-    let started = std::time::Instant::now();
-    observer.phase(PRECONDITIONING, pages_to_fill(&job));
-    let mut prepared = Prepared::of(&mut job, observer)?;
+/// What a run writes, opened before it begins.
+struct Files {
+    log: Option<Log>,
+    snapshot: Option<Output>,
+}
+
+impl Files {
+    fn open(log: Option<&Path>, snapshot: Option<&Path>) -> Result<Self> {
+        Ok(Self { log: log.map(Log::create).transpose()?, snapshot: snapshot.map(Output::open).transpose()? })
+    }
+}
+
+/// Runs a load on a device that is ready since its preparation `started`.
+fn drive<D: BlockDevice>(
+    mut prepared: Prepared<D>,
+    mut load: Load,
+    files: Files,
+    started: std::time::Instant,
+    (observer, position): (&mut dyn Observer, &mut u64),
+) -> Result<Summary> {
     let precondition_seconds = started.elapsed().as_secs_f64();
-    observer.phase(RUNNING, job.total);
+    observer.phase(RUNNING, load.total);
     let mut calendar = prepared.agenda.calendar(Event::Device);
     let device = &mut prepared.device;
     let begin = calendar.now();
-    let mut measurements = Measurements::new(log, device, begin);
-    let admission = Admission::new(&job.config, job.namespace, job.stream, job.pace);
-    let mut requests = std::mem::replace(&mut job.requests, Box::new(std::iter::empty()));
+    let mut measurements = Measurements::new(files.log, device, begin);
+    let admission = Admission::new(&device.shape(), load.namespace, load.stream, load.pace);
+    let mut requests = std::mem::replace(&mut load.requests, Box::new(std::iter::empty()));
     let (mut refused, mut failed) = (None, None);
     let mut tag = 0u32;
     let arrivals = std::iter::from_fn(|| {
@@ -206,9 +275,9 @@ fn run_checked(mut job: Job, observer: &mut dyn Observer, position: &mut u64) ->
         }
         Some(arrival)
     });
-    let mut queue = HostQueue::spread(arrivals, job.pace, job.spread).beginning(begin);
+    let mut queue = HostQueue::spread(arrivals, load.pace, load.spread).beginning(begin);
     let started = std::time::Instant::now();
-    let mut power = Power::new(job.power_cut, &mut calendar);
+    let mut power = Power::new(load.power_cut, &mut calendar);
     let (end, mut interrupted) =
         simulate(device, &mut queue, &mut calendar, &mut power, &mut measurements, observer, position)?;
     let wall = started.elapsed().as_secs_f64();
@@ -217,44 +286,42 @@ fn run_checked(mut job: Job, observer: &mut dyn Observer, position: &mut u64) ->
         return Err(error.into());
     }
     if let Some((found, wanted)) = refused {
-        return Err(Error::Argument {
-            what: format!("request {} of {}", *position + 1, job.source.name),
-            found,
-            wanted,
-        });
+        let what = format!("request {} of {}", *position + 1, load.source.name);
+        return Err(Error::Argument { what, found, wanted });
     }
     // In the middle of a recovery the books are not to be had, and who stopped a run does not want to wait.
     if !interrupted {
         device.audit(end - Instant::ZERO);
     }
-    let read_only = device.is_read_only();
-    job.notes.extend(job.late_notes.take());
+    load.notes.extend(load.late_notes.take());
     let power_cut = power.result();
-    match (&power_cut, job.power_cut) {
-        (Some(cut), _) => job.notes.push(cut.note()),
-        (None, Some(_)) => job.notes.push("the run was over before the power was to be cut".into()),
-        (None, None) => {}
-    }
-    if let Some(to) = save_to {
+    load.notes.extend(note_of_cut(power_cut.as_ref(), load.power_cut));
+    if let Some(to) = files.snapshot {
         observer.phase(SAVING, None);
-        let saved = save(&mut prepared, &calendar, &job, interrupted, (to, observer))?;
+        let saved = save(&mut prepared, &calendar, &load, interrupted, (to, observer))?;
         interrupted |= !saved.0;
-        job.notes.push(saved.1);
+        load.notes.push(saved.1);
     }
-    let outcome = match (interrupted, read_only) {
+    let outcome = match (interrupted, prepared.device.is_read_only()) {
         (true, _) => Outcome::Interrupted,
         (false, true) => Outcome::ReadOnly,
         (false, false) => Outcome::Complete,
     };
-    let summary = measurements.summary(job, &prepared.device, end, outcome, [precondition_seconds, wall])?;
+    let summary = measurements.summary(load, &prepared.device, end, outcome, [precondition_seconds, wall])?;
     Ok(Summary { power_cuts: power_cut.into_iter().collect(), ..summary })
 }
 
+/// What the result notes of a power cut that came, or was to come.
+fn note_of_cut(came: Option<&PowerCut>, was_to_come: Option<CutAfter>) -> Option<String> {
+    let missed = || was_to_come.map(|_| "the run was over before the power was to be cut".into());
+    came.map(PowerCut::note).or_else(missed)
+}
+
 /// Saves the device after its run: whether that was done, and a sentence about it.
-fn save(
-    prepared: &mut Prepared,
-    calendar: &Calendar<Event>,
-    job: &Job,
+fn save<D: BlockDevice>(
+    prepared: &mut Prepared<D>,
+    calendar: &Calendar<Event<D::Event>>,
+    load: &Load,
     interrupted: bool,
     (to, observer): (Output, &mut dyn Observer),
 ) -> Result<(bool, String)> {
@@ -269,9 +336,9 @@ fn save(
     };
     let events = calendar.pending().into_iter().filter_map(of_device).collect();
     prepared.agenda = Agenda { now: calendar.now(), events };
-    let (digest, source, seed) = (prepared.device.digest(), &job.source.name, job.seed);
+    let (digest, source, seed) = (prepared.device.digest(), &load.source.name, load.seed);
     prepared.history.push(format!("ran {source} with seed {seed} up to the digest {digest}"));
-    match prepared.save(&job.device_name, &job.config_text, to, observer) {
+    match prepared.save(&load.device_name, &load.config_text, to, observer) {
         Err(Error::Stopped) => stopped(),
         saved => saved.map(|()| (true, format!("saved as the snapshot {name}"))),
     }
@@ -288,19 +355,19 @@ fn pages_to_fill(job: &Job) -> Option<u64> {
 }
 
 /// The event loop. Returns when the last answer was given, and whether the observer stopped it before.
-fn simulate<S: Iterator<Item = Arrival>>(
-    device: &mut Device,
+fn simulate<D: BlockDevice, S: Iterator<Item = Arrival>>(
+    device: &mut D,
     queue: &mut HostQueue<S>,
-    calendar: &mut Calendar<Event>,
+    calendar: &mut Calendar<Event<D::Event>>,
     power: &mut Power,
-    measurements: &mut Measurements,
+    measurements: &mut Measurements<D>,
     observer: &mut dyn Observer,
     position: &mut u64,
 ) -> Result<(Instant, bool)> {
     let (mut last_answer, mut look_at, mut audit_at) = (calendar.now(), LOOK_EVERY, FIRST_AUDIT);
     let mut host_at = None;
     let latest = calendar.now() + Duration::LIMIT;
-    let mut watchdog = Watchdog::of(device.config(), calendar.now());
+    let mut watchdog = Watchdog::of(device, calendar.now());
     loop {
         let ended = !power.is_off() && submit(device, queue, calendar, &mut host_at);
         *position = queue.total_submitted();
@@ -371,7 +438,7 @@ fn too_long(answered: u64) -> Error {
 
 /// Nothing is going to happen while requests are outstanding: a device at the end of its life gives them up.
 #[cold]
-fn give_up(device: &mut Device, calendar: &mut Calendar<Event>) -> Result<()> {
+fn give_up<D: BlockDevice>(device: &mut D, calendar: &mut Calendar<Event<D::Event>>) -> Result<()> {
     if device.give_up(&mut DeviceCalendar(calendar)) {
         return Ok(());
     }
@@ -381,15 +448,15 @@ fn give_up(device: &mut Device, calendar: &mut Calendar<Event>) -> Result<()> {
 
 /// Takes the answers that were given at `now`; whether there are any.
 #[inline]
-fn take_answers<S: Iterator<Item = Arrival>>(
-    device: &mut Device,
+fn take_answers<D: BlockDevice, S: Iterator<Item = Arrival>>(
+    device: &mut D,
     queue: &mut HostQueue<S>,
-    measurements: &mut Measurements,
+    measurements: &mut Measurements<D>,
     now: Instant,
 ) -> Result<bool> {
     for answer in device.answers() {
         queue.answered(now, answer.command.queue);
-        measurements.answered(answer, now, device.totals())?;
+        measurements.answered(answer, now, device.programmed())?;
     }
     let any = !device.answers().is_empty();
     device.forget_answers();
@@ -398,10 +465,10 @@ fn take_answers<S: Iterator<Item = Arrival>>(
 
 /// Submits what is due; true at the end of the workload.
 #[inline]
-fn submit<S: Iterator<Item = Arrival>>(
-    device: &mut Device,
+fn submit<D: BlockDevice, S: Iterator<Item = Arrival>>(
+    device: &mut D,
     queue: &mut HostQueue<S>,
-    calendar: &mut Calendar<Event>,
+    calendar: &mut Calendar<Event<D::Event>>,
     host_at: &mut Option<Instant>,
 ) -> bool {
     loop {

@@ -96,8 +96,8 @@ fn run_of(entry: &Entry, small: &BTreeMap<String, Vec<String>>) -> Result<Run, S
     };
     let mut job = plan.job(&device).map_err(|error| error.to_string())?;
     if let Some(every) = entry.flush_every {
-        let requests = job.requests.map(|request| request.expect("a workload has all its requests"));
-        job.requests = Box::new(with_flushes(requests, every).map(Ok));
+        let requests = job.load.requests.map(|request| request.expect("a workload has all its requests"));
+        job.load.requests = Box::new(with_flushes(requests, every).map(Ok));
     }
     let summary = run(job, &mut Unobserved).map_err(|error| error.to_string())?;
     Ok(Run {

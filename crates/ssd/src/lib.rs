@@ -1,10 +1,12 @@
 //! SSD controllers around NAND chips: command queue, write buffer, mapping, block management, garbage collection.
 //! Mechanisms are here, each with the policy trait that steers it; no research design is known.
 
+pub mod block_device;
 pub mod buffer;
 pub mod command;
 pub mod config;
 pub mod device;
+pub mod fixed_latency;
 pub mod front;
 pub mod ftl;
 pub mod lifetime;
@@ -17,8 +19,10 @@ pub mod scheduling;
 pub mod sectors;
 pub mod snapshot;
 
+pub use block_device::BlockDevice;
 pub use command::{Answer, Command, Operation, SECTOR};
 pub use config::{Config, DeviceFile};
 pub use device::{Device, Event, PowerCut, Recovery};
+pub use fixed_latency::FixedLatency;
 pub use parts::Parts;
 pub use sectors::Sectors;

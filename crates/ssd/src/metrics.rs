@@ -1,10 +1,14 @@
 //! What a device did since some time, as metrics: its counters, and what follows from them and from the state of its flash.
 
+mod detail;
+
 use wordline_kernel::metrics::{Unit, Value};
-use wordline_kernel::{Instant, Metric, Metrics};
+use wordline_kernel::{Duration, Instant, Metric, Metrics};
 use wordline_nand::EnergyReport;
 
-use crate::device::{Device, SubRequestCounts, Totals};
+pub use detail::{Detail, DieDetail, PoolDetail};
+
+use crate::device::{Device, SubRequestCounts, Totals, WriteBack};
 use crate::lifetime::{Worn, write_amplification};
 
 /// What a device had done at some time.
@@ -16,6 +20,10 @@ pub struct Mark {
     /// Pages programmed in each pool.
     programs: Vec<u64>,
     sub_requests: SubRequestCounts,
+    written_back: Vec<WriteBack>,
+    links: Vec<Duration>,
+    buses: Vec<Duration>,
+    arrays: Vec<Duration>,
 }
 
 impl Mark {
@@ -27,12 +35,11 @@ impl Mark {
             worn: device.worn(),
             programs: programs(device),
             sub_requests: device.sub_requests().unwrap_or_default(),
+            written_back: device.written_back().to_vec(),
+            links: detail::link_busy(device, now),
+            buses: device.chips().bus_busy(now).map(Duration::from_ps).collect(),
+            arrays: device.chips().array_busy(now).map(Duration::from_ps).collect(),
         }
-    }
-
-    /// The counters of then.
-    pub fn totals(&self) -> &Totals {
-        &self.totals
     }
 }
 

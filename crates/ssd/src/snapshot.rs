@@ -15,27 +15,27 @@ pub const LAYOUT: u32 = 9;
 
 /// The present, and a device's events that are to come.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Agenda {
+pub struct Agenda<E = Event> {
     /// The present.
     pub now: Instant,
     /// Pending events and their times, in the order in which they will happen.
-    pub events: Vec<(Instant, Event)>,
+    pub events: Vec<(Instant, E)>,
 }
 
-impl Agenda {
+impl<E: Copy> Agenda<E> {
     /// That of a calendar of the device alone.
-    pub fn of(calendar: &Calendar<Event>) -> Self {
+    pub fn of(calendar: &Calendar<E>) -> Self {
         use wordline_kernel::Schedule;
         Self { now: calendar.now(), events: calendar.pending() }
     }
 
     /// A calendar that holds it, where the device's events are wrapped by `wrap`.
-    pub fn calendar<E: Copy>(&self, wrap: impl Fn(Event) -> E) -> Calendar<E> {
+    pub fn calendar<W: Copy>(&self, wrap: impl Fn(E) -> W) -> Calendar<W> {
         Calendar::resumed(self.now, self.events.iter().map(|(time, event)| (*time, wrap(*event))))
     }
 
     /// Whether no event is before the present or before the one that it follows.
-    fn is_in_order(&self) -> bool {
+    pub fn is_in_order(&self) -> bool {
         let times = self.events.iter().map(|(time, _)| *time);
         std::iter::once(self.now).chain(times).is_sorted()
     }

@@ -15,7 +15,7 @@ use super::volume::{VolumeRequests, covering};
 use super::write_sizes::{self, WriteSizes};
 use crate::error::{Error, Result};
 use crate::provenance::Provenance;
-use crate::run::{self, Job, Observer};
+use crate::run::{self, Job, Load, Observer};
 use crate::summary::{Outcome, Source, SourceKind, Summary};
 use crate::trace::{self, Fit, Op, Request, Statistics, Unit};
 use crate::workload::profile::{Claim, Profile, RealOrProfile, resolve};
@@ -130,9 +130,8 @@ fn simulate(point: &Point, stop: &AtomicBool) -> Result<Summary> {
         true => covering(point.precondition, extent, point.config.capacity()),
         false => point.precondition,
     };
-    let job = Job {
+    let load = Load {
         device_name: point.config.file.part.name.clone(),
-        config: point.config.clone(),
         config_text: point.config_text.clone(),
         source,
         requests: Box::new(requests.map(Ok)),
@@ -141,17 +140,21 @@ fn simulate(point: &Point, stop: &AtomicBool) -> Result<Summary> {
         spread: Spread::default(),
         namespace: 0,
         stream: point.generated().map_or(0, |workload| workload.stream),
-        design: point.design.clone().into(),
-        precondition,
         seed: point.seed,
         log: None,
         power_cut: None,
-        from_snapshot: None,
-        save_snapshot: None,
         notes: Vec::new(),
         provenance: Provenance::default(),
         trace_file: None,
         late_notes: trace::LateNotes::default(),
+    };
+    let job = Job {
+        config: point.config.clone(),
+        design: point.design.clone().into(),
+        precondition,
+        from_snapshot: None,
+        save_snapshot: None,
+        load,
     };
     run::run(job, &mut UntilStopped(stop))
 }

@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 use wordline_kernel::snapshot::{Broken, Sink, Source};
 use wordline_kernel::{Instant, Seed};
 use wordline_ssd::snapshot::{Agenda, LAYOUT};
-use wordline_ssd::{Config, Device};
+use wordline_ssd::{BlockDevice, Config, Device};
 
 use crate::design::Design;
 use crate::error::{Error, Result};
@@ -76,11 +76,11 @@ pub struct Size {
 }
 
 /// A device as it is for the moment, to be saved.
-pub struct Moment<'a> {
+pub struct Moment<'a, D: BlockDevice> {
     /// The device, with no command under way.
-    pub device: &'a Device,
+    pub device: &'a D,
     /// What is about to happen to it.
-    pub agenda: &'a Agenda,
+    pub agenda: &'a Agenda<D::Event>,
     /// Name of the device.
     pub name: &'a str,
     /// Its configuration in TOML.
@@ -91,7 +91,7 @@ pub struct Moment<'a> {
     pub history: &'a [String],
 }
 
-impl Moment<'_> {
+impl<D: BlockDevice> Moment<'_, D> {
     /// Writes a snapshot, which appears when it is whole. Of each mebibyte of the state `look` is told how many bytes there were,
     /// and says whether to go on.
     ///

@@ -12,6 +12,7 @@
 
 mod audit;
 mod balance;
+mod block_device;
 mod block_map;
 mod cached;
 mod contents;

@@ -7,20 +7,12 @@ use wordline_nand::{DieId, Pool};
 
 use super::Device;
 use crate::Config;
+use crate::block_device::{BlockDevice, Oldest};
 use crate::front::{Request, Stage};
 use crate::policy::placement::Row;
 
 /// Lines of each kind in a report. Chosen: what hangs is seen in a few of them, and a device may have a thousand dies.
 const LINES: usize = 16;
-
-/// How far the command is that the device took up first of those that are not answered.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Oldest {
-    submitted: Instant,
-    tag: u32,
-    parts: u32,
-    next_page: u32,
-}
 
 /// Notices a command that gets nowhere while simulated time goes on.
 #[derive(Clone, Copy, Debug)]
@@ -31,9 +23,9 @@ pub struct Watchdog {
 }
 
 impl Watchdog {
-    /// One that lets a command of such a device stand still for [as long as it may](Self::longest_wait).
-    pub fn of(config: &Config, now: Instant) -> Self {
-        Self::with_limit(Self::longest_wait(config), now)
+    /// One that lets a command of such a device stand still for [as long as it may](BlockDevice::longest_wait).
+    pub fn of(device: &impl BlockDevice, now: Instant) -> Self {
+        Self::with_limit(device.longest_wait(), now)
     }
 
     /// One that lets a command stand still for so long.
@@ -41,11 +33,31 @@ impl Watchdog {
         Self { limit, looked: now, oldest: None }
     }
 
+    /// Looks at a device, which may be done at any time and as often as is wanted. `Err` if the oldest command is where it was
+    /// when so much time had passed: what waits for what.
+    ///
+    /// # Errors
+    /// What [`BlockDevice::what_waits`] says.
+    pub fn look(&mut self, device: &impl BlockDevice, now: Instant) -> Result<(), String> {
+        if now - self.looked < self.limit {
+            return Ok(());
+        }
+        let oldest = device.oldest();
+        if oldest.is_some() && oldest == self.oldest {
+            let since = now - self.looked;
+            return Err(format!("no progress in {since} of simulated time\n{}", device.what_waits(now)));
+        }
+        (self.looked, self.oldest) = (now, oldest);
+        Ok(())
+    }
+}
+
+impl Device {
     /// How long a command may stand still with good reason: while a die moves everything in it and erases all its blocks, or
     /// while a single die writes all of the buffer, each time with as many reads in between as the scheduling lets pass;
     /// ten minutes at least. Chosen: nothing that a command waits for is more work for one die, and hosts give a command up
     /// after half a minute.
-    pub fn longest_wait(config: &Config) -> Duration {
+    pub(super) fn longest_wait_of(config: &Config) -> Duration {
         let passing = u64::from(config.file.ftl.scheduling.reads_in_a_row) + 1;
         let of_pool = |pool: &Pool| {
             let Pool { part, geometry, slots, .. } = pool;
@@ -63,35 +75,14 @@ impl Watchdog {
         Duration::from_ps(u64::try_from(longest).unwrap_or(u64::MAX)).max(Duration::from_ms(600_000))
     }
 
-    /// Looks at a device, which may be done at any time and as often as is wanted. `Err` if the oldest command is where it was
-    /// when so much time had passed: what waits for what.
-    ///
-    /// # Errors
-    /// What [`Device::what_waits`] says.
-    pub fn look(&mut self, device: &Device, now: Instant) -> Result<(), String> {
-        if now - self.looked < self.limit {
-            return Ok(());
-        }
-        let oldest = device.oldest();
-        if oldest.is_some() && oldest == self.oldest {
-            let since = now - self.looked;
-            return Err(format!("no progress in {since} of simulated time\n{}", device.what_waits(now)));
-        }
-        (self.looked, self.oldest) = (now, oldest);
-        Ok(())
-    }
-}
-
-impl Device {
-    fn oldest(&self) -> Option<Oldest> {
+    pub(super) fn oldest_command(&self) -> Option<Oldest> {
         let slots = self.front.requests.slots();
         let requests = slots.map(|slot| (!self.is_taken_up(slot), self.front.requests.look(slot)));
         let first = requests.min_by_key(|(waits, request)| (*waits, request.submitted, request.command.tag));
         first.map(|(_, Request { submitted, command, parts, next_page, .. })| Oldest {
             submitted: *submitted,
             tag: command.tag,
-            parts: *parts,
-            next_page: *next_page,
+            done: u64::from(*parts) << 32 | u64::from(*next_page),
         })
     }
 

@@ -131,6 +131,13 @@ pub struct Times {
 }
 
 impl Times {
+    /// Adds those of another device.
+    pub fn add(&mut self, other: &Self) {
+        self.served_ps += other.served_ps;
+        let sums = self.spent.iter_mut().flatten();
+        sums.zip(other.spent.iter().flatten()).for_each(|(sum, ps)| *sum += ps);
+    }
+
     /// What was added since `earlier`.
     #[must_use]
     pub fn since(&self, earlier: &Self) -> Self {

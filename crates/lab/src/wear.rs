@@ -1,0 +1,69 @@
+//! The wear of the blocks in a run.
+
+use wordline_ssd::block_device::Shape;
+use wordline_ssd::lifetime;
+use wordline_ssd::metrics::{DieDetail, PoolDetail};
+
+use crate::summary::{DieWear, Wear};
+
+/// Values of a wear map at the most: a chart of 256 by 256.
+const MOST_VALUES: usize = 65_536;
+
+/// Bytes, as the endurance of drives is sold.
+pub const TERABYTE: f64 = 1e12;
+
+/// The blocks after a run in which the host wrote so many bytes to a device of that shape.
+pub fn of(pools: &[PoolDetail], written: u64, shape: &Shape) -> Wear {
+    let spent = lifetime::spent(pools.iter().map(|pool| pool.worn));
+    let erased: u64 = pools.iter().map(|pool| pool.worn.erases).sum();
+    let blocks = || pools.iter().flat_map(|pool| &pool.dies).flat_map(|die| &die.blocks);
+    let erases: Vec<u32> = blocks().map(|(erases, _)| *erases).collect();
+    let group = erases.len().div_ceil(MOST_VALUES).max(1);
+    let (mut bad_blocks, mut good) = (0, 0.0);
+    for pool in pools {
+        let bad: u64 = pool.dies.iter().map(bad).sum();
+        let all: usize = pool.dies.iter().map(|die| die.blocks.len()).sum();
+        bad_blocks += bad * u64::from(pool.planes);
+        good += pool.bytes as f64 * (1.0 - bad as f64 / all.max(1) as f64);
+    }
+    let capacity = shape.capacity.0 as f64;
+    Wear {
+        min: erases.iter().copied().min().unwrap_or(0),
+        max: erases.iter().copied().max().unwrap_or(0),
+        mean: mean(&erases),
+        variation: variation(blocks().copied()),
+        bad_blocks,
+        spare: if good > 0.0 { 1.0 - capacity / good } else { -1.0 },
+        terabytes_written: written as f64 / TERABYTE,
+        drive_writes: written as f64 / capacity,
+        terabytes_expected: (spent > 0.0 && written > 0).then(|| written as f64 / TERABYTE / spent),
+        spent_lifetime: spent,
+        run_erases: erased as f64 / erases.len().max(1) as f64,
+        dies: pools.iter().flat_map(|pool| pool.dies.iter().map(|die| of_die(die, pool.planes))).collect(),
+        erases: erases.chunks(group).map(mean).collect(),
+    }
+}
+
+/// Blocks of a die that are out of use, those that are erased together counted once.
+fn bad(die: &DieDetail) -> u64 {
+    die.blocks.iter().filter(|(_, is_bad)| *is_bad).count() as u64
+}
+
+fn of_die(die: &DieDetail, planes: u32) -> DieWear {
+    let erases: Vec<u32> = die.blocks.iter().map(|(erases, _)| *erases).collect();
+    DieWear { erases: mean(&erases), bad_blocks: bad(die) * u64::from(planes) }
+}
+
+fn mean(values: &[u32]) -> f64 {
+    values.iter().map(|value| f64::from(*value)).sum::<f64>() / values.len().max(1) as f64
+}
+
+/// The coefficient of variation of the erases of all blocks that were ever of use.
+fn variation(blocks: impl Iterator<Item = (u32, bool)>) -> Option<f64> {
+    let used = blocks.filter(|(erases, is_bad)| *erases > 0 || !is_bad);
+    let used: Vec<u32> = used.map(|(erases, _)| erases).collect();
+    let mean = mean(&used);
+    let squares: f64 =
+        used.iter().map(|erases| (f64::from(*erases) - mean) * (f64::from(*erases) - mean)).sum();
+    (mean > 0.0).then(|| libm::sqrt(squares / used.len() as f64) / mean)
+}

@@ -1,0 +1,150 @@
+//! The face of whatever takes commands on logical sectors: an SSD, an array of them, a device that answers after a fixed time.
+//!
+//! Whoever drives a device owns the calendar, hands each event back that it puts there, takes its answers, and measures it
+//! through metrics. A device made of devices wraps their events in its own.
+
+use std::fmt;
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use wordline_kernel::snapshot::{Broken, Sink, Source};
+use wordline_kernel::{Bytes, Digest, Duration, Instant, Metrics, Schedule, Seed};
+
+use crate::command::{Answer, Command};
+use crate::device::{Look, PowerCut, Recovery, Steady};
+use crate::metrics::Detail;
+use crate::snapshot::Agenda;
+
+/// What a host must know of a device.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Shape {
+    /// Sectors of 512 bytes of each namespace; there is one at least.
+    pub namespaces: Vec<u64>,
+    /// Bytes that the host can use.
+    pub capacity: Bytes,
+    /// The least that the host can address.
+    pub sector_size: Bytes,
+    /// The least that is mapped by itself.
+    pub logical_page: Bytes,
+    /// What is erased at once; nothing on a device without flash.
+    pub block_set: Bytes,
+}
+
+/// How far the command is that a device took up first of those that are not answered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Oldest {
+    /// When it came.
+    pub submitted: Instant,
+    /// The caller's name for it.
+    pub tag: u32,
+    /// Changes whenever something of it is done.
+    pub done: u64,
+}
+
+/// Logical pages that were programmed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Programmed {
+    /// For the host.
+    pub host: u64,
+    /// For others: by the collector, with the rest of their unit, for the map, as padding.
+    pub other: u64,
+}
+
+/// A device that takes commands on logical sectors. A run of it is a function of its configuration, its seed and the commands.
+pub trait BlockDevice {
+    /// What happens in it.
+    type Event: Copy + PartialEq + fmt::Debug + Serialize + DeserializeOwned;
+    /// What it had done at some time.
+    type Mark;
+
+    /// What a host must know of it.
+    fn shape(&self) -> Shape;
+
+    /// Takes a command, which lies within the device and comes when no power cut is being recovered from.
+    fn submit(&mut self, command: Command, calendar: &mut impl Schedule<Self::Event>);
+
+    /// What is going to be submitted next, so that a device may fetch from memory what it will look up. Changes nothing.
+    #[inline]
+    fn foresee(&self, _upcoming: [Option<&Command>; 2]) {}
+
+    /// Lets time go on to `event`.
+    fn handle(&mut self, event: Self::Event, calendar: &mut impl Schedule<Self::Event>);
+
+    /// Answers that were given since they were last [forgotten](Self::forget_answers).
+    fn answers(&self) -> &[Answer];
+
+    /// They were seen.
+    fn forget_answers(&mut self);
+
+    /// Commands that are not answered yet.
+    fn outstanding(&self) -> usize;
+
+    /// Answers what can never be done, with an error, now that no event is pending; whether there was such a command.
+    fn give_up(&mut self, _calendar: &mut impl Schedule<Self::Event>) -> bool {
+        false
+    }
+
+    /// Whether it refuses writes because it is at the end of its life.
+    fn is_read_only(&self) -> bool {
+        false
+    }
+
+    /// Cuts the power at `now`. The caller forgets all events of this device; it takes no command until it has
+    /// [recovered](Self::recover).
+    fn power_cut(&mut self, now: Instant) -> PowerCut;
+
+    /// Switches the power on again.
+    fn recover(&mut self, calendar: &mut impl Schedule<Self::Event>);
+
+    /// Whether it takes commands.
+    fn is_ready(&self) -> bool;
+
+    /// What the last recovery took and found, once it is over.
+    fn recovery(&self) -> Option<Recovery>;
+
+    /// Writes a first fraction of the logical pages once, in order, without taking time. False if `look` stopped it.
+    fn fill_while(&mut self, fraction: f64, look: Look<'_>) -> bool;
+
+    /// Writes all logical pages, and overwrites them at random until the write amplification stands still, without taking time; or
+    /// does so with a first fraction of them, and leaves the device as after a rest. None if `look` stopped it.
+    fn fill_steady_while(&mut self, seed: Seed, fraction: Option<f64>, look: Look<'_>) -> Option<Steady>;
+
+    /// The digest of everything that happened.
+    fn digest(&self) -> Digest;
+
+    /// Checks the conservation laws that follow from the whole state, `elapsed` after time began; a bug if one does not hold.
+    fn audit(&self, elapsed: Duration);
+
+    /// How far the oldest command is; none if none is outstanding.
+    fn oldest(&self) -> Option<Oldest>;
+
+    /// How long a command may stand still with good reason.
+    fn longest_wait(&self) -> Duration;
+
+    /// What waits for what, in lines of text.
+    fn what_waits(&self, now: Instant) -> String;
+
+    /// What it has done until `now`.
+    fn mark(&self, now: Instant) -> Self::Mark;
+
+    /// Logical pages programmed since it was made.
+    fn programmed(&self) -> Programmed;
+
+    /// What it did from `mark` to `now`, number by number.
+    fn metrics(&self, mark: &Self::Mark, now: Instant) -> Metrics;
+
+    /// What it did from `mark` to `now`, by channel, die, block and component.
+    fn detail(&self, mark: &Self::Mark, now: Instant) -> Detail;
+
+    /// Writes the device and what is about to happen to it.
+    ///
+    /// # Errors
+    /// Those of the sink.
+    fn save(&self, agenda: &Agenda<Self::Event>, to: &mut dyn Sink) -> Result<(), Broken>;
+
+    /// Takes over what a device of the same configuration wrote. After an error it is good for nothing.
+    ///
+    /// # Errors
+    /// Those of the source, and bytes that [`save`](Self::save) did not write for this configuration.
+    fn load(&mut self, from: &mut dyn Source) -> Result<Agenda<Self::Event>, Broken>;
+}

@@ -1,0 +1,137 @@
+//! The device as whoever drives any device sees it.
+
+use wordline_kernel::snapshot::{Broken, Sink, Source};
+use wordline_kernel::{Bytes, Digest, Duration, Instant, Metrics, Schedule, Seed};
+
+use super::{Device, Event, Look, PowerCut, Recovery, Steady};
+use crate::block_device::{BlockDevice, Oldest, Programmed, Shape};
+use crate::command::{Answer, Command};
+use crate::metrics::{self, Detail, Mark};
+use crate::snapshot::Agenda;
+
+impl BlockDevice for Device {
+    type Event = Event;
+    type Mark = Mark;
+
+    fn shape(&self) -> Shape {
+        let config = self.config();
+        Shape {
+            namespaces: config.namespaces.iter().map(|namespace| namespace.sectors).collect(),
+            capacity: config.capacity(),
+            sector_size: config.file.front.sector_size,
+            logical_page: config.unit,
+            block_set: Bytes(u64::from(config.slots().per_block()) * config.unit.0),
+        }
+    }
+
+    #[inline]
+    fn submit(&mut self, command: Command, calendar: &mut impl Schedule<Event>) {
+        Self::submit(self, command, calendar);
+    }
+
+    #[inline]
+    fn foresee(&self, upcoming: [Option<&Command>; 2]) {
+        Self::foresee(self, upcoming);
+    }
+
+    #[inline(always)]
+    fn handle(&mut self, event: Event, calendar: &mut impl Schedule<Event>) {
+        Self::handle(self, event, calendar);
+    }
+
+    #[inline]
+    fn answers(&self) -> &[Answer] {
+        Self::answers(self)
+    }
+
+    #[inline]
+    fn forget_answers(&mut self) {
+        Self::forget_answers(self);
+    }
+
+    fn outstanding(&self) -> usize {
+        Self::outstanding(self)
+    }
+
+    fn give_up(&mut self, calendar: &mut impl Schedule<Event>) -> bool {
+        Self::give_up(self, calendar)
+    }
+
+    fn is_read_only(&self) -> bool {
+        Self::is_read_only(self)
+    }
+
+    fn power_cut(&mut self, now: Instant) -> PowerCut {
+        Self::power_cut(self, now)
+    }
+
+    fn recover(&mut self, calendar: &mut impl Schedule<Event>) {
+        Self::recover(self, calendar);
+    }
+
+    fn is_ready(&self) -> bool {
+        Self::is_ready(self)
+    }
+
+    fn recovery(&self) -> Option<Recovery> {
+        Self::recovery(self).copied()
+    }
+
+    fn fill_while(&mut self, fraction: f64, look: Look<'_>) -> bool {
+        Self::fill_while(self, fraction, look)
+    }
+
+    fn fill_steady_while(&mut self, seed: Seed, fraction: Option<f64>, look: Look<'_>) -> Option<Steady> {
+        match fraction {
+            None => Self::fill_steady_while(self, seed, look),
+            Some(fraction) => self.fill_steady_to_while(seed, fraction, look),
+        }
+    }
+
+    fn digest(&self) -> Digest {
+        Self::digest(self)
+    }
+
+    fn audit(&self, elapsed: Duration) {
+        Self::audit(self, elapsed);
+    }
+
+    fn oldest(&self) -> Option<Oldest> {
+        self.oldest_command()
+    }
+
+    fn longest_wait(&self) -> Duration {
+        Self::longest_wait_of(self.config())
+    }
+
+    fn what_waits(&self, now: Instant) -> String {
+        Self::what_waits(self, now)
+    }
+
+    fn mark(&self, now: Instant) -> Mark {
+        Mark::of(self, now)
+    }
+
+    #[inline]
+    fn programmed(&self) -> Programmed {
+        let totals = &self.totals;
+        let other = totals.gc_programs + totals.unit_programs + totals.translation_programs + totals.padding;
+        Programmed { host: totals.host_programs, other }
+    }
+
+    fn metrics(&self, mark: &Mark, now: Instant) -> Metrics {
+        metrics::since(self, mark, now)
+    }
+
+    fn detail(&self, mark: &Mark, now: Instant) -> Detail {
+        Detail::of(self, mark, now)
+    }
+
+    fn save(&self, agenda: &Agenda, to: &mut dyn Sink) -> Result<(), Broken> {
+        Self::save(self, agenda, to)
+    }
+
+    fn load(&mut self, from: &mut dyn Source) -> Result<Agenda, Broken> {
+        Self::load(self, from)
+    }
+}

@@ -1,0 +1,128 @@
+//! What a device did by channel, die, block and component: what does not fit into a single number.
+
+use wordline_kernel::{Duration, Instant};
+use wordline_nand::{EnergyReport, Pool};
+
+use super::{Mark, programs};
+use crate::device::{Device, Times, WriteBack};
+use crate::lifetime::Worn;
+
+/// What a device did between two times, by its parts. A device made of devices puts theirs [together](Self::join).
+#[derive(Clone, Debug, Default)]
+pub struct Detail {
+    /// Where the time of its commands went.
+    pub times: Times,
+    /// The energy of its flash.
+    pub energy: EnergyReport,
+    /// What wrote its buffers out, for each pool.
+    pub written_back: Vec<WriteBack>,
+    /// For how long each direction of its links was taken.
+    pub links: Vec<Duration>,
+    /// For how long each channel's bus was busy.
+    pub buses: Vec<Duration>,
+    /// For how long each die's array was busy.
+    pub arrays: Vec<Duration>,
+    /// Its pools of flash.
+    pub pools: Vec<PoolDetail>,
+}
+
+/// A pool of flash.
+#[derive(Clone, Debug)]
+pub struct PoolDetail {
+    /// Its NAND part.
+    pub part: String,
+    /// Bytes of its flash.
+    pub bytes: u64,
+    /// Bytes of a page.
+    pub page_size: u64,
+    /// Planes whose blocks are erased together.
+    pub planes: u32,
+    /// Flash pages programmed, padding included.
+    pub programs: u64,
+    /// What it was worn by.
+    pub worn: Worn,
+    /// Valid data as a part of its flash at the end.
+    pub valid_share: f64,
+    /// Its dies, in their order.
+    pub dies: Vec<DieDetail>,
+}
+
+/// A die.
+#[derive(Clone, Debug)]
+pub struct DieDetail {
+    /// Its blocks in their order, those that are erased together once: how often each was erased since it was new, and whether it is
+    /// out of use.
+    pub blocks: Vec<(u32, bool)>,
+}
+
+impl Detail {
+    /// What `device` did from `mark` to `now`.
+    pub fn of(device: &Device, mark: &Mark, now: Instant) -> Self {
+        let chips = device.chips();
+        let written_back =
+            device.written_back().iter().zip(&mark.written_back).map(|(now, before)| WriteBack {
+                fills: now.fills.since(&before.fills),
+                programs: now.programs.since(&before.programs),
+            });
+        Self {
+            times: device.totals().times.since(&mark.totals.times),
+            energy: chips.energy(now - Instant::ZERO).since(&mark.energy),
+            written_back: written_back.collect(),
+            links: since(link_busy(device, now), &mark.links),
+            buses: since(chips.bus_busy(now).map(Duration::from_ps).collect(), &mark.buses),
+            arrays: since(chips.array_busy(now).map(Duration::from_ps).collect(), &mark.arrays),
+            pools: pools(device, mark),
+        }
+    }
+
+    /// The devices side by side.
+    pub fn join(devices: impl IntoIterator<Item = Self>) -> Self {
+        let mut all = Self::default();
+        for device in devices {
+            all.times.add(&device.times);
+            all.energy = [all.energy, device.energy].into_iter().sum();
+            all.written_back.extend(device.written_back);
+            all.links.extend(device.links);
+            all.buses.extend(device.buses);
+            all.arrays.extend(device.arrays);
+            all.pools.extend(device.pools);
+        }
+        all
+    }
+}
+
+/// For how long each direction of the link was taken; none without a link.
+pub(super) fn link_busy(device: &Device, now: Instant) -> Vec<Duration> {
+    device.link().map_or_else(Vec::new, |link| link.busy(now).collect())
+}
+
+fn since(now: Vec<Duration>, before: &[Duration]) -> Vec<Duration> {
+    now.into_iter().zip(before).map(|(now, before)| now - *before).collect()
+}
+
+fn pools(device: &Device, mark: &Mark) -> Vec<PoolDetail> {
+    let worn = device.worn().into_iter().zip(&mark.worn).map(|(now, before)| now.since(*before));
+    let programs = programs(device).into_iter().zip(&mark.programs).map(|(now, before)| now - before);
+    let valid = device.pool_states().into_iter().map(|state| state.valid_share());
+    let pools = device.config().pools.iter().zip(worn).zip(programs).zip(valid);
+    let detail = |(((pool, worn), programs), valid_share): (((&Pool, Worn), u64), f64)| PoolDetail {
+        part: pool.part.name.clone(),
+        bytes: pool.geometry.capacity().0,
+        page_size: pool.geometry.page_size.0,
+        planes: pool.geometry.planes_per_row,
+        programs,
+        worn,
+        valid_share,
+        dies: dies(device, pool),
+    };
+    pools.map(detail).collect()
+}
+
+fn dies(device: &Device, pool: &Pool) -> Vec<DieDetail> {
+    let (geometry, erases) = (&pool.geometry, device.chips().erases());
+    let blocks = |die| {
+        let of_rows = geometry.rows_of(die).flat_map(|row| geometry.blocks_of(row));
+        of_rows.map(|block| (erases[block], device.is_bad(block))).collect()
+    };
+    geometry.all_dies().map(|die| DieDetail { blocks: blocks(die) }).collect()
+}
