@@ -1,0 +1,396 @@
+//! A device made of devices: SSDs striped as a RAID-0.
+//!
+//! Stripe unit `k` of the array lies on member `k mod n`, as its unit `k / n`. So what a command covers on a member is one piece, and
+//! a command becomes one for each member that it touches. The array wraps the events of its members, and lends each of them the
+//! calendar; power cuts, metrics, audits and snapshots go to all of them.
+
+mod pieces;
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use wordline_kernel::snapshot::{Broken, Reader, Sink, Source, Writer};
+use wordline_kernel::{Bytes, Digest, Duration, Instant, Metrics, Schedule, Seed, counters};
+use wordline_lab::config::{Device, Selection};
+use wordline_lab::error::Result;
+use wordline_lab::plan::{Origin, Plan};
+use wordline_lab::run::{self, Job, Load, Unobserved};
+use wordline_lab::summary::Summary;
+use wordline_ssd::block_device::{Oldest, Programmed, Shape};
+use wordline_ssd::device::{Look, Steady};
+use wordline_ssd::metrics::Detail;
+use wordline_ssd::snapshot::Agenda;
+use wordline_ssd::{Answer, BlockDevice, Command, Operation, PowerCut, Recovery, SECTOR};
+use wordline_trace::Request;
+
+pub use pieces::Striping;
+
+/// The result of a workload at queue depth 64 on an array of so many SSDs of a small preset, in units of 64 KiB. `change` may change the
+/// load; the addresses of the workload, which are of one member, are spread over all.
+///
+/// # Errors
+/// What is wrong with the workload or its name.
+pub fn run_small(workload: &str, members: u64, change: impl FnOnce(&mut Load)) -> Result<Summary> {
+    let device = Device::load(&Selection { preset: Some("tiny".into()), ..Selection::default() })?;
+    let origin = Origin::Named(workload.into());
+    let plan = Plan { origin, queue_depth: Some(64), requests: Some(20_000), ..Plan::default() };
+    let Job { config, precondition, mut load, .. } = plan.job(&device)?;
+    load.requests = Box::new(load.requests.map(move |request| {
+        request.map(|request| Request { offset: Bytes(request.offset.0 * members), ..request })
+    }));
+    load.device_name = format!("RAID-0 of {members} x {}", load.device_name);
+    change(&mut load);
+    let member = |number| wordline_ssd::Device::new(config.clone(), Seed(number));
+    let array = Raid0::new((0..members).map(member).collect(), Bytes(64 << 10));
+    run::run_on(array, precondition, load, &mut Unobserved)
+}
+
+/// An event of a member.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OfMember<E> {
+    /// Which member.
+    pub member: u16,
+    /// Its event.
+    pub event: E,
+}
+
+/// Lets a member put its events on the calendar of the array.
+struct MemberCalendar<'a, C> {
+    member: u16,
+    calendar: &'a mut C,
+}
+
+impl<E, C: Schedule<OfMember<E>>> Schedule<E> for MemberCalendar<'_, C> {
+    fn now(&self) -> Instant {
+        self.calendar.now()
+    }
+
+    fn at(&mut self, time: Instant, event: E) {
+        self.calendar.at(time, OfMember { member: self.member, event });
+    }
+
+    fn is_settled(&self) -> bool {
+        self.calendar.is_settled()
+    }
+}
+
+counters! {
+    /// What the array counts.
+    pub struct Counts {
+        commands: "raid.commands", Count, "Commands of the host.";
+        split: "raid.split", Count, "Commands of the host that went to several members.";
+        pieces: "raid.pieces", Count, "Commands to members.";
+    }
+}
+
+/// A command of the host under way.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+struct UnderWay {
+    command: Command,
+    submitted: Instant,
+    /// Pieces that are not answered yet.
+    pieces: u32,
+    failed: bool,
+}
+
+/// What changes in a run, beside the members.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+struct State {
+    /// By the tag of their pieces.
+    under_way: BTreeMap<u32, UnderWay>,
+    next: u32,
+    digest: Digest,
+    counts: Counts,
+}
+
+/// What an array had done at some time.
+pub struct Mark<M> {
+    counts: Counts,
+    members: Vec<M>,
+}
+
+/// An array of devices of one shape.
+pub struct Raid0<D> {
+    members: Vec<D>,
+    striping: Striping,
+    state: State,
+    answers: Vec<Answer>,
+}
+
+impl<D: BlockDevice> Raid0<D> {
+    /// An array of `members` in stripe units of so many bytes. What of a member is beyond its last whole unit is not used.
+    ///
+    /// # Panics
+    /// Without members, for members of different shapes, and for a unit that is no multiple of their logical pages and sectors.
+    pub fn new(members: Vec<D>, unit: Bytes) -> Self {
+        let shape = members.first().expect("an array has members").shape();
+        assert!(members.iter().all(|member| member.shape() == shape), "members of one shape");
+        for size in [shape.logical_page, shape.sector_size] {
+            let whole = unit.0 > 0 && unit.0.is_multiple_of(size.0);
+            assert!(whole, "a stripe unit of {unit}, wanted a multiple of {size}");
+        }
+        let striping = Striping::new(members.len() as u64, unit.0 / SECTOR.0, shape.namespaces[0]);
+        Self { members, striping, state: State::default(), answers: Vec::new() }
+    }
+
+    /// The members.
+    pub fn members(&self) -> &[D] {
+        &self.members
+    }
+
+    /// Takes what a member has answered.
+    fn take_answers(&mut self, member: u16, now: Instant) {
+        let Self { members, state, answers, .. } = self;
+        let member = &mut members[usize::from(member)];
+        for answer in member.answers() {
+            let tag = answer.command.tag;
+            let whole = state.under_way.get_mut(&tag).expect("a member answers what it was asked");
+            whole.pieces -= 1;
+            whole.failed |= answer.failed;
+            if whole.pieces == 0 {
+                let UnderWay { command, submitted, failed, .. } = *whole;
+                state.under_way.remove(&tag);
+                let latency = now - submitted;
+                state.digest.add(u64::from(command.tag));
+                state.digest.add(latency.ps());
+                answers.push(Answer { command, latency, failed });
+            }
+        }
+        member.forget_answers();
+    }
+
+    fn all_members(&self) -> std::ops::Range<u16> {
+        0..self.members.len() as u16
+    }
+
+    /// The events of a member among those of the array.
+    fn agenda_of(member: u16, agenda: &Agenda<OfMember<D::Event>>) -> Agenda<D::Event> {
+        let own = agenda.events.iter().filter(|(_, event)| event.member == member);
+        Agenda { now: agenda.now, events: own.map(|(time, of)| (*time, of.event)).collect() }
+    }
+}
+
+const ORDER: &str = "order";
+const STATE: &str = "state";
+
+impl<D: BlockDevice> BlockDevice for Raid0<D> {
+    type Event = OfMember<D::Event>;
+    type Mark = Mark<D::Mark>;
+
+    fn shape(&self) -> Shape {
+        let member = self.members[0].shape();
+        let sectors = self.striping.sectors();
+        let block_set = Bytes(member.block_set.0 * self.members.len() as u64);
+        Shape { namespaces: vec![sectors], capacity: SECTOR * sectors, block_set, ..member }
+    }
+
+    fn submit(&mut self, command: Command, calendar: &mut impl Schedule<Self::Event>) {
+        let tag = self.state.next;
+        self.state.next = tag.wrapping_add(1);
+        let pieces: Vec<(u16, Command)> = match command.operation {
+            Operation::Flush => {
+                self.all_members().map(|member| (member, Command { tag, ..command })).collect()
+            }
+            _ => {
+                let piece = |(member, sectors): (u16, std::ops::Range<u64>)| {
+                    let (sector, sectors) = (sectors.start, sectors.end - sectors.start);
+                    (member, Command { sector, sectors, tag, ..command })
+                };
+                self.striping.pieces(command.sector, command.sectors).map(piece).collect()
+            }
+        };
+        let under_way =
+            UnderWay { command, submitted: calendar.now(), pieces: pieces.len() as u32, failed: false };
+        self.state.under_way.insert(tag, under_way);
+        self.state.counts.commands += 1;
+        self.state.counts.pieces += pieces.len() as u64;
+        self.state.counts.split += u64::from(pieces.len() > 1);
+        for (member, piece) in pieces {
+            let mut own = MemberCalendar { member, calendar: &mut *calendar };
+            self.members[usize::from(member)].submit(piece, &mut own);
+            self.take_answers(member, calendar.now());
+        }
+    }
+
+    fn handle(&mut self, event: Self::Event, calendar: &mut impl Schedule<Self::Event>) {
+        let OfMember { member, event } = event;
+        let mut own = MemberCalendar { member, calendar: &mut *calendar };
+        self.members[usize::from(member)].handle(event, &mut own);
+        self.take_answers(member, calendar.now());
+    }
+
+    fn answers(&self) -> &[Answer] {
+        &self.answers
+    }
+
+    fn forget_answers(&mut self) {
+        self.answers.clear();
+    }
+
+    fn outstanding(&self) -> usize {
+        self.state.under_way.len()
+    }
+
+    fn give_up(&mut self, calendar: &mut impl Schedule<Self::Event>) -> bool {
+        let mut any = false;
+        for member in self.all_members() {
+            let mut own = MemberCalendar { member, calendar: &mut *calendar };
+            any |= self.members[usize::from(member)].give_up(&mut own);
+            self.take_answers(member, calendar.now());
+        }
+        any
+    }
+
+    fn is_read_only(&self) -> bool {
+        self.members.iter().any(D::is_read_only)
+    }
+
+    fn power_cut(&mut self, now: Instant) -> PowerCut {
+        let mut cut = PowerCut::default();
+        for member in &mut self.members {
+            cut.torn.add(&member.power_cut(now).torn);
+        }
+        let unanswered = std::mem::take(&mut self.state.under_way).into_values();
+        cut.unanswered = unanswered.map(|under_way| under_way.command).collect();
+        cut
+    }
+
+    fn recover(&mut self, calendar: &mut impl Schedule<Self::Event>) {
+        for member in self.all_members() {
+            let mut own = MemberCalendar { member, calendar: &mut *calendar };
+            self.members[usize::from(member)].recover(&mut own);
+        }
+    }
+
+    fn is_ready(&self) -> bool {
+        self.members.iter().all(D::is_ready)
+    }
+
+    /// The longest recovery of a member, and the sums of what they found.
+    fn recovery(&self) -> Option<Recovery> {
+        let all: Option<Vec<Recovery>> = self.members.iter().map(D::recovery).collect();
+        all.map(|all| {
+            all.iter().fold(Recovery::default(), |sum, one| Recovery {
+                time: sum.time.max(one.time),
+                pages_read: sum.pages_read + one.pages_read,
+                lost: sum.lost + one.lost,
+                returned: sum.returned + one.returned,
+            })
+        })
+    }
+
+    fn fill_while(&mut self, fraction: f64, look: Look<'_>) -> bool {
+        let mut before = 0;
+        let pages = self.shape().capacity.0 / self.shape().logical_page.0 / self.members.len() as u64;
+        self.members.iter_mut().all(|member| {
+            let done = member.fill_while(fraction, &mut |written| look(before + written));
+            before += (pages as f64 * fraction) as u64;
+            done
+        })
+    }
+
+    fn fill_steady_while(&mut self, seed: Seed, fraction: Option<f64>, look: Look<'_>) -> Option<Steady> {
+        let mut all = Steady { overwritten: 0, amplification: 0.0 };
+        let count = self.members.len() as f64;
+        for (number, member) in self.members.iter_mut().enumerate() {
+            let before = all.overwritten;
+            let own = Seed(seed.0.wrapping_add(number as u64));
+            let one = member.fill_steady_while(own, fraction, &mut |written| look(before + written))?;
+            all.overwritten += one.overwritten;
+            all.amplification += one.amplification / count;
+        }
+        Some(all)
+    }
+
+    fn digest(&self) -> Digest {
+        let mut digest = self.state.digest;
+        self.members.iter().for_each(|member| digest.add(member.digest().value()));
+        digest
+    }
+
+    fn audit(&self, elapsed: Duration) {
+        self.members.iter().for_each(|member| member.audit(elapsed));
+        let pieces: u32 = self.state.under_way.values().map(|under_way| under_way.pieces).sum();
+        let outstanding: usize = self.members.iter().map(D::outstanding).sum();
+        assert_eq!(pieces as usize, outstanding, "members work on the pieces of commands");
+    }
+
+    fn oldest(&self) -> Option<Oldest> {
+        let first = self.state.under_way.values().min_by_key(|under_way| under_way.submitted);
+        first.map(|UnderWay { command, submitted, pieces, .. }| {
+            let of_members = self.members.iter().filter_map(D::oldest).map(|oldest| oldest.done);
+            let done = of_members.fold(u64::from(*pieces), u64::wrapping_add);
+            Oldest { submitted: *submitted, tag: command.tag, done }
+        })
+    }
+
+    fn longest_wait(&self) -> Duration {
+        self.members.iter().map(D::longest_wait).max().unwrap_or(Duration::ZERO)
+    }
+
+    fn what_waits(&self, now: Instant) -> String {
+        let of = |(number, member): (usize, &D)| format!("member {number}\n{}", member.what_waits(now));
+        self.members.iter().enumerate().map(of).collect()
+    }
+
+    fn mark(&self, now: Instant) -> Self::Mark {
+        let members = self.members.iter().map(|member| member.mark(now)).collect();
+        Mark { counts: self.state.counts.clone(), members }
+    }
+
+    fn programmed(&self) -> Programmed {
+        self.members.iter().map(D::programmed).fold(Programmed::default(), |sum, one| Programmed {
+            host: sum.host + one.host,
+            other: sum.other + one.other,
+        })
+    }
+
+    fn metrics(&self, mark: &Self::Mark, now: Instant) -> Metrics {
+        let members = self.members.iter().zip(&mark.members);
+        let mut metrics = Metrics::join(members.map(|(member, mark)| member.metrics(mark, now)));
+        self.state.counts.since(&mark.counts).add_to(&mut metrics);
+        metrics
+    }
+
+    fn detail(&self, mark: &Self::Mark, now: Instant) -> Detail {
+        let members = self.members.iter().zip(&mark.members);
+        Detail::join(members.map(|(member, mark)| member.detail(mark, now)))
+    }
+
+    fn save(&self, agenda: &Agenda<Self::Event>, to: &mut dyn Sink) -> std::result::Result<(), Broken> {
+        // The order in which events of members follow each other; their times and events are in the members' states.
+        let order: Vec<u16> = agenda.events.iter().map(|(_, event)| event.member).collect();
+        let mut own = Writer::new(&mut *to);
+        own.value(ORDER, &order)?;
+        own.value(STATE, &self.state)?;
+        for (number, member) in self.members.iter().enumerate() {
+            member.save(&Self::agenda_of(number as u16, agenda), to)?;
+        }
+        Ok(())
+    }
+
+    fn load(&mut self, from: &mut dyn Source) -> std::result::Result<Agenda<Self::Event>, Broken> {
+        let mut own = Reader::new(&mut *from);
+        let order: Vec<u16> = own.value(ORDER)?;
+        self.state = own.value(STATE)?;
+        let mut now = Instant::ZERO;
+        let mut events = Vec::new();
+        for member in &mut self.members {
+            let agenda = member.load(from)?;
+            now = agenda.now;
+            events.push(agenda.events.into_iter());
+        }
+        let broken = || Broken::State { why: "the events of the members are not those of the array".into() };
+        let mut next = |member: u16| {
+            let (time, event) =
+                events.get_mut(usize::from(member)).and_then(Iterator::next).ok_or_else(broken)?;
+            Ok((time, OfMember { member, event }))
+        };
+        let merged: Vec<_> = order.into_iter().map(&mut next).collect::<std::result::Result<_, Broken>>()?;
+        let agenda = Agenda { now, events: merged };
+        if !agenda.is_in_order() || events.iter_mut().any(|rest| rest.next().is_some()) {
+            return Err(broken());
+        }
+        Ok(agenda)
+    }
+}

@@ -1,0 +1,74 @@
+//! Where the sectors of an array lie.
+
+use std::ops::Range;
+
+/// How sectors are striped over members.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Striping {
+    members: u64,
+    /// Sectors of a stripe unit.
+    unit: u64,
+    /// Whole stripe units of a member.
+    units: u64,
+}
+
+impl Striping {
+    /// Stripe units of so many sectors over `members` of so many sectors each.
+    pub fn new(members: u64, unit: u64, sectors_of_a_member: u64) -> Self {
+        Self { members, unit, units: sectors_of_a_member / unit }
+    }
+
+    /// Sectors of the array.
+    pub fn sectors(&self) -> u64 {
+        self.units * self.unit * self.members
+    }
+
+    /// The member of a sector, and which sector of the member it is.
+    pub fn place(&self, sector: u64) -> (u16, u64) {
+        let (unit, within) = (sector / self.unit, sector % self.unit);
+        ((unit % self.members) as u16, unit / self.members * self.unit + within)
+    }
+
+    /// What `sectors` from `first` on are on the members: one piece of each that they touch, in the order of members.
+    ///
+    /// Of the array's first `x` sectors a member holds `whole` units in each complete stripe and what is left of the last one;
+    /// a range is the difference of two such beginnings.
+    pub fn pieces(&self, first: u64, sectors: u64) -> impl Iterator<Item = (u16, Range<u64>)> + use<> {
+        let of = *self;
+        (0..of.members).filter_map(move |member| {
+            let piece = of.before(member, first)..of.before(member, first + sectors);
+            (!piece.is_empty()).then_some((member as u16, piece))
+        })
+    }
+
+    /// Sectors of a member among the first `end` of the array.
+    fn before(&self, member: u64, end: u64) -> u64 {
+        let stripe = self.unit * self.members;
+        let rest = (end % stripe).saturating_sub(member * self.unit).min(self.unit);
+        end / stripe * self.unit + rest
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pieces_are_the_places_of_their_sectors() {
+        for (members, unit) in [(1, 4), (2, 8), (3, 2), (4, 1)] {
+            let striping = Striping::new(members, unit, 24);
+            for first in 0..striping.sectors() {
+                for sectors in 1..=striping.sectors() - first {
+                    let mut placed: Vec<(u16, u64)> =
+                        (first..first + sectors).map(|sector| striping.place(sector)).collect();
+                    placed.sort_unstable();
+                    let pieces = striping.pieces(first, sectors);
+                    let of_pieces: Vec<(u16, u64)> = pieces
+                        .flat_map(|(member, piece)| piece.map(move |sector| (member, sector)))
+                        .collect();
+                    assert_eq!(of_pieces, placed, "{sectors} from {first} on");
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,95 @@
+//! An array of devices is a device: it runs, loses its power, is saved and measured as its members are.
+
+use raid_0::{OfMember, Raid0, run_small};
+use wordline_kernel::{Bytes, Calendar, Duration, Instant, Schedule, Seed};
+use wordline_lab::config::{Device, Selection};
+use wordline_lab::power::CutAfter;
+use wordline_lab::summary::Outcome;
+use wordline_ssd::snapshot::Agenda;
+use wordline_ssd::{BlockDevice, Command, FixedLatency, Operation};
+
+#[test]
+fn two_members_answer_random_reads_nearly_twice_as_fast() {
+    let [one, two] = [1, 2].map(|members| run_small("randread-4k", members, |_| ()).expect("it runs"));
+    let ratio = two.host.iops / one.host.iops;
+    // At a depth of 64 the dies of either array are not all busy all the time: a member has half of the commands, on average.
+    assert!((1.5..2.05).contains(&ratio), "{ratio}");
+    assert_eq!(two.metrics.count("raid.commands"), 20_000);
+    assert_eq!(two.metrics.count("raid.split"), 0, "reads of 4 KiB lie within a unit");
+    assert_eq!(two.die_utilisation.len(), 2 * one.die_utilisation.len());
+}
+
+#[test]
+fn a_run_of_an_array_can_be_repeated() {
+    let run = || run_small("mixed-70-30", 2, |_| ()).expect("it runs");
+    let (first, second) = (run(), run());
+    assert_eq!((&first.digest, first.outcome), (&second.digest, Outcome::Complete));
+    assert!(first.metrics.count("flash.host_bytes") > 0);
+}
+
+#[test]
+fn an_array_loses_its_power_and_recovers() {
+    let cut = |load: &mut wordline_lab::run::Load| load.power_cut = Some(CutAfter::Requests(5_000));
+    let run = run_small("randwrite-4k", 2, cut).expect("it runs");
+    let [cut] = run.power_cuts[..] else { panic!("{:?}", run.power_cuts) };
+    assert!(cut.pages_read > 0 && cut.recovery_seconds > 0.0, "{cut:?}");
+    assert_eq!(run.outcome, Outcome::Complete);
+}
+
+type Event = OfMember<wordline_ssd::Event>;
+
+fn small() -> Raid0<wordline_ssd::Device> {
+    let selection = Selection { preset: Some("tiny".into()), ..Selection::default() };
+    let config = Device::load(&selection).expect("a preset").config;
+    let member = |number| wordline_ssd::Device::new(config.clone(), Seed(number));
+    let mut array = Raid0::new((0..2).map(member).collect(), Bytes(16 << 10));
+    assert!(array.fill_while(1.0, &mut |_| true));
+    array
+}
+
+/// Lets `array` serve `events` events at the most.
+fn go_on(array: &mut Raid0<wordline_ssd::Device>, calendar: &mut Calendar<Event>, events: usize) {
+    for _ in 0..events {
+        let Some(event) = calendar.advance() else { break };
+        array.handle(event, calendar);
+        array.forget_answers();
+    }
+}
+
+#[test]
+fn an_array_that_was_saved_in_mid_flight_goes_on_as_the_one_that_was_not() {
+    let (mut array, mut calendar) = (small(), Calendar::new());
+    for tag in 0..200 {
+        let operation = [Operation::Write, Operation::Read][tag as usize % 2];
+        let sector = u64::from(tag) * 88 % (array.shape().namespaces[0] - 80);
+        let sector = sector / 8 * 8;
+        let command = Command { operation, sector, sectors: 80, tag, ..Command::default() };
+        array.submit(command, &mut calendar);
+    }
+    go_on(&mut array, &mut calendar, 500);
+    assert!(array.outstanding() > 0, "something is under way");
+    let mut bytes = Vec::new();
+    array.save(&Agenda::of(&calendar), &mut bytes).expect("a list takes everything");
+    let mut again = small();
+    let agenda = again.load(&mut bytes.as_slice()).expect("it was just written");
+    let mut resumed = agenda.calendar(|event| event);
+    go_on(&mut array, &mut calendar, usize::MAX);
+    go_on(&mut again, &mut resumed, usize::MAX);
+    assert_eq!((again.digest(), resumed.now()), (array.digest(), calendar.now()));
+    array.audit(calendar.now() - Instant::ZERO);
+}
+
+#[test]
+fn a_command_takes_as_long_as_the_slowest_of_its_pieces() {
+    let latency = Duration::from_us(70);
+    let members = (0..3).map(|_| FixedLatency::new(Bytes(1 << 20), latency)).collect();
+    let (mut array, mut calendar) = (Raid0::new(members, Bytes(4096)), Calendar::new());
+    let command = Command { sector: 4, sectors: 24, operation: Operation::Read, ..Command::default() };
+    array.submit(command, &mut calendar);
+    assert_eq!(array.members().iter().map(BlockDevice::outstanding).sum::<usize>(), 3);
+    while let Some(event) = calendar.advance() {
+        array.handle(event, &mut calendar);
+    }
+    let [answer] = array.answers() else { panic!("{:?}", array.answers()) };
+    assert_eq!((answer.command, answer.latency, answer.failed), (command, latency, false));
+}
