@@ -11,7 +11,7 @@ use crate::{Device, Event};
 
 /// The number of the layout of the bytes. It grows with every change of what a component writes, so that bytes of another
 /// layout are refused and not misread.
-pub const LAYOUT: u32 = 9;
+pub const LAYOUT: u32 = 10;
 
 /// The present, and a device's events that are to come.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

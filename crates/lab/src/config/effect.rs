@@ -76,6 +76,7 @@ pub const CONDITIONS: &[Condition] = &[
             "buffer.flush_above",
             "buffer.flush_to",
             "buffer.flush_interval",
+            "buffer.destage",
             "buffer.eviction",
             "buffer.coalesce",
         ],

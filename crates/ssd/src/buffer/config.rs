@@ -10,7 +10,6 @@ use super::protection::{self, Protection};
 use crate::command::SECTOR;
 use crate::policy::destage::DestageKind;
 use crate::policy::eviction::EvictionKind;
-use crate::policy::name_of;
 
 /// When a write is answered, and what the buffer does for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -134,12 +133,6 @@ impl BufferFile {
         if let Some((key, found, wanted)) = self.destage.complaint() {
             wrong.add(format!("buffer.destage.{key}"), found, wanted);
         }
-        wrong.require(
-            self.mode == BufferMode::WriteBack || self.destage == DestageKind::default(),
-            "buffer.destage.policy",
-            name_of(&self.destage),
-            "when-full: with another buffer.mode than write-back every page leaves at once",
-        );
         let cache = self.read_cache;
         wrong.require(cache <= Bytes::gib(64), "buffer.read_cache", cache, "at most 64GiB");
         if self.power_loss_protection != Protection::Capacitors {

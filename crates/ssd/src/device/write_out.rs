@@ -9,6 +9,7 @@ use super::{Device, Event};
 use crate::Config;
 use crate::buffer::EntryId;
 use crate::command::SECTOR;
+use crate::config::BufferMode;
 use crate::ftl::mapping::LogicalPage;
 use crate::policy::destage::Destage;
 
@@ -39,9 +40,9 @@ pub(super) struct AtOnce {
 state!(AtOnce { parts { policy } fixed { pages, most } });
 
 impl AtOnce {
-    /// What `policy` wants of the device; none if no page ever leaves so.
+    /// What `policy` wants of the device; none if no page ever leaves so, or all do that by the mode of the buffer.
     pub fn of(config: &Config, mut policy: Box<dyn Destage>) -> Option<Box<Self>> {
-        let in_flight = policy.in_flight()?;
+        let in_flight = policy.in_flight().filter(|_| config.file.buffer.mode == BufferMode::WriteBack)?;
         let counted = if config.file.buffer.room().is_some() { SECTOR } else { config.unit };
         policy.prepare(config.logical_pages);
         let most = in_flight.0.div_ceil(counted.0) as u32;
