@@ -1,7 +1,7 @@
 //! What a host asks of a block device, and the answer.
 
 use serde::{Deserialize, Serialize};
-use wordline_kernel::{Bytes, Duration};
+use wordline_kernel::{Bytes, Duration, id};
 
 /// Bytes of a sector.
 pub const SECTOR: Bytes = Bytes(512);
@@ -56,6 +56,11 @@ pub struct Command {
 }
 
 const _: () = assert!(size_of::<Command>() <= 32, "a command is copied on its way in and out");
+
+id!(
+    /// A command that the device has taken in and not answered; the numbers are used again.
+    RequestId
+);
 
 /// The answer to a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -5,6 +5,7 @@ mod common;
 use common::{Rig, small};
 use wordline_kernel::{Bytes, Duration, Schedule, Seed};
 use wordline_nand::faults::{Fails, FaultFile};
+use wordline_ssd::command::RequestId;
 use wordline_ssd::config::{BufferMode, Scope};
 use wordline_ssd::ftl::block_map::config::BlockMapFile;
 use wordline_ssd::ftl::checkpoint::DiscardsAtCut;
@@ -183,7 +184,7 @@ fn a_row_in_which_every_try_fails_gives_up() {
 }
 
 /// An event that no device has, for the instant of a cut.
-const CUT: Event = Event::Begin(u32::MAX);
+const CUT: Event = Event::Begin(RequestId(u32::MAX));
 
 /// Cuts the power after some time and waits for the recovery; how many programs the cut tore.
 fn cut_power(rig: &mut Rig, after: Duration) -> u64 {

@@ -11,6 +11,7 @@ use common::{Rig, small};
 use proptest::prelude::*;
 use wordline_kernel::{Bytes, Duration, Instant, Schedule};
 use wordline_nand::TornBy;
+use wordline_ssd::command::RequestId;
 use wordline_ssd::config::{BufferMode, Protection};
 use wordline_ssd::ftl::block_map::config::BlockMapFile;
 use wordline_ssd::ftl::checkpoint::{DiscardsAtCut, LowerPages, ProgramsAtCut};
@@ -117,7 +118,7 @@ struct Cut {
 }
 
 /// An event that no device has, for the instant of a cut.
-const CUT: Event = Event::Begin(u32::MAX);
+const CUT: Event = Event::Begin(RequestId(u32::MAX));
 
 /// A device, what its pages may hold, and when its power is cut.
 struct Play {

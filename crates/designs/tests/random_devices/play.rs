@@ -2,6 +2,7 @@
 //! every answer held against what the host knows.
 
 use wordline_kernel::{Calendar, Duration, Instant, Schedule, Seed};
+use wordline_ssd::command::RequestId;
 use wordline_ssd::config::{BufferMode, Protection};
 use wordline_ssd::device::{Contents, Mutant};
 use wordline_ssd::ftl::checkpoint::{DiscardsAtCut, LowerPages, ProgramsAtCut};
@@ -16,7 +17,7 @@ use crate::host::{Durability, Host, Promises};
 use crate::lost::is_lost;
 
 /// An event that no device has, for the instant of a cut.
-const CUT: Event = Event::Begin(u32::MAX);
+const CUT: Event = Event::Begin(RequestId(u32::MAX));
 
 /// Events without an answer after which a device counts as hung. Chosen: hundreds of times what a command takes whose
 /// every page waits for a block to be cleaned.

@@ -19,6 +19,7 @@ use waiters::Waiters;
 use wordline_kernel::{LookupTable, prefetch, state};
 
 use crate::Sectors;
+use crate::command::RequestId;
 use crate::ftl::mapping::LogicalPage;
 use crate::policy::eviction::{Eviction, Fifo};
 
@@ -318,7 +319,7 @@ impl Buffer {
 
     /// Notes that version `version` of an entry is in flash; the requests that waited for it go to `wake`. The entry
     /// becomes dirty again if it was written meanwhile, else it is free. True if it became dirty.
-    pub fn programmed(&mut self, id: EntryId, version: u32, wake: &mut Vec<u32>) -> bool {
+    pub fn programmed(&mut self, id: EntryId, version: u32, wake: &mut Vec<RequestId>) -> bool {
         self.wake(id, version, wake);
         let entry = &mut self.entries[id as usize];
         let epoch = std::mem::replace(&mut entry.epoch, entry.again_epoch);
@@ -349,7 +350,7 @@ impl Buffer {
     }
 
     /// Forgets an entry that is in no list, because its page was discarded. Its waiters go to `wake`.
-    pub fn drop_entry(&mut self, id: EntryId, wake: &mut Vec<u32>) {
+    pub fn drop_entry(&mut self, id: EntryId, wake: &mut Vec<RequestId>) {
         self.wake(id, u32::MAX, wake);
         let epoch = self.entries[id as usize].epoch;
         self.epochs.leave(epoch);
@@ -366,7 +367,7 @@ impl Buffer {
     }
 
     /// Lets `request` wait until the present version of the entry is in flash.
-    pub fn wait(&mut self, id: EntryId, request: u32) {
+    pub fn wait(&mut self, id: EntryId, request: RequestId) {
         let entry = &mut self.entries[id as usize];
         self.waiters.add(&mut entry.waiters, request, entry.version);
     }
@@ -384,12 +385,12 @@ impl Buffer {
     }
 
     /// Calls `f` for each request that waits for version `version` of the entry or an older one.
-    pub fn each_waiter(&self, id: EntryId, version: u32, f: impl FnMut(u32)) {
+    pub fn each_waiter(&self, id: EntryId, version: u32, f: impl FnMut(RequestId)) {
         self.waiters.each(self.entries[id as usize].waiters, version, f);
     }
 
     #[inline]
-    fn wake(&mut self, id: EntryId, version: u32, wake: &mut Vec<u32>) {
+    fn wake(&mut self, id: EntryId, version: u32, wake: &mut Vec<RequestId>) {
         let waiters = &mut self.entries[id as usize].waiters;
         if *waiters != NONE {
             self.waiters.wake(waiters, version, wake);
@@ -488,15 +489,18 @@ mod tests {
         let mut buffer = Buffer::new(2, Box::new(Fifo));
         let mut wake = Vec::new();
         let id = buffer.add(LogicalPage(9), 1, 0, Sectors::range(0, 1));
-        buffer.wait(id, 77);
+        buffer.wait(id, RequestId(77));
         buffer.unlink(id);
         buffer.get_mut(id).state = EntryState::Programming;
         buffer.rewrite(id, 2, Sectors::range(1, 2));
-        buffer.wait(id, 78);
+        buffer.wait(id, RequestId(78));
         assert!(buffer.programmed(id, 1, &mut wake));
-        assert_eq!((wake.as_slice(), buffer.dirty()), ([77].as_slice(), 1));
+        assert_eq!((wake.as_slice(), buffer.dirty()), ([RequestId(77)].as_slice(), 1));
         buffer.unlink(id);
         assert!(!buffer.programmed(id, 2, &mut wake));
-        assert_eq!((wake.as_slice(), buffer.find(LogicalPage(9))), ([77, 78].as_slice(), None));
+        assert_eq!(
+            (wake.as_slice(), buffer.find(LogicalPage(9))),
+            ([77, 78].map(RequestId).as_slice(), None)
+        );
     }
 }

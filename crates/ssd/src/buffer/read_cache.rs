@@ -6,6 +6,7 @@ use wordline_kernel::{LookupTable, state};
 use super::list::{EntryId, EntryList, NONE};
 use super::waiters::Waiters;
 use crate::Sectors;
+use crate::command::RequestId;
 use crate::ftl::mapping::LogicalPage;
 use crate::policy::eviction::{Eviction, Fifo};
 
@@ -141,7 +142,7 @@ impl ReadCache {
 
     /// One of the reads that fetch the entry is done. With the last one the page is here, and those who waited for it go
     /// to `wake`.
-    pub fn fetched(&mut self, id: EntryId, wake: &mut Vec<u32>) {
+    pub fn fetched(&mut self, id: EntryId, wake: &mut Vec<RequestId>) {
         let entry = &mut self.entries[id as usize];
         entry.reads -= 1;
         if entry.reads > 0 {
@@ -156,13 +157,13 @@ impl ReadCache {
     }
 
     /// Lets `request` wait for a page that is being fetched.
-    pub fn wait(&mut self, id: EntryId, request: u32) {
+    pub fn wait(&mut self, id: EntryId, request: RequestId) {
         let entry = &mut self.entries[id as usize];
         self.waiters.add(&mut entry.waiters, request, entry.version);
     }
 
     /// Calls `f` for each request that waits for an entry.
-    pub fn each_waiter(&self, id: EntryId, f: impl FnMut(u32)) {
+    pub fn each_waiter(&self, id: EntryId, f: impl FnMut(RequestId)) {
         self.waiters.each(self.entries[id as usize].waiters, u32::MAX, f);
     }
 

@@ -3,10 +3,11 @@
 use serde::{Deserialize, Serialize};
 
 use super::list::NONE;
+use crate::command::RequestId;
 
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct Waiter {
-    request: u32,
+    request: RequestId,
     version: u32,
     next: u32,
 }
@@ -25,7 +26,7 @@ impl Waiters {
     }
 
     /// Lets `request` wait for `version`.
-    pub fn add(&mut self, head: &mut u32, request: u32, version: u32) {
+    pub fn add(&mut self, head: &mut u32, request: RequestId, version: u32) {
         let waiter = Waiter { request, version, next: *head };
         *head = match self.free.pop() {
             Some(free) => {
@@ -40,7 +41,7 @@ impl Waiters {
     }
 
     /// Calls `f` for each request that waits for version `version` or an older one.
-    pub fn each(&self, head: u32, version: u32, mut f: impl FnMut(u32)) {
+    pub fn each(&self, head: u32, version: u32, mut f: impl FnMut(RequestId)) {
         let mut at = head;
         while at != NONE {
             let waiter = self.pool[at as usize];
@@ -52,7 +53,7 @@ impl Waiters {
     }
 
     /// Moves the requests that waited for version `version` or an older one to `wake`.
-    pub fn wake(&mut self, head: &mut u32, version: u32, wake: &mut Vec<u32>) {
+    pub fn wake(&mut self, head: &mut u32, version: u32, wake: &mut Vec<RequestId>) {
         let mut at = std::mem::replace(head, NONE);
         while at != NONE {
             let waiter = self.pool[at as usize];

@@ -8,7 +8,7 @@ use super::read::{SlotRead, Wanted};
 use super::{Device, Event};
 use crate::Command;
 use crate::buffer::EntryId;
-use crate::command::SECTOR;
+use crate::command::{RequestId, SECTOR};
 use crate::ftl::mapping::LogicalPage;
 use crate::queue::{Purpose, Transaction};
 use crate::sectors::Sectors;
@@ -17,23 +17,23 @@ impl Device {
     /// Looks for a piece of a page that is not in the write buffer. If the cache has all of it, it comes without a read
     /// of its own: at once, or as a part of the command once the page is fetched.
     #[inline]
-    pub(super) fn cache_has(&mut self, slot: u32, piece: Piece) -> bool {
-        self.cache.is_on() && self.find_in_cache(slot, piece)
+    pub(super) fn cache_has(&mut self, id: RequestId, piece: Piece) -> bool {
+        self.cache.is_on() && self.find_in_cache(id, piece)
     }
 
-    fn find_in_cache(&mut self, slot: u32, piece: Piece) -> bool {
-        let Some(id) = self.cache.find(piece.page) else { return false };
-        let cached = *self.cache.get(id);
+    fn find_in_cache(&mut self, id: RequestId, piece: Piece) -> bool {
+        let Some(entry) = self.cache.find(piece.page) else { return false };
+        let cached = *self.cache.get(entry);
         if !cached.sectors.covers(piece.sectors()) {
             return false;
         }
         let wanted = self.mapping.last_written(piece.page);
         assert_eq!(Some(cached.version), wanted, "page {} in the read cache", piece.page.0);
         self.totals.read_cache_hits += 1;
-        self.totals.read_ahead_used += u64::from(self.cache.touch(id));
-        if self.cache.is_coming(id) {
-            self.cache.wait(id, slot);
-            self.front.get(slot).parts += 1;
+        self.totals.read_ahead_used += u64::from(self.cache.touch(entry));
+        if self.cache.is_coming(entry) {
+            self.cache.wait(entry, id);
+            self.front.get(id).parts += 1;
         }
         true
     }
@@ -43,7 +43,7 @@ impl Device {
         let logical = LogicalPage(read.logical);
         let is_last = self.mapping.last_written(logical) == Some(read.version);
         if is_last && self.buffer.find(logical).is_none() {
-            let command = self.front.get(read.owner).command;
+            let command = self.front.get(RequestId(read.owner)).command;
             let sectors = self.sectors_read(self.piece(&command, logical.0), read.page, read);
             self.cache.keep(logical, read.version, sectors);
         }

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use super::Device;
 use super::front::Piece;
 use crate::buffer::EntryId;
-use crate::command::{Command, Operation};
+use crate::command::{Command, Operation, RequestId};
 use crate::ftl::mapping::LogicalPage;
 use crate::policy::placement::Row;
 use crate::sectors::Sectors;
@@ -60,8 +60,8 @@ pub struct Contents {
     buffered: BTreeMap<LogicalPage, Vec<Option<Content>>>,
     /// Of versions of pages that were sent to flash.
     flash: BTreeMap<(LogicalPage, u32), Vec<Content>>,
-    /// What the reads under way found so far, by their slots.
-    found: BTreeMap<u32, Vec<Content>>,
+    /// What the reads under way found so far, by their requests.
+    found: BTreeMap<RequestId, Vec<Content>>,
     /// What the reads found that were answered, by their tags.
     answered: BTreeMap<u32, Vec<Content>>,
     mutant: Option<Mutant>,
@@ -140,24 +140,24 @@ impl Device {
 
     /// A read of the host finds a piece of a page now.
     #[cold]
-    pub(super) fn note_found(&mut self, slot: u32, piece: &Piece) {
-        let Command { sector, sectors, .. } = self.front.get(slot).command;
+    pub(super) fn note_found(&mut self, id: RequestId, piece: &Piece) {
+        let Command { sector, sectors, .. } = self.front.get(id).command;
         let start = u64::from(piece.page.0) * self.sectors_per_page();
         let found: Vec<(usize, Content)> = piece
             .range()
             .map(|at| ((start + u64::from(at) - sector) as usize, self.content_at(piece.page, at)))
             .collect();
         let Some(contents) = &mut self.contents else { return };
-        let all = contents.found.entry(slot).or_insert_with(|| vec![NOTHING; sectors as usize]);
+        let all = contents.found.entry(id).or_insert_with(|| vec![NOTHING; sectors as usize]);
         found.into_iter().for_each(|(at, content)| all[at] = content);
     }
 
     /// A read is answered: what it found goes with it.
     #[cold]
-    pub(super) fn note_answer(&mut self, slot: u32) {
-        let tag = self.front.get(slot).command.tag;
+    pub(super) fn note_answer(&mut self, id: RequestId) {
+        let tag = self.front.get(id).command.tag;
         let Some(contents) = &mut self.contents else { return };
-        if let Some(found) = contents.found.remove(&slot) {
+        if let Some(found) = contents.found.remove(&id) {
             contents.answered.insert(tag, found);
         }
     }

@@ -4,6 +4,7 @@ use wordline_kernel::Schedule;
 use wordline_nand::Stamp;
 
 use super::{Device, Event};
+use crate::command::RequestId;
 use crate::ftl::Discards;
 use crate::ftl::checkpoint::Known;
 use crate::ftl::discards::DiscardPage;
@@ -11,8 +12,8 @@ use crate::policy::placement::Row;
 
 impl Device {
     /// A request waits until everything that was discarded is so after a power cut; false if it is.
-    pub(super) fn waits_for_discards(&mut self, slot: u32) -> bool {
-        self.discards.as_mut().is_some_and(|discards| discards.flush(slot))
+    pub(super) fn waits_for_discards(&mut self, id: RequestId) -> bool {
+        self.discards.as_mut().is_some_and(|discards| discards.flush(id))
     }
 
     /// The page of the table of discards that the map numbers so, if it is one.
@@ -76,7 +77,7 @@ impl Device {
             if !discards.is_waited_for() {
                 return;
             }
-            discards.batch_over().into_iter().for_each(|slot| self.part_done(slot, calendar));
+            discards.batch_over().into_iter().for_each(|id| self.part_done(id, calendar));
         }
     }
 

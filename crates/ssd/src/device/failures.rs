@@ -5,6 +5,7 @@ use wordline_kernel::{Duration, Schedule};
 use wordline_nand::{DieId, Done, PageId, RowBlockId, SlotId, Stamp};
 
 use super::{Device, Event, Mutant};
+use crate::command::RequestId;
 use crate::ftl::blocks::State;
 use crate::ftl::mapping::LogicalPage;
 use crate::policy::failure::{After, Failed, Failure, MOST_FAILURES};
@@ -110,12 +111,12 @@ impl Device {
             }
             Purpose::ReadAhead => {
                 let Self { cache, front, .. } = self;
-                cache.each_waiter(owner, |slot| front.get(slot).failed |= lost);
+                cache.each_waiter(owner, |id| front.get(id).failed |= lost);
                 self.read_over(page, calendar);
                 self.fetched_ahead(owner, calendar);
             }
             _ => {
-                self.front.get(owner).failed |= lost;
+                self.front.get(RequestId(owner)).failed |= lost;
                 self.host_read_done(transaction, done, calendar);
             }
         }

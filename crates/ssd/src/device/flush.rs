@@ -6,6 +6,7 @@ use super::read::{SlotRead, Wanted};
 use super::{Device, Event, Mutant};
 use crate::Config;
 use crate::buffer::{Entry, EntryId, EntryState};
+use crate::command::RequestId;
 use crate::ftl::mapping::LogicalPage;
 use crate::ftl::translation::Then;
 use crate::policy::router::Outgoing;
@@ -230,19 +231,19 @@ impl Device {
     }
 
     /// A flush command.
-    pub(super) fn flush(&mut self, slot: u32, calendar: &mut impl Schedule<Event>) {
+    pub(super) fn flush(&mut self, id: RequestId, calendar: &mut impl Schedule<Event>) {
         let epoch = self.buffer.end_epoch().filter(|_| !self.is_protected());
-        let waits = self.waits_for_discards(slot);
+        let waits = self.waits_for_discards(id);
         let parts = u32::from(waits) + u32::from(epoch.is_some());
-        self.front.get(slot).parts = parts;
+        self.front.get(id).parts = parts;
         if let Some(epoch) = epoch {
             self.drain = Some(epoch);
-            self.flushes.push_back((epoch, slot));
+            self.flushes.push_back((epoch, id));
             self.urge_covered(epoch);
             self.hurry_all(calendar);
         }
         match parts {
-            0 => self.answer_soon(slot, calendar),
+            0 => self.answer_soon(id, calendar),
             _ => self.pump(calendar),
         }
     }

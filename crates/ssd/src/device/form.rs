@@ -5,6 +5,7 @@ use wordline_nand::{SlotId, Stamp};
 
 use super::{Device, Event, Unit};
 use crate::buffer::{EntryId, EntryState};
+use crate::command::RequestId;
 use crate::ftl::blocks::StreamId;
 use crate::ftl::mapping::LogicalPage;
 use crate::policy::placement::Row;
@@ -305,7 +306,7 @@ impl Device {
     }
 
     /// A request that waits no longer.
-    fn next_awake(&mut self) -> Option<u32> {
+    fn next_awake(&mut self) -> Option<RequestId> {
         if let Some(slot) = self.wake.pop() {
             return Some(slot);
         }

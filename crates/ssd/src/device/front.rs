@@ -4,7 +4,7 @@ use wordline_kernel::{Duration, Schedule};
 
 use super::{Device, Event};
 use crate::Config;
-use crate::command::{Answer, Command, Operation, SECTOR};
+use crate::command::{Answer, Command, Operation, RequestId, SECTOR};
 use crate::ftl::mapping::LogicalPage;
 use crate::sectors::Sectors;
 
@@ -67,13 +67,13 @@ impl Device {
     /// Takes in a command. A bug if it goes beyond its namespace.
     pub fn submit(&mut self, command: Command, calendar: &mut impl Schedule<Event>) {
         assert!(self.is_ready(), "a command for a device that is without its tables: {command:?}");
-        let slot = self.front.take_in(command, calendar.now());
+        let id = self.front.take_in(command, calendar.now());
         if self.front.port.is_some() {
-            self.enter_port(slot, &command, calendar);
+            self.enter_port(id, &command, calendar);
         } else if self.front.started < self.config.file.front.queue_depth {
-            self.start(slot, calendar);
+            self.start(id, calendar);
         } else {
-            self.front.waiting.push_back(slot);
+            self.front.waiting.push_back(id);
         }
     }
 
@@ -126,34 +126,34 @@ impl Device {
     }
 
     /// Takes up a command of a direct interface.
-    fn start(&mut self, slot: u32, calendar: &mut impl Schedule<Event>) {
+    fn start(&mut self, id: RequestId, calendar: &mut impl Schedule<Event>) {
         self.front.started += 1;
-        let request = self.front.get(slot);
+        let request = self.front.get(id);
         request.queued = calendar.now() - request.submitted;
         let time = self.config.file.front.command_time;
         if time == Duration::ZERO {
-            self.begin(slot, calendar);
+            self.begin(id, calendar);
         } else {
-            calendar.after(time, Event::Begin(slot));
+            calendar.after(time, Event::Begin(id));
         }
     }
 
     /// The work on a command begins.
-    pub(super) fn begin(&mut self, slot: u32, calendar: &mut impl Schedule<Event>) {
-        match self.front.get(slot).command.operation {
-            Operation::Read => self.begin_read(slot, calendar),
-            Operation::Write | Operation::WriteZeroes => self.begin_write(slot, calendar),
-            Operation::Discard | Operation::Flush | Operation::Compare => self.begin_other(slot, calendar),
+    pub(super) fn begin(&mut self, id: RequestId, calendar: &mut impl Schedule<Event>) {
+        match self.front.get(id).command.operation {
+            Operation::Read => self.begin_read(id, calendar),
+            Operation::Write | Operation::WriteZeroes => self.begin_write(id, calendar),
+            Operation::Discard | Operation::Flush | Operation::Compare => self.begin_other(id, calendar),
         }
     }
 
     /// The work begins on a command that neither reads nor writes.
     #[inline(never)]
-    fn begin_other(&mut self, slot: u32, calendar: &mut impl Schedule<Event>) {
-        match self.front.get(slot).command.operation {
-            Operation::Discard => self.discard(slot, calendar),
-            Operation::Flush => self.flush(slot, calendar),
-            Operation::Compare => self.begin_compare(slot, calendar),
+    fn begin_other(&mut self, id: RequestId, calendar: &mut impl Schedule<Event>) {
+        match self.front.get(id).command.operation {
+            Operation::Discard => self.discard(id, calendar),
+            Operation::Flush => self.flush(id, calendar),
+            Operation::Compare => self.begin_compare(id, calendar),
             other => unreachable!("{other:?} begins elsewhere"),
         }
     }
@@ -193,32 +193,32 @@ impl Device {
 
     /// One part of a command is done; the last one answers it.
     #[inline(always)]
-    pub(super) fn part_done(&mut self, slot: u32, calendar: &mut impl Schedule<Event>) {
-        let request = self.front.get(slot);
+    pub(super) fn part_done(&mut self, id: RequestId, calendar: &mut impl Schedule<Event>) {
+        let request = self.front.get(id);
         request.parts -= 1;
         if request.parts == 0 {
-            self.answer(slot, calendar);
+            self.answer(id, calendar);
         }
     }
 
     /// Answers a command without flash after the time of a buffer access.
-    pub(super) fn answer_soon(&mut self, slot: u32, calendar: &mut impl Schedule<Event>) {
-        calendar.after(self.config.file.buffer.access_time, Event::Answer(slot));
+    pub(super) fn answer_soon(&mut self, id: RequestId, calendar: &mut impl Schedule<Event>) {
+        calendar.after(self.config.file.buffer.access_time, Event::Answer(id));
     }
 
     /// Refuses a command: the device is at the end of its life.
-    pub(super) fn refuse(&mut self, slot: u32, calendar: &mut impl Schedule<Event>) {
-        self.front.get(slot).failed = true;
-        self.answer_soon(slot, calendar);
+    pub(super) fn refuse(&mut self, id: RequestId, calendar: &mut impl Schedule<Event>) {
+        self.front.get(id).failed = true;
+        self.answer_soon(id, calendar);
     }
 
     /// The work on a command is done: its answer goes to the host.
     #[inline(never)]
-    pub(super) fn answer(&mut self, slot: u32, calendar: &mut impl Schedule<Event>) {
+    pub(super) fn answer(&mut self, id: RequestId, calendar: &mut impl Schedule<Event>) {
         if self.front.port.is_some() {
-            self.report(slot, calendar);
+            self.report(id, calendar);
         } else {
-            self.give_answer(slot, Duration::ZERO, calendar);
+            self.give_answer(id, Duration::ZERO, calendar);
             if !self.front.waiting.is_empty() {
                 self.start_waiting(calendar);
             }
@@ -235,9 +235,14 @@ impl Device {
 
     /// The host has the answer of a command, of whose time `on_link` was on the link.
     #[inline(always)]
-    pub(super) fn give_answer(&mut self, slot: u32, on_link: Duration, calendar: &mut impl Schedule<Event>) {
+    pub(super) fn give_answer(
+        &mut self,
+        id: RequestId,
+        on_link: Duration,
+        calendar: &mut impl Schedule<Event>,
+    ) {
         let now = calendar.now();
-        let request = self.front.requests.get(slot);
+        let request = self.front.requests.get(id);
         let latency = now - request.submitted;
         let controller = self.config.file.front.command_time;
         let known = request.queued + on_link + controller + request.spent.total();
@@ -254,9 +259,9 @@ impl Device {
             self.front.as_submitted(command);
         }
         if self.contents.is_some() {
-            self.note_answer(slot);
+            self.note_answer(id);
         }
-        self.front.requests.remove(slot);
+        self.front.requests.remove(id);
         self.front.started -= 1;
         self.note_rest(calendar);
     }
@@ -267,10 +272,10 @@ impl Device {
         if !self.read_only {
             return false;
         }
-        let slots: Vec<u32> = self.front.requests.slots().filter(|slot| self.is_taken_up(*slot)).collect();
+        let ids: Vec<RequestId> = self.front.requests.ids().filter(|id| self.is_taken_up(*id)).collect();
         self.buffer.forget_waiters();
-        for slot in slots {
-            self.refuse(slot, calendar);
+        for id in ids {
+            self.refuse(id, calendar);
         }
         self.stalled.clear();
         self.flushes.clear();

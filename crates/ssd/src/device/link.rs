@@ -3,7 +3,7 @@
 use wordline_kernel::Schedule;
 
 use super::{Device, Event};
-use crate::command::Command;
+use crate::command::{Command, RequestId};
 use crate::front::{Front, Port, Stage, Way};
 
 /// The port, which a command on the link came through.
@@ -14,40 +14,45 @@ fn port_of(front: &mut Front) -> &mut Port {
 impl Device {
     /// The host has a command. It tells the device if the submission queue has an entry, else it holds the command.
     #[inline(never)]
-    pub(super) fn enter_port(&mut self, slot: u32, command: &Command, calendar: &mut impl Schedule<Event>) {
-        if port_of(&mut self.front).enter(slot, command) {
-            self.ring(slot, calendar);
+    pub(super) fn enter_port(
+        &mut self,
+        id: RequestId,
+        command: &Command,
+        calendar: &mut impl Schedule<Event>,
+    ) {
+        if port_of(&mut self.front).enter(id, command) {
+            self.ring(id, calendar);
         }
     }
 
-    fn ring(&mut self, slot: u32, calendar: &mut impl Schedule<Event>) {
-        let at = port_of(&mut self.front).ring(slot, calendar.now());
-        calendar.at(at, Event::Link(slot));
+    fn ring(&mut self, id: RequestId, calendar: &mut impl Schedule<Event>) {
+        let at = port_of(&mut self.front).ring(id, calendar.now());
+        calendar.at(at, Event::Link(id));
     }
 
     /// A step of a command on the link is over: the next one.
     #[inline(never)]
-    pub(super) fn link_free(&mut self, slot: u32, calendar: &mut impl Schedule<Event>) {
+    pub(super) fn link_free(&mut self, id: RequestId, calendar: &mut impl Schedule<Event>) {
         let port = port_of(&mut self.front);
-        match port.stage(slot) {
+        match port.stage(id) {
             Stage::Ringing => {
-                port.arrive(slot);
+                port.arrive(id);
                 self.fetch_next(calendar);
             }
             Stage::Fetching => {
-                let command = self.front.get(slot).command;
-                if port_of(&mut self.front).brings_data(slot, &command) {
-                    self.send(slot, Way::ToDevice, calendar);
+                let command = self.front.get(id).command;
+                if port_of(&mut self.front).brings_data(id, &command) {
+                    self.send(id, Way::ToDevice, calendar);
                 } else {
-                    self.begin(slot, calendar);
+                    self.begin(id, calendar);
                 }
             }
-            Stage::Moving(way) if port.left(slot) > 0 => self.send(slot, way, calendar),
+            Stage::Moving(way) if port.left(id) > 0 => self.send(id, way, calendar),
             Stage::Moving(_) => {
-                port.work(slot);
-                self.begin(slot, calendar);
+                port.work(id);
+                self.begin(id, calendar);
             }
-            Stage::Reporting => self.answered(slot, calendar),
+            Stage::Reporting => self.answered(id, calendar),
             stage @ (Stage::Waiting | Stage::Working) => panic!("a command is on the link while {stage:?}"),
         }
     }
@@ -58,32 +63,32 @@ impl Device {
         while self.front.started < self.config.file.front.queue_depth {
             let Front { port, requests, started, .. } = &mut self.front;
             let port = port.as_deref_mut().expect("a command on the link has a port");
-            let Some(slot) = port.next(*started, |slot| requests.get(slot).command) else { return };
+            let Some(id) = port.next(*started, |id| requests.get(id).command) else { return };
             *started += 1;
-            let request = requests.get(slot);
-            request.queued = now - request.submitted - port.on_link(slot);
-            let at = port.fetch(slot, now);
-            calendar.at(at + self.config.file.front.command_time, Event::Link(slot));
+            let request = requests.get(id);
+            request.queued = now - request.submitted - port.on_link(id);
+            let at = port.fetch(id, now);
+            calendar.at(at + self.config.file.front.command_time, Event::Link(id));
         }
     }
 
-    fn send(&mut self, slot: u32, way: Way, calendar: &mut impl Schedule<Event>) {
-        let at = port_of(&mut self.front).send(slot, way, calendar.now());
-        calendar.at(at, Event::Link(slot));
+    fn send(&mut self, id: RequestId, way: Way, calendar: &mut impl Schedule<Event>) {
+        let at = port_of(&mut self.front).send(id, way, calendar.now());
+        calendar.at(at, Event::Link(id));
     }
 
     /// The work on a command is done: what it read goes to the host, and its answer.
-    pub(super) fn report(&mut self, slot: u32, calendar: &mut impl Schedule<Event>) {
-        let request = *self.front.get(slot);
-        let at = port_of(&mut self.front).report(slot, &request.command, request.failed, calendar.now());
-        calendar.at(at, Event::Link(slot));
+    pub(super) fn report(&mut self, id: RequestId, calendar: &mut impl Schedule<Event>) {
+        let request = *self.front.get(id);
+        let at = port_of(&mut self.front).report(id, &request.command, request.failed, calendar.now());
+        calendar.at(at, Event::Link(id));
     }
 
     /// The host has the answer: the queue has an entry for the next command, and the device room.
-    fn answered(&mut self, slot: u32, calendar: &mut impl Schedule<Event>) {
+    fn answered(&mut self, id: RequestId, calendar: &mut impl Schedule<Event>) {
         let port = port_of(&mut self.front);
-        let (on_link, held) = (port.on_link(slot), port.leave(slot));
-        self.give_answer(slot, on_link, calendar);
+        let (on_link, held) = (port.on_link(id), port.leave(id));
+        self.give_answer(id, on_link, calendar);
         if let Some(next) = held {
             self.ring(next, calendar);
         }

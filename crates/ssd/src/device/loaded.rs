@@ -73,8 +73,8 @@ impl Device {
                 | ChipEvent::Suspend(die)
                 | ChipEvent::Rested(die),
             ) => below(die.0, dies),
-            Event::Begin(slot) | Event::Answer(slot) | Event::Link(slot) => {
-                ensure(self.front.requests.slots().any(|taken| taken == slot), || {
+            Event::Begin(id) | Event::Answer(id) | Event::Link(id) => {
+                ensure(self.front.requests.ids().any(|taken| taken == id), || {
                     format!("{event:?} of a command that is not there")
                 })
             }

@@ -49,7 +49,7 @@ use wordline_nand::{Chips, Pool, RowBlockId, Stamp};
 use crate::buffer::read_ahead::ReadAhead;
 use crate::buffer::read_cache::ReadCache;
 use crate::buffer::{Buffer, EntryId};
-use crate::command::{Answer, Command};
+use crate::command::{Answer, Command, RequestId};
 use crate::config::{BufferMode, Config, Protection};
 use crate::front::{Front, Link};
 use crate::ftl::blocks::{SlcShare, State, Streams, SuperBlockCounts};
@@ -83,11 +83,11 @@ pub enum Event {
     /// Something in the chips.
     Chips(wordline_nand::Event),
     /// The front end has dealt with a command: its work begins.
-    Begin(u32),
+    Begin(RequestId),
     /// The work on a command is done.
-    Answer(u32),
+    Answer(RequestId),
     /// A step of a command on the link is over.
-    Link(u32),
+    Link(RequestId),
     /// The buffer is to be written out.
     FlushTimer,
     /// A chip is ready to sense pages again that could not be read.
@@ -203,9 +203,9 @@ pub struct Device {
     /// Whether preconditioning has left victims half cleaned: the collector goes on with them when the host writes.
     left_at_work: bool,
     /// Writes that wait for room in the buffer.
-    stalled: VecDeque<u32>,
+    stalled: VecDeque<RequestId>,
     /// Flush commands that wait for the entries of an epoch.
-    flushes: VecDeque<(u64, u32)>,
+    flushes: VecDeque<(u64, RequestId)>,
     /// Entries of this epoch and older ones do not stay in the buffer.
     drain: Option<u64>,
     timer_set: bool,
@@ -223,7 +223,7 @@ pub struct Device {
     /// Pages that each row must hold where pages have homes, else none.
     home_pages: Vec<u32>,
     /// Requests of which a part is done, and whether they are being ended; between events there are none.
-    wake: Vec<u32>,
+    wake: Vec<RequestId>,
     waking: bool,
     answers: Vec<Answer>,
     digest: Digest,
@@ -353,9 +353,9 @@ impl Device {
     fn handle_own(&mut self, event: Event, calendar: &mut impl Schedule<Event>) {
         match event {
             Event::Chips(event) => unreachable!("{event:?} is handled by the chips"),
-            Event::Begin(slot) => self.begin(slot, calendar),
-            Event::Answer(slot) => self.answer(slot, calendar),
-            Event::Link(slot) => self.link_free(slot, calendar),
+            Event::Begin(id) => self.begin(id, calendar),
+            Event::Answer(id) => self.answer(id, calendar),
+            Event::Link(id) => self.link_free(id, calendar),
             Event::FlushTimer => self.write_out_on_time(calendar),
             Event::Retry(id) => self.retry(id, calendar),
             Event::Idle => self.host_rests(calendar),

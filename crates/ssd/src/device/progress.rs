@@ -8,6 +8,7 @@ use wordline_nand::{DieId, Pool};
 use super::Device;
 use crate::Config;
 use crate::block_device::{BlockDevice, Oldest};
+use crate::command::RequestId;
 use crate::front::{Request, Stage};
 use crate::policy::placement::Row;
 
@@ -76,8 +77,8 @@ impl Device {
     }
 
     pub(super) fn oldest_command(&self) -> Option<Oldest> {
-        let slots = self.front.requests.slots();
-        let requests = slots.map(|slot| (!self.is_taken_up(slot), self.front.requests.look(slot)));
+        let ids = self.front.requests.ids();
+        let requests = ids.map(|id| (!self.is_taken_up(id), self.front.requests.look(id)));
         let first = requests.min_by_key(|(waits, request)| (*waits, request.submitted, request.command.tag));
         first.map(|(_, Request { submitted, command, parts, next_page, .. })| Oldest {
             submitted: *submitted,
@@ -87,10 +88,10 @@ impl Device {
     }
 
     /// Whether the work on a command has begun.
-    pub(super) fn is_taken_up(&self, slot: u32) -> bool {
+    pub(super) fn is_taken_up(&self, id: RequestId) -> bool {
         match &self.front.port {
-            Some(port) => port.stage(slot) == Stage::Working,
-            None => !self.front.waiting.contains(&slot),
+            Some(port) => port.stage(id) == Stage::Working,
+            None => !self.front.waiting.contains(&id),
         }
     }
 
@@ -135,12 +136,12 @@ impl Device {
     }
 
     fn tell_commands(&self, now: Instant, out: &mut String) -> fmt::Result {
-        let slots: Vec<u32> = self.front.requests.slots().collect();
-        let taken_up = slots.iter().filter(|slot| self.is_taken_up(**slot)).count();
-        writeln!(out, "commands: {} not answered, {taken_up} of them taken up", slots.len())?;
-        for slot in slots.into_iter().take(LINES) {
-            let Request { command, submitted, parts, next_page, .. } = self.front.requests.look(slot);
-            let stage = match (self.is_taken_up(slot), self.stalled.contains(&slot)) {
+        let ids: Vec<RequestId> = self.front.requests.ids().collect();
+        let taken_up = ids.iter().filter(|id| self.is_taken_up(**id)).count();
+        writeln!(out, "commands: {} not answered, {taken_up} of them taken up", ids.len())?;
+        for id in ids.into_iter().take(LINES) {
+            let Request { command, submitted, parts, next_page, .. } = self.front.requests.look(id);
+            let stage = match (self.is_taken_up(id), self.stalled.contains(&id)) {
                 (_, true) => format!("waits for room in the buffer from page {next_page} on"),
                 (true, false) => format!("waits for {parts} parts"),
                 (false, false) => "waits to be taken up".into(),

@@ -8,7 +8,7 @@ use wordline_nand::{DieId, PageId, SlotId};
 use super::front::Piece;
 use super::{Device, Event};
 use crate::buffer::{EntryId, EntryState};
-use crate::command::{Command, SECTOR};
+use crate::command::{Command, RequestId, SECTOR};
 use crate::ftl::mapping::LogicalPage;
 use crate::ftl::translation::Then;
 use crate::queue::Purpose;
@@ -72,13 +72,13 @@ pub(super) struct SlotRead {
 
 impl Device {
     #[inline(always)]
-    pub(super) fn begin_read(&mut self, slot: u32, calendar: &mut impl Schedule<Event>) {
-        let command = self.front.get(slot).command;
+    pub(super) fn begin_read(&mut self, id: RequestId, calendar: &mut impl Schedule<Event>) {
+        let command = self.front.get(id).command;
         let (first, end) = self.pages_of(&command);
         if end - first == 1 {
-            self.read_page(slot, &command, first, calendar);
+            self.read_page(id, &command, first, calendar);
         } else {
-            self.read_pages(slot, &command, first..end, calendar);
+            self.read_pages(id, &command, first..end, calendar);
         }
         if self.ahead.is_on() {
             self.read_ahead(&command, calendar);
@@ -87,13 +87,19 @@ impl Device {
 
     /// Carries out a read of one page, as most are.
     #[inline(always)]
-    fn read_page(&mut self, slot: u32, command: &Command, page: u32, calendar: &mut impl Schedule<Event>) {
+    fn read_page(
+        &mut self,
+        id: RequestId,
+        command: &Command,
+        page: u32,
+        calendar: &mut impl Schedule<Event>,
+    ) {
         let piece = self.piece(command, page);
-        if let Found::InFlash(die, reads) = self.read_piece(slot, piece, calendar) {
-            self.front.get(slot).parts += reads;
+        if let Found::InFlash(die, reads) = self.read_piece(id, piece, calendar) {
+            self.front.get(id).parts += reads;
             self.kick(die, calendar);
         } else {
-            self.all_looked_up(slot, page..page + 1, calendar);
+            self.all_looked_up(id, page..page + 1, calendar);
         }
     }
 
@@ -101,25 +107,25 @@ impl Device {
     #[inline(never)]
     fn read_pages(
         &mut self,
-        slot: u32,
+        id: RequestId,
         command: &Command,
         pages: Range<u32>,
         calendar: &mut impl Schedule<Event>,
     ) {
         for page in pages.clone() {
             let piece = self.piece(command, page);
-            if let Found::InFlash(_, reads) = self.read_piece(slot, piece, calendar) {
-                self.front.get(slot).parts += reads;
+            if let Found::InFlash(_, reads) = self.read_piece(id, piece, calendar) {
+                self.front.get(id).parts += reads;
             }
         }
-        self.all_looked_up(slot, pages, calendar);
+        self.all_looked_up(id, pages, calendar);
     }
 
     /// All pages of a read are looked up, which takes no time, so that no part of it is done before.
     #[inline(never)]
-    fn all_looked_up(&mut self, slot: u32, pages: Range<u32>, calendar: &mut impl Schedule<Event>) {
-        if self.front.get(slot).parts == 0 {
-            return self.answer_soon(slot, calendar);
+    fn all_looked_up(&mut self, id: RequestId, pages: Range<u32>, calendar: &mut impl Schedule<Event>) {
+        if self.front.get(id).parts == 0 {
+            return self.answer_soon(id, calendar);
         }
         for page in pages {
             if let Some(at) = self.mapping.get(LogicalPage(page)) {
@@ -130,14 +136,14 @@ impl Device {
 
     /// Looks for a piece of a page, and queues reads of flash if that must be, as soon as its place is known.
     #[inline(always)]
-    fn read_piece(&mut self, slot: u32, piece: Piece, calendar: &mut impl Schedule<Event>) -> Found {
+    fn read_piece(&mut self, id: RequestId, piece: Piece, calendar: &mut impl Schedule<Event>) -> Found {
         let buffered = self.translation.is_some() && self.buffer_answers(piece);
-        if buffered || self.is_located(piece.page, Then::Read(slot), calendar) {
-            let found = self.read_located(slot, piece, Duration::ZERO, calendar);
+        if buffered || self.is_located(piece.page, Then::Read(id), calendar) {
+            let found = self.read_located(id, piece, Duration::ZERO, calendar);
             self.totals.reads_without_flash += u64::from(matches!(found, Found::WithoutFlash));
             return found;
         }
-        self.front.get(slot).parts += 1;
+        self.front.get(id).parts += 1;
         Found::Later
     }
 
@@ -154,22 +160,22 @@ impl Device {
     #[inline(always)]
     pub(super) fn read_located(
         &mut self,
-        slot: u32,
+        id: RequestId,
         piece: Piece,
         waited: Duration,
         calendar: &mut impl Schedule<Event>,
     ) -> Found {
         if !self.lost.is_empty() && !self.lost.of(piece.page).common(piece.sectors()).is_empty() {
-            self.front.get(slot).failed = true;
+            self.front.get(id).failed = true;
             return Found::WithoutFlash;
         }
         if self.contents.is_some() {
-            self.note_found(slot, &piece);
+            self.note_found(id, &piece);
         }
         let last_written = self.mapping.last_written(piece.page);
         let version = match self.buffer.find(piece.page) {
-            Some(id) => {
-                let entry = self.buffer.get(id);
+            Some(at) => {
+                let entry = self.buffer.get(at);
                 if entry.discarded || entry.sectors.covers(piece.sectors()) {
                     assert!(
                         entry.discarded || last_written == Some(entry.version),
@@ -177,12 +183,12 @@ impl Device {
                         entry.version,
                         piece.page.0
                     );
-                    self.buffer.touch(id);
+                    self.buffer.touch(at);
                     return Found::WithoutFlash;
                 }
                 entry.flash_version
             }
-            None if self.cache_has(slot, piece) => return Found::WithoutFlash,
+            None if self.cache_has(id, piece) => return Found::WithoutFlash,
             None => last_written.unwrap_or(0),
         };
         let Some(at) = self.mapping.get(piece.page) else {
@@ -195,7 +201,7 @@ impl Device {
         };
         let read = SlotRead {
             purpose: Purpose::HostRead,
-            owner: slot,
+            owner: id.0,
             slot: at,
             sectors: Wanted::Piece(piece),
             logical: piece.page,
@@ -209,15 +215,15 @@ impl Device {
 
     /// A comparison reads, and fails if a page is not of the version that the host expects.
     #[inline(never)]
-    pub(super) fn begin_compare(&mut self, slot: u32, calendar: &mut impl Schedule<Event>) {
-        let command = self.front.get(slot).command;
+    pub(super) fn begin_compare(&mut self, id: RequestId, calendar: &mut impl Schedule<Event>) {
+        let command = self.front.get(id).command;
         let (first, end) = self.pages_of(&command);
         // What the host wrote last is what a read finds: every read is held against it.
         let expected = Some(command.expected).filter(|version| *version > 0);
         let differs =
             expected.is_some() && (first..end).any(|page| self.version(LogicalPage(page)) != expected);
-        self.front.get(slot).failed = differs;
-        self.begin_read(slot, calendar);
+        self.front.get(id).failed = differs;
+        self.begin_read(id, calendar);
     }
 
     /// Forgets a page of zeroes if the command covers it as a whole; false if it must be written.
@@ -290,8 +296,8 @@ impl Device {
     }
 
     /// Forgets the pages that a discard covers as a whole.
-    pub(super) fn discard(&mut self, slot: u32, calendar: &mut impl Schedule<Event>) {
-        let command = self.front.get(slot).command;
+    pub(super) fn discard(&mut self, id: RequestId, calendar: &mut impl Schedule<Event>) {
+        let command = self.front.get(id).command;
         let per_page = self.sectors_per_page();
         let first = command.sector.div_ceil(per_page) as u32;
         let end = ((command.sector + command.sectors) / per_page) as u32;
@@ -300,9 +306,9 @@ impl Device {
         }
         self.release_tables();
         self.wake_waiters(calendar);
-        self.front.get(slot).parts = 1;
-        if !(self.is_durable(&command) && self.waits_for_discards(slot)) {
-            self.answer_soon(slot, calendar);
+        self.front.get(id).parts = 1;
+        if !(self.is_durable(&command) && self.waits_for_discards(id)) {
+            self.answer_soon(id, calendar);
         }
         self.pump(calendar);
     }

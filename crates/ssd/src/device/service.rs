@@ -5,6 +5,7 @@ use wordline_nand::{Command, DieId, Done, Geometry, Operation, PageId, RowBlockI
 
 use super::totals::{Component, Spent};
 use super::{ChipCalendar, Device, Event};
+use crate::command::RequestId;
 use crate::ftl::Blocks;
 use crate::ftl::mapping::LogicalPage;
 use crate::policy::placement::Row;
@@ -245,13 +246,14 @@ impl Device {
         calendar: &mut impl Schedule<Event>,
     ) {
         self.totals.host_reads += 1;
+        let id = RequestId(transaction.owner);
         let spent = self.spent_on(transaction, done, calendar.now());
-        self.front.get(transaction.owner).spent = spent;
+        self.front.get(id).spent = spent;
         self.read_over(transaction.page, calendar);
         if self.cache.is_on() && !done.failed {
             self.keep_read(transaction);
         }
-        self.part_done(transaction.owner, calendar);
+        self.part_done(id, calendar);
     }
 
     #[inline]

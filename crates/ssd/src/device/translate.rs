@@ -6,6 +6,7 @@ use wordline_nand::{SlotId, Stamp};
 
 use super::read::{Found, SlotRead, Wanted};
 use super::{Device, Event};
+use crate::command::RequestId;
 use crate::ftl::mapping::LogicalPage;
 use crate::ftl::translation::Then;
 use crate::ftl::{Discards, Translation};
@@ -122,7 +123,7 @@ impl Device {
     /// A read of the host knows where its page is.
     fn go_on_reading(
         &mut self,
-        request: u32,
+        request: RequestId,
         page: LogicalPage,
         since: Instant,
         calendar: &mut impl Schedule<Event>,

@@ -7,36 +7,36 @@ use wordline_kernel::Schedule;
 use super::front::Piece;
 use super::{Device, Event, Mutant};
 use crate::buffer::EntryId;
-use crate::command::{Command, Operation};
+use crate::command::{Command, Operation, RequestId};
 use crate::config::BufferMode;
 use crate::front::Request;
 use crate::ftl::mapping::LogicalPage;
 
 impl Device {
-    pub(super) fn begin_write(&mut self, slot: u32, calendar: &mut impl Schedule<Event>) {
+    pub(super) fn begin_write(&mut self, id: RequestId, calendar: &mut impl Schedule<Event>) {
         if self.read_only {
-            self.refuse(slot, calendar);
+            self.refuse(id, calendar);
             return;
         }
-        let command = self.front.get(slot).command;
+        let command = self.front.get(id).command;
         if command.operation == Operation::WriteZeroes && self.has(Mutant::ZeroesIgnored) {
-            return self.answer_soon(slot, calendar);
+            return self.answer_soon(id, calendar);
         }
-        let request = self.front.get(slot);
+        let request = self.front.get(id);
         // Until all pages are in the buffer, the admission itself is one part.
         request.parts = 1;
         let (first, _) = self.pages_of(&command);
-        self.front.get(slot).next_page = first;
-        if !self.stalled.is_empty() || !self.admit(slot, calendar) {
-            self.stalled.push_back(slot);
+        self.front.get(id).next_page = first;
+        if !self.stalled.is_empty() || !self.admit(id, calendar) {
+            self.stalled.push_back(id);
             self.hurry_all(calendar);
         }
         self.pump(calendar);
     }
 
     /// Puts the pages of a write into the buffer; false if one of them has to wait.
-    fn admit(&mut self, slot: u32, calendar: &mut impl Schedule<Event>) -> bool {
-        let Request { command, next_page: begin, .. } = *self.front.get(slot);
+    fn admit(&mut self, id: RequestId, calendar: &mut impl Schedule<Event>) -> bool {
+        let Request { command, next_page: begin, .. } = *self.front.get(id);
         let durable = self.is_durable(&command);
         let urges_units = durable && self.subs.is_some();
         let (_, end) = self.pages_of(&command);
@@ -45,35 +45,35 @@ impl Device {
                 continue;
             }
             let waits = self.destage.is_some() && self.waits_to_leave(LogicalPage(page), calendar.now());
-            let Some(id) = (if waits { None } else { self.admit_page(&command, page) }) else {
-                self.front.get(slot).next_page = page;
+            let Some(entry) = (if waits { None } else { self.admit_page(&command, page) }) else {
+                self.front.get(id).next_page = page;
                 if urges_units {
                     self.urge_units(begin..page, calendar);
                 }
                 return false;
             };
             if durable {
-                self.front.get(slot).parts += 1;
-                self.buffer.wait(id, slot);
+                self.front.get(id).parts += 1;
+                self.buffer.wait(entry, id);
                 if !urges_units {
-                    self.urge(id, calendar);
+                    self.urge(entry, calendar);
                 }
             } else if self.destage.is_some() {
-                self.leave_if_told(id, calendar);
+                self.leave_if_told(entry, calendar);
             }
         }
         if urges_units {
             self.urge_units(begin..end, calendar);
         }
-        if durable && command.operation == Operation::WriteZeroes && self.waits_for_discards(slot) {
-            self.front.get(slot).parts += 1;
+        if durable && command.operation == Operation::WriteZeroes && self.waits_for_discards(id) {
+            self.front.get(id).parts += 1;
         }
         self.set_timer(calendar);
-        let request = self.front.get(slot);
+        let request = self.front.get(id);
         request.parts -= 1;
         request.next_page = end;
         if request.parts == 0 {
-            self.answer_soon(slot, calendar);
+            self.answer_soon(id, calendar);
         }
         true
     }
@@ -138,11 +138,11 @@ impl Device {
 
     /// Lets stalled writes go on as far as there is room.
     pub(super) fn admit_stalled(&mut self, calendar: &mut impl Schedule<Event>) {
-        while let Some(slot) = self.stalled.front().copied() {
+        while let Some(id) = self.stalled.front().copied() {
             if self.read_only {
                 self.stalled.pop_front();
-                self.refuse_stalled(slot, calendar);
-            } else if self.buffer.has_room() && self.admit(slot, calendar) {
+                self.refuse_stalled(id, calendar);
+            } else if self.buffer.has_room() && self.admit(id, calendar) {
                 self.stalled.pop_front();
             } else {
                 return;
@@ -151,12 +151,12 @@ impl Device {
     }
 
     /// Refuses a write of which some pages may be in the buffer already: the last of those that it waits for ends it.
-    fn refuse_stalled(&mut self, slot: u32, calendar: &mut impl Schedule<Event>) {
-        let request = self.front.get(slot);
+    fn refuse_stalled(&mut self, id: RequestId, calendar: &mut impl Schedule<Event>) {
+        let request = self.front.get(id);
         request.failed = true;
         request.parts -= 1;
         if request.parts == 0 {
-            self.answer_soon(slot, calendar);
+            self.answer_soon(id, calendar);
         }
     }
 }

@@ -15,7 +15,7 @@ use std::collections::VecDeque;
 
 use wordline_kernel::{Instant, state};
 
-use crate::command::Command;
+use crate::command::{Command, RequestId};
 use crate::config::Config;
 
 pub use link::{Link, Way};
@@ -29,7 +29,7 @@ pub struct Front {
     /// All commands that are not answered.
     pub requests: Requests,
     /// Commands of a direct interface that wait until the device takes them up.
-    pub waiting: VecDeque<u32>,
+    pub waiting: VecDeque<RequestId>,
     /// Commands that the device has taken up.
     pub started: u32,
     /// The link, where there is one.
@@ -57,13 +57,13 @@ impl Front {
 
     /// Forgets all commands, as when the power is cut; which they were.
     pub fn forget(&mut self, config: &Config) -> Vec<Command> {
-        let slots: Vec<u32> = self.requests.slots().collect();
-        let mut command_of = |slot| {
-            let mut command = self.requests.get(slot).command;
+        let ids: Vec<RequestId> = self.requests.ids().collect();
+        let mut command_of = |id| {
+            let mut command = self.requests.get(id).command;
             self.as_submitted(&mut command);
             command
         };
-        let commands = slots.into_iter().map(&mut command_of).collect();
+        let commands = ids.into_iter().map(&mut command_of).collect();
         *self = Self::new(config);
         commands
     }
@@ -73,23 +73,23 @@ impl Front {
         self.requests.outstanding()
     }
 
-    /// The request in a slot.
+    /// The request in a id.
     #[inline]
-    pub fn get(&mut self, slot: u32) -> &mut Request {
-        self.requests.get(slot)
+    pub fn get(&mut self, id: RequestId) -> &mut Request {
+        self.requests.get(id)
     }
 
-    /// Takes in a command; its slot. A bug if it goes beyond its namespace.
+    /// Takes in a command; its id. A bug if it goes beyond its namespace.
     #[inline]
-    pub fn take_in(&mut self, command: Command, now: Instant) -> u32 {
+    pub fn take_in(&mut self, command: Command, now: Instant) -> RequestId {
         let namespace = self.namespaces.get(usize::from(command.namespace));
         let Namespace { base, sectors } = *namespace.unwrap_or_else(|| out_of_place(&command));
         if command.sector > sectors || command.sectors > sectors - command.sector {
             out_of_place(&command);
         }
-        let slot = self.requests.add(command, now);
-        self.requests.get(slot).command.sector += base;
-        slot
+        let id = self.requests.add(command, now);
+        self.requests.get(id).command.sector += base;
+        id
     }
 
     /// Turns a command of a request into what the host submitted.

@@ -1,12 +1,12 @@
 //! The port of a device with a link: the way of a command from its submission to the device and of its answer back.
 
 use serde::{Deserialize, Serialize};
-use wordline_kernel::{Duration, Instant, state};
+use wordline_kernel::{Duration, Id, Instant, state};
 
 use super::config::{Arbitration, FrontFile, Interface};
 use super::link::{Link, Way};
 use super::queues::SubmissionQueues;
-use crate::command::{Command, Operation, SECTOR};
+use crate::command::{Command, Operation, RequestId, SECTOR};
 
 /// Commands that native command queuing has tags for (Serial ATA specification).
 const SATA_TAGS: u32 = 32;
@@ -53,7 +53,7 @@ pub struct Port {
     is_sata: bool,
     /// A command that must be alone in the device is in it.
     is_alone: bool,
-    /// By the slots of the requests.
+    /// By request.
     journeys: Vec<Journey>,
 }
 
@@ -84,46 +84,46 @@ impl Port {
 
     /// Where a command is.
     #[inline]
-    pub fn stage(&self, slot: u32) -> Stage {
-        self.journeys[slot as usize].stage
+    pub fn stage(&self, id: RequestId) -> Stage {
+        self.journeys[id.index()].stage
     }
 
     /// Time that a command spent on the link and waiting for it.
     #[inline]
-    pub fn on_link(&self, slot: u32) -> Duration {
-        self.journeys[slot as usize].on_link
+    pub fn on_link(&self, id: RequestId) -> Duration {
+        self.journeys[id.index()].on_link
     }
 
     /// The host has a command; whether its queue has an entry for it. If not, it waits in the host.
-    pub fn enter(&mut self, slot: u32, command: &Command) -> bool {
+    pub fn enter(&mut self, id: RequestId, command: &Command) -> bool {
         let queue = u32::from(command.queue) % self.queues.count();
         let journey = Journey { stage: Stage::Waiting, queue, left: 0, on_link: Duration::ZERO };
-        match self.journeys.get_mut(slot as usize) {
+        match self.journeys.get_mut(id.index()) {
             Some(old) => *old = journey,
             None => {
-                assert_eq!(slot as usize, self.journeys.len(), "slots are new one after another");
+                assert_eq!(id.index(), self.journeys.len(), "requests are new one after another");
                 self.journeys.push(journey);
             }
         }
-        self.queues.enter(queue, slot, self.entries)
+        self.queues.enter(queue, id, self.entries)
     }
 
     /// The host tells the device of a command; when the device knows.
-    pub fn ring(&mut self, slot: u32, now: Instant) -> Instant {
+    pub fn ring(&mut self, id: RequestId, now: Instant) -> Instant {
         let at = self.link.submit(now);
-        self.note(slot, Stage::Ringing, at - now);
+        self.note(id, Stage::Ringing, at - now);
         at
     }
 
     /// The device knows of a command: it waits for the arbitration.
-    pub fn arrive(&mut self, slot: u32) {
-        let journey = &mut self.journeys[slot as usize];
+    pub fn arrive(&mut self, id: RequestId) {
+        let journey = &mut self.journeys[id.index()];
         journey.stage = Stage::Waiting;
-        self.queues.push(journey.queue, slot);
+        self.queues.push(journey.queue, id);
     }
 
-    /// The command that the device takes up next, while it works on `started` others; `command_of` a slot is asked for.
-    pub fn next(&mut self, started: u32, command_of: impl FnOnce(u32) -> Command) -> Option<u32> {
+    /// The command that the device takes up next, while it works on `started` others; `command_of` a id is asked for.
+    pub fn next(&mut self, started: u32, command_of: impl FnOnce(RequestId) -> Command) -> Option<RequestId> {
         if self.is_sata {
             let head = self.queues.head(0)?;
             let wants_alone = is_not_queued(command_of(head).operation);
@@ -136,34 +136,34 @@ impl Port {
     }
 
     /// The device fetches a command; when it has it.
-    pub fn fetch(&mut self, slot: u32, now: Instant) -> Instant {
+    pub fn fetch(&mut self, id: RequestId, now: Instant) -> Instant {
         let at = self.link.fetch(now);
-        self.note(slot, Stage::Fetching, at - now);
+        self.note(id, Stage::Fetching, at - now);
         at
     }
 
     /// Whether a command that the device has fetched brings data, which are now to be moved.
-    pub fn brings_data(&mut self, slot: u32, command: &Command) -> bool {
+    pub fn brings_data(&mut self, id: RequestId, command: &Command) -> bool {
         let bytes = match command.operation {
             Operation::Write | Operation::Compare => command.sectors * SECTOR.0,
             Operation::Discard => RANGE[usize::from(self.is_sata)],
             Operation::Read | Operation::Flush | Operation::WriteZeroes => 0,
         };
-        let journey = &mut self.journeys[slot as usize];
+        let journey = &mut self.journeys[id.index()];
         journey.left = bytes;
         journey.stage = Stage::Working;
         bytes > 0
     }
 
     /// Bytes that are still to be moved.
-    pub fn left(&self, slot: u32) -> u64 {
-        self.journeys[slot as usize].left
+    pub fn left(&self, id: RequestId) -> u64 {
+        self.journeys[id.index()].left
     }
 
     /// Moves the next data of a command; when that is done, and for the last data to the host the command with it.
-    pub fn send(&mut self, slot: u32, way: Way, now: Instant) -> Instant {
+    pub fn send(&mut self, id: RequestId, way: Way, now: Instant) -> Instant {
         let Self { link, journeys, .. } = self;
-        let journey = &mut journeys[slot as usize];
+        let journey = &mut journeys[id.index()];
         let is_first = journey.stage == Stage::Working;
         let mut at = link.transfer(way, &mut journey.left, is_first, now);
         let mut stage = Stage::Moving(way);
@@ -171,34 +171,34 @@ impl Port {
             at = link.complete(at);
             stage = Stage::Reporting;
         }
-        self.note(slot, stage, at - now);
+        self.note(id, stage, at - now);
         at
     }
 
     /// All data of a command are there: the device works on it.
-    pub fn work(&mut self, slot: u32) {
-        self.journeys[slot as usize].stage = Stage::Working;
+    pub fn work(&mut self, id: RequestId) {
+        self.journeys[id.index()].stage = Stage::Working;
     }
 
     /// The device is done with a command, which failed or not; when the host knows, or the first of the data is moved.
-    pub fn report(&mut self, slot: u32, command: &Command, failed: bool, now: Instant) -> Instant {
+    pub fn report(&mut self, id: RequestId, command: &Command, failed: bool, now: Instant) -> Instant {
         if command.operation == Operation::Read && command.sectors > 0 && !failed {
-            self.journeys[slot as usize].left = command.sectors * SECTOR.0;
-            return self.send(slot, Way::ToHost, now);
+            self.journeys[id.index()].left = command.sectors * SECTOR.0;
+            return self.send(id, Way::ToHost, now);
         }
         let at = self.link.complete(now);
-        self.note(slot, Stage::Reporting, at - now);
+        self.note(id, Stage::Reporting, at - now);
         at
     }
 
     /// The host knows that a command is done. The command returned has its entry now and was held back before.
-    pub fn leave(&mut self, slot: u32) -> Option<u32> {
+    pub fn leave(&mut self, id: RequestId) -> Option<RequestId> {
         self.is_alone = false;
-        self.queues.leave(self.journeys[slot as usize].queue)
+        self.queues.leave(self.journeys[id.index()].queue)
     }
 
-    fn note(&mut self, slot: u32, stage: Stage, time: Duration) {
-        let journey = &mut self.journeys[slot as usize];
+    fn note(&mut self, id: RequestId, stage: Stage, time: Duration) {
+        let journey = &mut self.journeys[id.index()];
         journey.stage = stage;
         journey.on_link += time;
     }

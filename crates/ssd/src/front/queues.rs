@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use wordline_kernel::state;
 
 use super::config::Arbitration;
+use crate::command::RequestId;
 
 /// Levels of priority: urgent, high, medium, low.
 const LEVELS: usize = 4;
@@ -37,9 +38,9 @@ state!(SubmissionQueues {
 struct Queue {
     level: u8,
     /// Commands that the device knows of and has not taken.
-    waiting: VecDeque<u32>,
+    waiting: VecDeque<RequestId>,
     /// Commands for which the queue has no entry; the host holds them back.
-    held: VecDeque<u32>,
+    held: VecDeque<RequestId>,
     /// Entries in use: commands submitted and not answered.
     used: u32,
 }
@@ -119,19 +120,19 @@ impl SubmissionQueues {
 
     /// Takes an entry of a queue with `entries` of them for a command; false if none is free, and the host then holds
     /// the command back.
-    pub fn enter(&mut self, queue: u32, slot: u32, entries: u32) -> bool {
+    pub fn enter(&mut self, queue: u32, id: RequestId, entries: u32) -> bool {
         let queue = &mut self.queues[queue as usize];
         let has_room = queue.used < entries;
         if has_room {
             queue.used += 1;
         } else {
-            queue.held.push_back(slot);
+            queue.held.push_back(id);
         }
         has_room
     }
 
     /// A command of the queue is answered. Its entry goes to the command returned, which the host held back.
-    pub fn leave(&mut self, queue: u32) -> Option<u32> {
+    pub fn leave(&mut self, queue: u32) -> Option<RequestId> {
         let queue = &mut self.queues[queue as usize];
         let next = queue.held.pop_front();
         queue.used -= u32::from(next.is_none());
@@ -139,31 +140,31 @@ impl SubmissionQueues {
     }
 
     /// The device knows of a command now.
-    pub fn push(&mut self, queue: u32, slot: u32) {
+    pub fn push(&mut self, queue: u32, id: RequestId) {
         let Queue { waiting, level, .. } = &mut self.queues[queue as usize];
-        waiting.push_back(slot);
+        waiting.push_back(id);
         self.levels[*level as usize].set(queue, true);
         self.waiting += 1;
     }
 
     /// The command at the head of a queue.
-    pub fn head(&self, queue: u32) -> Option<u32> {
+    pub fn head(&self, queue: u32) -> Option<RequestId> {
         self.queues[queue as usize].waiting.front().copied()
     }
 
     /// Takes the next command in the order of the arbitration.
-    pub fn pop(&mut self) -> Option<u32> {
+    pub fn pop(&mut self) -> Option<RequestId> {
         if self.waiting == 0 {
             return None;
         }
         let queue = self.choose();
         let Queue { waiting, level, .. } = &mut self.queues[queue as usize];
-        let slot = waiting.pop_front().expect("a member of a level holds a command");
+        let id = waiting.pop_front().expect("a member of a level holds a command");
         self.waiting -= 1;
         if waiting.is_empty() {
             self.levels[*level as usize].set(queue, false);
         }
-        Some(slot)
+        Some(id)
     }
 
     /// The queue of the next command; there is one.
@@ -196,13 +197,13 @@ mod tests {
         Arbitration::WeightedRoundRobin { burst, priorities: priorities.into(), high, medium, low }
     }
 
-    /// The queues of the first `count` commands taken, each queue holding plenty: a slot is its queue's number.
+    /// The queues of the first `count` commands taken, each queue holding plenty: the id of a request is its queue's number.
     fn order(queues: u32, arbitration: &Arbitration, count: usize) -> Vec<u32> {
         let mut all = SubmissionQueues::new(queues, arbitration);
         for queue in 0..queues {
-            (0..count).for_each(|_| all.push(queue, queue));
+            (0..count).for_each(|_| all.push(queue, RequestId(queue)));
         }
-        (0..count).map(|_| all.pop().expect("there are plenty")).collect()
+        (0..count).map(|_| all.pop().expect("there are plenty").0).collect()
     }
 
     #[test]
@@ -230,18 +231,18 @@ mod tests {
     fn urgent_queues_go_before_all_others() {
         let mut all = SubmissionQueues::new(4, &weighted(1, "UHML", [4, 2, 1]));
         for queue in [3, 2, 1, 0, 0] {
-            all.push(queue, queue);
+            all.push(queue, RequestId(queue));
         }
-        let taken: Vec<_> = std::iter::from_fn(|| all.pop()).collect();
+        let taken: Vec<_> = std::iter::from_fn(|| all.pop()).map(|id| id.0).collect();
         assert_eq!(taken, [0, 0, 1, 2, 3]);
     }
 
     #[test]
     fn a_level_without_commands_leaves_its_share_to_the_others() {
         let mut all = SubmissionQueues::new(3, &weighted(1, "HML", [4, 2, 1]));
-        (0..9).for_each(|_| all.push(1, 1));
-        (0..9).for_each(|_| all.push(2, 2));
-        let taken: Vec<_> = (0..9).map(|_| all.pop().expect("there are 18")).collect();
+        (0..9).for_each(|_| all.push(1, RequestId(1)));
+        (0..9).for_each(|_| all.push(2, RequestId(2)));
+        let taken: Vec<_> = (0..9).map(|_| all.pop().expect("there are 18").0).collect();
         assert_eq!(taken, [1, 1, 2, 1, 1, 2, 1, 1, 2]);
     }
 
@@ -249,17 +250,17 @@ mod tests {
     fn turns_go_round_over_many_words() {
         let mut all = SubmissionQueues::new(200, &Arbitration::RoundRobin { burst: 1 });
         for queue in [3, 64, 127, 199] {
-            (0..2).for_each(|_| all.push(queue, queue));
+            (0..2).for_each(|_| all.push(queue, RequestId(queue)));
         }
-        let taken: Vec<_> = std::iter::from_fn(|| all.pop()).collect();
+        let taken: Vec<_> = std::iter::from_fn(|| all.pop()).map(|id| id.0).collect();
         assert_eq!(taken, [3, 64, 127, 199, 3, 64, 127, 199]);
     }
 
     #[test]
     fn a_full_queue_leaves_commands_with_the_host() {
         let mut all = SubmissionQueues::new(1, &Arbitration::RoundRobin { burst: 1 });
-        assert_eq!([1, 2, 3].map(|slot| all.enter(0, slot, 2)), [true, true, false]);
-        assert_eq!((all.leave(0), all.leave(0), all.leave(0)), (Some(3), None, None));
-        assert!(all.enter(0, 4, 2));
+        assert_eq!([1, 2, 3].map(|id| all.enter(0, RequestId(id), 2)), [true, true, false]);
+        assert_eq!((all.leave(0), all.leave(0), all.leave(0)), (Some(RequestId(3)), None, None));
+        assert!(all.enter(0, RequestId(4), 2));
     }
 }

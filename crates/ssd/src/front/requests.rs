@@ -1,9 +1,9 @@
 //! The commands that a device has taken in and not answered.
 
 use serde::{Deserialize, Serialize};
-use wordline_kernel::{Duration, Instant};
+use wordline_kernel::{Duration, Id, Instant};
 
-use crate::command::Command;
+use crate::command::{Command, RequestId};
 use crate::device::Spent;
 
 /// A command on its way.
@@ -25,11 +25,11 @@ pub struct Request {
     pub failed: bool,
 }
 
-/// Requests by slot; slots are used again.
+/// The requests by their ids.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Requests {
     all: Vec<Request>,
-    free: Vec<u32>,
+    free: Vec<RequestId>,
 }
 
 impl Requests {
@@ -38,42 +38,42 @@ impl Requests {
         self.all.len() - self.free.len()
     }
 
-    /// Adds a command; its slot.
+    /// Adds a command.
     #[inline]
-    pub fn add(&mut self, command: Command, now: Instant) -> u32 {
-        let slot = self.free.pop().unwrap_or_else(|| {
+    pub fn add(&mut self, command: Command, now: Instant) -> RequestId {
+        let id = self.free.pop().unwrap_or_else(|| {
             self.all.push(Request::default());
-            self.all.len() as u32 - 1
+            RequestId::from_index(self.all.len() - 1)
         });
         // Field by field into its place: a request is two cache lines and more, and this is done for every command.
-        let request = &mut self.all[slot as usize];
+        let request = &mut self.all[id.index()];
         request.command = command;
         request.submitted = now;
         request.parts = 0;
         request.spent = Spent::default();
         request.failed = false;
-        slot
+        id
     }
 
-    /// The request in a slot.
+    /// A request.
     #[inline]
-    pub fn get(&mut self, slot: u32) -> &mut Request {
-        &mut self.all[slot as usize]
+    pub fn get(&mut self, id: RequestId) -> &mut Request {
+        &mut self.all[id.index()]
     }
 
-    /// The request in a slot, to be looked at.
-    pub fn look(&self, slot: u32) -> &Request {
-        &self.all[slot as usize]
+    /// A request, to be looked at.
+    pub fn look(&self, id: RequestId) -> &Request {
+        &self.all[id.index()]
     }
 
-    /// The slot is free.
+    /// The request is answered: its id is free.
     #[inline]
-    pub fn remove(&mut self, slot: u32) {
-        self.free.push(slot);
+    pub fn remove(&mut self, id: RequestId) {
+        self.free.push(id);
     }
 
-    /// The slots in use.
-    pub fn slots(&self) -> impl Iterator<Item = u32> + '_ {
-        (0..self.all.len() as u32).filter(|slot| !self.free.contains(slot))
+    /// The ids in use.
+    pub fn ids(&self) -> impl Iterator<Item = RequestId> + '_ {
+        (0..self.all.len()).map(RequestId::from_index).filter(|id| !self.free.contains(id))
     }
 }

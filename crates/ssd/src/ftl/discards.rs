@@ -11,6 +11,7 @@ use wordline_kernel::state;
 
 use super::mapping::LogicalPage;
 use crate::Config;
+use crate::command::RequestId;
 use crate::policy::placement::Row;
 
 /// Bytes of an entry: a version, as it is in the stamp of a page, and with checkpoints the place of the page, too.
@@ -70,7 +71,7 @@ pub struct Discards {
     /// Pages of the present batch that are not in flash yet.
     left: u32,
     /// Requests that wait for the present batch, and for the next one.
-    waiting: [Vec<u32>; 2],
+    waiting: [Vec<RequestId>; 2],
     /// Pages of the table that have their place in each row.
     in_row: Vec<u32>,
     /// The memory outlives the power: nothing need be written.
@@ -154,7 +155,7 @@ impl Discards {
     }
 
     /// A request waits until what was discarded so far is in flash; false if it is.
-    pub fn flush(&mut self, request: u32) -> bool {
+    pub fn flush(&mut self, request: RequestId) -> bool {
         let busy = self.left > 0;
         if busy || !self.changed.is_empty() {
             self.waiting[usize::from(busy)].push(request);
@@ -242,7 +243,7 @@ impl Discards {
     }
 
     /// The requests that waited for a batch that is over. The next batch begins if others wait for it.
-    pub fn batch_over(&mut self) -> Vec<u32> {
+    pub fn batch_over(&mut self) -> Vec<RequestId> {
         let over = std::mem::take(&mut self.waiting[0]);
         self.waiting.swap(0, 1);
         if !self.waiting[0].is_empty() {
@@ -323,7 +324,7 @@ mod tests {
         let page = LogicalPage(3);
         let program = |discards: &mut Discards, void, version| {
             discards.discard(page, void);
-            assert!(discards.flush(0));
+            assert!(discards.flush(RequestId(0)));
             let table = discards.take_queued().expect("a flush wants it");
             discards.begin_program(table, version);
             table

@@ -10,6 +10,7 @@ use wordline_nand::Pool;
 
 use super::mapping::LogicalPage;
 use crate::Config;
+use crate::command::RequestId;
 use crate::policy::mapper::{CacheSize, Mapper, TranslationPage};
 use crate::policy::placement::{Row, RowSet};
 
@@ -56,7 +57,7 @@ struct State {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Then {
     /// The read of a page for this request.
-    Read(u32),
+    Read(RequestId),
     /// The way of this buffer entry to flash.
     Prepare(u32),
     /// The read of a page that this sub-request carries along.
