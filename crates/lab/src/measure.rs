@@ -177,7 +177,7 @@ impl<D: BlockDevice> Measurements<D> {
     fn end_of_life(&self, written: u64, pools: &[PoolDetail]) -> String {
         let blocks = pools.iter().flat_map(|pool| &pool.dies).flat_map(|die| &die.blocks);
         format!(
-            "the device reached the end of its life and refuses writes: the host wrote {}, {} row blocks are bad, {} requests failed",
+            "the device reached the end of its life and refuses writes: the host wrote {}, {} block sets are bad, {} requests failed",
             Quantity::Terabytes(written as f64 / wear::TERABYTE),
             blocks.filter(|(_, is_bad)| *is_bad).count(),
             self.failed

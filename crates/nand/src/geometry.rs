@@ -18,10 +18,10 @@ id!(
 );
 id!(
     /// The blocks of one number in the planes of one row of a die, which are erased and programmed together.
-    RowBlockId
+    BlockSetId
 );
 id!(
-    /// A physical page, counted over the device so that the pages of a [`RowBlockId`] follow each other in the
+    /// A physical page, counted over the device so that the pages of a [`BlockSetId`] follow each other in the
     /// order in which they are programmed.
     PageId
 );
@@ -83,7 +83,7 @@ pub struct First {
     pub die: u32,
     /// Its first row of planes.
     pub row: u32,
-    /// Its first row block.
+    /// Its first block set.
     pub block: u32,
     /// Its first page.
     pub page: u32,
@@ -115,7 +115,7 @@ pub struct Geometry {
     /// Pages that one program command writes: planes of the row, times the pages of a one-shot word line.
     pub pages_per_program: u32,
     bits_per_cell: u32,
-    per_row_block: Divisor,
+    per_block_set: Divisor,
     per_row: Divisor,
     per_die: Divisor,
 }
@@ -191,7 +191,7 @@ impl Layout {
             "fewer than 2^31 pages: take fewer dies or larger pages",
         );
         wrong.or_ok(())?;
-        let per_row_block = g.pages_per_block * planes_per_row;
+        let per_block_set = g.pages_per_block * planes_per_row;
         Ok(Geometry {
             first: First::default(),
             channels: self.channels,
@@ -205,7 +205,7 @@ impl Layout {
             page_size: g.page_size,
             pages_per_program: part.pages_per_program() * planes_per_row,
             bits_per_cell: g.bits_per_cell,
-            per_row_block: Divisor::new(per_row_block),
+            per_block_set: Divisor::new(per_block_set),
             per_row: Divisor::new(g.blocks_per_plane),
             per_die: Divisor::new((g.planes / planes_per_row) * g.blocks_per_plane),
         })
@@ -225,7 +225,7 @@ impl Geometry {
             channel,
             die: die + self.dies(),
             row: row + self.rows(),
-            block: block + self.row_blocks(),
+            block: block + self.block_sets(),
             page: page + self.pages(),
         }
     }
@@ -262,25 +262,25 @@ impl Geometry {
         (self.first.die..self.first.die + self.dies()).map(DieId)
     }
 
-    /// The row blocks.
-    pub fn all_blocks(&self) -> impl Iterator<Item = RowBlockId> + use<> {
-        (self.first.block..self.first.block + self.row_blocks()).map(RowBlockId)
+    /// The block sets.
+    pub fn all_blocks(&self) -> impl Iterator<Item = BlockSetId> + use<> {
+        (self.first.block..self.first.block + self.block_sets()).map(BlockSetId)
     }
 
-    /// How many row blocks there are.
-    pub fn row_blocks(&self) -> u32 {
+    /// How many block sets there are.
+    pub fn block_sets(&self) -> u32 {
         self.rows() * self.blocks_per_plane
     }
 
-    /// Pages of a row block.
+    /// Pages of a block set.
     #[inline]
-    pub fn pages_per_row_block(&self) -> u32 {
-        self.per_row_block.by
+    pub fn pages_per_block_set(&self) -> u32 {
+        self.per_block_set.by
     }
 
     /// How many pages there are.
     pub fn pages(&self) -> u32 {
-        self.row_blocks() * self.pages_per_row_block()
+        self.block_sets() * self.pages_per_block_set()
     }
 
     /// Data bytes of all pages.
@@ -304,34 +304,34 @@ impl Geometry {
         ChannelId(self.first.channel + channel)
     }
 
-    /// The row block that holds `page`, and the page's place in it.
+    /// The block set that holds `page`, and the page's place in it.
     #[inline]
-    pub fn split(&self, page: PageId) -> (RowBlockId, u32) {
-        let (block, offset) = self.per_row_block.both(page.0 - self.first.page);
-        (RowBlockId(self.first.block + block), offset)
+    pub fn split(&self, page: PageId) -> (BlockSetId, u32) {
+        let (block, offset) = self.per_block_set.both(page.0 - self.first.page);
+        (BlockSetId(self.first.block + block), offset)
     }
 
-    /// The row block that holds `page`.
+    /// The block set that holds `page`.
     #[inline]
-    pub fn block_of(&self, page: PageId) -> RowBlockId {
-        RowBlockId(self.first.block + self.per_row_block.quotient(page.0 - self.first.page))
+    pub fn block_of(&self, page: PageId) -> BlockSetId {
+        BlockSetId(self.first.block + self.per_block_set.quotient(page.0 - self.first.page))
     }
 
     /// The die that holds `block`.
     #[inline]
-    pub fn die_of(&self, block: RowBlockId) -> DieId {
+    pub fn die_of(&self, block: BlockSetId) -> DieId {
         DieId(self.first.die + self.per_die.quotient(block.0 - self.first.block))
     }
 
     /// The row that holds `block`.
     #[inline]
-    pub fn row_of(&self, block: RowBlockId) -> u32 {
+    pub fn row_of(&self, block: BlockSetId) -> u32 {
         self.first.row + self.per_row.quotient(block.0 - self.first.block)
     }
 
     /// The number of `block` in its planes.
     #[inline]
-    pub fn number_of(&self, block: RowBlockId) -> u32 {
+    pub fn number_of(&self, block: BlockSetId) -> u32 {
         (block.0 - self.first.block) % self.blocks_per_plane
     }
 
@@ -349,21 +349,21 @@ impl Geometry {
 
     /// The page at place `offset` of `block`.
     #[inline]
-    pub fn page(&self, block: RowBlockId, offset: u32) -> PageId {
-        PageId(self.first.page + (block.0 - self.first.block) * self.per_row_block.by + offset)
+    pub fn page(&self, block: BlockSetId, offset: u32) -> PageId {
+        PageId(self.first.page + (block.0 - self.first.block) * self.per_block_set.by + offset)
     }
 
-    /// The first row block of a row; its blocks follow each other.
-    pub fn first_block(&self, row: u32) -> RowBlockId {
-        RowBlockId(self.first.block + (row - self.first.row) * self.blocks_per_plane)
+    /// The first block set of a row; its blocks follow each other.
+    pub fn first_block(&self, row: u32) -> BlockSetId {
+        BlockSetId(self.first.block + (row - self.first.row) * self.blocks_per_plane)
     }
 
-    /// The row blocks of a row.
-    pub fn blocks_of(&self, row: u32) -> impl Iterator<Item = RowBlockId> + use<> {
-        (self.first_block(row).0..).take(self.blocks_per_plane as usize).map(RowBlockId)
+    /// The block sets of a row.
+    pub fn blocks_of(&self, row: u32) -> impl Iterator<Item = BlockSetId> + use<> {
+        (self.first_block(row).0..).take(self.blocks_per_plane as usize).map(BlockSetId)
     }
 
-    /// The page number within its block of the page at place `offset` of a row block: the planes of a row lie
+    /// The page number within its block of the page at place `offset` of a block set: the planes of a row lie
     /// side by side, so that neighbours in order can be read by one multi-plane command.
     #[inline]
     pub fn page_in_block(&self, offset: u32) -> u32 {
@@ -379,7 +379,7 @@ impl Geometry {
     #[inline]
     pub fn plane_blocks(
         &self,
-        block: RowBlockId,
+        block: BlockSetId,
         planes: Range<u32>,
     ) -> impl Iterator<Item = PlaneBlock> + '_ {
         planes.map(move |plane| {
@@ -403,7 +403,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn every_block_of_every_plane_is_in_one_row_block() {
+    fn every_block_of_every_plane_is_in_one_block_set() {
         for planes_per_row in [1, 2] {
             let layout = Layout {
                 channels: 2,
@@ -413,9 +413,9 @@ mod tests {
                 planes_per_row: Some(planes_per_row),
             };
             let geometry = layout.check(&mqsim()).expect("the layout is sound");
-            let row_blocks = (0..geometry.row_blocks()).map(RowBlockId);
+            let block_sets = (0..geometry.block_sets()).map(BlockSetId);
             let mut found: Vec<PlaneBlock> =
-                row_blocks.flat_map(|block| geometry.plane_blocks(block, 0..planes_per_row)).collect();
+                block_sets.flat_map(|block| geometry.plane_blocks(block, 0..planes_per_row)).collect();
             found.sort();
             let all = (0..4).flat_map(|die| (0..32).map(move |block| (DieId(die), block)));
             let all: Vec<PlaneBlock> = all.map(|(die, block)| PlaneBlock { die, block }).collect();
@@ -450,7 +450,7 @@ mod tests {
     #[test]
     fn planes_are_the_lowest_part_of_a_block_number() {
         let geometry = Layout::on_one_channel(1, Some(2)).check(&mqsim()).expect("the layout is sound");
-        let blocks: Vec<u32> = geometry.plane_blocks(RowBlockId(3), 0..2).map(|b| b.block).collect();
+        let blocks: Vec<u32> = geometry.plane_blocks(BlockSetId(3), 0..2).map(|b| b.block).collect();
         assert_eq!(blocks, [6, 7]);
     }
 

@@ -7,11 +7,11 @@ use std::ops::Range;
 
 use wordline_kernel::id;
 
-use crate::geometry::{Geometry, PageId, RowBlockId};
+use crate::geometry::{BlockSetId, Geometry, PageId};
 use crate::pools::{Pool, Pools};
 
 id!(
-    /// A horizontal layer of a block of one plane, counted over the device: those of a [`RowBlockId`] follow each other,
+    /// A horizontal layer of a block of one plane, counted over the device: those of a [`BlockSetId`] follow each other,
     /// plane by plane.
     LayerId
 );
@@ -51,12 +51,12 @@ impl OfPool {
         }
     }
 
-    fn per_row_block(&self) -> u32 {
+    fn per_block_set(&self) -> u32 {
         self.geometry.planes_per_row * self.per_block
     }
 
-    fn first_of(&self, block: RowBlockId) -> u32 {
-        self.first + (block.0 - self.geometry.first.block) * self.per_row_block()
+    fn first_of(&self, block: BlockSetId) -> u32 {
+        self.first + (block.0 - self.geometry.first.block) * self.per_block_set()
     }
 }
 
@@ -66,7 +66,7 @@ impl Layers {
         let mut all = Self { pools: Vec::with_capacity(pools.count()), count: 0 };
         for pool in pools.iter() {
             let pool = OfPool::new(pool, all.count);
-            all.count += pool.geometry.row_blocks() * pool.per_row_block();
+            all.count += pool.geometry.block_sets() * pool.per_block_set();
             all.pools.push(pool);
         }
         all
@@ -96,11 +96,11 @@ impl Layers {
         LayerId(pool.first_of(block) + plane * pool.per_block + layer)
     }
 
-    /// The layers of a row block, in all its planes.
-    pub fn of_block(&self, block: RowBlockId) -> Range<u32> {
+    /// The layers of a block set, in all its planes.
+    pub fn of_block(&self, block: BlockSetId) -> Range<u32> {
         let pool = self.pool(|pool| pool.geometry.first.block <= block.0);
         let first = pool.first_of(block);
-        first..first + pool.per_row_block()
+        first..first + pool.per_block_set()
     }
 }
 
@@ -126,7 +126,7 @@ mod tests {
     #[test]
     fn the_layers_of_a_planar_part_are_its_blocks_in_each_plane() {
         let (layers, geometry) = layers(1);
-        assert_eq!(layers.count() as u32, geometry.row_blocks() * 2);
+        assert_eq!(layers.count() as u32, geometry.block_sets() * 2);
         for page in (0..geometry.pages()).map(PageId) {
             let block = geometry.block_of(page);
             assert_eq!(layers.layer_of(page, false), LayerId(block.0 * 2 + page.0 % 2));
@@ -137,10 +137,10 @@ mod tests {
     fn the_word_lines_of_a_block_are_divided_among_its_layers() {
         // Eight pages of two bits: four word lines, two on each layer.
         let (layers, geometry) = layers(2);
-        let third = geometry.page(RowBlockId(3), 0).0;
+        let third = geometry.page(BlockSetId(3), 0).0;
         let of = |page: u32, plane| layers.layer_of(PageId(third + 2 * page + plane), false).0;
-        let first = layers.of_block(RowBlockId(3)).start;
-        assert_eq!(layers.of_block(RowBlockId(3)), first..first + 4);
+        let first = layers.of_block(BlockSetId(3)).start;
+        assert_eq!(layers.of_block(BlockSetId(3)), first..first + 4);
         for page in 0..8 {
             let layer = page / 4;
             assert_eq!((of(page, 0), of(page, 1)), (first + layer, first + 2 + layer), "page {page}");
@@ -157,7 +157,7 @@ mod tests {
         let layers = Layers::of(&pools);
         // Sixteen blocks of two planes, once with one layer and once with two.
         assert_eq!(layers.count(), 32 + 64);
-        assert_eq!((layers.of_block(RowBlockId(15)), layers.of_block(RowBlockId(16))), (30..32, 32..36));
+        assert_eq!((layers.of_block(BlockSetId(15)), layers.of_block(BlockSetId(16))), (30..32, 32..36));
         assert_eq!(layers.layer_of(PageId(16 * 16 - 1), false), LayerId(31));
         assert_eq!([0, 1, 14, 15].map(|n| layers.layer_of(PageId(256 + n), false).0), [32, 34, 33, 35]);
     }

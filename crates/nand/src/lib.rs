@@ -93,7 +93,7 @@ pub mod unit;
 pub use chips::{AtCut, Chips, Command, Done, Event, Operation, Refusal, Stamp, TornBy};
 pub use energy::{EnergyReport, Stage};
 pub use faults::{Fault, FaultFile, Faults};
-pub use geometry::{ChannelId, DieId, Geometry, PageId, PlaneBlock, RowBlockId};
+pub use geometry::{BlockSetId, ChannelId, DieId, Geometry, PageId, PlaneBlock};
 pub use interface::Interface;
 pub use latency::{Latency, LatencyModel};
 pub use layers::{LayerId, Layers};

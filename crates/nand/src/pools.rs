@@ -1,10 +1,10 @@
-//! Pools: the dies of one part each that a device is made of. Their dies, rows, row blocks, pages and slots are numbered one
+//! Pools: the dies of one part each that a device is made of. Their dies, rows, block sets, pages and slots are numbered one
 //! pool after the other, so that a number tells the pool; channels may be shared.
 
 use wordline_kernel::Bytes;
 
 use crate::Part;
-use crate::geometry::{DieId, First, Geometry, PageId, RowBlockId};
+use crate::geometry::{BlockSetId, DieId, First, Geometry, PageId};
 use crate::slots::{SlotId, Slots};
 
 /// Dies of one part, and how their pages are divided into what is mapped as one.
@@ -106,7 +106,7 @@ impl Pools {
 
     /// The pool of `block`.
     #[inline]
-    pub fn of_block(&self, block: RowBlockId) -> &Pool {
+    pub fn of_block(&self, block: BlockSetId) -> &Pool {
         if block.0 < self.end.block {
             return &self.first;
         }
@@ -151,8 +151,8 @@ impl Pools {
         self.last().geometry.end(0).row
     }
 
-    /// Row blocks of the device.
-    pub fn row_blocks(&self) -> u32 {
+    /// Block sets of the device.
+    pub fn block_sets(&self) -> u32 {
         self.last().geometry.end(0).block
     }
 
@@ -171,28 +171,28 @@ impl Pools {
         (0..self.dies()).map(DieId)
     }
 
-    /// All row blocks of the device.
-    pub fn all_blocks(&self) -> impl Iterator<Item = RowBlockId> + use<> {
-        (0..self.row_blocks()).map(RowBlockId)
+    /// All block sets of the device.
+    pub fn all_blocks(&self) -> impl Iterator<Item = BlockSetId> + use<> {
+        (0..self.block_sets()).map(BlockSetId)
     }
 
-    /// The row block that holds `slot`.
+    /// The block set that holds `slot`.
     #[inline]
-    pub fn block_of(&self, slot: SlotId) -> RowBlockId {
+    pub fn block_of(&self, slot: SlotId) -> BlockSetId {
         self.of_slot(slot).slots.block_of(slot)
     }
 
-    /// The row block that holds `slot`, and its row.
+    /// The block set that holds `slot`, and its row.
     #[inline]
-    pub fn block_and_row_of(&self, slot: SlotId) -> (RowBlockId, u32) {
+    pub fn block_and_row_of(&self, slot: SlotId) -> (BlockSetId, u32) {
         let Pool { geometry, slots, .. } = self.of_slot(slot);
         let block = slots.block_of(slot);
         (block, geometry.row_of(block))
     }
 
-    /// The row block that holds `page`.
+    /// The block set that holds `page`.
     #[inline]
-    pub fn block_of_page(&self, page: PageId) -> RowBlockId {
+    pub fn block_of_page(&self, page: PageId) -> BlockSetId {
         self.of_page(page).geometry.block_of(page)
     }
 
@@ -212,7 +212,7 @@ impl Pools {
 
     /// The die that holds `block`.
     #[inline]
-    pub fn die_of_block(&self, block: RowBlockId) -> DieId {
+    pub fn die_of_block(&self, block: BlockSetId) -> DieId {
         self.of_block(block).geometry.die_of(block)
     }
 
@@ -224,7 +224,7 @@ impl Pools {
 
     /// The row that holds `block`.
     #[inline]
-    pub fn row_of_block(&self, block: RowBlockId) -> u32 {
+    pub fn row_of_block(&self, block: BlockSetId) -> u32 {
         self.of_block(block).geometry.row_of(block)
     }
 
@@ -243,13 +243,13 @@ impl Pools {
 
     /// The slot at `place` of `block`.
     #[inline]
-    pub fn at(&self, block: RowBlockId, place: u32) -> SlotId {
+    pub fn at(&self, block: BlockSetId, place: u32) -> SlotId {
         self.of_block(block).slots.at(block, place)
     }
 
     /// Slots of `block`.
     #[inline]
-    pub fn per_block(&self, block: RowBlockId) -> u32 {
+    pub fn per_block(&self, block: BlockSetId) -> u32 {
         self.of_block(block).slots.per_block()
     }
 

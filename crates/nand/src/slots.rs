@@ -3,10 +3,10 @@
 
 use wordline_kernel::{Bytes, id};
 
-use crate::geometry::{Divisor, Geometry, PageId, RowBlockId};
+use crate::geometry::{BlockSetId, Divisor, Geometry, PageId};
 
 id!(
-    /// A slot, counted over the device in the order of pages: the slots of a row block follow each other in the order
+    /// A slot, counted over the device in the order of pages: the slots of a block set follow each other in the order
     /// in which they are programmed.
     SlotId
 );
@@ -24,7 +24,7 @@ pub struct Slots {
     pages: u32,
     per_block: Divisor,
     count: u32,
-    /// Where the numbers of slots, row blocks and pages begin.
+    /// Where the numbers of slots, block sets and pages begin.
     first: u32,
     first_block: u32,
     first_page: u32,
@@ -59,7 +59,7 @@ impl Slots {
             per_program: (geometry.pages_per_program << shift) / pages,
             shift,
             pages,
-            per_block: Divisor::new((geometry.pages_per_row_block() << shift) / pages),
+            per_block: Divisor::new((geometry.pages_per_block_set() << shift) / pages),
             count: (geometry.pages() << shift) / pages,
             first: 0,
             first_block: geometry.first.block,
@@ -87,7 +87,7 @@ impl Slots {
         self.count
     }
 
-    /// Slots of a row block.
+    /// Slots of a block set.
     #[inline]
     pub fn per_block(&self) -> u32 {
         self.per_block.by()
@@ -111,22 +111,22 @@ impl Slots {
         if self.pages == 1 { pages << self.shift } else { pages / self.pages }
     }
 
-    /// The row block that holds `slot`, and the slot's place in it.
+    /// The block set that holds `slot`, and the slot's place in it.
     #[inline]
-    pub fn split(&self, slot: SlotId) -> (RowBlockId, u32) {
+    pub fn split(&self, slot: SlotId) -> (BlockSetId, u32) {
         let (block, place) = self.per_block.both(slot.0 - self.first);
-        (RowBlockId(self.first_block + block), place)
+        (BlockSetId(self.first_block + block), place)
     }
 
-    /// The row block that holds `slot`.
+    /// The block set that holds `slot`.
     #[inline]
-    pub fn block_of(&self, slot: SlotId) -> RowBlockId {
-        RowBlockId(self.first_block + self.per_block.quotient(slot.0 - self.first))
+    pub fn block_of(&self, slot: SlotId) -> BlockSetId {
+        BlockSetId(self.first_block + self.per_block.quotient(slot.0 - self.first))
     }
 
     /// The slot at `place` of `block`.
     #[inline]
-    pub fn at(&self, block: RowBlockId, place: u32) -> SlotId {
+    pub fn at(&self, block: BlockSetId, place: u32) -> SlotId {
         SlotId(self.first + (block.0 - self.first_block) * self.per_block.by() + place)
     }
 

@@ -472,7 +472,7 @@ impl Config {
         }
     }
 
-    /// Logical blocks: as many logical pages each as a row block has slots.
+    /// Logical blocks: as many logical pages each as a block set has slots.
     pub fn logical_blocks(&self) -> u32 {
         self.logical_pages.div_ceil(self.slots().per_block())
     }

@@ -74,7 +74,7 @@ impl Device {
     fn most_bytes(&self) -> u64 {
         let config = self.config();
         let entries =
-            [config.mapped_pages(), config.pools.row_blocks(), config.buffer_pages, config.cache_pages];
+            [config.mapped_pages(), config.pools.block_sets(), config.buffer_pages, config.cache_pages];
         (16 << 20) + 256 * entries.into_iter().map(u64::from).sum::<u64>()
     }
 }

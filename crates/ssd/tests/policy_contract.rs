@@ -14,7 +14,7 @@ use common::small;
 use proptest::prelude::*;
 use wordline_kernel::snapshot::{Reader, State as Snapshot, Writer};
 use wordline_kernel::{Duration, Id, Seed};
-use wordline_nand::{RowBlockId, SlotId};
+use wordline_nand::{BlockSetId, SlotId};
 use wordline_ssd::Config;
 use wordline_ssd::ftl::blocks::{Blocks, State, Streams};
 use wordline_ssd::ftl::mapping::LogicalPage;
@@ -155,7 +155,7 @@ proptest! {
 fn word_lines(kind: &FrontierKind, shape: WordLines) -> Vec<u32> {
     let mut frontier = kind.build();
     let mut programmed = vec![0; shape.count().div_ceil(64) as usize];
-    let block = RowBlockId(0);
+    let block = BlockSetId(0);
     let order = (0..shape.count()).map(|written| {
         let open = OpenBlock { block, is_gc: false, written, shape, programmed: &programmed };
         let next = frontier.next(&open);
@@ -211,7 +211,7 @@ proptest! {
                 *times += 1;
                 let failed = [Failed::Program, Failed::Erase][failed];
                 policy = restored(&*policy, kind.build());
-                policy.after(&Failure { failed, block: RowBlockId(block), times: *times, erases })
+                policy.after(&Failure { failed, block: BlockSetId(block), times: *times, erases })
             };
             let mut retired = [[false; 2]; 4];
             for (block, failed, erases) in &steps {
@@ -242,17 +242,17 @@ fn victims() -> Vec<VictimKind> {
 struct Account {
     lost: u64,
     /// By closing: the block, and when it last lost a page.
-    closed: Vec<(RowBlockId, u64)>,
+    closed: Vec<(BlockSetId, u64)>,
 }
 
 impl Account {
-    fn candidates(&self, blocks: &Blocks) -> Vec<(RowBlockId, u64)> {
+    fn candidates(&self, blocks: &Blocks) -> Vec<(BlockSetId, u64)> {
         let full = blocks.pools().per_block_of(0);
         self.closed.iter().filter(|(block, _)| blocks.valid(*block) < full).copied().collect()
     }
 
     /// Whether a scan over all candidates finds nothing that the policy should rather have taken.
-    fn agrees(&self, kind: &VictimKind, blocks: &Blocks, victim: RowBlockId) -> bool {
+    fn agrees(&self, kind: &VictimKind, blocks: &Blocks, victim: BlockSetId) -> bool {
         let candidates = self.candidates(blocks);
         let fewest = |most: usize| candidates.iter().take(most).map(|(block, _)| blocks.valid(*block)).min();
         let window = |most: u32| {
@@ -260,7 +260,7 @@ impl Account {
             inside && Some(blocks.valid(victim)) == fewest(most as usize)
         };
         let full = blocks.pools().per_block_of(0);
-        let worth = |block: RowBlockId, last: u64| {
+        let worth = |block: BlockSetId, last: u64| {
             let age = (self.lost - last + 1) as f64;
             age * f64::from(full - blocks.valid(block)) / (2.0 * f64::from(blocks.valid(block)))
         };
@@ -470,7 +470,7 @@ fn random_policies_reach_every_candidate() {
             blocks.program_done(page);
         }
         let mut random = Seed(4).stream("test.victim", 0);
-        let chosen: BTreeSet<RowBlockId> =
+        let chosen: BTreeSet<BlockSetId> =
             (0..200).filter_map(|_| policy.choose(blocks.candidates(0), &mut random)).collect();
         assert_eq!(chosen.len(), 10, "{kind:?}");
     }

@@ -538,9 +538,9 @@ fn a_full_scan_takes_as_long_as_the_pages_of_a_die_one_after_the_other() {
     let mut rig = Rig::new(file, 1);
     rig.device.fill(1.0);
     let config = rig.device.config().clone();
-    let per_die = config.pools.row_blocks() / config.pools.dies();
+    let per_die = config.pools.block_sets() / config.pools.dies();
     let reads = |die: u32| -> u64 {
-        let blocks = (die * per_die..(die + 1) * per_die).map(wordline_nand::RowBlockId);
+        let blocks = (die * per_die..(die + 1) * per_die).map(wordline_nand::BlockSetId);
         let pages = |block| rig.device.chips().programmed(block) / config.geometry().planes_per_row;
         blocks.map(|block| u64::from((pages(block) + 1).min(config.geometry().pages_per_block))).sum()
     };

@@ -5,7 +5,7 @@ mod common;
 
 use common::{Rig, small};
 use wordline_kernel::{Bytes, Duration};
-use wordline_nand::RowBlockId;
+use wordline_nand::BlockSetId;
 use wordline_nand::faults::{Fails, FaultFile};
 use wordline_ssd::config::DeviceFile;
 use wordline_ssd::ftl::checkpoint::{DiscardsAtCut, LowerPages};
@@ -26,9 +26,9 @@ fn cut_and_recover(rig: &mut Rig) -> Recovery {
 fn reads(rig: &Rig) -> Vec<u64> {
     let config = rig.device.config();
     let geometry = config.geometry();
-    let per_die = geometry.row_blocks() / geometry.dies();
+    let per_die = geometry.block_sets() / geometry.dies();
     let in_block = |block| {
-        let slots = rig.device.chips().programmed(RowBlockId(block));
+        let slots = rig.device.chips().programmed(BlockSetId(block));
         let pages = (slots * config.slots().pages()).div_ceil(config.slots().per_page());
         u64::from((pages.div_ceil(geometry.planes_per_row) + 1).min(geometry.pages_per_block))
     };
@@ -102,7 +102,7 @@ fn a_checkpoint_leaves_the_first_page_of_each_block_and_what_was_written_since()
     }
     assert_eq!(rig.device.totals().translation_programs, tables);
     let part = cut_and_recover(&mut rig);
-    let blocks = u64::from(rig.device.config().pools.row_blocks());
+    let blocks = u64::from(rig.device.config().pools.block_sets());
     let planes = u64::from(rig.device.config().geometry().planes_per_row);
     let least = blocks * planes + tables;
     // Each program of a unit since the checkpoint, a page for each block that is not full, and tables.
@@ -128,7 +128,7 @@ fn last_failed(rig: &Rig) -> bool {
 
 #[test]
 fn a_block_that_is_to_be_retired_is_so_after_a_cut() {
-    let block = RowBlockId(24 + 20);
+    let block = BlockSetId(24 + 20);
     let address = FaultFile {
         die: Some(1.into()),
         block: Some(20.into()),

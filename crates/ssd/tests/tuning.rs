@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex};
 use common::{Rig, small};
 use wordline_kernel::{Calendar, Duration, Seed, state};
 use wordline_nand::faults::{Fails, FaultFile};
-use wordline_nand::{Layers, RowBlockId, SlotId};
+use wordline_nand::{BlockSetId, Layers, SlotId};
 use wordline_ssd::policy::tuner::{LastGood, ReadOutcome, ReadParameters, SensedPage, Tuner, TunerKind};
 use wordline_ssd::{Device, DeviceFile, Operation, Parts};
 
@@ -176,7 +176,7 @@ fn a_device_whose_layers_need_levels_collects_garbage_without_losing_anything() 
 #[derive(Default)]
 struct Told {
     outcomes: Vec<(SensedPage, ReadOutcome)>,
-    erased: Vec<RowBlockId>,
+    erased: Vec<BlockSetId>,
     forgot: u32,
 }
 
@@ -204,7 +204,7 @@ impl Tuner for Recorder {
         self.inner.read_over(page, outcome);
     }
 
-    fn erased(&mut self, block: RowBlockId) {
+    fn erased(&mut self, block: BlockSetId) {
         self.note(|told| told.erased.push(block));
         self.inner.erased(block);
     }

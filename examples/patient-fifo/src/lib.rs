@@ -5,7 +5,7 @@ use wordline_lab::config::{Device, Selection};
 use wordline_lab::design::Design;
 use wordline_lab::plan::{Origin, Plan};
 use wordline_lab::run::{self, Unobserved};
-use wordline_nand::RowBlockId;
+use wordline_nand::BlockSetId;
 use wordline_ssd::Parts;
 use wordline_ssd::policy::victim::{Candidates, Indexes, VictimPolicy};
 
@@ -24,7 +24,7 @@ impl VictimPolicy for PatientFifo {
         Indexes { by_closing: true, ..Indexes::default() }
     }
 
-    fn choose(&mut self, from: Candidates<'_>, _random: &mut Stream) -> Option<RowBlockId> {
+    fn choose(&mut self, from: Candidates<'_>, _random: &mut Stream) -> Option<BlockSetId> {
         let most = from.pages_per_block() / 16 * 15;
         let old = from.oldest_first().take(LOOKED_AT).find(|block| from.valid(*block) <= most);
         old.or_else(|| from.fewest_valid())

@@ -72,7 +72,7 @@ fn numbers(config: &Config, n: usize) -> Rows {
             format!("{} a plane x {} pages of {}", g.blocks_per_plane, g.pages_per_block, g.page_size),
         ),
         row("program unit", human(g.page_size * u64::from(g.pages_per_program))),
-        row("erase unit", human(row_block(g))),
+        row("erase unit", human(block_set(g))),
         row("pages", g.pages().to_string()),
     ];
     if let Some(pool) = n.checked_sub(1).map(|n| &config.file.pools[n]) {
@@ -96,8 +96,8 @@ fn channels_and_dies(g: &Geometry) -> String {
     format!("{} x {}{short} = {} dies", g.channels, g.dies_per_channel, g.dies())
 }
 
-fn row_block(g: &Geometry) -> Bytes {
-    g.page_size * u64::from(g.pages_per_row_block())
+fn block_set(g: &Geometry) -> Bytes {
+    g.page_size * u64::from(g.pages_per_block_set())
 }
 
 fn capacity(config: &Config) -> Rows {
@@ -117,7 +117,7 @@ fn collection(config: &Config, n: usize) -> Rows {
     let start = own.and_then(|pool| pool.start_below_free_blocks).unwrap_or(gc.start_below_free_blocks);
     let stop = own.and_then(|pool| pool.stop_at_free_blocks).unwrap_or(gc.stop_at_free_blocks).max(start);
     let bytes = |blocks: u32| {
-        let all = row_block(geometry) * u64::from(blocks) * u64::from(geometry.rows());
+        let all = block_set(geometry) * u64::from(blocks) * u64::from(geometry.rows());
         format!("{blocks} free blocks in a row of planes, {} in all", human(all))
     };
     vec![row("starts below", bytes(start)), row("stops at", bytes(stop))]
@@ -156,7 +156,7 @@ fn map(config: &Config) -> Rows {
 fn memory(config: &Config) -> Rows {
     let (map, stamps) =
         (Bytes(8 * u64::from(config.mapped_pages())), Bytes(8 * u64::from(config.pools.slots())));
-    let blocks = Bytes(32 * u64::from(config.pools.row_blocks()));
+    let blocks = Bytes(32 * u64::from(config.pools.block_sets()));
     // Per entry of a cache: the page, two lists and a place in a table that is half full, rounded up.
     let cache = config
         .map_cache()

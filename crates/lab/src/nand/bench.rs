@@ -259,7 +259,7 @@ impl<'a> Places<'a> {
         let block = n / geometry.pages_per_block % geometry.blocks_per_plane;
         let first = geometry.first_block(self.die * geometry.rows_per_die).0;
         let page = n % geometry.pages_per_block;
-        geometry.page(wordline_nand::RowBlockId(first + block), page * geometry.planes_per_row)
+        geometry.page(wordline_nand::BlockSetId(first + block), page * geometry.planes_per_row)
     }
 
     fn next_read(&self) -> PageId {

@@ -6,7 +6,7 @@ use never::Never;
 /// Apart from the crate's own `Result`.
 mod never {
     use wordline_kernel::{Stream, state};
-    use wordline_nand::RowBlockId;
+    use wordline_nand::BlockSetId;
     use wordline_ssd::ftl::candidates::Candidates;
     use wordline_ssd::policy::victim::VictimPolicy;
 
@@ -15,7 +15,7 @@ mod never {
     state!(Never {});
 
     impl VictimPolicy for Never {
-        fn choose(&mut self, _: Candidates<'_>, _: &mut Stream) -> Option<RowBlockId> {
+        fn choose(&mut self, _: Candidates<'_>, _: &mut Stream) -> Option<BlockSetId> {
             None
         }
     }

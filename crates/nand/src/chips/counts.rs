@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// What the chips did, in pages and row blocks.
+/// What the chips did, in pages and block sets.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Counts {
     /// Read commands.
@@ -14,7 +14,7 @@ pub struct Counts {
     /// Pages programmed.
     pub pages_programmed: u64,
     /// Blocks erased, those of a row together counted once.
-    pub row_blocks_erased: u64,
+    pub block_sets_erased: u64,
 }
 
 impl Counts {
@@ -33,7 +33,7 @@ impl std::iter::Sum for Counts {
             pages_read: a.pages_read + b.pages_read,
             program_commands: a.program_commands + b.program_commands,
             pages_programmed: a.pages_programmed + b.pages_programmed,
-            row_blocks_erased: a.row_blocks_erased + b.row_blocks_erased,
+            block_sets_erased: a.block_sets_erased + b.block_sets_erased,
         })
     }
 }

@@ -5,7 +5,7 @@ use wordline_kernel::Instant;
 
 use super::{Behind, Chips, Command, Operation, Stamp, Step};
 use crate::Pool;
-use crate::geometry::{DieId, PageId, RowBlockId};
+use crate::geometry::{BlockSetId, DieId, PageId};
 use crate::slots::SlotId;
 
 /// What becomes of the programs and erases that the arrays are at when the power is cut.
@@ -89,7 +89,7 @@ impl Chips {
         }
         if command.operation == Operation::Erase {
             torn.erases += 1;
-            self.counts[usize::from(self.dies[die].pool)].row_blocks_erased += 1;
+            self.counts[usize::from(self.dies[die].pool)].block_sets_erased += 1;
             self.pages.tear_block(self.pool_of(die).geometry.block_of(command.page));
             return;
         }
@@ -140,7 +140,7 @@ impl Chips {
     }
 
     /// Passes over the next `slots` slots of a block without programming them: the rest of a torn word line.
-    pub fn skip(&mut self, block: RowBlockId, slots: u32) {
+    pub fn skip(&mut self, block: BlockSetId, slots: u32) {
         let first = self.pools.at(block, self.programmed(block));
         for n in 0..slots {
             self.pages.put(SlotId(first.0 + n), Stamp::PADDING);

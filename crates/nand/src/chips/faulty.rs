@@ -4,7 +4,7 @@ use wordline_kernel::Seed;
 
 use super::{Chips, Command, Operation, Stamp};
 use crate::faults::{Fails, Fault, Faults, Sense, Site};
-use crate::geometry::{DieId, PageId, RowBlockId};
+use crate::geometry::{BlockSetId, DieId, PageId};
 
 impl Chips {
     /// Lets commands fail as `rules` say, from now on. Without rules nothing is asked.
@@ -12,8 +12,8 @@ impl Chips {
         self.faults = (!rules.is_empty()).then(|| Box::new(Faults::new(rules, &self.pools, seed)));
     }
 
-    /// Row blocks that are bad from the factory by the rules.
-    pub fn factory_bad(&self) -> Vec<RowBlockId> {
+    /// Block sets that are bad from the factory by the rules.
+    pub fn factory_bad(&self) -> Vec<BlockSetId> {
         self.faults.as_ref().map_or_else(Vec::new, |faults| faults.factory_bad())
     }
 

@@ -542,7 +542,7 @@ impl Chips {
                 counts.program_commands += 1;
                 counts.pages_programmed += u64::from(planes * word_line);
             }
-            Operation::Erase => self.counts[pool].row_blocks_erased += 1,
+            Operation::Erase => self.counts[pool].block_sets_erased += 1,
         }
         if self.faults.is_some()
             && let Some(unreadable) = self.fault(die, command)

@@ -5,7 +5,7 @@ use std::ops::Range;
 use serde::{Deserialize, Serialize};
 use wordline_kernel::{Column, state, word};
 
-use crate::geometry::{DieId, Geometry, PageId, RowBlockId};
+use crate::geometry::{BlockSetId, DieId, Geometry, PageId};
 use crate::slots::SlotId;
 use crate::{Command, Operation, Pool, Pools};
 
@@ -74,9 +74,9 @@ pub(super) struct Pages {
     registers: Vec<Stamp>,
     per_die: u32,
     stamps: Column<SlotId, Stamp>,
-    pub(super) erases: Column<RowBlockId, u32>,
+    pub(super) erases: Column<BlockSetId, u32>,
     /// Slots of each block that are programmed; they are programmed in order, unless any order will do.
-    pub(super) programmed: Column<RowBlockId, u32>,
+    pub(super) programmed: Column<BlockSetId, u32>,
     pub(super) any_order: bool,
     ledger: Option<Ledger>,
 }
@@ -90,7 +90,7 @@ state!(Pages {
 impl Pages {
     /// Nothing written; every slot will carry its stamp, and a program out of order is a bug.
     pub(super) fn stamped(pools: &Pools) -> Self {
-        let blocks = pools.row_blocks() as usize;
+        let blocks = pools.block_sets() as usize;
         let per_die = pools.iter().map(|pool| pool.slots.per_program).max().unwrap_or(0);
         Self {
             registers: vec![Stamp::PADDING; (pools.dies() * per_die) as usize],
@@ -107,7 +107,7 @@ impl Pages {
     /// Nothing written; what breaks a limit of the part is counted and carried out all the same.
     pub(super) fn counted(pools: &Pools) -> Self {
         let geometry = &pools.first().geometry;
-        let plane_blocks = (geometry.row_blocks() * geometry.planes_per_row) as usize;
+        let plane_blocks = (geometry.block_sets() * geometry.planes_per_row) as usize;
         Self {
             registers: Vec::new(),
             per_die: 0,
@@ -219,7 +219,7 @@ impl Pages {
     }
 
     /// An erase of `block` stopped half-way: nothing in it can be read, and nothing can be programmed.
-    pub(super) fn tear_block(&mut self, block: RowBlockId) {
+    pub(super) fn tear_block(&mut self, block: BlockSetId) {
         self.erases[block] += 1;
         let first = self.pools.at(block, 0);
         for n in 0..self.end_of(block) {
@@ -231,14 +231,14 @@ impl Pages {
 
     /// Slots of a block from the first to the last one that may be programmed.
     #[inline]
-    pub(super) fn end_of(&self, block: RowBlockId) -> u32 {
+    pub(super) fn end_of(&self, block: BlockSetId) -> u32 {
         match self.any_order && self.programmed[block] > 0 {
             true => self.pools.per_block(block),
             false => self.programmed[block],
         }
     }
 
-    pub(super) fn wipe(&mut self, block: RowBlockId) -> bool {
+    pub(super) fn wipe(&mut self, block: BlockSetId) -> bool {
         let first = self.pools.at(block, 0);
         for n in 0..self.end_of(block) {
             self.stamps[SlotId(first.0 + n)] = Stamp::ERASED;
@@ -249,7 +249,7 @@ impl Pages {
     }
 
     /// Erases of `block`; none are known where commands are only counted.
-    pub(super) fn erases_of(&self, block: RowBlockId) -> u32 {
+    pub(super) fn erases_of(&self, block: BlockSetId) -> u32 {
         if self.ledger.is_some() { 0 } else { self.erases[block] }
     }
 
@@ -270,7 +270,7 @@ impl Pages {
     }
 
     /// The effect of a failed erase: it wears as any other.
-    pub(super) fn wear(&mut self, block: RowBlockId) {
+    pub(super) fn wear(&mut self, block: BlockSetId) {
         if self.ledger.is_none() {
             self.erases[block] += 1;
         }

@@ -6,7 +6,7 @@ use super::die::{Die, Picoseconds};
 use super::times::HoldTimes;
 use super::{Chips, Counts, Operation, Stamp, Violations};
 use crate::energy::{EnergyReport, StageTimes};
-use crate::geometry::{DieId, Geometry, RowBlockId};
+use crate::geometry::{BlockSetId, DieId, Geometry};
 use crate::slots::SlotId;
 use crate::{Part, Pool, Pools};
 
@@ -31,22 +31,22 @@ impl Chips {
     }
 
     /// Erases `block` in no time: the effect of an erase. False if the block stood its last erase before.
-    pub fn wipe(&mut self, block: RowBlockId) -> bool {
+    pub fn wipe(&mut self, block: BlockSetId) -> bool {
         self.pages.wipe(block)
     }
 
     /// Sets how often `block` was erased before the run.
-    pub fn set_erases(&mut self, block: RowBlockId, erases: u32) {
+    pub fn set_erases(&mut self, block: BlockSetId, erases: u32) {
         self.pages.erases[block] = erases;
     }
 
-    /// How often each row block was erased.
-    pub fn erases(&self) -> &Column<RowBlockId, u32> {
+    /// How often each block set was erased.
+    pub fn erases(&self) -> &Column<BlockSetId, u32> {
         &self.pages.erases
     }
 
     /// Slots of `block` that are programmed.
-    pub fn programmed(&self, block: RowBlockId) -> u32 {
+    pub fn programmed(&self, block: BlockSetId) -> u32 {
         self.pages.programmed[block]
     }
 

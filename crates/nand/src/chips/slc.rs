@@ -9,14 +9,14 @@ use wordline_kernel::{Column, state};
 use super::Chips;
 use super::die::Die;
 use super::times::Times;
-use crate::geometry::{DieId, PageId, RowBlockId};
+use crate::geometry::{BlockSetId, DieId, PageId};
 use crate::{Part, Pool, Pools};
 
 /// The SLC mode of a part, and the blocks that are in it.
 #[derive(Clone, Debug)]
 pub(super) struct SlcMode {
     part: Part,
-    blocks: Column<RowBlockId, bool>,
+    blocks: Column<BlockSetId, bool>,
 }
 
 state!(SlcMode { values { blocks } fixed { part } });
@@ -24,7 +24,7 @@ state!(SlcMode { values { blocks } fixed { part } });
 impl SlcMode {
     fn of(pools: &Pools) -> Option<Box<Self>> {
         let part = pools.first().part.in_slc_mode()?;
-        let blocks = Column::filled(pools.row_blocks() as usize, false);
+        let blocks = Column::filled(pools.block_sets() as usize, false);
         Some(Box::new(Self { part, blocks }))
     }
 }
@@ -41,7 +41,7 @@ impl Chips {
     }
 
     /// Says in which mode the programs, reads and the next erase of an erased block are, once SLC mode is offered.
-    pub fn set_slc(&mut self, block: RowBlockId, is_slc: bool) {
+    pub fn set_slc(&mut self, block: BlockSetId, is_slc: bool) {
         if let Some(slc) = &mut self.slc {
             let erased = self.pages.programmed[block] == 0;
             assert!(erased || slc.blocks[block] == is_slc, "a block changes its mode when it is erased");
@@ -50,7 +50,7 @@ impl Chips {
     }
 
     /// Whether a block is in SLC mode.
-    pub fn is_slc(&self, block: RowBlockId) -> bool {
+    pub fn is_slc(&self, block: BlockSetId) -> bool {
         self.slc.as_ref().is_some_and(|slc| slc.blocks[block])
     }
 
@@ -115,7 +115,7 @@ mod tests {
         n: u32,
     ) -> (Duration, Done) {
         let begin = calendar.now();
-        let page = chips.geometry().page(RowBlockId(block), n);
+        let page = chips.geometry().page(BlockSetId(block), n);
         chips.registers(DieId(0)).fill(Stamp { logical: block, version: 1 });
         let command = Command { operation, page, planes: 2, bytes: Bytes::kib(16) };
         chips.begin(DieId(0), command, calendar);
@@ -130,7 +130,7 @@ mod tests {
     #[test]
     fn a_block_in_slc_mode_holds_a_page_a_word_line_and_has_times_of_its_own() {
         let mut chips = chips();
-        chips.set_slc(RowBlockId(1), true);
+        chips.set_slc(BlockSetId(1), true);
         let us = Duration::from_us;
         let (mut arrays, mut calendar) = (Vec::new(), Calendar::new());
         for block in [0, 1] {
@@ -150,17 +150,17 @@ mod tests {
     #[test]
     fn the_pages_of_a_block_in_slc_mode_are_numbered_by_word_lines() {
         let mut chips = chips();
-        chips.set_slc(RowBlockId(0), true);
+        chips.set_slc(BlockSetId(0), true);
         let mut calendar = Calendar::new();
         for n in 0..4 {
             carry_out(&mut chips, &mut calendar, Operation::Program, 0, 2 * n);
         }
-        assert_eq!(chips.programmed(RowBlockId(0)), 8);
+        assert_eq!(chips.programmed(BlockSetId(0)), 8);
         assert_eq!(chips.stamp(SlotId(7)).logical, 0);
         assert_eq!(chips.stamp(SlotId(8)), Stamp::ERASED);
         carry_out(&mut chips, &mut calendar, Operation::Erase, 0, 0);
-        chips.set_slc(RowBlockId(0), false);
+        chips.set_slc(BlockSetId(0), false);
         carry_out(&mut chips, &mut calendar, Operation::Program, 0, 0);
-        assert_eq!(chips.programmed(RowBlockId(0)), 6);
+        assert_eq!(chips.programmed(BlockSetId(0)), 6);
     }
 }

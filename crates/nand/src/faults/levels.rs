@@ -2,7 +2,7 @@
 
 use wordline_kernel::{Column, state};
 
-use crate::geometry::{PageId, RowBlockId};
+use crate::geometry::{BlockSetId, PageId};
 use crate::layers::{LayerId, Layers};
 
 /// The highest set of read levels that a rule may ask for. Chosen: what a byte holds, but for [`NOT_DRAWN`].
@@ -36,7 +36,7 @@ impl Needs {
     }
 
     /// What was drawn for a block that was erased is drawn anew.
-    pub(super) fn erased(&mut self, block: RowBlockId) {
+    pub(super) fn erased(&mut self, block: BlockSetId) {
         for layer in self.layers.of_block(block) {
             self.needed[LayerId(layer)] = NOT_DRAWN;
         }

@@ -7,7 +7,7 @@ use wordline_kernel::{Column, Instant, Seed, Stream, state};
 use super::levels::{Needs, Sense};
 use super::{Fails, Fault, Numbers, Place, WearFile, When};
 use crate::Pools;
-use crate::geometry::{DieId, Geometry, PageId, RowBlockId};
+use crate::geometry::{BlockSetId, DieId, Geometry, PageId};
 use crate::layers::Layers;
 
 /// Standard deviations above the mean up to which a row may have blocks that are bad from the factory. Chosen: beyond it
@@ -147,9 +147,9 @@ impl Faults {
         }
     }
 
-    /// Blocks that are bad from the factory, in the order of rows: a row block is bad when that of one of its planes is.
+    /// Blocks that are bad from the factory, in the order of rows: a block set is bad when that of one of its planes is.
     /// No row has more than [`factory_bad_at_most`].
-    pub fn factory_bad(&self) -> Vec<RowBlockId> {
+    pub fn factory_bad(&self) -> Vec<BlockSetId> {
         let rules: Vec<Fault> = self.rules.iter().map(|rule| rule.fault).collect();
         let mut streams: Vec<Stream> = self.rules.iter().map(|rule| rule.random.clone()).collect();
         let mut bad = Vec::new();
@@ -266,7 +266,7 @@ impl Faults {
     }
 
     /// Forgets what could not be read in a block that was erased: it is programmed anew.
-    pub(crate) fn erased(&mut self, block: RowBlockId) {
+    pub(crate) fn erased(&mut self, block: BlockSetId) {
         if let Some(needs) = &mut self.needs {
             needs.erased(block);
         }
@@ -275,7 +275,7 @@ impl Faults {
         }
         let geometry = &self.pools.of_block(block).geometry;
         let first = geometry.page(block, 0);
-        let end = PageId(first.0 + geometry.pages_per_row_block());
+        let end = PageId(first.0 + geometry.pages_per_block_set());
         while let Some((page, _)) = self.unread.range(first..end).next() {
             let page = *page;
             self.unread.remove(&page);
@@ -291,8 +291,8 @@ fn chance(fault: &Fault) -> f64 {
     if let When::Chance { probability, .. } = fault.when { probability } else { 0.0 }
 }
 
-/// Planes of a row block where the rule holds.
-fn planes_met(fault: &Fault, geometry: &Geometry, block: RowBlockId) -> u32 {
+/// Planes of a block set where the rule holds.
+fn planes_met(fault: &Fault, geometry: &Geometry, block: BlockSetId) -> u32 {
     let site = Site::new(geometry, geometry.page(block, 0), 1, 1, 0);
     (0..geometry.planes_per_row)
         .filter(|n| fault.place.meets(&Site { plane: site.plane + n, ..site }))

@@ -1,7 +1,7 @@
 use wordline_kernel::{Bytes, Calendar, Schedule, Seed};
 
 use super::*;
-use crate::geometry::{DieId, Layout, PageId, RowBlockId};
+use crate::geometry::{BlockSetId, DieId, Layout, PageId};
 use crate::part::tests::mqsim;
 use crate::{Chips, Command, Done, Operation, Pools, SlotId, Stamp};
 
@@ -56,7 +56,7 @@ impl Rig {
 
 const DATA: Stamp = Stamp { logical: 1, version: 1 };
 
-/// Pages of a row block: 8 pages in two planes.
+/// Pages of a block set: 8 pages in two planes.
 const ROW_BLOCK: u32 = 16;
 
 fn layout() -> Layout {
@@ -82,7 +82,7 @@ fn every_third_erase_fails_and_leaves_the_block_as_it_was() {
     let mut rig = Rig::new(&[FaultFile { every: Some(3), ..rule(Fails::Erase) }]);
     let mut failed = Vec::new();
     for _ in 0..6 {
-        if rig.chips.programmed(RowBlockId(0)) == 0 {
+        if rig.chips.programmed(BlockSetId(0)) == 0 {
             rig.program(0);
         }
         failed.push(rig.erase(0));
@@ -90,7 +90,7 @@ fn every_third_erase_fails_and_leaves_the_block_as_it_was() {
         assert_eq!(rig.chips.stamp(SlotId(0)), left);
     }
     assert_eq!(failed, [false, false, true, false, false, true]);
-    assert_eq!(rig.chips.erases()[RowBlockId(0)], 6, "a failed erase wears, too");
+    assert_eq!(rig.chips.erases()[BlockSetId(0)], 6, "a failed erase wears, too");
 }
 
 #[test]
@@ -153,7 +153,7 @@ fn a_copyback_takes_the_errors_of_a_page_along_for_good() {
     // The copyback senses both planes: the second sense is that of page 1.
     let mut rig = Rig::new(&[FaultFile { nth: Some(2), retries: Some(1.into()), ..rule(Fails::Read) }]);
     rig.program(0);
-    let per_block = rig.chips.geometry().pages_per_row_block();
+    let per_block = rig.chips.geometry().pages_per_block_set();
     let to = PageId(per_block);
     assert!(!rig.run(Operation::Copyback { to }, 0).failed, "the chip does not know");
     // The source can be read with other levels; what was written with errors cannot.
@@ -188,11 +188,11 @@ fn a_die_is_lost_at_its_time() {
 fn factory_bad_blocks_are_those_of_the_address_or_as_many_as_is_likely() {
     let block = Some("4..5".parse().expect("a range"));
     let rig = Rig::new(&[FaultFile { plane: Some(0.into()), block, ..rule(Fails::FactoryBad) }]);
-    assert_eq!(rig.chips.factory_bad(), [4, 5, 20, 21].map(RowBlockId));
+    assert_eq!(rig.chips.factory_bad(), [4, 5, 20, 21].map(BlockSetId));
     let geometry = *rig.chips.geometry();
     let file = FaultFile { probability: Some(0.01), ..rule(Fails::FactoryBad) };
     let rule = file.check(&geometry).expect("a rule");
-    // Two planes make 0.0199 a row block: 16 of them 0.318, and six deviations of 0.559 beyond it.
+    // Two planes make 0.0199 a block set: 16 of them 0.318, and six deviations of 0.559 beyond it.
     assert_eq!(factory_bad_at_most(&[rule], &geometry, 0), 4);
     let mut all = 0;
     for seed in 0..200 {

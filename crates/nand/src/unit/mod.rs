@@ -454,7 +454,7 @@ impl LogicalUnit {
         let units = geometry.pages_per_block / self.chips.part().pages_per_program();
         let block = geometry.first_block(die).0 + row / units;
         let offset = row % units * geometry.pages_per_program + bit * geometry.planes_per_row + plane;
-        (DieId(die), geometry.page(crate::RowBlockId(block), offset))
+        (DieId(die), geometry.page(crate::BlockSetId(block), offset))
     }
 
     /// Gives idle dies their next commands, now that something has changed for these (bit n for die n).

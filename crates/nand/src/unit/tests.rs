@@ -151,7 +151,7 @@ fn erased_blocks_are_programmed_anew() {
     let report =
         run(&part, &modes(1, true, false), first.iter().copied().chain([erase]).chain(first.clone()));
     assert_eq!(report.violations.total(), 0);
-    assert_eq!(report.counts.row_blocks_erased, 1, "two planes in one command");
+    assert_eq!(report.counts.block_sets_erased, 1, "two planes in one command");
 }
 
 /// TLC of two planes whose word lines are programmed at once.

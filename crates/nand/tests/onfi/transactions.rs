@@ -33,7 +33,7 @@ fn list(mode: Mode, geometry: &Geometry, die: u32, planes: u32) -> List {
         geometry.page(block, n * geometry.planes_per_row)
     };
     // Block 1 of each plane, for what is copied to.
-    let to = |n: u32| PageId(page(n).0 + geometry.pages_per_row_block());
+    let to = |n: u32| PageId(page(n).0 + geometry.pages_per_block_set());
     let command = |n: u32| {
         let last = n == 3;
         let operation = match mode {

@@ -87,7 +87,7 @@ fn an_operation_alone_takes_the_sum_of_its_chain() {
         for planes in 1..=2 {
             let time = |hold| setting.hold(hold, planes);
             let (read, write) = (setting.part.read_time(0), setting.part.program_time(0));
-            let to = setting.geometry.page(wordline_nand::RowBlockId(1), 0);
+            let to = setting.geometry.page(wordline_nand::BlockSetId(1), 0);
             let turn = setting.part.timing.cache_busy;
             let end = |operation| setting.end(vec![setting.command(operation, planes)]);
             assert_eq!(end(Operation::Read), time(Hold::Read) + read + time(Hold::DataOut));

@@ -234,7 +234,7 @@ impl Case {
         let g = &self.geometry;
         let unit = if whole { self.part.pages_per_program() } else { 1 };
         let block = g.first_block(die * g.rows_per_die + row).0 + place / PAGES % BLOCKS;
-        g.page(wordline_nand::RowBlockId(block), place % PAGES / unit * unit * g.planes_per_row + plane)
+        g.page(wordline_nand::BlockSetId(block), place % PAGES / unit * unit * g.planes_per_row + plane)
     }
 
     fn expand(&self, die: u32, raw: &RawCommand) -> Vec<Command> {

@@ -42,7 +42,7 @@ impl Device {
         let pools = self.config.pools.iter().map(|pool| {
             let all = pool.geometry.all_blocks();
             let erases = all.map(|block| u64::from(self.chips.erases()[block])).sum();
-            Worn { erases, blocks: u64::from(pool.geometry.row_blocks()), endurance: pool.part.endurance }
+            Worn { erases, blocks: u64::from(pool.geometry.block_sets()), endurance: pool.part.endurance }
         });
         pools.collect()
     }

@@ -2,7 +2,7 @@
 //! failure policy decides about the block.
 
 use wordline_kernel::{Duration, Schedule};
-use wordline_nand::{DieId, Done, PageId, RowBlockId, SlotId, Stamp};
+use wordline_nand::{BlockSetId, DieId, Done, PageId, SlotId, Stamp};
 
 use super::{Device, Event, Mutant};
 use crate::command::RequestId;
@@ -279,7 +279,7 @@ impl Device {
     }
 
     /// Asks the policy about a block in which something failed, and acts.
-    fn after_failure(&mut self, failed: Failed, block: RowBlockId, calendar: &mut impl Schedule<Event>) {
+    fn after_failure(&mut self, failed: Failed, block: BlockSetId, calendar: &mut impl Schedule<Event>) {
         if self.blocks.state(block) == State::Bad {
             return;
         }

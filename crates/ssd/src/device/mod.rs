@@ -44,7 +44,7 @@ use std::collections::VecDeque;
 
 use serde::{Deserialize, Serialize};
 use wordline_kernel::{Column, Digest, Instant, Schedule, Seed, state};
-use wordline_nand::{Chips, Pool, RowBlockId, Stamp};
+use wordline_nand::{BlockSetId, Chips, Pool, Stamp};
 
 use crate::buffer::read_ahead::ReadAhead;
 use crate::buffer::read_cache::ReadCache;
@@ -175,7 +175,7 @@ pub struct Device {
     relocator: Box<dyn Relocator>,
     failure: Box<dyn FailurePolicy>,
     /// Failed programs, failed erases and lost reads of each block.
-    failures: Column<RowBlockId, [u8; 3]>,
+    failures: Column<BlockSetId, [u8; 3]>,
     /// None where all read levels read every page alike.
     tuning: Option<Box<tuning::Tuning>>,
     /// None if nothing is done while the host rests.
@@ -269,7 +269,7 @@ impl Device {
             lost: Lost::default(),
             discards: new_discards(&config),
             checkpoints: Checkpoints::of(&config),
-            failures: Column::filled(config.pools.row_blocks() as usize, [0; 3]),
+            failures: Column::filled(config.pools.block_sets() as usize, [0; 3]),
             block_map: BlockMap::of(&config, |page| parts.placement.home(page)).map(Box::new),
             translation: config.map_cache().map(|size| Translation::of(&config, parts.mapper, size)),
             buffer: new_buffer(&config, parts.eviction),
@@ -392,7 +392,7 @@ impl Device {
         self.digest
     }
 
-    /// Row blocks out of use.
+    /// Block sets out of use.
     pub fn bad_blocks(&self) -> u64 {
         self.blocks.bad()
     }
@@ -407,13 +407,13 @@ impl Device {
         self.blocks.super_block_counts()
     }
 
-    /// Whether a row block is out of use.
-    pub fn is_bad(&self, block: RowBlockId) -> bool {
+    /// Whether a block set is out of use.
+    pub fn is_bad(&self, block: BlockSetId) -> bool {
         self.blocks.state(block) == State::Bad
     }
 
-    /// How often each row block was erased, in the order of rows and blocks.
-    pub fn erases(&self) -> impl Iterator<Item = (RowBlockId, u32)> + '_ {
+    /// How often each block set was erased, in the order of rows and blocks.
+    pub fn erases(&self) -> impl Iterator<Item = (BlockSetId, u32)> + '_ {
         self.chips.erases().entries().map(|(block, erases)| (block, *erases))
     }
 
@@ -584,9 +584,9 @@ fn home_pages(config: &Config, placement: &dyn Placement) -> Vec<u32> {
 
 /// Draws the blocks that are bad from the factory: the same number in each row, which ones by the seed.
 fn factory_bad_blocks(config: &Config, seed: Seed) -> Vec<bool> {
-    let mut all = vec![false; config.pools.row_blocks() as usize];
+    let mut all = vec![false; config.pools.block_sets() as usize];
     for row in 0..config.pools.rows() {
-        let mut blocks: Vec<RowBlockId> = config.pools.of_row(row).geometry.blocks_of(row).collect();
+        let mut blocks: Vec<BlockSetId> = config.pools.of_row(row).geometry.blocks_of(row).collect();
         let bad = (blocks.len() as f64 * config.file.ftl.factory_bad_blocks) as usize;
         if bad > 0 {
             seed.stream("ssd.factory-bad-blocks", row.into()).shuffle(&mut blocks);

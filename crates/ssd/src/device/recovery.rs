@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 use wordline_kernel::{Duration, Instant, Schedule};
-use wordline_nand::{AtCut, Pool, RowBlockId, SlotId, Stamp, TornBy};
+use wordline_nand::{AtCut, BlockSetId, Pool, SlotId, Stamp, TornBy};
 
 use super::flush::Marks;
 use super::scan::Scan;
@@ -237,7 +237,7 @@ impl Device {
         }
     }
 
-    fn blocks_in_use(&self) -> Vec<RowBlockId> {
+    fn blocks_in_use(&self) -> Vec<BlockSetId> {
         let all = self.config.pools.all_blocks();
         all.filter(|block| self.blocks.state(*block) != State::Bad).collect()
     }

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use serde::{Deserialize, Serialize};
 use wordline_kernel::{Column, Instant, Schedule};
-use wordline_nand::{DieId, PageId, Pool, RowBlockId};
+use wordline_nand::{BlockSetId, DieId, PageId, Pool};
 
 use super::recovery::Recovery;
 use super::{Device, Event};
@@ -14,8 +14,8 @@ use crate::queue::Purpose;
 /// Where the scan of a die is.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct Cursor {
-    block: RowBlockId,
-    end: RowBlockId,
+    block: BlockSetId,
+    end: BlockSetId,
     /// The next page number of the block.
     page: u32,
     /// Pages of tables, which are read as a whole when the blocks are done.
@@ -35,7 +35,7 @@ pub(super) struct Scan {
 impl Device {
     /// Page numbers of a block that are read to know it: those that are programmed, and the first that is not, if there is one
     /// in the mode of the block.
-    fn pages_to_scan(&self, block: RowBlockId) -> u32 {
+    fn pages_to_scan(&self, block: BlockSetId) -> u32 {
         if self.blocks.state(block) == State::Bad {
             return 0;
         }
@@ -46,7 +46,7 @@ impl Device {
 
     /// The page number to go on with after the first page of a block, which tells whether it was erased since the last
     /// checkpoint: if not, what was programmed before that is known.
-    fn after_first_page(&self, block: RowBlockId) -> u32 {
+    fn after_first_page(&self, block: BlockSetId) -> u32 {
         let known = self.checkpoints.as_ref().and_then(|checkpoints| checkpoints.known(block));
         match known {
             Some(known) if known.erases == self.chips.erases()[block] => {
@@ -77,7 +77,7 @@ impl Device {
         let Some(mut scan) = self.scan.take() else { unreachable!("a scan is under way") };
         let cursor = &mut scan.dies[die];
         while cursor.block < cursor.end && cursor.page >= self.pages_to_scan(cursor.block) {
-            (cursor.block, cursor.page) = (RowBlockId(cursor.block.0 + 1), 0);
+            (cursor.block, cursor.page) = (BlockSetId(cursor.block.0 + 1), 0);
         }
         let Pool { part, geometry, .. } = self.config.pools.of_die(die);
         let part = &part.geometry;

@@ -1,7 +1,7 @@
 //! The service of the dies: what they do next, and what follows from what they did.
 
 use wordline_kernel::{Bytes, Duration, Instant, Schedule};
-use wordline_nand::{Command, DieId, Done, Geometry, Operation, PageId, RowBlockId, SlotId, Stamp};
+use wordline_nand::{BlockSetId, Command, DieId, Done, Geometry, Operation, PageId, SlotId, Stamp};
 
 use super::totals::{Component, Spent};
 use super::{ChipCalendar, Device, Event};
@@ -327,7 +327,7 @@ impl Device {
 
     /// Nobody reads a victim any more.
     #[inline(never)]
-    fn collect_in_victim(&mut self, block: RowBlockId, calendar: &mut impl Schedule<Event>) {
+    fn collect_in_victim(&mut self, block: BlockSetId, calendar: &mut impl Schedule<Event>) {
         let row = self.blocks.row_of(block);
         self.collect(row, calendar);
     }

@@ -1,7 +1,7 @@
 //! What the host writes into the SLC cache: which rows take it there, and in which units.
 
 use wordline_kernel::state;
-use wordline_nand::{PageId, RowBlockId};
+use wordline_nand::{BlockSetId, PageId};
 
 use super::Device;
 use crate::Config;
@@ -117,7 +117,7 @@ impl Device {
     #[inline]
     pub(super) fn set_mode(&mut self, page: PageId) {
         if self.slc.is_some() {
-            let block: RowBlockId = self.config.pools.block_of_page(page);
+            let block: BlockSetId = self.config.pools.block_of_page(page);
             let is_slc = self.blocks.is_slc(block);
             self.chips.set_slc(block, is_slc);
         }

@@ -266,8 +266,8 @@ impl Device {
         let pools = self.config.pools.iter().zip(self.chips.counts_of_pools()).enumerate();
         pools.map(|(n, (pool, counts))| PoolState {
             worn: Worn {
-                erases: counts.row_blocks_erased,
-                blocks: u64::from(pool.geometry.row_blocks()),
+                erases: counts.block_sets_erased,
+                blocks: u64::from(pool.geometry.block_sets()),
                 endurance: pool.part.endurance,
             },
             fullness: Fullness { valid: self.blocks.valid_of(n), total: u64::from(pool.slots.count()) },

@@ -1,7 +1,7 @@
 //! The read levels that pages are sensed with, where rules make them need some: what the tuner names, and what it is told.
 
 use wordline_kernel::{Duration, state};
-use wordline_nand::{Chips, DieId, Done, Fault, Layers, Operation, PageId, RowBlockId};
+use wordline_nand::{BlockSetId, Chips, DieId, Done, Fault, Layers, Operation, PageId};
 
 use super::Device;
 use super::failures::unread_by;
@@ -66,7 +66,7 @@ impl Tuning {
         self.checked(self.tuner.read_again(&self.page(page, chips), &so_far))
     }
 
-    pub(super) fn erased(&mut self, block: RowBlockId) {
+    pub(super) fn erased(&mut self, block: BlockSetId) {
         self.tuner.erased(block);
     }
 

@@ -1,6 +1,6 @@
-//! The block map: logical blocks on row blocks, each page at the place that its number gives it.
+//! The block map: logical blocks on block sets, each page at the place that its number gives it.
 //!
-//! A *logical block* is the logical pages of one row block; page `p` lies at place `p` modulo the slots of a block, in the
+//! A *logical block* is the logical pages of one block set; page `p` lies at place `p` modulo the slots of a block, in the
 //! *data block* of its logical block or in its *replacement block*. Blocks are programmed in order, so a page that is written
 //! first lets everything between it and the last page of the replacement block be copied there, and a page that lies behind
 //! that point ends in a merge: the rest is copied, the replacement block becomes the data block, and the old one is erased.
@@ -18,7 +18,7 @@ use std::collections::VecDeque;
 
 use serde::{Deserialize, Serialize};
 use wordline_kernel::{Column, id, state, word};
-use wordline_nand::{Chips, RowBlockId, SlotId, Slots};
+use wordline_nand::{BlockSetId, Chips, SlotId, Slots};
 
 pub use homes::ByBlock;
 
@@ -29,7 +29,7 @@ use crate::Config;
 use crate::policy::placement::Row;
 
 id!(
-    /// A logical block: the logical pages of a row block.
+    /// A logical block: the logical pages of a block set.
     LogicalBlock
 );
 
@@ -39,7 +39,7 @@ const NONE: u32 = u32::MAX;
 /// replacement block is merged into a new one.
 const KEPT: usize = 1;
 
-/// The row blocks of a logical block.
+/// The block sets of a logical block.
 #[derive(Clone, Copy, Debug)]
 struct Pair {
     data: u32,
@@ -50,16 +50,16 @@ word!(Pair { data: u32, replacement: u32 });
 
 const NOWHERE: Pair = Pair { data: NONE, replacement: NONE };
 
-fn block(number: u32) -> Option<RowBlockId> {
-    (number != NONE).then_some(RowBlockId(number))
+fn block(number: u32) -> Option<BlockSetId> {
+    (number != NONE).then_some(BlockSetId(number))
 }
 
 impl Pair {
-    fn data(self) -> Option<RowBlockId> {
+    fn data(self) -> Option<BlockSetId> {
         block(self.data)
     }
 
-    fn replacement(self) -> Option<RowBlockId> {
+    fn replacement(self) -> Option<BlockSetId> {
         block(self.replacement)
     }
 }
@@ -85,12 +85,12 @@ pub enum Step {
     /// Erase this block, which holds nothing valid.
     Erase {
         /// The block.
-        block: RowBlockId,
+        block: BlockSetId,
     },
     /// Take this block, which holds nothing valid, out of use. Takes no time.
     Retire {
         /// The block.
-        block: RowBlockId,
+        block: BlockSetId,
     },
 }
 
@@ -98,7 +98,7 @@ pub enum Step {
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct Copying {
     logical: LogicalBlock,
-    into: RowBlockId,
+    into: BlockSetId,
     /// The first place that is not copied any more; none for a merge, which copies all that is valid elsewhere.
     until: Option<u32>,
 }
@@ -114,7 +114,7 @@ struct RowState {
     /// A page that was read and is to be programmed.
     held: Vec<Moved>,
     /// Blocks without anything valid.
-    to_erase: VecDeque<RowBlockId>,
+    to_erase: VecDeque<BlockSetId>,
     /// Logical blocks with a replacement block, the one written least recently in front.
     replaced: VecDeque<LogicalBlock>,
     /// Logical blocks that must be merged: something failed in one of their blocks.
@@ -135,10 +135,10 @@ pub struct BlockMap {
     /// Logical blocks that live in each row.
     homes: Vec<u32>,
     pairs: Column<LogicalBlock, Pair>,
-    /// The logical block of each row block; none of those that are free or to be erased.
-    owners: Column<RowBlockId, u32>,
+    /// The logical block of each block set; none of those that are free or to be erased.
+    owners: Column<BlockSetId, u32>,
     /// Blocks that a merge was to go to, before a program failed in them: third ones of their logical blocks.
-    strays: Vec<(LogicalBlock, RowBlockId)>,
+    strays: Vec<(LogicalBlock, BlockSetId)>,
     rows: Vec<RowState>,
 }
 
@@ -163,7 +163,7 @@ impl BlockMap {
             most: file.replacements as usize,
             homes,
             pairs: Column::filled(logical_blocks as usize, NOWHERE),
-            owners: Column::filled(pools.row_blocks() as usize, NONE),
+            owners: Column::filled(pools.block_sets() as usize, NONE),
             strays: Vec::new(),
             rows: vec![RowState::default(); pools.rows() as usize],
         })
@@ -261,7 +261,7 @@ impl BlockMap {
     fn next_outside(
         &self,
         logical: LogicalBlock,
-        into: RowBlockId,
+        into: BlockSetId,
         place: u32,
         blocks: &Blocks,
     ) -> Option<(u32, SlotId)> {
@@ -273,8 +273,8 @@ impl BlockMap {
         first.min_by_key(|(at, _)| *at)
     }
 
-    /// The row blocks that may hold pages of a logical block, but for a third one that is being merged into.
-    fn blocks_of(&self, logical: LogicalBlock) -> impl Iterator<Item = RowBlockId> + '_ {
+    /// The block sets that may hold pages of a logical block, but for a third one that is being merged into.
+    fn blocks_of(&self, logical: LogicalBlock) -> impl Iterator<Item = BlockSetId> + '_ {
         let pair = self.pairs[logical];
         let strays = self.strays.iter().filter(move |(of, _)| *of == logical).map(|(_, block)| *block);
         pair.data().into_iter().chain(pair.replacement()).chain(strays)
@@ -326,7 +326,7 @@ impl BlockMap {
         chips: &Chips,
     ) -> Option<()> {
         let goes_on =
-            |data: &RowBlockId| blocks.state(*data) == State::Closed && chips.programmed(*data) <= place;
+            |data: &BlockSetId| blocks.state(*data) == State::Closed && chips.programmed(*data) <= place;
         let data = self.pairs[logical].data().filter(goes_on);
         let state = &self.rows[row as usize];
         let short = data.is_none() && blocks.free(row) <= KEPT;
@@ -373,7 +373,7 @@ impl BlockMap {
     }
 
     /// The replacement block of a logical block, if it takes all that is valid elsewhere.
-    fn takes_rest(&self, logical: LogicalBlock, blocks: &Blocks, chips: &Chips) -> Option<RowBlockId> {
+    fn takes_rest(&self, logical: LogicalBlock, blocks: &Blocks, chips: &Chips) -> Option<BlockSetId> {
         let replacement = self.pairs[logical].replacement()?;
         let is_sound = blocks.state(replacement) == State::Open && !blocks.is_condemned(replacement);
         let first = self.next_outside(logical, replacement, 0, blocks);
@@ -382,7 +382,7 @@ impl BlockMap {
     }
 
     /// All that is valid of a logical block is in one block now.
-    fn merged(&mut self, row: Row, logical: LogicalBlock, into: RowBlockId, blocks: &mut Blocks) {
+    fn merged(&mut self, row: Row, logical: LogicalBlock, into: BlockSetId, blocks: &mut Blocks) {
         self.rows[row as usize].copying = None;
         blocks.close_open(into);
         self.release(row, logical, Some(into), blocks);
@@ -392,7 +392,7 @@ impl BlockMap {
     }
 
     /// Nothing is valid in the blocks of a logical block but in `data`, which is all that it keeps.
-    fn release(&mut self, row: Row, logical: LogicalBlock, data: Option<RowBlockId>, blocks: &mut Blocks) {
+    fn release(&mut self, row: Row, logical: LogicalBlock, data: Option<BlockSetId>, blocks: &mut Blocks) {
         loop {
             let mut old = self.blocks_of(logical).filter(|block| Some(*block) != data);
             let next = old.find(|block| blocks.state(*block) != State::Victim);
@@ -411,7 +411,7 @@ impl BlockMap {
     }
 
     /// A closed block without anything valid is to be erased.
-    fn erase(&mut self, row: Row, block: RowBlockId, blocks: &mut Blocks) {
+    fn erase(&mut self, row: Row, block: BlockSetId, blocks: &mut Blocks) {
         blocks.clean(block);
         self.owners[block] = NONE;
         self.rows[row as usize].to_erase.push_back(block);

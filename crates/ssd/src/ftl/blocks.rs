@@ -1,4 +1,4 @@
-//! The block table: which row blocks are free, open, closed, being cleaned or bad, and how many valid pages each has.
+//! The block table: which block sets are free, open, closed, being cleaned or bad, and how many valid pages each has.
 //! A page is here what is mapped as one: what a [slot](wordline_nand::Slots) holds.
 //!
 //! Free blocks of a row wait in a heap by erase count (dynamic wear levelling: the least worn is opened next, the
@@ -14,7 +14,7 @@ mod streams;
 mod super_blocks;
 
 use wordline_kernel::{Column, Id, prefetch, state};
-use wordline_nand::{Pools, RowBlockId, SlotId};
+use wordline_nand::{BlockSetId, Pools, SlotId};
 
 use super::candidates::{Candidates, Closed, Indexes, Valid};
 use super::wear::{Allocation, FreeBlocks};
@@ -45,14 +45,14 @@ pub struct Blocks {
     streams: Streams,
     /// Blocks of a row at work; see [`Streams::blocks_at_work`].
     at_work: u32,
-    table: Column<RowBlockId, Block>,
+    table: Column<BlockSetId, Block>,
     /// The number that a block got when it was opened, counted over the device: its first page carries it.
-    opened: Column<RowBlockId, u64>,
+    opened: Column<BlockSetId, u64>,
     openings: u64,
     is_valid: Vec<u64>,
     free: Vec<FreeBlocks>,
     /// The open block of each stream and how far it is written, row by row.
-    open: Vec<Option<(RowBlockId, u32)>>,
+    open: Vec<Option<(BlockSetId, u32)>>,
     indexes: Indexes,
     closed: Closed,
     row_valid: Vec<u32>,
@@ -75,8 +75,8 @@ state!(Blocks {
 
 impl Blocks {
     /// All blocks free, but for the `bad` ones.
-    pub fn new(pools: &Pools, streams: Streams, bad: impl Fn(RowBlockId) -> bool) -> Self {
-        let (rows, blocks) = (pools.rows() as usize, pools.row_blocks() as usize);
+    pub fn new(pools: &Pools, streams: Streams, bad: impl Fn(BlockSetId) -> bool) -> Self {
+        let (rows, blocks) = (pools.rows() as usize, pools.block_sets() as usize);
         let blocks_of = |row| pools.of_row(row).geometry.blocks_per_plane;
         let mut new = Self {
             table: Column::filled(blocks, Block::FREE),
@@ -120,7 +120,7 @@ impl Blocks {
     }
 
     fn none_closed(&self) -> Closed {
-        Closed::new(full_blocks(&self.pools), self.pools.row_blocks() as usize, self.indexes)
+        Closed::new(full_blocks(&self.pools), self.pools.block_sets() as usize, self.indexes)
     }
 
     /// Says which of the free blocks are opened from now on; before the first one is.
@@ -137,7 +137,7 @@ impl Blocks {
 
     /// The row that `block` is in.
     #[inline]
-    pub fn row_of(&self, block: RowBlockId) -> Row {
+    pub fn row_of(&self, block: BlockSetId) -> Row {
         self.pools.row_of_block(block)
     }
 
@@ -148,17 +148,17 @@ impl Blocks {
     }
 
     /// Valid pages of a block.
-    pub fn valid(&self, block: RowBlockId) -> u32 {
+    pub fn valid(&self, block: BlockSetId) -> u32 {
         self.table[block].valid
     }
 
     /// What a block is.
-    pub fn state(&self, block: RowBlockId) -> State {
+    pub fn state(&self, block: BlockSetId) -> State {
         self.table[block].state
     }
 
     /// The collector's stream that opened a block, by its number; none if a stream of the host did.
-    pub fn moved_by(&self, block: RowBlockId) -> Option<u8> {
+    pub fn moved_by(&self, block: BlockSetId) -> Option<u8> {
         self.table[block].written_by.0.checked_sub(self.streams.host)
     }
 
@@ -207,7 +207,7 @@ impl Blocks {
         self.good[row as usize]
     }
 
-    fn blocks_of(&self, row: Row) -> impl Iterator<Item = RowBlockId> + use<> {
+    fn blocks_of(&self, row: Row) -> impl Iterator<Item = BlockSetId> + use<> {
         self.pools.of_row(row).geometry.blocks_of(row)
     }
 
@@ -217,7 +217,7 @@ impl Blocks {
     }
 
     /// The closed block of a row with the fewest valid pages; the lowest number wins a tie. It looks at all of them.
-    pub fn emptiest(&self, row: Row) -> Option<RowBlockId> {
+    pub fn emptiest(&self, row: Row) -> Option<BlockSetId> {
         let closed = self.blocks_of(row).filter(|block| self.state(*block) == State::Closed);
         closed.min_by_key(|block| self.valid(*block))
     }
@@ -290,7 +290,7 @@ impl Blocks {
     }
 
     /// Notes that a free block is open for a stream.
-    fn opened(&mut self, block: RowBlockId, stream: StreamId) {
+    fn opened(&mut self, block: BlockSetId, stream: StreamId) {
         let Block { state, written_by, .. } = &mut self.table[block];
         (*state, *written_by) = (State::Open, stream);
         self.openings += 1;
@@ -310,7 +310,7 @@ impl Blocks {
     }
 
     #[inline]
-    fn close_when_written(&mut self, block: RowBlockId) {
+    fn close_when_written(&mut self, block: BlockSetId) {
         let Block { programs, state, valid, condemned, .. } = self.table[block];
         if programs == 0 && state == State::Filling {
             if condemned {
@@ -327,7 +327,7 @@ impl Blocks {
 
     /// Lets an open block take nothing more, though it is not full. The collector's one stays open if no other can be
     /// opened: it could not finish its victim.
-    pub fn close(&mut self, block: RowBlockId) {
+    pub fn close(&mut self, block: BlockSetId) {
         let (row, stream) = (self.row_of(block), self.table[block].written_by);
         let at = self.at(row, stream);
         let is_open = self.open[at].is_some_and(|(open, _)| open == block);
@@ -339,7 +339,7 @@ impl Blocks {
     }
 
     /// Notes that a block is to be emptied and taken out of use. False if that is known.
-    pub fn condemn(&mut self, block: RowBlockId) -> bool {
+    pub fn condemn(&mut self, block: BlockSetId) -> bool {
         if self.state(block) == State::Bad || self.is_condemned(block) {
             return false;
         }
@@ -356,7 +356,7 @@ impl Blocks {
 
     /// Whether a block is to be emptied and taken out of use.
     #[inline]
-    pub fn is_condemned(&self, block: RowBlockId) -> bool {
+    pub fn is_condemned(&self, block: BlockSetId) -> bool {
         self.table[block].condemned
     }
 
@@ -426,7 +426,7 @@ impl Blocks {
     }
 
     /// Makes a closed or condemned block a victim.
-    pub fn clean(&mut self, block: RowBlockId) {
+    pub fn clean(&mut self, block: BlockSetId) {
         self.folds_slc(block);
         self.leaves_super_block(block);
         let state = std::mem::replace(&mut self.table[block].state, State::Victim);
@@ -438,18 +438,18 @@ impl Blocks {
     }
 
     /// Whether a victim can be erased: nothing valid is left and nobody reads.
-    pub fn is_clean(&self, block: RowBlockId) -> bool {
+    pub fn is_clean(&self, block: BlockSetId) -> bool {
         let Block { valid, readers, .. } = self.table[block];
         valid == 0 && readers == 0
     }
 
     /// Reads that are queued or under way in a block.
-    pub fn readers(&self, block: RowBlockId) -> u32 {
+    pub fn readers(&self, block: BlockSetId) -> u32 {
         self.table[block].readers
     }
 
     /// Notes that a victim was erased for the `erases`-th time.
-    pub fn erased(&mut self, block: RowBlockId, erases: u32) {
+    pub fn erased(&mut self, block: BlockSetId, erases: u32) {
         assert!(self.state(block) == State::Victim && self.is_clean(block), "only a clean victim is erased");
         self.left_slc(block);
         self.left_super_block(block);
@@ -459,7 +459,7 @@ impl Blocks {
     }
 
     /// Takes a condemned victim out of use.
-    pub fn retire(&mut self, block: RowBlockId) {
+    pub fn retire(&mut self, block: BlockSetId) {
         assert!(self.state(block) == State::Victim && self.is_clean(block), "only a clean victim is retired");
         assert!(self.is_condemned(block), "only a condemned block is retired");
         self.left_slc(block);
@@ -468,7 +468,7 @@ impl Blocks {
     }
 
     /// The first valid slot of a block from `place` on.
-    pub fn next_valid(&self, block: RowBlockId, place: u32) -> Option<u32> {
+    pub fn next_valid(&self, block: BlockSetId, place: u32) -> Option<u32> {
         let first = self.pools.at(block, 0).index();
         let (mut at, end) = (first + place as usize, first + self.pools.per_block(block) as usize);
         while at < end {
@@ -484,13 +484,13 @@ impl Blocks {
 
     /// Notes that a read in `block` is queued.
     #[inline]
-    pub fn read_queued(&mut self, block: RowBlockId) {
+    pub fn read_queued(&mut self, block: BlockSetId) {
         self.table[block].readers += 1;
     }
 
     /// Notes that a read in `block` is done; true if a victim waited for it.
     #[inline]
-    pub fn read_done(&mut self, block: RowBlockId) -> bool {
+    pub fn read_done(&mut self, block: BlockSetId) -> bool {
         let Block { readers, state, .. } = &mut self.table[block];
         *readers -= 1;
         *readers == 0 && *state == State::Victim
@@ -499,7 +499,7 @@ impl Blocks {
     /// Forgets everything but what flash tells of itself: which blocks are bad, how many slots of each are
     /// `programmed`, and by which stream. Blocks that are written in part go on from there; full ones wait to be
     /// [closed](Self::close_full) until their valid pages are known.
-    pub fn forget(&mut self, programmed: impl Fn(RowBlockId) -> u32, erases: impl Fn(RowBlockId) -> u32) {
+    pub fn forget(&mut self, programmed: impl Fn(BlockSetId) -> u32, erases: impl Fn(BlockSetId) -> u32) {
         self.closed = self.none_closed();
         self.is_valid.fill(0);
         if let Some(shared) = &mut self.shared {
@@ -510,7 +510,7 @@ impl Blocks {
         self.open.fill(None);
         self.forget_closed_slc();
         self.forget_super_blocks();
-        let in_use = |block: &RowBlockId| self.state(*block) != State::Bad;
+        let in_use = |block: &BlockSetId| self.state(*block) != State::Bad;
         for block in self.table.ids().filter(in_use).collect::<Vec<_>>() {
             self.table[block] = Block { valid: 0, programs: 0, readers: 0, ..self.table[block] };
             let (row, written) = (self.row_of(block), programmed(block));
@@ -537,7 +537,7 @@ impl Blocks {
     /// Closes the blocks that take nothing more, in the order in which they were opened, once their valid pages are
     /// known. What was to be taken out of use is so still.
     pub fn close_full(&mut self) {
-        let mut full: Vec<RowBlockId> =
+        let mut full: Vec<BlockSetId> =
             self.table.ids().filter(|block| self.state(*block) == State::Filling).collect();
         full.sort_unstable_by_key(|block| self.opened[*block]);
         for block in full {

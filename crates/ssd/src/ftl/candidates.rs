@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 use wordline_kernel::{Column, Stream};
-use wordline_nand::RowBlockId;
+use wordline_nand::BlockSetId;
 
 use super::blocks::Block;
 use crate::policy::placement::Row;
@@ -39,7 +39,7 @@ struct Buckets {
     /// Heads of a row: one for each number of valid pages, up to that of the largest blocks.
     per_row: usize,
     head: Vec<u32>,
-    links: Column<RowBlockId, Link>,
+    links: Column<BlockSetId, Link>,
     /// No bucket of the row below this one holds a block.
     least: Vec<u32>,
 }
@@ -56,30 +56,30 @@ impl Buckets {
         }
     }
 
-    fn insert(&mut self, row: Row, valid: u32, block: RowBlockId) {
+    fn insert(&mut self, row: Row, valid: u32, block: BlockSetId) {
         let head = &mut self.head[row as usize * self.per_row + valid as usize];
         let next = std::mem::replace(head, block.0);
         let previous = if next == NONE {
             block.0
         } else {
-            std::mem::replace(&mut self.links[RowBlockId(next)].previous, block.0)
+            std::mem::replace(&mut self.links[BlockSetId(next)].previous, block.0)
         };
         self.links[block] = Link { next, previous };
         let least = &mut self.least[row as usize];
         *least = (*least).min(valid);
     }
 
-    fn remove(&mut self, row: Row, valid: u32, block: RowBlockId) {
+    fn remove(&mut self, row: Row, valid: u32, block: BlockSetId) {
         let Link { next, previous } = self.links[block];
         let head = &mut self.head[row as usize * self.per_row + valid as usize];
         if *head == block.0 {
             *head = next;
         } else {
-            self.links[RowBlockId(previous)].next = next;
+            self.links[BlockSetId(previous)].next = next;
         }
         let after = if next == NONE { *head } else { next };
         if after != NONE {
-            self.links[RowBlockId(after)].previous = previous;
+            self.links[BlockSetId(after)].previous = previous;
         }
     }
 
@@ -101,26 +101,26 @@ impl Buckets {
     }
 
     /// The block that has been in the bucket with this head for longest.
-    fn last(&self, head: u32) -> RowBlockId {
-        RowBlockId(self.links[RowBlockId(head)].previous)
+    fn last(&self, head: u32) -> BlockSetId {
+        BlockSetId(self.links[BlockSetId(head)].previous)
     }
 }
 
 /// Candidates by number: a dense list a row, in which the last one takes the place of one that leaves.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct Numbered {
-    list: Vec<Vec<RowBlockId>>,
-    place: Column<RowBlockId, u32>,
+    list: Vec<Vec<BlockSetId>>,
+    place: Column<BlockSetId, u32>,
 }
 
 impl Numbered {
-    fn add(&mut self, row: Row, block: RowBlockId) {
+    fn add(&mut self, row: Row, block: BlockSetId) {
         let list = &mut self.list[row as usize];
         self.place[block] = list.len() as u32;
         list.push(block);
     }
 
-    fn remove(&mut self, row: Row, block: RowBlockId) {
+    fn remove(&mut self, row: Row, block: BlockSetId) {
         let list = &mut self.list[row as usize];
         let place = self.place[block];
         list.swap_remove(place as usize);
@@ -135,8 +135,8 @@ impl Numbered {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct ByClosing {
     closed: u64,
-    closed_at: Column<RowBlockId, u64>,
-    order: Vec<BTreeMap<u64, RowBlockId>>,
+    closed_at: Column<BlockSetId, u64>,
+    order: Vec<BTreeMap<u64, BlockSetId>>,
 }
 
 /// When a block lost its last page, by a clock that counts the pages that the closed blocks of a row lost. Blocks come
@@ -144,7 +144,7 @@ struct ByClosing {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct ByInvalidation {
     clock: Vec<u64>,
-    last: Column<RowBlockId, u64>,
+    last: Column<BlockSetId, u64>,
 }
 
 /// The closed blocks of a device, or its closed super blocks, as blocks of a single row.
@@ -183,7 +183,7 @@ impl Closed {
 
     /// The block loses a page soon; see [`Column::prefetch`].
     #[inline]
-    pub(super) fn prefetch(&self, block: RowBlockId) {
+    pub(super) fn prefetch(&self, block: BlockSetId) {
         self.buckets.links.prefetch(block);
     }
 
@@ -199,7 +199,7 @@ impl Closed {
     }
 
     /// A block closed with `valid` valid pages.
-    pub(super) fn add(&mut self, row: Row, valid: u32, block: RowBlockId) {
+    pub(super) fn add(&mut self, row: Row, valid: u32, block: BlockSetId) {
         self.buckets.insert(row, valid, block);
         self.invalid[row as usize] += self.full[row as usize] - valid;
         if let Some(ages) = &mut self.by_closing {
@@ -216,7 +216,7 @@ impl Closed {
 
     /// A closed block lost one of its `valid` valid pages, and counts as one with `left` of them now.
     #[inline]
-    pub(super) fn lose_page(&mut self, row: Row, valid: u32, left: u32, block: RowBlockId) {
+    pub(super) fn lose_page(&mut self, row: Row, valid: u32, left: u32, block: BlockSetId) {
         self.buckets.remove(row, valid, block);
         self.buckets.insert(row, left, block);
         self.invalid[row as usize] += valid - left;
@@ -230,7 +230,7 @@ impl Closed {
     }
 
     /// A block with `valid` valid pages is closed no more.
-    pub(super) fn remove(&mut self, row: Row, valid: u32, block: RowBlockId) {
+    pub(super) fn remove(&mut self, row: Row, valid: u32, block: BlockSetId) {
         self.buckets.remove(row, valid, block);
         self.invalid[row as usize] -= self.full[row as usize] - valid;
         if valid == self.full[row as usize] {
@@ -245,7 +245,7 @@ impl Closed {
     }
 
     /// A closed block counts as one with other valid pages, though it lost none.
-    pub(super) fn change(&mut self, row: Row, before: u32, valid: u32, block: RowBlockId) {
+    pub(super) fn change(&mut self, row: Row, before: u32, valid: u32, block: BlockSetId) {
         self.remove(row, before, block);
         self.buckets.insert(row, valid, block);
         self.invalid[row as usize] += self.full[row as usize] - valid;
@@ -259,7 +259,7 @@ impl Closed {
     }
 
     /// A block becomes a candidate.
-    fn join(&mut self, row: Row, block: RowBlockId) {
+    fn join(&mut self, row: Row, block: BlockSetId) {
         if let Some(numbered) = &mut self.numbered {
             numbered.add(row, block);
         }
@@ -281,9 +281,9 @@ pub struct Candidates<'a> {
 #[derive(Clone, Copy)]
 pub(super) enum Valid<'a> {
     /// Those of blocks.
-    OfBlocks(&'a Column<RowBlockId, Block>),
+    OfBlocks(&'a Column<BlockSetId, Block>),
     /// Those of super blocks, as they are shown.
-    Shown(&'a Column<RowBlockId, u32>),
+    Shown(&'a Column<BlockSetId, u32>),
 }
 
 /// Why an index is there.
@@ -300,7 +300,7 @@ impl<'a> Candidates<'a> {
     }
 
     /// Valid pages of a block.
-    pub fn valid(&self, block: RowBlockId) -> u32 {
+    pub fn valid(&self, block: BlockSetId) -> u32 {
         match self.valid {
             Valid::OfBlocks(table) => table[block].valid,
             Valid::Shown(valid) => valid[block],
@@ -308,19 +308,19 @@ impl<'a> Candidates<'a> {
     }
 
     /// The block with the fewest valid pages; among equals the one that got there last.
-    pub fn fewest_valid(self) -> Option<RowBlockId> {
+    pub fn fewest_valid(self) -> Option<BlockSetId> {
         let full = self.pages_per_block();
-        self.closed.buckets.occupied(self.row, full).first().map(|head| RowBlockId(*head))
+        self.closed.buckets.occupied(self.row, full).first().map(|head| BlockSetId(*head))
     }
 
     /// A candidate, each equally likely. Wants [`Indexes::numbered`].
-    pub fn random(&self, random: &mut Stream) -> Option<RowBlockId> {
+    pub fn random(&self, random: &mut Stream) -> Option<BlockSetId> {
         let list = &self.closed.numbered.as_ref().expect(ASKED_FOR).list[self.row as usize];
         (!list.is_empty()).then(|| list[random.below(list.len() as u64) as usize])
     }
 
     /// The candidates, the one that was closed first at the front. Wants [`Indexes::by_closing`].
-    pub fn oldest_first(&self) -> impl Iterator<Item = RowBlockId> + '_ {
+    pub fn oldest_first(&self) -> impl Iterator<Item = BlockSetId> + '_ {
         let ages = self.closed.by_closing.as_ref().expect(ASKED_FOR);
         ages.order[self.row as usize].values().copied()
     }
@@ -328,7 +328,7 @@ impl<'a> Candidates<'a> {
     /// For each number of valid pages that a candidate has, fewest first: the block that lost no page for longest, and
     /// its age, which is the number of pages that the closed blocks of the row lost since this one closed or lost a
     /// page. Wants [`Indexes::by_invalidation`].
-    pub fn stalest(&self) -> impl Iterator<Item = (RowBlockId, u64)> + '_ {
+    pub fn stalest(&self) -> impl Iterator<Item = (BlockSetId, u64)> + '_ {
         let buckets = &self.closed.buckets;
         let ages = self.closed.by_invalidation.as_ref().expect(ASKED_FOR);
         let now = ages.clock[self.row as usize];

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wordline_kernel::{Bytes, state};
-use wordline_nand::{AtCut, RowBlockId};
+use wordline_nand::{AtCut, BlockSetId};
 
 use crate::Config;
 
@@ -116,7 +116,7 @@ impl Checkpoints {
     }
 
     /// What the last one knows of a block.
-    pub fn known(&self, block: RowBlockId) -> Option<Known> {
+    pub fn known(&self, block: BlockSetId) -> Option<Known> {
         self.done.as_ref().map(|known| known[block.0 as usize])
     }
 }

@@ -14,7 +14,7 @@ use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 use wordline_kernel::{Stream, state};
-use wordline_nand::{Pool, RowBlockId, SlotId, Stamp};
+use wordline_nand::{BlockSetId, Pool, SlotId, Stamp};
 
 use super::blocks::{Blocks, State, StreamId};
 use super::gc_config::GcFile;
@@ -60,12 +60,12 @@ pub enum Step {
     /// Erase this victim.
     Erase {
         /// The victim.
-        block: RowBlockId,
+        block: BlockSetId,
     },
     /// Take this victim out of use. Takes no time.
     Retire {
         /// The victim.
-        block: RowBlockId,
+        block: BlockSetId,
     },
 }
 
@@ -99,18 +99,18 @@ struct RowState {
     /// Commands of the present step that are queued or under way.
     commands: u32,
     /// The block being read, and how far it was.
-    victim: Option<(RowBlockId, u32)>,
+    victim: Option<(BlockSetId, u32)>,
     /// Invalid pages that were passed since cleaning began, less what the host has written for them.
     regained: u32,
     /// Steps that it may take until the host writes again.
     steps_left: u32,
     /// Victims of which every valid page was read.
-    read: VecDeque<RowBlockId>,
+    read: VecDeque<BlockSetId>,
     /// Pages that were read, by the collector's stream that they will be written to.
     staged: Vec<VecDeque<Moved>>,
     unit: Vec<Moved>,
     /// Blocks that are to be emptied because something failed in them.
-    condemned: VecDeque<RowBlockId>,
+    condemned: VecDeque<BlockSetId>,
     /// Whether the row is out of use as a whole.
     lost: bool,
     /// Blocks of the row, counted from 0, that are still to be cleaned because their data lie still.
@@ -118,11 +118,11 @@ struct RowState {
     /// Whether the victim was just chosen.
     is_new: bool,
     /// A victim whose pages leave the pool: nothing else is cleaned until it is empty.
-    migrating: Option<RowBlockId>,
+    migrating: Option<BlockSetId>,
 }
 
 impl RowState {
-    fn begin(&mut self, block: RowBlockId) {
+    fn begin(&mut self, block: BlockSetId) {
         (self.victim, self.is_new) = (Some((block, 0)), true);
     }
 
@@ -299,7 +299,7 @@ impl Collector {
     fn go_through_victim(
         &mut self,
         row: Row,
-        block: RowBlockId,
+        block: BlockSetId,
         place: u32,
         blocks: &Blocks,
     ) -> Result<Option<Step>, NoRoom> {
@@ -331,7 +331,7 @@ impl Collector {
     }
 
     /// A victim that is not a matter of choice any more.
-    fn forced_victim(&mut self, row: Row, leave: &Leave, blocks: &mut Blocks) -> Option<RowBlockId> {
+    fn forced_victim(&mut self, row: Row, leave: &Leave, blocks: &mut Blocks) -> Option<BlockSetId> {
         let condemned = self.next_condemned(row, blocks);
         condemned
             .or_else(|| self.next_fold(row, leave.keep_cached, blocks))
@@ -381,8 +381,8 @@ impl Collector {
     /// Makes `block` the victim; otherwise what to do instead. So many blocks may have failed that the victim's pages
     /// have nowhere to go.
     #[inline(never)]
-    fn begin_victim(&mut self, row: Row, block: RowBlockId, blocks: &mut Blocks) -> Result<(), Option<Step>> {
-        let fits = |block: &RowBlockId| self.has_room_for(row, *block, blocks);
+    fn begin_victim(&mut self, row: Row, block: BlockSetId, blocks: &mut Blocks) -> Result<(), Option<Step>> {
+        let fits = |block: &BlockSetId| self.has_room_for(row, *block, blocks);
         // After a power cut, blocks that were victims before it may be all that there is room to clean.
         let victim = Some(block).filter(fits).or_else(|| blocks.emptiest(row).filter(fits));
         let state = &mut self.rows[row as usize];
@@ -405,12 +405,12 @@ impl Collector {
 
     /// The oldest block of the SLC cache, if the row has more of them than are to be kept, and room for its pages.
     #[inline(never)]
-    fn next_fold(&self, row: Row, keep: u32, blocks: &mut Blocks) -> Option<RowBlockId> {
+    fn next_fold(&self, row: Row, keep: u32, blocks: &mut Blocks) -> Option<BlockSetId> {
         blocks.to_fold(row, keep).filter(|block| self.has_room_for(row, *block, blocks))
     }
 
     /// Whether what is valid of a block has somewhere to go, with what waits to fill a program unit.
-    fn has_room_for(&self, row: Row, block: RowBlockId, blocks: &Blocks) -> bool {
+    fn has_room_for(&self, row: Row, block: BlockSetId, blocks: &Blocks) -> bool {
         let unit = blocks.pools().per_program(row) as usize;
         let moving = blocks.valid(block) as usize + self.rows[row as usize].staged();
         moving.next_multiple_of(unit) <= blocks.collector_room(row)
@@ -446,7 +446,7 @@ impl Collector {
     }
 
     /// Notes that a block was erased.
-    pub fn erased(&mut self, block: RowBlockId, blocks: &Blocks) {
+    pub fn erased(&mut self, block: BlockSetId, blocks: &Blocks) {
         if let Some((wear, _)) = &mut self.wear {
             let row = blocks.row_of(block);
             wear.erased(row, blocks.pools().of_row(row).geometry.number_of(block));
@@ -483,7 +483,7 @@ impl Collector {
         let [_, stop_at] = self.marks(row, blocks);
         while self.levels(row, blocks.free(row), stop_at) {
             let state = &mut self.rows[row as usize];
-            let block = RowBlockId(first + state.still.start);
+            let block = BlockSetId(first + state.still.start);
             state.still.start += 1;
             if blocks.state(block) == State::Closed && self.has_room_for(row, block, blocks) {
                 blocks.clean(block);
@@ -562,7 +562,7 @@ impl Collector {
 
 /// The next slots of a victim from `place` on that can be read at once: the same page in planes side by side, each with
 /// something valid. First place, one beyond the last, and valid ones among them.
-fn next_read(blocks: &Blocks, block: RowBlockId, place: u32) -> Option<(u32, u32, u32)> {
+fn next_read(blocks: &Blocks, block: BlockSetId, place: u32) -> Option<(u32, u32, u32)> {
     let Pool { geometry, slots, .. } = blocks.pools().of_block(block);
     let page = |place| slots.page_of(slots.at(block, place)).0;
     let (first, begin) = (blocks.next_valid(block, place)?, page(0));
@@ -579,7 +579,7 @@ fn next_read(blocks: &Blocks, block: RowBlockId, place: u32) -> Option<(u32, u32
 }
 
 /// The next valid slot of a victim from `place` on, if a program unit of valid ones begins there.
-fn whole_unit(blocks: &Blocks, block: RowBlockId, place: u32) -> Option<u32> {
+fn whole_unit(blocks: &Blocks, block: BlockSetId, place: u32) -> Option<u32> {
     let unit = blocks.pools().of_block(block).slots.per_program;
     if blocks.is_slc(block) {
         return None;

@@ -6,7 +6,7 @@ use std::collections::{BTreeSet, BinaryHeap};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wordline_kernel::Complaints;
-use wordline_nand::RowBlockId;
+use wordline_nand::BlockSetId;
 
 use crate::policy::wear::WearKind;
 
@@ -77,7 +77,7 @@ impl FreeBlocks {
     }
 
     /// One more, after so many erases.
-    pub fn push(&mut self, erases: u32, block: RowBlockId) {
+    pub fn push(&mut self, erases: u32, block: BlockSetId) {
         match self {
             Self::Least(heap) => heap.push(Reverse((erases, block.0))),
             Self::Both(set) => drop(set.insert((erases, block.0))),
@@ -85,13 +85,13 @@ impl FreeBlocks {
     }
 
     /// Takes one out for the collector, or for the host.
-    pub fn pop(&mut self, for_gc: bool) -> Option<RowBlockId> {
+    pub fn pop(&mut self, for_gc: bool) -> Option<BlockSetId> {
         let (_, block) = match self {
             Self::Least(heap) => heap.pop().map(|Reverse(block)| block)?,
             Self::Both(set) if for_gc => set.pop_last()?,
             Self::Both(set) => set.pop_first()?,
         };
-        Some(RowBlockId(block))
+        Some(BlockSetId(block))
     }
 }
 
@@ -105,7 +105,7 @@ mod tests {
             let mut free = FreeBlocks::new(allocation, 3);
             [(9, 0), (5, 1), (1, 2)]
                 .into_iter()
-                .for_each(|(erases, block)| free.push(erases, RowBlockId(block)));
+                .for_each(|(erases, block)| free.push(erases, BlockSetId(block)));
             let order = [true, false, false].map(|for_gc| free.pop(for_gc).expect("three blocks are free").0);
             assert_eq!((order, free.len()), (wanted, 0), "{allocation:?}");
         }

@@ -1,6 +1,6 @@
 //! The rules of a block map, held against what is in the blocks.
 
-use wordline_nand::{Chips, RowBlockId};
+use wordline_nand::{BlockSetId, Chips};
 
 use super::{BlockMap, LogicalBlock};
 use crate::ftl::blocks::Blocks;
@@ -36,7 +36,7 @@ impl BlockMap {
         }
     }
 
-    fn audit_places(&self, logical: LogicalBlock, block: RowBlockId, blocks: &Blocks, chips: &Chips) {
+    fn audit_places(&self, logical: LogicalBlock, block: BlockSetId, blocks: &Blocks, chips: &Chips) {
         let mut place = 0;
         while let Some(at) = blocks.next_valid(block, place) {
             let stamp = chips.stamp(self.slots.at(block, at));

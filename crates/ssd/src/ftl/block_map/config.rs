@@ -31,7 +31,7 @@ impl Default for BlockMapFile {
     }
 }
 
-/// Bytes of an entry for a replacement block: which logical block it is of, and the row block. Chosen: numbers of 32 bits.
+/// Bytes of an entry for a replacement block: which logical block it is of, and the block set. Chosen: numbers of 32 bits.
 const REPLACEMENT_ENTRY: Bytes = Bytes(8);
 
 impl BlockMapFile {

@@ -1,6 +1,6 @@
 //! What a block map does about blocks and commands that failed.
 
-use wordline_nand::RowBlockId;
+use wordline_nand::BlockSetId;
 
 use super::{BlockMap, LogicalBlock, NONE, NOWHERE, RowState, block};
 use crate::ftl::blocks::Blocks;
@@ -18,7 +18,7 @@ impl BlockMap {
     /// A program failed in a block: what is valid of its logical block goes to another one. A page has a single place, so that
     /// this takes as many programs as the block has pages, each of which may fail again: where that went in vain so often that a
     /// block would be given up, the row is.
-    pub fn program_failed(&mut self, row: Row, block: RowBlockId) {
+    pub fn program_failed(&mut self, row: Row, block: BlockSetId) {
         let logical = LogicalBlock(self.owners[block]);
         let state = &mut self.rows[row as usize];
         state.held.clear();
@@ -33,7 +33,7 @@ impl BlockMap {
     }
 
     /// A block is to be emptied and taken out of use.
-    pub fn condemned(&mut self, row: Row, block: RowBlockId) {
+    pub fn condemned(&mut self, row: Row, block: BlockSetId) {
         if self.owners[block] != NONE {
             self.fail(row, LogicalBlock(self.owners[block]));
         }
@@ -48,7 +48,7 @@ impl BlockMap {
     }
 
     /// The erase of a block failed and is tried again.
-    pub fn erase_again(&mut self, row: Row, block: RowBlockId) {
+    pub fn erase_again(&mut self, row: Row, block: BlockSetId) {
         self.rows[row as usize].to_erase.push_back(block);
     }
 

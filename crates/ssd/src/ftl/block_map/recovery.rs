@@ -1,14 +1,14 @@
 //! The block map after a power cut, put together from what the blocks hold.
 
 use wordline_kernel::Id;
-use wordline_nand::{Chips, RowBlockId};
+use wordline_nand::{BlockSetId, Chips};
 
 use super::{BlockMap, LogicalBlock, NONE, NOWHERE, Pair, RowState};
 use crate::ftl::blocks::{Blocks, State};
 use crate::ftl::mapping::{LogicalPage, Mapping};
 
-/// A row block that holds pages of a logical block, with the number that it got when it was opened.
-type Written = (LogicalBlock, u64, RowBlockId);
+/// A block set that holds pages of a logical block, with the number that it got when it was opened.
+type Written = (LogicalBlock, u64, BlockSetId);
 
 impl BlockMap {
     /// Forgets everything, as when the power is cut.
@@ -23,7 +23,7 @@ impl BlockMap {
     fn written(&self, blocks: &Blocks, chips: &Chips) -> Vec<Written> {
         let all = self.owners.ids();
         let used = all.filter(|block| blocks.state(*block) != State::Bad && chips.programmed(*block) > 0);
-        let owner = |block: RowBlockId| {
+        let owner = |block: BlockSetId| {
             let mut stamps =
                 (0..chips.programmed(block)).map(|place| chips.stamp(self.slots.at(block, place)));
             let data = stamps.find(|stamp| stamp.is_data())?;
@@ -39,7 +39,7 @@ impl BlockMap {
     pub fn settle(&self, mapping: &mut Mapping, blocks: &mut Blocks, chips: &Chips) {
         let written = self.written(blocks, chips);
         for group in written.chunk_by(|one, other| one.0 == other.0).filter(|group| group.len() > 1) {
-            let mut order: Vec<RowBlockId> = group.iter().map(|(_, _, block)| *block).collect();
+            let mut order: Vec<BlockSetId> = group.iter().map(|(_, _, block)| *block).collect();
             order.swap(0, 1);
             for place in 0..self.slots.per_block() {
                 let page = LogicalPage(group[0].0.0 * self.slots.per_block() + place);
@@ -84,7 +84,7 @@ impl BlockMap {
     fn find_work(&mut self, blocks: &mut Blocks, chips: &Chips) {
         let mut replaced = Vec::new();
         for logical in self.pairs.ids() {
-            let all: Vec<RowBlockId> = self.blocks_of(logical).collect();
+            let all: Vec<BlockSetId> = self.blocks_of(logical).collect();
             let Some(first) = all.first() else { continue };
             let row = blocks.row_of(*first);
             let mut fails = all.len() > 2 || all.iter().any(|block| blocks.is_condemned(*block));

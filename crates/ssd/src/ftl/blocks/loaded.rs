@@ -1,6 +1,6 @@
 //! Whether a block table that was read can be one of the device.
 
-use wordline_nand::RowBlockId;
+use wordline_nand::BlockSetId;
 
 use super::{Blocks, State, all_rows};
 use crate::device::loaded::ensure;
@@ -13,17 +13,17 @@ impl Blocks {
     }
 
     /// Valid slots of a block, counted.
-    pub(crate) fn count_valid(&self, block: RowBlockId) -> u64 {
+    pub(crate) fn count_valid(&self, block: BlockSetId) -> u64 {
         let next = |place: &u32| self.next_valid(block, place + 1);
         std::iter::successors(self.next_valid(block, 0), next).count() as u64
     }
 
     /// Checks what was loaded; `programmed` says how many slots of a block the chips have programmed.
-    pub(crate) fn check_loaded(&self, programmed: impl Fn(RowBlockId) -> u32) -> Result<(), String> {
+    pub(crate) fn check_loaded(&self, programmed: impl Fn(BlockSetId) -> u32) -> Result<(), String> {
         all_rows(&self.pools).try_for_each(|row| self.check_row(row, &programmed))
     }
 
-    fn check_row(&self, row: Row, programmed: &impl Fn(RowBlockId) -> u32) -> Result<(), String> {
+    fn check_row(&self, row: Row, programmed: &impl Fn(BlockSetId) -> u32) -> Result<(), String> {
         let (mut free, mut good, mut valid, mut invalid) = (0, 0, 0, 0);
         for block in self.blocks_of(row) {
             let known = &self.table[block];
@@ -49,7 +49,7 @@ impl Blocks {
         })?;
         self.streams.all().try_for_each(|stream| {
             let open = self.open[self.at(row, stream)];
-            let is_open = |(block, place): (RowBlockId, u32)| {
+            let is_open = |(block, place): (BlockSetId, u32)| {
                 self.blocks_of(row).any(|own| own == block)
                     && self.state(block) == State::Open
                     && place < self.pools.per_block(block)

@@ -1,7 +1,7 @@
 //! The order in which the word lines of open blocks are programmed, where it is not that of their numbers.
 
 use wordline_kernel::state;
-use wordline_nand::{RowBlockId, SlotId};
+use wordline_nand::{BlockSetId, SlotId};
 
 use super::Blocks;
 use crate::policy::frontier::{Frontier, OpenBlock, WordLines};
@@ -34,14 +34,14 @@ impl Blocks {
     }
 
     /// Slots of a word line of a block, in all planes of the row.
-    fn per_word_line(&self, block: RowBlockId) -> u32 {
+    fn per_word_line(&self, block: BlockSetId) -> u32 {
         self.order.as_ref().map_or(1, |order| self.capacity(block) / order.shape.count())
     }
 
     /// The slot that is the `place`-th to be written of the open block noted at `at`. A word line's slots follow each
     /// other.
     #[inline(never)]
-    pub(super) fn slot_in_order(&mut self, at: usize, block: RowBlockId, place: u32) -> SlotId {
+    pub(super) fn slot_in_order(&mut self, at: usize, block: BlockSetId, place: u32) -> SlotId {
         let unit = self.per_word_line(block);
         let is_gc = self.moved_by(block).is_some();
         let Some(order) = &mut self.order else { return self.pools.at(block, place) };

@@ -5,7 +5,7 @@
 use std::collections::VecDeque;
 
 use wordline_kernel::{Column, state};
-use wordline_nand::RowBlockId;
+use wordline_nand::BlockSetId;
 
 use super::{Blocks, State, StreamId};
 use crate::policy::placement::Row;
@@ -31,13 +31,13 @@ pub struct SlcShare {
 #[derive(Clone, Debug)]
 pub(super) struct SlcBlocks {
     share: SlcShare,
-    is_slc: Column<RowBlockId, bool>,
+    is_slc: Column<BlockSetId, bool>,
     /// Blocks of each row that are in SLC mode.
     used: Vec<u32>,
     /// Those of them that are being cleaned.
     folding: Vec<u32>,
     /// Those of them that can be folded, the oldest first. What was cleaned meanwhile is passed over.
-    closed: Vec<VecDeque<RowBlockId>>,
+    closed: Vec<VecDeque<BlockSetId>>,
     /// While this is set, no block is opened in SLC mode.
     paused: bool,
 }
@@ -50,7 +50,7 @@ impl Blocks {
         let rows = self.pools.rows() as usize;
         self.slc = Some(Box::new(SlcBlocks {
             share,
-            is_slc: Column::filled(self.pools.row_blocks() as usize, false),
+            is_slc: Column::filled(self.pools.block_sets() as usize, false),
             used: vec![0; rows],
             folding: vec![0; rows],
             closed: vec![VecDeque::new(); rows],
@@ -67,13 +67,13 @@ impl Blocks {
 
     /// Whether a block is in SLC mode.
     #[inline]
-    pub fn is_slc(&self, block: RowBlockId) -> bool {
+    pub fn is_slc(&self, block: BlockSetId) -> bool {
         self.slc.as_ref().is_some_and(|slc| slc.is_slc[block])
     }
 
     /// Slots of a block that can be written.
     #[inline]
-    pub(super) fn capacity(&self, block: RowBlockId) -> u32 {
+    pub(super) fn capacity(&self, block: BlockSetId) -> u32 {
         match &self.slc {
             Some(slc) if slc.is_slc[block] => self.pools.per_block(block) / slc.share.bits,
             _ => self.pools.per_block(block),
@@ -128,7 +128,7 @@ impl Blocks {
 
     /// Notes that a block was opened in SLC mode.
     #[inline(never)]
-    pub(super) fn opened_slc(&mut self, block: RowBlockId) {
+    pub(super) fn opened_slc(&mut self, block: BlockSetId) {
         let row = self.row_of(block) as usize;
         let slc = self.slc.as_mut().expect("it was opened for the cache");
         slc.is_slc[block] = true;
@@ -136,7 +136,7 @@ impl Blocks {
     }
 
     /// Notes that a block was closed: it can be folded if it is in SLC mode.
-    pub(super) fn closed_slc(&mut self, block: RowBlockId) {
+    pub(super) fn closed_slc(&mut self, block: BlockSetId) {
         let row = self.row_of(block) as usize;
         if let Some(slc) = &mut self.slc
             && slc.is_slc[block]
@@ -146,7 +146,7 @@ impl Blocks {
     }
 
     /// Notes that a block is erased, or out of use, before its state says so.
-    pub(super) fn left_slc(&mut self, block: RowBlockId) {
+    pub(super) fn left_slc(&mut self, block: BlockSetId) {
         let row = self.row_of(block) as usize;
         if let Some(slc) = &mut self.slc
             && std::mem::take(&mut slc.is_slc[block])
@@ -157,7 +157,7 @@ impl Blocks {
     }
 
     /// Notes that a block is a victim.
-    pub(super) fn folds_slc(&mut self, block: RowBlockId) {
+    pub(super) fn folds_slc(&mut self, block: BlockSetId) {
         let row = self.row_of(block) as usize;
         if let Some(slc) = &mut self.slc {
             slc.folding[row] += u32::from(slc.is_slc[block]);
@@ -178,7 +178,7 @@ impl Blocks {
     }
 
     /// The oldest closed block in SLC mode, if there are more such blocks in the row than `keep`.
-    pub fn to_fold(&mut self, row: Row, keep: u32) -> Option<RowBlockId> {
+    pub fn to_fold(&mut self, row: Row, keep: u32) -> Option<BlockSetId> {
         if self.cached(row) <= keep {
             return None;
         }

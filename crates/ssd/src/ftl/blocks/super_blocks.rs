@@ -10,7 +10,7 @@ use std::collections::VecDeque;
 
 use serde::{Deserialize, Serialize};
 use wordline_kernel::{Column, Id, state};
-use wordline_nand::RowBlockId;
+use wordline_nand::BlockSetId;
 
 use super::{Block, Blocks, State, StreamId};
 use crate::ftl::candidates::{Candidates, Closed, Indexes, Valid};
@@ -25,13 +25,13 @@ const MOST_FORMING: usize = 4;
 /// 88 %.
 const MOST_CLEANED: u32 = 8;
 
-const NONE: RowBlockId = RowBlockId(u32::MAX);
+const NONE: BlockSetId = BlockSetId(u32::MAX);
 
 /// A super block.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 struct SuperBlock {
     /// Its blocks, until they are erased.
-    blocks: Vec<RowBlockId>,
+    blocks: Vec<BlockSetId>,
     /// Those of them that are not being cleaned.
     kept: u32,
     /// Those of the kept ones that are closed.
@@ -55,7 +55,7 @@ struct SuperBlock {
 struct Forming {
     /// The number of the oldest, counted over the stream.
     first: u64,
-    all: VecDeque<RowBlockId>,
+    all: VecDeque<BlockSetId>,
 }
 
 /// How super blocks were cleaned.
@@ -73,17 +73,17 @@ pub(super) struct SuperBlocks {
     per_block: u32,
     indexes: Indexes,
     /// The super block of each block until it is erased.
-    of: Column<RowBlockId, u32>,
-    all: Column<RowBlockId, SuperBlock>,
+    of: Column<BlockSetId, u32>,
+    all: Column<BlockSetId, SuperBlock>,
     /// Valid pages of each candidate, as if it had a block of every row.
-    shown: Column<RowBlockId, u32>,
-    unused: Vec<RowBlockId>,
+    shown: Column<BlockSetId, u32>,
+    unused: Vec<BlockSetId>,
     forming: Vec<Forming>,
     /// The number of the super block that each stream of each row opens a block of next.
     next: Vec<u64>,
     candidates: Closed,
     /// Blocks of each row that are its next victims.
-    due: Vec<VecDeque<RowBlockId>>,
+    due: Vec<VecDeque<BlockSetId>>,
     in_use: Vec<bool>,
     /// Super blocks that are being cleaned.
     cleaned: u32,
@@ -118,11 +118,11 @@ impl SuperBlocks {
 
     /// The super block that `block` is in.
     #[inline]
-    fn of(&self, block: RowBlockId) -> Option<RowBlockId> {
-        Some(RowBlockId(self.of[block])).filter(|of| *of != NONE)
+    fn of(&self, block: BlockSetId) -> Option<BlockSetId> {
+        Some(BlockSetId(self.of[block])).filter(|of| *of != NONE)
     }
 
-    fn open(&mut self, row: Row, stream: usize, block: RowBlockId) {
+    fn open(&mut self, row: Row, stream: usize, block: BlockSetId) {
         let next = &mut self.next[row as usize * self.forming.len() + stream];
         let forming = &mut self.forming[stream];
         let number = forming.first.max(*next);
@@ -159,7 +159,7 @@ impl SuperBlocks {
     }
 
     /// Works out what a super block is after something of it has changed.
-    fn settle(&mut self, id: RowBlockId) {
+    fn settle(&mut self, id: BlockSetId) {
         let one = &mut self.all[id];
         if one.chosen && one.due == 0 && one.kept as usize == one.blocks.len() {
             one.chosen = false;
@@ -183,7 +183,7 @@ impl SuperBlocks {
     }
 
     #[inline]
-    fn lose_page(&mut self, block: RowBlockId) {
+    fn lose_page(&mut self, block: BlockSetId) {
         let Some(id) = self.of(block) else { return };
         self.all[id].valid -= 1;
         if self.all[id].indexed {
@@ -194,7 +194,7 @@ impl SuperBlocks {
     }
 
     /// A block is to be cleaned, or is of no use: it counts no more.
-    fn leave(&mut self, row: Row, block: RowBlockId, valid: u32, was_closed: bool) {
+    fn leave(&mut self, row: Row, block: BlockSetId, valid: u32, was_closed: bool) {
         let Some(id) = self.of(block) else { return };
         let (one, due) = (&mut self.all[id], &mut self.due[row as usize]);
         one.kept -= 1;
@@ -208,7 +208,7 @@ impl SuperBlocks {
     }
 
     /// A block that counted no more is erased, or will never be.
-    fn remove(&mut self, block: RowBlockId) {
+    fn remove(&mut self, block: BlockSetId) {
         let Some(id) = self.of(block) else { return };
         self.of[block] = NONE.0;
         self.all[id].blocks.retain(|other| *other != block);
@@ -230,7 +230,7 @@ impl SuperBlocks {
 impl Blocks {
     /// Forms super blocks from now on; before the first block is written, and after [`keep`](Self::keep).
     pub fn form_super_blocks(&mut self) {
-        let (rows, blocks) = (self.pools.rows() as usize, self.pools.row_blocks() as usize);
+        let (rows, blocks) = (self.pools.rows() as usize, self.pools.block_sets() as usize);
         let streams = usize::from(self.streams.host + self.streams.gc);
         // A super block holds a block, or is one of those that a power cut left without any.
         let most = blocks + streams * (MOST_FORMING + 1);
@@ -241,7 +241,7 @@ impl Blocks {
             of: Column::filled(blocks, NONE.0),
             all: Column::filled(most, SuperBlock::default()),
             shown: Column::filled(most, 0),
-            unused: (0..most as u32).rev().map(RowBlockId).collect(),
+            unused: (0..most as u32).rev().map(BlockSetId).collect(),
             forming: vec![Forming::default(); streams],
             next: vec![0; rows * streams],
             candidates: Closed::new(vec![rows as u32 * per_block], most, indexes),
@@ -286,7 +286,7 @@ impl Blocks {
     }
 
     /// Makes those blocks of a candidate the next victims of their rows that gain something.
-    pub fn choose_super_block(&mut self, chosen: RowBlockId) {
+    pub fn choose_super_block(&mut self, chosen: BlockSetId) {
         let Self { super_blocks, table, pools, .. } = self;
         let Some(all) = super_blocks else { return };
         let one = &mut all.all[chosen];
@@ -307,12 +307,12 @@ impl Blocks {
 
     /// The block of a row that is its next victim because its super block was chosen.
     #[inline]
-    pub fn next_of_super_block(&self, row: Row) -> Option<RowBlockId> {
+    pub fn next_of_super_block(&self, row: Row) -> Option<BlockSetId> {
         self.super_blocks.as_ref()?.due[row as usize].front().copied()
     }
 
     /// The block stays as it is, though its super block was chosen.
-    pub fn leave_out(&mut self, block: RowBlockId) {
+    pub fn leave_out(&mut self, block: BlockSetId) {
         let row = self.row_of(block);
         let Some(all) = &mut self.super_blocks else { return };
         all.due[row as usize].retain(|due| *due != block);
@@ -323,14 +323,14 @@ impl Blocks {
     }
 
     /// Notes that a block was opened.
-    pub(super) fn opened_in_super_block(&mut self, row: Row, stream: StreamId, block: RowBlockId) {
+    pub(super) fn opened_in_super_block(&mut self, row: Row, stream: StreamId, block: BlockSetId) {
         if let Some(all) = &mut self.super_blocks {
             all.open(row, stream.0.into(), block);
         }
     }
 
     /// Notes that a block was closed.
-    pub(super) fn closed_in_super_block(&mut self, block: RowBlockId) {
+    pub(super) fn closed_in_super_block(&mut self, block: BlockSetId) {
         if let Some(all) = &mut self.super_blocks
             && let Some(id) = all.of(block)
         {
@@ -340,7 +340,7 @@ impl Blocks {
     }
 
     /// Notes that a block becomes a victim, before its state says so.
-    pub(super) fn leaves_super_block(&mut self, block: RowBlockId) {
+    pub(super) fn leaves_super_block(&mut self, block: BlockSetId) {
         let row = self.row_of(block);
         let Self { super_blocks: Some(all), table, .. } = self else { return };
         let Block { state, valid, .. } = table[block];
@@ -350,13 +350,13 @@ impl Blocks {
     }
 
     /// Notes that a block is to be taken out of use, or is, before its state says so.
-    pub(super) fn lost_to_super_block(&mut self, block: RowBlockId) {
+    pub(super) fn lost_to_super_block(&mut self, block: BlockSetId) {
         self.leaves_super_block(block);
         self.left_super_block(block);
     }
 
     /// Notes that a victim is erased or taken out of use.
-    pub(super) fn left_super_block(&mut self, block: RowBlockId) {
+    pub(super) fn left_super_block(&mut self, block: BlockSetId) {
         if let Some(all) = &mut self.super_blocks {
             all.remove(block);
         }
@@ -372,7 +372,7 @@ impl Blocks {
 
     /// Notes that a page became valid, or invalid.
     #[inline(never)]
-    pub(super) fn count_in_super_block(&mut self, block: RowBlockId, is_valid: bool) {
+    pub(super) fn count_in_super_block(&mut self, block: BlockSetId, is_valid: bool) {
         let Self { super_blocks: Some(all), table, .. } = self else { return };
         if !is_kept(table[block].state) {
             return;

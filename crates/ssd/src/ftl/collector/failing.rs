@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use wordline_nand::RowBlockId;
+use wordline_nand::BlockSetId;
 
 use super::{Collector, RowState, Step};
 use crate::ftl::blocks::{Blocks, State};
@@ -11,14 +11,14 @@ use crate::policy::placement::Row;
 impl Collector {
     /// The next condemned block that can be emptied: nothing will be gained of it, so that the blocks that cleaning
     /// itself needs must stay free.
-    pub(super) fn next_condemned(&mut self, row: Row, blocks: &Blocks) -> Option<RowBlockId> {
+    pub(super) fn next_condemned(&mut self, row: Row, blocks: &Blocks) -> Option<BlockSetId> {
         let RowState { condemned, .. } = &mut self.rows[row as usize];
         if condemned.is_empty() {
             return None;
         }
         condemned.retain(|block| !matches!(blocks.state(*block), State::Victim | State::Bad));
         let spares = blocks.free(row) > blocks.streams().kept_blocks();
-        let fits = |block: &RowBlockId| {
+        let fits = |block: &BlockSetId| {
             blocks.state(*block) == State::Condemned
                 && (blocks.valid(*block) == 0 || (spares && self.has_room_for(row, *block, blocks)))
         };
@@ -32,12 +32,12 @@ impl Collector {
     }
 
     /// A block is to be emptied and retired, in its turn.
-    pub fn condemn(&mut self, row: Row, block: RowBlockId) {
+    pub fn condemn(&mut self, row: Row, block: BlockSetId) {
         self.rows[row as usize].condemned.push_back(block);
     }
 
     /// The erase of a victim failed and is tried again.
-    pub fn erase_again(&mut self, row: Row, block: RowBlockId) {
+    pub fn erase_again(&mut self, row: Row, block: BlockSetId) {
         self.rows[row as usize].read.push_back(block);
     }
 

@@ -2,7 +2,7 @@
 //! cleans its block of it, as its next victim. A row of which none is chosen, or to which that gains nothing, cleans a
 //! victim of its own, so that no row depends on another.
 
-use wordline_nand::RowBlockId;
+use wordline_nand::BlockSetId;
 
 use super::{Collector, Leave};
 use crate::ftl::blocks::Blocks;
@@ -18,7 +18,7 @@ impl Collector {
     }
 
     /// That block. One of which the pages have nowhere to go, so many blocks have failed, is left out.
-    pub(super) fn next_member(&self, row: Row, leave: &Leave, blocks: &mut Blocks) -> Option<RowBlockId> {
+    pub(super) fn next_member(&self, row: Row, leave: &Leave, blocks: &mut Blocks) -> Option<BlockSetId> {
         while self.cleans_member(row, blocks, leave) {
             let block = blocks.next_of_super_block(row)?;
             if self.has_room_for(row, block, blocks) {
@@ -30,7 +30,7 @@ impl Collector {
     }
 
     /// The next victim of a row that needs blocks: its block of a super block that is chosen now, or one of its own.
-    pub(super) fn choose(&mut self, row: Row, leave: &Leave, blocks: &mut Blocks) -> Option<RowBlockId> {
+    pub(super) fn choose(&mut self, row: Row, leave: &Leave, blocks: &mut Blocks) -> Option<BlockSetId> {
         let member =
             if self.choose_super_block(blocks) { self.next_member(row, leave, blocks) } else { None };
         member.or_else(|| self.policy.choose(blocks.candidates(row), &mut self.random))
@@ -48,7 +48,7 @@ impl Collector {
 
     /// The next victim of a row that needs blocks, where nothing takes time: other rows clean their blocks of a super
     /// block when they need some.
-    pub(super) fn choose_untimed(&mut self, row: Row, blocks: &mut Blocks) -> Option<RowBlockId> {
+    pub(super) fn choose_untimed(&mut self, row: Row, blocks: &mut Blocks) -> Option<BlockSetId> {
         if blocks.next_of_super_block(row).is_none() {
             self.choose_super_block(blocks);
         }

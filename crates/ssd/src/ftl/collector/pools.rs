@@ -1,7 +1,7 @@
 //! What the collector does where a device has several pools: victims whose pages go to another pool, and program units that
 //! are moved as they are.
 
-use wordline_nand::RowBlockId;
+use wordline_nand::BlockSetId;
 
 use super::{Collector, Moved, NoRoom, Step};
 use crate::ftl::blocks::Blocks;
@@ -45,7 +45,7 @@ impl Collector {
 
     /// Translation pages of a victim stay in the pool that the others leave: they are programmed, for no more will come.
     #[inline(never)]
-    pub(super) fn finish_staying(&mut self, row: Row, block: RowBlockId, blocks: &Blocks) -> Option<Step> {
+    pub(super) fn finish_staying(&mut self, row: Row, block: BlockSetId, blocks: &Blocks) -> Option<Step> {
         let stays =
             |moved: &Moved| blocks.pools().block_of(moved.from) == block && blocks.is_valid(moved.from);
         let some_stay = self.rows[row as usize].staged.iter().flatten().any(stays);

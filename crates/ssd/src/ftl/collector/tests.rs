@@ -11,7 +11,7 @@ fn step(collector: &mut Collector, blocks: &mut Blocks) -> bool {
 }
 
 /// Carries out what the collector wants in a row, at once, and notes what is erased; false if it wants nothing.
-fn step_in(row: Row, collector: &mut Collector, blocks: &mut Blocks, erased: &mut Vec<RowBlockId>) -> bool {
+fn step_in(row: Row, collector: &mut Collector, blocks: &mut Blocks, erased: &mut Vec<BlockSetId>) -> bool {
     match collector.next(row, blocks, Leave::MUST) {
         None => return false,
         Some(Step::Copyback { .. }) => unreachable!("copyback is off"),
@@ -45,7 +45,7 @@ fn table(free: usize) -> Blocks {
     let Pool { geometry, .. } = pools.first();
     let mut blocks = Blocks::new(&pools, Streams::ONE_EACH, |_| false);
     blocks.keep(Fifo.needs());
-    let per_block = geometry.pages_per_row_block();
+    let per_block = geometry.pages_per_block_set();
     while blocks.free(0) > free {
         for n in 0..per_block {
             let page = blocks.take(0, Streams::ONE_EACH.host(0), 1);
@@ -117,7 +117,7 @@ fn a_collector_rests_where_it_would_gain_nothing_but_its_own_padding() {
 #[test]
 fn a_victim_that_is_read_for_long_does_not_end_the_life_of_its_row() {
     let mut blocks = table(2);
-    let read = RowBlockId(0);
+    let read = BlockSetId(0);
     blocks.read_queued(read);
     let mut collector = fifo(&GcFile::default());
     while step(&mut collector, &mut blocks) {}
@@ -151,7 +151,7 @@ fn rows_of_super_blocks(policy: &dyn VictimPolicy, free: u32, valid: impl Fn(Row
 }
 
 /// The number in its row of a block.
-fn number(block: RowBlockId, blocks: &Blocks) -> u32 {
+fn number(block: BlockSetId, blocks: &Blocks) -> u32 {
     block.0 % blocks.pools().first().geometry.blocks_per_plane
 }
 
@@ -218,7 +218,7 @@ fn a_super_block_that_lost_blocks_is_compared_by_the_share_of_what_is_left() {
     let valid = |row, n| if n > 1 || row > 0 { full / 2 } else { [full - 2, full / 4][n as usize] };
     let mut blocks = rows_of_super_blocks(&Greedy, 3, valid);
     for (row, n) in [0, 1].into_iter().flat_map(|n| (1..4).map(move |row| (row, n))) {
-        blocks.clean(RowBlockId(row * blocks.pools().first().geometry.blocks_per_plane + n));
+        blocks.clean(BlockSetId(row * blocks.pools().first().geometry.blocks_per_plane + n));
     }
     let mut random = Seed(1).stream("test.victim", 0);
     let mut order = Vec::new();
@@ -233,7 +233,7 @@ fn a_super_block_that_lost_blocks_is_compared_by_the_share_of_what_is_left() {
         blocks.audit_super_blocks();
         (0..4).for_each(|row| assert_eq!(blocks.next_of_super_block(row), None));
         let of_row =
-            |row| RowBlockId(row * blocks.pools().first().geometry.blocks_per_plane + order[order.len() - 1]);
+            |row| BlockSetId(row * blocks.pools().first().geometry.blocks_per_plane + order[order.len() - 1]);
         for block in (0..4).map(of_row).collect::<Vec<_>>() {
             while let Some(place) = blocks.next_valid(block, 0) {
                 blocks.invalidate(blocks.pools().at(block, place));

@@ -1,6 +1,6 @@
 //! Garbage collection in no time, as in preconditioning.
 
-use wordline_nand::{Chips, RowBlockId, SlotId, Stamp};
+use wordline_nand::{BlockSetId, Chips, SlotId, Stamp};
 
 use super::Collector;
 use crate::ftl::blocks::{Blocks, StreamId};
@@ -84,7 +84,7 @@ impl Collector {
 /// program unit. Returns the next one.
 fn move_untimed(
     row: Row,
-    victim: RowBlockId,
+    victim: BlockSetId,
     at: u32,
     blocks: &mut Blocks,
     move_page: &mut impl FnMut(&mut Blocks, &mut Chips, SlotId, SlotId, Option<SlotId>),
@@ -109,8 +109,8 @@ fn move_untimed(
     next
 }
 
-/// Erases a row block of which nothing is valid, in no time. What happens before the run wears nothing.
-pub fn erase_untimed(victim: RowBlockId, blocks: &mut Blocks, chips: &mut Chips) {
+/// Erases a block set of which nothing is valid, in no time. What happens before the run wears nothing.
+pub fn erase_untimed(victim: BlockSetId, blocks: &mut Blocks, chips: &mut Chips) {
     let erases = chips.erases()[victim];
     chips.wipe(victim);
     chips.set_erases(victim, erases);

@@ -1,6 +1,6 @@
 //! What the collector waits for, and whether a state that was read can be one of it.
 
-use wordline_nand::RowBlockId;
+use wordline_nand::BlockSetId;
 
 use super::Collector;
 use crate::device::loaded::ensure;
@@ -25,7 +25,7 @@ impl Collector {
     }
 
     /// The victims of a row that only reads keep from being erased.
-    pub fn waits_for_readers(&self, row: Row, blocks: &Blocks) -> impl Iterator<Item = RowBlockId> {
+    pub fn waits_for_readers(&self, row: Row, blocks: &Blocks) -> impl Iterator<Item = BlockSetId> {
         let read = &self.rows[row as usize].read;
         read.iter().copied().filter(|block| blocks.valid(*block) == 0 && !blocks.is_clean(*block))
     }
@@ -37,10 +37,10 @@ impl Collector {
 
     /// Checks what was loaded: what is cleaned are victims of the row.
     pub(crate) fn check_loaded(&self, blocks: &Blocks) -> Result<(), String> {
-        let all = blocks.pools().row_blocks();
+        let all = blocks.pools().block_sets();
         for (row, state) in (0..).zip(&self.rows) {
-            let is_of_row = |block: RowBlockId| block.0 < all && blocks.row_of(block) == row;
-            let is_victim = |block: RowBlockId| is_of_row(block) && blocks.state(block) == State::Victim;
+            let is_of_row = |block: BlockSetId| block.0 < all && blocks.row_of(block) == row;
+            let is_victim = |block: BlockSetId| is_of_row(block) && blocks.state(block) == State::Victim;
             let mut cleaned = state.read.iter().copied().chain(state.victim.map(|(block, _)| block));
             ensure(cleaned.all(is_victim), || format!("row {row} cleans what is no victim of it"))?;
             let mut moved = state.staged.iter().flatten().chain(&state.unit);

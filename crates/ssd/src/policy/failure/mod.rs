@@ -6,7 +6,7 @@ mod tolerate;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wordline_kernel::snapshot::State;
-use wordline_nand::RowBlockId;
+use wordline_nand::BlockSetId;
 
 pub use retire::Retire;
 pub use tolerate::Tolerate;
@@ -29,7 +29,7 @@ pub struct Failure {
     /// What failed.
     pub failed: Failed,
     /// Where.
-    pub block: RowBlockId,
+    pub block: BlockSetId,
     /// How often the same failed in this block, with this time.
     pub times: u32,
     /// How often the block was erased.

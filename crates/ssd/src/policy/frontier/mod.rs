@@ -10,7 +10,7 @@ mod vertical;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wordline_kernel::snapshot::State;
-use wordline_nand::{Geometry, Part, RowBlockId};
+use wordline_nand::{BlockSetId, Geometry, Part};
 
 use super::name_of;
 
@@ -22,7 +22,7 @@ pub use vertical::Vertical;
 #[derive(Clone, Copy, Debug)]
 pub struct OpenBlock<'a> {
     /// Which one.
-    pub block: RowBlockId,
+    pub block: BlockSetId,
     /// Whether the collector writes it.
     pub is_gc: bool,
     /// Word lines that are programmed, or being programmed: fewer than there are.

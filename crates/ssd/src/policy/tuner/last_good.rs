@@ -1,7 +1,7 @@
 //! Last good: the read levels that read a layer last are tried first.
 
 use wordline_kernel::{Column, state};
-use wordline_nand::{LayerId, Layers, RowBlockId};
+use wordline_nand::{BlockSetId, LayerId, Layers};
 
 use super::{ReadOutcome, ReadParameters, SensedPage, Tuner};
 
@@ -33,7 +33,7 @@ impl Tuner for LastGood {
         }
     }
 
-    fn erased(&mut self, block: RowBlockId) {
+    fn erased(&mut self, block: BlockSetId) {
         for layer in self.layers.of_block(block) {
             self.known[LayerId(layer)] = 0;
         }

@@ -10,7 +10,7 @@ mod nominal;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wordline_kernel::snapshot::State;
-use wordline_nand::{LayerId, Layers, PageId, RowBlockId};
+use wordline_nand::{BlockSetId, LayerId, Layers, PageId};
 
 pub use last_good::LastGood;
 pub use nominal::Nominal;
@@ -20,8 +20,8 @@ pub use nominal::Nominal;
 pub struct SensedPage {
     /// Which one.
     pub page: PageId,
-    /// Its row block.
-    pub block: RowBlockId,
+    /// Its block set.
+    pub block: BlockSetId,
     /// The horizontal layer that it lies on, of its block in one plane.
     pub layer: LayerId,
     /// Erases of the block so far.
@@ -67,7 +67,7 @@ pub trait Tuner: State + Send {
     fn read_over(&mut self, page: &SensedPage, outcome: &ReadOutcome);
 
     /// A block was erased: its cells have not drifted any more.
-    fn erased(&mut self, block: RowBlockId);
+    fn erased(&mut self, block: BlockSetId);
 
     /// The power failed: what was in memory is gone.
     fn forget(&mut self);

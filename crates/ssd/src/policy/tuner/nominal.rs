@@ -1,7 +1,7 @@
 //! Nominal: nothing is learnt.
 
 use wordline_kernel::state;
-use wordline_nand::RowBlockId;
+use wordline_nand::BlockSetId;
 
 use super::{ReadOutcome, ReadParameters, SensedPage, Tuner};
 
@@ -17,7 +17,7 @@ impl Tuner for Nominal {
 
     fn read_over(&mut self, _page: &SensedPage, _outcome: &ReadOutcome) {}
 
-    fn erased(&mut self, _block: RowBlockId) {}
+    fn erased(&mut self, _block: BlockSetId) {}
 
     fn forget(&mut self) {}
 }

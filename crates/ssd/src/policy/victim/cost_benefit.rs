@@ -1,7 +1,7 @@
 //! Cost-benefit: the space gained, and how long it will last, for what the copying costs.
 
 use wordline_kernel::{Stream, state};
-use wordline_nand::RowBlockId;
+use wordline_nand::BlockSetId;
 
 use super::{Candidates, Indexes, VictimPolicy};
 
@@ -18,9 +18,9 @@ impl VictimPolicy for CostBenefit {
         Indexes { by_invalidation: true, ..Indexes::default() }
     }
 
-    fn choose(&mut self, from: Candidates<'_>, _: &mut Stream) -> Option<RowBlockId> {
+    fn choose(&mut self, from: Candidates<'_>, _: &mut Stream) -> Option<BlockSetId> {
         let pages = u128::from(from.pages_per_block());
-        let mut best: Option<(u128, u128, RowBlockId)> = None;
+        let mut best: Option<(u128, u128, BlockSetId)> = None;
         for (block, age) in from.stalest() {
             let cost = u128::from(from.valid(block));
             // One more than the age, so that a block without valid pages always has something to give.

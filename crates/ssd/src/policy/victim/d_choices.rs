@@ -1,7 +1,7 @@
 //! d-choices: the best of some random blocks.
 
 use wordline_kernel::{Stream, state};
-use wordline_nand::RowBlockId;
+use wordline_nand::BlockSetId;
 
 use super::{Candidates, Indexes, VictimPolicy};
 
@@ -19,7 +19,7 @@ impl VictimPolicy for DChoices {
         Indexes { numbered: true, ..Indexes::default() }
     }
 
-    fn choose(&mut self, from: Candidates<'_>, random: &mut Stream) -> Option<RowBlockId> {
+    fn choose(&mut self, from: Candidates<'_>, random: &mut Stream) -> Option<BlockSetId> {
         let drawn = (0..self.choices).map_while(|_| from.random(random));
         drawn.min_by_key(|block| from.valid(*block))
     }

@@ -1,7 +1,7 @@
 //! First in, first out: the oldest block.
 
 use wordline_kernel::{Stream, state};
-use wordline_nand::RowBlockId;
+use wordline_nand::BlockSetId;
 
 use super::{Candidates, Indexes, VictimPolicy};
 
@@ -15,7 +15,7 @@ impl VictimPolicy for Fifo {
         Indexes { by_closing: true, ..Indexes::default() }
     }
 
-    fn choose(&mut self, from: Candidates<'_>, _: &mut Stream) -> Option<RowBlockId> {
+    fn choose(&mut self, from: Candidates<'_>, _: &mut Stream) -> Option<BlockSetId> {
         from.oldest_first().next()
     }
 }

@@ -1,7 +1,7 @@
 //! Greedy: the block with the fewest valid pages.
 
 use wordline_kernel::{Stream, state};
-use wordline_nand::RowBlockId;
+use wordline_nand::BlockSetId;
 
 use super::{Candidates, VictimPolicy};
 
@@ -11,7 +11,7 @@ pub struct Greedy;
 state!(Greedy {});
 
 impl VictimPolicy for Greedy {
-    fn choose(&mut self, from: Candidates<'_>, _: &mut Stream) -> Option<RowBlockId> {
+    fn choose(&mut self, from: Candidates<'_>, _: &mut Stream) -> Option<BlockSetId> {
         from.fewest_valid()
     }
 }

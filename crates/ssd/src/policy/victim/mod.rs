@@ -11,7 +11,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wordline_kernel::Stream;
 use wordline_kernel::snapshot::State;
-use wordline_nand::RowBlockId;
+use wordline_nand::BlockSetId;
 
 pub use crate::ftl::candidates::{Candidates, Indexes};
 pub use cost_benefit::CostBenefit;
@@ -29,7 +29,7 @@ pub trait VictimPolicy: State + Send {
     }
 
     /// A block, or super block, among the candidates, which are closed and hold at least one invalid page; `None` when there are none.
-    fn choose(&mut self, from: Candidates<'_>, random: &mut Stream) -> Option<RowBlockId>;
+    fn choose(&mut self, from: Candidates<'_>, random: &mut Stream) -> Option<BlockSetId>;
 }
 
 /// The victim policies that are built in.

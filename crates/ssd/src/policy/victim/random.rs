@@ -1,7 +1,7 @@
 //! Random: any block.
 
 use wordline_kernel::{Stream, state};
-use wordline_nand::RowBlockId;
+use wordline_nand::BlockSetId;
 
 use super::{Candidates, Indexes, VictimPolicy};
 
@@ -15,7 +15,7 @@ impl VictimPolicy for Random {
         Indexes { numbered: true, ..Indexes::default() }
     }
 
-    fn choose(&mut self, from: Candidates<'_>, random: &mut Stream) -> Option<RowBlockId> {
+    fn choose(&mut self, from: Candidates<'_>, random: &mut Stream) -> Option<BlockSetId> {
         from.random(random)
     }
 }

@@ -1,7 +1,7 @@
 //! Windowed greedy: the best of the oldest blocks.
 
 use wordline_kernel::{Stream, state};
-use wordline_nand::RowBlockId;
+use wordline_nand::BlockSetId;
 
 use super::{Candidates, Indexes, VictimPolicy};
 
@@ -19,7 +19,7 @@ impl VictimPolicy for WindowedGreedy {
         Indexes { by_closing: true, ..Indexes::default() }
     }
 
-    fn choose(&mut self, from: Candidates<'_>, _: &mut Stream) -> Option<RowBlockId> {
+    fn choose(&mut self, from: Candidates<'_>, _: &mut Stream) -> Option<BlockSetId> {
         from.oldest_first().take(self.window as usize).min_by_key(|block| from.valid(*block))
     }
 }
