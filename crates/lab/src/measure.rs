@@ -135,6 +135,7 @@ impl<D: BlockDevice> Measurements<D> {
             end_log(log, &load, &trace_file, &metrics)?;
         }
         let busy = |times: &[Duration]| times.iter().map(|time| share(time.ps(), elapsed)).collect();
+        let die_utilisation: Vec<f64> = busy(&detail.arrays);
         let wear = wear::of(&detail.pools, all.bytes[1], &shape);
         let windows = self.windows(shape.logical_page.0);
         let parts: Vec<Written> = windows.windows.iter().map(Written::from).collect();
@@ -162,9 +163,9 @@ impl<D: BlockDevice> Measurements<D> {
             write_back: detail.written_back.iter().map(pools::write_back).collect(),
             link_utilisation: busy(&detail.links),
             channel_utilisation: busy(&detail.buses),
-            die_utilisation: busy(&detail.arrays),
+            pools: pools::used(&detail.pools, &die_utilisation),
+            die_utilisation,
             wear,
-            pools: pools::used(&detail.pools),
             power_cuts: Vec::new(),
             windows,
             host: self.host(&all, elapsed),

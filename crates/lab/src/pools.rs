@@ -4,9 +4,11 @@ use wordline_ssd::device::{self, CommandTimes, Component};
 use wordline_ssd::metrics::PoolDetail;
 
 use crate::summary::{CommandTime, PoolUse, WriteBack};
+use crate::wear;
 
-/// The pools, where there are several.
-pub fn used(pools: &[PoolDetail]) -> Vec<PoolUse> {
+/// The pools, where there are several; their dies were so `busy`, one after the other.
+pub fn used(pools: &[PoolDetail], busy: &[f64]) -> Vec<PoolUse> {
+    let (mut busy, group) = (busy.iter(), wear::blocks_a_value(pools));
     let used = |pool: &PoolDetail| PoolUse {
         part: pool.part.clone(),
         dies: pool.dies.len() as u32,
@@ -17,6 +19,11 @@ pub fn used(pools: &[PoolDetail]) -> Vec<PoolUse> {
         erases_per_block: pool.worn.erases_per_block(),
         spent_lifetime: pool.worn.spent(),
         valid_share: pool.valid_share,
+        dies_busy: busy.by_ref().take(pool.dies.len()).sum::<f64>() / pool.dies.len().max(1) as f64,
+        least_worn: wear::erases(pool).min().unwrap_or(0),
+        most_worn: wear::erases(pool).max().unwrap_or(0),
+        bad_blocks: pool.dies.iter().map(wear::bad).sum::<u64>() * u64::from(pool.planes),
+        wear_values: wear::erases(pool).count().div_ceil(group) as u64,
     };
     if pools.len() > 1 { pools.iter().map(used).collect() } else { Vec::new() }
 }

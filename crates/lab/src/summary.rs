@@ -101,6 +101,16 @@ pub struct PoolUse {
     pub spent_lifetime: f64,
     /// Valid data at the end as a part of its flash. Centaur's equation 2.
     pub valid_share: f64,
+    /// Part of the run during which one of its dies was busy, in the mean of them.
+    pub dies_busy: f64,
+    /// Erases of its least worn block.
+    pub least_worn: u32,
+    /// Erases of its most worn block.
+    pub most_worn: u32,
+    /// Its blocks that are out of use.
+    pub bad_blocks: u64,
+    /// How many values of `wear.erases` are of its blocks. They follow those of the pools before.
+    pub wear_values: u64,
 }
 
 /// How the run ended.

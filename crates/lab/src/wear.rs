@@ -18,7 +18,12 @@ pub fn of(pools: &[PoolDetail], written: u64, shape: &Shape) -> Wear {
     let erased: u64 = pools.iter().map(|pool| pool.worn.erases).sum();
     let blocks = || pools.iter().flat_map(|pool| &pool.dies).flat_map(|die| &die.blocks);
     let erases: Vec<u32> = blocks().map(|(erases, _)| *erases).collect();
-    let group = erases.len().div_ceil(MOST_VALUES).max(1);
+    let group = blocks_a_value(pools);
+    // No value is of blocks of two pools.
+    let values = pools.iter().flat_map(|pool| {
+        let erases: Vec<u32> = self::erases(pool).collect();
+        erases.chunks(group).map(mean).collect::<Vec<_>>()
+    });
     let (mut bad_blocks, mut good) = (0, 0.0);
     for pool in pools {
         let bad: u64 = pool.dies.iter().map(bad).sum();
@@ -40,12 +45,23 @@ pub fn of(pools: &[PoolDetail], written: u64, shape: &Shape) -> Wear {
         spent_lifetime: spent,
         run_erases: erased as f64 / erases.len().max(1) as f64,
         dies: pools.iter().flat_map(|pool| pool.dies.iter().map(|die| of_die(die, pool.planes))).collect(),
-        erases: erases.chunks(group).map(mean).collect(),
+        erases: values.collect(),
     }
 }
 
+/// How often the blocks of a pool were erased.
+pub fn erases(pool: &PoolDetail) -> impl Iterator<Item = u32> + '_ {
+    pool.dies.iter().flat_map(|die| &die.blocks).map(|(erases, _)| *erases)
+}
+
+/// Blocks of which a value of a wear map is the mean.
+pub fn blocks_a_value(pools: &[PoolDetail]) -> usize {
+    let blocks: usize = pools.iter().flat_map(|pool| &pool.dies).map(|die| die.blocks.len()).sum();
+    blocks.div_ceil(MOST_VALUES).max(1)
+}
+
 /// Blocks of a die that are out of use, those that are erased together counted once.
-fn bad(die: &DieDetail) -> u64 {
+pub fn bad(die: &DieDetail) -> u64 {
     die.blocks.iter().filter(|(_, is_bad)| *is_bad).count() as u64
 }
 

@@ -235,10 +235,10 @@ mod tests {
         for (path, wanted) in [
             (
                 "pools.0.spent",
-                "after `pools.0.` one of bytes, dies, erases, erases_per_block, part, programmed_bytes, programs",
+                "after `pools.0.` one of bad_blocks, bytes, dies, dies_busy, erases, erases_per_block, least_worn",
             ),
             ("pools.spent_lifetime", "after `pools.` the number of an item, from 0"),
-            ("pools.0", "a number: after `pools.0.` one of bytes, dies"),
+            ("pools.0", "a number: after `pools.0.` one of bad_blocks, bytes"),
             ("pools", "a number: after `pools.` the number of an item, from 0"),
             ("pools.0.part", "a number"),
             ("time.bus", "a number: after `time.bus.` one of name, read_us, write_us"),

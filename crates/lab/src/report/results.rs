@@ -312,6 +312,10 @@ fn pool(pool: Option<&PoolUse>) -> Vec<(&'static str, Quantity)> {
         ("erases of a block", of(|pool| Quantity::Number(pool.erases_per_block))),
         ("spent lifetime", of(|pool| Quantity::Fraction(pool.spent_lifetime))),
         ("valid share", of(|pool| Quantity::Fraction(pool.valid_share))),
+        ("dies busy", of(|pool| Quantity::Fraction(pool.dies_busy))),
+        ("least worn block", of(|pool| Quantity::Count(pool.least_worn.into()))),
+        ("most worn block", of(|pool| Quantity::Count(pool.most_worn.into()))),
+        ("bad blocks", of(|pool| Quantity::Count(pool.bad_blocks))),
     ]
 }
 

@@ -63,7 +63,7 @@ pub fn faster() -> Summary {
 
 /// The same run on a device with two pools.
 pub fn pooled() -> Summary {
-    let pool = |part: &str, bytes, programs, erases, spent_lifetime| PoolUse {
+    let pool = |part: &str, bytes, programs, erases, spent_lifetime, wear_values| PoolUse {
         part: part.to_owned(),
         dies: 8,
         bytes,
@@ -73,12 +73,17 @@ pub fn pooled() -> Summary {
         erases_per_block: erases as f64 / 11_496.0,
         spent_lifetime,
         valid_share: 0.61,
+        dies_busy: spent_lifetime * 1e5,
+        least_worn: 1,
+        most_worn: 9,
+        bad_blocks: 2,
+        wear_values,
     };
     Summary {
         device: "centaur".to_owned(),
         pools: vec![
-            pool("centaur-tlc-3d", 253 << 30, 116_280, 101, 1.8e-6),
-            pool("centaur-slc-2d", 32 << 30, 38_760, 303, 4.4e-7),
+            pool("centaur-tlc-3d", 253 << 30, 116_280, 101, 1.8e-6, 800),
+            pool("centaur-slc-2d", 32 << 30, 38_760, 303, 4.4e-7, 320),
         ],
         write_back: vec![write_back(9_690), write_back(38_760)],
         metrics: busy(&[
@@ -94,6 +99,8 @@ pub fn pooled() -> Summary {
             ("sub_requests.migrated_pages", 804.into()),
             ("sub_requests.condition_bytes", (70 << 10).into()),
         ]),
+        die_utilisation: (0..16).map(|die| 0.42 + 0.3 * wave(die)).collect(),
+        wear: wear(16, 70),
         ..mixed()
     }
 }

@@ -84,6 +84,23 @@ fn pools_that_only_some_of_the_compared_devices_have_are_absent_in_the_others() 
     assert!(html(&[sample::pooled()], ORIGIN).contains(">units moved to pool 1</th>"));
 }
 
+/// Their dies have different numbers of blocks, and share channels.
+#[test]
+fn pools_have_dies_and_maps_of_wear_of_their_own() {
+    let all = charts(&[sample::pooled()]);
+    let values = |name: &str| {
+        let chart = all.iter().find(|chart| chart.name == name).unwrap_or_else(|| panic!("{name}"));
+        chart.spec["data"]["values"].as_array().expect("a chart carries its data").clone()
+    };
+    assert_eq!([values("wear-map-pool-1").len(), values("wear-map-pool-2").len()], [800, 320]);
+    assert!(all.iter().all(|chart| chart.name != "wear-map"));
+    let dies = values("dies");
+    for (row, first) in [("pool 1", 0), ("pool 2", 8)] {
+        let of_pool: Vec<_> = dies.iter().filter(|die| die["row"] == row).map(|die| &die["die"]).collect();
+        assert_eq!((of_pool.len(), of_pool[0].as_u64()), (8, Some(first)), "{row}");
+    }
+}
+
 #[test]
 fn a_comparison_of_nothing_is_empty() {
     assert_eq!(comparison(&[], 100), "");

@@ -46,7 +46,7 @@ pub fn charts(runs: &[Summary]) -> Vec<Chart> {
         parts::dies(&runs),
         wear::distribution(&runs),
     ];
-    all.extend((0..runs.all.len()).map(|index| wear::map(&runs, index)));
+    all.extend((0..runs.all.len()).flat_map(|index| wear::maps(&runs, index)).map(Some));
     all.into_iter().flatten().collect()
 }
 

@@ -131,13 +131,13 @@ pub fn dies(runs: &Runs<'_>) -> Option<Chart> {
     chart(
         "dies",
         "Utilisation of the dies",
-        "Part of the run during which each die's array read, programmed or erased. A row is a channel, a cell a die.",
+        "Part of the run during which each die's array read, programmed or erased. A row is a channel, or a pool where there are several, a cell a die.",
         rows,
         json!({
             "height": { "step": step },
             "mark": "rect",
             "encoding": {
-                "x": { "field": "column", "type": "ordinal", "title": "Die on the channel",
+                "x": { "field": "column", "type": "ordinal", "title": "Die of the row",
                     "axis": { "labelAngle": 0, "labelOverlap": true } },
                 "y": { "field": "row", "type": "nominal", "title": null, "sort": order },
                 "color": { "field": "busy", "type": "quantitative", "title": "Time busy",
@@ -149,10 +149,23 @@ pub fn dies(runs: &Runs<'_>) -> Option<Chart> {
     )
 }
 
-/// The dies as cells of a map, and its rows in order.
+/// The dies as cells of a map, and its rows in order: those of a channel, or, since pools have dies on the same channels, of a pool.
 fn cells(runs: &Runs<'_>) -> (Vec<Value>, Vec<String>) {
     let (mut cells, mut order) = (Vec::new(), Vec::new());
     for (run, label) in runs.iter() {
+        let mut first = 0;
+        for (n, pool) in run.pools.iter().enumerate() {
+            let row = runs.prefixed(label, &format!("pool {}", n + 1));
+            let dies = run.die_utilisation.iter().enumerate().skip(first).take(pool.dies as usize);
+            cells.extend(dies.map(
+                |(die, busy)| json!({ "row": row, "column": die - first, "die": die, "busy": shown(*busy) }),
+            ));
+            first += pool.dies as usize;
+            order.push(row);
+        }
+        if first > 0 {
+            continue;
+        }
         let by_channel = dies_by_channel(run);
         for (channel, dies) in run.die_utilisation.chunks(by_channel.max(1)).enumerate() {
             let part = if by_channel == run.die_utilisation.len() {

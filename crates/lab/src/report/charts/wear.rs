@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::{Chart, Runs, chart, shown};
-use crate::summary::Summary;
+use crate::summary::{PoolUse, Summary};
 
 /// How many blocks were erased how often.
 pub fn distribution(runs: &Runs<'_>) -> Option<Chart> {
@@ -50,13 +50,31 @@ pub fn distribution(runs: &Runs<'_>) -> Option<Chart> {
 const MOST_COLUMNS: usize = 192;
 const MOST_ROWS: usize = 64;
 
-/// Where on the device the worn blocks are.
-pub fn map(runs: &Runs<'_>, index: usize) -> Option<Chart> {
-    let (run, label) = (&runs.all[index], &runs.labels[index]);
-    let grid = Grid::of(run);
-    let cells: Vec<Value> = grid.cells(&run.wear.erases).into_iter().map(shown).collect();
-    let name = if runs.are_several() { format!("wear-map-{}", index + 1) } else { "wear-map".to_owned() };
-    let of = if runs.are_several() { format!(" of {label}") } else { String::new() };
+/// Where on the device the worn blocks are: a map for each of its pools, whose dies have different numbers of blocks.
+pub fn maps(runs: &Runs<'_>, index: usize) -> Vec<Chart> {
+    let run = &runs.all[index];
+    let mut values = &run.wear.erases[..];
+    let mut of_pool = |(n, pool): (usize, &PoolUse)| {
+        let (own, others) = values.split_at(values.len().min(pool.wear_values as usize));
+        values = others;
+        map(runs, index, Some(n + 1), own, pool.dies as usize)
+    };
+    let maps: Vec<Chart> = run.pools.iter().enumerate().filter_map(&mut of_pool).collect();
+    if maps.is_empty() {
+        return map(runs, index, None, values, run.die_utilisation.len()).into_iter().collect();
+    }
+    maps
+}
+
+fn map(runs: &Runs<'_>, index: usize, pool: Option<usize>, erases: &[f64], dies: usize) -> Option<Chart> {
+    let label = &runs.labels[index];
+    let grid = Grid::of(erases.len(), dies);
+    let cells: Vec<Value> = grid.cells(erases).into_iter().map(shown).collect();
+    let of_run = if runs.are_several() { format!("-{}", index + 1) } else { String::new() };
+    let of_pool = pool.map_or_else(String::new, |pool| format!("-pool-{pool}"));
+    let name = format!("wear-map{of_run}{of_pool}");
+    let of = pool.map_or_else(String::new, |pool| format!(" of pool {pool}"))
+        + &if runs.are_several() { format!(" of {label}") } else { String::new() };
     let title = format!("Wear map{of}: erases of each block");
     let most = runs.all.iter().map(greatest).fold(0.0, f64::max);
     let caption = format!(
@@ -114,9 +132,7 @@ struct Grid {
 }
 
 impl Grid {
-    fn of(run: &Summary) -> Self {
-        let blocks = run.wear.erases.len();
-        let dies = run.die_utilisation.len();
+    fn of(blocks: usize, dies: usize) -> Self {
         let dies = if dies > 0 && blocks.is_multiple_of(dies) { dies } else { 1 };
         let blocks_a_die = blocks / dies;
         let blocks_a_cell = blocks_a_die.div_ceil(MOST_COLUMNS).max(1);
