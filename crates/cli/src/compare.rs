@@ -55,7 +55,7 @@ pub fn handle(arguments: Arguments) -> Result<(), Failure> {
     let reached = Arc::new(Mutex::new(Reached { runs: Vec::new(), results: Some(results), texts }));
     for (n, device) in devices.iter().enumerate() {
         let mut watch = Watch::new(&device.name, arguments.results.no_progress);
-        let run = wordline_lab::run::run(plan.job(device)?, &mut watch)?;
+        let run = wordline_lab::run::run(plan.job_watched(device, &mut watch)?, &mut watch)?;
         drop(watch);
         let stopped = run.outcome == Outcome::Interrupted;
         lock(&reached).runs.push(run);

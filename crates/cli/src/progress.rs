@@ -4,9 +4,9 @@ use std::fmt::Write;
 use std::io::IsTerminal;
 use std::time::{Duration, Instant};
 
-use indicatif::{HumanCount, ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
+use indicatif::{HumanCount, HumanDuration, ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 use wordline_lab::report::Quantity;
-use wordline_lab::run::{Observer, PRECONDITIONING, RUNNING, SAVING};
+use wordline_lab::run::{OVERWRITING, Observer, PRECONDITIONING, READING, RECOVERING, RUNNING, SAVING};
 
 use crate::failure::say;
 use crate::interrupt;
@@ -14,7 +14,7 @@ use crate::screen::{self, Loudness};
 
 /// How much there is to do is known.
 fn bar_of(unit: &str) -> String {
-    format!("{{msg}} {{wide_bar}} {{human_pos}}/{{human_len}} {unit}, {{rate}}, {{eta}} left")
+    format!("{{msg}} {{wide_bar}} {{human_pos}}/{{human_len}} {unit}, {{rate}}, {{left}} left")
 }
 
 /// It is not.
@@ -25,11 +25,14 @@ fn counter_of(unit: &str) -> String {
 /// What is counted in a phase.
 fn unit_of(phase: &str) -> &'static str {
     match phase {
-        PRECONDITIONING => "pages",
-        SAVING => "bytes",
+        PRECONDITIONING | OVERWRITING | RECOVERING => "pages",
+        READING | SAVING => "bytes",
         _ => "requests",
     }
 }
+
+/// The phase in which requests are written to a file.
+pub const WRITING: &str = "writing";
 
 /// Time between two turns of the spinner, where nothing is counted for a while. Chosen: ten a second are seen as motion.
 const TURN: Duration = Duration::from_millis(100);
@@ -42,6 +45,10 @@ pub struct Watch<'a> {
     name: &'a str,
     /// The phase that is under way, and since when.
     phase: Option<(&'static str, Instant)>,
+    /// How much there is to do in it, where that is known.
+    total: Option<u64>,
+    /// The phase that a recovery interrupted, and how much there is to do in it.
+    interrupted: (&'static str, Option<u64>),
 }
 
 impl Watch<'_> {
@@ -57,13 +64,38 @@ impl Watch<'_> {
 impl<'a> Watch<'a> {
     /// Watches the run called `name`, without a bar where `quiet` or where standard error is no terminal.
     pub fn new(name: &'a str, quiet: bool) -> Self {
-        Self { bar: bar(quiet), name, phase: None }
+        Self { bar: bar(quiet), name, phase: None, total: None, interrupted: (RUNNING, None) }
     }
 }
 
-fn write_rate(state: &ProgressState, out: &mut dyn Write) {
+/// Steps a second. Where `before` were done before the bar began, the mean since then: the bar would count them as done at once.
+fn rate(state: &ProgressState, before: u64) -> f64 {
+    match before {
+        0 => state.per_sec(),
+        _ => state.pos().saturating_sub(before) as f64 / state.elapsed().as_secs_f64().max(1e-3),
+    }
+}
+
+fn left(state: &ProgressState, before: u64) -> Duration {
+    let steps = state.len().unwrap_or(0).saturating_sub(state.pos()) as f64;
+    match before {
+        0 => state.eta(),
+        _ => Duration::try_from_secs_f64(steps / rate(state, before)).unwrap_or_default(),
+    }
+}
+
+/// What a bar looks like, of which so much was `before` it began.
+fn style(unit: &str, total: Option<u64>, before: u64) -> ProgressStyle {
+    let template = if total.is_some() { bar_of(unit) } else { counter_of(unit) };
+    let style = ProgressStyle::with_template(&template).expect("the template is well formed");
     // A terminal that takes no text gets none: there is nobody to tell.
-    let _ = write!(out, "{}/s", HumanCount(state.per_sec() as u64));
+    style
+        .with_key("rate", move |state: &ProgressState, out: &mut dyn Write| {
+            let _ = write!(out, "{}/s", HumanCount(rate(state, before) as u64));
+        })
+        .with_key("left", move |state: &ProgressState, out: &mut dyn Write| {
+            let _ = write!(out, "{:#}", HumanDuration(left(state, before)));
+        })
 }
 
 /// The parts of an experiment that are done.
@@ -97,22 +129,47 @@ fn bar(quiet: bool) -> ProgressBar {
     ProgressBar::with_draw_target(None, target)
 }
 
-impl Observer for Watch<'_> {
-    fn phase(&mut self, name: &'static str, total: Option<u64>) {
+impl Watch<'_> {
+    /// Begins a phase, of which so much is done.
+    fn begin(&mut self, name: &'static str, total: Option<u64>, done: u64) {
         self.end_phase();
-        self.phase = Some((name, Instant::now()));
+        (self.phase, self.total) = (Some((name, Instant::now())), total);
         // Before the first request there is nothing to show.
-        interrupt::looks(name == RUNNING || name == SAVING);
-        let unit = unit_of(name);
-        let template = if total.is_some() { bar_of(unit) } else { counter_of(unit) };
-        let style = ProgressStyle::with_template(&template).expect("the template is well formed");
-        self.bar.set_style(style.with_key("rate", write_rate));
+        interrupt::looks(matches!(name, RUNNING | RECOVERING | SAVING));
+        self.bar.set_style(style(unit_of(name), total, done));
         self.bar.set_message(screen::visible(&format!("{}: {name}", self.name)).into_owned());
         self.bar.reset();
+        self.bar.set_position(done);
         total.inspect(|total| self.bar.set_length(*total));
         if !self.bar.is_hidden() {
             self.bar.enable_steady_tick(TURN);
         }
+    }
+}
+
+impl Observer for Watch<'_> {
+    fn phase(&mut self, name: &'static str, total: Option<u64>) {
+        self.begin(name, total, 0);
+    }
+
+    fn expects(&mut self, total: u64) {
+        if self.total.is_none() {
+            let unit = self.phase.map_or("requests", |(name, _)| unit_of(name));
+            self.bar.set_style(style(unit, Some(total), 0));
+        }
+        if self.total.replace(total) != Some(total) {
+            self.bar.set_length(total);
+        }
+    }
+
+    fn recovers(&mut self, pages: u64) {
+        self.interrupted = (self.phase.map_or(RUNNING, |(name, _)| name), self.total);
+        self.begin(RECOVERING, Some(pages), 0);
+    }
+
+    fn recovered(&mut self, answered: u64) {
+        let (name, total) = self.interrupted;
+        self.begin(name, total, answered);
     }
 
     fn progress(&mut self, answered: u64) -> bool {
@@ -135,10 +192,11 @@ impl Drop for Watch<'_> {
 
 #[test]
 fn every_phase_says_what_it_counts() {
-    let unit = [PRECONDITIONING, RUNNING, SAVING].map(unit_of);
-    assert_eq!(unit, ["pages", "requests", "bytes"]);
+    let phases = [READING, PRECONDITIONING, OVERWRITING, RUNNING, RECOVERING, SAVING, WRITING];
+    let unit = phases.map(unit_of);
+    assert_eq!(unit, ["bytes", "pages", "pages", "requests", "pages", "bytes", "requests"]);
     for unit in unit {
-        assert!(bar_of(unit).contains(&format!("{{human_len}} {unit}, {{rate}}, {{eta}} left")));
+        assert!(bar_of(unit).contains(&format!("{{human_len}} {unit}, {{rate}}, {{left}} left")));
         for template in [bar_of(unit), counter_of(unit)] {
             assert!(ProgressStyle::with_template(&template).is_ok(), "{template}");
         }

@@ -91,7 +91,7 @@ pub fn handle(arguments: Arguments) -> Result<(), Failure> {
     let others = [("--log", plan.log.as_deref()), ("--save-snapshot", plan.save_snapshot.as_deref())];
     let results = arguments.results.open(&others)?;
     let mut watch = Watch::new(&device.name, arguments.results.no_progress);
-    let summary = wordline_lab::run::run(plan.job(&device)?, &mut watch)?;
+    let summary = wordline_lab::run::run(plan.job_watched(&device, &mut watch)?, &mut watch)?;
     drop(watch);
     interrupt::take();
     results.give(&[summary], Form::One, &device.text)

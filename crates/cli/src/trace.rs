@@ -1,5 +1,6 @@
 //! `wordline trace`: what a trace holds, in another format, or made from nothing.
 
+use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
@@ -9,6 +10,7 @@ use wordline_kernel::Seed;
 use wordline_lab::output::{TraceFile, is_standard};
 use wordline_lab::plan::{Origin, Plan};
 use wordline_lab::report;
+use wordline_lab::run::{Observer, READING};
 use wordline_lab::trace::{
     self, Generated, Options, Requests, Statistics, Stream, TargetFormat, WriteReport,
 };
@@ -18,6 +20,7 @@ use wordline_lab::workload::profile::Claim;
 use crate::arguments::{DeviceArguments, FormatArguments, SeedArgument, whole};
 use crate::failure::{Failure, say};
 use crate::output::{self, Json, JsonArgument};
+use crate::progress::{WRITING, Watch};
 use crate::screen;
 
 const EXAMPLES: &str = "\
@@ -127,7 +130,13 @@ fn tell(name: &str, notes: &[String]) {
 fn info(arguments: &Info) -> Result<(), Failure> {
     let profile = arguments.profile.as_deref().map(Profile::named).transpose()?;
     let mut stream = trace::open(&arguments.file, &arguments.format.options()?)?;
-    let statistics = Statistics::of_stream(&mut stream)?;
+    let name = stream.name();
+    let mut watch = Watch::new(&name, false);
+    watch.phase(READING, stream.progress().of);
+    let statistics = Statistics::of_stream(&mut stream, &mut |progress| {
+        watch.goes_on(progress.bytes);
+    })?;
+    drop(watch);
     let mut notes = stream.notes();
     if statistics.sampled_one_in > 1 {
         let one_in = statistics.sampled_one_in;
@@ -175,12 +184,22 @@ fn published(profile: &Profile, statistics: &Statistics) -> Vec<Value> {
 
 fn convert(arguments: &Convert) -> Result<(), Failure> {
     let target = Writing::open(&arguments.to, arguments.to_format, &arguments.json)?;
-    let trace = trace::prepare(&arguments.from, &arguments.format.options()?, None)?;
+    let name = arguments.from.display().to_string();
+    let mut watch = Watch::new(&name, target.is_quiet());
+    let mut begun = false;
+    let trace = trace::prepare(&arguments.from, &arguments.format.options()?, None, &mut |progress| {
+        if !std::mem::replace(&mut begun, true) {
+            watch.phase(READING, progress.of);
+        }
+        watch.goes_on(progress.bytes);
+    })?;
+    drop(watch);
     tell(&trace.name, &trace.notes);
     let survey = trace.survey;
     // Of what is not known as a whole, later requests may have more than the first.
     let has_more = survey.has_processors || survey.has_streams || !survey.is_whole;
-    target.write(trace.requests, trace.generated.as_ref(), has_more)?;
+    let total = survey.is_whole.then_some(survey.requests);
+    target.write((trace.requests, total), trace.generated.as_ref(), has_more)?;
     tell(&trace.name, &trace.late_notes.take());
     Ok(())
 }
@@ -191,22 +210,28 @@ fn generate(arguments: &Generate) -> Result<(), Failure> {
     let profile = Profile::named(&arguments.name);
     let generated =
         Generated { profile: profile.is_ok(), name: arguments.name.clone(), seed: arguments.seed.seed };
-    let requests: Requests = match profile {
+    let requests: (Requests, Option<u64>) = match profile {
         // A profile has addresses of its own: it is fitted to a device only where the user names one.
         Ok(profile) if !arguments.device.is_given() => {
             let limit =
                 arguments.requests.map_or(usize::MAX, |limit| usize::try_from(limit).unwrap_or(usize::MAX));
-            Box::new(profile.generator(Seed(arguments.seed.seed), 1.0).take(limit).map(Ok))
+            let requests = profile.generator(Seed(arguments.seed.seed), 1.0).take(limit);
+            let total = requests.size_hint().0 as u64;
+            (Box::new(requests.map(Ok)), Some(total))
         }
         _ => {
             let device = arguments.device.device(origin.usual_preset())?;
             let plan =
                 Plan { origin, requests: arguments.requests, seed: arguments.seed.seed, ..Plan::default() };
-            plan.job(&device)?.load.requests
+            let load = plan.job(&device)?.load;
+            (load.requests, load.total)
         }
     };
     target.write(requests, Some(&generated), false)
 }
+
+/// Requests after which the bar moves. Chosen: a few milliseconds of work.
+const TOLD_EVERY: u64 = 4_096;
 
 /// A trace that is going to be written, and where to say so.
 struct Writing<'a> {
@@ -222,10 +247,30 @@ impl<'a> Writing<'a> {
         Ok(Self { to, target: TraceFile::open(to)?, format, json: json.open()? })
     }
 
+    /// Whether a bar would stand between the requests.
+    fn is_quiet(&self) -> bool {
+        self.target.is_standard() && std::io::stdout().is_terminal()
+    }
+
     /// Writes it and says so.
-    fn write(self, requests: Requests, generated: Option<&Generated>, has_more: bool) -> Result<(), Failure> {
+    fn write(
+        self,
+        (requests, total): (Requests, Option<u64>),
+        generated: Option<&Generated>,
+        has_more: bool,
+    ) -> Result<(), Failure> {
         let is_standard = self.target.is_standard();
-        let report = self.target.write(requests, self.format, generated, has_more)?;
+        let name = self.to.display().to_string();
+        let mut watch = Watch::new(&name, self.is_quiet());
+        watch.phase(WRITING, total);
+        let counted = (1_u64..).zip(requests).map(|(number, request)| {
+            if number.is_multiple_of(TOLD_EVERY) {
+                watch.goes_on(number);
+            }
+            request
+        });
+        let report = self.target.write(counted, self.format, generated, has_more)?;
+        drop(watch);
         if let (true, Some(generated)) = (report.mark_lost, generated) {
             let format = self.format.name();
             say(&format!(

@@ -14,7 +14,7 @@ use crate::input;
 use crate::output::is_standard;
 use crate::power::CutAfter;
 use crate::provenance::{Fingerprint, Provenance};
-use crate::run::{Job, Load, Precondition};
+use crate::run::{Job, Load, Observer, Precondition, READING, Unobserved};
 use crate::summary::{Source, SourceKind};
 use crate::trace::{self, Fit, Fitting, LateNotes, Options, Prepared, Request, Requests};
 use crate::workload::{self, Profile, RealOrProfile, Workload};
@@ -140,12 +140,20 @@ impl Plan {
     /// # Errors
     /// What cannot be read, does not exist or does not fit together.
     pub fn job(&self, device: &Device) -> Result<Job> {
+        self.job_watched(device, &mut Unobserved)
+    }
+
+    /// The same, under the eyes of somebody who is told how far a trace has been read.
+    ///
+    /// # Errors
+    /// As for [`job`](Self::job).
+    pub fn job_watched(&self, device: &Device, observer: &mut dyn Observer) -> Result<Job> {
         let namespace = self.namespace_of(&device.config)?;
         let capacity = SECTOR * device.config.namespaces[usize::from(namespace)].sectors;
         let ready = match &self.origin {
             Origin::Embedded => self.replayed(trace::prepare_embedded(self.requests)?, capacity)?,
-            Origin::Trace(path, options) => self.read(path, options, capacity)?,
-            Origin::Named(name) => self.named(name, capacity)?,
+            Origin::Trace(path, options) => self.read(path, options, capacity, observer)?,
+            Origin::Named(name) => self.named(name, capacity, observer)?,
         };
         let pace = self.pace(ready.queue_depth)?;
         check_times(pace, &ready)?;
@@ -179,9 +187,22 @@ impl Plan {
     }
 
     /// The requests of a trace file, of which the bytes are hashed beside.
-    fn read(&self, path: &Path, options: &Options, capacity: Bytes) -> Result<Ready> {
+    fn read(
+        &self,
+        path: &Path,
+        options: &Options,
+        capacity: Bytes,
+        observer: &mut dyn Observer,
+    ) -> Result<Ready> {
         let trace_file = Fingerprint::of(path);
-        let trace = trace::prepare(path, options, self.requests)?;
+        let mut begun = false;
+        let trace = trace::prepare(path, options, self.requests, &mut |progress| {
+            if !std::mem::replace(&mut begun, true) {
+                // Who asks for some requests is done when there are so many.
+                observer.phase(READING, progress.of.filter(|_| self.requests.is_none()));
+            }
+            observer.goes_on(progress.bytes);
+        })?;
         Ok(Ready { trace_file, ..self.replayed(trace, capacity)? })
     }
 
@@ -226,7 +247,7 @@ impl Plan {
         })
     }
 
-    fn named(&self, name: &str, capacity: Bytes) -> Result<Ready> {
+    fn named(&self, name: &str, capacity: Bytes, observer: &mut dyn Observer) -> Result<Ready> {
         if name.ends_with(".toml") || is_standard(Path::new(name)) {
             let (path, shown) = (Path::new(name), input::shown(Path::new(name)));
             return self.generated(&shown.to_string_lossy(), read_workload(path)?, capacity);
@@ -245,7 +266,7 @@ impl Plan {
             });
         }
         match workload::resolve(name, self.traces.as_deref())? {
-            RealOrProfile::Real(path) => self.read(&path, &Options::default(), capacity),
+            RealOrProfile::Real(path) => self.read(&path, &Options::default(), capacity, observer),
             RealOrProfile::Profile(profile) => self.profile(&profile, capacity),
         }
     }

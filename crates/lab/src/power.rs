@@ -5,7 +5,7 @@ use wordline_kernel::{Calendar, Duration, Instant, Schedule};
 use wordline_ssd::BlockDevice;
 
 use crate::report::Quantity;
-use crate::run::{DeviceCalendar, Event};
+use crate::run::{DeviceCalendar, Event, Observer};
 use crate::summary::PowerCut;
 
 /// When the power is cut.
@@ -55,6 +55,7 @@ impl Power {
         device: &mut D,
         queue: &mut HostQueue<S>,
         calendar: &mut Calendar<Event<D::Event>>,
+        observer: &mut dyn Observer,
     ) {
         let now = calendar.now();
         let cut = device.power_cut(now);
@@ -70,6 +71,7 @@ impl Power {
             ..PowerCut::default()
         });
         device.recover(&mut DeviceCalendar(calendar));
+        observer.recovers(device.pages_recovered() + device.pages_to_recover());
     }
 
     /// Whether the device has just become ready again.
@@ -128,7 +130,7 @@ mod tests {
     use super::*;
     use crate::config::{Device as Described, Selection};
     use crate::plan::{Origin, Plan};
-    use crate::run::{Observer, Unobserved, run};
+    use crate::run::{Unobserved, run};
     use crate::summary::{Outcome, Summary};
 
     fn cut_after(requests: u64, plan: Plan) -> Summary {
@@ -152,19 +154,36 @@ mod tests {
         }
     }
 
-    /// Whoever asks to stop as soon as anybody looks: so few requests are answered that this is in the recovery.
-    struct Impatient(u32);
+    /// Whoever asks to stop as soon as anybody looks in a recovery, or not at all.
+    #[derive(Default)]
+    struct Watching {
+        stops: bool,
+        /// Pages that a recovery is going to read, and those read when anybody looked.
+        pages: Option<u64>,
+        read: Vec<u64>,
+        answered: Option<u64>,
+    }
 
-    impl Observer for Impatient {
-        fn progress(&mut self, answered: u64) -> bool {
-            assert_eq!(answered, 10);
-            self.0 += 1;
-            false
+    impl Observer for Watching {
+        fn recovers(&mut self, pages: u64) {
+            self.pages = Some(pages);
+        }
+
+        fn goes_on(&mut self, done: u64) -> bool {
+            if self.pages.is_none() {
+                return true;
+            }
+            self.read.push(done);
+            !self.stops
+        }
+
+        fn recovered(&mut self, answered: u64) {
+            self.answered = Some(answered);
         }
     }
 
-    #[test]
-    fn a_recovery_is_stopped_half_way() {
+    /// Ten requests on a device with many pages, and a power cut.
+    fn recovered_before(observer: &mut Watching) -> Summary {
         let set = ["part.geometry.blocks_per_plane=16".to_owned(), "ftl.over_provisioning=0.5".to_owned()];
         let preset = Some("bench-512g".to_owned());
         let device = Described::load(&Selection { preset, set: set.into(), ..Selection::default() });
@@ -175,10 +194,23 @@ mod tests {
             power_cut: Some(CutAfter::Requests(10)),
             ..Plan::default()
         };
-        let job = plan.job(&device.expect("a device")).expect("a job");
-        let mut observer = Impatient(0);
-        let stopped = run(job, &mut observer).expect("a partial result");
-        assert_eq!((stopped.outcome, observer.0), (Outcome::Interrupted, 1));
+        run(plan.job(&device.expect("a device")).expect("a job"), observer).expect("a result")
+    }
+
+    #[test]
+    fn a_recovery_reads_as_many_pages_as_it_says_before() {
+        let mut observer = Watching::default();
+        let summary = recovered_before(&mut observer);
+        assert_eq!(observer.pages, Some(summary.power_cuts[0].pages_read));
+        assert!(observer.read.len() > 1 && observer.read.is_sorted(), "{:?}", observer.read);
+        assert!(observer.read.last().copied() < observer.pages && observer.answered == Some(10));
+    }
+
+    #[test]
+    fn a_recovery_is_stopped_half_way() {
+        let mut observer = Watching { stops: true, ..Watching::default() };
+        let stopped = recovered_before(&mut observer);
+        assert_eq!((stopped.outcome, observer.read.len()), (Outcome::Interrupted, 1));
         assert_eq!((stopped.host.requests, stopped.power_cuts[0].pages_read), (10, 0), "it is not over");
     }
 

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use wordline_kernel::{Duration, Instant, Seed};
-use wordline_ssd::device::Steady;
+use wordline_ssd::device::{Steady, Written};
 use wordline_ssd::snapshot::Agenda;
 use wordline_ssd::{BlockDevice, Config, Device};
 
@@ -12,7 +12,7 @@ use crate::design::Design;
 use crate::error::{Error, Result};
 use crate::output::Output;
 use crate::report::Quantity;
-use crate::run::{Job, Observer, PRECONDITIONING, Precondition, SAVING};
+use crate::run::{Job, OVERWRITING, Observer, PRECONDITIONING, Precondition, SAVING};
 use crate::snapshot::{Moment, Snapshot};
 
 /// What the result notes where an SLC cache was asked for and stays empty.
@@ -71,7 +71,8 @@ impl<D: BlockDevice> Prepared<D> {
         seed: u64,
         observer: &mut dyn Observer,
     ) -> Result<Self> {
-        let look = &mut |pages| observer.goes_on(pages);
+        let mut overwrites = false;
+        let look = &mut |written| goes_on(written, &mut overwrites, observer);
         let done = match precondition {
             Precondition::Empty => "new: nothing was ever written".into(),
             Precondition::Filled(fraction) => {
@@ -105,6 +106,21 @@ impl<D: BlockDevice> Prepared<D> {
         let moment = Moment { device, agenda, name, configuration, seed: *seed, history };
         moment.save(to, &mut |bytes| observer.goes_on(bytes))
     }
+}
+
+/// Tells an observer how far the writing has come: what is filled, and in a phase of its own, for a page takes longer then, what
+/// is overwritten.
+fn goes_on(written: Written, overwrites: &mut bool, observer: &mut dyn Observer) -> bool {
+    let Written { pages, filled, expected } = written;
+    if pages <= filled || expected == filled {
+        observer.expects(filled);
+        return observer.goes_on(pages.min(filled));
+    }
+    if !std::mem::replace(overwrites, true) {
+        observer.phase(OVERWRITING, Some(expected - filled));
+    }
+    observer.expects(expected - filled);
+    observer.goes_on(pages.min(expected) - filled)
 }
 
 /// What bringing a device, or a part `of` it, to its steady state took.
@@ -141,6 +157,51 @@ mod tests {
     use super::*;
     use crate::config::{Device as Configured, Selection};
     use crate::plan::{Origin, Plan};
+
+    /// What was told of a phase: its name, what was done at the last look, and what was expected then.
+    #[derive(Default)]
+    struct Phases(Vec<(&'static str, u64, u64)>);
+
+    impl Observer for Phases {
+        fn phase(&mut self, name: &'static str, total: Option<u64>) {
+            self.0.push((name, 0, total.unwrap_or(0)));
+        }
+
+        fn expects(&mut self, total: u64) {
+            self.0.last_mut().expect("a phase has begun").2 = total;
+        }
+
+        fn goes_on(&mut self, done: u64) -> bool {
+            let (_, before, expected) = self.0.last_mut().expect("a phase has begun");
+            assert!(*before <= done && done <= *expected, "{before} {done} {expected}");
+            *before = done;
+            true
+        }
+    }
+
+    #[test]
+    fn what_is_expected_of_preconditioning_is_what_it_does() {
+        let set =
+            ["part.geometry.blocks_per_plane=16", "ftl.over_provisioning=0.5"].map(str::to_owned).to_vec();
+        let preset = Some("bench-512g".to_owned());
+        let device = Configured::load(&Selection { preset, set, ..Selection::default() }).expect("a device");
+        let pages = u64::from(device.config.logical_pages);
+        for precondition in [Precondition::Filled(1.0), Precondition::Steady, Precondition::SteadyTo(0.5)] {
+            let (design, mut observer) = (Design::from(device.design.clone()), Phases::default());
+            let config = &device.config;
+            let made = Device::with(config.clone(), design.parts(config), Seed(1));
+            observer.phase(PRECONDITIONING, None);
+            Prepared::preconditioned(made, precondition, 1, &mut observer).expect("a device");
+            let filled = if precondition == Precondition::SteadyTo(0.5) { pages / 2 } else { pages };
+            assert_eq!(observer.0[0].2, filled);
+            let is_steady = precondition != Precondition::Filled(1.0);
+            assert_eq!(observer.0.len(), 1 + usize::from(is_steady), "{precondition:?}");
+            for (name, done, expected) in &observer.0 {
+                // Nobody looks at the last few pages.
+                assert!(expected - done < 40_000, "{precondition:?}, {name}: {done} of {expected}");
+            }
+        }
+    }
 
     #[test]
     fn a_cache_that_nothing_goes_to_is_noted() {

@@ -87,24 +87,37 @@ pub struct Load {
     pub late_notes: LateNotes,
 }
 
+/// The phase in which a trace is looked at, before the device is made.
+pub const READING: &str = "reading the trace";
 /// The phase before the first request, which ends with nothing to report.
 pub const PRECONDITIONING: &str = "preconditioning";
+/// Its second part, on the way to a steady state.
+pub const OVERWRITING: &str = "overwriting";
 /// The phase in which requests are simulated.
 pub const RUNNING: &str = "running";
+
+/// The phase in which a device puts its tables together after a power cut.
+pub const RECOVERING: &str = "recovering";
 
 /// The phase in which a snapshot is saved.
 pub const SAVING: &str = "saving a snapshot";
 
 /// Somebody who watches a run.
 pub trait Observer {
-    /// A phase begins: [`PRECONDITIONING`], [`RUNNING`] or [`SAVING`].
+    /// A phase begins: [`READING`], [`PRECONDITIONING`], [`OVERWRITING`], [`RUNNING`] or [`SAVING`].
     fn phase(&mut self, _name: &'static str, _total: Option<u64>) {}
+    /// The phase has so much to do, as far as is known by now.
+    fn expects(&mut self, _total: u64) {}
+    /// The power was cut: in the phase [`RECOVERING`] the device reads so many pages.
+    fn recovers(&mut self, _pages: u64) {}
+    /// That is over, with so many requests answered; [`RUNNING`] goes on.
+    fn recovered(&mut self, _answered: u64) {}
     /// So many requests are answered; false stops the run.
     fn progress(&mut self, _answered: u64) -> bool {
         true
     }
-    /// So much is done of a phase that answers none: pages written in [`PRECONDITIONING`], bytes in [`SAVING`]. False stops it,
-    /// and the run.
+    /// So much is done of a phase that answers none: bytes in [`READING`] and [`SAVING`], pages written in [`PRECONDITIONING`] and
+    /// [`OVERWRITING`], pages read in [`RECOVERING`]. False stops it, and the run, but for [`READING`].
     fn goes_on(&mut self, _done: u64) -> bool {
         true
     }
@@ -382,16 +395,17 @@ fn simulate<D: BlockDevice, S: Iterator<Item = Arrival>>(
             } else {
                 host_at = None;
                 match event {
-                    Some(Event::PowerCut) => power.cut(device, queue, calendar),
+                    Some(Event::PowerCut) => power.cut(device, queue, calendar, observer),
                     Some(Event::Host | Event::Device(_)) => break,
                     None => give_up(device, calendar)?,
                 }
             }
             if power.is_back(device) {
+                observer.recovered(queue.total_answered());
                 last_answer = calendar.now();
                 break;
             }
-            if power.is_off() && power.is_long() && !observer.progress(queue.total_answered()) {
+            if power.is_off() && power.is_long() && !observer.goes_on(device.pages_recovered()) {
                 return Ok((calendar.now(), true)); // the dies have worked since the last answer
             }
             if !device.answers().is_empty() {
@@ -410,7 +424,7 @@ fn simulate<D: BlockDevice, S: Iterator<Item = Arrival>>(
         }
         if power.is_due(queue.total_answered()) {
             host_at = None;
-            power.cut(device, queue, calendar);
+            power.cut(device, queue, calendar, observer);
         }
         if queue.total_answered() >= look_at {
             look_at += LOOK_EVERY;

@@ -99,6 +99,16 @@ pub trait BlockDevice {
     /// Whether it takes commands.
     fn is_ready(&self) -> bool;
 
+    /// Pages that a recovery has read, or is reading, where it reads any.
+    fn pages_recovered(&self) -> u64 {
+        0
+    }
+
+    /// Pages that it is going to read beside those.
+    fn pages_to_recover(&self) -> u64 {
+        0
+    }
+
     /// What the last recovery took and found, once it is over.
     fn recovery(&self) -> Option<Recovery>;
 

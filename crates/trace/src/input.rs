@@ -5,7 +5,7 @@ use std::fs::File;
 use std::io::{self, BufRead, BufReader, Cursor, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use crate::{Error, error::Result};
 
@@ -41,6 +41,45 @@ pub(super) fn quoted(text: &str) -> String {
 /// The mark with which some editors begin a text in UTF-8.
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
+/// How far the file of a trace has been read, as it lies on the disk.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Progress {
+    /// Bytes read so far.
+    pub bytes: u64,
+    /// Bytes of the file, or of all files that are merged; `None` for a pipe, and for an archive, which was read before.
+    pub of: Option<u64>,
+}
+
+/// How far a file has been read, known to who reads it and to who asks.
+#[derive(Clone, Default)]
+pub(super) struct Position {
+    read: Arc<AtomicU64>,
+    of: Option<u64>,
+}
+
+impl Position {
+    /// The sum over the files of a trace.
+    pub(super) fn sum(files: &[Self]) -> Progress {
+        let bytes = files.iter().map(|file| file.read.load(Ordering::Relaxed)).sum();
+        let of = files.iter().map(|file| file.of).sum::<Option<u64>>();
+        Progress { bytes, of: of.filter(|of| *of > 0) }
+    }
+}
+
+/// Bytes on their way from a file, counted.
+struct Counted<R> {
+    inner: R,
+    read: Arc<AtomicU64>,
+}
+
+impl<R: Read> Read for Counted<R> {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        let read = self.inner.read(into)?;
+        self.read.fetch_add(read as u64, Ordering::Relaxed);
+        Ok(read)
+    }
+}
+
 /// The decompressed content of a trace file, and its beginning.
 pub(super) struct Input<'a> {
     /// The file, for messages.
@@ -49,6 +88,8 @@ pub(super) struct Input<'a> {
     pub(super) prefix: Vec<u8>,
     /// The content from its beginning.
     pub(super) stream: Box<dyn BufRead + Send + 'a>,
+    /// How far the file has been read.
+    pub(super) position: Position,
     /// Whether something that is no gzip stands behind the compressed data; known at the end.
     junk: Arc<AtomicBool>,
 }
@@ -61,9 +102,11 @@ pub(super) fn can_be_read_again(path: &Path) -> bool {
 impl Input<'_> {
     /// Opens a file, plain, gzip or zstd; `-` is standard input.
     pub(super) fn open(path: &Path) -> Result<Self> {
-        let raw = BufReader::with_capacity(1 << 16, opened(path)?);
+        let of = std::fs::metadata(path).ok().filter(|about| about.is_file() && !is_standard(path));
+        let position = Position { of: of.map(|about| about.len()), ..Position::default() };
+        let file = Counted { inner: opened(path)?, read: position.read.clone() };
         let shown = if is_standard(path) { Path::new("standard input") } else { path };
-        Input::new(shown, raw)
+        Ok(Self { position, ..Input::new(shown, BufReader::with_capacity(1 << 16, file))? })
     }
 }
 
@@ -119,7 +162,7 @@ impl<'a> Input<'a> {
             // The lines before the damage are read first, so that the message can say how far they go.
             Err(reason) => Box::new(again.chain(BufReader::with_capacity(1, Broken(Some(reason))))),
         };
-        Ok(Self { path: path.into(), prefix, stream, junk })
+        Ok(Self { path: path.into(), prefix, stream, position: Position::default(), junk })
     }
 
     /// The content as lines.

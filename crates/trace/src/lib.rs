@@ -57,6 +57,7 @@ pub use embedded::embedded;
 pub use error::{Error, Result};
 pub use fit::{Fit, FitReport, Fitting, fit, wrap};
 pub use generated::Generated;
+pub use input::Progress;
 pub use options::{Action, Devices, Format, Options, TimeUnit};
 pub use prepare::{HELD, LateNotes, Prepared, Requests, Survey, prepare, prepare_embedded};
 pub use read::{Trace, open, read, read_bytes};

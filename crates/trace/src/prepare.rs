@@ -9,6 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use wordline_kernel::{Bytes, Instant};
 
 use super::embedded;
+use super::input::Progress;
 use super::options::{Format, Options};
 use super::read::{Place, source};
 use super::stream::{Stream, keep, place_all};
@@ -80,14 +81,23 @@ impl Prepared {
     }
 }
 
-/// Prepares the first `limit` requests of a trace: a file, a directory, or `-` for standard input.
-pub fn prepare(path: &Path, options: &Options, limit: Option<u64>) -> Result<Prepared> {
-    of(&Place::Path(path.into()), options, limit, HELD)
+/// Requests after which it is told how far a trace has been read. Chosen: a few milliseconds of work.
+pub(super) const TOLD_EVERY: u64 = 4_096;
+
+/// Prepares the first `limit` requests of a trace: a file, a directory, or `-` for standard input. Now and then `told` hears
+/// how far it has been read; a limit may be reached long before the end.
+pub fn prepare(
+    path: &Path,
+    options: &Options,
+    limit: Option<u64>,
+    told: &mut dyn FnMut(Progress),
+) -> Result<Prepared> {
+    of(&Place::Path(path.into()), options, limit, HELD, told)
 }
 
 /// Prepares the trace that the program carries.
 pub fn prepare_embedded(limit: Option<u64>) -> Result<Prepared> {
-    of(&embedded::place(), &Options::default(), limit, HELD)
+    of(&embedded::place(), &Options::default(), limit, HELD, &mut |_| {})
 }
 
 /// What of a trace has been looked at.
@@ -97,14 +107,20 @@ struct Look {
     held: Vec<Request>,
 }
 
-fn of(place: &Place<'static>, options: &Options, limit: Option<u64>, most: usize) -> Result<Prepared> {
+fn of(
+    place: &Place<'static>,
+    options: &Options,
+    limit: Option<u64>,
+    most: usize,
+    told: &mut dyn FnMut(Progress),
+) -> Result<Prepared> {
     let limit = limit.unwrap_or(u64::MAX);
     let mut look = Look { stream: place.open(options)?, survey: Survey::default(), held: Vec::new() };
-    let is_all_held = look.take(limit, most)?;
+    let is_all_held = look.take(limit, most, told)?;
     let reads_on = !is_all_held && !place.can_be_read_again();
     if !is_all_held && !reads_on {
         look.held = Vec::new();
-        look.take(limit, 0)?;
+        look.take(limit, 0, told)?;
     }
     look.survey.is_whole = !reads_on;
     let Look { mut stream, mut survey, mut held } = look;
@@ -134,7 +150,7 @@ fn of(place: &Place<'static>, options: &Options, limit: Option<u64>, most: usize
 impl Look {
     /// Takes requests in up to the limit and holds them while there are no more than `most`; without any to hold, whatever
     /// there is. Whether all are held or looked at.
-    fn take(&mut self, limit: u64, most: usize) -> Result<bool> {
+    fn take(&mut self, limit: u64, most: usize, told: &mut dyn FnMut(Progress)) -> Result<bool> {
         while self.survey.requests < limit {
             if most > 0 && self.held.len() >= most {
                 return Ok(false);
@@ -142,6 +158,9 @@ impl Look {
             let Some(request) = self.stream.next().transpose()? else { break };
             let survey = &mut self.survey;
             survey.requests += 1;
+            if survey.requests.is_multiple_of(TOLD_EVERY) {
+                told(self.stream.progress());
+            }
             survey.last = survey.last.max(request.arrival);
             survey.has_processors |= request.cpu.is_some();
             survey.has_streams |= request.stream > 0;

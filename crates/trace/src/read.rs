@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use super::archive;
 use super::format::{Content, Merged, PartReader, detect};
-use super::input::{Input, can_be_read_again};
+use super::input::{Input, Position, can_be_read_again};
 use super::options::{Format, Options};
 use super::row::Reader;
 use super::stream::Stream;
@@ -66,8 +66,9 @@ impl<'a> Place<'a> {
         match self {
             Self::Path(path) if path.is_dir() => {
                 options.units(Format::Blktrace)?;
-                let parts = Merged::new(directory_parts(path)?)?;
-                Stream::new(path, Format::Blktrace, Box::new(parts), Assumed::none(), options)
+                let (parts, files) = directory_parts(path)?;
+                let parts = Box::new(Merged::new(parts)?);
+                Ok(Stream::new(path, Format::Blktrace, parts, Assumed::none(), options)?.of(files))
             }
             Self::Path(path) => from_input(Input::open(path)?, options),
             Self::Bytes(name, bytes) => from_input(Input::new(Path::new(name), *bytes)?, options),
@@ -93,6 +94,7 @@ pub fn read_bytes(name: &str, bytes: &[u8], options: &Options) -> Result<Trace> 
 
 fn from_input<'a>(input: Input<'a>, options: &Options) -> Result<Stream<'a>> {
     let path = input.path.clone();
+    let mut files = vec![input.position.clone()];
     let content = match options.format {
         // An archive of the block tracer's files is in its format, too.
         Some(Format::Blktrace) => match detect(&input) {
@@ -105,6 +107,7 @@ fn from_input<'a>(input: Input<'a>, options: &Options) -> Result<Stream<'a>> {
     let (format, reader, assumed): (_, Box<dyn Reader + 'a>, _) = match content {
         Content::Archive => {
             options.units(Format::Blktrace)?;
+            files.clear();
             (Format::Blktrace, Box::new(Merged::new(archive::parts(input)?)?), Assumed::none())
         }
         Content::Trace(Format::Blktrace) => {
@@ -116,7 +119,7 @@ fn from_input<'a>(input: Input<'a>, options: &Options) -> Result<Stream<'a>> {
             (format, reader, assumed)
         }
     };
-    Stream::new(&path, format, reader, assumed, options)
+    Ok(Stream::new(&path, format, reader, assumed, options)?.of(files))
 }
 
 /// Whether a name is that of a processor's file, `sda.blktrace.3`, compressed or not; then the processor.
@@ -126,8 +129,11 @@ pub(super) fn processor(name: &str) -> Option<u32> {
     base.ends_with(".blktrace").then(|| number.parse().ok()).flatten()
 }
 
+/// Readers of files that are merged.
+type Parts = Vec<Box<dyn Reader>>;
+
 /// The files of the block tracer in a directory, each open.
-fn directory_parts(path: &Path) -> Result<Vec<Box<dyn Reader + 'static>>> {
+fn directory_parts(path: &Path) -> Result<(Parts, Vec<Position>)> {
     let complain = |reason| Error::File { path: path.into(), action: "read", reason };
     let mut files: Vec<(u32, PathBuf)> = Vec::new();
     for entry in std::fs::read_dir(path).map_err(complain)? {
@@ -144,13 +150,15 @@ fn directory_parts(path: &Path) -> Result<Vec<Box<dyn Reader + 'static>>> {
         });
     }
     files.sort();
-    let mut parts: Vec<Box<dyn Reader>> = Vec::new();
+    let (mut parts, mut positions) = (Parts::new(), Vec::new());
     for (_, file) in &files {
         // The block tracer leaves an empty file for a processor that saw no request.
         let is_empty = std::fs::metadata(file).is_ok_and(|about| about.len() == 0);
         if !is_empty {
-            parts.push(Box::new(PartReader::from(Input::open(file)?)));
+            let input = Input::open(file)?;
+            positions.push(input.position.clone());
+            parts.push(Box::new(PartReader::from(input)));
         }
     }
-    Ok(parts)
+    Ok((parts, positions))
 }

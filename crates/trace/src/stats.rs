@@ -9,6 +9,8 @@ use wordline_kernel::{Duration, Histogram, Instant};
 
 use super::footprint::Footprint;
 pub use super::footprint::GRANULE;
+use super::input::Progress;
+use super::prepare::TOLD_EVERY;
 use super::{Op, Request, Stream};
 use crate::error::Result;
 
@@ -145,14 +147,19 @@ impl Statistics {
         collector.finish()
     }
 
-    /// The statistics of all that a stream still holds, with its devices where they come to lie.
+    /// The statistics of all that a stream still holds, with its devices where they come to lie. Now and then `told` hears how
+    /// far it has been read.
     ///
     /// # Errors
     /// What the stream meets.
-    pub fn of_stream(stream: &mut Stream<'_>) -> Result<Self> {
+    pub fn of_stream(stream: &mut Stream<'_>, told: &mut dyn FnMut(Progress)) -> Result<Self> {
         let mut collector = Collector::default();
-        for request in stream.by_ref() {
-            collector.add(&request?);
+        for number in 1_u64.. {
+            let Some(request) = stream.next().transpose()? else { break };
+            collector.add(&request);
+            if number.is_multiple_of(TOLD_EVERY) {
+                told(stream.progress());
+            }
         }
         Ok(Self { highest_byte: stream.extent()?.0, ..collector.finish() })
     }

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use wordline_kernel::{Bytes, Duration, Instant};
 
 use super::events::Matcher;
+use super::input::{Position, Progress};
 use super::layout::{Ends, Layout};
 use super::options::{Format, Options};
 use super::order::{Misplaced, Sorter};
@@ -20,6 +21,7 @@ use crate::{Error, error::Result};
 /// It holds a window of requests to put them in order, whatever the length of the trace. After an error it is at its end.
 pub struct Stream<'a> {
     path: PathBuf,
+    files: Vec<Position>,
     format: Format,
     reader: Box<dyn Reader + 'a>,
     window: usize,
@@ -53,6 +55,7 @@ impl<'a> Stream<'a> {
         let window = options.window()?;
         Ok(Self {
             path: path.into(),
+            files: Vec::new(),
             format,
             reader,
             window,
@@ -72,6 +75,16 @@ impl<'a> Stream<'a> {
             is_drained: false,
             is_over: false,
         })
+    }
+
+    /// The files that it is read from.
+    pub(super) fn of(self, files: Vec<Position>) -> Self {
+        Self { files, ..self }
+    }
+
+    /// How far it has been read.
+    pub fn progress(&self) -> Progress {
+        Position::sum(&self.files)
     }
 
     /// The name of the file without directory.

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use wordline_kernel::{Bytes, Duration, Instant};
-use wordline_trace::{Op, Request, Statistics, statistic};
+use wordline_trace::{Op, Options, Progress, Request, Statistics, open, prepare, statistic};
 
 fn request(seconds: u64, op: Op, offset: u64, size: u64) -> Request {
     Request {
@@ -144,4 +144,23 @@ fn real_traces_have_the_statistics_that_their_readme_states() {
             stats.sequential_share
         );
     }
+}
+
+#[test]
+fn what_is_read_of_a_file_is_told_up_to_its_end() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let path = folder.path().join("t.csv");
+    let rows: String = (0..200_000).map(|n| format!("{n},R,{},4096\n", n * 4096)).collect();
+    std::fs::write(&path, format!("t_us,op,offset,size\n{rows}")).expect("writable");
+    let length = std::fs::metadata(&path).expect("it was written").len();
+    let mut told: Vec<Progress> = Vec::new();
+    let mut stream = open(&path, &Options::default()).expect("a trace");
+    Statistics::of_stream(&mut stream, &mut |progress| told.push(progress)).expect("a whole trace");
+    assert_eq!(stream.progress(), Progress { bytes: length, of: Some(length) });
+    assert!(told.len() > 40 && told.is_sorted_by_key(|progress| progress.bytes), "{told:?}");
+    assert!(told[0].bytes < length / 2 && told.iter().all(|progress| progress.of == Some(length)));
+
+    let count = told.len();
+    prepare(&path, &Options::default(), None, &mut |progress| told.push(progress)).expect("a trace");
+    assert_eq!(told.len(), 2 * count);
 }

@@ -17,7 +17,7 @@ use wordline_lab::plan::{Origin, Plan};
 use wordline_lab::run::{self, Job, Load, Unobserved};
 use wordline_lab::summary::Summary;
 use wordline_ssd::block_device::{Oldest, Programmed, Shape};
-use wordline_ssd::device::{Look, Steady};
+use wordline_ssd::device::{Look, Steady, Written};
 use wordline_ssd::metrics::Detail;
 use wordline_ssd::snapshot::Agenda;
 use wordline_ssd::{Answer, BlockDevice, Command, Operation, PowerCut, Recovery, SECTOR};
@@ -267,6 +267,14 @@ impl<D: BlockDevice> BlockDevice for Raid0<D> {
     }
 
     /// The longest recovery of a member, and the sums of what they found.
+    fn pages_recovered(&self) -> u64 {
+        self.members.iter().map(D::pages_recovered).sum()
+    }
+
+    fn pages_to_recover(&self) -> u64 {
+        self.members.iter().map(D::pages_to_recover).sum()
+    }
+
     fn recovery(&self) -> Option<Recovery> {
         let all: Option<Vec<Recovery>> = self.members.iter().map(D::recovery).collect();
         all.map(|all| {
@@ -280,11 +288,14 @@ impl<D: BlockDevice> BlockDevice for Raid0<D> {
     }
 
     fn fill_while(&mut self, fraction: f64, look: Look<'_>) -> bool {
-        let mut before = 0;
-        let pages = self.shape().capacity.0 / self.shape().logical_page.0 / self.members.len() as u64;
+        let (mut before, members) = (0, self.members.len() as u64);
         self.members.iter_mut().all(|member| {
-            let done = member.fill_while(fraction, &mut |written| look(before + written));
-            before += (pages as f64 * fraction) as u64;
+            let mut pages = 0;
+            let done = member.fill_while(fraction, &mut |written| {
+                pages = written.pages;
+                look(of_all(written, before, members))
+            });
+            before += pages;
             done
         })
     }
@@ -292,10 +303,15 @@ impl<D: BlockDevice> BlockDevice for Raid0<D> {
     fn fill_steady_while(&mut self, seed: Seed, fraction: Option<f64>, look: Look<'_>) -> Option<Steady> {
         let mut all = Steady { overwritten: 0, amplification: 0.0 };
         let count = self.members.len() as f64;
+        let mut before = 0;
         for (number, member) in self.members.iter_mut().enumerate() {
-            let before = all.overwritten;
+            let mut pages = 0;
             let own = Seed(seed.0.wrapping_add(number as u64));
-            let one = member.fill_steady_while(own, fraction, &mut |written| look(before + written))?;
+            let one = member.fill_steady_while(own, fraction, &mut |written| {
+                pages = written.pages;
+                look(of_all(written, before, count as u64))
+            })?;
+            before += pages;
             all.overwritten += one.overwritten;
             all.amplification += one.amplification / count;
         }
@@ -393,4 +409,11 @@ impl<D: BlockDevice> BlockDevice for Raid0<D> {
         }
         Ok(agenda)
     }
+}
+
+/// How far all members are, one after another, where one has come so far and those before it wrote `before` pages. What is
+/// expected of one is expected of each, and filling and overwriting alternate.
+fn of_all(one: Written, before: u64, members: u64) -> Written {
+    let expected = one.expected * members;
+    Written { pages: before + one.pages, filled: expected, expected }
 }

@@ -77,6 +77,14 @@ impl BlockDevice for Device {
         Self::recovery(self).copied()
     }
 
+    fn pages_recovered(&self) -> u64 {
+        Self::pages_recovered(self)
+    }
+
+    fn pages_to_recover(&self) -> u64 {
+        Self::pages_to_recover(self)
+    }
+
     fn fill_while(&mut self, fraction: f64, look: Look<'_>) -> bool {
         Self::fill_while(self, fraction, look)
     }

@@ -231,6 +231,7 @@ impl Device {
         self.fill_watched(1.0, watched).then_some(())?;
         let replacements = self.config.file.ftl.mapping.block.map_or(0, |block| block.replacements);
         let writes = ROUNDS * u64::from(replacements) * u64::from(self.config.pools.rows());
+        watched.overwrites(2 * writes);
         let mut write = |_| {
             let page = LogicalPage(random.below(self.config.logical_pages.into()) as u32);
             let programmed = self.write_mapped_untimed(page);

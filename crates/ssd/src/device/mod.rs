@@ -70,7 +70,7 @@ use crate::policy::wear::WearLeveller;
 use crate::queue::Queues;
 
 pub use contents::{Content, Contents, FILLED, Mutant, NOTHING, ZEROES};
-pub use precondition::{Look, Steady};
+pub use precondition::{Look, Steady, Written};
 pub use progress::Watchdog;
 pub use recovery::{PowerCut, Recovery};
 pub use sub_requests::Counts as SubRequestCounts;

@@ -1,5 +1,7 @@
 //! Preconditioning: a device is filled, and brought to the steady state of random overwrites, in no simulated time.
 
+mod watched;
+
 use std::collections::VecDeque;
 
 use wordline_kernel::{Seed, Stream, gcd};
@@ -14,6 +16,9 @@ use crate::ftl::mapping::LogicalPage;
 use crate::ftl::translation::UNITS_IN_A_ROW;
 use crate::policy::mapper::TranslationPage;
 use crate::policy::placement::Row;
+
+pub(super) use watched::Watched;
+pub use watched::{Look, Written};
 
 /// What bringing a device to its steady state took.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -32,6 +37,9 @@ const WINDOWS_PER_DRIVE: u32 = 50;
 /// writes beyond a start that is close already.
 const MOST_WINDOWS: u32 = 2 * WINDOWS_PER_DRIVE;
 
+/// Windows before which it does not count as steady. Chosen: the first has nothing before it, and one pair may be alike by chance.
+const FEWEST_WINDOWS: u32 = 3;
+
 /// Blocks of pages for each row that are overwritten last, while the collector keeps the host's pace. Chosen: one is
 /// enough for a row to come to it, and two for rows that by chance get fewer pages than others.
 const PACED_BLOCKS: u64 = 2;
@@ -41,38 +49,6 @@ const MOST_TABLES_A_PAGE: u8 = UNITS_IN_A_ROW;
 
 /// A change of the write amplification between windows that counts as none. Chosen.
 const STEADY_WITHIN: f64 = 0.01;
-
-/// Pages between two looks at whether preconditioning is to go on. Chosen: less than a hundredth of a second.
-const LOOK_EVERY: u64 = 1 << 14;
-
-/// Somebody who is told how many pages were written so far, and says whether to go on. Whoever says no can only throw the
-/// device away.
-pub type Look<'a> = &'a mut dyn FnMut(u64) -> bool;
-
-/// What is written before the run, and who looks on.
-pub(super) struct Watched<'a> {
-    look: Look<'a>,
-    written: u64,
-    look_at: u64,
-    goes_on: bool,
-}
-
-impl<'a> Watched<'a> {
-    fn by(look: Look<'a>) -> Self {
-        Self { look, written: 0, look_at: LOOK_EVERY, goes_on: true }
-    }
-
-    /// So many pages more are written; whether to go on.
-    #[inline]
-    pub(super) fn wrote(&mut self, pages: u64) -> bool {
-        self.written += pages;
-        if self.written >= self.look_at && self.goes_on {
-            self.look_at = self.written + LOOK_EVERY;
-            self.goes_on = (self.look)(self.written);
-        }
-        self.goes_on
-    }
-}
 
 impl Device {
     /// Writes the first `fraction` of the logical pages once, in order.
@@ -87,6 +63,7 @@ impl Device {
 
     pub(super) fn fill_watched(&mut self, fraction: f64, watched: &mut Watched<'_>) -> bool {
         let pages = (f64::from(self.config.logical_pages) * fraction.clamp(0.0, 1.0)) as u32;
+        watched.fills(u64::from(pages));
         let mut writer = Writer::default();
         self.blocks.pause_cache(true);
         match self.whole_unit() {
@@ -154,6 +131,7 @@ impl Device {
         self.blocks.pause_cache(true);
         let rested = rested || self.subs.is_some();
         let mut writer = Writer { rested, ..Writer::default() };
+        watched.fills(u64::from(filled));
         match self.subs.is_some() {
             true => {
                 self.fill_pools(filled, &mut writer, &mut random, watched);
@@ -167,21 +145,27 @@ impl Device {
         let pools = &self.config.pools;
         let round: u64 = (0..pools.rows()).map(|row| u64::from(pools.per_block_of(row))).sum();
         let window = (pages / u64::from(WINDOWS_PER_DRIVE)).max(2 * round);
+        watched
+            .overwrites(u64::from(FEWEST_WINDOWS) * window + if rested { 0 } else { PACED_BLOCKS * round });
         let mut draws = Draws::new(random, pages);
         let mut steady = Steady { overwritten: 0, amplification: 0.0 };
         if self.subs.is_some() {
             // What is overwritten until there is something to be cleaned.
             let free = u64::from(self.config.pools.slots()) - pages;
+            watched.overwrites(free);
             steady.overwritten += self.overwrite_drawn(free, &mut draws, &mut writer, watched)?;
         }
-        for n in 0..MOST_WINDOWS {
+        for n in 1..=MOST_WINDOWS {
+            if n > FEWEST_WINDOWS {
+                watched.overwrites(window);
+            }
             let before = writer.programmed;
             let overwritten = self.overwrite_drawn(window, &mut draws, &mut writer, watched)?;
             steady.overwritten += overwritten;
             let now = (writer.programmed - before) as f64 / overwritten as f64;
             let still = (now / steady.amplification - 1.0).abs() < STEADY_WITHIN;
             steady.amplification = now;
-            if still && n > 1 {
+            if still && n >= FEWEST_WINDOWS {
                 break;
             }
         }

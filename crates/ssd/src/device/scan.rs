@@ -71,6 +71,34 @@ impl Device {
         }
     }
 
+    /// Pages that the scan of a recovery has read, or is reading.
+    pub fn pages_recovered(&self) -> u64 {
+        self.scan.as_ref().map_or(0, |scan| scan.found.pages_read)
+    }
+
+    /// Pages that it is going to read beside those. This looks at every block.
+    pub fn pages_to_recover(&self) -> u64 {
+        let Some(scan) = &self.scan else { return 0 };
+        let left_of_block = |block: BlockSetId, page: u32| {
+            let all = self.pages_to_scan(block);
+            match page {
+                0 if all > 0 => 1 + all.saturating_sub(self.after_first_page(block)),
+                page => all.saturating_sub(page),
+            }
+        };
+        let left_of_die = |die: DieId| {
+            let cursor = &scan.dies[die];
+            let planes = self.config.pools.of_die(die).geometry.planes_per_row;
+            let blocks = (cursor.block.0..cursor.end.0).map(BlockSetId);
+            let pages = blocks.map(|block| match block == cursor.block {
+                true => left_of_block(block, cursor.page),
+                false => left_of_block(block, 0),
+            });
+            pages.map(u64::from).sum::<u64>() * u64::from(planes) + cursor.tables.len() as u64
+        };
+        scan.dies.ids().map(left_of_die).sum()
+    }
+
     /// Queues the next read of a die's scan, if there is one: the spare areas of the same page in all planes of a row, or
     /// a page of a table.
     pub(super) fn scan_on(&mut self, die: DieId, calendar: &mut impl Schedule<Event>) {

@@ -1,0 +1,56 @@
+//! Who looks on while a device is written before a run, and may stop it.
+
+/// Pages between two looks at whether preconditioning is to go on. Chosen: less than a hundredth of a second.
+const LOOK_EVERY: u64 = 1 << 14;
+
+/// Somebody who is told how far the writing has come, and says whether to go on. Whoever says no can only throw the
+/// device away.
+pub type Look<'a> = &'a mut dyn FnMut(Written) -> bool;
+
+/// How far the writing before the run has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Written {
+    /// Pages that are filled and overwritten so far.
+    pub pages: u64,
+    /// How many there are to be filled before any is overwritten.
+    pub filled: u64,
+    /// How many it will be in the end, as far as can be told: more, if the write amplification does not stand still.
+    pub expected: u64,
+}
+
+/// What is written before the run, and who looks on.
+pub(in crate::device) struct Watched<'a> {
+    look: Look<'a>,
+    written: Written,
+    look_at: u64,
+    pub(in crate::device) goes_on: bool,
+}
+
+impl<'a> Watched<'a> {
+    pub(in crate::device) fn by(look: Look<'a>) -> Self {
+        let written = Written { pages: 0, filled: 0, expected: 0 };
+        Self { look, written, look_at: LOOK_EVERY, goes_on: true }
+    }
+
+    /// So many pages are going to be filled.
+    pub(in crate::device) fn fills(&mut self, pages: u64) {
+        self.written.filled = pages;
+        self.written.expected += pages;
+    }
+
+    /// So many are going to be overwritten, beside those that are told already.
+    pub(in crate::device) fn overwrites(&mut self, pages: u64) {
+        self.written.expected += pages;
+    }
+
+    /// So many pages more are written; whether to go on.
+    #[inline]
+    pub(in crate::device) fn wrote(&mut self, pages: u64) -> bool {
+        self.written.pages += pages;
+        if self.written.pages >= self.look_at && self.goes_on {
+            self.look_at = self.written.pages + LOOK_EVERY;
+            self.goes_on = (self.look)(self.written);
+        }
+        self.goes_on
+    }
+}
