@@ -419,9 +419,7 @@ fn simulate<D: BlockDevice, S: Iterator<Item = Arrival>>(
         if now > latest {
             return Err(too_long(queue.total_answered()));
         }
-        if take_answers(device, queue, measurements, now)? {
-            last_answer = now;
-        }
+        last_answer = if take_answers(device, queue, measurements, now)? { now } else { last_answer };
         if power.is_due(queue.total_answered()) {
             host_at = None;
             power.cut(device, queue, calendar, observer);
