@@ -30,14 +30,15 @@ impl Device {
             if self.subs.is_some() {
                 formed |= self.form_whole_units(calendar);
             }
-            // A write that goes on may make room nowhere and still leave a page that must go at once.
-            let before = (self.buffer.in_use(), self.stalled.len());
+            // A write that goes on may make room nowhere and still leave a page that must go at once, also one that it merged with.
+            let waits = |device: &Self| (device.buffer.in_use(), device.buffer.dirty(), device.stalled.len());
+            let before = waits(self);
             self.admit_stalled(calendar);
             // Zeroes may have taken pages out of the buffer that others waited for.
             if !self.wake.is_empty() {
                 self.wake_waiters(calendar);
             }
-            let moved = formed || before != (self.buffer.in_use(), self.stalled.len());
+            let moved = formed || before != waits(self);
             if !moved && !self.row_opened {
                 return;
             }

@@ -55,7 +55,9 @@ impl UnderWay {
                 changes.any(|change| change.covers(sector))
             };
             let mut all = pending.first..pending.first + pending.command.sectors;
-            let may_fail = refuses || all.any(|sector| is_lost(sector) || changed(sector));
+            // A comparison with another version than the last one is to fail.
+            let differs = pending.command.expected != 0;
+            let may_fail = refuses || differs || all.any(|sector| is_lost(sector) || changed(sector));
             assert!(may_fail || !answer.failed, "nothing of a read that failed is lost: {answer:?}");
         } else {
             self.over.push((self.now, pending));
