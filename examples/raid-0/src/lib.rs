@@ -25,19 +25,26 @@ use wordline_trace::Request;
 
 pub use pieces::Striping;
 
+/// What the requests of the workloads below are whole numbers of.
+const PAGE: Bytes = Bytes(4096);
+
 /// The result of a workload at queue depth 64 on an array of so many SSDs of a small preset, in units of 64 KiB. `change` may change the
-/// load; the addresses of the workload, which are of one member, are spread over all.
+/// load. There are 10,000 requests for each member; the addresses of the workload, which are of one, are spread over all pages.
 ///
 /// # Errors
 /// What is wrong with the workload or its name.
 pub fn run_small(workload: &str, members: u64, change: impl FnOnce(&mut Load)) -> Result<Summary> {
     let device = Device::load(&Selection { preset: Some("tiny".into()), ..Selection::default() })?;
     let origin = Origin::Named(workload.into());
-    let plan = Plan { origin, queue_depth: Some(64), requests: Some(20_000), ..Plan::default() };
+    let plan = Plan { origin, queue_depth: Some(64), requests: Some(10_000 * members), ..Plan::default() };
     let Job { config, precondition, mut load, .. } = plan.job(&device)?;
-    load.requests = Box::new(load.requests.map(move |request| {
-        request.map(|request| Request { offset: Bytes(request.offset.0 * members), ..request })
-    }));
+    let spread = move |number: u64, request: Request| {
+        let page = number % members * PAGE.0;
+        Request { offset: Bytes(request.offset.0 * members + page), ..request }
+    };
+    let numbered = (0..).zip(load.requests);
+    load.requests =
+        Box::new(numbered.map(move |(number, request)| request.map(|request| spread(number, request))));
     load.device_name = format!("RAID-0 of {members} x {}", load.device_name);
     change(&mut load);
     let member = |number| wordline_ssd::Device::new(config.clone(), Seed(number));
