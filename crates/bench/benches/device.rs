@@ -6,8 +6,8 @@ use wordline_kernel::{Instant, Seed};
 use wordline_lab::config::{Device as Described, Selection};
 use wordline_lab::plan::{Origin, Plan};
 use wordline_lab::run::{Job, Precondition, Unobserved, run};
-use wordline_ssd::Device;
 use wordline_ssd::snapshot::Agenda;
+use wordline_ssd::{BlockDevice, Device};
 
 /// As in the program.
 #[global_allocator]

@@ -23,6 +23,8 @@
 //! assert_eq!((again.last, again.taken), (Some(3), vec![7, 8]));
 //! ```
 
+mod declare;
+
 use std::fmt;
 
 use serde::Serialize;
@@ -187,75 +189,6 @@ macro_rules! numbers {
 
 numbers!(u8, u16, u32, u64, u128);
 
-/// Makes a struct of numbers a [`Word`](crate::snapshot::Word): `word!(Stamp { logical: u32, version: u32 })`.
-#[macro_export]
-macro_rules! word {
-    ($type:ident { $($field:ident: $of:ty),* $(,)? }) => {
-        impl $crate::snapshot::Word for $type {
-            const SIZE: usize = 0 $(+ size_of::<$of>())*;
-            #[inline]
-            fn put(self, bytes: &mut [u8]) {
-                let Self { $($field),* } = self;
-                let mut at = 0;
-                $(
-                    $crate::snapshot::Word::put($field, &mut bytes[at..]);
-                    at += size_of::<$of>();
-                )*
-                debug_assert_eq!(at, Self::SIZE);
-            }
-            #[inline]
-            fn get(bytes: &[u8]) -> Self {
-                let mut at = 0;
-                $(
-                    let $field = <$of as $crate::snapshot::Word>::get(&bytes[at..]);
-                    at += size_of::<$of>();
-                )*
-                debug_assert_eq!(at, Self::SIZE);
-                Self { $($field),* }
-            }
-        }
-    };
-}
-
-/// Says of every field of a struct how its [`State`](crate::snapshot::State) is kept: `values` are written as they are (by
-/// serde), `parts` have a state of their own, as have the members of `lists`, of which the configuration says how many there
-/// are, and `fixed` ones follow from the configuration. A struct without a state has no field or fixed ones alone.
-#[macro_export]
-macro_rules! state {
-    ($type:ident {
-        $(values { $($value:ident),* $(,)? })?
-        $(parts { $($part:ident),* $(,)? })?
-        $(lists { $($list:ident),* $(,)? })?
-        $(fixed { $($fixed:ident),* $(,)? })?
-    }) => {
-        impl $crate::snapshot::State for $type {
-            #[allow(unused_variables)]
-            fn save_state(
-                &self,
-                to: &mut $crate::snapshot::Writer<'_>,
-            ) -> Result<(), $crate::snapshot::Broken> {
-                let Self { $($($value,)*)? $($($part,)*)? $($($list,)*)? $($($fixed: _,)*)? } = self;
-                $($(to.value(stringify!($value), $value)?;)*)?
-                $($(to.part(stringify!($part), $part)?;)*)?
-                $($(to.list(stringify!($list), $list)?;)*)?
-                Ok(())
-            }
-
-            #[allow(unused_variables)]
-            fn load_state(
-                &mut self,
-                from: &mut $crate::snapshot::Reader<'_>,
-            ) -> Result<(), $crate::snapshot::Broken> {
-                let Self { $($($value,)*)? $($($part,)*)? $($($list,)*)? $($($fixed: _,)*)? } = self;
-                $($(*$value = from.value(stringify!($value))?;)*)?
-                $($(from.part(stringify!($part), $part)?;)*)?
-                $($(from.list(stringify!($list), $list)?;)*)?
-                Ok(())
-            }
-        }
-    };
-}
-
 /// Writes states to a sink.
 pub struct Writer<'a> {
     to: &'a mut dyn Sink,
@@ -301,6 +234,14 @@ impl<'a> Writer<'a> {
         self.name(name)?;
         self.length(list.len())?;
         list.iter().try_for_each(|part| part.save_state(self))
+    }
+
+    /// Writes which variant of an enum it is.
+    ///
+    /// # Errors
+    /// Those of the sink.
+    pub fn variant(&mut self, name: &'static str) -> Result<(), Broken> {
+        self.name(name)
     }
 
     /// Every field begins with its name, so that a reader that looks for another one finds out at once.
@@ -395,6 +336,14 @@ impl<'a> Reader<'a> {
         self.name(name)?;
         self.same_length(list.len())?;
         list.iter_mut().try_for_each(|part| part.load_state(self))
+    }
+
+    /// Reads which variant of an enum it is, which has to be this one.
+    ///
+    /// # Errors
+    /// Those of the source, or another one stands there.
+    pub fn variant(&mut self, name: &'static str) -> Result<(), Broken> {
+        self.name(name)
     }
 
     fn name(&mut self, wanted: &'static str) -> Result<(), Broken> {
@@ -498,99 +447,4 @@ impl<A: State, B: State> State for (A, B) {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use proptest::prelude::*;
-
-    #[derive(Clone, Debug, Default, PartialEq)]
-    struct Whole {
-        name: Option<(u32, u128)>,
-        words: Vec<u16>,
-        size: u32,
-    }
-    state!(Whole { values { name } parts { words } fixed { size } });
-
-    #[derive(Clone, Copy, Debug, PartialEq)]
-    struct Pair {
-        low: u32,
-        high: u16,
-    }
-    word!(Pair { low: u32, high: u16 });
-
-    fn saved(state: &impl State) -> Vec<u8> {
-        let mut bytes = Vec::new();
-        state.save_state(&mut Writer::new(&mut bytes)).expect("a list takes everything");
-        bytes
-    }
-
-    fn loaded(state: &mut impl State, mut bytes: &[u8]) -> Result<usize, Broken> {
-        state.load_state(&mut Reader::new(&mut bytes)).map(|()| bytes.len())
-    }
-
-    fn whole() -> Whole {
-        Whole { name: Some((7, 1 << 100)), words: (0..1000).collect(), size: 1000 }
-    }
-
-    #[test]
-    fn a_list_longer_than_what_is_written_at_once_comes_back() {
-        let pairs: Vec<Pair> =
-            (0..2 * WORDS_AT_ONCE as u32 + 3).map(|n| Pair { low: n * 7919, high: n as u16 }).collect();
-        let bytes = saved(&pairs);
-        assert_eq!(bytes.len(), 8 + 6 * pairs.len());
-        let mut again = vec![Pair { low: 0, high: 0 }; pairs.len()];
-        assert_eq!(loaded(&mut again, &bytes), Ok(0));
-        assert!(again == pairs);
-    }
-
-    #[test]
-    fn what_does_not_fit_is_named() {
-        let bytes = saved(&whole());
-        let mut short = Whole { words: vec![0; 999], ..Whole::default() };
-        assert_eq!(loaded(&mut short, &bytes), Err(Broken::Length { found: 1000, wanted: 999 }));
-        let mut none: Option<Vec<u32>> = None;
-        let error = loaded(&mut none, &saved(&Some(vec![1u32]))).expect_err("there is one");
-        assert_eq!(error.to_string(), "a list of 1 entries, wanted 0");
-        let mut other = bytes.clone();
-        other[1] = b'g';
-        let error = loaded(&mut whole(), &other).expect_err("it has another name");
-        assert_eq!(error.to_string(), "the field `game`, wanted `name`");
-    }
-
-    #[test]
-    fn a_field_that_claims_to_be_larger_than_anything_is_refused_before_it_is_read() {
-        struct Endless;
-        impl Source for Endless {
-            fn take(&mut self, bytes: &mut [u8]) -> Result<(), Broken> {
-                // A name of four letters, and a length without an end.
-                bytes.fill(match bytes.len() {
-                    1 => 4,
-                    4 => b'n',
-                    _ => 0x7f,
-                });
-                Ok(())
-            }
-
-            fn at_most(&self) -> u64 {
-                1_000
-            }
-        }
-        let found = Reader::within(&mut Endless, 24).value::<Vec<u8>>("nnnn");
-        let claimed = u64::from_le_bytes([0x7f; 8]);
-        assert_eq!(found, Err(Broken::Size { name: "nnnn", found: claimed, most: 1_024 }));
-    }
-
-    proptest! {
-        #[test]
-        fn a_state_that_was_cut_or_changed_never_panics(at in 0usize..2040, flip in 1u8.., cut in any::<bool>()) {
-            let mut bytes = saved(&whole());
-            let mut state = Whole { words: vec![0; 1000], ..Whole::default() };
-            if cut {
-                prop_assert!(loaded(&mut state, &bytes[..at.min(bytes.len() - 1)]).is_err());
-            } else {
-                let at = at % bytes.len();
-                bytes[at] ^= flip;
-                let _ = loaded(&mut state, &bytes);
-            }
-        }
-    }
-}
+mod tests;

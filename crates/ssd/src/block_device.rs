@@ -7,7 +7,7 @@ use std::fmt;
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use wordline_kernel::snapshot::{Broken, Sink, Source};
+use wordline_kernel::snapshot::{Broken, Reader, Sink, Source, State, Writer};
 use wordline_kernel::{Bytes, Digest, Duration, Instant, Metrics, Schedule, Seed};
 
 use crate::command::{Answer, Command};
@@ -51,7 +51,7 @@ pub struct Programmed {
 }
 
 /// A device that takes commands on logical sectors. A run of it is a function of its configuration, its seed and the commands.
-pub trait BlockDevice {
+pub trait BlockDevice: State {
     /// What happens in it.
     type Event: Copy + PartialEq + fmt::Debug + Serialize + DeserializeOwned;
     /// What it had done at some time.
@@ -146,15 +146,53 @@ pub trait BlockDevice {
     /// What it did from `mark` to `now`, by channel, die, block and component.
     fn detail(&self, mark: &Self::Mark, now: Instant) -> Detail;
 
+    /// The lengths of the lists whose lengths follow from the configuration, of those that a state brings with it.
+    fn lengths(&self) -> Vec<usize> {
+        Vec::new()
+    }
+
+    /// About as many bytes as the longest field of its state takes, beside as many as the source has. Chosen where it is not said: 16 MiB.
+    fn most_bytes(&self) -> u64 {
+        1 << 24
+    }
+
+    /// Whether a state that was just taken over can be one of this device, with what is about to happen to it.
+    ///
+    /// # Errors
+    /// What is wrong.
+    fn check_loaded(&self, agenda: &Agenda<Self::Event>) -> Result<(), String>;
+
     /// Writes the device and what is about to happen to it.
     ///
     /// # Errors
     /// Those of the sink.
-    fn save(&self, agenda: &Agenda<Self::Event>, to: &mut dyn Sink) -> Result<(), Broken>;
+    fn save(&self, agenda: &Agenda<Self::Event>, to: &mut dyn Sink) -> Result<(), Broken> {
+        let mut to = Writer::new(to);
+        to.value(AGENDA, agenda)?;
+        to.part(DEVICE, self)
+    }
 
-    /// Takes over what a device of the same configuration wrote. After an error it is good for nothing.
+    /// Takes over what a device of the same configuration and design wrote; the agenda is for the caller to carry on with. Nothing is
+    /// left of what this device was, whatever its seed. After an error it is good for nothing.
     ///
     /// # Errors
     /// Those of the source, and bytes that [`save`](Self::save) did not write for this configuration.
-    fn load(&mut self, from: &mut dyn Source) -> Result<Agenda<Self::Event>, Broken>;
+    fn load(&mut self, from: &mut dyn Source) -> Result<Agenda<Self::Event>, Broken> {
+        let mut from = Reader::within(from, self.most_bytes());
+        let agenda: Agenda<Self::Event> = from.value(AGENDA)?;
+        if !agenda.is_in_order() {
+            return Err(Broken::Value { name: AGENDA, why: "its events are not in order".into() });
+        }
+        let lengths = self.lengths();
+        from.part(DEVICE, self)?;
+        let wrong = |why: String| Broken::State { why };
+        if self.lengths() != lengths {
+            return Err(wrong("lists of other lengths than the device has".into()));
+        }
+        self.check_loaded(&agenda).map_err(wrong)?;
+        Ok(agenda)
+    }
 }
+
+const AGENDA: &str = "agenda";
+const DEVICE: &str = "device";

@@ -4,8 +4,7 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
-use wordline_kernel::snapshot::{Broken, Reader, Sink, Source, Writer};
-use wordline_kernel::{Bytes, Digest, Duration, Instant, Metrics, Schedule, Seed};
+use wordline_kernel::{Bytes, Digest, Duration, Instant, Metrics, Schedule, Seed, state};
 
 use crate::block_device::{BlockDevice, Oldest, Programmed, Shape};
 use crate::command::{Answer, Command, SECTOR};
@@ -17,19 +16,15 @@ use crate::snapshot::Agenda;
 pub struct FixedLatency {
     capacity: Bytes,
     latency: Duration,
-    state: State,
-    answers: Vec<Answer>,
-}
-
-/// What changes in a run.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
-struct State {
     /// Commands under way, and when they came, by their numbers.
     under_way: BTreeMap<u32, (Command, Instant)>,
     next: u32,
     digest: Digest,
     recovered: bool,
+    answers: Vec<Answer>,
 }
+
+state!(FixedLatency { values { under_way, next, digest, recovered, answers } fixed { capacity, latency } });
 
 /// A command is done: its number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -39,12 +34,17 @@ impl FixedLatency {
     /// A device of so many bytes, a multiple of a sector, that takes so long for a command.
     pub fn new(capacity: Bytes, latency: Duration) -> Self {
         assert!(capacity.0.is_multiple_of(SECTOR.0), "a device of whole sectors");
-        Self { capacity, latency, state: State::default(), answers: Vec::new() }
+        Self {
+            capacity,
+            latency,
+            under_way: BTreeMap::new(),
+            next: 0,
+            digest: Digest::default(),
+            recovered: false,
+            answers: Vec::new(),
+        }
     }
 }
-
-const AGENDA: &str = "agenda";
-const STATE: &str = "state";
 
 impl BlockDevice for FixedLatency {
     type Event = Done;
@@ -61,17 +61,17 @@ impl BlockDevice for FixedLatency {
     }
 
     fn submit(&mut self, command: Command, calendar: &mut impl Schedule<Done>) {
-        let number = self.state.next;
-        self.state.next = number.wrapping_add(1);
-        self.state.under_way.insert(number, (command, calendar.now()));
+        let number = self.next;
+        self.next = number.wrapping_add(1);
+        self.under_way.insert(number, (command, calendar.now()));
         calendar.after(self.latency, Done(number));
     }
 
     fn handle(&mut self, Done(number): Done, calendar: &mut impl Schedule<Done>) {
-        let (command, submitted) = self.state.under_way.remove(&number).expect("it was submitted");
+        let (command, submitted) = self.under_way.remove(&number).expect("it was submitted");
         let latency = calendar.now() - submitted;
         for word in [command.sector, command.sectors, latency.ps()] {
-            self.state.digest.add(word);
+            self.digest.add(word);
         }
         self.answers.push(Answer { command, latency, failed: false });
     }
@@ -85,16 +85,16 @@ impl BlockDevice for FixedLatency {
     }
 
     fn outstanding(&self) -> usize {
-        self.state.under_way.len()
+        self.under_way.len()
     }
 
     fn power_cut(&mut self, _now: Instant) -> PowerCut {
-        let unanswered = std::mem::take(&mut self.state.under_way).into_values();
+        let unanswered = std::mem::take(&mut self.under_way).into_values();
         PowerCut { unanswered: unanswered.map(|(command, _)| command).collect(), ..PowerCut::default() }
     }
 
     fn recover(&mut self, _calendar: &mut impl Schedule<Done>) {
-        self.state.recovered = true;
+        self.recovered = true;
     }
 
     fn is_ready(&self) -> bool {
@@ -102,7 +102,7 @@ impl BlockDevice for FixedLatency {
     }
 
     fn recovery(&self) -> Option<Recovery> {
-        self.state.recovered.then(Recovery::default)
+        self.recovered.then(Recovery::default)
     }
 
     fn fill_while(&mut self, _fraction: f64, _look: Look<'_>) -> bool {
@@ -114,13 +114,13 @@ impl BlockDevice for FixedLatency {
     }
 
     fn digest(&self) -> Digest {
-        self.state.digest
+        self.digest
     }
 
     fn audit(&self, _elapsed: Duration) {}
 
     fn oldest(&self) -> Option<Oldest> {
-        let first = self.state.under_way.values().min_by_key(|(_, submitted)| *submitted);
+        let first = self.under_way.values().min_by_key(|(_, submitted)| *submitted);
         first.map(|(command, submitted)| Oldest { submitted: *submitted, tag: command.tag, done: 0 })
     }
 
@@ -146,21 +146,43 @@ impl BlockDevice for FixedLatency {
         Detail::default()
     }
 
-    fn save(&self, agenda: &Agenda<Done>, to: &mut dyn Sink) -> Result<(), Broken> {
-        let mut to = Writer::new(to);
-        to.value(AGENDA, agenda)?;
-        to.value(STATE, &self.state)
+    fn check_loaded(&self, agenda: &Agenda<Done>) -> Result<(), String> {
+        let is_known = |Done(number): Done| self.under_way.contains_key(&number);
+        let all = agenda.events.iter().all(|(_, done)| is_known(*done));
+        let holds = all && agenda.events.len() == self.under_way.len();
+        if holds { Ok(()) } else { Err("its events are not those of its commands".into()) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use wordline_kernel::Calendar;
+
+    fn device() -> FixedLatency {
+        FixedLatency::new(Bytes(1 << 20), Duration::from_us(10))
     }
 
-    fn load(&mut self, from: &mut dyn Source) -> Result<Agenda<Done>, Broken> {
-        let mut from = Reader::new(from);
-        let agenda: Agenda<Done> = from.value(AGENDA)?;
-        self.state = from.value(STATE)?;
-        let is_known = |Done(number): Done| self.state.under_way.contains_key(&number);
-        let all = agenda.events.iter().all(|(_, done)| is_known(*done));
-        if !agenda.is_in_order() || !all || agenda.events.len() != self.state.under_way.len() {
-            return Err(Broken::State { why: "its events are not those of its commands".into() });
+    #[test]
+    fn a_device_that_was_saved_goes_on_and_one_without_its_commands_is_refused() {
+        let (mut device, mut calendar) = (self::device(), Calendar::new());
+        (0..3)
+            .for_each(|tag| device.submit(Command { tag, sectors: 8, ..Command::default() }, &mut calendar));
+        let mut bytes = Vec::new();
+        device.save(&Agenda::of(&calendar), &mut bytes).expect("a list takes everything");
+        let mut again = self::device();
+        let agenda = again.load(&mut bytes.as_slice()).expect("it was just written");
+        let mut resumed = agenda.calendar(|event| event);
+        while let Some(done) = resumed.advance() {
+            again.handle(done, &mut resumed);
         }
-        Ok(agenda)
+        let tags: Vec<u32> = again.answers().iter().map(|answer| answer.command.tag).collect();
+        assert_eq!((tags, again.outstanding()), (vec![0, 1, 2], 0));
+        let empty = Agenda { now: Instant::ZERO, events: Vec::new() };
+        let mut bytes = Vec::new();
+        device.save(&empty, &mut bytes).expect("a list takes everything");
+        let error =
+            self::device().load(&mut bytes.as_slice()).expect_err("they would never be done").to_string();
+        assert!(error.contains("its events are not those of its commands"), "{error}");
     }
 }

@@ -4,14 +4,13 @@
 //! and design that takes the bytes over goes on as the one that wrote them would have, event by event.
 
 use serde::{Deserialize, Serialize};
-use wordline_kernel::snapshot::{Broken, Reader, Sink, Source, Writer};
 use wordline_kernel::{Calendar, Instant};
 
-use crate::{Device, Event};
+use crate::Event;
 
 /// The number of the layout of the bytes. It grows with every change of what a component writes, so that bytes of another
 /// layout are refused and not misread.
-pub const LAYOUT: u32 = 10;
+pub const LAYOUT: u32 = 11;
 
 /// The present, and a device's events that are to come.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -40,44 +39,3 @@ impl<E: Copy> Agenda<E> {
         std::iter::once(self.now).chain(times).is_sorted()
     }
 }
-
-impl Device {
-    /// Writes the device and its agenda to `to`.
-    ///
-    /// # Errors
-    /// Those of the sink.
-    pub fn save(&self, agenda: &Agenda, to: &mut dyn Sink) -> Result<(), Broken> {
-        let mut to = Writer::new(to);
-        to.value(AGENDA, agenda)?;
-        to.part(DEVICE, self)
-    }
-
-    /// Takes over what a device of the same configuration and design wrote; the agenda is for the caller to carry on
-    /// with. Nothing is left of what this device was, whatever its seed. After an error it is good for nothing.
-    ///
-    /// # Errors
-    /// Those of the source, and bytes that [`save`](Self::save) did not write for this configuration.
-    pub fn load(&mut self, from: &mut dyn Source) -> Result<Agenda, Broken> {
-        let mut from = Reader::within(from, self.most_bytes());
-        let agenda: Agenda = from.value(AGENDA)?;
-        if !agenda.is_in_order() {
-            return Err(Broken::Value { name: AGENDA, why: "its events are not in order".into() });
-        }
-        let shape = self.shape();
-        from.part(DEVICE, self)?;
-        self.check_loaded(&shape, &agenda).map_err(|why| Broken::State { why })?;
-        Ok(agenda)
-    }
-
-    /// About as many bytes as a field takes that has an entry for each page, block and place of the buffer, beside what
-    /// grows with the work. Chosen: 256 B for an entry, which take less than 100, and 16 MiB.
-    fn most_bytes(&self) -> u64 {
-        let config = self.config();
-        let entries =
-            [config.mapped_pages(), config.pools.block_sets(), config.buffer_pages, config.cache_pages];
-        (16 << 20) + 256 * entries.into_iter().map(u64::from).sum::<u64>()
-    }
-}
-
-const AGENDA: &str = "agenda";
-const DEVICE: &str = "device";

@@ -9,8 +9,8 @@ mod pieces;
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
-use wordline_kernel::snapshot::{Broken, Reader, Sink, Source, Writer};
-use wordline_kernel::{Bytes, Digest, Duration, Instant, Metrics, Schedule, Seed, counters};
+use wordline_kernel::snapshot::State;
+use wordline_kernel::{Bytes, Digest, Duration, Instant, Metrics, Schedule, Seed, counters, state};
 use wordline_lab::config::{Device, Selection};
 use wordline_lab::error::Result;
 use wordline_lab::plan::{Origin, Plan};
@@ -100,16 +100,6 @@ struct UnderWay {
     failed: bool,
 }
 
-/// What changes in a run, beside the members.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
-struct State {
-    /// By the tag of their pieces.
-    under_way: BTreeMap<u32, UnderWay>,
-    next: u32,
-    digest: Digest,
-    counts: Counts,
-}
-
 /// What an array had done at some time.
 pub struct Mark<M> {
     counts: Counts,
@@ -120,9 +110,19 @@ pub struct Mark<M> {
 pub struct Raid0<D> {
     members: Vec<D>,
     striping: Striping,
-    state: State,
+    /// By the tag of their pieces.
+    under_way: BTreeMap<u32, UnderWay>,
+    next: u32,
+    digest: Digest,
+    counts: Counts,
     answers: Vec<Answer>,
 }
+
+state!(Raid0<D: State> {
+    values { under_way, next, digest, counts, answers }
+    lists { members }
+    fixed { striping }
+});
 
 impl<D: BlockDevice> Raid0<D> {
     /// An array of `members` in stripe units of so many bytes. What of a member is beyond its last whole unit is not used.
@@ -137,7 +137,8 @@ impl<D: BlockDevice> Raid0<D> {
             assert!(whole, "a stripe unit of {unit}, wanted a multiple of {size}");
         }
         let striping = Striping::new(members.len() as u64, unit.0 / SECTOR.0, shape.namespaces[0]);
-        Self { members, striping, state: State::default(), answers: Vec::new() }
+        let (under_way, digest, counts) = (BTreeMap::new(), Digest::default(), Counts::default());
+        Self { members, striping, under_way, next: 0, digest, counts, answers: Vec::new() }
     }
 
     /// The members.
@@ -147,19 +148,19 @@ impl<D: BlockDevice> Raid0<D> {
 
     /// Takes what a member has answered.
     fn take_answers(&mut self, member: u16, now: Instant) {
-        let Self { members, state, answers, .. } = self;
+        let Self { members, under_way, digest, answers, .. } = self;
         let member = &mut members[usize::from(member)];
         for answer in member.answers() {
             let tag = answer.command.tag;
-            let whole = state.under_way.get_mut(&tag).expect("a member answers what it was asked");
+            let whole = under_way.get_mut(&tag).expect("a member answers what it was asked");
             whole.pieces -= 1;
             whole.failed |= answer.failed;
             if whole.pieces == 0 {
                 let UnderWay { command, submitted, failed, .. } = *whole;
-                state.under_way.remove(&tag);
+                under_way.remove(&tag);
                 let latency = now - submitted;
-                state.digest.add(u64::from(command.tag));
-                state.digest.add(latency.ps());
+                digest.add(u64::from(command.tag));
+                digest.add(latency.ps());
                 answers.push(Answer { command, latency, failed });
             }
         }
@@ -177,9 +178,6 @@ impl<D: BlockDevice> Raid0<D> {
     }
 }
 
-const ORDER: &str = "order";
-const STATE: &str = "state";
-
 impl<D: BlockDevice> BlockDevice for Raid0<D> {
     type Event = OfMember<D::Event>;
     type Mark = Mark<D::Mark>;
@@ -192,8 +190,8 @@ impl<D: BlockDevice> BlockDevice for Raid0<D> {
     }
 
     fn submit(&mut self, command: Command, calendar: &mut impl Schedule<Self::Event>) {
-        let tag = self.state.next;
-        self.state.next = tag.wrapping_add(1);
+        let tag = self.next;
+        self.next = tag.wrapping_add(1);
         let pieces: Vec<(u16, Command)> = match command.operation {
             Operation::Flush => {
                 self.all_members().map(|member| (member, Command { tag, ..command })).collect()
@@ -208,10 +206,10 @@ impl<D: BlockDevice> BlockDevice for Raid0<D> {
         };
         let under_way =
             UnderWay { command, submitted: calendar.now(), pieces: pieces.len() as u32, failed: false };
-        self.state.under_way.insert(tag, under_way);
-        self.state.counts.commands += 1;
-        self.state.counts.pieces += pieces.len() as u64;
-        self.state.counts.split += u64::from(pieces.len() > 1);
+        self.under_way.insert(tag, under_way);
+        self.counts.commands += 1;
+        self.counts.pieces += pieces.len() as u64;
+        self.counts.split += u64::from(pieces.len() > 1);
         for (member, piece) in pieces {
             let mut own = MemberCalendar { member, calendar: &mut *calendar };
             self.members[usize::from(member)].submit(piece, &mut own);
@@ -235,7 +233,7 @@ impl<D: BlockDevice> BlockDevice for Raid0<D> {
     }
 
     fn outstanding(&self) -> usize {
-        self.state.under_way.len()
+        self.under_way.len()
     }
 
     fn give_up(&mut self, calendar: &mut impl Schedule<Self::Event>) -> bool {
@@ -257,7 +255,7 @@ impl<D: BlockDevice> BlockDevice for Raid0<D> {
         for member in &mut self.members {
             cut.torn.add(&member.power_cut(now).torn);
         }
-        let unanswered = std::mem::take(&mut self.state.under_way).into_values();
+        let unanswered = std::mem::take(&mut self.under_way).into_values();
         cut.unanswered = unanswered.map(|under_way| under_way.command).collect();
         cut
     }
@@ -326,20 +324,20 @@ impl<D: BlockDevice> BlockDevice for Raid0<D> {
     }
 
     fn digest(&self) -> Digest {
-        let mut digest = self.state.digest;
+        let mut digest = self.digest;
         self.members.iter().for_each(|member| digest.add(member.digest().value()));
         digest
     }
 
     fn audit(&self, elapsed: Duration) {
         self.members.iter().for_each(|member| member.audit(elapsed));
-        let pieces: u32 = self.state.under_way.values().map(|under_way| under_way.pieces).sum();
+        let pieces: u32 = self.under_way.values().map(|under_way| under_way.pieces).sum();
         let outstanding: usize = self.members.iter().map(D::outstanding).sum();
         assert_eq!(pieces as usize, outstanding, "members work on the pieces of commands");
     }
 
     fn oldest(&self) -> Option<Oldest> {
-        let first = self.state.under_way.values().min_by_key(|under_way| under_way.submitted);
+        let first = self.under_way.values().min_by_key(|under_way| under_way.submitted);
         first.map(|UnderWay { command, submitted, pieces, .. }| {
             let of_members = self.members.iter().filter_map(D::oldest).map(|oldest| oldest.done);
             let done = of_members.fold(u64::from(*pieces), u64::wrapping_add);
@@ -358,7 +356,7 @@ impl<D: BlockDevice> BlockDevice for Raid0<D> {
 
     fn mark(&self, now: Instant) -> Self::Mark {
         let members = self.members.iter().map(|member| member.mark(now)).collect();
-        Mark { counts: self.state.counts.clone(), members }
+        Mark { counts: self.counts.clone(), members }
     }
 
     fn programmed(&self) -> Programmed {
@@ -371,7 +369,7 @@ impl<D: BlockDevice> BlockDevice for Raid0<D> {
     fn metrics(&self, mark: &Self::Mark, now: Instant) -> Metrics {
         let members = self.members.iter().zip(&mark.members);
         let mut metrics = Metrics::join(members.map(|(member, mark)| member.metrics(mark, now)));
-        self.state.counts.since(&mark.counts).add_to(&mut metrics);
+        self.counts.since(&mark.counts).add_to(&mut metrics);
         metrics
     }
 
@@ -380,41 +378,20 @@ impl<D: BlockDevice> BlockDevice for Raid0<D> {
         Detail::join(members.map(|(member, mark)| member.detail(mark, now)))
     }
 
-    fn save(&self, agenda: &Agenda<Self::Event>, to: &mut dyn Sink) -> std::result::Result<(), Broken> {
-        // The order in which events of members follow each other; their times and events are in the members' states.
-        let order: Vec<u16> = agenda.events.iter().map(|(_, event)| event.member).collect();
-        let mut own = Writer::new(&mut *to);
-        own.value(ORDER, &order)?;
-        own.value(STATE, &self.state)?;
-        for (number, member) in self.members.iter().enumerate() {
-            member.save(&Self::agenda_of(number as u16, agenda), to)?;
-        }
-        Ok(())
+    fn lengths(&self) -> Vec<usize> {
+        self.members.iter().flat_map(D::lengths).collect()
     }
 
-    fn load(&mut self, from: &mut dyn Source) -> std::result::Result<Agenda<Self::Event>, Broken> {
-        let mut own = Reader::new(&mut *from);
-        let order: Vec<u16> = own.value(ORDER)?;
-        self.state = own.value(STATE)?;
-        let mut now = Instant::ZERO;
-        let mut events = Vec::new();
-        for member in &mut self.members {
-            let agenda = member.load(from)?;
-            now = agenda.now;
-            events.push(agenda.events.into_iter());
+    fn most_bytes(&self) -> u64 {
+        self.members.iter().map(D::most_bytes).sum()
+    }
+
+    fn check_loaded(&self, agenda: &Agenda<Self::Event>) -> std::result::Result<(), String> {
+        if agenda.events.iter().any(|(_, event)| usize::from(event.member) >= self.members.len()) {
+            return Err("an event of a member that is not there".into());
         }
-        let broken = || Broken::State { why: "the events of the members are not those of the array".into() };
-        let mut next = |member: u16| {
-            let (time, event) =
-                events.get_mut(usize::from(member)).and_then(Iterator::next).ok_or_else(broken)?;
-            Ok((time, OfMember { member, event }))
-        };
-        let merged: Vec<_> = order.into_iter().map(&mut next).collect::<std::result::Result<_, Broken>>()?;
-        let agenda = Agenda { now, events: merged };
-        if !agenda.is_in_order() || events.iter_mut().any(|rest| rest.next().is_some()) {
-            return Err(broken());
-        }
-        Ok(agenda)
+        let mut each = self.members.iter().zip(0..);
+        each.try_for_each(|(member, number)| member.check_loaded(&Self::agenda_of(number, agenda)))
     }
 }
 

@@ -80,6 +80,25 @@ fn an_array_that_was_saved_in_mid_flight_goes_on_as_the_one_that_was_not() {
 }
 
 #[test]
+fn an_event_of_a_member_that_is_not_there_is_refused() {
+    let fixed = |count: u64| {
+        let members = (0..count).map(|_| FixedLatency::new(Bytes(1 << 20), Duration::from_us(70))).collect();
+        Raid0::new(members, Bytes(4096))
+    };
+    let (mut array, mut calendar) = (fixed(2), Calendar::new());
+    let command = Command { sectors: 16, operation: Operation::Read, ..Command::default() };
+    array.submit(command, &mut calendar);
+    let mut agenda = Agenda::of(&calendar);
+    agenda.events[1].1.member = 2;
+    let mut bytes = Vec::new();
+    array.save(&agenda, &mut bytes).expect("a list takes everything");
+    let error = fixed(2).load(&mut bytes.as_slice()).expect_err("there are two").to_string();
+    assert!(error.contains("an event of a member that is not there"), "{error}");
+    let error = fixed(3).load(&mut bytes.as_slice()).expect_err("there are three").to_string();
+    assert!(error.starts_with("a list of 2 entries, wanted 3"), "{error}");
+}
+
+#[test]
 fn a_command_takes_as_long_as_the_slowest_of_its_pieces() {
     let latency = Duration::from_us(70);
     let members = (0..3).map(|_| FixedLatency::new(Bytes(1 << 20), latency)).collect();

@@ -9,7 +9,7 @@ use wordline_ssd::ftl::checkpoint::{DiscardsAtCut, LowerPages, ProgramsAtCut};
 use wordline_ssd::ftl::mapping::LogicalPage;
 use wordline_ssd::sectors::Sectors;
 use wordline_ssd::snapshot::Agenda;
-use wordline_ssd::{Answer, Command, Config, Device, Event, Operation};
+use wordline_ssd::{Answer, BlockDevice, Command, Config, Device, Event, Operation};
 
 use crate::configure::Configured;
 use crate::draw::{Case, Start, Step};

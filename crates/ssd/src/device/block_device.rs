@@ -1,6 +1,5 @@
 //! The device as whoever drives any device sees it.
 
-use wordline_kernel::snapshot::{Broken, Sink, Source};
 use wordline_kernel::{Bytes, Digest, Duration, Instant, Metrics, Schedule, Seed};
 
 use super::{Device, Event, Look, PowerCut, Recovery, Steady};
@@ -135,11 +134,20 @@ impl BlockDevice for Device {
         Detail::of(self, mark, now)
     }
 
-    fn save(&self, agenda: &Agenda, to: &mut dyn Sink) -> Result<(), Broken> {
-        Self::save(self, agenda, to)
+    fn lengths(&self) -> Vec<usize> {
+        Self::lengths(self)
     }
 
-    fn load(&mut self, from: &mut dyn Source) -> Result<Agenda, Broken> {
-        Self::load(self, from)
+    /// As many as a field takes that has an entry for each page, block and place of the buffer, beside what grows with the work.
+    /// Chosen: 256 B for an entry, which take less than 100, and 16 MiB.
+    fn most_bytes(&self) -> u64 {
+        let config = self.config();
+        let entries =
+            [config.mapped_pages(), config.pools.block_sets(), config.buffer_pages, config.cache_pages];
+        (16 << 20) + 256 * entries.into_iter().map(u64::from).sum::<u64>()
+    }
+
+    fn check_loaded(&self, agenda: &Agenda) -> Result<(), String> {
+        Self::check_loaded(self, agenda)
     }
 }

@@ -1,6 +1,6 @@
 //! All pages of a logical block have one home.
 
-use wordline_kernel::snapshot::{Broken, Reader, State, Writer};
+use wordline_kernel::state;
 
 use crate::Config;
 use crate::policy::placement::{Placement, Row, RowSet};
@@ -19,15 +19,7 @@ impl ByBlock {
     }
 }
 
-impl State for ByBlock {
-    fn save_state(&self, to: &mut Writer<'_>) -> Result<(), Broken> {
-        self.placement.save_state(to)
-    }
-
-    fn load_state(&mut self, from: &mut Reader<'_>) -> Result<(), Broken> {
-        self.placement.load_state(from)
-    }
-}
+state!(ByBlock { parts { placement } fixed { per_block, rows } });
 
 impl Placement for ByBlock {
     fn home(&self, page: u32) -> Option<Row> {

@@ -1,6 +1,6 @@
 //! SLC cache: what the host writes goes to blocks in SLC mode, all of it or what is hot.
 
-use wordline_kernel::snapshot::{Broken, Reader, State, Writer};
+use wordline_kernel::state;
 
 use super::{HotCold, Outgoing, Router};
 
@@ -12,21 +12,12 @@ pub enum SlcCache {
     Hot(HotCold),
 }
 
-impl State for SlcCache {
-    fn save_state(&self, to: &mut Writer<'_>) -> Result<(), Broken> {
-        match self {
-            Self::All => Ok(()),
-            Self::Hot(router) => router.save_state(to),
-        }
+state!(
+    enum SlcCache {
+        All,
+        Hot(router),
     }
-
-    fn load_state(&mut self, from: &mut Reader<'_>) -> Result<(), Broken> {
-        match self {
-            Self::All => Ok(()),
-            Self::Hot(router) => router.load_state(from),
-        }
-    }
-}
+);
 
 impl Router for SlcCache {
     fn streams(&self) -> u8 {

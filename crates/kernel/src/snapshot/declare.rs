@@ -1,0 +1,137 @@
+//! How a type says what its state is: macros that name every field of it.
+
+/// Makes a struct of numbers a [`Word`](crate::snapshot::Word): `word!(Stamp { logical: u32, version: u32 })`.
+#[macro_export]
+macro_rules! word {
+    ($type:ident { $($field:ident: $of:ty),* $(,)? }) => {
+        impl $crate::snapshot::Word for $type {
+            const SIZE: usize = 0 $(+ size_of::<$of>())*;
+            #[inline]
+            fn put(self, bytes: &mut [u8]) {
+                let Self { $($field),* } = self;
+                let mut at = 0;
+                $(
+                    $crate::snapshot::Word::put($field, &mut bytes[at..]);
+                    at += size_of::<$of>();
+                )*
+                debug_assert_eq!(at, Self::SIZE);
+            }
+            #[inline]
+            fn get(bytes: &[u8]) -> Self {
+                let mut at = 0;
+                $(
+                    let $field = <$of as $crate::snapshot::Word>::get(&bytes[at..]);
+                    at += size_of::<$of>();
+                )*
+                debug_assert_eq!(at, Self::SIZE);
+                Self { $($field),* }
+            }
+        }
+    };
+}
+
+/// Says of every field of a struct how its [`State`](crate::snapshot::State) is kept: `values` are written as they are (by
+/// serde), `parts` have a state of their own, as have the members of `lists`, of which the configuration says how many there
+/// are, and `fixed` ones follow from the configuration. A struct without a state has no field or fixed ones alone.
+///
+/// A generic type stands with its parameters and what they have to be: `state!(Pair<T: State> { parts { one, other } })`. Of an
+/// `enum` every variant says the same of its fields; those of a tuple are parts, by names that are given here. Which variant it is
+/// follows from the configuration.
+///
+/// ```
+/// use wordline_kernel::snapshot::{Reader, State, Writer};
+///
+/// enum Chosen<T> {
+///     Nothing,
+///     Last(T),
+///     Counted { count: u32, of: u32 },
+/// }
+/// wordline_kernel::state!(enum Chosen<T: State> { Nothing, Last(one), Counted { values { count } fixed { of } } });
+///
+/// let mut bytes = Vec::new();
+/// Chosen::Last(vec![7u32]).save_state(&mut Writer::new(&mut bytes)).expect("a list takes everything");
+/// let mut other = Chosen::<Vec<u32>>::Counted { count: 1, of: 2 };
+/// let error = other.load_state(&mut Reader::new(&mut bytes.as_slice())).expect_err("it is another variant");
+/// assert_eq!(error.to_string(), "the field `Last`, wanted `Counted`");
+/// ```
+#[macro_export]
+macro_rules! state {
+    (enum $type:ident $(<$($param:ident $(: $bound:path)?),+ $(,)?>)? {
+        $($variant:ident $(($($inner:ident),+ $(,)?))? $({
+            $(values { $($value:ident),* $(,)? })?
+            $(parts { $($part:ident),* $(,)? })?
+            $(lists { $($list:ident),* $(,)? })?
+            $(fixed { $($fixed:ident),* $(,)? })?
+        })?),+ $(,)?
+    }) => {
+        impl $(<$($param $(: $bound)?),+>)? $crate::snapshot::State for $type $(<$($param),+>)? {
+            fn save_state(
+                &self,
+                to: &mut $crate::snapshot::Writer<'_>,
+            ) -> ::std::result::Result<(), $crate::snapshot::Broken> {
+                match self {
+                    $(Self::$variant $(($($inner),+))? $({
+                        $($($value,)*)? $($($part,)*)? $($($list,)*)? $($($fixed: _,)*)?
+                    })? => {
+                        to.variant(stringify!($variant))?;
+                        $($(to.part(stringify!($inner), $inner)?;)+)?
+                        $($($(to.value(stringify!($value), $value)?;)*)?)?
+                        $($($(to.part(stringify!($part), $part)?;)*)?)?
+                        $($($(to.list(stringify!($list), $list)?;)*)?)?
+                    })+
+                }
+                Ok(())
+            }
+
+            fn load_state(
+                &mut self,
+                from: &mut $crate::snapshot::Reader<'_>,
+            ) -> ::std::result::Result<(), $crate::snapshot::Broken> {
+                match self {
+                    $(Self::$variant $(($($inner),+))? $({
+                        $($($value,)*)? $($($part,)*)? $($($list,)*)? $($($fixed: _,)*)?
+                    })? => {
+                        from.variant(stringify!($variant))?;
+                        $($(from.part(stringify!($inner), $inner)?;)+)?
+                        $($($(*$value = from.value(stringify!($value))?;)*)?)?
+                        $($($(from.part(stringify!($part), $part)?;)*)?)?
+                        $($($(from.list(stringify!($list), $list)?;)*)?)?
+                    })+
+                }
+                Ok(())
+            }
+        }
+    };
+    ($type:ident $(<$($param:ident $(: $bound:path)?),+ $(,)?>)? {
+        $(values { $($value:ident),* $(,)? })?
+        $(parts { $($part:ident),* $(,)? })?
+        $(lists { $($list:ident),* $(,)? })?
+        $(fixed { $($fixed:ident),* $(,)? })?
+    }) => {
+        impl $(<$($param $(: $bound)?),+>)? $crate::snapshot::State for $type $(<$($param),+>)? {
+            #[allow(unused_variables)]
+            fn save_state(
+                &self,
+                to: &mut $crate::snapshot::Writer<'_>,
+            ) -> ::std::result::Result<(), $crate::snapshot::Broken> {
+                let Self { $($($value,)*)? $($($part,)*)? $($($list,)*)? $($($fixed: _,)*)? } = self;
+                $($(to.value(stringify!($value), $value)?;)*)?
+                $($(to.part(stringify!($part), $part)?;)*)?
+                $($(to.list(stringify!($list), $list)?;)*)?
+                Ok(())
+            }
+
+            #[allow(unused_variables)]
+            fn load_state(
+                &mut self,
+                from: &mut $crate::snapshot::Reader<'_>,
+            ) -> ::std::result::Result<(), $crate::snapshot::Broken> {
+                let Self { $($($value,)*)? $($($part,)*)? $($($list,)*)? $($($fixed: _,)*)? } = self;
+                $($(*$value = from.value(stringify!($value))?;)*)?
+                $($(from.part(stringify!($part), $part)?;)*)?
+                $($(from.list(stringify!($list), $list)?;)*)?
+                Ok(())
+            }
+        }
+    };
+}
