@@ -9,12 +9,14 @@ use wordline_nand::EnergyReport;
 pub use detail::{Detail, DieDetail, PoolDetail};
 
 use crate::device::{Device, SubRequestCounts, Totals, WriteBack};
+use crate::flash::Counts;
 use crate::lifetime::{Worn, write_amplification};
 
 /// What a device had done at some time.
 #[derive(Clone, Debug)]
 pub struct Mark {
     totals: Totals,
+    flash: Counts,
     energy: EnergyReport,
     worn: Vec<Worn>,
     /// Pages programmed in each pool.
@@ -31,6 +33,7 @@ impl Mark {
     pub fn of(device: &Device, now: Instant) -> Self {
         Self {
             totals: device.totals().clone(),
+            flash: device.flash().counts().clone(),
             energy: device.chips().energy(now - Instant::ZERO),
             worn: device.worn(),
             programs: programs(device),
@@ -52,6 +55,7 @@ fn programs(device: &Device) -> Vec<u64> {
 struct Since<'a> {
     device: &'a Device,
     totals: Totals,
+    flash: Counts,
     joules: f64,
     worn: Vec<Worn>,
     programs: u64,
@@ -64,6 +68,7 @@ impl<'a> Since<'a> {
         Self {
             device,
             totals: device.totals().since(&mark.totals),
+            flash: device.flash().counts().since(&mark.flash),
             joules: device.chips().energy(now - Instant::ZERO).since(&mark.energy).total().joules(),
             worn: worn.map(|(now, before)| now.since(*before)).collect(),
             programs: programs(device).iter().zip(&mark.programs).map(|(now, before)| now - before).sum(),
@@ -261,7 +266,7 @@ const OF_POOLS: &[Derived] = &[
 /// All metrics that devices may have.
 pub fn all() -> impl Iterator<Item = &'static Metric> {
     let derived = DERIVED.iter().chain(OF_POOLS).map(|(metric, _)| metric);
-    Totals::METRICS.iter().chain(derived)
+    Totals::METRICS.iter().chain(Counts::METRICS).chain(derived)
 }
 
 /// What `device` did from `mark` to `now`.
@@ -269,6 +274,7 @@ pub fn since(device: &Device, mark: &Mark, now: Instant) -> Metrics {
     let since = Since::new(device, mark, now);
     let mut metrics = Metrics::default();
     since.totals.add_to(&mut metrics);
+    since.flash.add_to(&mut metrics);
     let of_pools = if device.config().pools.count() > 1 { OF_POOLS } else { &[] };
     DERIVED.iter().chain(of_pools).for_each(|(metric, of)| metrics.add(*metric, of(&since)));
     metrics

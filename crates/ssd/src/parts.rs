@@ -1,5 +1,6 @@
 //! What a device is made of: its policies, which a research design replaces.
 
+use wordline_kernel::state;
 use wordline_nand::Layers;
 
 use crate::Config;
@@ -74,3 +75,57 @@ impl Parts {
         }
     }
 }
+
+/// The policies that a device asks itself, as one field of it; the others of [`Parts`] are in the engines that ask them.
+pub(crate) struct Policies {
+    pub router: Box<dyn Router>,
+    pub placement: Box<dyn Placement>,
+    /// None where pages have no homes, or stay there.
+    pub balancer: Option<Box<dyn Balancer>>,
+    pub relocator: Box<dyn Relocator>,
+    pub failure: Box<dyn FailurePolicy>,
+    pub tuner: Box<dyn Tuner>,
+    /// None if nothing is done while the host rests.
+    pub background: Option<Box<dyn Background>>,
+}
+
+/// The policies that are inside of an engine.
+pub(crate) struct Inner {
+    pub destage: Box<dyn Destage>,
+    pub eviction: Box<dyn Eviction>,
+    pub read_eviction: Box<dyn Eviction>,
+    pub frontier: Box<dyn Frontier>,
+    pub victim: Box<dyn VictimPolicy>,
+    pub mapper: Box<dyn Mapper>,
+    pub wear: Box<dyn WearLeveller>,
+}
+
+impl Parts {
+    /// Those that the device asks itself, and those that go into an engine. Without homes and with a single pool there is
+    /// nothing to balance.
+    pub(crate) fn split(self, pools: usize) -> (Policies, Inner) {
+        let balances = (self.placement.home(0).is_some() || pools > 1) && self.balancer.is_on();
+        let rests = self.background.rests_after().is_some();
+        let policies = Policies {
+            router: self.router,
+            placement: self.placement,
+            balancer: balances.then_some(self.balancer),
+            relocator: self.relocator,
+            failure: self.failure,
+            tuner: self.tuner,
+            background: rests.then_some(self.background),
+        };
+        let inner = Inner {
+            destage: self.destage,
+            eviction: self.eviction,
+            read_eviction: self.read_eviction,
+            frontier: self.frontier,
+            victim: self.victim,
+            mapper: self.mapper,
+            wear: self.wear,
+        };
+        (policies, inner)
+    }
+}
+
+state!(Policies { parts { router, placement, balancer, relocator, failure, tuner, background } });

@@ -2,7 +2,7 @@
 
 use wordline_kernel::{Bytes, Duration};
 use wordline_nand::chips::Counts;
-use wordline_nand::{Pool, Stage, Stamp};
+use wordline_nand::{Pool, Stamp};
 
 use super::Device;
 use crate::ftl::mapping::LogicalPage;
@@ -14,7 +14,7 @@ impl Device {
     pub fn version(&self, page: LogicalPage) -> Option<u32> {
         match self.buffer.find(page) {
             Some(id) => Some(self.buffer.get(id)).filter(|entry| !entry.discarded).map(|entry| entry.version),
-            None => self.mapping.get(page).map(|at| self.chips.stamp(at).version),
+            None => self.mapping.get(page).map(|at| self.flash.stamp(at).version),
         }
     }
 
@@ -41,7 +41,7 @@ impl Device {
     pub fn worn(&self) -> Vec<Worn> {
         let pools = self.config.pools.iter().map(|pool| {
             let all = pool.geometry.all_blocks();
-            let erases = all.map(|block| u64::from(self.chips.erases()[block])).sum();
+            let erases = all.map(|block| u64::from(self.flash.chips().erases()[block])).sum();
             Worn { erases, blocks: u64::from(pool.geometry.block_sets()), endurance: pool.part.endurance }
         });
         pools.collect()
@@ -49,12 +49,12 @@ impl Device {
 
     /// The size from which on what was written of a unit goes to the first of several pools, if sizes decide: as it is now.
     pub fn least_of_first_pool(&self) -> Option<Bytes> {
-        self.router.least_of_first()
+        self.policies.router.least_of_first()
     }
 
     /// The version of a logical page that is in flash.
     pub fn version_in_flash(&self, page: LogicalPage) -> Option<u32> {
-        self.mapping.get(page).map(|at| self.chips.stamp(at).version)
+        self.mapping.get(page).map(|at| self.flash.stamp(at).version)
     }
 
     /// Each translation page that was written has one home, which holds its last version and nothing else.
@@ -65,7 +65,7 @@ impl Device {
             let home = self.mapping.get(logical);
             assert_eq!(home.is_some(), version > 0, "translation page {table:?} is where its version says");
             if let Some(slot) = home {
-                let found = self.chips.stamp(slot);
+                let found = self.flash.stamp(slot);
                 assert_eq!(found, Stamp { logical: logical.0, version }, "translation page {table:?}");
                 assert!(self.blocks.is_valid(slot), "translation page {table:?} is valid");
             }
@@ -86,7 +86,7 @@ impl Device {
         self.blocks.audit_super_blocks();
         self.audit_units();
         if let Some(map) = &self.block_map {
-            map.audit(&self.blocks, &self.chips);
+            map.audit(&self.blocks, &self.flash.chips());
         }
         let t = &self.totals;
         let programmed = |(pool, counts): (&Pool, &Counts)| {
@@ -94,7 +94,7 @@ impl Device {
             counts.pages_programmed * u64::from(slots.per_page()) / u64::from(slots.pages())
         };
         let pools = &self.config.pools;
-        let programmed: u64 = pools.iter().zip(self.chips.counts_of_pools()).map(programmed).sum();
+        let programmed: u64 = pools.iter().zip(self.flash.chips().counts_of_pools()).map(programmed).sum();
         let unit = pools.iter().map(|pool| u64::from(pool.slots.per_program)).fold(0, wordline_kernel::gcd);
         let most: u64 = (0..pools.rows()).map(|row| u64::from(2 * pools.per_program(row))).sum();
         let queued = t.host_programs + t.unit_programs + t.gc_programs + t.translation_programs + t.padding
@@ -104,15 +104,6 @@ impl Device {
                 && queued <= most,
             "pages programmed are the host's, the map's, the collector's and padding, but for units under way: {queued}"
         );
-        let stages = self.chips.stages(elapsed);
-        let all = u128::from(elapsed.ps()) * u128::from(self.config.pools.dies());
-        let once = stages.active_ps() + stages.ps(Stage::Idle) - self.chips.overlap_ps(elapsed);
-        assert_eq!(once, all, "each die is in one stage at a time, but while a suspend is latched");
-        let served = t.times.served_ps + self.chips.unfinished_ps(elapsed);
-        assert_eq!(
-            stages.active_ps(),
-            served,
-            "the time in stages, which is priced, is that of the commands"
-        );
+        self.flash.audit(elapsed);
     }
 }

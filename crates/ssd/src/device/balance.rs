@@ -37,7 +37,7 @@ impl Device {
     /// Whether a row takes program units, none waits for it, and its die does nothing.
     fn is_at_rest(&self, row: Row) -> bool {
         let die = self.config.pools.of_row(row).geometry.die_of_row(row);
-        self.waiting[row as usize] == 0 && self.accepted_of(row) != 0 && self.chips.is_idle(die)
+        self.waiting[row as usize] == 0 && self.accepted_of(row) != 0 && self.flash.chips().is_idle(die)
     }
 
     /// Counts the complete program units that wait for each row; false if there are none.
@@ -54,8 +54,9 @@ impl Device {
 
     /// The list of which an idle row takes a program unit.
     fn list_to_take(&mut self, row: Row) -> Option<usize> {
-        let Self { balancer, waiting, config, .. } = self;
-        let from = balancer
+        let Self { policies, waiting, config, .. } = self;
+        let from = policies
+            .balancer
             .as_mut()?
             .take(row, &Waiting { units: waiting, geometry: &config.pools.first().geometry })?;
         assert!(

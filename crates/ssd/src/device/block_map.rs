@@ -9,13 +9,13 @@ use super::precondition::{Steady, Watched};
 use super::{Device, Event};
 use crate::Config;
 use crate::buffer::EntryId;
+use crate::flash::{Class, Task, Ticket};
 use crate::ftl::block_map::{ByBlock, Step};
 use crate::ftl::blocks::StreamId;
 use crate::ftl::collector::{Moved, erase_untimed};
 use crate::ftl::mapping::LogicalPage;
 use crate::parts::Parts;
 use crate::policy::placement::Row;
-use crate::queue::{Purpose, Transaction};
 
 /// Pages that are overwritten for each replacement block before the device counts as steady, and again while its write
 /// amplification is taken. Chosen: one would do where no two writes meet in a logical block.
@@ -61,9 +61,9 @@ impl Device {
         loop {
             let waiting = self.waiting_for(row);
             let page = waiting.map(|(_, id)| self.buffer.get(id).logical);
-            let Self { block_map, blocks, chips, .. } = self;
+            let Self { block_map, blocks, flash, .. } = self;
             let Some(map) = block_map else { return false };
-            let Some(step) = map.next(row, page, blocks, chips) else {
+            let Some(step) = map.next(row, page, blocks, flash.chips()) else {
                 self.read_only |= map.is_stuck(row);
                 return false;
             };
@@ -80,11 +80,8 @@ impl Device {
                 (Step::Read { from }, _) => self.queue_copy_reads(row, from, calendar),
                 (Step::Program { to }, _) => self.queue_copy(row, to, calendar),
                 (Step::Erase { block }, _) => {
-                    let die = self.config.geometry().die_of(block);
-                    let page = self.config.geometry().page(block, 0);
-                    self.queues.push(die, calendar.now(), Purpose::GcErase, row, page);
                     self.begin_step(row, 1);
-                    die
+                    self.flash.erase(calendar.now(), (Ticket::Reclaim(row), Class::Reclaim), block)
                 }
             };
             self.kick(die, calendar);
@@ -133,7 +130,7 @@ impl Device {
         let commands = pages / planes;
         for n in 0..commands {
             let page = PageId(first.0 + n * planes);
-            let read = self.queues.push(die, calendar.now(), Purpose::GcRead, row, page);
+            let read = self.flash.read(die, calendar.now(), (Ticket::Reclaim(row), Class::Reclaim), page);
             (read.slot, read.planes) = (from, planes);
             read.bytes = slots.size.0 as u32 / commands;
             // The pages of a slot are there once the last of them is.
@@ -145,10 +142,11 @@ impl Device {
 
     /// Queues the program of the page that the row holds, or of padding.
     fn queue_copy(&mut self, row: Row, to: SlotId, calendar: &mut impl Schedule<Event>) -> DieId {
-        let slots = *self.config.slots();
-        let die = self.config.geometry().die_of(slots.block_of(to));
-        self.queues.push(die, calendar.now(), Purpose::GcProgram, row, slots.page_of(to)).slot = to;
-        let copied = self.block_map.as_ref().map_or(0, |map| map.held(row).len() as u64);
+        let held = self.block_map.as_ref().map_or(&[][..], |map| map.held(row));
+        let (copied, per_program) = (held.len() as u64, self.config.slots().per_program);
+        let (die, stamps) =
+            self.flash.program(calendar.now(), (Ticket::Reclaim(row), Class::Reclaim), to, per_program);
+        held.iter().for_each(|moved| stamps[0] = moved.stamp);
         self.totals.gc_programs += copied;
         self.totals.padding += 1 - copied;
         self.begin_step(row, 1);
@@ -156,13 +154,13 @@ impl Device {
     }
 
     /// A page was read to be copied; if it was not lost, nor written or discarded meanwhile, it is held.
-    pub(super) fn copy_read(&mut self, read: &Transaction) {
+    pub(super) fn copy_read(&mut self, row: Row, read: &Task) {
         self.totals.gc_reads += u64::from(read.planes);
-        let Transaction { owner, slot, slots, .. } = *read;
+        let Task { slot, slots, .. } = *read;
         if slots > 0 && self.blocks.is_valid(slot) {
-            let moved = Moved { stamp: self.chips.stamp(slot), from: slot };
+            let moved = Moved { stamp: self.flash.stamp(slot), from: slot };
             if let Some(map) = &mut self.block_map {
-                map.hold(owner, moved);
+                map.hold(row, moved);
             }
         }
     }
@@ -194,28 +192,28 @@ impl Device {
 
     /// Writes a whole page in no time, and what must be copied for it. Returns how many slots were programmed.
     pub(super) fn write_mapped_untimed(&mut self, page: LogicalPage) -> u64 {
-        let row = self.placement.home(page.0).unwrap_or(0);
+        let row = self.policies.placement.home(page.0).unwrap_or(0);
         let mut programmed = 0;
         loop {
-            let Self { block_map, blocks, chips, .. } = self;
+            let Self { block_map, blocks, flash, .. } = self;
             let Some(map) = block_map else { return programmed };
-            let step = map.next(row, Some(page), blocks, chips);
+            let step = map.next(row, Some(page), blocks, flash.chips());
             match step.expect("a device that was checked has room for its pages") {
                 Step::Write { to } => {
                     let version = self.mapping.written(page);
-                    self.chips.put(to, Stamp { logical: page.0, version });
+                    self.flash.put(to, Stamp { logical: page.0, version });
                     self.install(page, to);
                     self.blocks.program_done(to);
                     return programmed + 1;
                 }
-                Step::Read { from } => map.hold(row, Moved { stamp: chips.stamp(from), from }),
+                Step::Read { from } => map.hold(row, Moved { stamp: flash.stamp(from), from }),
                 Step::Program { to } => {
                     let stamp = map.held(row).first().map_or(Stamp::PADDING, |moved| moved.stamp);
-                    self.chips.put(to, stamp);
+                    self.flash.put(to, stamp);
                     self.copied(row, to);
                     programmed += 1;
                 }
-                Step::Erase { block } => erase_untimed(block, blocks, chips),
+                Step::Erase { block } => erase_untimed(block, blocks, flash),
                 Step::Retire { .. } => unreachable!("nothing fails before the run"),
             }
         }

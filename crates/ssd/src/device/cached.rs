@@ -9,8 +9,8 @@ use super::{Device, Event};
 use crate::Command;
 use crate::buffer::EntryId;
 use crate::command::{RequestId, SECTOR};
+use crate::flash::{Class, Task, Ticket};
 use crate::ftl::mapping::LogicalPage;
-use crate::queue::{Purpose, Transaction};
 use crate::sectors::Sectors;
 
 impl Device {
@@ -39,18 +39,18 @@ impl Device {
     }
 
     /// Keeps what the host read from flash, unless it was written or discarded meanwhile.
-    pub(super) fn keep_read(&mut self, read: &Transaction) {
-        let logical = LogicalPage(read.logical);
-        let is_last = self.mapping.last_written(logical) == Some(read.version);
+    pub(super) fn keep_read(&mut self, id: RequestId, read: &Task) {
+        let logical = LogicalPage(read.wanted.logical);
+        let is_last = self.mapping.last_written(logical) == Some(read.wanted.version);
         if is_last && self.buffer.find(logical).is_none() {
-            let command = self.front.get(RequestId(read.owner)).command;
+            let command = self.front.get(id).command;
             let sectors = self.sectors_read(self.piece(&command, logical.0), read.page, read);
-            self.cache.keep(logical, read.version, sectors);
+            self.cache.keep(logical, read.wanted.version, sectors);
         }
     }
 
     /// The sectors of a piece that the read of one page moved out of the chip.
-    fn sectors_read(&self, piece: Piece, page: PageId, read: &Transaction) -> Sectors {
+    fn sectors_read(&self, piece: Piece, page: PageId, read: &Task) -> Sectors {
         let Pool { geometry, slots, .. } = self.config.pools.of_page(page);
         if slots.pages() == 1 {
             return piece.sectors();
@@ -99,10 +99,9 @@ impl Device {
         }
         let Some(id) = self.cache.fetch(logical, version, sectors) else { return false };
         self.totals.read_ahead_pages += 1;
-        let (purpose, waited) = (Purpose::ReadAhead, Duration::ZERO);
-        let sectors = Wanted::Set(sectors);
-        let read =
-            SlotRead { purpose, owner: id, slot, sectors, logical, version, waited, background: false };
+        let (ticket, class) = (Ticket::Prefetch(id), Class::Read);
+        let (sectors, waited) = (Wanted::Set(sectors), Duration::ZERO);
+        let read = SlotRead { ticket, class, slot, sectors, logical, version, waited };
         let (die, reads) = self.queue_read(read, calendar);
         self.cache.set_reads(id, reads);
         self.kick(die, calendar);

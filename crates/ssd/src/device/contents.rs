@@ -133,7 +133,7 @@ impl Device {
             }
         }
         match self.mapping.get(page) {
-            Some(slot) => contents.in_flash(page, self.chips.stamp(slot).version, sector),
+            Some(slot) => contents.in_flash(page, self.flash.stamp(slot).version, sector),
             None => ZEROES,
         }
     }

@@ -32,7 +32,7 @@ impl Device {
         {
             let row = match self.has_homes {
                 true => self.accepting[stream].iter().find(|row| self.takes_tables(*row)),
-                false => self.placement.next(&self.accepting[stream]),
+                false => self.policies.placement.next(&self.accepting[stream]),
             };
             let Some(row) = row else { return };
             self.form_discards(row, calendar);
@@ -44,7 +44,7 @@ impl Device {
     pub(super) fn takes_tables(&self, row: Row) -> bool {
         let unit = self.config.pools.per_program(row);
         let fits = |spare| self.tables_in(row) + unit <= spare;
-        self.balancer.is_some() || self.spare_beside_homes(row).is_some_and(fits)
+        self.policies.balancer.is_some() || self.spare_beside_homes(row).is_some_and(fits)
     }
 
     /// Pages of tables that have their place in a row.
@@ -92,10 +92,11 @@ impl Device {
 
     #[cold]
     fn begin_checkpoint(&mut self, pages: u64) {
-        let Self { discards, checkpoints, chips, .. } = self;
+        let Self { discards, checkpoints, flash, .. } = self;
         if let (Some(discards), Some(checkpoints)) = (discards, checkpoints)
             && discards.begin_checkpoint()
         {
+            let chips = flash.chips();
             let known =
                 |(block, erases): (_, &u32)| Known { programmed: chips.programmed(block), erases: *erases };
             checkpoints.begin(pages, chips.erases().entries().map(known));

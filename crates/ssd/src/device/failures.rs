@@ -1,153 +1,128 @@
 //! What follows from commands that failed: reads are tried again, data are written elsewhere or noted as lost, and the
 //! failure policy decides about the block.
 
-use wordline_kernel::{Duration, Schedule};
-use wordline_nand::{BlockSetId, DieId, Done, PageId, SlotId, Stamp};
+use wordline_kernel::Schedule;
+use wordline_nand::{BlockSetId, DieId, Done, Operation, PageId, SlotId, Stamp};
 
 use super::{Device, Event, Mutant};
-use crate::command::RequestId;
+use crate::flash::{Task, Ticket};
 use crate::ftl::blocks::State;
 use crate::ftl::mapping::LogicalPage;
 use crate::policy::failure::{After, Failed, Failure, MOST_FAILURES};
 use crate::policy::placement::Row;
-use crate::queue::{Purpose, Transaction, TransactionId};
 use crate::sectors::Sectors;
 
-/// The pages of a read that its last command could not read, the lowest bit for the first.
-pub(super) fn unread_by(read: &Transaction, done: &Done) -> u32 {
-    u32::from(done.unreadable) >> (read.page.0 - done.command.page.0) & ((1 << read.planes) - 1)
-}
-
 impl Device {
-    /// A transaction whose command failed, or some of whose command's pages could not be read.
+    /// A command of this die failed: the die may be lost.
     #[cold]
-    pub(super) fn transaction_failed(
-        &mut self,
-        transaction: &Transaction,
-        done: &Done,
-        calendar: &mut impl Schedule<Event>,
-    ) {
-        if self.totals.dead_dies < u64::from(self.chips.dead_dies()) && self.chips.is_dead(done.die) {
-            self.lose_die(done.die);
+    pub(super) fn note_dead_die(&mut self, die: DieId) {
+        if self.totals.dead_dies < u64::from(self.flash.chips().dead_dies())
+            && self.flash.chips().is_dead(die)
+        {
+            self.lose_die(die);
         }
-        let Transaction { owner, slot, page, .. } = *transaction;
-        match transaction.purpose {
-            Purpose::HostRead
-            | Purpose::Fill
-            | Purpose::UnitFill
-            | Purpose::ReadAhead
-            | Purpose::TranslationRead
-            | Purpose::GcRead => return self.read_failed(transaction, done, calendar),
-            Purpose::HostProgram => self.host_program_failed(owner, slot, calendar),
-            Purpose::TranslationProgram => self.table_program_failed(owner, slot, calendar),
-            Purpose::GcProgram => self.gc_program_failed(owner, slot, calendar),
-            Purpose::GcCopyback => {
-                self.collector.copyback_failed(owner, self.config.pools.per_program(owner));
+    }
+
+    /// A program or an erase failed.
+    #[cold]
+    pub(super) fn change_failed(&mut self, task: &Task, calendar: &mut impl Schedule<Event>) {
+        let slot = task.slot;
+        let row = match task.ticket {
+            Ticket::HostUnit(row) => {
+                self.host_program_failed(row, slot, calendar);
+                row
+            }
+            Ticket::TableUnit(row) => {
+                self.table_program_failed(row, slot, calendar);
+                row
+            }
+            Ticket::Reclaim(row) => {
+                self.step_failed(row, task, calendar);
+                row
+            }
+            _ => unreachable!("{task:?} changes pages"),
+        };
+        self.collect(row, calendar);
+    }
+
+    /// A program or an erase of a step of cleaning failed.
+    fn step_failed(&mut self, row: Row, task: &Task, calendar: &mut impl Schedule<Event>) {
+        let Task { slot, page, .. } = *task;
+        match task.operation {
+            Operation::Erase => self.gc_erase_failed(page, calendar),
+            Operation::Copyback { .. } => {
+                self.collector.copyback_failed(row, self.config.pools.per_program(row));
                 self.blocks.program_done(slot);
                 self.program_failed(slot, calendar);
             }
-            Purpose::GcErase => self.gc_erase_failed(page, calendar),
-            // What cannot be read is not known, and no copy of it is found.
-            Purpose::Scan => return self.scan_on(done.die, calendar),
+            _ => self.gc_program_failed(row, slot, calendar),
         }
         match &mut self.block_map {
-            Some(map) if transaction.purpose.is_gc() => map.command_done(owner),
-            None if transaction.purpose.is_gc() => drop(self.collector.command_done(owner)),
-            _ => {}
+            Some(map) => map.command_done(row),
+            None => drop(self.collector.command_done(row)),
         }
-        self.collect(owner, calendar);
     }
 
-    /// A read that could not be read is tried again as often as is allowed; then its pages are lost.
-    fn read_failed(&mut self, transaction: &Transaction, done: &Done, calendar: &mut impl Schedule<Event>) {
-        let now = unread_by(transaction, done);
-        let unread = if transaction.tries == 0 { now } else { now & u32::from(transaction.unread) };
-        if unread == 0 {
-            return self.transaction_done(transaction, done, calendar);
-        }
-        let retry = &self.config.file.ftl.read_retry;
-        if transaction.tries < retry.levels && !self.chips.is_dead(done.die) {
-            self.totals.read_retries += 1;
-            let mut again = *transaction;
-            (again.tries, again.unread) = (transaction.tries + 1, unread as u16);
-            if let Some(tuning) = &self.tuning {
-                let page = PageId(transaction.page.0 + unread.trailing_zeros());
-                let level = self.chips.read_level(done.die);
-                again.level = tuning.again(page, u32::from(again.tries), level, &self.chips);
-            }
-            let id = self.queues.keep(again);
-            // With a tuner the die itself takes the time to set the levels.
-            if retry.time > Duration::ZERO && self.tuning.is_none() {
-                calendar.after(retry.time, Event::Retry(id));
-            } else {
-                self.queues.queue_kept(done.die, id);
-            }
-            return;
-        }
-        self.tell_tuner(transaction, done.die, unread, false);
-        for n in (0..transaction.planes).filter(|n| unread >> n & 1 != 0) {
+    /// Some pages of a read, a bit each, could not be read however often it was tried: they are lost.
+    #[cold]
+    pub(super) fn read_failed(
+        &mut self,
+        task: &Task,
+        unread: u32,
+        done: &Done,
+        calendar: &mut impl Schedule<Event>,
+    ) {
+        for n in (0..task.planes).filter(|n| unread >> n & 1 != 0) {
             self.totals.unreadable_pages += 1;
-            self.lose_page(PageId(transaction.page.0 + n));
+            self.lose_page(PageId(task.page.0 + n));
         }
-        self.after_failure(Failed::Read, self.config.pools.block_of_page(transaction.page), calendar);
-        if transaction.purpose == Purpose::GcRead {
-            self.transaction_done(transaction, done, calendar);
-        } else if !self.read_elsewhere(transaction, calendar) {
-            self.read_in_vain(transaction, done, calendar);
+        self.after_failure(Failed::Read, self.config.pools.block_of_page(task.page), calendar);
+        if task.is_reclaim() {
+            self.task_done(task, done, calendar);
+        } else if !self.read_elsewhere(task, calendar) {
+            self.read_in_vain(task, done, calendar);
         }
     }
 
     /// A read is over without having found anything.
-    fn read_in_vain(&mut self, transaction: &Transaction, done: &Done, calendar: &mut impl Schedule<Event>) {
-        let Transaction { owner, page, .. } = *transaction;
+    fn read_in_vain(&mut self, task: &Task, done: &Done, calendar: &mut impl Schedule<Event>) {
         // What is lost of flash may be in the buffer by now.
-        let lost = self.is_lost(LogicalPage(transaction.logical));
-        match transaction.purpose {
-            Purpose::Fill => self.fill_done(transaction, calendar),
-            Purpose::UnitFill => self.unit_fill_done(transaction, calendar),
-            Purpose::TranslationRead => {
-                self.table_read(transaction, calendar);
-                self.read_over(page, calendar);
+        let lost = self.is_lost(LogicalPage(task.wanted.logical));
+        match task.ticket {
+            Ticket::Fill(entry) => self.fill_done(task, entry, calendar),
+            Ticket::UnitFill(sub) => self.unit_fill_done(task, sub, calendar),
+            Ticket::Table(table) => {
+                self.table_read(table, calendar);
+                self.read_over(task.page, calendar);
             }
-            Purpose::ReadAhead => {
+            Ticket::Prefetch(entry) => {
                 let Self { cache, front, .. } = self;
-                cache.each_waiter(owner, |id| front.get(id).failed |= lost);
-                self.read_over(page, calendar);
-                self.fetched_ahead(owner, calendar);
+                cache.each_waiter(entry, |id| front.get(id).failed |= lost);
+                self.read_over(task.page, calendar);
+                self.fetched_ahead(entry, calendar);
             }
-            _ => {
-                self.front.get(RequestId(owner)).failed |= lost;
-                self.host_read_done(transaction, done, calendar);
+            Ticket::Request(id) => {
+                self.front.get(id).failed |= lost;
+                self.host_read_done(task, done, calendar);
+            }
+            Ticket::HostUnit(_) | Ticket::TableUnit(_) | Ticket::Reclaim(_) | Ticket::Scan(_) => {
+                unreachable!("{task:?} reads for the host")
             }
         }
     }
 
-    /// The chip is ready to sense a page again.
-    #[cold]
-    pub(super) fn retry(&mut self, id: TransactionId, calendar: &mut impl Schedule<Event>) {
-        let page = self.queues.get(id).page;
-        let die = self.config.pools.die_of_block(self.config.pools.block_of_page(page));
-        self.queues.queue_kept(die, id);
-        self.kick(die, calendar);
-    }
-
     /// Where the page is somewhere else by now, moved by the collector or written again, it is read there. False if it is
     /// not.
-    fn read_elsewhere(&mut self, transaction: &Transaction, calendar: &mut impl Schedule<Event>) -> bool {
-        let Transaction { logical, slot, page, .. } = *transaction;
-        let Some(at) = self.mapping.get(LogicalPage(logical)).filter(|at| *at != slot) else { return false };
+    fn read_elsewhere(&mut self, task: &Task, calendar: &mut impl Schedule<Event>) -> bool {
+        let Task { wanted, slot, page, .. } = *task;
+        let Some(at) = self.mapping.get(LogicalPage(wanted.logical)).filter(|at| *at != slot) else {
+            return false;
+        };
         let pools = &self.config.pools;
         // A slot of several pages is as large in each pool.
         let moved = PageId(pools.page_of(at).0 + (page.0 - pools.page_of(slot).0));
-        let block = pools.block_of(at);
-        let die = self.config.pools.die_of_block(block);
-        self.blocks.read_queued(block);
-        let mut again = *transaction;
-        (again.page, again.slot, again.version) = (moved, at, self.chips.stamp(at).version);
-        (again.tries, again.unread) = (0, 0);
-        again.gc_before = self.queues.gc_time(die, calendar.now());
-        let id = self.queues.keep(again);
-        self.queues.queue_kept(die, id);
+        self.blocks.read_queued(pools.block_of(at));
+        let die = self.flash.read_elsewhere(task, at, moved, calendar.now());
         self.kick(die, calendar);
         self.read_over(page, calendar);
         true
@@ -167,7 +142,7 @@ impl Device {
 
     /// What a slot held, which is valid no more, is mapped nowhere and known as lost, but for what the buffer has.
     fn lose_slot(&mut self, slot: SlotId) {
-        let Stamp { logical, version } = self.chips.stamp(slot);
+        let Stamp { logical, version } = self.flash.chips().stamp(slot);
         let page = LogicalPage(logical);
         let was = self.mapping.clear(page);
         assert_eq!(was, Some(slot), "a valid slot is where its logical page is mapped to");
@@ -285,9 +260,10 @@ impl Device {
         }
         let times = &mut self.failures[block][failed as usize];
         *times = times.saturating_add(1);
-        let erases = self.chips.erases()[block];
+        let erases = self.flash.chips().erases()[block];
         let failure = Failure { failed, block, times: u32::from(*times), erases };
-        let after = if *times == MOST_FAILURES { After::Retire } else { self.failure.after(&failure) };
+        let after =
+            if *times == MOST_FAILURES { After::Retire } else { self.policies.failure.after(&failure) };
         let row = self.blocks.row_of(block);
         if after != After::GoOn {
             self.blocks.close(block);

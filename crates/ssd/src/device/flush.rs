@@ -7,10 +7,10 @@ use super::{Device, Event, Mutant};
 use crate::Config;
 use crate::buffer::{Entry, EntryId, EntryState};
 use crate::command::RequestId;
+use crate::flash::{Class, Ticket};
 use crate::ftl::mapping::LogicalPage;
 use crate::ftl::translation::Then;
 use crate::policy::router::Outgoing;
-use crate::queue::Purpose;
 use crate::sectors::Sectors;
 
 /// How full the buffer may be before pages leave it: in pages, or in written sectors where these are counted.
@@ -100,14 +100,13 @@ impl Device {
         let slot = self.mapping.get(logical).expect("an incomplete page is in flash");
         self.filling += 1;
         let fill = SlotRead {
-            purpose: Purpose::Fill,
-            owner: id,
+            ticket: Ticket::Fill(id),
+            class: if self.is_waited_for(id) { Class::Read } else { Class::Background },
             slot,
             sectors: Wanted::Set(missing),
             logical,
             version,
             waited: Duration::ZERO,
-            background: !self.is_waited_for(id),
         };
         let (die, reads) = self.queue_read(fill, calendar);
         self.buffer.get_mut(id).fills = reads as u8;
@@ -137,7 +136,7 @@ impl Device {
         let entry = self.buffer.get_mut(id);
         let (logical, tag, sectors) = (entry.logical.0, entry.tag, entry.sectors.count());
         let outgoing = Outgoing { logical, tag, sectors, pools: &[] };
-        entry.stream = self.router.route(&outgoing);
+        entry.stream = self.policies.router.route(&outgoing);
         assert!(entry.stream < self.streams.host, "the router chose stream {}", entry.stream);
         entry.urgent |= drained;
         entry.state = EntryState::Ready;
@@ -153,7 +152,7 @@ impl Device {
         if !self.has_homes {
             return usize::from(stream);
         }
-        let home = self.placement.home(logical.0).unwrap_or(0);
+        let home = self.policies.placement.home(logical.0).unwrap_or(0);
         home as usize * usize::from(self.streams.host) + usize::from(stream)
     }
 

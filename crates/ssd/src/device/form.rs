@@ -6,10 +6,10 @@ use wordline_nand::{SlotId, Stamp};
 use super::{Device, Event, Unit};
 use crate::buffer::{EntryId, EntryState};
 use crate::command::RequestId;
+use crate::flash::{Class, Ticket};
 use crate::ftl::blocks::StreamId;
 use crate::ftl::mapping::LogicalPage;
 use crate::policy::placement::Row;
-use crate::queue::Purpose;
 
 impl Device {
     /// Moves pages on towards flash as far as they can and must go.
@@ -189,7 +189,7 @@ impl Device {
                 formed = true;
             }
         }
-        if self.balancer.is_some() {
+        if self.policies.balancer.is_some() {
             formed |= self.balance(calendar);
         }
         formed
@@ -236,7 +236,7 @@ impl Device {
         if let Some(translation) = &mut self.translation {
             translation.turn_over(row);
         }
-        self.queue_unit(row, stream, Purpose::HostProgram, calendar);
+        self.queue_unit(row, stream, Ticket::HostUnit(row), calendar);
         self.pages_over(over, calendar);
         self.wake_waiters(calendar);
     }
@@ -274,10 +274,10 @@ impl Device {
         &mut self,
         row: Row,
         stream: StreamId,
-        purpose: Purpose,
+        ticket: Ticket,
         calendar: &mut impl Schedule<Event>,
     ) {
-        if self.contents.is_some() && purpose == Purpose::HostProgram {
+        if self.contents.is_some() && ticket == Ticket::HostUnit(row) {
             self.note_sent(row);
         }
         let (pages, cost) = (self.blocks.unit(row, stream), self.blocks.cost(row, stream));
@@ -287,9 +287,11 @@ impl Device {
         }
         self.collector.spend(row, cost);
         self.note_row(row);
-        let (die, page) = self.config.pools.die_and_page_of(first);
-        self.set_mode(page);
-        self.queues.push(die, calendar.now(), purpose, row, page).slot = first;
+        self.set_mode(self.config.pools.page_of(first));
+        let Self { flash, units, .. } = self;
+        let unit = &units[row as usize].stamps;
+        let (die, stamps) = flash.program(calendar.now(), (ticket, Class::Write), first, unit.len() as u32);
+        stamps.copy_from_slice(unit);
         self.kick(die, calendar);
         self.collect(row, calendar);
     }

@@ -101,7 +101,7 @@ impl Device {
             && let Some(at) = self.mapping.get(page)
         {
             self.blocks.prefetch_block(at);
-            self.chips.prefetch(at);
+            self.flash.prefetch(at);
         }
     }
 

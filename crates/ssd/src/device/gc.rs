@@ -5,13 +5,13 @@ use wordline_nand::{DieId, PageId, Pool, SlotId};
 
 use super::service::places;
 use super::{Device, Event};
+use crate::flash::{Class, Task, Ticket};
 use crate::ftl::Translation;
 use crate::ftl::blocks::Blocks;
 use crate::ftl::collector::{Leave, Moved, Step};
 use crate::ftl::mapping::{LogicalPage, Mapping};
 use crate::policy::placement::Row;
 use crate::policy::relocator::Leaving;
-use crate::queue::Purpose;
 
 /// A valid page was copied to `to`: it is mapped there, and valid where it was no more. Its translation page changes if it
 /// has one.
@@ -58,10 +58,10 @@ impl Device {
             self.work_on(row, calendar);
             return;
         }
-        if self.queues.collector_passes_reads() {
+        if self.flash.cleaning_passes_reads() {
             self.readers_inherit(row);
         }
-        let leave = match self.background.is_some() || self.slc.is_some() {
+        let leave = match self.policies.background.is_some() || self.slc.is_some() {
             true => self.leave_to_collect(waits, row, calendar.now()),
             false => Leave { waits, ..Leave::MUST },
         };
@@ -94,16 +94,11 @@ impl Device {
                     self.note_copy(row, self.collector.unit(row)[0].from, first);
                 }
                 self.note_row(row);
-                let (die, page) = self.config.pools.die_and_page_of(first);
-                self.queues.push(die, calendar.now(), Purpose::GcProgram, row, page).slot = first;
-                die
+                self.queue_gc_program(row, first, unit, calendar.now())
             }
             Step::Copyback { from } => self.queue_copyback(row, from, calendar.now()),
             Step::Erase { block } => {
-                let geometry = &self.config.pools.of_row(row).geometry;
-                let (die, page) = (geometry.die_of(block), geometry.page(block, 0));
-                self.queues.push(die, calendar.now(), Purpose::GcErase, row, page);
-                die
+                self.flash.erase(calendar.now(), (Ticket::Reclaim(row), Class::Reclaim), block)
             }
             Step::Retire { .. } => unreachable!("a block is retired at once"),
         };
@@ -115,7 +110,7 @@ impl Device {
         let unit = self.config.pools.per_program(row);
         let stream = self.stream_of(from);
         for from in (from.0..from.0 + unit).map(SlotId) {
-            self.collector.copy(row, Moved { stamp: self.chips.stamp(from), from });
+            self.collector.copy(row, Moved { stamp: self.flash.stamp(from), from });
         }
         self.totals.gc_programs += u64::from(unit);
         self.totals.gc_copied += u64::from(unit);
@@ -124,20 +119,28 @@ impl Device {
             self.note_copy(row, from, to);
         }
         self.note_row(row);
-        let (die, page) = self.config.pools.die_and_page_of(from);
-        self.queues.push(die, now, Purpose::GcCopyback, row, page).slot = to;
+        self.flash.copyback(now, (Ticket::Reclaim(row), Class::Reclaim), from, to)
+    }
+
+    /// Queues the program of what the collector has gathered in a row; the rest of the unit is padding.
+    fn queue_gc_program(&mut self, row: Row, first: SlotId, unit: u32, now: Instant) -> DieId {
+        let place = places(&self.blocks, row);
+        let (die, stamps) = self.flash.program(now, (Ticket::Reclaim(row), Class::Reclaim), first, unit);
+        for (n, moved) in self.collector.unit(row).iter().enumerate() {
+            stamps[place(n, moved.from)] = moved.stamp;
+        }
         die
     }
 
     /// The collector's stream, by its number, that a valid page goes to.
     fn stream_of(&mut self, from: SlotId) -> u8 {
-        let stamp = self.chips.stamp(from);
+        let stamp = self.flash.stamp(from);
         assert!(stamp.is_data(), "the valid slot {from:?} holds {stamp:?}");
         if self.is_table(stamp.logical) {
             return self.streams.gc - 1;
         }
         let moved_by = self.blocks.moved_by(self.config.pools.block_of(from));
-        let stream = self.relocator.route(&Leaving { logical: stamp.logical, moved_by });
+        let stream = self.policies.relocator.route(&Leaving { logical: stamp.logical, moved_by });
         assert!(stream < self.streams.gc, "the relocator chose stream {stream}");
         stream
     }
@@ -155,11 +158,11 @@ impl Device {
         if commands > 1 {
             self.collector.split_step(row, commands);
         }
-        self.chips.prefetch(first);
+        self.flash.prefetch(first);
         let (bytes, mut page) = (valid * slots.size.0 as u32, from);
         while page < beyond {
             let next = (geometry.first.page + (number_of(page) + 1) * planes).min(beyond);
-            let read = self.queues.push(die, now, Purpose::GcRead, row, PageId(page));
+            let read = self.flash.read(die, now, (Ticket::Reclaim(row), Class::Reclaim), PageId(page));
             read.planes = next - page;
             read.bytes = bytes * (next - page) / (beyond - from);
             // The pages of a slot are there once the last of them is.
@@ -174,25 +177,19 @@ impl Device {
         let pool = self.config.pools.number_of_row(row);
         if self.collector.has_new_victim(row)
             && pool > 0
-            && self.ask(|device, states| device.relocator.leaves(pool, states))
+            && self.ask(|device, states| device.policies.relocator.leaves(pool, states))
         {
             self.collector.send_off(row);
         }
     }
 
-    pub(super) fn gc_read(
-        &mut self,
-        row: Row,
-        first: SlotId,
-        planes: u32,
-        slots: u32,
-        calendar: &mut impl Schedule<Event>,
-    ) {
+    pub(super) fn gc_read(&mut self, row: Row, read: &Task, calendar: &mut impl Schedule<Event>) {
+        let Task { slot: first, planes, slots, .. } = *read;
         self.totals.gc_reads += u64::from(planes);
         let migrates = self.collector.migrates(row);
         for from in (first.0..first.0 + slots).map(SlotId) {
             if self.blocks.is_valid(from) {
-                let stamp = self.chips.stamp(from);
+                let stamp = self.flash.stamp(from);
                 if migrates && !self.is_table(stamp.logical) {
                     self.migrate(stamp, calendar);
                     continue;
@@ -225,10 +222,10 @@ impl Device {
         self.totals.erases += 1;
         self.release_tables();
         let block = self.config.pools.block_of_page(page);
-        self.chips.set_slc(block, false);
-        self.blocks.erased(block, self.chips.erases()[block]);
-        if let Some(tuning) = &mut self.tuning {
-            tuning.erased(block);
+        self.flash.set_slc(block, false);
+        self.blocks.erased(block, self.flash.chips().erases()[block]);
+        if self.flash.asks_tuner() {
+            self.policies.tuner.erased(block);
         }
         self.collector.erased(block, &self.blocks);
     }

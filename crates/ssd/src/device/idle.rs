@@ -23,7 +23,7 @@ impl Device {
     /// A command was answered: perhaps the last one for some time.
     #[inline]
     pub(super) fn note_rest(&mut self, calendar: &mut impl Schedule<Event>) {
-        let Some(background) = &self.background else { return };
+        let Some(background) = &self.policies.background else { return };
         if self.outstanding() > 0 {
             return;
         }
@@ -39,7 +39,7 @@ impl Device {
     #[inline(never)]
     pub(super) fn host_rests(&mut self, calendar: &mut impl Schedule<Event>) {
         self.rest.timer_set = false;
-        let idle = self.background.as_ref().and_then(|background| background.rests_after());
+        let idle = self.policies.background.as_ref().and_then(|background| background.rests_after());
         let Some(due) = idle.map(|idle| self.rest.since + idle).filter(|_| self.outstanding() == 0) else {
             return;
         };
@@ -61,7 +61,7 @@ impl Device {
     pub(super) fn leave_to_collect(&mut self, waits: bool, row: Row, now: Instant) -> Leave {
         let leave = Leave { waits, keep_cached: self.keep_cached(), ..Leave::MUST };
         let (outstanding, since, blocks) = (self.outstanding(), self.rest.since, &self.blocks);
-        let Some(background) = &mut self.background else { return leave };
+        let Some(background) = &mut self.policies.background else { return leave };
         let rested = background.rests_after().is_some_and(|idle| outstanding == 0 && now >= since + idle);
         if !rested || self.read_only {
             return leave;
@@ -85,7 +85,7 @@ impl Device {
     #[inline(never)]
     pub(super) fn resume_rows(&mut self, die: DieId, calendar: &mut impl Schedule<Event>) {
         for row in self.config.pools.of_die(die).geometry.rows_of(die) {
-            let waits = self.queues.serves_host(die);
+            let waits = self.flash.serves_host(die);
             self.collect_unless(waits, row, calendar);
         }
         if self.row_opened {

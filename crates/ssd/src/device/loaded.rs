@@ -1,8 +1,6 @@
 //! Whether a state that was read can be one of the device: lists have the lengths that its configuration gives them, numbers
 //! are those of something that is there, and places, blocks and what is counted of them go together.
 
-use wordline_nand::Event as ChipEvent;
-
 use super::{Device, Event};
 use crate::ftl::mapping::LogicalPage;
 use crate::policy::placement::RowSet;
@@ -21,7 +19,7 @@ impl Device {
         lengths.extend(accepting.iter().map(RowSet::words));
         lengths.extend(self.blocks.shape());
         lengths.extend(self.collector.shape());
-        lengths.extend(self.queues.shape());
+        lengths.extend(self.flash.shape());
         lengths.extend(self.buffer.shape());
         lengths
     }
@@ -29,10 +27,9 @@ impl Device {
     /// Checks what was loaded.
     pub(super) fn check_loaded(&self, agenda: &Agenda) -> Result<(), String> {
         self.check_places()?;
-        let pools = &self.config.pools;
-        self.blocks.check_loaded(|block| self.chips.programmed(block))?;
+        self.blocks.check_loaded(|block| self.flash.chips().programmed(block))?;
         self.collector.check_loaded(&self.blocks)?;
-        self.queues.check_loaded(pools.slots())?;
+        self.flash.check_loaded()?;
         self.buffer.check_loaded(self.mapping.len())?;
         agenda.events.iter().try_for_each(|(_, event)| self.check_event(*event))
     }
@@ -45,7 +42,7 @@ impl Device {
             let Some(slot) = self.mapping.get(page) else { continue };
             mapped += 1;
             ensure(slot.0 < all && self.blocks.is_valid(slot), || format!("page {} is nowhere", page.0))?;
-            let stamp = self.chips.stamp(slot);
+            let stamp = self.flash.stamp(slot);
             ensure(stamp.logical == page.0 && stamp.version <= self.mapping.versions(page), || {
                 format!("page {} is in slot {}, which holds {stamp:?}", page.0, slot.0)
             })?;
@@ -58,26 +55,13 @@ impl Device {
     }
 
     fn check_event(&self, event: Event) -> Result<(), String> {
-        let below = |number: u32, end: usize| {
-            ensure((number as usize) < end, || format!("{event:?} of something that is not there"))
-        };
-        let (dies, channels) = (self.config.pools.dies() as usize, self.config.pools.channels() as usize);
         match event {
-            Event::Chips(ChipEvent::BusFree(channel)) => below(channel.0, channels),
-            Event::Chips(
-                ChipEvent::ArrayDone(die)
-                | ChipEvent::Turned(die)
-                | ChipEvent::HoldOver(die)
-                | ChipEvent::Behind(die)
-                | ChipEvent::Suspend(die)
-                | ChipEvent::Rested(die),
-            ) => below(die.0, dies),
+            Event::Flash(event) => self.flash.check_event(event),
             Event::Begin(id) | Event::Answer(id) | Event::Link(id) => {
                 ensure(self.front.requests.ids().any(|taken| taken == id), || {
                     format!("{event:?} of a command that is not there")
                 })
             }
-            Event::Retry(id) => below(id, self.queues.places()),
             Event::FlushTimer | Event::Idle => Ok(()),
         }
     }

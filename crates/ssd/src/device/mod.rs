@@ -2,10 +2,10 @@
 //!
 //! `front` takes and answers commands, `link` brings them over a link; `read` and `write` carry them out over buffer and
 //! mapping; `cached` keeps and fetches ahead what is read; `flush` takes pages out of the buffer and `form` puts them into
-//! program units, which `balance` gives to other rows than their homes, or `block_map` writes at their places; `service` runs the dies' queues and takes in what they
-//! finish; `write_out` writes the buffer out from time to time; `gc` carries out what the collector wants, and `idle` what is done while the host rests; `discarded` writes what
-//! was discarded to flash; `failures` deals with commands that failed, and `tuning` with what pages are sensed with; `translate` finds out where pages are when the map is
-//! not in memory as a whole; `waited_for` says which reads of the controller's own go behind those of the host; `precondition` fills a device in no time; `recovery` cuts the power and puts the tables
+//! program units, which `balance` gives to other rows than their homes, or `block_map` writes at their places; `service` takes in what
+//! the dies finish; `write_out` writes the buffer out from time to time; `gc` carries out what the collector wants, and `idle` what is done while the host rests; `discarded` writes what
+//! was discarded to flash; `failures` deals with commands that failed; `translate` finds out where pages are when the map is
+//! not in memory as a whole; `waited_for` says which reads of the controller's own somebody waits for by now; `precondition` fills a device in no time; `recovery` cuts the power and puts the tables
 //! together again; `audit` checks the books; `progress` says what waits for what,
 //! `loaded` whether a state that was read can be one of the device, and `contents` follows what sectors hold where somebody
 //! wants to know.
@@ -35,7 +35,6 @@ mod slc;
 mod sub_requests;
 mod totals;
 mod translate;
-mod tuning;
 mod waited_for;
 mod write;
 mod write_out;
@@ -51,23 +50,19 @@ use crate::buffer::read_cache::ReadCache;
 use crate::buffer::{Buffer, EntryId};
 use crate::command::{Answer, Command, RequestId};
 use crate::config::{BufferMode, Config, Protection};
+use crate::flash::{self, Flash};
 use crate::front::{Front, Link};
 use crate::ftl::blocks::{SlcShare, State, Streams, SuperBlockCounts};
-use crate::ftl::checkpoint::{Checkpoints, DiscardsAtCut, LowerPages};
+use crate::ftl::checkpoint::{Checkpoints, DiscardsAtCut};
 use crate::ftl::gc_config::Scope;
 use crate::ftl::{BlockMap, Blocks, Collector, Discards, Lost, Mapping, Translation};
-use crate::parts::Parts;
-use crate::policy::background::Background;
-use crate::policy::balancer::Balancer;
+use crate::parts::{Parts, Policies};
 use crate::policy::eviction::Eviction;
-use crate::policy::failure::FailurePolicy;
 use crate::policy::frontier::{Frontier, WordLines};
 use crate::policy::placement::{Placement, Row, RowSet};
-use crate::policy::relocator::Relocator;
 use crate::policy::router::Router;
 use crate::policy::victim::VictimPolicy;
 use crate::policy::wear::WearLeveller;
-use crate::queue::Queues;
 
 pub use contents::{Content, Contents, FILLED, Mutant, NOTHING, ZEROES};
 pub use precondition::{Look, Steady, Written};
@@ -75,13 +70,15 @@ pub use progress::Watchdog;
 pub use recovery::{PowerCut, Recovery};
 pub use sub_requests::Counts as SubRequestCounts;
 use sub_requests::SubRequests;
-pub use totals::{CommandTimes, Component, Spent, Times, Totals, WriteBack};
+
+pub use crate::times::{CommandTimes, Component, Spent, Times, WriteBack};
+pub use totals::Totals;
 
 /// What happens in a device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Event {
-    /// Something in the chips.
-    Chips(wordline_nand::Event),
+    /// Something in flash.
+    Flash(flash::Event),
     /// The front end has dealt with a command: its work begins.
     Begin(RequestId),
     /// The work on a command is done.
@@ -90,26 +87,24 @@ pub enum Event {
     Link(RequestId),
     /// The buffer is to be written out.
     FlushTimer,
-    /// A chip is ready to sense pages again that could not be read.
-    Retry(u32),
     /// The host may have rested for long enough.
     Idle,
 }
 
 const _: () = assert!(size_of::<Event>() <= 8, "an event is copied on every push and pop");
 
-/// Lets chips put their events on the device's calendar.
-struct ChipCalendar<'a, C>(&'a mut C);
+/// Lets the flash put its events on the device's calendar.
+struct FlashCalendar<'a, C>(&'a mut C);
 
-impl<C: Schedule<Event>> Schedule<wordline_nand::Event> for ChipCalendar<'_, C> {
+impl<C: Schedule<Event>> Schedule<flash::Event> for FlashCalendar<'_, C> {
     #[inline]
     fn now(&self) -> Instant {
         self.0.now()
     }
 
     #[inline]
-    fn at(&mut self, time: Instant, event: wordline_nand::Event) {
-        self.0.at(time, Event::Chips(event));
+    fn at(&mut self, time: Instant, event: flash::Event) {
+        self.0.at(time, Event::Flash(event));
     }
 
     #[inline]
@@ -146,7 +141,7 @@ struct Ready {
 /// An SSD.
 pub struct Device {
     config: Config,
-    chips: Chips,
+    flash: Flash,
     blocks: Blocks,
     mapping: Mapping,
     /// What the host wrote and cannot be read any more.
@@ -166,24 +161,14 @@ pub struct Device {
     cache: ReadCache,
     ahead: ReadAhead,
     collector: Collector,
-    router: Box<dyn Router>,
-    placement: Box<dyn Placement>,
-    /// None where pages have no homes, or stay there.
-    balancer: Option<Box<dyn Balancer>>,
+    policies: Policies,
     /// Program units that wait for each row; kept up only while there is a balancer that looks at it.
     waiting: Vec<u32>,
-    relocator: Box<dyn Relocator>,
-    failure: Box<dyn FailurePolicy>,
     /// Failed programs, failed erases and lost reads of each block.
     failures: Column<BlockSetId, [u8; 3]>,
-    /// None where all read levels read every page alike.
-    tuning: Option<Box<tuning::Tuning>>,
-    /// None if nothing is done while the host rests.
-    background: Option<Box<dyn Background>>,
     rest: idle::Rest,
     preemptible: bool,
     streams: Streams,
-    queues: Queues,
     front: Front,
     /// A list for each stream of the host, and where pages have homes for each row.
     ready: Vec<Ready>,
@@ -241,8 +226,8 @@ state!(Device {
         written_back,
     }
     parts {
-        chips, blocks, mapping, translation, buffer, marks, destage, cache, collector, router, placement, relocator,
-        failure, tuning, background, queues, front, discards, checkpoints, balancer, slc, subs, block_map,
+        flash, blocks, mapping, translation, buffer, marks, destage, cache, collector, policies, front, discards,
+        checkpoints, slc, subs, block_map,
     }
     fixed { config, preemptible, streams, has_homes, page_size, home_pages, waking, contents }
 });
@@ -256,35 +241,35 @@ impl Device {
 
     /// A new device, with nothing written and these policies.
     pub fn with(config: Config, parts: Parts, seed: Seed) -> Self {
-        let parts = block_map::with_homes(parts, &config);
-        let streams = config.file.streams_beside(parts.router.streams(), parts.relocator.streams());
-        let slc = config.slc_share(parts.router.cached());
-        let (mut chips, mut blocks) = new_chips(&config, streams, slc, seed);
+        let (policies, parts) = block_map::with_homes(parts, &config).split(config.pools.count());
+        let streams = config.file.streams_beside(policies.router.streams(), policies.relocator.streams());
+        let slc = config.slc_share(policies.router.cached());
+        let mut flash = Flash::new(&config, seed);
+        let mut blocks = new_blocks(&config, streams, slc, &mut flash, seed);
         keep_for(&*parts.victim, &config, &mut blocks);
-        order_word_lines(parts.frontier, &config, &mut chips, &mut blocks);
-        let (has_homes, rows) = (parts.placement.home(0).is_some(), config.pools.rows());
+        order_word_lines(parts.frontier, &config, &mut flash, &mut blocks);
+        let (has_homes, rows) = (policies.placement.home(0).is_some(), config.pools.rows());
         Self {
-            chips,
+            flash,
             mapping: Mapping::new(config.mapped_pages()),
             lost: Lost::default(),
             discards: new_discards(&config),
             checkpoints: Checkpoints::of(&config),
             failures: Column::filled(config.pools.block_sets() as usize, [0; 3]),
-            block_map: BlockMap::of(&config, |page| parts.placement.home(page)).map(Box::new),
+            block_map: BlockMap::of(&config, |page| policies.placement.home(page)).map(Box::new),
             translation: config.map_cache().map(|size| Translation::of(&config, parts.mapper, size)),
             buffer: new_buffer(&config, parts.eviction),
             marks: flush::Marks::new(&config),
             destage: write_out::AtOnce::of(&config, parts.destage),
             cache: ReadCache::new(config.cache_pages.min(config.logical_pages), parts.read_eviction),
             ahead: ReadAhead::new(config.file.buffer.read_ahead),
-            queues: Queues::new(config.pools.dies(), &config.file.ftl.scheduling),
             front: Front::new(&config),
             ready: new_lists(streams, if has_homes { rows } else { 1 }),
             filling: 0,
             programming: 0,
             units: vec![Unit::default(); rows as usize],
             accepting: vec![RowSet::new(rows); usize::from(streams.host)],
-            subs: new_sub_requests(&config, &*parts.router, &mut blocks),
+            subs: new_sub_requests(&config, &*policies.router, &mut blocks),
             slc: slc.map(|share| Box::new(slc::Cached::new(&share, &config))),
             some_row_full: false,
             row_opened: false,
@@ -300,8 +285,7 @@ impl Device {
             saved: Vec::new(),
             has_homes,
             page_size: front::PageSize::new(&config),
-            home_pages: home_pages(&config, &*parts.placement),
-            balancer: Some(parts.balancer).filter(|it| (has_homes || config.pools.count() > 1) && it.is_on()),
+            home_pages: home_pages(&config, &*policies.placement),
             waiting: vec![0; rows as usize],
             wake: Vec::new(),
             waking: false,
@@ -311,14 +295,9 @@ impl Device {
             written_back: vec![WriteBack::default(); config.pools.count()],
             contents: None,
             collector: new_collector(&config, streams, parts.victim, parts.wear, seed),
-            router: parts.router,
-            placement: parts.placement,
-            relocator: parts.relocator,
-            failure: parts.failure,
-            tuning: tuning::Tuning::of(&config, parts.tuner),
+            policies,
             rest: idle::Rest::default(),
             preemptible: config.file.ftl.gc.preemptible,
-            background: parts.background.rests_after().is_some().then_some(parts.background),
             streams,
             blocks,
             config,
@@ -336,11 +315,10 @@ impl Device {
     /// Lets time go on to `event`.
     #[inline(always)]
     pub fn handle(&mut self, event: Event, calendar: &mut impl Schedule<Event>) {
-        if let Event::Chips(event) = event {
-            if let Some(done) = &self.chips.handle(event, &mut ChipCalendar(calendar)) {
+        if let Event::Flash(event) = event {
+            if let Some(done) = &self.flash.handle(event, &*self.policies.tuner, &mut FlashCalendar(calendar))
+            {
                 self.command_done(done, calendar);
-            } else if let wordline_nand::Event::Rested(die) = event {
-                self.rested(die, calendar);
             }
         } else {
             self.handle_own(event, calendar);
@@ -348,16 +326,15 @@ impl Device {
         self.write_tables(calendar);
     }
 
-    /// An event that is none of the chips.
+    /// An event that is none of the flash.
     #[inline(never)]
     fn handle_own(&mut self, event: Event, calendar: &mut impl Schedule<Event>) {
         match event {
-            Event::Chips(event) => unreachable!("{event:?} is handled by the chips"),
+            Event::Flash(event) => unreachable!("{event:?} is handled by the flash"),
             Event::Begin(id) => self.begin(id, calendar),
             Event::Answer(id) => self.answer(id, calendar),
             Event::Link(id) => self.link_free(id, calendar),
             Event::FlushTimer => self.write_out_on_time(calendar),
-            Event::Retry(id) => self.retry(id, calendar),
             Event::Idle => self.host_rests(calendar),
         }
     }
@@ -374,7 +351,12 @@ impl Device {
 
     /// The chips.
     pub fn chips(&self) -> &Chips {
-        &self.chips
+        self.flash.chips()
+    }
+
+    /// The flash.
+    pub fn flash(&self) -> &Flash {
+        &self.flash
     }
 
     /// What was counted.
@@ -414,7 +396,7 @@ impl Device {
 
     /// How often each block set was erased, in the order of rows and blocks.
     pub fn erases(&self) -> impl Iterator<Item = (BlockSetId, u32)> + '_ {
-        self.chips.erases().entries().map(|(block, erases)| (block, *erases))
+        self.flash.chips().erases().entries().map(|(block, erases)| (block, *erases))
     }
 
     /// The link to the host, if the interface has one.
@@ -450,7 +432,7 @@ impl Device {
         self.note_room();
         self.read_only |= if self.block_map.is_some() {
             !self.holds_logical_blocks()
-        } else if self.has_homes && self.balancer.is_none() {
+        } else if self.has_homes && self.policies.balancer.is_none() {
             !self.holds_homes()
         } else {
             let pools = &self.config.pools;
@@ -497,28 +479,29 @@ fn new_sub_requests(config: &Config, router: &dyn Router, blocks: &mut Blocks) -
     Some(Box::new(SubRequests::new(config, pools)))
 }
 
-/// The chips, and the table of their blocks, of which some are bad from the factory.
-fn new_chips(config: &Config, streams: Streams, cache: Option<SlcShare>, seed: Seed) -> (Chips, Blocks) {
-    let mut chips = Chips::new(config.pools.clone());
-    chips.inject(&config.faults, seed);
-    if config.file.ftl.recovery.lower_pages == LowerPages::BackedUp {
-        chips.back_up_lower_pages();
-    }
+/// The table of the blocks, of which some are bad from the factory.
+fn new_blocks(
+    config: &Config,
+    streams: Streams,
+    cache: Option<SlcShare>,
+    flash: &mut Flash,
+    seed: Seed,
+) -> Blocks {
     let mut bad = factory_bad_blocks(config, seed);
-    chips.factory_bad().into_iter().for_each(|block| bad[block.0 as usize] = true);
+    flash.chips().factory_bad().into_iter().for_each(|block| bad[block.0 as usize] = true);
     let mut blocks = Blocks::new(&config.pools, streams, |block| bad[block.0 as usize]);
     blocks.allocate(config.file.ftl.wear.allocation);
     if let Some(share) = cache {
-        assert!(chips.offer_slc_mode(), "the part of a device with an SLC cache has the mode");
+        assert!(flash.offer_slc_mode(), "the part of a device with an SLC cache has the mode");
         blocks.cache(share);
     }
-    (chips, blocks)
+    blocks
 }
 
 /// Lets a frontier say which word line is programmed next, unless that is always the one after the last.
-fn order_word_lines(frontier: Box<dyn Frontier>, config: &Config, chips: &mut Chips, blocks: &mut Blocks) {
+fn order_word_lines(frontier: Box<dyn Frontier>, config: &Config, flash: &mut Flash, blocks: &mut Blocks) {
     if !frontier.is_in_order() {
-        chips.program_in_any_order();
+        flash.program_in_any_order();
         let Pool { part, geometry, .. } = config.pools.first();
         blocks.order(frontier, WordLines::of(part, geometry));
     }

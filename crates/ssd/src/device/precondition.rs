@@ -5,10 +5,11 @@ mod watched;
 use std::collections::VecDeque;
 
 use wordline_kernel::{Seed, Stream, gcd};
-use wordline_nand::{Chips, SlotId, Stamp};
+use wordline_nand::{SlotId, Stamp};
 
 use super::Device;
 use super::gc::relocate;
+use crate::flash::Flash;
 use crate::ftl::Translation;
 use crate::ftl::blocks::{Blocks, StreamId};
 use crate::ftl::collector::Moved;
@@ -229,7 +230,7 @@ impl Device {
     /// Returns the share and how much of it was placed: the rest found no room by chance.
     fn age_row(&mut self, row: Row, pages: u32, rested: bool, random: &mut Stream) -> (Share, u32) {
         let rows = self.config.pools.rows();
-        let homes = (0..rows).find(|page| self.placement.home(*page) == Some(row)).unwrap_or(row);
+        let homes = (0..rows).find(|page| self.policies.placement.home(*page) == Some(row)).unwrap_or(row);
         let share = Share::new(homes, rows, pages);
         let keep_free = match rested {
             true => self.config.file.ftl.gc.stop_at_free_blocks as usize,
@@ -271,7 +272,7 @@ impl Device {
                     stamp = Stamp { logical: logical.0, version: self.mapping.written(logical) };
                     self.install(logical, slot);
                 }
-                self.chips.put(slot, stamp);
+                self.flash.put(slot, stamp);
             }
             self.blocks.program_done(first);
         }
@@ -284,7 +285,7 @@ impl Device {
             return;
         }
         let stream = self.streams.host(0);
-        let row = self.placement.home(logical.0).unwrap_or_else(|| self.next_row(stream, writer));
+        let row = self.policies.placement.home(logical.0).unwrap_or_else(|| self.next_row(stream, writer));
         self.put_untimed(logical, row, stream, writer);
     }
 
@@ -298,7 +299,7 @@ impl Device {
     ) {
         let version = self.mapping.written(logical);
         let page = self.blocks.take(row, stream, 1);
-        self.chips.put(page, Stamp { logical: logical.0, version });
+        self.flash.put(page, Stamp { logical: logical.0, version });
         if self.is_table(logical.0) {
             self.install_table(logical, page);
         } else {
@@ -313,16 +314,16 @@ impl Device {
     /// soon as one is needed.
     pub(super) fn clean_untimed(&mut self, row: Row, stream: StreamId, writer: &mut Writer) {
         let pages = self.dearest(row);
-        let Self { collector, blocks, chips, mapping, translation, subs, .. } = self;
+        let Self { collector, blocks, flash, mapping, translation, subs, .. } = self;
         // What is moved out of one victim is written to translation pages before the next one is cleaned.
         let one_by_one = translation.is_some();
         let mut moved = 0;
-        let move_page = |blocks: &mut Blocks, chips: &mut Chips, from, to, next: Option<SlotId>| {
+        let move_page = |blocks: &mut Blocks, flash: &mut Flash, from, to, next: Option<SlotId>| {
             if let Some(next) = next {
-                mapping.prefetch(LogicalPage(chips.stamp(next).logical));
+                mapping.prefetch(LogicalPage(flash.stamp(next).logical));
             }
-            let stamp = chips.stamp(from);
-            chips.put(to, stamp);
+            let stamp = flash.stamp(from);
+            flash.put(to, stamp);
             relocate(mapping, blocks, translation, Moved { stamp, from }, to);
             if let Some(subs) = subs {
                 subs.moved_untimed(to);
@@ -330,8 +331,8 @@ impl Device {
             moved += 1;
         };
         match writer.paced {
-            true => collector.pace_untimed(row, stream, pages, blocks, move_page, chips),
-            false => collector.clean_untimed(row, blocks, move_page, chips, one_by_one, writer.rested),
+            true => collector.pace_untimed(row, stream, pages, blocks, move_page, flash),
+            false => collector.clean_untimed(row, blocks, move_page, flash, one_by_one, writer.rested),
         }
         writer.programmed += moved;
         if moved > 0 {
@@ -423,9 +424,10 @@ impl Device {
     pub(super) fn next_with_room(&mut self, stream: StreamId) -> Row {
         let stream = usize::from(stream.0);
         loop {
-            let row = self.placement.next(&self.accepting[stream]).unwrap_or_else(|| {
+            let row = self.policies.placement.next(&self.accepting[stream]).unwrap_or_else(|| {
                 self.note_all_rows();
-                self.placement
+                self.policies
+                    .placement
                     .next(&self.accepting[stream])
                     .expect("a device that was checked has room for its pages")
             });
@@ -443,7 +445,7 @@ impl Device {
             for stream in self.streams.all() {
                 while self.blocks.open_place(row, stream).is_some_and(|place| !place.is_multiple_of(unit)) {
                     let page = self.blocks.take(row, stream, 1);
-                    self.chips.put(page, Stamp::PADDING);
+                    self.flash.put(page, Stamp::PADDING);
                     self.blocks.program_done(page);
                 }
             }

@@ -160,17 +160,18 @@ impl Device {
     }
 
     fn tell_dies(&self, now: Instant, out: &mut String) -> fmt::Result {
-        let busy = |die: &DieId| !self.chips.is_idle(*die) || self.queues.has_work(*die);
+        let busy = |die: &DieId| !self.flash.is_at_rest(*die);
         for die in self.config.pools.all_dies().filter(busy).take(LINES) {
-            let state = if self.chips.is_idle(die) { "idle" } else { "at work" };
+            let state = if self.flash.chips().is_idle(die) { "idle" } else { "at work" };
             writeln!(out, "die {}: {state}", die.0)?;
-            for (class, number, read) in self.queues.waiting(die) {
+            for (class, number, read) in self.flash.waiting(die) {
                 let block = self.config.pools.block_of_page(read.page);
-                let age = now - read.queued;
+                let age = now - read.queued();
                 writeln!(
                     out,
-                    "  {class}: {number}, the first is a {:?} of block {} ({:?}, {} valid, {} readers), {age} old",
-                    read.purpose,
+                    "  {class}: {number}, the first is a {:?} ({:?}) of block {} ({:?}, {} valid, {} readers), {age} old",
+                    read.operation,
+                    read.ticket,
                     block.0,
                     self.blocks.state(block),
                     self.blocks.valid(block),

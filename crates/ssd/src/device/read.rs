@@ -3,15 +3,15 @@
 use std::ops::Range;
 
 use wordline_kernel::{Duration, Schedule};
-use wordline_nand::{DieId, PageId, SlotId};
+use wordline_nand::{DieId, PageId, SlotId, Stamp};
 
 use super::front::Piece;
 use super::{Device, Event};
 use crate::buffer::{EntryId, EntryState};
 use crate::command::{Command, RequestId, SECTOR};
+use crate::flash::{Class, Ticket};
 use crate::ftl::mapping::LogicalPage;
 use crate::ftl::translation::Then;
-use crate::queue::Purpose;
 use crate::sectors::Sectors;
 
 /// Which sectors of a slot are read. A run of them, which most reads are of, is no set before one is needed.
@@ -56,9 +56,8 @@ pub(super) enum Found {
 /// A read of sectors of a slot.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct SlotRead {
-    pub purpose: Purpose,
-    /// Whose it is; see [`Purpose`].
-    pub owner: u32,
+    pub ticket: Ticket,
+    pub class: Class,
     pub slot: SlotId,
     pub sectors: Wanted,
     /// The logical page and the version that it must find.
@@ -66,8 +65,6 @@ pub(super) struct SlotRead {
     pub version: u32,
     /// How long it waited for the place of the page.
     pub waited: Duration,
-    /// Whether nobody waits for it.
-    pub background: bool,
 }
 
 impl Device {
@@ -200,14 +197,13 @@ impl Device {
             return Found::WithoutFlash;
         };
         let read = SlotRead {
-            purpose: Purpose::HostRead,
-            owner: id.0,
+            ticket: Ticket::Request(id),
+            class: Class::Read,
             slot: at,
             sectors: Wanted::Piece(piece),
             logical: piece.page,
             version,
             waited,
-            background: false,
         };
         let (die, reads) = self.queue_read(read, calendar);
         Found::InFlash(die, reads)
@@ -281,17 +277,12 @@ impl Device {
         let block = geometry.block_of(page);
         let die = geometry.die_of(block);
         self.blocks.read_queued(block);
-        self.chips.prefetch(read.slot);
-        let (now, queues) = (calendar.now(), &mut self.queues);
-        let queued = match read.background {
-            false => queues.push(die, now, read.purpose, read.owner, page),
-            true => queues.push_behind(die, now, read.purpose, read.owner, page),
-        };
-        queued.slot = read.slot;
-        queued.bytes = sectors * SECTOR.0 as u32;
-        queued.version = read.version;
-        queued.mapping = read.waited;
-        queued.logical = read.logical.0;
+        self.flash.prefetch(read.slot);
+        let task = self.flash.read(die, calendar.now(), (read.ticket, read.class), page);
+        task.slot = read.slot;
+        task.bytes = sectors * SECTOR.0 as u32;
+        task.wanted = Stamp { logical: read.logical.0, version: read.version };
+        task.looked_up = read.waited;
         die
     }
 

@@ -8,16 +8,16 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 use wordline_kernel::{Duration, Instant, Schedule};
-use wordline_nand::{AtCut, BlockSetId, Pool, SlotId, Stamp, TornBy};
+use wordline_nand::{AtCut, BlockSetId, Operation, Pool, SlotId, Stamp, TornBy};
 
 use super::flush::Marks;
 use super::scan::Scan;
 use super::{Device, Event, Mutant, Ready, Unit};
 use crate::buffer::read_ahead::ReadAhead;
 use crate::command::Command;
+use crate::flash::{Task, Ticket};
 use crate::ftl::blocks::State;
 use crate::ftl::mapping::LogicalPage;
-use crate::queue::{Purpose, Queues};
 use crate::sectors::Sectors;
 
 /// What a power cut found and did.
@@ -50,6 +50,11 @@ pub(super) struct Saved {
     sectors: Sectors,
 }
 
+/// Whether a task programs pages.
+fn programs(task: &Task) -> bool {
+    matches!(task.operation, Operation::Program | Operation::Copyback { .. })
+}
+
 /// Versions of some pages.
 type Versions = BTreeMap<LogicalPage, u32>;
 
@@ -57,16 +62,13 @@ impl Device {
     /// Cuts the power at `now`. The caller forgets all events of this device; it takes no command until it has
     /// [recovered](Self::recover).
     pub fn power_cut(&mut self, now: Instant) -> PowerCut {
-        self.totals.times.served_ps += self.chips.unfinished_ps(now - Instant::ZERO);
         let at_cut = match self.is_protected() {
             true => AtCut::Finished,
             false => self.config.file.ftl.recovery.programs_at_cut.into(),
         };
-        let cut =
-            PowerCut { unanswered: self.front.forget(&self.config), torn: self.chips.cut_power(now, at_cut) };
-        self.uncount_programs();
+        let unanswered = self.front.forget(&self.config);
+        let cut = PowerCut { unanswered, torn: self.cut_flash(now, at_cut) };
         self.digest.add(now.ps());
-        self.queues = Queues::new(self.config.pools.dies(), &self.config.file.ftl.scheduling);
         self.save_buffer();
         self.forget_contents();
         self.buffer.forget();
@@ -83,8 +85,8 @@ impl Device {
         if let Some(checkpoints) = &mut self.checkpoints {
             checkpoints.forget();
         }
-        if let Some(tuning) = &mut self.tuning {
-            tuning.forget();
+        if self.flash.asks_tuner() {
+            self.policies.tuner.forget();
         }
         self.ready.fill(Ready::default());
         self.units.fill(Unit::default());
@@ -119,7 +121,7 @@ impl Device {
     fn restore_buffer(&mut self) -> u64 {
         let mut restored = 0;
         for Saved { logical, version, sectors } in std::mem::take(&mut self.saved) {
-            let in_flash = self.mapping.get(logical).map_or(0, |slot| self.chips.stamp(slot).version);
+            let in_flash = self.mapping.get(logical).map_or(0, |slot| self.flash.stamp(slot).version);
             if in_flash < version {
                 self.buffer.add(logical, version, in_flash, sectors);
                 self.mapping.take_as_written(logical, version, true);
@@ -129,48 +131,47 @@ impl Device {
         restored
     }
 
-    /// Programs that were counted when their unit was formed and have not happened count no more.
-    fn uncount_programs(&mut self) {
-        let Self { chips, queues, units, collector, block_map, totals, config, .. } = self;
-        for die in config.pools.all_dies() {
-            let Pool { geometry, slots, .. } = config.pools.of_die(die);
-            let slc_unit = slots.of_pages_side_by_side(geometry.planes_per_row);
-            queues.each(die, |transaction| {
-                let mut carried = 0;
-                let (count, filled) = match transaction.purpose {
-                    Purpose::HostProgram => {
-                        let unit = &units[transaction.owner as usize];
-                        let data = unit.stamps.iter().filter(|stamp| stamp.is_data()).count();
-                        carried = (data - unit.entries.len()) as u64;
-                        (&mut totals.host_programs, unit.entries.len())
-                    }
-                    Purpose::GcProgram | Purpose::GcCopyback => {
-                        let unit = match block_map {
-                            Some(map) => map.held(transaction.owner),
-                            None => collector.unit(transaction.owner),
-                        };
-                        (&mut totals.gc_programs, unit.len())
-                    }
-                    Purpose::TranslationProgram => {
-                        let stamps = &units[transaction.owner as usize].stamps;
-                        let filled = stamps.iter().filter(|stamp| stamp.is_data()).count();
-                        (&mut totals.translation_programs, filled)
-                    }
-                    _ => return,
-                };
-                if !chips.is_programmed(transaction.slot) {
-                    if transaction.purpose == Purpose::GcCopyback {
-                        totals.gc_copied -= filled as u64;
-                    }
-                    let is_slc = chips.is_slc(slots.block_of(transaction.slot));
-                    let unit = u64::from(if is_slc { slc_unit } else { slots.per_program });
-                    *count -= filled as u64;
-                    totals.slc_programs -= if is_slc { filled as u64 } else { 0 };
-                    totals.unit_programs -= carried;
-                    totals.padding -= unit - filled as u64 - carried;
+    /// Cuts the power of the flash. Programs that were counted when their unit was formed and have not happened count no more.
+    fn cut_flash(&mut self, now: Instant, at_cut: AtCut) -> TornBy {
+        let Self { flash, units, collector, block_map, totals, config, .. } = self;
+        flash.cut_power(now, at_cut, |task, chips| {
+            let slots = &config.pools.of_slot(task.slot).slots;
+            let mut carried = 0;
+            let (count, filled) = match task.ticket {
+                Ticket::HostUnit(row) => {
+                    let unit = &units[row as usize];
+                    let data = unit.stamps.iter().filter(|stamp| stamp.is_data()).count();
+                    carried = (data - unit.entries.len()) as u64;
+                    (&mut totals.host_programs, unit.entries.len())
                 }
-            });
-        }
+                Ticket::Reclaim(row) if programs(task) => {
+                    let unit = match block_map {
+                        Some(map) => map.held(row),
+                        None => collector.unit(row),
+                    };
+                    (&mut totals.gc_programs, unit.len())
+                }
+                Ticket::TableUnit(row) => {
+                    let stamps = &units[row as usize].stamps;
+                    let filled = stamps.iter().filter(|stamp| stamp.is_data()).count();
+                    (&mut totals.translation_programs, filled)
+                }
+                _ => return,
+            };
+            if !chips.is_programmed(task.slot) {
+                if matches!(task.operation, Operation::Copyback { .. }) {
+                    totals.gc_copied -= filled as u64;
+                }
+                let is_slc = chips.is_slc(slots.block_of(task.slot));
+                let planes = config.pools.of_slot(task.slot).geometry.planes_per_row;
+                let slc_unit = slots.of_pages_side_by_side(planes);
+                let unit = u64::from(if is_slc { slc_unit } else { slots.per_program });
+                *count -= filled as u64;
+                totals.slc_programs -= if is_slc { filled as u64 } else { 0 };
+                totals.unit_programs -= carried;
+                totals.padding -= unit - filled as u64 - carried;
+            }
+        })
     }
 
     /// Whether the device takes commands.
@@ -187,13 +188,14 @@ impl Device {
     /// device is [ready](Self::is_ready) when that is over.
     pub fn recover(&mut self, calendar: &mut impl Schedule<Event>) {
         self.skip_torn_word_lines();
-        let Self { blocks, chips, .. } = self;
+        let Self { blocks, flash, .. } = self;
+        let chips = flash.chips();
         blocks.forget(|block| chips.programmed(block), |block| chips.erases()[block]);
         blocks.look_at_word_lines(|slot| chips.is_programmed(slot));
         self.set_modes();
         let stale = self.find_newest();
         if let Some(map) = &self.block_map {
-            map.settle(&mut self.mapping, &mut self.blocks, &self.chips);
+            map.settle(&mut self.mapping, &mut self.blocks, &self.flash.chips());
             self.blocks.forget_open();
         }
         self.recover_tables();
@@ -204,7 +206,7 @@ impl Device {
         self.read_only = false;
         self.condemn_again();
         if let Some(map) = &mut self.block_map {
-            map.rebuild(&mut self.blocks, &self.chips);
+            map.rebuild(&mut self.blocks, &self.flash.chips());
         }
         self.check_life();
         self.scan_tables(&mut scan);
@@ -218,21 +220,22 @@ impl Device {
     fn skip_torn_word_lines(&mut self) {
         for block in self.blocks_in_use() {
             let Pool { part, slots, .. } = self.config.pools.of_block(block);
-            if part.geometry.one_shot || part.geometry.bits_per_cell == 1 || self.chips.is_slc(block) {
+            if part.geometry.one_shot || part.geometry.bits_per_cell == 1 || self.flash.chips().is_slc(block)
+            {
                 continue;
             }
             let unit = slots.per_program;
-            let written = self.chips.programmed(block);
+            let written = self.flash.chips().programmed(block);
             let first = written / unit;
             let is_torn = |page: u32| {
-                let stamp = self.chips.stamp(slots.at(block, page * unit));
+                let stamp = self.flash.stamp(slots.at(block, page * unit));
                 stamp == Stamp::TORN
             };
             let in_torn_line =
                 |page: &u32| part.pages().partners(*page).any(|other| other < first && is_torn(other));
             let skipped = (first..part.geometry.pages_per_block).take_while(in_torn_line).count() as u32;
             if written > 0 && skipped > 0 {
-                self.chips.skip(block, skipped * unit);
+                self.flash.skip(block, skipped * unit);
             }
         }
     }
@@ -251,11 +254,11 @@ impl Device {
         for block in self.blocks_in_use() {
             let first = self.config.pools.at(block, 0);
             let end = match self.blocks.is_in_order() {
-                true => self.chips.programmed(block),
+                true => self.flash.chips().programmed(block),
                 false => self.config.pools.per_block(block),
             };
             for slot in (first.0..first.0 + end).map(SlotId) {
-                let stamp = self.chips.stamp(slot);
+                let stamp = self.flash.stamp(slot);
                 // What preconditioning calls overwritten long ago has no version.
                 if !stamp.is_data() || stamp.version == 0 {
                     continue;
@@ -268,7 +271,7 @@ impl Device {
                     *version = stamp.version.max(*version);
                     continue;
                 }
-                let known = self.mapping.get(logical).map(|known| self.chips.stamp(known).version);
+                let known = self.mapping.get(logical).map(|known| self.flash.stamp(known).version);
                 let is_newer = |known: u32| (known < stamp.version) != self.has(Mutant::OldestAtRecovery);
                 if known.is_none_or(is_newer) {
                     self.install(logical, slot);
@@ -343,7 +346,7 @@ impl Device {
             self.collector.condemn(self.blocks.row_of(block), block);
         }
         for die in self.config.pools.all_dies() {
-            if !self.chips.is_dead(die) {
+            if !self.flash.chips().is_dead(die) {
                 continue;
             }
             let mut rows = self.config.pools.of_die(die).geometry.rows_of(die);
@@ -356,10 +359,10 @@ impl Device {
 
     /// The table of discards and translation pages go on from what is found of them.
     fn recover_tables(&mut self) {
-        let Self { discards, translation, mapping, chips, blocks, config, .. } = self;
+        let Self { discards, translation, mapping, flash, blocks, config, .. } = self;
         let found = |logical| {
             let slot = mapping.get(logical)?;
-            Some((chips.stamp(slot).version, blocks.row_of(config.pools.block_of(slot))))
+            Some((flash.stamp(slot).version, blocks.row_of(config.pools.block_of(slot))))
         };
         if let Some(discards) = discards {
             discards.recover(found);

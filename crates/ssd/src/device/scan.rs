@@ -8,8 +8,8 @@ use wordline_nand::{BlockSetId, DieId, PageId, Pool};
 
 use super::recovery::Recovery;
 use super::{Device, Event};
+use crate::flash::{Class, Ticket};
 use crate::ftl::blocks::State;
-use crate::queue::Purpose;
 
 /// Where the scan of a die is.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -40,8 +40,9 @@ impl Device {
             return 0;
         }
         let pool = self.config.pools.of_block(block);
-        let bits = if self.chips.is_slc(block) { pool.geometry.bits_per_cell() } else { 1 };
-        (pages_of_slots(pool, self.chips.programmed(block)) + 1).min(pool.geometry.pages_per_block / bits)
+        let bits = if self.flash.chips().is_slc(block) { pool.geometry.bits_per_cell() } else { 1 };
+        (pages_of_slots(pool, self.flash.chips().programmed(block)) + 1)
+            .min(pool.geometry.pages_per_block / bits)
     }
 
     /// The page number to go on with after the first page of a block, which tells whether it was erased since the last
@@ -49,7 +50,7 @@ impl Device {
     fn after_first_page(&self, block: BlockSetId) -> u32 {
         let known = self.checkpoints.as_ref().and_then(|checkpoints| checkpoints.known(block));
         match known {
-            Some(known) if known.erases == self.chips.erases()[block] => {
+            Some(known) if known.erases == self.flash.chips().erases()[block] => {
                 pages_of_slots(self.config.pools.of_block(block), known.programmed).max(1)
             }
             _ => 1,
@@ -128,8 +129,8 @@ impl Device {
         };
         scan.found.pages_read += u64::from(planes);
         self.scan = Some(scan);
-        let read = self.queues.push(die, calendar.now(), Purpose::Scan, die.0, page);
-        (read.planes, read.bytes) = (planes, bytes);
+        let read = self.flash.read(die, calendar.now(), (Ticket::Scan(die), Class::Read), page);
+        (read.planes, read.bytes, read.retried) = (planes, bytes, false);
         self.kick(die, calendar);
     }
 }

@@ -1,131 +1,20 @@
-//! The service of the dies: what they do next, and what follows from what they did.
+//! What follows from what the dies did.
 
-use wordline_kernel::{Bytes, Duration, Instant, Schedule};
-use wordline_nand::{BlockSetId, Command, DieId, Done, Geometry, Operation, PageId, SlotId, Stamp};
+use wordline_kernel::{Instant, Schedule};
+use wordline_nand::{BlockSetId, DieId, Done, Operation, PageId, SlotId};
 
-use super::totals::{Component, Spent};
-use super::{ChipCalendar, Device, Event};
-use crate::command::RequestId;
+use super::{Device, Event, FlashCalendar};
+use crate::flash::{Outcome, Task, Ticket};
 use crate::ftl::Blocks;
 use crate::ftl::mapping::LogicalPage;
 use crate::policy::placement::Row;
-use crate::queue::{Purpose, Transaction};
+use crate::times::Spent;
 
 impl Device {
     /// Gives an idle die its next command.
     #[inline]
     pub(super) fn kick(&mut self, die: DieId, calendar: &mut impl Schedule<Event>) {
-        if self.chips.is_idle(die) {
-            if self.queues.has_work(die) || self.chips.is_suspended(die) {
-                self.start_next(die, calendar);
-            }
-        } else if self.queues.wants_suspend(die, calendar.now()) {
-            self.suspend(die, calendar);
-        }
-    }
-
-    #[inline(never)]
-    fn start_next(&mut self, die: DieId, calendar: &mut impl Schedule<Event>) {
-        let Self { config, tuning, chips, queues, .. } = self;
-        let mergeable = |before: &Transaction, next: &Transaction| {
-            next.page.0.wrapping_sub(before.page.0) <= 1
-                && are_side_by_side(&config.pools.of_die(die).geometry, before.page, next.page)
-                && tuning.as_ref().is_none_or(|tuning| tuning.are_alike(before, next, chips))
-        };
-        let Some(first) = queues.next(die, calendar.now(), mergeable) else {
-            return self.resume(die, calendar);
-        };
-        let (purpose, owner, page, slot) = (first.purpose, first.owner, first.page, first.slot);
-        let (mut planes, mut bytes) = (first.planes, u64::from(first.bytes));
-        if first.following().is_some() {
-            let page_size = self.config.pools.of_die(die).geometry.page_size;
-            (planes, bytes) = self.queues.current_reads(die, page_size);
-        }
-        let read = Command { operation: Operation::Read, page, planes, bytes: Bytes(bytes) };
-        if purpose.is_read() {
-            self.begin_command(die, read, calendar);
-        } else {
-            self.start_change(die, (purpose, owner, slot), read, calendar);
-        }
-    }
-
-    /// A die begins a command.
-    #[inline(always)]
-    fn begin_command(&mut self, die: DieId, command: Command, calendar: &mut impl Schedule<Event>) {
-        if self.tuning.is_some() {
-            self.set_read_level(die, command.operation);
-        }
-        self.chips.begin(die, command, &mut ChipCalendar(calendar));
-    }
-
-    /// The same for a transaction that changes pages, in all planes: what it is for, whose and where to, and the command as
-    /// if it were a read.
-    #[inline(never)]
-    fn start_change(
-        &mut self,
-        die: DieId,
-        (purpose, owner, slot): (Purpose, u32, SlotId),
-        read: Command,
-        calendar: &mut impl Schedule<Event>,
-    ) {
-        let operation = self.set_up(die, purpose, owner, slot);
-        let planes = self.config.pools.of_die(die).geometry.planes_per_row;
-        self.begin_command(die, Command { operation, planes, ..read }, calendar);
-    }
-
-    /// Fills the registers of a die with what a transaction writes; its operation.
-    #[inline]
-    fn set_up(&mut self, die: DieId, purpose: Purpose, owner: u32, slot: SlotId) -> Operation {
-        match purpose {
-            Purpose::HostProgram | Purpose::TranslationProgram => {
-                let stamps = &self.units[owner as usize].stamps;
-                self.chips.registers(die)[..stamps.len()].copy_from_slice(stamps);
-                Operation::Program
-            }
-            Purpose::GcProgram => {
-                let registers = self.chips.registers(die);
-                registers.fill(Stamp::PADDING);
-                let unit = match &self.block_map {
-                    Some(map) => map.held(owner),
-                    None => self.collector.unit(owner),
-                };
-                let place = places(&self.blocks, owner);
-                for (n, moved) in unit.iter().enumerate() {
-                    registers[place(n, moved.from)] = moved.stamp;
-                }
-                Operation::Program
-            }
-            Purpose::GcCopyback => Operation::Copyback { to: self.config.pools.page_of(slot) },
-            Purpose::GcErase => Operation::Erase,
-            read => unreachable!("{read:?} changes no pages"),
-        }
-    }
-
-    /// What a die was suspended in goes on, as nothing else waits that it takes.
-    #[inline(never)]
-    fn resume(&mut self, die: DieId, calendar: &mut impl Schedule<Event>) {
-        if self.chips.is_suspended(die) {
-            self.queues.unpark(die, calendar.now());
-            self.chips.resume(die, &mut ChipCalendar(calendar));
-        }
-    }
-
-    /// Suspends the program or erase that a die works on, if it can be and was not too often.
-    #[cold]
-    #[inline(never)]
-    fn suspend(&mut self, die: DieId, calendar: &mut impl Schedule<Event>) {
-        let most = self.config.file.ftl.scheduling.max_suspends;
-        if self.chips.suspends(die) < most && self.chips.can_suspend(die, calendar.now()) {
-            self.chips.suspend(die, &mut ChipCalendar(calendar));
-        }
-    }
-
-    /// A die takes reads, because what it worked on is suspended.
-    #[cold]
-    #[inline(never)]
-    pub(super) fn rested(&mut self, die: DieId, calendar: &mut impl Schedule<Event>) {
-        self.queues.park(die, calendar.now());
-        self.kick(die, calendar);
+        self.flash.start(die, &*self.policies.tuner, &mut FlashCalendar(calendar));
     }
 
     /// A die has finished a command.
@@ -133,16 +22,18 @@ impl Device {
         let now = calendar.now();
         self.digest.add(now.ps() ^ u64::from(done.die.0) << 48);
         self.digest.add(u64::from(done.command.page.0) << 3 | done.command.operation.kind() as u64);
-        self.totals.times.served_ps += u128::from((done.bus + done.array).ps());
-        let mut next = self.queues.finish(done.die, now);
+        if done.failed {
+            self.note_dead_die(done.die);
+        }
+        let mut next = self.flash.finish(done, now);
         let mut makes_room = false;
         while let Some(id) = next {
-            let transaction = self.queues.release(id);
-            next = transaction.following();
-            makes_room |= transaction.purpose.moves_writes_on();
-            self.transaction_over(&transaction, done, calendar);
-            if transaction.purpose.is_gc() {
-                self.note_row(transaction.owner);
+            let task = self.flash.release(done.die, id);
+            next = task.following();
+            makes_room |= moves_writes_on(&task);
+            self.task_over(&task, done, calendar);
+            if let Ticket::Reclaim(row) = task.ticket {
+                self.note_row(row);
                 makes_room |= self.block_map.is_some();
             }
         }
@@ -158,152 +49,126 @@ impl Device {
     }
 
     #[inline(always)]
-    fn transaction_over(
-        &mut self,
-        transaction: &Transaction,
-        done: &Done,
-        calendar: &mut impl Schedule<Event>,
-    ) {
-        if self.tuning.is_some() && done.command.operation == Operation::Read {
-            self.learn(transaction, done);
-        }
-        if done.failed {
-            self.transaction_failed(transaction, done, calendar);
-        } else {
-            self.transaction_done(transaction, done, calendar);
+    fn task_over(&mut self, task: &Task, done: &Done, calendar: &mut impl Schedule<Event>) {
+        let Self { flash, policies, .. } = self;
+        match flash.outcome(task, done, &mut *policies.tuner, &mut FlashCalendar(calendar)) {
+            Outcome::Done => self.task_done(task, done, calendar),
+            Outcome::Again => {}
+            Outcome::Unread(pages) => self.read_failed(task, pages, done, calendar),
+            Outcome::Failed => self.change_failed(task, calendar),
         }
     }
 
     #[inline(always)]
-    pub(super) fn transaction_done(
-        &mut self,
-        transaction: &Transaction,
-        done: &Done,
-        calendar: &mut impl Schedule<Event>,
-    ) {
-        let Transaction { owner, page, slot, .. } = *transaction;
-        match transaction.purpose {
-            Purpose::HostRead => {
-                self.check_read(transaction);
-                self.host_read_done(transaction, done, calendar);
+    pub(super) fn task_done(&mut self, task: &Task, done: &Done, calendar: &mut impl Schedule<Event>) {
+        let Task { page, slot, wanted, .. } = *task;
+        match task.ticket {
+            Ticket::Request(_) => {
+                self.check_read(task);
+                self.host_read_done(task, done, calendar);
             }
-            Purpose::ReadAhead => {
-                self.check_read(transaction);
+            Ticket::Prefetch(entry) => {
+                self.check_read(task);
                 self.read_over(page, calendar);
-                self.fetched_ahead(owner, calendar);
+                self.fetched_ahead(entry, calendar);
             }
-            Purpose::Fill => {
-                if !self.buffer.get(owner).discarded && !self.buffer.get(owner).void {
-                    self.check_read(transaction);
+            Ticket::Fill(entry) => {
+                if !self.buffer.get(entry).discarded && !self.buffer.get(entry).void {
+                    self.check_read(task);
                 }
                 if self.contents.is_some() {
-                    self.note_filled(LogicalPage(transaction.logical), transaction.version);
+                    self.note_filled(LogicalPage(wanted.logical), wanted.version);
                 }
-                self.note_fill_time(transaction, done, calendar.now());
-                self.fill_done(transaction, calendar);
+                self.note_fill_time(task, done, calendar.now());
+                self.fill_done(task, entry, calendar);
             }
-            Purpose::HostProgram => {
-                let spent = self.spent_on(transaction, done, calendar.now());
-                self.written_back[self.config.pools.number_of_row(owner)].programs.add(&spent);
-                self.note_program_time(owner, &spent);
-                self.host_programmed(owner, slot, calendar);
-                self.collect(owner, calendar);
+            Ticket::HostUnit(row) => {
+                let spent = self.flash.spent(task, done, calendar.now());
+                self.written_back[self.config.pools.number_of_row(row)].programs.add(&spent);
+                self.note_program_time(row, &spent);
+                self.host_programmed(row, slot, calendar);
+                self.collect(row, calendar);
             }
-            Purpose::UnitFill => {
-                self.note_fill_time(transaction, done, calendar.now());
-                self.unit_fill_done(transaction, calendar);
+            Ticket::UnitFill(sub) => {
+                self.note_fill_time(task, done, calendar.now());
+                self.unit_fill_done(task, sub, calendar);
             }
-            Purpose::TranslationRead => {
-                self.check_read(transaction);
-                self.table_read(transaction, calendar);
+            Ticket::Table(table) => {
+                self.check_read(task);
+                self.table_read(table, calendar);
                 self.read_over(page, calendar);
             }
-            Purpose::TranslationProgram => {
-                self.tables_programmed(owner, slot, calendar);
-                self.collect(owner, calendar);
+            Ticket::TableUnit(row) => {
+                self.tables_programmed(row, slot, calendar);
+                self.collect(row, calendar);
             }
-            Purpose::GcRead if self.block_map.is_some() => self.copy_read(transaction),
-            Purpose::GcProgram if self.block_map.is_some() => self.copied(owner, slot),
-            Purpose::GcRead => self.gc_read(owner, slot, transaction.planes, transaction.slots, calendar),
-            Purpose::GcProgram | Purpose::GcCopyback => self.gc_programmed(owner, slot),
-            Purpose::GcErase => self.gc_erased(page),
-            Purpose::Scan => self.scan_on(done.die, calendar),
+            Ticket::Reclaim(row) => self.step_over(row, task, calendar),
+            Ticket::Scan(die) => self.scan_on(die, calendar),
         }
-        if transaction.purpose.is_gc() {
-            if self.block_map.is_some() {
-                self.step_done(owner, calendar);
-            } else if self.collector.command_done(owner) {
-                self.collect(owner, calendar);
-            }
+    }
+
+    /// A command of a step of cleaning is done.
+    #[inline(always)]
+    fn step_over(&mut self, row: Row, task: &Task, calendar: &mut impl Schedule<Event>) {
+        let Task { page, slot, .. } = *task;
+        let by_block = self.block_map.is_some();
+        match task.operation {
+            Operation::Erase => self.gc_erased(page),
+            Operation::Read if by_block => self.copy_read(row, task),
+            Operation::Read => self.gc_read(row, task, calendar),
+            _ if by_block => self.copied(row, slot),
+            _ => self.gc_programmed(row, slot),
+        }
+        if by_block {
+            self.step_done(row, calendar);
+        } else if self.collector.command_done(row) {
+            self.collect(row, calendar);
         }
     }
 
     #[inline(always)]
-    pub(super) fn host_read_done(
-        &mut self,
-        transaction: &Transaction,
-        done: &Done,
-        calendar: &mut impl Schedule<Event>,
-    ) {
+    pub(super) fn host_read_done(&mut self, task: &Task, done: &Done, calendar: &mut impl Schedule<Event>) {
+        let Ticket::Request(id) = task.ticket else { unreachable!("{task:?} is a read of the host") };
         self.totals.host_reads += 1;
-        let id = RequestId(transaction.owner);
-        let spent = self.spent_on(transaction, done, calendar.now());
+        let spent = self.flash.spent(task, done, calendar.now());
         self.front.get(id).spent = spent;
-        self.read_over(transaction.page, calendar);
+        self.read_over(task.page, calendar);
         if self.cache.is_on() && !done.failed {
-            self.keep_read(transaction);
+            self.keep_read(id, task);
         }
         self.part_done(id, calendar);
     }
 
     #[inline]
-    pub(super) fn fill_done(&mut self, transaction: &Transaction, calendar: &mut impl Schedule<Event>) {
+    pub(super) fn fill_done(&mut self, task: &Task, entry: u32, calendar: &mut impl Schedule<Event>) {
         self.totals.fill_reads += 1;
-        self.filled(transaction.owner);
-        self.read_over(transaction.page, calendar);
+        self.filled(entry);
+        self.read_over(task.page, calendar);
     }
 
     /// A page that is programmed with its unit was read, or could not be.
     #[inline(never)]
-    pub(super) fn unit_fill_done(&mut self, transaction: &Transaction, calendar: &mut impl Schedule<Event>) {
-        let Transaction { owner, page, logical, version, .. } = *transaction;
-        self.unit_filled(owner, LogicalPage(logical), version);
-        self.read_over(page, calendar);
+    pub(super) fn unit_fill_done(&mut self, task: &Task, sub: u32, calendar: &mut impl Schedule<Event>) {
+        self.unit_filled(sub, LogicalPage(task.wanted.logical), task.wanted.version);
+        self.read_over(task.page, calendar);
     }
 
     /// A read found what the host wrote last, or the run stops.
     #[inline]
-    fn check_read(&self, transaction: &Transaction) {
-        let Transaction { logical, version, slot, .. } = *transaction;
-        let found = self.chips.stamp(slot);
+    fn check_read(&self, task: &Task) {
+        let (wanted, found) = (task.wanted, self.flash.stamp(task.slot));
         assert!(
-            found == Stamp { logical, version },
-            "a read of logical page {logical} wanted version {version} and found {found:?} in {slot:?}"
+            found == wanted,
+            "a read of logical page {} wanted version {} and found {found:?} in {:?}",
+            wanted.logical,
+            wanted.version,
+            task.slot
         );
     }
 
-    /// Where the time of a transaction went since it was queued.
-    #[inline]
-    fn spent_on(&self, transaction: &Transaction, done: &Done, now: Instant) -> Spent {
-        let mut spent = Spent::default();
-        let elapsed = now - transaction.queued;
-        let on_bus = done.bus + done.bus_wait;
-        // The array works while a suspend is latched: time that is counted once.
-        let array = done.array.min(elapsed.saturating_sub(on_bus));
-        let waited = elapsed.saturating_sub(on_bus + array);
-        let gc = self.queues.gc_time(done.die, now) - transaction.gc_before;
-        let gc = Duration::from_ps(gc.min(waited.ps()));
-        spent.set(Component::Mapping, transaction.mapping);
-        spent.set(Component::GcWait, gc);
-        spent.set(Component::DieWait, waited - gc);
-        spent.set(Component::Bus, on_bus);
-        spent.set(Component::Array, array);
-        spent
-    }
-
     /// Something that is not in the buffer was read, to be written with what is.
-    fn note_fill_time(&mut self, transaction: &Transaction, done: &Done, now: Instant) {
-        let spent = self.spent_on(transaction, done, now);
+    fn note_fill_time(&mut self, task: &Task, done: &Done, now: Instant) {
+        let spent = self.flash.spent(task, done, now);
         self.written_back[self.config.pools.number_of(done.die)].fills.add(&spent);
     }
 
@@ -333,12 +198,17 @@ impl Device {
     }
 }
 
-/// Whether a page and the same or the next one are read by one command: parts of a page, or pages side by side in the planes.
-#[inline(never)]
-fn are_side_by_side(geometry: &Geometry, page: PageId, next: PageId) -> bool {
-    let (block, offset) = geometry.split(page);
-    let (next_block, next_offset) = geometry.split(next);
-    block == next_block && geometry.page_in_block(offset) == geometry.page_in_block(next_offset)
+/// Whether pages in the buffer may go on when a task is over.
+fn moves_writes_on(task: &Task) -> bool {
+    match task.ticket {
+        Ticket::Request(_) | Ticket::Prefetch(_) | Ticket::Scan(_) => false,
+        Ticket::Reclaim(_) => task.operation == Operation::Erase,
+        Ticket::Fill(_)
+        | Ticket::UnitFill(_)
+        | Ticket::Table(_)
+        | Ticket::HostUnit(_)
+        | Ticket::TableUnit(_) => true,
+    }
 }
 
 /// Where in a program unit of a row the collector's page goes that is its `n`-th and comes from this slot: in a pool of whole

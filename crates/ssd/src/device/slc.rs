@@ -74,12 +74,12 @@ impl Device {
     /// The row for the next program unit of a list: one that caches it is preferred.
     #[inline]
     pub(super) fn next_row_of(&mut self, list: usize) -> Row {
-        let Self { placement, slc, accepting, .. } = self;
+        let Self { policies, slc, accepting, .. } = self;
         let rows = match slc {
             Some(slc) if slc.caches(list) => &slc.rows,
             _ => &accepting[list],
         };
-        let row = placement.next(rows).expect("a row accepts");
+        let row = policies.placement.next(rows).expect("a row accepts");
         assert!(rows.contains(row), "the placement chose row {row}, which is busy or full");
         row
     }
@@ -97,8 +97,8 @@ impl Device {
     /// Erased blocks are in no mode.
     pub(super) fn set_modes(&mut self) {
         for block in self.config.pools.all_blocks() {
-            if !self.blocks.is_slc(block) && self.chips.programmed(block) == 0 {
-                self.chips.set_slc(block, false);
+            if !self.blocks.is_slc(block) && self.flash.chips().programmed(block) == 0 {
+                self.flash.set_slc(block, false);
             }
         }
     }
@@ -119,7 +119,7 @@ impl Device {
         if self.slc.is_some() {
             let block: BlockSetId = self.config.pools.block_of_page(page);
             let is_slc = self.blocks.is_slc(block);
-            self.chips.set_slc(block, is_slc);
+            self.flash.set_slc(block, is_slc);
         }
     }
 

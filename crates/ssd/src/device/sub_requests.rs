@@ -263,7 +263,7 @@ impl Device {
     }
 
     fn states(&self) -> impl Iterator<Item = PoolState> + '_ {
-        let pools = self.config.pools.iter().zip(self.chips.counts_of_pools()).enumerate();
+        let pools = self.config.pools.iter().zip(self.flash.chips().counts_of_pools()).enumerate();
         pools.map(|(n, (pool, counts))| PoolState {
             worn: Worn {
                 erases: counts.block_sets_erased,

@@ -7,12 +7,12 @@ use wordline_nand::{SlotId, Stamp};
 use super::read::{Found, SlotRead, Wanted};
 use super::{Device, Event};
 use crate::command::RequestId;
+use crate::flash::{Class, Ticket};
 use crate::ftl::mapping::LogicalPage;
 use crate::ftl::translation::Then;
 use crate::ftl::{Discards, Translation};
 use crate::policy::mapper::TranslationPage;
 use crate::policy::placement::Row;
-use crate::queue::{Purpose, Transaction};
 
 impl Device {
     /// Whether the place of `page` is known now; otherwise it will be, and `then` goes on.
@@ -74,14 +74,13 @@ impl Device {
             return;
         }
         let read = SlotRead {
-            purpose: Purpose::TranslationRead,
-            owner: table.0,
+            ticket: Ticket::Table(table.0),
+            class: if background { Class::Background } else { Class::Read },
             slot,
             sectors: Wanted::Set(self.full_page()),
             logical: translation.logical(table),
             version: translation.version(table),
             waited: Duration::ZERO,
-            background,
         };
         let (die, reads) = self.queue_read(read, calendar);
         if let Some(translation) = &mut self.translation {
@@ -91,9 +90,9 @@ impl Device {
     }
 
     /// A flash page of a translation page was read: with the last one, all who waited for its entries go on.
-    pub(super) fn table_read(&mut self, transaction: &Transaction, calendar: &mut impl Schedule<Event>) {
+    pub(super) fn table_read(&mut self, table: u32, calendar: &mut impl Schedule<Event>) {
         self.totals.translation_reads += 1;
-        let table = TranslationPage(transaction.owner);
+        let table = TranslationPage(table);
         let Some(translation) = &mut self.translation else { return };
         if !translation.read_done(table) {
             return;
@@ -225,7 +224,7 @@ impl Device {
         }
         let row = match self.has_homes {
             true => self.row_for_tables(),
-            false => self.placement.next(&self.accepting[stream]),
+            false => self.policies.placement.next(&self.accepting[stream]),
         };
         match row.filter(|row| self.may_write_tables(*row)) {
             Some(row) => {
@@ -286,7 +285,7 @@ impl Device {
         unit.stamps.resize(pages, Stamp::PADDING);
         unit.busy = true;
         let stream = self.streams.host(self.streams.host - 1);
-        self.queue_unit(row, stream, Purpose::TranslationProgram, calendar);
+        self.queue_unit(row, stream, Ticket::TableUnit(row), calendar);
     }
 
     /// The program of translation pages of `row`, or of pages that tell of discards, is done.

@@ -127,7 +127,7 @@ impl Device {
     /// Rounds begin an interval apart. With no die at work nothing moves by itself any more; the next write sets the timer
     /// again.
     fn rest_until_next_round(&mut self, last: Option<Round>, calendar: &mut impl Schedule<Event>) {
-        if self.queues.outstanding() == 0 || self.timer_set {
+        if self.flash.outstanding() == 0 || self.timer_set {
             return;
         }
         let Some(Round { begun, .. }) = last else { return self.set_timer(calendar) };

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use wordline_kernel::{Duration, Id, Instant};
 
 use crate::command::{Command, RequestId};
-use crate::device::Spent;
+use crate::times::Spent;
 
 /// A command on its way.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]

@@ -55,7 +55,7 @@ impl Device {
             let block = self.config.pools.block_of(slot);
             let row = self.config.pools.row_of_block(block);
             if self.blocks.state(block) == State::Victim && self.collector.migrates(row) {
-                return self.migrate(self.chips.stamp(slot), calendar);
+                return self.migrate(self.flash.stamp(slot), calendar);
             }
         }
     }
@@ -63,13 +63,13 @@ impl Device {
     /// The oldest sub-request that waits for a whole program unit goes to another pool page by page, if the balancer says
     /// so and a die of that pool does nothing.
     pub(super) fn steal(&mut self) -> bool {
-        if self.balancer.is_none() || self.subs().ready.iter().all(VecDeque::is_empty) {
+        if self.policies.balancer.is_none() || self.subs().ready.iter().all(VecDeque::is_empty) {
             return false;
         }
         let Some(to) = self.idle_stream() else { return false };
         let pool = self.subs().pool_of(to);
         let steals = |device: &mut Self, states: &[PoolState]| {
-            device.balancer.as_mut().is_some_and(|balancer| balancer.steals(0, pool, states))
+            device.policies.balancer.as_mut().is_some_and(|balancer| balancer.steals(0, pool, states))
         };
         if !self.ask(steals) {
             return false;
@@ -95,7 +95,7 @@ impl Device {
         let idle = |stream: &usize| {
             let waits = !self.ready[*stream].pages.is_empty();
             let die = |row| self.config.pools.of_row(row).geometry.die_of_row(row);
-            !waits && self.accepting[*stream].iter().any(|row| self.chips.is_idle(die(row)))
+            !waits && self.accepting[*stream].iter().any(|row| self.flash.chips().is_idle(die(row)))
         };
         (0..subs.pools.len()).filter(|stream| subs.pools[*stream] > 0).find(idle).map(|stream| stream as u8)
     }

@@ -7,10 +7,10 @@ use super::THERE;
 use crate::buffer::{EntryId, EntryState, NONE};
 use crate::device::read::{SlotRead, Wanted};
 use crate::device::{Device, Event, Mutant};
+use crate::flash::{Class, Ticket};
 use crate::ftl::mapping::LogicalPage;
 use crate::ftl::translation::Then;
 use crate::policy::router::Outgoing;
-use crate::queue::Purpose;
 use crate::sectors::Sectors;
 
 impl Device {
@@ -130,8 +130,8 @@ impl Device {
 
     /// The stream for a sub-request of so many sectors and pages: the router's, unless its pool has no room for them.
     fn stream_for(&mut self, logical: u32, tag: u8, sectors: u32, pages: u64) -> u8 {
-        let chosen =
-            self.ask(|device, pools| device.router.route(&Outgoing { logical, tag, sectors, pools }));
+        let chosen = self
+            .ask(|device, pools| device.policies.router.route(&Outgoing { logical, tag, sectors, pools }));
         assert!(chosen < self.streams.host, "the router chose stream {chosen}");
         let subs = self.subs.as_mut().expect(THERE);
         let pool = subs.pool_of(chosen);
@@ -185,14 +185,13 @@ impl Device {
     ) {
         let Some(slot) = self.mapping.get(page) else { return };
         let read = SlotRead {
-            purpose: Purpose::UnitFill,
-            owner: sub,
+            ticket: Ticket::UnitFill(sub),
+            class: if self.is_sub_request_waited_for(sub) { Class::Read } else { Class::Background },
             slot,
             sectors: Wanted::Set(self.full_page()),
             logical: page,
-            version: self.chips.stamp(slot).version,
+            version: self.flash.stamp(slot).version,
             waited,
-            background: !self.is_sub_request_waited_for(sub),
         };
         let (die, reads) = self.queue_read(read, calendar);
         self.filling += reads;

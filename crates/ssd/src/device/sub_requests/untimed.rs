@@ -112,11 +112,11 @@ impl Device {
         for place in 0..per_unit {
             let (page, slot) = (LogicalPage(page.0 + place), SlotId(first.0 + place));
             if page.0 >= end {
-                self.chips.put(slot, Stamp::PADDING);
+                self.flash.put(slot, Stamp::PADDING);
                 continue;
             }
             let version = self.mapping.written(page);
-            self.chips.put(slot, Stamp { logical: page.0, version });
+            self.flash.put(slot, Stamp { logical: page.0, version });
             self.install(page, slot);
         }
         self.blocks.program_done(first);

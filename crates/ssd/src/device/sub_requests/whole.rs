@@ -6,10 +6,10 @@ use wordline_nand::{SlotId, Stamp};
 use super::THERE;
 use crate::buffer::{EntryState, NONE};
 use crate::device::{Device, Event};
+use crate::flash::Ticket;
 use crate::ftl::blocks::State;
 use crate::ftl::mapping::LogicalPage;
 use crate::policy::placement::Row;
-use crate::queue::Purpose;
 
 impl Device {
     /// Programs whole units as far as rows take them; what none takes another pool may.
@@ -34,7 +34,7 @@ impl Device {
         let one = self.subs().get(sub);
         let (mut entries, carried) = (std::mem::take(&mut one.entries), std::mem::take(&mut one.carried));
         let stream = one.stream;
-        let row = self.placement.next(&self.accepting[usize::from(stream)]).expect("a row accepts");
+        let row = self.policies.placement.next(&self.accepting[usize::from(stream)]).expect("a row accepts");
         assert!(self.accepting[usize::from(stream)].contains(row), "the placement chose row {row}");
         let mut unit = std::mem::take(&mut self.units[row as usize]);
         let mut carries = 0;
@@ -80,13 +80,13 @@ impl Device {
         subs.get(sub).is_programming = true;
         subs.writes += 1;
         let stream = self.streams.host(stream);
-        self.queue_unit(row, stream, Purpose::HostProgram, calendar);
+        self.queue_unit(row, stream, Ticket::HostUnit(row), calendar);
         self.wake_waiters(calendar);
     }
 
     /// Whether flash holds this version of a page still, wherever that is.
     fn holds(&self, stamp: Stamp) -> bool {
-        self.mapping.get(LogicalPage(stamp.logical)).is_some_and(|slot| self.chips.stamp(slot) == stamp)
+        self.mapping.get(LogicalPage(stamp.logical)).is_some_and(|slot| self.flash.stamp(slot) == stamp)
     }
 
     /// Notes which number the write of a whole unit has that is programmed to `first`.
@@ -99,7 +99,7 @@ impl Device {
     /// Notes the number of a write where the collector copies the program unit that `from` is in. While a later write of
     /// the unit is being programmed, a copy counts as old as the original.
     pub(in crate::device) fn note_copy(&mut self, row: Row, from: SlotId, first: SlotId) {
-        let page = LogicalPage(self.chips.stamp(from).logical);
+        let page = LogicalPage(self.flash.stamp(from).logical);
         if let Some(subs) = &mut self.subs
             && self.blocks.has_whole_units(row)
         {
@@ -207,9 +207,9 @@ impl Device {
             if self.blocks.state(block) == State::Bad {
                 continue;
             }
-            for place in (0..self.chips.programmed(block)).step_by(subs.per_unit as usize) {
+            for place in (0..self.flash.chips().programmed(block)).step_by(subs.per_unit as usize) {
                 let first = slots.at(block, place);
-                let held = (first.0..first.0 + subs.per_unit).map(|slot| self.chips.stamp(SlotId(slot)));
+                let held = (first.0..first.0 + subs.per_unit).map(|slot| self.flash.stamp(SlotId(slot)));
                 let Some(stamp) = held.into_iter().find(|stamp| stamp.is_data() && stamp.version > 0) else {
                     continue;
                 };

@@ -1,8 +1,9 @@
 //! Garbage collection in no time, as in preconditioning.
 
-use wordline_nand::{BlockSetId, Chips, SlotId, Stamp};
+use wordline_nand::{BlockSetId, SlotId, Stamp};
 
 use super::Collector;
+use crate::flash::Flash;
 use crate::ftl::blocks::{Blocks, StreamId};
 use crate::policy::placement::Row;
 
@@ -14,8 +15,8 @@ impl Collector {
         &mut self,
         row: Row,
         blocks: &mut Blocks,
-        mut move_page: impl FnMut(&mut Blocks, &mut Chips, SlotId, SlotId, Option<SlotId>),
-        chips: &mut Chips,
+        mut move_page: impl FnMut(&mut Blocks, &mut Flash, SlotId, SlotId, Option<SlotId>),
+        flash: &mut Flash,
         one_by_one: bool,
         rested: bool,
     ) {
@@ -26,9 +27,9 @@ impl Collector {
             blocks.clean(victim);
             let mut next = blocks.next_valid(victim, 0);
             while let Some(at) = next {
-                next = move_untimed(row, victim, at, blocks, &mut move_page, chips);
+                next = move_untimed(row, victim, at, blocks, &mut move_page, flash);
             }
-            erase_untimed(victim, blocks, chips);
+            erase_untimed(victim, blocks, flash);
             if one_by_one && blocks.has_room(row, blocks.streams().host(0), 1) {
                 return;
             }
@@ -44,8 +45,8 @@ impl Collector {
         stream: StreamId,
         pages: u32,
         blocks: &mut Blocks,
-        mut move_page: impl FnMut(&mut Blocks, &mut Chips, SlotId, SlotId, Option<SlotId>),
-        chips: &mut Chips,
+        mut move_page: impl FnMut(&mut Blocks, &mut Flash, SlotId, SlotId, Option<SlotId>),
+        flash: &mut Flash,
     ) {
         let [start_below, stop_at] = self.marks(row, blocks);
         let state = &mut self.rows[row as usize];
@@ -70,11 +71,11 @@ impl Collector {
             if let Some(at) = blocks.next_valid(victim, place) {
                 state.regained += at - place;
                 state.victim = Some((victim, at + 1));
-                move_untimed(row, victim, at, blocks, &mut move_page, chips);
+                move_untimed(row, victim, at, blocks, &mut move_page, flash);
                 continue;
             }
             state.regained += blocks.pools().per_block(victim) - place;
-            erase_untimed(victim, blocks, chips);
+            erase_untimed(victim, blocks, flash);
             state.active = blocks.free(row) < stop_at;
         }
     }
@@ -87,8 +88,8 @@ fn move_untimed(
     victim: BlockSetId,
     at: u32,
     blocks: &mut Blocks,
-    move_page: &mut impl FnMut(&mut Blocks, &mut Chips, SlotId, SlotId, Option<SlotId>),
-    chips: &mut Chips,
+    move_page: &mut impl FnMut(&mut Blocks, &mut Flash, SlotId, SlotId, Option<SlotId>),
+    flash: &mut Flash,
 ) -> Option<u32> {
     let (slots, stream) = (blocks.pools().of_row(row).slots, blocks.streams().gc(0));
     let unit = if blocks.has_whole_units(row) { slots.per_program } else { 1 };
@@ -98,22 +99,20 @@ fn move_untimed(
     for place in 0..unit {
         let slot = SlotId(to.0 + place);
         if next != Some(first + place) {
-            chips.put(slot, Stamp::PADDING);
+            flash.put(slot, Stamp::PADDING);
             continue;
         }
         next = blocks.next_valid(victim, first + place + 1);
         let upcoming = next.map(|next| slots.at(victim, next));
-        move_page(blocks, chips, slots.at(victim, first + place), slot, upcoming);
+        move_page(blocks, flash, slots.at(victim, first + place), slot, upcoming);
     }
     blocks.program_done(to);
     next
 }
 
 /// Erases a block set of which nothing is valid, in no time. What happens before the run wears nothing.
-pub fn erase_untimed(victim: BlockSetId, blocks: &mut Blocks, chips: &mut Chips) {
-    let erases = chips.erases()[victim];
-    chips.wipe(victim);
-    chips.set_erases(victim, erases);
-    chips.set_slc(victim, false);
+pub fn erase_untimed(victim: BlockSetId, blocks: &mut Blocks, flash: &mut Flash) {
+    let erases = flash.chips().erases()[victim];
+    flash.wipe(victim);
     blocks.erased(victim, erases);
 }

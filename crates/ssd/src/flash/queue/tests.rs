@@ -1,27 +1,71 @@
+use wordline_nand::PageId;
+
 use super::*;
-use Purpose::{GcErase, GcProgram, GcRead, HostProgram, HostRead};
+use Kind::{GcErase, GcProgram, GcRead, HostProgram, HostRead};
 
 const DIE: DieId = DieId(0);
+
+/// What tasks are, in these tests.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    HostRead,
+    HostProgram,
+    GcRead,
+    GcProgram,
+    GcErase,
+}
+
+impl Kind {
+    fn class(self) -> Class {
+        match self {
+            HostRead => Class::Read,
+            HostProgram => Class::Write,
+            GcRead | GcProgram | GcErase => Class::Reclaim,
+        }
+    }
+
+    fn operation(self) -> Operation {
+        match self {
+            HostRead | GcRead => Operation::Read,
+            HostProgram | GcProgram => Operation::Program,
+            GcErase => Operation::Erase,
+        }
+    }
+}
 
 fn at(us: u64) -> Instant {
     Instant::ZERO + Duration::from_us(us)
 }
 
-/// Queues transactions with the time of each, in microseconds; the order in which an idle die takes them from `now` on,
-/// each before the next one by `every`.
-fn order(rules: &SchedulingFile, waiting: &[(Purpose, u64)], now: u64, every: u64) -> Vec<Purpose> {
+/// Queues a task with number `n`, which is about the page of a hundred times that number.
+fn push(queues: &mut Queues, kind: Kind, n: u32, since: u64) {
+    let task = queues.push(DIE, at(since), Ticket::Table(n), kind.class());
+    (task.operation, task.page) = (kind.operation(), PageId(n * 100));
+}
+
+fn number(task: &Task) -> u32 {
+    let Ticket::Table(n) = task.ticket else { panic!("{task:?}") };
+    n
+}
+
+/// Queues tasks with the time of each, in microseconds; the order in which an idle die takes them from `now` on, each before
+/// the next one by `every`.
+fn order(rules: &SchedulingFile, waiting: &[(Kind, u64)], now: u64, every: u64) -> Vec<Kind> {
     let mut queues = Queues::new(1, rules);
-    for (n, (purpose, since)) in waiting.iter().enumerate() {
-        queues.push(DIE, at(*since), *purpose, 0, PageId(n as u32 * 100));
-    }
+    waiting.iter().zip(0..).for_each(|((kind, since), n)| push(&mut queues, *kind, n, *since));
     let mut taken = Vec::new();
     while let Some(next) = queues.next(DIE, at(now + every * taken.len() as u64), |_, _| false) {
-        taken.push(next.purpose);
-        let done = queues.finish(DIE, at(now)).expect("the die works");
-        assert_eq!(queues.release(done).following(), None, "nothing was merged");
+        taken.push(waiting[number(next) as usize].0);
+        assert_eq!(finish(&mut queues, now).following(), None, "nothing was merged");
     }
     assert_eq!(queues.outstanding(), 0);
     taken
+}
+
+/// The first task of what the die works on, which is over.
+fn finish(queues: &mut Queues, now: u64) -> Task {
+    let done = queues.finish(DIE, at(now)).expect("the die works");
+    queues.release(DIE, done)
 }
 
 fn rules(change: impl FnOnce(&mut SchedulingFile)) -> SchedulingFile {
@@ -36,7 +80,7 @@ fn reads_go_first_where_they_have_priority() {
     let taken = order(&rules(|_| ()), &waiting, 5, 0);
     assert_eq!(taken, [HostRead, HostRead, GcRead, HostProgram, GcErase]);
     let taken = order(&rules(|file| file.read_priority = false), &waiting, 5, 0);
-    assert_eq!(taken, waiting.map(|(purpose, _)| purpose), "first come, first served");
+    assert_eq!(taken, waiting.map(|(kind, _)| kind), "first come, first served");
 }
 
 #[test]
@@ -62,7 +106,7 @@ fn what_has_waited_too_long_goes_before_reads() {
 fn programs_of_the_host_and_the_collector_go_by_priority() {
     let waiting = [(GcProgram, 0), (HostProgram, 1), (GcRead, 2), (HostProgram, 3)];
     let by = |priority| rules(|file| file.gc_priority = priority);
-    assert_eq!(order(&by(GcPriority::Equal), &waiting, 5, 0), waiting.map(|(purpose, _)| purpose));
+    assert_eq!(order(&by(GcPriority::Equal), &waiting, 5, 0), waiting.map(|(kind, _)| kind));
     let low = [HostProgram, HostProgram, GcProgram, GcRead];
     assert_eq!(order(&by(GcPriority::Low), &waiting, 5, 0), low);
     let high = [GcProgram, GcRead, HostProgram, HostProgram];
@@ -87,29 +131,26 @@ fn while_something_is_suspended_only_reads_are_taken_and_so_many_in_a_row() {
         file.reads_in_a_row = 2;
     });
     let mut queues = Queues::new(1, &file);
-    let push = |queues: &mut Queues, purpose| {
-        queues.push(DIE, at(1), purpose, 0, PageId(7));
-    };
-    push(&mut queues, GcErase);
-    let never = |_: &Transaction, _: &Transaction| false;
-    assert_eq!(queues.next(DIE, at(1), never).map(|next| next.purpose), Some(GcErase));
+    let never = |_: &Task, _: &Task| false;
+    let next = |queues: &mut Queues, now| queues.next(DIE, at(now), never).map(number);
+    push(&mut queues, GcErase, 0, 1);
+    assert_eq!(next(&mut queues, 1), Some(0));
     assert!(!queues.wants_suspend(DIE, at(1)), "no read waits");
-    push(&mut queues, HostProgram);
-    (0..3).for_each(|_| push(&mut queues, HostRead));
+    push(&mut queues, HostProgram, 1, 1);
+    (2..5).for_each(|n| push(&mut queues, HostRead, n, 1));
     assert!(queues.wants_suspend(DIE, at(1)));
     queues.park(DIE, at(11));
-    assert_eq!(queues.gc_time(DIE, at(50)), Duration::from_us(10).ps(), "the die collects nothing meanwhile");
-    for _ in 0..2 {
-        assert_eq!(queues.next(DIE, at(12), never).map(|next| next.purpose), Some(HostRead));
-        let done = queues.finish(DIE, at(13)).expect("a read");
-        queues.release(done);
+    let ten = Duration::from_us(10).ps();
+    assert_eq!(queues.cleaning_time(DIE, at(50)), ten, "the die cleans nothing meanwhile");
+    for n in 2..4 {
+        assert_eq!(next(&mut queues, 12), Some(n));
+        finish(&mut queues, 13);
     }
-    assert!(queues.next(DIE, at(14), never).is_none(), "two reads in a row");
+    assert_eq!(next(&mut queues, 14), None, "two reads in a row");
     queues.unpark(DIE, at(20));
-    assert_eq!(queues.gc_time(DIE, at(25)), Duration::from_us(15).ps());
-    let done = queues.finish(DIE, at(30)).expect("the erase");
-    assert_eq!(queues.release(done).purpose, GcErase);
-    assert_eq!(queues.next(DIE, at(31), never).map(|next| next.purpose), Some(HostRead));
+    assert_eq!(queues.cleaning_time(DIE, at(25)), Duration::from_us(15).ps());
+    assert_eq!(finish(&mut queues, 30).operation, Operation::Erase);
+    assert_eq!(next(&mut queues, 31), Some(4));
     assert!(!queues.wants_suspend(DIE, at(31)), "a read is not suspended");
 }
 
@@ -120,9 +161,9 @@ fn an_old_command_is_not_suspended() {
         file.age_limit = Duration::from_us(100);
     });
     let mut queues = Queues::new(1, &file);
-    queues.push(DIE, at(0), HostProgram, 0, PageId(0));
+    push(&mut queues, HostProgram, 0, 0);
     assert!(queues.next(DIE, at(1), |_, _| false).is_some());
-    queues.push(DIE, at(1), HostRead, 0, PageId(9));
+    push(&mut queues, HostRead, 1, 1);
     assert!(queues.wants_suspend(DIE, at(99)));
     assert!(!queues.wants_suspend(DIE, at(100)));
     queues.park(DIE, at(99));
@@ -133,26 +174,26 @@ fn an_old_command_is_not_suspended() {
 fn a_read_that_nobody_waits_for_goes_as_programs_do_until_somebody_comes() {
     let first = |hurries: bool, rules: &SchedulingFile| {
         let mut queues = Queues::new(1, rules);
-        queues.push(DIE, at(0), HostProgram, 0, PageId(0));
-        queues.push_behind(DIE, at(1), Purpose::Fill, 7, PageId(100));
-        queues.push_behind(DIE, at(1), Purpose::Fill, 8, PageId(200));
-        queues.push(DIE, at(2), HostRead, 0, PageId(300));
+        push(&mut queues, HostProgram, 0, 0);
+        for (n, page) in [(7, PageId(100)), (8, PageId(200))] {
+            queues.push(DIE, at(1), Ticket::Table(n), Class::Background).page = page;
+        }
+        push(&mut queues, HostRead, 3, 2);
         if hurries {
-            assert_eq!(queues.hurry(DIE, |read| read.owner == 8), rules.read_priority);
-            assert!(!queues.hurry(DIE, |read| read.owner == 8), "it does not wait behind any more");
+            let eight = |read: &Task| number(read) == 8;
+            assert_eq!(queues.promote(DIE, eight), rules.read_priority);
+            assert!(!queues.promote(DIE, eight), "it does not wait behind any more");
         }
         assert_eq!(queues.has_background(), rules.read_priority);
         let mut taken = Vec::new();
         while let Some(next) = queues.next(DIE, at(3), |_, _| false) {
-            taken.push((next.purpose, next.owner));
-            let done = queues.finish(DIE, at(3)).expect("the die works");
-            queues.release(done);
+            taken.push(number(next));
+            finish(&mut queues, 3);
         }
         assert!(!queues.has_background());
         taken
     };
-    let [program, read] = [(HostProgram, 0), (HostRead, 0)];
-    let [seven, eight] = [7, 8].map(|owner| (Purpose::Fill, owner));
+    let [program, read, seven, eight] = [0, 3, 7, 8];
     assert_eq!(first(false, &rules(|_| ())), [read, program, seven, eight]);
     assert_eq!(first(true, &rules(|_| ())), [read, eight, program, seven]);
     for hurries in [false, true] {
@@ -162,22 +203,20 @@ fn a_read_that_nobody_waits_for_goes_as_programs_do_until_somebody_comes() {
 }
 
 #[test]
-fn a_read_that_an_erase_waits_for_goes_as_the_collector_does() {
+fn a_read_that_an_erase_waits_for_goes_as_cleaning_does() {
     let rules = rules(|file| {
         file.gc_priority = GcPriority::High;
         file.read_priority = false;
     });
     let mut queues = Queues::new(1, &rules);
-    assert!(queues.collector_passes_reads());
-    [HostRead, HostProgram, HostRead, GcRead, GcRead].into_iter().zip(0..).for_each(|(purpose, n)| {
-        queues.push(DIE, at(n), purpose, n as u32, PageId(n as u32 * 100));
-    });
+    assert!(queues.cleaning_passes_reads());
+    let kinds = [HostRead, HostProgram, HostRead, GcRead, GcRead];
+    kinds.into_iter().zip(0..).for_each(|(kind, n)| push(&mut queues, kind, n, n.into()));
     queues.inherit(DIE, |read| read.page == PageId(200));
     let mut taken = Vec::new();
     while let Some(next) = queues.next(DIE, at(9), |_, _| false) {
-        taken.push(next.owner);
-        let done = queues.finish(DIE, at(9)).expect("the die works");
-        queues.release(done);
+        taken.push(number(next));
+        finish(&mut queues, 9);
     }
     assert_eq!(taken, [3, 4, 2, 0, 1]);
 }

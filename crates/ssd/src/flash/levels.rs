@@ -1,0 +1,104 @@
+//! The read levels that pages are sensed with, where rules make them need some: what the tuner names, and what it is told.
+
+use wordline_kernel::{Duration, state};
+use wordline_nand::{Chips, DieId, Done, Fault, Layers, Operation, PageId};
+
+use super::Flash;
+use super::task::Task;
+use crate::Config;
+use crate::policy::tuner::{ReadOutcome, ReadParameters, SensedPage, Tuner};
+
+/// What the tuner is asked with.
+pub(super) struct Levels {
+    layers: Layers,
+    /// The highest set of read levels.
+    highest: u8,
+    /// Time to set levels that are not nominal, before each sense.
+    time: Duration,
+}
+
+state!(Levels { fixed { layers, highest, time } });
+
+impl Levels {
+    /// None where all levels read every page alike.
+    pub fn of(config: &Config) -> Option<Box<Self>> {
+        let retry = &config.file.ftl.read_retry;
+        let layers = || Layers::of(&config.pools);
+        let some = config.faults.iter().any(Fault::is_of_levels);
+        some.then(|| Box::new(Self { layers: layers(), highest: retry.levels, time: retry.time }))
+    }
+
+    fn page(&self, page: PageId, chips: &Chips) -> SensedPage {
+        let block = chips.pools().block_of_page(page);
+        SensedPage {
+            page,
+            block,
+            layer: self.layers.layer_of(page, chips.is_slc(block)),
+            erases: chips.erases()[block],
+            highest: self.highest,
+        }
+    }
+
+    fn checked(&self, ReadParameters { level }: ReadParameters) -> u8 {
+        assert!(level <= self.highest, "the tuner chose set {level} of read levels, of {}", self.highest);
+        level
+    }
+
+    /// The set of levels that a read is to be sensed with.
+    fn level_of(&self, read: &Task, chips: &Chips, tuner: &dyn Tuner) -> u8 {
+        match read.tries {
+            0 => self.checked(tuner.read(&self.page(read.page, chips))),
+            _ => read.level,
+        }
+    }
+
+    /// Whether one command may sense for both reads.
+    pub fn are_alike(&self, before: &Task, next: &Task, chips: &Chips, tuner: &dyn Tuner) -> bool {
+        self.level_of(before, chips, tuner) == self.level_of(next, chips, tuner)
+    }
+
+    /// The set of levels for the next try of a read of `page` that failed `senses` times, the last one with `level`.
+    pub fn again(&self, page: PageId, senses: u32, level: u8, chips: &Chips, tuner: &dyn Tuner) -> u8 {
+        let so_far = ReadOutcome { parameters: ReadParameters { level }, senses, is_read: false };
+        self.checked(tuner.read_again(&self.page(page, chips), &so_far))
+    }
+}
+
+impl Flash {
+    /// Has an idle die sense with the levels that its next command wants, if it is a read. A copyback senses with the nominal
+    /// ones.
+    #[cold]
+    pub(super) fn set_read_level(&mut self, die: DieId, operation: Operation, tuner: &dyn Tuner) {
+        let Self { levels: Some(levels), queues, chips, .. } = self else { return };
+        let level = match operation {
+            Operation::Read => levels.level_of(queues.current(die), chips, tuner),
+            _ => 0,
+        };
+        let time = if level == 0 { Duration::ZERO } else { levels.time };
+        chips.set_read_level(die, level, time);
+    }
+
+    /// Tells the tuner of the pages of a read that this command has read, and the ones before it have not.
+    #[cold]
+    pub(super) fn learn(&self, read: &Task, done: &Done, tuner: &mut dyn Tuner) {
+        let now = super::outcome::unread_by(read, done);
+        let before = if read.tries == 0 { (1 << read.planes) - 1 } else { u32::from(read.unread) };
+        self.tell_tuner(read, done.die, (before & !now, true), tuner);
+    }
+
+    /// Tells the tuner that the read of some pages, one bit each, is over, and whether they were read.
+    pub(super) fn tell_tuner(
+        &self,
+        read: &Task,
+        die: DieId,
+        (pages, is_read): (u32, bool),
+        tuner: &mut dyn Tuner,
+    ) {
+        let Self { levels: Some(levels), chips, .. } = self else { return };
+        let parameters = ReadParameters { level: chips.read_level(die) };
+        let outcome = ReadOutcome { parameters, senses: u32::from(read.tries) + 1, is_read };
+        for n in (0..read.planes).filter(|n| pages >> n & 1 != 0) {
+            tuner.read_over(&levels.page(PageId(read.page.0 + n), chips), &outcome);
+        }
+    }
+}

@@ -1,0 +1,341 @@
+//! The engine that carries out commands: the chips, the queues of their dies, and reads that are tried again.
+//!
+//! Whoever wants something of a die queues a [`Task`] with a [`Ticket`] and a [`Class`], and [starts](Flash::start) the die.
+//! When a command is over, its tasks are given back one by one with what came of them. `Flash` knows places in flash and
+//! nothing of what is there: no map, no buffer, no cleaning.
+
+mod calendar;
+mod levels;
+mod outcome;
+mod payloads;
+mod queue;
+mod service;
+mod task;
+mod ticket;
+
+use serde::{Deserialize, Serialize};
+use wordline_kernel::{Duration, Instant, Schedule, Seed, counters, state};
+use wordline_nand::{AtCut, BlockSetId, Chips, DieId, Operation, PageId, SlotId, Stamp, TornBy};
+
+pub use outcome::Outcome;
+pub use task::{Task, TaskId};
+pub use ticket::{Class, Ticket};
+
+use crate::Config;
+use crate::config::ReadRetryFile;
+use crate::device::loaded::ensure;
+use crate::ftl::checkpoint::LowerPages;
+use crate::policy::tuner::Tuner;
+use calendar::ChipCalendar;
+use levels::Levels;
+use payloads::Payloads;
+use queue::Queues;
+
+/// What happens in flash.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Event {
+    /// Something in the chips.
+    Chips(wordline_nand::Event),
+    /// A die is ready to sense pages again that could not be read.
+    Retry(TaskId),
+}
+
+counters! {
+    /// What the flash counted since it was made.
+    pub struct Counts {
+        read_retries: "faults.read_retries", Count, "Reads that were tried again because pages could not be read.";
+    }
+}
+
+/// The chips of a device and what waits for them.
+pub struct Flash {
+    chips: Chips,
+    queues: Queues,
+    payloads: Payloads,
+    /// None where all read levels read every page alike.
+    levels: Option<Box<Levels>>,
+    retry: ReadRetryFile,
+    /// How often one program or erase is suspended at the most.
+    max_suspends: u32,
+    counts: Counts,
+    /// Picoseconds that finished commands spent on the bus and in the array.
+    served_ps: u128,
+}
+
+state!(Flash {
+    values { payloads, counts, served_ps }
+    parts { chips, queues }
+    fixed { levels, retry, max_suspends }
+});
+
+impl Flash {
+    /// The flash of a device, with nothing written.
+    pub fn new(config: &Config, seed: Seed) -> Self {
+        let mut chips = Chips::new(config.pools.clone());
+        chips.inject(&config.faults, seed);
+        if config.file.ftl.recovery.lower_pages == LowerPages::BackedUp {
+            chips.back_up_lower_pages();
+        }
+        let rows = 0..config.pools.rows();
+        let unit = rows.map(|row| config.pools.per_program(row)).max().unwrap_or(1);
+        let scheduling = &config.file.ftl.scheduling;
+        Self {
+            chips,
+            queues: Queues::new(config.pools.dies(), scheduling),
+            payloads: Payloads::new(unit),
+            levels: Levels::of(config),
+            retry: config.file.ftl.read_retry.clone(),
+            max_suspends: scheduling.max_suspends,
+            counts: Counts::default(),
+            served_ps: 0,
+        }
+    }
+
+    /// Lets blocks be written in SLC mode, if their part has it.
+    pub fn offer_slc_mode(&mut self) -> bool {
+        self.chips.offer_slc_mode()
+    }
+
+    /// Lets the word lines of a block be programmed in any order.
+    pub fn program_in_any_order(&mut self) {
+        self.chips.program_in_any_order();
+    }
+
+    /// The chips.
+    #[inline]
+    pub fn chips(&self) -> &Chips {
+        &self.chips
+    }
+
+    /// What a slot holds.
+    #[inline]
+    pub fn stamp(&self, slot: SlotId) -> Stamp {
+        self.chips.stamp(slot)
+    }
+
+    /// What was counted.
+    pub fn counts(&self) -> &Counts {
+        &self.counts
+    }
+
+    /// Picoseconds that commands spent on the bus and in the array until `now`, those that are under way with what they spent so
+    /// far.
+    pub fn served_ps(&self, now: Duration) -> u128 {
+        self.served_ps + self.chips.unfinished_ps(now)
+    }
+
+    /// Whether the tuner is asked what pages are sensed with.
+    pub fn asks_tuner(&self) -> bool {
+        self.levels.is_some()
+    }
+
+    /// Queues a read of a page for its die; the caller says how much of it, and what it must find.
+    #[inline]
+    pub fn read(
+        &mut self,
+        die: DieId,
+        now: Instant,
+        (ticket, class): (Ticket, Class),
+        page: PageId,
+    ) -> &mut Task {
+        let task = self.queues.push(die, now, ticket, class);
+        task.page = page;
+        task
+    }
+
+    /// Queues the program of a unit of `count` slots from `first` on, with padding in it: what the caller puts there instead is
+    /// written.
+    pub fn program(
+        &mut self,
+        now: Instant,
+        (ticket, class): (Ticket, Class),
+        first: SlotId,
+        count: u32,
+    ) -> (DieId, &mut [Stamp]) {
+        let (die, page) = self.chips.pools().die_and_page_of(first);
+        let payload = self.payloads.take();
+        let task = self.queues.push(die, now, ticket, class);
+        (task.operation, task.page, task.slot) = (Operation::Program, page, first);
+        (task.slots, task.payload) = (count, payload);
+        let stamps = self.payloads.get_mut(payload, count);
+        stamps.fill(Stamp::PADDING);
+        (die, stamps)
+    }
+
+    /// Queues a copyback of the program unit at `from` to that at `to`, in the same planes.
+    pub fn copyback(
+        &mut self,
+        now: Instant,
+        (ticket, class): (Ticket, Class),
+        from: SlotId,
+        to: SlotId,
+    ) -> DieId {
+        let pools = self.chips.pools();
+        let ((die, page), to_page) = (pools.die_and_page_of(from), pools.page_of(to));
+        let task = self.queues.push(die, now, ticket, class);
+        (task.operation, task.page, task.slot) = (Operation::Copyback { to: to_page }, page, to);
+        die
+    }
+
+    /// Queues the erase of a block set.
+    pub fn erase(&mut self, now: Instant, (ticket, class): (Ticket, Class), block: BlockSetId) -> DieId {
+        let geometry = &self.chips.pools().of_block(block).geometry;
+        let (die, page) = (geometry.die_of(block), geometry.page(block, 0));
+        let task = self.queues.push(die, now, ticket, class);
+        (task.operation, task.page) = (Operation::Erase, page);
+        die
+    }
+
+    /// Somebody waits for reads with these tickets that nobody waited for: they go as reads of the host do.
+    #[inline]
+    pub fn promote(&mut self, tickets: &[Ticket], tuner: &dyn Tuner, calendar: &mut impl Schedule<Event>) {
+        if self.queues.has_background() {
+            self.promote_those(|read| tickets.contains(&read.ticket), tuner, calendar);
+        }
+    }
+
+    /// Somebody waits for all reads that nobody waited for.
+    #[inline]
+    pub fn promote_all(&mut self, tuner: &dyn Tuner, calendar: &mut impl Schedule<Event>) {
+        if self.queues.has_background() {
+            self.promote_those(|_| true, tuner, calendar);
+        }
+    }
+
+    /// Whether there are reads that nobody waits for.
+    #[inline]
+    pub fn has_background(&self) -> bool {
+        self.queues.has_background()
+    }
+
+    #[inline(never)]
+    fn promote_those(
+        &mut self,
+        wanted: impl Fn(&Task) -> bool,
+        tuner: &dyn Tuner,
+        calendar: &mut impl Schedule<Event>,
+    ) {
+        let mut n = 0;
+        while let Some(die) = self.queues.die_behind(n) {
+            if self.queues.promote(die, &wanted) {
+                self.start(die, tuner, calendar);
+            }
+            n += usize::from(self.queues.die_behind(n) == Some(die));
+        }
+    }
+
+    /// Whether cleaning goes before reads that its erases may wait for.
+    #[inline]
+    pub fn cleaning_passes_reads(&self) -> bool {
+        self.queues.cleaning_passes_reads()
+    }
+
+    /// The erase of a block waits for its readers: they go as cleaning does.
+    pub fn raise_readers(&mut self, block: BlockSetId) {
+        let Self { queues, chips, .. } = self;
+        let pools = chips.pools();
+        queues.inherit(pools.die_of_block(block), |read| pools.block_of_page(read.page) == block);
+    }
+
+    /// Whether a die works on anything but cleaning, or that waits for it.
+    pub fn serves_host(&self, die: DieId) -> bool {
+        self.queues.serves_host(die)
+    }
+
+    /// Whether a die has nothing to do and nothing waits for it.
+    pub fn is_at_rest(&self, die: DieId) -> bool {
+        self.chips.is_idle(die) && !self.queues.has_work(die)
+    }
+
+    /// What waits for `die`, by rank: its name, how many, and the first.
+    pub fn waiting(&self, die: DieId) -> Vec<(&'static str, usize, &Task)> {
+        self.queues.waiting(die)
+    }
+
+    /// Tasks that wait or are under way.
+    pub fn outstanding(&self) -> usize {
+        self.queues.outstanding()
+    }
+
+    /// A page is programmed in no time, before the run.
+    #[inline]
+    pub fn put(&mut self, slot: SlotId, stamp: Stamp) {
+        self.chips.put(slot, stamp);
+    }
+
+    /// A block is erased in no time, before the run, which does not wear it.
+    pub fn wipe(&mut self, block: BlockSetId) {
+        let erases = self.chips.erases()[block];
+        self.chips.wipe(block);
+        self.chips.set_erases(block, erases);
+        self.chips.set_slc(block, false);
+    }
+
+    /// Sets whether an erased block is written in SLC mode.
+    pub fn set_slc(&mut self, block: BlockSetId, is_slc: bool) {
+        self.chips.set_slc(block, is_slc);
+    }
+
+    /// Leaves slots of an open block unprogrammed, because what shares their cells is torn.
+    pub fn skip(&mut self, block: BlockSetId, slots: u32) {
+        self.chips.skip(block, slots);
+    }
+
+    /// Asks for what the slot holds.
+    #[inline]
+    pub fn prefetch(&self, slot: SlotId) {
+        self.chips.prefetch(slot);
+    }
+
+    /// The power is cut at `now`. Calls `f` for each task that waited or was under way, when the chips are as they are found
+    /// again; then all are forgotten.
+    pub fn cut_power(&mut self, now: Instant, at_cut: AtCut, mut f: impl FnMut(&Task, &Chips)) -> TornBy {
+        self.served_ps += self.chips.unfinished_ps(now - Instant::ZERO);
+        let torn = self.chips.cut_power(now, at_cut);
+        let Self { queues, chips, payloads, .. } = self;
+        for die in chips.pools().all_dies() {
+            queues.each(die, |task| f(task, chips));
+        }
+        queues.forget();
+        payloads.forget();
+        torn
+    }
+
+    /// The lengths of the lists whose lengths follow from the configuration.
+    pub(crate) fn shape(&self) -> [usize; 2] {
+        [self.queues.shape(), self.payloads.size()]
+    }
+
+    /// Checks what was loaded: every task waits in one place at the most, and is about one of the slots that there are.
+    pub(crate) fn check_loaded(&self) -> Result<(), String> {
+        self.queues.check_loaded(self.chips.pools().slots(), &self.payloads)
+    }
+
+    /// Whether an event that was loaded is about something that is there.
+    pub(crate) fn check_event(&self, event: Event) -> Result<(), String> {
+        use wordline_nand::Event as Chip;
+        let (number, end) = match event {
+            Event::Chips(Chip::BusFree(channel)) => (channel.0, self.chips.pools().channels()),
+            Event::Chips(
+                Chip::ArrayDone(die)
+                | Chip::Turned(die)
+                | Chip::HoldOver(die)
+                | Chip::Behind(die)
+                | Chip::Suspend(die)
+                | Chip::Rested(die),
+            ) => (die.0, self.chips.pools().dies()),
+            Event::Retry(id) => (id, self.queues.places() as u32),
+        };
+        ensure(number < end, || format!("{event:?} of something that is not there"))
+    }
+
+    /// Checks that the time in stages, which is priced, is that of the commands.
+    pub fn audit(&self, elapsed: Duration) {
+        let stages = self.chips.stages(elapsed);
+        let all = u128::from(elapsed.ps()) * u128::from(self.chips.pools().dies());
+        let once =
+            stages.active_ps() + stages.ps(wordline_nand::Stage::Idle) - self.chips.overlap_ps(elapsed);
+        assert_eq!(once, all, "each die is in one stage at a time, but while a suspend is latched");
+        assert_eq!(stages.active_ps(), self.served_ps(elapsed), "the time in stages is that of the commands");
+    }
+}

@@ -1,0 +1,132 @@
+//! What came of a task. A read that failed is tried again as often as is allowed.
+
+use wordline_kernel::{Duration, Instant, Schedule};
+use wordline_nand::{DieId, Done, Operation, PageId, SlotId, Stamp};
+
+use super::task::{Task, TaskId};
+use super::{Event, Flash};
+use crate::policy::tuner::Tuner;
+use crate::times::{Component, Spent};
+
+/// What came of a task.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// It is done.
+    Done,
+    /// It is tried again: whoever asked goes on waiting.
+    Again,
+    /// A read is over, and some of its pages could not be read: one bit each, the lowest for the first.
+    Unread(u32),
+    /// A program or an erase failed.
+    Failed,
+}
+
+/// The pages of a read that its last command could not read, the lowest bit for the first.
+pub(super) fn unread_by(read: &Task, done: &Done) -> u32 {
+    u32::from(done.unreadable) >> (read.page.0 - done.command.page.0) & ((1 << read.planes) - 1)
+}
+
+impl Flash {
+    /// What came of a task whose command is done.
+    #[inline(always)]
+    pub fn outcome(
+        &mut self,
+        task: &Task,
+        done: &Done,
+        tuner: &mut dyn Tuner,
+        calendar: &mut impl Schedule<Event>,
+    ) -> Outcome {
+        if self.levels.is_some() && done.command.operation == Operation::Read {
+            self.learn(task, done, tuner);
+        }
+        if done.failed { self.failure(task, done, tuner, calendar) } else { Outcome::Done }
+    }
+
+    #[cold]
+    fn failure(
+        &mut self,
+        task: &Task,
+        done: &Done,
+        tuner: &mut dyn Tuner,
+        calendar: &mut impl Schedule<Event>,
+    ) -> Outcome {
+        if task.operation != Operation::Read {
+            return Outcome::Failed;
+        }
+        let now = unread_by(task, done);
+        let unread = if task.tries == 0 { now } else { now & u32::from(task.unread) };
+        if unread == 0 || !task.retried {
+            return Outcome::Done;
+        }
+        if task.tries < self.retry.levels && !self.chips.is_dead(done.die) {
+            self.try_again(task, unread, done.die, tuner, calendar);
+            return Outcome::Again;
+        }
+        self.tell_tuner(task, done.die, (unread, false), tuner);
+        Outcome::Unread(unread)
+    }
+
+    fn try_again(
+        &mut self,
+        task: &Task,
+        unread: u32,
+        die: DieId,
+        tuner: &dyn Tuner,
+        calendar: &mut impl Schedule<Event>,
+    ) {
+        self.counts.read_retries += 1;
+        let mut again = Task { tries: task.tries + 1, unread: unread as u16, ..*task };
+        if let Some(levels) = &self.levels {
+            let page = PageId(task.page.0 + unread.trailing_zeros());
+            let level = self.chips.read_level(die);
+            again.level = levels.again(page, u32::from(again.tries), level, &self.chips, tuner);
+        }
+        let id = self.queues.keep(die, again);
+        // With a tuner the die itself takes the time to set the levels.
+        if self.retry.time > Duration::ZERO && self.levels.is_none() {
+            calendar.after(self.retry.time, Event::Retry(id));
+        } else {
+            self.queues.queue_kept(die, id);
+        }
+    }
+
+    /// The die of a read is ready to sense its pages again.
+    #[cold]
+    pub(super) fn retry(&mut self, id: TaskId, tuner: &dyn Tuner, calendar: &mut impl Schedule<Event>) {
+        let pools = self.chips.pools();
+        let die = pools.die_of_block(pools.block_of_page(self.queues.get(id).page));
+        self.queues.queue_kept(die, id);
+        self.start(die, tuner, calendar);
+    }
+
+    /// A read that could not be read is queued once more, of another place that holds the same page by now.
+    pub fn read_elsewhere(&mut self, task: &Task, slot: SlotId, page: PageId, now: Instant) -> DieId {
+        let pools = self.chips.pools();
+        let die = pools.die_of(slot);
+        let wanted = Stamp { version: self.chips.stamp(slot).version, ..task.wanted };
+        let cleaning_before = self.queues.cleaning_time(die, now);
+        let again = Task { page, slot, wanted, tries: 0, unread: 0, cleaning_before, ..*task };
+        let id = self.queues.keep(die, again);
+        self.queues.queue_kept(die, id);
+        die
+    }
+
+    /// Where the time of a task went since it was queued.
+    #[inline]
+    pub fn spent(&self, task: &Task, done: &Done, now: Instant) -> Spent {
+        let mut spent = Spent::default();
+        let elapsed = now - task.queued;
+        let on_bus = done.bus + done.bus_wait;
+        // The array works while a suspend is latched: time that is counted once.
+        let array = done.array.min(elapsed.saturating_sub(on_bus));
+        let waited = elapsed.saturating_sub(on_bus + array);
+        let cleaning = self.queues.cleaning_time(done.die, now) - task.cleaning_before;
+        let cleaning = Duration::from_ps(cleaning.min(waited.ps()));
+        spent.set(Component::Mapping, task.looked_up);
+        spent.set(Component::GcWait, cleaning);
+        spent.set(Component::DieWait, waited - cleaning);
+        spent.set(Component::Bus, on_bus);
+        spent.set(Component::Array, array);
+        spent
+    }
+}

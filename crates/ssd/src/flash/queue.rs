@@ -1,0 +1,427 @@
+//! The queues of the dies: tasks that wait for their die, and which of them is next.
+//!
+//! Who goes first is set by [`SchedulingFile`]. By default reads go before programs and erases, but not more than so
+//! many of them while one of those waits; the others go in the order in which they came. Each die has three lists, one
+//! for each rank; which rank a class has is worked out once. A task that somebody comes to wait for is `promoted`.
+
+use serde::{Deserialize, Serialize};
+use wordline_kernel::{Bytes, Column, Duration, Instant, state};
+use wordline_nand::{DieId, Operation};
+
+use super::task::{Task, TaskId};
+use super::ticket::{Class, Ticket};
+use crate::scheduling::{GcPriority, SchedulingFile};
+
+pub(super) const NONE: u32 = u32::MAX;
+
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+struct List {
+    first: u32,
+    last: u32,
+}
+
+const EMPTY: List = List { first: NONE, last: NONE };
+
+/// What waits for a die and what it is doing.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+struct DieQueue {
+    /// By rank, and a bit for each rank at which something waits.
+    lists: [List; 3],
+    waiting: u8,
+    /// Reads that overtook what waits or is suspended.
+    in_a_row: u32,
+    /// The chains that the die works on, and that is suspended meanwhile.
+    current: u32,
+    suspended: u32,
+    /// Time that the die was cleaning, in picoseconds, and since when it does.
+    cleaned_ps: u64,
+    cleaning_since: Option<Instant>,
+    /// Reads that nobody waits for, waiting or not.
+    behind: u32,
+}
+
+impl List {
+    /// Takes the first task, and the reads of the host that can go with it.
+    #[inline(never)]
+    fn take(&mut self, pool: &mut [Task], merge: impl Fn(&Task, &Task) -> bool) {
+        let (mut last, mut next) = (self.first, pool[self.first as usize].next);
+        while next != NONE {
+            let (before, after) = (&pool[last as usize], &pool[next as usize]);
+            if !(before.merges() && after.merges() && merge(before, after)) {
+                pool[last as usize].next = NONE;
+                self.first = next;
+                return;
+            }
+            (last, next) = (next, after.next);
+        }
+        *self = EMPTY;
+    }
+}
+
+impl DieQueue {
+    /// The next task other than a prioritised read: its rank, and the task.
+    #[inline]
+    fn first_of_others(&self, pool: &[Task], rules: &Rules, now: Instant) -> (usize, TaskId) {
+        let [_, List { first, .. }, List { first: second, .. }] = self.lists;
+        if first == NONE {
+            return (SECOND, second);
+        }
+        let overtaken = second != NONE && rules.is_aged(&pool[second as usize], now) && {
+            let [first, second] = [first, second].map(|id| &pool[id as usize]);
+            second.queued < first.queued
+        };
+        if overtaken { (SECOND, second) } else { (FIRST, first) }
+    }
+
+    /// The rank that goes next, where others than reads that go first may wait.
+    fn choose(&mut self, pool: &[Task], rules: &Rules, now: Instant) -> Option<usize> {
+        let (rank, waits) = match self.suspended {
+            NONE => self.first_of_others(pool, rules, now),
+            suspended => (SECOND, suspended),
+        };
+        let overtakes = waits == NONE
+            || (self.in_a_row < rules.reads_in_a_row && !rules.is_aged(&pool[waits as usize], now));
+        if self.waiting & 1 << READS != 0 && overtakes {
+            self.in_a_row = if waits == NONE { 0 } else { self.in_a_row + 1 };
+            Some(READS)
+        } else if waits != NONE && self.suspended == NONE {
+            self.in_a_row = 0;
+            Some(rank)
+        } else {
+            None
+        }
+    }
+
+    /// The die is not cleaning any more.
+    #[inline]
+    fn cleaning_over(&mut self, now: Instant) {
+        if let Some(since) = self.cleaning_since.take() {
+            self.cleaned_ps += (now - since).ps();
+        }
+    }
+}
+
+/// The ranks: reads that go first, and two of what has to wait for them.
+const READS: usize = 0;
+const FIRST: usize = 1;
+const SECOND: usize = 2;
+
+/// The configured order, ready for use.
+#[derive(Clone, Copy, Debug)]
+struct Rules {
+    rank_of_reads: usize,
+    rank_of_programs: usize,
+    rank_of_cleaning: usize,
+    reads_in_a_row: u32,
+    /// No limit where it is left out.
+    age_limit: Option<Duration>,
+    suspend_programs: bool,
+    suspend_erases: bool,
+}
+
+impl Rules {
+    fn of(file: &SchedulingFile) -> Self {
+        let (rank_of_programs, rank_of_cleaning) = match file.gc_priority {
+            GcPriority::Low => (FIRST, SECOND),
+            GcPriority::Equal => (FIRST, FIRST),
+            GcPriority::High => (SECOND, FIRST),
+        };
+        Self {
+            rank_of_reads: if file.read_priority { READS } else { rank_of_programs },
+            rank_of_programs,
+            rank_of_cleaning,
+            reads_in_a_row: file.reads_in_a_row,
+            age_limit: (file.age_limit > Duration::ZERO).then_some(file.age_limit),
+            suspend_programs: file.suspend_programs,
+            suspend_erases: file.suspend_erases,
+        }
+    }
+
+    #[inline]
+    fn rank_of(&self, class: Class) -> usize {
+        match class {
+            Class::Read => self.rank_of_reads,
+            Class::Write | Class::Background => self.rank_of_programs,
+            Class::Reclaim => self.rank_of_cleaning,
+        }
+    }
+
+    /// Whether a task has waited longer than it may.
+    #[inline]
+    fn is_aged(&self, task: &Task, now: Instant) -> bool {
+        self.age_limit.is_some_and(|limit| now - task.queued >= limit)
+    }
+
+    /// Whether a command that does this is suspended for a read.
+    fn suspends(&self, operation: Operation) -> bool {
+        match operation {
+            Operation::Program | Operation::ProgramCache => self.suspend_programs,
+            Operation::Erase => self.suspend_erases,
+            Operation::Read | Operation::ReadCache { .. } | Operation::Copyback { .. } => false,
+        }
+    }
+}
+
+/// The queues of all dies.
+#[derive(Clone, Debug)]
+pub(super) struct Queues {
+    rules: Rules,
+    pool: Vec<Task>,
+    free: Vec<TaskId>,
+    dies: Column<DieId, DieQueue>,
+    /// Dies with reads that nobody waits for, in their order.
+    behind: Vec<DieId>,
+}
+
+state!(Queues { values { pool, free, dies, behind } fixed { rules } });
+
+impl Queues {
+    /// Empty queues for `dies` dies.
+    pub fn new(dies: u32, scheduling: &SchedulingFile) -> Self {
+        Self::of(Rules::of(scheduling), dies)
+    }
+
+    fn of(rules: Rules, dies: u32) -> Self {
+        let idle = DieQueue {
+            lists: [EMPTY; 3],
+            waiting: 0,
+            in_a_row: 0,
+            current: NONE,
+            suspended: NONE,
+            cleaned_ps: 0,
+            cleaning_since: None,
+            behind: 0,
+        };
+        Self {
+            rules,
+            pool: Vec::with_capacity(1024),
+            free: Vec::with_capacity(1024),
+            dies: Column::filled(dies as usize, idle),
+            behind: Vec::new(),
+        }
+    }
+
+    /// Queues a task for `die`.
+    #[inline]
+    pub fn push(&mut self, die: DieId, now: Instant, ticket: Ticket, class: Class) -> &mut Task {
+        let cleaning_before = self.cleaning_time(die, now);
+        // What goes no later than a read that nobody waits for is one that somebody waits for.
+        let class = match class {
+            Class::Background if self.rules.rank_of_reads == self.rules.rank_of_programs => Class::Read,
+            class => class,
+        };
+        if class == Class::Background {
+            self.note_behind(die);
+        }
+        let id = self.place();
+        self.pool[id as usize] = Task { ticket, class, queued: now, cleaning_before, ..Task::NONE };
+        self.append(die, self.rules.rank_of(class), id);
+        &mut self.pool[id as usize]
+    }
+
+    /// Keeps a task of a die that is to be queued later.
+    #[inline]
+    pub fn keep(&mut self, die: DieId, task: Task) -> TaskId {
+        if task.class == Class::Background {
+            self.note_behind(die);
+        }
+        let id = self.place();
+        self.pool[id as usize] = task;
+        id
+    }
+
+    /// A place for a task, which holds another one still.
+    #[inline]
+    fn place(&mut self) -> TaskId {
+        self.free.pop().unwrap_or_else(|| self.grow())
+    }
+
+    #[cold]
+    fn grow(&mut self) -> TaskId {
+        self.pool.push(Task::NONE);
+        self.pool.len() as u32 - 1
+    }
+
+    /// A task that waits, is kept, or is under way.
+    pub fn get(&self, id: TaskId) -> &Task {
+        &self.pool[id as usize]
+    }
+
+    /// Queues a task that was kept.
+    #[inline]
+    pub fn queue_kept(&mut self, die: DieId, id: TaskId) {
+        let task = &mut self.pool[id as usize];
+        task.next = NONE;
+        let rank = self.rules.rank_of(task.class);
+        self.append(die, rank, id);
+    }
+
+    /// A task goes to the end of the list of its rank.
+    #[inline]
+    fn append(&mut self, die: DieId, rank: usize, id: TaskId) {
+        let queue = &mut self.dies[die];
+        let list = &mut queue.lists[rank];
+        let last = std::mem::replace(&mut list.last, id);
+        if last == NONE {
+            list.first = id;
+            queue.waiting |= 1 << rank;
+        } else {
+            self.pool[last as usize].next = id;
+        }
+    }
+
+    /// Whether anything waits for `die`.
+    #[inline]
+    pub fn has_work(&self, die: DieId) -> bool {
+        self.dies[die].waiting != 0
+    }
+
+    /// Takes the next task of an idle die; `merge` says whether a read of the host can go with the one before it in
+    /// one multi-plane command. The chain is remembered as the die's present work. While something is suspended, only
+    /// reads that go first are taken.
+    #[inline]
+    pub fn next(&mut self, die: DieId, now: Instant, merge: impl Fn(&Task, &Task) -> bool) -> Option<&Task> {
+        let Self { pool, dies, rules, .. } = self;
+        let queue = &mut dies[die];
+        let rank = match queue.waiting {
+            0 => return None,
+            // What waits is of one rank, and overtakes nothing.
+            alone if alone.is_power_of_two() && queue.suspended == NONE => {
+                queue.in_a_row = 0;
+                alone.trailing_zeros() as usize
+            }
+            _ => queue.choose(pool, rules, now)?,
+        };
+        let list = &mut queue.lists[rank];
+        queue.current = list.first;
+        if list.first == list.last {
+            *list = EMPTY;
+        } else {
+            list.take(pool, merge);
+        }
+        queue.waiting &= !(u8::from(list.first == NONE) << rank);
+        let task = &pool[queue.current as usize];
+        queue.cleaning_since = task.is_reclaim().then_some(now);
+        Some(task)
+    }
+
+    /// Whether the die's present command is to be suspended for a read that waits, as far as the queue knows.
+    #[inline]
+    pub fn wants_suspend(&self, die: DieId, now: Instant) -> bool {
+        let Rules { suspend_programs, suspend_erases, .. } = self.rules;
+        (suspend_programs || suspend_erases) && self.read_waits_for_suspend(die, now)
+    }
+
+    #[cold]
+    fn read_waits_for_suspend(&self, die: DieId, now: Instant) -> bool {
+        let queue = &self.dies[die];
+        let Some(current) = self.pool.get(queue.current as usize) else { return false };
+        let waits = queue.suspended == NONE && queue.lists[READS].first != NONE;
+        waits && self.rules.suspends(current.operation) && !self.rules.is_aged(current, now)
+    }
+
+    /// The die's present work is suspended: it takes reads meanwhile.
+    pub fn park(&mut self, die: DieId, now: Instant) {
+        let queue = &mut self.dies[die];
+        queue.cleaning_over(now);
+        queue.in_a_row = 0;
+        queue.suspended = std::mem::replace(&mut queue.current, NONE);
+    }
+
+    /// What is suspended is the die's present work again.
+    pub fn unpark(&mut self, die: DieId, now: Instant) {
+        let queue = &mut self.dies[die];
+        queue.in_a_row = 0;
+        queue.current = std::mem::replace(&mut queue.suspended, NONE);
+        queue.cleaning_since = self.pool[queue.current as usize].is_reclaim().then_some(now);
+    }
+
+    /// The first task of the die's present work, of which there has to be some.
+    pub fn current(&self, die: DieId) -> &Task {
+        &self.pool[self.dies[die].current as usize]
+    }
+
+    /// How many planes the die's present command reads from, whose reads are of pages side by side, and the bytes of
+    /// all these reads together. What several reads want of a page goes over the bus once: no more than all of it.
+    #[inline]
+    pub fn current_reads(&self, die: DieId, page_size: Bytes) -> (u32, u64) {
+        let mut at = self.dies[die].current;
+        let first = self.pool[at as usize].page.0;
+        let (mut last, mut bytes, mut of_page) = (first, 0, 0);
+        while at != NONE {
+            let read = &self.pool[at as usize];
+            if read.page.0 != last {
+                (last, bytes, of_page) = (read.page.0, bytes + of_page, 0);
+            }
+            (at, of_page) = (read.next, (of_page + u64::from(read.bytes)).min(page_size.0));
+        }
+        (last - first + 1, bytes + of_page)
+    }
+
+    /// The die's work is over: its chain of tasks, to be gone through with [`release`](Self::release).
+    pub fn finish(&mut self, die: DieId, now: Instant) -> Option<TaskId> {
+        let queue = &mut self.dies[die];
+        queue.cleaning_over(now);
+        let current = std::mem::replace(&mut queue.current, NONE);
+        (current != NONE).then_some(current)
+    }
+
+    /// Gives back a finished task of a die: what it was.
+    #[inline]
+    pub fn release(&mut self, die: DieId, id: TaskId) -> Task {
+        self.free.push(id);
+        let task = self.pool[id as usize];
+        if task.class == Class::Background {
+            self.note_promoted(die);
+        }
+        task
+    }
+
+    /// Whether the die works on anything but cleaning, or that waits for it.
+    pub fn serves_host(&self, die: DieId) -> bool {
+        let queue = &self.dies[die];
+        let is_host = |id: TaskId| !self.pool[id as usize].is_reclaim();
+        // A row has one program unit of the host and one step of the collector waiting at the most, reads end the search.
+        let waits = |list: &List| {
+            let next = |id: &TaskId| Some(self.pool[*id as usize].next).filter(|next| *next != NONE);
+            std::iter::successors(Some(list.first).filter(|first| *first != NONE), next).any(is_host)
+        };
+        [queue.current, queue.suspended].into_iter().any(|id| id != NONE && is_host(id))
+            || queue.lists.iter().any(waits)
+    }
+
+    /// How long the die was cleaning so far, in picoseconds.
+    #[inline]
+    pub fn cleaning_time(&self, die: DieId, now: Instant) -> u64 {
+        let queue = &self.dies[die];
+        queue.cleaned_ps + queue.cleaning_since.map_or(0, |since| (now - since).ps())
+    }
+
+    /// Calls `f` for each task that waits for `die` or is its present work.
+    pub fn each(&self, die: DieId, mut f: impl FnMut(&Task)) {
+        let queue = &self.dies[die];
+        let waiting = queue.lists.iter().map(|list| list.first);
+        for mut at in waiting.chain([queue.current, queue.suspended]) {
+            while at != NONE {
+                f(&self.pool[at as usize]);
+                at = self.pool[at as usize].next;
+            }
+        }
+    }
+
+    /// Forgets everything, as when the power is cut.
+    pub fn forget(&mut self) {
+        *self = Self::of(self.rules, self.dies.len() as u32);
+    }
+
+    /// Tasks that wait or are under way.
+    pub fn outstanding(&self) -> usize {
+        self.pool.len() - self.free.len()
+    }
+}
+
+mod loaded;
+mod promoted;
+
+#[cfg(test)]
+mod tests;

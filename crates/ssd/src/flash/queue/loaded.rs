@@ -1,0 +1,75 @@
+//! Whether queues that were read can be those of the device.
+
+use wordline_nand::Operation;
+
+use super::{DieQueue, NONE, Queues};
+use crate::device::loaded::ensure;
+use crate::flash::payloads::Payloads;
+use crate::flash::task::Task;
+
+impl Queues {
+    /// How many dies there are.
+    pub fn shape(&self) -> usize {
+        self.dies.len()
+    }
+
+    /// Tasks that there is a place for by now.
+    pub fn places(&self) -> usize {
+        self.pool.len()
+    }
+
+    /// Checks what was loaded: every task waits in one place at the most, is about one of so many slots, and what it programs
+    /// is there.
+    pub fn check_loaded(&self, slots: u32, payloads: &Payloads) -> Result<(), String> {
+        let mut seen = vec![false; self.pool.len()];
+        self.free.iter().try_for_each(|id| take(&mut seen, *id))?;
+        let is_known = |task: &Task| {
+            let Task { page, slot, slots: more, .. } = *task;
+            slot.0 < slots
+                && more <= slots - slot.0
+                && page.0 < u32::MAX / 2
+                && (task.operation != Operation::Program
+                    || payloads.has(task.payload) && more as usize <= payloads.size())
+        };
+        self.dies.iter().try_for_each(|die| self.check_die(die, &is_known, &mut seen))
+    }
+
+    fn check_die(
+        &self,
+        die: &DieQueue,
+        is_known: &impl Fn(&Task) -> bool,
+        seen: &mut [bool],
+    ) -> Result<(), String> {
+        for (rank, list) in die.lists.iter().enumerate() {
+            let last = self.check_chain(list.first, is_known, seen)?;
+            let marked = die.waiting >> rank & 1 != 0;
+            ensure(last == list.last && marked == (last != NONE), || "a queue without an end".into())?;
+        }
+        for chain in [die.current, die.suspended] {
+            self.check_chain(chain, is_known, seen)?;
+        }
+        Ok(())
+    }
+
+    /// Goes through a chain; its last task.
+    fn check_chain(
+        &self,
+        first: u32,
+        is_known: &impl Fn(&Task) -> bool,
+        seen: &mut [bool],
+    ) -> Result<u32, String> {
+        let (mut at, mut last) = (first, NONE);
+        while at != NONE {
+            take(seen, at)?;
+            let task = &self.pool[at as usize];
+            ensure(is_known(task), || format!("a task of page {} and slot {}", task.page.0, task.slot.0))?;
+            (last, at) = (at, task.next);
+        }
+        Ok(last)
+    }
+}
+
+fn take(seen: &mut [bool], id: u32) -> Result<(), String> {
+    let is_first = seen.get_mut(id as usize).is_some_and(|seen| !std::mem::replace(seen, true));
+    ensure(is_first, || format!("task {id} waits twice, or is none"))
+}

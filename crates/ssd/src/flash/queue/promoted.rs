@@ -1,0 +1,98 @@
+//! Tasks that somebody comes to wait for: reads that nobody waited for, and reads that the erase of their block waits for.
+
+use wordline_nand::DieId;
+
+use super::{EMPTY, NONE, Queues, SECOND};
+use crate::flash::task::Task;
+use crate::flash::ticket::Class;
+
+impl Queues {
+    /// A read that nobody waits for is queued or kept for a die.
+    pub(super) fn note_behind(&mut self, die: DieId) {
+        let queue = &mut self.dies[die];
+        queue.behind += 1;
+        if queue.behind == 1
+            && let Err(at) = self.behind.binary_search(&die)
+        {
+            self.behind.insert(at, die);
+        }
+    }
+
+    /// A read of a die that nobody waited for is over, or somebody waits for it.
+    pub(super) fn note_promoted(&mut self, die: DieId) {
+        let queue = &mut self.dies[die];
+        queue.behind -= 1;
+        if queue.behind == 0
+            && let Ok(at) = self.behind.binary_search(&die)
+        {
+            self.behind.remove(at);
+        }
+    }
+
+    /// Whether there are reads that nobody waits for.
+    #[inline]
+    pub fn has_background(&self) -> bool {
+        !self.behind.is_empty()
+    }
+
+    /// The `n`-th of the dies that have some, in their order.
+    pub fn die_behind(&self, n: usize) -> Option<DieId> {
+        self.behind.get(n).copied()
+    }
+
+    /// Somebody waits for these of the reads that nobody waited for: those that wait for `die` go as reads of the host do.
+    /// Whether there are any.
+    pub fn promote(&mut self, die: DieId, mut wanted: impl FnMut(&Task) -> bool) -> bool {
+        let to = self.rules.rank_of_reads;
+        let mut any = false;
+        for rank in to + 1..=SECOND {
+            any |= self.move_to(die, [rank, to], |read| read.class == Class::Background && wanted(read));
+        }
+        any
+    }
+
+    /// Whether cleaning goes before reads that its erases may wait for.
+    #[inline]
+    pub fn cleaning_passes_reads(&self) -> bool {
+        self.rules.rank_of_cleaning < self.rules.rank_of_programs
+    }
+
+    /// Cleaning waits for these reads, which wait for `die`: they go as its own commands do.
+    pub fn inherit(&mut self, die: DieId, wanted: impl FnMut(&Task) -> bool) {
+        self.move_to(die, [self.rules.rank_of_programs, self.rules.rank_of_cleaning], wanted);
+    }
+
+    /// What waits for `die`, by rank: its name, how many, and the first.
+    pub fn waiting(&self, die: DieId) -> Vec<(&'static str, usize, &Task)> {
+        let mut found = Vec::new();
+        let names = ["reads that go first", "what goes after those", "what goes last"];
+        for (name, list) in names.into_iter().zip(&self.dies[die].lists) {
+            let of = |id: u32| self.pool.get(id as usize);
+            let all = std::iter::successors(of(list.first), |task| of(task.next));
+            if let Some(first) = of(list.first) {
+                found.push((name, all.count(), first));
+            }
+        }
+        found
+    }
+
+    /// Moves what is wanted of one list of a die to the end of another; whether there is anything.
+    fn move_to(&mut self, die: DieId, [from, to]: [usize; 2], mut wanted: impl FnMut(&Task) -> bool) -> bool {
+        let mut at = std::mem::replace(&mut self.dies[die].lists[from], EMPTY).first;
+        self.dies[die].waiting &= !(1 << from);
+        let mut any = false;
+        while at != NONE {
+            let task = &mut self.pool[at as usize];
+            let after = std::mem::replace(&mut task.next, NONE);
+            let moves = wanted(task);
+            if moves && to == self.rules.rank_of_reads && task.class == Class::Background {
+                task.class = Class::Read;
+                self.note_promoted(die);
+            }
+            any |= moves;
+            self.append(die, if moves { to } else { from }, at);
+            at = after;
+        }
+        any
+    }
+}

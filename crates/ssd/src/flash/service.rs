@@ -1,0 +1,136 @@
+//! The service of the dies: what they do next, and what is suspended for it.
+
+use wordline_kernel::{Bytes, Instant, Schedule};
+use wordline_nand::{Command, DieId, Done, Geometry, Operation, PageId};
+
+use super::task::{Task, TaskId};
+use super::{ChipCalendar, Event, Flash};
+use crate::policy::tuner::Tuner;
+
+impl Flash {
+    /// Lets time go on to `event`; what a die has finished, if anything.
+    #[inline(always)]
+    pub fn handle(
+        &mut self,
+        event: Event,
+        tuner: &dyn Tuner,
+        calendar: &mut impl Schedule<Event>,
+    ) -> Option<Done> {
+        match event {
+            Event::Chips(event) => {
+                let done = self.chips.handle(event, &mut ChipCalendar(calendar));
+                if let wordline_nand::Event::Rested(die) = event
+                    && done.is_none()
+                {
+                    self.rested(die, tuner, calendar);
+                }
+                done
+            }
+            Event::Retry(id) => {
+                self.retry(id, tuner, calendar);
+                None
+            }
+        }
+    }
+
+    /// Gives an idle die its next command.
+    #[inline]
+    pub fn start(&mut self, die: DieId, tuner: &dyn Tuner, calendar: &mut impl Schedule<Event>) {
+        if self.chips.is_idle(die) {
+            if self.queues.has_work(die) || self.chips.is_suspended(die) {
+                self.start_next(die, tuner, calendar);
+            }
+        } else if self.queues.wants_suspend(die, calendar.now()) {
+            self.suspend(die, calendar);
+        }
+    }
+
+    #[inline(never)]
+    fn start_next(&mut self, die: DieId, tuner: &dyn Tuner, calendar: &mut impl Schedule<Event>) {
+        let Self { levels, chips, queues, .. } = self;
+        let geometry = &chips.pools().of_die(die).geometry;
+        let mergeable = |before: &Task, next: &Task| {
+            next.page.0.wrapping_sub(before.page.0) <= 1
+                && are_side_by_side(geometry, before.page, next.page)
+                && levels.as_ref().is_none_or(|levels| levels.are_alike(before, next, chips, tuner))
+        };
+        let Some(first) = queues.next(die, calendar.now(), mergeable) else {
+            return self.resume(die, calendar);
+        };
+        let (operation, page) = (first.operation, first.page);
+        let (mut planes, mut bytes) = (first.planes, u64::from(first.bytes));
+        if first.following().is_some() {
+            (planes, bytes) = queues.current_reads(die, geometry.page_size);
+        }
+        if operation != Operation::Read {
+            planes = geometry.planes_per_row;
+            self.fill_registers(die);
+        }
+        if self.levels.is_some() {
+            self.set_read_level(die, operation, tuner);
+        }
+        let command = Command { operation, page, planes, bytes: Bytes(bytes) };
+        self.chips.begin(die, command, &mut ChipCalendar(calendar));
+    }
+
+    /// Moves what a program writes into the registers of its die.
+    #[inline(never)]
+    fn fill_registers(&mut self, die: DieId) {
+        let task = self.queues.current(die);
+        if task.operation == Operation::Program {
+            let stamps = self.payloads.get(task.payload, task.slots);
+            self.chips.registers(die)[..stamps.len()].copy_from_slice(stamps);
+        }
+    }
+
+    /// What a die was suspended in goes on, as nothing else waits that it takes.
+    #[inline(never)]
+    fn resume(&mut self, die: DieId, calendar: &mut impl Schedule<Event>) {
+        if self.chips.is_suspended(die) {
+            self.queues.unpark(die, calendar.now());
+            self.chips.resume(die, &mut ChipCalendar(calendar));
+        }
+    }
+
+    /// Suspends the program or erase that a die works on, if it can be and was not too often.
+    #[cold]
+    #[inline(never)]
+    fn suspend(&mut self, die: DieId, calendar: &mut impl Schedule<Event>) {
+        if self.chips.suspends(die) < self.max_suspends && self.chips.can_suspend(die, calendar.now()) {
+            self.chips.suspend(die, &mut ChipCalendar(calendar));
+        }
+    }
+
+    /// A die takes reads, because what it worked on is suspended.
+    #[cold]
+    #[inline(never)]
+    fn rested(&mut self, die: DieId, tuner: &dyn Tuner, calendar: &mut impl Schedule<Event>) {
+        self.queues.park(die, calendar.now());
+        self.start(die, tuner, calendar);
+    }
+
+    /// A die has finished a command: the first of its tasks, each of which is to be [released](Self::release).
+    #[inline]
+    pub fn finish(&mut self, done: &Done, now: Instant) -> Option<TaskId> {
+        self.served_ps += u128::from((done.bus + done.array).ps());
+        self.queues.finish(done.die, now)
+    }
+
+    /// Gives back a task of a die that is over: what it was.
+    #[inline]
+    pub fn release(&mut self, die: DieId, id: TaskId) -> Task {
+        let task = self.queues.release(die, id);
+        if task.operation == Operation::Program {
+            self.payloads.release(task.payload);
+        }
+        task
+    }
+}
+
+/// Whether a page and the same or the next one are read by one command: parts of a page, or pages side by side in the planes.
+#[inline(never)]
+fn are_side_by_side(geometry: &Geometry, page: PageId, next: PageId) -> bool {
+    let (block, offset) = geometry.split(page);
+    let (next_block, next_offset) = geometry.split(next);
+    block == next_block && geometry.page_in_block(offset) == geometry.page_in_block(next_offset)
+}

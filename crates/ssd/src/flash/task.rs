@@ -1,0 +1,98 @@
+//! What an engine asks of a die.
+
+use serde::{Deserialize, Serialize};
+use wordline_kernel::{Duration, Instant};
+use wordline_nand::{Operation, PageId, SlotId, Stamp};
+
+use super::queue::NONE;
+use super::ticket::{Class, Ticket};
+
+/// Number of a task.
+pub type TaskId = u32;
+
+/// What an engine asks of a die. Reads of a page, or of pages side by side in the planes, are carried out by one command.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub struct Task {
+    /// Who asked.
+    pub ticket: Ticket,
+    /// How urgent it is.
+    pub class: Class,
+    /// What it does.
+    pub operation: Operation,
+    /// Its first page.
+    pub page: PageId,
+    /// The first slot that it reads or writes.
+    pub slot: SlotId,
+    /// How many slots it reads or writes, from the first one on.
+    pub slots: u32,
+    /// Planes that take part.
+    pub planes: u32,
+    /// Bytes that a read moves out of the chip.
+    pub bytes: u32,
+    /// What a read must find.
+    pub wanted: Stamp,
+    /// How long its request waited for the place of the page before the task was queued.
+    pub looked_up: Duration,
+    /// Whether a read that fails is tried again.
+    pub retried: bool,
+    /// How often its pages were sensed again because they could not be read.
+    pub tries: u8,
+    /// The set of read levels of the next try.
+    pub(super) level: u8,
+    /// Which of its pages could not be read so far, the lowest bit for the first.
+    pub(super) unread: u16,
+    /// When it was queued.
+    pub(super) queued: Instant,
+    /// How long the die had been cleaning by then, in picoseconds.
+    pub(super) cleaning_before: u64,
+    /// What it programs.
+    pub(super) payload: u32,
+    pub(super) next: TaskId,
+}
+
+impl Task {
+    /// A task but for what is said of it: a read of one page, which nobody asked for.
+    pub(super) const NONE: Self = Self {
+        ticket: Ticket::Table(NONE),
+        class: Class::Read,
+        operation: Operation::Read,
+        page: PageId(0),
+        slot: SlotId(0),
+        slots: 1,
+        planes: 1,
+        bytes: 0,
+        wanted: Stamp::PADDING,
+        looked_up: Duration::ZERO,
+        retried: true,
+        tries: 0,
+        level: 0,
+        unread: 0,
+        queued: Instant::ZERO,
+        cleaning_before: 0,
+        payload: NONE,
+        next: NONE,
+    };
+
+    /// The next of the tasks that one command carried out.
+    #[inline]
+    pub fn following(&self) -> Option<TaskId> {
+        (self.next != NONE).then_some(self.next)
+    }
+
+    /// Whether it is a step of cleaning.
+    #[inline]
+    pub fn is_reclaim(&self) -> bool {
+        self.class == Class::Reclaim
+    }
+
+    /// Whether other reads may go with it in one command.
+    #[inline]
+    pub(super) fn merges(&self) -> bool {
+        self.operation == Operation::Read && !self.is_reclaim()
+    }
+
+    /// When it was queued.
+    pub fn queued(&self) -> Instant {
+        self.queued
+    }
+}

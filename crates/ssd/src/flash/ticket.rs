@@ -1,0 +1,45 @@
+//! Tickets: who asked for a command, and how urgent it is.
+
+use serde::{Deserialize, Serialize};
+use wordline_nand::DieId;
+
+use crate::buffer::EntryId;
+use crate::command::RequestId;
+use crate::policy::placement::Row;
+
+/// Who asked for a command, and the number by which it knows it. `Flash` gives the ticket back with what came of the command,
+/// and does not look at it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Ticket {
+    /// A read for a request of the host.
+    Request(RequestId),
+    /// A read of the rest of a partly written page, for its entry in the write buffer.
+    Fill(EntryId),
+    /// A read of a page that is programmed because others of its unit are, for the sub-request.
+    UnitFill(u32),
+    /// A read ahead of the host, for its entry in the read cache.
+    Prefetch(EntryId),
+    /// A read of the translation page of this number.
+    Table(u32),
+    /// The program of the host's unit of a row.
+    HostUnit(Row),
+    /// The program of a row's unit of translation pages, or of pages that tell of discards.
+    TableUnit(Row),
+    /// A step of cleaning in a row.
+    Reclaim(Row),
+    /// A read of the scan of a die after a power cut.
+    Scan(DieId),
+}
+
+/// How urgent a task is. What each class goes before is set by the configuration.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Class {
+    /// A read that a command of the host waits for.
+    Read,
+    /// A program for the host.
+    Write,
+    /// A step of cleaning.
+    Reclaim,
+    /// A read that nobody waits for: it goes as programs do until it is [promoted](super::Flash::promote).
+    Background,
+}
