@@ -86,7 +86,7 @@ impl Device {
         self.blocks.audit_super_blocks();
         self.audit_units();
         if let Some(map) = &self.block_map {
-            map.audit(&self.blocks, &self.flash.chips());
+            map.audit(&self.blocks, self.flash.chips());
         }
         let t = &self.totals;
         let programmed = |(pool, counts): (&Pool, &Counts)| {

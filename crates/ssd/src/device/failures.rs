@@ -5,6 +5,7 @@ use wordline_kernel::Schedule;
 use wordline_nand::{BlockSetId, DieId, Done, Operation, PageId, SlotId, Stamp};
 
 use super::{Device, Event, Mutant};
+use crate::command::RequestId;
 use crate::flash::{Task, Ticket};
 use crate::ftl::blocks::State;
 use crate::ftl::mapping::LogicalPage;
@@ -86,8 +87,6 @@ impl Device {
 
     /// A read is over without having found anything.
     fn read_in_vain(&mut self, task: &Task, done: &Done, calendar: &mut impl Schedule<Event>) {
-        // What is lost of flash may be in the buffer by now.
-        let lost = self.is_lost(LogicalPage(task.wanted.logical));
         match task.ticket {
             Ticket::Fill(entry) => self.fill_done(task, entry, calendar),
             Ticket::UnitFill(sub) => self.unit_fill_done(task, sub, calendar),
@@ -96,19 +95,28 @@ impl Device {
                 self.read_over(task.page, calendar);
             }
             Ticket::Prefetch(entry) => {
-                let Self { cache, front, .. } = self;
-                cache.each_waiter(entry, |id| front.get(id).failed |= lost);
+                let mut waiting = Vec::new();
+                self.cache.each_waiter(entry, |id| waiting.push(id));
+                waiting.into_iter().for_each(|id| self.note_lost(id, task));
                 self.read_over(task.page, calendar);
                 self.fetched_ahead(entry, calendar);
             }
             Ticket::Request(id) => {
-                self.front.get(id).failed |= lost;
+                self.note_lost(id, task);
                 self.host_read_done(task, done, calendar);
             }
             Ticket::HostUnit(_) | Ticket::TableUnit(_) | Ticket::Reclaim(_) | Ticket::Scan(_) => {
                 unreachable!("{task:?} reads for the host")
             }
         }
+    }
+
+    /// A request fails if some of what it wants of the page of a read is lost. What is lost of flash may be in the buffer by now.
+    fn note_lost(&mut self, id: RequestId, read: &Task) {
+        let page = LogicalPage(read.wanted.logical);
+        let command = self.front.get(id).command;
+        let wanted = self.piece(&command, page.0).sectors();
+        self.front.get(id).failed |= !self.lost.of(page).common(wanted).is_empty();
     }
 
     /// Where the page is somewhere else by now, moved by the collector or written again, it is read there. False if it is

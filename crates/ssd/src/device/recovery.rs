@@ -195,7 +195,7 @@ impl Device {
         self.set_modes();
         let stale = self.find_newest();
         if let Some(map) = &self.block_map {
-            map.settle(&mut self.mapping, &mut self.blocks, &self.flash.chips());
+            map.settle(&mut self.mapping, &mut self.blocks, self.flash.chips());
             self.blocks.forget_open();
         }
         self.recover_tables();
@@ -206,7 +206,7 @@ impl Device {
         self.read_only = false;
         self.condemn_again();
         if let Some(map) = &mut self.block_map {
-            map.rebuild(&mut self.blocks, &self.flash.chips());
+            map.rebuild(&mut self.blocks, self.flash.chips());
         }
         self.check_life();
         self.scan_tables(&mut scan);
