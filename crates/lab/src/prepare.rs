@@ -16,8 +16,7 @@ use crate::run::{Job, OVERWRITING, Observer, PRECONDITIONING, Precondition, SAVI
 use crate::snapshot::{Moment, Snapshot};
 
 /// What the result notes where an SLC cache was asked for and stays empty.
-const NOTHING_CACHED: &str =
-    "ftl.slc_cache only takes space: ftl.router sends nothing there, as the policy slc-cache would";
+const NOTHING_CACHED: &str = "ftl.slc_cache only takes space: the router of the design sends nothing there, as the policy slc-cache would";
 
 /// A device that is ready, and where it comes from.
 pub(crate) struct Prepared<D: BlockDevice> {
@@ -157,6 +156,8 @@ mod tests {
     use super::*;
     use crate::config::{Device as Configured, Selection};
     use crate::plan::{Origin, Plan};
+    use wordline_ssd::Parts;
+    use wordline_ssd::policy::router::Single;
 
     /// What was told of a phase: its name, what was done at the last look, and what was expected then.
     #[derive(Default)]
@@ -204,25 +205,24 @@ mod tests {
     }
 
     #[test]
-    fn a_cache_that_nothing_goes_to_is_noted() {
-        for (router, expected) in [("single", true), ("slc-cache", false)] {
-            let set = [
-                "ftl.slc_cache.blocks=2",
-                "part.geometry.blocks_per_plane=24",
-                "ftl.over_provisioning=0.4",
-                &format!("ftl.router.policy={router}"),
-            ];
-            let selection = Selection {
-                preset: Some("nvme-tlc".into()),
-                file: None,
-                set: set.iter().map(|text| (*text).to_owned()).collect(),
-            };
-            let device = Configured::load(&selection).expect("a device");
-            let plan =
-                Plan { origin: Origin::Named("randread-4k".into()), requests: Some(1), ..Plan::default() };
+    fn a_cache_that_the_router_of_a_design_of_ones_own_sends_nothing_to_is_noted() {
+        let set = [
+            "ftl.slc_cache.blocks=2",
+            "ftl.router.policy=slc-cache",
+            "part.geometry.blocks_per_plane=24",
+            "ftl.over_provisioning=0.4",
+        ];
+        let set = set.iter().map(|text| (*text).to_owned()).collect();
+        let selection = Selection { preset: Some("nvme-tlc".into()), file: None, set };
+        let device = Configured::load(&selection).expect("a device");
+        let plan = Plan { origin: Origin::Named("randread-4k".into()), requests: Some(1), ..Plan::default() };
+        for (is_own, expected) in [(true, true), (false, false)] {
             let mut job = plan.job(&device).expect("a job");
+            if is_own {
+                job.design = Design::own(|base, _| Parts { router: Box::new(Single), ..base });
+            }
             Prepared::of(&mut job, &mut crate::run::Unobserved).expect("a device");
-            assert_eq!(job.load.notes.iter().any(|note| note == NOTHING_CACHED), expected, "{router}");
+            assert_eq!(job.load.notes.iter().any(|note| note == NOTHING_CACHED), expected, "{is_own}");
         }
     }
 }

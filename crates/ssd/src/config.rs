@@ -83,7 +83,7 @@ pub struct FtlFile {
     pub frontier: FrontierKind,
     /// What an idle row takes of what waits for others. Wants a placement that gives pages homes.
     pub balancer: BalancerKind,
-    /// Blocks that take what the host writes in SLC mode. Wants the router `slc-cache`, or a design's.
+    /// Blocks that take what the host writes in SLC mode. Wants the router `slc-cache`, which a design of one's own may replace.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub slc_cache: Option<SlcCacheFile>,
     /// Garbage collection.

@@ -1,7 +1,8 @@
 //! Keys that do nothing on the device at hand: a table of what each wants of the rest. Who set one in vain is told so; what a
 //! layer below set for a device that a layer above made another is left out.
 //!
-//! Not in the table are keys of parts, which say what a chip is, whatever a device makes of it.
+//! The keys of a part say what a chip is, whatever a device makes of it: one is set in vain by who changes the part for a device.
+//! Not in the table are those that describe the chip and go with others: its name, size, layers, and spare bytes.
 
 use serde_json::{Value as Json, json};
 use wordline_kernel::Complaints;
@@ -9,6 +10,7 @@ use wordline_nand::faults::{Fails, FaultFile};
 use wordline_ssd::Config;
 use wordline_ssd::config::{BufferFile, BufferMode, FrontFile, FtlFile, Interface, Protection};
 use wordline_ssd::front::config::Arbitration;
+use wordline_ssd::policy::router::RouterKind;
 use wordline_ssd::scheduling::GcPriority;
 
 use super::tree::{Node, Origin};
@@ -163,10 +165,7 @@ pub const CONDITIONS: &[Condition] = &[
     Condition {
         keys: &["ftl.scheduling.max_suspends"],
         gates: &["ftl.scheduling.suspend_programs", "ftl.scheduling.suspend_erases"],
-        works: |config| {
-            let scheduling = &config.file.ftl.scheduling;
-            scheduling.suspend_programs || scheduling.suspend_erases
-        },
+        works: suspends,
         wants: "ftl.scheduling.suspend_programs or suspend_erases",
         reason: "nothing is suspended",
     },
@@ -191,6 +190,41 @@ pub const CONDITIONS: &[Condition] = &[
         reason: "what keeps the buffer keeps them as well",
     },
     Condition {
+        keys: &["ftl.slc_cache"],
+        gates: &["ftl.router"],
+        works: |config| config.file.ftl.slc_cache.is_none() || has_slc_router(config),
+        wants: "ftl.router.policy = \"slc-cache\"",
+        reason: "no other router sends pages there",
+    },
+    Condition {
+        keys: &["part.timing.slc"],
+        gates: &["ftl.slc_cache", "ftl.router"],
+        works: |config| config.file.ftl.slc_cache.is_some(),
+        wants: "ftl.slc_cache",
+        reason: "no block is used in SLC mode",
+    },
+    Condition {
+        keys: &["part.timing.suspend"],
+        gates: &["ftl.scheduling.suspend_programs", "ftl.scheduling.suspend_erases"],
+        works: suspends,
+        wants: "ftl.scheduling.suspend_programs or suspend_erases",
+        reason: "nothing is suspended",
+    },
+    Condition {
+        keys: &["part.timing.plane_busy"],
+        gates: &["layout.planes_per_row", "pools"],
+        works: |config| config.pools.iter().any(|pool| pool.geometry.planes_per_row > 1),
+        wants: "layout.planes_per_row above 1",
+        reason: "no command is of several planes",
+    },
+    Condition {
+        keys: OF_SCRIPTS,
+        gates: &[],
+        works: |_| false,
+        wants: "a script of pins or of transactions",
+        reason: "no controller gives the commands that it is of",
+    },
+    Condition {
         keys: &["ftl.placement.order", "ftl.balancer", "ftl.gc.scope"],
         gates: &["layout", "part"],
         works: |config| config.pools.rows() > 1,
@@ -198,6 +232,33 @@ pub const CONDITIONS: &[Condition] = &[
         reason: "everything is in the only one",
     },
 ];
+
+/// Keys of parts that only scripts of pins and transactions use.
+const OF_SCRIPTS: &[&str] = &[
+    "part.bus.t_cals",
+    "part.bus.t_feat",
+    "part.bus.t_itc",
+    "part.bus.t_vdly",
+    "part.bus.t_whr",
+    "part.bus.t_ww",
+    "part.bus.t_zqcl",
+    "part.bus.t_zqcs",
+    "part.geometry.registers",
+    "part.programs_per_page",
+    "part.timing.cache_busy",
+    "part.timing.program_typical",
+    "part.timing.reprogram",
+    "part.timing.reset",
+];
+
+fn suspends(config: &Config) -> bool {
+    let scheduling = &config.file.ftl.scheduling;
+    scheduling.suspend_programs || scheduling.suspend_erases
+}
+
+fn has_slc_router(config: &Config) -> bool {
+    matches!(config.file.ftl.router, RouterKind::SlcCache { .. })
+}
 
 fn any_fault(config: &Config, is: impl Fn(&FaultFile) -> bool) -> bool {
     config.file.faults.iter().any(is)
@@ -226,32 +287,37 @@ fn defaults() -> Json {
     json!({ "front": FrontFile::default(), "buffer": BufferFile::default(), "ftl": FtlFile::default() })
 }
 
-/// Takes what a layer below set in vain out of `tree`, of which `config` was made; whether there is anything.
+/// The keys that a layer below set in vain in `tree`, of which `config` was made.
 ///
 /// # Errors
 /// What was set in vain by nobody's change but that of its own layer.
-pub fn leave_out_idle(tree: &mut Node, config: &Config) -> Result<bool, Complaints> {
+pub fn idle_keys(tree: &Node, config: &Config) -> Result<Vec<&'static str>, Complaints> {
     let mut wrong = Complaints::default();
     let mut idle = Vec::new();
     let (is, usual) = (serde_json::to_value(&config.file).expect("a device file is JSON"), defaults());
     for condition in CONDITIONS.iter().filter(|condition| !(condition.works)(config)) {
-        let gate = condition.gates.iter().filter_map(|key| rank_of(tree, key)).max();
         for key in condition.keys {
             let pointer = format!("/{}", key.replace('.', "/"));
-            let Some(rank) = rank_of(tree, key).filter(|_| is.pointer(&pointer) != usual.pointer(&pointer))
-            else {
+            let is_set = is.pointer(&pointer) != usual.pointer(&pointer);
+            let Some(origin) = origin_of(tree, key).filter(|of| is_set && !is_of_chip(tree, key, of)) else {
                 continue;
             };
-            if Some(rank) < gate {
-                idle.push(*key);
+            let mut gates = condition.gates.iter().filter_map(|key| origin_of(tree, key));
+            if gates.any(|gate| gate.may_overrule(origin)) {
+                // A part may be in want of a key, though nobody uses it.
+                idle.extend((!key.starts_with("part.")).then_some(*key));
             } else {
                 complain(tree, key, condition, (&is, &usual), &mut wrong);
             }
         }
     }
-    wrong.or_ok(())?;
-    idle.iter().for_each(|key| tree.remove(key));
-    Ok(!idle.is_empty())
+    wrong.or_ok(idle)
+}
+
+/// Whether a key says what the chip is, and changes no part for the device.
+fn is_of_chip(tree: &Node, key: &str, origin: &Origin) -> bool {
+    let part = tree.at("part").filter(|_| key.starts_with("part."));
+    part.is_some_and(|part| part.origin.rank() >= origin.rank())
 }
 
 /// Names the value below `key` that is not as usual.
@@ -269,24 +335,15 @@ fn unusual(key: &str, tree: &Node, (is, usual): (&Json, &Json)) -> String {
         members.into_iter().flat_map(|members| members.keys().map(|member| format!("{key}.{member}")));
     let pointer = |key: &String| format!("/{}", key.replace('.', "/"));
     let differs = |key: &String| is.pointer(&pointer(key)) != usual.pointer(&pointer(key));
-    let highest = below.filter(differs).max_by_key(|key| rank_of(tree, key));
+    let highest = below.filter(differs).max_by_key(|key| origin_of(tree, key).map(Origin::rank));
     highest.map_or_else(|| key.to_owned(), |key| unusual(&key, tree, (is, usual)))
 }
 
-/// How high up the layers are that set something of a key: what comes with the program, files of the user, arguments. None if
-/// nothing is set.
-fn rank_of(tree: &Node, key: &str) -> Option<u8> {
-    fn highest(node: &Node) -> u8 {
-        let own = match &node.origin {
-            Origin::Set(_) => 2,
-            Origin::Line(source, _) => {
-                u8::from(!["preset ", "part "].iter().any(|kind| source.starts_with(kind)))
-            }
-        };
-        match node.members() {
-            Some(members) => members.values().map(highest).max().unwrap_or(own),
-            None => own,
-        }
+/// Where something of a key is set, in the highest layer; none if nothing is set.
+fn origin_of<'a>(tree: &'a Node, key: &str) -> Option<&'a Origin> {
+    fn highest(node: &Node) -> &Origin {
+        let below = node.members().into_iter().flat_map(|members| members.values().map(highest));
+        below.max_by_key(|origin| origin.rank()).unwrap_or(&node.origin)
     }
     tree.at(key).map(highest)
 }

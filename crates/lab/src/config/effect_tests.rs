@@ -57,8 +57,14 @@ fn result(settings: &str) -> std::result::Result<Json, String> {
     let summary = run(job, &mut Unobserved).map_err(|error| error.to_string())?;
     let mut result = serde_json::to_value(summary).expect("a result is JSON");
     let members = result.as_object_mut().expect("a result is a table");
-    for key in ["configuration", "provenance", "wall_seconds", "precondition_seconds", "requests_per_second"]
-    {
+    for key in [
+        "configuration",
+        "notes",
+        "provenance",
+        "wall_seconds",
+        "precondition_seconds",
+        "requests_per_second",
+    ] {
         members.remove(key).expect(key);
     }
     Ok(json!([result, explain(&device)]))
@@ -162,6 +168,20 @@ fn what_a_layer_below_set_for_another_device_is_left_out() {
     let error = load(&["front.interface=direct", "front.nvme.queues=2"]).expect_err("one layer").to_string();
     let wanted = "--set front.nvme.queues: found 2, wanted front.interface = \"nvme\", or the key left out: ";
     assert!(error.starts_with(wanted), "{error}");
+}
+
+#[test]
+fn what_a_part_says_of_its_chip_is_taken_whatever_a_device_makes_of_it() {
+    let device = device("", true).expect("it is sound");
+    let rich = device.text.replace("[part.timing]\n", "[part.timing]\nreprogram = \"900us\"\n");
+    assert_ne!(rich, device.text);
+    let load = |set: &[&str]| {
+        let set: Vec<String> = set.iter().map(|&text| text.to_owned()).collect();
+        Device::from_text("rich.toml", "tiny", &rich, &set)
+    };
+    assert!(load(&[]).is_ok(), "a file that holds its whole part");
+    let error = load(&["part.timing.reprogram=1ms"]).expect_err("changed for the device").to_string();
+    assert!(error.starts_with("--set part.timing.reprogram: found \"1ms\", wanted a script"), "{error}");
 }
 
 #[test]

@@ -131,10 +131,30 @@ fn resolve(mut layered: load::Layered) -> Result<Device> {
     schema::complaints(&layered.tree).or_ok(()).map_err(Error::Config)?;
     loop {
         let device = resolve_idle(&layered)?;
-        if !effect::leave_out_idle(&mut layered.tree, &device.config).map_err(Error::Config)? {
+        let idle = effect::idle_keys(&layered.tree, &device.config).map_err(Error::Config)?;
+        if idle.is_empty() {
             return Ok(device);
         }
+        idle.into_iter().for_each(|key| layered.tree.remove(key));
     }
+}
+
+/// The keys of `table`, of which `config` was made, that a layer set in vain because a higher one made the device another;
+/// `layer_of` knows the layer of what stands at a path: what it is called, and how high up it is, 0 being what
+/// comes with the program.
+///
+/// # Errors
+/// What was set in vain by nobody's change but that of its own layer.
+pub(crate) fn idle_keys(
+    table: &toml::Table,
+    config: &Config,
+    layer_of: &dyn Fn(&str) -> (String, u8),
+) -> std::result::Result<Vec<&'static str>, Complaints> {
+    let origin = |path: &str| {
+        let (name, rank) = layer_of(path);
+        tree::Origin::Layer(name.into(), rank)
+    };
+    effect::idle_keys(&tree::Node::of(&table.clone().into(), "", &origin), config)
 }
 
 /// The device with all its keys, those that do nothing on it among them.

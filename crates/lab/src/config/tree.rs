@@ -16,6 +16,9 @@ pub enum Origin {
     Line(Rc<str>, usize),
     /// An argument `--set key=value`; here its key.
     Set(Rc<str>),
+    /// A layer of an experiment: what it is called in messages, and how high up it is, counted from 0 for what comes with the
+    /// program.
+    Layer(Rc<str>, u8),
 }
 
 /// A value and its origin.
@@ -60,6 +63,27 @@ impl Origin {
             Self::Line(source, line) => format!("{source}:{line}: {key}"),
             Self::Set(set) if is_same_key(set, key) || key.is_empty() => format!("--set {set}"),
             Self::Set(set) => format!("--set {set}: {key}"),
+            Self::Layer(layer, _) => format!("{layer}: {key}"),
+        }
+    }
+
+    /// How high up its layer is: what comes with the program, files of the user, arguments.
+    pub fn rank(&self) -> u8 {
+        match self {
+            Self::Set(_) => 2,
+            Self::Line(source, _) => {
+                u8::from(!["preset ", "part "].iter().any(|kind| source.starts_with(kind)))
+            }
+            Self::Layer(_, rank) => *rank,
+        }
+    }
+
+    /// Whether what was written here may make the device another than what was written at `other` is for: in a higher layer, or in
+    /// another one that is as high.
+    pub fn may_overrule(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Layer(one, rank), Self::Layer(other, as_high)) if rank == as_high => one != other,
+            _ => self.rank() > other.rank(),
         }
     }
 }
@@ -149,6 +173,28 @@ impl Lines<'_> {
 }
 
 impl Node {
+    /// The tree of a TOML value at `path`; `origin` knows where what stands at a path was written.
+    pub fn of(value: &toml::Value, path: &str, origin: &dyn Fn(&str) -> Origin) -> Self {
+        let inner = |key: &str| if path.is_empty() { key.to_owned() } else { format!("{path}.{key}") };
+        let child = |key: &str, value: &toml::Value| Self::of(value, &inner(key), origin);
+        let own = match value {
+            toml::Value::Table(members) => {
+                let members = members.iter().map(|(key, value)| (key.clone(), child(key, value)));
+                Value::Table(members.collect())
+            }
+            toml::Value::Array(items) => {
+                let items = items.iter().enumerate();
+                Value::Array(items.map(|(at, item)| child(&at.to_string(), item)).collect())
+            }
+            toml::Value::String(text) => Value::Text(text.clone()),
+            toml::Value::Integer(number) => Value::Integer(*number),
+            toml::Value::Float(number) => Value::Float(*number),
+            toml::Value::Boolean(truth) => Value::Boolean(*truth),
+            toml::Value::Datetime(moment) => Value::Other(moment.to_string()),
+        };
+        Self { origin: origin(path), value: own }
+    }
+
     /// An empty table from `origin`.
     pub fn table(origin: Origin) -> Self {
         Self { origin, value: Value::Table(Table::new()) }

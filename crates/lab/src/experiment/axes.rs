@@ -99,10 +99,17 @@ impl Axis {
 
     /// Sets in `table` what `value` stands for.
     pub(super) fn apply(&self, table: &mut toml::Table, value: &toml::Value) {
-        match value.as_str().and_then(|name| self.sets.get(name)).and_then(toml::Value::as_table) {
-            Some(keys) => keys.iter().for_each(|(key, value)| set(table, key, value.clone())),
-            None => set(table, &self.key, value.clone()),
-        }
+        self.keys_of(value).for_each(|(key, value)| set(table, key, value.clone()));
+    }
+
+    /// The keys that `value` stands for, with their values.
+    pub(super) fn keys_of<'a>(
+        &'a self,
+        value: &'a toml::Value,
+    ) -> impl Iterator<Item = (&'a str, &'a toml::Value)> {
+        let sets = value.as_str().and_then(|name| self.sets.get(name)).and_then(toml::Value::as_table);
+        let own = sets.is_none().then_some((self.key.as_str(), value));
+        sets.into_iter().flatten().map(|(key, value)| (key.as_str(), value)).chain(own)
     }
 }
 
@@ -160,12 +167,11 @@ pub(super) fn set(table: &mut toml::Table, key: &str, value: toml::Value) {
 /// Puts `over` on `table`, tables key by key. As in configuration files, a table that names another policy replaces
 /// the one below it, whose keys belonged to that policy.
 pub(super) fn merge(table: &mut toml::Table, over: toml::Table) {
-    let other_policy = |below: &toml::Table, above: &toml::Table| {
-        above.get("policy").is_some_and(|policy| below.get("policy") != Some(policy))
-    };
     for (key, value) in over {
         match (table.get_mut(&key), value) {
-            (Some(toml::Value::Table(below)), toml::Value::Table(above)) if !other_policy(below, &above) => {
+            (Some(toml::Value::Table(below)), toml::Value::Table(above))
+                if !is_other_policy(below, &above) =>
+            {
                 merge(below, above);
             }
             (_, value) => {
@@ -173,6 +179,11 @@ pub(super) fn merge(table: &mut toml::Table, over: toml::Table) {
             }
         }
     }
+}
+
+/// Whether a table names another policy than the one below it.
+pub(super) fn is_other_policy(below: &toml::Table, above: &toml::Table) -> bool {
+    above.get("policy").is_some_and(|policy| below.get("policy") != Some(policy))
 }
 
 #[cfg(test)]

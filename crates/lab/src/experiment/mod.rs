@@ -18,6 +18,7 @@ mod failing;
 mod file;
 mod hot_cold;
 mod judge;
+mod layers;
 mod library;
 mod like;
 mod map_cache;

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
+use wordline_designs::Design;
 use wordline_kernel::Complaints;
 use wordline_ssd::config::Scope;
 use wordline_ssd::{Config, DeviceFile};
@@ -11,6 +12,7 @@ use super::Options;
 use super::analytic::Space;
 use super::axes::{self, Axis, Points};
 use super::file::found_and_wanted;
+use super::layers::{Layer, Layers};
 use crate::config;
 use crate::design;
 use crate::error::{Error, Result};
@@ -138,7 +140,7 @@ pub struct Point {
     /// The device, checked.
     pub config: Config,
     /// The design that the device is of, if it names one.
-    pub design: Option<wordline_designs::Design>,
+    pub design: Option<Design>,
     /// The device as text, for a reproducer.
     pub config_text: String,
     /// What it is asked to do.
@@ -206,41 +208,33 @@ impl Points for Sweep {
             Some(toml::Value::String(name)) => Some(name.as_str()),
             Some(other) => return Err(refused(path, PRESET, &other.to_string(), "a preset")),
         };
-        let mut whole = self.base(path, preset)?;
+        let mut layers = self.layers(path, preset)?;
         let words = toml::Value::try_from(workload).expect("a workload that was read can be written");
-        whole.insert(WORKLOAD.into(), words);
+        layers.set(Layer::Device, WORKLOAD, words);
         for (key, value) in quick.into_iter().flat_map(|quick| &quick.set) {
-            axes::set(&mut whole, key, value.clone());
+            layers.set(Layer::Quick, key, value.clone());
         }
         for axis in self.varied(options) {
-            axis.apply(&mut whole, &settings[&axis.key]);
+            let keys = axis.keys_of(&settings[&axis.key]);
+            keys.for_each(|(key, value)| layers.set(Layer::Varied(&axis.key), key, value.clone()));
         }
-        options.change.iter().for_each(|(key, value)| axes::set(&mut whole, key, value.clone()));
-        whole.remove(PRESET);
-        let before = whole.remove(PRECONDITION).map(toml::Value::try_into::<Before>).transpose();
+        options.change.iter().for_each(|(key, value)| layers.set(Layer::Change, key, value.clone()));
+        layers.take(PRESET);
+        let before = layers.take(PRECONDITION).map(toml::Value::try_into::<Before>).transpose();
         let before = before.map_err(|error| refused(path, PRECONDITION, error.message(), "a state"))?;
         let before = before.or(self.precondition);
-        let workload = whole.remove(WORKLOAD).expect("it was put there");
-        let workload: Workload = workload
+        let workload: Workload = layers
+            .take(WORKLOAD)
+            .expect("it was put there")
             .try_into()
             .map_err(|error: toml::de::Error| refused(path, "workload", error.message(), "a workload"))?;
-        let config_text = whole.to_string();
-        let design = whole.remove(config::DESIGN).map(wordline_designs::Design::deserialize).transpose();
-        let design = design.map_err(|error| refused(path, "device.design", error.message(), "a design"))?;
-        let file = DeviceFile::deserialize(whole)
-            .map_err(|error| refused(path, "device", error.message(), "a device"))?;
-        let nest = |key: &str, inner| {
-            let mut wrong = Complaints::default();
-            wrong.nest(&format!("{}: kind.sweep.{key}", path.display()), inner);
-            Error::Config(wrong)
-        };
-        let config = design::check(file, design.as_ref()).map_err(|inner| nest("device", inner))?;
+        let (config, design, config_text) = device(path, layers)?;
         let mut inner = Complaints::default();
         check_workload(&workload, &mut inner);
-        inner.or_ok(()).map_err(|inner| nest("workload", inner))?;
+        inner.or_ok(()).map_err(|inner| nested(path, "workload", inner))?;
         let mut inner = Complaints::default();
         check_before(before, &mut inner);
-        inner.or_ok(()).map_err(|inner| nest("vary", inner))?;
+        inner.or_ok(()).map_err(|inner| nested(path, "vary", inner))?;
         let precondition = precondition(before, &workload);
         let covers_volume = matches!(before, Some(Before::Steady { covers_volume: true, .. }));
         let (traces, seed) = (options.traces.clone(), options.seed);
@@ -281,15 +275,39 @@ impl Sweep {
     }
 
     /// The keys of the device before any but the preset is varied.
-    fn base(&self, path: &Path, preset: Option<&str>) -> Result<toml::Table> {
-        let mut whole = match preset {
+    fn layers(&self, path: &Path, preset: Option<&str>) -> Result<Layers<'_>> {
+        let mut layers = match preset {
             Some(name) => config::preset_table(name)
+                .map(Layers::of_preset)
                 .map_err(|error| refused(path, "preset", &error.to_string(), "a preset"))?,
-            None => toml::Table::new(),
+            None => Layers::default(),
         };
-        axes::merge(&mut whole, self.device.clone());
-        Ok(whole)
+        layers.merge(Layer::Device, self.device.clone());
+        Ok(layers)
     }
+}
+
+/// The device of these keys, its design and its text. What a layer set for a device that a higher one made another is left out.
+fn device(path: &Path, mut layers: Layers<'_>) -> Result<(Config, Option<Design>, String)> {
+    loop {
+        let mut keys = layers.table().clone();
+        let design = keys.remove(config::DESIGN).map(Design::deserialize).transpose();
+        let design = design.map_err(|error| refused(path, "device.design", error.message(), "a design"))?;
+        let file = DeviceFile::deserialize(keys)
+            .map_err(|error| refused(path, "device", error.message(), "a device"))?;
+        let config = design::check(file, design.as_ref()).map_err(|inner| nested(path, "device", inner))?;
+        let idle = layers.idle(path, &config).map_err(Error::Config)?;
+        if idle.is_empty() {
+            return Ok((config, design, layers.table().to_string()));
+        }
+        idle.into_iter().for_each(|key| drop(layers.take(key)));
+    }
+}
+
+fn nested(path: &Path, key: &str, inner: Complaints) -> Error {
+    let mut wrong = Complaints::default();
+    wrong.nest(&format!("{}: kind.sweep.{key}", path.display()), inner);
+    Error::Config(wrong)
 }
 
 fn refused(path: &Path, key: &str, message: &str, otherwise: &str) -> Error {

@@ -12,6 +12,7 @@ use crate::summary::Summary;
 
 mod bands;
 mod docs;
+mod layers;
 
 const WAF: &str = include_str!("../../../../data/experiments/validation/waf-uniform/experiment.toml");
 
