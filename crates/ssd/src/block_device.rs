@@ -50,6 +50,9 @@ pub struct Programmed {
     pub other: u64,
 }
 
+/// Who gives the commands that a device is [aged](BlockDevice::age) with: each with its time since the beginning.
+pub type Next<'a> = &'a mut dyn FnMut(Programmed) -> Option<(Instant, Command)>;
+
 /// A device that takes commands on logical sectors. A run of it is a function of its configuration, its seed and the commands.
 pub trait BlockDevice: State {
     /// What happens in it.
@@ -118,6 +121,14 @@ pub trait BlockDevice: State {
     /// Writes all logical pages, and overwrites them at random until the write amplification stands still, without taking time; or
     /// does so with a first fraction of them, and leaves the device as after a rest. None if `look` stopped it.
     fn fill_steady_while(&mut self, seed: Seed, fraction: Option<f64>, look: Look<'_>) -> Option<Steady>;
+
+    /// Carries out what `next` gives until it gives nothing more, with the clock of the flash off: a command takes no time, wears
+    /// nothing and never fails. With a `depth` so many are outstanding at once, and times are not looked at; else each comes at its
+    /// time, and the device is at rest before that. `next` is told what was programmed so far. Returns when the device is and what
+    /// is about to happen to it; none if it cannot do so.
+    fn age(&mut self, _next: Next<'_>, _depth: Option<u32>) -> Option<Agenda<Self::Event>> {
+        None
+    }
 
     /// The digest of everything that happened.
     fn digest(&self) -> Digest;

@@ -145,7 +145,13 @@ impl Play {
         let mut rig = Rig::new(file, 1);
         let count = rig.device.config().logical_pages;
         let mut pages = vec![Page::new(); count as usize];
-        for (page, version) in start.prepare(&mut rig) {
+        let written = start.prepare(&mut rig);
+        if matches!(start, Start::Aged(_)) {
+            // What was written last is in the buffer.
+            rig.alone(Operation::Flush, false, 0, 0);
+            rig.answers.clear();
+        }
+        for (page, version) in written {
             pages[page as usize] = Page { versions: version, states: vec![Held::Version(version)] };
         }
         let cuts = cuts.iter().rev().copied().collect();

@@ -94,7 +94,8 @@ impl Device {
             counts.pages_programmed * u64::from(slots.per_page()) / u64::from(slots.pages())
         };
         let pools = &self.config.pools;
-        let programmed: u64 = pools.iter().zip(self.flash.chips().counts_of_pools()).map(programmed).sum();
+        let timed: u64 = pools.iter().zip(self.flash.chips().counts_of_pools()).map(programmed).sum();
+        let programmed = timed + self.flash.laid();
         let unit = pools.iter().map(|pool| u64::from(pool.slots.per_program)).fold(0, wordline_kernel::gcd);
         let most: u64 = (0..pools.rows()).map(|row| u64::from(2 * pools.per_program(row))).sum();
         let queued = t.host_programs + t.unit_programs + t.gc_programs + t.translation_programs + t.padding

@@ -3,7 +3,7 @@
 use wordline_kernel::{Bytes, Digest, Duration, Instant, Metrics, Schedule, Seed};
 
 use super::{Device, Event, Look, PowerCut, Recovery, Steady};
-use crate::block_device::{BlockDevice, Oldest, Programmed, Shape};
+use crate::block_device::{BlockDevice, Next, Oldest, Programmed, Shape};
 use crate::command::{Answer, Command};
 use crate::metrics::{self, Detail, Mark};
 use crate::snapshot::Agenda;
@@ -93,6 +93,10 @@ impl BlockDevice for Device {
             None => Self::fill_steady_while(self, seed, look),
             Some(fraction) => self.fill_steady_to_while(seed, fraction, look),
         }
+    }
+
+    fn age(&mut self, next: Next<'_>, depth: Option<u32>) -> Option<Agenda> {
+        Some(Self::age(self, next, depth))
     }
 
     fn digest(&self) -> Digest {

@@ -68,7 +68,7 @@ impl Device {
     pub fn submit(&mut self, command: Command, calendar: &mut impl Schedule<Event>) {
         assert!(self.is_ready(), "a command for a device that is without its tables: {command:?}");
         let id = self.front.take_in(command, calendar.now());
-        if self.front.port.is_some() {
+        if self.front.port.is_some() && self.flash.takes_time() {
             self.enter_port(id, &command, calendar);
         } else if self.front.started < self.config.file.front.queue_depth {
             self.start(id, calendar);
@@ -215,7 +215,7 @@ impl Device {
     /// The work on a command is done: its answer goes to the host.
     #[inline(never)]
     pub(super) fn answer(&mut self, id: RequestId, calendar: &mut impl Schedule<Event>) {
-        if self.front.port.is_some() {
+        if self.front.port.is_some() && self.flash.takes_time() {
             self.report(id, calendar);
         } else {
             self.give_answer(id, Duration::ZERO, calendar);
@@ -244,7 +244,8 @@ impl Device {
         let now = calendar.now();
         let request = self.front.requests.get(id);
         let latency = now - request.submitted;
-        let controller = self.config.file.front.command_time;
+        let controller =
+            if self.flash.takes_time() { self.config.file.front.command_time } else { Duration::ZERO };
         let known = request.queued + on_link + controller + request.spent.total();
         assert!(known <= latency, "the parts of a command's time exceed it: {request:?} of {latency}");
         let outside = [request.queued, on_link, controller, latency - known];

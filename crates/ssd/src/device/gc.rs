@@ -58,6 +58,9 @@ impl Device {
             self.work_on(row, calendar);
             return;
         }
+        if self.is_paused {
+            return;
+        }
         if self.flash.cleaning_passes_reads() {
             self.readers_inherit(row);
         }

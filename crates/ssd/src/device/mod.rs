@@ -10,6 +10,7 @@
 //! `loaded` whether a state that was read can be one of the device, and `contents` follows what sectors hold where somebody
 //! wants to know.
 
+mod ageing;
 mod audit;
 mod balance;
 mod block_device;
@@ -187,6 +188,8 @@ pub struct Device {
     row_opened: bool,
     /// Whether preconditioning has left victims half cleaned: the collector goes on with them when the host writes.
     left_at_work: bool,
+    /// Whether the collector begins no step, because preconditioning is over.
+    is_paused: bool,
     /// Writes that wait for room in the buffer.
     stalled: VecDeque<RequestId>,
     /// Flush commands that wait for the entries of an epoch.
@@ -229,7 +232,7 @@ state!(Device {
         flash, blocks, mapping, translation, buffer, marks, destage, cache, collector, policies, front, discards,
         checkpoints, slc, subs, block_map,
     }
-    fixed { config, preemptible, streams, has_homes, page_size, home_pages, waking, contents }
+    fixed { config, is_paused, preemptible, streams, has_homes, page_size, home_pages, waking, contents }
 });
 
 impl Device {
@@ -274,6 +277,7 @@ impl Device {
             some_row_full: false,
             row_opened: false,
             left_at_work: false,
+            is_paused: false,
             stalled: VecDeque::new(),
             flushes: VecDeque::new(),
             drain: None,

@@ -138,7 +138,7 @@ impl Device {
                 self.fill_pools(filled, &mut writer, &mut random, watched);
                 self.lay_tables(filled, &mut writer, watched);
             }
-            false => self.age(filled, &mut writer, &mut random, watched),
+            false => self.lay_aged(filled, &mut writer, &mut random, watched),
         }
         watched.goes_on.then_some(())?;
         let pages = u64::from(filled);
@@ -203,7 +203,7 @@ impl Device {
     }
 
     /// Fills rows with the first `pages` logical pages, in the shape of the steady state.
-    fn age(&mut self, pages: u32, writer: &mut Writer, random: &mut Stream, watched: &mut Watched<'_>) {
+    fn lay_aged(&mut self, pages: u32, writer: &mut Writer, random: &mut Stream, watched: &mut Watched<'_>) {
         self.blocks.wait_for_rows(true);
         let mut left: Vec<(Share, u32)> = Vec::new();
         for row in 0..self.config.pools.rows() {

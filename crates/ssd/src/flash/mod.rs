@@ -4,6 +4,7 @@
 //! When a command is over, its tasks are given back one by one with what came of them. `Flash` knows places in flash and
 //! nothing of what is there: no map, no buffer, no cleaning.
 
+mod at_once;
 mod calendar;
 mod levels;
 mod outcome;
@@ -26,6 +27,7 @@ use crate::config::ReadRetryFile;
 use crate::device::loaded::ensure;
 use crate::ftl::checkpoint::LowerPages;
 use crate::policy::tuner::Tuner;
+use at_once::AtOnce;
 use calendar::ChipCalendar;
 use levels::Levels;
 use payloads::Payloads;
@@ -60,12 +62,16 @@ pub struct Flash {
     counts: Counts,
     /// Picoseconds that finished commands spent on the bus and in the array.
     served_ps: u128,
+    /// While the clock is off.
+    at_once: Option<Box<AtOnce>>,
+    /// Slots programmed while it was.
+    laid: u64,
 }
 
 state!(Flash {
-    values { payloads, counts, served_ps }
+    values { payloads, counts, served_ps, laid }
     parts { chips, queues }
-    fixed { levels, retry, max_suspends }
+    fixed { levels, retry, max_suspends, at_once }
 });
 
 impl Flash {
@@ -88,6 +94,8 @@ impl Flash {
             max_suspends: scheduling.max_suspends,
             counts: Counts::default(),
             served_ps: 0,
+            at_once: None,
+            laid: 0,
         }
     }
 

@@ -276,6 +276,11 @@ impl Queues {
         self.dies[die].waiting != 0
     }
 
+    /// Whether a die is at work on a task.
+    pub fn is_at_work(&self, die: DieId) -> bool {
+        self.dies[die].current != NONE
+    }
+
     /// Takes the next task of an idle die; `merge` says whether a read of the host can go with the one before it in
     /// one multi-plane command. The chain is remembered as the die's present work. While something is suspended, only
     /// reads that go first are taken.

@@ -37,7 +37,9 @@ impl Flash {
     #[inline]
     pub fn start(&mut self, die: DieId, tuner: &dyn Tuner, calendar: &mut impl Schedule<Event>) {
         if self.chips.is_idle(die) {
-            if self.queues.has_work(die) || self.chips.is_suspended(die) {
+            let has_work = self.queues.has_work(die) || self.chips.is_suspended(die);
+            // With the clock off a die is idle, and yet at work until its command was heard of.
+            if has_work && (self.takes_time() || !self.queues.is_at_work(die)) {
                 self.start_next(die, tuner, calendar);
             }
         } else if self.queues.wants_suspend(die, calendar.now()) {
@@ -61,6 +63,10 @@ impl Flash {
         let (mut planes, mut bytes) = (first.planes, u64::from(first.bytes));
         if first.following().is_some() {
             (planes, bytes) = queues.current_reads(die, geometry.page_size);
+        }
+        if self.at_once.is_some() {
+            let command = Command { operation, page, planes, bytes: Bytes(bytes) };
+            return self.carry_out_at_once(die, command);
         }
         if operation != Operation::Read {
             planes = geometry.planes_per_row;

@@ -1,8 +1,9 @@
 //! What a device holds at first and what a host does then, drawn at random.
 
 use proptest::prelude::*;
-use wordline_kernel::Seed;
+use wordline_kernel::{Duration, Instant, Seed};
 use wordline_ssd::ftl::mapping::LogicalPage;
+use wordline_ssd::{Command, Operation};
 
 use super::Rig;
 
@@ -27,11 +28,14 @@ pub enum Start {
     Empty,
     Filled,
     Steady,
+    /// Filled, and then aged with the clock off: with so many commands outstanding, or each at its time.
+    Aged(Option<u32>),
 }
 
 /// Any of them.
 pub fn start() -> impl Strategy<Value = Start> {
-    prop_oneof![Just(Start::Empty), Just(Start::Filled), Just(Start::Steady)]
+    let aged = prop::option::of(1u32..9).prop_map(Start::Aged);
+    prop_oneof![Just(Start::Empty), Just(Start::Filled), Just(Start::Steady), aged]
 }
 
 impl Start {
@@ -41,9 +45,38 @@ impl Start {
             Self::Empty => return Vec::new(),
             Self::Filled => rig.device.fill(1.0),
             Self::Steady => drop(rig.device.fill_steady(Seed(1))),
+            Self::Aged(depth) => {
+                rig.device.fill(1.0);
+                age(rig, depth);
+            }
         }
+        rig.audit();
         let pages = 0..rig.device.config().logical_pages;
         let version = |page| rig.device.version(LogicalPage(page)).expect("every page is written");
         pages.map(|page| (page, version(page))).collect()
     }
+}
+
+/// Ages a device with writes and reads of some sectors and some flushes, half of them in a quarter of the device: once its size.
+fn age(rig: &mut Rig, depth: Option<u32>) {
+    let sectors: u64 = rig.device.config().capacity().0 / 512;
+    let mut random = Seed(7).stream("test.age", 0);
+    let (mut left, mut time) = (sectors, Instant::ZERO);
+    let mut next = |_| {
+        let count = (1 + random.below(40)).min(sectors);
+        left = left.checked_sub(count)?;
+        time += Duration::from_us(random.below(2_000));
+        let range = if random.below(2) == 0 { sectors } else { (sectors / 4).max(count) };
+        let sector = random.below(range - count + 1);
+        let (operation, fua) = match random.below(16) {
+            0 => (Operation::Flush, false),
+            1 | 2 => (Operation::Read, false),
+            3 => (Operation::Write, true),
+            _ => (Operation::Write, false),
+        };
+        let (sector, count) = if operation == Operation::Flush { (0, 0) } else { (sector, count) };
+        Some((time, Command { operation, fua, sector, sectors: count, ..Command::default() }))
+    };
+    let agenda = rig.device.age(&mut next, depth);
+    rig.calendar = agenda.calendar(|event| event);
 }

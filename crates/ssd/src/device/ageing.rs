@@ -1,0 +1,134 @@
+//! Ageing: a device carries out a workload before the run through all of its engines, with the clock of the flash off.
+//!
+//! What the policies are asked and what is moved and written is what it would be in a run, but for what follows from waiting:
+//! queues are empty, and a program is over before the next command comes. In a closed loop the collector keeps the pace of a host that
+//! always has something to write: a step for each command that is over. By the times of the workload it goes as far as it wants
+//! before the next command.
+
+use std::collections::VecDeque;
+
+use wordline_kernel::{Duration, Instant, Schedule};
+
+use super::{Device, Event};
+use crate::block_device::{BlockDevice, Next};
+use crate::snapshot::Agenda;
+
+/// The calendar of a device that takes no time: what it does itself happens soon, and what it set a timer for at its time.
+#[derive(Debug, Default)]
+struct Untimed {
+    now: Instant,
+    soon: VecDeque<Event>,
+    timers: Vec<(Instant, Event)>,
+}
+
+impl Schedule<Event> for Untimed {
+    fn now(&self) -> Instant {
+        self.now
+    }
+
+    fn at(&mut self, time: Instant, event: Event) {
+        match event {
+            Event::FlushTimer | Event::Idle => self.timers.push((time, event)),
+            _ => self.soon.push_back(event),
+        }
+    }
+
+    fn is_settled(&self) -> bool {
+        true
+    }
+}
+
+impl Untimed {
+    /// The first timer that is due by `time`.
+    fn due(&mut self, time: Instant) -> Option<(Instant, Event)> {
+        let (first, _) = self.timers.iter().enumerate().min_by_key(|(_, (time, _))| *time)?;
+        (self.timers[first].0 <= time).then(|| self.timers.remove(first))
+    }
+
+    /// What is left of it, for the calendar of a run.
+    fn agenda(mut self) -> Agenda {
+        self.timers.sort_by_key(|(time, _)| *time);
+        Agenda { now: self.now, events: self.timers }
+    }
+}
+
+impl Device {
+    /// Carries out what `next` gives with the clock of the flash off; see [`BlockDevice::age`].
+    pub fn age(&mut self, next: Next<'_>, depth: Option<u32>) -> Agenda {
+        let mut clock = Untimed::default();
+        self.flash.stop_clock();
+        // A host that has to wait for its writes is as fast as the flash.
+        let time_of_a_page = self.time_of_a_page();
+        let mut upcoming = next(self.programmed());
+        while let Some((time, command)) = upcoming {
+            let has_room = depth.is_some_and(|depth| self.outstanding() < depth as usize);
+            if has_room {
+                let (first, end) = self.pages_of(&command);
+                clock.now += time_of_a_page * u64::from(end - first);
+                self.submit(command, &mut clock);
+            } else if self.advance(&mut clock) {
+                continue;
+            } else if depth.is_none() {
+                self.wait_until(time, &mut clock);
+                self.submit(command, &mut clock);
+            } else {
+                // Whatever waits has to wait for a timer.
+                let timer = clock.due(Instant::LIMIT);
+                let (time, event) =
+                    timer.unwrap_or_else(|| panic!("nothing moves: {}", self.what_waits(clock.now)));
+                clock.now = clock.now.max(time);
+                self.handle(event, &mut clock);
+                continue;
+            }
+            self.forget_answers();
+            upcoming = next(self.programmed());
+        }
+        while self.outstanding() > 0 && self.advance(&mut clock) {}
+        assert_eq!(self.outstanding(), 0, "nothing moves: {}", self.what_waits(clock.now));
+        if depth.is_some() && self.block_map.is_none() {
+            (self.is_paused, self.left_at_work) = (true, true);
+        }
+        while self.advance(&mut clock) {}
+        self.is_paused = false;
+        self.flash.start_clock();
+        self.forget_answers();
+        clock.agenda()
+    }
+
+    /// The time in which the flash can program a logical page with all of its dies at work.
+    fn time_of_a_page(&self) -> Duration {
+        let (times, rows) = (&self.config.pools.first().part.timing.program, self.config.pools.rows());
+        let program = times.iter().map(|time| time.middle().ps()).sum::<u64>() / times.len() as u64;
+        let at_once: u64 = (0..rows).map(|row| u64::from(self.config.pools.per_program(row))).sum();
+        Duration::from_ps(program / at_once)
+    }
+
+    /// Lets the device do the next thing that it has to do now; false if there is nothing.
+    fn advance(&mut self, clock: &mut Untimed) -> bool {
+        if let Some(event) = clock.soon.pop_front() {
+            self.handle(event, clock);
+        } else if let Some((_, event)) = clock.due(clock.now) {
+            self.handle(event, clock);
+        } else if let Some(done) = self.flash.next_over() {
+            self.command_done(&done, clock);
+            self.write_tables(clock);
+        } else {
+            return false;
+        }
+        true
+    }
+
+    /// Lets time go on to the arrival of a command.
+    fn wait_until(&mut self, time: Instant, clock: &mut Untimed) {
+        let time = time.max(clock.now);
+        while let Some((due, event)) = clock.due(time) {
+            clock.now = due.max(clock.now);
+            self.handle(event, clock);
+            while self.advance(clock) {}
+        }
+        clock.now = time;
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,81 @@
+//! Commands that take no time, with the clock of the flash off: what they do to pages is done as they are taken from the queue of
+//! their die, and whoever asked hears of it as of any other command. What happens so wears nothing, fails nothing, and is in no
+//! count of the chips.
+
+use std::collections::VecDeque;
+
+use wordline_kernel::Duration;
+use wordline_nand::{Command, DieId, Done, Operation, SlotId};
+
+use super::Flash;
+
+/// What is done while the clock is off.
+#[derive(Debug, Default)]
+pub(super) struct AtOnce {
+    /// Commands that are over, in the order in which they were taken.
+    over: VecDeque<Done>,
+}
+
+impl Flash {
+    /// From now on commands take no time. Every die has to be idle.
+    pub fn stop_clock(&mut self) {
+        assert!(self.chips.pools().all_dies().all(|die| self.is_at_rest(die)), "a die is at work");
+        self.at_once = Some(Box::default());
+    }
+
+    /// From now on commands take their time.
+    pub fn start_clock(&mut self) {
+        let at_once = self.at_once.take();
+        assert!(
+            at_once.is_none_or(|at_once| at_once.over.is_empty()),
+            "a command is over, and nobody heard of it"
+        );
+    }
+
+    /// Whether commands take time.
+    #[inline]
+    pub fn takes_time(&self) -> bool {
+        self.at_once.is_none()
+    }
+
+    /// The next command that is over, of those that took no time.
+    pub fn next_over(&mut self) -> Option<Done> {
+        self.at_once.as_mut()?.over.pop_front()
+    }
+
+    /// Slots programmed while the clock was off, padding included.
+    pub fn laid(&self) -> u64 {
+        self.laid
+    }
+
+    /// Carries out the first command of a die's queue.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn carry_out_at_once(&mut self, die: DieId, command: Command) {
+        let task = *self.queues.current(die);
+        match task.operation {
+            Operation::Program => {
+                for n in 0..task.slots {
+                    let stamp = self.payloads.get(task.payload, task.slots)[n as usize];
+                    self.chips.put(SlotId(task.slot.0 + n), stamp);
+                }
+                self.laid += u64::from(task.slots);
+            }
+            Operation::Copyback { .. } => {
+                let slots = self.chips.pools().of_page(task.page).slots;
+                let from = slots.slot_of(task.page);
+                for n in 0..slots.per_program {
+                    let stamp = self.chips.stamp(SlotId(from.0 + n));
+                    self.chips.put(SlotId(task.slot.0 + n), stamp);
+                }
+                self.laid += u64::from(slots.per_program);
+            }
+            Operation::Erase => self.wipe(self.chips.pools().block_of_page(task.page)),
+            Operation::Read | Operation::ReadCache { .. } | Operation::ProgramCache => {}
+        }
+        let none = Duration::ZERO;
+        let done =
+            Done { die, command, bus: none, bus_wait: none, array: none, failed: false, unreadable: 0 };
+        self.at_once.as_mut().expect("the clock is off").over.push_back(done);
+    }
+}
