@@ -10,8 +10,9 @@
 
 use wordline_kernel::{Bytes, Duration};
 
+use crate::onfi::command::takes_mode;
 use crate::part::BusTiming;
-use crate::{Part, Stage};
+use crate::{CellMode, Part, Stage};
 
 /// One thing on the pins, with the wait that belongs to it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -103,12 +104,15 @@ pub struct Shape {
     pub page: Bytes,
     /// Whether dies share a chip enable: then data out select their die (06-E0) and the status names it (78).
     pub shared_enable: bool,
+    /// The cell mode that commands are spelled in: the prefix before each that begins an operation of the array.
+    pub mode: CellMode,
 }
 
 impl Shape {
-    /// Full pages in `planes` planes of `part`.
+    /// Full pages in `planes` planes of `part`, in the native mode.
     pub fn of(part: &Part, planes: u32, shared_enable: bool) -> Self {
-        Self { planes, pages: part.pages_per_program(), page: part.geometry.page_size, shared_enable }
+        let (pages, page) = (part.pages_per_program(), part.geometry.page_size);
+        Self { planes, pages, page, shared_enable, mode: CellMode::Native }
     }
 
     /// Whether data out begin with a command that selects where they come from.
@@ -139,6 +143,15 @@ impl Hold {
 
     /// The cycles of the hold.
     pub fn cycles(self, shape: &Shape) -> Vec<Cycle> {
+        let cycles = self.plain_cycles(shape);
+        match shape.mode.prefix(matches!(self, Self::Program | Self::ProgramCache)) {
+            Some(prefix) => with_prefix(cycles, prefix),
+            None => cycles,
+        }
+    }
+
+    /// The cycles without a prefix for the cell mode.
+    fn plain_cycles(self, shape: &Shape) -> Vec<Cycle> {
         match self {
             Self::Read => for_each_plane(shape.planes, 0x00, 5, [0x32, 0x30], false, None),
             Self::CopybackRead => for_each_plane(shape.planes, 0x00, 5, [0x32, 0x35], false, None),
@@ -245,6 +258,15 @@ fn data_out(shape: &Shape) -> Vec<Cycle> {
         ]
     };
     (0..shape.planes).flat_map(of_plane).collect()
+}
+
+/// The same with a prefix before each command that a cell mode is spelled for.
+fn with_prefix(cycles: Vec<Cycle>, prefix: u8) -> Vec<Cycle> {
+    let spell = |cycle| {
+        let begins = matches!(cycle, Cycle::Command(code) if takes_mode(code));
+        begins.then_some(Cycle::Command(prefix)).into_iter().chain([cycle])
+    };
+    cycles.into_iter().flat_map(spell).collect()
 }
 
 fn status(shared_enable: bool) -> Vec<Cycle> {

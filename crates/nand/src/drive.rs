@@ -105,7 +105,7 @@ fn check_list(pools: &Pools, die: DieId, commands: &[Command]) -> Result<(), Lis
     let mut expected = None;
     for (at, command) in commands.iter().enumerate() {
         let refused = |why| ListError::Refused { die, at, why };
-        fits(pools, die, command, &|_| false).map_err(refused)?;
+        fits(pools, die, command, &|_| command.mode.unwrap_or_default()).map_err(refused)?;
         let (goes_on, next) = match command.operation {
             Operation::ReadCache { first, next } => (!first, next),
             _ => (false, None),
@@ -122,7 +122,8 @@ fn check_list(pools: &Pools, die: DieId, commands: &[Command]) -> Result<(), Lis
 /// Carries out `lists` in the fast mode: the work is that of the changes, whatever the clocks.
 ///
 /// The spans are those of every stage in the order of their beginning; their commands are counted list by list, from
-/// 0. Pages have no contents; a command that breaks a limit of the part is carried out all the same.
+/// 0. Pages have no contents; a command that breaks a limit of the part is carried out all the same. The mode of a block is what a
+/// command is spelled in, or the native one.
 ///
 /// # Errors
 /// Two lists are for one die, one breaks a sequence of cache reads off, or its die does not have what a command names.
@@ -136,6 +137,9 @@ pub fn fast(part: &Part, geometry: Geometry, wiring: Wiring, lists: &[List]) -> 
         calendar: Calendar::new(),
     };
     run.chips.record();
+    lists.iter().flat_map(|(_, commands)| commands).filter_map(|command| command.mode).for_each(|mode| {
+        run.chips.offer_mode(mode);
+    });
     for (die, _) in lists {
         // As events, so that all of time zero is known before a bus is given away.
         run.calendar.at(Instant::ZERO, Event::HoldOver(*die));

@@ -7,6 +7,7 @@ use std::ops::Range;
 
 use wordline_kernel::id;
 
+use crate::CellMode;
 use crate::geometry::{BlockSetId, Geometry, PageId};
 use crate::pools::{Pool, Pools};
 
@@ -82,16 +83,16 @@ impl Layers {
         self.pools.iter().rfind(|pool| begins(pool)).expect("the first pool begins at 0")
     }
 
-    /// The layer that `page` lies on; `is_slc` says whether its block is in SLC mode, where each word line has one page.
-    pub fn layer_of(&self, page: PageId, is_slc: bool) -> LayerId {
+    /// The layer that `page` lies on, in a block of this mode: its word lines have one page in SLC mode, and two with two bits.
+    pub fn layer_of(&self, page: PageId, mode: CellMode) -> LayerId {
         let pool = self.pool(|pool| pool.geometry.first.page <= page.0);
         let (block, offset) = pool.geometry.split(page);
         let plane = offset % pool.geometry.planes_per_row;
         let page = pool.geometry.page_in_block(offset);
-        let layer = match is_slc {
+        let layer = match mode {
+            CellMode::Native => u32::from(pool.of_page[page as usize]),
             // Numbers beyond the word lines name no page, but may be sensed all the same.
-            true => (page / pool.word_lines_per_layer).min(pool.per_block - 1),
-            false => u32::from(pool.of_page[page as usize]),
+            mode => (page / mode.bits(1) / pool.word_lines_per_layer).min(pool.per_block - 1),
         };
         LayerId(pool.first_of(block) + plane * pool.per_block + layer)
     }
@@ -129,7 +130,7 @@ mod tests {
         assert_eq!(layers.count() as u32, geometry.block_sets() * 2);
         for page in (0..geometry.pages()).map(PageId) {
             let block = geometry.block_of(page);
-            assert_eq!(layers.layer_of(page, false), LayerId(block.0 * 2 + page.0 % 2));
+            assert_eq!(layers.layer_of(page, CellMode::Native), LayerId(block.0 * 2 + page.0 % 2));
         }
     }
 
@@ -138,14 +139,14 @@ mod tests {
         // Eight pages of two bits: four word lines, two on each layer.
         let (layers, geometry) = layers(2);
         let third = geometry.page(BlockSetId(3), 0).0;
-        let of = |page: u32, plane| layers.layer_of(PageId(third + 2 * page + plane), false).0;
+        let of = |page: u32, plane| layers.layer_of(PageId(third + 2 * page + plane), CellMode::Native).0;
         let first = layers.of_block(BlockSetId(3)).start;
         assert_eq!(layers.of_block(BlockSetId(3)), first..first + 4);
         for page in 0..8 {
             let layer = page / 4;
             assert_eq!((of(page, 0), of(page, 1)), (first + layer, first + 2 + layer), "page {page}");
         }
-        let slc = |page: u32| layers.layer_of(PageId(third + 2 * page), true).0;
+        let slc = |page: u32| layers.layer_of(PageId(third + 2 * page), CellMode::Slc).0;
         assert_eq!([0, 1, 2, 3, 7].map(slc), [first, first, first + 1, first + 1, first + 1]);
     }
 
@@ -158,7 +159,10 @@ mod tests {
         // Sixteen blocks of two planes, once with one layer and once with two.
         assert_eq!(layers.count(), 32 + 64);
         assert_eq!((layers.of_block(BlockSetId(15)), layers.of_block(BlockSetId(16))), (30..32, 32..36));
-        assert_eq!(layers.layer_of(PageId(16 * 16 - 1), false), LayerId(31));
-        assert_eq!([0, 1, 14, 15].map(|n| layers.layer_of(PageId(256 + n), false).0), [32, 34, 33, 35]);
+        assert_eq!(layers.layer_of(PageId(16 * 16 - 1), CellMode::Native), LayerId(31));
+        assert_eq!(
+            [0, 1, 14, 15].map(|n| layers.layer_of(PageId(256 + n), CellMode::Native).0),
+            [32, 34, 33, 35]
+        );
     }
 }

@@ -70,6 +70,7 @@
 //! }
 //! ```
 
+pub mod cell_mode;
 pub mod chain;
 pub mod chips;
 pub mod clock;
@@ -90,6 +91,7 @@ pub mod slots;
 pub mod span;
 pub mod unit;
 
+pub use cell_mode::CellMode;
 pub use chips::{AtCut, Chips, Command, Done, Event, Operation, Refusal, Stamp, TornBy};
 pub use energy::{EnergyReport, Stage};
 pub use faults::{Fault, FaultFile, Faults};

@@ -368,18 +368,9 @@ impl Part {
         if self.geometry.one_shot { self.geometry.bits_per_cell } else { 1 }
     }
 
-    /// The part as its blocks are in SLC mode: a page of one bit on each word line, and the times of that mode. None if
-    /// it has no such mode.
-    pub fn in_slc_mode(&self) -> Option<Self> {
-        let slc = self.timing.slc?;
-        let mut file = self.file.clone();
-        file.geometry.pages_per_block /= file.geometry.bits_per_cell;
-        (file.geometry.bits_per_cell, file.geometry.one_shot) = (1, false);
-        file.geometry.pairing = Pairing::WordLine;
-        (file.timing.read, file.timing.program) = (vec![slc.read.into()], vec![slc.program.into()]);
-        (file.timing.erase, file.timing.program_typical) = (slc.erase, None);
-        (file.timing.slc, file.timing.reprogram) = (None, None);
-        Some(file.check().expect("a part of one bit a cell asks less of its numbers"))
+    /// The file that it was made of.
+    pub(crate) fn file(&self) -> &PartFile {
+        &self.file
     }
 
     /// The pages of a block, by type and by word line.

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex};
 use common::{Rig, small};
 use wordline_kernel::{Calendar, Duration, Seed, state};
 use wordline_nand::faults::{Fails, FaultFile};
-use wordline_nand::{BlockSetId, Layers, SlotId};
+use wordline_nand::{BlockSetId, CellMode, Layers, SlotId};
 use wordline_ssd::policy::tuner::{LastGood, ReadOutcome, ReadParameters, SensedPage, Tuner, TunerKind};
 use wordline_ssd::{Device, DeviceFile, Operation, Parts};
 
@@ -92,7 +92,7 @@ fn last_good_pays_for_a_level_once_a_layer_and_nominal_once_a_page() {
         let slots = (0..config.pools.first().geometry.pages()).map(SlotId);
         let written = slots.filter(|slot| rig.device.chips().stamp(*slot).is_data());
         let touched: BTreeSet<_> =
-            written.map(|slot| layers.layer_of(config.pools.page_of(slot), false)).collect();
+            written.map(|slot| layers.layer_of(config.pools.page_of(slot), CellMode::Native)).collect();
         (retries(&rig), u64::from(pages), touched.len() as u64)
     };
     let (retries, pages, _) = all(TunerKind::Nominal {});

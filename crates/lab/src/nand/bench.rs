@@ -172,7 +172,7 @@ impl Bench {
             Kind::Read | Kind::ReadCache => self.geometry.page_size * u64::from(item.planes),
             _ => Bytes(0),
         };
-        Command { operation, page, planes: item.planes, bytes }
+        Command::new(operation, page, item.planes, bytes)
     }
 
     fn carried(&self, item: &Item, die: u32) -> Carried {

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 use wordline_kernel::{Bytes, Duration};
 
+use crate::CellMode;
 use crate::chain::Hold;
 use crate::geometry::{DieId, PageId};
 
@@ -81,6 +82,24 @@ pub struct Command {
     pub planes: u32,
     /// Bytes to move out, over all planes, for a read; a program moves whole pages in.
     pub bytes: Bytes,
+    /// The cell mode that it is spelled in, with a prefix on the bus for any but the native one. None: that of the block,
+    /// which the controller has told the die of beforehand, in no time.
+    pub mode: Option<CellMode>,
+}
+
+const _: () = assert!(size_of::<Command>() == 32, "a die holds its command, and every start copies it");
+
+impl Command {
+    /// A command in the mode of its block.
+    #[inline]
+    pub const fn new(operation: Operation, page: PageId, planes: u32, bytes: Bytes) -> Self {
+        Self { operation, page, planes, bytes, mode: None }
+    }
+
+    /// The same, spelled in a cell mode.
+    pub const fn spelled(self, mode: CellMode) -> Self {
+        Self { mode: Some(mode), ..self }
+    }
 }
 
 /// What a command took.
@@ -99,6 +118,7 @@ pub struct Done {
     /// Whether it failed: the status register says FAIL (a fault, an erase beyond the part's endurance, or another
     /// broken limit), or some page of a read could not be read.
     pub failed: bool,
-    /// The pages of a read that could not be read: one bit a page, the lowest for the first.
-    pub unreadable: u16,
+    /// Where it failed: one bit for each plane that took part, the lowest for the first. Of a read these are the pages that
+    /// could not be read.
+    pub failed_planes: u16,
 }

@@ -3,10 +3,12 @@
 use serde::{Deserialize, Serialize};
 use wordline_kernel::Instant;
 
+use super::pages::all_of;
+use super::suspend::Suspended;
 use super::{Behind, Chips, Command, Operation, Stamp, Step};
-use crate::Pool;
 use crate::geometry::{BlockSetId, DieId, PageId};
 use crate::slots::SlotId;
+use crate::{CellMode, Pool};
 
 /// What becomes of the programs and erases that the arrays are at when the power is cut.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,9 +56,13 @@ impl Chips {
                 self.stop(die, command, behind_over || over, at_cut, &mut torn);
             }
             let (command, step) = (self.dies[die].command, self.dies[die].step);
-            if let Some(suspended) = self.suspended[die].take() {
+            let suspended = self.suspended[die].take();
+            // While the die does without what is suspended, it may be at another command.
+            let has_own = suspended.as_ref().is_none_or(Suspended::is_parked);
+            if let Some(suspended) = suspended {
                 self.stop(die, suspended.command, false, at_cut, &mut torn);
-            } else if step != Step::Idle && self.changes_array(die, now) {
+            }
+            if has_own && step != Step::Idle && self.changes_array(die, now) {
                 self.stop(die, command, over || step == Step::Status, at_cut, &mut torn);
             }
             self.dies[die] = self.dies[die].cut(stages, &self.behind[die], now);
@@ -98,8 +104,14 @@ impl Chips {
             _ => command.page,
         };
         torn.programs += 1;
-        torn.pages += u64::from(command.planes * self.pages_per_program(die, first));
-        torn.partners += self.tear_partners(die, first);
+        torn.pages += u64::from(command.planes * self.pages_per_program(die, &command));
+        if self.modes.is_some() && self.mode_of(&command).is_again() {
+            torn.partners += u64::from(command.planes);
+            self.effect(die, &command);
+            self.spoil_again(first, all_of(command.planes));
+            return;
+        }
+        torn.partners += self.tear_partners(die, &command, first);
         self.pages.registers(die).fill(Stamp::TORN);
         self.effect(die, &Command { operation: Operation::Program, page: first, ..command });
     }
@@ -118,9 +130,10 @@ impl Chips {
     }
 
     /// Tears the pages that share cells with the program unit of `first` and are programmed; how many they are.
-    fn tear_partners(&mut self, die: DieId, first: PageId) -> u64 {
-        let part = self.seen_at(die, first).0;
-        if part.geometry.one_shot || part.geometry.bits_per_cell == 1 || self.backs_up {
+    fn tear_partners(&mut self, die: DieId, command: &Command, first: PageId) -> u64 {
+        let geometry = &self.pool_of(die).part.geometry;
+        let native = self.mode_of(command) == CellMode::Native;
+        if !native || geometry.one_shot || geometry.bits_per_cell == 1 || self.backs_up {
             return 0;
         }
         let Pool { part, geometry, slots } = self.pools.of_die(die);

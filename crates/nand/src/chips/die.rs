@@ -19,7 +19,7 @@ pub(super) struct Die {
     pub(super) channel: ChannelId,
     /// The number of its pool.
     pub(super) pool: u8,
-    /// The number of the times that hold for its command: those of its pool, or of the SLC mode.
+    /// The number of the times that hold for its command: those of its pool, or of a cell mode.
     pub(super) times: u8,
     pub(super) step: Step,
     pub(super) serial: u32,
@@ -66,7 +66,7 @@ pub(super) struct Die {
 impl Die {
     /// An idle die of a pool that hangs on `channel`.
     pub(super) fn on(channel: ChannelId, pool: u8) -> Self {
-        let nothing = Command { operation: Operation::Erase, page: PageId(0), planes: 1, bytes: Bytes(0) };
+        let nothing = Command::new(Operation::Erase, PageId(0), 1, Bytes(0));
         let (never, none) = (Instant::ZERO, Duration::ZERO);
         Self {
             channel,
@@ -246,7 +246,7 @@ impl Die {
     }
 
     /// Whether the array's last work is that of the present command.
-    fn works_for_present(&self) -> bool {
+    pub(super) fn works_for_present(&self) -> bool {
         self.array > Duration::ZERO
     }
 

@@ -1,7 +1,8 @@
 //! Commands that fail because a rule says so, and what they leave in the pages.
 
-use wordline_kernel::Seed;
+use wordline_kernel::{Instant, Seed};
 
+use super::pages::all_of;
 use super::{Chips, Command, Operation, Stamp};
 use crate::faults::{Fails, Fault, Faults, Sense, Site};
 use crate::geometry::{BlockSetId, DieId, PageId};
@@ -27,57 +28,94 @@ impl Chips {
         self.faults.as_ref().map_or(0, |faults| faults.dead_dies())
     }
 
-    /// Asks the rules about a command at its end. If it fails, its effect is made here, and the pages of a read that
-    /// could not be read are named.
+    /// Asks the rules about a command at its end. If it fails, its effect is made here, and the planes are named that it fails in;
+    /// of a read, those whose pages could not be read.
     #[cold]
     pub(super) fn fault(&mut self, die: DieId, command: &Command) -> Option<u16> {
         let now = self.dies[die].ends();
-        let word_line = self.pages_per_program(die, command.page);
-        let level = self.dies[die].level;
-        let is_slc = self.is_slc(self.pools.of_die(die).geometry.block_of(command.page));
-        let sense = |page| Sense { page, level, is_slc };
-        let Self { pools, faults, pages, .. } = self;
-        let geometry = &pools.of_die(die).geometry;
-        let faults = faults.as_deref_mut()?;
-        let Command { operation, page, planes, .. } = *command;
-        let block = geometry.block_of(page);
-        let erases = pages.erases_of(block);
-        let dead = faults.die_fails(die, now);
-        match operation {
+        let failed = match command.operation {
             Operation::Program | Operation::ProgramCache | Operation::Copyback { .. } => {
-                let to = if let Operation::Copyback { to } = operation { to } else { page };
-                let erases_of_source = erases;
-                let erases = pages.erases_of(geometry.block_of(to));
-                let site = Site::new(geometry, to, planes, word_line, erases);
-                let failed = faults.change_fails(Fails::Program, &site, now) || dead;
-                if failed {
-                    pages.tear(to, planes * word_line);
-                } else if matches!(operation, Operation::Copyback { .. }) {
-                    faults.copied(sense(page), to, planes * word_line, erases_of_source, now);
-                }
-                failed.then_some(0)
+                self.program_fault(die, command, now)
             }
-            Operation::Erase => {
-                let site = Site::new(geometry, page, planes, geometry.pages_per_block, erases);
-                let failed = faults.change_fails(Fails::Erase, &site, now) || dead;
-                if failed {
-                    pages.wear(block);
-                } else {
-                    faults.erased(block);
-                }
-                failed.then_some(0)
-            }
-            Operation::Read | Operation::ReadCache { .. } => {
-                let mut unreadable = 0;
-                for n in 0..planes {
-                    let page = PageId(page.0 + n);
-                    let site = Site::new(geometry, page, 1, 1, erases);
-                    let torn = pages.holds(page, Stamp::TORN);
-                    let fails = faults.sense_fails(&sense(page), &site, now) || dead || torn;
-                    unreadable |= u16::from(fails) << n;
-                }
-                (unreadable != 0).then_some(unreadable)
-            }
+            Operation::Erase => self.erase_fault(die, command, now),
+            Operation::Read | Operation::ReadCache { .. } => self.read_fault(die, command, now),
+        };
+        (failed != 0).then_some(failed)
+    }
+
+    /// How the pages of a command are sensed.
+    fn sensing_of(&self, die: DieId, command: &Command) -> impl Fn(PageId) -> Sense + use<> {
+        let (level, mode) = (self.dies[die].level, self.mode_of(command).of_block());
+        move |page| Sense { page, level, mode }
+    }
+
+    fn program_fault(&mut self, die: DieId, command: &Command, now: Instant) -> u16 {
+        let word_line = self.pages_per_program(die, command);
+        let sense = self.sensing_of(die, command);
+        let Self { pools, faults, pages, .. } = self;
+        let (geometry, Some(faults)) = (&pools.of_die(die).geometry, faults.as_deref_mut()) else { return 0 };
+        let Command { operation, page, planes, .. } = *command;
+        let dead = faults.die_fails(die, now);
+        let is_copy = matches!(operation, Operation::Copyback { .. });
+        let to = if let Operation::Copyback { to } = operation { to } else { page };
+        let [of_source, erases] = [page, to].map(|page| pages.erases_of(geometry.block_of(page)));
+        let site = Site::new(geometry, to, planes, word_line, erases);
+        let failed = faults.change_fails(Fails::Program, &site, now) | if dead { all_of(planes) } else { 0 };
+        if is_copy && failed == 0 {
+            faults.copied(sense(page), to, planes * word_line, of_source, now);
         }
+        if failed != 0 {
+            self.tear_program(die, command, to, word_line, failed);
+        }
+        failed
+    }
+
+    /// What a program leaves that failed in some planes: what it wrote to the others can be read.
+    fn tear_program(&mut self, die: DieId, command: &Command, to: PageId, word_line: u32, failed: u16) {
+        let is_again = self.modes.is_some() && self.mode_of(command).is_again();
+        if failed == all_of(command.planes) && !is_again {
+            self.pages.tear(to, command.planes * word_line);
+            return;
+        }
+        self.apply_in_mode(die, command, word_line);
+        if is_again {
+            self.spoil_again(to, failed);
+        } else {
+            self.pages.spoil_planes(to, word_line, failed);
+        }
+    }
+
+    fn erase_fault(&mut self, die: DieId, command: &Command, now: Instant) -> u16 {
+        let Self { pools, faults, pages, .. } = self;
+        let (geometry, Some(faults)) = (&pools.of_die(die).geometry, faults.as_deref_mut()) else { return 0 };
+        let Command { page, planes, .. } = *command;
+        let block = geometry.block_of(page);
+        let dead = faults.die_fails(die, now);
+        let site = Site::new(geometry, page, planes, geometry.pages_per_block, pages.erases_of(block));
+        let failed = faults.change_fails(Fails::Erase, &site, now) | if dead { all_of(planes) } else { 0 };
+        if failed != 0 {
+            pages.wear(block);
+        } else {
+            faults.erased(block);
+        }
+        failed
+    }
+
+    fn read_fault(&mut self, die: DieId, command: &Command, now: Instant) -> u16 {
+        let sense = self.sensing_of(die, command);
+        let Self { pools, faults, pages, .. } = self;
+        let (geometry, Some(faults)) = (&pools.of_die(die).geometry, faults.as_deref_mut()) else { return 0 };
+        let Command { page, planes, .. } = *command;
+        let dead = faults.die_fails(die, now);
+        let erases = pages.erases_of(geometry.block_of(page));
+        let mut unreadable = 0;
+        for n in 0..planes {
+            let page = PageId(page.0 + n);
+            let site = Site::new(geometry, page, 1, 1, erases);
+            let torn = pages.holds(page, Stamp::TORN);
+            let fails = faults.sense_fails(&sense(page), &site, now) || dead || torn;
+            unreadable |= u16::from(fails) << n;
+        }
+        unreadable
     }
 }

@@ -4,18 +4,19 @@
 //! [`chain`](crate::chain)) and its array works in between (TON, TIN or BER). Only cache operations overlap: while the array works
 //! from the data register, the bus has the cache register (see [`Pipeline`](crate::Pipeline)).
 
+mod again;
 mod bus;
 mod command;
 mod counts;
 mod cut;
 mod die;
 mod faulty;
+mod modes;
 mod pages;
 mod record;
 mod refusal;
 mod report;
 mod sequence;
-mod slc;
 mod suspend;
 #[cfg(test)]
 mod tests;
@@ -30,19 +31,19 @@ use crate::clock::Clocks;
 use crate::energy::Stage;
 use crate::faults::Faults;
 use crate::geometry::{ChannelId, DieId, Geometry};
-use crate::{LatencyModel, Part, Pool, Pools};
+use crate::{CellMode, LatencyModel, Part, Pool, Pools};
 
 pub(crate) use bus::LATCHES_IN_A_ROW;
 pub use command::{Command, Done, Operation};
 pub use counts::Counts;
 pub use cut::{AtCut, TornBy};
 use die::{Behind, Die};
+use modes::Modes;
 use pages::Pages;
 pub use pages::{Stamp, Violations};
 use record::Recorder;
 pub use refusal::Refusal;
 pub(crate) use refusal::fits;
-use slc::SlcMode;
 use suspend::Suspended;
 use times::{Opening, Times};
 
@@ -122,10 +123,10 @@ impl Default for Wiring {
 pub struct Chips {
     pools: Pools,
     wiring: Wiring,
-    /// The times of each pool, then those of the SLC mode.
+    /// The times of each pool, then those of the cell modes.
     times: Vec<Times>,
-    /// None until blocks may be in SLC mode.
-    slc: Option<Box<SlcMode>>,
+    /// None until blocks may be in other cell modes than the native one.
+    modes: Option<Box<Modes>>,
     buses: Column<ChannelId, Bus>,
     dies: Column<DieId, Die>,
     behind: Column<DieId, Option<Behind>>,
@@ -143,7 +144,7 @@ pub struct Chips {
 // Spans that were recorded go to whoever asked for them, and the times hold the last partial page for speed alone.
 state!(Chips {
     values { buses, dies, behind, suspended, counts, serial }
-    parts { pages, faults, slc }
+    parts { pages, faults, modes }
     fixed { pools, wiring, times, recorder, backs_up }
 });
 
@@ -169,9 +170,7 @@ impl Chips {
         if self.backs_up {
             self.back_up_lower_pages();
         }
-        if self.slc.is_some() {
-            self.offer_slc_mode();
-        }
+        self.note_mode_times();
     }
 
     fn with(pools: Pools, wiring: Wiring, pages: Pages) -> Self {
@@ -180,7 +179,7 @@ impl Chips {
         let on = |die| Die::on(pools.of_die(die).geometry.channel_of(die), pools.number_of(die) as u8);
         Self {
             times: times_of(&pools, &wiring),
-            slc: None,
+            modes: None,
             buses: Column::filled(pools.channels() as usize, Bus::new(on_channel)),
             dies: Column::from_fn(dies, on),
             behind: Column::filled(dies, None),
@@ -221,13 +220,14 @@ impl Chips {
         self.pages.registers(die)
     }
 
-    /// Whether `die` takes `operation` now: while something is suspended, it takes reads alone; else it has to be ready
+    /// Whether `die` takes `operation` now: while something is suspended, it takes reads, and programs if that is an erase; else it
+    /// has to be ready
     /// (RDY), and its array has to rest (ARDY) but for a program, whose data the cache register takes meanwhile, and for
     /// what goes on with a sequence of cache reads.
     #[inline]
     pub fn takes(&self, die: DieId, operation: Operation, now: Instant) -> bool {
         self.is_idle(die)
-            && (operation == Operation::Read || self.suspended[die].is_none())
+            && (operation == Operation::Read || self.takes_amid(die, operation))
             && (operation.goes_behind(self.pool_of(die).part.geometry.one_shot)
                 || !self.works_behind(die, now))
     }
@@ -260,11 +260,12 @@ impl Chips {
         assert!(may, "die {die:?} takes only what goes on with a cache operation while its array works");
         let work = &mut self.dies[die];
         assert!(work.step == Step::Idle, "die {die:?} takes one command at a time");
-        let may = !work.suspended || command.operation == Operation::Read;
-        assert!(may, "die {die:?} takes reads alone while something is suspended");
+        let may = !work.suspended || self.takes_amid(die, command.operation);
+        assert!(may, "die {die:?} takes reads, and programs amid an erase, while something is suspended");
+        let work = &mut self.dies[die];
         work.begin(command, Step::Opening, self.serial, calendar.now());
         self.serial = self.serial.wrapping_add(1);
-        if self.slc.is_some() {
+        if self.modes.is_some() {
             self.choose_times(die);
         }
         if goes_on {
@@ -516,20 +517,20 @@ impl Chips {
         let work = &mut self.dies[die];
         work.step = Step::Idle;
         let Die { command, bus, bus_wait, array, pool, .. } = *work;
-        let (failed, unreadable) = match command.operation {
+        let failed_planes = match command.operation {
             Operation::Read if self.faults.is_none() => {
                 self.counts[usize::from(pool)].read(command.planes);
-                (false, 0)
+                0
             }
             _ => self.effect(die, &command),
         };
-        Done { die, command, bus, bus_wait, array, failed, unreadable }
+        Done { die, command, bus, bus_wait, array, failed: failed_planes != 0, failed_planes }
     }
 
-    /// What a command that is over has done to the pages: whether it failed, and the pages that could not be read.
+    /// What a command that is over has done to the pages: the planes that it failed in.
     #[inline(never)]
-    fn effect(&mut self, die: DieId, command: &Command) -> (bool, u16) {
-        let Command { operation, page, planes, .. } = *command;
+    fn effect(&mut self, die: DieId, command: &Command) -> u16 {
+        let Command { operation, planes, .. } = *command;
         let pool = usize::from(self.dies[die].pool);
         let mut word_line = 0;
         match operation {
@@ -537,7 +538,7 @@ impl Chips {
                 self.counts[pool].read(planes);
             }
             Operation::Program | Operation::ProgramCache | Operation::Copyback { .. } => {
-                word_line = self.pages_per_program(die, page);
+                word_line = self.pages_per_program(die, command);
                 let counts = &mut self.counts[pool];
                 counts.program_commands += 1;
                 counts.pages_programmed += u64::from(planes * word_line);
@@ -545,17 +546,21 @@ impl Chips {
             Operation::Erase => self.counts[pool].block_sets_erased += 1,
         }
         if self.faults.is_some()
-            && let Some(unreadable) = self.fault(die, command)
+            && let Some(failed) = self.fault(die, command)
         {
-            return (true, unreadable);
+            return failed;
         }
-        (!self.pages.apply(die, command, word_line), 0)
+        if self.modes.is_some() {
+            return self.apply_in_mode(die, command, word_line);
+        }
+        self.pages.apply(die, command, word_line)
     }
 }
 
 /// The times of each pool.
 fn times_of(pools: &Pools, wiring: &Wiring) -> Vec<Times> {
-    pools.iter().map(|pool| Times::of(&pool.part, &pool.geometry, wiring)).collect()
+    let native = |pool: &Pool| Times::of(&pool.part, &pool.geometry, wiring, CellMode::Native);
+    pools.iter().map(native).collect()
 }
 
 /// Which cycles a step of a command consists of.

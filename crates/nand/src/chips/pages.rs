@@ -151,12 +151,12 @@ impl Pages {
         self.stamps[slot]
     }
 
-    /// The effect of a command whose array work is over, where a program writes `word_line` pages in each plane; false if a
-    /// limit was broken.
+    /// The effect of a command whose array work is over, where a program writes `word_line` pages in each plane; the planes in
+    /// which a limit was broken.
     #[inline]
-    pub(super) fn apply(&mut self, die: DieId, command: &Command, word_line: u32) -> bool {
+    pub(super) fn apply(&mut self, die: DieId, command: &Command, word_line: u32) -> u16 {
         if self.ledger.is_some() {
-            return self.note(command);
+            return self.note(command, word_line);
         }
         match command.operation {
             Operation::Program | Operation::ProgramCache => {
@@ -165,9 +165,12 @@ impl Pages {
                 assert_eq!(command.planes, geometry.planes_per_row, "a device programs whole units");
                 let (from, first) = ((die.0 * self.per_die) as usize, slots.slot_of(command.page));
                 self.put_unit(first, from..from + unit as usize);
-                true
+                0
             }
-            Operation::Erase => self.wipe(self.pools.of_die(die).geometry.block_of(command.page)),
+            Operation::Erase => {
+                let endured = self.wipe(self.pools.of_die(die).geometry.block_of(command.page));
+                if endured { 0 } else { all_of(command.planes) }
+            }
             Operation::Copyback { to } => {
                 let slots = self.pools.of_die(die).slots;
                 let [from, to] = [command.page, to].map(|page| slots.slot_of(page).0);
@@ -175,9 +178,9 @@ impl Pages {
                     let stamp = self.stamps[SlotId(from + n)];
                     self.put(SlotId(to + n), stamp);
                 }
-                true
+                0
             }
-            Operation::Read | Operation::ReadCache { .. } => true,
+            Operation::Read | Operation::ReadCache { .. } => 0,
         }
     }
 
@@ -216,6 +219,37 @@ impl Pages {
     /// Makes a programmed slot unreadable.
     pub(super) fn spoil(&mut self, slot: SlotId) {
         self.stamps[slot] = Stamp::TORN;
+    }
+
+    /// Makes what a program wrote unreadable in these planes, a bit for each from that of `first` on: `pages` pages in each.
+    pub(super) fn spoil_planes(&mut self, first: PageId, pages: u32, planes: u16) {
+        if self.ledger.is_some() {
+            return;
+        }
+        let Pool { geometry, slots, .. } = self.pools.of_page(first);
+        let (per_row, per_page, layout) = (geometry.planes_per_row, slots.per_page(), *slots);
+        for (n, page) in (0..16u32).flat_map(|n| (0..pages).map(move |page| (n, page))) {
+            if planes >> n & 1 != 0 {
+                let slot = layout.slot_of(PageId(first.0 + page * per_row + n));
+                (0..per_page).for_each(|part| self.spoil(SlotId(slot.0 + part)));
+            }
+        }
+    }
+
+    /// Puts what the registers of `die` hold in the place of what `planes` pages from `first` on held.
+    pub(super) fn replace(&mut self, die: DieId, first: PageId, planes: u32) {
+        let slots = &self.pools.of_die(die).slots;
+        let (from, first) = ((die.0 * self.per_die) as usize, slots.slot_of(first));
+        for n in 0..slots.of_pages_side_by_side(planes) {
+            self.stamps[SlotId(first.0 + n)] = self.registers[from + n as usize];
+        }
+    }
+
+    /// Whether `planes` pages from `first` on are programmed.
+    pub(super) fn are_programmed(&self, first: PageId, planes: u32) -> bool {
+        let slots = &self.pools.of_page(first).slots;
+        let first = slots.slot_of(first);
+        (0..slots.of_pages_side_by_side(planes)).all(|n| self.stamps[SlotId(first.0 + n)] != Stamp::ERASED)
     }
 
     /// An erase of `block` stopped half-way: nothing in it can be read, and nothing can be programmed.
@@ -276,45 +310,52 @@ impl Pages {
         }
     }
 
-    /// Notes a command in the ledger; false if it broke a limit.
-    fn note(&mut self, command: &Command) -> bool {
+    /// Notes a command in the ledger; the planes in which it broke a limit.
+    fn note(&mut self, command: &Command, word_line: u32) -> u16 {
         let Self { ledger, pools, .. } = self;
         let Pool { part, geometry, .. } = pools.first();
         let ledger = ledger.as_mut().expect("commands are noted in a ledger");
-        let before = ledger.broken;
+        let most = part.programs_per_page();
         match command.operation {
             Operation::Program | Operation::ProgramCache => {
-                ledger.program(geometry, command.page, command.planes, part.programs_per_page());
+                ledger.program(geometry, command.page, command.planes, word_line, most)
             }
             Operation::Copyback { to } => {
-                ledger.copyback(geometry, command.page, to, command.planes);
-                ledger.program(geometry, to, command.planes, part.programs_per_page());
+                ledger.copyback(geometry, command.page, to, command.planes)
+                    | ledger.program(geometry, to, command.planes, word_line, most)
             }
             Operation::Erase => ledger.erase(geometry, command.page, command.planes, part.endurance),
-            Operation::Read | Operation::ReadCache { .. } => {}
+            Operation::Read | Operation::ReadCache { .. } => 0,
         }
-        ledger.broken == before
     }
+}
+
+/// A bit for each of so many planes.
+pub(super) fn all_of(planes: u32) -> u16 {
+    ((1u32 << planes) - 1) as u16
 }
 
 impl Ledger {
     /// Each page stays in its plane; several planes take part side by side.
-    fn copyback(&mut self, geometry: &Geometry, from: PageId, to: PageId, planes: u32) {
+    fn copyback(&mut self, geometry: &Geometry, from: PageId, to: PageId, planes: u32) -> u16 {
         let plane = |page| {
             let (block, offset) = geometry.split(page);
             (block.0 / geometry.blocks_per_plane, offset % geometry.planes_per_row)
         };
-        if plane(from) != plane(to) {
-            self.broken.copyback += u64::from(planes);
+        if plane(from) == plane(to) {
+            return 0;
         }
+        self.broken.copyback += u64::from(planes);
+        all_of(planes)
     }
 
-    fn program(&mut self, geometry: &Geometry, first: PageId, planes: u32, most: u32) {
+    fn program(&mut self, geometry: &Geometry, first: PageId, planes: u32, word_line: u32, most: u32) -> u16 {
         let (block, offset) = geometry.split(first);
         let plane = offset % geometry.planes_per_row;
         let page = geometry.page_in_block(offset);
-        let word_line = geometry.pages_per_program / geometry.planes_per_row;
+        let mut failed = 0;
         for n in 0..planes {
+            let before = self.broken;
             let next = &mut self.next[(block.0 * geometry.planes_per_row + plane + n) as usize];
             self.broken.order += u64::from(page + word_line < *next);
             *next = (*next).max(page + word_line);
@@ -323,19 +364,26 @@ impl Ledger {
                 *programs = programs.saturating_add(1);
                 self.broken.programs += u64::from(u32::from(*programs) > most);
             }
+            failed |= u16::from(self.broken != before) << n;
         }
+        failed
     }
 
-    fn erase(&mut self, geometry: &Geometry, page: PageId, planes: u32, endurance: u32) {
+    fn erase(&mut self, geometry: &Geometry, page: PageId, planes: u32, endurance: u32) -> u16 {
         let (block, offset) = geometry.split(page);
-        for plane in (offset % geometry.planes_per_row..).take(planes as usize) {
+        let mut failed = 0;
+        for n in 0..planes {
+            let plane = offset % geometry.planes_per_row + n;
             let at = (block.0 * geometry.planes_per_row + plane) as usize;
             for page in 0..self.next[at] {
                 self.programs[geometry.page(block, page * geometry.planes_per_row + plane)] = 0;
             }
             self.next[at] = 0;
             self.erases[at] += 1;
-            self.broken.endurance += u64::from(self.erases[at] > endurance);
+            let worn = self.erases[at] > endurance;
+            self.broken.endurance += u64::from(worn);
+            failed |= u16::from(worn) << n;
         }
+        failed
     }
 }

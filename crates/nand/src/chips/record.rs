@@ -35,8 +35,9 @@ impl Chips {
     #[cold]
     pub(super) fn record_hold(&mut self, die: DieId, begin: Instant) {
         let Die { command, step, serial, late, .. } = self.dies[die];
-        let (part, times) = self.seen_at(die, command.page);
-        let shape = Shape::of(part, command.planes, times.shared_enable);
+        let (part, times) = self.seen_by(die);
+        let mode = command.mode.unwrap_or_default();
+        let shape = Shape { mode, ..Shape::of(part, command.planes, times.shared_enable) };
         let (mut at, mut spans) = (begin, Vec::<Span>::new());
         let mut push = |stage: Stage, length: Duration| {
             match spans.last_mut() {

@@ -4,9 +4,10 @@ use std::fmt;
 
 use wordline_kernel::{Bytes, Instant, Schedule};
 
+use super::modes::per_program;
 use super::{Chips, Command, Event, Operation};
 use crate::geometry::{DieId, PageId};
-use crate::{Pool, Pools};
+use crate::{CellMode, Pool, Pools};
 
 /// Why a die does not take a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,7 +19,7 @@ pub enum Refusal {
         /// Dies of the device.
         dies: u32,
     },
-    /// There is no such page, or it is a page number that a block in SLC mode does not have.
+    /// There is no such page, or it is a page number that a block does not have in this mode.
     NoSuchPage {
         /// The page.
         page: PageId,
@@ -74,8 +75,40 @@ pub enum Refusal {
         /// When the array rests; later, if the command has more to do.
         until: Instant,
     },
-    /// Something is suspended: the die takes reads alone.
+    /// Something is suspended: the die takes reads, and amid an erase programs of other blocks, alone.
     Suspended,
+    /// The block was programmed in another cell mode.
+    Mode {
+        /// The page.
+        page: PageId,
+        /// The mode that the command is spelled in.
+        found: CellMode,
+        /// That of the block.
+        wanted: CellMode,
+    },
+    /// A program of a word line again that has pages still to be programmed for the first time.
+    NothingToReprogram {
+        /// The page.
+        page: PageId,
+    },
+    /// A program of a word line again with another number of times than comes next, or more often than it stands.
+    Reprograms {
+        /// The page.
+        page: PageId,
+        /// How often it would have been programmed again.
+        found: u8,
+        /// The number that comes next.
+        wanted: u32,
+        /// How often it can be.
+        most: u32,
+    },
+    /// A program of a word line again while one of a later super layer is programmed.
+    SuperLayerClosed {
+        /// The page.
+        page: PageId,
+        /// A page of the later one.
+        later: PageId,
+    },
 }
 
 impl fmt::Display for Refusal {
@@ -115,8 +148,38 @@ impl fmt::Display for Refusal {
                 write!(out, "die: found busy until {}, wanted ready", *until - Instant::ZERO)
             }
             Self::Suspended => {
-                write!(out, "operation: found another than a read while something is suspended")
+                write!(
+                    out,
+                    "operation: found another than a read, or amid an erase a program of another block, while something \
+                     is suspended"
+                )
             }
+            _ => self.write_of_mode(out),
+        }
+    }
+}
+
+impl Refusal {
+    /// Writes what the mode of the block does not allow.
+    fn write_of_mode(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Mode { page, found, wanted } => {
+                write!(out, "mode of page {}: found {found}, wanted that of its block, {wanted}", page.0)
+            }
+            Self::NothingToReprogram { page } => {
+                write!(out, "page: found {}, wanted one of a word line whose pages are programmed", page.0)
+            }
+            Self::Reprograms { page, found, wanted, most } => write!(
+                out,
+                "reprogram of page {}: found time {found}, wanted time {wanted}, of at most {most}",
+                page.0
+            ),
+            Self::SuperLayerClosed { page, later } => write!(
+                out,
+                "reprogram of page {}: found page {} of a later super layer programmed, wanted none",
+                page.0, later.0
+            ),
+            _ => unreachable!("the others are written above"),
         }
     }
 }
@@ -144,8 +207,12 @@ impl Chips {
     /// # Errors
     /// Why it does not.
     pub fn check(&self, die: DieId, command: &Command, now: Instant) -> Result<(), Refusal> {
-        let is_slc = |page| self.is_slc(self.pools.block_of_page(page));
-        fits(&self.pools, die, command, &is_slc)?;
+        let mode_of = |page| command.mode.unwrap_or_else(|| self.mode(self.pools.block_of_page(page)));
+        fits(&self.pools, die, command, &mode_of)?;
+        if let Some(mode) = command.mode.filter(|mode| !self.offers(self.dies[die].pool, *mode)) {
+            return Err(Refusal::Unsupported { what: mode.name() });
+        }
+        self.check_mode(command)?;
         let Command { operation, page, planes, .. } = *command;
         let row = self.pool_of(die).geometry.planes_per_row;
         if changes_stamps(operation) && self.pages.has_stamps() && planes != row {
@@ -154,7 +221,7 @@ impl Chips {
         if let Operation::Copyback { to } = operation
             && self.pages.has_stamps()
         {
-            check_page(self.pool_of(die), die, to, planes, &is_slc)?;
+            check_page(self.pool_of(die), die, to, planes, &mode_of)?;
         }
         let last = &self.dies[die].command;
         let sensed = match last.operation {
@@ -165,7 +232,9 @@ impl Chips {
         if sensed != goes_on.then_some((page, planes)) {
             return Err(Refusal::Sequence { sensed: sensed.map(|(page, _)| page) });
         }
-        if self.suspended[die].is_some() && operation != Operation::Read {
+        if let Some(suspended) = &self.suspended[die]
+            && !(self.takes_amid(die, operation) && suspended.leaves(&self.pools, command))
+        {
             return Err(Refusal::Suspended);
         }
         if !self.takes(die, operation, now) {
@@ -180,23 +249,29 @@ fn changes_stamps(operation: Operation) -> bool {
     matches!(operation, Operation::Program | Operation::ProgramCache)
 }
 
-/// That a command names what the dies have, whatever they are doing. `is_slc` says of a page whether its block is in SLC
-/// mode.
+/// That a command names what the dies have, whatever they are doing. `mode_of` says of a page in which mode its block is.
 pub(crate) fn fits(
     pools: &Pools,
     die: DieId,
     command: &Command,
-    is_slc: &dyn Fn(PageId) -> bool,
+    mode_of: &dyn Fn(PageId) -> CellMode,
 ) -> Result<(), Refusal> {
     if die.0 >= pools.dies() {
         return Err(Refusal::NoSuchDie { die, dies: pools.dies() });
     }
-    let Command { operation, page, planes, bytes } = *command;
+    let Command { operation, page, planes, bytes, .. } = *command;
     let pool = pools.of_die(die);
-    check_page(pool, die, page, planes, is_slc)?;
-    let slc = is_slc(page);
-    let one_shot = pool.part.pages_per_program() > 1 && !slc;
+    if !command.mode.is_none_or(|mode| pool.part.has_mode(mode)) {
+        return Err(Refusal::Unsupported { what: command.mode.unwrap_or_default().name() });
+    }
+    check_page(pool, die, page, planes, mode_of)?;
+    let mode = mode_of(page);
+    let bits = per_program(&pool.part, mode);
+    let one_shot = bits > 1;
     match operation {
+        Operation::ProgramCache | Operation::Copyback { .. } | Operation::Erase if mode.is_again() => {
+            return Err(Refusal::Unsupported { what: "a reprogram that is no plain program" });
+        }
         Operation::ReadCache { .. } | Operation::ProgramCache if pool.part.geometry.registers < 2 => {
             return Err(Refusal::Unsupported { what: Operation::NAMES[operation.kind()] });
         }
@@ -206,12 +281,11 @@ pub(crate) fn fits(
         // Another plane or die is a limit of the part, which may be counted.
         Operation::Copyback { to } => {
             let of = pools.find_die(to).ok_or(Refusal::NoSuchPage { page: to })?;
-            check_page(pools.of_die(of), of, to, planes, is_slc)?;
+            check_page(pools.of_die(of), of, to, planes, mode_of)?;
         }
-        Operation::ReadCache { next: Some(next), .. } => check_page(pool, die, next, planes, is_slc)?,
+        Operation::ReadCache { next: Some(next), .. } => check_page(pool, die, next, planes, mode_of)?,
         Operation::Program | Operation::ProgramCache if one_shot => {
             let (_, offset) = pool.geometry.split(page);
-            let bits = pool.part.pages_per_program();
             if !pool.geometry.page_in_block(offset).is_multiple_of(bits) {
                 return Err(Refusal::WithinWordLine { page });
             }
@@ -229,7 +303,7 @@ fn check_page(
     die: DieId,
     page: PageId,
     planes: u32,
-    is_slc: &dyn Fn(PageId) -> bool,
+    mode_of: &dyn Fn(PageId) -> CellMode,
 ) -> Result<(), Refusal> {
     let geometry = &pool.geometry;
     let all = geometry.first.page..geometry.end(0).page;
@@ -241,8 +315,8 @@ fn check_page(
     if of != die {
         return Err(Refusal::OtherDie { page, die, of });
     }
-    let pages = geometry.pages_per_block / if is_slc(page) { geometry.bits_per_cell() } else { 1 };
-    if geometry.page_in_block(offset) >= pages {
+    let bits = geometry.bits_per_cell();
+    if geometry.page_in_block(offset) >= geometry.pages_per_block / bits * mode_of(page).bits(bits) {
         return Err(Refusal::NoSuchPage { page });
     }
     let most = geometry.planes_per_row - offset % geometry.planes_per_row;

@@ -32,6 +32,7 @@ impl Chips {
 
     /// Erases `block` in no time: the effect of an erase. False if the block stood its last erase before.
     pub fn wipe(&mut self, block: BlockSetId) -> bool {
+        self.forget_again(block);
         self.pages.wipe(block)
     }
 
@@ -163,7 +164,7 @@ impl Chips {
         if *hold_until <= now {
             return HoldTimes::default();
         }
-        let times = self.seen_at(die, command.page).1;
+        let times = self.seen_by(die).1;
         times.of_step(&self.pool_of(die).geometry, *step, command).later(*late)
     }
 

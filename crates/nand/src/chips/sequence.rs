@@ -77,8 +77,8 @@ impl Chips {
     pub(super) fn finish_behind(&mut self, die: DieId) -> Done {
         let Behind { command, bus, bus_wait, array, .. } =
             self.behind[die].take().expect("a cache program was behind");
-        let (failed, unreadable) = self.effect(die, &command);
-        Done { die, command, bus, bus_wait, array, failed, unreadable }
+        let failed_planes = self.effect(die, &command);
+        Done { die, command, bus, bus_wait, array, failed: failed_planes != 0, failed_planes }
     }
 
     /// What the array does from `begin` on in the course of a sequence of cache operations, of a copyback, or of what was

@@ -1,4 +1,4 @@
-//! Programs and erases that are suspended, so that a die takes reads meanwhile.
+//! Programs and erases that are suspended, so that a die takes reads meanwhile, and amid an erase programs of other blocks.
 //!
 //! The suspend command crosses the bus like any other; then the array comes to rest in the part's suspend time, in
 //! which it works for nothing, and the die takes reads. A resume gives it the time that was left. These are the rules of
@@ -8,8 +8,8 @@ use serde::{Deserialize, Serialize};
 use wordline_kernel::{Duration, Instant, Schedule};
 
 use super::{Chips, Command, Event, Operation, Step};
-use crate::Stage;
 use crate::geometry::DieId;
+use crate::{Pools, Stage};
 
 /// A program or erase that is being suspended, is suspended, or waits for the bus to be resumed.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
@@ -25,6 +25,19 @@ pub(super) struct Suspended {
     bus: Duration,
     bus_wait: Duration,
     array: Duration,
+}
+
+impl Suspended {
+    /// Whether the die does without it.
+    pub(super) fn is_parked(&self) -> bool {
+        self.parked
+    }
+
+    /// Whether a command leaves the cells alone that it works on: a program of another block than one that is erased.
+    pub(super) fn leaves(&self, pools: &Pools, command: &Command) -> bool {
+        command.operation == Operation::Read
+            || pools.block_of_page(command.page) != pools.block_of_page(self.command.page)
+    }
 }
 
 impl Chips {
@@ -72,7 +85,22 @@ impl Chips {
         }
     }
 
-    /// Whether a program or erase of `die` is suspended, so that it takes reads alone and has to be resumed.
+    /// Whether `die` takes an operation as far as what is suspended lets it: anything if nothing is, reads, and plain programs
+    /// amid an erase, whose registers are free.
+    #[inline]
+    pub(super) fn takes_amid(&self, die: DieId, operation: Operation) -> bool {
+        match &self.suspended[die] {
+            None => true,
+            Some(suspended) => match operation {
+                Operation::Read => true,
+                Operation::Program => suspended.stage == Stage::Ber,
+                _ => false,
+            },
+        }
+    }
+
+    /// Whether a program or erase of `die` is suspended, so that it takes reads, and programs amid an erase, alone and has to be
+    /// resumed.
     #[inline]
     pub fn is_suspended(&self, die: DieId) -> bool {
         self.dies[die].suspended
@@ -96,7 +124,7 @@ impl Chips {
         let work = &mut self.dies[die];
         work.begin(command, Step::Resume, serial, calendar.now());
         (work.suspends, work.bus, work.bus_wait, work.array) = (suspends, bus, bus_wait, array);
-        if self.slc.is_some() {
+        if self.modes.is_some() {
             self.choose_times(die);
         }
         self.ask_for_bus(die, calendar);
@@ -142,7 +170,8 @@ impl Chips {
     pub(super) fn is_overtaken(&mut self, die: DieId, now: Instant) -> bool {
         let work = &mut self.dies[die];
         let comes = match work.step {
-            Step::Opening | Step::Copy => true,
+            // A command that waits for the bus still has no work of the array that could end.
+            Step::Opening | Step::Copy => work.works_for_present(),
             // Once the suspend is latched, the array ends its rest at that instant, not its work.
             Step::Suspend | Step::Resume => !work.suspended,
             _ => false,

@@ -23,7 +23,7 @@ fn run(chips: &mut Chips, commands: &[(DieId, Command)]) -> Vec<(Instant, Done)>
 pub(super) fn read(chips: &Chips, die: u32, bytes: Bytes) -> (DieId, Command) {
     let geometry = chips.geometry();
     let block = geometry.first_block(die * geometry.rows_per_die);
-    (DieId(die), Command { operation: Operation::Read, page: geometry.page(block, 0), planes: 1, bytes })
+    (DieId(die), Command::new(Operation::Read, geometry.page(block, 0), 1, bytes))
 }
 
 #[test]
@@ -57,7 +57,7 @@ fn a_program_writes_what_the_registers_hold() {
     let stamp = Stamp { logical: 7, version: 3 };
     chips.registers(DieId(0))[0] = stamp;
     let page = PageId(0);
-    let command = Command { operation: Operation::Program, page, planes: 1, bytes: Bytes(0) };
+    let command = Command::new(Operation::Program, page, 1, Bytes(0));
     let done = run(&mut chips, &[(DieId(0), command)]);
     assert_eq!(chips.stamp(SlotId(page.0)), stamp);
     let transfer = chips.part().bus.burst_in(Bytes::kib(8));

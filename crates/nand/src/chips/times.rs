@@ -10,7 +10,7 @@ use crate::clock::Clocks;
 use crate::geometry::{Geometry, PageId, PlaneBlock};
 use crate::onfi::LunTimes;
 use crate::part::BusTiming;
-use crate::{Latency, Part, Stage};
+use crate::{CellMode, Latency, Part, Stage};
 
 /// The time of one hold of the bus.
 #[derive(Clone, Copy, Debug, Default)]
@@ -81,9 +81,11 @@ pub(super) struct Times {
 }
 
 impl Times {
-    pub(super) fn of(part: &Part, geometry: &Geometry, wiring: &Wiring) -> Self {
+    /// The times of a part, with the prefix of the mode that its commands are spelled in.
+    pub(super) fn of(part: &Part, geometry: &Geometry, wiring: &Wiring, spelled: CellMode) -> Self {
         let Wiring { clocks, shared_enable, .. } = *wiring;
-        let shapes = (1..=geometry.planes_per_row).map(|planes| Shape::of(part, planes, shared_enable));
+        let shapes = (1..=geometry.planes_per_row)
+            .map(|planes| Shape { mode: spelled, ..Shape::of(part, planes, shared_enable) });
         let nand = |time: Duration| clocks.nand.whole(time);
         let times = |hold: Hold, shape: &Shape| sum(part, clocks, &hold.cycles(shape));
         let latency = Latency::new(part, wiring.latency, wiring.seed);

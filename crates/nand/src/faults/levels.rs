@@ -2,6 +2,7 @@
 
 use wordline_kernel::{Column, state};
 
+use crate::CellMode;
 use crate::geometry::{BlockSetId, PageId};
 use crate::layers::{LayerId, Layers};
 
@@ -27,7 +28,7 @@ impl Needs {
 
     /// The layer of a page, and what is known of what it needs.
     pub(super) fn of(&self, sense: &Sense) -> (LayerId, Option<u8>) {
-        let layer = self.layers.layer_of(sense.page, sense.is_slc);
+        let layer = self.layers.layer_of(sense.page, sense.mode);
         (layer, Some(self.needed[layer]).filter(|set| *set != NOT_DRAWN))
     }
 
@@ -49,6 +50,6 @@ pub(crate) struct Sense {
     pub(crate) page: PageId,
     /// The set of read levels, 0 for the nominal ones.
     pub(crate) level: u8,
-    /// Whether its block is in SLC mode.
-    pub(crate) is_slc: bool,
+    /// The mode of its block.
+    pub(crate) mode: CellMode,
 }

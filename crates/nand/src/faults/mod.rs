@@ -34,9 +34,10 @@ pub use state::{Faults, factory_bad_at_most};
 pub enum Fails {
     /// A block is bad from the factory.
     FactoryBad,
-    /// A program ends with the status FAIL. Nothing that it wrote can be read.
+    /// A program ends with the status FAIL in the planes that the rule names, or in all. Nothing that it wrote there can be read.
     Program,
-    /// An erase ends with the status FAIL. The block stays as it was.
+    /// An erase ends with the status FAIL in the planes that the rule names, or in all. The blocks stay as they were, those of the
+    /// other planes too: what is erased together is of no use in parts.
     Erase,
     /// The error correction cannot read a page that was sensed.
     Read,

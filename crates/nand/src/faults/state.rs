@@ -52,6 +52,12 @@ impl Place {
             && plane.is_none_or(|numbers| numbers.meet(site.plane, site.planes))
             && page.is_none_or(|numbers| numbers.meet(site.page, site.pages))
     }
+
+    /// The planes of `site` that it names, the lowest bit for the first.
+    fn planes_of(&self, site: &Site) -> u16 {
+        let named = |n: &u32| self.plane.is_none_or(|numbers| numbers.contain(site.plane + n));
+        (0..site.planes).filter(named).fold(0, |planes, n| planes | 1 << n)
+    }
 }
 
 /// A rule at work.
@@ -195,12 +201,14 @@ impl Faults {
         dead
     }
 
-    /// Whether a program or an erase at `site` fails.
-    pub(crate) fn change_fails(&mut self, kind: Fails, site: &Site, now: Instant) -> bool {
-        let mut fails = false;
+    /// The planes in which a program or an erase at `site` fails, the lowest bit for the first: those that a rule that strikes
+    /// names, or all.
+    pub(crate) fn change_fails(&mut self, kind: Fails, site: &Site, now: Instant) -> u16 {
+        let mut fails = 0;
         let applies = |fault: &Fault| fault.fails == kind && fault.place.meets(site);
         for rule in self.rules.iter_mut().filter(|rule| applies(&rule.fault)) {
-            fails |= rule.strikes(site.erases, now);
+            let planes = rule.fault.place.planes_of(site);
+            fails |= if rule.strikes(site.erases, now) { planes } else { 0 };
         }
         fails
     }

@@ -26,7 +26,7 @@ impl Rig {
         let geometry = *self.chips.geometry();
         let page = PageId(page);
         let die = geometry.die_of(geometry.block_of(page));
-        let command = Command { operation, page, planes: 2, bytes: Bytes(0) };
+        let command = Command::new(operation, page, 2, Bytes(0));
         self.chips.begin(die, command, &mut self.calendar);
         loop {
             let event = self.calendar.advance().expect("the command ends");
@@ -49,8 +49,8 @@ impl Rig {
 
     fn read(&mut self, page: u32) -> u16 {
         let done = self.run(Operation::Read, page);
-        assert_eq!(done.failed, done.unreadable != 0);
-        done.unreadable
+        assert_eq!(done.failed, done.failed_planes != 0);
+        done.failed_planes
     }
 }
 
@@ -65,6 +65,20 @@ fn layout() -> Layout {
 
 fn rule(fails: Fails) -> FaultFile {
     FaultFile::new(fails)
+}
+
+#[test]
+fn a_rule_that_names_a_plane_fails_there_alone() {
+    let plane = |fails| FaultFile { plane: Some(Numbers::from(1)), nth: Some(2), ..rule(fails) };
+    let mut rig = Rig::new(&[plane(Fails::Program), plane(Fails::Erase)]);
+    for (page, failed) in [(0, 0), (2, 0b10), (4, 0)] {
+        rig.chips.registers(DieId(0)).fill(DATA);
+        assert_eq!(rig.run(Operation::Program, page).failed_planes, failed);
+    }
+    assert_eq!([2, 3].map(|slot| rig.chips.stamp(SlotId(slot))), [DATA, Stamp::TORN]);
+    assert_eq!((rig.read(2), rig.read(4)), (0b10, 0));
+    assert_eq!(rig.run(Operation::Erase, 0).failed_planes, 0);
+    assert_eq!(rig.run(Operation::Erase, 0).failed_planes, 0b10);
 }
 
 #[test]

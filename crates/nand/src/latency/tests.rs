@@ -130,7 +130,7 @@ fn a_multi_plane_program_of_chips_takes_as_long_as_its_slowest_plane() {
     let mut chips = Chips::new(Pools::of_pages(part.clone(), geometry));
     chips.set_latency(LatencyModel::VariationAware, Seed(9));
     let mut calendar = Calendar::new();
-    let command = Command { operation: Operation::Program, page: PageId(0), planes: 2, bytes: Bytes(0) };
+    let command = Command::new(Operation::Program, PageId(0), 2, Bytes(0));
     chips.begin(DieId(0), command, &mut calendar);
     let event = calendar.advance().expect("the array is done some time");
     let done = chips.handle(event, &mut calendar).expect("a program ends with the array");

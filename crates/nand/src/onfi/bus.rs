@@ -343,10 +343,10 @@ impl Bus {
         Ok(self.put_out(len, first))
     }
 
-    /// What follows belongs to the selected LUN, until an address names another.
+    /// What follows belongs to the selected LUN, until an address names another; a prefix, to what follows it.
     fn open_if_resting(&mut self) {
         let target = self.target();
-        if target.decoder.is_resting() {
+        if target.decoder.is_resting() && !target.decoder.is_prefixed() {
             let port = &target.ports[target.selected];
             let (die, serial) = (port.lun.die(), port.serial);
             self.trace.open(die, serial);

@@ -4,27 +4,7 @@ use wordline_kernel::Duration;
 
 use super::Row;
 use crate::latency::Latency;
-use crate::{DieId, Part, PlaneBlock};
-
-/// How many bits the cells of a block store.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum CellMode {
-    /// As many as the part's data sheet says.
-    #[default]
-    Normal,
-    /// One: faster, and a block has one page for each word line.
-    Slc,
-    /// Two, in a one-shot part of three or more: a word line that can be programmed again without an erase (ReSSD,
-    /// section 3).
-    TwoBit,
-}
-
-impl CellMode {
-    /// Its name for people.
-    pub fn name(self) -> &'static str {
-        ["the normal mode", "SLC mode", "the two-bit mode"][self as usize]
-    }
-}
+use crate::{CellMode, DieId, Part, PlaneBlock};
 
 /// Times and limits of a LUN that part files say nothing of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -73,20 +53,14 @@ pub(super) struct Cells {
 impl Cells {
     /// Pages of a word line.
     pub fn pages_per_word_line(&self, mode: CellMode) -> u32 {
-        match mode {
-            CellMode::Normal => self.part.geometry.bits_per_cell,
-            CellMode::Slc => 1,
-            CellMode::TwoBit => 2,
-        }
+        mode.bits(self.part.geometry.bits_per_cell)
     }
 
     /// Pages of a block.
     pub fn pages(&self, mode: CellMode) -> u32 {
         match mode {
-            CellMode::Normal => self.part.geometry.pages_per_block,
-            CellMode::Slc | CellMode::TwoBit => {
-                self.part.pages().word_lines() * self.pages_per_word_line(mode)
-            }
+            CellMode::Native => self.part.geometry.pages_per_block,
+            mode => self.part.pages().word_lines() * self.pages_per_word_line(mode),
         }
     }
 
@@ -97,7 +71,7 @@ impl Cells {
 
     /// The write-back register that takes `page` of a one-shot part: the bit that it stores.
     pub fn page_type(&self, page: u32, mode: CellMode) -> u32 {
-        if mode == CellMode::Normal {
+        if mode == CellMode::Native {
             return self.part.page_type(page);
         }
         page % self.pages_per_word_line(mode)
@@ -110,7 +84,7 @@ impl Cells {
 
     /// Pages that store lower bits of the cells of `page`, in a block of `mode`.
     pub fn pages_below(&self, page: u32, mode: Option<CellMode>) -> Vec<u32> {
-        if mode != Some(CellMode::Normal) {
+        if mode != Some(CellMode::Native) {
             return Vec::new();
         }
         let pages = self.part.pages();
@@ -119,9 +93,7 @@ impl Cells {
 
     /// The super layer of a page of a block in the two-bit mode: the layers that hold its word line.
     pub fn super_layer(&self, page: u32) -> u32 {
-        let layers = self.part.geometry.layers.max(1);
-        let word_lines_per_layer = self.part.pages().word_lines().div_ceil(layers).max(1);
-        page / 2 / word_lines_per_layer / self.times.layers_per_super_layer.max(1)
+        self.part.super_layer(page / 2, self.times.layers_per_super_layer)
     }
 
     /// How long the array takes to sense `row`.
@@ -159,16 +131,6 @@ impl Cells {
         match (mode, self.part.timing.slc) {
             (CellMode::Slc, Some(slc)) => slc.erase,
             _ => self.part.timing.erase,
-        }
-    }
-
-    /// Whether the part has `mode`: its file gives the times of SLC mode and of reprograms.
-    pub fn has(&self, mode: CellMode) -> bool {
-        let (g, timing) = (&self.part.geometry, &self.part.timing);
-        match mode {
-            CellMode::Normal => true,
-            CellMode::Slc => timing.slc.is_some(),
-            CellMode::TwoBit => timing.reprogram.is_some() && g.one_shot && g.bits_per_cell >= 3,
         }
     }
 

@@ -244,6 +244,11 @@ impl Command {
         matches!(self.operation, O::ChangeWriteColumn | O::ChangeRowAddress)
     }
 
+    /// Whether it is a prefix for the cell mode: the command that follows says which LUN it is for.
+    pub fn is_prefix(&self) -> bool {
+        matches!(self.operation, O::SlcMode | O::TwoBitMode | O::Reprogram)
+    }
+
     /// Whether its address says which LUN it is for.
     pub fn names_lun(&self) -> bool {
         matches!(self.address, Row | Full | LunByte) || matches!(self.operation, O::ZqLong | O::ZqShort)
@@ -353,9 +358,12 @@ pub fn find(first: u8, address: Address, second: Option<u8>) -> Option<&'static 
     opened_by(first).find(|c| c.address == address && c.second == second)
 }
 
+/// The first bytes before which a prefix for the cell mode may stand.
+pub const TAKE_MODE: [u8; 4] = [0x00, 0x60, 0x80, 0x85];
+
 /// Whether a prefix for the cell mode may stand before a first byte.
 pub fn takes_mode(first: u8) -> bool {
-    [0x00, 0x60, 0x80, 0x85].contains(&first)
+    TAKE_MODE.contains(&first)
 }
 
 /// Whether data can be read out after an operation.

@@ -6,6 +6,7 @@
 //! see the registers as they were settled last. An operation that is refused changes no register and no cell.
 
 mod admit;
+mod again;
 mod erase;
 mod job;
 mod options;
@@ -88,7 +89,7 @@ impl Lun {
             planes: vec![PlaneRegisters::new(page_bytes, write_back); g.planes as usize],
             loading: 0,
             sending: 0,
-            mode: CellMode::Normal,
+            mode: CellMode::Native,
             protected: false,
             pipeline: Pipeline::default(),
             jobs: Vec::new(),
@@ -137,7 +138,7 @@ impl Lun {
 
     /// Sets the mode that the next operations use.
     pub fn set_mode(&mut self, mode: CellMode) -> Result<(), Limit> {
-        if !self.cells.has(mode) {
+        if mode.is_again() || !self.cells.part.has_mode(mode) {
             return Err(Limit::Unsupported { what: mode.name() });
         }
         self.mode = mode;

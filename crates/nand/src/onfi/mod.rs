@@ -25,8 +25,9 @@ pub mod status;
 pub mod step;
 pub mod within;
 
+pub use crate::CellMode;
 pub use bus::{Bus, BusOptions, Pace, Wiring};
-pub use cells::{CellMode, LunTimes};
+pub use cells::LunTimes;
 pub use condition::Condition;
 pub use failure::{Failure, FailureKind, Fault};
 pub use features::{FeatureError, Features};

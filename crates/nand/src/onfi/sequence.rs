@@ -216,6 +216,11 @@ impl Decoder {
         self.state == State::Rest
     }
 
+    /// Whether a prefix for the cell mode was latched that no command has followed yet.
+    pub fn is_prefixed(&self) -> bool {
+        self.mode != Mode::Usual
+    }
+
     /// Whether data in go to a register.
     pub fn is_loading(&self) -> bool {
         self.state == State::Loading || (self.state == State::Opened && self.program.is_some())

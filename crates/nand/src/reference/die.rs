@@ -134,7 +134,8 @@ impl Die {
         let State::Wants { step, .. } = self.state else { unreachable!("it wants the bus") };
         self.state = State::Holds { step };
         let command = self.command();
-        let shape = Shape::of(world.part, command.planes, world.wiring.shared_enable);
+        let (part, mode) = (world.view(command).0, command.mode.unwrap_or_default());
+        let shape = Shape { mode, ..Shape::of(part, command.planes, world.wiring.shared_enable) };
         let hold = match (step, command.operation) {
             (Step::Opening, Operation::Read | Operation::ReadCache { .. }) => Hold::Read,
             (Step::Opening, Operation::Program) => Hold::Program,
@@ -167,15 +168,16 @@ impl Die {
     /// What the command lets the array do after `step`.
     fn job(&self, step: Step, world: &World<'_>) -> Job {
         let Command { operation, page, .. } = *self.command();
+        let (part, latency) = world.view(self.command());
         let turn = Some(world.nand_clocks(world.part.timing.cache_busy));
         let sense = |page, ahead| {
             let (number, blocks) = self.place(world, page);
-            let time = world.latency.read(number, blocks);
+            let time = latency.read(number, blocks);
             self.work(world, Stage::Ton, page, world.nand_clocks(time), ahead)
         };
         let program = |written| {
             let (number, blocks) = self.place(world, written);
-            let time = world.latency.program(number, blocks);
+            let time = latency.program(number, blocks);
             self.work(world, Stage::Tin, page, world.nand_clocks(time), 0)
         };
         match (step, operation) {
@@ -186,7 +188,7 @@ impl Die {
             (_, Operation::Program) => Job { turn: None, work: Some(program(page)) },
             (_, Operation::ProgramCache) => Job { turn, work: Some(program(page)) },
             (_, Operation::Erase) => {
-                let clocks = world.nand_clocks(world.part.timing.erase);
+                let clocks = world.nand_clocks(part.timing.erase);
                 Job { turn: None, work: Some(self.work(world, Stage::Ber, page, clocks, 0)) }
             }
             _ => Job { turn: None, work: Some(sense(page, 0)) },

@@ -18,7 +18,7 @@ use wordline_kernel::{Duration, Instant};
 use crate::chips::Wiring;
 use crate::clock::Clock;
 use crate::drive::{List, ListError, first_serials};
-use crate::{Geometry, Latency, Part, Span};
+use crate::{CellMode, Command, Geometry, Latency, Part, Span};
 
 use channel::Channel;
 use die::Die;
@@ -34,7 +34,8 @@ pub struct Reference {
 /// What every entity has to know.
 struct World<'a> {
     part: &'a Part,
-    latency: Latency,
+    /// The part in each mode that it has, and its times there.
+    views: Vec<(CellMode, Part, Latency)>,
     geometry: &'a Geometry,
     wiring: Wiring,
     now: Instant,
@@ -42,6 +43,16 @@ struct World<'a> {
 }
 
 impl World<'_> {
+    /// The part and its times as a command sees them.
+    fn view(&self, command: &Command) -> (&Part, &Latency) {
+        let mode = command.mode.unwrap_or_default();
+        let is_it = |view: &&(CellMode, Part, Latency)| {
+            (view.0.of_block(), view.0.is_again()) == (mode.of_block(), mode.is_again())
+        };
+        let (_, part, latency) = self.views.iter().find(is_it).expect("the part has the mode");
+        (part, latency)
+    }
+
     /// The clocks of the controller that something takes.
     fn host_clocks(&self, time: Duration) -> u64 {
         clocks(self.wiring.clocks.host, time)
@@ -51,6 +62,17 @@ impl World<'_> {
     fn nand_clocks(&self, time: Duration) -> u64 {
         clocks(self.wiring.clocks.nand, time)
     }
+}
+
+/// The part in each mode that commands may be spelled in.
+fn views(part: &Part, wiring: &Wiring) -> Vec<(CellMode, Part, Latency)> {
+    let all = [CellMode::Native, CellMode::Slc, CellMode::TwoBit, CellMode::Reprogrammed(0)];
+    let view = |mode| {
+        let part = part.in_mode(mode)?;
+        let latency = Latency::new(&part, wiring.latency, wiring.seed);
+        Some((mode, part, latency))
+    };
+    all.into_iter().filter_map(view).collect()
 }
 
 fn clocks(clock: Clock, time: Duration) -> u64 {
@@ -77,7 +99,7 @@ impl Reference {
         let mut channels: Vec<Channel> = (0..geometry.channels).map(Channel::new).collect();
         let mut world = World {
             part,
-            latency: Latency::new(part, wiring.latency, wiring.seed),
+            views: views(part, wiring),
             geometry,
             wiring: *wiring,
             now: Instant::ZERO,

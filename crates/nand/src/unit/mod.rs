@@ -507,7 +507,7 @@ impl LogicalUnit {
         }
         self.queues.issue(die, planes, committed);
         let bytes = self.chips.geometry().page_size * u64::from(planes);
-        let command = Command { operation, page: first.page, planes, bytes };
+        let command = Command::new(operation, first.page, planes, bytes);
         self.chips.begin(die, command, &mut self.calendar);
         true
     }

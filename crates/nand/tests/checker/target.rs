@@ -11,7 +11,7 @@ use super::pins::Edges;
 
 /// Commands as lines: bytes in hexadecimal, `.` for an address cycle and `#` for a byte of a feature; then when they
 /// may be sent. `idle`: the LUN rests; `reads`, `writes`: or its array does that behind the cache register; `all`:
-/// every LUN rests; `any`: always. After the sequences of barebox `nand_base.c` and the ONFI headers of Xilinx; when a
+/// every LUN rests; `ready`: the LUN takes something; `any`: always. After the sequences of barebox `nand_base.c` and the ONFI headers of Xilinx; when a
 /// command is legal, after the data sheets of Hynix H27(U_S)4G8_6F2D and Micron M40A and, from memory, ONFI.
 #[rustfmt::skip]
 const GRAMMAR: [(&str, &str); 45] = [
@@ -23,8 +23,8 @@ const GRAMMAR: [(&str, &str); 45] = [
     ("ed.", "all"), ("ee.", "all"), ("ef.####", "all"), ("d4..", "idle"), ("d5..####", "idle"),
     ("fa...", "any"), ("fc", "any"), ("ff", "any"), ("e1.", "any"), ("e2.####", "all"), ("f9.", "idle"),
     ("d9.", "idle"), ("f2", "any"), ("f3", "any"), ("f4", "any"), ("f5", "any"), ("84...", "any"),
-    ("13...", "idle"), ("61...", "any"), ("d2...", "idle"), ("a2", "writes"), ("a3", "writes"),
-    ("a4", "writes"),
+    ("13...", "idle"), ("61...", "any"), ("d2...", "idle"), ("a2", "ready"), ("a3", "ready"),
+    ("a4", "ready"),
 ];
 
 #[derive(Clone, Debug, PartialEq)]
@@ -178,6 +178,7 @@ impl Target {
             "any" => true,
             "all" => self.luns.iter().all(|lun| activity(lun) == Activity::Idle),
             "reads" => matches!(own, Activity::Idle | Activity::Reading),
+            "ready" => own != Activity::Busy,
             "writes" => matches!(own, Activity::Idle | Activity::Programming),
             _ => own == Activity::Idle,
         }
@@ -299,7 +300,7 @@ impl Target {
             return Err("no such command");
         }
         // Which LUN is meant is known after the address.
-        let named = moded || matches!(code, 0x06 | 0xd4 | 0xd5 | 0xd9 | 0xf9 | 0x13 | 0xd2);
+        let named = moded || matches!(code, 0xa2..=0xa4 | 0x06 | 0xd4 | 0xd5 | 0xd9 | 0xf9 | 0x13 | 0xd2);
         if named {
             let refused = (0..self.luns.len()).map(|lun| self.require(lun, &begins, when.begin));
             refused.reduce(Result::or).expect("there is a LUN")?;

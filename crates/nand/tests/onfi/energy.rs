@@ -46,7 +46,7 @@ fn transactions(commands: &[Command], elapsed: Duration) -> EnergyReport {
 }
 
 fn command(operation: Operation, planes: u32) -> Command {
-    Command { operation, page: PageId(0), planes, bytes: Bytes(512) * u64::from(planes) }
+    Command::new(operation, PageId(0), planes, Bytes(512) * u64::from(planes))
 }
 
 #[test]

@@ -73,3 +73,26 @@ fn a_word_line_in_two_bit_mode_is_programmed_again() {
         [0x33, 0x0f]
     );
 }
+
+#[test]
+fn word_lines_of_two_planes_are_programmed_again_at_once() {
+    let mut bus = bus();
+    for page in 0..2 {
+        played(&mut bus, &format!("ca3 c80 a00.00.0{page}.00.00 i0{page} c11 rb"));
+        let confirm = if page < 1 { "c11 rb" } else { "c10 rb" };
+        played(&mut bus, &format!("ca3 c80 a00.00.0{}.00.00 i1{page} {confirm}", ["8", "9"][page]));
+    }
+    played(&mut bus, "ca4 c80 a00.00.01.00.00 i33 c11 rb ca4 c80 a00.00.09.00.00 i44 c10");
+    let begin = bus.now() + bus.timing().t_wb;
+    assert_eq!(bus.wait_ready() - begin, Duration::from_us(270));
+    assert_eq!(status(&mut bus), Status::IDLE);
+    for (page, held) in [("00", 0), ("01", 0x33), ("08", 0x10), ("09", 0x44)] {
+        assert_eq!(
+            played(&mut bus, &format!("ca3 c00 a00.00.{page}.00.00 c30 rb o1")),
+            [held],
+            "page {page}"
+        );
+    }
+    let mixed = "ca4 c80 a00.00.00.00.00 i33 c11 rb ca3 c80 a00.00.08.00.00 i44 c10";
+    assert!(matches!(refusal(&mut bus, mixed), FailureKind::Limit(Limit::OtherQueued { .. })));
+}

@@ -1,6 +1,8 @@
 //! Every operation mode of NANDFlashSim as transactions and spelled out on the pins: the same stages to the
 //! picosecond, on the bus and in the arrays, for one die and for dies that interleave.
 
+use std::collections::VecDeque;
+
 use wordline_kernel::{Duration, Instant};
 use wordline_nand::chain::{Before, Cycle, Hold, Shape};
 use wordline_nand::chips::Wiring as Transactions;
@@ -8,7 +10,7 @@ use wordline_nand::drive::{self, List};
 use wordline_nand::geometry::Layout;
 use wordline_nand::interface::{BusFile, Interface};
 use wordline_nand::onfi::{Bus, BusOptions, Wiring};
-use wordline_nand::{Command, DieId, Geometry, Operation, PageId, Part, Span};
+use wordline_nand::{CellMode, Command, DieId, Geometry, Operation, PageId, Part, Span};
 
 use super::host::part_file;
 
@@ -45,7 +47,7 @@ fn list(mode: Mode, geometry: &Geometry, die: u32, planes: u32) -> List {
             Mode::InternalDataMove => Operation::Copyback { to: to(n) },
             Mode::Erase => Operation::Erase,
         };
-        Command { operation, page: page(n), planes, bytes: geometry.page_size * u64::from(planes) }
+        Command::new(operation, page(n), planes, geometry.page_size * u64::from(planes))
     };
     (DieId(die), (0..4).map(command).collect())
 }
@@ -92,18 +94,33 @@ fn stages(mut spans: Vec<Span>) -> Vec<Span> {
 /// The dies on the pins, spelled by a host that begins each hold when the transactions' controller does.
 struct Host<'a> {
     bus: Bus,
+    part: &'a Part,
     geometry: &'a Geometry,
-    shape: Shape,
+    shared_enable: bool,
 }
 
 impl Host<'_> {
-    fn spell(&mut self, die: DieId, hold: Hold, page: PageId) {
-        let target = if self.shape.shared_enable { 0 } else { die.0 };
-        for cycle in hold.cycles(&self.shape) {
+    /// The cycles of a command are those of the part in its cell mode.
+    fn shape(&self, command: &Command) -> Shape {
+        let mode = command.mode.unwrap_or_default();
+        let part = self.part.in_mode(mode).expect("the part has the mode");
+        Shape { mode, ..Shape::of(&part, command.planes, self.shared_enable) }
+    }
+
+    fn spell(&mut self, die: DieId, hold: Hold, page: PageId, command: &Command) {
+        let target = if self.shared_enable { 0 } else { die.0 };
+        let shape = self.shape(command);
+        let mut addressed = 0;
+        for cycle in hold.cycles(&shape) {
             match cycle {
                 Cycle::Select => self.bus.select(target),
                 Cycle::Command(code) | Cycle::Confirm(code) => self.bus.command(code),
                 Cycle::Address { plane, bytes, .. } => {
+                    // The pages of a word line are loaded one after the other, each in all planes.
+                    let loads = matches!(hold, Hold::Program | Hold::ProgramCache);
+                    let nth = if loads { addressed / command.planes } else { 0 };
+                    addressed += 1;
+                    let page = PageId(page.0 + nth * self.geometry.planes_per_row);
                     let row = self.row(die, page, plane);
                     let address: Vec<u8> = [0, 0].into_iter().chain(row).collect();
                     self.bus.address(&address[5 - usize::from(bytes)..])
@@ -130,7 +147,7 @@ impl Host<'_> {
     fn row(&self, die: DieId, page: PageId, plane: u32) -> Vec<u8> {
         let (block, offset) = self.geometry.split(page);
         let block = block.0 % self.geometry.blocks_per_plane * self.geometry.planes_per_row + plane;
-        let lun = if self.shape.shared_enable { die.0 } else { 0 };
+        let lun = if self.shared_enable { die.0 } else { 0 };
         self.bus.row(lun, block, self.geometry.page_in_block(offset)).expect("the row is there")
     }
 }
@@ -141,24 +158,22 @@ fn spelled(part: &Part, geometry: &Geometry, shared: bool, lists: &[List], spans
     let (targets, luns) = if shared { (1, dies) } else { (dies, 1) };
     let bus = Bus::new(part, Wiring { targets, luns, ..Wiring::default() }, BusOptions::default())
         .expect("the wiring is sound");
-    let planes = lists[0].1[0].planes;
-    let shape = Shape::of(part, planes, shared);
-    let mut host = Host { bus, geometry, shape };
-    let mut left: Vec<_> = lists
-        .iter()
-        .map(|(die, commands)| {
-            (*die, commands.iter().flat_map(holds).collect::<std::collections::VecDeque<_>>())
-        })
-        .collect();
+    let mut host = Host { bus, part, geometry, shared_enable: shared };
+    let of_command = |command: &Command| {
+        let command = *command;
+        holds(&command).into_iter().map(move |(hold, page)| (hold, page, command))
+    };
+    let mut left: Vec<(DieId, VecDeque<_>)> =
+        lists.iter().map(|(die, commands)| (*die, commands.iter().flat_map(of_command).collect())).collect();
     let mut free = Instant::ZERO;
     for span in spans.iter().filter(|span| span.planes == 0) {
         if span.begin < free {
             continue; // a later stage of the hold that was spelled out
         }
         let (_, holds) = left.iter_mut().find(|(die, _)| *die == span.die).expect("the die has a list");
-        let (hold, page) = holds.pop_front().expect("the die does nothing else");
+        let (hold, page, command) = holds.pop_front().expect("the die does nothing else");
         host.bus.wait_until(span.begin);
-        host.spell(span.die, hold, page);
+        host.spell(span.die, hold, page, &command);
         free = spans_end(spans, span, &host.bus);
     }
     assert!(left.iter().all(|(_, holds)| holds.is_empty()), "every hold is spelled out");
@@ -190,15 +205,76 @@ fn compare(interface: Interface, mode: u8, dies: u32, planes: u32, shared: bool)
     let wiring = Transactions { shared_enable: shared, read_status: true, ..Transactions::default() };
     for operation in MODES {
         let lists: Vec<List> = (0..dies).map(|die| list(operation, &geometry, die, planes)).collect();
-        let transactions = drive::fast(&part, geometry, wiring, &lists).expect("the dies have the pages");
-        let pins = spelled(&part, &geometry, shared, &lists, &transactions);
         let what =
             format!("{interface} {mode}, {operation:?}, {dies} dies, {planes} planes, shared: {shared}");
-        let (pins, transactions) = (stages(pins), stages(transactions));
-        for (pins, transaction) in pins.iter().zip(&transactions) {
-            assert_eq!(pins, transaction, "{what}");
+        assert_alike(&part, geometry, wiring, &lists, &what);
+    }
+}
+
+/// That lists take the same stages as transactions and on the pins.
+fn assert_alike(part: &Part, geometry: Geometry, wiring: Transactions, lists: &[List], what: &str) {
+    let transactions = drive::fast(part, geometry, wiring, lists).expect("the dies have the pages");
+    let pins = spelled(part, &geometry, wiring.shared_enable, lists, &transactions);
+    let (pins, transactions) = (stages(pins), stages(transactions));
+    for (pins, transaction) in pins.iter().zip(&transactions) {
+        assert_eq!(pins, transaction, "{what}");
+    }
+    assert_eq!(pins.len(), transactions.len(), "{what}");
+}
+
+/// Four word lines of a block in a cell mode: programmed, read, copied or programmed again where that can be, and erased.
+fn list_in_mode(mode: CellMode, geometry: &Geometry, die: u32, planes: u32) -> List {
+    let bits = mode.bits(geometry.bits_per_cell());
+    let block = geometry.first_block(die);
+    let page = |n: u32| geometry.page(block, n * geometry.planes_per_row);
+    let read = |first, n: u32, last: u32| {
+        (Operation::ReadCache { first, next: (n < last).then(|| page(n + 1)) }, page(n), mode)
+    };
+    let mut all = vec![
+        (Operation::Program, page(0), mode),
+        (Operation::ProgramCache, page(bits), mode),
+        (Operation::ProgramCache, page(2 * bits), mode),
+        (Operation::Program, page(3 * bits), mode),
+        (Operation::Read, page(1), mode),
+        read(true, 1, 3),
+        read(false, 2, 3),
+        read(false, 3, 3),
+    ];
+    match mode {
+        CellMode::Slc => {
+            let to = PageId(page(0).0 + geometry.pages_per_block_set());
+            all.push((Operation::Copyback { to }, page(2), mode));
         }
-        assert_eq!(pins.len(), transactions.len(), "{what}");
+        CellMode::TwoBit => {
+            all.push((Operation::Program, page(1), CellMode::Reprogrammed(1)));
+            all.push((Operation::Program, page(0), CellMode::Reprogrammed(2)));
+            all.push((Operation::Read, page(0), CellMode::Reprogrammed(2)));
+        }
+        _ => {}
+    }
+    all.push((Operation::Erase, page(0), mode));
+    let bytes = geometry.page_size * u64::from(planes);
+    let command = |(operation, page, mode)| Command::new(operation, page, planes, bytes).spelled(mode);
+    (DieId(die), all.into_iter().map(command).collect())
+}
+
+#[test]
+fn transactions_in_every_cell_mode_take_the_stages_of_their_sequences() {
+    let us = Duration::from_us;
+    let mut file = part_file();
+    (file.geometry.bits_per_cell, file.geometry.one_shot, file.geometry.pages_per_block) = (3, true, 12);
+    file.timing.read = [25, 30, 35].map(|time| us(time).into()).to_vec();
+    file.timing.reprogram = Some(us(270));
+    file.bus = BusFile::new(Interface::NvDdr2, 6);
+    let part = file.check().expect("the part is sound");
+    for (dies, planes, shared) in [(1, 1, false), (1, 2, false), (3, 2, false), (2, 1, true), (2, 2, true)] {
+        let geometry = Layout::on_one_channel(dies, Some(2)).check(&part).expect("the layout is sound");
+        let wiring = Transactions { shared_enable: shared, read_status: true, ..Transactions::default() };
+        for mode in CellMode::OF_BLOCKS {
+            let lists: Vec<List> = (0..dies).map(|die| list_in_mode(mode, &geometry, die, planes)).collect();
+            let what = format!("{mode}, {dies} dies, {planes} planes, shared: {shared}");
+            assert_alike(&part, geometry, wiring, &lists, &what);
+        }
     }
 }
 

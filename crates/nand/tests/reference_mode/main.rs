@@ -67,7 +67,7 @@ impl Setting {
 
     fn command(&self, operation: Operation, planes: u32) -> Command {
         let bytes = self.part.geometry.page_size * u64::from(planes);
-        Command { operation, page: PageId(0), planes, bytes }
+        Command::new(operation, PageId(0), planes, bytes)
     }
 
     fn status(&self) -> Duration {
@@ -173,7 +173,7 @@ fn both_modes_agree_where_every_picosecond_is_an_edge() {
 fn lists(geometry: &Geometry, operations: &[Operation]) -> Vec<List> {
     let command = |(die, operation): (u32, &Operation)| {
         let page = geometry.page(geometry.first_block(die * geometry.rows_per_die), 0);
-        (DieId(die), vec![Command { operation: *operation, page, planes: 1, bytes: Bytes(512) }])
+        (DieId(die), vec![Command::new(*operation, page, 1, Bytes(512))])
     };
     (0..).zip(operations).map(command).collect()
 }
@@ -201,7 +201,7 @@ fn data_go_after_so_many_latches_in_both_modes() {
     let clock = Clock::new(Duration::from_ns(5));
     let wiring = Wiring { clocks: Clocks { host: clock, nand: clock }, ..Wiring::default() };
     let page = |die: u32| geometry.page(geometry.first_block(die * geometry.rows_per_die), 0);
-    let command = |die, operation| Command { operation, page: page(die), planes: 1, bytes: Bytes(512) };
+    let command = |die, operation| Command::new(operation, page(die), 1, Bytes(512));
     let lists: Vec<List> = (0..40)
         .map(|die| {
             let erases = vec![command(die, Operation::Erase); 6];
@@ -221,7 +221,7 @@ fn lists_that_no_die_can_carry_out_are_refused_in_both_modes() {
     use wordline_nand::drive::ListError;
     let Setting { part, geometry, wiring } = Setting::new(Interface::Sdr, 0, false, false);
     let die = DieId(0);
-    let read = Command { operation: Operation::Read, page: PageId(0), planes: 1, bytes: Bytes(1) };
+    let read = Command::new(Operation::Read, PageId(0), 1, Bytes(1));
     let beyond = Command { page: PageId(geometry.pages()), ..read };
     let opens = Operation::ReadCache { first: true, next: Some(PageId(2)) };
     let why = Refusal::NoSuchPage { page: beyond.page };

@@ -9,8 +9,8 @@ use wordline_nand::drive::List;
 use wordline_nand::geometry::Layout;
 use wordline_nand::latency::{LatencyModel, TimeRange};
 use wordline_nand::pairing::Pairing;
-use wordline_nand::part::{ArrayTiming, BusFile, DieGeometry, PartFile, PowerDraw};
-use wordline_nand::{Command, DieId, Geometry, Interface, Operation, PageId, Part};
+use wordline_nand::part::{ArrayTiming, BusFile, DieGeometry, PartFile, PowerDraw, SlcTiming};
+use wordline_nand::{CellMode, Command, DieId, Geometry, Interface, Operation, PageId, Part};
 
 /// How the cells are used.
 #[derive(Clone, Copy, Debug)]
@@ -51,6 +51,22 @@ struct RawCommand {
     planes: u32,
     places: [u32; 4],
     bytes: u64,
+    /// Which cell mode it is spelled in.
+    mode: u8,
+}
+
+impl RawCommand {
+    /// The mode, if `part` has it; reads and programs alone are of word lines that are programmed again.
+    fn mode(&self, part: &Part) -> Option<CellMode> {
+        let mode = match self.mode {
+            0 => CellMode::Native,
+            1 => CellMode::Slc,
+            2 => CellMode::TwoBit,
+            3 if self.kind < 2 => CellMode::Reprogrammed(1),
+            _ => return None,
+        };
+        part.has_mode(mode).then_some(mode)
+    }
 }
 
 const BLOCKS: u32 = 3;
@@ -89,8 +105,9 @@ impl Raw {
 }
 
 fn command() -> impl Strategy<Value = RawCommand> {
-    (0u8..8, any::<u32>(), any::<u32>(), any::<[u32; 4]>(), 0u64..6)
-        .prop_map(|(kind, plane, planes, places, bytes)| RawCommand { kind, plane, planes, places, bytes })
+    (0u8..8, any::<u32>(), any::<u32>(), any::<[u32; 4]>(), 0u64..6, 0u8..6).prop_map(
+        |(kind, plane, planes, places, bytes, mode)| RawCommand { kind, plane, planes, places, bytes, mode },
+    )
 }
 
 pub fn raw() -> impl Strategy<Value = Raw> {
@@ -137,6 +154,8 @@ pub fn part(raw: &Raw) -> Part {
     };
     let mut timing = ArrayTiming::new(read, program, erase, plane_busy);
     timing.cache_busy = turn;
+    timing.slc = Some(SlcTiming { read: read / 2, program: program / 3, erase: erase / 2 });
+    timing.reprogram = Some(program * 3 / 2);
     let range = |least: Duration| TimeRange { least, most: least + Duration::from_ns(raw.spread) };
     timing.read = (0..bits).map(|n| range(read * (2 + n) / 2)).collect();
     let programs = if one_shot { 1 } else { bits };
@@ -229,12 +248,11 @@ impl Case {
         hold.times(&self.part, &shape).total()
     }
 
-    /// The page at a place of `die`, its first plane given, at the beginning of a word line if `whole`.
-    fn page(&self, die: u32, row: u32, plane: u32, place: u32, whole: bool) -> PageId {
+    /// The page at a place of `die`, its first plane given, in blocks of `pages` pages, at the beginning of so many of them.
+    fn page(&self, die: u32, (row, plane): (u32, u32), place: u32, pages: u32, unit: u32) -> PageId {
         let g = &self.geometry;
-        let unit = if whole { self.part.pages_per_program() } else { 1 };
         let block = g.first_block(die * g.rows_per_die + row).0 + place / PAGES % BLOCKS;
-        g.page(wordline_nand::BlockSetId(block), place % PAGES / unit * unit * g.planes_per_row + plane)
+        g.page(wordline_nand::BlockSetId(block), place % pages / unit * unit * g.planes_per_row + plane)
     }
 
     fn expand(&self, die: u32, raw: &RawCommand) -> Vec<Command> {
@@ -244,21 +262,23 @@ impl Case {
         let all = PAGE.0 * u64::from(planes);
         // Mostly whole pages, else a part of them.
         let bytes = Bytes(if raw.bytes < 3 { all } else { (raw.bytes * 123).min(all) });
-        let page = |n: usize, whole| self.page(die, row, plane, raw.places[n], whole);
-        let one = |operation, page| vec![Command { operation, page, planes, bytes }];
+        let mode = raw.mode(&self.part);
+        let view = self.part.in_mode(mode.unwrap_or_default()).expect("the part has the mode");
+        let (pages, unit) = (view.geometry.pages_per_block, view.pages_per_program());
+        let at = |place, whole| self.page(die, (row, plane), place, pages, if whole { unit } else { 1 });
+        let page = |n: usize, whole| at(raw.places[n], whole);
+        let one = |operation, page| vec![Command { mode, ..Command::new(operation, page, planes, bytes) }];
         match raw.kind {
             0 => one(Operation::Read, page(0, false)),
             1 => one(Operation::Program, page(0, true)),
             2 | 3 => one(Operation::ProgramCache, page(0, true)),
             // A one-shot part has no copyback of a word line.
-            4 if self.part.pages_per_program() == 1 => {
-                one(Operation::Copyback { to: page(1, true) }, page(0, true))
-            }
+            4 if unit == 1 => one(Operation::Copyback { to: page(1, true) }, page(0, true)),
             4 => one(Operation::Program, page(1, true)),
             5 => one(Operation::Erase, page(0, false)),
             _ => {
                 // Half of the sequences go through the block, the others jump.
-                let follow = |n: u32| self.page(die, row, plane, raw.places[0] / 4 * 4 + n, false);
+                let follow = |n: u32| at(raw.places[0] / 4 * 4 + n, false);
                 let pages: Vec<PageId> = (0..1 + raw.places[3] % 4)
                     .map(|n| if raw.kind == 6 { follow(n) } else { page(n as usize, false) })
                     .collect();

@@ -75,7 +75,7 @@ impl Flash {
         }
         let none = Duration::ZERO;
         let done =
-            Done { die, command, bus: none, bus_wait: none, array: none, failed: false, unreadable: 0 };
+            Done { die, command, bus: none, bus_wait: none, array: none, failed: false, failed_planes: 0 };
         self.at_once.as_mut().expect("the clock is off").over.push_back(done);
     }
 }

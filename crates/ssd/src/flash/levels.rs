@@ -33,7 +33,7 @@ impl Levels {
         SensedPage {
             page,
             block,
-            layer: self.layers.layer_of(page, chips.is_slc(block)),
+            layer: self.layers.layer_of(page, chips.mode(block)),
             erases: chips.erases()[block],
             highest: self.highest,
         }

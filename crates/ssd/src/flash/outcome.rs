@@ -23,7 +23,7 @@ pub enum Outcome {
 
 /// The pages of a read that its last command could not read, the lowest bit for the first.
 pub(super) fn unread_by(read: &Task, done: &Done) -> u32 {
-    u32::from(done.unreadable) >> (read.page.0 - done.command.page.0) & ((1 << read.planes) - 1)
+    u32::from(done.failed_planes) >> (read.page.0 - done.command.page.0) & ((1 << read.planes) - 1)
 }
 
 impl Flash {

@@ -65,7 +65,7 @@ impl Flash {
             (planes, bytes) = queues.current_reads(die, geometry.page_size);
         }
         if self.at_once.is_some() {
-            let command = Command { operation, page, planes, bytes: Bytes(bytes) };
+            let command = Command::new(operation, page, planes, Bytes(bytes));
             return self.carry_out_at_once(die, command);
         }
         if operation != Operation::Read {
@@ -75,7 +75,7 @@ impl Flash {
         if self.levels.is_some() {
             self.set_read_level(die, operation, tuner);
         }
-        let command = Command { operation, page, planes, bytes: Bytes(bytes) };
+        let command = Command::new(operation, page, planes, Bytes(bytes));
         self.chips.begin(die, command, &mut ChipCalendar(calendar));
     }
 

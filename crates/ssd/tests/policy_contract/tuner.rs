@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use proptest::prelude::*;
-use wordline_nand::{LayerId, Layers, PageId};
+use wordline_nand::{CellMode, LayerId, Layers, PageId};
 use wordline_ssd::Config;
 use wordline_ssd::policy::tuner::{ReadOutcome, ReadParameters, SensedPage, Tuner, TunerKind};
 
@@ -17,7 +17,7 @@ fn sensed(layers: &Layers, page: u32, highest: u8) -> SensedPage {
     SensedPage {
         page,
         block: pools.block_of_page(page),
-        layer: layers.layer_of(page, false),
+        layer: layers.layer_of(page, CellMode::Native),
         erases: 0,
         highest,
     }

@@ -22,7 +22,7 @@ fn one_shot(file: &mut PartFile) {
 }
 
 fn command(operation: Operation, page: u32, planes: u32) -> Command {
-    Command { operation, page: PageId(page), planes, bytes: Bytes::kib(8) * u64::from(planes) }
+    Command::new(operation, PageId(page), planes, Bytes::kib(8) * u64::from(planes))
 }
 
 fn refused(chips: &mut Chips, die: u32, command: Command) -> Refusal {

@@ -2,8 +2,8 @@ use wordline_kernel::{Bytes, Calendar, Duration, Instant, Schedule};
 
 use crate::chain::Hold;
 use crate::chips::tests::{chips, program, read};
-use crate::chips::{Chips, Event, Operation};
-use crate::geometry::{ChannelId, DieId};
+use crate::chips::{AtCut, Chips, Event, Operation, Refusal, Stamp};
+use crate::geometry::{BlockSetId, ChannelId, DieId};
 use crate::{Command, Done, Part, Stage};
 
 const DIE: DieId = DieId(0);
@@ -176,4 +176,70 @@ fn the_time_line_shows_the_array_as_long_as_it_worked() {
     let sensing = spans.iter().find(|span| span.stage == Stage::Ton).expect("the read senses");
     assert!(erasing[0].begin + erasing[0].length <= sensing.begin);
     assert!(sensing.begin + sensing.length <= erasing[1].begin);
+}
+
+/// Two blocks of a die: an erase of the first is suspended, and a program of the second begins.
+fn program_amid_an_erase(chips: &mut Chips, calendar: &mut Calendar<Event>) -> Command {
+    let (_, read) = read(chips, 0, Bytes::kib(8));
+    chips.begin(DIE, Command { operation: Operation::Erase, ..read }, calendar);
+    calendar.at(Instant::ZERO + Duration::from_ms(1), Event::BusFree(ChannelId(0)));
+    while !chips.is_suspended(DIE) || !chips.is_idle(DIE) {
+        let event = calendar.advance().expect("it comes to rest");
+        assert!(chips.handle(event, calendar).is_none(), "the erase is not over");
+        if event == Event::BusFree(ChannelId(0)) && chips.can_suspend(DIE, calendar.now()) {
+            chips.suspend(DIE, calendar);
+        }
+    }
+    let now = calendar.now();
+    let in_block = Command { operation: Operation::Program, ..read };
+    let page = chips.geometry().page(BlockSetId(1), 0);
+    let program = Command { page, ..in_block };
+    assert!(chips.takes(DIE, Operation::Program, now) && !chips.takes(DIE, Operation::ProgramCache, now));
+    assert_eq!(chips.check(DIE, &in_block, now), Err(Refusal::Suspended), "the block that is erased");
+    chips.start(DIE, program, calendar).expect("another block");
+    assert!(!chips.can_suspend(DIE, now), "one thing at a time is suspended");
+    program
+}
+
+#[test]
+fn a_program_of_another_block_goes_amid_a_suspended_erase() {
+    let mut chips = chips(1);
+    let part = chips.part().clone();
+    let mut calendar = Calendar::new();
+    chips.put(crate::SlotId(0), Stamp::PADDING);
+    let program = program_amid_an_erase(&mut chips, &mut calendar);
+    let stamp = Stamp { logical: 3, version: 1 };
+    chips.registers(DIE)[0] = stamp;
+    let begun = calendar.now();
+    let mut ends = Vec::new();
+    while let Some(event) = calendar.advance() {
+        if let Some(done) = chips.handle(event, &mut calendar) {
+            ends.push((calendar.now(), done));
+            if chips.is_suspended(DIE) {
+                chips.resume(DIE, &mut calendar);
+            }
+        }
+        let elapsed = calendar.now() - Instant::ZERO;
+        let once = chips.stages(elapsed).active_ps() + chips.stages(elapsed).ps(Stage::Idle);
+        assert_eq!(once - chips.overlap_ps(elapsed), u128::from(elapsed.ps()), "at {elapsed}");
+    }
+    let [(programmed, first), (erased, second)] = ends[..] else { panic!("two commands end: {ends:?}") };
+    assert_eq!((first.command, second.command.operation), (program, Operation::Erase));
+    assert_eq!(programmed, begun + Hold::Program.total(&part, 1) + part.program_time(0));
+    let [_, rest] = part.timing.suspend;
+    assert_eq!(second.array, part.timing.erase + rest);
+    assert!(erased > programmed);
+    assert_eq!(chips.stamp(chips.pools().at(BlockSetId(1), 0)), stamp);
+    assert_eq!((chips.programmed(BlockSetId(0)), chips.erases()[BlockSetId(0)]), (0, 1));
+}
+
+#[test]
+fn a_power_cut_tears_the_suspended_erase_and_the_program_amid_it() {
+    let mut chips = chips(1);
+    let mut calendar = Calendar::new();
+    chips.put(crate::SlotId(0), Stamp::PADDING);
+    program_amid_an_erase(&mut chips, &mut calendar);
+    let torn = chips.cut_power(calendar.now() + Duration::from_us(500), AtCut::Torn);
+    assert_eq!((torn.erases, torn.programs, torn.pages), (1, 1, 1));
+    assert_eq!(chips.stamp(chips.pools().at(BlockSetId(1), 0)), Stamp::TORN);
 }

@@ -90,7 +90,7 @@ fn operate(
     let reprogram = order.mode == Mode::Reprogram;
     let mode = match order.mode {
         Mode::Usual if features.slc_mode() => CellMode::Slc,
-        Mode::Usual => CellMode::Normal,
+        Mode::Usual => CellMode::Native,
         Mode::Slc => CellMode::Slc,
         Mode::TwoBit | Mode::Reprogram => CellMode::TwoBit,
     };
@@ -107,6 +107,7 @@ fn operate(
         O::CacheReadEnd => lun.cache_read_end(now),
         O::Program if reprogram => lun.program(row, ProgramKind::Reprogram, false, now),
         O::Program => lun.program(row, ProgramKind::Start, false, now),
+        O::QueueProgram if reprogram => lun.program(row, ProgramKind::QueueReprogram, false, now),
         O::QueueProgram => lun.program(row, ProgramKind::Queue, false, now),
         O::CacheProgram => lun.program(row, ProgramKind::Cache, false, now),
         O::NextPage => lun.program(row, ProgramKind::Page, false, now),

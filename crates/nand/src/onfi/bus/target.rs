@@ -244,9 +244,13 @@ impl Target {
     }
 
     /// The same before an address: some command that begins with it is taken by the selected LUN, or
-    /// by any, where its address will name one.
+    /// by any, where its address will name one. A prefix is taken where something is that it may stand before.
     pub fn require_somewhere(&self, first: u8, at: Instant) -> Result<(), FailureKind> {
         let mut refused = Ok(());
+        if command::opened_by(first).any(Command::is_prefix) {
+            let followed = command::TAKE_MODE.map(|first| self.require_somewhere(first, at));
+            return followed.into_iter().reduce(Result::or).expect("a prefix stands before something");
+        }
         for command in command::opened_by(first).filter(|c| !c.goes_on()) {
             let luns =
                 if command.names_lun() { 0..self.ports.len() } else { self.selected..self.selected + 1 };

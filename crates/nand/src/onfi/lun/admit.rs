@@ -11,6 +11,8 @@ use crate::onfi::{Limit, Row};
 pub(super) struct Queued {
     pub row: Row,
     pub what: Stage,
+    /// Whether its word line is programmed again.
+    pub again: bool,
     pub failing: bool,
 }
 
@@ -38,19 +40,20 @@ impl Lun {
         if row.page >= pages { Err(Limit::Hole { row, pages }) } else { Ok(()) }
     }
 
-    /// What `row` breaks beside the rows queued before it for the same multi-plane operation.
-    pub(super) fn against_queue(&self, row: Row, stage: Stage) -> Vec<Limit> {
+    /// What `row` breaks beside the rows queued before it for the same multi-plane operation; `again` says of a program that it
+    /// is one of a word line again.
+    pub(super) fn against_queue(&self, row: Row, stage: Stage, again: bool) -> Vec<Limit> {
         let mut broken = Vec::new();
-        for Queued { row: first, what, .. } in self.queue.iter().copied() {
+        for Queued { row: first, what, again: was_again, .. } in self.queue.iter().copied() {
             let same_plane = self.bit(first) == self.bit(row);
             let unit = |row: Row| match stage {
-                Stage::Tin => self.cells.program_unit(row.page, self.mode),
+                Stage::Tin if !again => self.cells.program_unit(row.page, self.mode),
                 Stage::Ber => 0,
                 _ => row.page,
             };
-            let one_shot = stage == Stage::Tin && self.cells.pages_per_program(self.mode) > 1;
+            let one_shot = stage == Stage::Tin && !again && self.cells.pages_per_program(self.mode) > 1;
             let differs = unit(first) != unit(row);
-            if what != stage {
+            if what != stage || was_again != again {
                 broken.push(Limit::OtherQueued { first, second: row });
             } else if same_plane && one_shot && (differs || first.block != row.block) {
                 broken.push(Limit::OtherWordLine { row, loaded: first });
@@ -84,9 +87,9 @@ impl Lun {
         })
     }
 
-    /// Takes the rows queued before `row` and `row` itself, with the planes of those that broke a limit.
-    pub(super) fn take_queue(&mut self, row: Row, what: Stage, failing: bool) -> (Vec<Row>, u16) {
-        self.queue.push(Queued { row, what, failing });
+    /// Takes the rows queued before the last one and that itself, with the planes of those that broke a limit.
+    pub(super) fn take_queue(&mut self, last: Queued) -> (Vec<Row>, u16) {
+        self.queue.push(last);
         let queue = std::mem::take(&mut self.queue);
         let failing = queue.iter().filter(|q| q.failing).fold(0, |mask, q| mask | self.bit(q.row));
         let mut rows: Vec<Row> = queue.iter().map(|queued| queued.row).collect();

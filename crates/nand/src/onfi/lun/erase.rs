@@ -18,7 +18,7 @@ impl Lun {
         let row = Row { page: 0, ..row };
         let checked = self.check_erase(row, now);
         self.refuse(row, checked)?;
-        let mut broken = self.against_queue(row, Stage::Ber);
+        let mut broken = self.against_queue(row, Stage::Ber, false);
         let limit = self.cells.part.endurance;
         if self.contents.erases(row.block) >= limit {
             broken.push(Limit::Endurance { block: row.block, limit });
@@ -28,7 +28,7 @@ impl Lun {
         }
         let failing = self.admit(row, &broken)?;
         if queue {
-            self.queue.push(Queued { row, what: Stage::Ber, failing });
+            self.queue.push(Queued { row, what: Stage::Ber, again: false, failing });
             return Ok(self.hold(now, self.cells.part.timing.plane_busy));
         }
         Ok(self.start_erase(row, failing, now))
@@ -44,7 +44,7 @@ impl Lun {
     }
 
     fn start_erase(&mut self, row: Row, failing: bool, now: Instant) -> Busy {
-        let (rows, mut failing) = self.take_queue(row, Stage::Ber, failing);
+        let (rows, mut failing) = self.take_queue(Queued { row, what: Stage::Ber, again: false, failing });
         let mut broken = 0;
         for row in &rows {
             broken |= if self.fails(*row, true) { self.bit(*row) } else { 0 };

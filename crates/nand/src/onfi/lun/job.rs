@@ -22,11 +22,8 @@ pub(super) enum Work {
     Program {
         pages: Vec<(Row, Vec<u8>)>,
     },
-    /// The page that is replaced, and the other page of its word line, which keeps its bits.
     Reprogram {
-        page: Row,
-        kept: Row,
-        bytes: Vec<u8>,
+        pages: Vec<Rewritten>,
     },
     Erase {
         blocks: Vec<u32>,
@@ -35,6 +32,14 @@ pub(super) enum Work {
     Rest {
         stage: Stage,
     },
+}
+
+/// A page that is replaced, and the other page of its word line, which keeps its bits.
+#[derive(Clone, Debug)]
+pub(super) struct Rewritten {
+    pub page: Row,
+    pub kept: Row,
+    pub bytes: Vec<u8>,
 }
 
 /// An operation of the array.
@@ -93,9 +98,9 @@ impl Job {
         match &self.work {
             Work::Sense { .. } | Work::HandOver { .. } | Work::Rest { .. } => false,
             Work::Program { pages } => pages.iter().any(|(r, _)| (r.block, r.page) == (row.block, row.page)),
-            Work::Reprogram { page, kept, .. } => {
+            Work::Reprogram { pages } => pages.iter().any(|Rewritten { page, kept, .. }| {
                 page.block == row.block && (page.page == row.page || kept.page == row.page)
-            }
+            }),
             Work::Erase { blocks } => blocks.contains(&row.block),
         }
     }

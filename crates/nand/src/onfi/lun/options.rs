@@ -35,6 +35,15 @@ pub enum ProgramKind {
     /// Programs the word line again with this page in place of its old version; the other page keeps its bits
     /// (ReSSD, section 3.2). A research command that no data sheet has.
     Reprogram,
+    /// The same in one more plane for the reprogram that follows.
+    QueueReprogram,
+}
+
+impl ProgramKind {
+    /// Whether it programs a word line again.
+    pub fn is_again(self) -> bool {
+        matches!(self, Self::Reprogram | Self::QueueReprogram)
+    }
 }
 
 /// When an operation leaves the LUN ready.

@@ -1,4 +1,4 @@
-//! Programs: plain, multi-plane, cache, copyback, one-shot and reprogram.
+//! Programs: plain, multi-plane, cache, copyback and one-shot.
 
 use wordline_kernel::Instant;
 
@@ -28,11 +28,11 @@ impl Lun {
         self.settle(now);
         let checked = self.check_program(row, kind, now);
         self.refuse(row, checked)?;
-        if kind == ProgramKind::Reprogram {
-            return self.reprogram(row, now);
+        if kind.is_again() {
+            return self.reprogram(row, kind, now);
         }
         let finishes = matches!(kind, ProgramKind::Start | ProgramKind::Cache);
-        let mut broken = self.against_queue(row, Stage::Tin);
+        let mut broken = self.against_queue(row, Stage::Tin, false);
         broken.extend(self.order_limits(row));
         broken.extend(self.mixed_modes(row));
         broken.extend(copyback.then(|| self.copyback_limit(row)).flatten());
@@ -42,7 +42,7 @@ impl Lun {
         if finishes {
             return Ok(self.start_program(row, kind, failing, now));
         }
-        self.queue.push(Queued { row, what: Stage::Tin, failing });
+        self.queue.push(Queued { row, what: Stage::Tin, again: false, failing });
         let waits = self.is_one_shot();
         let from = if waits { now.max(self.pipeline.array_ready_at) } else { now };
         let page = kind == ProgramKind::Page;
@@ -54,13 +54,13 @@ impl Lun {
         let unsupported = match kind {
             ProgramKind::Cache if !self.cells.has_cache_register() => Some("a cache program"),
             ProgramKind::Page if !self.is_one_shot() => Some("a page for a write-back register"),
-            ProgramKind::Reprogram if self.mode != CellMode::TwoBit => Some("a reprogram in this cell mode"),
+            kind if kind.is_again() && self.mode != CellMode::TwoBit => Some("a reprogram in this cell mode"),
             _ => None,
         };
         if let Some(what) = unsupported {
             return Err(Limit::Unsupported { what });
         }
-        let behind = kind != ProgramKind::Reprogram && self.works_behind(Stage::Tin);
+        let behind = !kind.is_again() && self.works_behind(Stage::Tin);
         self.require_ready(now, behind)?;
         self.require_row(row)?;
         if self.protected {
@@ -142,7 +142,7 @@ impl Lun {
     }
 
     fn start_program(&mut self, row: Row, kind: ProgramKind, failing: bool, now: Instant) -> Busy {
-        let (rows, mut failing) = self.take_queue(row, Stage::Tin, failing);
+        let (rows, mut failing) = self.take_queue(Queued { row, what: Stage::Tin, again: false, failing });
         let mut broken = 0;
         let mut pages = Vec::with_capacity(rows.len());
         for row in &rows {
@@ -163,39 +163,5 @@ impl Lun {
         let job = self.give(Work::Program { pages }, planes, failing, (working.begin, working.end));
         (job.cached, job.follows_cache, job.broken, job.turn) = (cached, follows_cache, broken, turn);
         self.busy()
-    }
-
-    /// Programs the word line of `row` again: the page gets what the cache register holds, the other keeps its bits.
-    fn reprogram(&mut self, row: Row, now: Instant) -> Result<Busy, Limit> {
-        let kept = Row { page: row.page ^ 1, ..row };
-        let line = self.cells.program_unit(row.page, self.mode);
-        let programmed = self.contents.is_programmed(row) && self.contents.is_programmed(kept);
-        let mut broken = Vec::new();
-        if !programmed || self.contents.mode(row.block) != Some(CellMode::TwoBit) {
-            broken.push(Limit::NothingToReprogram { row });
-        }
-        broken.extend(self.queue.first().map(|q| Limit::OtherQueued { first: q.row, second: row }));
-        let limit = self.cells.times.reprograms;
-        if self.contents.reprograms(row.block, line) >= limit {
-            broken.push(Limit::TooManyReprograms { row, limit });
-        }
-        let last = self.contents.last(row.block).unwrap_or_default();
-        if self.cells.super_layer(row.page) < self.cells.super_layer(last) {
-            broken.push(Limit::SuperLayerClosed { row, last });
-        }
-        if self.contents.is_bad(row.block) {
-            broken.push(Limit::BadBlock { block: row.block });
-        }
-        let failing = self.admit(row, &broken)?;
-        let breaks = self.fails(row, false);
-        let working = self.pipeline.run(now, self.cells.reprogram_time());
-        let bytes = self.planes[self.addressing.plane(row) as usize].cache.clone();
-        self.in_cache_programs = false;
-        self.sensed.clear();
-        let plane = self.bit(row);
-        let mark = |on: bool| if on { plane } else { 0 };
-        let work = Work::Reprogram { page: row, kept, bytes };
-        self.give(work, plane, mark(failing || breaks), (working.begin, working.end)).broken = mark(breaks);
-        Ok(self.busy())
     }
 }

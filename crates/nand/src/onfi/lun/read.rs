@@ -16,15 +16,15 @@ impl Lun {
         self.settle(now);
         let allowed = self.check_read(row, kind, now);
         self.refuse(row, allowed)?;
-        let mut broken = self.against_queue(row, Stage::Ton);
+        let mut broken = self.against_queue(row, Stage::Ton, false);
         broken.extend(self.mixed_modes(row));
         let failing = self.admit(row, &broken)?;
         self.sending = if self.queue.is_empty() { self.addressing.plane(row) } else { self.sending };
         if kind == ReadKind::Queue {
-            self.queue.push(Queued { row, what: Stage::Ton, failing });
+            self.queue.push(Queued { row, what: Stage::Ton, again: false, failing });
             return Ok(self.hold(now, self.cells.part.timing.plane_busy));
         }
-        let (rows, failing) = self.take_queue(row, Stage::Ton, failing);
+        let (rows, failing) = self.take_queue(Queued { row, what: Stage::Ton, again: false, failing });
         Ok(self.sense(rows, failing, kind, now))
     }
 

@@ -3,7 +3,7 @@
 use wordline_kernel::{Duration, Instant};
 
 use super::Lun;
-use super::job::{Job, Work};
+use super::job::{Job, Rewritten, Work};
 use crate::onfi::{ReadKind, Row, RowAddressing};
 use crate::span::Span;
 
@@ -40,9 +40,11 @@ impl Lun {
             Work::Program { pages } => {
                 pages.iter().for_each(|(row, _)| self.contents.note_program(*row, job.mode));
             }
-            Work::Reprogram { page, .. } => {
-                let line = self.cells.program_unit(page.page, job.mode);
-                self.contents.note_reprogram(*page, line);
+            Work::Reprogram { pages } => {
+                for Rewritten { page, .. } in pages {
+                    let line = self.cells.program_unit(page.page, job.mode);
+                    self.contents.note_reprogram(*page, line);
+                }
             }
             Work::Erase { blocks } => blocks.iter().for_each(|block| self.contents.note_erase(*block)),
             Work::Rest { .. } => {}
@@ -83,11 +85,13 @@ impl Lun {
                     }
                 }
             }
-            Work::Reprogram { page, kept, bytes } => {
-                self.contents.replace(page, &bytes);
-                if job.broken != 0 {
-                    self.contents.tear_page(page);
-                    self.contents.tear_page(kept);
+            Work::Reprogram { pages } => {
+                for Rewritten { page, kept, bytes } in pages {
+                    self.contents.replace(page, &bytes);
+                    if job.broken & (1 << plane(&self.addressing, page)) != 0 {
+                        self.contents.tear_page(page);
+                        self.contents.tear_page(kept);
+                    }
                 }
             }
             Work::Erase { blocks } => {

@@ -2,7 +2,7 @@
 
 use wordline_kernel::Instant;
 
-use super::job::{Job, Work};
+use super::job::{Job, Rewritten, Work};
 use super::{Busy, Lun};
 use crate::Stage;
 use crate::onfi::registers::ERASED;
@@ -121,7 +121,7 @@ impl Lun {
         }
         (self.failed, self.failed_before) = (0, 0);
         self.in_cache_programs = false;
-        self.mode = CellMode::Normal;
+        self.mode = CellMode::Native;
     }
 
     /// Leaves the cells of a broken-off job torn. In a part that programs the pages of a word line one by one, the
@@ -140,9 +140,11 @@ impl Lun {
                     }
                 }
             }
-            Work::Reprogram { page, kept, .. } => {
-                self.contents.tear_page(page);
-                self.contents.tear_page(kept);
+            Work::Reprogram { pages } => {
+                for Rewritten { page, kept, .. } in pages {
+                    self.contents.tear_page(page);
+                    self.contents.tear_page(kept);
+                }
             }
             Work::Erase { blocks } => blocks.into_iter().for_each(|block| self.contents.tear_block(block)),
         }

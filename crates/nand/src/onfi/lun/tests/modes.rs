@@ -108,7 +108,7 @@ fn pages_copied_back_and_loaded_share_a_word_line() {
     lun.settle(at(10_000));
     let read = lun.read(row(2, 0), ReadKind::Copyback, at(10_000)).expect("legal").ready_at;
     lun.settle(read);
-    lun.set_mode(CellMode::Normal).expect("the part has it");
+    lun.set_mode(CellMode::Native).expect("the part has it");
     lun.begin_load(row(0, 0), false);
     let mut now = lun.program(row(0, 0), PAGE, true, read).expect("legal").ready_at;
     now = program(&mut lun, row(0, 1), 1, PAGE, now).expect("legal").ready_at;
@@ -139,7 +139,7 @@ fn modes_mix_only_over_an_erase() {
         let mut lun = tlc(LunOptions { fatal, ..LunOptions::default() });
         lun.set_mode(CellMode::Slc).expect("the part has it");
         put(&mut lun, row(0, 0), 1);
-        lun.set_mode(CellMode::Normal).expect("the part has it");
+        lun.set_mode(CellMode::Native).expect("the part has it");
         let mixed = Limit::MixedModes { row: row(0, 1), block: CellMode::Slc };
         let now = lun.pipeline().ready_at;
         assert_eq!(lun.read(row(0, 1), ReadKind::Plain, now).err(), fatal.then_some(mixed));
@@ -207,12 +207,12 @@ fn a_part_has_the_modes_that_its_file_gives_times_for() {
     for mode in [CellMode::Slc, CellMode::TwoBit] {
         assert_eq!(mlc.set_mode(mode), Err(Limit::Unsupported { what: mode.name() }));
     }
-    assert_eq!(mlc.mode(), CellMode::Normal);
+    assert_eq!(mlc.mode(), CellMode::Native);
     let part = part(|file| file.timing.reprogram = Some(REPROGRAM));
     let mut mlc = Lun::new(&part, DieId(0), LunOptions::default());
     assert!(mlc.set_mode(CellMode::TwoBit).is_err(), "two bits are all that MLC has");
     let mut tlc = strict();
-    for mode in [CellMode::Slc, CellMode::TwoBit, CellMode::Normal] {
+    for mode in [CellMode::Slc, CellMode::TwoBit, CellMode::Native] {
         assert_eq!(tlc.set_mode(mode), Ok(()));
     }
 }

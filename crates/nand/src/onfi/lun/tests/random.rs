@@ -243,7 +243,7 @@ fn anything(lun: &mut Lun, now: Instant, (kind, block, page, byte, _): Step) -> 
             lun.reset(now);
             Ok(())
         }
-        _ => lun.set_mode([CellMode::Normal, CellMode::Slc, CellMode::TwoBit][usize::from(byte) % 3]),
+        _ => lun.set_mode([CellMode::Native, CellMode::Slc, CellMode::TwoBit][usize::from(byte) % 3]),
     }
 }
 

@@ -1,0 +1,177 @@
+//! Cell modes: how many bits the cells of a block store, and what a part is like in each mode.
+//!
+//! A mode belongs to an opened block, and to a command: the command says in which mode it is spelled, and, of a word line that
+//! is programmed again, how often that was done.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use crate::Part;
+use crate::latency::TimeRange;
+use crate::onfi::LunTimes;
+use crate::pairing::Pairing;
+
+/// How many bits the cells of a block store.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum CellMode {
+    /// As many as the part's data sheet says.
+    #[default]
+    Native,
+    /// One: faster, and a block has one page for each word line.
+    Slc,
+    /// Two, in a one-shot part of three or more: a word line that can be programmed again without an erase (ReSSD,
+    /// section 3).
+    TwoBit,
+    /// A word line of a block in the two-bit mode that was programmed again so many times; of a program, the one that makes
+    /// it so many. It puts a new page in the place of one of the two, and the other keeps its bits.
+    Reprogrammed(u8),
+}
+
+impl CellMode {
+    /// The modes that a block may be in.
+    pub const OF_BLOCKS: [Self; 3] = [Self::Native, Self::Slc, Self::TwoBit];
+
+    /// Its name for people.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Native => "the native mode",
+            Self::Slc => "SLC mode",
+            Self::TwoBit => "the two-bit mode",
+            Self::Reprogrammed(_) => "a reprogram",
+        }
+    }
+
+    /// The mode of the block.
+    #[inline]
+    pub fn of_block(self) -> Self {
+        match self {
+            Self::Reprogrammed(_) => Self::TwoBit,
+            mode => mode,
+        }
+    }
+
+    /// Whether it is that of a word line that is, or was, programmed again.
+    #[inline]
+    pub fn is_again(self) -> bool {
+        matches!(self, Self::Reprogrammed(_))
+    }
+
+    /// The pages of a word line of a part of so many bits a cell.
+    pub fn bits(self, native: u32) -> u32 {
+        match self {
+            Self::Native => native,
+            Self::Slc => 1,
+            Self::TwoBit | Self::Reprogrammed(_) => 2,
+        }
+    }
+
+    /// The command that puts one operation into the mode, before its first byte (see
+    /// [`COMMANDS`](crate::onfi::COMMANDS)): A2h for SLC mode, A3h for two bits, A4h to program a word line again, none for the
+    /// native mode.
+    pub fn prefix(self, programs: bool) -> Option<u8> {
+        match self {
+            Self::Native => None,
+            Self::Slc => Some(0xA2),
+            Self::Reprogrammed(_) if programs => Some(0xA4),
+            Self::TwoBit | Self::Reprogrammed(_) => Some(0xA3),
+        }
+    }
+}
+
+impl fmt::Display for CellMode {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Reprogrammed(times) => write!(out, "the two-bit mode, programmed again {times} times"),
+            mode => out.write_str(mode.name()),
+        }
+    }
+}
+
+impl Part {
+    /// Whether it has `mode`: its file gives the times of SLC mode and of reprograms.
+    pub fn has_mode(&self, mode: CellMode) -> bool {
+        let (g, timing) = (&self.geometry, &self.timing);
+        match mode {
+            CellMode::Native => true,
+            CellMode::Slc => timing.slc.is_some(),
+            CellMode::TwoBit | CellMode::Reprogrammed(_) => {
+                timing.reprogram.is_some() && g.one_shot && g.bits_per_cell >= 3
+            }
+        }
+    }
+
+    /// The part as its blocks are in `mode`: the pages of a word line, and the times. None if it has no such mode.
+    pub fn in_mode(&self, mode: CellMode) -> Option<Self> {
+        match mode {
+            CellMode::Native => Some(self.clone()),
+            CellMode::Slc => self.in_slc_mode(),
+            CellMode::TwoBit | CellMode::Reprogrammed(_) => self.in_two_bit_mode(mode.is_again()),
+        }
+    }
+
+    /// The part as its blocks are in SLC mode: a page of one bit on each word line, and the times of that mode. None if
+    /// it has no such mode.
+    pub fn in_slc_mode(&self) -> Option<Self> {
+        let slc = self.timing.slc?;
+        let mut file = self.file().clone();
+        file.geometry.pages_per_block /= file.geometry.bits_per_cell;
+        (file.geometry.bits_per_cell, file.geometry.one_shot) = (1, false);
+        file.geometry.pairing = Pairing::WordLine;
+        (file.timing.read, file.timing.program) = (vec![slc.read.into()], vec![slc.program.into()]);
+        (file.timing.erase, file.timing.program_typical) = (slc.erase, None);
+        (file.timing.slc, file.timing.reprogram) = (None, None);
+        Some(file.check().expect("a part of one bit a cell asks less of its numbers"))
+    }
+
+    /// The part as its blocks are with two bits a cell: the two lowest pages of a word line with their times of sensing, and
+    /// the times that [`LunTimes`] has for programs. A program writes both pages, or, `again`, puts one in the place of another.
+    fn in_two_bit_mode(&self, again: bool) -> Option<Self> {
+        let reprogram = self.timing.reprogram.filter(|_| self.has_mode(CellMode::TwoBit))?;
+        let mut file = self.file().clone();
+        file.geometry.pages_per_block = self.pages().word_lines() * 2;
+        (file.geometry.bits_per_cell, file.geometry.one_shot) = (2, !again);
+        let program = if again { reprogram } else { LunTimes::of(self).two_bit_program };
+        file.timing.read = self.read_times()[..2].iter().map(|time| TimeRange::from(*time)).collect();
+        (file.timing.program, file.timing.program_typical) = (vec![program.into()], None);
+        (file.timing.slc, file.timing.reprogram) = (None, None);
+        Some(file.check().expect("a part of two bits a cell asks less of its numbers"))
+    }
+
+    /// The super layer of a word line of a block with two bits a cell: as many layers as `layers` says, in which word lines may
+    /// be programmed again in any order (ReSSD, section 3.3).
+    pub fn super_layer(&self, word_line: u32, layers: u32) -> u32 {
+        let word_lines_per_layer = self.pages().word_lines().div_ceil(self.geometry.layers.max(1)).max(1);
+        word_line / word_lines_per_layer / layers.max(1)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use wordline_kernel::Duration;
+
+    use super::*;
+    use crate::part::tests::mqsim_file;
+
+    #[test]
+    fn a_part_with_two_bits_a_cell_has_two_pages_a_word_line_and_times_of_its_own() {
+        let us = Duration::from_us;
+        let mut file = mqsim_file();
+        (file.geometry.bits_per_cell, file.geometry.one_shot, file.geometry.pages_per_block) = (3, true, 12);
+        file.timing.read = [50, 60, 70].map(|time| us(time).into()).to_vec();
+        assert!(!file.clone().check().expect("sound").has_mode(CellMode::TwoBit), "no time of a reprogram");
+        file.timing.reprogram = Some(us(800));
+        let part = file.check().expect("the part is sound");
+        assert!(
+            part.in_mode(CellMode::Slc).is_none() && part.in_mode(CellMode::Native).as_ref() == Some(&part)
+        );
+        let [two, again] =
+            [CellMode::TwoBit, CellMode::Reprogrammed(1)].map(|mode| part.in_mode(mode).expect("it has it"));
+        for view in [&two, &again] {
+            assert_eq!((view.pages().word_lines(), view.geometry.pages_per_block), (4, 8));
+            assert_eq!(view.read_times(), [us(50), us(60)]);
+        }
+        assert_eq!((two.pages_per_program(), two.program_time(0)), (2, us(750)));
+        assert_eq!((again.pages_per_program(), again.program_time(0)), (1, us(800)));
+    }
+}

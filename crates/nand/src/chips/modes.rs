@@ -1,0 +1,291 @@
+//! Blocks in other cell modes than the native one: how many pages a word line has, and the times.
+//!
+//! The pages of such a block are numbered by its word lines, so that it has as many of them as they hold in that mode, and
+//! the numbers beyond are not used. A command that is [spelled](Command::spelled) in a mode has the prefix for it on the bus;
+//! one that is not takes that of its block, for the controller has told the die before: that costs nothing here.
+
+use wordline_kernel::{Column, state};
+
+use super::die::Die;
+use super::times::Times;
+use super::{Chips, Command, Operation};
+use crate::cell_mode::CellMode;
+use crate::geometry::{BlockSetId, DieId};
+use crate::{Part, Pool, Pools};
+
+/// The part of a pool in a mode, and whether commands are spelled in it.
+#[derive(Clone, Debug)]
+struct View {
+    pool: u8,
+    mode: CellMode,
+    spelled: bool,
+    part: Part,
+}
+
+/// The modes of the parts, and the blocks that are in one of them.
+#[derive(Clone, Debug)]
+pub(super) struct Modes {
+    /// In the order of their times, which follow those of the pools.
+    views: Vec<View>,
+    blocks: Column<BlockSetId, CellMode>,
+    /// How often each word line was programmed again since its block was erased, so many word lines a block; empty without
+    /// the two-bit mode.
+    pub(super) again: Vec<u8>,
+    pub(super) word_lines: u32,
+}
+
+state!(Modes { values { blocks } parts { again } fixed { views, word_lines } });
+
+impl Modes {
+    fn of(pools: &Pools) -> Box<Self> {
+        let blocks = Column::filled(pools.block_sets() as usize, CellMode::Native);
+        Box::new(Self { views: Vec::new(), blocks, again: Vec::new(), word_lines: 0 })
+    }
+
+    /// Adds the parts of the pools that have `mode`.
+    fn offer(&mut self, pools: &Pools, mode: CellMode) {
+        for (number, pool) in (0u8..).zip(pools.iter()).filter(|(_, pool)| has(pool, mode)) {
+            let mut add = |mode, spelled| {
+                let part = pool.part.in_mode(mode).expect("the part has the mode");
+                self.views.push(View { pool: number, mode, spelled, part });
+            };
+            add(mode, false);
+            add(mode, true);
+            if mode == CellMode::TwoBit {
+                add(CellMode::Reprogrammed(0), true);
+                self.word_lines = self.word_lines.max(pool.part.pages().word_lines());
+            }
+        }
+        if mode == CellMode::TwoBit {
+            self.again = vec![0; self.blocks.len() * self.word_lines as usize];
+        }
+    }
+
+    fn find(&self, pool: u8, mode: CellMode, spelled: bool) -> Option<usize> {
+        let is_it = |view: &View| {
+            view.pool == pool
+                && view.mode.of_block() == mode.of_block()
+                && view.mode.is_again() == mode.is_again()
+                && view.spelled == spelled
+        };
+        self.views.iter().position(is_it)
+    }
+}
+
+/// Whether the blocks of a pool may be in `mode`: with two bits a cell, a page of each plane is programmed again, and has to be
+/// whole slots.
+fn has(pool: &Pool, mode: CellMode) -> bool {
+    let whole = pool.geometry.planes_per_row.is_multiple_of(pool.slots.pages());
+    pool.part.has_mode(mode) && (mode != CellMode::TwoBit || whole)
+}
+
+impl Chips {
+    /// Lets blocks be used in `mode` from now on; false if no pool's part has it.
+    pub fn offer_mode(&mut self, mode: CellMode) -> bool {
+        let mode = mode.of_block();
+        if mode == CellMode::Native {
+            return true;
+        }
+        if !self.pools.iter().any(|pool| has(pool, mode)) {
+            return false;
+        }
+        let Self { modes, pools, .. } = self;
+        let modes = modes.get_or_insert_with(|| Modes::of(pools));
+        if modes.views.iter().all(|view| view.mode != mode) {
+            modes.offer(pools, mode);
+        }
+        self.note_mode_times();
+        true
+    }
+
+    /// Lets blocks be used in SLC mode from now on; false if no part has it.
+    pub fn offer_slc_mode(&mut self) -> bool {
+        self.offer_mode(CellMode::Slc)
+    }
+
+    /// Works out the times of the modes that are offered.
+    pub(super) fn note_mode_times(&mut self) {
+        let Self { modes, pools, times, wiring, .. } = self;
+        times.truncate(pools.count());
+        for View { pool, mode, spelled, part } in modes.iter().flat_map(|modes| &modes.views) {
+            let spelled = if *spelled { *mode } else { CellMode::Native };
+            times.push(Times::of(part, &pools.get(usize::from(*pool)).geometry, wiring, spelled));
+        }
+        assert!(times.len() <= usize::from(u8::MAX), "a die names its times with a byte");
+    }
+
+    /// Says in which mode the programs, reads and the next erase of an erased block are, once that mode is offered.
+    pub fn set_mode(&mut self, block: BlockSetId, mode: CellMode) {
+        let mode = mode.of_block();
+        if let Some(modes) = &mut self.modes {
+            let erased = self.pages.programmed[block] == 0;
+            assert!(erased || modes.blocks[block] == mode, "a block changes its mode when it is erased");
+            modes.blocks[block] = mode;
+        }
+    }
+
+    /// Puts a block into SLC mode or into the native one; see [`Self::set_mode`].
+    pub fn set_slc(&mut self, block: BlockSetId, is_slc: bool) {
+        self.set_mode(block, if is_slc { CellMode::Slc } else { CellMode::Native });
+    }
+
+    /// The mode of a block.
+    pub fn mode(&self, block: BlockSetId) -> CellMode {
+        self.modes.as_ref().map_or(CellMode::Native, |modes| modes.blocks[block])
+    }
+
+    /// Whether a block is in SLC mode.
+    pub fn is_slc(&self, block: BlockSetId) -> bool {
+        self.mode(block) == CellMode::Slc
+    }
+
+    /// Whether `mode` is offered for the dies of a pool.
+    pub(super) fn offers(&self, pool: u8, mode: CellMode) -> bool {
+        mode == CellMode::Native
+            || self.modes.as_ref().is_some_and(|modes| modes.find(pool, mode, true).is_some())
+    }
+
+    /// The mode in which a command is carried out.
+    pub(super) fn mode_of(&self, command: &Command) -> CellMode {
+        command.mode.unwrap_or_else(|| self.mode(self.pools.block_of_page(command.page)))
+    }
+
+    /// Notes which times hold for the command that `die` has begun, and opens an erased block in the mode that a program of it
+    /// is spelled in.
+    #[inline(never)]
+    pub(super) fn choose_times(&mut self, die: DieId) {
+        let Die { pool, command, .. } = self.dies[die];
+        let mode = self.mode_of(&command);
+        if let (Some(_), Operation::Program | Operation::ProgramCache) = (command.mode, command.operation) {
+            let block = self.pools.block_of_page(command.page);
+            if self.pages.has_stamps() && self.pages.programmed[block] == 0 {
+                self.set_mode(block, mode);
+            }
+        }
+        let view = self.modes.as_ref().and_then(|modes| modes.find(pool, mode, command.mode.is_some()));
+        self.dies[die].times = view.map_or(pool, |view| (self.pools.count() + view) as u8);
+    }
+
+    /// The part and the times that hold for the present command of a die.
+    pub(super) fn seen_by(&self, die: DieId) -> (&Part, &Times) {
+        let at = usize::from(self.dies[die].times);
+        let part = match &self.modes {
+            Some(modes) if at >= self.pools.count() => &modes.views[at - self.pools.count()].part,
+            _ => &self.pool_of(die).part,
+        };
+        (part, &self.times[at])
+    }
+
+    /// Pages that a program writes in each plane.
+    #[inline]
+    pub(super) fn pages_per_program(&self, die: DieId, command: &Command) -> u32 {
+        let part = &self.pool_of(die).part;
+        if self.modes.is_none() { part.pages_per_program() } else { per_program(part, self.mode_of(command)) }
+    }
+
+    /// A block was erased: none of its word lines was programmed again.
+    #[inline]
+    pub(super) fn forget_again(&mut self, block: BlockSetId) {
+        if let Some(modes) = &mut self.modes {
+            let first = (block.0 * modes.word_lines) as usize;
+            modes
+                .again
+                .get_mut(first..first + modes.word_lines as usize)
+                .into_iter()
+                .flatten()
+                .for_each(|n| *n = 0);
+        }
+    }
+}
+
+/// Pages that a program of a block in `mode` writes in each plane.
+pub(super) fn per_program(part: &Part, mode: CellMode) -> u32 {
+    match mode {
+        CellMode::Native => part.pages_per_program(),
+        CellMode::Reprogrammed(_) => 1,
+        mode if part.geometry.one_shot => mode.bits(part.geometry.bits_per_cell),
+        _ => 1,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use wordline_kernel::{Bytes, Calendar, Duration, Schedule};
+
+    use super::*;
+    use crate::chips::{Command, Done, Operation, Stamp};
+    use crate::geometry::{DieId, Layout};
+    use crate::part::SlcTiming;
+    use crate::part::tests::mqsim_file;
+    use crate::slots::SlotId;
+
+    /// A die of a one-shot part of three bits a cell with an SLC mode, its planes tied.
+    fn chips() -> Chips {
+        let us = Duration::from_us;
+        let mut file = mqsim_file();
+        (file.geometry.bits_per_cell, file.geometry.one_shot, file.geometry.pages_per_block) = (3, true, 12);
+        file.timing.slc = Some(SlcTiming { read: us(20), program: us(200), erase: us(2_000) });
+        let part = file.check().expect("the part is sound");
+        let geometry = Layout::on_one_channel(1, Some(2)).check(&part).expect("the layout is sound");
+        let mut chips = Chips::new(Pools::of_pages(part, geometry));
+        assert!(chips.offer_slc_mode());
+        chips
+    }
+
+    fn carry_out(
+        chips: &mut Chips,
+        calendar: &mut Calendar<crate::chips::Event>,
+        operation: Operation,
+        block: u32,
+        n: u32,
+    ) -> (Duration, Done) {
+        let begin = calendar.now();
+        let page = chips.geometry().page(BlockSetId(block), n);
+        chips.registers(DieId(0)).fill(Stamp { logical: block, version: 1 });
+        let command = Command::new(operation, page, 2, Bytes::kib(16));
+        chips.begin(DieId(0), command, calendar);
+        loop {
+            let event = calendar.advance().expect("the command ends");
+            if let Some(done) = chips.handle(event, calendar) {
+                return (calendar.now() - begin, done);
+            }
+        }
+    }
+
+    #[test]
+    fn a_block_in_slc_mode_holds_a_page_a_word_line_and_has_times_of_its_own() {
+        let mut chips = chips();
+        chips.set_slc(BlockSetId(1), true);
+        let us = Duration::from_us;
+        let (mut arrays, mut calendar) = (Vec::new(), Calendar::new());
+        for block in [0, 1] {
+            for operation in [Operation::Program, Operation::Read, Operation::Erase] {
+                let (time, done) = carry_out(&mut chips, &mut calendar, operation, block, 0);
+                assert_eq!(time, done.bus + done.array);
+                arrays.push((done.array, done.bus));
+            }
+        }
+        let array: Vec<Duration> = arrays.iter().map(|(array, _)| *array).collect();
+        assert_eq!(array, [us(750), us(75), us(3_800), us(200), us(20), us(2_000)]);
+        assert!(arrays[0].1.ps() > 2 * arrays[3].1.ps(), "six pages cross the bus, or two");
+        assert_eq!(arrays[1].1, arrays[4].1, "as many bytes are read");
+        assert_eq!(chips.counts().pages_programmed, 6 + 2);
+    }
+
+    #[test]
+    fn the_pages_of_a_block_in_slc_mode_are_numbered_by_word_lines() {
+        let mut chips = chips();
+        chips.set_slc(BlockSetId(0), true);
+        let mut calendar = Calendar::new();
+        for n in 0..4 {
+            carry_out(&mut chips, &mut calendar, Operation::Program, 0, 2 * n);
+        }
+        assert_eq!(chips.programmed(BlockSetId(0)), 8);
+        assert_eq!(chips.stamp(SlotId(7)).logical, 0);
+        assert_eq!(chips.stamp(SlotId(8)), Stamp::ERASED);
+        carry_out(&mut chips, &mut calendar, Operation::Erase, 0, 0);
+        chips.set_slc(BlockSetId(0), false);
+        carry_out(&mut chips, &mut calendar, Operation::Program, 0, 0);
+        assert_eq!(chips.programmed(BlockSetId(0)), 6);
+    }
+}
