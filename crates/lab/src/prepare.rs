@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use wordline_kernel::{Duration, Instant, Seed};
+use wordline_kernel::{Instant, Seed};
 use wordline_ssd::device::{Steady, Written};
 use wordline_ssd::snapshot::Agenda;
 use wordline_ssd::{BlockDevice, Config, Device};
@@ -12,8 +12,9 @@ use crate::design::Design;
 use crate::error::{Error, Result};
 use crate::output::Output;
 use crate::report::Quantity;
-use crate::run::{Job, OVERWRITING, Observer, PRECONDITIONING, Precondition, SAVING};
+use crate::run::{Job, Load, OVERWRITING, Observer, PRECONDITIONING, Precondition, SAVING};
 use crate::snapshot::{Moment, Snapshot};
+use crate::warm_up::warm_up;
 
 /// What the result notes where an SLC cache was asked for and stays empty.
 const NOTHING_CACHED: &str = "ftl.slc_cache only takes space: the router of the design sends nothing there, as the policy slc-cache would";
@@ -36,7 +37,7 @@ impl Prepared<Device> {
         let prepared = match &job.from_snapshot {
             None => {
                 let device = Device::with(config.clone(), job.design.parts(config), Seed(seed));
-                Self::preconditioned(device, job.precondition, seed, observer)?
+                Self::preconditioned(device, job.precondition, seed, Some(&job.load), observer)?
             }
             Some(path) => Self::restored(path, config, &job.design)?,
         };
@@ -44,7 +45,7 @@ impl Prepared<Device> {
         if let Some(path) = &job.from_snapshot {
             let (path, history) = (path.display(), prepared.history.join("; then "));
             notes.push(format!("restored from the snapshot {path}: {history}"));
-        } else if matches!(job.precondition, Precondition::Steady | Precondition::SteadyTo(_)) {
+        } else if !matches!(job.precondition, Precondition::Empty | Precondition::Filled(_)) {
             notes.extend(prepared.history.last().cloned());
         }
         if config.file.ftl.slc_cache.is_some() && !prepared.device.has_slc_cache() {
@@ -68,8 +69,10 @@ impl<D: BlockDevice> Prepared<D> {
         mut device: D,
         precondition: Precondition,
         seed: u64,
+        load: Option<&Load>,
         observer: &mut dyn Observer,
     ) -> Result<Self> {
+        let mut agenda = Agenda { now: Instant::ZERO, events: Vec::new() };
         let mut overwrites = false;
         let look = &mut |written| goes_on(written, &mut overwrites, observer);
         let done = match precondition {
@@ -87,9 +90,15 @@ impl<D: BlockDevice> Prepared<D> {
                 let of = format!(" of the first {fraction} of its logical pages");
                 steady(done.ok_or(Error::Stopped)?, &of)
             }
+            Precondition::Workload(drives) => {
+                device.fill_while(1.0, look).then_some(()).ok_or(Error::Stopped)?;
+                let load = load.ok_or_else(no_workload)?;
+                let (aged, done) = warm_up(&mut device, drives, load, observer)?;
+                agenda = aged;
+                done
+            }
         };
-        device.audit(Duration::ZERO);
-        let agenda = Agenda { now: Instant::ZERO, events: Vec::new() };
+        device.audit(agenda.now - Instant::ZERO);
         Ok(Self { device, agenda, seed, history: vec![done] })
     }
 
@@ -122,6 +131,15 @@ fn goes_on(written: Written, overwrites: &mut bool, observer: &mut dyn Observer)
     observer.goes_on(pages.min(expected) - filled)
 }
 
+/// A device that is only preconditioned has no workload.
+fn no_workload() -> Error {
+    Error::Argument {
+        what: "precondition".into(),
+        found: "workload, and nothing that runs".into(),
+        wanted: "a run that saves the device, or empty, filled or steady-state".into(),
+    }
+}
+
 /// What bringing a device, or a part `of` it, to its steady state took.
 fn steady(done: Steady, of: &str) -> String {
     format!(
@@ -146,7 +164,7 @@ pub fn make_snapshot(
     let design = Design::from(device.design.clone());
     let parts = design.parts(&device.config);
     let made = Device::with(device.config.clone(), parts, Seed(seed));
-    let prepared = Prepared::preconditioned(made, precondition, seed, observer)?;
+    let prepared = Prepared::preconditioned(made, precondition, seed, None, observer)?;
     observer.phase(SAVING, None);
     prepared.save(&device.name, &device.text, to, observer)
 }
@@ -192,7 +210,7 @@ mod tests {
             let config = &device.config;
             let made = Device::with(config.clone(), design.parts(config), Seed(1));
             observer.phase(PRECONDITIONING, None);
-            Prepared::preconditioned(made, precondition, 1, &mut observer).expect("a device");
+            Prepared::preconditioned(made, precondition, 1, None, &mut observer).expect("a device");
             let filled = if precondition == Precondition::SteadyTo(0.5) { pages / 2 } else { pages };
             assert_eq!(observer.0[0].2, filled);
             let is_steady = precondition != Precondition::Filled(1.0);
