@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use wordline_kernel::{Calendar, Instant, Schedule};
 
 use crate::chips::{Event, Refusal, Wiring, fits};
-use crate::{Chips, Command, DieId, Geometry, Operation, Part, Pools, Reference, Span};
+use crate::{Chips, Command, DieId, Geometry, Operation, Parameters, Part, Physics, Pools, Reference, Span};
 
 /// What a die is to do, in order. A sequence of cache reads is whole: each command names the page of the next one.
 pub type List = (DieId, Vec<Command>);
@@ -38,11 +38,35 @@ impl Mode {
         wiring: Wiring,
         lists: &[List],
     ) -> Result<Vec<Span>, ListError> {
+        self.run_over(&Cells::default(), part, geometry, wiring, lists)
+    }
+
+    /// The same over `cells`.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn run_over(
+        self,
+        cells: &Cells,
+        part: &Part,
+        geometry: Geometry,
+        wiring: Wiring,
+        lists: &[List],
+    ) -> Result<Vec<Span>, ListError> {
         match self {
-            Self::Fast => fast(part, geometry, wiring, lists),
-            Self::Reference => Reference::new(part.clone(), geometry, wiring).run(lists),
+            Self::Fast => fast_over(cells, part, geometry, wiring, lists),
+            Self::Reference => Reference::new(part.clone(), geometry, wiring).over(cells.clone()).run(lists),
         }
     }
+}
+
+/// What the cells say while lists are carried out; by default nothing but the data sheet.
+#[derive(Clone, Debug, Default)]
+pub struct Cells {
+    /// How long arrays work; none for the data sheet.
+    pub physics: Option<Box<dyn Physics>>,
+    /// The sets of parameters that commands may name, from number 1 on.
+    pub sets: Vec<Parameters>,
 }
 
 /// Why lists cannot be carried out.
@@ -85,14 +109,19 @@ impl std::error::Error for ListError {}
 
 /// The number of each list's first command in the spans: commands are counted list by list. Every command is looked at
 /// before the first one begins.
-pub(crate) fn first_serials(part: &Part, geometry: Geometry, lists: &[List]) -> Result<Vec<u32>, ListError> {
+pub(crate) fn first_serials(
+    part: &Part,
+    geometry: Geometry,
+    lists: &[List],
+    sets: usize,
+) -> Result<Vec<u32>, ListError> {
     let pools = Pools::of_pages(part.clone(), geometry);
     let (mut first, mut serials) = (0, Vec::new());
     for (n, (die, commands)) in lists.iter().enumerate() {
         if lists[..n].iter().any(|(other, _)| other == die) {
             return Err(ListError::SecondList { die: *die });
         }
-        check_list(&pools, *die, commands)?;
+        check_list(&pools, *die, commands, sets)?;
         serials.push(first);
         first += commands.len() as u32;
     }
@@ -101,11 +130,14 @@ pub(crate) fn first_serials(part: &Part, geometry: Geometry, lists: &[List]) -> 
 
 /// That a die has what each command names, and that a cache read that names a next page is followed by the one that moves
 /// it out, and none comes without.
-fn check_list(pools: &Pools, die: DieId, commands: &[Command]) -> Result<(), ListError> {
+fn check_list(pools: &Pools, die: DieId, commands: &[Command], sets: usize) -> Result<(), ListError> {
     let mut expected = None;
     for (at, command) in commands.iter().enumerate() {
         let refused = |why| ListError::Refused { die, at, why };
         fits(pools, die, command, &|_| command.mode.unwrap_or_default()).map_err(refused)?;
+        if usize::from(command.parameters) > sets {
+            return Err(refused(Refusal::NoSuchParameters { set: command.parameters }));
+        }
         let (goes_on, next) = match command.operation {
             Operation::ReadCache { first, next } => (!first, next),
             _ => (false, None),
@@ -128,15 +160,32 @@ fn check_list(pools: &Pools, die: DieId, commands: &[Command]) -> Result<(), Lis
 /// # Errors
 /// Two lists are for one die, one breaks a sequence of cache reads off, or its die does not have what a command names.
 pub fn fast(part: &Part, geometry: Geometry, wiring: Wiring, lists: &[List]) -> Result<Vec<Span>, ListError> {
+    fast_over(&Cells::default(), part, geometry, wiring, lists)
+}
+
+/// The same over `cells`.
+fn fast_over(
+    cells: &Cells,
+    part: &Part,
+    geometry: Geometry,
+    wiring: Wiring,
+    lists: &[List],
+) -> Result<Vec<Span>, ListError> {
     let mut run = Run {
         lists,
-        first: first_serials(part, geometry, lists)?,
+        first: first_serials(part, geometry, lists, cells.sets.len())?,
         started: vec![0; lists.len()],
         numbers: Vec::new(),
         chips: Chips::counting(part.clone(), geometry, wiring),
         calendar: Calendar::new(),
     };
     run.chips.record();
+    for (number, parameters) in (1..).zip(&cells.sets) {
+        run.chips.set_parameters(number, *parameters);
+    }
+    if let Some(physics) = &cells.physics {
+        run.chips.set_physics(physics.clone());
+    }
     lists.iter().flat_map(|(_, commands)| commands).filter_map(|command| command.mode).for_each(|mode| {
         run.chips.offer_mode(mode);
     });

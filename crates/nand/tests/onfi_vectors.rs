@@ -1,5 +1,6 @@
 //! The sequences of the ONFI commands on the pins, legal and illegal: data, status and times.
 
+mod cells;
 mod onfi {
     mod chains;
     mod checker;
@@ -8,6 +9,7 @@ mod onfi {
     mod legal;
     mod luns;
     mod one_shot;
+    mod parameters;
     mod parts;
     mod random;
     mod refused;

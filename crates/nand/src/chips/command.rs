@@ -85,20 +85,27 @@ pub struct Command {
     /// The cell mode that it is spelled in, with a prefix on the bus for any but the native one. None: that of the block,
     /// which the controller has told the die of beforehand, in no time.
     pub mode: Option<CellMode>,
+    /// The number of the [set of parameters](crate::Parameters) that it is done with; 0 for that of the data sheet.
+    pub parameters: u16,
 }
 
 const _: () = assert!(size_of::<Command>() == 32, "a die holds its command, and every start copies it");
 
 impl Command {
-    /// A command in the mode of its block.
+    /// A command in the mode of its block, with the parameters of the data sheet.
     #[inline]
     pub const fn new(operation: Operation, page: PageId, planes: u32, bytes: Bytes) -> Self {
-        Self { operation, page, planes, bytes, mode: None }
+        Self { operation, page, planes, bytes, mode: None, parameters: 0 }
     }
 
     /// The same, spelled in a cell mode.
     pub const fn spelled(self, mode: CellMode) -> Self {
         Self { mode: Some(mode), ..self }
+    }
+
+    /// The same with another set of parameters.
+    pub const fn with(self, parameters: u16) -> Self {
+        Self { parameters, ..self }
     }
 }
 

@@ -5,6 +5,7 @@
 //! from the data register, the bus has the cache register (see [`Pipeline`](crate::Pipeline)).
 
 mod again;
+mod asked;
 mod bus;
 mod command;
 mod counts;
@@ -479,13 +480,14 @@ impl Chips {
         let geometry = &self.pool_of(die).geometry;
         let times = &self.times[usize::from(work.times)];
         let (time, stage) = match (work.step, operation) {
-            (Step::Opening, Operation::Read) => {
-                (times.sense(geometry, page, planes) + work.setting, Stage::Ton)
-            }
+            (Step::Opening, Operation::Read) => (times.sense(geometry, page, planes), Stage::Ton),
             (Step::Opening, Operation::Program) => (times.write(geometry, page, planes), Stage::Tin),
+            (Step::Opening, Operation::Erase) => (times.erase(), Stage::Ber),
             _ => return self.go_on_in_array(die, begin, calendar),
         };
-        self.run_array(die, begin, time, stage, calendar);
+        let setting = if stage == Stage::Ton { work.setting } else { Duration::ZERO };
+        let time = if self.modes.is_some() { self.ask(die, (stage, page), time, begin) } else { time };
+        self.run_array(die, begin, time + setting, stage, calendar);
     }
 
     /// The array works for `time` from `begin` on, and the die waits for it.

@@ -6,6 +6,7 @@
 
 use wordline_kernel::{Column, state};
 
+use super::asked::Asks;
 use super::die::Die;
 use super::times::Times;
 use super::{Chips, Command, Operation};
@@ -15,31 +16,33 @@ use crate::{Part, Pool, Pools};
 
 /// The part of a pool in a mode, and whether commands are spelled in it.
 #[derive(Clone, Debug)]
-struct View {
+pub(super) struct View {
     pool: u8,
     mode: CellMode,
     spelled: bool,
-    part: Part,
+    pub(super) part: Part,
 }
 
 /// The modes of the parts, and the blocks that are in one of them.
 #[derive(Clone, Debug)]
 pub(super) struct Modes {
     /// In the order of their times, which follow those of the pools.
-    views: Vec<View>,
+    pub(super) views: Vec<View>,
     blocks: Column<BlockSetId, CellMode>,
     /// How often each word line was programmed again since its block was erased, so many word lines a block; empty without
     /// the two-bit mode.
     pub(super) again: Vec<u8>,
     pub(super) word_lines: u32,
+    /// None until cells or sets of parameters are asked.
+    pub(super) asks: Option<Asks>,
 }
 
-state!(Modes { values { blocks } parts { again } fixed { views, word_lines } });
+state!(Modes { values { blocks } parts { again, asks } fixed { views, word_lines } });
 
 impl Modes {
     fn of(pools: &Pools) -> Box<Self> {
         let blocks = Column::filled(pools.block_sets() as usize, CellMode::Native);
-        Box::new(Self { views: Vec::new(), blocks, again: Vec::new(), word_lines: 0 })
+        Box::new(Self { views: Vec::new(), blocks, again: Vec::new(), word_lines: 0, asks: None })
     }
 
     /// Adds the parts of the pools that have `mode`.
@@ -89,13 +92,21 @@ impl Chips {
         if !self.pools.iter().any(|pool| has(pool, mode)) {
             return false;
         }
+        self.with_modes();
         let Self { modes, pools, .. } = self;
-        let modes = modes.get_or_insert_with(|| Modes::of(pools));
-        if modes.views.iter().all(|view| view.mode != mode) {
+        if let Some(modes) = modes
+            && modes.views.iter().all(|view| view.mode != mode)
+        {
             modes.offer(pools, mode);
         }
         self.note_mode_times();
         true
+    }
+
+    /// What is looked at where there is more than the native mode and the data sheet.
+    pub(super) fn with_modes(&mut self) -> &mut Modes {
+        let Self { modes, pools, .. } = self;
+        modes.get_or_insert_with(|| Modes::of(pools))
     }
 
     /// Lets blocks be used in SLC mode from now on; false if no part has it.
@@ -112,6 +123,9 @@ impl Chips {
             times.push(Times::of(part, &pools.get(usize::from(*pool)).geometry, wiring, spelled));
         }
         assert!(times.len() <= usize::from(u8::MAX), "a die names its times with a byte");
+        if modes.as_ref().is_some_and(|modes| modes.asks.is_some()) {
+            times.iter_mut().for_each(Times::ask);
+        }
     }
 
     /// Says in which mode the programs, reads and the next erase of an erased block are, once that mode is offered.

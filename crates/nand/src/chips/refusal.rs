@@ -102,6 +102,11 @@ pub enum Refusal {
         /// How often it can be.
         most: u32,
     },
+    /// There is no such set of parameters.
+    NoSuchParameters {
+        /// The number of the set.
+        set: u16,
+    },
     /// A program of a word line again while one of a later super layer is programmed.
     SuperLayerClosed {
         /// The page.
@@ -174,6 +179,9 @@ impl Refusal {
                 "reprogram of page {}: found time {found}, wanted time {wanted}, of at most {most}",
                 page.0
             ),
+            Self::NoSuchParameters { set } => {
+                write!(out, "parameters: found set {set}, wanted one that was set")
+            }
             Self::SuperLayerClosed { page, later } => write!(
                 out,
                 "reprogram of page {}: found page {} of a later super layer programmed, wanted none",
@@ -213,6 +221,9 @@ impl Chips {
             return Err(Refusal::Unsupported { what: mode.name() });
         }
         self.check_mode(command)?;
+        if !self.has_parameters(command.parameters) {
+            return Err(Refusal::NoSuchParameters { set: command.parameters });
+        }
         let Command { operation, page, planes, .. } = *command;
         let row = self.pool_of(die).geometry.planes_per_row;
         if changes_stamps(operation) && self.pages.has_stamps() && planes != row {

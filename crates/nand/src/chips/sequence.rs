@@ -1,7 +1,7 @@
 //! What dies do in the course of a sequence of cache operations, of a copyback, or after a suspend: apart, so that reads,
 //! programs and erases find it nowhere in their way.
 
-use wordline_kernel::{Instant, Schedule};
+use wordline_kernel::{Duration, Instant, Schedule};
 
 use super::die::Behind;
 use super::{Chips, Command, Die, Done, Event, Operation, Step};
@@ -85,49 +85,57 @@ impl Chips {
     /// suspended. Apart, so that reads, programs and erases find it nowhere in their way.
     #[inline(never)]
     pub(super) fn go_on_in_array(&mut self, die: DieId, begin: Instant, calendar: &mut impl Schedule<Event>) {
-        let Self { dies, times, pools, .. } = self;
-        let work = &mut dies[die];
-        let Command { operation, page, planes, .. } = work.command;
-        let geometry = &pools.get(usize::from(work.pool)).geometry;
-        let times = &times[usize::from(work.times)];
-        let (working, time, stage) = match (work.step, operation) {
+        let Die { step, command, setting, times, .. } = self.dies[die];
+        let Command { operation, page, planes, .. } = command;
+        let (geometry, times) = (&self.pool_of(die).geometry, &self.times[usize::from(times)]);
+        let turn = times.turn;
+        let (stage, page, time) = match (step, operation) {
             (Step::Turn, Operation::ReadCache { next: None, .. }) => {
-                calendar.at(work.pipeline.turn(begin, times.turn), Event::Turned(die));
+                calendar.at(self.dies[die].pipeline.turn(begin, turn), Event::Turned(die));
                 return;
             }
             (Step::Turn, Operation::ReadCache { next: Some(next), .. }) => {
-                let time = times.sense(geometry, next, planes);
-                let working = work.pipeline.turn_and_run(begin, times.turn, time);
+                (Stage::Ton, next, times.sense(geometry, next, planes))
+            }
+            (_, Operation::ProgramCache) => (Stage::Tin, page, times.write(geometry, page, planes)),
+            (Step::Resume, _) => return self.resume_array(die, begin, calendar),
+            (Step::Copy, Operation::Copyback { to }) => (Stage::Tin, to, times.write(geometry, to, planes)),
+            _ => (Stage::Ton, page, times.sense(geometry, page, planes)),
+        };
+        let turns = step == Step::Turn || operation == Operation::ProgramCache;
+        let rests = begin.max(self.dies[die].pipeline.array_ready_at);
+        let from = if turns { rests + turn } else { rests };
+        let time = if self.modes.is_some() { self.ask(die, (stage, page), time, from) } else { time };
+        let work = &mut self.dies[die];
+        let working = match (step, operation) {
+            (Step::Turn, Operation::ReadCache { .. }) => {
                 work.ahead = time;
-                calendar.at(working.begin, Event::Turned(die));
-                (working, time, Stage::Ton)
+                work.pipeline.turn_and_run(begin, turn, time)
             }
             (_, Operation::ProgramCache) => {
-                let time = times.write(geometry, page, planes);
-                let working = work.pipeline.turn_and_run(begin, times.turn, time);
                 work.array += time;
-                calendar.at(working.begin, Event::Turned(die));
-                calendar.at(working.end, Event::Behind(die));
-                (working, time, Stage::Tin)
+                work.pipeline.turn_and_run(begin, turn, time)
             }
-            (step, _) => {
-                let (time, stage) = match (step, operation) {
-                    (Step::Resume, _) => {
-                        work.suspended = false;
-                        let suspended = self.suspended[die].take().expect("what is resumed was suspended");
-                        (suspended.left + times.resume, suspended.stage)
-                    }
-                    (Step::Copy, Operation::Copyback { to }) => {
-                        (times.write(geometry, to, planes), Stage::Tin)
-                    }
-                    _ => (times.sense(geometry, page, planes) + work.setting, Stage::Ton),
-                };
-                return self.run_array(die, begin, time, stage, calendar);
+            _ => {
+                let setting = if stage == Stage::Ton { setting } else { Duration::ZERO };
+                return self.run_array(die, begin, time + setting, stage, calendar);
             }
         };
+        calendar.at(working.begin, Event::Turned(die));
+        if operation == Operation::ProgramCache {
+            calendar.at(working.end, Event::Behind(die));
+        }
         work.works(working.end, stage, time);
         if self.recorder.is_some() {
             self.record_array(die, stage, working.begin, time);
         }
+    }
+
+    /// The array goes on with what was suspended, for the time that was left.
+    fn resume_array(&mut self, die: DieId, begin: Instant, calendar: &mut impl Schedule<Event>) {
+        let resume = self.times[usize::from(self.dies[die].times)].resume;
+        self.dies[die].suspended = false;
+        let suspended = self.suspended[die].take().expect("what is resumed was suspended");
+        self.run_array(die, begin, suspended.left + resume, suspended.stage, calendar);
     }
 }

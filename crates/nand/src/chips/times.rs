@@ -63,6 +63,8 @@ pub(super) struct Times {
     /// The time to sense, and to program, if all pages take the same.
     same_sense: Option<Duration>,
     same_write: Option<Duration>,
+    /// Whether the cells say how long the array works.
+    asks: bool,
     /// For each page of a block the page of its word line that is copied first, where that is done, and what it takes to
     /// program the copy.
     lower: Vec<Option<u32>>,
@@ -98,6 +100,7 @@ impl Times {
             shared_enable,
             same_sense: latency.same_read().map(nand),
             same_write: latency.same_program().map(nand),
+            asks: false,
             latency,
             lower: Vec::new(),
             backup: Duration::ZERO,
@@ -118,13 +121,25 @@ impl Times {
     fn note_openings(&mut self) {
         let sense = self.same_sense.map(|time| (Stage::Ton, time));
         let write = self.same_write.map(|time| (Stage::Tin, time));
-        let arrays = [sense, None, write, None, None, Some((Stage::Ber, self.erase))];
+        let erase = (!self.asks).then_some((Stage::Ber, self.erase));
+        let arrays = [sense, None, write, None, None, erase];
         let of_planes = |holds: &[HoldTimes; Hold::ALL.len()]| {
             let opening =
                 |kind| Opening { hold: holds[Operation::OPENINGS[kind] as usize], array: arrays[kind] };
             std::array::from_fn(opening)
         };
         self.openings = self.holds.iter().map(of_planes).collect();
+    }
+
+    /// The cells are asked from now on: no time is known beforehand.
+    pub(super) fn ask(&mut self) {
+        (self.same_sense, self.same_write, self.asks) = (None, None, true);
+        self.note_openings();
+    }
+
+    /// Erasing by the data sheet.
+    pub(super) fn erase(&self) -> Duration {
+        self.erase
     }
 
     /// What a command of this kind begins with.

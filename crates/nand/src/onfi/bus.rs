@@ -33,6 +33,7 @@
 //! ```
 
 mod array;
+mod asked;
 mod carry;
 mod meter;
 mod orders;

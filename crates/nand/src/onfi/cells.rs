@@ -1,10 +1,11 @@
 //! How the cells of a part are used: modes, word lines, and how long the array takes.
 
-use wordline_kernel::Duration;
+use wordline_kernel::{Duration, Instant};
 
 use super::Row;
 use crate::latency::Latency;
-use crate::{CellMode, DieId, Part, PlaneBlock};
+use crate::physics::{Asked, Work};
+use crate::{CellMode, DieId, Outcome, Parameters, Part, PlaneBlock, Stage};
 
 /// Times and limits of a LUN that part files say nothing of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,6 +49,17 @@ pub(super) struct Cells {
     pub times: LunTimes,
     pub latency: Latency,
     pub die: DieId,
+    /// None until cells or sets of parameters are asked.
+    pub asks: Option<Box<Asks>>,
+}
+
+/// What the cells are asked, and the last that they said.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Asks {
+    pub asked: Asked,
+    /// The set of parameters that operations go by.
+    pub set: u16,
+    pub outcome: Option<Outcome>,
 }
 
 impl Cells {
@@ -132,6 +144,38 @@ impl Cells {
             (CellMode::Slc, Some(slc)) => slc.erase,
             _ => self.part.timing.erase,
         }
+    }
+
+    /// How long the array works for these rows from `begin` on, which takes as long as `data_sheet` by the part's.
+    pub fn ask(
+        &mut self,
+        stage: Stage,
+        mode: CellMode,
+        rows: &[Row],
+        data_sheet: Duration,
+        begin: Instant,
+    ) -> Duration {
+        let Self { part, asks, die, .. } = self;
+        let (Some(asks), Some(first)) = (asks, rows.first()) else { return data_sheet };
+        let mut blocks: Vec<PlaneBlock> =
+            rows.iter().map(|row| PlaneBlock { die: *die, block: row.block }).collect();
+        blocks.sort_unstable();
+        blocks.dedup();
+        let part = part.in_mode(mode).expect("a mode of the part is set");
+        let parameters = &Parameters::DATA_SHEET;
+        let work = Work {
+            stage,
+            part: &part,
+            mode,
+            page: first.page,
+            blocks: &blocks,
+            parameters,
+            begin,
+            data_sheet,
+        };
+        let (time, outcome) = asks.asked.ask(asks.set, work);
+        asks.outcome = outcome;
+        time
     }
 
     /// Whether planes have a cache register before the registers that the array works from.

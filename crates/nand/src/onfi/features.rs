@@ -29,6 +29,8 @@ pub mod address {
     pub const ARRAY_MODE: u8 = 0x90;
     /// SLC mode (chosen: the address after the array operation mode, among those that ONFI leaves to vendors).
     pub const SLC_MODE: u8 = 0x91;
+    /// The set of parameters that operations go by (chosen: the address after that of SLC mode).
+    pub const PARAMETER_SET: u8 = 0x92;
 }
 
 /// Settings of the sensing levels that read retry offers, numbered from 0, the usual ones (chosen: as many as Micron's
@@ -56,6 +58,7 @@ enum Of {
     All,
     Strobed,
     Slc,
+    Sets,
 }
 
 /// A row of the table of features.
@@ -89,11 +92,11 @@ const fn row(
 ///
 /// Addresses 01h, 89h and 90h are sourced as said there; the others, the bits within 02h, 10h, 30h and 58h, the nominal
 /// drive strength (02h) at power-on and which of them a Reset takes back are from memory of the public ONFI
-/// specification. Chosen: a Reset takes back read retry and SLC mode, so that it leaves a part that reads as usual.
+/// specification. Chosen: a Reset takes back read retry, SLC mode and the set of parameters, so that it leaves a part that reads as usual.
 /// 02h takes no warm-up cycles, as the page says. 10h, 30h, 58h, 90h and the bits of 02h are kept and change nothing:
 /// the model has neither signal levels nor wrong bits.
 #[rustfmt::skip]
-pub const FEATURES: [Feature; 8] = [
+pub const FEATURES: [Feature; 9] = [
     row(address::TIMING_MODE,           "timing mode",           0, [0x3f, 0x01, 0, 0],              PowerOn, Of::All),
     row(address::NV_DDR2_CONFIGURATION, "NV-DDR2 configuration", 0, [0xf7, 0, 0, 0],                 PowerOn, Of::Strobed),
     row(address::DRIVE_STRENGTH,        "drive strength",        2, [0x03, 0, 0, 0],                 Kept,    Of::All),
@@ -102,6 +105,7 @@ pub const FEATURES: [Feature; 8] = [
     row(address::READ_RETRY,            "read retry",            0, [READ_RETRY_OPTIONS - 1, 0, 0, 0], PowerOn, Of::All),
     row(address::ARRAY_MODE,            "array operation mode",  0, [ON_DIE_ECC, 0, 0, 0],           Kept,    Of::All),
     row(address::SLC_MODE,              "SLC mode",              0, [SLC_ON, 0, 0, 0],               PowerOn, Of::Slc),
+    row(address::PARAMETER_SET,         "parameter set",         0, [0xff, 0xff, 0, 0],              PowerOn, Of::Sets),
 ];
 
 /// Why a feature was refused. Nothing has changed then.
@@ -188,6 +192,8 @@ impl std::error::Error for FeatureError {}
 pub struct Features {
     modes: Modes,
     slc: bool,
+    /// Whether there are sets of parameters.
+    sets: bool,
     held: [Parameters; FEATURES.len()],
 }
 
@@ -195,7 +201,7 @@ impl Features {
     /// The features of a LUN of `part` at power-on.
     pub fn of(part: &Part) -> Self {
         let held = FEATURES.map(|feature| feature.power_on);
-        Self { modes: Modes::of(part), slc: part.timing.slc.is_some(), held }
+        Self { modes: Modes::of(part), slc: part.timing.slc.is_some(), sets: false, held }
     }
 
     /// What the feature at `address` holds.
@@ -252,6 +258,17 @@ impl Features {
         self.held(address::SLC_MODE)[0] & SLC_ON != 0
     }
 
+    /// Lets a set of parameters be chosen from now on.
+    pub fn offer_sets(&mut self) {
+        self.sets = true;
+    }
+
+    /// The set of parameters that operations go by.
+    pub fn parameter_set(&self) -> u16 {
+        let [low, high, ..] = self.held(address::PARAMETER_SET);
+        u16::from_le_bytes([low, high])
+    }
+
     /// The volume that the target was appointed to.
     pub fn volume(&self) -> u8 {
         self.held(address::VOLUME)[0]
@@ -271,6 +288,7 @@ impl Features {
             Of::All => true,
             Of::Strobed => self.modes.strobed(),
             Of::Slc => self.slc,
+            Of::Sets => self.sets,
         };
         if has { Ok(place) } else { Err(FeatureError::NotOfThisPart { address, name }) }
     }
@@ -304,7 +322,9 @@ mod tests {
         let us = Duration::from_us;
         let mut file = mqsim_file();
         file.timing.slc = Some(SlcTiming { read: us(25), program: us(200), erase: us(1_500) });
-        Features::of(&file.check().expect("the part is sound"))
+        let mut features = Features::of(&file.check().expect("the part is sound"));
+        features.offer_sets();
+        features
     }
 
     #[test]
@@ -327,7 +347,7 @@ mod tests {
     fn addresses_are_refused_by_name_or_as_unknown() {
         let mut features = Features::of(&mqsim());
         let unknown = features.get(0x03).expect_err("there is no feature 03h").to_string();
-        assert_eq!(unknown, "feature address: found 03h, wanted one of 01h 02h 10h 30h 58h 89h 90h 91h");
+        assert_eq!(unknown, "feature address: found 03h, wanted one of 01h 02h 10h 30h 58h 89h 90h 91h 92h");
         let wrong = features.set(0x91, [1, 0, 0, 0]).expect_err("the part has no SLC mode").to_string();
         assert_eq!(wrong, "feature address: found 91h (SLC mode), which this part does not have");
         let wrong = features.set(0x89, [8, 0, 0, 0]).expect_err("eight options are 0 to 7").to_string();

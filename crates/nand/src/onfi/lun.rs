@@ -7,6 +7,7 @@
 
 mod admit;
 mod again;
+mod asked;
 mod erase;
 mod job;
 mod options;
@@ -81,6 +82,7 @@ impl Lun {
                 times,
                 latency: Latency::new(part, options.latency, options.seed),
                 die,
+                asks: None,
             },
             addressing: RowAddressing::of(part, 1),
             fatal: options.fatal,

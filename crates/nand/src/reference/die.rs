@@ -155,7 +155,7 @@ impl Die {
     }
 
     /// Its hold of the bus is over.
-    pub(super) fn release(&mut self, world: &World<'_>) {
+    pub(super) fn release(&mut self, world: &mut World<'_>) {
         let State::Holds { step } = self.state else { unreachable!("it holds the bus") };
         if matches!(step, Step::DataOut | Step::Status) {
             self.finish();
@@ -166,33 +166,29 @@ impl Die {
     }
 
     /// What the command lets the array do after `step`.
-    fn job(&self, step: Step, world: &World<'_>) -> Job {
+    fn job(&self, step: Step, world: &mut World<'_>) -> Job {
         let Command { operation, page, .. } = *self.command();
-        let (part, latency) = world.view(self.command());
         let turn = Some(world.nand_clocks(world.part.timing.cache_busy));
-        let sense = |page, ahead| {
-            let (number, blocks) = self.place(world, page);
-            let time = latency.read(number, blocks);
-            self.work(world, Stage::Ton, page, world.nand_clocks(time), ahead)
+        let (turn, stage, of_page, ahead) = match (step, operation) {
+            (Step::Turn, Operation::ReadCache { next: Some(next), .. }) => (turn, Stage::Ton, next, 1),
+            (Step::Turn, Operation::ReadCache { next: None, .. }) => return Job { turn, work: None },
+            (Step::Copy, Operation::Copyback { to }) => (None, Stage::Tin, to, 0),
+            (_, Operation::Program) => (None, Stage::Tin, page, 0),
+            (_, Operation::ProgramCache) => (turn, Stage::Tin, page, 0),
+            (_, Operation::Erase) => (None, Stage::Ber, page, 0),
+            _ => (None, Stage::Ton, page, 0),
         };
-        let program = |written| {
-            let (number, blocks) = self.place(world, written);
-            let time = latency.program(number, blocks);
-            self.work(world, Stage::Tin, page, world.nand_clocks(time), 0)
+        let (number, blocks) = self.place(world, of_page);
+        let (part, latency) = world.view(self.command());
+        let time = match stage {
+            Stage::Ton => latency.read(number, blocks.iter().copied()),
+            Stage::Tin => latency.program(number, blocks.iter().copied()),
+            _ => part.timing.erase,
         };
-        match (step, operation) {
-            (Step::Turn, Operation::ReadCache { next, .. }) => {
-                Job { turn, work: next.map(|next| sense(next, 1)) }
-            }
-            (Step::Copy, Operation::Copyback { to }) => Job { turn: None, work: Some(program(to)) },
-            (_, Operation::Program) => Job { turn: None, work: Some(program(page)) },
-            (_, Operation::ProgramCache) => Job { turn, work: Some(program(page)) },
-            (_, Operation::Erase) => {
-                let clocks = world.nand_clocks(part.timing.erase);
-                Job { turn: None, work: Some(self.work(world, Stage::Ber, page, clocks, 0)) }
-            }
-            _ => Job { turn: None, work: Some(sense(page, 0)) },
-        }
+        let clocks = world.asked_clocks(self.command(), stage, (number, &blocks), time);
+        // What a copyback writes is of the planes that it read.
+        let seen = if stage == Stage::Ton { of_page } else { page };
+        Job { turn, work: Some(self.work(world, stage, seen, clocks, ahead)) }
     }
 
     /// The array's work for the present command, or for the one after it.

@@ -17,8 +17,9 @@ use wordline_kernel::{Duration, Instant};
 
 use crate::chips::Wiring;
 use crate::clock::Clock;
-use crate::drive::{List, ListError, first_serials};
-use crate::{CellMode, Command, Geometry, Latency, Part, Span};
+use crate::drive::{Cells, List, ListError, first_serials};
+use crate::physics::{Asked, Work};
+use crate::{CellMode, Command, Geometry, Latency, Parameters, Part, PlaneBlock, Span, Stage};
 
 use channel::Channel;
 use die::Die;
@@ -29,6 +30,7 @@ pub struct Reference {
     part: Part,
     geometry: Geometry,
     wiring: Wiring,
+    cells: Cells,
 }
 
 /// What every entity has to know.
@@ -36,6 +38,8 @@ struct World<'a> {
     part: &'a Part,
     /// The part in each mode that it has, and its times there.
     views: Vec<(CellMode, Part, Latency)>,
+    /// What the cells are asked.
+    asked: Asked,
     geometry: &'a Geometry,
     wiring: Wiring,
     now: Instant,
@@ -53,6 +57,23 @@ impl World<'_> {
         (part, latency)
     }
 
+    /// The clocks that the array works for a command, for a page of this number in these blocks.
+    fn asked_clocks(
+        &mut self,
+        command: &Command,
+        stage: Stage,
+        (page, blocks): (u32, &[PlaneBlock]),
+        time: Duration,
+    ) -> u64 {
+        let mode = command.mode.unwrap_or_default();
+        let part = self.view(command).0.clone();
+        let (begin, data_sheet) = (self.now, self.wiring.clocks.nand.whole(time));
+        let parameters = &Parameters::DATA_SHEET;
+        let work = Work { stage, part: &part, mode, page, blocks, parameters, begin, data_sheet };
+        let (time, _) = self.asked.ask(command.parameters, work);
+        self.nand_clocks(time)
+    }
+
     /// The clocks of the controller that something takes.
     fn host_clocks(&self, time: Duration) -> u64 {
         clocks(self.wiring.clocks.host, time)
@@ -62,6 +83,18 @@ impl World<'_> {
     fn nand_clocks(&self, time: Duration) -> u64 {
         clocks(self.wiring.clocks.nand, time)
     }
+}
+
+/// The cells of all dies.
+fn asked(cells: &Cells) -> Asked {
+    let mut asked = Asked::default();
+    for (number, parameters) in (1..).zip(&cells.sets) {
+        asked.set(number, *parameters);
+    }
+    if let Some(physics) = &cells.physics {
+        asked.set_physics(physics.clone());
+    }
+    asked
 }
 
 /// The part in each mode that commands may be spelled in.
@@ -82,7 +115,12 @@ fn clocks(clock: Clock, time: Duration) -> u64 {
 impl Reference {
     /// Dies of this part, wired like this.
     pub fn new(part: Part, geometry: Geometry, wiring: Wiring) -> Self {
-        Self { part, geometry, wiring }
+        Self { part, geometry, wiring, cells: Cells::default() }
+    }
+
+    /// The same dies over `cells`.
+    pub fn over(self, cells: Cells) -> Self {
+        Self { cells, ..self }
     }
 
     /// Carries out `lists` and returns what [`fast`](crate::drive::fast) returns for them.
@@ -90,8 +128,8 @@ impl Reference {
     /// # Errors
     /// As there.
     pub fn run(&self, lists: &[List]) -> Result<Vec<Span>, ListError> {
-        let Self { part, geometry, wiring } = self;
-        let serials = first_serials(part, *geometry, lists)?;
+        let Self { part, geometry, wiring, cells } = self;
+        let serials = first_serials(part, *geometry, lists, cells.sets.len())?;
         let mut dies: Vec<Die> =
             lists.iter().zip(serials).map(|(list, first)| Die::new(list, first)).collect();
         // In the order of their numbers, which is that of ties.
@@ -100,6 +138,7 @@ impl Reference {
         let mut world = World {
             part,
             views: views(part, wiring),
+            asked: asked(cells),
             geometry,
             wiring: *wiring,
             now: Instant::ZERO,

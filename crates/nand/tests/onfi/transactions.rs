@@ -6,13 +6,14 @@ use std::collections::VecDeque;
 use wordline_kernel::{Duration, Instant};
 use wordline_nand::chain::{Before, Cycle, Hold, Shape};
 use wordline_nand::chips::Wiring as Transactions;
-use wordline_nand::drive::{self, List};
+use wordline_nand::drive::{self, Cells, List};
 use wordline_nand::geometry::Layout;
 use wordline_nand::interface::{BusFile, Interface};
 use wordline_nand::onfi::{Bus, BusOptions, Wiring};
 use wordline_nand::{CellMode, Command, DieId, Geometry, Operation, PageId, Part, Span};
 
 use super::host::part_file;
+use crate::cells::{Odd, parameters};
 
 /// The operation modes, in the words of NANDFlashSim.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -153,11 +154,24 @@ impl Host<'_> {
 }
 
 /// The stages of `lists`, spelled out on the pins in the order and at the instants of `spans`.
-fn spelled(part: &Part, geometry: &Geometry, shared: bool, lists: &[List], spans: &[Span]) -> Vec<Span> {
+fn spelled(
+    part: &Part,
+    geometry: &Geometry,
+    (shared, cells): (bool, &Cells),
+    lists: &[List],
+    spans: &[Span],
+) -> Vec<Span> {
     let dies = geometry.dies();
     let (targets, luns) = if shared { (1, dies) } else { (dies, 1) };
-    let bus = Bus::new(part, Wiring { targets, luns, ..Wiring::default() }, BusOptions::default())
+    let mut bus = Bus::new(part, Wiring { targets, luns, ..Wiring::default() }, BusOptions::default())
         .expect("the wiring is sound");
+    for (number, parameters) in (1..).zip(&cells.sets) {
+        bus.set_parameters(number, parameters);
+        bus.use_parameters(number);
+    }
+    if let Some(physics) = &cells.physics {
+        bus.set_physics(&**physics);
+    }
     let mut host = Host { bus, part, geometry, shared_enable: shared };
     let of_command = |command: &Command| {
         let command = *command;
@@ -207,14 +221,27 @@ fn compare(interface: Interface, mode: u8, dies: u32, planes: u32, shared: bool)
         let lists: Vec<List> = (0..dies).map(|die| list(operation, &geometry, die, planes)).collect();
         let what =
             format!("{interface} {mode}, {operation:?}, {dies} dies, {planes} planes, shared: {shared}");
-        assert_alike(&part, geometry, wiring, &lists, &what);
+        assert_alike(&part, geometry, wiring, &Cells::default(), &lists, &what);
     }
 }
 
+/// The same list with the commands of set 1.
+fn with_parameters((die, commands): List) -> List {
+    (die, commands.into_iter().map(|command| command.with(1)).collect())
+}
+
 /// That lists take the same stages as transactions and on the pins.
-fn assert_alike(part: &Part, geometry: Geometry, wiring: Transactions, lists: &[List], what: &str) {
-    let transactions = drive::fast(part, geometry, wiring, lists).expect("the dies have the pages");
-    let pins = spelled(part, &geometry, wiring.shared_enable, lists, &transactions);
+fn assert_alike(
+    part: &Part,
+    geometry: Geometry,
+    wiring: Transactions,
+    cells: &Cells,
+    lists: &[List],
+    what: &str,
+) {
+    let transactions = drive::Mode::Fast.run_over(cells, part, geometry, wiring, lists);
+    let transactions = transactions.expect("the dies have the pages");
+    let pins = spelled(part, &geometry, (wiring.shared_enable, cells), lists, &transactions);
     let (pins, transactions) = (stages(pins), stages(transactions));
     for (pins, transaction) in pins.iter().zip(&transactions) {
         assert_eq!(pins, transaction, "{what}");
@@ -259,7 +286,7 @@ fn list_in_mode(mode: CellMode, geometry: &Geometry, die: u32, planes: u32) -> L
 }
 
 #[test]
-fn transactions_in_every_cell_mode_take_the_stages_of_their_sequences() {
+fn transactions_in_every_cell_mode_and_over_any_cells_take_the_stages_of_their_sequences() {
     let us = Duration::from_us;
     let mut file = part_file();
     (file.geometry.bits_per_cell, file.geometry.one_shot, file.geometry.pages_per_block) = (3, true, 12);
@@ -273,7 +300,10 @@ fn transactions_in_every_cell_mode_take_the_stages_of_their_sequences() {
         for mode in CellMode::OF_BLOCKS {
             let lists: Vec<List> = (0..dies).map(|die| list_in_mode(mode, &geometry, die, planes)).collect();
             let what = format!("{mode}, {dies} dies, {planes} planes, shared: {shared}");
-            assert_alike(&part, geometry, wiring, &lists, &what);
+            assert_alike(&part, geometry, wiring, &Cells::default(), &lists, &what);
+            let cells = Cells { physics: Some(Box::new(Odd::default())), sets: vec![parameters()] };
+            let lists: Vec<List> = lists.into_iter().map(with_parameters).collect();
+            assert_alike(&part, geometry, wiring, &cells, &lists, &format!("{what}, over odd cells"));
         }
     }
 }

@@ -1,15 +1,20 @@
 //! Do the two update modes give the same stages, and does the fast one meet the closed forms?
 
+#[path = "../cells/mod.rs"]
+mod cells;
 mod random;
 
+use cells::{Odd, parameters};
 use proptest::prelude::*;
 use random::{Case, Raw, layout, part};
 use wordline_kernel::{Bytes, Duration, Instant};
 use wordline_nand::chain::{Hold, Shape};
 use wordline_nand::chips::Wiring;
 use wordline_nand::clock::{Clock, Clocks};
-use wordline_nand::drive::{List, Mode, fast};
-use wordline_nand::{Command, DieId, Geometry, Interface, Operation, PageId, Part, Reference, Stage};
+use wordline_nand::drive::{Cells, List, Mode, fast};
+use wordline_nand::{
+    Command, DataSheet, DieId, Geometry, Interface, Operation, PageId, Part, Reference, Stage,
+};
 
 const SOUND: &str = "the lists name what the dies have";
 
@@ -27,6 +32,28 @@ proptest! {
         }
         prop_assert_eq!(stepped.len(), jumped.len());
     }
+
+    #[test]
+    fn both_modes_ask_the_cells_the_same(raw in random::raw()) {
+        let Case { part, geometry, wiring, lists } = Case::of(&raw);
+        let sheet = Cells { physics: Some(Box::new(DataSheet {})), sets: Vec::new() };
+        let asked = Mode::Fast.run_over(&sheet, &part, geometry, wiring, &lists).expect(SOUND);
+        prop_assert_eq!(asked, fast(&part, geometry, wiring, &lists).expect(SOUND), "the data sheet is asked");
+        let cells = Cells { physics: Some(Box::new(Odd::default())), sets: vec![parameters()] };
+        let lists: Vec<List> = lists.into_iter().map(every_other_with_parameters).collect();
+        let [stepped, jumped] = [Mode::Reference, Mode::Fast]
+            .map(|mode| mode.run_over(&cells, &part, geometry, wiring, &lists).expect(SOUND));
+        for (at, (stepped, jumped)) in stepped.iter().zip(&jumped).enumerate() {
+            prop_assert_eq!(stepped, jumped, "span {}", at);
+        }
+        prop_assert_eq!(stepped.len(), jumped.len());
+    }
+}
+
+/// The list with every other command of set 1; what is read ahead goes by the set of the command before.
+fn every_other_with_parameters((die, commands): List) -> List {
+    let with = |(n, command): (u16, Command)| command.with(n % 2);
+    (die, (0..).zip(commands).map(with).collect())
 }
 
 /// A part, its geometry and how it is wired: what the closed forms are over.

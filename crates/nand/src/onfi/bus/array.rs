@@ -96,6 +96,7 @@ fn operate(
     };
     if command::takes_mode(order.command.first) {
         lun.set_mode(mode)?;
+        lun.use_parameters(features.parameter_set())?;
     }
     match order.command.operation {
         O::Read => lun.read(row, ReadKind::Plain, now),

@@ -22,7 +22,8 @@ impl Lun {
         let (rows, failing) = self.take_queue(queued);
         let broken =
             rows.iter().fold(0, |mask, row| mask | if self.fails(*row, false) { self.bit(*row) } else { 0 });
-        let working = self.pipeline.run(now, self.cells.reprogram_time());
+        let time = self.ask_again(&rows, self.cells.reprogram_time(), now);
+        let working = self.pipeline.run(now, time);
         self.in_cache_programs = false;
         self.sensed.clear();
         let rewritten = |page: &Row| Rewritten {

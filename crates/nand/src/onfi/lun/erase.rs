@@ -52,7 +52,8 @@ impl Lun {
         failing |= broken;
         self.in_cache_programs = false;
         self.sensed.clear();
-        let working = self.pipeline.run(now, self.cells.erase_time(self.mode));
+        let time = self.ask(Stage::Ber, &rows, self.cells.erase_time(self.mode), now);
+        let working = self.pipeline.run(now, time);
         let planes = self.mask(&rows);
         let work = Work::Erase { blocks: rows.iter().map(|row| row.block).collect() };
         self.give(work, planes, failing, (working.begin, working.end)).broken = broken;

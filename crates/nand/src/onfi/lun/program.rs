@@ -153,6 +153,8 @@ impl Lun {
         let time = rows.iter().map(|row| self.cells.program_time(*row, self.mode)).max().unwrap_or_default();
         let cached = kind == ProgramKind::Cache;
         let turn = if cached { self.cells.part.timing.cache_busy } else { Default::default() };
+        let begin = now.max(self.pipeline.array_ready_at) + turn;
+        let time = self.ask(Stage::Tin, &rows, time, begin);
         let working = match cached {
             true => self.pipeline.turn_and_run(now, turn, time),
             false => self.pipeline.run(now, time),

@@ -113,7 +113,12 @@ impl Lun {
 
     /// Senses `rows`, which broke no limit that matters.
     fn sense(&mut self, rows: Vec<Row>, failing: u16, kind: ReadKind, now: Instant) -> Busy {
-        let time = self.sensing_time(&rows);
+        let turn = match kind {
+            ReadKind::CacheRandom => self.cells.part.timing.cache_busy,
+            _ => Duration::ZERO,
+        };
+        let rests = if kind == ReadKind::Independent { now } else { now.max(self.pipeline.array_ready_at) };
+        let time = self.ask(Stage::Ton, &rows, self.sensing_time(&rows), rests + turn);
         let planes = self.mask(&rows);
         self.in_cache_programs = false;
         let before = std::mem::take(&mut self.sensed);
@@ -123,7 +128,6 @@ impl Lun {
         let cached = kind == ReadKind::CacheRandom;
         let (begin, end) = match kind {
             ReadKind::CacheRandom => {
-                let turn = self.cells.part.timing.cache_busy;
                 let working = self.pipeline.turn_and_run(now, turn, time);
                 (working.begin, working.end)
             }

@@ -1,0 +1,150 @@
+//! What chips ask the cells: the time of each work of an array, and how it went.
+//!
+//! All of it is apart: without cells and without sets of parameters nothing is asked, and nothing looked at.
+
+use serde::{Deserialize, Serialize};
+use wordline_kernel::{Column, Duration, Instant, state};
+
+use super::{Chips, Command, Done, Operation};
+use crate::cell_mode::CellMode;
+use crate::geometry::{DieId, PageId, PlaneBlock};
+use crate::part::MOST_PLANES;
+use crate::physics::{Asked, Outcome, Parameters, Physics, Work};
+use crate::{Pools, Stage};
+
+/// Outcomes of a die that are kept for those who ask. Chosen: of the command under way, of one behind it, one ahead of it and one
+/// that is suspended.
+const KEPT: usize = 4;
+
+/// How the array's work for a page went.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct Recent {
+    stage: Stage,
+    page: PageId,
+    outcome: Outcome,
+}
+
+/// The cells, and what they said of late, the last at the end.
+#[derive(Clone, Debug)]
+pub(super) struct Asks {
+    asked: Asked,
+    recent: Column<DieId, Vec<Recent>>,
+}
+
+state!(Asks { values { recent } parts { asked } });
+
+impl Asks {
+    pub(super) fn of(pools: &Pools) -> Self {
+        Self { asked: Asked::default(), recent: Column::filled(pools.dies() as usize, Vec::new()) }
+    }
+
+    /// Keeps an outcome, in the place of the oldest one but what is suspended.
+    fn keep(&mut self, die: DieId, recent: Recent, suspended: Option<PageId>) {
+        let kept = &mut self.recent[die];
+        kept.retain(|old| (old.stage, old.page) != (recent.stage, recent.page));
+        if kept.len() == KEPT
+            && let Some(at) = kept.iter().position(|old| Some(old.page) != suspended)
+        {
+            kept.remove(at);
+        }
+        kept.push(recent);
+    }
+}
+
+impl Chips {
+    /// Lets `physics` say how long arrays work, and how that went, from now on.
+    pub fn set_physics(&mut self, physics: Box<dyn Physics>) {
+        self.asks().asked.set_physics(physics);
+    }
+
+    /// Puts `parameters` into the set `number`, from 1 on, for commands that begin from now on.
+    pub fn set_parameters(&mut self, number: u16, parameters: Parameters) {
+        assert!(number > 0, "set 0 is that of the data sheet");
+        self.asks().asked.set(number, parameters);
+    }
+
+    /// What the set `number` holds; none if there is no such set.
+    pub fn parameters(&self, number: u16) -> Option<&Parameters> {
+        let asks = self.modes.as_ref().and_then(|modes| modes.asks.as_ref())?;
+        asks.asked.parameters(number)
+    }
+
+    /// Whether commands may name the set `number`.
+    pub(super) fn has_parameters(&self, number: u16) -> bool {
+        number == 0 || self.parameters(number).is_some()
+    }
+
+    /// How a command that has just ended went, if its parameters ask for that. Of a copyback it is the program.
+    pub fn outcome(&self, done: &Done) -> Option<&Outcome> {
+        let asks = self.modes.as_ref().and_then(|modes| modes.asks.as_ref())?;
+        let Command { operation, page, .. } = done.command;
+        let wanted = match operation {
+            Operation::Read | Operation::ReadCache { .. } => (Stage::Ton, page),
+            Operation::Program | Operation::ProgramCache => (Stage::Tin, page),
+            Operation::Copyback { to } => (Stage::Tin, to),
+            Operation::Erase => (Stage::Ber, page),
+        };
+        let is_it = |recent: &&Recent| (recent.stage, recent.page) == wanted;
+        asks.recent[done.die].iter().find(is_it).map(|recent| &recent.outcome)
+    }
+
+    /// What is asked; from now on, every time that an array works.
+    fn asks(&mut self) -> &mut Asks {
+        if self.with_modes().asks.is_none() {
+            let asks = Asks::of(&self.pools);
+            self.with_modes().asks = Some(asks);
+            self.note_mode_times();
+        }
+        self.with_modes().asks.as_mut().expect("they were made just now")
+    }
+
+    /// How long the array of `die` works for `page`, which takes as long as `data_sheet` by the part's, from `begin` on or when it
+    /// rests.
+    #[inline(never)]
+    pub(super) fn ask(
+        &mut self,
+        die: DieId,
+        (stage, page): (Stage, PageId),
+        data_sheet: Duration,
+        begin: Instant,
+    ) -> Duration {
+        if self.modes.as_ref().is_none_or(|modes| modes.asks.is_none()) {
+            return data_sheet;
+        }
+        let work = &self.dies[die];
+        let Command { planes, parameters, .. } = work.command;
+        let mode = self.mode_at(&work.command, stage, page);
+        let (begin, times) = (begin.max(work.pipeline.array_ready_at), usize::from(work.times));
+        let suspended = self.suspended[die].as_ref().map(|suspended| suspended.command.page);
+        let Self { modes, pools, wiring, .. } = self;
+        let pool = pools.of_die(die);
+        let (block, offset) = pool.geometry.split(page);
+        let number = pool.geometry.page_in_block(offset);
+        let first = offset - number * pool.geometry.planes_per_row;
+        let mut blocks = [PlaneBlock { die, block: 0 }; MOST_PLANES as usize];
+        let taking_part = pool.geometry.plane_blocks(block, first..first + planes);
+        blocks.iter_mut().zip(taking_part).for_each(|(at, block)| *at = block);
+        let modes = modes.as_mut().expect("it is asked");
+        let part = modes.views.get(times.wrapping_sub(pools.count())).map_or(&pool.part, |view| &view.part);
+        let asks = modes.asks.as_mut().expect("it is asked");
+        let (blocks, nothing) = (&blocks[..planes as usize], &Parameters::DATA_SHEET);
+        let work = Work { stage, part, mode, page: number, blocks, parameters: nothing, begin, data_sheet };
+        let (time, outcome) = asks.asked.ask(parameters, work);
+        if let Some(outcome) = outcome {
+            asks.keep(die, Recent { stage, page, outcome }, suspended);
+        }
+        wiring.clocks.nand.whole(time)
+    }
+
+    /// The mode in which the array does a command: where it names none, a word line is sensed as one that was programmed again so
+    /// often.
+    fn mode_at(&self, command: &Command, stage: Stage, page: PageId) -> CellMode {
+        let mode = self.mode_of(command);
+        let tells = command.mode.is_some() || mode != CellMode::TwoBit || stage != Stage::Ton;
+        let again = if tells { 0 } else { self.reprograms(page) };
+        if again > 0 { CellMode::Reprogrammed(again) } else { mode }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,62 @@
+//! What a LUN asks its cells: how long the array works, and how that went.
+
+use wordline_kernel::{Duration, Instant};
+
+use super::Lun;
+use crate::onfi::{CellMode, Limit, Row};
+use crate::{Outcome, Parameters, Physics, Stage};
+
+impl Lun {
+    /// Lets `physics` say how long the array works, and how that went, from now on.
+    pub fn set_physics(&mut self, physics: Box<dyn Physics>) {
+        self.cells.asks.get_or_insert_default().asked.set_physics(physics);
+    }
+
+    /// Puts `parameters` into the set `number`, from 1 on, for operations that begin from now on.
+    pub fn set_parameters(&mut self, number: u16, parameters: Parameters) {
+        assert!(number > 0, "set 0 is that of the data sheet");
+        self.cells.asks.get_or_insert_default().asked.set(number, parameters);
+    }
+
+    /// Sets which parameters the next operations go by.
+    ///
+    /// # Errors
+    /// There is no such set.
+    pub fn use_parameters(&mut self, number: u16) -> Result<(), Limit> {
+        match &mut self.cells.asks {
+            None if number == 0 => {}
+            Some(asks) if asks.asked.parameters(number).is_some() => asks.set = number,
+            _ => return Err(Limit::Unsupported { what: "a set of parameters that was never set" }),
+        }
+        Ok(())
+    }
+
+    /// How the last work of the array went, if its parameters asked for that. It is known when the work has begun.
+    pub fn outcome(&self) -> Option<&Outcome> {
+        self.cells.asks.as_ref()?.outcome.as_ref()
+    }
+
+    /// How long the array works for these rows from `begin` on.
+    pub(super) fn ask(
+        &mut self,
+        stage: Stage,
+        rows: &[Row],
+        data_sheet: Duration,
+        begin: Instant,
+    ) -> Duration {
+        let (mode, row) = (self.mode, rows.first().copied().unwrap_or_default());
+        let line = self.cells.program_unit(row.page, mode);
+        let again =
+            if mode == CellMode::TwoBit { self.contents.reprograms(row.block, line) as u8 } else { 0 };
+        let mode = if stage == Stage::Ton && again > 0 { CellMode::Reprogrammed(again) } else { mode };
+        self.cells.ask(stage, mode, rows, data_sheet, begin)
+    }
+
+    /// The same for a program of word lines again.
+    pub(super) fn ask_again(&mut self, rows: &[Row], data_sheet: Duration, begin: Instant) -> Duration {
+        let row = rows.first().copied().unwrap_or_default();
+        let line = self.cells.program_unit(row.page, self.mode);
+        let mode = CellMode::Reprogrammed(self.contents.reprograms(row.block, line) as u8 + 1);
+        self.cells.ask(Stage::Tin, mode, rows, data_sheet, begin)
+    }
+}

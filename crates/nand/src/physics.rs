@@ -1,0 +1,185 @@
+//! What the cells say of a command: how long the array works, and how it went.
+//!
+//! [`Physics`] is the hook for that, the same for transactions ([`Chips::set_physics`](crate::Chips::set_physics)) and on the pins
+//! ([`LunOptions::physics`](crate::onfi::LunOptions::physics)): it is asked once for each time that an array works, with the
+//! pages in their planes, the cell mode and the [`Parameters`] of the command, and what the data sheet has for it. Where nobody
+//! sets one the data sheet alone speaks, without a call.
+//!
+//! The parameters are kept in sets with numbers, and a command names one: number 0 is that of the data sheet, in which nothing
+//! is changed and nothing asked.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+use wordline_kernel::snapshot::State;
+use wordline_kernel::{Duration, Instant, state};
+
+use crate::cell_mode::CellMode;
+use crate::geometry::PlaneBlock;
+use crate::part::{MOST_BITS, MOST_PLANES};
+use crate::{Part, Stage};
+
+/// States above the erased one that the cells of any part have, and levels between states.
+pub const MOST_STATES: usize = (1 << MOST_BITS) - 1;
+
+/// How the array is to do a command: what a controller sets before it (cubeFTL, section 4).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Parameters {
+    /// Steps by which each read level is moved, the lowest first.
+    pub read_offsets: [i8; MOST_STATES],
+    /// How far above the usual one the programming voltage begins, in millivolts.
+    pub start_margin: u16,
+    /// How far below the usual one it ends, in millivolts.
+    pub final_margin: u16,
+    /// Verifies of each program state that are left out at the beginning, the lowest state first.
+    pub skipped_verifies: [u8; MOST_STATES],
+    /// What the array takes longer because they are set.
+    pub setting: Duration,
+    /// Whether the outcome is asked for.
+    pub outcome: bool,
+}
+
+impl Parameters {
+    /// Those of the data sheet; nothing is asked.
+    pub const DATA_SHEET: Self = Self {
+        read_offsets: [0; MOST_STATES],
+        start_margin: 0,
+        final_margin: 0,
+        skipped_verifies: [0; MOST_STATES],
+        setting: Duration::ZERO,
+        outcome: false,
+    };
+}
+
+impl Default for Parameters {
+    fn default() -> Self {
+        Self::DATA_SHEET
+    }
+}
+
+/// What an array is about to do.
+#[derive(Clone, Copy, Debug)]
+pub struct Work<'a> {
+    /// Sensing, programming or erasing.
+    pub stage: Stage,
+    /// The part as it is in the mode.
+    pub part: &'a Part,
+    /// The cell mode: of a program, [`CellMode::Reprogrammed`] with the number of times that it makes.
+    pub mode: CellMode,
+    /// The number of the page in its block, in this mode: the first one of the word line where a program writes all of it.
+    pub page: u32,
+    /// The block in each plane that takes part.
+    pub blocks: &'a [PlaneBlock],
+    /// How it is to be done.
+    pub parameters: &'a Parameters,
+    /// When it begins.
+    pub begin: Instant,
+    /// How long it takes by the data sheet: that of the slowest plane.
+    pub data_sheet: Duration,
+}
+
+impl Work<'_> {
+    /// Which bit of its cells the page stores, 0 for the lowest.
+    pub fn page_type(&self) -> u32 {
+        self.part.page_type(self.page)
+    }
+
+    /// The word line of the page.
+    pub fn word_line(&self) -> u32 {
+        self.part.pages().word_line(self.page)
+    }
+}
+
+/// How a command went. What no model of the cells says is 0.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Outcome {
+    /// Loops of a program or pulses of an erase.
+    pub loops: u32,
+    /// Verifies in them.
+    pub verifies: u32,
+    /// How often the cells were sensed for a read.
+    pub senses: u32,
+    /// Raw bit errors of the page that was sensed in each plane that took part.
+    pub bit_errors: [u32; MOST_PLANES as usize],
+}
+
+/// The cells behind the arrays of all dies.
+pub trait Physics: fmt::Debug + Send + Sync + State {
+    /// How long the array works, and, where it is asked for, how that went. It is asked when the work begins; a work that is broken
+    /// off later was begun all the same.
+    fn work(&mut self, work: &Work<'_>, outcome: Option<&mut Outcome>) -> Duration;
+
+    /// The same cells again.
+    fn copied(&self) -> Box<dyn Physics>;
+}
+
+impl Clone for Box<dyn Physics> {
+    fn clone(&self) -> Self {
+        self.copied()
+    }
+}
+
+/// The data sheet: its times, one sense a read, and nothing said of loops and errors.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct DataSheet {}
+
+state!(DataSheet {});
+
+impl Physics for DataSheet {
+    fn work(&mut self, work: &Work<'_>, outcome: Option<&mut Outcome>) -> Duration {
+        if let Some(outcome) = outcome {
+            outcome.senses = u32::from(work.stage == Stage::Ton);
+        }
+        work.data_sheet
+    }
+
+    fn copied(&self) -> Box<dyn Physics> {
+        Box::new(*self)
+    }
+}
+
+/// The cells of some arrays, and the sets of parameters by number: what is asked each time that an array works.
+#[derive(Clone, Debug)]
+pub(crate) struct Asked {
+    physics: Box<dyn Physics>,
+    sets: Vec<Parameters>,
+}
+
+state!(Asked { values { sets } parts { physics } });
+
+impl Default for Asked {
+    fn default() -> Self {
+        Self { physics: Box::new(DataSheet {}), sets: vec![Parameters::default()] }
+    }
+}
+
+impl Asked {
+    /// The same sets over other cells.
+    pub(crate) fn set_physics(&mut self, physics: Box<dyn Physics>) {
+        self.physics = physics;
+    }
+
+    /// Puts `parameters` into set `number`; those below it that nobody has set are those of the data sheet.
+    pub(crate) fn set(&mut self, number: u16, parameters: Parameters) {
+        let at = usize::from(number);
+        if self.sets.len() <= at {
+            self.sets.resize(at + 1, Parameters::default());
+        }
+        self.sets[at] = parameters;
+    }
+
+    /// The parameters of a set, if there is one of that number.
+    pub(crate) fn parameters(&self, number: u16) -> Option<&Parameters> {
+        self.sets.get(usize::from(number))
+    }
+
+    /// How long the array works with set `number`, and how it went if that is asked for. The parameters that `work` has do not
+    /// matter.
+    pub(crate) fn ask(&mut self, number: u16, work: Work<'_>) -> (Duration, Option<Outcome>) {
+        let Self { physics, sets } = self;
+        let parameters = &sets[usize::from(number)];
+        let mut outcome = parameters.outcome.then(Outcome::default);
+        let time = physics.work(&Work { parameters, ..work }, outcome.as_mut());
+        (time + parameters.setting, outcome)
+    }
+}
