@@ -18,21 +18,33 @@ pub(super) fn check(changes: &Changes, rows: &[(usize, &Expect)], kind: &Kind, w
     let is_model = matches!(kind, Kind::Sweep(_) | Kind::Nand(_));
     let all = names(changes.keys().map(|name| name.get_ref().as_str()));
     for (at, expect) in rows {
-        match &expect.fails_with {
+        let key = if expect.fails_with.is_some() { "expect.fails_with" } else { "expect.explained_until" };
+        if expect.fails_with.is_some() && expect.explained_until.is_some() {
+            wrong.add(*at, key, "`fails_with` and `explained_until`", "one of them");
+        }
+        if expect.explained_until.is_some() && expect.explained.is_empty() {
+            wrong.add(*at, key, "a change without a reason that it takes away", "`explained` beside it");
+        }
+        match expect.change() {
             Some(_) if !is_model || !expect.is_judged() => {
                 let wanted = "none: nothing is compared that a change of the model can move";
-                wrong.add(*at, "expect.fails_with", format!("a change for `{}`", expect.what), wanted);
+                wrong.add(*at, key, format!("a change for `{}`", expect.what), wanted);
             }
             Some(name) if !changes.keys().any(|known| known.get_ref() == name) => {
-                wrong.add(*at, "expect.fails_with", format!("`{name}`"), all.clone());
+                wrong.add(*at, key, format!("`{name}`"), all.clone());
             }
             _ => {}
         }
     }
     for (name, keys) in changes {
         let (at, label) = (name.span().start, format!("changes.{}", name.get_ref()));
-        if !rows.iter().any(|(_, expect)| expect.fails_with.as_ref() == Some(name.get_ref())) {
-            wrong.add(at, &label, "a change that no row names", "one that a row's `fails_with` names");
+        if !rows.iter().any(|(_, expect)| expect.change() == Some(name.get_ref())) {
+            wrong.add(
+                at,
+                &label,
+                "a change that no row names",
+                "one that a row's `fails_with` or `explained_until` names",
+            );
         }
         if keys.is_empty() {
             wrong.add(at, &label, "a change of nothing", "keys with their other values");
@@ -61,7 +73,7 @@ impl Experiment {
     pub(super) fn check_changes(&self) -> Result<()> {
         for (name, change) in &self.changes {
             let options = Options { quick: true, change: change.clone(), ..Options::default() };
-            let named = || self.expect.iter().filter(|expect| expect.fails_with.as_ref() == Some(name));
+            let named = || self.expect.iter().filter(|expect| expect.change() == Some(name));
             let is_needed = |settings: &toml::Table| named().any(|expect| expect.needs(settings));
             match &self.kind {
                 Kind::TraceStatistics { .. } | Kind::WriteSizes(_) => {}
@@ -116,12 +128,12 @@ mod tests {
             let is_model = matches!(experiment.kind, Kind::Sweep(_) | Kind::Nand(_));
             let judged = experiment.expect.iter().filter(|row| is_model && row.is_judged());
             let unnamed: Vec<&str> =
-                judged.filter(|row| row.fails_with.is_none()).map(|row| row.what.as_str()).collect();
+                judged.filter(|row| row.change().is_none()).map(|row| row.what.as_str()).collect();
             assert!(unnamed.is_empty(), "{}: {unnamed:?}", experiment.id);
         }
     }
 
-    /// A band that nothing fails says nothing. All experiments where `WORDLINE_LONG` is set, as `make long` does; those alone whose
+    /// A band that nothing fails says nothing, nor does a reason that nothing takes away. All experiments where `WORDLINE_LONG` is set, as `make long` does; those alone whose
     /// names have the text of `WORDLINE_EXPERIMENT` in them, where that is set.
     #[test]
     fn every_judged_row_fails_under_the_change_of_the_model_that_it_names() {
@@ -137,11 +149,13 @@ mod tests {
             if !is_run(&experiment.id) {
                 continue;
             }
-            for expect in experiment.expect.iter().filter(|expect| expect.fails_with.is_some()) {
+            for expect in experiment.expect.iter().filter(|expect| expect.change().is_some()) {
                 let (id, what) = (&experiment.id, &expect.what);
                 match rows_under_its_change(experiment, expect, &lab) {
                     None => println!("{id}, {what}: not run, for its trace is not there"),
-                    Some(rows) if Counts::of(&rows).unexplained > 0 => {}
+                    Some(rows) if expect.fails_with.is_some() && Counts::of(&rows).unexplained > 0 => {}
+                    Some(rows)
+                        if expect.explained_until.is_some() && rows.iter().any(|row| !row.explained) => {}
                     Some(rows) => held.push(format!("{id}, {what}: {rows:#?}")),
                 }
             }

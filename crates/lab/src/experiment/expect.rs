@@ -197,6 +197,8 @@ pub struct Expect {
     pub own_input: bool,
     /// The change of the model under which it must fail, by its name in the experiment.
     pub fails_with: Option<String>,
+    /// In its place, where all of ours are explained: the change that takes the reason away, so that some are explained no more.
+    pub explained_until: Option<String>,
     /// What the reader should know of it; it explains no miss.
     pub note: String,
     /// Which of our values are known to lie outside, and why.
@@ -234,6 +236,11 @@ impl Expect {
     /// Whether it is compared with anything that a change of the model can move.
     pub(super) fn is_judged(&self) -> bool {
         !matches!(self.wanted, Wanted::Shown(_)) && !self.own_input
+    }
+
+    /// The change of the model that must move it, by its name in the experiment.
+    pub(super) fn change(&self) -> Option<&String> {
+        self.fails_with.as_ref().or(self.explained_until.as_ref())
     }
 
     /// Whether it compares the point with `settings`.

@@ -39,6 +39,7 @@ pub(super) struct ExpectFile {
     #[serde(default)]
     own_input: bool,
     fails_with: Option<String>,
+    explained_until: Option<String>,
     #[serde(default)]
     note: String,
     #[serde(default)]
@@ -103,6 +104,7 @@ pub(super) fn check_expect(
         second_reading: file.second_reading,
         own_input: file.own_input,
         fails_with: file.fails_with,
+        explained_until: file.explained_until,
         note: file.note,
         explained: file.explained,
         contradicted: file.contradicted,

@@ -134,8 +134,8 @@ fn traces(points: &[Measured], results: Vec<Option<NandSummary>>) -> Vec<Trace> 
     runs.map(|(point, run)| Trace { at: point.at.clone(), spans: run.spans }).collect()
 }
 
-/// Runs what one expected value of an experiment compares, under the change of the model that it names. It must fail: a
-/// band that holds whatever the model does says nothing.
+/// Runs what one expected value of an experiment compares, under the change of the model that it names. It must fail, or lose its
+/// explanation: a band or a reason that holds whatever the model does says nothing.
 ///
 /// # Errors
 /// [`Error::Argument`] if it names no change of the experiment, and all of [`run`].
@@ -146,7 +146,7 @@ pub fn run_changed(
     bench: &dyn Bench,
     conduct: &Conduct<'_>,
 ) -> Result<Outcome> {
-    let name = expect.fails_with.as_deref().unwrap_or_default();
+    let name = expect.change().map_or("", String::as_str);
     let change = experiment.changes.get(name).ok_or_else(|| Error::Argument {
         what: format!("change of {}", experiment.id),
         found: format!("`{name}`"),
