@@ -204,8 +204,22 @@ impl Lru {
     }
 }
 
+/// The published buffer: a part of the logical pages.
+const BUFFER: f64 = 0.000_2;
+
 /// Write amplification over the last drive write of `fills`.
 fn played(blocks: usize, pages: usize, theta: Option<f64>, rule: Rule, fills: usize) -> f64 {
+    played_beside([blocks, pages], theta, rule, fills, (0, BUFFER))
+}
+
+/// The same with so many blocks more than those that are filled to 0.875, and a buffer of this part of the logical pages.
+fn played_beside(
+    [blocks, pages]: [usize; 2],
+    theta: Option<f64>,
+    rule: Rule,
+    fills: usize,
+    (more, buffer): (usize, f64),
+) -> f64 {
     let logical = (blocks * pages * 7) / 8;
     let mut random = Seed(11).stream("zipf-cleaning", u64::from(rule != Rule::Stay));
     let mut places: Vec<u32> = (0..logical as u32).collect();
@@ -215,8 +229,8 @@ fn played(blocks: usize, pages: usize, theta: Option<f64>, rule: Rule, fills: us
         Some(zipf) => places[zipf.sample(random) as usize],
         None => random.below(logical as u64) as u32,
     };
-    let mut device = Blocks::new(blocks, pages, logical, rule);
-    let mut buffer = Lru::new((logical as f64 * 0.000_2) as usize, logical);
+    let mut device = Blocks::new(blocks + more, pages, logical, rule);
+    let mut buffer = Lru::new((logical as f64 * buffer) as usize, logical);
     let mut before = 0;
     for write in 0..fills * logical {
         if write == (fills - 1) * logical {
@@ -265,9 +279,18 @@ fn all_published_exponents_are_met_at_the_published_size() {
 }
 
 /// What the device has in `validation/waf-zipf` at full size, where it is not what was published.
+///
+/// The tables above have 3.10 there; the device, which has 3.021, has a little more of two things. Its buffer holds a ninth more pages
+/// than it is to be written out above, for with one write after another it is always full: those on their way to flash are rewritten
+/// in it, too. That takes 1.3 % off. And under full load it lets the host go on with the three blocks that it keeps free, which are
+/// left out of the physical space: 259 spare blocks for 256, another 1.2 %. With both the tables have 3.018 to 3.025.
+///
+/// What is left is sampling. Half a drive write of the tables scatters by 0.25 %, the drive write that is measured here by 0.17 %, the 2.5
+/// of the device by 0.1 %: three times both together are 0.6 %.
 #[test]
 fn at_an_exponent_of_1_survivors_in_a_block_of_their_own_have_the_device_s_write_amplification() {
     if std::env::var_os("WORDLINE_LONG").is_some() {
-        close(played(2_048, 2_048, Some(1.0), Rule::Apart, 9), 3.021, 0.03);
+        let device = (3, BUFFER / 0.9);
+        close(played_beside([2_048, 2_048], Some(1.0), Rule::Apart, 9, device), 3.021, 0.006);
     }
 }
