@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use wordline_kernel::Metric;
 use wordline_kernel::metrics::Unit;
-use wordline_ssd::metrics::all;
+use wordline_ssd::metrics::{all, of_pool};
 
 use crate::config::one_of;
 use crate::error::{Error, Result};
@@ -43,31 +43,53 @@ impl JsonSchema for MetricsSchema {
     }
 
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        let mut sections = serde_json::Map::new();
-        for metric in all() {
-            let kind = match metric.unit {
-                Unit::Fraction | Unit::Ratio | Unit::Joules => "number",
-                _ if metric.name.ends_with("mean_bytes") => "number",
-                _ => "integer",
-            };
-            let described = match metric.may_be_absent() {
-                true => json_schema!({ "type": [kind, "null"], "description": metric.meaning }),
-                false => json_schema!({ "type": kind, "description": metric.meaning }),
-            };
-            let table = match metric.section() {
-                None => &mut sections,
-                Some(section) => {
-                    let empty = serde_json::json!({
-                        "type": "object", "description": about(section), "properties": {}
-                    });
-                    let object = sections.entry(section).or_insert(empty);
-                    object["properties"].as_object_mut().expect("it was made as one")
-                }
-            };
-            table.insert(metric.word().to_owned(), described.into());
-        }
-        json_schema!({ "type": "object", "properties": sections })
+        schema_of(all())
     }
+}
+
+/// How the metrics of one of several pools stand there.
+pub(crate) struct PoolMetricsSchema;
+
+impl JsonSchema for PoolMetricsSchema {
+    fn schema_name() -> Cow<'static, str> {
+        "PoolMetrics".into()
+    }
+
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        schema_of(of_pool())
+    }
+}
+
+/// A table for each section, and what stands alone.
+fn schema_of(metrics: impl Iterator<Item = &'static Metric>) -> Schema {
+    let mut sections = serde_json::Map::new();
+    for metric in metrics {
+        let kind = match metric.unit {
+            Unit::Fraction | Unit::Ratio | Unit::Joules => "number",
+            _ if metric.name.ends_with("mean_bytes") => "number",
+            _ => "integer",
+        };
+        let described = match metric.may_be_absent() {
+            true => json_schema!({ "type": [kind, "null"], "description": metric.meaning }),
+            false => json_schema!({ "type": kind, "description": metric.meaning }),
+        };
+        let table = match metric.section() {
+            None => &mut sections,
+            Some(section) => {
+                let empty = serde_json::json!({
+                    "type": "object", "description": about(section), "properties": {}
+                });
+                let object = sections.entry(section).or_insert(empty);
+                object["properties"].as_object_mut().expect("it was made as one")
+            }
+        };
+        table.insert(metric.word().to_owned(), described.into());
+    }
+    json_schema!({ "type": "object", "properties": sections })
 }
 
 /// What the metrics of a section tell of.

@@ -24,6 +24,7 @@ pub fn used(pools: &[PoolDetail], busy: &[f64]) -> Vec<PoolUse> {
         most_worn: wear::erases(pool).max().unwrap_or(0),
         bad_blocks: pool.dies.iter().map(wear::bad).sum::<u64>() * u64::from(pool.planes),
         wear_values: wear::erases(pool).count().div_ceil(group) as u64,
+        metrics: pool.metrics.clone(),
     };
     if pools.len() > 1 { pools.iter().map(used).collect() } else { Vec::new() }
 }

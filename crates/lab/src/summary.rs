@@ -7,7 +7,7 @@ use wordline_kernel::Metrics;
 pub use wordline_trace::{Source, SourceKind};
 
 pub use crate::drift::Drift;
-use crate::metrics::MetricsSchema;
+use crate::metrics::{MetricsSchema, PoolMetricsSchema};
 use crate::provenance::{Provenance, TraceFile};
 
 /// The result of one run. Everything but `wall_seconds`, `precondition_seconds` and `requests_per_second` is a function of
@@ -111,6 +111,10 @@ pub struct PoolUse {
     pub bad_blocks: u64,
     /// How many values of `wear.erases` are of its blocks. They follow those of the pools before.
     pub wear_values: u64,
+    /// What failed in it, and its energy.
+    #[serde(flatten)]
+    #[schemars(with = "PoolMetricsSchema")]
+    pub metrics: Metrics,
 }
 
 /// How the run ended.

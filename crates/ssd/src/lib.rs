@@ -6,6 +6,7 @@ pub mod buffer;
 pub mod command;
 pub mod config;
 pub mod device;
+pub mod faults;
 pub mod fixed_latency;
 pub mod flash;
 pub mod front;

@@ -9,6 +9,7 @@ use wordline_nand::EnergyReport;
 pub use detail::{Detail, DieDetail, PoolDetail};
 
 use crate::device::{Device, SubRequestCounts, Totals, WriteBack};
+use crate::faults::Faults;
 use crate::flash::Counts;
 use crate::lifetime::{Worn, write_amplification};
 
@@ -17,7 +18,8 @@ use crate::lifetime::{Worn, write_amplification};
 pub struct Mark {
     totals: Totals,
     flash: Counts,
-    energy: EnergyReport,
+    /// Of each pool.
+    energy: Vec<EnergyReport>,
     worn: Vec<Worn>,
     /// Pages programmed in each pool.
     programs: Vec<u64>,
@@ -34,7 +36,7 @@ impl Mark {
         Self {
             totals: device.totals().clone(),
             flash: device.flash().counts().clone(),
-            energy: device.chips().energy(now - Instant::ZERO),
+            energy: device.chips().energy_of_pools(now - Instant::ZERO).collect(),
             worn: device.worn(),
             programs: programs(device),
             sub_requests: device.sub_requests().unwrap_or_default(),
@@ -49,6 +51,12 @@ impl Mark {
 /// Pages that the chips of each pool have programmed.
 fn programs(device: &Device) -> Vec<u64> {
     device.chips().counts_of_pools().iter().map(|counts| counts.pages_programmed).collect()
+}
+
+/// The energy of the flash of each pool from a mark to `now`.
+fn energy(device: &Device, mark: &Mark, now: Instant) -> Vec<EnergyReport> {
+    let pools = device.chips().energy_of_pools(now - Instant::ZERO).zip(&mark.energy);
+    pools.map(|(now, before)| now.since(before)).collect()
 }
 
 /// What a device did between a mark and another time.
@@ -69,7 +77,7 @@ impl<'a> Since<'a> {
             device,
             totals: device.totals().since(&mark.totals),
             flash: device.flash().counts().since(&mark.flash),
-            joules: device.chips().energy(now - Instant::ZERO).since(&mark.energy).total().joules(),
+            joules: energy(device, mark, now).into_iter().sum::<EnergyReport>().total().joules(),
             worn: worn.map(|(now, before)| now.since(*before)).collect(),
             programs: programs(device).iter().zip(&mark.programs).map(|(now, before)| now - before).sum(),
             sent: device.sub_requests().unwrap_or_default().since(&mark.sub_requests),
@@ -267,6 +275,15 @@ const OF_POOLS: &[Derived] = &[
 pub fn all() -> impl Iterator<Item = &'static Metric> {
     let derived = DERIVED.iter().chain(OF_POOLS).map(|(metric, _)| metric);
     Totals::METRICS.iter().chain(Counts::METRICS).chain(derived)
+}
+
+/// The energy of a pool.
+const ENERGY_OF_POOL: Metric =
+    Metric::new("energy_joules", Unit::Joules, "Energy of its flash, operations and idle time.");
+
+/// The metrics of each pool that are no fields of [`PoolDetail`].
+pub fn of_pool() -> impl Iterator<Item = &'static Metric> {
+    Faults::METRICS.iter().chain([&ENERGY_OF_POOL])
 }
 
 /// What `device` did from `mark` to `now`.

@@ -3,11 +3,13 @@
 mod common;
 
 use common::{Rig, small};
-use wordline_kernel::{Bytes, Duration, Seed};
+use wordline_kernel::{Bytes, Duration, Schedule, Seed};
+use wordline_nand::faults::{Fails, FaultFile};
 use wordline_nand::part::ArrayTiming;
 use wordline_ssd::config::BufferMode;
 use wordline_ssd::ftl::checkpoint::DiscardsAtCut;
 use wordline_ssd::ftl::mapping::LogicalPage;
+use wordline_ssd::metrics::{self, Detail, Mark};
 use wordline_ssd::policy::balancer::BalancerKind;
 use wordline_ssd::policy::relocator::RelocatorKind;
 use wordline_ssd::policy::router::RouterKind;
@@ -279,4 +281,34 @@ fn in_the_steady_state_each_pool_is_as_full_as_the_other_and_cleaning_is_under_w
         let worn = rig.device.pool_states().iter().map(|pool| pool.worn.erases).collect::<Vec<_>>();
         assert!(worn.iter().all(|erases| *erases > 0), "both pools are cleaned at once: {worn:?}");
     }
+}
+
+#[test]
+fn faults_and_energy_of_each_pool_add_up_to_those_of_the_device() {
+    let mut file = two_pools(16_384);
+    file.ftl.over_provisioning = 0.7;
+    let every = |fails, every| FaultFile { every: Some(every), ..FaultFile::new(fails) };
+    let first_dies = file.layout.channels * file.layout.packages_per_channel * file.layout.dies_per_package;
+    file.faults = vec![
+        FaultFile { die: Some(first_dies.into()), ..every(Fails::Program, 60) },
+        FaultFile { die: Some(0.into()), ..every(Fails::Erase, 5) },
+        every(Fails::Read, 40),
+    ];
+    let mut rig = Rig::new(file, 1);
+    overwrite_further(&mut rig, 300);
+    let mark = Mark::of(&rig.device, rig.calendar.now());
+    overwrite_further(&mut rig, 900);
+    let now = rig.calendar.now();
+    let device = metrics::since(&rig.device, &mark, now);
+    let pools = Detail::of(&rig.device, &mark, now).pools;
+    for metric in metrics::of_pool() {
+        let sum: f64 = pools.iter().filter_map(|pool| pool.metrics.number(metric.name)).sum();
+        let all = device.number(metric.name).expect(metric.name);
+        assert!((sum - all).abs() <= 1e-12 * all, "{}: {sum} of {all}", metric.name);
+    }
+    let of = |pool: usize, name: &str| pools[pool].metrics.count(name);
+    assert_eq!(of(0, "faults.program_failures"), 0, "none of its dies is said to fail");
+    assert!(of(1, "faults.program_failures") > 0 && of(0, "faults.erase_failures") > 0);
+    assert_eq!(of(1, "faults.erase_failures"), 0);
+    assert!(of(0, "faults.read_retries") > 0 && of(1, "faults.read_retries") > 0);
 }

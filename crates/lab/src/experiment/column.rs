@@ -235,7 +235,7 @@ mod tests {
         for (path, wanted) in [
             (
                 "pools.0.spent",
-                "after `pools.0.` one of bad_blocks, bytes, dies, dies_busy, erases, erases_per_block, least_worn",
+                "after `pools.0.` one of bad_blocks, bytes, dies, dies_busy, energy_joules, erases, erases_per_block, faults, least_worn",
             ),
             ("pools.spent_lifetime", "after `pools.` the number of an item, from 0"),
             ("pools.0", "a number: after `pools.0.` one of bad_blocks, bytes"),

@@ -1,5 +1,7 @@
 //! The numbers of a run in the order in which every table shows them.
 
+use wordline_kernel::Metrics;
+
 use super::quantity::Quantity;
 use crate::summary::{CommandTime, Latency, Outcome, PoolUse, Summary, WriteBack};
 
@@ -161,7 +163,7 @@ pub const OPTIONAL: [&str; 5] = [
 pub const OTHER: &str = "Other metrics";
 
 /// A label in tables, and the name of a metric.
-type Row = (&'static str, &'static str);
+pub type Row = (&'static str, &'static str);
 
 /// What the flash did.
 const FLASH: &[Row] = &[
@@ -193,6 +195,18 @@ const FAULTS: &[Row] = &[
     ("grown bad blocks", "faults.grown_bad_blocks"),
     ("dead dies", "faults.dead_dies"),
 ];
+
+/// What failed in one of several pools.
+pub const POOL_FAULTS: &[Row] = &[
+    ("failed programs", "faults.program_failures"),
+    ("failed erases", "faults.erase_failures"),
+    ("read retries", "faults.read_retries"),
+    ("unreadable flash pages", "faults.unreadable_pages"),
+    ("lost logical pages", "faults.lost_pages"),
+];
+
+/// What one of several pools took.
+const POOL_COSTS: &[Row] = &[("energy", "energy_joules")];
 
 /// What was sent to which of several pools.
 const SUB_REQUESTS: &[Row] = &[
@@ -227,7 +241,11 @@ fn metrics(run: &Summary, rows: &[Row]) -> Vec<(&'static str, Quantity)> {
 
 /// What the metric of a name came to, in its unit.
 fn measured(run: &Summary, name: &str) -> Quantity {
-    let found = run.metrics.iter().find(|(metric, _)| metric.name == name);
+    value_of(&run.metrics, name)
+}
+
+fn value_of(metrics: &Metrics, name: &str) -> Quantity {
+    let found = metrics.iter().find(|(metric, _)| metric.name == name);
     found.map_or(Quantity::Absent, |(metric, value)| Quantity::of(metric.unit, value))
 }
 
@@ -302,7 +320,7 @@ pub const PART: &str = "part";
 
 fn pool(pool: Option<&PoolUse>) -> Vec<(&'static str, Quantity)> {
     let of = |result: fn(&PoolUse) -> Quantity| pool.map_or(Quantity::Absent, result);
-    vec![
+    let mut rows = vec![
         (PART, of(|pool| Quantity::Text(pool.part.clone()))),
         ("dies", of(|pool| Quantity::Count(u64::from(pool.dies)))),
         ("capacity", of(|pool| Quantity::Bytes(pool.bytes as f64))),
@@ -316,7 +334,14 @@ fn pool(pool: Option<&PoolUse>) -> Vec<(&'static str, Quantity)> {
         ("least worn block", of(|pool| Quantity::Count(pool.least_worn.into()))),
         ("most worn block", of(|pool| Quantity::Count(pool.most_worn.into()))),
         ("bad blocks", of(|pool| Quantity::Count(pool.bad_blocks))),
-    ]
+    ];
+    let metrics = POOL_FAULTS.iter().chain(POOL_COSTS).copied();
+    rows.extend(
+        metrics.map(|(label, name)| {
+            (label, pool.map_or(Quantity::Absent, |pool| value_of(&pool.metrics, name)))
+        }),
+    );
+    rows
 }
 
 /// The most characters of a label.

@@ -2,7 +2,8 @@
 
 use wordline_kernel::Metrics;
 use wordline_kernel::metrics::{Unit, Value};
-use wordline_ssd::metrics::all;
+use wordline_ssd::faults::Faults;
+use wordline_ssd::metrics::{all, of_pool};
 
 use crate::provenance::Provenance;
 use crate::summary::{
@@ -78,6 +79,12 @@ pub fn pooled() -> Summary {
         most_worn: 9,
         bad_blocks: 2,
         wear_values,
+        metrics: {
+            let mut metrics = Metrics::default();
+            Faults { program_failures: erases / 100, ..Faults::default() }.add_to(&mut metrics);
+            metrics.add(*of_pool().last().expect("its energy"), spent_lifetime * 1e6);
+            metrics
+        },
     };
     Summary {
         device: "centaur".to_owned(),

@@ -99,7 +99,13 @@ fn pools(run: &Summary, groups: &BTreeMap<String, Group>, sheet: Sheet) -> Strin
         // Chosen: two of them fit on half a line.
         (Group { title: title.clone(), rows }, format!("{n}: {}", results::shortened(part, 17)))
     };
-    let columns: Vec<(Group, String)> = (1..=run.pools.len()).map(column).collect();
+    let mut columns: Vec<(Group, String)> = (1..=run.pools.len()).map(column).collect();
+    let fails = |name: &str| columns.iter().any(|(group, _)| group.get(name) != Some(&Quantity::Count(0)));
+    let idle: Vec<&str> =
+        results::POOL_FAULTS.iter().map(|(name, _)| *name).filter(|name| !fails(name)).collect();
+    for (group, _) in &mut columns {
+        group.rows.retain(|(name, _)| !idle.contains(&name.as_str()));
+    }
     let columns: Vec<_> = columns.iter().map(|(group, name)| (group, name.as_str())).collect();
     let (pools, sent) = (matrix("Pools", &columns), list("Sub-requests", sent.rows.iter()));
     sheet.side_by_side(&[pools, sent])

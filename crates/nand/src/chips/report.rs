@@ -94,8 +94,12 @@ impl Chips {
 
     /// Energy by stage after `elapsed` time, idle included.
     pub fn energy(&self, elapsed: Duration) -> EnergyReport {
-        let of_pool = |pool: &Pool| self.stages_of(pool, elapsed).price(&pool.part.power);
-        self.pools.iter().map(of_pool).sum()
+        self.energy_of_pools(elapsed).sum()
+    }
+
+    /// The same of each pool.
+    pub fn energy_of_pools(&self, elapsed: Duration) -> impl Iterator<Item = EnergyReport> + '_ {
+        self.pools.iter().map(move |pool| self.stages_of(pool, elapsed).price(&pool.part.power))
     }
 
     /// Time in each stage, summed over dies, after `elapsed` time; what is not over is idle still.

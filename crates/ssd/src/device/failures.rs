@@ -6,6 +6,7 @@ use wordline_nand::{BlockSetId, DieId, Done, Operation, PageId, SlotId, Stamp};
 
 use super::{Device, Event, Mutant};
 use crate::command::RequestId;
+use crate::faults::Faults;
 use crate::flash::{Task, Ticket};
 use crate::ftl::blocks::State;
 use crate::ftl::mapping::LogicalPage;
@@ -75,6 +76,7 @@ impl Device {
     ) {
         for n in (0..task.planes).filter(|n| unread >> n & 1 != 0) {
             self.totals.unreadable_pages += 1;
+            self.faults_at(self.config.pools.block_of_page(task.page)).unreadable_pages += 1;
             self.lose_page(PageId(task.page.0 + n));
         }
         self.after_failure(Failed::Read, self.config.pools.block_of_page(task.page), calendar);
@@ -171,9 +173,12 @@ impl Device {
         self.cache.forget(page);
         let kept = self.buffer.find(page).map(|id| self.buffer.get(id)).filter(|entry| !entry.discarded);
         let gone = self.full_page().without(kept.map_or(Sectors::NONE, |entry| entry.sectors));
-        self.totals.lost_pages += u64::from(!gone.is_empty());
         // Whatever comes to flash next of the page has all that the buffer has of it now.
         let next = kept.map(|_| (version + 1, gone));
+        if !gone.is_empty() {
+            self.totals.lost_pages += 1;
+            self.faults_at(self.config.pools.block_of(slot)).lost_pages += 1;
+        }
         if !self.has(Mutant::LossNotNoted) {
             self.lost.add(page, version, self.full_page(), next);
         }
@@ -235,6 +240,7 @@ impl Device {
         let block = self.config.pools.block_of(first);
         if self.blocks.state(block) != State::Bad {
             self.totals.program_failures += 1;
+            self.faults_at(block).program_failures += 1;
             if let Some(map) = &mut self.block_map {
                 map.program_failed(self.blocks.row_of(block), block);
             }
@@ -249,6 +255,7 @@ impl Device {
             return;
         }
         self.totals.erase_failures += 1;
+        self.faults_at(block).erase_failures += 1;
         self.after_failure(Failed::Erase, block, calendar);
         if self.blocks.is_condemned(block) {
             self.blocks.retire(block);
@@ -259,6 +266,12 @@ impl Device {
                 None => self.collector.erase_again(row, block),
             }
         }
+    }
+
+    /// To count what failed in the pool of a block.
+    fn faults_at(&mut self, block: BlockSetId) -> &mut Faults {
+        let pools = &self.config.pools;
+        self.totals.faults.count(pools.number_of_row(pools.row_of_block(block)))
     }
 
     /// Asks the policy about a block in which something failed, and acts.

@@ -2,6 +2,7 @@
 
 use wordline_kernel::counters;
 
+use crate::faults::OfPools;
 use crate::times::Times;
 
 counters! {
@@ -39,5 +40,7 @@ counters! {
     beside {
         /// Where the time of commands went.
         times: Times;
+        /// What failed in each pool; the reads that were tried again are counted by the flash.
+        faults: OfPools;
     }
 }

@@ -25,6 +25,7 @@ pub use ticket::{Class, Ticket};
 use crate::Config;
 use crate::config::ReadRetryFile;
 use crate::device::loaded::ensure;
+use crate::faults::OfPools;
 use crate::ftl::checkpoint::LowerPages;
 use crate::policy::tuner::Tuner;
 use at_once::AtOnce;
@@ -46,6 +47,10 @@ counters! {
     /// What the flash counted since it was made.
     pub struct Counts {
         read_retries: "faults.read_retries", Count, "Reads that were tried again because pages could not be read.";
+    }
+    beside {
+        /// The same of each pool.
+        faults: OfPools;
     }
 }
 

@@ -75,6 +75,7 @@ impl Flash {
         calendar: &mut impl Schedule<Event>,
     ) {
         self.counts.read_retries += 1;
+        self.counts.faults.count(self.chips.pools().number_of(die)).read_retries += 1;
         let mut again = Task { tries: task.tries + 1, unread: unread as u16, ..*task };
         if let Some(levels) = &self.levels {
             let page = PageId(task.page.0 + unread.trailing_zeros());

@@ -1,10 +1,11 @@
 //! What a device did by channel, die, block and component: what does not fit into a single number.
 
-use wordline_kernel::{Duration, Instant};
+use wordline_kernel::{Duration, Instant, Metrics};
 use wordline_nand::{EnergyReport, Pool};
 
-use super::{Mark, programs};
+use super::{ENERGY_OF_POOL, Mark, energy, programs};
 use crate::device::{Device, Times, WriteBack};
+use crate::faults::Faults;
 use crate::lifetime::Worn;
 
 /// What a device did between two times, by its parts. A device made of devices puts theirs [together](Self::join).
@@ -43,6 +44,8 @@ pub struct PoolDetail {
     pub worn: Worn,
     /// Valid data as a part of its flash at the end.
     pub valid_share: f64,
+    /// What failed in it, and its energy: [`of_pool`](super::of_pool) lists them.
+    pub metrics: Metrics,
     /// Its dies, in their order.
     pub dies: Vec<DieDetail>,
 }
@@ -58,7 +61,7 @@ pub struct DieDetail {
 impl Detail {
     /// What `device` did from `mark` to `now`.
     pub fn of(device: &Device, mark: &Mark, now: Instant) -> Self {
-        let chips = device.chips();
+        let (chips, energy) = (device.chips(), energy(device, mark, now));
         let written_back =
             device.written_back().iter().zip(&mark.written_back).map(|(now, before)| WriteBack {
                 fills: now.fills.since(&before.fills),
@@ -66,12 +69,12 @@ impl Detail {
             });
         Self {
             times: device.totals().times.since(&mark.totals.times),
-            energy: chips.energy(now - Instant::ZERO).since(&mark.energy),
+            energy: energy.iter().copied().sum(),
             written_back: written_back.collect(),
             links: since(link_busy(device, now), &mark.links),
             buses: since(chips.bus_busy(now).map(Duration::from_ps).collect(), &mark.buses),
             arrays: since(chips.array_busy(now).map(Duration::from_ps).collect(), &mark.arrays),
-            pools: pools(device, mark),
+            pools: pools(device, mark, &energy),
         }
     }
 
@@ -100,22 +103,30 @@ fn since(now: Vec<Duration>, before: &[Duration]) -> Vec<Duration> {
     now.into_iter().zip(before).map(|(now, before)| now - *before).collect()
 }
 
-fn pools(device: &Device, mark: &Mark) -> Vec<PoolDetail> {
-    let worn = device.worn().into_iter().zip(&mark.worn).map(|(now, before)| now.since(*before));
-    let programs = programs(device).into_iter().zip(&mark.programs).map(|(now, before)| now - before);
-    let valid = device.pool_states().into_iter().map(|state| state.valid_share());
-    let pools = device.config().pools.iter().zip(worn).zip(programs).zip(valid);
-    let detail = |(((pool, worn), programs), valid_share): (((&Pool, Worn), u64), f64)| PoolDetail {
+/// What failed in a pool from `mark` on, and this energy.
+fn metrics(device: &Device, mark: &Mark, pool: usize, energy: &EnergyReport) -> Metrics {
+    let faults = device.totals().faults.since(&mark.totals.faults).get(pool);
+    let retried = device.flash().counts().faults.since(&mark.flash.faults).get(pool);
+    let mut metrics = Metrics::default();
+    Faults { read_retries: retried.read_retries, ..faults }.add_to(&mut metrics);
+    metrics.add(ENERGY_OF_POOL, energy.total().joules());
+    metrics
+}
+
+fn pools(device: &Device, mark: &Mark, energy: &[EnergyReport]) -> Vec<PoolDetail> {
+    let (worn, programs, states) = (device.worn(), programs(device), device.pool_states());
+    let detail = |(n, pool): (usize, &Pool)| PoolDetail {
         part: pool.part.name.clone(),
         bytes: pool.geometry.capacity().0,
         page_size: pool.geometry.page_size.0,
         planes: pool.geometry.planes_per_row,
-        programs,
-        worn,
-        valid_share,
+        programs: programs[n] - mark.programs[n],
+        worn: worn[n].since(mark.worn[n]),
+        valid_share: states[n].valid_share(),
+        metrics: metrics(device, mark, n, &energy[n]),
         dies: dies(device, pool),
     };
-    pools.map(detail).collect()
+    device.config().pools.iter().enumerate().map(detail).collect()
 }
 
 fn dies(device: &Device, pool: &Pool) -> Vec<DieDetail> {
