@@ -43,10 +43,11 @@ impl Device {
     /// Counts the complete program units that wait for each row; false if there are none.
     fn count_waiting(&mut self) -> bool {
         let unit = self.config.pools.first().slots.per_program;
-        let lists = self.ready.chunks(usize::from(self.streams.host));
+        let streams = usize::from(self.streams.host);
         let mut any = false;
-        for (waiting, lists) in self.waiting.iter_mut().zip(lists) {
-            *waiting = lists.iter().map(|ready| ready.pages.len() as u32 / unit).sum();
+        for (row, waiting) in self.waiting.iter_mut().enumerate() {
+            let lists = row * streams..(row + 1) * streams;
+            *waiting = lists.map(|list| self.ready[list].pages.len() as u32 / unit).sum();
             any |= *waiting > 0;
         }
         any

@@ -35,10 +35,10 @@ impl Device {
     pub(super) fn form_mapped(&mut self, calendar: &mut impl Schedule<Event>) -> bool {
         let mut formed = false;
         let streams = usize::from(self.streams.host);
-        for list in 0..self.ready.len() {
-            if !self.ready[list].pages.is_empty() {
-                formed |= self.work_on((list / streams) as Row, calendar);
-            }
+        let mut next = 0;
+        while let Some(list) = self.ready.held_from(next) {
+            formed |= self.work_on((list / streams) as Row, calendar);
+            next = list + 1;
         }
         formed
     }
@@ -98,8 +98,10 @@ impl Device {
                 if !self.buffer.get(id).discarded {
                     return Some((list, id));
                 }
-                self.ready[list].pages.pop_front();
-                self.ready[list].urgent -= u32::from(self.buffer.get(id).urgent);
+                self.ready.pop(list);
+                if self.buffer.get(id).urgent {
+                    self.ready.urge(list, false);
+                }
                 self.buffer.drop_entry(id, &mut self.wake);
             }
         }

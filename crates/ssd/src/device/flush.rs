@@ -55,7 +55,7 @@ impl Device {
             EntryState::Dirty => self.leave(id, calendar),
             EntryState::Ready if !was_urgent && self.waits_in_list(entry.logical) => {
                 let list = self.list_of(entry.logical, entry.stream);
-                self.ready[list].urgent += 1;
+                self.ready.urge(list, true);
             }
             EntryState::Filling if self.subs.is_some() => self.hurry_unit(entry.logical, calendar),
             EntryState::Filling => self.hurry_fill(id, calendar),
@@ -143,8 +143,7 @@ impl Device {
         entry.sectors = if entry.discarded { Sectors::NONE } else { full };
         let Entry { logical, stream, urgent, .. } = *entry;
         let list = self.list_of(logical, stream);
-        self.ready[list].urgent += u32::from(urgent);
-        self.ready[list].pages.push_back(id);
+        self.ready.push(list, id, urgent);
     }
 
     /// Which list a complete page waits in.
@@ -252,13 +251,16 @@ impl Device {
         if self.subs.is_some() {
             self.hurry_covered(epoch);
         }
-        for list in &mut self.ready {
-            for id in &list.pages {
-                if self.buffer.epoch(*id) <= epoch && !self.buffer.get(*id).urgent {
-                    self.buffer.get_mut(*id).urgent = true;
-                    list.urgent += 1;
+        let mut next = 0;
+        while let Some(list) = self.ready.held_from(next) {
+            for n in 0..self.ready[list].pages.len() {
+                let id = self.ready[list].pages[n];
+                if self.buffer.epoch(id) <= epoch && !self.buffer.get(id).urgent {
+                    self.buffer.get_mut(id).urgent = true;
+                    self.ready.urge(list, true);
                 }
             }
+            next = list + 1;
         }
     }
 }

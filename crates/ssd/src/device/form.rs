@@ -48,8 +48,12 @@ impl Device {
     /// Whether an unfilled program unit must be written of a list: somebody waits for a page of it and no other page is
     /// coming, or nothing else would ever make room.
     pub(super) fn must_pad(&self, list: usize) -> bool {
-        let nothing_moves = self.programming == 0 && !self.stalled.is_empty();
-        self.filling == 0 && (self.ready[list].urgent > 0 || nothing_moves)
+        self.filling == 0 && (self.ready[list].urgent > 0 || self.nothing_moves())
+    }
+
+    /// Whether writes wait for room and nothing is being programmed that would make some.
+    fn nothing_moves(&self) -> bool {
+        self.programming == 0 && !self.stalled.is_empty()
     }
 
     /// Whether any row takes a program unit of a stream of the host. Pages of a row that is full of valid ones may become
@@ -178,7 +182,11 @@ impl Device {
         for stream in 0..streams {
             self.some_row_accepts(stream, calendar);
         }
-        for list in 0..self.ready.len() {
+        // Where nothing moves a unit is padded, whatever there is of it.
+        let pads = self.nothing_moves();
+        let mut next = 0;
+        while let Some(list) = if pads { self.ready.held_from(next) } else { self.ready.ripe_from(next) } {
+            next = list + 1;
             let waiting = self.ready[list].pages.len() as u32;
             let row = (list / streams) as Row;
             let complete = waiting >= self.blocks.unit(row, self.streams.host((list % streams) as u8));
@@ -201,11 +209,12 @@ impl Device {
         let pages = self.blocks.unit(row, stream) as usize;
         let mut unit = std::mem::take(&mut self.units[row as usize]);
         let mut over = self.list_of_pages();
-        let ready = &mut self.ready[list];
         while unit.entries.len() < pages {
-            let Some(id) = ready.pages.pop_front() else { break };
+            let Some(id) = self.ready.pop(list) else { break };
             let entry = self.buffer.get_mut(id);
-            ready.urgent -= u32::from(std::mem::take(&mut entry.urgent));
+            if std::mem::take(&mut entry.urgent) {
+                self.ready.urge(list, false);
+            }
             if entry.discarded {
                 if self.subs.is_some() {
                     over.push(entry.logical);

@@ -15,7 +15,8 @@ impl Device {
     /// The lengths of the lists whose lengths follow from the configuration.
     pub(super) fn lengths(&self) -> Vec<usize> {
         let Self { waiting, failures, ready, units, accepting, written_back, .. } = self;
-        let mut lengths = vec![waiting.len(), failures.len(), ready.len(), units.len(), written_back.len()];
+        let mut lengths = vec![waiting.len(), failures.len(), units.len(), written_back.len()];
+        lengths.extend(ready.shape());
         lengths.extend(accepting.iter().map(RowSet::words));
         lengths.extend(self.blocks.shape());
         lengths.extend(self.collector.shape());
@@ -31,6 +32,7 @@ impl Device {
         self.collector.check_loaded(&self.blocks)?;
         self.flash.check_loaded()?;
         self.buffer.check_loaded(self.mapping.len())?;
+        ensure(self.ready.check_loaded(), || "lists of pages that are not what they are noted as".into())?;
         agenda.events.iter().try_for_each(|(_, event)| self.check_event(*event))
     }
 

@@ -25,6 +25,7 @@ mod front;
 mod gc;
 mod idle;
 mod link;
+mod lists;
 pub(crate) mod loaded;
 mod precondition;
 mod progress;
@@ -66,6 +67,7 @@ use crate::policy::victim::VictimPolicy;
 use crate::policy::wear::WearLeveller;
 
 pub use contents::{Content, Contents, FILLED, Mutant, NOTHING, ZEROES};
+use lists::Lists;
 pub use precondition::{Look, Steady, Written};
 pub use progress::Watchdog;
 pub use recovery::{PowerCut, Recovery};
@@ -131,14 +133,6 @@ impl Unit {
     }
 }
 
-/// Complete pages that wait for a program unit.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
-struct Ready {
-    pages: VecDeque<EntryId>,
-    /// How many of them must not wait.
-    urgent: u32,
-}
-
 /// An SSD.
 pub struct Device {
     config: Config,
@@ -172,7 +166,7 @@ pub struct Device {
     streams: Streams,
     front: Front,
     /// A list for each stream of the host, and where pages have homes for each row.
-    ready: Vec<Ready>,
+    ready: Lists,
     filling: u32,
     programming: u32,
     units: Vec<Unit>,
@@ -224,12 +218,12 @@ pub struct Device {
 
 state!(Device {
     values {
-        lost, waiting, ahead, failures, rest, ready, filling, programming, units, accepting, some_row_full, row_opened,
+        lost, waiting, ahead, failures, rest, filling, programming, units, accepting, some_row_full, row_opened,
         left_at_work, stalled, flushes, drain, timer_set, round, read_only, scan, recovery, saved, wake, answers, digest, totals,
         written_back,
     }
     parts {
-        flash, blocks, mapping, translation, buffer, marks, destage, cache, collector, policies, front, discards,
+        flash, ready, blocks, mapping, translation, buffer, marks, destage, cache, collector, policies, front, discards,
         checkpoints, slc, subs, block_map,
     }
     fixed { config, is_paused, preemptible, streams, has_homes, page_size, home_pages, waking, contents }
@@ -267,7 +261,7 @@ impl Device {
             cache: ReadCache::new(config.cache_pages.min(config.logical_pages), parts.read_eviction),
             ahead: ReadAhead::new(config.file.buffer.read_ahead),
             front: Front::new(&config),
-            ready: new_lists(streams, if has_homes { rows } else { 1 }),
+            ready: Lists::new(new_units(&config, streams, slc.as_ref(), has_homes)),
             filling: 0,
             programming: 0,
             units: vec![Unit::default(); rows as usize],
@@ -554,9 +548,15 @@ fn new_collector(
     collector
 }
 
-/// Lists of complete pages, for so many homes.
-fn new_lists(streams: Streams, homes: u32) -> Vec<Ready> {
-    vec![Ready::default(); usize::from(streams.host) * homes as usize]
+/// The pages that make a program unit at least, of each list of complete pages.
+fn new_units(config: &Config, streams: Streams, slc: Option<&SlcShare>, has_homes: bool) -> Vec<u32> {
+    let lists = usize::from(streams.host) as u32;
+    let unit = |row| config.pools.per_program(row).min(slc.map_or(u32::MAX, |slc| slc.unit));
+    let least = |rows: std::ops::Range<u32>| rows.map(unit).min().unwrap_or(1);
+    match has_homes {
+        true => (0..config.pools.rows() * lists).map(|list| unit(list / lists)).collect(),
+        false => vec![least(0..config.pools.rows()); lists as usize],
+    }
 }
 
 /// How many pages have their home in each row.

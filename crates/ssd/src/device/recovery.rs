@@ -12,7 +12,7 @@ use wordline_nand::{AtCut, BlockSetId, Operation, Pool, SlotId, Stamp, TornBy};
 
 use super::flush::Marks;
 use super::scan::Scan;
-use super::{Device, Event, Mutant, Ready, Unit};
+use super::{Device, Event, Mutant, Unit};
 use crate::buffer::read_ahead::ReadAhead;
 use crate::command::Command;
 use crate::flash::{Task, Ticket};
@@ -88,7 +88,7 @@ impl Device {
         if self.flash.asks_tuner() {
             self.policies.tuner.forget();
         }
-        self.ready.fill(Ready::default());
+        self.ready.forget();
         self.units.fill(Unit::default());
         if let Some(subs) = &mut self.subs {
             subs.forget();

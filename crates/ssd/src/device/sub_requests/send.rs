@@ -65,7 +65,7 @@ impl Device {
             let entry = self.buffer.get_mut(id);
             let was_urgent = std::mem::replace(&mut entry.urgent, true);
             if !was_urgent && !whole && entry.state == EntryState::Ready {
-                self.ready[stream].urgent += 1;
+                self.ready.urge(stream, true);
             }
         }
     }
@@ -253,9 +253,7 @@ impl Device {
         if subs.get(sub).whole {
             self.unit_waits_less(sub);
         } else {
-            let list = &mut self.ready[usize::from(stream)];
-            list.urgent += u32::from(urgent);
-            list.pages.push_back(id);
+            self.ready.push(usize::from(stream), id, urgent);
         }
     }
 
@@ -308,7 +306,7 @@ impl Device {
     /// Sends what waits for a pool that has no room any more to the first one instead.
     pub(in crate::device) fn leave_full_pool(&mut self, stream: usize, calendar: &mut impl Schedule<Event>) {
         let first = self.first_stream();
-        let ready = std::mem::take(&mut self.ready[stream]);
+        let ready = self.ready.take(stream);
         for id in ready.pages {
             let page = self.buffer.get(id).logical;
             self.buffer.get_mut(id).stream = first;

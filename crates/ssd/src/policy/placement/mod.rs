@@ -52,6 +52,16 @@ impl RowSet {
         *word & !before != 0
     }
 
+    /// The first of them from `row` on.
+    #[inline]
+    pub fn next_from(&self, row: Row) -> Option<Row> {
+        let first = row as usize / 64;
+        let rest = self.words.get(first)? & (u64::MAX << (row % 64));
+        let later = self.words[first + 1..].iter().zip(first + 1..);
+        let mut words = std::iter::once((&rest, first)).chain(later);
+        words.find(|(word, _)| **word != 0).map(|(word, n)| n as u32 * 64 + word.trailing_zeros())
+    }
+
     /// All of them, ascending.
     pub fn iter(&self) -> impl Iterator<Item = Row> + '_ {
         self.words.iter().enumerate().flat_map(|(n, word)| {
