@@ -77,7 +77,7 @@ fn runs(criterion: &mut Criterion) {
 }
 
 fn preconditioning(criterion: &mut Criterion) {
-    let config = small().config;
+    let config = small().ssd().expect("a preset of an SSD").config.clone();
     let mut group = criterion.benchmark_group("preconditioning");
     group.sample_size(10);
     group.throughput(Throughput::Elements(u64::from(config.logical_pages)));
@@ -101,7 +101,7 @@ fn preconditioning(criterion: &mut Criterion) {
 
 /// To bytes in memory and back, beside the preconditioning that it saves.
 fn snapshots(criterion: &mut Criterion) {
-    let config = small().config;
+    let config = small().ssd().expect("a preset of an SSD").config.clone();
     let mut group = criterion.benchmark_group("snapshot");
     group.sample_size(10);
     group.throughput(Throughput::Elements(u64::from(config.logical_pages)));

@@ -6,6 +6,7 @@ use clap::Args;
 use wordline_kernel::Duration;
 use wordline_lab::Error;
 use wordline_lab::config::{Device, Selection, named};
+use wordline_lab::devices::Registry;
 use wordline_lab::output::is_standard;
 use wordline_lab::plan::{Origin, Plan};
 use wordline_lab::run::Precondition;
@@ -39,12 +40,13 @@ impl DeviceArguments {
     }
 
     /// The device that the user named, or else the preset `usual`.
-    pub fn device(&self, usual: &str) -> Result<Device, Error> {
-        Device::load(&Selection {
+    pub fn device(&self, registry: &Registry, usual: &str) -> Result<Device, Error> {
+        let selection = Selection {
             preset: if self.unnamed().is_some() { Some(usual.into()) } else { self.preset.clone() },
             file: self.config.clone(),
             set: self.settings.clone(),
-        })
+        };
+        Device::load_of(registry, &selection)
     }
 }
 
@@ -105,8 +107,8 @@ pub struct WorkloadArguments {
     /// Time between an answer and the next request of a closed loop, such as 100us.
     #[arg(long, value_name = "TIME")]
     think_time: Option<Duration>,
-    /// The device before: empty, filled, steady-state (of uniform writes), steady-state:0.5 of a part, workload (aged with the workload
-    /// itself), workload:3 with so many drive writes, or the fraction to fill; the workload's own if not given.
+    /// The device before: empty, filled, steady-state, steady-state:0.5 of a part, or the fraction to fill; the workload's own if not
+    /// given.
     #[arg(long, value_name = "STATE", allow_negative_numbers = true)]
     precondition: Option<Precondition>,
     #[command(flatten)]

@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use clap::Args;
 use wordline_lab::Error;
 use wordline_lab::config::{Device, Selection};
+use wordline_lab::devices::Registry;
 use wordline_lab::summary::{Outcome, Summary};
 
 use crate::arguments::WorkloadArguments;
@@ -36,7 +37,7 @@ pub struct Arguments {
 }
 
 /// Does what the user asked.
-pub fn handle(arguments: Arguments) -> Result<(), Failure> {
+pub fn handle(arguments: Arguments, registry: &Registry) -> Result<(), Failure> {
     let plan = arguments.workload.plan()?;
     if arguments.workload.is_standard() {
         return Err(Failure::Error(Error::Argument {
@@ -46,7 +47,8 @@ pub fn handle(arguments: Arguments) -> Result<(), Failure> {
         }));
     }
     let named = |name: &String| {
-        Device::load(&Selection { preset: Some(name.clone()), file: None, set: arguments.settings.clone() })
+        let (preset, set) = (Some(name.clone()), arguments.settings.clone());
+        Device::load_of(registry, &Selection { preset, file: None, set })
     };
     let devices = arguments.devices.iter().map(named).collect::<Result<Vec<_>, _>>()?;
     let results = arguments.results.open(&[])?;

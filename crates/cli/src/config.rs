@@ -2,6 +2,7 @@
 
 use clap::{Args, Subcommand};
 use wordline_lab::config::{self, DEFAULT_PRESET};
+use wordline_lab::devices::Registry;
 
 use crate::arguments::DeviceArguments;
 use crate::failure::Failure;
@@ -38,11 +39,12 @@ enum Command {
 }
 
 /// Does what the user asked.
-pub fn handle(arguments: Arguments) -> Result<(), Failure> {
+pub fn handle(arguments: Arguments, registry: &Registry) -> Result<(), Failure> {
+    let load = |device: DeviceArguments| device.device(registry, DEFAULT_PRESET);
     match arguments.command {
-        Command::Explain(device) => output::table(&config::explain(&device.device(DEFAULT_PRESET)?)),
-        Command::Check(device) => output::text(&format!("{}: sound", device.device(DEFAULT_PRESET)?.name)),
-        Command::Show(device) => output::text(&device.device(DEFAULT_PRESET)?.text),
-        Command::Schema => output::text(&config::schema()),
+        Command::Explain(device) => output::table(&config::explain(&load(device)?)),
+        Command::Check(device) => output::text(&format!("{}: sound", load(device)?.name)),
+        Command::Show(device) => output::text(&load(device)?.text),
+        Command::Schema => output::text(&config::schema(registry)),
     }
 }

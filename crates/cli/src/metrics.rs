@@ -3,6 +3,7 @@
 use clap::Args;
 use serde_json::{Value, json};
 use wordline_kernel::Metric;
+use wordline_lab::devices::Registry;
 
 use crate::failure::Failure;
 use crate::output::{self, JsonArgument};
@@ -24,9 +25,9 @@ pub struct Arguments {
 }
 
 /// Does what the user asked.
-pub fn handle(arguments: Arguments) -> Result<(), Failure> {
+pub fn handle(arguments: Arguments, registry: &Registry) -> Result<(), Failure> {
     let row = |metric: &Metric| json!({ "name": metric.name, "unit": metric.unit.name(), "meaning": metric.meaning });
-    let found = wordline_lab::metrics::metrics(arguments.section.as_deref())?;
+    let found = wordline_lab::metrics::metrics(registry, arguments.section.as_deref())?;
     let rows: Vec<Value> = found.into_iter().map(row).collect();
     output::json_or(&arguments.json, &rows, || output::rows(&rows, &["name", "unit", "meaning"]))
 }

@@ -4,6 +4,7 @@ use clap::{Args, Subcommand};
 use serde_json::{Value, json};
 use wordline_lab::Error;
 use wordline_lab::config::{self, PresetInfo};
+use wordline_lab::devices::Registry;
 use wordline_lab::report::Quantity;
 
 use crate::failure::Failure;
@@ -41,17 +42,17 @@ enum Command {
 }
 
 /// Does what the user asked.
-pub fn handle(arguments: Arguments) -> Result<(), Failure> {
+pub fn handle(arguments: Arguments, registry: &Registry) -> Result<(), Failure> {
     match arguments.command {
         Command::List { json } => {
-            let presets = config::presets()?;
+            let presets = config::presets(registry)?;
             output::json_or(&json, &presets, || {
                 let rows: Vec<_> = presets.iter().map(row).collect();
                 output::rows(&rows, &["name", "description", "chips", "flash", "design"])
             })
         }
         Command::Show { name, json } => {
-            let text = config::preset_text(&name).ok_or_else(|| unknown(&name))?;
+            let text = config::preset_text(registry, &name).ok_or_else(|| unknown(&name, registry))?;
             output::json_or_text(&json, &json!({ "name": name, "text": text }), || text.into())
         }
     }
@@ -69,10 +70,10 @@ fn row(preset: &PresetInfo) -> Value {
     })
 }
 
-fn unknown(name: &str) -> Error {
+fn unknown(name: &str, registry: &Registry) -> Error {
     Error::Argument {
         what: "preset".into(),
         found: format!("`{name}`"),
-        wanted: config::one_of(name, &config::embedded::names(config::embedded::PRESETS)),
+        wanted: config::one_of(name, &registry.preset_names()),
     }
 }

@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use clap::{Args, Subcommand};
 use serde_json::json;
 use wordline_lab::Error;
+use wordline_lab::devices::Registry;
 use wordline_lab::experiment::{self, Experiment, Lab, Library, Options, Outcome};
 use wordline_lab::output::ReportFolder;
 use wordline_lab::sweep::Conduct;
@@ -80,8 +81,8 @@ enum Command {
 }
 
 /// Does what the user asked.
-pub fn handle(arguments: Arguments) -> Result<(), Failure> {
-    let library = Library::open(arguments.experiments.as_deref())?;
+pub fn handle(arguments: Arguments, registry: &Registry) -> Result<(), Failure> {
+    let library = Library::open_of(registry, arguments.experiments.as_deref())?;
     if let Some(Command::List { json }) = arguments.command {
         return list(&library, &json);
     }

@@ -6,6 +6,7 @@ use clap::Args;
 use wordline_kernel::Duration;
 use wordline_lab::Error;
 use wordline_lab::config::Device;
+use wordline_lab::devices::Registry;
 use wordline_lab::output::{ReportFolder, is_standard};
 use wordline_lab::power::CutAfter;
 use wordline_lab::report::{self, Origin};
@@ -77,14 +78,14 @@ pub struct ResultArguments {
 }
 
 /// Does what the user asked.
-pub fn handle(arguments: Arguments) -> Result<(), Failure> {
+pub fn handle(arguments: Arguments, registry: &Registry) -> Result<(), Failure> {
     let mut plan = arguments.workload.plan()?;
     plan.log = arguments.log;
     let after = arguments.cut_power_after.map(CutAfter::Requests);
     plan.power_cut = after.or(arguments.cut_power_at.map(CutAfter::Time));
     let device = match (&arguments.from_snapshot, arguments.device.unnamed()) {
-        (Some(file), Some(settings)) => device_of(file, settings)?,
-        _ => arguments.device.device(plan.origin.usual_preset())?,
+        (Some(file), Some(settings)) => device_of(file, settings, registry)?,
+        _ => arguments.device.device(registry, plan.origin.usual_preset())?,
     };
     plan.from_snapshot = arguments.from_snapshot;
     plan.save_snapshot = arguments.save_snapshot;
@@ -98,7 +99,7 @@ pub fn handle(arguments: Arguments) -> Result<(), Failure> {
 }
 
 /// The device of a snapshot, with changes.
-fn device_of(file: &Path, settings: &[String]) -> Result<Device, Error> {
+fn device_of(file: &Path, settings: &[String], registry: &Registry) -> Result<Device, Error> {
     if is_standard(file) {
         return Err(Error::Argument {
             what: "--from-snapshot".into(),
@@ -106,7 +107,7 @@ fn device_of(file: &Path, settings: &[String]) -> Result<Device, Error> {
             wanted: "--preset or --config beside it".into(),
         });
     }
-    Snapshot::open(file)?.device_with(settings)
+    Snapshot::open(file)?.device_with(registry, settings)
 }
 
 /// What results are in JSON, however many there are.

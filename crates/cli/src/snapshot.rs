@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand};
 use serde_json::json;
 use wordline_lab::config::DEFAULT_PRESET;
+use wordline_lab::devices::Registry;
 use wordline_lab::output::Output;
 use wordline_lab::prepare::make_snapshot;
 use wordline_lab::report::Quantity;
@@ -69,16 +70,16 @@ struct Show {
 }
 
 /// Does what the user asked.
-pub fn handle(arguments: Arguments) -> Result<(), Failure> {
+pub fn handle(arguments: Arguments, registry: &Registry) -> Result<(), Failure> {
     match arguments.command {
-        Command::Make(arguments) => make(arguments),
-        Command::Show(arguments) => show(&arguments.file, arguments.json.open()?),
+        Command::Make(arguments) => make(arguments, registry),
+        Command::Show(arguments) => show(&arguments.file, arguments.json.open()?, registry),
     }
 }
 
-fn make(arguments: Make) -> Result<(), Failure> {
+fn make(arguments: Make, registry: &Registry) -> Result<(), Failure> {
     let Make { to, device, precondition, seed, json, no_progress } = arguments;
-    let device = device.device(DEFAULT_PRESET)?;
+    let device = device.device(registry, DEFAULT_PRESET)?;
     output::apart(&[("the snapshot", Some(&to)), ("--json", json.file.as_deref())])?;
     let (saved, json) = (Output::open(&to)?, json.open()?);
     let mut watch = Watch::new(&device.name, no_progress);
@@ -86,18 +87,20 @@ fn make(arguments: Make) -> Result<(), Failure> {
     drop(watch);
     interrupt::looks(false);
     // What went through a pipe cannot be read again.
-    if to.is_file() { show(&to, json) } else { Ok(()) }
+    if to.is_file() { show(&to, json, registry) } else { Ok(()) }
 }
 
-fn show(file: &PathBuf, json: Json) -> Result<(), Failure> {
+fn show(file: &PathBuf, json: Json, registry: &Registry) -> Result<(), Failure> {
     let snapshot = Snapshot::open(file)?;
-    let (head, device) = (snapshot.head().clone(), snapshot.device()?);
+    let (head, device) = (snapshot.head().clone(), snapshot.device(registry)?);
     let size = snapshot.verify()?;
     let bytes = |bytes: u64| Quantity::Bytes(bytes as f64).to_string();
-    let value = json!({ "file": file, "head": head, "size": size });
+    let value =
+        json!({ "file": file, "device_type": device.configured.device_type(), "head": head, "size": size });
     json.or_table(&value, || {
         let mut rows = vec![
             ("device", head.device.clone()),
+            ("type", device.configured.device_type().to_owned()),
             ("capacity", bytes(device.capacity().0)),
             ("seed", head.seed.to_string()),
             ("clock", Quantity::Seconds(head.simulated_seconds).to_string()),

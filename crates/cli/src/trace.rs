@@ -7,6 +7,7 @@ use clap::{Args, Subcommand};
 use schemars::JsonSchema;
 use serde_json::{Value, json};
 use wordline_kernel::Seed;
+use wordline_lab::devices::Registry;
 use wordline_lab::output::{TraceFile, is_standard};
 use wordline_lab::plan::{Origin, Plan};
 use wordline_lab::report;
@@ -111,11 +112,11 @@ struct Formats {
 }
 
 /// Does what the user asked.
-pub fn handle(arguments: Arguments) -> Result<(), Failure> {
+pub fn handle(arguments: Arguments, registry: &Registry) -> Result<(), Failure> {
     match arguments.command {
         Command::Info(arguments) => info(&arguments),
         Command::Convert(arguments) => convert(&arguments),
-        Command::Gen(arguments) => generate(&arguments),
+        Command::Gen(arguments) => generate(&arguments, registry),
         Command::Formats(arguments) => formats(&arguments),
     }
 }
@@ -204,7 +205,7 @@ fn convert(arguments: &Convert) -> Result<(), Failure> {
     Ok(())
 }
 
-fn generate(arguments: &Generate) -> Result<(), Failure> {
+fn generate(arguments: &Generate, registry: &Registry) -> Result<(), Failure> {
     let target = Writing::open(&arguments.to, arguments.to_format, &arguments.json)?;
     let origin = Origin::Named(arguments.name.clone());
     let profile = Profile::named(&arguments.name);
@@ -220,7 +221,7 @@ fn generate(arguments: &Generate) -> Result<(), Failure> {
             (Box::new(requests.map(Ok)), Some(total))
         }
         _ => {
-            let device = arguments.device.device(origin.usual_preset())?;
+            let device = arguments.device.device(registry, origin.usual_preset())?;
             let plan =
                 Plan { origin, requests: arguments.requests, seed: arguments.seed.seed, ..Plan::default() };
             let load = plan.job(&device)?.load;

@@ -36,9 +36,10 @@ impl Complaints {
         }
     }
 
-    /// Takes over the complaints about a part of the input, with `prefix` before their keys.
+    /// Takes over the complaints about a part of the input, with `prefix` before their keys; one without a key is about all of it.
     pub fn nest(&mut self, prefix: &str, inner: Complaints) {
-        self.0.extend(inner.0.into_iter().map(|c| Complaint { key: format!("{prefix}.{}", c.key), ..c }));
+        let key = |key: &str| if key.is_empty() { prefix.to_owned() } else { format!("{prefix}.{key}") };
+        self.0.extend(inner.0.into_iter().map(|c| Complaint { key: key(&c.key), ..c }));
     }
 
     /// `value` if there is nothing to complain about.

@@ -4,7 +4,7 @@
 mod admission;
 pub mod caught;
 pub mod config;
-pub mod design;
+pub mod devices;
 mod drift;
 pub mod error;
 pub mod experiment;
@@ -24,7 +24,6 @@ pub mod run;
 pub mod snapshot;
 pub mod summary;
 pub mod sweep;
-mod warm_up;
 mod wear;
 mod words;
 pub mod workload;

@@ -9,13 +9,15 @@ use wordline_kernel::metrics::Unit;
 use wordline_ssd::metrics::{all, of_pool};
 
 use crate::config::one_of;
+use crate::devices::Registry;
 use crate::error::{Error, Result};
 
-/// All metrics that a device may have, or those of a section.
+/// All metrics that a device of the types of a registry may have, or those of a section.
 ///
 /// # Errors
 /// [`Error::Argument`] for a section that there is not.
-pub fn metrics(section: Option<&str>) -> Result<Vec<&'static Metric>> {
+pub fn metrics(registry: &Registry, section: Option<&str>) -> Result<Vec<&'static Metric>> {
+    let all = || registry.metrics();
     let found: Vec<&Metric> =
         all().filter(|metric| section.is_none() || metric.section() == section).collect();
     if !found.is_empty() {

@@ -2,22 +2,18 @@
 
 use std::path::Path;
 
-use wordline_kernel::{Instant, Seed};
+use wordline_kernel::{Duration, Instant, Seed};
+use wordline_ssd::BlockDevice;
 use wordline_ssd::device::{Steady, Written};
 use wordline_ssd::snapshot::Agenda;
-use wordline_ssd::{BlockDevice, Config, Device};
 
 use crate::config;
-use crate::design::Design;
+use crate::devices::DeviceType;
 use crate::error::{Error, Result};
 use crate::output::Output;
 use crate::report::Quantity;
-use crate::run::{Job, Load, OVERWRITING, Observer, PRECONDITIONING, Precondition, SAVING};
+use crate::run::{Job, OVERWRITING, Observer, PRECONDITIONING, Precondition, SAVING};
 use crate::snapshot::{Moment, Snapshot};
-use crate::warm_up::warm_up;
-
-/// What the result notes where an SLC cache was asked for and stays empty.
-const NOTHING_CACHED: &str = "ftl.slc_cache only takes space: the router of the design sends nothing there, as the policy slc-cache would";
 
 /// A device that is ready, and where it comes from.
 pub(crate) struct Prepared<D: BlockDevice> {
@@ -30,49 +26,44 @@ pub(crate) struct Prepared<D: BlockDevice> {
     pub(crate) history: Vec<String>,
 }
 
-impl Prepared<Device> {
-    /// What the job asks for; the result is to note how it came about.
-    pub(crate) fn of(job: &mut Job, observer: &mut dyn Observer) -> Result<Self> {
-        let (config, seed) = (&job.config, job.load.seed);
+impl<D: BlockDevice> Prepared<D> {
+    /// The device that the job asks for; the result is to note how it came about.
+    pub(crate) fn of<T: DeviceType<Device = D>>(
+        device: &T,
+        job: &mut Job,
+        observer: &mut dyn Observer,
+    ) -> Result<Self> {
+        let seed = job.load.seed;
         let prepared = match &job.from_snapshot {
-            None => {
-                let device = Device::with(config.clone(), job.design.parts(config), Seed(seed));
-                Self::preconditioned(device, job.precondition, seed, Some(&job.load), observer)?
-            }
-            Some(path) => Self::restored(path, config, &job.design)?,
+            None => Self::preconditioned(device.build(Seed(seed)), job.precondition, seed, observer)?,
+            Some(path) => Self::restored(path, device)?,
         };
         let notes = &mut job.load.notes;
         if let Some(path) = &job.from_snapshot {
             let (path, history) = (path.display(), prepared.history.join("; then "));
             notes.push(format!("restored from the snapshot {path}: {history}"));
-        } else if !matches!(job.precondition, Precondition::Empty | Precondition::Filled(_)) {
+        } else if matches!(job.precondition, Precondition::Steady | Precondition::SteadyTo(_)) {
             notes.extend(prepared.history.last().cloned());
         }
-        if config.file.ftl.slc_cache.is_some() && !prepared.device.has_slc_cache() {
-            notes.push(NOTHING_CACHED.into());
-        }
+        notes.extend(device.notes(&prepared.device));
         Ok(prepared)
     }
 
-    fn restored(path: &Path, config: &Config, design: &Design) -> Result<Self> {
+    fn restored(path: &Path, device: &impl DeviceType<Device = D>) -> Result<Self> {
         let snapshot = Snapshot::open(path)?;
         let (seed, history) = (snapshot.head().seed, snapshot.head().history.clone());
-        let (device, agenda) = snapshot.restore(config, design)?;
+        let (device, agenda) = snapshot.restore(device)?;
         device.audit(agenda.now - Instant::ZERO);
         Ok(Self { device, agenda, seed, history })
     }
-}
 
-impl<D: BlockDevice> Prepared<D> {
     /// A device that was just made, in the state that is asked for.
     pub(crate) fn preconditioned(
         mut device: D,
         precondition: Precondition,
         seed: u64,
-        load: Option<&Load>,
         observer: &mut dyn Observer,
     ) -> Result<Self> {
-        let mut agenda = Agenda { now: Instant::ZERO, events: Vec::new() };
         let mut overwrites = false;
         let look = &mut |written| goes_on(written, &mut overwrites, observer);
         let done = match precondition {
@@ -90,15 +81,9 @@ impl<D: BlockDevice> Prepared<D> {
                 let of = format!(" of the first {fraction} of its logical pages");
                 steady(done.ok_or(Error::Stopped)?, &of)
             }
-            Precondition::Workload(drives) => {
-                device.fill_while(1.0, look).then_some(()).ok_or(Error::Stopped)?;
-                let load = load.ok_or_else(no_workload)?;
-                let (aged, done) = warm_up(&mut device, drives, load, observer)?;
-                agenda = aged;
-                done
-            }
         };
-        device.audit(agenda.now - Instant::ZERO);
+        device.audit(Duration::ZERO);
+        let agenda = Agenda { now: Instant::ZERO, events: Vec::new() };
         Ok(Self { device, agenda, seed, history: vec![done] })
     }
 
@@ -131,15 +116,6 @@ fn goes_on(written: Written, overwrites: &mut bool, observer: &mut dyn Observer)
     observer.goes_on(pages.min(expected) - filled)
 }
 
-/// A device that is only preconditioned has no workload.
-fn no_workload() -> Error {
-    Error::Argument {
-        what: "precondition".into(),
-        found: "workload, and nothing that runs".into(),
-        wanted: "a run that saves the device, or empty, filled or steady-state".into(),
-    }
-}
-
 /// What bringing a device, or a part `of` it, to its steady state took.
 fn steady(done: Steady, of: &str) -> String {
     format!(
@@ -160,20 +136,44 @@ pub fn make_snapshot(
     to: Output,
     observer: &mut dyn Observer,
 ) -> Result<()> {
+    let (name, text) = (&device.name, &device.text);
+    device.configured.make_snapshot(Making { name, text, precondition, seed, to }, observer)
+}
+
+/// A snapshot that is to be made.
+pub struct Making<'a> {
+    /// The name of the device.
+    pub(crate) name: &'a str,
+    /// Its configuration.
+    pub(crate) text: &'a str,
+    /// The state that it is brought into.
+    pub(crate) precondition: Precondition,
+    /// The seed that it is made with.
+    pub(crate) seed: u64,
+    /// Where it is saved.
+    pub(crate) to: Output,
+}
+
+/// The same of a device of a known type.
+pub(crate) fn make_of(
+    device: &impl DeviceType,
+    making: Making<'_>,
+    observer: &mut dyn Observer,
+) -> Result<()> {
+    let Making { name, text, precondition, seed, to } = making;
     observer.phase(PRECONDITIONING, None);
-    let design = Design::from(device.design.clone());
-    let parts = design.parts(&device.config);
-    let made = Device::with(device.config.clone(), parts, Seed(seed));
-    let prepared = Prepared::preconditioned(made, precondition, seed, None, observer)?;
+    let prepared = Prepared::preconditioned(device.build(Seed(seed)), precondition, seed, observer)?;
     observer.phase(SAVING, None);
-    prepared.save(&device.name, &device.text, to, observer)
+    prepared.save(name, text, to, observer)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::config::{Device as Configured, Selection};
+    use crate::devices::{NOTHING_CACHED, as_ssd};
     use crate::plan::{Origin, Plan};
+    use std::sync::Arc;
     use wordline_ssd::Parts;
     use wordline_ssd::policy::router::Single;
 
@@ -204,13 +204,12 @@ mod tests {
             ["part.geometry.blocks_per_plane=16", "ftl.over_provisioning=0.5"].map(str::to_owned).to_vec();
         let preset = Some("bench-512g".to_owned());
         let device = Configured::load(&Selection { preset, set, ..Selection::default() }).expect("a device");
-        let pages = u64::from(device.config.logical_pages);
+        let ssd = device.ssd().expect("an SSD");
+        let pages = u64::from(ssd.config.logical_pages);
         for precondition in [Precondition::Filled(1.0), Precondition::Steady, Precondition::SteadyTo(0.5)] {
-            let (design, mut observer) = (Design::from(device.design.clone()), Phases::default());
-            let config = &device.config;
-            let made = Device::with(config.clone(), design.parts(config), Seed(1));
+            let mut observer = Phases::default();
             observer.phase(PRECONDITIONING, None);
-            Prepared::preconditioned(made, precondition, 1, None, &mut observer).expect("a device");
+            Prepared::preconditioned(ssd.build(Seed(1)), precondition, 1, &mut observer).expect("a device");
             let filled = if precondition == Precondition::SteadyTo(0.5) { pages / 2 } else { pages };
             assert_eq!(observer.0[0].2, filled);
             let is_steady = precondition != Precondition::Filled(1.0);
@@ -237,9 +236,11 @@ mod tests {
         for (is_own, expected) in [(true, true), (false, false)] {
             let mut job = plan.job(&device).expect("a job");
             if is_own {
-                job.design = Design::own(|base, _| Parts { router: Box::new(Single), ..base });
+                job.change_parts(|base, _| Parts { router: Box::new(Single), ..base });
             }
-            Prepared::of(&mut job, &mut crate::run::Unobserved).expect("a device");
+            let own = Arc::clone(&job.device);
+            Prepared::of(as_ssd(&own).expect("an SSD"), &mut job, &mut crate::run::Unobserved)
+                .expect("a device");
             assert_eq!(job.load.notes.iter().any(|note| note == NOTHING_CACHED), expected, "{is_own}");
         }
     }

@@ -2,15 +2,16 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use wordline_host::{Arrival, HostQueue, Pace, Spread, Submission};
 use wordline_kernel::{Calendar, Duration, Instant, Schedule};
 use wordline_ssd::device::Watchdog;
 use wordline_ssd::snapshot::Agenda;
-use wordline_ssd::{BlockDevice, Config};
+use wordline_ssd::{BlockDevice, Config, Parts};
 
 use crate::admission::Admission;
-use crate::design::Design;
+use crate::devices::{Configured, DeviceType, as_ssd};
 use crate::error::{Error, Result};
 use crate::log::Log;
 use crate::measure::Measurements;
@@ -20,7 +21,6 @@ use crate::prepare::Prepared;
 use crate::provenance::{Fingerprint, Provenance};
 use crate::summary::{Outcome, PowerCut, Source, Summary};
 use crate::trace::{LateNotes, Requests};
-use crate::warm_up::Passes;
 
 /// The state of a device before the first request.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -33,17 +33,12 @@ pub enum Precondition {
     Steady,
     /// The same with this first fraction of the logical pages: no more blocks are free than with all of them.
     SteadyTo(f64),
-    /// Everything was written once, in order; then the workload itself wrote so many times the size of the device, or until the write
-    /// amplification stood still.
-    Workload(Option<f64>),
 }
 
-/// A run of an SSD: everything that it depends on.
+/// A run: everything that it depends on.
 pub struct Job {
-    /// The device.
-    pub config: Config,
-    /// What a design changes of the device's policies.
-    pub design: Design,
+    /// The device, of whichever type.
+    pub device: Arc<dyn Configured>,
     /// The state of the device before.
     pub precondition: Precondition,
     /// The snapshot that the device is restored from, in place of the precondition.
@@ -52,6 +47,17 @@ pub struct Job {
     pub save_snapshot: Option<PathBuf>,
     /// What it does.
     pub load: Load,
+}
+
+impl Job {
+    /// Runs the design of a crate of its own: what it changes of the parts of an SSD, in place of the design that is named.
+    ///
+    /// # Panics
+    /// If the device is no SSD.
+    pub fn change_parts(&mut self, change: impl Fn(Parts, &Config) -> Parts + Send + Sync + 'static) {
+        let ssd = as_ssd(&self.device).expect("an SSD is made of parts");
+        self.device = Arc::new(ssd.clone().with(change));
+    }
 }
 
 /// What a device does in a run, and what the result says of it.
@@ -89,8 +95,6 @@ pub struct Load {
     pub trace_file: Option<Fingerprint>,
     /// Things that are known only when the last request has come.
     pub late_notes: LateNotes,
-    /// The requests once more, to warm the device up with; none where they come once.
-    pub passes: Option<Passes>,
 }
 
 /// The phase in which a trace is looked at, before the device is made.
@@ -99,8 +103,6 @@ pub const READING: &str = "reading the trace";
 pub const PRECONDITIONING: &str = "preconditioning";
 /// Its second part, on the way to a steady state.
 pub const OVERWRITING: &str = "overwriting";
-/// The same where the workload itself is written.
-pub const WARMING_UP: &str = "warming up";
 /// The phase in which requests are simulated.
 pub const RUNNING: &str = "running";
 
@@ -184,13 +186,23 @@ impl<E: Copy> Schedule<E> for DeviceCalendar<'_, E> {
 /// [`Error::Argument`] for a request beyond the device, [`Error::File`] if the log cannot be written, [`Error::Stopped`] if the
 /// observer stopped it before the first request, and with a reproducer [`Error::Invariant`] if a check of the simulation fails and
 /// [`Error::Stuck`] if it does not get on.
-pub fn run(mut job: Job, observer: &mut dyn Observer) -> Result<Summary> {
+pub fn run(job: Job, observer: &mut dyn Observer) -> Result<Summary> {
+    let device = Arc::clone(&job.device);
+    device.run(job, observer)
+}
+
+/// The same of a device of a known type.
+pub(crate) fn run_of<T: DeviceType>(
+    device: &T,
+    mut job: Job,
+    observer: &mut dyn Observer,
+) -> Result<Summary> {
     let reproducer = Reproducer::of(&job.load);
     reproducer.told_of(|position| {
         let files = Files::open(job.load.log.as_deref(), job.save_snapshot.as_deref())?;
         let started = std::time::Instant::now();
         observer.phase(PRECONDITIONING, pages_to_fill(&job));
-        let prepared = Prepared::of(&mut job, observer)?;
+        let prepared = Prepared::of(device, &mut job, observer)?;
         drive(prepared, job.load, files, started, (observer, position))
     })
 }
@@ -210,7 +222,7 @@ pub fn run_on<D: BlockDevice>(
         let files = Files::open(load.log.as_deref(), None)?;
         let started = std::time::Instant::now();
         observer.phase(PRECONDITIONING, None);
-        let prepared = Prepared::preconditioned(device, precondition, load.seed, Some(&load), observer)?;
+        let prepared = Prepared::preconditioned(device, precondition, load.seed, observer)?;
         drive(prepared, load, files, started, (observer, position))
     })
 }
@@ -369,7 +381,8 @@ fn save<D: BlockDevice>(
 fn pages_to_fill(job: &Job) -> Option<u64> {
     match job.precondition {
         Precondition::Filled(fraction) if job.from_snapshot.is_none() => {
-            Some((f64::from(job.config.logical_pages) * fraction) as u64)
+            let shape = job.device.shape();
+            Some((shape.capacity.0 as f64 / shape.logical_page.0 as f64 * fraction) as u64)
         }
         _ => None,
     }

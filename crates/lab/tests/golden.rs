@@ -10,6 +10,7 @@ use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 use wordline_kernel::{Bytes, Instant};
 use wordline_lab::config::{self, Device, Selection};
+use wordline_lab::devices::Registry;
 use wordline_lab::plan::{Origin, Plan};
 use wordline_lab::power::CutAfter;
 use wordline_lab::run::{Unobserved, run};
@@ -160,7 +161,7 @@ fn every_device_does_what_it_did() {
 #[test]
 fn every_preset_is_among_the_devices() {
     let golden = golden();
-    for preset in config::presets().expect("the embedded presets") {
+    for preset in config::presets(&Registry::default()).expect("the embedded presets") {
         assert!(golden.device.iter().any(|entry| entry.preset == preset.name), "{} is not", preset.name);
     }
 }

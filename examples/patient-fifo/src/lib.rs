@@ -2,7 +2,6 @@
 
 use wordline_kernel::{Stream, state};
 use wordline_lab::config::{Device, Selection};
-use wordline_lab::design::Design;
 use wordline_lab::plan::{Origin, Plan};
 use wordline_lab::run::{self, Unobserved};
 use wordline_nand::BlockSetId;
@@ -37,11 +36,11 @@ pub fn parts(base: Parts) -> Parts {
 }
 
 /// Pages programmed for each page programmed for the host, which is what cleaning costs, on a small drive under random writes, with the victim policy `policy` of
-/// the configuration and what `design` changes.
+/// the configuration, or with the parts that a design changes.
 ///
 /// # Errors
 /// What is wrong with the configuration.
-pub fn amplification(policy: &str, design: Design) -> wordline_lab::error::Result<f64> {
+pub fn amplification(policy: &str, design: Option<fn(Parts) -> Parts>) -> wordline_lab::error::Result<f64> {
     let origin = Origin::Named("randwrite-4k-steady".into());
     let set = ["layout.channels=1", "part.geometry.blocks_per_plane=64", "ftl.over_provisioning=0.1"];
     let selection = Selection {
@@ -51,7 +50,9 @@ pub fn amplification(policy: &str, design: Design) -> wordline_lab::error::Resul
     };
     let plan = Plan { origin, requests: Some(250_000), ..Plan::default() };
     let mut job = plan.job(&Device::load(&selection)?)?;
-    job.design = design;
+    if let Some(design) = design {
+        job.change_parts(move |base, _| design(base));
+    }
     let summary = run::run(job, &mut Unobserved)?;
     Ok(summary.metrics.number("programs_per_host_program").expect("random writes program pages"))
 }
@@ -63,9 +64,9 @@ mod tests {
     #[test]
     fn patience_costs_less_copying_than_plain_order_and_more_than_greed() {
         let [greedy, fifo, patient] = [
-            amplification("greedy", Design::Unchanged),
-            amplification("fifo", Design::Unchanged),
-            amplification("greedy", Design::own(|base, _| parts(base))),
+            amplification("greedy", None),
+            amplification("fifo", None),
+            amplification("greedy", Some(parts)),
         ]
         .map(|result| result.expect("the configuration is sound"));
         assert!(greedy < patient && patient < fifo, "{greedy} {patient} {fifo}");

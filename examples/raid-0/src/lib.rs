@@ -3,7 +3,10 @@
 //! Stripe unit `k` of the array lies on member `k mod n`, as its unit `k / n`. So what a command covers on a member is one piece, and
 //! a command becomes one for each member that it touches. The array wraps the events of its members, and lends each of them the
 //! calendar; power cuts, metrics, audits and snapshots go to all of them.
+//!
+//! [`Array`] is the type of device that a configuration names; with it the program of this crate is the whole program `wordline`.
 
+mod configured;
 mod pieces;
 
 use std::collections::BTreeMap;
@@ -11,46 +14,14 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use wordline_kernel::snapshot::State;
 use wordline_kernel::{Bytes, Digest, Duration, Instant, Metrics, Schedule, Seed, counters, state};
-use wordline_lab::config::{Device, Selection};
-use wordline_lab::error::Result;
-use wordline_lab::plan::{Origin, Plan};
-use wordline_lab::run::{self, Job, Load, Unobserved};
-use wordline_lab::summary::Summary;
 use wordline_ssd::block_device::{Oldest, Programmed, Shape};
 use wordline_ssd::device::{Look, Steady, Written};
 use wordline_ssd::metrics::Detail;
 use wordline_ssd::snapshot::Agenda;
-use wordline_ssd::{Answer, BlockDevice, Command, Operation, PowerCut, Recovery, SECTOR};
-use wordline_trace::Request;
+use wordline_ssd::{Answer, BlockDevice, Command, Operation, PowerCut, Recovery};
 
+pub use configured::{Array, ArrayFile};
 pub use pieces::Striping;
-
-/// What the requests of the workloads below are whole numbers of.
-const PAGE: Bytes = Bytes(4096);
-
-/// The result of a workload at queue depth 64 on an array of so many SSDs of a small preset, in units of 64 KiB. `change` may change the
-/// load. There are 10,000 requests for each member; the addresses of the workload, which are of one, are spread over all pages.
-///
-/// # Errors
-/// What is wrong with the workload or its name.
-pub fn run_small(workload: &str, members: u64, change: impl FnOnce(&mut Load)) -> Result<Summary> {
-    let device = Device::load(&Selection { preset: Some("tiny".into()), ..Selection::default() })?;
-    let origin = Origin::Named(workload.into());
-    let plan = Plan { origin, queue_depth: Some(64), requests: Some(10_000 * members), ..Plan::default() };
-    let Job { config, precondition, mut load, .. } = plan.job(&device)?;
-    let spread = move |number: u64, request: Request| {
-        let page = number % members * PAGE.0;
-        Request { offset: Bytes(request.offset.0 * members + page), ..request }
-    };
-    let numbered = (0..).zip(load.requests);
-    load.requests =
-        Box::new(numbered.map(move |(number, request)| request.map(|request| spread(number, request))));
-    load.device_name = format!("RAID-0 of {members} x {}", load.device_name);
-    change(&mut load);
-    let member = |number| wordline_ssd::Device::new(config.clone(), Seed(number));
-    let array = Raid0::new((0..members).map(member).collect(), Bytes(64 << 10));
-    run::run_on(array, precondition, load, &mut Unobserved)
-}
 
 /// An event of a member.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -136,7 +107,7 @@ impl<D: BlockDevice> Raid0<D> {
             let whole = unit.0 > 0 && unit.0.is_multiple_of(size.0);
             assert!(whole, "a stripe unit of {unit}, wanted a multiple of {size}");
         }
-        let striping = Striping::new(members.len() as u64, unit.0 / SECTOR.0, shape.namespaces[0]);
+        let striping = Striping::of(members.len() as u64, unit, &shape);
         let (under_way, digest, counts) = (BTreeMap::new(), Digest::default(), Counts::default());
         Self { members, striping, under_way, next: 0, digest, counts, answers: Vec::new() }
     }
@@ -183,10 +154,7 @@ impl<D: BlockDevice> BlockDevice for Raid0<D> {
     type Mark = Mark<D::Mark>;
 
     fn shape(&self) -> Shape {
-        let member = self.members[0].shape();
-        let sectors = self.striping.sectors();
-        let block_set = Bytes(member.block_set.0 * self.members.len() as u64);
-        Shape { namespaces: vec![sectors], capacity: SECTOR * sectors, block_set, ..member }
+        self.striping.shape(self.members[0].shape())
     }
 
     fn submit(&mut self, command: Command, calendar: &mut impl Schedule<Self::Event>) {
@@ -386,7 +354,7 @@ impl<D: BlockDevice> BlockDevice for Raid0<D> {
         self.members.iter().map(D::most_bytes).sum()
     }
 
-    fn check_loaded(&self, agenda: &Agenda<Self::Event>) -> std::result::Result<(), String> {
+    fn check_loaded(&self, agenda: &Agenda<Self::Event>) -> Result<(), String> {
         if agenda.events.iter().any(|(_, event)| usize::from(event.member) >= self.members.len()) {
             return Err("an event of a member that is not there".into());
         }

@@ -2,6 +2,10 @@
 
 use std::ops::Range;
 
+use wordline_kernel::Bytes;
+use wordline_ssd::SECTOR;
+use wordline_ssd::block_device::Shape;
+
 /// How sectors are striped over members.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Striping {
@@ -13,6 +17,11 @@ pub struct Striping {
 }
 
 impl Striping {
+    /// Stripe units of so many bytes over so many members of this shape. What is beyond their last whole unit is not used.
+    pub fn of(members: u64, unit: Bytes, member: &Shape) -> Self {
+        Self::new(members, unit.0 / SECTOR.0, member.namespaces[0])
+    }
+
     /// Stripe units of so many sectors over `members` of so many sectors each.
     pub fn new(members: u64, unit: u64, sectors_of_a_member: u64) -> Self {
         Self { members, unit, units: sectors_of_a_member / unit }
@@ -21,6 +30,12 @@ impl Striping {
     /// Sectors of the array.
     pub fn sectors(&self) -> u64 {
         self.units * self.unit * self.members
+    }
+
+    /// What a host must know of an array whose members have the shape `member`.
+    pub fn shape(&self, member: Shape) -> Shape {
+        let block_set = Bytes(member.block_set.0 * self.members);
+        Shape { namespaces: vec![self.sectors()], capacity: SECTOR * self.sectors(), block_set, ..member }
     }
 
     /// The member of a sector, and which sector of the member it is.

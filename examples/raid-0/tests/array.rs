@@ -1,16 +1,29 @@
 //! An array of devices is a device: it runs, loses its power, is saved and measured as its members are.
 
-use raid_0::{OfMember, Raid0, run_small};
+use raid_0::{Array, OfMember, Raid0};
 use wordline_kernel::{Bytes, Calendar, Duration, Instant, Schedule, Seed};
 use wordline_lab::config::{Device, Selection};
+use wordline_lab::devices::Registry;
+use wordline_lab::plan::{Origin, Plan};
 use wordline_lab::power::CutAfter;
-use wordline_lab::summary::Outcome;
+use wordline_lab::run::{self, Unobserved};
+use wordline_lab::summary::{Outcome, Summary};
 use wordline_ssd::snapshot::Agenda;
 use wordline_ssd::{BlockDevice, Command, FixedLatency, Operation};
 
+/// The result of a workload at queue depth 64 on an array of so many small SSDs, with 10,000 requests for each of them.
+fn run_small(workload: &str, members: u64, plan: Plan) -> Summary {
+    let set = vec![format!("members={members}")];
+    let selection = Selection { preset: Some("raid-0".into()), file: None, set };
+    let device = Device::load_of(&Registry::default().with::<Array>(), &selection).expect("it is sound");
+    let origin = Origin::Named(workload.into());
+    let plan = Plan { origin, queue_depth: Some(64), requests: Some(10_000 * members), ..plan };
+    run::run(plan.job(&device).expect("a job"), &mut Unobserved).expect("it runs")
+}
+
 #[test]
 fn two_members_answer_random_reads_nearly_twice_as_fast() {
-    let [one, two] = [1, 2].map(|members| run_small("randread-4k", members, |_| ()).expect("it runs"));
+    let [one, two] = [1, 2].map(|members| run_small("randread-4k", members, Plan::default()));
     let ratio = two.host.iops / one.host.iops;
     // At a depth of 64 the dies of either array are not all busy all the time: a member has half of the commands, on average.
     assert!((1.5..2.05).contains(&ratio), "{ratio}");
@@ -21,7 +34,7 @@ fn two_members_answer_random_reads_nearly_twice_as_fast() {
 
 #[test]
 fn a_run_of_an_array_can_be_repeated() {
-    let run = || run_small("mixed-70-30", 2, |_| ()).expect("it runs");
+    let run = || run_small("mixed-70-30", 2, Plan::default());
     let (first, second) = (run(), run());
     assert_eq!((&first.digest, first.outcome), (&second.digest, Outcome::Complete));
     assert!(first.metrics.count("flash.host_bytes") > 0);
@@ -29,8 +42,8 @@ fn a_run_of_an_array_can_be_repeated() {
 
 #[test]
 fn an_array_loses_its_power_and_recovers() {
-    let cut = |load: &mut wordline_lab::run::Load| load.power_cut = Some(CutAfter::Requests(5_000));
-    let run = run_small("randwrite-4k", 2, cut).expect("it runs");
+    let cut = Plan { power_cut: Some(CutAfter::Requests(5_000)), ..Plan::default() };
+    let run = run_small("randwrite-4k", 2, cut);
     let [cut] = run.power_cuts[..] else { panic!("{:?}", run.power_cuts) };
     assert!(cut.pages_read > 0 && cut.recovery_seconds > 0.0, "{cut:?}");
     assert_eq!(run.outcome, Outcome::Complete);
@@ -40,7 +53,8 @@ type Event = OfMember<wordline_ssd::Event>;
 
 fn small() -> Raid0<wordline_ssd::Device> {
     let selection = Selection { preset: Some("tiny".into()), ..Selection::default() };
-    let config = Device::load(&selection).expect("a preset").config;
+    let device = Device::load(&selection).expect("a preset");
+    let config = &device.ssd().expect("it is of an SSD").config;
     let member = |number| wordline_ssd::Device::new(config.clone(), Seed(number));
     let mut array = Raid0::new((0..2).map(member).collect(), Bytes(16 << 10));
     assert!(array.fill_while(1.0, &mut |_| true));

@@ -317,7 +317,9 @@ fn a_sound_configuration_is_said_to_be_sound_and_reads_back() {
 #[test]
 fn the_schema_is_json_and_every_preset_is_listed_with_its_source() {
     let schema = wordline(&["config", "schema"]).json();
-    assert!(schema["properties"]["ftl"].is_object(), "{schema}");
+    let of_types = schema["anyOf"].as_array().expect("a list of the types");
+    assert!(of_types[0]["properties"]["ftl"].is_object(), "{schema}");
+    assert_eq!(of_types[1]["properties"]["device"]["const"], "fixed-latency", "{schema}");
     let presets = wordline(&["presets", "list", "--json"]).json();
     for preset in presets.as_array().expect("a list") {
         assert!(preset["source"].as_str().is_some_and(|source| !source.is_empty()), "{preset}");

@@ -5,7 +5,7 @@ use std::process::Stdio;
 use crate::{program, wordline};
 
 /// Every command that does something.
-const COMMANDS: [&[&str]; 31] = [
+const COMMANDS: [&[&str]; 32] = [
     &["completions"],
     &["man"],
     &["run"],
@@ -19,6 +19,7 @@ const COMMANDS: [&[&str]; 31] = [
     &["snapshot"],
     &["presets", "list"],
     &["presets", "show"],
+    &["devices"],
     &["policies"],
     &["metrics"],
     &["workloads", "list"],
@@ -48,6 +49,7 @@ fn the_program_alone_prints_its_commands() {
         "snapshot",
         "config",
         "presets",
+        "devices",
         "policies",
         "metrics",
         "workloads",
@@ -125,11 +127,12 @@ fn a_reader_that_goes_away_is_no_error() {
 }
 
 /// Commands whose output is tables.
-const TABLES: [&[&str]; 13] = [
+const TABLES: [&[&str]; 14] = [
     &["run", "--preset", "tiny", "--workload", "mixed-70-30", "--requests", "300"],
     &["run", "--preset", "centaur", "--workload", "mixed-70-30", "--requests", "300"],
     &["compare", "tiny", "tiny-tlc", "tiny", "tiny-tlc", "--workload", "mixed-70-30", "--requests", "300"],
     &["presets", "list"],
+    &["devices"],
     &["policies"],
     &["metrics"],
     &["workloads", "list"],

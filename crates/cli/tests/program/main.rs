@@ -2,6 +2,7 @@
 
 mod bad_configurations;
 mod bad_traces;
+mod devices;
 mod docs;
 mod experiments;
 mod face;

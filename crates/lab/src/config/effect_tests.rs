@@ -32,13 +32,19 @@ const POOLS: &str = "ftl.over_provisioning=0.4;pools=[{ part = { base = 'centaur
 
 /// The device of these settings on preset `tiny`, unless they do nothing and that is to be refused.
 fn device(settings: &str, refuses: bool) -> Result<Device> {
-    let mut layered = load::preset("tiny")?;
+    let registry = Registry::default();
+    let mut layered = load::preset(&registry, "tiny")?;
     let is_key = |text: &&str| !text.is_empty() && !text.starts_with(['@', '!', '#']);
     for argument in settings.replace('$', POOLS).split(';').filter(is_key) {
-        load::arguments(&mut layered.tree, &[argument.to_owned()])?;
+        load::arguments(&registry, &mut layered, &[argument.to_owned()])?;
     }
-    schema::complaints(&layered.tree).or_ok(()).map_err(Error::Config)?;
-    if refuses { resolve(layered) } else { resolve_idle(&layered) }
+    if refuses {
+        return resolve(&registry, layered);
+    }
+    let entry = registry.take_from(&mut layered.tree)?;
+    schema::complaints(&schema::device(), &layered.tree).or_ok(()).map_err(Error::Config)?;
+    let configured = entry.resolve_idle(&layered.tree)?;
+    described(layered, configured)
 }
 
 /// What comes of a device with these settings: the result of a run, and what follows from the configuration.
@@ -164,7 +170,11 @@ fn what_a_layer_below_set_for_another_device_is_left_out() {
         Device::load(&Selection { preset: Some("nvme-tlc".into()), file: None, set })
     };
     let direct = load(&["front.interface=direct"]).expect("the links of the preset are left out");
-    assert_eq!(direct.config.file.front.nvme.link.generation, 3, "as where nothing is said");
+    assert_eq!(
+        direct.ssd().expect("an SSD").config.file.front.nvme.link.generation,
+        3,
+        "as where nothing is said"
+    );
     let error = load(&["front.interface=direct", "front.nvme.queues=2"]).expect_err("one layer").to_string();
     let wanted = "--set front.nvme.queues: found 2, wanted front.interface = \"nvme\", or the key left out: ";
     assert!(error.starts_with(wanted), "{error}");
@@ -177,7 +187,7 @@ fn what_a_part_says_of_its_chip_is_taken_whatever_a_device_makes_of_it() {
     assert_ne!(rich, device.text);
     let load = |set: &[&str]| {
         let set: Vec<String> = set.iter().map(|&text| text.to_owned()).collect();
-        Device::from_text("rich.toml", "tiny", &rich, &set)
+        Device::from_text(&Registry::default(), "rich.toml", "tiny", &rich, &set)
     };
     assert!(load(&[]).is_ok(), "a file that holds its whole part");
     let error = load(&["part.timing.reprogram=1ms"]).expect_err("changed for the device").to_string();
@@ -187,7 +197,7 @@ fn what_a_part_says_of_its_chip_is_taken_whatever_a_device_makes_of_it() {
 #[test]
 fn a_device_comes_back_from_its_text_with_keys_that_do_nothing() {
     let device = device("front.interface=sata", true).expect("it is sound");
-    let again =
-        Device::from_text("again", "tiny", &device.text, &[]).expect("all keys have their usual values");
-    assert_eq!(again.config, device.config);
+    let again = Device::from_text(&Registry::default(), "again", "tiny", &device.text, &[]);
+    let again = again.expect("all keys have their usual values");
+    assert_eq!(again.configured.table(), device.configured.table());
 }

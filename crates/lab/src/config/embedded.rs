@@ -23,12 +23,15 @@ pub const PARTS: &[Embedded] = embed!("parts":
     "tlc-1t" "tlc-256g-g3" "tlc-256g-g4" "tlc-512g" "tlc-512g-g5" "wiscsee-slc" "xl-flash" "z-nand"
 );
 
-/// All presets, by name.
+/// All presets of SSDs, by name.
 pub const PRESETS: &[Embedded] = embed!("presets":
     "bench-512g" "bench-512g-4k" "centaur" "centaur-2d" "centaur-3d" "centaur-3d-paged" "centaur-dedicated" "centaur-extra-12"
     "centaur-extra-3" "centaur-extra-6" "centaur-iso-die" "cubeftl" "ft-passd" "mqsim-64g" "mqsim-64g-when-full" "nvme-qlc" "nvme-tlc"
     "nvme-tlc-1t" "ressd" "ssdsim-64g" "tiny" "tiny-tlc" "z-nand"
 );
+
+/// Those of the device with a fixed latency.
+pub const OTHER_PRESETS: &[Embedded] = embed!("presets": "fixed-latency");
 
 /// The text of `name`, if it is there.
 pub fn text_of(name: &str, all: &[Embedded]) -> Option<&'static str> {

@@ -11,14 +11,30 @@ use wordline_ssd::front::{Link, Way};
 use wordline_ssd::pools::ChannelsFile;
 
 use super::{DESIGN, Device};
+use crate::devices::{DeviceType, Section, Ssd};
 
 /// The derived values of `device` as text, each with the formula that it follows from.
 pub fn explain(device: &Device) -> String {
-    let config = &device.config;
-    let mut out = format!("device {}\n", device.name);
+    let mut out = format!("device {}", device.name);
+    let name = device.configured.device_type();
+    if name != Ssd::NAME {
+        let _ = write!(out, " ({name})");
+    }
+    out += "\n";
     if !device.description.is_empty() {
         out += &format!("  {}\n", device.description);
     }
+    for (title, rows) in device.configured.explain() {
+        let _ = writeln!(out, "\n{title}");
+        for (what, value) in rows {
+            let _ = writeln!(out, "  {what:<34} {value}");
+        }
+    }
+    out
+}
+
+/// What follows from the configuration of an SSD.
+pub(crate) fn sections(config: &Config, design: Option<&Design>) -> Vec<Section> {
     let of_pools = |rows: fn(&Config, usize) -> Rows, title: &str| {
         let title = |n: usize| match config.pools.count() {
             1 => title.to_owned(),
@@ -27,7 +43,7 @@ pub fn explain(device: &Device) -> String {
         (0..config.pools.count()).map(|n| (title(n), rows(config, n))).collect::<Vec<_>>()
     };
     let sections = [
-        device.design.iter().map(|design| (format!("design {}", design.name()), settings(design))).collect(),
+        design.iter().map(|design| (format!("design {}", design.name()), settings(design))).collect(),
         of_pools(numbers, "geometry"),
         vec![("capacity".to_owned(), capacity(config))],
         of_pools(collection, "garbage collection"),
@@ -38,13 +54,7 @@ pub fn explain(device: &Device) -> String {
         of_pools(latency, "unloaded latency"),
         of_pools(peak, "peak throughput"),
     ];
-    for (title, rows) in sections.into_iter().flatten() {
-        let _ = writeln!(out, "\n{title}");
-        for (what, value) in rows {
-            let _ = writeln!(out, "  {what:<34} {value}");
-        }
-    }
-    out
+    sections.into_iter().flatten().collect()
 }
 
 type Rows = Vec<(String, String)>;

@@ -5,9 +5,10 @@ use std::path::{Path, PathBuf};
 use wordline_kernel::{Complaints, one_of};
 
 use super::DESIGN;
-use super::embedded::{self, PARTS, PRESETS};
-use super::schema::FILE_KEYS;
+use super::embedded::{self, Embedded, PARTS};
+use super::schema::{FILE_KEYS, join};
 use super::tree::{self, Node, Origin, Table, Value};
+use crate::devices::{DEVICE, DeviceType, Registry, Ssd, name_in};
 use crate::{Error, error::Result, input};
 
 /// Most presets that build on one another. Chosen; a ring of them ends here.
@@ -23,6 +24,15 @@ pub struct Layered {
     pub description: String,
     /// Where its numbers come from.
     pub source: String,
+}
+
+impl Layered {
+    /// That of a device of another type takes the place of what the layers below said of theirs.
+    fn rename(&mut self, name: String) {
+        self.name = name;
+        self.description.clear();
+        self.source.clear();
+    }
 }
 
 /// A text and where it came from.
@@ -69,11 +79,16 @@ fn refuse<T>(key: String, found: impl std::fmt::Display, wanted: impl Into<Strin
 }
 
 /// The preset `name` with everything that it builds on.
-pub fn preset(name: &str) -> Result<Layered> {
-    match find("preset", name, PRESETS, Path::new(""))? {
-        Some(document) => build(document, None, 0),
-        None => refuse(format!("--preset {name}"), "no such name", wanted("preset", name, PRESETS)),
+pub fn preset(registry: &Registry, name: &str) -> Result<Layered> {
+    let presets = presets(registry);
+    match find("preset", name, &presets, Path::new(""))? {
+        Some(document) => build(registry, document, None, 0),
+        None => refuse(format!("--preset {name}"), "no such name", wanted("preset", name, &presets)),
     }
+}
+
+fn presets(registry: &Registry) -> Vec<Embedded> {
+    registry.presets().copied().collect()
 }
 
 /// The part `name`, or the one in the file at that path.
@@ -85,17 +100,18 @@ pub fn part(name: &str) -> Result<Node> {
 }
 
 /// The file at `path` on what it builds on, or on the preset `base` if it names none.
-pub fn file(path: &Path, base: Option<&str>) -> Result<Layered> {
-    build(read(path)?, base, 0)
+pub fn file(registry: &Registry, path: &Path, base: Option<&str>) -> Result<Layered> {
+    build(registry, read(path)?, base, 0)
 }
 
 /// A document that is no file of its own.
-pub fn text(label: &str, name: &str, text: &str) -> Result<Layered> {
+pub fn text(registry: &Registry, label: &str, name: &str, text: &str) -> Result<Layered> {
     let folder = PathBuf::new();
-    build(Document { label: label.into(), name: name.into(), text: text.into(), folder }, None, 0)
+    let document = Document { label: label.into(), name: name.into(), text: text.into(), folder };
+    build(registry, document, None, 0)
 }
 
-fn build(document: Document, base: Option<&str>, depth: usize) -> Result<Layered> {
+fn build(registry: &Registry, document: Document, base: Option<&str>, depth: usize) -> Result<Layered> {
     let mut tree = tree::parse(&document.label, &document.text).map_err(Error::Config)?;
     let [name, description, source, below] = file_keys(&mut tree)?;
     let mut layered = match (base, below) {
@@ -113,13 +129,8 @@ fn build(document: Document, base: Option<&str>, depth: usize) -> Result<Layered
                 "a preset that ends somewhere",
             );
         }
-        (_, Some((at, below))) => match find("preset", &below, PRESETS, &document.folder)? {
-            Some(document) => build(document, None, depth + 1)?,
-            None => {
-                return refuse(at.label("preset"), format!("{below:?}"), wanted("preset", &below, PRESETS));
-            }
-        },
-        (Some(base), None) => preset(base)?,
+        (_, Some((at, below))) => named_preset(registry, (&at, "preset"), &below, &document.folder, depth)?,
+        (Some(base), None) => preset(registry, base)?,
         (None, None) => Layered {
             tree: Node::table(tree.origin.clone()),
             name: String::new(),
@@ -127,11 +138,30 @@ fn build(document: Document, base: Option<&str>, depth: usize) -> Result<Layered
             source: String::new(),
         },
     };
-    layered.name = name.map_or(document.name, |(_, name)| name);
+    let name = name.map_or(document.name, |(_, name)| name);
+    match is_of_other_type(&layered.tree, &tree) {
+        true => layered.rename(name),
+        false => layered.name = name,
+    }
     layered.description = description.map_or(layered.description, |(_, text)| text);
     layered.source = source.map_or(layered.source, |(_, text)| text);
-    overlay(&mut layered.tree, tree, &document.folder)?;
+    overlay(registry, &mut layered.tree, tree, &document.folder)?;
     Ok(layered)
+}
+
+/// The preset `name`, which stands at `key` of a file in `folder`.
+fn named_preset(
+    registry: &Registry,
+    (at, key): (&Origin, &str),
+    name: &str,
+    folder: &Path,
+    depth: usize,
+) -> Result<Layered> {
+    let presets = presets(registry);
+    match find("preset", name, &presets, folder)? {
+        Some(document) => build(registry, document, None, depth + 1),
+        None => refuse(at.label(key), format!("{name:?}"), wanted("preset", name, &presets)),
+    }
 }
 
 /// Takes the keys of the file itself out of its tree.
@@ -149,20 +179,64 @@ fn file_keys(tree: &mut Node) -> Result<[Option<(Origin, String)>; 4]> {
     wrong.or_ok(taken).map_err(Error::Config)
 }
 
-/// Puts `over` on `tree`, named parts first made into tables. A design of another name replaces that below it, whose
-/// settings were not its own.
-fn overlay(tree: &mut Node, mut over: Node, folder: &Path) -> Result<()> {
+/// Whether `over` names another type of device than the tree below it is of.
+fn is_of_other_type(tree: &Node, over: &Node) -> bool {
+    over.at(DEVICE).is_some() && name_in(over) != name_in(tree)
+}
+
+/// Puts `over` on `tree`. A device of another type replaces that below it, whose keys were not its own.
+fn overlay(registry: &Registry, tree: &mut Node, mut over: Node, folder: &Path) -> Result<()> {
+    if is_of_other_type(tree, &over) {
+        *tree = Node::table(over.origin.clone());
+    }
+    let named = if over.at(DEVICE).is_some() { &over } else { &*tree };
+    let ssds = registry.named_in(named).map_or(&[][..], |entry| entry.ssds());
+    for key in ssds {
+        let inner = over.members_mut().and_then(|members| members.remove(*key));
+        inner.map_or(Ok(()), |inner| overlay_at(registry, tree, key, inner, folder))?;
+    }
+    name_parts(tree, &mut over, "", folder)?;
+    tree.overlay(over);
+    Ok(())
+}
+
+/// Puts `over` on the SSD at `key` of a tree, or on that of the preset which it names.
+fn overlay_at(registry: &Registry, tree: &mut Node, key: &str, mut over: Node, folder: &Path) -> Result<()> {
+    let members = tree.members_mut().expect("a document is a table");
+    let preset = over.members_mut().and_then(|members| members.remove("preset"));
+    if let Some(Node { origin, value }) = preset {
+        let at = join(key, "preset");
+        let Value::Text(name) = value else { return refuse(origin.label(&at), value, "text in quotes") };
+        let mut found = named_preset(registry, (&origin, &at), &name, folder, 0)?.tree;
+        if name_in(&found) != Ssd::NAME {
+            let found = format!("{name:?}, a device of the type {}", name_in(&found));
+            return refuse(origin.label(&at), found, "the preset of an SSD");
+        }
+        found.remove(DEVICE);
+        members.insert(key.to_owned(), found);
+    }
+    let below = members.entry(key.to_owned()).or_insert_with(|| Node::table(over.origin.clone()));
+    if below.members().is_some() && over.members().is_some() {
+        name_parts(below, &mut over, key, folder)?;
+    }
+    below.overlay(over);
+    Ok(())
+}
+
+/// Makes tables of the parts that `over` names for the SSD `tree`, which lies `at` a key of its document. A design of another name
+/// replaces that below it, whose settings were not its own.
+fn name_parts(tree: &mut Node, over: &mut Node, at: &str, folder: &Path) -> Result<()> {
     let members = over.members_mut().expect("a document is a table");
     let below = tree.members_mut().expect("a document is a table");
     if let Some(part) = members.get_mut("part")
-        && name_part(part, "part", folder)?
+        && name_part(part, &join(at, "part"), folder)?
     {
         below.remove("part");
     }
     if let Some(Node { value: Value::Array(pools), .. }) = members.get_mut("pools") {
         for (n, pool) in pools.iter_mut().enumerate() {
             if let Some(part) = pool.members_mut().and_then(|members| members.get_mut("part")) {
-                name_part(part, &format!("pools[{n}].part"), folder)?;
+                name_part(part, &join(at, &format!("pools[{n}].part")), folder)?;
             }
         }
     }
@@ -175,7 +249,6 @@ fn overlay(tree: &mut Node, mut over: Node, folder: &Path) -> Result<()> {
     {
         below.remove(DESIGN);
     }
-    tree.overlay(over);
     Ok(())
 }
 
@@ -211,8 +284,8 @@ fn name_part(part: &mut Node, key: &str, folder: &Path) -> Result<bool> {
     Ok(true)
 }
 
-/// Puts the arguments `--set key=value` on `tree`; a later one beats an earlier one.
-pub fn arguments(tree: &mut Node, set: &[String]) -> Result<()> {
+/// Puts the arguments `--set key=value` on a device; a later one beats an earlier one.
+pub fn arguments(registry: &Registry, layered: &mut Layered, set: &[String]) -> Result<()> {
     let mut wrong = Complaints::default();
     let mut over: Option<Node> = None;
     for argument in set {
@@ -236,7 +309,7 @@ pub fn arguments(tree: &mut Node, set: &[String]) -> Result<()> {
             );
             continue;
         }
-        let leaf = named_part(key, tree::parse_argument(key, value.trim()));
+        let leaf = named_part(registry, key, tree::parse_argument(key, value.trim()));
         let nested = key.rsplit('.').fold(leaf, |inner, key| {
             let mut outer = Node::table(inner.origin.clone());
             outer.members_mut().expect("just made a table").insert(key.into(), inner);
@@ -249,18 +322,25 @@ pub fn arguments(tree: &mut Node, set: &[String]) -> Result<()> {
     }
     wrong.or_ok(()).map_err(Error::Config)?;
     let Some(mut over) = over else { return Ok(()) };
+    if is_of_other_type(&layered.tree, &over) {
+        layered.rename(name_in(&over).to_owned());
+    }
+    let tree = &mut layered.tree;
     name_parts_of_items(tree, &mut over)?;
     let mut wrong = Complaints::default();
     over.settle_lists(Some(tree), "", &mut wrong);
     wrong.or_ok(()).map_err(Error::Config)?;
-    overlay(tree, over, Path::new(""))
+    overlay(registry, tree, over, Path::new(""))
 }
 
 /// An argument that names a part as the table that names it, so that later arguments can change the part: `part=NAME
 /// part.endurance=100`.
-fn named_part(key: &str, leaf: Node) -> Node {
+fn named_part(registry: &Registry, key: &str, leaf: Node) -> Node {
+    let of_ssd = |table: &str| registry.entries().any(|entry| entry.ssds().contains(&table));
     let is_part = key == "part"
-        || key.strip_prefix("pools.").and_then(|rest| rest.strip_suffix(".part")).is_some_and(is_number);
+        || key
+            .strip_suffix(".part")
+            .is_some_and(|table| of_ssd(table) || table.strip_prefix("pools.").is_some_and(is_number));
     if !is_part || !matches!(leaf.value, Value::Text(_)) {
         return leaf;
     }

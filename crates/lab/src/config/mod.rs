@@ -2,29 +2,30 @@
 
 mod effect;
 pub mod embedded;
-mod explain;
+pub(crate) mod explain;
 mod load;
 mod policies;
 mod reference;
-mod schema;
-mod tree;
+pub(crate) mod schema;
+pub(crate) mod tree;
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde::de::{DeserializeOwned, IntoDeserializer};
-use wordline_designs::Design;
 use wordline_kernel::{Bytes, Complaint, Complaints};
 use wordline_nand::Part;
 use wordline_nand::part::PartFile;
-use wordline_ssd::{Config, DeviceFile};
 
+use crate::devices::{ChipsInfo, Configured, Registry, Ssd, as_ssd};
 use crate::words::found_and_wanted;
-use crate::{Error, design, error::Result};
+use crate::{Error, error::Result};
+pub(crate) use effect::idle_keys as idle_keys_of_ssd;
 pub use explain::explain;
 pub use policies::{Policy, find_policies, policies};
-pub use reference::reference;
+pub use reference::{page_of_device, reference};
 pub(crate) use schema::follow as follow_schema;
 pub use schema::{named, names_of};
 pub use wordline_kernel::one_of;
@@ -53,10 +54,8 @@ pub struct Device {
     pub name: String,
     /// What it is, in a line; may be empty.
     pub description: String,
-    /// What was checked.
-    pub config: Config,
-    /// The design that it is of, if it names one.
-    pub design: Option<Design>,
+    /// What was checked, of whichever type.
+    pub configured: Arc<dyn Configured>,
     /// All of it as one TOML document, which loads as the same device.
     pub text: String,
 }
@@ -70,9 +69,11 @@ pub struct PresetInfo {
     pub description: String,
     /// Where its numbers come from.
     pub source: String,
+    /// The type of the device.
+    pub device: &'static str,
     /// The design that it is of, if it names one.
     pub design: Option<&'static str>,
-    /// Name of its NAND part, that of the first pool.
+    /// Name of its NAND part, that of the first pool; empty without flash.
     pub part: String,
     /// Its chips, those of each pool.
     pub chips: Vec<ChipsInfo>,
@@ -82,39 +83,47 @@ pub struct PresetInfo {
     pub capacity_bytes: u64,
 }
 
-/// The chips of a pool of a preset.
-#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
-pub struct ChipsInfo {
-    /// Name of their NAND part.
-    pub part: String,
-    /// How many dies there are.
-    pub dies: u32,
-    /// Bytes of their flash.
-    pub bytes: u64,
-}
+/// The keys of a device while they are looked at.
+pub struct Keys<'a>(pub(crate) &'a tree::Node);
 
 impl Device {
-    /// The device that `selection` describes, or everything that is wrong with it.
+    /// The device that `selection` describes, of a type that is built in, or everything that is wrong with it.
     pub fn load(selection: &Selection) -> Result<Self> {
+        Self::load_of(&Registry::default(), selection)
+    }
+
+    /// The same of any type of a registry.
+    pub fn load_of(registry: &Registry, selection: &Selection) -> Result<Self> {
         let mut layered = match (&selection.file, &selection.preset) {
-            (Some(file), preset) => load::file(file, preset.as_deref())?,
-            (None, preset) => load::preset(preset.as_deref().unwrap_or(DEFAULT_PRESET))?,
+            (Some(file), preset) => load::file(registry, file, preset.as_deref())?,
+            (None, preset) => load::preset(registry, preset.as_deref().unwrap_or(DEFAULT_PRESET))?,
         };
-        load::arguments(&mut layered.tree, &selection.set)?;
-        resolve(layered)
+        load::arguments(registry, &mut layered, &selection.set)?;
+        resolve(registry, layered)
     }
 
     /// The device `name` of a whole document `text`, with the arguments `key=value` on top; complaints name the document as
     /// `label`.
-    pub(crate) fn from_text(label: &str, name: &str, text: &str, set: &[String]) -> Result<Self> {
-        let mut layered = load::text(label, name, text)?;
-        load::arguments(&mut layered.tree, set)?;
-        resolve(layered)
+    pub(crate) fn from_text(
+        registry: &Registry,
+        label: &str,
+        name: &str,
+        text: &str,
+        set: &[String],
+    ) -> Result<Self> {
+        let mut layered = load::text(registry, label, name, text)?;
+        load::arguments(registry, &mut layered, set)?;
+        resolve(registry, layered)
     }
 
     /// Bytes that the host sees.
     pub fn capacity(&self) -> Bytes {
-        self.config.capacity()
+        self.configured.shape().capacity
+    }
+
+    /// The SSD that it is, if it is one.
+    pub fn ssd(&self) -> Option<&Ssd> {
+        as_ssd(&self.configured)
     }
 }
 
@@ -127,19 +136,13 @@ pub fn part(name: &str) -> Result<Part> {
     file.check().map_err(|wrong| Error::Config(with_origins(wrong, &tree)))
 }
 
-fn resolve(mut layered: load::Layered) -> Result<Device> {
-    schema::complaints(&layered.tree).or_ok(()).map_err(Error::Config)?;
-    loop {
-        let device = resolve_idle(&layered)?;
-        let idle = effect::idle_keys(&layered.tree, &device.config).map_err(Error::Config)?;
-        if idle.is_empty() {
-            return Ok(device);
-        }
-        idle.into_iter().for_each(|key| layered.tree.remove(key));
-    }
+fn resolve(registry: &Registry, mut layered: load::Layered) -> Result<Device> {
+    let entry = registry.take_from(&mut layered.tree)?;
+    let configured = entry.resolve(&mut layered.tree)?;
+    described(layered, configured)
 }
 
-/// The keys of `table`, of which `config` was made, that a layer set in vain because a higher one made the device another;
+/// The keys of `table`, of which `device` was made, that a layer set in vain because a higher one made the device another;
 /// `layer_of` knows the layer of what stands at a path: what it is called, and how high up it is, 0 being what
 /// comes with the program.
 ///
@@ -147,37 +150,25 @@ fn resolve(mut layered: load::Layered) -> Result<Device> {
 /// What was set in vain by nobody's change but that of its own layer.
 pub(crate) fn idle_keys(
     table: &toml::Table,
-    config: &Config,
+    device: &dyn Configured,
     layer_of: &dyn Fn(&str) -> (String, u8),
 ) -> std::result::Result<Vec<&'static str>, Complaints> {
     let origin = |path: &str| {
         let (name, rank) = layer_of(path);
         tree::Origin::Layer(name.into(), rank)
     };
-    effect::idle_keys(&tree::Node::of(&table.clone().into(), "", &origin), config)
+    device.idle_keys(&Keys(&tree::Node::of(&table.clone().into(), "", &origin)))
 }
 
-/// The device with all its keys, those that do nothing on it among them.
-fn resolve_idle(layered: &load::Layered) -> Result<Device> {
-    let load::Layered { tree, name, description, source } = layered;
-    let mut device = tree.clone();
-    let design = device.members_mut().and_then(|members| members.remove(DESIGN));
-    let design = design.map(|node| Design::deserialize(node.value.into_deserializer())).transpose();
-    let design = design.map_err(|error| backstop(error.message()))?;
-    let mut file = DeviceFile::deserialize(device.value.into_deserializer())
-        .map_err(|error| backstop(error.message()))?;
-    let [start, stop] =
-        ["start_below", "stop_at"].map(|mark| tree.origin_of(&format!("ftl.gc.{mark}_free_blocks")).1);
-    file.ftl.gc.raise_marks(file.streams(), start, stop);
-    let text = text_of(name, description, source, &table(&file, design.as_ref()))?;
-    let config =
-        design::check(file, design.as_ref()).map_err(|wrong| Error::Config(with_origins(wrong, tree)))?;
-    let (name, description) = (name.clone(), description.clone());
-    Ok(Device { name, description, config, design, text })
+/// A device with what its document says of it.
+fn described(layered: load::Layered, configured: Arc<dyn Configured>) -> Result<Device> {
+    let load::Layered { name, description, source, .. } = layered;
+    let text = text_of(&name, &description, &source, &configured.table())?;
+    Ok(Device { name, description, configured, text })
 }
 
 /// Serde found what the schema allows.
-fn backstop(message: &str) -> Error {
+pub(crate) fn backstop(message: &str) -> Error {
     let mut wrong = Complaints::default();
     let (found, wanted) = found_and_wanted(message, "values that fit their keys");
     wrong.add("the configuration", found, wanted);
@@ -205,15 +196,6 @@ pub(crate) fn read<T: DeserializeOwned + JsonSchema>(
     Ok(value)
 }
 
-/// All keys of a device, its design among them.
-pub(crate) fn table(file: &DeviceFile, design: Option<&Design>) -> toml::Table {
-    let mut table = toml::Table::try_from(file).expect("a device file is TOML");
-    if let Some(design) = design {
-        table.insert(DESIGN.into(), toml::Value::try_from(design).expect("a design is TOML"));
-    }
-    table
-}
-
 fn text_of(name: &str, description: &str, source: &str, device: &toml::Table) -> Result<String> {
     let mut text = String::new();
     for (key, value) in [("name", name), ("description", description), ("source", source)] {
@@ -225,7 +207,7 @@ fn text_of(name: &str, description: &str, source: &str, device: &toml::Table) ->
 }
 
 /// Says for each complaint where its value was written, or that it is a default.
-fn with_origins(wrong: Complaints, tree: &tree::Node) -> Complaints {
+pub(crate) fn with_origins(wrong: Complaints, tree: &tree::Node) -> Complaints {
     let label = |complaint: Complaint| {
         let key = match tree.origin_of(&complaint.key) {
             (origin, true) => origin.label(&complaint.key),
@@ -236,48 +218,46 @@ fn with_origins(wrong: Complaints, tree: &tree::Node) -> Complaints {
     Complaints(wrong.0.into_iter().map(label).collect())
 }
 
-/// All embedded presets, by name.
-pub fn presets() -> Result<Vec<PresetInfo>> {
+/// All presets of a registry.
+pub fn presets(registry: &Registry) -> Result<Vec<PresetInfo>> {
     let info = |(name, _): &embedded::Embedded| {
-        let layered = load::preset(name)?;
+        let layered = load::preset(registry, name)?;
         let source = layered.source.clone();
-        let Device { name, description, config, design, .. } = resolve(layered)?;
-        let chips = config.pools.iter().map(|pool| ChipsInfo {
-            part: pool.part.name.clone(),
-            dies: pool.geometry.dies(),
-            bytes: pool.geometry.capacity().0,
-        });
+        let device = resolve(registry, layered)?;
+        let design = device.ssd().and_then(|ssd| ssd.design.as_ref()).map(|design| design.name());
+        let Device { name, description, configured, .. } = device;
+        let chips = configured.chips();
         Ok(PresetInfo {
             name,
             description,
             source,
-            design: design.map(|design| design.name()),
-            part: config.part().name.clone(),
-            chips: chips.collect(),
-            physical_bytes: config.pools.capacity().0,
-            capacity_bytes: config.capacity().0,
+            device: configured.device_type(),
+            design,
+            part: chips.first().map(|chips| chips.part.clone()).unwrap_or_default(),
+            physical_bytes: chips.iter().map(|chips| chips.bytes).sum(),
+            capacity_bytes: configured.shape().capacity.0,
+            chips,
         })
     };
-    embedded::PRESETS.iter().map(info).collect()
+    registry.presets().map(info).collect()
 }
 
-/// The text of the embedded preset `name`.
-pub fn preset_text(name: &str) -> Option<&'static str> {
-    embedded::text_of(name, embedded::PRESETS)
+/// The text of the preset `name`.
+pub fn preset_text(registry: &Registry, name: &str) -> Option<&'static str> {
+    registry.presets().find(|(known, _)| *known == name).map(|(_, text)| *text)
 }
 
-/// Every key of the embedded preset `name`, with what it builds on and all defaults.
+/// Every key of the preset `name`, with what it builds on and all defaults.
 ///
 /// # Errors
 /// [`Error::Config`] with the names that there are.
-pub fn preset_table(name: &str) -> Result<toml::Table> {
-    let device = resolve(load::preset(name)?)?;
-    Ok(table(&device.config.file, device.design.as_ref()))
+pub fn preset_table(registry: &Registry, name: &str) -> Result<toml::Table> {
+    Ok(resolve(registry, load::preset(registry, name)?)?.configured.table())
 }
 
 /// The JSON Schema of device files.
-pub fn schema() -> String {
-    serde_json::to_string_pretty(&schema::file()).expect("a schema is JSON")
+pub fn schema(registry: &Registry) -> String {
+    serde_json::to_string_pretty(&schema::file(registry)).expect("a schema is JSON")
 }
 
 #[cfg(test)]

@@ -4,8 +4,12 @@ use std::fmt::Write;
 
 use serde_json::Value as Json;
 
-use super::schema::{FILE_KEYS, alternatives, device, follow, join, kind, names, tag, variants};
+use super::schema::{
+    FILE_KEYS, MEANING_OF_TYPE, alternatives, device, follow, join, kind, names, tag, variants,
+};
 use super::tree::TAG;
+use crate::devices::{DEVICE, DeviceType, Registry, SSD_FILE, Ssd};
+use crate::error::{Error, Result};
 
 const INTRODUCTION: &str = include_str!("introduction.md");
 
@@ -18,10 +22,43 @@ pub fn reference() -> String {
     }
     out += "| `part` | text | Name or path of a NAND part, instead of the table `[part]`. |\n";
     out += "| `part.base` | text | The part that the table `[part]` changes, by name or path. |\n";
-    out += "\n## Keys of a device\n\n| key | type | default | meaning |\n|---|---|---|---|\n";
+    let _ = writeln!(out, "| `{DEVICE}` | text | {MEANING_OF_TYPE} |");
+    let registry = Registry::default();
+    for entry in registry.entries().filter(|entry| entry.name() != Ssd::NAME) {
+        let name = entry.name();
+        let _ = writeln!(out, "\n## Keys of `{DEVICE} = \"{name}\"`\n\n{}\n\n{HEADS}", entry.description());
+        let root = entry.schema();
+        members(&mut out, &root, &root, "");
+    }
+    let _ = writeln!(out, "\n## Keys of a device\n\n{HEADS}");
     let root = device();
     members(&mut out, &root, &root, "");
     out
+}
+
+const HEADS: &str = "| key | type | default | meaning |\n|---|---|---|---|";
+
+/// The page of a type of device: what it is, its keys and its metrics.
+///
+/// # Errors
+/// [`Error::Argument`] with the names that there are.
+pub fn page_of_device(registry: &Registry, name: &str) -> Result<String> {
+    let entry = registry.find(name).ok_or_else(|| Error::Argument {
+        what: "type of device".into(),
+        found: format!("`{name}`"),
+        wanted: registry.wanted(name),
+    })?;
+    let mut out = format!("# Device: {name}\n\n{}\n\n## Keys\n\n{HEADS}\n", entry.description());
+    let root = entry.schema();
+    members(&mut out, &root, &root, "");
+    let metrics = entry.metrics();
+    if !metrics.is_empty() {
+        out += "\n## Metrics\n\n| name | unit | meaning |\n|---|---|---|\n";
+    }
+    for metric in metrics {
+        let _ = writeln!(out, "| `{}` | {} | {} |", metric.name, metric.unit.name(), cell(metric.meaning));
+    }
+    Ok(out)
 }
 
 fn members(out: &mut String, root: &Json, schema: &Json, path: &str) {
@@ -37,6 +74,11 @@ fn members(out: &mut String, root: &Json, schema: &Json, path: &str) {
         };
         let meaning = member["description"].as_str().or(target["description"].as_str()).unwrap_or("");
         let items = follow(root, &target["items"]).0;
+        if definition == SSD_FILE {
+            let meaning = format!("{meaning} Its keys are those of an SSD, `preset` among them.");
+            let _ = writeln!(out, "| `[{at}]` | table | | {} |", cell(meaning.trim_start()));
+            continue;
+        }
         if kind(target) == "array" && kind(items) == "object" {
             let _ = writeln!(out, "| `[[{at}]]` | tables | none | {} |", cell(meaning));
             members(out, root, items, &at);

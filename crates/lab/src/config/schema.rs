@@ -11,6 +11,7 @@ use wordline_ssd::DeviceFile;
 
 use super::DESIGN;
 use super::tree::{Node, Table, Value};
+use crate::devices::{DEVICE, Registry, SSD_FILE};
 
 /// Keys of a file beside those of a device, and what they mean.
 pub const FILE_KEYS: [(&str, &str); 4] = [
@@ -20,7 +21,33 @@ pub const FILE_KEYS: [(&str, &str); 4] = [
     ("preset", "The preset that this file changes: an embedded one by name, or a file by its path."),
 ];
 
-/// The schema of a resolved device.
+/// The schema of the keys `F` of a type of device.
+pub fn of<F: JsonSchema>() -> Json {
+    if F::schema_name() == SSD_FILE {
+        return device();
+    }
+    let mut schema = schemars::schema_for!(F).to_value();
+    if let Some(definitions) = schema["$defs"].as_object_mut().filter(|all| all.contains_key(SSD_FILE)) {
+        let mut ssd = device();
+        if let Json::Object(own) = ssd["$defs"].take() {
+            definitions.extend(own);
+        }
+        ["$schema", "$defs", "title"].iter().for_each(|key| drop(remove(&mut ssd, key)));
+        definitions.insert(SSD_FILE.into(), ssd);
+    }
+    schema
+}
+
+fn remove(schema: &mut Json, key: &str) -> Option<Json> {
+    schema.as_object_mut()?.remove(key)
+}
+
+/// The keys at the top of a schema.
+pub fn keys_of(schema: &Json) -> Vec<String> {
+    schema["properties"].as_object().into_iter().flatten().map(|(key, _)| key.clone()).collect()
+}
+
+/// The schema of a resolved SSD.
 pub fn device() -> Json {
     let mut schema = schemars::schema_for!(DeviceFile).to_value();
     let mut design = schemars::schema_for!(Design).to_value();
@@ -51,31 +78,57 @@ pub fn device() -> Json {
     schema
 }
 
-/// The schema of a device file as people write it: the keys of files added, and everything optional that a preset
+/// The schema of a device file as people write it, of any type: the keys of files added, and everything optional that a preset
 /// or a named part can provide.
-pub fn file() -> Json {
-    let mut schema = device();
-    schema["title"] = json!("A Wordline device");
-    if let Some(properties) = schema["properties"].as_object_mut() {
+pub fn file(registry: &Registry) -> Json {
+    let (mut types, mut definitions) = (Vec::new(), Map::new());
+    for entry in registry.entries() {
+        let mut schema = entry.schema();
         for (key, meaning) in FILE_KEYS {
-            properties.insert(key.into(), json!({ "type": "string", "description": meaning }));
+            schema["properties"][key] = json!({ "type": "string", "description": meaning });
         }
-        properties.insert("part".into(), named_part());
-    }
-    schema["$defs"]["PoolFile"]["properties"]["part"] = named_part();
-    if let Some(members) = schema.as_object_mut() {
-        members.remove("required");
+        schema["properties"][DEVICE] = json!({ "const": entry.name(), "description": MEANING_OF_TYPE });
+        schema["title"] = entry.name().into();
+        schema["description"] = entry.description().into();
+        for key in ["$schema", "required"] {
+            remove(&mut schema, key);
+        }
+        if let Some(Json::Object(own)) = remove(&mut schema, "$defs") {
+            definitions.extend(own);
+        }
+        with_named_part(&mut schema);
+        types.push(schema);
     }
     let base =
         json!({ "type": "string", "description": "The part that the table changes, by name or path." });
-    for definition in schema["$defs"].as_object_mut().into_iter().flat_map(Map::values_mut) {
-        if let Some(members) = definition.as_object_mut() {
-            members.remove("required");
+    for (name, definition) in &mut definitions {
+        remove(definition, "required");
+        match name.as_str() {
+            "PartFile" => definition["properties"]["base"] = base.clone(),
+            "PoolFile" => with_named_part(definition),
+            SSD_FILE => {
+                let (key, meaning) = FILE_KEYS[FILE_KEYS.len() - 1];
+                definition["properties"][key] = json!({ "type": "string", "description": meaning });
+                with_named_part(definition);
+            }
+            _ => {}
         }
     }
-    schema["$defs"]["PartFile"]["properties"]["base"] = base;
+    let draft = "https://json-schema.org/draft/2020-12/schema";
+    let mut schema =
+        json!({ "$schema": draft, "title": "A Wordline device", "anyOf": types, "$defs": definitions });
     bound(&mut schema);
     schema
+}
+
+/// What the key of the type means.
+pub const MEANING_OF_TYPE: &str = "The type of device, as `wordline devices` lists them. Left out: `ssd`.";
+
+/// Lets the key `part` of a table with one name a part.
+fn with_named_part(schema: &mut Json) {
+    if schema["properties"]["part"].is_object() {
+        schema["properties"]["part"] = named_part();
+    }
 }
 
 /// Gives each whole number the most that the program takes, where its struct does not say less.
@@ -120,10 +173,9 @@ pub struct Walk<'a> {
     wrong: Complaints,
 }
 
-/// Everything in `tree` that the schema of a resolved device does not allow.
-pub fn complaints(tree: &Node) -> Complaints {
-    let root = device();
-    walked(&root, &root, true, tree)
+/// Everything in `tree` that the schema of a resolved device of a type does not allow.
+pub fn complaints(root: &Json, tree: &Node) -> Complaints {
+    walked(root, root, true, tree)
 }
 
 /// Everything in `tree` that the schema of a part file does not allow.
@@ -292,7 +344,8 @@ impl Walk<'_> {
         }
         for key in schema["required"].as_array().into_iter().flatten().filter_map(Json::as_str) {
             if !members.contains_key(key) {
-                let wanted = if self.is_device && std::ptr::eq(schema, self.root) {
+                let is_table = matches!(kind(follow(self.root, &known[key]).0), "object");
+                let wanted = if self.is_device && is_table && std::ptr::eq(schema, self.root) {
                     format!("a table or a name for {key}, or `preset = \"name\"` to build on")
                 } else {
                     format!("a value for {key}: it has no default")

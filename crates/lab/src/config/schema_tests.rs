@@ -80,10 +80,11 @@ fn is_taken(root: &Json, text: &str) -> bool {
 
 #[test]
 fn the_schema_takes_every_preset_and_part() {
-    let root = schema::file();
-    for (name, text) in embedded::PRESETS {
+    let registry = Registry::default();
+    let root = schema::file(&registry);
+    for (name, text) in registry.presets() {
         assert!(is_taken(&root, text), "{name}");
-        let device = resolve(load::preset(name).expect(name)).expect(name);
+        let device = resolve(&registry, load::preset(&registry, name).expect(name)).expect(name);
         assert!(is_taken(&root, &device.text), "{name}, resolved");
     }
     for (name, text) in embedded::PARTS {
@@ -96,9 +97,11 @@ fn the_schema_takes_every_preset_and_part() {
 /// On preset `tiny`: what is right, and what is wrong for the program and the schema.
 #[test]
 fn the_schema_refuses_what_the_program_refuses() {
-    let root = schema::file();
-    let program =
-        |line: &str| Device::from_text("a", "a", &format!("preset = \"tiny\"\n{line}"), &[]).map(|_| ());
+    let registry = Registry::default();
+    let root = schema::file(&registry);
+    let program = |line: &str| {
+        Device::from_text(&registry, "a", "a", &format!("preset = \"tiny\"\n{line}"), &[]).map(|_| ())
+    };
     for line in [
         "buffer.size = \"64 KiB\"",
         "buffer.size = \"0.5MiB\"",

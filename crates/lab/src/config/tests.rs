@@ -24,14 +24,18 @@ fn complaint(text: &str, set: &[&str]) -> String {
     lines.collect::<Vec<_>>().join("\n")
 }
 
+fn config(device: &Device) -> &wordline_ssd::Config {
+    &device.ssd().expect("an SSD").config
+}
+
 fn preset(name: &str) -> Device {
     Device::load(&Selection { preset: Some(name.into()), ..Selection::default() }).expect(name)
 }
 
 #[test]
 fn every_preset_loads_and_has_the_flash_it_says() {
-    let all = presets().expect("presets are sound");
-    assert_eq!(all.len(), embedded::PRESETS.len());
+    let all = presets(&Registry::default()).expect("presets are sound");
+    assert_eq!(all.len(), embedded::PRESETS.len() + embedded::OTHER_PRESETS.len());
     for (name, gib) in [
         ("bench-512g", 512.0),
         ("mqsim-64g", 64.0),
@@ -48,7 +52,7 @@ fn every_preset_loads_and_has_the_flash_it_says() {
 
 #[test]
 fn a_preset_of_a_design_names_it_and_all_its_chips() {
-    let all = presets().expect("presets are sound");
+    let all = presets(&Registry::default()).expect("presets are sound");
     let centaur = all.iter().find(|info| info.name == "centaur").expect("it is embedded");
     let chips: Vec<_> = centaur.chips.iter().map(|chips| (&chips.part[..], chips.dies)).collect();
     assert_eq!(centaur.design, Some("centaur"));
@@ -68,7 +72,13 @@ fn what_follows_from_a_device_with_pools_is_said_of_each_and_of_its_design() {
 /// An embedded part.
 fn part(name: &str) -> Part {
     let layout = "[layout]\nchannels = 1\npackages_per_channel = 1\ndies_per_package = 1\n";
-    load(&format!("part = \"{name}\"\n{layout}"), &[]).expect(name).config.part().clone()
+    load(&format!("part = \"{name}\"\n{layout}"), &[])
+        .expect(name)
+        .ssd()
+        .expect("an SSD")
+        .config
+        .part()
+        .clone()
 }
 
 fn parts() -> impl Iterator<Item = Part> {
@@ -159,9 +169,10 @@ fn a_part_programs_as_fast_as_its_source_says() {
 
 #[test]
 fn the_lists_of_embedded_files_are_whole() {
-    for (folder, all) in [("parts", embedded::PARTS), ("presets", embedded::PRESETS)] {
+    let presets = embedded::PRESETS.len() + embedded::OTHER_PRESETS.len();
+    for (folder, count) in [("parts", embedded::PARTS.len()), ("presets", presets)] {
         let path = format!("{}/../../data/{folder}", env!("CARGO_MANIFEST_DIR"));
-        assert_eq!(std::fs::read_dir(path).expect(folder).count(), all.len(), "{folder}");
+        assert_eq!(std::fs::read_dir(path).expect(folder).count(), count, "{folder}");
     }
 }
 
@@ -170,7 +181,7 @@ fn the_resolved_text_loads_as_the_same_device() {
     for (name, _) in embedded::PRESETS {
         let device = preset(name);
         let again = load(&device.text, &[]).expect(name);
-        assert_eq!((&again.config, &again.name, &again.text), (&device.config, &device.name, &device.text));
+        assert_eq!((config(&again), &again.name, &again.text), (config(&device), &device.name, &device.text));
         assert!(explain(&device).contains("peak throughput"));
     }
 }
@@ -178,10 +189,10 @@ fn the_resolved_text_loads_as_the_same_device() {
 #[test]
 fn arguments_beat_the_file_and_the_file_beats_the_preset() {
     let text = "preset = \"tiny\"\n[front]\nqueue_depth = 7\n[ftl]\nover_provisioning = 0.3\n";
-    let file = load(text, &[]).expect("sound").config.file;
+    let file = config(&load(text, &[]).expect("sound")).file.clone();
     assert_eq!((file.front.queue_depth, file.ftl.over_provisioning), (7, 0.3));
     let set = ["front.queue_depth=8", "front.queue_depth=9", "part.timing.erase=5ms"];
-    let file = load(text, &set).expect("sound").config.file;
+    let file = config(&load(text, &set).expect("sound")).file.clone();
     assert_eq!((file.front.queue_depth, file.layout.channels), (9, 2));
     assert_eq!(file.part.timing.erase, Duration::from_ms(5));
 }
@@ -191,14 +202,14 @@ fn rules_for_faults_are_a_list_that_loads_again() {
     let text =
         "preset = \"tiny\"\n[[faults]]\nfails = \"read\"\nprobability = 0.01\nblock = \"3..5\"\ndie = 0\n";
     let device = load(text, &[]).expect("sound");
-    assert_eq!(device.config.faults.len(), 1);
-    assert_eq!(load(&device.text, &[]).expect("sound").config, device.config);
+    assert_eq!(config(&device).faults.len(), 1);
+    assert_eq!(config(&load(&device.text, &[]).expect("sound")), config(&device));
 }
 
 #[test]
 fn a_part_by_name_replaces_the_part_of_the_preset() {
     let device = load("preset = \"tiny\"\n", &["part=centaur-slc-2d"]).expect("sound");
-    assert_eq!(device.config.part().name, "centaur-slc-2d");
+    assert_eq!(config(&device).part().name, "centaur-slc-2d");
 }
 
 /// Each malformed file or argument, and what must be said about it.
@@ -352,7 +363,7 @@ const CASES: &[(&str, &[&str], &str)] = &[
 
 #[test]
 fn a_rate_or_a_wait_replaces_that_of_the_mode() {
-    let bus = |set: &[&str]| load("preset = \"tiny\"\n", set).expect("sound").config.part().bus;
+    let bus = |set: &[&str]| config(&load("preset = \"tiny\"\n", set).expect("sound")).part().bus;
     let (own, fast) = (bus(&[]), bus(&["part.bus.rate=1GT/s"]));
     assert_eq!(fast.burst_out(Bytes(1_000)), Duration::from_us(1));
     assert_eq!((fast.mode, fast.t_adl), (own.mode, own.t_adl));
@@ -423,20 +434,20 @@ fn a_number_in_an_argument_is_an_item_of_a_list() {
     let changed =
         with(&["pools.0.part.endurance=77", "pools.0.stop_at_free_blocks=103", "part.timing.read.0=61us"])
             .expect("a device");
-    let pool = &changed.config.pools.get(1).part;
+    let pool = &config(&changed).pools.get(1).part;
     assert_eq!((pool.name.as_str(), pool.endurance), ("centaur-slc-2d", 77));
-    assert_eq!(changed.config.part().read_times()[0], Duration::from_us(61));
+    assert_eq!(config(&changed).part().read_times()[0], Duration::from_us(61));
     let named =
         with(&["pools.0.part=centaur-tlc-3d-paged", "pools.0.part.endurance=78", "ftl.mapping.unit=8KiB"]);
     let told =
-        named.map(|device| device.config.pools.get(1).part.endurance).map_err(|error| error.to_string());
+        named.map(|device| config(&device).pools.get(1).part.endurance).map_err(|error| error.to_string());
     assert!(
         told.as_ref().is_ok_and(|endurance| *endurance == 78)
             || told.is_err_and(|text| !text.contains("base"))
     );
     let rule = with(&["faults.0.fails=program", "faults.0.nth=3", "faults.0.die=14"])
         .expect("a rule for a die of pool 2");
-    assert_eq!(rule.config.faults.len(), 1);
+    assert_eq!(config(&rule).faults.len(), 1);
     for (set, wanted) in [
         (&["pools.1.channels=shared"][..], "--set pools.1.channels: pools[1].part: found nothing"),
         (
@@ -456,7 +467,7 @@ fn a_number_in_an_argument_is_an_item_of_a_list() {
 fn a_part_that_an_argument_names_can_be_changed_by_the_next() {
     let device =
         load("preset = \"tiny\"", &["part=z-nand", "part.endurance=77", "part.geometry.blocks_per_plane=32"]);
-    let part = device.map(|device| device.config.part().clone()).expect("a device");
+    let part = device.map(|device| config(&device).part().clone()).expect("a device");
     assert_eq!((part.name.as_str(), part.endurance, part.geometry.blocks_per_plane), ("z-nand", 77, 32));
 }
 
@@ -465,7 +476,7 @@ fn a_cached_map_needs_no_other_key() {
     for name in ["tiny", "tiny-tlc", "nvme-tlc"] {
         let set = vec!["ftl.mapping.cache=16KiB".to_owned()];
         let device = Device::load(&Selection { preset: Some(name.into()), file: None, set }).expect(name);
-        let gc = &device.config.file.ftl.gc;
+        let gc = &config(&device).file.ftl.gc;
         assert_eq!((gc.start_below_free_blocks, gc.stop_at_free_blocks), (4, 4), "{name}");
     }
     let chosen = complaint(
@@ -478,5 +489,5 @@ fn a_cached_map_needs_no_other_key() {
     );
     // Marks that were chosen stay as they are.
     let device = load("preset = \"tiny\"\n[ftl]\ngc.start_below_free_blocks = 5\n", &[]).expect("a device");
-    assert_eq!(device.config.file.ftl.gc.stop_at_free_blocks, 5);
+    assert_eq!(config(&device).file.ftl.gc.stop_at_free_blocks, 5);
 }

@@ -103,6 +103,13 @@ fn once() -> f64 {
 impl Model {
     /// What the model says of a run, which counted `values`.
     pub(super) fn of(&self, point: &Point, values: &Json) -> Result<f64> {
+        if !point.is_of_ssd() {
+            return Err(Error::Argument {
+                what: "model of an expected value".into(),
+                found: format!("one for a device of the type {}", point.device.device_type()),
+                wanted: "one for an SSD".into(),
+            });
+        }
         let space = point.space();
         Ok(match self {
             Self::GreedyMeanField => greedy_mean_field(space.checked_share()?, space.pages_per_block),

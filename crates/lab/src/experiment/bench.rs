@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use wordline_host::{Pace, Spread};
 use wordline_kernel::{Bytes, Duration, Instant, Seed};
@@ -126,12 +126,13 @@ impl Bench for Lab {
 /// Runs a point of a sweep.
 fn simulate(point: &Point, stop: &AtomicBool) -> Result<Summary> {
     let Asked { source, requests, total, pace, extent } = requests_of(point)?;
+    let shape = point.device.shape();
     let precondition = match point.covers_volume {
-        true => covering(point.precondition, extent, point.config.capacity()),
+        true => covering(point.precondition, extent, shape.capacity),
         false => point.precondition,
     };
     let load = Load {
-        device_name: point.config.file.part.name.clone(),
+        device_name: name_of(point),
         config_text: point.config_text.clone(),
         source,
         requests: Box::new(requests.map(Ok)),
@@ -147,17 +148,21 @@ fn simulate(point: &Point, stop: &AtomicBool) -> Result<Summary> {
         provenance: Provenance::default(),
         trace_file: None,
         late_notes: trace::LateNotes::default(),
-        passes: None,
     };
     let job = Job {
-        config: point.config.clone(),
-        design: point.design.clone().into(),
+        device: Arc::clone(&point.device),
         precondition,
         from_snapshot: None,
         save_snapshot: None,
         load,
     };
     run::run(job, &mut UntilStopped(stop))
+}
+
+/// The name of a point's device: that of its chips, or that of its type.
+fn name_of(point: &Point) -> String {
+    let chips = point.device.chips().into_iter().next();
+    chips.map_or_else(|| point.device.device_type().to_owned(), |chips| chips.part)
 }
 
 /// What a point asks of its device.
@@ -175,10 +180,11 @@ struct Asked {
 fn requests_of(point: &Point) -> Result<Asked> {
     let closed = |depth| Pace::Closed { depth, think: Duration::ZERO };
     let open = Pace::Open { time_scale: 1.0 };
-    let capacity = point.config.capacity();
+    let shape = point.device.shape();
+    let capacity = shape.capacity;
     match &point.workload {
         Workload::UniformWrites { drive_writes, queue_depth } => {
-            let pages = u64::from(point.config.logical_pages);
+            let pages = capacity.0 / shape.logical_page.0;
             let total = (pages as f64 * drive_writes) as u64;
             let source = Source { name: "uniform page writes".into(), kind: SourceKind::Synthetic };
             let (requests, pace) = (Box::new(uniform_writes(point, pages, total)), closed(*queue_depth));
@@ -212,7 +218,7 @@ fn requests_of(point: &Point) -> Result<Asked> {
 type Requests = Box<dyn Iterator<Item = Request> + Send>;
 
 fn uniform_writes(point: &Point, pages: u64, total: u64) -> impl Iterator<Item = Request> + Send + use<> {
-    let size = point.config.unit;
+    let size = point.device.shape().logical_page;
     let mut random = Seed(point.seed).stream("experiment.uniform_writes", 0);
     (0..total).map(move |_| Request {
         arrival: Instant::ZERO,

@@ -18,7 +18,7 @@ pub fn uniform_writes(most: u32, logical: f64, pages: u32) -> f64 {
 
 /// The same of a run.
 pub(super) fn amplification(point: &Point) -> Result<f64> {
-    let config = &point.config;
+    let config = point.config();
     let Some(map) = config.file.ftl.mapping.block else {
         return Err(Error::Argument {
             what: "model block-map-writes".into(),

@@ -9,7 +9,7 @@ use crate::error::{Error, Result};
 /// The mean of the binomial distribution for the run's one rule: how often it was asked (the number `of` of what was counted), times its
 /// probability, `times` so much for each failure.
 pub(super) fn expected(point: &Point, values: &Json, of: &str, times: f64) -> Result<f64> {
-    match &point.config.file.faults[..] {
+    match &point.config().file.faults[..] {
         [rule] if rule.wear.is_none() && rule.nth.is_none() && rule.every.is_none() => {
             Ok(column::number(values, of)? * rule.probability.unwrap_or(1.0) * times)
         }
@@ -24,8 +24,8 @@ pub(super) fn expected(point: &Point, values: &Json, of: &str, times: f64) -> Re
 /// Logical capacities that the host can write until every block was erased as often as the part endures, at the write
 /// amplification of the run.
 pub(super) fn lifetime(point: &Point, values: &Json) -> Result<f64> {
-    let flash = point.config.geometry().capacity().0 as f64;
-    Ok(flash * f64::from(point.config.part().endurance)
+    let flash = point.config().geometry().capacity().0 as f64;
+    Ok(flash * f64::from(point.config().part().endurance)
         / column::number(values, "write_amplification")?
-        / point.config.capacity().0 as f64)
+        / point.config().capacity().0 as f64)
 }

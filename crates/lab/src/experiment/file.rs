@@ -20,6 +20,7 @@ use super::like::{Like, settled};
 use super::nand::{NandSummary, NandSweep};
 use super::sweep::{Point, Sweep};
 use super::write_sizes::{Volumes, WriteSizes};
+use crate::devices::Registry;
 use crate::error::{Error, Result};
 pub(super) use crate::words::found_and_wanted;
 
@@ -89,7 +90,7 @@ impl Kind {
             Self::Sweep(_) if is_text => {
                 Some("a number: the summary of a device is compared by numbers".to_owned())
             }
-            Self::Sweep(_) => column::astray_in_summary(column),
+            Self::Sweep(sweep) => column::astray_in_summary(&sweep.registry, column),
             Self::WriteSizes(_) => column::astray(&WriteSizes::default(), column, is_text),
             Self::Nand(_) => column::astray(&NandSummary::default(), column, is_text),
         }
@@ -136,6 +137,7 @@ enum KindFile {
 
 /// Collects what is wrong, each with `file:line: key`.
 pub(super) struct Wrong<'a> {
+    registry: &'a Registry,
     path: &'a Path,
     /// The folder of experiments that it is in; none for an embedded one.
     folder: Option<&'a Path>,
@@ -163,15 +165,35 @@ impl Experiment {
     /// # Errors
     /// [`Error::Config`] with everything that is wrong, each with file, line and key.
     pub fn parse(id: &str, path: &Path, text: &str, folder: Option<&Path>) -> Result<Self> {
-        let experiment = Self::read(id, path, text, folder)?;
+        Self::parse_of(&Registry::default(), id, path, text, folder)
+    }
+
+    /// The same where the devices may be of any type of a registry.
+    ///
+    /// # Errors
+    /// As for [`parse`](Self::parse).
+    pub fn parse_of(
+        registry: &Registry,
+        id: &str,
+        path: &Path,
+        text: &str,
+        folder: Option<&Path>,
+    ) -> Result<Self> {
+        let experiment = Self::read(registry, id, path, text, folder)?;
         experiment.check_devices()?;
         Ok(experiment)
     }
 
     /// The same without a look at the devices that it runs: those of the embedded experiments are known to be sound, and
     /// are many.
-    pub(super) fn read(id: &str, path: &Path, text: &str, folder: Option<&Path>) -> Result<Self> {
-        let mut wrong = Wrong { path, folder, text, all: Complaints::default() };
+    pub(super) fn read(
+        registry: &Registry,
+        id: &str,
+        path: &Path,
+        text: &str,
+        folder: Option<&Path>,
+    ) -> Result<Self> {
+        let mut wrong = Wrong { registry, path, folder, text, all: Complaints::default() };
         let file: ExperimentFile = match toml::from_str(text) {
             Ok(file) => file,
             Err(error) => {
@@ -235,11 +257,11 @@ impl Experiment {
                 let settings = expect.other(&point.settings)?;
                 points.iter().find(|other| other.settings == settings)
             });
-            let lacks = |point: &&Point| !column::is_of(&expect.column, point.config.pools.count());
+            let lacks = |point: &&Point| !column::is_of(&expect.column, point.pools());
             if let Some(point) = at.chain(others).find(lacks) {
                 let place = place(&point.settings);
                 let found = format!("`{}` of `{}` at {place}", expect.column, expect.what);
-                let wanted = match point.config.pools.count() {
+                let wanted = match point.pools() {
                     1 => "a column of a device with one pool: those of pools are left out".to_owned(),
                     some => format!("a column of a device with {some} pools, counted from 0"),
                 };
@@ -326,7 +348,7 @@ fn check_sweep(
     wrong: &mut Wrong<'_>,
 ) -> Option<Kind> {
     let sweep = match sweep {
-        Ok(sweep) => sweep,
+        Ok(sweep) => Sweep { registry: wrong.registry.clone(), ..sweep },
         Err((key, found, wanted)) => {
             wrong.add(at, &format!("{kind}.vary.{key}"), found, wanted);
             return None;

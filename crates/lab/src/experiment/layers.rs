@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
+use crate::devices::Configured;
 use wordline_kernel::Complaints;
-use wordline_ssd::Config;
 
 use super::axes::{self, is_other_policy};
 use crate::config;
@@ -75,12 +75,12 @@ impl<'a> Layers<'a> {
         inner.and_then(|table| table.remove(name))
     }
 
-    /// The keys that do nothing on the device `config`, which was made of them: set by a layer below that which made the device
+    /// The keys that do nothing on the `device`, which was made of them: set by a layer below that which made the device
     /// another. `path` names the file.
     ///
     /// # Errors
     /// What was set in vain by nobody's change but that of its own layer.
-    pub(super) fn idle(&self, path: &Path, config: &Config) -> Result<Vec<&'static str>, Complaints> {
+    pub(super) fn idle(&self, path: &Path, device: &dyn Configured) -> Result<Vec<&'static str>, Complaints> {
         let layer_of = |key: &str| {
             let is_in =
                 |of: &str| key.strip_prefix(of).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'));
@@ -89,7 +89,7 @@ impl<'a> Layers<'a> {
             let (place, rank) = layer.place();
             (format!("{}: {place}", path.display()), rank)
         };
-        config::idle_keys(&self.table, config, &layer_of)
+        config::idle_keys(&self.table, device, &layer_of)
     }
 }
 

@@ -9,6 +9,7 @@ use serde::Serialize;
 
 use super::file::Experiment;
 use crate::config::one_of;
+use crate::devices::Registry;
 use crate::error::{Error, Result};
 
 macro_rules! embedded {
@@ -109,17 +110,25 @@ impl Library {
     /// # Errors
     /// [`Error::File`] if the folder cannot be read, [`Error::Config`] if an experiment is not well formed.
     pub fn open(folder: Option<&Path>) -> Result<Self> {
+        Self::open_of(&Registry::default(), folder)
+    }
+
+    /// The same where the devices may be of any type of a registry.
+    ///
+    /// # Errors
+    /// As for [`open`](Self::open).
+    pub fn open_of(registry: &Registry, folder: Option<&Path>) -> Result<Self> {
         let mut experiments = BTreeMap::new();
         for (id, text) in EMBEDDED {
             let path = Path::new("data/experiments").join(id).join("experiment.toml");
-            experiments.insert((*id).to_owned(), Experiment::read(id, &path, text, None)?);
+            experiments.insert((*id).to_owned(), Experiment::read(registry, id, &path, text, None)?);
         }
         for (paper, inside) in folder.map_or_else(|| Ok(Vec::new()), folders)? {
             for (name, inside) in folders(&inside)? {
                 let path = inside.join("experiment.toml");
                 let id = format!("{paper}/{name}");
                 let text = crate::input::text(&path, "an experiment")?;
-                let experiment = Experiment::parse(&id, &path, &text, folder)?;
+                let experiment = Experiment::parse_of(registry, &id, &path, &text, folder)?;
                 experiments.insert(id, experiment);
             }
         }

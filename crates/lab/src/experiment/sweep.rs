@@ -2,11 +2,12 @@
 
 use std::path::{Path, PathBuf};
 
+use std::sync::Arc;
+
 use serde::{Deserialize, Serialize};
-use wordline_designs::Design;
 use wordline_kernel::Complaints;
+use wordline_ssd::Config;
 use wordline_ssd::config::Scope;
-use wordline_ssd::{Config, DeviceFile};
 
 use super::Options;
 use super::analytic::Space;
@@ -14,7 +15,7 @@ use super::axes::{self, Axis, Points};
 use super::file::found_and_wanted;
 use super::layers::{Layer, Layers};
 use crate::config;
-use crate::design;
+use crate::devices::{Configured, Registry, as_ssd};
 use crate::error::{Error, Result};
 use crate::run::Precondition;
 use crate::trace;
@@ -48,6 +49,9 @@ pub struct Sweep {
     pub vary: Vec<Axis>,
     /// The scaled-down sweep; left out: it is whole.
     pub quick: Option<Quick<Workload>>,
+    /// The types of devices that it may name.
+    #[serde(skip)]
+    pub registry: Registry,
 }
 
 /// The scaled-down sweep.
@@ -138,9 +142,7 @@ pub struct Point {
     /// The varied keys with their values here.
     pub settings: toml::Table,
     /// The device, checked.
-    pub config: Config,
-    /// The design that the device is of, if it names one.
-    pub design: Option<Design>,
+    pub device: Arc<dyn Configured>,
     /// The device as text, for a reproducer.
     pub config_text: String,
     /// What it is asked to do.
@@ -156,19 +158,35 @@ pub struct Point {
 }
 
 impl Point {
+    /// Whether it is of an SSD, as the models of one want.
+    pub(super) fn is_of_ssd(&self) -> bool {
+        as_ssd(&self.device).is_some()
+    }
+
+    /// The configuration of its SSD.
+    pub(super) fn config(&self) -> &Config {
+        &as_ssd(&self.device).expect("what asks for it was told that it is an SSD").config
+    }
+
+    /// Its pools of flash; a device without any has one that nothing is in.
+    pub(super) fn pools(&self) -> usize {
+        self.device.chips().len().max(1)
+    }
+
     /// The space in which the collector works: it keeps `ftl.gc.stop_at_free_blocks` blocks of each row free. A super block
     /// is a block with the pages of all rows.
     pub(super) fn space(&self) -> Space {
-        let geometry = self.config.geometry();
-        let per_row = self.config.slots().per_block();
-        let pages_per_block = match self.config.file.ftl.gc.scope {
+        let config = self.config();
+        let geometry = config.geometry();
+        let per_row = config.slots().per_block();
+        let pages_per_block = match config.file.ftl.gc.scope {
             Scope::Row => per_row,
             Scope::SuperBlock => per_row * geometry.rows(),
         };
-        let blocks = geometry.blocks_per_plane.saturating_sub(self.config.file.ftl.gc.stop_at_free_blocks);
+        let blocks = geometry.blocks_per_plane.saturating_sub(config.file.ftl.gc.stop_at_free_blocks);
         Space {
             pages_per_block,
-            logical_pages: f64::from(self.config.logical_pages),
+            logical_pages: f64::from(config.logical_pages),
             physical_pages: f64::from(blocks) * f64::from(geometry.rows()) * f64::from(per_row),
         }
     }
@@ -228,7 +246,7 @@ impl Points for Sweep {
             .expect("it was put there")
             .try_into()
             .map_err(|error: toml::de::Error| refused(path, "workload", error.message(), "a workload"))?;
-        let (config, design, config_text) = device(path, layers)?;
+        let (device, config_text) = self.device_of(path, layers)?;
         let mut inner = Complaints::default();
         check_workload(&workload, &mut inner);
         inner.or_ok(()).map_err(|inner| nested(path, "workload", inner))?;
@@ -238,17 +256,7 @@ impl Points for Sweep {
         let precondition = precondition(before, &workload);
         let covers_volume = matches!(before, Some(Before::Steady { covers_volume: true, .. }));
         let (traces, seed) = (options.traces.clone(), options.seed);
-        Ok(Point {
-            settings,
-            config,
-            design,
-            config_text,
-            workload,
-            precondition,
-            covers_volume,
-            traces,
-            seed,
-        })
+        Ok(Point { settings, device, config_text, workload, precondition, covers_volume, traces, seed })
     }
 }
 
@@ -277,7 +285,7 @@ impl Sweep {
     /// The keys of the device before any but the preset is varied.
     fn layers(&self, path: &Path, preset: Option<&str>) -> Result<Layers<'_>> {
         let mut layers = match preset {
-            Some(name) => config::preset_table(name)
+            Some(name) => config::preset_table(&self.registry, name)
                 .map(Layers::of_preset)
                 .map_err(|error| refused(path, "preset", &error.to_string(), "a preset"))?,
             None => Layers::default(),
@@ -285,22 +293,18 @@ impl Sweep {
         layers.merge(Layer::Device, self.device.clone());
         Ok(layers)
     }
-}
 
-/// The device of these keys, its design and its text. What a layer set for a device that a higher one made another is left out.
-fn device(path: &Path, mut layers: Layers<'_>) -> Result<(Config, Option<Design>, String)> {
-    loop {
-        let mut keys = layers.table().clone();
-        let design = keys.remove(config::DESIGN).map(Design::deserialize).transpose();
-        let design = design.map_err(|error| refused(path, "device.design", error.message(), "a design"))?;
-        let file = DeviceFile::deserialize(keys)
-            .map_err(|error| refused(path, "device", error.message(), "a device"))?;
-        let config = design::check(file, design.as_ref()).map_err(|inner| nested(path, "device", inner))?;
-        let idle = layers.idle(path, &config).map_err(Error::Config)?;
-        if idle.is_empty() {
-            return Ok((config, design, layers.table().to_string()));
+    /// The device of these keys, and its text. What a layer set for a device that a higher one made another is left out.
+    fn device_of(&self, path: &Path, mut layers: Layers<'_>) -> Result<(Arc<dyn Configured>, String)> {
+        loop {
+            let device = self.registry.of_table(layers.table().clone());
+            let device = device.map_err(|inner| nested(path, "device", inner))?;
+            let idle = layers.idle(path, &*device).map_err(Error::Config)?;
+            if idle.is_empty() {
+                return Ok((device, layers.table().to_string()));
+            }
+            idle.into_iter().for_each(|key| drop(layers.take(key)));
         }
-        idle.into_iter().for_each(|key| drop(layers.take(key)));
     }
 }
 

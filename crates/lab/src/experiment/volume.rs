@@ -172,7 +172,8 @@ mod tests {
     #[test]
     fn a_scaled_down_buffer_of_centaur_holds_two_program_units_of_each_row_below_its_mark() {
         for (id, points) in of_centaur(true) {
-            for Point { config, settings, .. } in points {
+            for point in points {
+                let (config, settings) = (point.config(), &point.settings);
                 let pages: u32 = (0..config.pools.rows()).map(|row| config.pools.per_program(row)).sum();
                 let on_the_way = (config.unit * u64::from(2 * pages)).0 as f64;
                 let below = config.file.buffer.size.0 as f64 * config.file.buffer.flush_above;

@@ -83,7 +83,7 @@ impl Meeting {
 
     /// What the one die of a run did, by what it counted.
     pub(super) fn of(point: &Point, values: &Json) -> Result<Self> {
-        let layout = &point.config.file.layout;
+        let layout = &point.config().file.layout;
         let dies = layout.channels * layout.packages_per_channel * layout.dies_per_package;
         let refuse = |found: String| {
             let wanted =
@@ -91,12 +91,12 @@ impl Meeting {
             Err(Error::Argument { what: "model of reads behind programs".into(), found, wanted })
         };
         let Some(workload) = point.generated() else { return refuse("no generated workload".into()) };
-        let (part, planes) = (point.config.part(), point.config.geometry().planes_per_row);
+        let (part, planes) = (point.config().part(), point.config().geometry().planes_per_row);
         let page = part.geometry.page_size;
         let (Arrival::Exponential { interval }, [one]) = (&workload.arrival, &workload.sizes[..]) else {
             return refuse("other arrivals, or several sizes".into());
         };
-        if dies != 1 || planes * point.config.geometry().rows_per_die != 1 || one.size != page {
+        if dies != 1 || planes * point.config().geometry().rows_per_die != 1 || one.size != page {
             return refuse(format!("{dies} dies, requests of {}", one.size));
         }
         let seconds = column::number(values, "simulated_seconds")?;
@@ -118,7 +118,7 @@ impl Meeting {
 
 /// A program and an erase, as the settings of the scheduler have them.
 fn changes(point: &Point) -> [Work; 2] {
-    let (part, scheduling) = (point.config.part(), &point.config.file.ftl.scheduling);
+    let (part, scheduling) = (point.config().part(), &point.config().file.ftl.scheduling);
     let work = |load: Hold, array: Duration, suspend: Hold, rest: Duration, suspends: bool| {
         let (load, array) = (load.total(part, 1).seconds(), array.seconds());
         match suspends {

@@ -298,16 +298,18 @@ fn spread(parts: &[f64]) -> Vec<(&'static str, Quantity)> {
 }
 
 fn wear(run: &Summary) -> Vec<(&'static str, Quantity)> {
+    // A device without flash has no blocks.
+    let of_flash = |result| if run.wear.erases.is_empty() { Quantity::Absent } else { result };
     vec![
-        ("least erases of a block", Quantity::Count(u64::from(run.wear.min))),
-        ("mean erases of a block", Quantity::Number(run.wear.mean)),
-        ("most erases of a block", Quantity::Count(u64::from(run.wear.max))),
+        ("least erases of a block", of_flash(Quantity::Count(u64::from(run.wear.min)))),
+        ("mean erases of a block", of_flash(Quantity::Number(run.wear.mean))),
+        ("most erases of a block", of_flash(Quantity::Count(u64::from(run.wear.max)))),
         ("variation of erases", run.wear.variation.map_or(Quantity::Absent, Quantity::Fraction)),
-        ("bad blocks", Quantity::Count(run.wear.bad_blocks)),
-        ("spare space left", Quantity::Fraction(run.wear.spare)),
+        ("bad blocks", of_flash(Quantity::Count(run.wear.bad_blocks))),
+        ("spare space left", of_flash(Quantity::Fraction(run.wear.spare))),
         ("written by the host", Quantity::Terabytes(run.wear.terabytes_written)),
         ("drive writes", Quantity::Number(run.wear.drive_writes)),
-        ("spent lifetime", Quantity::Fraction(run.wear.spent_lifetime)),
+        ("spent lifetime", of_flash(Quantity::Fraction(run.wear.spent_lifetime))),
         (
             "expected until worn out",
             run.wear.terabytes_expected.map_or(Quantity::Absent, Quantity::Terabytes),

@@ -33,7 +33,7 @@ fn a_run_that_does_not_get_on_says_what_waits_for_what_and_how_to_repeat_it() {
         ..Plan::default()
     };
     let mut job = plan.job(&device).expect("a job");
-    job.design = Design::own(|base, _| wordline_ssd::Parts { victim: Box::new(Never), ..base });
+    job.change_parts(|base, _| wordline_ssd::Parts { victim: Box::new(Never), ..base });
     let error = run(job, &mut Unobserved).expect_err("no block is ever free again");
     assert!(matches!(error, Error::Stuck(_)), "{error}");
     let text = error.to_string();

@@ -16,10 +16,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use serde::{Deserialize, Serialize};
 use wordline_kernel::snapshot::{Broken, Sink, Source};
 use wordline_kernel::{Instant, Seed};
+use wordline_ssd::BlockDevice;
 use wordline_ssd::snapshot::{Agenda, LAYOUT};
-use wordline_ssd::{BlockDevice, Config, Device};
 
-use crate::design::Design;
+use crate::devices::{Configured, DEVICE, DeviceType, Registry, Ssd};
 use crate::error::{Error, Result};
 use crate::output::Output;
 use crate::{caught, config, input};
@@ -140,6 +140,9 @@ impl<D: BlockDevice> Moment<'_, D> {
     }
 }
 
+/// A device, and what is about to happen to it.
+type Restored<D> = (D, Agenda<<D as BlockDevice>::Event>);
+
 impl Snapshot {
     /// Opens the snapshot in the file `path`, or `-` for standard input, and reads what it says of itself.
     ///
@@ -163,58 +166,65 @@ impl Snapshot {
     ///
     /// # Errors
     /// [`Error::Config`] if this program does not take its configuration.
-    pub fn device(&self) -> Result<config::Device> {
-        self.device_with(&[])
+    pub fn device(&self, registry: &Registry) -> Result<config::Device> {
+        self.device_with(registry, &[])
     }
 
     /// The same with the arguments `key=value` on top.
     ///
     /// # Errors
     /// [`Error::Config`] if this program does not take its configuration, or not those changes to it.
-    pub fn device_with(&self, set: &[String]) -> Result<config::Device> {
+    pub fn device_with(&self, registry: &Registry, set: &[String]) -> Result<config::Device> {
         let label = format!("{} (configuration)", self.path.display());
-        config::Device::from_text(&label, &self.head.device, &self.head.configuration, set)
+        config::Device::from_text(registry, &label, &self.head.device, &self.head.configuration, set)
     }
 
-    /// Whether it is of a device like `config`, with this design if it is one that a configuration names.
+    /// The type of the device that it is of.
+    pub fn device_type(&self) -> String {
+        let table: Option<toml::Table> = self.head.configuration.parse().ok();
+        let named = table.as_ref().and_then(|table| table.get(DEVICE)?.as_str());
+        named.unwrap_or(Ssd::NAME).to_owned()
+    }
+
+    /// Whether it is of a device like `device`.
     ///
     /// # Errors
     /// [`Error::Content`] that names the first key that differs.
-    pub fn check(&self, config: &Config, design: &Design) -> Result<()> {
-        let own = self.device()?;
-        let named = design.named().unwrap_or(own.design.as_ref());
-        if own.config == *config && own.design.as_ref() == named {
-            return Ok(());
+    pub fn check<T: DeviceType>(&self, device: &T) -> Result<()> {
+        let differs =
+            |found: String, wanted: String| Err(Error::Content { path: self.path.clone(), found, wanted });
+        let name = self.device_type();
+        if name != T::NAME {
+            return differs(
+                format!("a device of the type {name}"),
+                format!("the type {} as the device to run, or no device beside a snapshot", T::NAME),
+            );
         }
-        let table = |config: &Config, design| toml::Value::Table(config::table(&config.file, design));
-        let (own, wanted) = (table(&own.config, own.design.as_ref()), table(config, named));
-        let (key, found, wanted) = first_difference("", &own, &wanted)
-            .unwrap_or_else(|| ("the device".into(), "another one".into(), "the same".into()));
-        Err(Error::Content {
-            path: self.path.clone(),
-            found: format!("a device with {key} = {found}"),
-            wanted: format!("{wanted} as in the device to run, or no device beside a snapshot"),
+        let own = self.device(&Registry::of::<T>())?;
+        let [own, wanted] = [own.configured.table(), device.table()].map(toml::Value::Table);
+        first_difference("", &own, &wanted).map_or(Ok(()), |(key, found, wanted)| {
+            differs(
+                format!("a device with {key} = {found}"),
+                format!("{wanted} as in the device to run, or no device beside a snapshot"),
+            )
         })
     }
 
-    /// The device of the snapshot, of `config` and with what `design` changes of its policies, and what is about to happen
-    /// to it.
+    /// The device of the snapshot, which is like `device`, and what is about to happen to it.
     ///
     /// # Errors
     /// As for [`check`](Self::check) and [`open`](Self::open).
-    pub fn restore(self, config: &Config, design: &Design) -> Result<(Device, Agenda)> {
-        self.check(config, design)?;
-        let mut device = Device::with(config.clone(), design.parts(config), Seed(self.head.seed));
+    pub fn restore<T: DeviceType>(self, device: &T) -> Result<Restored<T::Device>> {
+        self.check(device)?;
+        let mut device = device.build(Seed(self.head.seed));
         let Self { path, head, file } = self;
         // What the checks of the simulation say of the state is the file's fault.
-        let loaded = caught::catch(|| -> io::Result<Agenda> {
+        let loaded = caught::catch(|| -> io::Result<_> {
             let agenda = read_state(file, |source| device.load(source))?;
             device.audit(agenda.now - Instant::ZERO);
             Ok(agenda)
         });
-        let wrong = |why: String| -> io::Result<Agenda> {
-            Err(damage(format!("a damaged state ({why})"), "that of a device"))
-        };
+        let wrong = |why: String| Err(damage(format!("a damaged state ({why})"), "that of a device"));
         let agenda = loaded.unwrap_or_else(wrong).map_err(|error| told(&path, error))?;
         let content =
             |found: String, wanted: String| Err(Error::Content { path: path.clone(), found, wanted });

@@ -4,7 +4,6 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::config::Selection;
-use crate::design::Design;
 use crate::output::Output;
 use crate::plan::{Origin, Plan};
 use crate::prepare::make_snapshot;
@@ -144,8 +143,7 @@ fn any_byte_that_was_changed_and_any_end_is_found() {
         std::fs::write(&other, bytes).expect("the directory can be written");
         let error = verified(&other).expect_err(what);
         assert!(error.contains("other.snap: found ") && error.contains(", wanted "), "{what}: {error}");
-        let restored =
-            Snapshot::open(&other).and_then(|s| s.restore(&device(&[]).config, &Design::Unchanged));
+        let restored = Snapshot::open(&other).and_then(|s| s.restore(device(&[]).ssd().expect("an SSD")));
         assert!(restored.is_err(), "{what}");
     };
     let mut runner = proptest::test_runner::TestRunner::new(ProptestConfig {

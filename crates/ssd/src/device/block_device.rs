@@ -3,24 +3,31 @@
 use wordline_kernel::{Bytes, Digest, Duration, Instant, Metrics, Schedule, Seed};
 
 use super::{Device, Event, Look, PowerCut, Recovery, Steady};
+use crate::Config;
 use crate::block_device::{BlockDevice, Next, Oldest, Programmed, Shape};
 use crate::command::{Answer, Command};
 use crate::metrics::{self, Detail, Mark};
 use crate::snapshot::Agenda;
+
+impl Config {
+    /// What a host must know of the device.
+    pub fn shape(&self) -> Shape {
+        Shape {
+            namespaces: self.namespaces.iter().map(|namespace| namespace.sectors).collect(),
+            capacity: self.capacity(),
+            sector_size: self.file.front.sector_size,
+            logical_page: self.unit,
+            block_set: Bytes(u64::from(self.slots().per_block()) * self.unit.0),
+        }
+    }
+}
 
 impl BlockDevice for Device {
     type Event = Event;
     type Mark = Mark;
 
     fn shape(&self) -> Shape {
-        let config = self.config();
-        Shape {
-            namespaces: config.namespaces.iter().map(|namespace| namespace.sectors).collect(),
-            capacity: config.capacity(),
-            sector_size: config.file.front.sector_size,
-            logical_page: config.unit,
-            block_set: Bytes(u64::from(config.slots().per_block()) * config.unit.0),
-        }
+        self.config().shape()
     }
 
     #[inline]

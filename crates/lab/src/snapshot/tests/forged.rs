@@ -29,8 +29,8 @@ fn forge(like: &Path, state: impl Read, path: &Path) {
     encoder.finish().expect("a file").finish().expect("a file");
 }
 
-fn restored(path: &Path) -> Result<(Device, Agenda)> {
-    Snapshot::open(path)?.restore(&device(&[]).config, &Design::Unchanged)
+fn restored(path: &Path) -> Result<(wordline_ssd::Device, Agenda)> {
+    Snapshot::open(path)?.restore(device(&[]).ssd().expect("an SSD"))
 }
 
 /// Where the bytes of a list begin in a state, behind its name and its length.

@@ -1,0 +1,67 @@
+//! The smallest device as a type that a configuration can name.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use wordline_kernel::{Bytes, Complaints, Duration, Seed};
+use wordline_ssd::block_device::Shape;
+use wordline_ssd::{BlockDevice, SECTOR};
+
+use super::DeviceType;
+use crate::config::embedded::{Embedded, OTHER_PRESETS};
+
+/// A device that answers each command after the same time, and was checked.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FixedLatency(FixedLatencyFile);
+
+/// Its keys.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct FixedLatencyFile {
+    /// What the host can use.
+    pub capacity: Bytes,
+    /// From a command to its answer, however many commands there are.
+    pub latency: Duration,
+}
+
+impl Default for FixedLatencyFile {
+    /// Chosen: as large as the device of MQSim, and as fast as the fastest drives answer.
+    fn default() -> Self {
+        Self { capacity: Bytes(64 << 30), latency: Duration::from_us(10) }
+    }
+}
+
+impl DeviceType for FixedLatency {
+    const NAME: &'static str = "fixed-latency";
+    const DESCRIPTION: &'static str =
+        "Answers each command after the same time, and holds nothing: the least that a run can take.";
+
+    type File = FixedLatencyFile;
+    type Device = wordline_ssd::FixedLatency;
+
+    fn check(file: FixedLatencyFile) -> Result<Self, Complaints> {
+        let mut wrong = Complaints::default();
+        let (capacity, latency) = (file.capacity, file.latency);
+        let whole = capacity.0 > 0 && capacity.0.is_multiple_of(SECTOR.0);
+        wrong.require(whole, "capacity", capacity, format!("a multiple of {SECTOR} above 0"));
+        let holds = latency > Duration::ZERO && latency <= Duration::from_ms(3_600_000);
+        wrong.require(holds, "latency", latency, "above 0 and at most 1h");
+        wrong.or_ok(Self(file))
+    }
+
+    fn file(&self) -> FixedLatencyFile {
+        self.0.clone()
+    }
+
+    fn shape(&self) -> Shape {
+        // It is as small as what is asked here.
+        self.build(Seed(0)).shape()
+    }
+
+    fn build(&self, _seed: Seed) -> Self::Device {
+        wordline_ssd::FixedLatency::new(self.0.capacity, self.0.latency)
+    }
+
+    fn presets() -> &'static [Embedded] {
+        OTHER_PRESETS
+    }
+}

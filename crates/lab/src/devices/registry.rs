@@ -1,0 +1,252 @@
+//! The types of devices that there are.
+
+use std::fmt;
+use std::marker::PhantomData;
+use std::sync::Arc;
+
+use serde::Deserialize;
+use serde::de::IntoDeserializer;
+use serde_json::Value as Json;
+use wordline_kernel::{Complaints, Metric, one_of};
+
+use super::{Configured, DeviceType, FixedLatency, Ssd};
+use crate::config::embedded::Embedded;
+use crate::config::tree::{Node, Value};
+use crate::config::{Keys, backstop, schema, with_origins};
+use crate::error::{Error, Result};
+
+/// The key that names the type of a device.
+pub const DEVICE: &str = "device";
+
+/// The types of devices that a configuration can name. Copies share their entries.
+#[derive(Clone)]
+pub struct Registry(Arc<Vec<Arc<dyn Entry>>>);
+
+impl Default for Registry {
+    /// Those that are built in.
+    fn default() -> Self {
+        Self::of::<Ssd>().with::<FixedLatency>()
+    }
+}
+
+impl PartialEq for Registry {
+    fn eq(&self, other: &Self) -> bool {
+        self.names() == other.names()
+    }
+}
+
+impl fmt::Debug for Registry {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.debug_list().entries(self.names()).finish()
+    }
+}
+
+/// A type of device as others see it.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
+pub struct TypeInfo {
+    /// Its name, as the key `device` has it.
+    pub name: &'static str,
+    /// What it is, in a sentence.
+    pub description: &'static str,
+    /// Whether it is taken where the key is left out.
+    pub default: bool,
+    /// Its keys.
+    pub keys: Vec<String>,
+    /// Its metrics.
+    pub metrics: Vec<&'static str>,
+}
+
+impl Registry {
+    /// A registry of this type alone.
+    pub fn of<T: DeviceType>() -> Self {
+        Self(Arc::new(vec![Arc::new(Of::<T>(PhantomData))]))
+    }
+
+    /// The same with another type.
+    ///
+    /// # Panics
+    /// If there is a type or a preset of that name.
+    #[must_use]
+    pub fn with<T: DeviceType>(self) -> Self {
+        assert!(!self.names().contains(&T::NAME), "two types of devices are called {}", T::NAME);
+        for (name, _) in T::presets() {
+            assert!(!self.preset_names().contains(name), "two presets are called {name}");
+        }
+        let mut entries = Vec::clone(&self.0);
+        entries.push(Arc::new(Of::<T>(PhantomData)));
+        Self(Arc::new(entries))
+    }
+
+    /// The names of all types.
+    pub fn names(&self) -> Vec<&'static str> {
+        self.0.iter().map(|entry| entry.name()).collect()
+    }
+
+    /// All types, for a list of them.
+    pub fn types(&self) -> Vec<TypeInfo> {
+        let info = |entry: &Arc<dyn Entry>| TypeInfo {
+            name: entry.name(),
+            description: entry.description(),
+            default: entry.name() == Ssd::NAME,
+            keys: schema::keys_of(&entry.schema()),
+            metrics: entry.metrics().iter().map(|metric| metric.name).collect(),
+        };
+        self.0.iter().map(info).collect()
+    }
+
+    /// All presets, by name.
+    pub fn presets(&self) -> impl Iterator<Item = &'static Embedded> {
+        self.0.iter().flat_map(|entry| entry.presets())
+    }
+
+    /// The names of all presets.
+    pub fn preset_names(&self) -> Vec<&'static str> {
+        self.presets().map(|(name, _)| *name).collect()
+    }
+
+    /// All metrics that a device may have.
+    pub fn metrics(&self) -> impl Iterator<Item = &'static Metric> {
+        self.0.iter().flat_map(|entry| entry.metrics())
+    }
+
+    /// All types.
+    pub(crate) fn entries(&self) -> impl Iterator<Item = &dyn Entry> {
+        self.0.iter().map(|entry| &**entry)
+    }
+
+    /// The type of that name.
+    pub(crate) fn find(&self, name: &str) -> Option<&dyn Entry> {
+        self.entries().find(|entry| entry.name() == name)
+    }
+
+    /// What names of types there are, for who looked for another one.
+    pub(crate) fn wanted(&self, name: &str) -> String {
+        one_of(name, &self.names())
+    }
+
+    /// The type that a tree names, where there is one of that name.
+    pub(crate) fn named_in(&self, tree: &Node) -> Option<&dyn Entry> {
+        self.find(name_in(tree))
+    }
+
+    /// The type that a tree names, with its key taken out of it.
+    pub(crate) fn take_from(&self, tree: &mut Node) -> Result<&dyn Entry> {
+        if let Some(entry) = self.named_in(tree) {
+            tree.remove(DEVICE);
+            return Ok(entry);
+        }
+        let mut wrong = Complaints::default();
+        let name = name_in(tree).to_owned();
+        match tree.at(DEVICE) {
+            Some(node) => wrong.add(node.origin.label(DEVICE), &node.value, self.wanted(&name)),
+            None => wrong.add(DEVICE, format!("{name:?}, as it was left out"), self.wanted(&name)),
+        }
+        Err(Error::Config(wrong))
+    }
+
+    /// The device of all keys of a `table`, its type among them; complaints are by key.
+    pub(crate) fn of_table(
+        &self,
+        mut table: toml::Table,
+    ) -> std::result::Result<Arc<dyn Configured>, Complaints> {
+        let name = table.remove(DEVICE).unwrap_or_else(|| Ssd::NAME.into());
+        let found = name.as_str().unwrap_or_default();
+        let entry = self.find(found).ok_or_else(|| {
+            let mut wrong = Complaints::default();
+            wrong.add(DEVICE, &name, self.wanted(found));
+            wrong
+        })?;
+        entry.of_table(table)
+    }
+}
+
+/// The type that a tree names, or that of a tree that names none.
+pub(crate) fn name_in(tree: &Node) -> &str {
+    match tree.at(DEVICE).map(|node| &node.value) {
+        Some(Value::Text(name)) => name,
+        Some(_) => "",
+        None => Ssd::NAME,
+    }
+}
+
+/// A type of device behind its entry.
+pub(crate) trait Entry: Send + Sync {
+    fn name(&self) -> &'static str;
+    fn description(&self) -> &'static str;
+    fn ssds(&self) -> &'static [&'static str];
+    fn metrics(&self) -> Vec<&'static Metric>;
+    fn presets(&self) -> &'static [Embedded];
+    /// The schema of all its keys but that of its type.
+    fn schema(&self) -> Json;
+    /// The device of a tree, which lacks the key of its type, or everything that is wrong. What does nothing on the device is taken
+    /// out of the tree.
+    fn resolve(&self, tree: &mut Node) -> Result<Arc<dyn Configured>>;
+    /// The same with the keys that do nothing.
+    #[cfg(test)]
+    fn resolve_idle(&self, tree: &Node) -> Result<Arc<dyn Configured>>;
+    fn of_table(&self, table: toml::Table) -> std::result::Result<Arc<dyn Configured>, Complaints>;
+}
+
+struct Of<T>(PhantomData<fn() -> T>);
+
+impl<T: DeviceType> Of<T> {
+    fn read(tree: &Node) -> Result<T> {
+        let mut file = T::File::deserialize(tree.value.clone().into_deserializer())
+            .map_err(|error| backstop(error.message()))?;
+        T::fill_in(&mut file, &|key| tree.origin_of(key).1);
+        T::check(file).map_err(|wrong| Error::Config(with_origins(wrong, tree)))
+    }
+}
+
+impl<T: DeviceType> Entry for Of<T> {
+    fn name(&self) -> &'static str {
+        T::NAME
+    }
+
+    fn description(&self) -> &'static str {
+        T::DESCRIPTION
+    }
+
+    fn ssds(&self) -> &'static [&'static str] {
+        T::SSDS
+    }
+
+    fn metrics(&self) -> Vec<&'static Metric> {
+        T::metrics()
+    }
+
+    fn presets(&self) -> &'static [Embedded] {
+        T::presets()
+    }
+
+    fn schema(&self) -> Json {
+        schema::of::<T::File>()
+    }
+
+    fn resolve(&self, tree: &mut Node) -> Result<Arc<dyn Configured>> {
+        schema::complaints(&self.schema(), tree).or_ok(()).map_err(Error::Config)?;
+        loop {
+            let device = Self::read(tree)?;
+            let idle = device.idle_keys(&Keys(tree)).map_err(Error::Config)?;
+            if idle.is_empty() {
+                return Ok(Arc::new(device));
+            }
+            idle.into_iter().for_each(|key| tree.remove(key));
+        }
+    }
+
+    #[cfg(test)]
+    fn resolve_idle(&self, tree: &Node) -> Result<Arc<dyn Configured>> {
+        Ok(Arc::new(Self::read(tree)?))
+    }
+
+    fn of_table(&self, table: toml::Table) -> std::result::Result<Arc<dyn Configured>, Complaints> {
+        let file = T::File::deserialize(table).map_err(|error| {
+            let mut wrong = Complaints::default();
+            let (found, wanted) = crate::words::found_and_wanted(error.message(), "a device");
+            wrong.add("", found, wanted);
+            wrong
+        })?;
+        Ok(Arc::new(T::check(file)?))
+    }
+}

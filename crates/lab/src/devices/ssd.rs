@@ -1,0 +1,207 @@
+//! An SSD: what is taken where a configuration names no type of device.
+
+use std::fmt;
+use std::sync::Arc;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use wordline_designs::Design;
+use wordline_kernel::{Complaints, Metric, Seed};
+use wordline_ssd::block_device::Shape;
+use wordline_ssd::config::Interface;
+use wordline_ssd::policy::router::RouterKind;
+use wordline_ssd::{Config, Device, DeviceFile, Parts};
+
+use super::{ChipsInfo, DeviceType, Section};
+use crate::config::embedded::{Embedded, PRESETS};
+use crate::config::{DESIGN, Keys, explain, idle_keys_of_ssd};
+
+/// What the result notes where an SLC cache was asked for and stays empty.
+pub(crate) const NOTHING_CACHED: &str = "ftl.slc_cache only takes space: the router of the design sends nothing there, as the policy slc-cache would";
+
+/// The change of a design from a crate of its own: the parts of a device of this configuration.
+pub type Change = dyn Fn(Parts, &Config) -> Parts + Send + Sync;
+
+/// An SSD that was checked.
+#[derive(Clone)]
+pub struct Ssd {
+    /// The device.
+    pub config: Config,
+    /// The design that it is of, if it names one.
+    pub design: Option<Design>,
+    /// What a design from a crate of its own changes, in place of the one that is named.
+    own: Option<Arc<Change>>,
+}
+
+impl fmt::Debug for Ssd {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { config, design, own } = self;
+        let own = own.is_some();
+        out.debug_struct("Ssd")
+            .field("config", config)
+            .field("design", design)
+            .field("has_own", &own)
+            .finish()
+    }
+}
+
+impl Ssd {
+    /// The same with what a design from a crate of its own changes, in place of the one that is named.
+    #[must_use]
+    pub fn with(self, change: impl Fn(Parts, &Config) -> Parts + Send + Sync + 'static) -> Self {
+        Self { own: Some(Arc::new(change)), ..self }
+    }
+
+    /// Its policies.
+    pub fn parts(&self) -> Parts {
+        let Self { config, design, own } = self;
+        let base = Parts::of(config);
+        match (own, design) {
+            (Some(change), _) => change(base, config),
+            (None, Some(design)) => design.parts(base, config),
+            (None, None) => base,
+        }
+    }
+}
+
+impl DeviceType for Ssd {
+    const NAME: &'static str = "ssd";
+    const DESCRIPTION: &'static str = "A solid-state drive: a controller with an FTL around NAND chips.";
+
+    type File = SsdFile;
+    type Device = Device;
+
+    fn check(file: SsdFile) -> Result<Self, Complaints> {
+        file.check()
+    }
+
+    fn file(&self) -> SsdFile {
+        SsdFile { device: self.config.file.clone(), design: self.design.clone() }
+    }
+
+    fn shape(&self) -> Shape {
+        self.config.shape()
+    }
+
+    fn build(&self, seed: Seed) -> Device {
+        Device::with(self.config.clone(), self.parts(), seed)
+    }
+
+    fn queues(&self) -> u16 {
+        let front = &self.config.file.front;
+        match front.interface {
+            Interface::Nvme => front.nvme.queues as u16,
+            Interface::Direct | Interface::Sata => 1,
+        }
+    }
+
+    fn chips(&self) -> Vec<ChipsInfo> {
+        let chips = self.config.pools.iter().map(|pool| ChipsInfo {
+            part: pool.part.name.clone(),
+            dies: pool.geometry.dies(),
+            bytes: pool.geometry.capacity().0,
+        });
+        chips.collect()
+    }
+
+    fn explain(&self) -> Vec<Section> {
+        explain::sections(&self.config, self.design.as_ref())
+    }
+
+    fn notes(&self, device: &Device) -> Vec<String> {
+        let is_empty = self.config.file.ftl.slc_cache.is_some() && !device.has_slc_cache();
+        is_empty.then(|| NOTHING_CACHED.into()).into_iter().collect()
+    }
+
+    fn metrics() -> Vec<&'static Metric> {
+        wordline_ssd::metrics::all().collect()
+    }
+
+    fn presets() -> &'static [Embedded] {
+        PRESETS
+    }
+
+    fn fill_in(file: &mut SsdFile, is_written: &dyn Fn(&str) -> bool) {
+        file.fill_in(is_written);
+    }
+
+    fn idle_keys(&self, keys: &Keys<'_>) -> Result<Vec<&'static str>, Complaints> {
+        idle_keys_of_ssd(keys.0, &self.config)
+    }
+}
+
+/// The keys of an SSD.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SsdFile {
+    /// Those of the device.
+    pub device: DeviceFile,
+    /// The design, the table `design`.
+    pub design: Option<Design>,
+}
+
+impl SsdFile {
+    /// The SSD, or everything that is wrong with it.
+    ///
+    /// # Errors
+    /// What does not fit, by key.
+    pub fn check(self) -> Result<Ssd, Complaints> {
+        let Self { device, design } = self;
+        let config = check(device, design.as_ref())?;
+        Ok(Ssd { config, design, own: None })
+    }
+
+    /// Gives keys that nobody wrote the values that follow from others.
+    pub fn fill_in(&mut self, is_written: &dyn Fn(&str) -> bool) {
+        let [start, stop] =
+            ["start_below", "stop_at"].map(|mark| is_written(&format!("ftl.gc.{mark}_free_blocks")));
+        let streams = self.device.streams();
+        self.device.ftl.gc.raise_marks(streams, start, stop);
+    }
+}
+
+/// The device of `file` with a design, or everything that is wrong with the two.
+fn check(mut file: DeviceFile, design: Option<&Design>) -> Result<Config, Complaints> {
+    let Some(design) = design else { return file.check() };
+    // Each stream of the design's router takes a block of a row: the device must have room for them.
+    let router = file.ftl.router.clone();
+    if router == RouterKind::default() {
+        file.ftl.router = RouterKind::Host { streams: design.streams() };
+    }
+    let mut config = file.check()?;
+    config.file.ftl.router = router;
+    design.check(&config)?;
+    Ok(config)
+}
+
+impl Serialize for SsdFile {
+    fn serialize<S: Serializer>(&self, out: S) -> Result<S::Ok, S::Error> {
+        let mut table = toml::Table::try_from(&self.device).expect("a device file is TOML");
+        if let Some(design) = &self.design {
+            table.insert(DESIGN.into(), toml::Value::try_from(design).expect("a design is TOML"));
+        }
+        table.serialize(out)
+    }
+}
+
+impl<'de> Deserialize<'de> for SsdFile {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        let told = |error: toml::de::Error| serde::de::Error::custom(error.message());
+        let mut table = toml::Table::deserialize(from)?;
+        let design = table.remove(DESIGN).map(Design::deserialize).transpose().map_err(told)?;
+        Ok(Self { device: DeviceFile::deserialize(table).map_err(told)?, design })
+    }
+}
+
+impl JsonSchema for SsdFile {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        SSD_FILE.into()
+    }
+
+    /// An empty one, which `config::schema` fills: its definitions have to be those of the whole.
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "type": "object" })
+    }
+}
+
+/// The name of the keys of an SSD in a schema.
+pub(crate) const SSD_FILE: &str = "SsdFile";

@@ -1,0 +1,123 @@
+//! Devices that a configuration names: SSDs of designs, and devices of other types.
+
+use crate::config::Device;
+use crate::devices::Registry;
+use crate::plan::{Origin, Plan};
+use crate::run::{self, Unobserved};
+
+/// The preset `centaur` with few blocks, so that a test has the memory and the time for it.
+const SMALL: &str = r#"
+    preset = "centaur"
+    part = { base = "centaur-tlc-3d", geometry.blocks_per_plane = 24 }
+    [buffer]
+    size = "1MiB"
+    [ftl.gc]
+    start_below_free_blocks = 3
+    stop_at_free_blocks = 3
+    [ftl]
+    over_provisioning = 0.4
+    [[pools]]
+    part = { base = "centaur-slc-2d", geometry.blocks_per_plane = 32 }
+    layout = { channels = 4, packages_per_channel = 2, dies_per_package = 1, planes_per_row = 1 }
+    start_below_free_blocks = 3
+    stop_at_free_blocks = 3
+"#;
+
+fn device(set: &[&str]) -> crate::error::Result<Device> {
+    let set: Vec<String> = set.iter().map(|text| (*text).to_owned()).collect();
+    Device::from_text(&Registry::default(), "small", "small", SMALL, &set)
+}
+
+fn refused(set: &[&str]) -> String {
+    device(set).expect_err("it is wrong").to_string()
+}
+
+fn plan() -> Plan {
+    Plan {
+        origin: Origin::Named("mixed-sizes".into()),
+        requests: Some(2_000),
+        precondition: Some(crate::run::Precondition::Filled(0.5)),
+        ..Plan::default()
+    }
+}
+
+#[test]
+fn the_presets_run_with_either_design() {
+    let digest = |set: &[&str]| {
+        let device = device(set).unwrap_or_else(|error| panic!("{error}"));
+        assert_eq!(device.ssd().expect("an SSD").config.geometry().dies(), 7);
+        let job = plan().job(&device).expect("a job");
+        run::run(job, &mut Unobserved).unwrap_or_else(|error| panic!("{error}")).digest
+    };
+    let centaur = digest(&[]);
+    assert_eq!(digest(&["design.condition=72KiB"]), centaur, "it is the default");
+    assert_ne!(digest(&["design.condition=32KiB"]), centaur, "64 KiB are large");
+    assert_ne!(digest(&["design.name=slc-mlc-hybrid"]), centaur);
+}
+
+#[test]
+fn the_table_of_a_run_shows_what_its_pools_did() {
+    let empty = Plan { precondition: Some(run::Precondition::Empty), ..plan() };
+    let device = device(&["design.condition=40KiB", "design.adjust_every=100"]).expect("a device");
+    let run = run::run(empty.job(&device).expect("a job"), &mut Unobserved).expect("it runs");
+    assert_eq!(run.metrics.count("flash.programs"), run.pools.iter().map(|pool| pool.programs).sum::<u64>());
+    let condition = run.metrics.count("sub_requests.condition_bytes");
+    assert!((1..40 << 10).contains(&condition), "{condition}");
+    assert!(run.metrics.count("sub_requests.to_first") > 0);
+    let table = crate::report::table(&run, 100);
+    let of_pools = table.lines().skip_while(|line| !line.starts_with(" Pools"));
+    let of_pools: Vec<&str> = of_pools.take_while(|line| !line.is_empty()).collect();
+    insta::assert_snapshot!(of_pools.join("\n"));
+}
+
+#[test]
+fn a_design_comes_back_from_the_text_of_its_device_and_from_a_snapshot() {
+    let device = device(&["design.adjust_every=10"]).expect("a device");
+    let again =
+        Device::from_text(&Registry::default(), "again", "small", &device.text, &[]).expect("its text");
+    assert_eq!(again.configured.table(), device.configured.table());
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("centaur.snap");
+    let saving = Plan { save_snapshot: Some(path.clone()), ..plan() };
+    run::run(saving.job(&device).expect("a job"), &mut Unobserved).expect("it runs and is saved");
+    let restored = |device: &Device| {
+        let from = Plan { from_snapshot: Some(path.clone()), precondition: None, ..plan() };
+        run::run(from.job(device).expect("a job"), &mut Unobserved)
+    };
+    restored(&device).expect("it is the same device");
+    let other = self::device(&["design.adjust_every=11"]).expect("a device");
+    let error = restored(&other).expect_err("the condition moves at another pace").to_string();
+    assert!(error.contains("a device with design.adjust_every = 10"), "{error}");
+}
+
+#[test]
+fn what_does_not_fit_a_design_is_named_with_its_key() {
+    for (set, key) in [
+        (&["design.name=centaurr"][..], "design.name: found \"centaurr\", wanted one of centaur"),
+        (&["design.epoch=5"], "design.epoch: found an unknown key"),
+        (&["design.condition=96KiB"], "design.condition: found 96KiB, wanted from design.least"),
+        (&["design.name=slc-mlc-hybrid", "design.epoch=0"], "design.epoch: found 0, wanted 1 or more"),
+        (&["ftl.router={policy='by-size',least='64KiB'}"], "found by-size beside design.name"),
+    ] {
+        let error = refused(set);
+        assert!(error.contains(key), "{error}");
+    }
+    let alone = Device::load(&crate::config::Selection {
+        preset: Some("tiny".into()),
+        set: vec!["design.name=centaur".into()],
+        ..Default::default()
+    });
+    let error = alone.expect_err("one pool").to_string();
+    assert!(error.contains("design.name: found centaur beside 1 pool, wanted a device with two"), "{error}");
+}
+
+#[test]
+fn a_part_of_a_pool_that_is_not_there_is_named() {
+    for (part, key) in [("\"no-such\"", "pools[0].part"), ("{ base = \"no-such\" }", "pools[0].part.base")] {
+        let text = format!("preset = \"centaur\"\n[[pools]]\npart = {part}\n");
+        let error = Device::from_text(&Registry::default(), "text", "text", &text, &[])
+            .expect_err("no part")
+            .to_string();
+        assert!(error.contains(&format!("text:3: {key}: found \"no-such\", wanted a part")), "{error}");
+    }
+}

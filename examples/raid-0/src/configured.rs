@@ -1,0 +1,123 @@
+//! The array as a type of device that a configuration can name.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use wordline_kernel::{Bytes, Complaints, Metric, Seed};
+use wordline_lab::devices::{ChipsInfo, DeviceType, Embedded, Section, Ssd, SsdFile};
+use wordline_ssd::block_device::Shape;
+use wordline_ssd::{Device, SECTOR};
+
+use crate::{Counts, Raid0, Striping};
+
+/// The most members. Chosen: events and memory grow with them, and no controller has more ports.
+const MOST: u16 = 1024;
+
+/// The keys of an array.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ArrayFile {
+    /// How many members there are.
+    #[serde(default = "members")]
+    pub members: u16,
+    /// How much of a member lies side by side, before what lies on the next one.
+    #[serde(default = "stripe_unit")]
+    pub stripe_unit: Bytes,
+    /// Each member: all are alike, but for what they draw at random.
+    pub member: SsdFile,
+}
+
+fn members() -> u16 {
+    2
+}
+
+/// Chosen: what small requests lie within and large ones do not.
+fn stripe_unit() -> Bytes {
+    Bytes::kib(64)
+}
+
+/// An array that was checked.
+#[derive(Clone, Debug)]
+pub struct Array {
+    members: u16,
+    stripe_unit: Bytes,
+    member: Ssd,
+}
+
+impl Array {
+    fn striping(&self) -> Striping {
+        Striping::of(u64::from(self.members), self.stripe_unit, &self.member.shape())
+    }
+}
+
+impl DeviceType for Array {
+    const NAME: &'static str = "raid-0";
+    const DESCRIPTION: &'static str = "SSDs striped as a RAID-0: a device made of devices.";
+    const SSDS: &'static [&'static str] = &["member"];
+
+    type File = ArrayFile;
+    type Device = Raid0<Device>;
+
+    fn check(file: ArrayFile) -> Result<Self, Complaints> {
+        let ArrayFile { members, stripe_unit, member } = file;
+        let mut wrong = Complaints::default();
+        wrong.require((1..=MOST).contains(&members), "members", members, format!("from 1 to {MOST}"));
+        let member = member.check().map_err(|inner| wrong.nest("member", inner)).ok();
+        let Some(member) = member else { return Err(wrong) };
+        let shape = member.shape();
+        let (page, sector, whole) = (shape.logical_page, shape.sector_size, SECTOR * shape.namespaces[0]);
+        let fits = [page, sector].iter().all(|size| stripe_unit.0.is_multiple_of(size.0));
+        wrong.require(
+            fits && stripe_unit.0 > 0 && stripe_unit <= whole,
+            "stripe_unit",
+            stripe_unit,
+            format!("a multiple of {page}, the mapping unit of a member, and of {sector}, its sector; at most {whole}"),
+        );
+        wrong.or_ok(Self { members, stripe_unit, member })
+    }
+
+    fn file(&self) -> ArrayFile {
+        let Self { members, stripe_unit, ref member } = *self;
+        ArrayFile { members, stripe_unit, member: member.file() }
+    }
+
+    fn shape(&self) -> Shape {
+        self.striping().shape(self.member.shape())
+    }
+
+    fn build(&self, seed: Seed) -> Raid0<Device> {
+        let member = |number| self.member.build(Seed(seed.0.wrapping_add(number)));
+        Raid0::new((0..u64::from(self.members)).map(member).collect(), self.stripe_unit)
+    }
+
+    fn queues(&self) -> u16 {
+        self.member.queues()
+    }
+
+    fn chips(&self) -> Vec<ChipsInfo> {
+        (0..self.members).flat_map(|_| self.member.chips()).collect()
+    }
+
+    fn explain(&self) -> Vec<Section> {
+        let row = |what: &str, value: String| (what.to_owned(), value);
+        let rows = vec![
+            row("members", self.members.to_string()),
+            row("stripe unit", self.stripe_unit.to_string()),
+            row("capacity", self.shape().capacity.to_string()),
+        ];
+        let own = [("array".to_owned(), rows)].into_iter();
+        own.chain(self.member.explain().into_iter().map(|(title, rows)| (format!("member: {title}"), rows)))
+            .collect()
+    }
+
+    fn fill_in(file: &mut ArrayFile, is_written: &dyn Fn(&str) -> bool) {
+        file.member.fill_in(&|key| is_written(&format!("member.{key}")));
+    }
+
+    fn metrics() -> Vec<&'static Metric> {
+        Counts::METRICS.iter().collect()
+    }
+
+    fn presets() -> &'static [Embedded] {
+        &[("raid-0", include_str!("../raid-0.toml"))]
+    }
+}
