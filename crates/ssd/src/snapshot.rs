@@ -10,7 +10,7 @@ use crate::Event;
 
 /// The number of the layout of the bytes. It grows with every change of what a component writes, so that bytes of another
 /// layout are refused and not misread.
-pub const LAYOUT: u32 = 16;
+pub const LAYOUT: u32 = 17;
 
 /// The present, and a device's events that are to come.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -83,13 +83,19 @@ impl Chips {
     pub(super) fn apply_in_mode(&mut self, die: DieId, command: &Command, word_line: u32) -> u16 {
         match command.operation {
             Operation::Erase if self.pages.has_stamps() => {
-                self.forget_again(self.pools.block_of_page(command.page));
+                self.forget_block(self.pools.block_of_page(command.page));
             }
             Operation::Program if self.mode_of(command).is_again() => {
                 self.note_again(command.page);
                 if self.pages.has_stamps() {
                     self.pages.replace(die, command.page, command.planes);
                 }
+                return 0;
+            }
+            Operation::Program | Operation::ProgramCache
+                if self.programs_partly() && self.pages.has_stamps() =>
+            {
+                self.program_partly(die, command, word_line);
                 return 0;
             }
             _ => {}

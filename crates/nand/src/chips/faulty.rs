@@ -73,7 +73,7 @@ impl Chips {
     /// What a program leaves that failed in some planes: what it wrote to the others can be read.
     fn tear_program(&mut self, die: DieId, command: &Command, to: PageId, word_line: u32, failed: u16) {
         let is_again = self.modes.is_some() && self.mode_of(command).is_again();
-        if failed == all_of(command.planes) && !is_again {
+        if failed == all_of(command.planes) && !is_again && !self.programs_partly() {
             self.pages.tear(to, command.planes * word_line);
             return;
         }

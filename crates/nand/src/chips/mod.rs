@@ -14,6 +14,7 @@ mod die;
 mod faulty;
 mod modes;
 mod pages;
+mod partly;
 mod record;
 mod refusal;
 mod report;

@@ -8,6 +8,7 @@ use wordline_kernel::{Column, state};
 
 use super::asked::Asks;
 use super::die::Die;
+use super::partly::Partly;
 use super::times::Times;
 use super::{Chips, Command, Operation};
 use crate::cell_mode::CellMode;
@@ -35,14 +36,23 @@ pub(super) struct Modes {
     pub(super) word_lines: u32,
     /// None until cells or sets of parameters are asked.
     pub(super) asks: Option<Asks>,
+    /// None unless pages are programmed in parts.
+    pub(super) partly: Option<Partly>,
 }
 
-state!(Modes { values { blocks } parts { again, asks } fixed { views, word_lines } });
+state!(Modes { values { blocks } parts { again, asks, partly } fixed { views, word_lines } });
 
 impl Modes {
     fn of(pools: &Pools) -> Box<Self> {
         let blocks = Column::filled(pools.block_sets() as usize, CellMode::Native);
-        Box::new(Self { views: Vec::new(), blocks, again: Vec::new(), word_lines: 0, asks: None })
+        Box::new(Self {
+            views: Vec::new(),
+            blocks,
+            again: Vec::new(),
+            word_lines: 0,
+            asks: None,
+            partly: None,
+        })
     }
 
     /// Adds the parts of the pools that have `mode`.
@@ -197,9 +207,12 @@ impl Chips {
         if self.modes.is_none() { part.pages_per_program() } else { per_program(part, self.mode_of(command)) }
     }
 
-    /// A block was erased: none of its word lines was programmed again.
+    /// A block was erased: none of its word lines was programmed, once or again.
     #[inline]
-    pub(super) fn forget_again(&mut self, block: BlockSetId) {
+    pub(super) fn forget_block(&mut self, block: BlockSetId) {
+        if self.programs_partly() {
+            self.forget_programs(block);
+        }
         if let Some(modes) = &mut self.modes {
             let first = (block.0 * modes.word_lines) as usize;
             modes

@@ -245,6 +245,37 @@ impl Pages {
         }
     }
 
+    /// Where the registers of `die` begin, and the first slot and the slots of `pages` pages from `first` on.
+    fn unit_at(&self, die: DieId, first: PageId, pages: u32) -> (usize, SlotId, u32) {
+        let slots = &self.pools.of_die(die).slots;
+        ((die.0 * self.per_die) as usize, slots.slot_of(first), slots.of_pages_side_by_side(pages))
+    }
+
+    /// A slot that is programmed and would be again by a program of `pages` pages from `first` on.
+    pub(super) fn taken_twice(&self, die: DieId, first: PageId, pages: u32) -> Option<SlotId> {
+        let (from, first, unit) = self.unit_at(die, first, pages);
+        let slots = (0..unit).map(|n| (self.registers[from + n as usize], SlotId(first.0 + n)));
+        let mut twice =
+            slots.filter(|(register, slot)| ![*register, self.stamps[*slot]].contains(&Stamp::ERASED));
+        twice.next().map(|(_, slot)| slot)
+    }
+
+    /// Programs `pages` pages from `first` on with what the registers of `die` hold, but for what is erased there; `is_first`
+    /// says that they were not programmed before.
+    pub(super) fn put_partly(&mut self, die: DieId, first: PageId, pages: u32, is_first: bool) {
+        let (from, first, unit) = self.unit_at(die, first, pages);
+        let (block, place) = self.pools.of_slot(first).slots.split(first);
+        let next = if is_first { place } else { place + unit };
+        assert!(self.any_order || self.programmed[block] == next, "pages of a block are programmed in order");
+        self.programmed[block] += if is_first { unit } else { 0 };
+        for n in 0..unit {
+            let stamp = self.registers[from + n as usize];
+            if stamp != Stamp::ERASED {
+                self.stamps[SlotId(first.0 + n)] = stamp;
+            }
+        }
+    }
+
     /// Whether `planes` pages from `first` on are programmed.
     pub(super) fn are_programmed(&self, first: PageId, planes: u32) -> bool {
         let slots = &self.pools.of_page(first).slots;

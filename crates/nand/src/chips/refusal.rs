@@ -102,6 +102,18 @@ pub enum Refusal {
         /// How often it can be.
         most: u32,
     },
+    /// A program of a page that was programmed as often as it stands.
+    Programs {
+        /// The page.
+        page: PageId,
+        /// Programs that it stands between two erases.
+        most: u32,
+    },
+    /// A program of a part of a page that is programmed.
+    Overwrites {
+        /// The page.
+        page: PageId,
+    },
     /// There is no such set of parameters.
     NoSuchParameters {
         /// The number of the set.
@@ -179,6 +191,16 @@ impl Refusal {
                 "reprogram of page {}: found time {found}, wanted time {wanted}, of at most {most}",
                 page.0
             ),
+            Self::Programs { page, most } => {
+                write!(
+                    out,
+                    "program of page {}: found one more, wanted at most {most} between erases",
+                    page.0
+                )
+            }
+            Self::Overwrites { page } => {
+                write!(out, "program of page {}: found a part that is programmed, wanted others", page.0)
+            }
             Self::NoSuchParameters { set } => {
                 write!(out, "parameters: found set {set}, wanted one that was set")
             }
@@ -221,6 +243,7 @@ impl Chips {
             return Err(Refusal::Unsupported { what: mode.name() });
         }
         self.check_mode(command)?;
+        self.check_partly(die, command)?;
         if !self.has_parameters(command.parameters) {
             return Err(Refusal::NoSuchParameters { set: command.parameters });
         }

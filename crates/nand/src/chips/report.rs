@@ -32,7 +32,7 @@ impl Chips {
 
     /// Erases `block` in no time: the effect of an erase. False if the block stood its last erase before.
     pub fn wipe(&mut self, block: BlockSetId) -> bool {
-        self.forget_again(block);
+        self.forget_block(block);
         self.pages.wipe(block)
     }
 

@@ -1,0 +1,93 @@
+//! Programs of parts of a page (NOP): what the registers leave erased is left alone, and the programs of each page are counted.
+
+use wordline_kernel::{Column, state};
+
+use super::{Chips, Command, Operation, Refusal};
+use crate::Pools;
+use crate::geometry::{BlockSetId, DieId, PageId};
+
+/// Programs of each page since its block was erased.
+#[derive(Clone, Debug)]
+pub(super) struct Partly {
+    programs: Column<PageId, u8>,
+}
+
+state!(Partly { parts { programs } });
+
+impl Partly {
+    fn of(pools: &Pools) -> Self {
+        let pages = pools.iter().map(|pool| pool.geometry.end(0).page).max().unwrap_or(0);
+        Self { programs: Column::filled(pages as usize, 0) }
+    }
+}
+
+impl Chips {
+    /// Lets pages be programmed in parts from now on, each as often as its part says: a program leaves alone what the registers
+    /// hold [erased](super::Stamp::ERASED). False if no part stands more than one program of a page.
+    pub fn offer_partial_programs(&mut self) -> bool {
+        let stands = self.pools.iter().any(|pool| pool.part.programs_per_page() > 1);
+        if stands && self.with_modes().partly.is_none() {
+            let partly = Partly::of(&self.pools);
+            self.with_modes().partly = Some(partly);
+        }
+        stands
+    }
+
+    /// How often `page` was programmed since its block was erased, once partial programs are offered.
+    pub fn programs(&self, page: PageId) -> u8 {
+        self.partly().map_or(0, |partly| partly.programs[page])
+    }
+
+    fn partly(&self) -> Option<&Partly> {
+        self.modes.as_ref().and_then(|modes| modes.partly.as_ref())
+    }
+
+    /// Whether pages are programmed in parts.
+    pub(super) fn programs_partly(&self) -> bool {
+        self.partly().is_some()
+    }
+
+    /// The pages that a program takes, over its planes and the pages of a word line.
+    fn pages_of(&self, die: DieId, command: &Command) -> impl Iterator<Item = PageId> + use<> {
+        let (planes, word_line) = (command.planes, self.pages_per_program(die, command));
+        (command.page.0..).take((planes * word_line) as usize).map(PageId)
+    }
+
+    /// That the pages of a program stand one more, and that it programs nothing twice.
+    pub(super) fn check_partly(&self, die: DieId, command: &Command) -> Result<(), Refusal> {
+        let is_program = matches!(command.operation, Operation::Program | Operation::ProgramCache);
+        let again = command.mode.is_some_and(|mode| mode.is_again());
+        let Some(partly) = self.partly().filter(|_| is_program && !again && self.pages.has_stamps()) else {
+            return Ok(());
+        };
+        let most = self.pool_of(die).part.programs_per_page();
+        for page in self.pages_of(die, command) {
+            if u32::from(partly.programs[page]) >= most {
+                return Err(Refusal::Programs { page, most });
+            }
+        }
+        match self.pages.taken_twice(die, command.page, command.planes * self.pages_per_program(die, command))
+        {
+            Some(slot) => Err(Refusal::Overwrites { page: self.pools.page_of(slot) }),
+            None => Ok(()),
+        }
+    }
+
+    /// The effect of a program where pages are programmed in parts.
+    pub(super) fn program_partly(&mut self, die: DieId, command: &Command, word_line: u32) {
+        let (pages, is_first) = (self.pages_of(die, command), self.programs(command.page) == 0);
+        if let Some(partly) = self.modes.as_mut().and_then(|modes| modes.partly.as_mut()) {
+            pages.for_each(|page| partly.programs[page] = partly.programs[page].saturating_add(1));
+        }
+        self.pages.put_partly(die, command.page, command.planes * word_line, is_first);
+    }
+
+    /// A block was erased: no page of it is programmed.
+    pub(super) fn forget_programs(&mut self, block: BlockSetId) {
+        let geometry = &self.pools.of_block(block).geometry;
+        let (first, pages) = (geometry.page(block, 0), geometry.pages_per_block_set());
+        if let Some(partly) = self.modes.as_mut().and_then(|modes| modes.partly.as_mut()) {
+            (first.0..).take(pages as usize).for_each(|page| partly.programs[PageId(page)] = 0);
+        }
+    }
+}
