@@ -107,8 +107,8 @@ pub struct WorkloadArguments {
     /// Time between an answer and the next request of a closed loop, such as 100us.
     #[arg(long, value_name = "TIME")]
     think_time: Option<Duration>,
-    /// The device before: empty, filled, steady-state, steady-state:0.5 of a part, or the fraction to fill; the workload's own if not
-    /// given.
+    /// The device before: empty, filled, steady-state (of uniform writes), steady-state:0.5 of a part, workload (aged with the workload
+    /// itself), workload:3 with so many drive writes, or the fraction to fill; the workload's own if not given.
     #[arg(long, value_name = "STATE", allow_negative_numbers = true)]
     precondition: Option<Precondition>,
     #[command(flatten)]

@@ -6,7 +6,9 @@ use std::time::{Duration, Instant};
 
 use indicatif::{HumanCount, HumanDuration, ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 use wordline_lab::report::Quantity;
-use wordline_lab::run::{OVERWRITING, Observer, PRECONDITIONING, READING, RECOVERING, RUNNING, SAVING};
+use wordline_lab::run::{
+    OVERWRITING, Observer, PRECONDITIONING, READING, RECOVERING, RUNNING, SAVING, WARMING_UP,
+};
 
 use crate::failure::say;
 use crate::interrupt;
@@ -25,7 +27,7 @@ fn counter_of(unit: &str) -> String {
 /// What is counted in a phase.
 fn unit_of(phase: &str) -> &'static str {
     match phase {
-        PRECONDITIONING | OVERWRITING | RECOVERING => "pages",
+        PRECONDITIONING | OVERWRITING | WARMING_UP | RECOVERING => "pages",
         READING | SAVING => "bytes",
         _ => "requests",
     }
@@ -192,9 +194,9 @@ impl Drop for Watch<'_> {
 
 #[test]
 fn every_phase_says_what_it_counts() {
-    let phases = [READING, PRECONDITIONING, OVERWRITING, RUNNING, RECOVERING, SAVING, WRITING];
+    let phases = [READING, PRECONDITIONING, OVERWRITING, WARMING_UP, RUNNING, RECOVERING, SAVING, WRITING];
     let unit = phases.map(unit_of);
-    assert_eq!(unit, ["bytes", "pages", "pages", "requests", "pages", "bytes", "requests"]);
+    assert_eq!(unit, ["bytes", "pages", "pages", "pages", "requests", "pages", "bytes", "requests"]);
     for unit in unit {
         assert!(bar_of(unit).contains(&format!("{{human_len}} {unit}, {{rate}}, {{left}} left")));
         for template in [bar_of(unit), counter_of(unit)] {

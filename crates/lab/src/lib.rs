@@ -24,6 +24,7 @@ pub mod run;
 pub mod snapshot;
 pub mod summary;
 pub mod sweep;
+mod warm_up;
 mod wear;
 mod words;
 pub mod workload;

@@ -19,6 +19,7 @@ use crate::provenance::{Fingerprint, Provenance};
 use crate::run::{Job, Load, Observer, Precondition, READING, Unobserved};
 use crate::summary::{Source, SourceKind};
 use crate::trace::{self, Fit, Fitting, LateNotes, Options, Prepared, Request, Requests};
+use crate::warm_up::Passes;
 use crate::workload::{self, Profile, RealOrProfile, Workload};
 
 /// Where the requests come from.
@@ -104,14 +105,19 @@ struct Ready {
 impl std::str::FromStr for Precondition {
     type Err = String;
 
-    /// Reads `empty`, `filled`, `steady-state`, `steady-state:` and the fraction that it is of, or the fraction that is
-    /// filled.
+    /// Reads `empty`, `filled`, `steady-state`, `steady-state:` and the fraction that it is of, `workload`, `workload:` and the
+    /// number of drive writes, or the fraction that is filled.
     fn from_str(text: &str) -> std::result::Result<Self, String> {
         let steady_to = text.strip_prefix("steady-state:").map(str::parse::<f64>);
+        if let Some(drives) = text.strip_prefix("workload:") {
+            let drives = drives.parse::<f64>().ok().filter(|drives| *drives > 0.0 && *drives <= 1_000.0);
+            return drives.map(|drives| Self::Workload(Some(drives))).ok_or_else(|| refused(text));
+        }
         match (text, steady_to, text.parse::<f64>()) {
             ("empty", ..) => Ok(Self::Empty),
             ("filled", ..) => Ok(Self::Filled(1.0)),
             ("steady-state", ..) => Ok(Self::Steady),
+            ("workload", ..) => Ok(Self::Workload(None)),
             (_, Some(Ok(fraction)), _) if fraction > 0.0 && fraction <= 1.0 => Ok(Self::SteadyTo(fraction)),
             (_, None, Ok(fraction)) if (0.0..=1.0).contains(&fraction) => Ok(Self::Filled(fraction)),
             _ => Err(refused(text)),
@@ -121,8 +127,8 @@ impl std::str::FromStr for Precondition {
 
 fn refused(text: &str) -> String {
     format!(
-        "found \"{text}\", wanted empty, filled, steady-state, steady-state:0.5 of a fraction above 0, or the fraction to fill, \
-         from 0 to 1"
+        "found \"{text}\", wanted empty, filled, steady-state, steady-state:0.5 of a fraction above 0, workload, workload:3 for \
+         3 drive writes, at most 1000, or the fraction to fill, from 0 to 1"
     )
 }
 
@@ -132,6 +138,7 @@ impl From<workload::Precondition> for Precondition {
             workload::Precondition::Empty => Self::Empty,
             workload::Precondition::Filled => Self::Filled(1.0),
             workload::Precondition::SteadyState => Self::Steady,
+            workload::Precondition::Workload => Self::Workload(None),
         }
     }
 }
@@ -153,11 +160,7 @@ impl Plan {
         let shape = device.configured.shape();
         let namespace = self.namespace_of(&shape)?;
         let capacity = SECTOR * shape.namespaces[usize::from(namespace)];
-        let ready = match &self.origin {
-            Origin::Embedded => self.replayed(trace::prepare_embedded(self.requests)?, capacity)?,
-            Origin::Trace(path, options) => self.read(path, options, capacity, observer)?,
-            Origin::Named(name) => self.named(name, capacity, observer)?,
-        };
+        let ready = self.ready(capacity, self.seed, observer)?;
         let pace = self.pace(ready.queue_depth)?;
         check_times(pace, &ready)?;
         let spread = self.spread(&ready, pace, &*device.configured)?;
@@ -178,6 +181,7 @@ impl Plan {
             late_notes: ready.late_notes,
             provenance: self.provenance.clone(),
             trace_file: ready.trace_file,
+            passes: self.passes(capacity),
         };
         Ok(Job {
             device: Arc::clone(&device.configured),
@@ -186,6 +190,30 @@ impl Plan {
             save_snapshot: self.save_snapshot.clone(),
             load,
         })
+    }
+
+    /// The requests, for a namespace of this capacity; those of a generator are drawn with `seed`.
+    fn ready(&self, capacity: Bytes, seed: u64, observer: &mut dyn Observer) -> Result<Ready> {
+        match &self.origin {
+            Origin::Embedded => self.replayed(trace::prepare_embedded(self.requests)?, capacity),
+            Origin::Trace(path, options) => self.read(path, options, capacity, observer),
+            Origin::Named(name) => self.named(name, capacity, seed, observer),
+        }
+    }
+
+    /// The requests once more, as often as is wanted; none of what is read from standard input.
+    fn passes(&self, capacity: Bytes) -> Option<Passes> {
+        let again = self.clone();
+        let comes_once = |path: &Path| is_standard(path) || !path.is_file();
+        match &self.origin {
+            Origin::Trace(path, _) if comes_once(path) => None,
+            Origin::Named(name) if is_standard(Path::new(name)) => None,
+            _ => Some(Box::new(move |pass| {
+                // What is popular does not follow from the seed: a pass draws other requests of the same kind.
+                let seed = Seed(again.seed).stream("lab.pass", pass).below(u64::MAX);
+                Ok(again.ready(capacity, seed, &mut Unobserved)?.requests)
+            })),
+        }
     }
 
     /// The requests of a trace file, of which the bytes are hashed beside.
@@ -249,13 +277,13 @@ impl Plan {
         })
     }
 
-    fn named(&self, name: &str, capacity: Bytes, observer: &mut dyn Observer) -> Result<Ready> {
+    fn named(&self, name: &str, capacity: Bytes, seed: u64, observer: &mut dyn Observer) -> Result<Ready> {
         if name.ends_with(".toml") || is_standard(Path::new(name)) {
             let (path, shown) = (Path::new(name), input::shown(Path::new(name)));
-            return self.generated(&shown.to_string_lossy(), read_workload(path)?, capacity);
+            return self.generated(&shown.to_string_lossy(), read_workload(path)?, capacity, seed);
         }
         if workload::names().iter().any(|known| known == name) {
-            return self.generated(name, Workload::named(name)?, capacity);
+            return self.generated(name, Workload::named(name)?, capacity, seed);
         }
         if !Profile::names().iter().any(|known| known == name) {
             return Err(Error::Argument {
@@ -273,10 +301,10 @@ impl Plan {
         }
     }
 
-    fn generated(&self, name: &str, mut workload: Workload, capacity: Bytes) -> Result<Ready> {
+    fn generated(&self, name: &str, mut workload: Workload, capacity: Bytes, seed: u64) -> Result<Ready> {
         workload.requests = self.requests.unwrap_or(workload.requests);
         let complain = |complaints| Error::Config(under(name, &complaints));
-        let generator = workload.generator(Seed(self.seed), capacity).map_err(complain)?;
+        let generator = workload.generator(Seed(seed), capacity).map_err(complain)?;
         Ok(Ready {
             source: Source { name: name.into(), kind: SourceKind::Synthetic },
             requests: Box::new(generator.map(Ok)),

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use wordline_kernel::{Duration, Instant, Seed};
+use wordline_kernel::{Instant, Seed};
 use wordline_ssd::BlockDevice;
 use wordline_ssd::device::{Steady, Written};
 use wordline_ssd::snapshot::Agenda;
@@ -12,8 +12,9 @@ use crate::devices::DeviceType;
 use crate::error::{Error, Result};
 use crate::output::Output;
 use crate::report::Quantity;
-use crate::run::{Job, OVERWRITING, Observer, PRECONDITIONING, Precondition, SAVING};
+use crate::run::{Job, Load, OVERWRITING, Observer, PRECONDITIONING, Precondition, SAVING};
 use crate::snapshot::{Moment, Snapshot};
+use crate::warm_up::warm_up;
 
 /// A device that is ready, and where it comes from.
 pub(crate) struct Prepared<D: BlockDevice> {
@@ -35,14 +36,17 @@ impl<D: BlockDevice> Prepared<D> {
     ) -> Result<Self> {
         let seed = job.load.seed;
         let prepared = match &job.from_snapshot {
-            None => Self::preconditioned(device.build(Seed(seed)), job.precondition, seed, observer)?,
+            None => {
+                let made = device.build(Seed(seed));
+                Self::preconditioned(made, job.precondition, seed, Some(&job.load), observer)?
+            }
             Some(path) => Self::restored(path, device)?,
         };
         let notes = &mut job.load.notes;
         if let Some(path) = &job.from_snapshot {
             let (path, history) = (path.display(), prepared.history.join("; then "));
             notes.push(format!("restored from the snapshot {path}: {history}"));
-        } else if matches!(job.precondition, Precondition::Steady | Precondition::SteadyTo(_)) {
+        } else if !matches!(job.precondition, Precondition::Empty | Precondition::Filled(_)) {
             notes.extend(prepared.history.last().cloned());
         }
         notes.extend(device.notes(&prepared.device));
@@ -62,8 +66,10 @@ impl<D: BlockDevice> Prepared<D> {
         mut device: D,
         precondition: Precondition,
         seed: u64,
+        load: Option<&Load>,
         observer: &mut dyn Observer,
     ) -> Result<Self> {
+        let mut agenda = Agenda { now: Instant::ZERO, events: Vec::new() };
         let mut overwrites = false;
         let look = &mut |written| goes_on(written, &mut overwrites, observer);
         let done = match precondition {
@@ -81,9 +87,15 @@ impl<D: BlockDevice> Prepared<D> {
                 let of = format!(" of the first {fraction} of its logical pages");
                 steady(done.ok_or(Error::Stopped)?, &of)
             }
+            Precondition::Workload(drives) => {
+                device.fill_while(1.0, look).then_some(()).ok_or(Error::Stopped)?;
+                let load = load.ok_or_else(no_workload)?;
+                let (aged, done) = warm_up(&mut device, drives, load, observer)?;
+                agenda = aged;
+                done
+            }
         };
-        device.audit(Duration::ZERO);
-        let agenda = Agenda { now: Instant::ZERO, events: Vec::new() };
+        device.audit(agenda.now - Instant::ZERO);
         Ok(Self { device, agenda, seed, history: vec![done] })
     }
 
@@ -114,6 +126,15 @@ fn goes_on(written: Written, overwrites: &mut bool, observer: &mut dyn Observer)
     }
     observer.expects(expected - filled);
     observer.goes_on(pages.min(expected) - filled)
+}
+
+/// A device that is only preconditioned has no workload.
+fn no_workload() -> Error {
+    Error::Argument {
+        what: "precondition".into(),
+        found: "workload, and nothing that runs".into(),
+        wanted: "a run that saves the device, or empty, filled or steady-state".into(),
+    }
 }
 
 /// What bringing a device, or a part `of` it, to its steady state took.
@@ -162,7 +183,7 @@ pub(crate) fn make_of(
 ) -> Result<()> {
     let Making { name, text, precondition, seed, to } = making;
     observer.phase(PRECONDITIONING, None);
-    let prepared = Prepared::preconditioned(device.build(Seed(seed)), precondition, seed, observer)?;
+    let prepared = Prepared::preconditioned(device.build(Seed(seed)), precondition, seed, None, observer)?;
     observer.phase(SAVING, None);
     prepared.save(name, text, to, observer)
 }
@@ -209,7 +230,8 @@ mod tests {
         for precondition in [Precondition::Filled(1.0), Precondition::Steady, Precondition::SteadyTo(0.5)] {
             let mut observer = Phases::default();
             observer.phase(PRECONDITIONING, None);
-            Prepared::preconditioned(ssd.build(Seed(1)), precondition, 1, &mut observer).expect("a device");
+            let made = ssd.build(Seed(1));
+            Prepared::preconditioned(made, precondition, 1, None, &mut observer).expect("a device");
             let filled = if precondition == Precondition::SteadyTo(0.5) { pages / 2 } else { pages };
             assert_eq!(observer.0[0].2, filled);
             let is_steady = precondition != Precondition::Filled(1.0);

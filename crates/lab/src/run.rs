@@ -21,6 +21,7 @@ use crate::prepare::Prepared;
 use crate::provenance::{Fingerprint, Provenance};
 use crate::summary::{Outcome, PowerCut, Source, Summary};
 use crate::trace::{LateNotes, Requests};
+use crate::warm_up::Passes;
 
 /// The state of a device before the first request.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -33,6 +34,9 @@ pub enum Precondition {
     Steady,
     /// The same with this first fraction of the logical pages: no more blocks are free than with all of them.
     SteadyTo(f64),
+    /// Everything was written once, in order; then the workload itself wrote so many times the size of the device, or until the write
+    /// amplification stood still.
+    Workload(Option<f64>),
 }
 
 /// A run: everything that it depends on.
@@ -95,6 +99,8 @@ pub struct Load {
     pub trace_file: Option<Fingerprint>,
     /// Things that are known only when the last request has come.
     pub late_notes: LateNotes,
+    /// The requests once more, to warm the device up with; none where they come once.
+    pub passes: Option<Passes>,
 }
 
 /// The phase in which a trace is looked at, before the device is made.
@@ -103,6 +109,8 @@ pub const READING: &str = "reading the trace";
 pub const PRECONDITIONING: &str = "preconditioning";
 /// Its second part, on the way to a steady state.
 pub const OVERWRITING: &str = "overwriting";
+/// The same where the workload itself is written.
+pub const WARMING_UP: &str = "warming up";
 /// The phase in which requests are simulated.
 pub const RUNNING: &str = "running";
 
@@ -222,7 +230,7 @@ pub fn run_on<D: BlockDevice>(
         let files = Files::open(load.log.as_deref(), None)?;
         let started = std::time::Instant::now();
         observer.phase(PRECONDITIONING, None);
-        let prepared = Prepared::preconditioned(device, precondition, load.seed, observer)?;
+        let prepared = Prepared::preconditioned(device, precondition, load.seed, Some(&load), observer)?;
         drive(prepared, load, files, started, (observer, position))
     })
 }

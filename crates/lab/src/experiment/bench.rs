@@ -148,6 +148,7 @@ fn simulate(point: &Point, stop: &AtomicBool) -> Result<Summary> {
         provenance: Provenance::default(),
         trace_file: None,
         late_notes: trace::LateNotes::default(),
+        passes: None,
     };
     let job = Job {
         device: Arc::clone(&point.device),

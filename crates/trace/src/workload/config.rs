@@ -67,6 +67,8 @@ pub enum Precondition {
     Filled,
     /// Filled, then overwritten at random until its pace no longer changes.
     SteadyState,
+    /// Filled, then written by the workload itself until its write amplification stands still.
+    Workload,
 }
 
 fn whole() -> f64 {

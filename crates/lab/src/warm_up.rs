@@ -1,0 +1,219 @@
+//! Warming up: the device carries out the workload itself before the run, with the clock of its flash off, for so many drive writes
+//! or until its write amplification stands still.
+
+use wordline_host::Pace;
+use wordline_kernel::{Duration, Instant};
+use wordline_ssd::block_device::Programmed;
+use wordline_ssd::snapshot::Agenda;
+use wordline_ssd::{BlockDevice, Command};
+
+use crate::admission::Admission;
+use crate::error::{Error, Result};
+use crate::run::{Load, Observer, WARMING_UP};
+use crate::trace::{Request, Requests};
+
+/// Who gives the requests of a workload once more, with the number of the pass, counted from 1: those of a generator are drawn anew,
+/// those of a trace are the same.
+pub type Passes = Box<dyn Fn(u64) -> Result<Requests> + Send>;
+
+/// Drive writes over which write amplification is compared with that of as many before. Chosen: cold pages move apart from hot ones
+/// over many drive writes, so that one alone hardly differs from the next.
+const SPAN: f64 = 2.0;
+
+/// A change between two spans that counts as none. Chosen, as for the steady state of uniform writes.
+const STILL_WITHIN: f64 = 0.01;
+
+/// Parts of a span after which it is looked at again. Chosen.
+const LOOKS_A_SPAN: f64 = 20.0;
+
+/// Drive writes after which a device counts as warm even if its write amplification still moves. Chosen: ten spans.
+const MOST_DRIVE_WRITES: f64 = 20.0;
+
+/// Commands between two looks at the observer. Chosen: some milliseconds of work.
+const LOOK_EVERY: u64 = 1 << 12;
+
+/// When a device is warm.
+struct Progress {
+    /// Logical pages of the device.
+    drive: f64,
+    /// Drive writes that are asked for; none until write amplification stands still.
+    wanted: Option<f64>,
+    begun: Programmed,
+    /// What was programmed at each look.
+    looks: Vec<Programmed>,
+    is_still: bool,
+}
+
+impl Progress {
+    fn new(drive: f64, wanted: Option<f64>, begun: Programmed) -> Self {
+        Self { drive, wanted, begun, looks: vec![begun], is_still: false }
+    }
+
+    /// Drive writes so far.
+    fn drives(&self, now: Programmed) -> f64 {
+        (now.host - self.begun.host) as f64 / self.drive
+    }
+
+    /// Whether the device is warm by now.
+    fn is_over(&mut self, now: Programmed) -> bool {
+        let drives = self.drives(now);
+        if let Some(wanted) = self.wanted {
+            return drives >= wanted;
+        }
+        if drives < self.looks.len() as f64 * SPAN / LOOKS_A_SPAN {
+            return false;
+        }
+        self.looks.push(now);
+        self.is_still |= self.stands_still();
+        self.is_still || drives >= MOST_DRIVE_WRITES
+    }
+
+    /// Write amplification over the span that ends `spans` ago; none before there is one.
+    fn amplification(&self, spans: usize) -> Option<f64> {
+        let (looks, span) = (&self.looks, LOOKS_A_SPAN as usize);
+        let last = looks.len().checked_sub(1 + spans * span)?;
+        let (from, to) = (looks[last.checked_sub(span)?], looks[last]);
+        let host = to.host - from.host;
+        (host > 0).then(|| 1.0 + (to.other - from.other) as f64 / host as f64)
+    }
+
+    fn stands_still(&self) -> bool {
+        let spans = self.amplification(0).zip(self.amplification(1));
+        spans.is_some_and(|(now, before)| (now / before - 1.0).abs() < STILL_WITHIN)
+    }
+
+    /// What was done, for the history of the device.
+    fn told(&mut self, now: Programmed) -> String {
+        let drives = self.drives(now);
+        if now.host == self.begun.host {
+            return "filled: the workload, which was to age it, writes nothing".into();
+        }
+        let end = match (self.wanted, self.is_still) {
+            (None, false) => "; its write amplification still moves",
+            _ => "",
+        };
+        self.looks.push(now);
+        let host = (now.host - self.begun.host) as f64;
+        let all = 1.0 + (now.other - self.begun.other) as f64 / host;
+        let last = if self.wanted.is_none() { self.amplification(0) } else { None };
+        let (over, amplification) = match last {
+            Some(last) => ("over the last two", last),
+            None => ("in all", all),
+        };
+        format!(
+            "aged with the workload itself: {drives:.2} drive writes, with {amplification:.3} programs for each page of the host {over}{end}"
+        )
+    }
+}
+
+/// The commands of a workload, pass after pass.
+struct Source<'a> {
+    passes: &'a Passes,
+    pass: u64,
+    requests: Requests,
+    admission: Admission,
+    time_scale: f64,
+    /// When the present pass began, and the last arrival so far.
+    begun: Instant,
+    last: Instant,
+    name: &'a str,
+}
+
+impl Source<'_> {
+    /// The next command; none where a pass has no request.
+    fn next(&mut self) -> Result<Option<(Instant, Command)>> {
+        for _ in 0..2 {
+            if let Some(request) = self.requests.next() {
+                return self.command(&request?).map(Some);
+            }
+            self.pass += 1;
+            (self.requests, self.begun) = ((self.passes)(self.pass)?, self.last);
+        }
+        Ok(None)
+    }
+
+    fn command(&mut self, request: &Request) -> Result<(Instant, Command)> {
+        let arrival = self.admission.arrival(request, 0);
+        if !self.admission.takes(&arrival) {
+            let (found, wanted) = self.admission.refusal(request, &arrival);
+            return Err(Error::Argument { what: format!("a request of {}", self.name), found, wanted });
+        }
+        let since = Duration::from_ps((arrival.time.ps() as f64 * self.time_scale) as u64);
+        let time = self.begun + since;
+        if time > Instant::LIMIT {
+            let (what, found) = ("precondition".into(), "workload, longer than 106 days of its time".into());
+            let wanted = "fewer drive writes, or a queue depth in place of times".into();
+            return Err(Error::Argument { what, found, wanted });
+        }
+        self.last = self.last.max(time);
+        Ok((time, arrival.command))
+    }
+}
+
+/// Ages a device that is filled. Returns when it is, what is about to happen to it, and what was done.
+pub(crate) fn warm_up<D: BlockDevice>(
+    device: &mut D,
+    wanted: Option<f64>,
+    load: &Load,
+    observer: &mut dyn Observer,
+) -> Result<(Agenda<D::Event>, String)> {
+    let refuse = |found: &str, wanted: &str| {
+        Err(Error::Argument { what: "precondition".into(), found: found.into(), wanted: wanted.into() })
+    };
+    let Some(passes) = &load.passes else {
+        return refuse("workload, of requests that come once", "requests that can be had again");
+    };
+    let shape = device.shape();
+    let drive = shape.capacity.0 as f64 / shape.logical_page.0 as f64;
+    let (depth, time_scale) = match load.pace {
+        Pace::Closed { depth, .. } => (Some(depth * u32::from(load.spread.queues)), 0.0),
+        Pace::Open { time_scale } => (None, time_scale),
+    };
+    let mut source = Source {
+        passes,
+        pass: 1,
+        requests: passes(1)?,
+        admission: Admission::new(&shape, load.namespace, load.stream, load.pace),
+        time_scale,
+        begun: Instant::ZERO,
+        last: Instant::ZERO,
+        name: &load.source.name,
+    };
+    let most = wanted.unwrap_or(MOST_DRIVE_WRITES);
+    observer.phase(WARMING_UP, Some((most * drive) as u64));
+    let mut progress = Progress::new(drive, wanted, device.programmed());
+    let (mut given, mut stopped, mut failed) = (0u64, false, None);
+    let agenda = device.age(
+        &mut |now| {
+            given += 1;
+            if given % LOOK_EVERY == 0 {
+                let done = now.host - progress.begun.host;
+                stopped |= !observer.goes_on(done.min((most * drive) as u64));
+                // A workload that writes nothing would go on for ever.
+                if done == 0 && source.pass > 2 {
+                    return None;
+                }
+            }
+            if stopped || progress.is_over(now) {
+                return None;
+            }
+            source.next().unwrap_or_else(|error| {
+                failed = Some(error);
+                None
+            })
+        },
+        depth,
+    );
+    match (agenda, failed) {
+        (_, Some(error)) => Err(error),
+        _ if stopped => Err(Error::Stopped),
+        (None, _) => refuse("workload, on a device that cannot be aged", "empty or filled"),
+        (Some(agenda), _) => {
+            let told = progress.told(device.programmed());
+            Ok((agenda, told))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;
