@@ -13,7 +13,7 @@ use wordline_lab::plan::{Origin, Plan};
 use wordline_lab::report;
 use wordline_lab::run::{Observer, READING};
 use wordline_lab::trace::{
-    self, Generated, Options, Requests, Statistics, Stream, TargetFormat, WriteReport,
+    self, Generated, Options, Progress, Requests, Statistics, Stream, TargetFormat, WriteReport,
 };
 use wordline_lab::workload::Profile;
 use wordline_lab::workload::profile::Claim;
@@ -128,15 +128,28 @@ fn tell(name: &str, notes: &[String]) {
     }
 }
 
+/// Shows how far a trace has been read, from the first time that it is told on.
+fn reading(watch: &mut Watch<'_>) -> impl FnMut(Progress) {
+    let mut begun = false;
+    move |progress| {
+        if !std::mem::replace(&mut begun, true) {
+            watch.phase(READING, progress.of);
+        }
+        watch.goes_on(progress.bytes);
+    }
+}
+
 fn info(arguments: &Info) -> Result<(), Failure> {
     let profile = arguments.profile.as_deref().map(Profile::named).transpose()?;
-    let mut stream = trace::open(&arguments.file, &arguments.format.options()?)?;
-    let name = stream.name();
+    let name = arguments.file.display().to_string();
     let mut watch = Watch::new(&name, false);
-    watch.phase(READING, stream.progress().of);
-    let statistics = Statistics::of_stream(&mut stream, &mut |progress| {
-        watch.goes_on(progress.bytes);
-    })?;
+    let (stream, statistics) = {
+        let mut told = reading(&mut watch);
+        let mut stream = trace::open_told(&arguments.file, &arguments.format.options()?, &mut told)?;
+        told(stream.progress());
+        let statistics = Statistics::of_stream(&mut stream, &mut told)?;
+        (stream, statistics)
+    };
     drop(watch);
     let mut notes = stream.notes();
     if statistics.sampled_one_in > 1 {
@@ -187,13 +200,8 @@ fn convert(arguments: &Convert) -> Result<(), Failure> {
     let target = Writing::open(&arguments.to, arguments.to_format, &arguments.json)?;
     let name = arguments.from.display().to_string();
     let mut watch = Watch::new(&name, target.is_quiet());
-    let mut begun = false;
-    let trace = trace::prepare(&arguments.from, &arguments.format.options()?, None, &mut |progress| {
-        if !std::mem::replace(&mut begun, true) {
-            watch.phase(READING, progress.of);
-        }
-        watch.goes_on(progress.bytes);
-    })?;
+    let options = arguments.format.options()?;
+    let trace = trace::prepare(&arguments.from, &options, None, &mut reading(&mut watch))?;
     drop(watch);
     tell(&trace.name, &trace.notes);
     let survey = trace.survey;

@@ -10,8 +10,9 @@ use tempfile::NamedTempFile;
 
 use super::Op;
 use super::format::PartReader;
-use super::input::{Input, fill, stream_error};
+use super::input::{Input, Position, Progress, fill, stream_error};
 use super::options::Action;
+use super::prepare::TOLD_EVERY;
 use super::read::processor;
 use super::row::{Reader, Row};
 use crate::{Error, error::Result};
@@ -26,10 +27,15 @@ const MOST_PARTS: usize = 8_192;
 /// Bytes of a header, and of the blocks in which members are padded.
 const BLOCK: usize = 512;
 
-/// A reader for each member that is a processor's file. Members may be compressed themselves.
-pub(super) fn parts<'a>(input: Input<'_>) -> Result<Vec<Box<dyn Reader + 'a>>> {
-    let (path, mut stream) = (input.path, input.stream);
+/// A reader for each member that is a processor's file. Members may be compressed themselves. Now and then `told` hears how far the
+/// archive has been read.
+pub(super) fn parts<'a>(
+    input: Input<'_>,
+    told: &mut dyn FnMut(Progress),
+) -> Result<Vec<Box<dyn Reader + 'a>>> {
+    let (path, mut stream, position) = (input.path, input.stream, input.position);
     let mut spool = Spool::new(&path)?;
+    let mut tell = || told(Position::sum(std::slice::from_ref(&position)));
     let mut long_name = None;
     for member in 1.. {
         let broken = |reason| damaged(&path, member, &reason);
@@ -48,7 +54,7 @@ pub(super) fn parts<'a>(input: Input<'_>) -> Result<Vec<Box<dyn Reader + 'a>>> {
             _ => {
                 let name = long_name.take().unwrap_or_else(|| header.path_bytes().into_owned());
                 let name = PathBuf::from(String::from_utf8_lossy(&name).trim_end_matches('\0'));
-                spool.member(&path, member, &name, &mut content)?;
+                spool.member((&path, member), &name, &mut content, &mut tell)?;
             }
         }
         let left = content.limit() + size.next_multiple_of(BLOCK as u64) - size;
@@ -146,10 +152,10 @@ impl Spool {
     /// Takes in a member, if it is a processor's file and holds anything.
     fn member(
         &mut self,
-        path: &Path,
-        member: u64,
+        (path, member): (&Path, u64),
         name: &Path,
         content: &mut io::Take<impl Read + Send>,
+        tell: &mut dyn FnMut(),
     ) -> Result<()> {
         let is_part = name.file_name().and_then(|name| name.to_str()).and_then(processor).is_some();
         let size = content.limit();
@@ -160,16 +166,19 @@ impl Spool {
             return Err(wrong(path, member, format!("more than {MOST_PARTS} processors' files"), "less"));
         }
         let whole = Counted { inner: content, left: size };
-        self.take(PartReader::from(Input::new(&path.join(name), BufReader::new(whole))?))
+        self.take(PartReader::from(Input::new(&path.join(name), BufReader::new(whole))?), tell)
     }
 
-    fn take(&mut self, mut part: PartReader<'_>) -> Result<()> {
+    fn take(&mut self, mut part: PartReader<'_>, tell: &mut dyn FnMut()) -> Result<()> {
         let complain = self.complain("write");
         let mut count = self.ends.last().copied().unwrap_or(0);
         let mut out = BufWriter::new(self.file.as_file_mut());
         while let Some(row) = part.next()? {
             out.write_all(&packed(&row)).map_err(&complain)?;
             count += 1;
+            if count.is_multiple_of(TOLD_EVERY) {
+                tell();
+            }
         }
         out.flush().map_err(&complain)?;
         drop(out);

@@ -46,7 +46,8 @@ const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 pub struct Progress {
     /// Bytes read so far.
     pub bytes: u64,
-    /// Bytes of the file, or of all files that are merged; `None` for a pipe, and for an archive, which was read before.
+    /// Bytes of the file, or of all files that are merged; `None` for a pipe. An archive is read as a whole before its
+    /// first request.
     pub of: Option<u64>,
 }
 

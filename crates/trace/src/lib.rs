@@ -60,7 +60,7 @@ pub use generated::Generated;
 pub use input::Progress;
 pub use options::{Action, Devices, Format, Options, TimeUnit};
 pub use prepare::{HELD, LateNotes, Prepared, Requests, Survey, prepare, prepare_embedded};
-pub use read::{Trace, open, read, read_bytes};
+pub use read::{Trace, open, open_told, read, read_bytes};
 pub use source::{Source, SourceKind};
 pub use stream::Stream;
 pub use write::{Compression, TargetFormat, WriteError, WriteReport, Writing};

@@ -115,7 +115,7 @@ fn of(
     told: &mut dyn FnMut(Progress),
 ) -> Result<Prepared> {
     let limit = limit.unwrap_or(u64::MAX);
-    let mut look = Look { stream: place.open(options)?, survey: Survey::default(), held: Vec::new() };
+    let mut look = Look { stream: place.open(options, told)?, survey: Survey::default(), held: Vec::new() };
     let is_all_held = look.take(limit, most, told)?;
     let reads_on = !is_all_held && !place.can_be_read_again();
     if !is_all_held && !reads_on {
@@ -140,7 +140,7 @@ fn of(
         let left = usize::try_from(limit - survey.requests).unwrap_or(usize::MAX);
         Box::new(held.into_iter().map(Ok).chain(rest.take(left)))
     } else {
-        let mut again = place.open(options)?;
+        let mut again = place.open(options, told)?;
         again.lay(layout);
         Box::new(again.take(usize::try_from(limit).unwrap_or(usize::MAX)))
     };

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use super::archive;
 use super::format::{Content, Merged, PartReader, detect};
-use super::input::{Input, Position, can_be_read_again};
+use super::input::{Input, Position, Progress, can_be_read_again};
 use super::options::{Format, Options};
 use super::row::Reader;
 use super::stream::Stream;
@@ -61,8 +61,8 @@ impl<'a> Place<'a> {
         }
     }
 
-    /// Begins to read.
-    pub(super) fn open(&self, options: &Options) -> Result<Stream<'a>> {
+    /// Begins to read; `told` hears how far an archive has been, which is read as a whole first.
+    pub(super) fn open(&self, options: &Options, told: &mut dyn FnMut(Progress)) -> Result<Stream<'a>> {
         match self {
             Self::Path(path) if path.is_dir() => {
                 options.units(Format::Blktrace)?;
@@ -70,8 +70,8 @@ impl<'a> Place<'a> {
                 let parts = Box::new(Merged::new(parts)?);
                 Ok(Stream::new(path, Format::Blktrace, parts, Assumed::none(), options)?.of(files))
             }
-            Self::Path(path) => from_input(Input::open(path)?, options),
-            Self::Bytes(name, bytes) => from_input(Input::new(Path::new(name), *bytes)?, options),
+            Self::Path(path) => from_input(Input::open(path)?, options, told),
+            Self::Bytes(name, bytes) => from_input(Input::new(Path::new(name), *bytes)?, options, told),
         }
     }
 }
@@ -79,7 +79,19 @@ impl<'a> Place<'a> {
 /// Opens a trace file, plain or compressed, a directory that holds the files of the block tracer, or `-` for standard
 /// input. Its requests come one by one; those of several devices have their offsets as recorded.
 pub fn open(path: impl AsRef<Path>, options: &Options) -> Result<Stream<'static>> {
-    Place::Path(path.as_ref().into()).open(options)
+    open_told(path, options, &mut |_| {})
+}
+
+/// The same; now and then `told` hears how far an archive has been read, which is read as a whole first.
+///
+/// # Errors
+/// Those of [`open`].
+pub fn open_told(
+    path: impl AsRef<Path>,
+    options: &Options,
+    told: &mut dyn FnMut(Progress),
+) -> Result<Stream<'static>> {
+    Place::Path(path.as_ref().into()).open(options, told)
 }
 
 /// Reads a whole trace into memory.
@@ -89,12 +101,12 @@ pub fn read(path: impl AsRef<Path>, options: &Options) -> Result<Trace> {
 
 /// Reads a trace that lies in memory, plain or compressed; `name` stands for it in messages.
 pub fn read_bytes(name: &str, bytes: &[u8], options: &Options) -> Result<Trace> {
-    Place::Bytes(name, bytes).open(options)?.whole()
+    Place::Bytes(name, bytes).open(options, &mut |_| {})?.whole()
 }
 
-fn from_input<'a>(input: Input<'a>, options: &Options) -> Result<Stream<'a>> {
+fn from_input<'a>(input: Input<'a>, options: &Options, told: &mut dyn FnMut(Progress)) -> Result<Stream<'a>> {
     let path = input.path.clone();
-    let mut files = vec![input.position.clone()];
+    let files = vec![input.position.clone()];
     let content = match options.format {
         // An archive of the block tracer's files is in its format, too.
         Some(Format::Blktrace) => match detect(&input) {
@@ -107,8 +119,8 @@ fn from_input<'a>(input: Input<'a>, options: &Options) -> Result<Stream<'a>> {
     let (format, reader, assumed): (_, Box<dyn Reader + 'a>, _) = match content {
         Content::Archive => {
             options.units(Format::Blktrace)?;
-            files.clear();
-            (Format::Blktrace, Box::new(Merged::new(archive::parts(input)?)?), Assumed::none())
+            let parts = archive::parts(input, told)?;
+            (Format::Blktrace, Box::new(Merged::new(parts)?), Assumed::none())
         }
         Content::Trace(Format::Blktrace) => {
             options.units(Format::Blktrace)?;

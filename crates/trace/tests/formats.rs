@@ -1,7 +1,7 @@
 //! Does each reader understand a few lines of its format, does detection find it, and do options set what is open?
 //! All lines here are made up.
 
-use wordline_trace::{Format, Op, Options, Request, Trace, read, read_bytes};
+use wordline_trace::{Format, Op, Options, Request, Trace, open_told, prepare, read, read_bytes};
 
 fn options(pairs: &[&str]) -> Options {
     Options::from_pairs(pairs.iter().copied()).expect("valid options")
@@ -374,6 +374,24 @@ fn an_archive_of_block_tracer_files_is_read_plain_and_compressed() {
     let cut = &tar[..tar.len() - 1024 - 512 + 20];
     let error = read_bytes("t.tar", cut, &Options::default()).expect_err("cut off").to_string();
     assert!(error.starts_with("t.tar/x/sda.blktrace.1:1: found an early end of the data"), "{error}");
+}
+
+#[test]
+fn how_far_an_archive_is_read_is_told_before_its_first_request() {
+    let [first, second] = processors(false).map(|events| events.repeat(4_000));
+    let tar = archive(&[("sda.blktrace.0", &first), ("sda.blktrace.1", &second)]);
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let path = folder.path().join("t.tar");
+    std::fs::write(&path, &tar).expect("writable");
+    let length = Some(tar.len() as u64);
+    let mut told = Vec::new();
+    let stream = open_told(&path, &Options::default(), &mut |progress| told.push(progress)).expect("a trace");
+    assert!(told.len() > 2 && told.is_sorted_by_key(|progress| progress.bytes), "{told:?}");
+    assert!(told[0].bytes < tar.len() as u64 && told.iter().all(|progress| progress.of == length));
+    assert_eq!(stream.progress().of, length, "and it stays there");
+    let count = told.len();
+    prepare(&path, &Options::default(), Some(1), &mut |progress| told.push(progress)).expect("a trace");
+    assert!(told.len() >= 2 * count);
 }
 
 #[test]
