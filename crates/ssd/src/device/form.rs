@@ -185,7 +185,7 @@ impl Device {
         // Where nothing moves a unit is padded, whatever there is of it.
         let pads = self.nothing_moves();
         let mut next = 0;
-        while let Some(list) = if pads { self.ready.held_from(next) } else { self.ready.ripe_from(next) } {
+        while let Some(list) = self.ready.ripe_from(next, pads, &self.accepting) {
             next = list + 1;
             let waiting = self.ready[list].pages.len() as u32;
             let row = (list / streams) as Row;

@@ -66,10 +66,16 @@ impl Lists {
         self.held.next_from(list as u32).map(|list| list as usize)
     }
 
-    /// The first list from `list` on that may have a unit to form without padding it for want of anything else.
+    /// The first list from `list` on that may have a unit to form: which holds one at least, or a page that must not wait, or any page
+    /// if units are padded. Where each row has a single list, only those of rows that accept one are looked at.
     #[inline]
-    pub fn ripe_from(&self, list: usize) -> Option<usize> {
-        self.ripe.next_from(list as u32).map(|list| list as usize)
+    pub fn ripe_from(&self, list: usize, pads: bool, accepting: &[RowSet]) -> Option<usize> {
+        let ripe = if pads { &self.held } else { &self.ripe };
+        let next = match accepting {
+            [accepting] => ripe.next_common(accepting, list as u32),
+            _ => ripe.next_from(list as u32),
+        };
+        next.map(|list| list as usize)
     }
 
     /// A page waits at the end of a list.

@@ -55,11 +55,27 @@ impl RowSet {
     /// The first of them from `row` on.
     #[inline]
     pub fn next_from(&self, row: Row) -> Option<Row> {
-        let first = row as usize / 64;
-        let rest = self.words.get(first)? & (u64::MAX << (row % 64));
-        let later = self.words[first + 1..].iter().zip(first + 1..);
-        let mut words = std::iter::once((&rest, first)).chain(later);
-        words.find(|(word, _)| **word != 0).map(|(word, n)| n as u32 * 64 + word.trailing_zeros())
+        self.next_where(row, |_| u64::MAX)
+    }
+
+    /// The first from `row` on that is in another set, too.
+    #[inline]
+    pub fn next_common(&self, other: &Self, row: Row) -> Option<Row> {
+        self.next_where(row, |word| other.words[word])
+    }
+
+    /// The first from `row` on of those that `mask` leaves of each word.
+    #[inline]
+    fn next_where(&self, row: Row, mask: impl Fn(usize) -> u64) -> Option<Row> {
+        let mut rest = u64::MAX << (row % 64);
+        for word in row as usize / 64..self.words.len() {
+            rest &= self.words[word] & mask(word);
+            if rest != 0 {
+                return Some(word as u32 * 64 + rest.trailing_zeros());
+            }
+            rest = u64::MAX;
+        }
+        None
     }
 
     /// All of them, ascending.
