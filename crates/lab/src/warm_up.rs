@@ -5,7 +5,7 @@ use wordline_host::Pace;
 use wordline_kernel::{Duration, Instant};
 use wordline_ssd::block_device::Programmed;
 use wordline_ssd::snapshot::Agenda;
-use wordline_ssd::{BlockDevice, Command};
+use wordline_ssd::{BlockDevice, Command, Operation, SECTOR};
 
 use crate::admission::Admission;
 use crate::error::{Error, Result};
@@ -34,8 +34,6 @@ const LOOK_EVERY: u64 = 1 << 12;
 
 /// When a device is warm.
 struct Progress {
-    /// Logical pages of the device.
-    drive: f64,
     /// Drive writes that are asked for; none until write amplification stands still.
     wanted: Option<f64>,
     begun: Programmed,
@@ -45,18 +43,12 @@ struct Progress {
 }
 
 impl Progress {
-    fn new(drive: f64, wanted: Option<f64>, begun: Programmed) -> Self {
-        Self { drive, wanted, begun, looks: vec![begun], is_still: false }
+    fn new(wanted: Option<f64>, begun: Programmed) -> Self {
+        Self { wanted, begun, looks: vec![begun], is_still: false }
     }
 
-    /// Drive writes so far.
-    fn drives(&self, now: Programmed) -> f64 {
-        (now.host - self.begun.host) as f64 / self.drive
-    }
-
-    /// Whether the device is warm by now.
-    fn is_over(&mut self, now: Programmed) -> bool {
-        let drives = self.drives(now);
+    /// Whether the device is warm after so many drive writes.
+    fn is_over(&mut self, now: Programmed, drives: f64) -> bool {
         if let Some(wanted) = self.wanted {
             return drives >= wanted;
         }
@@ -83,10 +75,14 @@ impl Progress {
     }
 
     /// What was done, for the history of the device.
-    fn told(&mut self, now: Programmed) -> String {
-        let drives = self.drives(now);
-        if now.host == self.begun.host {
+    fn told(&mut self, now: Programmed, drives: f64) -> String {
+        if drives == 0.0 {
             return "filled: the workload, which was to age it, writes nothing".into();
+        }
+        if now.host == self.begun.host {
+            return format!(
+                "aged with the workload itself: {drives:.2} drive writes, all of which the buffer took"
+            );
         }
         let end = match (self.wanted, self.is_still) {
             (None, false) => "; its write amplification still moves",
@@ -116,6 +112,8 @@ struct Source<'a> {
     /// When the present pass began, and the last arrival so far.
     begun: Instant,
     last: Instant,
+    /// Sectors written so far.
+    written: u64,
     name: &'a str,
 }
 
@@ -146,6 +144,9 @@ impl Source<'_> {
             return Err(Error::Argument { what, found, wanted });
         }
         self.last = self.last.max(time);
+        if matches!(arrival.command.operation, Operation::Write | Operation::WriteZeroes) {
+            self.written += arrival.command.sectors;
+        }
         Ok((time, arrival.command))
     }
 }
@@ -164,7 +165,7 @@ pub(crate) fn warm_up<D: BlockDevice>(
         return refuse("workload, of requests that come once", "requests that can be had again");
     };
     let shape = device.shape();
-    let drive = shape.capacity.0 as f64 / shape.logical_page.0 as f64;
+    let sectors = (shape.capacity.0 / SECTOR.0) as f64;
     let (depth, time_scale) = match load.pace {
         Pace::Closed { depth, .. } => (Some(depth * u32::from(load.spread.queues)), 0.0),
         Pace::Open { time_scale } => (None, time_scale),
@@ -177,24 +178,24 @@ pub(crate) fn warm_up<D: BlockDevice>(
         time_scale,
         begun: Instant::ZERO,
         last: Instant::ZERO,
+        written: 0,
         name: &load.source.name,
     };
     let most = wanted.unwrap_or(MOST_DRIVE_WRITES);
-    observer.phase(WARMING_UP, Some((most * drive) as u64));
-    let mut progress = Progress::new(drive, wanted, device.programmed());
+    let pages =
+        |drives: f64| (drives.min(most) * shape.capacity.0 as f64 / shape.logical_page.0 as f64) as u64;
+    observer.phase(WARMING_UP, Some(pages(most)));
+    let mut progress = Progress::new(wanted, device.programmed());
     let (mut given, mut stopped, mut failed) = (0u64, false, None);
     let agenda = device.age(
         &mut |now| {
             given += 1;
+            let drives = source.written as f64 / sectors;
             if given % LOOK_EVERY == 0 {
-                let done = now.host - progress.begun.host;
-                stopped |= !observer.goes_on(done.min((most * drive) as u64));
-                // A workload that writes nothing would go on for ever.
-                if done == 0 && source.pass > 2 {
-                    return None;
-                }
+                stopped |= !observer.goes_on(pages(drives));
             }
-            if stopped || progress.is_over(now) {
+            // A workload that writes nothing would go on for ever.
+            if stopped || progress.is_over(now, drives) || source.written == 0 && source.pass > 1 {
                 return None;
             }
             source.next().unwrap_or_else(|error| {
@@ -209,7 +210,7 @@ pub(crate) fn warm_up<D: BlockDevice>(
         _ if stopped => Err(Error::Stopped),
         (None, _) => refuse("workload, on a device that cannot be aged", "empty or filled"),
         (Some(agenda), _) => {
-            let told = progress.told(device.programmed());
+            let told = progress.told(device.programmed(), source.written as f64 / sectors);
             Ok((agenda, told))
         }
     }

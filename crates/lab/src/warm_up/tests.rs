@@ -83,3 +83,11 @@ fn ageing_is_a_function_of_the_seed() {
         || summary(named(&file), Precondition::Workload(Some(1.0)), Some(1_000)).expect("a run").digest;
     assert_eq!(once(), once());
 }
+
+#[test]
+fn what_the_buffer_takes_ages_nothing_and_ends() {
+    let few = HOT.replace("hot_addresses = 0.1", "hot_addresses = 0.0001").replace("0.95", "1.0");
+    let file = workload(&few);
+    let found = summary(named(&file), Precondition::Workload(Some(0.2)), Some(100)).expect("a run");
+    assert!(found.notes.iter().any(|note| note.contains("the buffer took")), "{:?}", found.notes);
+}
