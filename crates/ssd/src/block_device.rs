@@ -11,7 +11,7 @@ use wordline_kernel::snapshot::{Broken, Reader, Sink, Source, State, Writer};
 use wordline_kernel::{Bytes, Digest, Duration, Instant, Metrics, Schedule, Seed};
 
 use crate::command::{Answer, Command};
-use crate::device::{Look, PowerCut, Recovery, Steady};
+use crate::device::{Content, Look, PowerCut, Recovery, Steady};
 use crate::metrics::Detail;
 use crate::snapshot::Agenda;
 
@@ -65,6 +65,29 @@ pub trait BlockDevice: State {
 
     /// Takes a command, which lies within the device and comes when no power cut is being recovered from.
     fn submit(&mut self, command: Command, calendar: &mut impl Schedule<Self::Event>);
+
+    /// From now on the device follows what every sector holds, so that layers above can check parity and logs. Nothing that it does
+    /// depends on it, and it costs nothing otherwise.
+    fn follow_contents(&mut self);
+
+    /// The command with this tag, which is submitted next, writes these contents, one for each of its sectors; a write that carries none
+    /// writes its tag. Only for a device that [follows contents](Self::follow_contents).
+    fn carry(&mut self, tag: u32, contents: &[Content]);
+
+    /// What the read with this tag found in each of its sectors, told once; none where contents are not followed. Zeroes are
+    /// [`ZEROES`](crate::device::ZEROES), and what was there before [`FILLED`](crate::device::FILLED).
+    fn take_contents(&mut self, tag: u32) -> Option<Vec<Content>>;
+
+    /// [Submits](Self::submit) a write of these contents.
+    fn submit_with(
+        &mut self,
+        command: Command,
+        contents: &[Content],
+        calendar: &mut impl Schedule<Self::Event>,
+    ) {
+        self.carry(command.tag, contents);
+        self.submit(command, calendar);
+    }
 
     /// What is going to be submitted next, so that a device may fetch from memory what it will look up. Changes nothing.
     #[inline]

@@ -1,4 +1,4 @@
-//! The smallest device: it answers each command after the same time, and holds nothing. For tests of what stands above a device,
+//! The smallest device: it answers each command after the same time, and holds nothing unless it is asked to. For tests of what stands above a device,
 //! and the least that a run can take.
 
 use std::collections::BTreeMap;
@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 use wordline_kernel::{Bytes, Digest, Duration, Instant, Metrics, Schedule, Seed, state};
 
 use crate::block_device::{BlockDevice, Oldest, Programmed, Shape};
-use crate::command::{Answer, Command, SECTOR};
-use crate::device::{Look, PowerCut, Recovery, Steady};
+use crate::command::{Answer, Command, Operation, SECTOR};
+use crate::device::{Content, Look, PowerCut, Recovery, Steady, ZEROES};
 use crate::metrics::Detail;
 use crate::snapshot::Agenda;
 
@@ -22,9 +22,17 @@ pub struct FixedLatency {
     digest: Digest,
     recovered: bool,
     answers: Vec<Answer>,
+    /// What sectors hold that were written, where that is followed.
+    contents: Option<BTreeMap<u64, Content>>,
+    /// What the commands under way carry, and what reads found, by their tags.
+    carried: BTreeMap<u32, Vec<Content>>,
+    found: BTreeMap<u32, Vec<Content>>,
 }
 
-state!(FixedLatency { values { under_way, next, digest, recovered, answers } fixed { capacity, latency } });
+state!(FixedLatency {
+    values { under_way, next, digest, recovered, answers, contents, carried, found }
+    fixed { capacity, latency }
+});
 
 /// A command is done: its number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -42,6 +50,34 @@ impl FixedLatency {
             digest: Digest::default(),
             recovered: false,
             answers: Vec::new(),
+            contents: None,
+            carried: BTreeMap::new(),
+            found: BTreeMap::new(),
+        }
+    }
+
+    /// Notes what a command that is done wrote or found.
+    #[cold]
+    fn note_contents(&mut self, command: &Command) {
+        let Some(contents) = &mut self.contents else { return };
+        let carried = self.carried.remove(&command.tag);
+        let sectors = command.sector..command.sector + command.sectors;
+        match command.operation {
+            Operation::Write => {
+                let tag = u64::from(command.tag);
+                let content = |at: usize| carried.as_ref().map_or(tag, |carried| carried[at]);
+                contents.extend(sectors.enumerate().map(|(at, sector)| (sector, content(at))));
+            }
+            Operation::WriteZeroes | Operation::Discard => {
+                for sector in sectors {
+                    contents.remove(&sector);
+                }
+            }
+            Operation::Read => {
+                let found = sectors.map(|sector| contents.get(&sector).copied().unwrap_or(ZEROES));
+                self.found.insert(command.tag, found.collect());
+            }
+            Operation::Flush | Operation::Compare => {}
         }
     }
 }
@@ -67,11 +103,27 @@ impl BlockDevice for FixedLatency {
         calendar.after(self.latency, Done(number));
     }
 
+    fn follow_contents(&mut self) {
+        self.contents = Some(BTreeMap::new());
+    }
+
+    fn carry(&mut self, tag: u32, contents: &[Content]) {
+        assert!(self.contents.is_some(), "contents are followed");
+        self.carried.insert(tag, contents.to_vec());
+    }
+
+    fn take_contents(&mut self, tag: u32) -> Option<Vec<Content>> {
+        self.found.remove(&tag)
+    }
+
     fn handle(&mut self, Done(number): Done, calendar: &mut impl Schedule<Done>) {
         let (command, submitted) = self.under_way.remove(&number).expect("it was submitted");
         let latency = calendar.now() - submitted;
         for word in [command.sector, command.sectors, latency.ps()] {
             self.digest.add(word);
+        }
+        if self.contents.is_some() {
+            self.note_contents(&command);
         }
         self.answers.push(Answer { command, latency, failed: false });
     }
@@ -89,6 +141,8 @@ impl BlockDevice for FixedLatency {
     }
 
     fn power_cut(&mut self, _now: Instant) -> PowerCut {
+        self.carried.clear();
+        self.found.clear();
         let unanswered = std::mem::take(&mut self.under_way).into_values();
         PowerCut { unanswered: unanswered.map(|(command, _)| command).collect(), ..PowerCut::default() }
     }

@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use wordline_kernel::snapshot::State;
 use wordline_kernel::{Bytes, Digest, Duration, Instant, Metrics, Schedule, Seed, counters, state};
 use wordline_ssd::block_device::{Oldest, Programmed, Shape};
-use wordline_ssd::device::{Look, Steady, Written};
+use wordline_ssd::device::{Content, Look, NOTHING, Steady, Written};
 use wordline_ssd::metrics::Detail;
 use wordline_ssd::snapshot::Agenda;
 use wordline_ssd::{Answer, BlockDevice, Command, Operation, PowerCut, Recovery};
@@ -87,13 +87,26 @@ pub struct Raid0<D> {
     digest: Digest,
     counts: Counts,
     answers: Vec<Answer>,
+    /// None unless contents are followed.
+    followed: Option<Box<Followed>>,
 }
 
 state!(Raid0<D: State> {
     values { under_way, next, digest, counts, answers }
     lists { members }
-    fixed { striping }
+    fixed { striping, followed }
 });
+
+/// What commands carry and find, where contents are followed.
+#[derive(Default)]
+struct Followed {
+    /// What those of the host carry, by their tags.
+    carried: BTreeMap<u32, Vec<Content>>,
+    /// What reads under way have found so far, by the tags of their pieces.
+    found: BTreeMap<u32, Vec<Content>>,
+    /// What reads found that were answered, by their tags.
+    answered: BTreeMap<u32, Vec<Content>>,
+}
 
 impl<D: BlockDevice> Raid0<D> {
     /// An array of `members` in stripe units of so many bytes. What of a member is beyond its last whole unit is not used.
@@ -109,7 +122,7 @@ impl<D: BlockDevice> Raid0<D> {
         }
         let striping = Striping::of(members.len() as u64, unit, &shape);
         let (under_way, digest, counts) = (BTreeMap::new(), Digest::default(), Counts::default());
-        Self { members, striping, under_way, next: 0, digest, counts, answers: Vec::new() }
+        Self { members, striping, under_way, next: 0, digest, counts, answers: Vec::new(), followed: None }
     }
 
     /// The members.
@@ -117,9 +130,27 @@ impl<D: BlockDevice> Raid0<D> {
         &self.members
     }
 
+    /// Takes what reads found on a member that it has answered.
+    #[cold]
+    fn take_found(&mut self, member: u16) {
+        let Some(followed) = &mut self.followed else { return };
+        let device = &mut self.members[usize::from(member)];
+        let tags: Vec<u32> = device.answers().iter().map(|answer| answer.command.tag).collect();
+        for tag in tags {
+            let Some(found) = device.take_contents(tag) else { continue };
+            let command = &self.under_way[&tag].command;
+            let all = followed.found.entry(tag).or_insert_with(|| vec![NOTHING; command.sectors as usize]);
+            let places = self.striping.sectors_on(member, command.sector, command.sectors);
+            places.zip(found).for_each(|(at, content)| all[at] = content);
+        }
+    }
+
     /// Takes what a member has answered.
     fn take_answers(&mut self, member: u16, now: Instant) {
-        let Self { members, under_way, digest, answers, .. } = self;
+        if self.followed.is_some() {
+            self.take_found(member);
+        }
+        let Self { members, under_way, digest, answers, followed, .. } = self;
         let member = &mut members[usize::from(member)];
         for answer in member.answers() {
             let tag = answer.command.tag;
@@ -133,6 +164,11 @@ impl<D: BlockDevice> Raid0<D> {
                 digest.add(u64::from(command.tag));
                 digest.add(latency.ps());
                 answers.push(Answer { command, latency, failed });
+                if let Some(followed) = followed {
+                    followed.carried.remove(&command.tag);
+                    let found = followed.found.remove(&tag);
+                    followed.answered.extend(found.map(|found| (command.tag, found)));
+                }
             }
         }
         member.forget_answers();
@@ -179,10 +215,31 @@ impl<D: BlockDevice> BlockDevice for Raid0<D> {
         self.counts.pieces += pieces.len() as u64;
         self.counts.split += u64::from(pieces.len() > 1);
         for (member, piece) in pieces {
+            if let Some(carried) =
+                self.followed.as_ref().and_then(|followed| followed.carried.get(&command.tag))
+            {
+                let places = self.striping.sectors_on(member, command.sector, command.sectors);
+                let contents: Vec<Content> = places.map(|at| carried[at]).collect();
+                self.members[usize::from(member)].carry(tag, &contents);
+            }
             let mut own = MemberCalendar { member, calendar: &mut *calendar };
             self.members[usize::from(member)].submit(piece, &mut own);
             self.take_answers(member, calendar.now());
         }
+    }
+
+    fn follow_contents(&mut self) {
+        self.members.iter_mut().for_each(D::follow_contents);
+        self.followed = Some(Box::default());
+    }
+
+    fn carry(&mut self, tag: u32, contents: &[Content]) {
+        let followed = self.followed.as_mut().expect("contents are followed");
+        followed.carried.insert(tag, contents.to_vec());
+    }
+
+    fn take_contents(&mut self, tag: u32) -> Option<Vec<Content>> {
+        self.followed.as_mut()?.answered.remove(&tag)
     }
 
     fn handle(&mut self, event: Self::Event, calendar: &mut impl Schedule<Self::Event>) {
@@ -219,6 +276,9 @@ impl<D: BlockDevice> BlockDevice for Raid0<D> {
     }
 
     fn power_cut(&mut self, now: Instant) -> PowerCut {
+        if self.followed.is_some() {
+            self.followed = Some(Box::default());
+        }
         let mut cut = PowerCut::default();
         for member in &mut self.members {
             cut.torn.add(&member.power_cut(now).torn);

@@ -56,6 +56,12 @@ impl Striping {
         })
     }
 
+    /// Which of `sectors` from `first` on lie on a member, in the order of its piece, counted from the first of them.
+    pub fn sectors_on(&self, member: u16, first: u64, sectors: u64) -> impl Iterator<Item = usize> + use<> {
+        let of = *self;
+        (0..sectors).filter(move |at| of.place(first + at).0 == member).map(|at| at as usize)
+    }
+
     /// Sectors of a member among the first `end` of the array.
     fn before(&self, member: u64, end: u64) -> u64 {
         let stripe = self.unit * self.members;

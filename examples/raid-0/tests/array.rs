@@ -112,6 +112,83 @@ fn an_event_of_a_member_that_is_not_there_is_refused() {
     assert!(error.starts_with("a list of 2 entries, wanted 3"), "{error}");
 }
 
+/// What a command writes into each of its sectors: told by the sector and the version of it.
+fn contents(command: &Command, version: u64) -> Vec<u64> {
+    (command.sector..command.sector + command.sectors).map(|sector| sector << 8 | version).collect()
+}
+
+fn command(operation: Operation, tag: u32) -> Command {
+    Command { operation, sector: u64::from(tag) * 80, sectors: 80, tag, ..Command::default() }
+}
+
+#[test]
+fn what_sectors_hold_comes_back_through_an_array_after_a_power_cut() {
+    let (mut array, mut calendar) = (small(), Calendar::new());
+    array.follow_contents();
+    for tag in 0..100 {
+        let write = command(Operation::Write, tag);
+        array.submit_with(write, &contents(&write, 1), &mut calendar);
+    }
+    go_on(&mut array, &mut calendar, usize::MAX);
+    array.submit(Command { sector: 0, sectors: 0, ..command(Operation::Flush, 100) }, &mut calendar);
+    go_on(&mut array, &mut calendar, usize::MAX);
+    for tag in (0..100).step_by(2) {
+        let write = command(Operation::Write, tag);
+        array.submit_with(write, &contents(&write, 2), &mut calendar);
+    }
+    go_on(&mut array, &mut calendar, 400);
+    assert!(!array.power_cut(calendar.now()).unanswered.is_empty(), "something is under way");
+    calendar.clear();
+    array.recover(&mut calendar);
+    go_on(&mut array, &mut calendar, usize::MAX);
+    assert!(array.is_ready());
+    let mut newer = 0;
+    for tag in 0..100 {
+        let read = command(Operation::Read, tag);
+        array.submit(read, &mut calendar);
+        go_on(&mut array, &mut calendar, usize::MAX);
+        let found = array.take_contents(tag).expect("contents are followed");
+        let [first, second] = [1, 2].map(|version| contents(&read, version));
+        for (at, content) in found.iter().enumerate() {
+            let may = *content == first[at] || tag % 2 == 0 && *content == second[at];
+            assert!(may, "sector {at} of {read:?} holds {content:#x}");
+            newer += u32::from(*content == second[at]);
+        }
+        assert_eq!(array.take_contents(tag), None, "it is told once");
+    }
+    assert!((1..50 * 80).contains(&newer), "{newer} sectors of what was not flushed are there");
+}
+
+#[test]
+fn what_sectors_hold_is_striped_as_they_are() {
+    let member = || FixedLatency::new(Bytes(1 << 20), Duration::from_us(70));
+    let (mut array, mut calendar) =
+        (Raid0::new((0..3).map(|_| member()).collect(), Bytes(4096)), Calendar::new());
+    array.submit(command(Operation::Read, 0), &mut calendar);
+    while let Some(event) = calendar.advance() {
+        array.handle(event, &mut calendar);
+    }
+    assert_eq!(array.take_contents(0), None, "nobody asked for it");
+    array.follow_contents();
+    let write = command(Operation::Write, 1);
+    let zeroes = Command { sector: 90, sectors: 20, ..command(Operation::WriteZeroes, 2) };
+    let plain = Command { sector: 110, sectors: 5, ..command(Operation::Write, 3) };
+    array.submit_with(write, &contents(&write, 7), &mut calendar);
+    for command in [zeroes, plain, Command { sector: 70, sectors: 60, ..command(Operation::Read, 4) }] {
+        array.submit(command, &mut calendar);
+    }
+    while let Some(event) = calendar.advance() {
+        array.handle(event, &mut calendar);
+    }
+    let expected = (70..130).map(|sector: u64| match sector {
+        90..110 => 0,
+        110..115 => 3,
+        80.. => sector << 8 | 7,
+        _ => 0,
+    });
+    assert_eq!(array.take_contents(4), Some(expected.collect()));
+}
+
 #[test]
 fn a_command_takes_as_long_as_the_slowest_of_its_pieces() {
     let latency = Duration::from_us(70);

@@ -111,7 +111,7 @@ impl Host {
         for sector in first..end {
             let is_whole = whole.contains(&sector);
             let change = match command.operation {
-                Operation::Write => Some((command.tag, false)),
+                Operation::Write => Some((u64::from(command.tag), false)),
                 Operation::WriteZeroes => Some((ZEROES, is_whole)),
                 Operation::Discard => is_whole.then_some((ZEROES, true)),
                 Operation::Read | Operation::Flush | Operation::Compare => None,

@@ -2,7 +2,7 @@
 
 use wordline_kernel::{Bytes, Digest, Duration, Instant, Metrics, Schedule, Seed};
 
-use super::{Device, Event, Look, PowerCut, Recovery, Steady};
+use super::{Content, Contents, Device, Event, Look, PowerCut, Recovery, Steady};
 use crate::Config;
 use crate::block_device::{BlockDevice, Next, Oldest, Programmed, Shape};
 use crate::command::{Answer, Command};
@@ -33,6 +33,18 @@ impl BlockDevice for Device {
     #[inline]
     fn submit(&mut self, command: Command, calendar: &mut impl Schedule<Event>) {
         Self::submit(self, command, calendar);
+    }
+
+    fn follow_contents(&mut self) {
+        self.keep_contents(Contents::default());
+    }
+
+    fn carry(&mut self, tag: u32, contents: &[Content]) {
+        self.contents().expect("contents are followed").carry(tag, contents);
+    }
+
+    fn take_contents(&mut self, tag: u32) -> Option<Vec<Content>> {
+        self.contents()?.take_answer(tag)
     }
 
     #[inline]

@@ -1,5 +1,5 @@
-//! What sectors hold, each told by the tag of the command that wrote it. A device keeps that only when it is asked to, for a
-//! host that wants to hold every sector of an answer against what it wrote. Nothing that the device does depends on it.
+//! What sectors hold, each told by what the command that wrote it carried, or by its tag. A device keeps that only when it is asked to,
+//! for a host that wants to hold every sector of an answer against what it wrote. Nothing that the device does depends on it.
 //!
 //! Contents are followed where data go: from a command into the buffer, from flash into what the buffer lacks of a page,
 //! with a program to flash, and from both into an answer. Copies in flash keep their stamp, and so their contents.
@@ -14,15 +14,15 @@ use crate::ftl::mapping::LogicalPage;
 use crate::policy::placement::Row;
 use crate::sectors::Sectors;
 
-/// The content of a sector: the tag of the command that wrote it, or one of those below.
-pub type Content = u32;
+/// The content of a sector: what the command that wrote it carried for it, or its tag, or one of those below.
+pub type Content = u64;
 
 /// Zeroes: never written, discarded, or made to read so.
 pub const ZEROES: Content = 0;
 /// What the device was filled with before its first command.
-pub const FILLED: Content = u32::MAX;
+pub const FILLED: Content = u64::MAX;
 /// What nobody wrote: a part of a page that was programmed without having been read.
-pub const NOTHING: Content = u32::MAX - 1;
+pub const NOTHING: Content = u64::MAX - 1;
 
 /// Deliberate faults, which whoever checks a device must find. They can be switched on where debug assertions are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,6 +60,8 @@ pub struct Contents {
     buffered: BTreeMap<LogicalPage, Vec<Option<Content>>>,
     /// Of versions of pages that were sent to flash.
     flash: BTreeMap<(LogicalPage, u32), Vec<Content>>,
+    /// What the commands under way carry for each of their sectors, by their tags.
+    carried: BTreeMap<u32, Vec<Content>>,
     /// What the reads under way found so far, by their requests.
     found: BTreeMap<RequestId, Vec<Content>>,
     /// What the reads found that were answered, by their tags.
@@ -71,6 +73,11 @@ impl Contents {
     /// With a deliberate fault, if there is one.
     pub fn new(mutant: Option<Mutant>) -> Self {
         Self { mutant, ..Self::default() }
+    }
+
+    /// The command with this tag, which comes next, writes these contents.
+    pub fn carry(&mut self, tag: u32, contents: &[Content]) {
+        self.carried.insert(tag, contents.to_vec());
     }
 
     /// What the read with this tag found in each of its sectors; told once.
@@ -152,11 +159,12 @@ impl Device {
         found.into_iter().for_each(|(at, content)| all[at] = content);
     }
 
-    /// A read is answered: what it found goes with it.
+    /// A command is answered: what it found goes with it.
     #[cold]
     pub(super) fn note_answer(&mut self, id: RequestId) {
         let tag = self.front.get(id).command.tag;
         let Some(contents) = &mut self.contents else { return };
+        contents.carried.remove(&tag);
         if let Some(found) = contents.found.remove(&id) {
             contents.answered.insert(tag, found);
         }
@@ -166,13 +174,20 @@ impl Device {
     #[cold]
     pub(super) fn note_written(&mut self, command: &Command, piece: &Piece, is_new: bool) {
         let per_page = self.sectors_per_page();
-        let content = if command.operation == Operation::WriteZeroes { ZEROES } else { command.tag };
-        let Some(contents) = &mut self.contents else { return };
-        let held = contents.buffered(piece.page, per_page);
+        let start = u64::from(piece.page.0) * per_page;
+        let Some(contents) = self.contents.as_deref_mut() else { return };
+        let Contents { carried, buffered, .. } = contents;
+        let carried = carried.get(&command.tag);
+        let content = |at: u32| match (command.operation, carried) {
+            (Operation::WriteZeroes, _) => ZEROES,
+            (_, Some(carried)) => carried[(start + u64::from(at) - command.sector) as usize],
+            (_, None) => u64::from(command.tag),
+        };
+        let held = buffered.entry(piece.page).or_insert_with(|| vec![None; per_page as usize]);
         if is_new {
             held.fill(None);
         }
-        piece.range().for_each(|at| held[at as usize] = Some(content));
+        piece.range().for_each(|at| held[at as usize] = Some(content(at)));
     }
 
     /// A page reads as zeroes from now on.
@@ -225,6 +240,7 @@ impl Device {
     pub(super) fn forget_contents(&mut self) {
         let is_protected = self.is_protected();
         if let Some(contents) = &mut self.contents {
+            contents.carried.clear();
             contents.found.clear();
             contents.answered.clear();
             if !is_protected {
