@@ -3,6 +3,7 @@
 //! function from text to offences, and has a test which shows that it catches an offender.
 
 mod data;
+mod engines;
 mod length;
 mod source;
 mod tree;

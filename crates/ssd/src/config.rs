@@ -11,7 +11,7 @@ use wordline_nand::{Fault, Geometry, Part, Pool, Pools, Slots};
 use crate::command::SECTOR;
 use crate::front::namespaces::{self, Namespace};
 use crate::ftl::blocks::{SlcShare, StreamId, Streams};
-use crate::ftl::checkpoint::{DiscardsAtCut, RecoveryFile};
+use crate::ftl::checkpoint::{DiscardsAtCut, LowerPages, RecoveryFile};
 use crate::ftl::discards;
 pub use crate::ftl::gc_config::{GcFile, Scope};
 pub use crate::ftl::map_config::MappingFile;
@@ -435,6 +435,11 @@ impl Config {
     pub fn mapped_units(&self) -> Option<u32> {
         let units = || self.logical_pages.div_ceil(self.pages_of_a_sub_request());
         self.file.ftl.mapping.whole_units.then(units)
+    }
+
+    /// Whether the lower pages of a word line are safe from a power cut while its upper ones are programmed.
+    pub fn backs_up_lower_pages(&self) -> bool {
+        self.file.ftl.recovery.lower_pages == LowerPages::BackedUp
     }
 
     /// Bytes that the host sees.

@@ -12,6 +12,11 @@ use crate::Event;
 /// layout are refused and not misread.
 pub const LAYOUT: u32 = 17;
 
+/// `Err` with what is wrong unless something holds.
+pub(crate) fn ensure(holds: bool, wrong: impl FnOnce() -> String) -> Result<(), String> {
+    if holds { Ok(()) } else { Err(wrong()) }
+}
+
 /// The present, and a device's events that are to come.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Agenda<E = Event> {

@@ -1,7 +1,7 @@
 //! Whether a buffer that was read can be that of the device.
 
 use super::{Buffer, EntryState};
-use crate::device::loaded::ensure;
+use crate::snapshot::ensure;
 
 impl Buffer {
     /// The lengths of the lists whose lengths follow from the configuration.

@@ -4,12 +4,7 @@
 use super::{Device, Event};
 use crate::ftl::mapping::LogicalPage;
 use crate::policy::placement::RowSet;
-use crate::snapshot::Agenda;
-
-/// `Err` with what is wrong unless something holds.
-pub(crate) fn ensure(holds: bool, wrong: impl FnOnce() -> String) -> Result<(), String> {
-    if holds { Ok(()) } else { Err(wrong()) }
-}
+use crate::snapshot::{Agenda, ensure};
 
 impl Device {
     /// The lengths of the lists whose lengths follow from the configuration.

@@ -24,10 +24,9 @@ pub use ticket::{Class, Ticket};
 
 use crate::Config;
 use crate::config::ReadRetryFile;
-use crate::device::loaded::ensure;
 use crate::faults::OfPools;
-use crate::ftl::checkpoint::LowerPages;
 use crate::policy::tuner::Tuner;
+use crate::snapshot::ensure;
 use at_once::AtOnce;
 use calendar::ChipCalendar;
 use levels::Levels;
@@ -84,7 +83,7 @@ impl Flash {
     pub fn new(config: &Config, seed: Seed) -> Self {
         let mut chips = Chips::new(config.pools.clone());
         chips.inject(&config.faults, seed);
-        if config.file.ftl.recovery.lower_pages == LowerPages::BackedUp {
+        if config.backs_up_lower_pages() {
             chips.back_up_lower_pages();
         }
         let rows = 0..config.pools.rows();

@@ -3,9 +3,9 @@
 use wordline_nand::Operation;
 
 use super::{DieQueue, NONE, Queues};
-use crate::device::loaded::ensure;
 use crate::flash::payloads::Payloads;
 use crate::flash::task::Task;
+use crate::snapshot::ensure;
 
 impl Queues {
     /// How many dies there are.

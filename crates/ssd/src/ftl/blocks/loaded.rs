@@ -3,8 +3,8 @@
 use wordline_nand::BlockSetId;
 
 use super::{Blocks, State, all_rows};
-use crate::device::loaded::ensure;
 use crate::policy::placement::Row;
+use crate::snapshot::ensure;
 
 impl Blocks {
     /// The lengths of the lists whose lengths follow from the configuration.

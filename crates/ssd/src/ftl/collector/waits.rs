@@ -3,9 +3,9 @@
 use wordline_nand::BlockSetId;
 
 use super::Collector;
-use crate::device::loaded::ensure;
 use crate::ftl::blocks::{Blocks, State};
 use crate::policy::placement::Row;
+use crate::snapshot::ensure;
 
 impl Collector {
     /// What it does in a row, in words.
