@@ -67,7 +67,7 @@ impl CellMode {
     }
 
     /// The command that puts one operation into the mode, before its first byte (see
-    /// [`COMMANDS`](crate::onfi::COMMANDS)): A2h for SLC mode, A3h for two bits, A4h to program a word line again, none for the
+    /// [`COMMANDS`](crate::onfi::command::COMMANDS)): A2h for SLC mode, A3h for two bits, A4h to program a word line again, none for the
     /// native mode.
     pub fn prefix(self, programs: bool) -> Option<u8> {
         match self {

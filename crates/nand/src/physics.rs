@@ -1,7 +1,7 @@
 //! What the cells say of a command: how long the array works, and how it went.
 //!
 //! [`Physics`] is the hook for that, the same for transactions ([`Chips::set_physics`](crate::Chips::set_physics)) and on the pins
-//! ([`LunOptions::physics`](crate::onfi::LunOptions::physics)): it is asked once for each time that an array works, with the
+//! ([`Bus::set_physics`](crate::onfi::Bus::set_physics)): it is asked once for each time that an array works, with the
 //! pages in their planes, the cell mode and the [`Parameters`] of the command, and what the data sheet has for it. Where nobody
 //! sets one the data sheet alone speaks, without a call.
 //!

@@ -313,10 +313,11 @@ impl Device {
     /// Lets time go on to `event`.
     #[inline(always)]
     pub fn handle(&mut self, event: Event, calendar: &mut impl Schedule<Event>) {
-        if let Event::Flash(event) = event {
-            if let Some(done) = &self.flash.handle(event, &*self.policies.tuner, &mut FlashCalendar(calendar))
-            {
+        if let Event::Flash(flash::Event::Chips(event)) = event {
+            if let Some(done) = &self.flash.handle(event, &mut FlashCalendar(calendar)) {
                 self.command_done(done, calendar);
+            } else if let wordline_nand::Event::Rested(die) = event {
+                self.flash.rested(die, &*self.policies.tuner, &mut FlashCalendar(calendar));
             }
         } else {
             self.handle_own(event, calendar);
@@ -324,10 +325,13 @@ impl Device {
         self.write_tables(calendar);
     }
 
-    /// An event that is none of the flash.
+    /// An event that is none of the chips.
     #[inline(never)]
     fn handle_own(&mut self, event: Event, calendar: &mut impl Schedule<Event>) {
         match event {
+            Event::Flash(flash::Event::Retry(id)) => {
+                self.flash.retry(id, &*self.policies.tuner, &mut FlashCalendar(calendar));
+            }
             Event::Flash(event) => unreachable!("{event:?} is handled by the flash"),
             Event::Begin(id) => self.begin(id, calendar),
             Event::Answer(id) => self.answer(id, calendar),

@@ -199,6 +199,7 @@ impl Device {
 }
 
 /// Whether pages in the buffer may go on when a task is over.
+#[inline]
 fn moves_writes_on(task: &Task) -> bool {
     match task.ticket {
         Ticket::Request(_) | Ticket::Prefetch(_) | Ticket::Scan(_) => false,

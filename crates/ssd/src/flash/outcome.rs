@@ -93,7 +93,7 @@ impl Flash {
 
     /// The die of a read is ready to sense its pages again.
     #[cold]
-    pub(super) fn retry(&mut self, id: TaskId, tuner: &dyn Tuner, calendar: &mut impl Schedule<Event>) {
+    pub fn retry(&mut self, id: TaskId, tuner: &dyn Tuner, calendar: &mut impl Schedule<Event>) {
         let pools = self.chips.pools();
         let die = pools.die_of_block(pools.block_of_page(self.queues.get(id).page));
         self.queues.queue_kept(die, id);

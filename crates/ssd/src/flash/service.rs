@@ -8,38 +8,21 @@ use super::{ChipCalendar, Event, Flash};
 use crate::policy::tuner::Tuner;
 
 impl Flash {
-    /// Lets time go on to `event`; what a die has finished, if anything.
+    /// Lets time go on to an event of the chips; what a die has finished, if anything.
     #[inline(always)]
     pub fn handle(
         &mut self,
-        event: Event,
-        tuner: &dyn Tuner,
+        event: wordline_nand::Event,
         calendar: &mut impl Schedule<Event>,
     ) -> Option<Done> {
-        match event {
-            Event::Chips(event) => {
-                let done = self.chips.handle(event, &mut ChipCalendar(calendar));
-                if let wordline_nand::Event::Rested(die) = event
-                    && done.is_none()
-                {
-                    self.rested(die, tuner, calendar);
-                }
-                done
-            }
-            Event::Retry(id) => {
-                self.retry(id, tuner, calendar);
-                None
-            }
-        }
+        self.chips.handle(event, &mut ChipCalendar(calendar))
     }
 
     /// Gives an idle die its next command.
     #[inline]
     pub fn start(&mut self, die: DieId, tuner: &dyn Tuner, calendar: &mut impl Schedule<Event>) {
         if self.chips.is_idle(die) {
-            let has_work = self.queues.has_work(die) || self.chips.is_suspended(die);
-            // With the clock off a die is idle, and yet at work until its command was heard of.
-            if has_work && (self.takes_time() || !self.queues.is_at_work(die)) {
+            if self.queues.has_work(die) || self.chips.is_suspended(die) {
                 self.start_next(die, tuner, calendar);
             }
         } else if self.queues.wants_suspend(die, calendar.now()) {
@@ -49,6 +32,10 @@ impl Flash {
 
     #[inline(never)]
     fn start_next(&mut self, die: DieId, tuner: &dyn Tuner, calendar: &mut impl Schedule<Event>) {
+        // With the clock off a die is idle, and yet at work until its command was heard of.
+        if !self.takes_time() && self.queues.is_at_work(die) {
+            return;
+        }
         let Self { levels, chips, queues, .. } = self;
         let geometry = &chips.pools().of_die(die).geometry;
         let mergeable = |before: &Task, next: &Task| {
@@ -110,7 +97,7 @@ impl Flash {
     /// A die takes reads, because what it worked on is suspended.
     #[cold]
     #[inline(never)]
-    fn rested(&mut self, die: DieId, tuner: &dyn Tuner, calendar: &mut impl Schedule<Event>) {
+    pub fn rested(&mut self, die: DieId, tuner: &dyn Tuner, calendar: &mut impl Schedule<Event>) {
         self.queues.park(die, calendar.now());
         self.start(die, tuner, calendar);
     }
