@@ -283,7 +283,7 @@ impl DeviceFile {
         wrong.require(time <= Duration::from_ms(1_000), "ftl.read_retry.time", time, "at most 1s");
         ftl.gc.check(self.streams(), wrong);
         ftl.wear.check(wrong);
-        ftl.scheduling.check(wrong);
+        ftl.scheduling.check("ftl.scheduling", wrong);
     }
 
     fn check_faults(&self, pools: &Pools, wrong: &mut Complaints) -> Vec<Fault> {

@@ -57,27 +57,25 @@ impl Default for SchedulingFile {
 }
 
 impl SchedulingFile {
-    /// Adds what is wrong, with keys below `ftl.scheduling`.
-    pub fn check(&self, wrong: &mut Complaints) {
-        for (key, value) in [
-            ("ftl.scheduling.reads_in_a_row", self.reads_in_a_row),
-            ("ftl.scheduling.max_suspends", self.max_suspends),
-        ] {
-            wrong.require((1..=65_535).contains(&value), key, value, "from 1 to 65535");
+    /// Adds what is wrong, with keys below `table`.
+    pub fn check(&self, table: &str, wrong: &mut Complaints) {
+        for (key, value) in [("reads_in_a_row", self.reads_in_a_row), ("max_suspends", self.max_suspends)] {
+            wrong.require((1..=65_535).contains(&value), &format!("{table}.{key}"), value, "from 1 to 65535");
         }
         let limit = self.age_limit;
         wrong.require(
             limit == Duration::ZERO || (Duration::from_us(1)..=Duration::from_ms(10_000)).contains(&limit),
-            "ftl.scheduling.age_limit",
+            &format!("{table}.age_limit"),
             limit,
             "0 for none, or from 1us to 10s",
         );
-        for (key, suspends) in [
-            ("ftl.scheduling.suspend_programs", self.suspend_programs),
-            ("ftl.scheduling.suspend_erases", self.suspend_erases),
-        ] {
-            let wanted = "false, or ftl.scheduling.read_priority = true: what is suspended is so for reads that go first";
-            wrong.require(!suspends || self.read_priority, key, suspends, wanted);
+        for (key, suspends) in
+            [("suspend_programs", self.suspend_programs), ("suspend_erases", self.suspend_erases)]
+        {
+            let wanted = format!(
+                "false, or {table}.read_priority = true: what is suspended is so for reads that go first"
+            );
+            wrong.require(!suspends || self.read_priority, &format!("{table}.{key}"), suspends, wanted);
         }
     }
 }

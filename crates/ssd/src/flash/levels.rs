@@ -3,9 +3,8 @@
 use wordline_kernel::{Duration, state};
 use wordline_nand::{Chips, DieId, Done, Fault, Layers, Operation, PageId};
 
-use super::Flash;
 use super::task::Task;
-use crate::Config;
+use super::{Flash, Setup};
 use crate::policy::tuner::{ReadOutcome, ReadParameters, SensedPage, Tuner};
 
 /// What the tuner is asked with.
@@ -21,10 +20,10 @@ state!(Levels { fixed { layers, highest, time } });
 
 impl Levels {
     /// None where all levels read every page alike.
-    pub fn of(config: &Config) -> Option<Box<Self>> {
-        let retry = &config.file.ftl.read_retry;
-        let layers = || Layers::of(&config.pools);
-        let some = config.faults.iter().any(Fault::is_of_levels);
+    pub fn of(setup: &Setup<'_>) -> Option<Box<Self>> {
+        let retry = setup.read_retry;
+        let layers = || Layers::of(setup.pools);
+        let some = setup.faults.iter().any(Fault::is_of_levels);
         some.then(|| Box::new(Self { layers: layers(), highest: retry.levels, time: retry.time }))
     }
 

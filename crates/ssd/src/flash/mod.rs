@@ -11,6 +11,7 @@ mod outcome;
 mod payloads;
 mod queue;
 mod service;
+mod setup;
 mod task;
 mod ticket;
 
@@ -19,6 +20,7 @@ use wordline_kernel::{Duration, Instant, Schedule, Seed, counters, state};
 use wordline_nand::{AtCut, BlockSetId, Chips, DieId, Operation, PageId, SlotId, Stamp, TornBy};
 
 pub use outcome::Outcome;
+pub use setup::Setup;
 pub use task::{Task, TaskId};
 pub use ticket::{Class, Ticket};
 
@@ -79,22 +81,26 @@ state!(Flash {
 });
 
 impl Flash {
-    /// The flash of a device, with nothing written.
+    /// The flash of a device with an FTL, with nothing written.
     pub fn new(config: &Config, seed: Seed) -> Self {
-        let mut chips = Chips::new(config.pools.clone());
-        chips.inject(&config.faults, seed);
-        if config.backs_up_lower_pages() {
+        Self::of(&Setup::from(config), seed)
+    }
+
+    /// The flash of any device, with nothing written.
+    pub fn of(setup: &Setup<'_>, seed: Seed) -> Self {
+        let Setup { pools, faults, read_retry, scheduling, backs_up_lower_pages } = *setup;
+        let mut chips = Chips::new(pools.clone());
+        chips.inject(faults, seed);
+        if backs_up_lower_pages {
             chips.back_up_lower_pages();
         }
-        let rows = 0..config.pools.rows();
-        let unit = rows.map(|row| config.pools.per_program(row)).max().unwrap_or(1);
-        let scheduling = &config.file.ftl.scheduling;
+        let unit = (0..pools.rows()).map(|row| pools.per_program(row)).max().unwrap_or(1);
         Self {
             chips,
-            queues: Queues::new(config.pools.dies(), scheduling),
+            queues: Queues::new(pools.dies(), scheduling),
             payloads: Payloads::new(unit),
-            levels: Levels::of(config),
-            retry: config.file.ftl.read_retry.clone(),
+            levels: Levels::of(setup),
+            retry: read_retry.clone(),
             max_suspends: scheduling.max_suspends,
             counts: Counts::default(),
             served_ps: 0,

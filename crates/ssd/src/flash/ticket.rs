@@ -11,7 +11,7 @@ use crate::policy::placement::Row;
 /// and does not look at it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Ticket {
-    /// A read for a request of the host.
+    /// A read for a request of the host; on a device without an FTL whatever a command of its host needs.
     Request(RequestId),
     /// A read of the rest of a partly written page, for its entry in the write buffer.
     Fill(EntryId),
