@@ -7,13 +7,13 @@ use std::fmt;
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use wordline_kernel::snapshot::{Broken, Reader, Sink, Source, State, Writer};
+use wordline_kernel::snapshot::{Broken, Sink, Source, State};
 use wordline_kernel::{Bytes, Digest, Duration, Instant, Metrics, Schedule, Seed};
 
 use crate::command::{Answer, Command};
 use crate::device::{Content, Look, PowerCut, Recovery, Steady};
 use crate::metrics::Detail;
-use crate::snapshot::Agenda;
+use crate::snapshot::{self, Agenda};
 
 /// What a host must know of a device.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -201,9 +201,7 @@ pub trait BlockDevice: State {
     /// # Errors
     /// Those of the sink.
     fn save(&self, agenda: &Agenda<Self::Event>, to: &mut dyn Sink) -> Result<(), Broken> {
-        let mut to = Writer::new(to);
-        to.value(AGENDA, agenda)?;
-        to.part(DEVICE, self)
+        snapshot::save(self, agenda, to)
     }
 
     /// Takes over what a device of the same configuration and design wrote; the agenda is for the caller to carry on with. Nothing is
@@ -212,21 +210,6 @@ pub trait BlockDevice: State {
     /// # Errors
     /// Those of the source, and bytes that [`save`](Self::save) did not write for this configuration.
     fn load(&mut self, from: &mut dyn Source) -> Result<Agenda<Self::Event>, Broken> {
-        let mut from = Reader::within(from, self.most_bytes());
-        let agenda: Agenda<Self::Event> = from.value(AGENDA)?;
-        if !agenda.is_in_order() {
-            return Err(Broken::Value { name: AGENDA, why: "its events are not in order".into() });
-        }
-        let lengths = self.lengths();
-        from.part(DEVICE, self)?;
-        let wrong = |why: String| Broken::State { why };
-        if self.lengths() != lengths {
-            return Err(wrong("lists of other lengths than the device has".into()));
-        }
-        self.check_loaded(&agenda).map_err(wrong)?;
-        Ok(agenda)
+        snapshot::load(self, self.most_bytes(), from, Self::lengths, Self::check_loaded)
     }
 }
-
-const AGENDA: &str = "agenda";
-const DEVICE: &str = "device";

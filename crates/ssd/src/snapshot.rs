@@ -4,6 +4,8 @@
 //! and design that takes the bytes over goes on as the one that wrote them would have, event by event.
 
 use serde::{Deserialize, Serialize};
+use serde::de::DeserializeOwned;
+use wordline_kernel::snapshot::{Broken, Reader, Sink, Source, State, Writer};
 use wordline_kernel::{Calendar, Instant};
 
 use crate::Event;
@@ -15,6 +17,44 @@ pub const LAYOUT: u32 = 17;
 /// `Err` with what is wrong unless something holds.
 pub(crate) fn ensure(holds: bool, wrong: impl FnOnce() -> String) -> Result<(), String> {
     if holds { Ok(()) } else { Err(wrong()) }
+}
+
+const AGENDA: &str = "agenda";
+const DEVICE: &str = "device";
+
+/// Writes a device of whichever face and what is about to happen to it.
+pub(crate) fn save<E: Serialize>(
+    device: &(impl State + ?Sized),
+    agenda: &Agenda<E>,
+    to: &mut dyn Sink,
+) -> Result<(), Broken> {
+    let mut to = Writer::new(to);
+    to.value(AGENDA, agenda)?;
+    to.part(DEVICE, device)
+}
+
+/// Takes over what [`save`] wrote. `most` is about as many bytes as the longest field takes, `lengths` those of the lists whose
+/// lengths follow from the configuration, and `check` says whether the state can be one of the device.
+pub(crate) fn load<D: State + ?Sized, E: Copy + DeserializeOwned>(
+    device: &mut D,
+    most: u64,
+    from: &mut dyn Source,
+    lengths: impl Fn(&D) -> Vec<usize>,
+    check: impl FnOnce(&D, &Agenda<E>) -> Result<(), String>,
+) -> Result<Agenda<E>, Broken> {
+    let mut from = Reader::within(from, most);
+    let agenda: Agenda<E> = from.value(AGENDA)?;
+    if !agenda.is_in_order() {
+        return Err(Broken::Value { name: AGENDA, why: "its events are not in order".into() });
+    }
+    let before = lengths(device);
+    from.part(DEVICE, device)?;
+    let wrong = |why: String| Broken::State { why };
+    if lengths(device) != before {
+        return Err(wrong("lists of other lengths than the device has".into()));
+    }
+    check(device, &agenda).map_err(wrong)?;
+    Ok(agenda)
 }
 
 /// The present, and a device's events that are to come.
