@@ -278,7 +278,7 @@ pub fn all() -> impl Iterator<Item = &'static Metric> {
 }
 
 /// The energy of a pool.
-const ENERGY_OF_POOL: Metric =
+pub(crate) const ENERGY_OF_POOL: Metric =
     Metric::new("energy_joules", Unit::Joules, "Energy of its flash, operations and idle time.");
 
 /// The metrics of each pool that are no fields of [`PoolDetail`].

@@ -3,8 +3,8 @@
 //! Any instant between two events will do; commands of the host may be under way. A device of the same configuration
 //! and design that takes the bytes over goes on as the one that wrote them would have, event by event.
 
-use serde::{Deserialize, Serialize};
 use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
 use wordline_kernel::snapshot::{Broken, Reader, Sink, Source, State, Writer};
 use wordline_kernel::{Calendar, Instant};
 

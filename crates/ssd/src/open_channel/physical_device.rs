@@ -1,0 +1,140 @@
+//! The device as whoever drives a physical device sees it.
+
+use wordline_kernel::{Digest, Duration, Instant, Metrics, Schedule};
+
+use super::{Event, Mark, OpenChannel};
+use crate::block_device::Oldest;
+use crate::device::Recovery;
+use crate::metrics::Detail;
+use crate::physical_device::{
+    Answer, Chunk, Command, Descriptor, Geometry, Notification, PhysicalDevice, PowerCut, Refusal,
+};
+use crate::snapshot::Agenda;
+
+impl PhysicalDevice for OpenChannel {
+    type Event = Event;
+    type Mark = Mark;
+
+    fn geometry(&self) -> &Geometry {
+        &self.config.geometry
+    }
+
+    fn report(&self, chunk: Chunk) -> Descriptor {
+        let block = self.block_of(chunk);
+        let entry = self.chunks.get(block);
+        let (erases, stood) =
+            (u64::from(self.chips().erases()[block]), self.config.pools.first().part.endurance);
+        Descriptor {
+            chunk,
+            state: entry.state,
+            wear_level: (erases * 255 / u64::from(stood.max(1))).min(255) as u8,
+            blocks: self.config.geometry.blocks_per_chunk,
+            write_pointer: entry.next,
+            readable: self.readable(block),
+        }
+    }
+
+    fn submit(&mut self, command: &Command<'_>, calendar: &mut impl Schedule<Event>) -> Result<(), Refusal> {
+        self.check(command)?;
+        self.take(command, calendar);
+        Ok(())
+    }
+
+    fn handle(&mut self, event: Event, calendar: &mut impl Schedule<Event>) {
+        match event {
+            Event::Chips(event) => {
+                if let Some(done) = &self.flash.handle(event, calendar) {
+                    self.command_done(done, calendar);
+                } else if let wordline_nand::Event::Rested(die) = event {
+                    self.flash.rested(die, &*self.tuner, calendar);
+                }
+            }
+            Event::Retry(id) => self.flash.retry(id, &*self.tuner, calendar),
+        }
+    }
+
+    fn answers(&self) -> &[Answer] {
+        &self.answers
+    }
+
+    fn forget_answers(&mut self) {
+        self.answers.clear();
+    }
+
+    fn notifications(&self) -> &[Notification] {
+        &self.notifications
+    }
+
+    fn forget_notifications(&mut self) {
+        self.notifications.clear();
+    }
+
+    fn outstanding(&self) -> usize {
+        self.commands.len()
+    }
+
+    fn power_cut(&mut self, now: Instant) -> PowerCut {
+        self.cut(now)
+    }
+
+    fn recover(&mut self, calendar: &mut impl Schedule<Event>) {
+        self.power_on(calendar);
+    }
+
+    fn is_ready(&self) -> bool {
+        self.recovering.is_none()
+    }
+
+    fn recovery(&self) -> Option<Recovery> {
+        self.recovery
+    }
+
+    fn digest(&self) -> Digest {
+        self.digest
+    }
+
+    fn audit(&self, elapsed: Duration) {
+        self.audit_all(elapsed);
+    }
+
+    fn oldest(&self) -> Option<Oldest> {
+        self.oldest_command()
+    }
+
+    fn longest_wait(&self) -> Duration {
+        self.longest_step()
+    }
+
+    fn what_waits(&self, now: Instant) -> String {
+        let mut text = String::new();
+        self.tell(now, &mut text).expect("a text takes everything");
+        text
+    }
+
+    fn mark(&self, now: Instant) -> Mark {
+        self.mark_now(now)
+    }
+
+    fn metrics(&self, mark: &Mark, now: Instant) -> Metrics {
+        self.metrics_since(mark, now)
+    }
+
+    fn detail(&self, mark: &Mark, now: Instant) -> Detail {
+        self.detail_since(mark, now)
+    }
+
+    fn lengths(&self) -> Vec<usize> {
+        let mut lengths = vec![self.chunks.len()];
+        lengths.extend(self.flash.shape());
+        lengths
+    }
+
+    /// Chosen: 64 B for a chunk, which takes less than 40, and 16 MiB for what grows with the work.
+    fn most_bytes(&self) -> u64 {
+        (16 << 20) + 64 * self.chunks.len() as u64
+    }
+
+    fn check_loaded(&self, agenda: &Agenda<Event>) -> Result<(), String> {
+        self.check_state(agenda)
+    }
+}

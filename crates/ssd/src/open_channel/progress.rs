@@ -1,0 +1,69 @@
+//! How far the commands are, and what waits for what.
+
+use std::fmt::{self, Write};
+
+use wordline_kernel::{Duration, Instant};
+use wordline_nand::DieId;
+
+use super::OpenChannel;
+use crate::block_device::Oldest;
+use crate::physical_device::MOST_BLOCKS;
+
+/// Lines of each kind in a report. Chosen: what hangs is seen in a few of them, and a device may have a thousand dies.
+const LINES: usize = 16;
+
+impl OpenChannel {
+    pub(super) fn oldest_command(&self) -> Option<Oldest> {
+        let command = self.commands.oldest()?;
+        let (submitted, tag) = (command.submitted, command.tag);
+        // What goes before it at its dies moves it on as well.
+        let done = u64::from(command.parts) << 32
+            ^ self.chips().counts().program_commands
+            ^ self.chips().counts().block_sets_erased << 16;
+        Some(Oldest { submitted, tag, done })
+    }
+
+    /// How long a command may stand still with good reason: while one die does the longest things that the largest command may ask
+    /// for, each time with as many reads in between as the scheduling lets pass; a second at least. Chosen: nothing of it goes on
+    /// meanwhile only if all of that is before it.
+    pub(super) fn longest_step(&self) -> Duration {
+        let times = &self.config.geometry.times;
+        let scheduling = &self.config.file.scheduling;
+        let reads = times.read[1] * u64::from(scheduling.reads_in_a_row + 1);
+        let retries = times.read[1] * u64::from(self.config.file.read_retry.levels);
+        let step = times.write[1].max(times.reset[1]) + reads + retries;
+        (step * MOST_BLOCKS as u64).max(Duration::from_ms(1_000))
+    }
+
+    pub(super) fn tell(&self, now: Instant, out: &mut String) -> fmt::Result {
+        writeln!(out, "commands: {} not answered", self.commands.len())?;
+        for command in self.commands.iter().take(LINES) {
+            let name = command.operation.name();
+            let (blocks, parts, age) = (command.slots.len(), command.parts, now - command.submitted);
+            writeln!(
+                out,
+                "  {name} {} of {blocks} logical blocks, {age} old: waits for {parts} parts",
+                command.tag
+            )?;
+        }
+        if let Some(recovering) = &self.recovering {
+            let state = if recovering.since.is_some() { "on" } else { "off" };
+            writeln!(out, "power {state}: {} chunks are being looked at", recovering.left)?;
+        }
+        let busy = |die: &DieId| !self.flash.is_at_rest(*die);
+        for die in self.config.pools.all_dies().filter(busy).take(LINES) {
+            let state = if self.chips().is_idle(die) { "idle" } else { "at work" };
+            writeln!(out, "die {}: {state}", die.0)?;
+            for (class, number, first) in self.flash.waiting(die) {
+                let chunk = self.config.geometry.chunk(self.config.pools.block_of_page(first.page).0);
+                let age = now - first.queued();
+                writeln!(
+                    out,
+                    "  {class}: {number}, the first is a {:?} of {chunk}, {age} old",
+                    first.operation
+                )?;
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,149 @@
+//! The face of a device without an FTL: chunks that are written in order, vector commands on their logical blocks, and reports.
+//!
+//! It follows the Open-Channel Solid State Drives Specification, revision 2.0 of January 29, 2018; sections, log pages and status codes
+//! are those of that. What a host must do is checked where a command comes in: a [`Refusal`] is a fault of the host, and changes
+//! nothing. What the flash does not do is a [`Failure`] in the answer, for each logical block. The copy within the device (Vector
+//! Chunk Copy, 93h) and chunks that take writes in any order, which are optional there, are not part of the face.
+//!
+//! As with a [`BlockDevice`](crate::BlockDevice), whoever drives a device owns the calendar, hands each event back that it puts there,
+//! and takes its answers. Each logical block carries a stamp: a write brings it, a read finds it, so that the layers above can check
+//! where their data are.
+
+mod chunk;
+mod command;
+mod geometry;
+
+use std::fmt;
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use wordline_kernel::snapshot::{Broken, Sink, Source, State};
+use wordline_kernel::{Digest, Duration, Instant, Metrics, Schedule};
+use wordline_nand::TornBy;
+
+use crate::block_device::Oldest;
+use crate::device::Recovery;
+use crate::metrics::Detail;
+use crate::snapshot::{self, Agenda};
+
+pub use chunk::{ChunkState, Descriptor, Notice, Notification};
+pub use command::{Answer, Command, Failure, MOST_BLOCKS, Operation, Refusal};
+pub use geometry::{Chunk, Geometry, LogicalBlock, Times};
+
+/// What a power cut found and did.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct PowerCut {
+    /// The tags of commands that were not answered and never will be.
+    pub unanswered: Vec<u32>,
+    /// Programs and erases that it stopped.
+    pub torn: TornBy,
+}
+
+/// A device without an FTL. A run of it is a function of its configuration, its seed and the commands.
+pub trait PhysicalDevice: State {
+    /// What happens in it.
+    type Event: Copy + PartialEq + fmt::Debug + Serialize + DeserializeOwned;
+    /// What it had done at some time.
+    type Mark;
+
+    /// Its geometry.
+    fn geometry(&self) -> &Geometry;
+
+    /// What it reports of a chunk, which there has to be.
+    fn report(&self, chunk: Chunk) -> Descriptor;
+
+    /// Takes a command. Its answer may be there at once.
+    ///
+    /// # Errors
+    /// The rule that the host broke; then nothing has changed.
+    fn submit(
+        &mut self,
+        command: &Command<'_>,
+        calendar: &mut impl Schedule<Self::Event>,
+    ) -> Result<(), Refusal>;
+
+    /// Lets time go on to `event`.
+    fn handle(&mut self, event: Self::Event, calendar: &mut impl Schedule<Self::Event>);
+
+    /// Answers that were given since they were last [forgotten](Self::forget_answers).
+    fn answers(&self) -> &[Answer];
+
+    /// They were seen.
+    fn forget_answers(&mut self);
+
+    /// What it noticed since that was last [forgotten](Self::forget_notifications), in its order: it may come without any command.
+    fn notifications(&self) -> &[Notification];
+
+    /// They were seen.
+    fn forget_notifications(&mut self);
+
+    /// Commands that are not answered yet.
+    fn outstanding(&self) -> usize;
+
+    /// Cuts the power at `now`. The caller forgets all events of this device; it takes no command until it has
+    /// [recovered](Self::recover). Where a chunk has to be written next is in its report then: no write that was answered is lost but
+    /// for pages that shared cells with what was torn, and of those that were not each unit is written as a whole or not at all.
+    fn power_cut(&mut self, now: Instant) -> PowerCut;
+
+    /// Switches the power on again.
+    fn recover(&mut self, calendar: &mut impl Schedule<Self::Event>);
+
+    /// Whether it takes commands.
+    fn is_ready(&self) -> bool;
+
+    /// What the last recovery took and found, once it is over.
+    fn recovery(&self) -> Option<Recovery>;
+
+    /// The digest of everything that happened.
+    fn digest(&self) -> Digest;
+
+    /// Checks the conservation laws that follow from the whole state, `elapsed` after time began; a bug if one does not hold.
+    fn audit(&self, elapsed: Duration);
+
+    /// How far the oldest command is; none if none is outstanding.
+    fn oldest(&self) -> Option<Oldest>;
+
+    /// How long a command may stand still with good reason.
+    fn longest_wait(&self) -> Duration;
+
+    /// What waits for what, in lines of text.
+    fn what_waits(&self, now: Instant) -> String;
+
+    /// What it has done until `now`.
+    fn mark(&self, now: Instant) -> Self::Mark;
+
+    /// What it did from `mark` to `now`, number by number.
+    fn metrics(&self, mark: &Self::Mark, now: Instant) -> Metrics;
+
+    /// What it did from `mark` to `now`, by channel, die, block and component.
+    fn detail(&self, mark: &Self::Mark, now: Instant) -> Detail;
+
+    /// The lengths of the lists whose lengths follow from the configuration, of those that a state brings with it.
+    fn lengths(&self) -> Vec<usize>;
+
+    /// About as many bytes as the longest field of its state takes, beside as many as the source has.
+    fn most_bytes(&self) -> u64;
+
+    /// Whether a state that was just taken over can be one of this device, with what is about to happen to it.
+    ///
+    /// # Errors
+    /// What is wrong.
+    fn check_loaded(&self, agenda: &Agenda<Self::Event>) -> Result<(), String>;
+
+    /// Writes the device and what is about to happen to it.
+    ///
+    /// # Errors
+    /// Those of the sink.
+    fn save(&self, agenda: &Agenda<Self::Event>, to: &mut dyn Sink) -> Result<(), Broken> {
+        snapshot::save(self, agenda, to)
+    }
+
+    /// Takes over what a device of the same configuration wrote; the agenda is for the caller to carry on with. After an error it is
+    /// good for nothing.
+    ///
+    /// # Errors
+    /// Those of the source, and bytes that [`save`](Self::save) did not write for this configuration.
+    fn load(&mut self, from: &mut dyn Source) -> Result<Agenda<Self::Event>, Broken> {
+        snapshot::load(self, self.most_bytes(), from, Self::lengths, Self::check_loaded)
+    }
+}

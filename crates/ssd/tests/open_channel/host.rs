@@ -1,0 +1,463 @@
+//! A host that remembers what it wrote, and holds every answer against that.
+
+use std::collections::BTreeMap;
+
+use proptest::prelude::*;
+use wordline_kernel::snapshot::Broken;
+use wordline_kernel::{Calendar, Duration, Instant, Schedule, Seed};
+use wordline_nand::Stamp;
+use wordline_ssd::flash::Event;
+use wordline_ssd::open_channel::OpenChannelFile;
+use wordline_ssd::physical_device::{
+    Answer, Chunk, ChunkState, Command, Descriptor, Failure, LogicalBlock, Operation, PowerCut, Refusal,
+};
+use wordline_ssd::snapshot::Agenda;
+use wordline_ssd::{OpenChannel, PhysicalDevice};
+
+/// Chunks of each parallel unit that drawn steps are about: few, so that they meet.
+const CHUNKS: u32 = 3;
+
+/// What the host knows of a command in flight.
+#[derive(Clone, Debug)]
+struct Sent {
+    operation: Operation,
+    blocks: Vec<LogicalBlock>,
+    /// What a read has to find.
+    expected: Vec<Stamp>,
+    /// How often the chunks of the blocks had been reset.
+    resets: Vec<u32>,
+    /// Which blocks may fail to be read because something of their chunk was torn.
+    may_be_torn: Vec<bool>,
+}
+
+/// What the host knows of a chunk.
+#[derive(Clone, Debug, Default)]
+struct Known {
+    /// What was written, or is being.
+    written: Vec<Stamp>,
+    /// Logical blocks that were answered as written.
+    done: u32,
+    resets: u32,
+    is_torn: bool,
+}
+
+/// A host and its device.
+pub struct Host {
+    pub device: OpenChannel,
+    pub calendar: Calendar<Event>,
+    pub answers: Vec<Answer>,
+    chunks: Vec<Known>,
+    sent: BTreeMap<u32, Sent>,
+    tag: u32,
+    /// Whether commands may fail.
+    pub fails: bool,
+}
+
+/// What a host may do next.
+#[derive(Clone, Debug)]
+pub enum Step {
+    /// Writes so many units to each of these chunks.
+    Write(Vec<(u16, u8)>),
+    /// Reads what can be read, of these chunks.
+    Read(Vec<(u16, u16)>),
+    /// Resets these.
+    Reset(Vec<u16>),
+    /// Any command on any logical blocks.
+    Anything(u8, Vec<(u16, u8)>),
+    /// Lets so many events happen.
+    GoOn(u8),
+    /// Lets everything happen.
+    RunDown,
+    /// Cuts the power after so many microseconds, if nothing happens before that.
+    Cut(u16),
+}
+
+pub fn step(cuts: bool) -> impl Strategy<Value = Step> {
+    let picks = || prop::collection::vec(any::<(u16, u16)>(), 1..40);
+    prop_oneof![
+        6 => prop::collection::vec((any::<u16>(), 1u8..4), 1..4).prop_map(Step::Write),
+        4 => picks().prop_map(Step::Read),
+        1 => prop::collection::vec(any::<u16>(), 1..4).prop_map(Step::Reset),
+        1 => (0u8..3, prop::collection::vec(any::<(u16, u8)>(), 0..12)).prop_map(|(kind, raw)| Step::Anything(kind, raw)),
+        4 => (1u8..40).prop_map(Step::GoOn),
+        1 => Just(Step::RunDown),
+        u32::from(cuts) => (0u16..400).prop_map(Step::Cut),
+    ]
+}
+
+impl Host {
+    pub fn new(file: OpenChannelFile, seed: u64) -> Self {
+        let fails = !file.faults.is_empty();
+        let config = file.check().unwrap_or_else(|wrong| panic!("{wrong}"));
+        let chunks = vec![Known::default(); config.geometry.chunks() as usize];
+        let device = OpenChannel::new(config, Seed(seed));
+        Self {
+            device,
+            calendar: Calendar::new(),
+            answers: Vec::new(),
+            chunks,
+            sent: BTreeMap::new(),
+            tag: 0,
+            fails,
+        }
+    }
+
+    pub fn report(&self, chunk: Chunk) -> Descriptor {
+        self.device.report(chunk)
+    }
+
+    fn number(&self, chunk: Chunk) -> usize {
+        self.device.geometry().number(chunk) as usize
+    }
+
+    pub fn saved(&self) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        self.device.save(&Agenda::of(&self.calendar), &mut bytes).expect("a list takes everything");
+        bytes
+    }
+
+    /// The same host with a device of another seed that took the state over.
+    pub fn restored(&self, mut bytes: &[u8]) -> Result<Self, Broken> {
+        let mut device = OpenChannel::new(self.device.config().clone(), Seed(999));
+        let agenda = device.load(&mut bytes)?;
+        assert!(bytes.is_empty(), "{} bytes are left over", bytes.len());
+        let (chunks, sent) = (self.chunks.clone(), self.sent.clone());
+        let calendar = agenda.calendar(|event| event);
+        Ok(Self {
+            device,
+            calendar,
+            answers: self.answers.clone(),
+            chunks,
+            sent,
+            tag: self.tag,
+            fails: self.fails,
+        })
+    }
+
+    /// Submits a command, and checks that a refused one changes nothing.
+    pub fn submit(&mut self, command: &Command<'_>) -> Result<(), Refusal> {
+        let before = self.saved();
+        let may = self.may(command.operation, command.blocks, command.stamps.len());
+        let (expected, may_be_torn) = command.blocks.iter().map(|block| self.expected(*block)).unzip();
+        let taken = self.device.submit(command, &mut self.calendar);
+        assert!(may.is_none_or(|may| may == taken.is_ok()), "{command:?} may {may:?}, and was {taken:?}");
+        if taken.is_err() {
+            assert!(self.saved() == before, "{taken:?} changed something");
+            return taken;
+        }
+        let resets =
+            command.blocks.iter().map(|block| self.chunks[self.known_number(*block)].resets).collect();
+        let (operation, blocks) = (command.operation, command.blocks.to_vec());
+        for (at, block) in blocks.iter().enumerate() {
+            let number = self.number(block.chunk);
+            match operation {
+                Operation::Write => self.chunks[number].written.push(command.stamps[at]),
+                Operation::Reset => self.chunks[number].resets += 1,
+                Operation::Read => {}
+            }
+        }
+        self.sent.insert(command.tag, Sent { operation, blocks, expected, resets, may_be_torn });
+        self.take_answers();
+        Ok(())
+    }
+
+    fn known_number(&self, block: LogicalBlock) -> usize {
+        self.number(block.chunk)
+    }
+
+    /// What a read of a logical block has to find, and whether it may fail because it was torn.
+    fn expected(&self, block: LogicalBlock) -> (Stamp, bool) {
+        if !self.device.geometry().has(block.chunk) {
+            return (Stamp::TORN, false);
+        }
+        let known = &self.chunks[self.number(block.chunk)];
+        (known.written.get(block.block as usize).copied().unwrap_or(Stamp::TORN), known.is_torn)
+    }
+
+    /// Whether the device has to take a command; none where that depends on how far others are.
+    fn may(&self, operation: Operation, blocks: &[LogicalBlock], stamps: usize) -> Option<bool> {
+        let geometry = self.device.geometry();
+        let is_there =
+            |block: &LogicalBlock| geometry.has(block.chunk) && block.block < geometry.blocks_per_chunk;
+        let wanted = if operation == Operation::Write { blocks.len() } else { 0 };
+        if !(1..=64).contains(&blocks.len()) || !blocks.iter().all(is_there) || stamps != wanted {
+            return Some(false);
+        }
+        let is_about = |sent: &Sent, chunk: Chunk| sent.blocks.iter().any(|block| block.chunk == chunk);
+        let is_reset = |chunk| {
+            self.sent.values().any(|sent| sent.operation == Operation::Reset && is_about(sent, chunk))
+        };
+        if blocks.iter().any(|block| is_reset(block.chunk)) {
+            // Unless another chunk of that reset is what takes long.
+            return None;
+        }
+        let states: Vec<ChunkState> = blocks.iter().map(|block| self.report(block.chunk).state).collect();
+        match operation {
+            Operation::Read => {
+                Some(blocks.iter().all(|block| block.block < self.report(block.chunk).readable))
+            }
+            Operation::Write => Some(
+                states.iter().all(|state| matches!(state, ChunkState::Free | ChunkState::Open))
+                    && self.is_in_order(blocks),
+            ),
+            Operation::Reset => {
+                let sound = states.iter().all(|state| matches!(state, ChunkState::Open | ChunkState::Closed));
+                let chunk = |n: usize| blocks[n].chunk;
+                let twice = (0..blocks.len()).any(|n| (0..n).any(|before| chunk(before) == chunk(n)));
+                let busy =
+                    blocks.iter().any(|block| self.sent.values().any(|sent| is_about(sent, block.chunk)));
+                if sound && !twice && busy { None } else { Some(sound && !twice) }
+            }
+        }
+    }
+
+    /// Whether each chunk is written from its write pointer on, in whole units.
+    fn is_in_order(&self, blocks: &[LogicalBlock]) -> bool {
+        let unit = self.device.geometry().ws_min;
+        let mut next: BTreeMap<Chunk, u32> = BTreeMap::new();
+        let mut run = 0u32;
+        for (n, block) in blocks.iter().enumerate() {
+            let next = next.entry(block.chunk).or_insert_with(|| self.report(block.chunk).write_pointer);
+            if *next != block.block {
+                return false;
+            }
+            *next += 1;
+            run += 1;
+            let goes_on = blocks.get(n + 1).is_some_and(|after| after.chunk == block.chunk);
+            if !goes_on && !std::mem::take(&mut run).is_multiple_of(unit) {
+                return false;
+            }
+        }
+        true
+    }
+
+    /// Takes the answers and holds them against what was written.
+    fn take_answers(&mut self) {
+        let answers = self.device.answers().to_vec();
+        self.device.forget_answers();
+        for answer in answers {
+            let sent = self.sent.remove(&answer.tag).expect("it was sent, and answered once");
+            assert_eq!(answer.failed == 0, answer.failure.is_none(), "{answer:?}");
+            for at in 0..sent.blocks.len() {
+                self.take_answer(&answer, &sent, at);
+            }
+            self.answers.push(answer);
+        }
+    }
+
+    fn take_answer(&mut self, answer: &Answer, sent: &Sent, at: usize) {
+        let block = sent.blocks[at];
+        let (number, failed) = (self.number(block.chunk), answer.has_failed(at));
+        assert!(!failed || self.fails || sent.may_be_torn[at], "{block} failed without a fault: {answer:?}");
+        let report = self.report(block.chunk);
+        let is_of_now = self.chunks[number].resets == sent.resets[at];
+        let known = &mut self.chunks[number];
+        match (sent.operation, failed) {
+            (Operation::Read, true) => assert_eq!(answer.failure, Some(Failure::Unread)),
+            (Operation::Read, false) => {
+                assert_eq!(answer.found[at], sent.expected[at], "{block} holds what was written last");
+            }
+            (Operation::Write, false) if is_of_now => known.done = known.done.max(block.block + 1),
+            (Operation::Write, true) => {
+                assert_eq!(answer.failure, Some(Failure::EarlyClose));
+                if is_of_now {
+                    assert_eq!(report.state, ChunkState::Closed, "{block}");
+                    known.written.truncate(report.write_pointer as usize);
+                }
+            }
+            (Operation::Write, false) => {}
+            (Operation::Reset, _) => {
+                let wanted = if failed { ChunkState::Offline } else { ChunkState::Free };
+                let is_left = [wanted, ChunkState::Open, ChunkState::Closed].contains(&report.state);
+                assert!(is_left, "{} is {:?} after a reset", block.chunk, report.state);
+                if self.chunks[number].resets == sent.resets[at] + 1 && report.write_pointer == 0 {
+                    let resets = self.chunks[number].resets;
+                    self.chunks[number] = Known { resets, ..Known::default() };
+                }
+            }
+        }
+    }
+
+    fn next_tag(&mut self) -> u32 {
+        self.tag += 1;
+        self.tag
+    }
+
+    /// Writes units to chunks from their write pointers on.
+    pub fn write(&mut self, pieces: &[(Chunk, u32)]) -> Result<u32, Refusal> {
+        let unit = self.device.geometry().ws_min;
+        let mut next: BTreeMap<Chunk, u32> = BTreeMap::new();
+        let mut blocks: Vec<LogicalBlock> = Vec::new();
+        for (chunk, units) in pieces {
+            let next = next.entry(*chunk).or_insert_with(|| self.report(*chunk).write_pointer);
+            blocks.extend(chunk.range(*next, units * unit));
+            *next += units * unit;
+        }
+        blocks.truncate(64 / unit as usize * unit as usize);
+        let tag = self.next_tag();
+        let stamps: Vec<Stamp> =
+            (0..blocks.len()).map(|n| Stamp { logical: n as u32, version: tag }).collect();
+        self.submit(&Command::write(tag, &blocks, &stamps)).map(|()| tag)
+    }
+
+    pub fn read(&mut self, blocks: &[LogicalBlock]) -> Result<u32, Refusal> {
+        let tag = self.next_tag();
+        self.submit(&Command::read(tag, blocks)).map(|()| tag)
+    }
+
+    pub fn reset(&mut self, chunks: &[Chunk]) -> Result<u32, Refusal> {
+        let tag = self.next_tag();
+        let blocks: Vec<LogicalBlock> = chunks.iter().map(|chunk| chunk.at(0)).collect();
+        self.submit(&Command::reset(tag, &blocks)).map(|()| tag)
+    }
+
+    /// One of the few chunks that steps are about.
+    fn pick(&self, pick: u16) -> Chunk {
+        let geometry = self.device.geometry();
+        let unit = u32::from(pick) % geometry.units();
+        let mut chunk = geometry.chunk(unit * geometry.chunks_per_unit);
+        chunk.chunk = u32::from(pick) / geometry.units() % CHUNKS;
+        chunk
+    }
+
+    pub fn play(&mut self, step: &Step) {
+        match step {
+            Step::Write(pieces) => {
+                let pieces: Vec<(Chunk, u32)> =
+                    pieces.iter().map(|(pick, units)| (self.pick(*pick), u32::from(*units))).collect();
+                let _ = self.write(&pieces);
+            }
+            Step::Read(picks) => self.read_picks(picks),
+            Step::Reset(picks) => {
+                let mut chunks: Vec<Chunk> = picks.iter().map(|pick| self.pick(*pick)).collect();
+                chunks.dedup();
+                let _ = self.reset(&chunks);
+            }
+            Step::Anything(kind, raw) => self.anything(*kind, raw),
+            Step::GoOn(events) => self.go_on(usize::from(*events)),
+            Step::RunDown => self.run_down(),
+            Step::Cut(us) => drop(self.cut_power(Duration::from_us(u64::from(*us)))),
+        }
+    }
+
+    fn read_picks(&mut self, picks: &[(u16, u16)]) {
+        let block = |(pick, place): &(u16, u16)| {
+            let chunk = self.pick(*pick);
+            let readable = self.report(chunk).readable;
+            (readable > 0).then(|| chunk.at(u32::from(*place) % readable))
+        };
+        let blocks: Vec<LogicalBlock> = picks.iter().filter_map(block).collect();
+        let _ = self.read(&blocks);
+    }
+
+    fn anything(&mut self, kind: u8, raw: &[(u16, u8)]) {
+        let blocks: Vec<LogicalBlock> =
+            raw.iter().map(|(pick, place)| self.pick(*pick).at(u32::from(*place))).collect();
+        let tag = self.next_tag();
+        let stamps = vec![Stamp { logical: 7, version: tag }; blocks.len()];
+        let _ = match kind {
+            0 => self.submit(&Command::read(tag, &blocks)),
+            1 => self.submit(&Command::write(tag, &blocks, &stamps)),
+            _ => self.submit(&Command::reset(tag, &blocks)),
+        };
+    }
+
+    /// Goes on for a number of events.
+    pub fn go_on(&mut self, events: usize) {
+        for _ in 0..events {
+            let Some(event) = self.calendar.advance() else { return };
+            self.device.handle(event, &mut self.calendar);
+            self.take_answers();
+        }
+    }
+
+    /// Goes on until nothing is left to happen. Every command is answered then.
+    pub fn run_down(&mut self) {
+        while !self.calendar.pending().is_empty() {
+            self.go_on(1);
+        }
+        let waits = || self.device.what_waits(self.calendar.now());
+        assert_eq!(self.device.outstanding(), 0, "commands wait and nothing will happen\n{}", waits());
+        assert!(self.sent.is_empty());
+    }
+
+    /// Cuts the power after a while, or when something happens if that is before, and lets the device recover; then what was
+    /// answered is there, and of the rest whole units.
+    pub fn cut_power(&mut self, after: Duration) -> PowerCut {
+        let next = self.calendar.pending().first().map_or(self.now(), |(time, _)| *time);
+        let now = next.min(self.now() + after);
+        let cut = self.device.power_cut(now);
+        self.calendar = Calendar::resumed(now, []);
+        let sent = std::mem::take(&mut self.sent);
+        let mut unanswered: Vec<u32> = sent.keys().copied().collect();
+        unanswered.sort_unstable();
+        assert_eq!(cut.unanswered, unanswered);
+        assert!(!self.device.is_ready());
+        self.device.recover(&mut self.calendar);
+        self.wait_until_ready();
+        let was_reset = |chunk: Chunk| {
+            sent.values().any(|sent| {
+                sent.operation == Operation::Reset && sent.blocks.iter().any(|block| block.chunk == chunk)
+            })
+        };
+        let all: Vec<Chunk> = self.device.geometry().all_chunks().collect();
+        for chunk in all {
+            self.find_again(chunk, was_reset(chunk));
+        }
+        self.audit();
+        cut
+    }
+
+    pub fn wait_until_ready(&mut self) {
+        while !self.device.is_ready() {
+            let event = self.calendar.advance().expect("a recovery is under way");
+            self.device.handle(event, &mut self.calendar);
+        }
+    }
+
+    fn find_again(&mut self, chunk: Chunk, was_reset: bool) {
+        let (report, number) = (self.report(chunk), self.number(chunk));
+        let unit = self.device.geometry().ws_min;
+        let known = &mut self.chunks[number];
+        if was_reset && matches!(report.state, ChunkState::Free | ChunkState::Offline) {
+            *known = Known { resets: known.resets, ..Known::default() };
+            return;
+        }
+        known.is_torn |= was_reset;
+        if report.state == ChunkState::Offline {
+            return;
+        }
+        let written = known.written.len() as u32;
+        let fits = (known.done..=written).contains(&report.write_pointer)
+            && report.write_pointer.is_multiple_of(unit);
+        assert!(fits, "{report:?} where {} of {written} were answered", known.done);
+        known.written.truncate(report.write_pointer as usize);
+        known.done = report.write_pointer;
+    }
+
+    /// Reads everything that can be read.
+    pub fn read_all(&mut self) {
+        self.run_down();
+        let chunks: Vec<Chunk> = self.device.geometry().all_chunks().collect();
+        for chunk in chunks {
+            let all: Vec<LogicalBlock> = chunk.range(0, self.report(chunk).readable).collect();
+            for blocks in all.chunks(64) {
+                self.read(blocks).expect("they can be read");
+            }
+        }
+        self.run_down();
+        self.audit();
+    }
+
+    pub fn now(&self) -> Instant {
+        self.calendar.now()
+    }
+
+    pub fn elapsed(&self) -> Duration {
+        self.now() - Instant::ZERO
+    }
+
+    pub fn audit(&self) {
+        self.device.audit(self.elapsed());
+    }
+}

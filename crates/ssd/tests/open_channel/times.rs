@@ -1,0 +1,121 @@
+//! How fast it is: closed forms of the part's times, and what is counted.
+
+use wordline_kernel::Duration;
+use wordline_nand::chain::Hold;
+use wordline_ssd::PhysicalDevice;
+use wordline_ssd::physical_device::{Chunk, LogicalBlock};
+
+use super::host::Host;
+use super::{FIRST, device, written};
+
+/// How long it takes until nothing is left to happen.
+fn takes<R>(host: &mut Host, what: impl FnOnce(&mut Host) -> R) -> Duration {
+    host.run_down();
+    let begin = host.elapsed();
+    what(host);
+    host.run_down();
+    host.elapsed() - begin
+}
+
+#[test]
+fn one_parallel_unit_is_written_as_fast_as_its_die_programs() {
+    let mut host = Host::new(device(), 1);
+    let part = host.device.config().pools.first().part.clone();
+    // Both planes: their commands and 8 KiB over the bus, then the array for 250 us.
+    let unit = Hold::Program.total(&part, 2) + Duration::from_us(250);
+    assert_eq!(takes(&mut host, |host| host.write(&[(FIRST, 16)])), unit * 16);
+    // Two chunks of it share the die; two parallel units of a group share the bus alone.
+    let chunk = |unit, chunk| Chunk { group: 0, unit, chunk };
+    let same = takes(&mut host, |host| host.write(&[(chunk(0, 1), 8), (chunk(0, 2), 8)]));
+    assert_eq!(same, unit * 16);
+    let both = takes(&mut host, |host| host.write(&[(chunk(0, 3), 8), (chunk(1, 3), 8)]));
+    assert_eq!(both, unit * 8 + Hold::Program.total(&part, 2), "the second begins when the bus is free");
+    let reset = takes(&mut host, |host| host.reset(&[chunk(0, 3), chunk(1, 3)]));
+    assert_eq!(reset, Hold::Erase.total(&part, 2) * 2 + Duration::from_us(1_500));
+}
+
+#[test]
+fn pages_side_by_side_are_read_by_one_command() {
+    let mut host = written(device(), 2);
+    let part = host.device.config().pools.first().part.clone();
+    let before = host.device.chips().counts();
+    let blocks: Vec<LogicalBlock> = FIRST.range(0, 2).collect();
+    let time = takes(&mut host, |host| host.read(&blocks));
+    let both = Hold::Read.total(&part, 2) + Duration::from_us(25) + Hold::DataOut.total(&part, 2);
+    assert_eq!(time, both);
+    let counts = host.device.chips().counts();
+    assert_eq!((counts.read_commands - before.read_commands, counts.pages_read - before.pages_read), (1, 2));
+    // Pages of two word lines are sensed one after another.
+    takes(&mut host, |host| host.read(&[FIRST.at(1), FIRST.at(2)]));
+    assert_eq!(host.device.chips().counts().read_commands, counts.read_commands + 2);
+}
+
+/// The time of so many reads of a page each, in turn from the parallel units of one group of so many.
+fn reads_of(units: u16, reads: u32) -> Duration {
+    let mut file = device();
+    (file.layout.channels, file.layout.dies_per_package) = (1, u32::from(units));
+    file.layout.planes_per_row = Some(1);
+    let mut host = Host::new(file, 1);
+    let chunks: Vec<Chunk> = (0..units).map(|unit| Chunk { unit, ..FIRST }).collect();
+    for chunk in &chunks {
+        host.write(&[(*chunk, 16)]).expect("it is free");
+    }
+    let blocks: Vec<LogicalBlock> =
+        (0..reads).map(|n| chunks[n as usize % chunks.len()].at(n / u32::from(units) % 16)).collect();
+    takes(&mut host, |host| {
+        for blocks in blocks.chunks(64) {
+            host.read(blocks).expect("they are written");
+        }
+    })
+}
+
+#[test]
+fn reads_scale_with_parallel_units_until_their_bus_is_full() {
+    let file = device().check().expect("it is sound");
+    let part = &file.pools.first().part;
+    let turnaround = part.bus.t_rhw - part.bus.t_cs;
+    let on_bus = turnaround + Hold::Read.total(part, 1) + Hold::DataOut.total(part, 1);
+    let alone = on_bus + Duration::from_us(25);
+    let reads = 960;
+    for units in 1..=8u16 {
+        let time = reads_of(units, reads).ps() as f64;
+        let of_dies = alone.ps() as f64 * f64::from(reads) / f64::from(units);
+        let of_bus = on_bus.ps() as f64 * f64::from(reads);
+        // One die waits for nobody; from four on (25 us of sensing behind three times 10.7 us of others) the bus never rests. In
+        // between a die may wait for the bus of another, within one transfer of each read.
+        let bound = of_dies.max(of_bus);
+        assert!(time >= bound * 0.999, "{units} units: {time} is faster than {bound} ps");
+        let slack = if units == 1 || units >= 4 { 1.01 } else { 1.35 };
+        assert!(time <= bound * slack, "{units} units: {time} instead of {bound} ps");
+    }
+}
+
+#[test]
+fn metrics_tell_what_was_done() {
+    let mut host = Host::new(device(), 1);
+    let mark = host.device.mark(host.now());
+    host.write(&[(FIRST, 16)]).expect("it is free");
+    host.run_down();
+    host.read_all();
+    host.reset(&[FIRST]).expect("it is closed");
+    host.run_down();
+    let metrics = host.device.metrics(&mark, host.now());
+    for (name, wanted) in [
+        ("vector.writes", 1),
+        ("vector.reads", 1),
+        ("vector.resets", 1),
+        ("vector.blocks_written", 32),
+        ("flash.programs", 32),
+        ("flash.reads", 32),
+        ("flash.erases", 2),
+        ("chunks.free", 96),
+        ("chunks.closed", 0),
+    ] {
+        assert_eq!(metrics.count(name), wanted, "{name}");
+    }
+    assert!(metrics.number("energy_joules").expect("it has a value") > 0.0);
+    let known: Vec<&str> = wordline_ssd::open_channel::metrics().map(|metric| metric.name).collect();
+    assert!(metrics.iter().all(|(metric, _)| known.contains(&metric.name)));
+    let detail = host.device.detail(&mark, host.now());
+    assert_eq!((detail.buses.len(), detail.arrays.len(), detail.pools[0].worn.erases), (2, 4, 1));
+}
