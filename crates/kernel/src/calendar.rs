@@ -20,6 +20,41 @@ pub trait Schedule<E> {
     fn after(&mut self, delay: Duration, event: E) {
         self.at(self.now() + delay, event);
     }
+    /// The same calendar for a part of whoever it belongs to: each event of the part becomes one of its owner by `wrap`.
+    #[inline]
+    fn within<Inner, Wrap: Fn(Inner) -> E>(&mut self, wrap: Wrap) -> Within<'_, Self, Wrap>
+    where
+        Self: Sized,
+    {
+        Within { owner: self, wrap }
+    }
+}
+
+/// A calendar as a part of its owner sees it: see [`Schedule::within`].
+pub struct Within<'a, C, Wrap> {
+    owner: &'a mut C,
+    wrap: Wrap,
+}
+
+impl<Inner, Outer, C, Wrap> Schedule<Inner> for Within<'_, C, Wrap>
+where
+    C: Schedule<Outer>,
+    Wrap: Fn(Inner) -> Outer,
+{
+    #[inline]
+    fn now(&self) -> Instant {
+        self.owner.now()
+    }
+
+    #[inline]
+    fn at(&mut self, time: Instant, event: Inner) {
+        self.owner.at(time, (self.wrap)(event));
+    }
+
+    #[inline]
+    fn is_settled(&self) -> bool {
+        self.owner.is_settled()
+    }
 }
 
 /// Pending events in the order of time, then of scheduling.

@@ -18,7 +18,7 @@ pub mod table;
 pub mod time;
 pub mod units;
 
-pub use calendar::{Calendar, Schedule};
+pub use calendar::{Calendar, Schedule, Within};
 pub use column::{Column, Id};
 pub use complaint::{Complaint, Complaints, one_of};
 pub use digest::Digest;

@@ -5,7 +5,7 @@ use wordline_kernel::{Calendar, Duration, Instant, Schedule};
 use wordline_ssd::BlockDevice;
 
 use crate::report::Quantity;
-use crate::run::{DeviceCalendar, Event, Observer};
+use crate::run::{Event, Observer};
 use crate::summary::PowerCut;
 
 /// When the power is cut.
@@ -70,7 +70,7 @@ impl Power {
             torn_erases: cut.torn.erases,
             ..PowerCut::default()
         });
-        device.recover(&mut DeviceCalendar(calendar));
+        device.recover(&mut calendar.within(Event::Device));
         observer.recovers(device.pages_recovered() + device.pages_to_recover());
     }
 

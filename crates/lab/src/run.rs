@@ -169,25 +169,6 @@ pub(crate) enum Event<E> {
 const _: () =
     assert!(size_of::<Event<wordline_ssd::Event>>() <= 12, "an event is copied on every push and pop");
 
-pub(crate) struct DeviceCalendar<'a, E>(pub(crate) &'a mut Calendar<Event<E>>);
-
-impl<E: Copy> Schedule<E> for DeviceCalendar<'_, E> {
-    #[inline]
-    fn now(&self) -> Instant {
-        self.0.now()
-    }
-
-    #[inline]
-    fn at(&mut self, time: Instant, event: E) {
-        self.0.at(time, Event::Device(event));
-    }
-
-    #[inline]
-    fn is_settled(&self) -> bool {
-        self.0.is_settled()
-    }
-}
-
 /// Runs a job to its end, or until the observer stops it.
 ///
 /// # Errors
@@ -420,7 +401,7 @@ fn simulate<D: BlockDevice, S: Iterator<Item = Arrival>>(
         for left in (0..EVENTS_BETWEEN_LOOKS).rev() {
             let event = calendar.advance();
             if let Some(Event::Device(event)) = event {
-                device.handle(event, &mut DeviceCalendar(calendar));
+                device.handle(event, &mut calendar.within(Event::Device));
             } else {
                 host_at = None;
                 match event {
@@ -480,7 +461,7 @@ fn too_long(answered: u64) -> Error {
 /// Nothing is going to happen while requests are outstanding: a device at the end of its life gives them up.
 #[cold]
 fn give_up<D: BlockDevice>(device: &mut D, calendar: &mut Calendar<Event<D::Event>>) -> Result<()> {
-    if device.give_up(&mut DeviceCalendar(calendar)) {
+    if device.give_up(&mut calendar.within(Event::Device)) {
         return Ok(());
     }
     let now = calendar.now();
@@ -515,7 +496,7 @@ fn submit<D: BlockDevice, S: Iterator<Item = Arrival>>(
     loop {
         match queue.next(calendar.now()) {
             Submission::Now(command) => {
-                device.submit(command, &mut DeviceCalendar(calendar));
+                device.submit(command, &mut calendar.within(Event::Device));
                 device.foresee(queue.upcoming());
             }
             Submission::At(time) => {

@@ -32,26 +32,6 @@ pub struct OfMember<E> {
     pub event: E,
 }
 
-/// Lets a member put its events on the calendar of the array.
-struct MemberCalendar<'a, C> {
-    member: u16,
-    calendar: &'a mut C,
-}
-
-impl<E, C: Schedule<OfMember<E>>> Schedule<E> for MemberCalendar<'_, C> {
-    fn now(&self) -> Instant {
-        self.calendar.now()
-    }
-
-    fn at(&mut self, time: Instant, event: E) {
-        self.calendar.at(time, OfMember { member: self.member, event });
-    }
-
-    fn is_settled(&self) -> bool {
-        self.calendar.is_settled()
-    }
-}
-
 counters! {
     /// What the array counts.
     pub struct Counts {
@@ -222,7 +202,7 @@ impl<D: BlockDevice> BlockDevice for Raid0<D> {
                 let contents: Vec<Content> = places.map(|at| carried[at]).collect();
                 self.members[usize::from(member)].carry(tag, &contents);
             }
-            let mut own = MemberCalendar { member, calendar: &mut *calendar };
+            let mut own = calendar.within(|event| OfMember { member, event });
             self.members[usize::from(member)].submit(piece, &mut own);
             self.take_answers(member, calendar.now());
         }
@@ -244,7 +224,7 @@ impl<D: BlockDevice> BlockDevice for Raid0<D> {
 
     fn handle(&mut self, event: Self::Event, calendar: &mut impl Schedule<Self::Event>) {
         let OfMember { member, event } = event;
-        let mut own = MemberCalendar { member, calendar: &mut *calendar };
+        let mut own = calendar.within(|event| OfMember { member, event });
         self.members[usize::from(member)].handle(event, &mut own);
         self.take_answers(member, calendar.now());
     }
@@ -264,7 +244,7 @@ impl<D: BlockDevice> BlockDevice for Raid0<D> {
     fn give_up(&mut self, calendar: &mut impl Schedule<Self::Event>) -> bool {
         let mut any = false;
         for member in self.all_members() {
-            let mut own = MemberCalendar { member, calendar: &mut *calendar };
+            let mut own = calendar.within(|event| OfMember { member, event });
             any |= self.members[usize::from(member)].give_up(&mut own);
             self.take_answers(member, calendar.now());
         }
@@ -290,7 +270,7 @@ impl<D: BlockDevice> BlockDevice for Raid0<D> {
 
     fn recover(&mut self, calendar: &mut impl Schedule<Self::Event>) {
         for member in self.all_members() {
-            let mut own = MemberCalendar { member, calendar: &mut *calendar };
+            let mut own = calendar.within(|event| OfMember { member, event });
             self.members[usize::from(member)].recover(&mut own);
         }
     }

@@ -290,7 +290,7 @@ fn defaults() -> Json {
 /// The keys that a layer below set in vain in `tree`, of which `config` was made.
 ///
 /// # Errors
-/// What was set in vain by nobody's change but that of its own layer.
+/// A key that was set and has no effect, unless a later layer took its effect away: one complaint for each.
 pub fn idle_keys(tree: &Node, config: &Config) -> Result<Vec<&'static str>, Complaints> {
     let mut wrong = Complaints::default();
     let mut idle = Vec::new();

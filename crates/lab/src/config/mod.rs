@@ -54,7 +54,7 @@ pub struct Device {
     pub name: String,
     /// What it is, in a line; may be empty.
     pub description: String,
-    /// What was checked, of whichever type.
+    /// The checked configuration, of whichever device type.
     pub configured: Arc<dyn Configured>,
     /// All of it as one TOML document, which loads as the same device.
     pub text: String,
@@ -147,7 +147,7 @@ fn resolve(registry: &Registry, mut layered: load::Layered) -> Result<Device> {
 /// comes with the program.
 ///
 /// # Errors
-/// What was set in vain by nobody's change but that of its own layer.
+/// A key that was set and has no effect, unless a later layer took its effect away: one complaint for each.
 pub(crate) fn idle_keys(
     table: &toml::Table,
     device: &dyn Configured,

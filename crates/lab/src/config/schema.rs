@@ -121,7 +121,7 @@ pub fn file(registry: &Registry) -> Json {
     schema
 }
 
-/// What the key of the type means.
+/// The description of the key that names the device type.
 pub const MEANING_OF_TYPE: &str = "The type of device, as `wordline devices` lists them. Left out: `ssd`.";
 
 /// Lets the key `part` of a table with one name a part.

@@ -17,7 +17,7 @@ pub struct FixedLatency(FixedLatencyFile);
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct FixedLatencyFile {
-    /// What the host can use.
+    /// The capacity that the host sees.
     pub capacity: Bytes,
     /// From a command to its answer, however many commands there are.
     pub latency: Duration,

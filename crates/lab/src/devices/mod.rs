@@ -49,16 +49,16 @@ pub trait DeviceType: Clone + fmt::Debug + Send + Sync + Sized + 'static {
 
     /// Its keys. It denies those that it does not know.
     type File: Serialize + DeserializeOwned + JsonSchema;
-    /// What is made of it.
+    /// The device that it configures.
     type Device: BlockDevice;
 
-    /// Checks what was read.
+    /// Checks the keys of a file.
     ///
     /// # Errors
     /// Everything that is wrong, by key.
     fn check(file: Self::File) -> std::result::Result<Self, Complaints>;
 
-    /// What was read.
+    /// The keys that it was made of.
     fn file(&self) -> Self::File;
 
     /// What a host must know of the device, before it is made.
@@ -85,7 +85,7 @@ pub trait DeviceType: Clone + fmt::Debug + Send + Sync + Sized + 'static {
         vec![("capacity".into(), rows.map(|(what, size)| row(what, size)).into())]
     }
 
-    /// What the result of a run is to note of a device that is ready.
+    /// Notes for the result of a run, about a device that is ready.
     fn notes(&self, _device: &Self::Device) -> Vec<String> {
         Vec::new()
     }

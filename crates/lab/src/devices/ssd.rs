@@ -16,7 +16,7 @@ use super::{ChipsInfo, DeviceType, Section};
 use crate::config::embedded::{Embedded, PRESETS};
 use crate::config::{DESIGN, Keys, explain, idle_keys_of_ssd};
 
-/// What the result notes where an SLC cache was asked for and stays empty.
+/// The note of a run whose SLC cache stays empty.
 pub(crate) const NOTHING_CACHED: &str = "ftl.slc_cache only takes space: the router of the design sends nothing there, as the policy slc-cache would";
 
 /// The change of a design from a crate of its own: the parts of a device of this configuration.

@@ -11,11 +11,11 @@ use crate::config;
 /// Who sets keys of a device, from the lowest layer up.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Layer<'a> {
-    /// What comes with the program.
+    /// A preset that comes with the program.
     Preset,
     /// The experiment.
     Device,
-    /// What it is scaled down by.
+    /// The change that scales an experiment down.
     Quick,
     /// The value of a varied key.
     Varied(&'a str),
@@ -40,7 +40,7 @@ impl Layer<'_> {
 #[derive(Default)]
 pub(super) struct Layers<'a> {
     table: toml::Table,
-    /// What was set, in that order; a key stands for all below it.
+    /// The keys that each layer set, in the order of the layers; a key stands for all below it.
     set: Vec<(String, Layer<'a>)>,
 }
 
@@ -79,7 +79,7 @@ impl<'a> Layers<'a> {
     /// another. `path` names the file.
     ///
     /// # Errors
-    /// What was set in vain by nobody's change but that of its own layer.
+    /// A key that was set and has no effect, unless a later layer took its effect away: one complaint for each.
     pub(super) fn idle(&self, path: &Path, device: &dyn Configured) -> Result<Vec<&'static str>, Complaints> {
         let layer_of = |key: &str| {
             let is_in =

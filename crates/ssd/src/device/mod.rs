@@ -44,7 +44,7 @@ mod write_out;
 use std::collections::VecDeque;
 
 use serde::{Deserialize, Serialize};
-use wordline_kernel::{Column, Digest, Instant, Schedule, Seed, state};
+use wordline_kernel::{Column, Digest, Schedule, Seed, state};
 use wordline_nand::{BlockSetId, Chips, Pool, Stamp};
 
 use crate::buffer::read_ahead::ReadAhead;
@@ -95,26 +95,6 @@ pub enum Event {
 }
 
 const _: () = assert!(size_of::<Event>() <= 8, "an event is copied on every push and pop");
-
-/// Lets the flash put its events on the device's calendar.
-struct FlashCalendar<'a, C>(&'a mut C);
-
-impl<C: Schedule<Event>> Schedule<flash::Event> for FlashCalendar<'_, C> {
-    #[inline]
-    fn now(&self) -> Instant {
-        self.0.now()
-    }
-
-    #[inline]
-    fn at(&mut self, time: Instant, event: flash::Event) {
-        self.0.at(time, Event::Flash(event));
-    }
-
-    #[inline]
-    fn is_settled(&self) -> bool {
-        self.0.is_settled()
-    }
-}
 
 /// The host's program unit of a row: the buffer entries in it and what is written of them.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -314,10 +294,10 @@ impl Device {
     #[inline(always)]
     pub fn handle(&mut self, event: Event, calendar: &mut impl Schedule<Event>) {
         if let Event::Flash(flash::Event::Chips(event)) = event {
-            if let Some(done) = &self.flash.handle(event, &mut FlashCalendar(calendar)) {
+            if let Some(done) = &self.flash.handle(event, &mut calendar.within(Event::Flash)) {
                 self.command_done(done, calendar);
             } else if let wordline_nand::Event::Rested(die) = event {
-                self.flash.rested(die, &*self.policies.tuner, &mut FlashCalendar(calendar));
+                self.flash.rested(die, &*self.policies.tuner, &mut calendar.within(Event::Flash));
             }
         } else {
             self.handle_own(event, calendar);
@@ -330,7 +310,7 @@ impl Device {
     fn handle_own(&mut self, event: Event, calendar: &mut impl Schedule<Event>) {
         match event {
             Event::Flash(flash::Event::Retry(id)) => {
-                self.flash.retry(id, &*self.policies.tuner, &mut FlashCalendar(calendar));
+                self.flash.retry(id, &*self.policies.tuner, &mut calendar.within(Event::Flash));
             }
             Event::Flash(event) => unreachable!("{event:?} is handled by the flash"),
             Event::Begin(id) => self.begin(id, calendar),

@@ -3,7 +3,7 @@
 use wordline_kernel::{Instant, Schedule};
 use wordline_nand::{BlockSetId, DieId, Done, Operation, PageId, SlotId};
 
-use super::{Device, Event, FlashCalendar};
+use super::{Device, Event};
 use crate::flash::{Outcome, Task, Ticket};
 use crate::ftl::Blocks;
 use crate::ftl::mapping::LogicalPage;
@@ -14,7 +14,7 @@ impl Device {
     /// Gives an idle die its next command.
     #[inline]
     pub(super) fn kick(&mut self, die: DieId, calendar: &mut impl Schedule<Event>) {
-        self.flash.start(die, &*self.policies.tuner, &mut FlashCalendar(calendar));
+        self.flash.start(die, &*self.policies.tuner, &mut calendar.within(Event::Flash));
     }
 
     /// A die has finished a command.
@@ -51,7 +51,7 @@ impl Device {
     #[inline(always)]
     fn task_over(&mut self, task: &Task, done: &Done, calendar: &mut impl Schedule<Event>) {
         let Self { flash, policies, .. } = self;
-        match flash.outcome(task, done, &mut *policies.tuner, &mut FlashCalendar(calendar)) {
+        match flash.outcome(task, done, &mut *policies.tuner, &mut calendar.within(Event::Flash)) {
             Outcome::Done => self.task_done(task, done, calendar),
             Outcome::Again => {}
             Outcome::Unread(pages) => self.read_failed(task, pages, done, calendar),

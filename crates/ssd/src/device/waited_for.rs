@@ -3,7 +3,7 @@
 
 use wordline_kernel::Schedule;
 
-use super::{Device, Event, FlashCalendar};
+use super::{Device, Event};
 use crate::buffer::EntryId;
 use crate::flash::Ticket;
 use crate::ftl::mapping::LogicalPage;
@@ -20,7 +20,7 @@ impl Device {
     /// The host waits for the whole buffer to be written out, or for any room in it.
     #[inline]
     pub(super) fn hurry_all(&mut self, calendar: &mut impl Schedule<Event>) {
-        self.flash.promote_all(&*self.policies.tuner, &mut FlashCalendar(calendar));
+        self.flash.promote_all(&*self.policies.tuner, &mut calendar.within(Event::Flash));
     }
 
     /// The host waits for an entry that is being completed.
@@ -58,7 +58,7 @@ impl Device {
     }
 
     fn promote(&mut self, tickets: &[Ticket], calendar: &mut impl Schedule<Event>) {
-        self.flash.promote(tickets, &*self.policies.tuner, &mut FlashCalendar(calendar));
+        self.flash.promote(tickets, &*self.policies.tuner, &mut calendar.within(Event::Flash));
     }
 
     /// Reads that wait in a victim of which the collector has moved everything go as its commands do: else it would go on

@@ -5,7 +5,6 @@
 //! nothing of what is there: no map, no buffer, no cleaning.
 
 mod at_once;
-mod calendar;
 mod levels;
 mod outcome;
 mod payloads;
@@ -30,7 +29,6 @@ use crate::faults::OfPools;
 use crate::policy::tuner::Tuner;
 use crate::snapshot::ensure;
 use at_once::AtOnce;
-use calendar::ChipCalendar;
 use levels::Levels;
 use payloads::Payloads;
 use queue::Queues;

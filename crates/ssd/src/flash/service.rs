@@ -4,7 +4,7 @@ use wordline_kernel::{Bytes, Instant, Schedule};
 use wordline_nand::{Command, DieId, Done, Geometry, Operation, PageId};
 
 use super::task::{Task, TaskId};
-use super::{ChipCalendar, Event, Flash};
+use super::{Event, Flash};
 use crate::policy::tuner::Tuner;
 
 impl Flash {
@@ -15,7 +15,7 @@ impl Flash {
         event: wordline_nand::Event,
         calendar: &mut impl Schedule<Event>,
     ) -> Option<Done> {
-        self.chips.handle(event, &mut ChipCalendar(calendar))
+        self.chips.handle(event, &mut calendar.within(Event::Chips))
     }
 
     /// Gives an idle die its next command.
@@ -63,7 +63,7 @@ impl Flash {
             self.set_read_level(die, operation, tuner);
         }
         let command = Command::new(operation, page, planes, Bytes(bytes));
-        self.chips.begin(die, command, &mut ChipCalendar(calendar));
+        self.chips.begin(die, command, &mut calendar.within(Event::Chips));
     }
 
     /// Moves what a program writes into the registers of its die.
@@ -81,7 +81,7 @@ impl Flash {
     fn resume(&mut self, die: DieId, calendar: &mut impl Schedule<Event>) {
         if self.chips.is_suspended(die) {
             self.queues.unpark(die, calendar.now());
-            self.chips.resume(die, &mut ChipCalendar(calendar));
+            self.chips.resume(die, &mut calendar.within(Event::Chips));
         }
     }
 
@@ -90,7 +90,7 @@ impl Flash {
     #[inline(never)]
     fn suspend(&mut self, die: DieId, calendar: &mut impl Schedule<Event>) {
         if self.chips.suspends(die) < self.max_suspends && self.chips.can_suspend(die, calendar.now()) {
-            self.chips.suspend(die, &mut ChipCalendar(calendar));
+            self.chips.suspend(die, &mut calendar.within(Event::Chips));
         }
     }
 
