@@ -46,15 +46,7 @@ impl Device {
     /// Queues the next command of a row, if none is under way. Returns whether it programs a page of the host.
     #[inline(never)]
     pub(super) fn work_on(&mut self, row: Row, calendar: &mut impl Schedule<Event>) -> bool {
-        if self.units[row as usize].busy {
-            return false;
-        }
-        let in_use = self.buffer.in_use();
-        let formed = self.queue_step(row, calendar);
-        if self.buffer.in_use() < in_use {
-            self.wake_waiters(calendar);
-        }
-        formed
+        !self.units[row as usize].busy && self.queue_step(row, calendar)
     }
 
     fn queue_step(&mut self, row: Row, calendar: &mut impl Schedule<Event>) -> bool {

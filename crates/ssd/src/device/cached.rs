@@ -13,38 +13,45 @@ use crate::flash::{Class, Task, Ticket};
 use crate::ftl::mapping::LogicalPage;
 use crate::sectors::Sectors;
 
+/// Where the read cache has a piece of a page.
+pub(super) enum Cached {
+    /// It is there.
+    Here,
+    /// It is being fetched: the request that asked waits for it.
+    Coming,
+}
+
 impl Device {
     /// Looks for a piece of a page that is not in the write buffer. If the cache has all of it, it comes without a read
-    /// of its own: at once, or as a part of the command once the page is fetched.
+    /// of its own: at once, or if the request waits for it, once the page is fetched.
     #[inline]
-    pub(super) fn cache_has(&mut self, id: RequestId, piece: Piece) -> bool {
-        self.cache.is_on() && self.find_in_cache(id, piece)
+    pub(super) fn cache_has(&mut self, id: RequestId, piece: Piece) -> Option<Cached> {
+        if self.cache.is_on() { self.find_in_cache(id, piece) } else { None }
     }
 
-    fn find_in_cache(&mut self, id: RequestId, piece: Piece) -> bool {
-        let Some(entry) = self.cache.find(piece.page) else { return false };
+    fn find_in_cache(&mut self, id: RequestId, piece: Piece) -> Option<Cached> {
+        let entry = self.cache.find(piece.page)?;
         let cached = *self.cache.get(entry);
         if !cached.sectors.covers(piece.sectors()) {
-            return false;
+            return None;
         }
         let wanted = self.mapping.last_written(piece.page);
         assert_eq!(Some(cached.version), wanted, "page {} in the read cache", piece.page.0);
         self.totals.read_cache_hits += 1;
         self.totals.read_ahead_used += u64::from(self.cache.touch(entry));
-        if self.cache.is_coming(entry) {
-            self.cache.wait(entry, id);
-            self.front.get(id).parts += 1;
+        if !self.cache.is_coming(entry) {
+            return Some(Cached::Here);
         }
-        true
+        self.cache.wait(entry, id);
+        Some(Cached::Coming)
     }
 
     /// Keeps what the host read from flash, unless it was written or discarded meanwhile.
-    pub(super) fn keep_read(&mut self, id: RequestId, read: &Task) {
+    pub(super) fn keep_read(&mut self, command: &Command, read: &Task) {
         let logical = LogicalPage(read.wanted.logical);
         let is_last = self.mapping.last_written(logical) == Some(read.wanted.version);
         if is_last && self.buffer.find(logical).is_none() {
-            let command = self.front.get(id).command;
-            let sectors = self.sectors_read(self.piece(&command, logical.0), read.page, read);
+            let sectors = self.sectors_read(self.piece(command, logical.0), read.page, read);
             self.cache.keep(logical, read.wanted.version, sectors);
         }
     }
@@ -110,9 +117,8 @@ impl Device {
 
     /// A read ahead of the host is done.
     #[inline(never)]
-    pub(super) fn fetched_ahead(&mut self, id: EntryId, calendar: &mut impl Schedule<Event>) {
+    pub(super) fn fetched_ahead(&mut self, id: EntryId) {
         self.totals.read_ahead_reads += 1;
         self.cache.fetched(id, &mut self.wake);
-        self.wake_waiters(calendar);
     }
 }

@@ -22,6 +22,7 @@ impl Device {
             && self.flash.chips().is_dead(die)
         {
             self.lose_die(die);
+            self.check_life();
         }
     }
 
@@ -31,11 +32,15 @@ impl Device {
         let slot = task.slot;
         let row = match task.ticket {
             Ticket::HostUnit(row) => {
-                self.host_program_failed(row, slot, calendar);
+                self.host_program_failed(row, slot);
+                self.program_failed(slot, calendar);
+                self.note_row(row);
                 row
             }
             Ticket::TableUnit(row) => {
-                self.table_program_failed(row, slot, calendar);
+                self.table_program_failed(row, slot);
+                self.program_failed(slot, calendar);
+                self.note_row(row);
                 row
             }
             Ticket::Reclaim(row) => {
@@ -93,7 +98,8 @@ impl Device {
             Ticket::Fill(entry) => self.fill_done(task, entry, calendar),
             Ticket::UnitFill(sub) => self.unit_fill_done(task, sub, calendar),
             Ticket::Table(table) => {
-                self.table_read(table, calendar);
+                self.table_read(table);
+                self.go_on_located(table, calendar);
                 self.read_over(task.page, calendar);
             }
             Ticket::Prefetch(entry) => {
@@ -101,7 +107,8 @@ impl Device {
                 self.cache.each_waiter(entry, |id| waiting.push(id));
                 waiting.into_iter().for_each(|id| self.note_lost(id, task));
                 self.read_over(task.page, calendar);
-                self.fetched_ahead(entry, calendar);
+                self.fetched_ahead(entry);
+                self.wake_waiters(calendar);
             }
             Ticket::Request(id) => {
                 self.note_lost(id, task);
@@ -185,12 +192,10 @@ impl Device {
     }
 
     /// The host's unit of `row` was not programmed: its pages, which the buffer still has, go elsewhere at once.
-    fn host_program_failed(&mut self, row: Row, first: SlotId, calendar: &mut impl Schedule<Event>) {
+    fn host_program_failed(&mut self, row: Row, first: SlotId) {
         if self.programs_whole_unit(row) {
             self.whole_unit_failed(row);
             self.blocks.program_done(first);
-            self.program_failed(first, calendar);
-            self.note_row(row);
             return;
         }
         let mut unit = std::mem::take(&mut self.units[row as usize]);
@@ -203,12 +208,10 @@ impl Device {
         }
         unit.clear();
         self.units[row as usize] = unit;
-        self.program_failed(first, calendar);
-        self.note_row(row);
     }
 
     /// The unit of translation pages of `row` was not programmed: they are in memory still.
-    fn table_program_failed(&mut self, row: Row, first: SlotId, calendar: &mut impl Schedule<Event>) {
+    fn table_program_failed(&mut self, row: Row, first: SlotId) {
         let mut unit = std::mem::take(&mut self.units[row as usize]);
         self.blocks.program_done(first);
         for stamp in unit.stamps.iter().rev().filter(|stamp| stamp.is_data()) {
@@ -222,8 +225,6 @@ impl Device {
         }
         unit.clear();
         self.units[row as usize] = unit;
-        self.program_failed(first, calendar);
-        self.note_row(row);
     }
 
     /// The collector's unit of `row` was not programmed: its pages, which are still in the victims, go elsewhere.
@@ -318,7 +319,6 @@ impl Device {
         // What waits for the lost rows goes elsewhere.
         self.row_opened = true;
         slots.into_iter().for_each(|slot| self.lose_slot(slot));
-        self.check_life();
     }
 
     /// Whether some of a logical page is lost: a read of that fails until it is written again.

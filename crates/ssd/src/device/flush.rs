@@ -7,7 +7,7 @@ use super::{Device, Event, Mutant};
 use crate::Config;
 use crate::buffer::{Entry, EntryId, EntryState};
 use crate::command::RequestId;
-use crate::flash::{Class, Ticket};
+use crate::flash::Ticket;
 use crate::ftl::mapping::LogicalPage;
 use crate::ftl::translation::Then;
 use crate::policy::router::Outgoing;
@@ -73,7 +73,8 @@ impl Device {
     /// Makes an entry that left the list ready for a program unit, as soon as the place of its page is known.
     pub(super) fn prepare(&mut self, id: EntryId, calendar: &mut impl Schedule<Event>) {
         let logical = self.buffer.get(id).logical;
-        if self.is_located(logical, Then::Prepare(id), calendar) {
+        let class = self.class_of_reads_for(id);
+        if self.is_located(logical, (Then::Prepare(id), class), calendar) {
             self.complete(id, calendar);
         } else {
             self.buffer.get_mut(id).state = EntryState::Filling;
@@ -101,7 +102,7 @@ impl Device {
         self.filling += 1;
         let fill = SlotRead {
             ticket: Ticket::Fill(id),
-            class: if self.is_waited_for(id) { Class::Read } else { Class::Background },
+            class: self.class_of_reads_for(id),
             slot,
             sectors: Wanted::Set(missing),
             logical,

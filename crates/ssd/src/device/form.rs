@@ -31,6 +31,9 @@ impl Device {
                 formed |= self.form_whole_units(calendar);
             }
             // A write that goes on may make room nowhere and still leave a page that must go at once, also one that it merged with.
+            if self.is_any_awake() {
+                self.wake_waiters(calendar);
+            }
             let waits = |device: &Self| (device.buffer.in_use(), device.buffer.dirty(), device.stalled.len());
             let before = waits(self);
             self.admit_stalled(calendar);
@@ -101,7 +104,7 @@ impl Device {
     #[inline(never)]
     fn note_streams(&mut self, row: Row) -> bool {
         let may_open = self.blocks.may_open(row, false);
-        if !may_open && !self.collector.affords(row, self.dearest(row)) {
+        if !may_open && !self.collector.affords(row, self.blocks.dearest(row)) {
             return false;
         }
         // While blocks are being gained, streams wait for blocks of their own instead of mixing.
@@ -230,7 +233,6 @@ impl Device {
         if unit.entries.is_empty() {
             self.units[row as usize] = unit;
             self.pages_over(over, calendar);
-            self.wake_waiters(calendar);
             return;
         }
         self.programming += unit.entries.len() as u32;
@@ -247,7 +249,6 @@ impl Device {
         }
         self.queue_unit(row, stream, Ticket::HostUnit(row), calendar);
         self.pages_over(over, calendar);
-        self.wake_waiters(calendar);
     }
 
     /// A list for pages of sub-requests that are over; one without room where there are no sub-requests.
@@ -291,8 +292,10 @@ impl Device {
         }
         let (pages, cost) = (self.blocks.unit(row, stream), self.blocks.cost(row, stream));
         let first = self.take_place(row, stream, pages);
-        if self.programs_whole_unit(row) {
-            self.note_write(first);
+        if let Some(writes) = &mut self.unit_writes
+            && self.subs.as_ref().is_some_and(|subs| subs.programs_whole_unit(row))
+        {
+            writes.write(first);
         }
         self.collector.spend(row, cost);
         self.note_row(row);
@@ -315,6 +318,12 @@ impl Device {
             self.part_done(slot, calendar);
         }
         self.waking = false;
+    }
+
+    /// Whether there may be a request that waits no longer.
+    #[inline]
+    pub(super) fn is_any_awake(&self) -> bool {
+        !self.wake.is_empty() || !self.flushes.is_empty()
     }
 
     /// A request that waits no longer.
@@ -354,7 +363,6 @@ impl Device {
         self.note_row(row);
         self.note_checkpoint();
         self.pages_over(over, calendar);
-        self.wake_waiters(calendar);
     }
 
     /// A page of the buffer was programmed to `slot`: it is there, unless it is void.

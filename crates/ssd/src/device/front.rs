@@ -68,6 +68,7 @@ impl Device {
     pub fn submit(&mut self, command: Command, calendar: &mut impl Schedule<Event>) {
         assert!(self.is_ready(), "a command for a device that is without its tables: {command:?}");
         let id = self.front.take_in(command, calendar.now());
+        self.rest.host_works = true;
         if self.front.port.is_some() && self.flash.takes_time() {
             self.enter_port(id, &command, calendar);
         } else if self.front.started < self.config.file.front.queue_depth {

@@ -56,15 +56,20 @@ impl Device {
     fn collect_in_row(&mut self, waits: bool, row: Row, calendar: &mut impl Schedule<Event>) {
         if self.block_map.is_some() {
             self.work_on(row, calendar);
-            return;
+        } else if self.queue_cleaning(waits, row, calendar) {
+            self.note_row(row);
         }
+    }
+
+    /// Queues the next step of the collector in a row. Returns whether the row may take other programs of the host than before.
+    fn queue_cleaning(&mut self, waits: bool, row: Row, calendar: &mut impl Schedule<Event>) -> bool {
         if self.is_paused {
-            return;
+            return false;
         }
         if self.flash.cleaning_passes_reads() {
             self.readers_inherit(row);
         }
-        let leave = match self.policies.background.is_some() || self.slc.is_some() {
+        let leave = match self.policies.background.is_some() || self.blocks.has_slc_cache() {
             true => self.leave_to_collect(waits, row, calendar.now()),
             false => Leave { waits, ..Leave::MUST },
         };
@@ -72,8 +77,7 @@ impl Device {
             let Some(step) = self.collector.next(row, &mut self.blocks, leave) else {
                 self.read_only |= self.collector.is_stuck(row);
                 // A collector that has come to rest holds the host back no longer.
-                self.note_row(row);
-                return;
+                return true;
             };
             let Step::Retire { block } = step else { break step };
             self.blocks.retire(block);
@@ -81,7 +85,7 @@ impl Device {
         };
         let die = match step {
             Step::Read { first, end, valid } => {
-                if self.subs.is_some() {
+                if self.config.pools.count() > 1 {
                     self.look_at_new_victim(row);
                 }
                 self.queue_gc_reads(row, first, end, valid, calendar.now())
@@ -93,10 +97,7 @@ impl Device {
                 let unit = self.config.pools.per_program(row);
                 self.totals.padding += u64::from(unit) - programmed;
                 let first = self.blocks.take(row, stream, unit);
-                if self.subs.is_some() {
-                    self.note_copy(row, self.collector.unit(row)[0].from, first);
-                }
-                self.note_row(row);
+                self.note_copy(row, self.collector.unit(row)[0].from, first);
                 self.queue_gc_program(row, first, unit, calendar.now())
             }
             Step::Copyback { from } => self.queue_copyback(row, from, calendar.now()),
@@ -106,6 +107,7 @@ impl Device {
             Step::Retire { .. } => unreachable!("a block is retired at once"),
         };
         self.kick(die, calendar);
+        matches!(step, Step::Program { .. } | Step::Copyback { .. })
     }
 
     /// Queues a copyback. The pages stay together: the relocator is asked about the first.
@@ -117,11 +119,8 @@ impl Device {
         }
         self.totals.gc_programs += u64::from(unit);
         self.totals.gc_copied += u64::from(unit);
-        let to = self.blocks.take(row, self.streams.gc(stream), unit);
-        if self.subs.is_some() {
-            self.note_copy(row, from, to);
-        }
-        self.note_row(row);
+        let to = self.blocks.take(row, self.blocks.streams().gc(stream), unit);
+        self.note_copy(row, from, to);
         self.flash.copyback(now, (Ticket::Reclaim(row), Class::Reclaim), from, to)
     }
 
@@ -140,11 +139,11 @@ impl Device {
         let stamp = self.flash.stamp(from);
         assert!(stamp.is_data(), "the valid slot {from:?} holds {stamp:?}");
         if self.is_table(stamp.logical) {
-            return self.streams.gc - 1;
+            return self.blocks.streams().gc - 1;
         }
         let moved_by = self.blocks.moved_by(self.config.pools.block_of(from));
         let stream = self.policies.relocator.route(&Leaving { logical: stamp.logical, moved_by });
-        assert!(stream < self.streams.gc, "the relocator chose stream {stream}");
+        assert!(stream < self.blocks.streams().gc, "the relocator chose stream {stream}");
         stream
     }
 
@@ -178,15 +177,15 @@ impl Device {
     /// Whether the pages of a victim leave the pool is asked once, when cleaning it begins.
     fn look_at_new_victim(&mut self, row: Row) {
         let pool = self.config.pools.number_of_row(row);
-        if self.collector.has_new_victim(row)
-            && pool > 0
-            && self.ask(|device, states| device.policies.relocator.leaves(pool, states))
-        {
-            self.collector.send_off(row);
+        if self.collector.has_new_victim(row) && pool > 0 {
+            self.gather_states();
+            if self.policies.relocator.leaves(pool, &self.states) {
+                self.collector.send_off(row);
+            }
         }
     }
 
-    pub(super) fn gc_read(&mut self, row: Row, read: &Task, calendar: &mut impl Schedule<Event>) {
+    pub(super) fn gc_read(&mut self, row: Row, read: &Task) {
         let Task { slot: first, planes, slots, .. } = *read;
         self.totals.gc_reads += u64::from(planes);
         let migrates = self.collector.migrates(row);
@@ -194,7 +193,7 @@ impl Device {
             if self.blocks.is_valid(from) {
                 let stamp = self.flash.stamp(from);
                 if migrates && !self.is_table(stamp.logical) {
-                    self.migrate(stamp, calendar);
+                    self.leaving.push(stamp);
                     continue;
                 }
                 let stream = self.stream_of(from);

@@ -15,6 +15,8 @@ use crate::policy::placement::Row;
 pub(super) struct Rest {
     /// When the last command was answered; meaningless while one is outstanding.
     since: Instant,
+    /// Whether a command is outstanding.
+    pub host_works: bool,
     /// Whether an event is on its way.
     timer_set: bool,
 }
@@ -27,7 +29,7 @@ impl Device {
         if self.outstanding() > 0 {
             return;
         }
-        self.rest.since = calendar.now();
+        (self.rest.since, self.rest.host_works) = (calendar.now(), false);
         if let Some(idle) = background.rests_after()
             && !std::mem::replace(&mut self.rest.timer_set, true)
         {
@@ -59,10 +61,11 @@ impl Device {
     /// What the collector may do in a row beside what it must; more, if the background policy says so, while the host
     /// rests. Nothing is cleaned for free blocks where a block's worth of pages is not to be gained.
     pub(super) fn leave_to_collect(&mut self, waits: bool, row: Row, now: Instant) -> Leave {
-        let leave = Leave { waits, keep_cached: self.keep_cached(), ..Leave::MUST };
-        let (outstanding, since, blocks) = (self.outstanding(), self.rest.since, &self.blocks);
+        let leave = Leave { waits, keep_cached: self.keep_cached, ..Leave::MUST };
+        let (rest, blocks) = (self.rest, &self.blocks);
         let Some(background) = &mut self.policies.background else { return leave };
-        let rested = background.rests_after().is_some_and(|idle| outstanding == 0 && now >= since + idle);
+        let rested =
+            background.rests_after().is_some_and(|idle| !rest.host_works && now >= rest.since + idle);
         if !rested || self.read_only {
             return leave;
         }
@@ -87,9 +90,6 @@ impl Device {
         for row in self.config.pools.of_die(die).geometry.rows_of(die) {
             let waits = self.flash.serves_host(die);
             self.collect_unless(waits, row, calendar);
-        }
-        if self.row_opened {
-            self.pump(calendar);
         }
     }
 }

@@ -57,7 +57,7 @@ use crate::front::{Front, Link};
 use crate::ftl::blocks::{SlcShare, State, Streams, SuperBlockCounts};
 use crate::ftl::checkpoint::{Checkpoints, DiscardsAtCut};
 use crate::ftl::gc_config::Scope;
-use crate::ftl::{BlockMap, Blocks, Collector, Discards, Lost, Mapping, Translation};
+use crate::ftl::{BlockMap, Blocks, Collector, Discards, Lost, Mapping, Translation, UnitWrites};
 use crate::parts::{Parts, Policies};
 use crate::policy::eviction::Eviction;
 use crate::policy::frontier::{Frontier, WordLines};
@@ -65,6 +65,7 @@ use crate::policy::placement::{Placement, Row, RowSet};
 use crate::policy::router::Router;
 use crate::policy::victim::VictimPolicy;
 use crate::policy::wear::WearLeveller;
+use crate::pools::PoolState;
 
 pub use contents::{Content, Contents, FILLED, Mutant, NOTHING, ZEROES};
 use lists::Lists;
@@ -143,6 +144,14 @@ pub struct Device {
     failures: Column<BlockSetId, [u8; 3]>,
     rest: idle::Rest,
     preemptible: bool,
+    /// Blocks in SLC mode that stay in a row while the host is at work.
+    keep_cached: u32,
+    /// Pages that were read of victims that leave their pool.
+    leaving: Vec<Stamp>,
+    /// What a policy may know of the pools; worked out when one is asked.
+    states: Vec<PoolState>,
+    /// None unless the first of several pools is mapped by whole units.
+    unit_writes: Option<Box<UnitWrites>>,
     streams: Streams,
     front: Front,
     /// A list for each stream of the host, and where pages have homes for each row.
@@ -204,9 +213,9 @@ state!(Device {
     }
     parts {
         flash, ready, blocks, mapping, translation, buffer, marks, destage, cache, collector, policies, front, discards,
-        checkpoints, slc, subs, block_map,
+        checkpoints, slc, subs, block_map, unit_writes,
     }
-    fixed { config, is_paused, preemptible, streams, has_homes, page_size, home_pages, waking, contents }
+    fixed { config, is_paused, preemptible, keep_cached, leaving, states, streams, has_homes, page_size, home_pages, waking, contents }
 });
 
 impl Device {
@@ -276,6 +285,10 @@ impl Device {
             policies,
             rest: idle::Rest::default(),
             preemptible: config.file.ftl.gc.preemptible,
+            keep_cached: config.file.ftl.slc_cache.and_then(|cache| cache.fold_above).unwrap_or(u32::MAX),
+            leaving: Vec::new(),
+            states: Vec::new(),
+            unit_writes: UnitWrites::of(&config).filter(|_| config.pools.count() > 1),
             streams,
             blocks,
             config,

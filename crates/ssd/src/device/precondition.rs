@@ -313,8 +313,8 @@ impl Device {
     /// Cleans a row in no time: with `paced` writing as a host that writes as fast as it can has to wait for it, else a block as
     /// soon as one is needed.
     pub(super) fn clean_untimed(&mut self, row: Row, stream: StreamId, writer: &mut Writer) {
-        let pages = self.dearest(row);
-        let Self { collector, blocks, flash, mapping, translation, subs, .. } = self;
+        let pages = self.blocks.dearest(row);
+        let Self { collector, blocks, flash, mapping, translation, unit_writes, .. } = self;
         // What is moved out of one victim is written to translation pages before the next one is cleaned.
         let one_by_one = translation.is_some();
         let mut moved = 0;
@@ -325,8 +325,10 @@ impl Device {
             let stamp = flash.stamp(from);
             flash.put(to, stamp);
             relocate(mapping, blocks, translation, Moved { stamp, from }, to);
-            if let Some(subs) = subs {
-                subs.moved_untimed(to);
+            if let Some(writes) = unit_writes
+                && blocks.has_whole_units(blocks.row_of(blocks.pools().block_of(to)))
+            {
+                writes.write(to);
             }
             moved += 1;
         };

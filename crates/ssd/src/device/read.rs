@@ -5,6 +5,7 @@ use std::ops::Range;
 use wordline_kernel::{Duration, Schedule};
 use wordline_nand::{DieId, PageId, SlotId, Stamp};
 
+use super::cached::Cached;
 use super::front::Piece;
 use super::{Device, Event};
 use crate::buffer::{EntryId, EntryState};
@@ -135,7 +136,7 @@ impl Device {
     #[inline(always)]
     fn read_piece(&mut self, id: RequestId, piece: Piece, calendar: &mut impl Schedule<Event>) -> Found {
         let buffered = self.translation.is_some() && self.buffer_answers(piece);
-        if buffered || self.is_located(piece.page, Then::Read(id), calendar) {
+        if buffered || self.is_located(piece.page, (Then::Read(id), Class::Read), calendar) {
             let found = self.read_located(id, piece, Duration::ZERO, calendar);
             self.totals.reads_without_flash += u64::from(matches!(found, Found::WithoutFlash));
             return found;
@@ -185,8 +186,13 @@ impl Device {
                 }
                 entry.flash_version
             }
-            None if self.cache_has(id, piece) => return Found::WithoutFlash,
-            None => last_written.unwrap_or(0),
+            None => {
+                if let Some(cached) = self.cache_has(id, piece) {
+                    self.front.get(id).parts += u32::from(matches!(cached, Cached::Coming));
+                    return Found::WithoutFlash;
+                }
+                last_written.unwrap_or(0)
+            }
         };
         let Some(at) = self.mapping.get(piece.page) else {
             assert!(

@@ -93,6 +93,9 @@ impl Device {
         if let Some(subs) = &mut self.subs {
             subs.forget();
         }
+        if let Some(writes) = &mut self.unit_writes {
+            writes.forget();
+        }
         (self.filling, self.programming) = (0, 0);
         self.stalled.clear();
         self.flushes.clear();
@@ -249,7 +252,7 @@ impl Device {
     /// their unit count alone. Returns the latest versions that are in others, where nothing later was found.
     fn find_newest(&mut self) -> Versions {
         self.mapping.forget_places();
-        let newest = self.newest_units();
+        let newest = self.unit_writes.as_ref().map(|writes| writes.newest(&self.blocks, self.flash.chips()));
         let mut stale = BTreeMap::new();
         for block in self.blocks_in_use() {
             let first = self.config.pools.at(block, 0);
@@ -264,8 +267,9 @@ impl Device {
                     continue;
                 }
                 let logical = LogicalPage(stamp.logical);
-                if let Some(newest) = &newest
-                    && !self.is_in_newest_unit(newest, slot, stamp.logical)
+                if let (Some(writes), Some(newest)) = (&self.unit_writes, &newest)
+                    && self.blocks.has_whole_units(self.blocks.row_of(block))
+                    && !writes.is_newest(newest, slot, logical)
                 {
                     let version = stale.entry(logical).or_insert(0);
                     *version = stamp.version.max(*version);
@@ -353,6 +357,7 @@ impl Device {
             rows.clone().for_each(|row| self.collector.lose(row));
             if rows.any(|row| self.blocks.is_in_use(row)) {
                 self.lose_die(die);
+                self.check_life();
             }
         }
     }

@@ -45,6 +45,12 @@ impl Device {
         }
         if self.preemptible {
             self.resume_rows(done.die, calendar);
+            if self.row_opened {
+                self.pump(calendar);
+            }
+        }
+        if !self.wake.is_empty() {
+            self.wake_waiters(calendar);
         }
     }
 
@@ -70,7 +76,8 @@ impl Device {
             Ticket::Prefetch(entry) => {
                 self.check_read(task);
                 self.read_over(page, calendar);
-                self.fetched_ahead(entry, calendar);
+                self.fetched_ahead(entry);
+                self.wake_waiters(calendar);
             }
             Ticket::Fill(entry) => {
                 if !self.buffer.get(entry).discarded && !self.buffer.get(entry).void {
@@ -87,6 +94,8 @@ impl Device {
                 self.written_back[self.config.pools.number_of_row(row)].programs.add(&spent);
                 self.note_program_time(row, &spent);
                 self.host_programmed(row, slot, calendar);
+                self.wake_waiters(calendar);
+                self.collect_where_unit_left(calendar);
                 self.collect(row, calendar);
             }
             Ticket::UnitFill(sub) => {
@@ -95,11 +104,13 @@ impl Device {
             }
             Ticket::Table(table) => {
                 self.check_read(task);
-                self.table_read(table, calendar);
+                self.table_read(table);
+                self.go_on_located(table, calendar);
                 self.read_over(page, calendar);
             }
             Ticket::TableUnit(row) => {
-                self.tables_programmed(row, slot, calendar);
+                self.tables_programmed(row, slot);
+                self.discards_written(calendar);
                 self.collect(row, calendar);
             }
             Ticket::Reclaim(row) => self.step_over(row, task, calendar),
@@ -115,7 +126,10 @@ impl Device {
         match task.operation {
             Operation::Erase => self.gc_erased(page),
             Operation::Read if by_block => self.copy_read(row, task),
-            Operation::Read => self.gc_read(row, task, calendar),
+            Operation::Read => {
+                self.gc_read(row, task);
+                self.migrate_what_leaves(calendar);
+            }
             _ if by_block => self.copied(row, slot),
             _ => self.gc_programmed(row, slot),
         }
@@ -134,7 +148,8 @@ impl Device {
         self.front.get(id).spent = spent;
         self.read_over(task.page, calendar);
         if self.cache.is_on() && !done.failed {
-            self.keep_read(id, task);
+            let command = self.front.get(id).command;
+            self.keep_read(&command, task);
         }
         self.part_done(id, calendar);
     }

@@ -17,24 +17,13 @@ pub(super) struct Cached {
     pub unit: u32,
     /// Rows that take such a program now.
     pub rows: RowSet,
-    /// Slots that such a program takes away from a row: blocks in SLC mode hold a part of what others do.
-    dearest: u32,
-    /// Blocks in SLC mode that stay in a row while the host is at work.
-    keep: u32,
 }
 
-state!(Cached { values { rows } fixed { stream, unit, dearest, keep } });
+state!(Cached { values { rows } fixed { stream, unit } });
 
 impl Cached {
     pub fn new(share: &SlcShare, config: &Config) -> Self {
-        let fold_above = config.file.ftl.slc_cache.and_then(|cache| cache.fold_above);
-        Self {
-            stream: usize::from(share.stream.0),
-            unit: share.unit,
-            rows: RowSet::new(config.pools.rows()),
-            dearest: share.unit * share.bits,
-            keep: fold_above.unwrap_or(u32::MAX),
-        }
+        Self { stream: usize::from(share.stream.0), unit: share.unit, rows: RowSet::new(config.pools.rows()) }
     }
 
     /// Whether a list's pages go to a row that caches them.
@@ -45,13 +34,6 @@ impl Cached {
 }
 
 impl Device {
-    /// Slots that a program of the host takes away from a row at most.
-    #[inline]
-    pub(super) fn dearest(&self, row: Row) -> u32 {
-        let usual = self.config.pools.per_program(row);
-        self.slc.as_ref().map_or(usual, |slc| slc.dearest.max(usual))
-    }
-
     /// Works out whether `row` takes a program in SLC mode.
     #[inline(never)]
     pub(super) fn note_slc(&mut self, row: Row) {
@@ -105,7 +87,7 @@ impl Device {
 
     /// Counts the pages of the collector's unit that come out of blocks in SLC mode.
     pub(super) fn count_folded(&mut self, row: Row) {
-        if self.slc.is_some() {
+        if self.blocks.has_slc_cache() {
             let from_cache = self.collector.unit(row).iter();
             let pools = &self.config.pools;
             let from_cache = from_cache.filter(|moved| self.blocks.is_slc(pools.block_of(moved.from)));
@@ -116,17 +98,11 @@ impl Device {
     /// Puts a block into the mode that it was opened in.
     #[inline]
     pub(super) fn set_mode(&mut self, page: PageId) {
-        if self.slc.is_some() {
+        if self.blocks.has_slc_cache() {
             let block: BlockSetId = self.config.pools.block_of_page(page);
             let is_slc = self.blocks.is_slc(block);
             self.flash.set_slc(block, is_slc);
         }
-    }
-
-    /// Blocks in SLC mode that stay in a row while the host is at work.
-    #[inline]
-    pub(super) fn keep_cached(&self) -> u32 {
-        self.slc.as_ref().map_or(u32::MAX, |slc| slc.keep)
     }
 
     /// Blocks in SLC mode that are not being folded.

@@ -19,7 +19,7 @@ use std::collections::VecDeque;
 
 use serde::{Deserialize, Serialize};
 use wordline_kernel::state;
-use wordline_nand::{SlotId, Stamp};
+use wordline_nand::Stamp;
 
 use super::Device;
 use crate::Config;
@@ -45,8 +45,6 @@ struct SubRequest {
     waits: u32,
     /// Dirty pages of the unit that left the buffer's list meanwhile.
     later: Vec<EntryId>,
-    /// Whether it is being programmed as a whole.
-    is_programming: bool,
     /// Whether a victim's page of the unit is to leave its pool.
     migrates: bool,
 }
@@ -67,16 +65,11 @@ pub(super) struct SubRequests {
     free: Vec<u32>,
     /// Those that wait for a whole program unit, by stream.
     ready: Vec<VecDeque<u32>>,
-    /// The number of the program that each program unit of the first pool was written by, which its spare areas carry.
-    written: Vec<u64>,
-    /// The last of these numbers that was given.
-    writes: u64,
     /// Pages of the host that each pool has room for.
     room: Vec<u64>,
     /// The sub-request that each row is programming as a whole unit, if it is.
     at_row: Vec<u32>,
     /// Lists that nobody reads between events, kept for their room.
-    states: Vec<PoolState>,
     members: Vec<EntryId>,
     left: Vec<Row>,
     pub(super) over: Vec<LogicalPage>,
@@ -84,9 +77,9 @@ pub(super) struct SubRequests {
 }
 
 state!(SubRequests {
-    values { all, free, ready, writes, room, at_row, counts }
-    parts { of_unit, written }
-    fixed { per_unit, whole_units, pools, states, members, left, over }
+    values { all, free, ready, room, at_row, counts }
+    parts { of_unit }
+    fixed { per_unit, whole_units, pools, members, left, over }
 });
 
 /// What became of sub-requests, in numbers of them and in bytes that the host wrote.
@@ -128,7 +121,6 @@ impl SubRequests {
     pub fn new(config: &Config, pools: Vec<u8>) -> Self {
         let per_unit = config.pages_of_a_sub_request();
         let whole_units = config.file.ftl.mapping.whole_units;
-        let first = &config.pools.first().slots;
         Self {
             per_unit,
             whole_units,
@@ -136,11 +128,8 @@ impl SubRequests {
             all: Vec::new(),
             free: Vec::new(),
             ready: vec![VecDeque::new(); pools.len()],
-            written: vec![0; if whole_units { (first.count() / per_unit) as usize } else { 0 }],
-            writes: 0,
             room: vec![0; config.pools.count()],
             at_row: vec![NONE; config.pools.rows() as usize],
-            states: Vec::new(),
             members: Vec::new(),
             left: Vec::new(),
             over: Vec::new(),
@@ -186,9 +175,10 @@ impl SubRequests {
         (page.0 % self.per_unit) as usize
     }
 
-    /// The number in `written` of the program unit that holds `slot`.
-    fn program_unit(&self, slot: SlotId) -> usize {
-        (slot.0 / self.per_unit) as usize
+    /// Whether a row is programming a whole unit.
+    #[inline]
+    pub fn programs_whole_unit(&self, row: Row) -> bool {
+        self.at_row[row as usize] != NONE
     }
 
     /// A new sub-request of a unit, with no pages as yet.
@@ -201,7 +191,7 @@ impl SubRequests {
         let whole = self.is_whole(stream);
         let one = &mut self.all[id as usize];
         (one.unit, one.stream, one.whole, one.waits) = (unit, stream, whole, 0);
-        (one.is_programming, one.migrates) = (false, false);
+        one.migrates = false;
         one.entries.clear();
         one.entries.resize(per_unit, NONE);
         one.carried.clear();
@@ -249,20 +239,18 @@ impl Device {
 
     /// What a policy may know of the pools.
     pub fn pool_states(&self) -> Vec<PoolState> {
-        self.states().collect()
+        self.states_now().collect()
     }
 
-    /// Asks a policy something about the pools.
-    pub(super) fn ask<R>(&mut self, of: impl FnOnce(&mut Self, &[PoolState]) -> R) -> R {
-        let mut states = std::mem::take(&mut self.subs().states);
+    /// Works out what a policy may know of the pools, which it is going to be asked about.
+    pub(super) fn gather_states(&mut self) {
+        let mut states = std::mem::take(&mut self.states);
         states.clear();
-        states.extend(self.states());
-        let answer = of(self, &states);
-        self.subs().states = states;
-        answer
+        states.extend(self.states_now());
+        self.states = states;
     }
 
-    fn states(&self) -> impl Iterator<Item = PoolState> + '_ {
+    fn states_now(&self) -> impl Iterator<Item = PoolState> + '_ {
         let pools = self.config.pools.iter().zip(self.flash.chips().counts_of_pools()).enumerate();
         pools.map(|(n, (pool, counts))| PoolState {
             worn: Worn {

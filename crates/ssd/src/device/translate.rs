@@ -9,7 +9,7 @@ use super::{Device, Event};
 use crate::command::RequestId;
 use crate::flash::{Class, Ticket};
 use crate::ftl::mapping::LogicalPage;
-use crate::ftl::translation::Then;
+use crate::ftl::translation::{Then, Waiter};
 use crate::ftl::{Discards, Translation};
 use crate::policy::mapper::TranslationPage;
 use crate::policy::placement::Row;
@@ -20,14 +20,19 @@ impl Device {
     pub(super) fn is_located(
         &mut self,
         page: LogicalPage,
-        then: Then,
+        (then, class): (Then, Class),
         calendar: &mut impl Schedule<Event>,
     ) -> bool {
-        self.translation.is_none() || self.locate(page, then, calendar)
+        self.translation.is_none() || self.locate(page, (then, class), calendar)
     }
 
     #[inline(never)]
-    fn locate(&mut self, page: LogicalPage, then: Then, calendar: &mut impl Schedule<Event>) -> bool {
+    fn locate(
+        &mut self,
+        page: LogicalPage,
+        (then, class): (Then, Class),
+        calendar: &mut impl Schedule<Event>,
+    ) -> bool {
         let Some(translation) = &mut self.translation else { return true };
         if translation.mapper.lookup(page) {
             self.totals.map_hits += 1;
@@ -41,12 +46,7 @@ impl Device {
             return true;
         };
         translation.wait(then, page, calendar.now());
-        let background = match then {
-            Then::Read(_) => false,
-            Then::Prepare(id) => !self.is_waited_for(id),
-            Then::Carry(sub) => !self.is_sub_request_waited_for(sub),
-        };
-        self.read_table(table, slot, background, calendar);
+        self.read_table(table, slot, class, calendar);
         false
     }
 
@@ -63,19 +63,19 @@ impl Device {
         &mut self,
         table: TranslationPage,
         slot: SlotId,
-        background: bool,
+        class: Class,
         calendar: &mut impl Schedule<Event>,
     ) {
         let Some(translation) = &self.translation else { return };
         if translation.is_being_read(table) {
-            if !background {
+            if class == Class::Read {
                 self.hurry_table(table.0, calendar);
             }
             return;
         }
         let read = SlotRead {
             ticket: Ticket::Table(table.0),
-            class: if background { Class::Background } else { Class::Read },
+            class,
             slot,
             sectors: Wanted::Set(self.full_page()),
             logical: translation.logical(table),
@@ -89,22 +89,35 @@ impl Device {
         self.kick(die, calendar);
     }
 
-    /// A flash page of a translation page was read: with the last one, all who waited for its entries go on.
-    pub(super) fn table_read(&mut self, table: u32, calendar: &mut impl Schedule<Event>) {
+    /// A flash page of a translation page was read: with the last one, its entries are there.
+    pub(super) fn table_read(&mut self, table: u32) {
         self.totals.translation_reads += 1;
         let table = TranslationPage(table);
         let Some(translation) = &mut self.translation else { return };
-        if !translation.read_done(table) {
-            return;
-        }
-        if translation.is_reading(table) {
+        if translation.read_done(table) && translation.is_reading(table) {
             self.stage_table(table);
         }
-        let mut waiting = self.translation.as_mut().map(|translation| translation.take_waiters(table));
-        while let Some(waiter) =
-            self.translation.as_mut().zip(waiting.as_mut()).and_then(|(t, at)| t.next_waiter(at))
-        {
-            self.take_in(waiter.page);
+    }
+
+    /// Those who waited for the entries of a translation page that is in memory now, as a list: see
+    /// [`next_located`](Self::next_located).
+    fn take_waiters(&mut self, table: u32) -> Option<u32> {
+        let translation = self.translation.as_mut()?;
+        let table = TranslationPage(table);
+        (!translation.is_being_read(table)).then(|| translation.take_waiters(table))
+    }
+
+    /// The next of them, for whom the place of the page is known now.
+    fn next_located(&mut self, waiting: &mut u32) -> Option<Waiter> {
+        let waiter = self.translation.as_mut()?.next_waiter(waiting)?;
+        self.take_in(waiter.page);
+        Some(waiter)
+    }
+
+    /// All who waited for the entries of a translation page go on, if it is in memory.
+    pub(super) fn go_on_located(&mut self, table: u32, calendar: &mut impl Schedule<Event>) {
+        let Some(mut waiting) = self.take_waiters(table) else { return };
+        while let Some(waiter) = self.next_located(&mut waiting) {
             match waiter.then {
                 Then::Read(request) => self.go_on_reading(request, waiter.page, waiter.since, calendar),
                 Then::Prepare(entry) => self.go_on_preparing(entry, calendar),
@@ -203,7 +216,10 @@ impl Device {
         while let Some(translation) = &mut self.translation {
             let Some(table) = translation.take_queued() else { return };
             match self.mapping.get(translation.logical(table)) {
-                Some(slot) => self.read_table(table, slot, self.stalled.is_empty(), calendar),
+                Some(slot) => {
+                    let class = if self.stalled.is_empty() { Class::Background } else { Class::Read };
+                    self.read_table(table, slot, class, calendar);
+                }
                 None => self.stage_table(table),
             }
         }
@@ -289,7 +305,7 @@ impl Device {
     }
 
     /// The program of translation pages of `row`, or of pages that tell of discards, is done.
-    pub(super) fn tables_programmed(&mut self, row: Row, first: SlotId, calendar: &mut impl Schedule<Event>) {
+    pub(super) fn tables_programmed(&mut self, row: Row, first: SlotId) {
         let mut unit = std::mem::take(&mut self.units[row as usize]);
         for (n, stamp) in unit.stamps.iter().enumerate().filter(|(_, stamp)| stamp.is_data()) {
             self.install_table(LogicalPage(stamp.logical), SlotId(first.0 + n as u32));
@@ -305,6 +321,5 @@ impl Device {
         self.units[row as usize] = unit;
         self.blocks.program_done(first);
         self.note_row(row);
-        self.discards_written(calendar);
     }
 }

@@ -5,7 +5,7 @@ use wordline_kernel::Schedule;
 
 use super::{Device, Event};
 use crate::buffer::EntryId;
-use crate::flash::Ticket;
+use crate::flash::{Class, Ticket};
 use crate::ftl::mapping::LogicalPage;
 use crate::policy::placement::Row;
 
@@ -15,6 +15,12 @@ impl Device {
         !self.stalled.is_empty()
             || self.buffer.has_waiters(id)
             || self.flushes.back().is_some_and(|(epoch, _)| self.buffer.epoch(id) <= *epoch)
+    }
+
+    /// The class of reads for an entry that leaves the buffer.
+    #[inline]
+    pub(super) fn class_of_reads_for(&self, id: EntryId) -> Class {
+        if self.is_waited_for(id) { Class::Read } else { Class::Background }
     }
 
     /// The host waits for the whole buffer to be written out, or for any room in it.

@@ -94,32 +94,43 @@ impl Device {
     fn admit_page(&mut self, command: &Command, page: u32) -> Option<EntryId> {
         let piece = self.piece(command, page);
         if let Some(id) = self.buffer.find(piece.page) {
-            if self.config.file.buffer.mode == BufferMode::Off {
-                return None;
-            }
-            let version = self.mapping.written(piece.page);
-            self.write_lost(&piece, version);
-            self.buffer.rewrite(id, version, piece.sectors());
-            if self.contents.is_some() {
-                self.note_written(command, &piece, false);
-            }
-            self.buffer.get_mut(id).tag = command.stream;
-            self.totals.merged_writes += 1;
-            return Some(id);
+            return self.merge_page(command, &piece, id);
         }
         if !self.buffer.has_room() || self.subs.is_some() && self.waits_for_unit(piece.page) {
             return None;
         }
+        Some(self.add_page(command, &piece))
+    }
+
+    /// Writes a piece of a page into its entry of the buffer; none if it must come to flash before.
+    fn merge_page(&mut self, command: &Command, piece: &Piece, id: EntryId) -> Option<EntryId> {
+        if self.config.file.buffer.mode == BufferMode::Off {
+            return None;
+        }
+        let version = self.mapping.written(piece.page);
+        self.write_lost(piece, version);
+        self.buffer.rewrite(id, version, piece.sectors());
+        if self.contents.is_some() {
+            self.note_written(command, piece, false);
+        }
+        self.buffer.get_mut(id).tag = command.stream;
+        self.totals.merged_writes += 1;
+        Some(id)
+    }
+
+    /// Adds an entry to the buffer with a piece of a page.
+    #[inline(always)]
+    fn add_page(&mut self, command: &Command, piece: &Piece) -> EntryId {
         self.cache.forget(piece.page);
         let in_flash = self.mapping.last_written(piece.page).unwrap_or(0);
         let version = self.mapping.written(piece.page);
-        self.write_lost(&piece, version);
+        self.write_lost(piece, version);
         let id = self.buffer.add(piece.page, version, in_flash, piece.sectors());
         if self.contents.is_some() {
-            self.note_written(command, &piece, true);
+            self.note_written(command, piece, true);
         }
         self.buffer.get_mut(id).tag = command.stream;
-        Some(id)
+        id
     }
 
     /// Whether the buffer is off and something of the page's unit is on its way.

@@ -13,6 +13,7 @@ pub mod map_config;
 pub mod mapping;
 pub mod slc_cache;
 pub mod translation;
+pub mod unit_writes;
 pub mod wear;
 
 pub use block_map::BlockMap;
@@ -22,3 +23,4 @@ pub use discards::Discards;
 pub use lost::Lost;
 pub use mapping::Mapping;
 pub use translation::Translation;
+pub use unit_writes::UnitWrites;

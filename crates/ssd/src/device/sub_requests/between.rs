@@ -10,11 +10,20 @@ use crate::buffer::NONE;
 use crate::device::{Device, Event};
 use crate::ftl::blocks::State;
 use crate::ftl::mapping::LogicalPage;
-use crate::pools::PoolState;
 
 impl Device {
+    /// The pages that the collector read of victims that leave their pool go to the first pool.
+    #[inline]
+    pub(in crate::device) fn migrate_what_leaves(&mut self, calendar: &mut impl Schedule<Event>) {
+        if !self.leaving.is_empty() {
+            let mut leaving = std::mem::take(&mut self.leaving);
+            leaving.drain(..).for_each(|stamp| self.migrate(stamp, calendar));
+            self.leaving = leaving;
+        }
+    }
+
     /// A valid page of a victim that leaves its pool was read: it goes to the first pool, with all others of its unit.
-    pub(in crate::device) fn migrate(&mut self, stamp: Stamp, calendar: &mut impl Schedule<Event>) {
+    fn migrate(&mut self, stamp: Stamp, calendar: &mut impl Schedule<Event>) {
         let page = LogicalPage(stamp.logical);
         let stream = self.first_stream();
         let subs = self.subs();
@@ -68,10 +77,9 @@ impl Device {
         }
         let Some(to) = self.idle_stream() else { return false };
         let pool = self.subs().pool_of(to);
-        let steals = |device: &mut Self, states: &[PoolState]| {
-            device.policies.balancer.as_mut().is_some_and(|balancer| balancer.steals(0, pool, states))
-        };
-        if !self.ask(steals) {
+        self.gather_states();
+        let Self { policies, states, .. } = self;
+        if !policies.balancer.as_mut().is_some_and(|balancer| balancer.steals(0, pool, states)) {
             return false;
         }
         let subs = self.subs();

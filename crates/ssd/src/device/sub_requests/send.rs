@@ -130,8 +130,8 @@ impl Device {
 
     /// The stream for a sub-request of so many sectors and pages: the router's, unless its pool has no room for them.
     fn stream_for(&mut self, logical: u32, tag: u8, sectors: u32, pages: u64) -> u8 {
-        let chosen = self
-            .ask(|device, pools| device.policies.router.route(&Outgoing { logical, tag, sectors, pools }));
+        self.gather_states();
+        let chosen = self.policies.router.route(&Outgoing { logical, tag, sectors, pools: &self.states });
         assert!(chosen < self.streams.host, "the router chose stream {chosen}");
         let subs = self.subs.as_mut().expect(THERE);
         let pool = subs.pool_of(chosen);
@@ -166,7 +166,8 @@ impl Device {
             if known || page.0 >= self.config.logical_pages {
                 continue;
             }
-            if self.is_located(page, Then::Carry(sub), calendar) {
+            let class = self.class_of_reads_for_unit(sub);
+            if self.is_located(page, (Then::Carry(sub), class), calendar) {
                 self.carry_page(sub, page, Duration::ZERO, calendar);
             } else {
                 self.filling += 1;
@@ -186,7 +187,7 @@ impl Device {
         let Some(slot) = self.mapping.get(page) else { return };
         let read = SlotRead {
             ticket: Ticket::UnitFill(sub),
-            class: if self.is_sub_request_waited_for(sub) { Class::Read } else { Class::Background },
+            class: self.class_of_reads_for_unit(sub),
             slot,
             sectors: Wanted::Set(self.full_page()),
             logical: page,
@@ -199,11 +200,12 @@ impl Device {
         self.kick(die, calendar);
     }
 
-    /// Whether a command of the host waits for a page of a sub-request, or for one that waits for its turn.
-    pub(in crate::device) fn is_sub_request_waited_for(&self, sub: u32) -> bool {
+    /// The class of reads for a sub-request: does a command of the host wait for a page of it, or for one that waits for
+    /// its turn?
+    fn class_of_reads_for_unit(&self, sub: u32) -> Class {
         let one = &self.subs.as_ref().expect(THERE).all[sub as usize];
         let mut entries = one.entries.iter().chain(&one.later).filter(|id| **id != NONE);
-        entries.any(|id| self.is_waited_for(*id))
+        if entries.any(|id| self.is_waited_for(*id)) { Class::Read } else { Class::Background }
     }
 
     /// A sub-request knows where a page is that it carries along.

@@ -15,17 +15,6 @@ impl SubRequests {
     pub(super) fn stream_to(&self, pool: usize) -> u8 {
         self.pools.iter().position(|to| usize::from(*to) == pool).map_or(0, |stream| stream as u8)
     }
-
-    /// A page was copied to a slot, with all others that are valid of its program unit.
-    pub(in crate::device) fn moved_untimed(&mut self, to: SlotId) {
-        if self.whole_units {
-            let to = self.program_unit(to);
-            if let Some(written) = self.written.get_mut(to) {
-                self.writes += 1;
-                *written = self.writes;
-            }
-        }
-    }
 }
 
 impl Device {
@@ -107,8 +96,9 @@ impl Device {
     fn put_unit_untimed(&mut self, page: LogicalPage, end: u32, row: Row, stream: StreamId) {
         let per_unit = self.subs().per_unit;
         let first = self.blocks.take(row, stream, per_unit);
-        self.subs().writes += 1;
-        self.note_write(first);
+        if let Some(writes) = &mut self.unit_writes {
+            writes.write(first);
+        }
         for place in 0..per_unit {
             let (page, slot) = (LogicalPage(page.0 + place), SlotId(first.0 + place));
             if page.0 >= end {

@@ -3,11 +3,9 @@
 use wordline_kernel::Schedule;
 use wordline_nand::{SlotId, Stamp};
 
-use super::THERE;
 use crate::buffer::{EntryState, NONE};
 use crate::device::{Device, Event};
 use crate::flash::Ticket;
-use crate::ftl::blocks::State;
 use crate::ftl::mapping::LogicalPage;
 use crate::policy::placement::Row;
 
@@ -65,7 +63,6 @@ impl Device {
             unit.stamps.clear();
             self.units[row as usize] = unit;
             self.sub_request_over(sub, calendar);
-            self.wake_waiters(calendar);
             return;
         }
         let brought = unit.entries.len() as u64;
@@ -77,11 +74,9 @@ impl Device {
         self.units[row as usize] = unit;
         let subs = self.subs();
         subs.at_row[row as usize] = sub;
-        subs.get(sub).is_programming = true;
-        subs.writes += 1;
+        self.set_programming(sub, true);
         let stream = self.streams.host(stream);
         self.queue_unit(row, stream, Ticket::HostUnit(row), calendar);
-        self.wake_waiters(calendar);
     }
 
     /// Whether flash holds this version of a page still, wherever that is.
@@ -89,27 +84,21 @@ impl Device {
         self.mapping.get(LogicalPage(stamp.logical)).is_some_and(|slot| self.flash.stamp(slot) == stamp)
     }
 
-    /// Notes which number the write of a whole unit has that is programmed to `first`.
-    pub(in crate::device) fn note_write(&mut self, first: SlotId) {
-        let subs = self.subs();
-        let at = subs.program_unit(first);
-        subs.written[at] = subs.writes;
-    }
-
-    /// Notes the number of a write where the collector copies the program unit that `from` is in. While a later write of
-    /// the unit is being programmed, a copy counts as old as the original.
-    pub(in crate::device) fn note_copy(&mut self, row: Row, from: SlotId, first: SlotId) {
-        let page = LogicalPage(self.flash.stamp(from).logical);
-        if let Some(subs) = &mut self.subs
+    /// The collector copies the program unit that `from` is in to `to`.
+    #[inline]
+    pub(in crate::device) fn note_copy(&mut self, row: Row, from: SlotId, to: SlotId) {
+        if let Some(writes) = &mut self.unit_writes
             && self.blocks.has_whole_units(row)
         {
-            let (from, to) = (subs.program_unit(from), subs.program_unit(first));
-            if subs.of(page).is_some_and(|sub| subs.all[sub as usize].is_programming) {
-                subs.written[to] = subs.written[from];
-            } else {
-                subs.writes += 1;
-                subs.written[to] = subs.writes;
-            }
+            writes.copy(LogicalPage(self.flash.stamp(from).logical), from, to);
+        }
+    }
+
+    /// Whether a write of the unit of a sub-request is being programmed from now on.
+    fn set_programming(&mut self, sub: u32, is_programming: bool) {
+        let page = LogicalPage(self.subs().get(sub).unit * self.subs().per_unit);
+        if let Some(writes) = &mut self.unit_writes {
+            writes.set_programming(page, is_programming);
         }
     }
 
@@ -127,7 +116,7 @@ impl Device {
     /// Whether a row is programming a whole unit.
     #[inline]
     pub(in crate::device) fn programs_whole_unit(&self, row: Row) -> bool {
-        self.subs.as_ref().is_some_and(|subs| subs.at_row[row as usize] != NONE)
+        self.subs.as_ref().is_some_and(|subs| subs.programs_whole_unit(row))
     }
 
     /// The program of a whole unit in `row` is done: its pages are where they were written, but for those that were
@@ -163,15 +152,19 @@ impl Device {
         self.blocks.program_done(first);
         self.note_row(row);
         self.subs().get(sub).entries = entries;
+        self.set_programming(sub, false);
         self.sub_request_over(sub, calendar);
-        self.wake_waiters(calendar);
         left.sort_unstable();
         left.dedup();
-        // A victim that these pages left may be clean now.
-        for row in left.iter().copied().filter(|from| *from != row) {
-            self.collect(row, calendar);
-        }
-        left.clear();
+        left.retain(|from| *from != row);
+        self.subs().left = left;
+    }
+
+    /// A victim that the pages of a whole unit left may be clean now: cleaning goes on there.
+    pub(in crate::device) fn collect_where_unit_left(&mut self, calendar: &mut impl Schedule<Event>) {
+        let Some(subs) = &mut self.subs else { return };
+        let mut left = std::mem::take(&mut subs.left);
+        left.drain(..).for_each(|row| self.collect(row, calendar));
         self.subs().left = left;
     }
 
@@ -186,49 +179,14 @@ impl Device {
         }
         unit.clear();
         self.units[row as usize] = unit;
-        let one = self.subs().get(sub);
-        one.is_programming = false;
-        let stream = usize::from(one.stream);
+        self.set_programming(sub, false);
+        let stream = usize::from(self.subs().get(sub).stream);
         self.subs().ready[stream].push_front(sub);
     }
 
     /// Whether pages are filled in whole units, and how many pages these have.
     pub(in crate::device) fn whole_unit(&self) -> Option<u32> {
-        self.subs.as_ref().filter(|subs| subs.whole_units).map(|subs| subs.per_unit)
-    }
-
-    /// The program unit of the first pool that holds the last write of each unit, by its first slot, as the spare areas
-    /// tell after a power cut.
-    pub(in crate::device) fn newest_units(&self) -> Option<Vec<u32>> {
-        let subs = self.subs.as_ref().filter(|subs| subs.whole_units)?;
-        let mut newest: Vec<u32> = vec![NONE; subs.of_unit.len()];
-        let slots = &self.config.pools.first().slots;
-        for block in self.config.pools.first().geometry.all_blocks() {
-            if self.blocks.state(block) == State::Bad {
-                continue;
-            }
-            for place in (0..self.flash.chips().programmed(block)).step_by(subs.per_unit as usize) {
-                let first = slots.at(block, place);
-                let held = (first.0..first.0 + subs.per_unit).map(|slot| self.flash.stamp(SlotId(slot)));
-                let Some(stamp) = held.into_iter().find(|stamp| stamp.is_data() && stamp.version > 0) else {
-                    continue;
-                };
-                let known = &mut newest[(stamp.logical / subs.per_unit) as usize];
-                let number = |slot: u32| subs.written[subs.program_unit(SlotId(slot))];
-                if *known == NONE || number(*known) <= number(first.0) {
-                    *known = first.0;
-                }
-            }
-        }
-        Some(newest)
-    }
-
-    /// Whether a slot of the first pool is of the program unit that holds the last write of its unit.
-    pub(in crate::device) fn is_in_newest_unit(&self, newest: &[u32], slot: SlotId, logical: u32) -> bool {
-        let subs = self.subs.as_ref().expect(THERE);
-        let row = self.config.pools.row_of(slot);
-        !self.blocks.has_whole_units(row)
-            || newest[(logical / subs.per_unit) as usize] == slot.0 - slot.0 % subs.per_unit
+        self.unit_writes.as_ref().map(|writes| writes.per_unit())
     }
 
     /// What is valid of a unit in the pool of whole units is in one program unit, at its place; and the books of the pools
@@ -245,8 +203,7 @@ impl Device {
                 continue;
             }
             assert_eq!(slot.0 % subs.per_unit, page.0 % subs.per_unit, "page {} is at its place", page.0);
-            let (home, found) =
-                (&mut homes[(page.0 / subs.per_unit) as usize], subs.program_unit(slot) as u32);
+            let (home, found) = (&mut homes[(page.0 / subs.per_unit) as usize], slot.0 / subs.per_unit);
             assert!(*home == NONE || *home == found, "unit {} is in two places", page.0 / subs.per_unit);
             *home = found;
         }

@@ -65,6 +65,19 @@ impl Blocks {
         }
     }
 
+    /// Whether blocks are opened in SLC mode.
+    #[inline]
+    pub fn has_slc_cache(&self) -> bool {
+        self.slc.is_some()
+    }
+
+    /// Slots that a program of the host takes away from a row at most: blocks in SLC mode hold a part of what others do.
+    #[inline]
+    pub fn dearest(&self, row: Row) -> u32 {
+        let usual = self.pools.per_program(row);
+        self.slc.as_ref().map_or(usual, |slc| (slc.share.unit * slc.share.bits).max(usual))
+    }
+
     /// Whether a block is in SLC mode.
     #[inline]
     pub fn is_slc(&self, block: BlockSetId) -> bool {
