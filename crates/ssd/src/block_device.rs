@@ -11,7 +11,7 @@ use wordline_kernel::snapshot::{Broken, Sink, Source, State};
 use wordline_kernel::{Bytes, Digest, Duration, Instant, Metrics, Schedule, Seed};
 
 use crate::command::{Answer, Command};
-use crate::device::{Content, Look, PowerCut, Recovery, Steady};
+use crate::device::{Content, Look, PowerCut, Recovered, Steady};
 use crate::metrics::Detail;
 use crate::snapshot::{self, Agenda};
 
@@ -136,7 +136,7 @@ pub trait BlockDevice: State {
     }
 
     /// What the last recovery took and found, once it is over.
-    fn recovery(&self) -> Option<Recovery>;
+    fn recovery(&self) -> Option<Recovered>;
 
     /// Writes a first fraction of the logical pages once, in order, without taking time. False if `look` stopped it.
     fn fill_while(&mut self, fraction: f64, look: Look<'_>) -> bool;

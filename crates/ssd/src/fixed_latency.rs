@@ -8,7 +8,7 @@ use wordline_kernel::{Bytes, Digest, Duration, Instant, Metrics, Schedule, Seed,
 
 use crate::block_device::{BlockDevice, Oldest, Programmed, Shape};
 use crate::command::{Answer, Command, Operation, SECTOR};
-use crate::device::{Content, Look, PowerCut, Recovery, Steady, ZEROES};
+use crate::device::{Content, Look, PowerCut, Recovered, Steady, ZEROES};
 use crate::metrics::Detail;
 use crate::snapshot::Agenda;
 
@@ -155,8 +155,8 @@ impl BlockDevice for FixedLatency {
         true
     }
 
-    fn recovery(&self) -> Option<Recovery> {
-        self.recovered.then(Recovery::default)
+    fn recovery(&self) -> Option<Recovered> {
+        self.recovered.then(Recovered::default)
     }
 
     fn fill_while(&mut self, _fraction: f64, _look: Look<'_>) -> bool {

@@ -26,7 +26,7 @@ pub mod times;
 pub use block_device::BlockDevice;
 pub use command::{Answer, Command, Operation, SECTOR};
 pub use config::{Config, DeviceFile};
-pub use device::{Device, Event, PowerCut, Recovery};
+pub use device::{Device, Event, PowerCut, Recovered};
 pub use fixed_latency::FixedLatency;
 pub use open_channel::{OpenChannel, OpenChannelConfig, OpenChannelFile};
 pub use parts::Parts;

@@ -10,13 +10,13 @@ use wordline_nand::faults::{Fails, FaultFile};
 use wordline_ssd::config::DeviceFile;
 use wordline_ssd::ftl::checkpoint::{DiscardsAtCut, LowerPages};
 use wordline_ssd::ftl::mapping::LogicalPage;
-use wordline_ssd::{Operation, Recovery};
+use wordline_ssd::{Operation, Recovered};
 
 /// Sectors of a page.
 const PAGE: u64 = 8;
 
 /// Cuts the power and waits until the device is ready.
-fn cut_and_recover(rig: &mut Rig) -> Recovery {
+fn cut_and_recover(rig: &mut Rig) -> Recovered {
     rig.cut_power();
     rig.wait_until_ready();
     *rig.device.recovery().expect("the scan is over")

@@ -18,7 +18,7 @@ use wordline_ssd::block_device::{Oldest, Programmed, Shape};
 use wordline_ssd::device::{Content, Look, NOTHING, Steady, Written};
 use wordline_ssd::metrics::Detail;
 use wordline_ssd::snapshot::Agenda;
-use wordline_ssd::{Answer, BlockDevice, Command, Operation, PowerCut, Recovery};
+use wordline_ssd::{Answer, BlockDevice, Command, Operation, PowerCut, Recovered};
 
 pub use configured::{Array, ArrayFile};
 pub use pieces::Striping;
@@ -288,10 +288,10 @@ impl<D: BlockDevice> BlockDevice for Raid0<D> {
         self.members.iter().map(D::pages_to_recover).sum()
     }
 
-    fn recovery(&self) -> Option<Recovery> {
-        let all: Option<Vec<Recovery>> = self.members.iter().map(D::recovery).collect();
+    fn recovery(&self) -> Option<Recovered> {
+        let all: Option<Vec<Recovered>> = self.members.iter().map(D::recovery).collect();
         all.map(|all| {
-            all.iter().fold(Recovery::default(), |sum, one| Recovery {
+            all.iter().fold(Recovered::default(), |sum, one| Recovered {
                 time: sum.time.max(one.time),
                 pages_read: sum.pages_read + one.pages_read,
                 lost: sum.lost + one.lost,

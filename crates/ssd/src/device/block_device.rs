@@ -2,7 +2,7 @@
 
 use wordline_kernel::{Bytes, Digest, Duration, Instant, Metrics, Schedule, Seed};
 
-use super::{Content, Contents, Device, Event, Look, PowerCut, Recovery, Steady};
+use super::{Content, Contents, Device, Event, Look, PowerCut, Recovered, Steady};
 use crate::Config;
 use crate::block_device::{BlockDevice, Next, Oldest, Programmed, Shape};
 use crate::command::{Answer, Command};
@@ -91,7 +91,7 @@ impl BlockDevice for Device {
         Self::is_ready(self)
     }
 
-    fn recovery(&self) -> Option<Recovery> {
+    fn recovery(&self) -> Option<Recovered> {
         Self::recovery(self).copied()
     }
 

@@ -71,7 +71,7 @@ pub use contents::{Content, Contents, FILLED, Mutant, NOTHING, ZEROES};
 use lists::Lists;
 pub use precondition::{Look, Steady, Written};
 pub use progress::Watchdog;
-pub use recovery::{PowerCut, Recovery};
+pub use recovery::{PowerCut, Recovered};
 pub use sub_requests::Counts as SubRequestCounts;
 use sub_requests::SubRequests;
 
@@ -152,6 +152,8 @@ pub struct Device {
     states: Vec<PoolState>,
     /// None unless the first of several pools is mapped by whole units.
     unit_writes: Option<Box<UnitWrites>>,
+    /// Pages of the host that each pool has room for; kept up where there are several.
+    room: Vec<u64>,
     streams: Streams,
     front: Front,
     /// A list for each stream of the host, and where pages have homes for each row.
@@ -185,7 +187,7 @@ pub struct Device {
     read_only: bool,
     /// After a power cut, until the pages are scanned.
     scan: Option<scan::Scan>,
-    recovery: Option<Recovery>,
+    recovery: Option<Recovered>,
     /// What of the buffer outlived the last power cut.
     saved: Vec<recovery::Saved>,
     /// Whether the placement fixes the row of each page by its number.
@@ -207,7 +209,7 @@ pub struct Device {
 
 state!(Device {
     values {
-        lost, waiting, ahead, failures, rest, filling, programming, units, accepting, some_row_full, row_opened,
+        lost, room, waiting, ahead, failures, rest, filling, programming, units, accepting, some_row_full, row_opened,
         left_at_work, stalled, flushes, drain, timer_set, round, read_only, scan, recovery, saved, wake, answers, digest, totals,
         written_back,
     }
@@ -288,6 +290,7 @@ impl Device {
             keep_cached: config.file.ftl.slc_cache.and_then(|cache| cache.fold_above).unwrap_or(u32::MAX),
             leaving: Vec::new(),
             states: Vec::new(),
+            room: vec![0; config.pools.count()],
             unit_writes: UnitWrites::of(&config).filter(|_| config.pools.count() > 1),
             streams,
             blocks,

@@ -31,7 +31,7 @@ pub struct PowerCut {
 
 /// What a recovery took and found.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Recovery {
+pub struct Recovered {
     /// From power on to the first command.
     pub time: Duration,
     /// Pages of which the stamp was read.
@@ -183,7 +183,7 @@ impl Device {
     }
 
     /// What the last recovery took and found.
-    pub fn recovery(&self) -> Option<&Recovery> {
+    pub fn recovery(&self) -> Option<&Recovered> {
         self.recovery.as_ref()
     }
 

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use wordline_kernel::{Column, Instant, Schedule};
 use wordline_nand::{BlockSetId, DieId, PageId, Pool};
 
-use super::recovery::Recovery;
+use super::recovery::Recovered;
 use super::{Device, Event};
 use crate::flash::{Class, Ticket};
 use crate::ftl::blocks::State;
@@ -29,7 +29,7 @@ pub(super) struct Scan {
     dies: Column<DieId, Cursor>,
     /// Dies that are not at their end; none before the power is back.
     working: u32,
-    pub(super) found: Recovery,
+    pub(super) found: Recovered,
 }
 
 impl Device {
@@ -151,7 +151,7 @@ impl Scan {
             let (block, end) = (geometry.first_block(rows.start), geometry.first_block(rows.end));
             Cursor { block, end, page: 0, tables: VecDeque::new() }
         });
-        Self { began: Instant::ZERO, dies, working: 0, found: Recovery::default() }
+        Self { began: Instant::ZERO, dies, working: 0, found: Recovered::default() }
     }
 
     /// The power is back at `now`.
@@ -160,7 +160,7 @@ impl Scan {
     }
 
     /// What was found, at its end.
-    pub(super) fn found_by(&self, now: Instant) -> Recovery {
-        Recovery { time: now - self.began, ..self.found }
+    pub(super) fn found_by(&self, now: Instant) -> Recovered {
+        Recovered { time: now - self.began, ..self.found }
     }
 }

@@ -65,8 +65,8 @@ pub(super) struct SubRequests {
     free: Vec<u32>,
     /// Those that wait for a whole program unit, by stream.
     ready: Vec<VecDeque<u32>>,
-    /// Pages of the host that each pool has room for.
-    room: Vec<u64>,
+    /// Pools of the device.
+    pool_count: usize,
     /// The sub-request that each row is programming as a whole unit, if it is.
     at_row: Vec<u32>,
     /// Lists that nobody reads between events, kept for their room.
@@ -77,9 +77,9 @@ pub(super) struct SubRequests {
 }
 
 state!(SubRequests {
-    values { all, free, ready, room, at_row, counts }
+    values { all, free, ready, at_row, counts }
     parts { of_unit }
-    fixed { per_unit, whole_units, pools, members, left, over }
+    fixed { per_unit, whole_units, pools, pool_count, members, left, over }
 });
 
 /// What became of sub-requests, in numbers of them and in bytes that the host wrote.
@@ -128,7 +128,7 @@ impl SubRequests {
             all: Vec::new(),
             free: Vec::new(),
             ready: vec![VecDeque::new(); pools.len()],
-            room: vec![0; config.pools.count()],
+            pool_count: config.pools.count(),
             at_row: vec![NONE; config.pools.rows() as usize],
             members: Vec::new(),
             left: Vec::new(),
@@ -156,7 +156,7 @@ impl SubRequests {
     /// The pool of a stream of the host, or of translation pages, which are in the last pool.
     #[inline]
     pub fn pool_of(&self, stream: u8) -> usize {
-        self.pools.get(usize::from(stream)).map_or(self.room.len() - 1, |pool| usize::from(*pool))
+        self.pools.get(usize::from(stream)).map_or(self.pool_count - 1, |pool| usize::from(*pool))
     }
 
     /// The sub-request under way of the unit that a page is in.
@@ -264,15 +264,15 @@ impl Device {
 
     /// Works out again how many pages of the host the rows of each pool can hold: blocks have failed.
     pub(super) fn note_room(&mut self) {
-        if self.subs.is_none() {
+        if self.config.pools.count() == 1 {
             return;
         }
         for n in 0..self.config.pools.count() {
             let room = self.config.pools.iter().nth(n).map_or(0, |pool| self.room_of(pool));
-            self.subs().room[n] = room;
+            self.room[n] = room;
         }
         let tables = self.config.shares().last;
-        if let Some(last) = self.subs().room.last_mut() {
+        if let Some(last) = self.room.last_mut() {
             *last = last.saturating_sub(tables);
         }
     }

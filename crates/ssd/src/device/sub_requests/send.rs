@@ -138,7 +138,7 @@ impl Device {
         let second = usize::from(pool > 0);
         subs.counts.sent[second] += 1;
         subs.counts.sent_bytes[second] += u64::from(sectors) * crate::SECTOR.0;
-        let room = subs.room[pool];
+        let room = self.room[pool];
         let waiting = self.ready[usize::from(chosen)].pages.len() as u64;
         if pool > 0 && self.held(pool) + waiting + pages > room {
             self.subs().counts.turned_away += 1;

@@ -26,7 +26,7 @@ impl Device {
         random: &mut Stream,
         watched: &mut Watched<'_>,
     ) {
-        let (per_unit, room) = (self.subs().per_unit, self.subs().room.clone());
+        let (per_unit, room) = (self.subs().per_unit, self.room.clone());
         let all = room.iter().sum();
         for page in (0..pages).step_by(per_unit as usize) {
             let mut at = random.below(all);
