@@ -1,27 +1,37 @@
 //! SSD controllers around NAND chips: command queue, write buffer, mapping, block management, garbage collection.
 //! Mechanisms are here, each with the policy trait that steers it; no research design is known.
 
+mod base;
 pub mod block_device;
 pub mod buffer;
+mod cache;
 pub mod command;
 pub mod config;
+mod contents;
 pub mod device;
+mod engines;
+mod event;
 pub mod faults;
 pub mod fixed_latency;
 pub mod flash;
 pub mod front;
 pub mod ftl;
 pub mod lifetime;
+mod map;
 pub mod metrics;
 pub mod open_channel;
 pub mod parts;
 pub mod physical_device;
 pub mod policy;
 pub mod pools;
+mod reclaim;
+mod recovery;
 pub mod scheduling;
 pub mod sectors;
 pub mod snapshot;
 pub mod times;
+mod totals;
+mod writer;
 
 pub use block_device::BlockDevice;
 pub use command::{Answer, Command, Operation, SECTOR};

@@ -5,12 +5,13 @@
 //! always has something to write: a step for each command that is over. By the times of the workload it goes as far as it wants
 //! before the next command.
 
+use super::Device;
 use std::collections::VecDeque;
 
 use wordline_kernel::{Duration, Instant, Schedule};
 
-use super::{Device, Event};
 use crate::block_device::{BlockDevice, Next};
+use crate::event::Event;
 use crate::snapshot::Agenda;
 
 /// The calendar of a device that takes no time: what it does itself happens soon, and what it set a timer for at its time.
@@ -56,14 +57,14 @@ impl Device {
     /// Carries out what `next` gives with the clock of the flash off; see [`BlockDevice::age`].
     pub fn age(&mut self, next: Next<'_>, depth: Option<u32>) -> Agenda {
         let mut clock = Untimed::default();
-        self.flash.stop_clock();
+        self.core.base.flash.stop_clock();
         // A host that has to wait for its writes is as fast as the flash.
         let time_of_a_page = self.time_of_a_page();
-        let mut upcoming = next(self.programmed());
+        let mut upcoming = next(BlockDevice::programmed(self));
         while let Some((time, command)) = upcoming {
-            let has_room = depth.is_some_and(|depth| self.outstanding() < depth as usize);
+            let has_room = depth.is_some_and(|depth| self.front.outstanding() < depth as usize);
             if has_room {
-                let (first, end) = self.pages_of(&command);
+                let (first, end) = self.core.base.pages_of(&command);
                 clock.now += time_of_a_page * u64::from(end - first);
                 self.submit(command, &mut clock);
             } else if self.advance(&mut clock) {
@@ -80,26 +81,27 @@ impl Device {
                 self.handle(event, &mut clock);
                 continue;
             }
-            self.forget_answers();
-            upcoming = next(self.programmed());
+            self.front.forget_answers();
+            upcoming = next(BlockDevice::programmed(self));
         }
-        while self.outstanding() > 0 && self.advance(&mut clock) {}
-        assert_eq!(self.outstanding(), 0, "nothing moves: {}", self.what_waits(clock.now));
-        if depth.is_some() && self.block_map.is_none() {
-            (self.is_paused, self.left_at_work) = (true, true);
+        while self.front.outstanding() > 0 && self.advance(&mut clock) {}
+        assert_eq!(self.front.outstanding(), 0, "nothing moves: {}", self.what_waits(clock.now));
+        if depth.is_some() && self.core.map.by_block.is_none() {
+            (self.core.reclaim.is_paused, self.core.reclaim.left_at_work) = (true, true);
         }
         while self.advance(&mut clock) {}
-        self.is_paused = false;
-        self.flash.start_clock();
-        self.forget_answers();
+        self.core.reclaim.is_paused = false;
+        self.core.base.flash.start_clock();
+        self.front.forget_answers();
         clock.agenda()
     }
 
     /// The time in which the flash can program a logical page with all of its dies at work.
     fn time_of_a_page(&self) -> Duration {
-        let (times, rows) = (&self.config.pools.first().part.timing.program, self.config.pools.rows());
+        let (times, rows) =
+            (&self.core.base.config.pools.first().part.timing.program, self.core.base.config.pools.rows());
         let program = times.iter().map(|time| time.middle().ps()).sum::<u64>() / times.len() as u64;
-        let at_once: u64 = (0..rows).map(|row| u64::from(self.config.pools.per_program(row))).sum();
+        let at_once: u64 = (0..rows).map(|row| u64::from(self.core.base.config.pools.per_program(row))).sum();
         Duration::from_ps(program / at_once)
     }
 
@@ -109,9 +111,9 @@ impl Device {
             self.handle(event, clock);
         } else if let Some((_, event)) = clock.due(clock.now) {
             self.handle(event, clock);
-        } else if let Some(done) = self.flash.next_over() {
+        } else if let Some(done) = self.core.base.flash.next_over() {
             self.command_done(&done, clock);
-            self.write_tables(clock);
+            self.writer.write_tables(&mut self.core, clock);
         } else {
             return false;
         }

@@ -127,7 +127,7 @@ impl BlockDevice for Device {
     }
 
     fn oldest(&self) -> Option<Oldest> {
-        self.oldest_command()
+        self.front.oldest_command()
     }
 
     fn longest_wait(&self) -> Duration {
@@ -144,7 +144,7 @@ impl BlockDevice for Device {
 
     #[inline]
     fn programmed(&self) -> Programmed {
-        let totals = &self.totals;
+        let totals = self.totals();
         let other = totals.gc_programs + totals.unit_programs + totals.translation_programs + totals.padding;
         Programmed { host: totals.host_programs, other }
     }

@@ -1,224 +1,68 @@
-//! A conventional SSD: the parts of the controller put together, and the loop that carries events to them.
+//! A conventional SSD: the engines of the controller put together, and the loop that carries events to them.
 //!
-//! `front` takes and answers commands, `link` brings them over a link; `read` and `write` carry them out over buffer and
-//! mapping; `cached` keeps and fetches ahead what is read; `flush` takes pages out of the buffer and `form` puts them into
-//! program units, which `balance` gives to other rows than their homes, or `block_map` writes at their places; `service` takes in what
-//! the dies finish; `write_out` writes the buffer out from time to time; `gc` carries out what the collector wants, and `idle` what is done while the host rests; `discarded` writes what
-//! was discarded to flash; `failures` deals with commands that failed; `translate` finds out where pages are when the map is
-//! not in memory as a whole; `waited_for` says which reads of the controller's own somebody waits for by now; `precondition` fills a device in no time; `recovery` cuts the power and puts the tables
-//! together again; `audit` checks the books; `progress` says what waits for what,
-//! `loaded` whether a state that was read can be one of the device, and `contents` follows what sectors hold where somebody
-//! wants to know.
+//! `service` gives what the dies finish to the engine that asked for it, and `failures` deals with commands that failed;
+//! `precondition` and `fill_units` fill a device in no time, and `ageing` lets it carry out a workload in no time; `recovery` cuts the power
+//! and gives it back; `audit` checks the books; `progress` says what waits for what, and `loaded` whether a state that was read can
+//! be one of the device.
 
 mod ageing;
 mod audit;
-mod balance;
 mod block_device;
 mod block_map;
-mod cached;
-mod contents;
-mod discarded;
 mod failures;
-mod flush;
-mod form;
-mod front;
-mod gc;
-mod idle;
-mod link;
-mod lists;
+mod fill_units;
 pub(crate) mod loaded;
 mod precondition;
 mod progress;
-mod read;
 mod recovery;
-mod scan;
 mod service;
-mod slc;
-mod sub_requests;
-mod totals;
-mod translate;
-mod waited_for;
-mod write;
-mod write_out;
 
-use std::collections::VecDeque;
+use wordline_kernel::{Digest, Schedule, Seed, state};
+use wordline_nand::{BlockSetId, Chips, Pool};
 
-use serde::{Deserialize, Serialize};
-use wordline_kernel::{Column, Digest, Schedule, Seed, state};
-use wordline_nand::{BlockSetId, Chips, Pool, Stamp};
-
-use crate::buffer::read_ahead::ReadAhead;
-use crate::buffer::read_cache::ReadCache;
-use crate::buffer::{Buffer, EntryId};
-use crate::command::{Answer, Command, RequestId};
-use crate::config::{BufferMode, Config, Protection};
+use crate::base::Base;
+use crate::cache::Cache;
+use crate::command::{Answer, Command};
+use crate::config::Config;
+use crate::engines::Core;
 use crate::flash::{self, Flash};
 use crate::front::{Front, Link};
+use crate::ftl::Blocks;
+use crate::ftl::Collector;
 use crate::ftl::blocks::{SlcShare, State, Streams, SuperBlockCounts};
-use crate::ftl::checkpoint::{Checkpoints, DiscardsAtCut};
 use crate::ftl::gc_config::Scope;
-use crate::ftl::{BlockMap, Blocks, Collector, Discards, Lost, Mapping, Translation, UnitWrites};
-use crate::parts::{Parts, Policies};
-use crate::policy::eviction::Eviction;
+use crate::ftl::mapping::LogicalPage;
+use crate::lifetime::{Fullness, Worn};
+use crate::map::Map;
+use crate::parts::Parts;
 use crate::policy::frontier::{Frontier, WordLines};
-use crate::policy::placement::{Placement, Row, RowSet};
-use crate::policy::router::Router;
 use crate::policy::victim::VictimPolicy;
 use crate::policy::wear::WearLeveller;
 use crate::pools::PoolState;
+use crate::reclaim::Reclaim;
+use crate::recovery::Recovery;
+use crate::sectors::Sectors;
+use crate::writer::Writer;
 
-pub use contents::{Content, Contents, FILLED, Mutant, NOTHING, ZEROES};
-use lists::Lists;
+pub use crate::contents::{Content, Contents, FILLED, Mutant, NOTHING, ZEROES};
+pub use crate::event::Event;
+pub use crate::recovery::Recovered;
+pub use crate::times::{CommandTimes, Component, Spent, Times, WriteBack};
+pub use crate::totals::Totals;
+pub use crate::writer::units::Counts as SubRequestCounts;
 pub use precondition::{Look, Steady, Written};
 pub use progress::Watchdog;
-pub use recovery::{PowerCut, Recovered};
-pub use sub_requests::Counts as SubRequestCounts;
-use sub_requests::SubRequests;
-
-pub use crate::times::{CommandTimes, Component, Spent, Times, WriteBack};
-pub use totals::Totals;
-
-/// What happens in a device.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Event {
-    /// Something in flash.
-    Flash(flash::Event),
-    /// The front end has dealt with a command: its work begins.
-    Begin(RequestId),
-    /// The work on a command is done.
-    Answer(RequestId),
-    /// A step of a command on the link is over.
-    Link(RequestId),
-    /// The buffer is to be written out.
-    FlushTimer,
-    /// The host may have rested for long enough.
-    Idle,
-}
-
-const _: () = assert!(size_of::<Event>() <= 8, "an event is copied on every push and pop");
-
-/// The host's program unit of a row: the buffer entries in it and what is written of them.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
-struct Unit {
-    entries: Vec<EntryId>,
-    stamps: Vec<Stamp>,
-    busy: bool,
-}
-
-impl Unit {
-    /// Its program is over: the row may have another one.
-    fn clear(&mut self) {
-        self.entries.clear();
-        self.stamps.clear();
-        self.busy = false;
-    }
-}
+pub use recovery::PowerCut;
 
 /// An SSD.
 pub struct Device {
-    config: Config,
-    flash: Flash,
-    blocks: Blocks,
-    mapping: Mapping,
-    /// What the host wrote and cannot be read any more.
-    lost: Lost,
-    /// None if discards do not outlive the power.
-    discards: Option<Discards>,
-    /// None if none are made.
-    checkpoints: Option<Box<Checkpoints>>,
-    /// None while the whole map is in memory.
-    translation: Option<Translation>,
-    /// None where a page may be anywhere.
-    block_map: Option<Box<BlockMap>>,
-    buffer: Buffer,
-    marks: flush::Marks,
-    /// None if no page leaves the buffer as soon as it is written.
-    destage: Option<Box<write_out::AtOnce>>,
-    cache: ReadCache,
-    ahead: ReadAhead,
-    collector: Collector,
-    policies: Policies,
-    /// Program units that wait for each row; kept up only while there is a balancer that looks at it.
-    waiting: Vec<u32>,
-    /// Failed programs, failed erases and lost reads of each block.
-    failures: Column<BlockSetId, [u8; 3]>,
-    rest: idle::Rest,
-    preemptible: bool,
-    /// Blocks in SLC mode that stay in a row while the host is at work.
-    keep_cached: u32,
-    /// Pages that were read of victims that leave their pool.
-    leaving: Vec<Stamp>,
-    /// What a policy may know of the pools; worked out when one is asked.
-    states: Vec<PoolState>,
-    /// None unless the first of several pools is mapped by whole units.
-    unit_writes: Option<Box<UnitWrites>>,
-    /// Pages of the host that each pool has room for; kept up where there are several.
-    room: Vec<u64>,
-    streams: Streams,
+    core: Core,
+    writer: Writer,
+    recovery: Recovery,
     front: Front,
-    /// A list for each stream of the host, and where pages have homes for each row.
-    ready: Lists,
-    filling: u32,
-    programming: u32,
-    units: Vec<Unit>,
-    /// Rows that take a program unit of the host now, for each of its streams.
-    accepting: Vec<RowSet>,
-    /// None in a device with a single pool.
-    subs: Option<Box<sub_requests::SubRequests>>,
-    /// None unless a stream of the host goes to blocks in SLC mode.
-    slc: Option<Box<slc::Cached>>,
-    /// Whether a row was passed over because it holds as many valid pages as it may.
-    some_row_full: bool,
-    /// Whether a row takes something that it did not take before, or is lost, since pages were last moved on.
-    row_opened: bool,
-    /// Whether preconditioning has left victims half cleaned: the collector goes on with them when the host writes.
-    left_at_work: bool,
-    /// Whether the collector begins no step, because preconditioning is over.
-    is_paused: bool,
-    /// Writes that wait for room in the buffer.
-    stalled: VecDeque<RequestId>,
-    /// Flush commands that wait for the entries of an epoch.
-    flushes: VecDeque<(u64, RequestId)>,
-    /// Entries of this epoch and older ones do not stay in the buffer.
-    drain: Option<u64>,
-    timer_set: bool,
-    /// What is being written out by the timer.
-    round: Option<write_out::Round>,
-    read_only: bool,
-    /// After a power cut, until the pages are scanned.
-    scan: Option<scan::Scan>,
-    recovery: Option<Recovered>,
-    /// What of the buffer outlived the last power cut.
-    saved: Vec<recovery::Saved>,
-    /// Whether the placement fixes the row of each page by its number.
-    has_homes: bool,
-    page_size: front::PageSize,
-    /// Pages that each row must hold where pages have homes, else none.
-    home_pages: Vec<u32>,
-    /// Requests of which a part is done, and whether they are being ended; between events there are none.
-    wake: Vec<RequestId>,
-    waking: bool,
-    answers: Vec<Answer>,
-    digest: Digest,
-    totals: Totals,
-    /// What wrote the buffer out, for each pool.
-    written_back: Vec<WriteBack>,
-    /// What the sectors hold, where somebody wants to know.
-    contents: Option<Box<Contents>>,
 }
 
-state!(Device {
-    values {
-        lost, room, waiting, ahead, failures, rest, filling, programming, units, accepting, some_row_full, row_opened,
-        left_at_work, stalled, flushes, drain, timer_set, round, read_only, scan, recovery, saved, wake, answers, digest, totals,
-        written_back,
-    }
-    parts {
-        flash, ready, blocks, mapping, translation, buffer, marks, destage, cache, collector, policies, front, discards,
-        checkpoints, slc, subs, block_map, unit_writes,
-    }
-    fixed { config, is_paused, preemptible, keep_cached, leaving, states, streams, has_homes, page_size, home_pages, waking, contents }
-});
+state!(Device { parts { core, writer, recovery, front } });
 
 impl Device {
     /// A new device, with nothing written and the policies that its configuration names.
@@ -233,76 +77,24 @@ impl Device {
         let streams = config.file.streams_beside(policies.router.streams(), policies.relocator.streams());
         let slc = config.slc_share(policies.router.cached());
         let mut flash = Flash::new(&config, seed);
-        let mut blocks = new_blocks(&config, streams, slc, &mut flash, seed);
-        keep_for(&*parts.victim, &config, &mut blocks);
-        order_word_lines(parts.frontier, &config, &mut flash, &mut blocks);
-        let (has_homes, rows) = (policies.placement.home(0).is_some(), config.pools.rows());
-        Self {
-            flash,
-            mapping: Mapping::new(config.mapped_pages()),
-            lost: Lost::default(),
-            discards: new_discards(&config),
-            checkpoints: Checkpoints::of(&config),
-            failures: Column::filled(config.pools.block_sets() as usize, [0; 3]),
-            block_map: BlockMap::of(&config, |page| policies.placement.home(page)).map(Box::new),
-            translation: config.map_cache().map(|size| Translation::of(&config, parts.mapper, size)),
-            buffer: new_buffer(&config, parts.eviction),
-            marks: flush::Marks::new(&config),
-            destage: write_out::AtOnce::of(&config, parts.destage),
-            cache: ReadCache::new(config.cache_pages.min(config.logical_pages), parts.read_eviction),
-            ahead: ReadAhead::new(config.file.buffer.read_ahead),
-            front: Front::new(&config),
-            ready: Lists::new(new_units(&config, streams, slc.as_ref(), has_homes)),
-            filling: 0,
-            programming: 0,
-            units: vec![Unit::default(); rows as usize],
-            accepting: vec![RowSet::new(rows); usize::from(streams.host)],
-            subs: new_sub_requests(&config, &*policies.router, &mut blocks),
-            slc: slc.map(|share| Box::new(slc::Cached::new(&share, &config))),
-            some_row_full: false,
-            row_opened: false,
-            left_at_work: false,
-            is_paused: false,
-            stalled: VecDeque::new(),
-            flushes: VecDeque::new(),
-            drain: None,
-            timer_set: false,
-            round: None,
-            read_only: false,
-            scan: None,
-            recovery: None,
-            saved: Vec::new(),
-            has_homes,
-            page_size: front::PageSize::new(&config),
-            home_pages: home_pages(&config, &*policies.placement),
-            waiting: vec![0; rows as usize],
-            wake: Vec::new(),
-            waking: false,
-            answers: Vec::new(),
-            digest: Digest::default(),
-            totals: Totals::default(),
-            written_back: vec![WriteBack::default(); config.pools.count()],
-            contents: None,
-            collector: new_collector(&config, streams, parts.victim, parts.wear, seed),
-            policies,
-            rest: idle::Rest::default(),
-            preemptible: config.file.ftl.gc.preemptible,
-            keep_cached: config.file.ftl.slc_cache.and_then(|cache| cache.fold_above).unwrap_or(u32::MAX),
-            leaving: Vec::new(),
-            states: Vec::new(),
-            room: vec![0; config.pools.count()],
-            unit_writes: UnitWrites::of(&config).filter(|_| config.pools.count() > 1),
-            streams,
-            blocks,
-            config,
-        }
-        .begun()
+        let mut space = new_blocks(&config, streams, slc, &mut flash, seed);
+        keep_for(&*parts.victim, &config, &mut space);
+        order_word_lines(parts.frontier, &config, &mut flash, &mut space);
+        let collector = new_collector(&config, streams, parts.victim, parts.wear, seed);
+        let map = Map::new(&config, parts.mapper, &*policies.placement);
+        let cache = Cache::new(&config, [parts.eviction, parts.read_eviction], parts.destage);
+        let reclaim = Reclaim::new(&config, collector);
+        let front = Front::new(&config);
+        let mut base = Base::new(config, flash, space, policies);
+        let writer = Writer::new(&mut base, slc.as_ref());
+        let core = Core { base, map, cache, reclaim };
+        Self { core, writer, recovery: Recovery::default(), front }.begun()
     }
 
     /// Works out what follows from its parts before the first command.
     fn begun(mut self) -> Self {
-        self.check_life();
-        self.note_all_rows();
+        self.core.map.check_life(&mut self.core.base);
+        self.writer.note_all_rows(&mut self.core);
         self
     }
 
@@ -310,15 +102,19 @@ impl Device {
     #[inline(always)]
     pub fn handle(&mut self, event: Event, calendar: &mut impl Schedule<Event>) {
         if let Event::Flash(flash::Event::Chips(event)) = event {
-            if let Some(done) = &self.flash.handle(event, &mut calendar.within(Event::Flash)) {
+            if let Some(done) = &self.core.base.flash.handle(event, &mut calendar.within(Event::Flash)) {
                 self.command_done(done, calendar);
             } else if let wordline_nand::Event::Rested(die) = event {
-                self.flash.rested(die, &*self.policies.tuner, &mut calendar.within(Event::Flash));
+                self.core.base.flash.rested(
+                    die,
+                    &*self.core.base.policies.tuner,
+                    &mut calendar.within(Event::Flash),
+                );
             }
         } else {
             self.handle_own(event, calendar);
         }
-        self.write_tables(calendar);
+        self.writer.write_tables(&mut self.core, calendar);
     }
 
     /// An event that is none of the chips.
@@ -326,75 +122,79 @@ impl Device {
     fn handle_own(&mut self, event: Event, calendar: &mut impl Schedule<Event>) {
         match event {
             Event::Flash(flash::Event::Retry(id)) => {
-                self.flash.retry(id, &*self.policies.tuner, &mut calendar.within(Event::Flash));
+                self.core.base.flash.retry(
+                    id,
+                    &*self.core.base.policies.tuner,
+                    &mut calendar.within(Event::Flash),
+                );
             }
             Event::Flash(event) => unreachable!("{event:?} is handled by the flash"),
-            Event::Begin(id) => self.begin(id, calendar),
-            Event::Answer(id) => self.answer(id, calendar),
-            Event::Link(id) => self.link_free(id, calendar),
-            Event::FlushTimer => self.write_out_on_time(calendar),
-            Event::Idle => self.host_rests(calendar),
+            Event::Begin(id) => self.front.begin(id, &mut self.core, &mut self.writer, calendar),
+            Event::Answer(id) => self.front.answer(id, &mut self.core, &mut self.writer, calendar),
+            Event::Link(id) => self.front.link_free(id, &mut self.core, &mut self.writer, calendar),
+            Event::FlushTimer => self.front.write_out_on_time(&mut self.core, &mut self.writer, calendar),
+            Event::Idle => self.front.host_rests(&mut self.core, &mut self.writer, calendar),
         }
     }
 
     /// Whether the device refuses writes because it is at the end of its life.
     pub fn is_read_only(&self) -> bool {
-        self.read_only
+        self.core.base.life.read_only
     }
 
     /// The configuration.
     pub fn config(&self) -> &Config {
-        &self.config
+        &self.core.base.config
     }
 
     /// The chips.
     pub fn chips(&self) -> &Chips {
-        self.flash.chips()
+        self.core.base.flash.chips()
     }
 
     /// The flash.
     pub fn flash(&self) -> &Flash {
-        &self.flash
+        &self.core.base.flash
     }
 
     /// What was counted.
     pub fn totals(&self) -> &Totals {
-        &self.totals
+        &self.core.base.totals
     }
 
     /// What wrote the buffer out, for each pool.
     pub fn written_back(&self) -> &[WriteBack] {
-        &self.written_back
+        &self.core.base.written_back
     }
 
     /// The digest of everything that happened.
     pub fn digest(&self) -> Digest {
-        self.digest
+        self.core.base.digest
     }
 
     /// Block sets out of use.
     pub fn bad_blocks(&self) -> u64 {
-        self.blocks.bad()
+        self.core.base.space.bad()
     }
 
     /// Whether anything is written to an SLC cache.
     pub fn has_slc_cache(&self) -> bool {
-        self.slc.is_some()
+        self.writer.slc.is_some()
     }
 
     /// How often super blocks were cleaned; none where blocks are cleaned one by one.
     pub fn super_blocks(&self) -> Option<SuperBlockCounts> {
-        self.blocks.super_block_counts()
+        self.core.base.space.super_block_counts()
     }
 
     /// Whether a block set is out of use.
     pub fn is_bad(&self, block: BlockSetId) -> bool {
-        self.blocks.state(block) == State::Bad
+        self.core.base.space.state(block) == State::Bad
     }
 
     /// How often each block set was erased, in the order of rows and blocks.
     pub fn erases(&self) -> impl Iterator<Item = (BlockSetId, u32)> + '_ {
-        self.flash.chips().erases().entries().map(|(block, erases)| (block, *erases))
+        self.core.base.flash.chips().erases().entries().map(|(block, erases)| (block, *erases))
     }
 
     /// The link to the host, if the interface has one.
@@ -402,10 +202,60 @@ impl Device {
         self.front.port.as_deref().map(|port| port.link())
     }
 
-    /// Written pages in the buffer that still come to flash when the power fails; no more than these are ever in it if
-    /// there are any.
-    pub fn protected_pages(&self) -> u32 {
-        if self.is_protected() { self.config.buffer_pages } else { 0 }
+    /// The answers that were given and neither taken nor forgotten, in the order in which they were given.
+    #[inline]
+    pub fn answers(&self) -> &[Answer] {
+        self.front.answers()
+    }
+
+    /// What each sector of a page holds, where none is lost: what a read would find.
+    pub fn contents_of(&self, page: LogicalPage) -> Vec<Content> {
+        self.core.cache.contents_of(page, &self.core.base, &self.core.map)
+    }
+
+    /// Part of the capacity in good blocks that holds nothing valid: what is spare in effect. It is more than the
+    /// over-provisioning by what the host never wrote or discarded. It takes time in proportion to the number of blocks.
+    pub fn effective_spare(&self) -> f64 {
+        self.core.base.effective_spare()
+    }
+
+    /// The command that the host submits next and the one after it: what is looked up of their first pages is fetched into
+    /// the processor's cache, of the later one where the page is, of the next one what is there. Changes nothing.
+    #[inline]
+    pub fn foresee(&self, [next, later]: [Option<&Command>; 2]) {
+        self.core.cache.foresee([next, later], &self.core.base, &self.core.map)
+    }
+
+    /// The answers so far are of interest no more.
+    #[inline]
+    pub fn forget_answers(&mut self) {
+        self.front.forget_answers()
+    }
+
+    /// How full the flash is, blocks out of use included. It takes time in proportion to the number of blocks.
+    pub fn fullness(&self) -> Fullness {
+        self.core.base.fullness()
+    }
+
+    /// Called when no event is pending though commands are: a device at the end of its life may be unable to write
+    /// what is in its buffer, and then says so. False if that is not the reason.
+    pub fn give_up(&mut self, calendar: &mut impl Schedule<Event>) -> bool {
+        self.front.give_up(&mut self.core, calendar)
+    }
+
+    /// Whether some of a logical page is lost: a read of that fails until it is written again.
+    pub fn is_lost(&self, page: LogicalPage) -> bool {
+        self.core.map.is_lost(page)
+    }
+
+    /// Whether the device takes commands.
+    pub fn is_ready(&self) -> bool {
+        self.recovery.is_ready()
+    }
+
+    /// The sectors of a page that are lost: a read of one of them fails until it is written again.
+    pub fn lost_sectors(&self, page: LogicalPage) -> Sectors {
+        self.core.map.lost_sectors(page)
     }
 
     /// Commands that are not answered yet.
@@ -413,68 +263,79 @@ impl Device {
         self.front.outstanding()
     }
 
-    /// Whether a write is answered only once it is in flash.
-    fn is_durable(&self, command: &Command) -> bool {
-        (command.fua && !self.is_protected() && !self.has(Mutant::FuaIgnored))
-            || self.config.file.buffer.mode != BufferMode::WriteBack
+    /// Pages that the scan of a recovery has read, or is reading.
+    pub fn pages_recovered(&self) -> u64 {
+        self.recovery.pages_recovered()
     }
 
-    /// Whether what is in the buffer outlives the power.
-    fn is_protected(&self) -> bool {
-        self.config.file.buffer.power_loss_protection != Protection::None
+    /// Pages that it is going to read beside those. This looks at every block.
+    pub fn pages_to_recover(&self) -> u64 {
+        self.recovery.pages_to_recover(&self.core)
     }
 
-    /// Goes read-only when the good blocks cannot hold the logical capacity any more. Where pages have homes, each
-    /// row has its own share to hold; else the rows hold it together, with a program unit under way in each.
-    fn check_life(&mut self) {
-        self.note_room();
-        self.read_only |= if self.block_map.is_some() {
-            !self.holds_logical_blocks()
-        } else if self.has_homes && self.policies.balancer.is_none() {
-            !self.holds_homes()
-        } else {
-            let pools = &self.config.pools;
-            !self.config.shares().fit(self.room_of(pools.first()), self.room_of(pools.last()))
-        };
+    /// What a policy may know of the pools.
+    pub fn pool_states(&self) -> Vec<PoolState> {
+        self.core.base.pool_states()
     }
 
-    /// Pages that the good blocks of a pool can hold with a program unit under way in each row.
-    fn room_of(&self, pool: &Pool) -> u64 {
-        let of_row = |row| u64::from(self.blocks.limit(row).saturating_sub(pool.slots.per_program));
-        pool.geometry.all_rows().map(of_row).sum()
+    /// Written pages in the buffer that still come to flash when the power fails; no more than these are ever in it if
+    /// there are any.
+    pub fn protected_pages(&self) -> u32 {
+        self.core.base.protected_pages()
     }
 
-    /// Whether each row can hold the pages that have their home there and the tables that it was given, and one of them
-    /// always takes another unit of those.
-    fn holds_homes(&self) -> bool {
-        let mut spare = 0;
-        for row in 0..self.config.pools.rows() {
-            match self.spare_beside_homes(row) {
-                Some(here) if here >= self.tables_in(row) => spare += u64::from(here),
-                _ => return false,
-            }
-        }
-        let tables = u64::from(self.config.table_pages());
-        let units =
-            u64::from(self.config.pools.rows()) * u64::from(self.config.pools.first().slots.per_program);
-        tables == 0 || spare >= tables + units
+    /// What became of sub-requests; none in a device with one pool.
+    pub fn sub_requests(&self) -> Option<SubRequestCounts> {
+        self.writer.sub_requests()
     }
 
-    /// Pages that a row can hold beside those that have their home there, with a program unit of them under way.
-    fn spare_beside_homes(&self, row: Row) -> Option<u32> {
-        let homes = self.home_pages[row as usize] + self.config.pools.per_program(row);
-        self.blocks.limit(row).checked_sub(homes)
+    /// Takes in a command. A bug if it goes beyond its namespace.
+    pub fn submit(&mut self, command: Command, calendar: &mut impl Schedule<Event>) {
+        assert!(self.is_ready(), "a command for a device that is without its tables: {command:?}");
+        self.front.submit(command, &mut self.core, &mut self.writer, calendar);
     }
-}
 
-/// The sub-requests of a device with several pools, of which the block table then keeps the books apart.
-fn new_sub_requests(config: &Config, router: &dyn Router, blocks: &mut Blocks) -> Option<Box<SubRequests>> {
-    if config.pools.count() == 1 {
-        return None;
+    /// The answers that were neither taken nor forgotten, moved to the end of `into`.
+    #[inline]
+    pub fn take_answers(&mut self, into: &mut Vec<Answer>) {
+        self.front.take_answers(into)
     }
-    blocks.share(config.file.ftl.mapping.whole_units);
-    let pools = (0..router.streams()).map(|stream| router.pool(stream)).collect();
-    Some(Box::new(SubRequests::new(config, pools)))
+
+    /// The version of a logical page that a read would find now, counted from 1 with each write of the host; `None`
+    /// if there is nothing to be found.
+    pub fn version(&self, page: LogicalPage) -> Option<u32> {
+        self.core.cache.version(page, &self.core.base, &self.core.map)
+    }
+
+    /// The version of a logical page that is in flash.
+    pub fn version_in_flash(&self, page: LogicalPage) -> Option<u32> {
+        self.core.map.version_in_flash(page, &self.core.base)
+    }
+
+    /// How many versions of a logical page there were: the next write makes one more.
+    pub fn versions(&self, page: LogicalPage) -> u32 {
+        self.core.map.versions(page)
+    }
+
+    /// How worn each pool is, in their order. It takes time in proportion to the number of blocks.
+    pub fn worn(&self) -> Vec<Worn> {
+        self.core.base.worn()
+    }
+
+    /// Blocks in SLC mode that are not being folded.
+    pub fn cached_blocks(&self) -> u32 {
+        (0..self.core.base.config.pools.rows()).map(|row| self.core.base.space.cached(row)).sum()
+    }
+
+    /// From now on the device knows what its sectors hold.
+    pub fn keep_contents(&mut self, contents: Contents) {
+        self.core.base.contents = Some(Box::new(contents));
+    }
+
+    /// What its sectors hold, if the device knows that.
+    pub fn contents(&mut self) -> Option<&mut Contents> {
+        self.core.base.contents.as_deref_mut()
+    }
 }
 
 /// The table of the blocks, of which some are bad from the factory.
@@ -513,16 +374,18 @@ fn keep_for(victim: &dyn VictimPolicy, config: &Config, blocks: &mut Blocks) {
     }
 }
 
-/// The buffer. No more pages than there are wait at once, however large it is.
-fn new_buffer(config: &Config, eviction: Box<dyn Eviction>) -> Buffer {
-    Buffer::with_room(config.buffer_pages.min(config.logical_pages), config.file.buffer.room(), eviction)
-}
-
-/// The table of discards, if the configuration wants one.
-fn new_discards(config: &Config) -> Option<Discards> {
-    let kept = config.file.buffer.power_loss_protection != Protection::None;
-    let in_flash = config.file.ftl.recovery.discards == DiscardsAtCut::Kept;
-    (in_flash || kept).then(|| Discards::new(config, kept))
+/// Draws the blocks that are bad from the factory: the same number in each row, which ones by the seed.
+fn factory_bad_blocks(config: &Config, seed: Seed) -> Vec<bool> {
+    let mut all = vec![false; config.pools.block_sets() as usize];
+    for row in 0..config.pools.rows() {
+        let mut blocks: Vec<BlockSetId> = config.pools.of_row(row).geometry.blocks_of(row).collect();
+        let bad = (blocks.len() as f64 * config.file.ftl.factory_bad_blocks) as usize;
+        if bad > 0 {
+            seed.stream("ssd.factory-bad-blocks", row.into()).shuffle(&mut blocks);
+            blocks[..bad].iter().for_each(|block| all[block.0 as usize] = true);
+        }
+    }
+    all
 }
 
 /// The collector, and what levels the wear if anything does.
@@ -546,39 +409,4 @@ fn new_collector(
         collector.level(wear, seed.stream("ssd.wear", 0));
     }
     collector
-}
-
-/// The pages that make a program unit at least, of each list of complete pages.
-fn new_units(config: &Config, streams: Streams, slc: Option<&SlcShare>, has_homes: bool) -> Vec<u32> {
-    let lists = usize::from(streams.host) as u32;
-    let unit = |row| config.pools.per_program(row).min(slc.map_or(u32::MAX, |slc| slc.unit));
-    let least = |rows: std::ops::Range<u32>| rows.map(unit).min().unwrap_or(1);
-    match has_homes {
-        true => (0..config.pools.rows() * lists).map(|list| unit(list / lists)).collect(),
-        false => vec![least(0..config.pools.rows()); lists as usize],
-    }
-}
-
-/// How many pages have their home in each row.
-fn home_pages(config: &Config, placement: &dyn Placement) -> Vec<u32> {
-    let mut pages = vec![0; config.pools.rows() as usize];
-    let has_homes = placement.home(0).is_some();
-    for page in 0..if has_homes { config.logical_pages } else { 0 } {
-        pages[placement.home(page).expect("all pages have homes or none") as usize] += 1;
-    }
-    pages
-}
-
-/// Draws the blocks that are bad from the factory: the same number in each row, which ones by the seed.
-fn factory_bad_blocks(config: &Config, seed: Seed) -> Vec<bool> {
-    let mut all = vec![false; config.pools.block_sets() as usize];
-    for row in 0..config.pools.rows() {
-        let mut blocks: Vec<BlockSetId> = config.pools.of_row(row).geometry.blocks_of(row).collect();
-        let bad = (blocks.len() as f64 * config.file.ftl.factory_bad_blocks) as usize;
-        if bad > 0 {
-            seed.stream("ssd.factory-bad-blocks", row.into()).shuffle(&mut blocks);
-            blocks[..bad].iter().for_each(|block| all[block.0 as usize] = true);
-        }
-    }
-    all
 }

@@ -2,21 +2,23 @@
 
 mod watched;
 
+use super::Device;
 use std::collections::VecDeque;
 
 use wordline_kernel::{Seed, Stream, gcd};
 use wordline_nand::{SlotId, Stamp};
 
-use super::Device;
-use super::gc::relocate;
+use crate::base::Base;
 use crate::flash::Flash;
-use crate::ftl::Translation;
-use crate::ftl::blocks::{Blocks, StreamId};
+use crate::ftl::blocks::StreamId;
 use crate::ftl::collector::Moved;
 use crate::ftl::mapping::LogicalPage;
 use crate::ftl::translation::UNITS_IN_A_ROW;
+use crate::ftl::{Blocks, Translation};
+use crate::map::{Map, relocate};
 use crate::policy::mapper::TranslationPage;
 use crate::policy::placement::Row;
+use crate::reclaim::Reclaim;
 
 pub(super) use watched::Watched;
 pub use watched::{Look, Written};
@@ -63,11 +65,11 @@ impl Device {
     }
 
     pub(super) fn fill_watched(&mut self, fraction: f64, watched: &mut Watched<'_>) -> bool {
-        let pages = (f64::from(self.config.logical_pages) * fraction.clamp(0.0, 1.0)) as u32;
+        let pages = (f64::from(self.core.base.config.logical_pages) * fraction.clamp(0.0, 1.0)) as u32;
         watched.fills(u64::from(pages));
         let mut writer = Writer::default();
-        self.blocks.pause_cache(true);
-        match self.whole_unit() {
+        self.core.base.space.pause_cache(true);
+        match self.core.map.whole_unit() {
             Some(unit) => {
                 for page in (0..pages).step_by(unit as usize) {
                     self.write_unit_untimed(LogicalPage(page), pages, 0, &mut writer);
@@ -108,7 +110,12 @@ impl Device {
 
     /// The same under the eyes of somebody; `None` if it was not finished.
     pub fn fill_steady_while(&mut self, seed: Seed, look: Look<'_>) -> Option<Steady> {
-        self.reach_steady(seed, self.config.logical_pages, self.translation.is_some(), look)
+        self.reach_steady(
+            seed,
+            self.core.base.config.logical_pages,
+            self.core.map.translation.is_some(),
+            look,
+        )
     }
 
     /// The same with the first `fraction` of the logical pages, left as after a rest: with the free blocks that cleaning goes
@@ -119,21 +126,21 @@ impl Device {
 
     /// The same under the eyes of somebody; `None` if it was not finished.
     pub fn fill_steady_to_while(&mut self, seed: Seed, fraction: f64, look: Look<'_>) -> Option<Steady> {
-        let pages = (f64::from(self.config.logical_pages) * fraction.clamp(0.0, 1.0)) as u32;
-        self.reach_steady(seed, pages.clamp(1, self.config.logical_pages), true, look)
+        let pages = (f64::from(self.core.base.config.logical_pages) * fraction.clamp(0.0, 1.0)) as u32;
+        self.reach_steady(seed, pages.clamp(1, self.core.base.config.logical_pages), true, look)
     }
 
     fn reach_steady(&mut self, seed: Seed, filled: u32, rested: bool, look: Look<'_>) -> Option<Steady> {
         let mut random = seed.stream("ssd.precondition", 0);
         let watched = &mut Watched::by(look);
-        if self.block_map.is_some() {
+        if self.core.map.by_block.is_some() {
             return self.fill_steady_mapped(random, watched);
         }
-        self.blocks.pause_cache(true);
-        let rested = rested || self.subs.is_some();
+        self.core.base.space.pause_cache(true);
+        let rested = rested || self.writer.subs.is_some();
         let mut writer = Writer { rested, ..Writer::default() };
         watched.fills(u64::from(filled));
-        match self.subs.is_some() {
+        match self.writer.subs.is_some() {
             true => {
                 self.fill_pools(filled, &mut writer, &mut random, watched);
                 self.lay_tables(filled, &mut writer, watched);
@@ -143,16 +150,16 @@ impl Device {
         watched.goes_on.then_some(())?;
         let pages = u64::from(filled);
         // A window that opens fewer blocks than there are rows may pass without any cleaning.
-        let pools = &self.config.pools;
+        let pools = &self.core.base.config.pools;
         let round: u64 = (0..pools.rows()).map(|row| u64::from(pools.per_block_of(row))).sum();
         let window = (pages / u64::from(WINDOWS_PER_DRIVE)).max(2 * round);
         watched
             .overwrites(u64::from(FEWEST_WINDOWS) * window + if rested { 0 } else { PACED_BLOCKS * round });
         let mut draws = Draws::new(random, pages);
         let mut steady = Steady { overwritten: 0, amplification: 0.0 };
-        if self.subs.is_some() {
+        if self.writer.subs.is_some() {
             // What is overwritten until there is something to be cleaned.
-            let free = u64::from(self.config.pools.slots()) - pages;
+            let free = u64::from(self.core.base.config.pools.slots()) - pages;
             watched.overwrites(free);
             steady.overwritten += self.overwrite_drawn(free, &mut draws, &mut writer, watched)?;
         }
@@ -174,7 +181,7 @@ impl Device {
             writer.paced = true;
             steady.overwritten +=
                 self.overwrite_drawn(PACED_BLOCKS * round, &mut draws, &mut writer, watched)?;
-            self.left_at_work = true;
+            self.core.reclaim.left_at_work = true;
         }
         self.align();
         Some(steady)
@@ -192,7 +199,7 @@ impl Device {
         let mut overwritten = 0;
         while overwritten < pages {
             let page = draws.next(self);
-            let now = match self.subs.is_some() {
+            let now = match self.writer.subs.is_some() {
                 true => self.overwrite_unit_untimed(page, writer),
                 false => self.overwrite_untimed(page, writer),
             };
@@ -204,16 +211,16 @@ impl Device {
 
     /// Fills rows with the first `pages` logical pages, in the shape of the steady state.
     fn lay_aged(&mut self, pages: u32, writer: &mut Writer, random: &mut Stream, watched: &mut Watched<'_>) {
-        self.blocks.wait_for_rows(true);
+        self.core.base.space.wait_for_rows(true);
         let mut left: Vec<(Share, u32)> = Vec::new();
-        for row in 0..self.config.pools.rows() {
+        for row in 0..self.core.base.config.pools.rows() {
             let (share, placed) = self.age_row(row, pages, writer.rested, random);
             left.push((share, placed));
             if !watched.wrote(u64::from(placed)) {
                 return;
             }
         }
-        self.blocks.wait_for_rows(false);
+        self.core.base.space.wait_for_rows(false);
         for (share, placed) in left {
             for n in placed..share.count {
                 self.write_untimed(LogicalPage(share.page(n)), writer);
@@ -229,16 +236,17 @@ impl Device {
     /// written is drawn at random, so that the rows do not come to their next cleaning all at once.
     /// Returns the share and how much of it was placed: the rest found no room by chance.
     fn age_row(&mut self, row: Row, pages: u32, rested: bool, random: &mut Stream) -> (Share, u32) {
-        let rows = self.config.pools.rows();
-        let homes = (0..rows).find(|page| self.policies.placement.home(*page) == Some(row)).unwrap_or(row);
+        let rows = self.core.base.config.pools.rows();
+        let homes =
+            (0..rows).find(|page| self.core.base.policies.placement.home(*page) == Some(row)).unwrap_or(row);
         let share = Share::new(homes, rows, pages);
         let keep_free = match rested {
-            true => self.config.file.ftl.gc.stop_at_free_blocks as usize,
-            false => self.streams.kept_blocks() + 1,
+            true => self.core.base.config.file.ftl.gc.stop_at_free_blocks as usize,
+            false => self.core.base.space.streams().kept_blocks() + 1,
         };
-        let slots = self.config.pools.of_row(row).slots;
+        let slots = self.core.base.config.pools.of_row(row).slots;
         let (per_block, unit) = (slots.per_block(), slots.per_program);
-        let blocks = self.blocks.free(row).saturating_sub(keep_free) as u32;
+        let blocks = self.core.base.space.free(row).saturating_sub(keep_free) as u32;
         let open = random.below(u64::from(per_block / unit)) as u32 * unit;
         let all =
             u64::from(blocks) * u64::from(per_block) - u64::from(if open > 0 { per_block - open } else { 0 });
@@ -261,31 +269,37 @@ impl Device {
     /// Fills `count` pages of a new block of a row with what `next` gives, or with what was overwritten long ago.
     /// Beside a page comes one that is wanted some pages later.
     fn age_block(&mut self, row: Row, count: u32, mut next: impl FnMut() -> Option<[LogicalPage; 2]>) {
-        let unit = self.config.pools.per_program(row);
+        let unit = self.core.base.config.pools.per_program(row);
         for _ in 0..count / unit {
-            let first = self.blocks.take(row, self.streams.host(0), unit);
+            let first = self.core.base.space.take(row, self.core.base.space.streams().host(0), unit);
             for slot in (first.0..first.0 + unit).map(SlotId) {
                 // No version is numbered 0.
                 let mut stamp = Stamp { logical: 0, version: 0 };
                 if let Some([logical, later]) = next() {
-                    self.mapping.prefetch(later);
-                    stamp = Stamp { logical: logical.0, version: self.mapping.written(logical) };
-                    self.install(logical, slot);
+                    self.core.map.pages.prefetch(later);
+                    stamp = Stamp { logical: logical.0, version: self.core.map.pages.written(logical) };
+                    self.core.map.install(logical, slot, &mut self.core.base);
                 }
-                self.flash.put(slot, stamp);
+                self.core.base.flash.put(slot, stamp);
             }
-            self.blocks.program_done(first);
+            self.core.base.space.program_done(first);
         }
     }
 
     /// Writes a whole page in no time.
     fn write_untimed(&mut self, logical: LogicalPage, writer: &mut Writer) {
-        if self.block_map.is_some() {
+        if self.core.map.by_block.is_some() {
             writer.programmed += self.write_mapped_untimed(logical);
             return;
         }
-        let stream = self.streams.host(0);
-        let row = self.policies.placement.home(logical.0).unwrap_or_else(|| self.next_row(stream, writer));
+        let stream = self.core.base.space.streams().host(0);
+        let row = self
+            .core
+            .base
+            .policies
+            .placement
+            .home(logical.0)
+            .unwrap_or_else(|| self.next_row(stream, writer));
         self.put_untimed(logical, row, stream, writer);
     }
 
@@ -297,15 +311,15 @@ impl Device {
         stream: StreamId,
         writer: &mut Writer,
     ) {
-        let version = self.mapping.written(logical);
-        let page = self.blocks.take(row, stream, 1);
-        self.flash.put(page, Stamp { logical: logical.0, version });
-        if self.is_table(logical.0) {
-            self.install_table(logical, page);
+        let version = self.core.map.pages.written(logical);
+        let page = self.core.base.space.take(row, stream, 1);
+        self.core.base.flash.put(page, Stamp { logical: logical.0, version });
+        if self.core.base.is_table(logical.0) {
+            self.core.map.install_table(logical, page, &mut self.core.base);
         } else {
-            self.install(logical, page);
+            self.core.map.install(logical, page, &mut self.core.base);
         }
-        self.blocks.program_done(page);
+        self.core.base.space.program_done(page);
         writer.programmed += 1;
         self.clean_untimed(row, stream, writer);
     }
@@ -313,8 +327,10 @@ impl Device {
     /// Cleans a row in no time: with `paced` writing as a host that writes as fast as it can has to wait for it, else a block as
     /// soon as one is needed.
     pub(super) fn clean_untimed(&mut self, row: Row, stream: StreamId, writer: &mut Writer) {
-        let pages = self.blocks.dearest(row);
-        let Self { collector, blocks, flash, mapping, translation, unit_writes, .. } = self;
+        let pages = self.core.base.space.dearest(row);
+        let Reclaim { collector, .. } = &mut self.core.reclaim;
+        let Base { space: blocks, flash, .. } = &mut self.core.base;
+        let Map { pages: mapping, translation, unit_writes, .. } = &mut self.core.map;
         // What is moved out of one victim is written to translation pages before the next one is cleaned.
         let one_by_one = translation.is_some();
         let mut moved = 0;
@@ -338,14 +354,14 @@ impl Device {
         }
         writer.programmed += moved;
         if moved > 0 {
-            self.release_tables();
+            self.core.map.release_tables();
         }
     }
 
     /// Overwrites a page in no time, and writes the translation pages that the cache of the map gives up for it.
     /// Returns the one page.
     fn overwrite_untimed(&mut self, logical: LogicalPage, writer: &mut Writer) -> u64 {
-        if let Some(translation) = &mut self.translation {
+        if let Some(translation) = &mut self.core.map.translation {
             translation.look_up_untimed(logical);
         }
         self.write_untimed(logical, writer);
@@ -356,39 +372,45 @@ impl Device {
 
     /// A page that was looked up is at another place.
     pub(super) fn note_written_untimed(&mut self, logical: LogicalPage) {
-        let place = self.mapping.get(logical).expect("it was just written");
-        self.note_update(logical, None, place);
+        let place = self.core.map.pages.get(logical).expect("it was just written");
+        self.core.map.note_update(logical, None, place, &self.core.base);
     }
 
     /// Writes translation pages that changed, after `pages` pages of the host.
     pub(super) fn write_tables_untimed(&mut self, pages: u32, writer: &mut Writer) {
         for _ in 0..pages * u32::from(MOST_TABLES_A_PAGE) {
-            let Some(table) = self.translation.as_mut().and_then(Translation::take_untimed) else { break };
+            let Some(table) = self.core.map.translation.as_mut().and_then(Translation::take_untimed) else {
+                break;
+            };
             self.write_table_untimed(table, writer);
         }
     }
 
     /// Writes the translation pages that tell of the first `pages` logical pages.
     fn lay_tables(&mut self, pages: u32, writer: &mut Writer, watched: &mut Watched<'_>) {
-        let Some(translation) = &self.translation else { return };
+        let Some(translation) = &self.core.map.translation else { return };
         for table in translation.tables() {
-            let Some(translation) = self.translation.as_ref().filter(|_| watched.wrote(1)) else { return };
+            let Some(translation) = self.core.map.translation.as_ref().filter(|_| watched.wrote(1)) else {
+                return;
+            };
             let mut held = translation.pages_of(table).take_while(|page| page.0 < pages);
-            if held.any(|page| self.mapping.get(page).is_some_and(|slot| self.blocks.is_mapped_by_page(slot)))
-            {
+            if held.any(|page| {
+                self.core.map.pages.get(page).is_some_and(|slot| self.core.base.space.is_mapped_by_page(slot))
+            }) {
                 self.write_table_untimed(table, writer);
             }
         }
     }
 
     fn write_table_untimed(&mut self, table: TranslationPage, writer: &mut Writer) {
-        let Some(logical) = self.translation.as_ref().map(|translation| translation.logical(table)) else {
+        let Some(logical) = self.core.map.translation.as_ref().map(|translation| translation.logical(table))
+        else {
             return;
         };
-        let stream = self.streams.host(self.streams.host - 1);
-        let row = if self.has_homes { self.next_for_tables() } else { self.next_with_room(stream) };
-        let version = self.mapping.last_written(logical).unwrap_or(0) + 1;
-        if let Some(translation) = &mut self.translation {
+        let stream = self.core.base.space.streams().host(self.core.base.space.streams().host - 1);
+        let row = if self.core.base.has_homes { self.next_for_tables() } else { self.next_with_room(stream) };
+        let version = self.core.map.pages.last_written(logical).unwrap_or(0) + 1;
+        if let Some(translation) = &mut self.core.map.translation {
             translation.written_untimed(table, version, row);
         }
         self.put_untimed(logical, row, stream, writer);
@@ -397,12 +419,14 @@ impl Device {
     /// The next row that takes translation pages, where pages have homes.
     fn next_for_tables(&mut self) -> Row {
         loop {
-            let row = self.row_for_tables().unwrap_or_else(|| {
-                self.note_all_rows();
-                self.row_for_tables().expect("a device that was checked has room for its translation pages")
+            let row = self.writer.row_for_tables(&self.core).unwrap_or_else(|| {
+                self.writer.note_all_rows(&mut self.core);
+                self.writer
+                    .row_for_tables(&self.core)
+                    .expect("a device that was checked has room for its translation pages")
             });
-            self.note_row(row);
-            if self.accepting.last().is_some_and(|accepting| accepting.contains(row)) {
+            self.writer.note_row(row, &mut self.core);
+            if self.writer.accepting.last().is_some_and(|accepting| accepting.contains(row)) {
                 return row;
             }
         }
@@ -411,10 +435,10 @@ impl Device {
     /// The row for the next page without a home: a program unit in each row, in the order of the placement.
     pub(super) fn next_row(&mut self, stream: StreamId, writer: &mut Writer) -> Row {
         let last = writer.last.filter(|(to, _)| *to == stream);
-        let stay = last.filter(|(_, row)| writer.left > 0 && self.blocks.has_room(*row, stream, 1));
+        let stay = last.filter(|(_, row)| writer.left > 0 && self.core.base.space.has_room(*row, stream, 1));
         let row = stay.map(|(_, row)| row).unwrap_or_else(|| {
             let row = self.next_with_room(stream);
-            writer.left = self.config.pools.per_program(row);
+            writer.left = self.core.base.config.pools.per_program(row);
             row
         });
         writer.left -= 1;
@@ -426,15 +450,18 @@ impl Device {
     pub(super) fn next_with_room(&mut self, stream: StreamId) -> Row {
         let stream = usize::from(stream.0);
         loop {
-            let row = self.policies.placement.next(&self.accepting[stream]).unwrap_or_else(|| {
-                self.note_all_rows();
-                self.policies
-                    .placement
-                    .next(&self.accepting[stream])
-                    .expect("a device that was checked has room for its pages")
-            });
-            self.note_row(row);
-            if self.accepting[stream].contains(row) {
+            let row =
+                self.core.base.policies.placement.next(&self.writer.accepting[stream]).unwrap_or_else(|| {
+                    self.writer.note_all_rows(&mut self.core);
+                    self.core
+                        .base
+                        .policies
+                        .placement
+                        .next(&self.writer.accepting[stream])
+                        .expect("a device that was checked has room for its pages")
+                });
+            self.writer.note_row(row, &mut self.core);
+            if self.writer.accepting[stream].contains(row) {
                 return row;
             }
         }
@@ -442,18 +469,24 @@ impl Device {
 
     /// Pads what is left of program units that were written page by page.
     fn align(&mut self) {
-        for row in 0..self.config.pools.rows() {
-            let unit = self.config.pools.per_program(row);
-            for stream in self.streams.all() {
-                while self.blocks.open_place(row, stream).is_some_and(|place| !place.is_multiple_of(unit)) {
-                    let page = self.blocks.take(row, stream, 1);
-                    self.flash.put(page, Stamp::PADDING);
-                    self.blocks.program_done(page);
+        for row in 0..self.core.base.config.pools.rows() {
+            let unit = self.core.base.config.pools.per_program(row);
+            for stream in self.core.base.space.streams().all() {
+                while self
+                    .core
+                    .base
+                    .space
+                    .open_place(row, stream)
+                    .is_some_and(|place| !place.is_multiple_of(unit))
+                {
+                    let page = self.core.base.space.take(row, stream, 1);
+                    self.core.base.flash.put(page, Stamp::PADDING);
+                    self.core.base.space.program_done(page);
                 }
             }
         }
-        self.blocks.pause_cache(false);
-        self.note_all_rows();
+        self.core.base.space.pause_cache(false);
+        self.writer.note_all_rows(&mut self.core);
     }
 }
 
@@ -491,10 +524,10 @@ impl Draws {
 
     fn next(&mut self, device: &Device) -> LogicalPage {
         let new = LogicalPage(self.random.below(self.pages) as u32);
-        device.mapping.prefetch(new);
+        device.core.map.pages.prefetch(new);
         self.drawn.push_back(new);
-        if let Some(slot) = device.mapping.get(self.drawn[AHEAD]) {
-            device.blocks.prefetch(slot);
+        if let Some(slot) = device.core.map.pages.get(self.drawn[AHEAD]) {
+            device.core.base.space.prefetch(slot);
         }
         self.drawn.pop_front().expect("draws are known ahead")
     }

@@ -1,16 +1,16 @@
 //! Whether a device gets on with the commands of the host, and if it does not, what waits for what.
 
-use std::fmt::{self, Write};
-
-use wordline_kernel::{Duration, Instant};
-use wordline_nand::{DieId, Pool};
-
 use super::Device;
-use crate::Config;
-use crate::block_device::{BlockDevice, Oldest};
 use crate::command::RequestId;
-use crate::front::{Request, Stage};
+use crate::front::Request;
 use crate::policy::placement::Row;
+use std::fmt::{self, Write};
+use wordline_kernel::{Duration, Instant};
+use wordline_nand::DieId;
+use wordline_nand::Pool;
+
+use crate::block_device::{BlockDevice, Oldest};
+use crate::config::Config;
 
 /// Lines of each kind in a report. Chosen: what hangs is seen in a few of them, and a device may have a thousand dies.
 const LINES: usize = 16;
@@ -76,25 +76,6 @@ impl Device {
         Duration::from_ps(u64::try_from(longest).unwrap_or(u64::MAX)).max(Duration::from_ms(600_000))
     }
 
-    pub(super) fn oldest_command(&self) -> Option<Oldest> {
-        let ids = self.front.requests.ids();
-        let requests = ids.map(|id| (!self.is_taken_up(id), self.front.requests.look(id)));
-        let first = requests.min_by_key(|(waits, request)| (*waits, request.submitted, request.command.tag));
-        first.map(|(_, Request { submitted, command, parts, next_page, .. })| Oldest {
-            submitted: *submitted,
-            tag: command.tag,
-            done: u64::from(*parts) << 32 | u64::from(*next_page),
-        })
-    }
-
-    /// Whether the work on a command has begun.
-    pub(super) fn is_taken_up(&self, id: RequestId) -> bool {
-        match &self.front.port {
-            Some(port) => port.stage(id) == Stage::Working,
-            None => !self.front.waiting.contains(&id),
-        }
-    }
-
     /// What waits for what, in words: for the report of a run that does not get on.
     pub fn what_waits(&self, now: Instant) -> String {
         let mut text = String::new();
@@ -104,21 +85,21 @@ impl Device {
 
     fn tell(&self, now: Instant, out: &mut String) -> fmt::Result {
         self.tell_commands(now, out)?;
-        let state = if self.read_only { "read-only" } else { "takes writes" };
+        let state = if self.core.base.life.read_only { "read-only" } else { "takes writes" };
         writeln!(
             out,
             "buffer: {} of {} pages in use, {} in the list, {} being completed, {} being programmed; {} writes stalled; \
              drains to {:?}, flush commands wait for {:?}; the device {state}",
-            self.buffer.in_use(),
-            self.config.buffer_pages,
-            self.buffer.dirty(),
-            self.filling,
-            self.programming,
-            self.stalled.len(),
-            self.drain,
-            self.flushes,
+            self.core.cache.buffer.in_use(),
+            self.core.base.config.buffer_pages,
+            self.core.cache.buffer.dirty(),
+            self.writer.filling,
+            self.writer.programming,
+            self.core.cache.stalled.len(),
+            self.core.cache.drain,
+            self.core.cache.flushes,
         )?;
-        let lists = self.ready.iter().enumerate().filter(|(_, list)| !list.pages.is_empty());
+        let lists = self.writer.ready.iter().enumerate().filter(|(_, list)| !list.pages.is_empty());
         for (n, list) in lists.take(LINES) {
             writeln!(
                 out,
@@ -127,21 +108,21 @@ impl Device {
                 list.urgent
             )?;
         }
-        if let Some(discards) = &self.discards {
+        if let Some(discards) = &self.core.map.discards {
             let (due, waited) = (discards.is_due(), discards.is_waited_for());
             writeln!(out, "discards: due {due}, waited for {waited}, at rest {}", discards.is_at_rest())?;
         }
         self.tell_dies(now, out)?;
-        (0..self.config.pools.rows()).take(LINES).try_for_each(|row| self.tell_row(row, out))
+        (0..self.core.base.config.pools.rows()).take(LINES).try_for_each(|row| self.tell_row(row, out))
     }
 
     fn tell_commands(&self, now: Instant, out: &mut String) -> fmt::Result {
         let ids: Vec<RequestId> = self.front.requests.ids().collect();
-        let taken_up = ids.iter().filter(|id| self.is_taken_up(**id)).count();
+        let taken_up = ids.iter().filter(|id| self.front.is_taken_up(**id)).count();
         writeln!(out, "commands: {} not answered, {taken_up} of them taken up", ids.len())?;
         for id in ids.into_iter().take(LINES) {
             let Request { command, submitted, parts, next_page, .. } = self.front.requests.look(id);
-            let stage = match (self.is_taken_up(id), self.stalled.contains(&id)) {
+            let stage = match (self.front.is_taken_up(id), self.core.cache.stalled.contains(&id)) {
                 (_, true) => format!("waits for room in the buffer from page {next_page} on"),
                 (true, false) => format!("waits for {parts} parts"),
                 (false, false) => "waits to be taken up".into(),
@@ -160,12 +141,12 @@ impl Device {
     }
 
     fn tell_dies(&self, now: Instant, out: &mut String) -> fmt::Result {
-        let busy = |die: &DieId| !self.flash.is_at_rest(*die);
-        for die in self.config.pools.all_dies().filter(busy).take(LINES) {
-            let state = if self.flash.chips().is_idle(die) { "idle" } else { "at work" };
+        let busy = |die: &DieId| !self.core.base.flash.is_at_rest(*die);
+        for die in self.core.base.config.pools.all_dies().filter(busy).take(LINES) {
+            let state = if self.core.base.flash.chips().is_idle(die) { "idle" } else { "at work" };
             writeln!(out, "die {}: {state}", die.0)?;
-            for (class, number, read) in self.flash.waiting(die) {
-                let block = self.config.pools.block_of_page(read.page);
+            for (class, number, read) in self.core.base.flash.waiting(die) {
+                let block = self.core.base.config.pools.block_of_page(read.page);
                 let age = now - read.queued();
                 writeln!(
                     out,
@@ -173,9 +154,9 @@ impl Device {
                     read.operation,
                     read.ticket,
                     block.0,
-                    self.blocks.state(block),
-                    self.blocks.valid(block),
-                    self.blocks.readers(block),
+                    self.core.base.space.state(block),
+                    self.core.base.space.valid(block),
+                    self.core.base.space.readers(block),
                 )?;
             }
         }
@@ -186,13 +167,13 @@ impl Device {
         writeln!(
             out,
             "row {row}: {} blocks free of {} good, {} pages valid of at most {}, takes streams {:b}, program under way {}; {}",
-            self.blocks.free(row),
-            self.blocks.good(row),
-            self.blocks.valid_in(row),
-            self.blocks.limit(row),
-            self.accepted_of(row),
-            self.units[row as usize].busy,
-            self.collector.tell(row),
+            self.core.base.space.free(row),
+            self.core.base.space.good(row),
+            self.core.base.space.valid_in(row),
+            self.core.base.space.limit(row),
+            self.writer.accepted_of(row),
+            self.writer.units[row as usize].busy,
+            self.core.reclaim.collector.tell(row),
         )
     }
 }

@@ -4,18 +4,25 @@
 //! device of it, the device takes it from its submission queue when the arbitration says so and there is room, fetches
 //! it and its data, and sends data and answer back, each over a [`link`] that others use as well.
 
+mod commands;
 pub mod config;
+mod flush;
+mod idle;
 pub mod link;
 pub mod namespaces;
+mod over_link;
 pub mod port;
+mod pump;
 pub mod queues;
+mod read;
 pub mod requests;
+mod write;
 
 use std::collections::VecDeque;
 
 use wordline_kernel::{Instant, state};
 
-use crate::command::{Command, RequestId};
+use crate::command::{Answer, Command, RequestId};
 use crate::config::Config;
 
 pub use link::{Link, Way};
@@ -35,12 +42,15 @@ pub struct Front {
     /// The link, where there is one.
     pub port: Option<Box<Port>>,
     namespaces: Vec<Namespace>,
+    /// Whether requests of which a part is done are being ended.
+    waking: bool,
+    answers: Vec<Answer>,
 }
 
 state!(Front {
-    values { requests, waiting, started }
+    values { requests, waiting, started, answers }
     parts { port }
-    fixed { namespaces }
+    fixed { namespaces, waking }
 });
 
 impl Front {
@@ -52,6 +62,8 @@ impl Front {
             started: 0,
             port: Port::of(&config.file.front).map(Box::new),
             namespaces: config.namespaces.clone(),
+            waking: false,
+            answers: Vec::new(),
         }
     }
 
@@ -64,7 +76,8 @@ impl Front {
             command
         };
         let commands = ids.into_iter().map(&mut command_of).collect();
-        *self = Self::new(config);
+        let answers = std::mem::take(&mut self.answers);
+        *self = Self { answers, ..Self::new(config) };
         commands
     }
 

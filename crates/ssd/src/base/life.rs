@@ -1,0 +1,44 @@
+//! How much of a device still works.
+
+use wordline_kernel::{Column, state};
+use wordline_nand::BlockSetId;
+
+use crate::config::Config;
+use crate::policy::placement::Placement;
+
+/// What is known of the end of a device's life.
+#[derive(Clone, Debug)]
+pub(crate) struct Life {
+    /// Failed programs, failed erases and lost reads of each block.
+    pub(crate) failures: Column<BlockSetId, [u8; 3]>,
+    /// Pages that each row must hold where pages have homes, else none.
+    pub(crate) home_pages: Vec<u32>,
+    /// Pages of the host that each pool has room for; kept up where there are several.
+    pub(crate) room: Vec<u64>,
+    /// Whether writes are refused.
+    pub(crate) read_only: bool,
+}
+
+state!(Life { values { failures, room, read_only } fixed { home_pages } });
+
+impl Life {
+    /// Nothing has failed.
+    pub(crate) fn new(config: &Config, placement: &dyn Placement) -> Self {
+        Self {
+            failures: Column::filled(config.pools.block_sets() as usize, [0; 3]),
+            home_pages: home_pages(config, placement),
+            room: vec![0; config.pools.count()],
+            read_only: false,
+        }
+    }
+}
+
+/// How many pages have their home in each row.
+fn home_pages(config: &Config, placement: &dyn Placement) -> Vec<u32> {
+    let mut pages = vec![0; config.pools.rows() as usize];
+    let has_homes = placement.home(0).is_some();
+    for page in 0..if has_homes { config.logical_pages } else { 0 } {
+        pages[placement.home(page).expect("all pages have homes or none") as usize] += 1;
+    }
+    pages
+}

@@ -1,0 +1,244 @@
+//! What every engine stands on: flash, blocks, and what the device lends with each call.
+
+mod life;
+mod page;
+mod read;
+
+use wordline_kernel::{Digest, state};
+use wordline_nand::{BlockSetId, PageId, Pool};
+
+use crate::command::Command;
+use crate::config::{BufferMode, Config, Protection};
+use crate::contents::{Contents, Mutant};
+use crate::faults::Faults;
+use crate::flash::Flash;
+use crate::ftl::Blocks;
+use crate::ftl::blocks::State;
+use crate::ftl::mapping::LogicalPage;
+use crate::lifetime::{Fullness, Worn};
+use crate::parts::Policies;
+use crate::policy::placement::Row;
+use crate::pools::PoolState;
+use crate::sectors::Sectors;
+use crate::times::WriteBack;
+use crate::totals::Totals;
+
+pub(crate) use life::Life;
+pub(crate) use page::{PageSize, Piece};
+pub(crate) use read::{SlotRead, Wanted};
+
+/// What every engine may use: the flash, the blocks of it, and what the device lends with each call.
+pub(crate) struct Base {
+    pub(crate) config: Config,
+    pub(crate) flash: Flash,
+    pub(crate) space: Blocks,
+    pub(crate) policies: Policies,
+    pub(crate) life: Life,
+    pub(crate) page_size: PageSize,
+    /// Whether the placement fixes the row of each page by its number.
+    pub(crate) has_homes: bool,
+    /// What a policy may know of the pools; worked out when one is asked.
+    pub(crate) states: Vec<PoolState>,
+    pub(crate) digest: Digest,
+    pub(crate) totals: Totals,
+    /// What wrote the buffer out, for each pool.
+    pub(crate) written_back: Vec<WriteBack>,
+    /// What the sectors hold, where somebody wants to know.
+    pub(crate) contents: Option<Box<Contents>>,
+}
+
+state!(Base {
+    values { digest, totals, written_back }
+    parts { flash, space, policies, life }
+    fixed { config, page_size, has_homes, states, contents }
+});
+
+impl Base {
+    /// With nothing written.
+    pub(crate) fn new(config: Config, flash: Flash, space: Blocks, policies: Policies) -> Self {
+        Self {
+            life: Life::new(&config, &*policies.placement),
+            page_size: PageSize::new(&config),
+            has_homes: policies.placement.home(0).is_some(),
+            states: Vec::new(),
+            digest: Digest::default(),
+            totals: Totals::default(),
+            written_back: vec![WriteBack::default(); config.pools.count()],
+            contents: None,
+            policies,
+            flash,
+            space,
+            config,
+        }
+    }
+}
+
+impl Base {
+    /// Part of the capacity in good blocks that holds nothing valid: what is spare in effect. It is more than the
+    /// over-provisioning by what the host never wrote or discarded. It takes time in proportion to the number of blocks.
+    pub(crate) fn effective_spare(&self) -> f64 {
+        let pools = &self.config.pools;
+        let good = |row| u64::from(self.space.good(row)) * u64::from(pools.per_block_of(row));
+        let all: u64 = (0..pools.rows()).map(good).sum();
+        1.0 - self.space.total_valid() as f64 / all.max(1) as f64
+    }
+
+    /// How full the flash is, blocks out of use included. It takes time in proportion to the number of blocks.
+    pub(crate) fn fullness(&self) -> Fullness {
+        Fullness { valid: self.space.total_valid(), total: u64::from(self.config.pools.slots()) }
+    }
+
+    /// How worn each pool is, in their order. It takes time in proportion to the number of blocks.
+    pub(crate) fn worn(&self) -> Vec<Worn> {
+        let pools = self.config.pools.iter().map(|pool| {
+            let all = pool.geometry.all_blocks();
+            let erases = all.map(|block| u64::from(self.flash.chips().erases()[block])).sum();
+            Worn { erases, blocks: u64::from(pool.geometry.block_sets()), endurance: pool.part.endurance }
+        });
+        pools.collect()
+    }
+
+    /// Whether a deliberate fault is switched on.
+    #[inline(always)]
+    pub(crate) fn has(&self, mutant: Mutant) -> bool {
+        cfg!(debug_assertions) && self.contents.as_ref().is_some_and(|contents| contents.has(mutant))
+    }
+
+    /// To count what failed in the pool of a block.
+    pub(crate) fn faults_at(&mut self, block: BlockSetId) -> &mut Faults {
+        let pools = &self.config.pools;
+        self.totals.faults.count(pools.number_of_row(pools.row_of_block(block)))
+    }
+
+    /// Sectors of a logical page.
+    #[inline]
+    pub(crate) fn sectors_per_page(&self) -> u64 {
+        self.page_size.sectors
+    }
+
+    /// All sectors of a logical page.
+    #[inline]
+    pub(crate) fn full_page(&self) -> Sectors {
+        self.page_size.all
+    }
+
+    /// The pages that a command touches: first, and one beyond the last; the same if it has no sectors.
+    #[inline]
+    pub(crate) fn pages_of(&self, command: &Command) -> (u32, u32) {
+        let first = self.page_size.page_of(command.sector);
+        let end = match command.sectors {
+            0 => first,
+            sectors => self.page_size.page_of(command.sector + sectors - 1) + 1,
+        };
+        (first, end)
+    }
+
+    /// The part of `command` that lies in page `page`, one of those that it touches.
+    #[inline]
+    pub(crate) fn piece(&self, command: &Command, page: u32) -> Piece {
+        let per_page = self.sectors_per_page();
+        let start = u64::from(page) * per_page;
+        let from = command.sector.saturating_sub(start);
+        let to = (command.sector + command.sectors - start).min(per_page);
+        Piece { page: LogicalPage(page), from: from as u32, to: to as u32 }
+    }
+
+    /// Written pages in the buffer that still come to flash when the power fails; no more than these are ever in it if
+    /// there are any.
+    pub(crate) fn protected_pages(&self) -> u32 {
+        if self.is_protected() { self.config.buffer_pages } else { 0 }
+    }
+
+    /// Whether a write is answered only once it is in flash.
+    pub(crate) fn is_durable(&self, command: &Command) -> bool {
+        (command.fua && !self.is_protected() && !self.has(Mutant::FuaIgnored))
+            || self.config.file.buffer.mode != BufferMode::WriteBack
+    }
+
+    /// Whether what is in the buffer outlives the power.
+    pub(crate) fn is_protected(&self) -> bool {
+        self.config.file.buffer.power_loss_protection != Protection::None
+    }
+
+    /// Pages that the good blocks of a pool can hold with a program unit under way in each row.
+    pub(crate) fn room_of(&self, pool: &Pool) -> u64 {
+        let of_row = |row| u64::from(self.space.limit(row).saturating_sub(pool.slots.per_program));
+        pool.geometry.all_rows().map(of_row).sum()
+    }
+
+    /// Pages that a row can hold beside those that have their home there, with a program unit of them under way.
+    pub(crate) fn spare_beside_homes(&self, row: Row) -> Option<u32> {
+        let homes = self.life.home_pages[row as usize] + self.config.pools.per_program(row);
+        self.space.limit(row).checked_sub(homes)
+    }
+
+    pub(crate) fn blocks_in_use(&self) -> Vec<BlockSetId> {
+        let all = self.config.pools.all_blocks();
+        all.filter(|block| self.space.state(*block) != State::Bad).collect()
+    }
+
+    /// Erased blocks are in no mode.
+    pub(crate) fn set_modes(&mut self) {
+        for block in self.config.pools.all_blocks() {
+            if !self.space.is_slc(block) && self.flash.chips().programmed(block) == 0 {
+                self.flash.set_slc(block, false);
+            }
+        }
+    }
+
+    /// Puts a block into the mode that it was opened in.
+    #[inline]
+    pub(crate) fn set_mode(&mut self, page: PageId) {
+        if self.space.has_slc_cache() {
+            let block: BlockSetId = self.config.pools.block_of_page(page);
+            let is_slc = self.space.is_slc(block);
+            self.flash.set_slc(block, is_slc);
+        }
+    }
+
+    /// What a policy may know of the pools.
+    pub(crate) fn pool_states(&self) -> Vec<PoolState> {
+        self.states_now().collect()
+    }
+
+    /// Works out what a policy may know of the pools, which it is going to be asked about.
+    pub(crate) fn gather_states(&mut self) {
+        let mut states = std::mem::take(&mut self.states);
+        states.clear();
+        states.extend(self.states_now());
+        self.states = states;
+    }
+
+    fn states_now(&self) -> impl Iterator<Item = PoolState> + '_ {
+        let pools = self.config.pools.iter().zip(self.flash.chips().counts_of_pools()).enumerate();
+        pools.map(|(n, (pool, counts))| PoolState {
+            worn: Worn {
+                erases: counts.block_sets_erased,
+                blocks: u64::from(pool.geometry.block_sets()),
+                endurance: pool.part.endurance,
+            },
+            fullness: Fullness { valid: self.space.valid_of(n), total: u64::from(pool.slots.count()) },
+        })
+    }
+
+    /// Works out again how many pages of the host the rows of each pool can hold: blocks have failed.
+    pub(crate) fn note_room(&mut self) {
+        if self.config.pools.count() == 1 {
+            return;
+        }
+        for n in 0..self.config.pools.count() {
+            let room = self.config.pools.iter().nth(n).map_or(0, |pool| self.room_of(pool));
+            self.life.room[n] = room;
+        }
+        let tables = self.config.shares().last;
+        if let Some(last) = self.life.room.last_mut() {
+            *last = last.saturating_sub(tables);
+        }
+    }
+
+    /// Whether a stamp of this number is that of a translation page.
+    #[inline]
+    pub(crate) fn is_table(&self, logical: u32) -> bool {
+        logical >= self.config.logical_pages
+    }
+}

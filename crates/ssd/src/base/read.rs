@@ -1,0 +1,134 @@
+//! Reads of flash for whoever wants sectors of a page.
+
+use wordline_kernel::{Duration, Instant, Schedule};
+use wordline_nand::{DieId, Done, PageId, SlotId, Stamp};
+
+use crate::base::{Base, Piece};
+use crate::command::SECTOR;
+use crate::event::Event;
+use crate::flash::{Class, Task, Ticket};
+use crate::ftl::mapping::LogicalPage;
+use crate::sectors::Sectors;
+
+/// Which sectors of a slot are read. A run of them, which most reads are of, is no set before one is needed.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Wanted {
+    /// Those of a piece of a command.
+    Piece(Piece),
+    /// Any.
+    Set(Sectors),
+}
+
+impl Wanted {
+    #[inline]
+    fn sectors(&self) -> Sectors {
+        match self {
+            Self::Piece(piece) => piece.sectors(),
+            Self::Set(sectors) => *sectors,
+        }
+    }
+
+    /// How many.
+    #[inline]
+    fn count(&self) -> u32 {
+        match self {
+            Self::Piece(piece) => piece.len(),
+            Self::Set(sectors) => sectors.count(),
+        }
+    }
+}
+
+/// A read of sectors of a slot.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct SlotRead {
+    pub ticket: Ticket,
+    pub class: Class,
+    pub slot: SlotId,
+    pub sectors: Wanted,
+    /// The logical page and the version that it must find.
+    pub logical: LogicalPage,
+    pub version: u32,
+    /// How long it waited for the place of the page.
+    pub waited: Duration,
+}
+
+impl Base {
+    /// Queues the reads of all pages of a slot that hold one of the sectors; of which die they are, and how many.
+    #[inline(always)]
+    pub(crate) fn queue_read(&mut self, read: SlotRead, calendar: &mut impl Schedule<Event>) -> (DieId, u32) {
+        let slots = &self.config.pools.of_slot(read.slot).slots;
+        let (first, pages) = (slots.page_of(read.slot), slots.pages());
+        if pages == 1 {
+            return (self.queue_page_read(&read, first, read.sectors.count(), calendar), 1);
+        }
+        let reads = self.queue_page_reads(read, first, pages, calendar);
+        (self.config.pools.die_of(read.slot), reads)
+    }
+
+    /// The same for a slot of several pages.
+    #[inline(never)]
+    fn queue_page_reads(
+        &mut self,
+        read: SlotRead,
+        first: PageId,
+        pages: u32,
+        calendar: &mut impl Schedule<Event>,
+    ) -> u32 {
+        let per_page = (self.config.pools.of_page(first).geometry.page_size.0 / SECTOR.0) as u32;
+        let (mut reads, sectors) = (0, read.sectors.sectors());
+        for n in 0..pages {
+            let here = sectors.common(Sectors::range(n * per_page, (n + 1) * per_page));
+            if !here.is_empty() {
+                self.queue_page_read(&read, PageId(first.0 + n), here.count(), calendar);
+                reads += 1;
+            }
+        }
+        reads
+    }
+
+    #[inline(always)]
+    fn queue_page_read(
+        &mut self,
+        read: &SlotRead,
+        page: PageId,
+        sectors: u32,
+        calendar: &mut impl Schedule<Event>,
+    ) -> DieId {
+        let geometry = &self.config.pools.of_page(page).geometry;
+        let block = geometry.block_of(page);
+        let die = geometry.die_of(block);
+        self.space.read_queued(block);
+        self.flash.prefetch(read.slot);
+        let task = self.flash.read(die, calendar.now(), (read.ticket, read.class), page);
+        task.slot = read.slot;
+        task.bytes = sectors * SECTOR.0 as u32;
+        task.wanted = Stamp { logical: read.logical.0, version: read.version };
+        task.looked_up = read.waited;
+        die
+    }
+
+    /// A read found what the host wrote last, or the run stops.
+    #[inline]
+    pub(crate) fn check_read(&self, task: &Task) {
+        let (wanted, found) = (task.wanted, self.flash.stamp(task.slot));
+        assert!(
+            found == wanted,
+            "a read of logical page {} wanted version {} and found {found:?} in {:?}",
+            wanted.logical,
+            wanted.version,
+            task.slot
+        );
+    }
+
+    /// Something that is not in the buffer was read, to be written with what is.
+    pub(crate) fn note_fill_time(&mut self, task: &Task, done: &Done, now: Instant) {
+        let spent = self.flash.spent(task, done, now);
+        self.written_back[self.config.pools.number_of(done.die)].fills.add(&spent);
+    }
+
+    /// Gives an idle die its next command.
+    #[inline]
+    pub(crate) fn kick(&mut self, die: DieId, calendar: &mut impl Schedule<Event>) {
+        self.flash.start(die, &*self.policies.tuner, &mut calendar.within(Event::Flash));
+    }
+}

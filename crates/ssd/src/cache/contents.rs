@@ -1,0 +1,32 @@
+//! What the sectors hold that are in memory, where somebody wants to know.
+
+use crate::base::Base;
+use crate::cache::Cache;
+use crate::contents::{Content, NOTHING, ZEROES};
+use crate::ftl::mapping::LogicalPage;
+use crate::map::Map;
+use crate::sectors::Sectors;
+
+impl Cache {
+    /// What each sector of a page holds, where none is lost: what a read would find.
+    pub(crate) fn contents_of(&self, page: LogicalPage, base: &Base, map: &Map) -> Vec<Content> {
+        (0..base.sectors_per_page() as u32).map(|sector| self.content_at(page, sector, base, map)).collect()
+    }
+
+    /// What a read would find at a sector of a page, in the buffer or in flash.
+    pub(crate) fn content_at(&self, page: LogicalPage, sector: u32, base: &Base, map: &Map) -> Content {
+        let Some(contents) = &base.contents else { return NOTHING };
+        if let Some(entry) = self.buffer.find(page).map(|id| self.buffer.get(id)) {
+            if entry.discarded {
+                return ZEROES;
+            }
+            if entry.sectors.covers(Sectors::range(sector, sector + 1)) {
+                return contents.in_buffer(page, sector);
+            }
+        }
+        match map.pages.get(page) {
+            Some(slot) => contents.in_flash(page, base.flash.stamp(slot).version, sector),
+            None => ZEROES,
+        }
+    }
+}

@@ -1,0 +1,215 @@
+//! What memory holds of the host's data.
+
+mod contents;
+mod destage;
+mod lost;
+mod marks;
+mod reads;
+mod saved;
+mod writes;
+
+use std::collections::VecDeque;
+
+use wordline_kernel::{Schedule, state};
+
+use crate::base::Base;
+use crate::buffer::read_ahead::ReadAhead;
+use crate::buffer::read_cache::ReadCache;
+use crate::buffer::{Buffer, EntryId, EntryState};
+use crate::command::{Command, Operation, RequestId};
+use crate::config::Config;
+use crate::event::Event;
+use crate::flash::{Class, Ticket};
+use crate::ftl::mapping::LogicalPage;
+use crate::map::Map;
+use crate::policy::destage::Destage;
+use crate::policy::eviction::Eviction;
+
+use destage::AtOnce;
+pub(crate) use destage::Round;
+use marks::Marks;
+pub(crate) use reads::Cached;
+use saved::Saved;
+
+/// What memory holds of the host's data: pages that wait to be written, and pages that were read; and who waits for that.
+pub(crate) struct Cache {
+    pub(crate) buffer: Buffer,
+    pub(crate) marks: Marks,
+    /// None if no page leaves the buffer as soon as it is written.
+    pub(crate) destage: Option<Box<AtOnce>>,
+    pub(crate) read: ReadCache,
+    pub(crate) ahead: ReadAhead,
+    /// Writes that wait for room in the buffer.
+    pub(crate) stalled: VecDeque<RequestId>,
+    /// Flush commands that wait for the entries of an epoch.
+    pub(crate) flushes: VecDeque<(u64, RequestId)>,
+    /// Requests of which a part is done; between events there are none.
+    pub(crate) wake: Vec<RequestId>,
+    /// Entries of this epoch and older ones do not stay in the buffer.
+    pub(crate) drain: Option<u64>,
+    pub(crate) timer_set: bool,
+    /// What is being written out by the timer.
+    pub(crate) round: Option<Round>,
+    /// What of the buffer outlived the last power cut.
+    pub(crate) saved: Vec<Saved>,
+}
+
+state!(Cache {
+    values { ahead, stalled, flushes, wake, drain, timer_set, round, saved }
+    parts { buffer, marks, destage, read }
+});
+
+impl Cache {
+    /// Nothing is in it.
+    pub(crate) fn new(config: &Config, policies: [Box<dyn Eviction>; 2], destage: Box<dyn Destage>) -> Self {
+        let [eviction, read_eviction] = policies;
+        Self {
+            buffer: new_buffer(config, eviction),
+            marks: Marks::new(config),
+            destage: AtOnce::of(config, destage),
+            read: ReadCache::new(config.cache_pages.min(config.logical_pages), read_eviction),
+            ahead: ReadAhead::new(config.file.buffer.read_ahead),
+            stalled: VecDeque::new(),
+            flushes: VecDeque::new(),
+            wake: Vec::new(),
+            drain: None,
+            timer_set: false,
+            round: None,
+            saved: Vec::new(),
+        }
+    }
+
+    /// Forgets everything, as when the power is cut.
+    pub(crate) fn forget(&mut self, config: &Config) {
+        self.buffer.forget();
+        self.read.forget_all();
+        self.ahead = ReadAhead::new(config.file.buffer.read_ahead);
+        self.marks = Marks::new(config);
+        if let Some(destage) = &mut self.destage {
+            destage.forget();
+        }
+        self.stalled.clear();
+        self.flushes.clear();
+        self.wake.clear();
+        self.drain = None;
+        (self.timer_set, self.round) = (false, None);
+    }
+}
+
+/// The buffer. No more pages than there are wait at once, however large it is.
+fn new_buffer(config: &Config, eviction: Box<dyn Eviction>) -> Buffer {
+    Buffer::with_room(config.buffer_pages.min(config.logical_pages), config.file.buffer.room(), eviction)
+}
+
+impl Cache {
+    /// The version of a logical page that a read would find now, counted from 1 with each write of the host; `None`
+    /// if there is nothing to be found.
+    pub(crate) fn version(&self, page: LogicalPage, base: &Base, map: &Map) -> Option<u32> {
+        match self.buffer.find(page) {
+            Some(id) => Some(self.buffer.get(id)).filter(|entry| !entry.discarded).map(|entry| entry.version),
+            None => map.pages.get(page).map(|at| base.flash.stamp(at).version),
+        }
+    }
+
+    /// Whether the buffer holds all of a page, or flash nothing of it.
+    #[inline]
+    pub(crate) fn is_complete(&self, id: EntryId, base: &Base, map: &Map) -> bool {
+        let entry = self.buffer.get(id);
+        entry.sectors == base.full_page() || map.pages.get(entry.logical).is_none()
+    }
+
+    /// Asks for what is looked up when the pages leave that became dirty first: of the second one where it is in flash, of
+    /// the first one what is there, if the rest of it must be read.
+    #[inline]
+    pub(crate) fn foresee_leaving(&self, base: &Base, map: &Map) {
+        let Some(first) = self.buffer.oldest() else { return };
+        if let Some(second) = self.buffer.foresee(first) {
+            map.pages.prefetch(self.buffer.get(second).logical);
+        }
+        let entry = self.buffer.get(first);
+        if entry.sectors != base.full_page() {
+            map.foresee_read(entry.logical, base);
+        }
+    }
+
+    /// The entry of a page that waits in the list.
+    pub(crate) fn dirty_entry(&self, page: u32) -> Option<EntryId> {
+        let id = self.buffer.find(LogicalPage(page))?;
+        (self.buffer.get(id).state == EntryState::Dirty).then_some(id)
+    }
+
+    /// Whether a flush wants the entry in flash.
+    pub(crate) fn is_drained(&self, id: EntryId) -> bool {
+        self.drain.is_some_and(|epoch| self.buffer.epoch(id) <= epoch)
+    }
+
+    /// Whether there may be a request that waits no longer.
+    #[inline]
+    pub(crate) fn is_any_awake(&self) -> bool {
+        !self.wake.is_empty() || !self.flushes.is_empty()
+    }
+
+    /// A request that waits no longer.
+    pub(crate) fn next_awake(&mut self) -> Option<RequestId> {
+        if let Some(slot) = self.wake.pop() {
+            return Some(slot);
+        }
+        let (epoch, slot) = *self.flushes.front()?;
+        self.buffer.is_flushed(epoch).then(|| {
+            self.flushes.pop_front();
+            slot
+        })
+    }
+
+    /// The command that the host submits next and the one after it: what is looked up of their first pages is fetched into
+    /// the processor's cache, of the later one where the page is, of the next one what is there. Changes nothing.
+    #[inline]
+    pub(crate) fn foresee(&self, [next, later]: [Option<&Command>; 2], base: &Base, map: &Map) {
+        if let Some(command) = later {
+            let (first, _) = base.pages_of(command);
+            map.pages.prefetch(LogicalPage(first));
+            self.buffer.prefetch(LogicalPage(first));
+        }
+        if let Some(command) = next
+            && command.operation == Operation::Read
+        {
+            let (first, _) = base.pages_of(command);
+            map.foresee_read(LogicalPage(first), base);
+        }
+    }
+
+    /// Whether a command of the host waits until the entry is in flash.
+    pub(crate) fn is_waited_for(&self, id: EntryId) -> bool {
+        !self.stalled.is_empty()
+            || self.buffer.has_waiters(id)
+            || self.flushes.back().is_some_and(|(epoch, _)| self.buffer.epoch(id) <= *epoch)
+    }
+
+    /// The class of reads for an entry that leaves the buffer.
+    #[inline]
+    pub(crate) fn class_of_reads_for(&self, id: EntryId) -> Class {
+        if self.is_waited_for(id) { Class::Read } else { Class::Background }
+    }
+
+    /// The host waits for the whole buffer to be written out, or for any room in it.
+    #[inline]
+    pub(crate) fn hurry_all(&mut self, base: &mut Base, calendar: &mut impl Schedule<Event>) {
+        base.flash.promote_all(&*base.policies.tuner, &mut calendar.within(Event::Flash));
+    }
+
+    /// The host waits for an entry that is being completed.
+    #[inline]
+    pub(crate) fn hurry_fill(
+        &mut self,
+        id: EntryId,
+        base: &mut Base,
+        map: &mut Map,
+        calendar: &mut impl Schedule<Event>,
+    ) {
+        if base.flash.has_background() {
+            let fill = Ticket::Fill(id);
+            let table = map.ticket_of_table(self.buffer.get(id).logical);
+            map.promote(&[fill, table.unwrap_or(fill)], base, calendar);
+        }
+    }
+}

@@ -1,0 +1,151 @@
+//! The read cache at work: what reads find in it, what is kept, and what is fetched ahead.
+
+use wordline_kernel::{Duration, Schedule};
+use wordline_nand::{PageId, Pool};
+
+use crate::base::{Base, Piece, SlotRead, Wanted};
+use crate::buffer::EntryId;
+use crate::cache::Cache;
+use crate::command::{Command, RequestId, SECTOR};
+use crate::event::Event;
+use crate::flash::{Class, Task, Ticket};
+use crate::ftl::mapping::LogicalPage;
+use crate::map::Map;
+use crate::sectors::Sectors;
+
+/// Where the read cache has a piece of a page.
+pub(crate) enum Cached {
+    /// It is there.
+    Here,
+    /// It is being fetched: the request that asked waits for it.
+    Coming,
+}
+
+impl Cache {
+    /// Looks for a piece of a page that is not in the write buffer. If the cache has all of it, it comes without a read
+    /// of its own: at once, or if the request waits for it, once the page is fetched.
+    #[inline]
+    pub(crate) fn cache_has(
+        &mut self,
+        id: RequestId,
+        piece: Piece,
+        base: &mut Base,
+        map: &Map,
+    ) -> Option<Cached> {
+        if self.read.is_on() { self.find_in_cache(id, piece, base, map) } else { None }
+    }
+
+    fn find_in_cache(&mut self, id: RequestId, piece: Piece, base: &mut Base, map: &Map) -> Option<Cached> {
+        let entry = self.read.find(piece.page)?;
+        let cached = *self.read.get(entry);
+        if !cached.sectors.covers(piece.sectors()) {
+            return None;
+        }
+        let wanted = map.pages.last_written(piece.page);
+        assert_eq!(Some(cached.version), wanted, "page {} in the read cache", piece.page.0);
+        base.totals.read_cache_hits += 1;
+        base.totals.read_ahead_used += u64::from(self.read.touch(entry));
+        if !self.read.is_coming(entry) {
+            return Some(Cached::Here);
+        }
+        self.read.wait(entry, id);
+        Some(Cached::Coming)
+    }
+
+    /// Keeps what the host read from flash, unless it was written or discarded meanwhile.
+    pub(crate) fn keep_read(&mut self, command: &Command, read: &Task, base: &Base, map: &Map) {
+        let logical = LogicalPage(read.wanted.logical);
+        let is_last = map.pages.last_written(logical) == Some(read.wanted.version);
+        if is_last && self.buffer.find(logical).is_none() {
+            let sectors = self.sectors_read(base.piece(command, logical.0), read.page, read, base);
+            self.read.keep(logical, read.wanted.version, sectors);
+        }
+    }
+
+    /// The sectors of a piece that the read of one page moved out of the chip.
+    fn sectors_read(&self, piece: Piece, page: PageId, read: &Task, base: &Base) -> Sectors {
+        let Pool { geometry, slots, .. } = base.config.pools.of_page(page);
+        if slots.pages() == 1 {
+            return piece.sectors();
+        }
+        let n = page.0 - slots.page_of(read.slot).0;
+        let per_page = (geometry.page_size.0 / SECTOR.0) as u32;
+        piece.sectors().common(Sectors::range(n * per_page, (n + 1) * per_page))
+    }
+
+    /// Keeps a page that left the write buffer because it is in flash.
+    pub(crate) fn keep_programmed(&mut self, logical: LogicalPage, version: u32, base: &Base, map: &Map) {
+        if map.pages.last_written(logical) == Some(version) {
+            self.read.keep(logical, version, base.full_page());
+        }
+    }
+
+    /// Fetches the pages that reads will ask for next if they go on as they did.
+    #[inline(never)]
+    pub(crate) fn read_ahead(
+        &mut self,
+        command: &Command,
+        base: &mut Base,
+        map: &mut Map,
+        calendar: &mut impl Schedule<Event>,
+    ) {
+        let end = command.sector + command.sectors;
+        let pages = self.ahead.note(command.sector, end, base.sectors_per_page());
+        for page in pages.start..pages.end.min(base.config.logical_pages) {
+            if !self.fetch_ahead(LogicalPage(page), base, map, calendar) {
+                return;
+            }
+        }
+    }
+
+    /// Fetches a page into the read cache if it is only in flash; false if there is no room.
+    fn fetch_ahead(
+        &mut self,
+        logical: LogicalPage,
+        base: &mut Base,
+        map: &mut Map,
+        calendar: &mut impl Schedule<Event>,
+    ) -> bool {
+        let sectors = base.full_page();
+        if let Some(id) = self.read.find(logical) {
+            if self.read.get(id).sectors == sectors {
+                return true;
+            }
+            self.read.forget(logical);
+        }
+        let (slot, version) = (map.pages.get(logical), map.pages.last_written(logical));
+        let (Some(slot), Some(version), None) = (slot, version, self.buffer.find(logical)) else {
+            return true;
+        };
+        // Translation pages are not read for what nobody asked for yet.
+        let known = map.translation.as_mut().is_none_or(|translation| translation.mapper.lookup(logical));
+        if !known {
+            return true;
+        }
+        let Some(id) = self.read.fetch(logical, version, sectors) else { return false };
+        base.totals.read_ahead_pages += 1;
+        let (ticket, class) = (Ticket::Prefetch(id), Class::Read);
+        let (sectors, waited) = (Wanted::Set(sectors), Duration::ZERO);
+        let read = SlotRead { ticket, class, slot, sectors, logical, version, waited };
+        let (die, reads) = base.queue_read(read, calendar);
+        self.read.set_reads(id, reads);
+        base.kick(die, calendar);
+        true
+    }
+
+    /// A read ahead of the host is done.
+    #[inline(never)]
+    pub(crate) fn fetched_ahead(&mut self, id: EntryId, base: &mut Base) {
+        base.totals.read_ahead_reads += 1;
+        self.read.fetched(id, &mut self.wake);
+    }
+
+    /// Whether a read of the piece needs no place: the buffer or the read cache has all of it.
+    pub(crate) fn buffer_answers(&self, piece: Piece) -> bool {
+        let Some(id) = self.buffer.find(piece.page) else {
+            return self.read.covers(piece.page, piece.sectors());
+        };
+        let entry = self.buffer.get(id);
+        entry.discarded || entry.sectors.covers(piece.sectors())
+    }
+}

@@ -1,0 +1,106 @@
+//! Pieces of pages on their way into the write buffer, and what makes pages read as zeroes.
+
+use crate::base::{Base, Piece};
+use crate::buffer::{EntryId, EntryState};
+use crate::cache::Cache;
+use crate::command::Command;
+use crate::config::BufferMode;
+use crate::ftl::mapping::LogicalPage;
+use crate::map::Map;
+use crate::sectors::Sectors;
+
+impl Cache {
+    /// Forgets a page of zeroes if the command covers it as a whole; false if it must be written.
+    pub(crate) fn zero_page(&mut self, command: &Command, page: u32, base: &mut Base, map: &mut Map) -> bool {
+        let piece = base.piece(command, page);
+        let whole = piece.sectors() == base.full_page();
+        if whole {
+            self.discard_page(piece.page, base, map);
+        }
+        whole
+    }
+
+    pub(crate) fn discard_page(&mut self, page: LogicalPage, base: &mut Base, map: &mut Map) {
+        let per_page = base.sectors_per_page();
+        if let Some(contents) = &mut base.contents {
+            contents.discarded(page, per_page);
+        }
+        map.pages.discarded(page);
+        if !map.lost.is_empty() {
+            map.lost.discard(page, map.pages.versions(page));
+        }
+        if let Some(discards) = &mut map.discards {
+            discards.discard(page, map.pages.versions(page));
+        }
+        if let Some(old) = map.pages.clear(page) {
+            base.space.invalidate(old);
+            map.note_amend(page, old, base);
+        }
+        self.read.forget(page);
+        if let Some(id) = self.buffer.find(page) {
+            self.discard_entry(id);
+        }
+    }
+
+    fn discard_entry(&mut self, id: EntryId) {
+        let entry = self.buffer.get_mut(id);
+        entry.flash_version = 0;
+        match entry.state {
+            EntryState::Dirty => {
+                self.buffer.unlink(id);
+                self.buffer.drop_entry(id, &mut self.wake);
+            }
+            _ => {
+                entry.discarded = true;
+                entry.void = true;
+                entry.sectors = Sectors::NONE;
+            }
+        }
+    }
+
+    /// Writes a piece of a page into its entry of the buffer; none if it must come to flash before.
+    pub(crate) fn merge_page(
+        &mut self,
+        command: &Command,
+        piece: &Piece,
+        id: EntryId,
+        base: &mut Base,
+        map: &mut Map,
+    ) -> Option<EntryId> {
+        if base.config.file.buffer.mode == BufferMode::Off {
+            return None;
+        }
+        let version = map.pages.written(piece.page);
+        map.write_lost(piece, version);
+        self.buffer.rewrite(id, version, piece.sectors());
+        let per_page = base.sectors_per_page();
+        if let Some(contents) = &mut base.contents {
+            contents.wrote(command, piece, per_page, false);
+        }
+        self.buffer.get_mut(id).tag = command.stream;
+        base.totals.merged_writes += 1;
+        Some(id)
+    }
+
+    /// Adds an entry to the buffer with a piece of a page.
+    #[inline(always)]
+    pub(crate) fn add_page(
+        &mut self,
+        command: &Command,
+        piece: &Piece,
+        base: &mut Base,
+        map: &mut Map,
+    ) -> EntryId {
+        self.read.forget(piece.page);
+        let in_flash = map.pages.last_written(piece.page).unwrap_or(0);
+        let version = map.pages.written(piece.page);
+        map.write_lost(piece, version);
+        let id = self.buffer.add(piece.page, version, in_flash, piece.sectors());
+        let per_page = base.sectors_per_page();
+        if let Some(contents) = &mut base.contents {
+            contents.wrote(command, piece, per_page, true);
+        }
+        self.buffer.get_mut(id).tag = command.stream;
+        id
+    }
+}

@@ -1,0 +1,133 @@
+//! Flushes, discards, and what is written out from time to time.
+
+use wordline_kernel::Schedule;
+
+use crate::cache::Round;
+use crate::command::RequestId;
+use crate::engines::Core;
+use crate::event::Event;
+use crate::front::Front;
+use crate::ftl::mapping::LogicalPage;
+use crate::writer::Writer;
+
+impl Front {
+    /// Pages that tell of discards are in flash: those who waited for them go on.
+    #[cold]
+    pub(crate) fn discards_written(
+        &mut self,
+        core: &mut Core,
+        writer: &mut Writer,
+        calendar: &mut impl Schedule<Event>,
+    ) {
+        while let Some(discards) = core.map.discards.as_mut().filter(|discards| discards.is_at_rest()) {
+            if let Some(checkpoints) = &mut core.map.checkpoints {
+                checkpoints.over();
+            }
+            if !discards.is_waited_for() {
+                return;
+            }
+            discards.batch_over().into_iter().for_each(|id| self.part_done(id, core, writer, calendar));
+        }
+    }
+
+    /// A flush command.
+    pub(super) fn flush(
+        &mut self,
+        id: RequestId,
+        core: &mut Core,
+        writer: &mut Writer,
+        calendar: &mut impl Schedule<Event>,
+    ) {
+        let epoch = core.cache.buffer.end_epoch().filter(|_| !core.base.is_protected());
+        let waits = core.map.waits_for_discards(id);
+        let parts = u32::from(waits) + u32::from(epoch.is_some());
+        self.get(id).parts = parts;
+        if let Some(epoch) = epoch {
+            core.cache.drain = Some(epoch);
+            core.cache.flushes.push_back((epoch, id));
+            writer.urge_covered(epoch, core);
+            core.cache.hurry_all(&mut core.base, calendar);
+        }
+        match parts {
+            0 => self.answer_soon(id, core, calendar),
+            _ => self.pump(core, writer, calendar),
+        }
+    }
+
+    /// Forgets the pages that a discard covers as a whole.
+    pub(super) fn discard(
+        &mut self,
+        id: RequestId,
+        core: &mut Core,
+        writer: &mut Writer,
+        calendar: &mut impl Schedule<Event>,
+    ) {
+        let command = self.get(id).command;
+        let per_page = core.base.sectors_per_page();
+        let first = command.sector.div_ceil(per_page) as u32;
+        let end = ((command.sector + command.sectors) / per_page) as u32;
+        for page in first..end {
+            core.cache.discard_page(LogicalPage(page), &mut core.base, &mut core.map);
+        }
+        core.map.release_tables();
+        self.wake_waiters(core, writer, calendar);
+        self.get(id).parts = 1;
+        if !(core.base.is_durable(&command) && core.map.waits_for_discards(id)) {
+            self.answer_soon(id, core, calendar);
+        }
+        self.pump(core, writer, calendar);
+    }
+
+    /// The next step of a round, or the next round.
+    #[inline(never)]
+    pub(crate) fn write_out_on_time(
+        &mut self,
+        core: &mut Core,
+        writer: &mut Writer,
+        calendar: &mut impl Schedule<Event>,
+    ) {
+        let round = match core.cache.round.take() {
+            Some(round) => Some(round),
+            None => core.cache.begin_round(calendar.now(), &core.base),
+        };
+        core.cache.timer_set = false;
+        let Some(round) = round else { return self.rest_until_next_round(None, core, calendar) };
+        let most = core.cache.buffer.dirty().saturating_sub(round.pages);
+        while core.cache.buffer.dirty() > most
+            && let Some(oldest) = core.cache.buffer.oldest()
+            && core.cache.buffer.epoch(oldest) <= round.epoch
+        {
+            writer.leave(oldest, core, calendar);
+        }
+        if core.cache.buffer.oldest().is_some_and(|oldest| core.cache.buffer.epoch(oldest) <= round.epoch) {
+            self.pump(core, writer, calendar);
+            (core.cache.round, core.cache.timer_set) = (Some(round), true);
+            calendar.after(round.every, Event::FlushTimer);
+            return;
+        }
+        // The last pages do not wait for others to fill a program unit with.
+        core.cache.drain = core.cache.drain.max(Some(round.epoch));
+        writer.urge_covered(round.epoch, core);
+        self.pump(core, writer, calendar);
+        self.rest_until_next_round(Some(round), core, calendar);
+    }
+
+    /// Rounds begin an interval apart. With no die at work nothing moves by itself any more; the next write sets the timer
+    /// again.
+    fn rest_until_next_round(
+        &mut self,
+        last: Option<Round>,
+        core: &mut Core,
+        calendar: &mut impl Schedule<Event>,
+    ) {
+        if core.base.flash.outstanding() == 0 || core.cache.timer_set {
+            return;
+        }
+        let Some(Round { begun, .. }) = last else { return core.cache.set_timer(&core.base, calendar) };
+        if core.cache.buffer.in_use() > 0 {
+            core.cache.timer_set = true;
+            let next = begun + core.base.config.file.buffer.flush_interval;
+            calendar.at(next.max(calendar.now()), Event::FlushTimer);
+        }
+    }
+}

@@ -1,0 +1,105 @@
+//! The way of commands and data over the link, where the interface has one.
+
+use wordline_kernel::Schedule;
+
+use crate::command::{Command, RequestId};
+use crate::engines::Core;
+use crate::event::Event;
+use crate::front::{Front, Port, Stage, Way};
+use crate::writer::Writer;
+
+/// The port, which a command on the link came through.
+fn port_of(front: &mut Front) -> &mut Port {
+    front.port.as_deref_mut().expect("a command on the link has a port")
+}
+
+impl Front {
+    /// The host has a command. It tells the device if the submission queue has an entry, else it holds the command.
+    #[inline(never)]
+    pub(super) fn enter_port(
+        &mut self,
+        id: RequestId,
+        command: &Command,
+        calendar: &mut impl Schedule<Event>,
+    ) {
+        if port_of(self).enter(id, command) {
+            self.ring(id, calendar);
+        }
+    }
+
+    fn ring(&mut self, id: RequestId, calendar: &mut impl Schedule<Event>) {
+        let at = port_of(self).ring(id, calendar.now());
+        calendar.at(at, Event::Link(id));
+    }
+
+    /// A step of a command on the link is over: the next one.
+    #[inline(never)]
+    pub(crate) fn link_free(
+        &mut self,
+        id: RequestId,
+        core: &mut Core,
+        writer: &mut Writer,
+        calendar: &mut impl Schedule<Event>,
+    ) {
+        let port = port_of(self);
+        match port.stage(id) {
+            Stage::Ringing => {
+                port.arrive(id);
+                self.fetch_next(core, calendar);
+            }
+            Stage::Fetching => {
+                let command = self.get(id).command;
+                if port_of(self).brings_data(id, &command) {
+                    self.send(id, Way::ToDevice, calendar);
+                } else {
+                    self.begin(id, core, writer, calendar);
+                }
+            }
+            Stage::Moving(way) if port.left(id) > 0 => self.send(id, way, calendar),
+            Stage::Moving(_) => {
+                port.work(id);
+                self.begin(id, core, writer, calendar);
+            }
+            Stage::Reporting => self.answered(id, core, calendar),
+            stage @ (Stage::Waiting | Stage::Working) => panic!("a command is on the link while {stage:?}"),
+        }
+    }
+
+    /// Takes up commands in the order of the arbitration, while there is room for them.
+    fn fetch_next(&mut self, core: &Core, calendar: &mut impl Schedule<Event>) {
+        let now = calendar.now();
+        while self.started < core.base.config.file.front.queue_depth {
+            let Front { port, requests, started, .. } = self;
+            let port = port.as_deref_mut().expect("a command on the link has a port");
+            let Some(id) = port.next(*started, |id| requests.get(id).command) else { return };
+            *started += 1;
+            let request = requests.get(id);
+            request.queued = now - request.submitted - port.on_link(id);
+            let at = port.fetch(id, now);
+            calendar.at(at + core.base.config.file.front.command_time, Event::Link(id));
+        }
+    }
+
+    fn send(&mut self, id: RequestId, way: Way, calendar: &mut impl Schedule<Event>) {
+        let at = port_of(self).send(id, way, calendar.now());
+        calendar.at(at, Event::Link(id));
+    }
+
+    /// The work on a command is done: what it read goes to the host, and its answer.
+    pub(super) fn report(&mut self, id: RequestId, calendar: &mut impl Schedule<Event>) {
+        let request = *self.get(id);
+        let at = port_of(self).report(id, &request.command, request.failed, calendar.now());
+        calendar.at(at, Event::Link(id));
+    }
+
+    /// The host has the answer: the queue has an entry for the next command, and the device room.
+    fn answered(&mut self, id: RequestId, core: &mut Core, calendar: &mut impl Schedule<Event>) {
+        let port = port_of(self);
+        let (on_link, held) = (port.on_link(id), port.leave(id));
+        self.give_answer(id, on_link, core, calendar);
+        if let Some(next) = held {
+            self.ring(next, calendar);
+        }
+        self.fetch_next(core, calendar);
+    }
+}

@@ -1,0 +1,293 @@
+//! Reads: from the buffer where it has the sectors, else from flash; and comparisons.
+
+use std::ops::Range;
+
+use wordline_kernel::{Duration, Instant, Schedule};
+use wordline_nand::{DieId, Done};
+
+use crate::base::{Piece, SlotRead, Wanted};
+use crate::cache::Cached;
+use crate::command::{Command, RequestId};
+use crate::engines::Core;
+use crate::event::Event;
+use crate::flash::{Class, Task, Ticket};
+use crate::front::Front;
+use crate::ftl::mapping::LogicalPage;
+use crate::ftl::translation::Then;
+use crate::policy::placement::Row;
+use crate::times::Spent;
+use crate::writer::Writer;
+
+/// Where a piece of a page was found.
+#[derive(Clone, Copy, Debug)]
+enum Found {
+    /// In the buffer, or nowhere; in the read cache the request waits for it while it is coming.
+    WithoutFlash,
+    /// Its place is being looked up: the request waits for that.
+    Later,
+    /// In this die, where so many reads were queued.
+    InFlash(DieId, u32),
+}
+
+impl Front {
+    /// A request fails if some of what it wants of the page of a read is lost. What is lost of flash may be in the buffer by now.
+    pub(crate) fn note_lost(&mut self, id: RequestId, read: &Task, core: &Core) {
+        let page = LogicalPage(read.wanted.logical);
+        let command = self.get(id).command;
+        let wanted = core.base.piece(&command, page.0).sectors();
+        self.get(id).failed |= !core.map.lost.of(page).common(wanted).is_empty();
+    }
+
+    #[inline(always)]
+    pub(super) fn begin_read(&mut self, id: RequestId, core: &mut Core, calendar: &mut impl Schedule<Event>) {
+        let command = self.get(id).command;
+        let (first, end) = core.base.pages_of(&command);
+        if end - first == 1 {
+            self.read_page(id, &command, first, core, calendar);
+        } else {
+            self.read_pages(id, &command, first..end, core, calendar);
+        }
+        if core.cache.ahead.is_on() {
+            core.cache.read_ahead(&command, &mut core.base, &mut core.map, calendar);
+        }
+    }
+
+    /// Carries out a read of one page, as most are.
+    #[inline(always)]
+    fn read_page(
+        &mut self,
+        id: RequestId,
+        command: &Command,
+        page: u32,
+        core: &mut Core,
+        calendar: &mut impl Schedule<Event>,
+    ) {
+        let piece = core.base.piece(command, page);
+        if let Found::InFlash(die, reads) = self.read_piece(id, piece, core, calendar) {
+            self.get(id).parts += reads;
+            core.base.kick(die, calendar);
+        } else {
+            self.all_looked_up(id, page..page + 1, core, calendar);
+        }
+    }
+
+    /// Carries out a read of several pages: all are queued before the first is read.
+    #[inline(never)]
+    fn read_pages(
+        &mut self,
+        id: RequestId,
+        command: &Command,
+        pages: Range<u32>,
+        core: &mut Core,
+        calendar: &mut impl Schedule<Event>,
+    ) {
+        for page in pages.clone() {
+            let piece = core.base.piece(command, page);
+            if let Found::InFlash(_, reads) = self.read_piece(id, piece, core, calendar) {
+                self.get(id).parts += reads;
+            }
+        }
+        self.all_looked_up(id, pages, core, calendar);
+    }
+
+    /// All pages of a read are looked up, which takes no time, so that no part of it is done before.
+    #[inline(never)]
+    fn all_looked_up(
+        &mut self,
+        id: RequestId,
+        pages: Range<u32>,
+        core: &mut Core,
+        calendar: &mut impl Schedule<Event>,
+    ) {
+        if self.get(id).parts == 0 {
+            return self.answer_soon(id, core, calendar);
+        }
+        for page in pages {
+            if let Some(at) = core.map.pages.get(LogicalPage(page)) {
+                core.base.kick(core.base.config.pools.die_of(at), calendar);
+            }
+        }
+    }
+
+    /// Looks for a piece of a page, and queues reads of flash if that must be, as soon as its place is known.
+    #[inline(always)]
+    fn read_piece(
+        &mut self,
+        id: RequestId,
+        piece: Piece,
+        core: &mut Core,
+        calendar: &mut impl Schedule<Event>,
+    ) -> Found {
+        let buffered = core.map.translation.is_some() && core.cache.buffer_answers(piece);
+        if buffered
+            || core.map.is_located(piece.page, (Then::Read(id), Class::Read), &mut core.base, calendar)
+        {
+            let found = self.read_located(id, piece, Duration::ZERO, core, calendar);
+            core.base.totals.reads_without_flash += u64::from(matches!(found, Found::WithoutFlash));
+            return found;
+        }
+        self.get(id).parts += 1;
+        Found::Later
+    }
+
+    /// Looks for a piece of a page of which the place is known, after having `waited` for that.
+    #[inline(always)]
+    fn read_located(
+        &mut self,
+        id: RequestId,
+        piece: Piece,
+        waited: Duration,
+        core: &mut Core,
+        calendar: &mut impl Schedule<Event>,
+    ) -> Found {
+        if !core.map.lost.is_empty() && !core.map.lost.of(piece.page).common(piece.sectors()).is_empty() {
+            self.get(id).failed = true;
+            return Found::WithoutFlash;
+        }
+        if core.base.contents.is_some() {
+            self.note_found(id, &piece, core);
+        }
+        let last_written = core.map.pages.last_written(piece.page);
+        let version = match core.cache.buffer.find(piece.page) {
+            Some(at) => {
+                let entry = core.cache.buffer.get(at);
+                if entry.discarded || entry.sectors.covers(piece.sectors()) {
+                    assert!(
+                        entry.discarded || last_written == Some(entry.version),
+                        "the buffer holds version {} of page {}, the host wrote {last_written:?}",
+                        entry.version,
+                        piece.page.0
+                    );
+                    core.cache.buffer.touch(at);
+                    return Found::WithoutFlash;
+                }
+                entry.flash_version
+            }
+            None => {
+                if let Some(cached) = core.cache.cache_has(id, piece, &mut core.base, &core.map) {
+                    self.get(id).parts += u32::from(matches!(cached, Cached::Coming));
+                    return Found::WithoutFlash;
+                }
+                last_written.unwrap_or(0)
+            }
+        };
+        let Some(at) = core.map.pages.get(piece.page) else {
+            assert!(
+                core.cache.buffer.find(piece.page).is_some() || last_written.is_none(),
+                "page {} was written and is nowhere",
+                piece.page.0
+            );
+            return Found::WithoutFlash;
+        };
+        let read = SlotRead {
+            ticket: Ticket::Request(id),
+            class: Class::Read,
+            slot: at,
+            sectors: Wanted::Piece(piece),
+            logical: piece.page,
+            version,
+            waited,
+        };
+        let (die, reads) = core.base.queue_read(read, calendar);
+        Found::InFlash(die, reads)
+    }
+
+    /// A comparison reads, and fails if a page is not of the version that the host expects.
+    #[inline(never)]
+    pub(super) fn begin_compare(
+        &mut self,
+        id: RequestId,
+        core: &mut Core,
+        calendar: &mut impl Schedule<Event>,
+    ) {
+        let command = self.get(id).command;
+        let (first, end) = core.base.pages_of(&command);
+        // What the host wrote last is what a read finds: every read is held against it.
+        let expected = Some(command.expected).filter(|version| *version > 0);
+        let differs = expected.is_some()
+            && (first..end)
+                .any(|page| core.cache.version(LogicalPage(page), &core.base, &core.map) != expected);
+        self.get(id).failed = differs;
+        self.begin_read(id, core, calendar);
+    }
+
+    #[inline(always)]
+    pub(crate) fn host_read_done(
+        &mut self,
+        task: &Task,
+        done: &Done,
+        core: &mut Core,
+        writer: &mut Writer,
+        calendar: &mut impl Schedule<Event>,
+    ) {
+        let Ticket::Request(id) = task.ticket else { unreachable!("{task:?} is a read of the host") };
+        core.base.totals.host_reads += 1;
+        let spent = core.base.flash.spent(task, done, calendar.now());
+        self.get(id).spent = spent;
+        writer.read_over(task.page, core, calendar);
+        if core.cache.read.is_on() && !done.failed {
+            let command = self.get(id).command;
+            core.cache.keep_read(&command, task, &core.base, &core.map);
+        }
+        self.part_done(id, core, writer, calendar);
+    }
+
+    /// The requests that wait for a page of the unit waited for this program.
+    pub(crate) fn note_program_time(
+        &mut self,
+        row: Row,
+        spent: &Spent,
+        core: &mut Core,
+        writer: &mut Writer,
+    ) {
+        for n in 0..writer.units[row as usize].entries.len() {
+            let id = writer.units[row as usize].entries[n];
+            let version = writer.units[row as usize].stamps[writer.place_in_unit(row, n, core)].version;
+            core.cache.buffer.each_waiter(id, version, |slot| self.get(slot).spent = *spent);
+        }
+    }
+
+    /// All who waited for the entries of a translation page go on, if it is in memory.
+    pub(crate) fn go_on_located(
+        &mut self,
+        table: u32,
+        core: &mut Core,
+        writer: &mut Writer,
+        calendar: &mut impl Schedule<Event>,
+    ) {
+        let Some(mut waiting) = core.map.take_waiters(table) else { return };
+        while let Some(waiter) = core.map.next_located(&mut waiting) {
+            match waiter.then {
+                Then::Read(request) => {
+                    self.go_on_reading(request, waiter.page, waiter.since, core, writer, calendar)
+                }
+                Then::Prepare(entry) => writer.go_on_preparing(entry, core, calendar),
+                Then::Carry(sub) => writer.go_on_carrying(sub, waiter.page, waiter.since, core, calendar),
+            }
+        }
+    }
+
+    /// A read of the host knows where its page is.
+    fn go_on_reading(
+        &mut self,
+        request: RequestId,
+        page: LogicalPage,
+        since: Instant,
+        core: &mut Core,
+        writer: &mut Writer,
+        calendar: &mut impl Schedule<Event>,
+    ) {
+        let command = self.get(request).command;
+        let piece = core.base.piece(&command, page.0);
+        let waited = calendar.now() - since;
+        match self.read_located(request, piece, waited, core, calendar) {
+            Found::InFlash(die, reads) => {
+                self.get(request).parts += reads;
+                core.base.kick(die, calendar);
+            }
+            Found::WithoutFlash | Found::Later => core.base.totals.reads_without_flash += 1,
+        }
+        // The waiting was a part.
+        self.part_done(request, core, writer, calendar);
+    }
+}

@@ -1,0 +1,144 @@
+//! Writes on their way into the buffer.
+
+use wordline_kernel::Schedule;
+
+use crate::buffer::EntryId;
+use crate::command::{Command, Operation, RequestId};
+use crate::contents::Mutant;
+use crate::engines::Core;
+use crate::event::Event;
+use crate::front::{Front, Request};
+use crate::ftl::mapping::LogicalPage;
+use crate::writer::Writer;
+
+impl Front {
+    pub(super) fn begin_write(
+        &mut self,
+        id: RequestId,
+        core: &mut Core,
+        writer: &mut Writer,
+        calendar: &mut impl Schedule<Event>,
+    ) {
+        if core.base.life.read_only {
+            self.refuse(id, core, calendar);
+            return;
+        }
+        let command = self.get(id).command;
+        if command.operation == Operation::WriteZeroes && core.base.has(Mutant::ZeroesIgnored) {
+            return self.answer_soon(id, core, calendar);
+        }
+        let request = self.get(id);
+        // Until all pages are in the buffer, the admission itself is one part.
+        request.parts = 1;
+        let (first, _) = core.base.pages_of(&command);
+        self.get(id).next_page = first;
+        if !core.cache.stalled.is_empty() || !self.admit(id, core, writer, calendar) {
+            core.cache.stalled.push_back(id);
+            core.cache.hurry_all(&mut core.base, calendar);
+        }
+        self.pump(core, writer, calendar);
+    }
+
+    /// Puts the pages of a write into the buffer; false if one of them has to wait.
+    fn admit(
+        &mut self,
+        id: RequestId,
+        core: &mut Core,
+        writer: &mut Writer,
+        calendar: &mut impl Schedule<Event>,
+    ) -> bool {
+        let Request { command, next_page: begin, .. } = *self.get(id);
+        let durable = core.base.is_durable(&command);
+        let urges_units = durable && writer.subs.is_some();
+        let (_, end) = core.base.pages_of(&command);
+        for page in begin..end {
+            if command.operation == Operation::WriteZeroes
+                && core.cache.zero_page(&command, page, &mut core.base, &mut core.map)
+            {
+                continue;
+            }
+            let waits =
+                core.cache.destage.is_some() && core.cache.waits_to_leave(LogicalPage(page), calendar.now());
+            let Some(entry) = (if waits { None } else { self.admit_page(&command, page, core, writer) })
+            else {
+                self.get(id).next_page = page;
+                if urges_units {
+                    writer.urge_units(begin..page, core, calendar);
+                }
+                return false;
+            };
+            if durable {
+                self.get(id).parts += 1;
+                core.cache.buffer.wait(entry, id);
+                if !urges_units {
+                    writer.urge(entry, core, calendar);
+                }
+            } else if core.cache.destage.is_some() {
+                writer.leave_if_told(entry, core, calendar);
+            }
+        }
+        if urges_units {
+            writer.urge_units(begin..end, core, calendar);
+        }
+        if durable && command.operation == Operation::WriteZeroes && core.map.waits_for_discards(id) {
+            self.get(id).parts += 1;
+        }
+        core.cache.set_timer(&core.base, calendar);
+        let request = self.get(id);
+        request.parts -= 1;
+        request.next_page = end;
+        if request.parts == 0 {
+            self.answer_soon(id, core, calendar);
+        }
+        true
+    }
+
+    /// Puts a page of a write into the buffer; none if it has to wait for room, or with the buffer off for what is on
+    /// its way of the same page, or of the unit that leaves together with it.
+    #[inline(always)]
+    fn admit_page(
+        &mut self,
+        command: &Command,
+        page: u32,
+        core: &mut Core,
+        writer: &mut Writer,
+    ) -> Option<EntryId> {
+        let piece = core.base.piece(command, page);
+        if let Some(id) = core.cache.buffer.find(piece.page) {
+            return core.cache.merge_page(command, &piece, id, &mut core.base, &mut core.map);
+        }
+        if !core.cache.buffer.has_room() || writer.subs.is_some() && writer.waits_for_unit(piece.page, core) {
+            return None;
+        }
+        Some(core.cache.add_page(command, &piece, &mut core.base, &mut core.map))
+    }
+
+    /// Lets stalled writes go on as far as there is room.
+    pub(super) fn admit_stalled(
+        &mut self,
+        core: &mut Core,
+        writer: &mut Writer,
+        calendar: &mut impl Schedule<Event>,
+    ) {
+        while let Some(id) = core.cache.stalled.front().copied() {
+            if core.base.life.read_only {
+                core.cache.stalled.pop_front();
+                self.refuse_stalled(id, core, calendar);
+            } else if core.cache.buffer.has_room() && self.admit(id, core, writer, calendar) {
+                core.cache.stalled.pop_front();
+            } else {
+                return;
+            }
+        }
+    }
+
+    /// Refuses a write of which some pages may be in the buffer already: the last of those that it waits for ends it.
+    fn refuse_stalled(&mut self, id: RequestId, core: &Core, calendar: &mut impl Schedule<Event>) {
+        let request = self.get(id);
+        request.failed = true;
+        request.parts -= 1;
+        if request.parts == 0 {
+            self.answer_soon(id, core, calendar);
+        }
+    }
+}

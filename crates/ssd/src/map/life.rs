@@ -1,0 +1,49 @@
+//! Whether the good blocks hold the logical capacity still.
+
+use crate::base::Base;
+use crate::map::Map;
+use crate::policy::placement::Row;
+
+impl Map {
+    pub(crate) fn begin_step(&mut self, row: Row, commands: u32) {
+        if let Some(map) = &mut self.by_block {
+            map.begin(row, commands);
+        }
+    }
+
+    /// Whether each row has the good blocks that its logical blocks need.
+    fn holds_logical_blocks(&self, base: &Base) -> bool {
+        let mut rows = 0..base.config.pools.rows();
+        self.by_block.as_ref().is_none_or(|map| rows.all(|row| base.space.good(row) >= map.needs(row)))
+    }
+
+    /// Goes read-only when the good blocks cannot hold the logical capacity any more. Where pages have homes, each
+    /// row has its own share to hold; else the rows hold it together, with a program unit under way in each.
+    pub(crate) fn check_life(&mut self, base: &mut Base) {
+        base.note_room();
+        base.life.read_only |= if self.by_block.is_some() {
+            !self.holds_logical_blocks(base)
+        } else if base.has_homes && base.policies.balancer.is_none() {
+            !self.holds_homes(base)
+        } else {
+            let pools = &base.config.pools;
+            !base.config.shares().fit(base.room_of(pools.first()), base.room_of(pools.last()))
+        };
+    }
+
+    /// Whether each row can hold the pages that have their home there and the tables that it was given, and one of them
+    /// always takes another unit of those.
+    fn holds_homes(&self, base: &Base) -> bool {
+        let mut spare = 0;
+        for row in 0..base.config.pools.rows() {
+            match base.spare_beside_homes(row) {
+                Some(here) if here >= self.tables_in(row) => spare += u64::from(here),
+                _ => return false,
+            }
+        }
+        let tables = u64::from(base.config.table_pages());
+        let units =
+            u64::from(base.config.pools.rows()) * u64::from(base.config.pools.first().slots.per_program);
+        tables == 0 || spare >= tables + units
+    }
+}

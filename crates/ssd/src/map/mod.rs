@@ -1,0 +1,243 @@
+//! The map: where each logical page is, and what it takes to know that.
+
+mod discarded;
+mod life;
+mod tables;
+
+use wordline_kernel::state;
+use wordline_nand::{SlotId, Stamp};
+
+use crate::base::{Base, Piece};
+use crate::config::{Config, Protection};
+use crate::ftl::checkpoint::{Checkpoints, DiscardsAtCut};
+use crate::ftl::collector::Moved;
+use crate::ftl::mapping::LogicalPage;
+use crate::ftl::{BlockMap, Blocks, Discards, Lost, Mapping, Translation, UnitWrites};
+use crate::policy::mapper::Mapper;
+use crate::policy::placement::{Placement, Row};
+use crate::sectors::Sectors;
+
+/// Where each logical page is, which versions there were, and what was lost or discarded.
+pub(crate) struct Map {
+    pub(crate) pages: Mapping,
+    /// What the host wrote and cannot be read any more.
+    pub(crate) lost: Lost,
+    /// None if discards do not outlive the power.
+    pub(crate) discards: Option<Discards>,
+    /// None if none are made.
+    pub(crate) checkpoints: Option<Box<Checkpoints>>,
+    /// None while the whole map is in memory.
+    pub(crate) translation: Option<Translation>,
+    /// None where a page may be anywhere.
+    pub(crate) by_block: Option<Box<BlockMap>>,
+    /// None unless the first of several pools is mapped by whole units.
+    pub(crate) unit_writes: Option<Box<UnitWrites>>,
+}
+
+state!(Map {
+    values { lost }
+    parts { pages, discards, checkpoints, translation, by_block, unit_writes }
+});
+
+impl Map {
+    /// Nothing is written.
+    pub(crate) fn new(config: &Config, mapper: Box<dyn Mapper>, placement: &dyn Placement) -> Self {
+        Self {
+            pages: Mapping::new(config.mapped_pages()),
+            lost: Lost::default(),
+            discards: new_discards(config),
+            checkpoints: Checkpoints::of(config),
+            translation: config.map_cache().map(|size| Translation::of(config, mapper, size)),
+            by_block: BlockMap::of(config, |page| placement.home(page)).map(Box::new),
+            unit_writes: UnitWrites::of(config).filter(|_| config.pools.count() > 1),
+        }
+    }
+
+    /// Forgets what is under way, as when the power is cut.
+    pub(crate) fn forget(&mut self) {
+        if let Some(map) = &mut self.by_block {
+            map.forget();
+        }
+        if let Some(checkpoints) = &mut self.checkpoints {
+            checkpoints.forget();
+        }
+        if let Some(writes) = &mut self.unit_writes {
+            writes.forget();
+        }
+    }
+}
+
+/// The table of discards, if the configuration wants one.
+fn new_discards(config: &Config) -> Option<Discards> {
+    let kept = config.file.buffer.power_loss_protection != Protection::None;
+    let in_flash = config.file.ftl.recovery.discards == DiscardsAtCut::Kept;
+    (in_flash || kept).then(|| Discards::new(config, kept))
+}
+
+/// A valid page was copied to `to`: it is mapped there, and valid where it was no more. Its translation page changes if it
+/// has one.
+#[inline]
+pub(crate) fn relocate(
+    mapping: &mut Mapping,
+    blocks: &mut Blocks,
+    translation: &mut Option<Translation>,
+    moved: Moved,
+    to: SlotId,
+) {
+    let old = mapping.set(LogicalPage(moved.stamp.logical), to);
+    assert_eq!(old, Some(moved.from), "a valid page is where its logical page is mapped to");
+    blocks.invalidate(moved.from);
+    blocks.validate(to);
+    if let Some(translation) = translation
+        && blocks.is_mapped_by_page(to)
+    {
+        translation.moved(moved.stamp.logical);
+    }
+}
+
+impl Map {
+    /// How many versions of a logical page there were: the next write makes one more.
+    pub(crate) fn versions(&self, page: LogicalPage) -> u32 {
+        self.pages.versions(page)
+    }
+
+    /// The version of a logical page that is in flash.
+    pub(crate) fn version_in_flash(&self, page: LogicalPage, base: &Base) -> Option<u32> {
+        self.pages.get(page).map(|at| base.flash.stamp(at).version)
+    }
+
+    /// Each translation page that was written has one home, which holds its last version and nothing else.
+    pub(crate) fn audit_tables(&self, base: &Base) {
+        let Some(translation) = &self.translation else { return };
+        for table in translation.tables() {
+            let (logical, version) = (translation.logical(table), translation.version(table));
+            let home = self.pages.get(logical);
+            assert_eq!(home.is_some(), version > 0, "translation page {table:?} is where its version says");
+            if let Some(slot) = home {
+                let found = base.flash.stamp(slot);
+                assert_eq!(found, Stamp { logical: logical.0, version }, "translation page {table:?}");
+                assert!(base.space.is_valid(slot), "translation page {table:?} is valid");
+            }
+        }
+    }
+
+    /// The sectors of a page that are lost: a read of one of them fails until it is written again.
+    pub(crate) fn lost_sectors(&self, page: LogicalPage) -> Sectors {
+        self.lost.of(page)
+    }
+
+    /// Whether some of a logical page is lost: a read of that fails until it is written again.
+    pub(crate) fn is_lost(&self, page: LogicalPage) -> bool {
+        !self.lost.of(page).is_empty()
+    }
+
+    /// Maps `logical` to `slot`. Returns where it was.
+    #[inline]
+    pub(crate) fn install(&mut self, logical: LogicalPage, slot: SlotId, base: &mut Base) -> Option<SlotId> {
+        let old = self.pages.set(logical, slot);
+        if let Some(old) = old {
+            base.space.invalidate(old);
+        }
+        base.space.validate(slot);
+        old
+    }
+
+    /// A page is going to be read if there is such a page, and where it is was asked for before.
+    #[inline]
+    pub(crate) fn foresee_read(&self, page: LogicalPage, base: &Base) {
+        if page.0 < self.pages.len()
+            && let Some(at) = self.pages.get(page)
+        {
+            base.space.prefetch_block(at);
+            base.flash.prefetch(at);
+        }
+    }
+
+    /// The version of a page that was lost to a fault before the cut, if nothing newer is in flash: what is found of the
+    /// page is no substitute for it.
+    pub(crate) fn lost_before(
+        &mut self,
+        page: LogicalPage,
+        found: Option<u32>,
+        void: u32,
+        base: &mut Base,
+    ) -> Option<u32> {
+        if self.lost.is_empty() {
+            return None;
+        }
+        let known = match base.is_protected() {
+            true => self.lost.whole(page, found),
+            false => self.lost.recover(page, found, void),
+        };
+        if known.is_some() {
+            self.unmap(page, base);
+        }
+        known
+    }
+
+    /// The last version of a page that is void because the host discarded it; if that is what was found, it is nowhere.
+    pub(crate) fn void(&mut self, page: LogicalPage, found: Option<u32>, base: &mut Base) -> u32 {
+        let void = self.discards.as_ref().map_or(0, |discards| discards.void(page));
+        if found.is_some_and(|found| found <= void) {
+            self.unmap(page, base);
+        }
+        void
+    }
+
+    pub(crate) fn unmap(&mut self, page: LogicalPage, base: &mut Base) {
+        if let Some(slot) = self.pages.clear(page) {
+            base.space.invalidate(slot);
+        }
+    }
+
+    /// The table of discards and translation pages go on from what is found of them.
+    pub(crate) fn recover_tables(&mut self, base: &mut Base) {
+        let Self { discards, translation, pages: mapping, .. } = self;
+        let Base { flash, space: blocks, config, .. } = base;
+        let found = |logical| {
+            let slot = mapping.get(logical)?;
+            Some((flash.stamp(slot).version, blocks.row_of(config.pools.block_of(slot))))
+        };
+        if let Some(discards) = discards {
+            discards.recover(found);
+        }
+        if let Some(translation) = translation {
+            translation.forget(found);
+        }
+    }
+
+    /// Valid pages of the host in a pool.
+    pub(crate) fn held(&self, pool: usize, base: &Base) -> u64 {
+        let is_last = pool + 1 == base.config.pools.count();
+        let tables = self.translation.as_ref().filter(|_| is_last).map_or(0, Translation::in_flash);
+        base.space.valid_of(pool) - u64::from(tables)
+    }
+
+    /// Whether flash holds this version of a page still, wherever that is.
+    pub(crate) fn holds(&self, stamp: Stamp, base: &Base) -> bool {
+        self.pages.get(LogicalPage(stamp.logical)).is_some_and(|slot| base.flash.stamp(slot) == stamp)
+    }
+
+    /// The collector copies the program unit that `from` is in to `to`.
+    #[inline]
+    pub(crate) fn note_copy(&mut self, row: Row, from: SlotId, to: SlotId, base: &Base) {
+        if let Some(writes) = &mut self.unit_writes
+            && base.space.has_whole_units(row)
+        {
+            writes.copy(LogicalPage(base.flash.stamp(from).logical), from, to);
+        }
+    }
+
+    /// Whether pages are filled in whole units, and how many pages these have.
+    pub(crate) fn whole_unit(&self) -> Option<u32> {
+        self.unit_writes.as_ref().map(|writes| writes.per_unit())
+    }
+
+    /// What was lost of the piece is written again, as this version of its page.
+    #[inline]
+    pub(crate) fn write_lost(&mut self, piece: &Piece, version: u32) {
+        if !self.lost.is_empty() {
+            self.lost.write(piece.page, version, piece.sectors());
+        }
+    }
+}

@@ -1,0 +1,193 @@
+//! The map where only a part of it is in memory: whoever needs a place that is not there waits for a read of its translation
+//! page.
+
+use wordline_kernel::{Duration, Schedule};
+use wordline_nand::SlotId;
+
+use crate::base::{Base, SlotRead, Wanted};
+use crate::event::Event;
+use crate::flash::{Class, Ticket};
+use crate::ftl::mapping::LogicalPage;
+use crate::ftl::translation::{Then, Waiter};
+use crate::map::Map;
+use crate::policy::mapper::TranslationPage;
+
+impl Map {
+    /// Whether the place of `page` is known now; otherwise it will be, and `then` goes on.
+    #[inline]
+    pub(crate) fn is_located(
+        &mut self,
+        page: LogicalPage,
+        (then, class): (Then, Class),
+        base: &mut Base,
+        calendar: &mut impl Schedule<Event>,
+    ) -> bool {
+        self.translation.is_none() || self.locate(page, (then, class), base, calendar)
+    }
+
+    #[inline(never)]
+    fn locate(
+        &mut self,
+        page: LogicalPage,
+        (then, class): (Then, Class),
+        base: &mut Base,
+        calendar: &mut impl Schedule<Event>,
+    ) -> bool {
+        let Some(translation) = &mut self.translation else { return true };
+        if translation.mapper.lookup(page) {
+            base.totals.map_hits += 1;
+            return true;
+        }
+        base.totals.map_misses += 1;
+        let table = translation.table_of(page);
+        let in_flash = self.pages.get(translation.logical(table));
+        let Some(slot) = in_flash.filter(|_| !translation.is_in_memory(table)) else {
+            self.take_in(page);
+            return true;
+        };
+        translation.wait(then, page, calendar.now());
+        self.read_table(table, slot, class, base, calendar);
+        false
+    }
+
+    /// The place of a page comes into the cache.
+    fn take_in(&mut self, page: LogicalPage) {
+        let Some(translation) = &mut self.translation else { return };
+        if let Some(table) = translation.mapper.load(page) {
+            translation.write_back(table);
+        }
+    }
+
+    /// Reads a translation page, unless that is under way.
+    pub(crate) fn read_table(
+        &mut self,
+        table: TranslationPage,
+        slot: SlotId,
+        class: Class,
+        base: &mut Base,
+        calendar: &mut impl Schedule<Event>,
+    ) {
+        let Some(translation) = &self.translation else { return };
+        if translation.is_being_read(table) {
+            if class == Class::Read {
+                self.hurry_table(table.0, base, calendar);
+            }
+            return;
+        }
+        let read = SlotRead {
+            ticket: Ticket::Table(table.0),
+            class,
+            slot,
+            sectors: Wanted::Set(base.full_page()),
+            logical: translation.logical(table),
+            version: translation.version(table),
+            waited: Duration::ZERO,
+        };
+        let (die, reads) = base.queue_read(read, calendar);
+        if let Some(translation) = &mut self.translation {
+            translation.reading(table, reads);
+        }
+        base.kick(die, calendar);
+    }
+
+    /// A flash page of a translation page was read: with the last one, its entries are there.
+    pub(crate) fn table_read(&mut self, table: u32, base: &mut Base) {
+        base.totals.translation_reads += 1;
+        let table = TranslationPage(table);
+        let Some(translation) = &mut self.translation else { return };
+        if translation.read_done(table) && translation.is_reading(table) {
+            self.stage_table(table);
+        }
+    }
+
+    /// Those who waited for the entries of a translation page that is in memory now, as a list: see
+    /// [`next_located`](Self::next_located).
+    pub(crate) fn take_waiters(&mut self, table: u32) -> Option<u32> {
+        let translation = self.translation.as_mut()?;
+        let table = TranslationPage(table);
+        (!translation.is_being_read(table)).then(|| translation.take_waiters(table))
+    }
+
+    /// The next of them, for whom the place of the page is known now.
+    pub(crate) fn next_located(&mut self, waiting: &mut u32) -> Option<Waiter> {
+        let waiter = self.translation.as_mut()?.next_waiter(waiting)?;
+        self.take_in(waiter.page);
+        Some(waiter)
+    }
+
+    /// The place of a page of the host, which was looked up, is `to`, and was `from`.
+    #[inline]
+    pub(crate) fn note_update(&mut self, page: LogicalPage, from: Option<SlotId>, to: SlotId, base: &Base) {
+        if self.translation.is_some() {
+            self.update_tables(page, from, to, base);
+        }
+    }
+
+    #[inline(never)]
+    fn update_tables(&mut self, page: LogicalPage, from: Option<SlotId>, to: SlotId, base: &Base) {
+        let is_told = |slot: SlotId| base.space.is_mapped_by_page(slot);
+        if (is_told(to) || from.is_some_and(is_told))
+            && let Some(translation) = &mut self.translation
+            && let Some(table) = translation.mapper.update(page)
+        {
+            translation.write_back(table);
+        }
+    }
+
+    /// A page is not at `from` any more, and nobody looked it up.
+    #[inline]
+    pub(crate) fn note_amend(&mut self, page: LogicalPage, from: SlotId, base: &Base) {
+        if let Some(translation) = &mut self.translation
+            && base.space.is_mapped_by_page(from)
+        {
+            translation.amend(page);
+        }
+    }
+
+    /// What changed without having been looked up is to be written.
+    #[inline]
+    pub(crate) fn release_tables(&mut self) {
+        if let Some(translation) = &mut self.translation {
+            translation.release();
+        }
+    }
+
+    pub(crate) fn stage_table(&mut self, table: TranslationPage) {
+        if let Some(translation) = &mut self.translation {
+            translation.stage(table);
+        }
+    }
+
+    /// Maps a translation page, or one that tells of discards, to `slot`.
+    pub(crate) fn install_table(&mut self, logical: LogicalPage, slot: SlotId, base: &mut Base) {
+        let row_of = |slot| base.space.row_of(base.config.pools.block_of(slot));
+        let from = self.pages.get(logical).map(|old| row_of(old));
+        let to = row_of(slot);
+        self.install(logical, slot, base);
+        match (&mut self.discards, &mut self.translation) {
+            (Some(discards), _) if discards.table(logical.0).is_some() => discards.placed(from, to),
+            (_, Some(translation)) => translation.placed(from, to),
+            _ => {}
+        }
+    }
+
+    /// The host waits for a translation page that is being read.
+    #[inline]
+    fn hurry_table(&mut self, table: u32, base: &mut Base, calendar: &mut impl Schedule<Event>) {
+        self.promote(&[Ticket::Table(table)], base, calendar);
+    }
+
+    /// The ticket of a read of the translation page that tells where a page is, if there is one.
+    pub(crate) fn ticket_of_table(&self, page: LogicalPage) -> Option<Ticket> {
+        self.translation.as_ref().map(|translation| Ticket::Table(translation.table_of(page).0))
+    }
+
+    pub(crate) fn promote(
+        &mut self,
+        tickets: &[Ticket],
+        base: &mut Base,
+        calendar: &mut impl Schedule<Event>,
+    ) {
+        base.flash.promote(tickets, &*base.policies.tuner, &mut calendar.within(Event::Flash));
+    }
+}

@@ -1,0 +1,48 @@
+//! When the collector may do more than it must, and when it has to step aside.
+
+use serde::{Deserialize, Serialize};
+use wordline_kernel::Instant;
+
+use crate::base::Base;
+use crate::ftl::collector::Leave;
+use crate::policy::background::Resting;
+use crate::policy::placement::Row;
+use crate::reclaim::Reclaim;
+
+/// Since when the host rests.
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
+pub(crate) struct Rest {
+    /// When the last command was answered; meaningless while one is outstanding.
+    pub since: Instant,
+    /// Whether a command is outstanding.
+    pub host_works: bool,
+    /// Whether an event is on its way.
+    pub timer_set: bool,
+}
+
+impl Reclaim {
+    /// What the collector may do in a row beside what it must; more, if the background policy says so, while the host
+    /// rests. Nothing is cleaned for free blocks where a block's worth of pages is not to be gained.
+    pub(super) fn leave_to_collect(&mut self, waits: bool, row: Row, now: Instant, base: &mut Base) -> Leave {
+        let leave = Leave { waits, keep_cached: self.keep_cached, ..Leave::MUST };
+        let (rest, blocks) = (self.rest, &base.space);
+        let Some(background) = &mut base.policies.background else { return leave };
+        let rested =
+            background.rests_after().is_some_and(|idle| !rest.host_works && now >= rest.since + idle);
+        if !rested || base.life.read_only {
+            return leave;
+        }
+        let per_block = blocks.pools().per_block_of(row);
+        let resting = Resting {
+            row,
+            free_blocks: blocks.free(row) as u32,
+            good_blocks: blocks.good(row),
+            full_blocks: blocks.valid_in(row).div_ceil(per_block),
+            cached_blocks: blocks.cached(row),
+        };
+        let gains = blocks.gain(row) >= per_block;
+        let rest_goal = if gains { background.free_blocks(&resting) as usize } else { 0 };
+        let keep_cached = background.cached_blocks(&resting).min(leave.keep_cached);
+        Leave { rest_goal, keep_cached, rests: rest_goal > 0 || keep_cached < resting.cached_blocks, ..leave }
+    }
+}

@@ -1,0 +1,249 @@
+//! Garbage collection on the dies: the collector's steps as commands, and what they did.
+
+use wordline_kernel::{Instant, Schedule};
+use wordline_nand::{DieId, PageId, Pool, SlotId};
+
+use crate::base::Base;
+use crate::event::Event;
+use crate::flash::{Class, Task, Ticket};
+use crate::ftl::Blocks;
+use crate::ftl::collector::{Leave, Moved, Step};
+use crate::ftl::mapping::LogicalPage;
+use crate::map::{Map, relocate};
+use crate::policy::placement::Row;
+use crate::policy::relocator::Leaving;
+use crate::reclaim::Reclaim;
+
+impl Reclaim {
+    /// Queues the next step of the collector in a row. Returns whether the row may take other programs of the host than before.
+    pub(crate) fn queue_cleaning(
+        &mut self,
+        waits: bool,
+        row: Row,
+        base: &mut Base,
+        map: &mut Map,
+        calendar: &mut impl Schedule<Event>,
+    ) -> bool {
+        if self.is_paused {
+            return false;
+        }
+        if base.flash.cleaning_passes_reads() {
+            self.readers_inherit(row, base);
+        }
+        let leave = match base.policies.background.is_some() || base.space.has_slc_cache() {
+            true => self.leave_to_collect(waits, row, calendar.now(), base),
+            false => Leave { waits, ..Leave::MUST },
+        };
+        let step = loop {
+            let Some(step) = self.collector.next(row, &mut base.space, leave) else {
+                base.life.read_only |= self.collector.is_stuck(row);
+                // A collector that has come to rest holds the host back no longer.
+                return true;
+            };
+            let Step::Retire { block } = step else { break step };
+            base.space.retire(block);
+            self.collector.command_done(row);
+        };
+        let die = match step {
+            Step::Read { first, end, valid } => {
+                if base.config.pools.count() > 1 {
+                    self.look_at_new_victim(row, base);
+                }
+                self.queue_gc_reads(row, first, end, valid, calendar.now(), base)
+            }
+            Step::Program { stream } => {
+                let programmed = self.collector.unit(row).len() as u64;
+                base.totals.gc_programs += programmed;
+                self.count_folded(row, base);
+                let unit = base.config.pools.per_program(row);
+                base.totals.padding += u64::from(unit) - programmed;
+                let first = base.space.take(row, stream, unit);
+                map.note_copy(row, self.collector.unit(row)[0].from, first, base);
+                self.queue_gc_program(row, first, unit, calendar.now(), base)
+            }
+            Step::Copyback { from } => self.queue_copyback(row, from, calendar.now(), base, map),
+            Step::Erase { block } => {
+                base.flash.erase(calendar.now(), (Ticket::Reclaim(row), Class::Reclaim), block)
+            }
+            Step::Retire { .. } => unreachable!("a block is retired at once"),
+        };
+        base.kick(die, calendar);
+        matches!(step, Step::Program { .. } | Step::Copyback { .. })
+    }
+
+    /// Queues a copyback. The pages stay together: the relocator is asked about the first.
+    fn queue_copyback(
+        &mut self,
+        row: Row,
+        from: SlotId,
+        now: Instant,
+        base: &mut Base,
+        map: &mut Map,
+    ) -> DieId {
+        let unit = base.config.pools.per_program(row);
+        let stream = self.stream_of(from, base);
+        for from in (from.0..from.0 + unit).map(SlotId) {
+            self.collector.copy(row, Moved { stamp: base.flash.stamp(from), from });
+        }
+        base.totals.gc_programs += u64::from(unit);
+        base.totals.gc_copied += u64::from(unit);
+        let to = base.space.take(row, base.space.streams().gc(stream), unit);
+        map.note_copy(row, from, to, base);
+        base.flash.copyback(now, (Ticket::Reclaim(row), Class::Reclaim), from, to)
+    }
+
+    /// Queues the program of what the collector has gathered in a row; the rest of the unit is padding.
+    fn queue_gc_program(
+        &mut self,
+        row: Row,
+        first: SlotId,
+        unit: u32,
+        now: Instant,
+        base: &mut Base,
+    ) -> DieId {
+        let place = places(&base.space, row);
+        let (die, stamps) = base.flash.program(now, (Ticket::Reclaim(row), Class::Reclaim), first, unit);
+        for (n, moved) in self.collector.unit(row).iter().enumerate() {
+            stamps[place(n, moved.from)] = moved.stamp;
+        }
+        die
+    }
+
+    /// The collector's stream, by its number, that a valid page goes to.
+    fn stream_of(&mut self, from: SlotId, base: &mut Base) -> u8 {
+        let stamp = base.flash.stamp(from);
+        assert!(stamp.is_data(), "the valid slot {from:?} holds {stamp:?}");
+        if base.is_table(stamp.logical) {
+            return base.space.streams().gc - 1;
+        }
+        let moved_by = base.space.moved_by(base.config.pools.block_of(from));
+        let stream = base.policies.relocator.route(&Leaving { logical: stamp.logical, moved_by });
+        assert!(stream < base.space.streams().gc, "the relocator chose stream {stream}");
+        stream
+    }
+
+    /// Queues the reads of a step: one multi-plane command, or one for each page number that a larger slot covers. What
+    /// is not valid of a page is not moved out of the chip.
+    fn queue_gc_reads(
+        &mut self,
+        row: Row,
+        first: SlotId,
+        end: SlotId,
+        valid: u32,
+        now: Instant,
+        base: &mut Base,
+    ) -> DieId {
+        let Pool { geometry, slots, .. } = base.config.pools.of_row(row);
+        let die = geometry.die_of(slots.block_of(first));
+        let (from, beyond) = (slots.page_of(first).0, slots.page_of(SlotId(end.0 - 1)).0 + slots.pages());
+        // A command reads pages of one number: where a slot begins within those of a number, its first one is short.
+        let planes = geometry.planes_per_row;
+        let number_of = |page: u32| (page - geometry.first.page) / planes;
+        let commands = number_of(beyond - 1) - number_of(from) + 1;
+        if commands > 1 {
+            self.collector.split_step(row, commands);
+        }
+        base.flash.prefetch(first);
+        let (bytes, mut page) = (valid * slots.size.0 as u32, from);
+        while page < beyond {
+            let next = (geometry.first.page + (number_of(page) + 1) * planes).min(beyond);
+            let read = base.flash.read(die, now, (Ticket::Reclaim(row), Class::Reclaim), PageId(page));
+            read.planes = next - page;
+            read.bytes = bytes * (next - page) / (beyond - from);
+            // The pages of a slot are there once the last of them is.
+            (read.slot, read.slots) = (first, if next == beyond { end.0 - first.0 } else { 0 });
+            page = next;
+        }
+        die
+    }
+
+    /// Whether the pages of a victim leave the pool is asked once, when cleaning it begins.
+    fn look_at_new_victim(&mut self, row: Row, base: &mut Base) {
+        let pool = base.config.pools.number_of_row(row);
+        if self.collector.has_new_victim(row) && pool > 0 {
+            base.gather_states();
+            if base.policies.relocator.leaves(pool, &base.states) {
+                self.collector.send_off(row);
+            }
+        }
+    }
+
+    pub(crate) fn gc_read(&mut self, row: Row, read: &Task, base: &mut Base) {
+        let Task { slot: first, planes, slots, .. } = *read;
+        base.totals.gc_reads += u64::from(planes);
+        let migrates = self.collector.migrates(row);
+        for from in (first.0..first.0 + slots).map(SlotId) {
+            if base.space.is_valid(from) {
+                let stamp = base.flash.stamp(from);
+                if migrates && !base.is_table(stamp.logical) {
+                    self.leaving.push(stamp);
+                    continue;
+                }
+                let stream = self.stream_of(from, base);
+                self.collector.stage(row, stream, Moved { stamp, from });
+            }
+        }
+    }
+
+    pub(crate) fn gc_programmed(&mut self, row: Row, first: SlotId, base: &mut Base, map: &mut Map) {
+        let place = places(&base.space, row);
+        let Self { collector, .. } = self;
+        let Map { pages: mapping, translation, .. } = map;
+        let Base { space: blocks, .. } = base;
+        for moved in collector.unit(row) {
+            blocks.prefetch(moved.from);
+            mapping.prefetch(LogicalPage(moved.stamp.logical));
+        }
+        for (n, moved) in collector.take_unit(row).enumerate() {
+            let slot = SlotId(first.0 + place(n, moved.from) as u32);
+            // A page that the host wrote or discarded meanwhile stays where the host left it.
+            if !blocks.is_valid(moved.from) {
+                continue;
+            }
+            relocate(mapping, blocks, translation, moved, slot);
+        }
+        blocks.program_done(first);
+    }
+
+    pub(crate) fn gc_erased(&mut self, page: PageId, base: &mut Base, map: &mut Map) {
+        base.totals.erases += 1;
+        map.release_tables();
+        let block = base.config.pools.block_of_page(page);
+        base.flash.set_slc(block, false);
+        base.space.erased(block, base.flash.chips().erases()[block]);
+        if base.flash.asks_tuner() {
+            base.policies.tuner.erased(block);
+        }
+        self.collector.erased(block, &base.space);
+    }
+
+    /// Counts the pages of the collector's unit that come out of blocks in SLC mode.
+    fn count_folded(&mut self, row: Row, base: &mut Base) {
+        if base.space.has_slc_cache() {
+            let from_cache = self.collector.unit(row).iter();
+            let pools = &base.config.pools;
+            let from_cache = from_cache.filter(|moved| base.space.is_slc(pools.block_of(moved.from)));
+            base.totals.folded += from_cache.count() as u64;
+        }
+    }
+
+    /// Reads that wait in a victim of which the collector has moved everything go as its commands do: else it would go on
+    /// with other victims, and never come to the erase that waits for them.
+    #[inline(never)]
+    fn readers_inherit(&mut self, row: Row, base: &mut Base) {
+        let Self { collector, .. } = self;
+        let Base { space: blocks, flash, .. } = base;
+        collector.waits_for_readers(row, blocks).for_each(|block| flash.raise_readers(block));
+    }
+}
+
+/// Where in a program unit of a row the collector's page goes that is its `n`-th and comes from this slot: in a pool of whole
+/// units to its place.
+fn places(blocks: &Blocks, row: Row) -> impl Fn(usize, SlotId) -> usize + use<> {
+    let (first, unit) = {
+        let slots = &blocks.pools().of_row(row).slots;
+        (slots.first(), slots.per_program)
+    };
+    let whole = blocks.has_whole_units(row);
+    move |n, from| if whole { ((from.0 - first) % unit) as usize } else { n }
+}

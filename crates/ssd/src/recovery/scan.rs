@@ -1,0 +1,175 @@
+//! The scan of the pages after a power cut: which of them are read to put the tables together, and when.
+
+use std::collections::VecDeque;
+
+use serde::{Deserialize, Serialize};
+use wordline_kernel::{Column, Instant, Schedule};
+use wordline_nand::{BlockSetId, DieId, PageId, Pool, Pools};
+
+use crate::engines::Core;
+use crate::event::Event;
+use crate::flash::{Class, Ticket};
+use crate::ftl::blocks::State;
+use crate::recovery::{Recovered, Recovery};
+
+/// Where the scan of a die is.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct Cursor {
+    block: BlockSetId,
+    end: BlockSetId,
+    /// The next page number of the block.
+    page: u32,
+    /// Pages of tables, which are read as a whole when the blocks are done.
+    tables: VecDeque<PageId>,
+}
+
+/// The scan of the pages after a power cut.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct Scan {
+    began: Instant,
+    dies: Column<DieId, Cursor>,
+    /// Dies that are not at their end; none before the power is back.
+    working: u32,
+    pub(crate) found: Recovered,
+}
+
+/// Page numbers that so many slots of a block take.
+fn pages_of_slots(pool: &Pool, slots: u32) -> u32 {
+    let pages = (slots * pool.slots.pages()).div_ceil(pool.slots.per_page());
+    pages.div_ceil(pool.geometry.planes_per_row)
+}
+
+impl Scan {
+    /// Nothing is read yet.
+    pub(crate) fn of(pools: &Pools) -> Self {
+        let dies = Column::from_fn(pools.dies() as usize, |die: DieId| {
+            let geometry = &pools.of_die(die).geometry;
+            let rows = geometry.rows_of(die);
+            let (block, end) = (geometry.first_block(rows.start), geometry.first_block(rows.end));
+            Cursor { block, end, page: 0, tables: VecDeque::new() }
+        });
+        Self { began: Instant::ZERO, dies, working: 0, found: Recovered::default() }
+    }
+
+    /// The power is back at `now`.
+    pub(crate) fn begin(&mut self, now: Instant) {
+        (self.began, self.working) = (now, self.dies.ids().count() as u32);
+    }
+
+    /// What was found, at its end.
+    pub(crate) fn found_by(&self, now: Instant) -> Recovered {
+        Recovered { time: now - self.began, ..self.found }
+    }
+}
+
+impl Recovery {
+    /// Page numbers of a block that are read to know it: those that are programmed, and the first that is not, if there is one
+    /// in the mode of the block.
+    pub(crate) fn pages_to_scan(&self, block: BlockSetId, core: &Core) -> u32 {
+        if core.base.space.state(block) == State::Bad {
+            return 0;
+        }
+        let pool = core.base.config.pools.of_block(block);
+        let bits = if core.base.flash.chips().is_slc(block) { pool.geometry.bits_per_cell() } else { 1 };
+        (pages_of_slots(pool, core.base.flash.chips().programmed(block)) + 1)
+            .min(pool.geometry.pages_per_block / bits)
+    }
+
+    /// The page number to go on with after the first page of a block, which tells whether it was erased since the last
+    /// checkpoint: if not, what was programmed before that is known.
+    pub(crate) fn after_first_page(&self, block: BlockSetId, core: &Core) -> u32 {
+        let known = core.map.checkpoints.as_ref().and_then(|checkpoints| checkpoints.known(block));
+        match known {
+            Some(known) if known.erases == core.base.flash.chips().erases()[block] => {
+                pages_of_slots(core.base.config.pools.of_block(block), known.programmed).max(1)
+            }
+            _ => 1,
+        }
+    }
+
+    /// The pages of the table of discards, or of the checkpoint, are read with their contents.
+    pub(crate) fn scan_tables(&self, scan: &mut Scan, core: &Core) {
+        let Some(discards) = &core.map.discards else { return };
+        for logical in discards.tables().map(|table| discards.logical(table)) {
+            if logical.0 >= core.map.pages.len() {
+                return;
+            }
+            let Some(slot) = core.map.pages.get(logical) else { continue };
+            let slots = &core.base.config.pools.of_slot(slot).slots;
+            let die = core.base.config.pools.die_of(slot);
+            let first = slots.page_of(slot).0;
+            scan.dies[die].tables.extend((first..first + slots.pages()).map(PageId));
+        }
+    }
+
+    /// Pages that the scan of a recovery has read, or is reading.
+    pub(crate) fn pages_recovered(&self) -> u64 {
+        self.scan.as_ref().map_or(0, |scan| scan.found.pages_read)
+    }
+
+    /// Pages that it is going to read beside those. This looks at every block.
+    pub(crate) fn pages_to_recover(&self, core: &Core) -> u64 {
+        let Some(scan) = &self.scan else { return 0 };
+        let left_of_block = |block: BlockSetId, page: u32| {
+            let all = self.pages_to_scan(block, core);
+            match page {
+                0 if all > 0 => 1 + all.saturating_sub(self.after_first_page(block, core)),
+                page => all.saturating_sub(page),
+            }
+        };
+        let left_of_die = |die: DieId| {
+            let cursor = &scan.dies[die];
+            let planes = core.base.config.pools.of_die(die).geometry.planes_per_row;
+            let blocks = (cursor.block.0..cursor.end.0).map(BlockSetId);
+            let pages = blocks.map(|block| match block == cursor.block {
+                true => left_of_block(block, cursor.page),
+                false => left_of_block(block, 0),
+            });
+            pages.map(u64::from).sum::<u64>() * u64::from(planes) + cursor.tables.len() as u64
+        };
+        scan.dies.ids().map(left_of_die).sum()
+    }
+
+    /// Queues the next read of a die's scan, if there is one: the spare areas of the same page in all planes of a row, or
+    /// a page of a table. Gives the scan back once it is over in all dies.
+    pub(crate) fn scan_on(
+        &mut self,
+        die: DieId,
+        core: &mut Core,
+        calendar: &mut impl Schedule<Event>,
+    ) -> Option<Scan> {
+        let Some(mut scan) = self.scan.take() else { unreachable!("a scan is under way") };
+        let Some((page, planes, bytes)) = self.next_read(&mut scan.dies[die], core) else {
+            scan.working -= 1;
+            if scan.working == 0 {
+                return Some(scan);
+            }
+            self.scan = Some(scan);
+            return None;
+        };
+        scan.found.pages_read += u64::from(planes);
+        self.scan = Some(scan);
+        let read = core.base.flash.read(die, calendar.now(), (Ticket::Scan(die), Class::Read), page);
+        (read.planes, read.bytes, read.retried) = (planes, bytes, false);
+        core.base.kick(die, calendar);
+        None
+    }
+
+    /// What is read next of a die: the first page, the pages, and the bytes of them; none at its end.
+    fn next_read(&self, cursor: &mut Cursor, core: &Core) -> Option<(PageId, u32, u32)> {
+        while cursor.block < cursor.end && cursor.page >= self.pages_to_scan(cursor.block, core) {
+            (cursor.block, cursor.page) = (BlockSetId(cursor.block.0 + 1), 0);
+        }
+        if cursor.block < cursor.end {
+            let Pool { part, geometry, .. } = core.base.config.pools.of_block(cursor.block);
+            let planes = geometry.planes_per_row;
+            let page = geometry.page(cursor.block, cursor.page * planes);
+            let is_first = cursor.page == 0;
+            cursor.page = if is_first { self.after_first_page(cursor.block, core) } else { cursor.page + 1 };
+            return Some((page, planes, planes * part.geometry.spare_size.0 as u32));
+        }
+        let page = cursor.tables.pop_front()?;
+        let page_size = core.base.config.pools.of_page(page).part.geometry.page_size;
+        Some((page, 1, core.base.config.unit.0.min(page_size.0) as u32))
+    }
+}

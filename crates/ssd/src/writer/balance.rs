@@ -1,0 +1,100 @@
+//! Pages that do not go to their home: idle rows take what waits for others, and what a full row cannot take goes anywhere.
+
+use wordline_kernel::Schedule;
+
+use crate::base::Base;
+use crate::engines::Core;
+use crate::event::Event;
+use crate::policy::balancer::Waiting;
+use crate::policy::placement::Row;
+use crate::writer::Writer;
+
+impl Writer {
+    /// Forms program units in other rows than their pages' homes; false if there are none.
+    #[inline(never)]
+    pub(super) fn balance(&mut self, core: &mut Core, calendar: &mut impl Schedule<Event>) -> bool {
+        let mut formed = self.leave_full_rows(core, calendar);
+        if !self.count_waiting(core) {
+            return formed;
+        }
+        for row in 0..core.base.config.pools.rows() {
+            if self.is_at_rest(row, core)
+                && let Some(list) = self.list_to_take(row, core)
+            {
+                self.form_away(row, list, core, calendar);
+                formed = true;
+                if !self.count_waiting(core) {
+                    break;
+                }
+            }
+        }
+        formed
+    }
+
+    /// Forms a program unit of a list in a row that is not the home of its pages.
+    fn form_away(&mut self, row: Row, list: usize, core: &mut Core, calendar: &mut impl Schedule<Event>) {
+        self.form(row, list, core, calendar);
+        core.base.totals.programs_away += self.units[row as usize].entries.len() as u64;
+    }
+
+    /// Whether a row takes program units, none waits for it, and its die does nothing.
+    fn is_at_rest(&self, row: Row, core: &Core) -> bool {
+        let die = core.base.config.pools.of_row(row).geometry.die_of_row(row);
+        self.waiting[row as usize] == 0 && self.accepted_of(row) != 0 && core.base.flash.chips().is_idle(die)
+    }
+
+    /// Counts the complete program units that wait for each row; false if there are none.
+    fn count_waiting(&mut self, core: &Core) -> bool {
+        let unit = core.base.config.pools.first().slots.per_program;
+        let streams = usize::from(core.base.space.streams().host);
+        let mut any = false;
+        for (row, waiting) in self.waiting.iter_mut().enumerate() {
+            let lists = row * streams..(row + 1) * streams;
+            *waiting = lists.map(|list| self.ready[list].pages.len() as u32 / unit).sum();
+            any |= *waiting > 0;
+        }
+        any
+    }
+
+    /// The list of which an idle row takes a program unit.
+    fn list_to_take(&mut self, row: Row, core: &mut Core) -> Option<usize> {
+        let Base { policies, config, .. } = &mut core.base;
+        let Self { waiting, .. } = self;
+        let from = policies
+            .balancer
+            .as_mut()?
+            .take(row, &Waiting { units: waiting, geometry: &config.pools.first().geometry })?;
+        assert!(
+            self.waiting[from as usize] > 0,
+            "the balancer takes from row {from}, for which nothing waits"
+        );
+        let unit = core.base.config.pools.per_program(row) as usize;
+        let streams = usize::from(core.base.space.streams().host);
+        let takes = |stream: &usize| {
+            let list = &self.ready[from as usize * streams + stream];
+            list.pages.len() >= unit && self.accepting[*stream].contains(row)
+        };
+        (0..streams).find(takes).map(|stream| from as usize * streams + stream)
+    }
+
+    /// What waits for a row that holds as many valid pages as it may goes to the next row that takes it.
+    fn leave_full_rows(&mut self, core: &mut Core, calendar: &mut impl Schedule<Event>) -> bool {
+        let (unit, rows) = (core.base.config.pools.first().slots.per_program, core.base.config.pools.rows());
+        let streams = usize::from(core.base.space.streams().host);
+        let mut formed = false;
+        for list in 0..self.ready.len() {
+            let home = (list / streams) as Row;
+            while core.base.space.is_full(home, unit)
+                && !self.ready[list].pages.is_empty()
+                && (self.ready[list].pages.len() as u32 >= unit || self.must_pad(list, core))
+            {
+                let mut next = (1..rows).map(|n| (home + n) % rows);
+                let takes = |row: &Row| self.accepting[list % streams].contains(*row);
+                let Some(row) = next.find(takes) else { break };
+                self.form_away(row, list, core, calendar);
+                formed = true;
+            }
+        }
+        formed
+    }
+}

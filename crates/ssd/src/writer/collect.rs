@@ -1,0 +1,74 @@
+//! Cleaning as the writer lets it go on: where, and what the rows take then.
+
+use wordline_kernel::Schedule;
+use wordline_nand::{BlockSetId, DieId, PageId};
+
+use crate::engines::Core;
+use crate::event::Event;
+use crate::policy::placement::Row;
+use crate::writer::Writer;
+
+impl Writer {
+    /// Queues the collector's next step in a row. A collector that steps aside for the host goes on by itself only where
+    /// it must: see [`resume_rows`](Self::resume_rows).
+    #[inline]
+    pub(crate) fn collect(&mut self, row: Row, core: &mut Core, calendar: &mut impl Schedule<Event>) {
+        self.collect_unless(core.reclaim.preemptible, row, core, calendar);
+    }
+
+    /// Queues the collector's next step in a row; not if it `waits` for the host and can afford that. If a super block is
+    /// chosen, all rows begin to clean their blocks of it.
+    pub(crate) fn collect_unless(
+        &mut self,
+        waits: bool,
+        row: Row,
+        core: &mut Core,
+        calendar: &mut impl Schedule<Event>,
+    ) {
+        self.collect_in_row(waits, row, core, calendar);
+        if core.base.space.super_block_was_chosen() {
+            for other in (0..core.base.config.pools.rows()).filter(|other| *other != row) {
+                self.collect_in_row(core.reclaim.preemptible, other, core, calendar);
+            }
+        }
+    }
+
+    fn collect_in_row(
+        &mut self,
+        waits: bool,
+        row: Row,
+        core: &mut Core,
+        calendar: &mut impl Schedule<Event>,
+    ) {
+        if core.map.by_block.is_some() {
+            self.work_on(row, core, calendar);
+        } else if core.reclaim.queue_cleaning(waits, row, &mut core.base, &mut core.map, calendar) {
+            self.note_row(row, core);
+        }
+    }
+
+    /// Lets the collector go on in the rows of a die where it stepped aside, unless the host wants the die: it has had its
+    /// chance to do so since the die's last command ended.
+    #[inline(never)]
+    pub(crate) fn resume_rows(&mut self, die: DieId, core: &mut Core, calendar: &mut impl Schedule<Event>) {
+        for row in core.base.config.pools.of_die(die).geometry.rows_of(die) {
+            let waits = core.base.flash.serves_host(die);
+            self.collect_unless(waits, row, core, calendar);
+        }
+    }
+
+    #[inline]
+    pub(crate) fn read_over(&mut self, page: PageId, core: &mut Core, calendar: &mut impl Schedule<Event>) {
+        let block = core.base.config.pools.block_of_page(page);
+        if core.base.space.read_done(block) {
+            self.collect_in_victim(block, core, calendar);
+        }
+    }
+
+    /// Nobody reads a victim any more.
+    #[inline(never)]
+    fn collect_in_victim(&mut self, block: BlockSetId, core: &mut Core, calendar: &mut impl Schedule<Event>) {
+        let row = core.base.space.row_of(block);
+        self.collect(row, core, calendar);
+    }
+}

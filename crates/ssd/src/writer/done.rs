@@ -1,0 +1,93 @@
+//! Reads and programs for what is being written that are over, or failed.
+
+use wordline_kernel::Schedule;
+use wordline_nand::{DieId, SlotId};
+
+use crate::engines::Core;
+use crate::event::Event;
+use crate::flash::Task;
+use crate::ftl::mapping::LogicalPage;
+use crate::policy::placement::Row;
+use crate::writer::Writer;
+
+impl Writer {
+    /// The host's unit of `row` was not programmed: its pages, which the buffer still has, go elsewhere at once.
+    pub(crate) fn host_program_failed(&mut self, row: Row, first: SlotId, core: &mut Core) {
+        if self.programs_whole_unit(row) {
+            self.whole_unit_failed(row, core);
+            core.base.space.program_done(first);
+            return;
+        }
+        let mut unit = std::mem::take(&mut self.units[row as usize]);
+        self.programming -= unit.entries.len() as u32;
+        core.base.space.program_done(first);
+        for id in unit.entries.iter().copied() {
+            core.cache.buffer.program_failed(id);
+            core.cache.buffer.get_mut(id).urgent = true;
+            self.make_ready(id, core);
+        }
+        unit.clear();
+        self.units[row as usize] = unit;
+    }
+
+    /// The unit of translation pages of `row` was not programmed: they are in memory still.
+    pub(crate) fn table_program_failed(&mut self, row: Row, first: SlotId, core: &mut Core) {
+        let mut unit = std::mem::take(&mut self.units[row as usize]);
+        core.base.space.program_done(first);
+        for stamp in unit.stamps.iter().rev().filter(|stamp| stamp.is_data()) {
+            if let Some((discards, table)) = core.map.discard_page_of(stamp.logical) {
+                discards.program_failed(table);
+                continue;
+            }
+            let Some(translation) = &mut core.map.translation else { continue };
+            let table = translation.table(stamp.logical).expect("the unit holds translation pages");
+            translation.program_failed(table);
+        }
+        unit.clear();
+        self.units[row as usize] = unit;
+    }
+
+    /// A die is lost with everything in it.
+    pub(crate) fn lose_die(&mut self, die: DieId, core: &mut Core) {
+        core.base.totals.dead_dies += 1;
+        let mut slots = Vec::new();
+        for row in core.base.config.pools.of_die(die).geometry.rows_of(die) {
+            core.reclaim.collector.lose(row);
+            let good = core.base.space.lose_row(row, |slot| slots.push(slot));
+            core.base.totals.grown_bad_blocks += u64::from(good);
+            if let Some(map) = &mut core.map.by_block {
+                map.lose(row, &core.base.space);
+            }
+            self.note_row(row, core);
+        }
+        // What waits for the lost rows goes elsewhere.
+        self.row_opened = true;
+        slots.into_iter().for_each(|slot| core.cache.lose_slot(slot, &mut core.base, &mut core.map));
+    }
+
+    #[inline]
+    pub(crate) fn fill_done(
+        &mut self,
+        task: &Task,
+        entry: u32,
+        core: &mut Core,
+        calendar: &mut impl Schedule<Event>,
+    ) {
+        core.base.totals.fill_reads += 1;
+        self.filled(entry, core);
+        self.read_over(task.page, core, calendar);
+    }
+
+    /// A page that is programmed with its unit was read, or could not be.
+    #[inline(never)]
+    pub(crate) fn unit_fill_done(
+        &mut self,
+        task: &Task,
+        sub: u32,
+        core: &mut Core,
+        calendar: &mut impl Schedule<Event>,
+    ) {
+        self.unit_filled(sub, LogicalPage(task.wanted.logical), task.wanted.version, core);
+        self.read_over(task.page, core, calendar);
+    }
+}

@@ -1,0 +1,310 @@
+//! Program units of the host's pages: formed of complete pages, programmed, and mapped.
+
+use wordline_kernel::Schedule;
+use wordline_nand::{SlotId, Stamp};
+
+use crate::base::Base;
+use crate::buffer::{EntryId, EntryState};
+use crate::engines::Core;
+use crate::event::Event;
+use crate::flash::{Class, Ticket};
+use crate::ftl::blocks::StreamId;
+use crate::ftl::mapping::LogicalPage;
+use crate::policy::placement::Row;
+use crate::writer::{Unit, Writer};
+
+impl Writer {
+    /// The host's unit of a row goes to flash with what the buffer has of its pages.
+    #[cold]
+    fn note_sent(&mut self, row: Row, core: &mut Core) {
+        let Some(contents) = &mut core.base.contents else { return };
+        for entry in self.units[row as usize].entries.iter().map(|id| core.cache.buffer.get(*id)) {
+            contents.sent(entry.logical, entry.version);
+        }
+    }
+
+    /// Whether an unfilled program unit must be written of a list: somebody waits for a page of it and no other page is
+    /// coming, or nothing else would ever make room.
+    pub(super) fn must_pad(&self, list: usize, core: &Core) -> bool {
+        self.filling == 0 && (self.ready[list].urgent > 0 || self.nothing_moves(core))
+    }
+
+    /// Whether writes wait for room and nothing is being programmed that would make some.
+    fn nothing_moves(&self, core: &Core) -> bool {
+        self.programming == 0 && !core.cache.stalled.is_empty()
+    }
+
+    /// Forms program units of pages that may go anywhere.
+    pub(crate) fn form_anywhere(&mut self, core: &mut Core, calendar: &mut impl Schedule<Event>) -> bool {
+        let mut formed = false;
+        for list in 0..self.ready.len() {
+            while !self.ready[list].pages.is_empty() {
+                if !self.some_row_accepts(list, core, calendar) {
+                    formed |= self.subs.is_some() && self.looks_elsewhere(list, core, calendar);
+                    break;
+                }
+                let unit = self.unit_of(list, core);
+                if (self.ready[list].pages.len() as u32) < unit {
+                    if !self.must_pad(list, core) {
+                        break;
+                    }
+                    self.top_up(list, unit, core);
+                }
+                let row = self.next_row_of(list, core);
+                if self.is_outgrown(row, list, unit, core) {
+                    continue;
+                }
+                self.form(row, list, core, calendar);
+                formed = true;
+            }
+        }
+        formed
+    }
+
+    /// Fills a program unit that must go with dirty pages that are complete, instead of padding. The router may send
+    /// them elsewhere.
+    #[inline(never)]
+    fn top_up(&mut self, list: usize, unit: u32, core: &mut Core) {
+        while (self.ready[list].pages.len() as u32) < unit {
+            if core.cache.buffer.dirty() == 0 || self.subs.is_some() {
+                return;
+            }
+            let id = core.cache.buffer.next_out();
+            if !core.cache.is_complete(id, &core.base, &core.map) {
+                return;
+            }
+            core.cache.buffer.unlink(id);
+            self.make_ready(id, core);
+        }
+    }
+
+    /// Forms program units of pages that have homes.
+    #[inline(never)]
+    pub(crate) fn form_at_home(&mut self, core: &mut Core, calendar: &mut impl Schedule<Event>) -> bool {
+        let mut formed = false;
+        let streams = usize::from(core.base.space.streams().host);
+        for stream in 0..streams {
+            self.some_row_accepts(stream, core, calendar);
+        }
+        // Where nothing moves a unit is padded, whatever there is of it.
+        let pads = self.nothing_moves(core);
+        let mut next = 0;
+        while let Some(list) = self.ready.ripe_from(next, pads, &self.accepting) {
+            next = list + 1;
+            let waiting = self.ready[list].pages.len() as u32;
+            let row = (list / streams) as Row;
+            let complete =
+                waiting >= core.base.space.unit(row, core.base.space.streams().host((list % streams) as u8));
+            if (complete || (waiting > 0 && self.must_pad(list, core)))
+                && self.accepting[list % streams].contains(row)
+            {
+                self.form(row, list, core, calendar);
+                formed = true;
+            }
+        }
+        if core.base.policies.balancer.is_some() {
+            formed |= self.balance(core, calendar);
+        }
+        formed
+    }
+
+    /// Takes up to a program unit of pages from a list and queues their program in `row`.
+    pub(super) fn form(
+        &mut self,
+        row: Row,
+        list: usize,
+        core: &mut Core,
+        calendar: &mut impl Schedule<Event>,
+    ) {
+        let stream =
+            core.base.space.streams().host((list % usize::from(core.base.space.streams().host)) as u8);
+        let pages = core.base.space.unit(row, stream) as usize;
+        let mut unit = std::mem::take(&mut self.units[row as usize]);
+        let mut over = self.list_of_pages();
+        while unit.entries.len() < pages {
+            let Some(id) = self.ready.pop(list) else { break };
+            let entry = core.cache.buffer.get_mut(id);
+            if std::mem::take(&mut entry.urgent) {
+                self.ready.urge(list, false);
+            }
+            if entry.discarded {
+                if self.subs.is_some() {
+                    over.push(entry.logical);
+                }
+                core.cache.buffer.drop_entry(id, &mut core.cache.wake);
+                continue;
+            }
+            entry.state = EntryState::Programming;
+            entry.void = false;
+            unit.stamps.push(Stamp { logical: entry.logical.0, version: entry.version });
+            unit.entries.push(id);
+        }
+        if unit.entries.is_empty() {
+            self.units[row as usize] = unit;
+            self.pages_over(over, core, calendar);
+            return;
+        }
+        self.programming += unit.entries.len() as u32;
+        core.base.totals.host_programs += unit.entries.len() as u64;
+        core.base.totals.padding += (pages - unit.entries.len()) as u64;
+        if self.slc.is_some() && core.base.space.writes_slc(row, stream) {
+            core.base.totals.slc_programs += unit.entries.len() as u64;
+        }
+        unit.stamps.resize(pages, Stamp::PADDING);
+        unit.busy = true;
+        self.units[row as usize] = unit;
+        if let Some(translation) = &mut core.map.translation {
+            translation.turn_over(row);
+        }
+        self.queue_unit(row, stream, Ticket::HostUnit(row), core, calendar);
+        self.pages_over(over, core, calendar);
+    }
+
+    /// A list for pages of sub-requests that are over; one without room where there are no sub-requests.
+    #[inline]
+    fn list_of_pages(&mut self) -> Vec<LogicalPage> {
+        self.subs.as_mut().map_or_else(Vec::new, |subs| std::mem::take(&mut subs.over))
+    }
+
+    /// Pages of sub-requests need not come to flash any more, or are there.
+    #[inline]
+    fn pages_over(
+        &mut self,
+        mut pages: Vec<LogicalPage>,
+        core: &mut Core,
+        calendar: &mut impl Schedule<Event>,
+    ) {
+        if self.subs.is_some() {
+            pages.drain(..).for_each(|page| self.page_of_sub_request_over(page, core, calendar));
+            self.subs().over = pages;
+        }
+    }
+
+    /// Where nothing goes on any more in the pool of a list, and no row of it will take the pages that wait, they go to
+    /// the first pool; whether they do.
+    #[inline(never)]
+    fn looks_elsewhere(&mut self, list: usize, core: &mut Core, calendar: &mut impl Schedule<Event>) -> bool {
+        let leaves = super::units::pool_of(&self.subs, list) > 0
+            && self.programming == 0
+            && core.reclaim.collector.is_idle();
+        if leaves {
+            self.leave_full_pool(list, core, calendar);
+        }
+        leaves
+    }
+
+    /// Queues the program of the unit of `row`.
+    pub(in crate::writer) fn queue_unit(
+        &mut self,
+        row: Row,
+        stream: StreamId,
+        ticket: Ticket,
+        core: &mut Core,
+        calendar: &mut impl Schedule<Event>,
+    ) {
+        if core.base.contents.is_some() && ticket == Ticket::HostUnit(row) {
+            self.note_sent(row, core);
+        }
+        let (pages, cost) = (core.base.space.unit(row, stream), core.base.space.cost(row, stream));
+        let first = self.take_place(row, stream, pages, core);
+        if let Some(writes) = &mut core.map.unit_writes
+            && self.subs.as_ref().is_some_and(|subs| subs.programs_whole_unit(row))
+        {
+            writes.write(first);
+        }
+        core.reclaim.collector.spend(row, cost);
+        self.note_row(row, core);
+        core.base.set_mode(core.base.config.pools.page_of(first));
+        let Base { flash, .. } = &mut core.base;
+        let Self { units, .. } = self;
+        let unit = &units[row as usize].stamps;
+        let (die, stamps) = flash.program(calendar.now(), (ticket, Class::Write), first, unit.len() as u32);
+        stamps.copy_from_slice(unit);
+        core.base.kick(die, calendar);
+        self.collect(row, core, calendar);
+    }
+
+    /// The program of the host's unit of `row` is done: its pages are where they were written.
+    pub(crate) fn host_programmed(
+        &mut self,
+        row: Row,
+        first: SlotId,
+        core: &mut Core,
+        calendar: &mut impl Schedule<Event>,
+    ) {
+        if self.programs_whole_unit(row) {
+            return self.whole_unit_programmed(row, first, core, calendar);
+        }
+        let mut unit = std::mem::take(&mut self.units[row as usize]);
+        self.foresee_installs(&unit, core);
+        for (n, id) in unit.entries.iter().copied().enumerate() {
+            self.page_programmed(id, unit.stamps[n], SlotId(first.0 + n as u32), core, calendar);
+        }
+        self.programming -= unit.entries.len() as u32;
+        if let Some(map) = &mut core.map.by_block {
+            map.page_written(row);
+        }
+        let mut over = self.list_of_pages();
+        if self.subs.is_some() {
+            let data = unit.stamps.iter().filter(|stamp| stamp.is_data());
+            over.extend(data.map(|stamp| LogicalPage(stamp.logical)));
+        }
+        unit.clear();
+        self.units[row as usize] = unit;
+        core.base.space.program_done(first);
+        self.note_row(row, core);
+        core.map.note_checkpoint(&mut core.base);
+        self.pages_over(over, core, calendar);
+    }
+
+    /// A page of the buffer was programmed to `slot`: it is there, unless it is void.
+    #[inline]
+    pub(in crate::writer) fn page_programmed(
+        &mut self,
+        id: EntryId,
+        stamp: Stamp,
+        slot: SlotId,
+        core: &mut Core,
+        calendar: &mut impl Schedule<Event>,
+    ) {
+        let Stamp { logical, version } = stamp;
+        let page = LogicalPage(logical);
+        let entry = core.cache.buffer.get_mut(id);
+        if !entry.void {
+            entry.flash_version = version;
+            let old = core.map.install(page, slot, &mut core.base);
+            core.map.note_update(page, old, slot, &core.base);
+            if !core.map.lost.is_empty() {
+                core.map.lost.in_flash(page, version);
+            }
+        }
+        if core.cache.buffer.programmed(id, version, &mut core.cache.wake) {
+            self.dirty_again(id, core, calendar);
+        } else if core.cache.read.is_on() {
+            core.cache.keep_programmed(page, version, &core.base, &core.map);
+        }
+    }
+
+    /// Asks for what the end of a program looks up, for all its pages at once: they lie far apart in large tables.
+    fn foresee_installs(&self, unit: &Unit, core: &Core) {
+        let pages = || unit.stamps[..unit.entries.len()].iter().map(|stamp| LogicalPage(stamp.logical));
+        for page in pages() {
+            core.map.pages.prefetch(page);
+            core.cache.buffer.prefetch(page);
+        }
+        for old in pages().filter_map(|page| core.map.pages.get(page)) {
+            core.base.space.prefetch(old);
+        }
+    }
+
+    /// A page that was written again while it was programmed goes round once more.
+    fn dirty_again(&mut self, id: EntryId, core: &mut Core, calendar: &mut impl Schedule<Event>) {
+        let entry = core.cache.buffer.get(id);
+        if entry.discarded {
+            core.cache.buffer.unlink(id);
+            core.cache.buffer.drop_entry(id, &mut core.cache.wake);
+        } else if entry.urgent || core.cache.is_drained(id) {
+            self.urge(id, core, calendar);
+        }
+    }
+}

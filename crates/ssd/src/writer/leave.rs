@@ -1,0 +1,258 @@
+//! From the buffer towards flash: which pages leave it and when, and how a partly written one is completed.
+
+use std::ops::Range;
+
+use wordline_kernel::{Duration, Schedule};
+
+use crate::base::{SlotRead, Wanted};
+use crate::buffer::{Entry, EntryId, EntryState};
+use crate::config::BufferMode;
+use crate::contents::Mutant;
+use crate::engines::Core;
+use crate::event::Event;
+use crate::flash::Ticket;
+use crate::ftl::mapping::LogicalPage;
+use crate::ftl::translation::Then;
+use crate::policy::router::Outgoing;
+use crate::sectors::Sectors;
+use crate::writer::Writer;
+
+impl Writer {
+    /// An entry must not stay in the buffer.
+    pub(crate) fn urge(&mut self, id: EntryId, core: &mut Core, calendar: &mut impl Schedule<Event>) {
+        let was_urgent = std::mem::replace(&mut core.cache.buffer.get_mut(id).urgent, true);
+        let entry = *core.cache.buffer.get(id);
+        match entry.state {
+            EntryState::Dirty => self.leave(id, core, calendar),
+            EntryState::Ready if !was_urgent && self.waits_in_list(entry.logical) => {
+                let list = self.list_of(entry.logical, entry.stream, core);
+                self.ready.urge(list, true);
+            }
+            EntryState::Filling if self.subs.is_some() => self.hurry_unit(entry.logical, core, calendar),
+            EntryState::Filling => core.cache.hurry_fill(id, &mut core.base, &mut core.map, calendar),
+            _ => {}
+        }
+    }
+
+    /// Makes an entry that left the list ready for a program unit, as soon as the place of its page is known.
+    pub(in crate::writer) fn prepare(
+        &mut self,
+        id: EntryId,
+        core: &mut Core,
+        calendar: &mut impl Schedule<Event>,
+    ) {
+        let logical = core.cache.buffer.get(id).logical;
+        let class = core.cache.class_of_reads_for(id);
+        if core.map.is_located(logical, (Then::Prepare(id), class), &mut core.base, calendar) {
+            self.complete(id, core, calendar);
+        } else {
+            core.cache.buffer.get_mut(id).state = EntryState::Filling;
+            self.filling += 1;
+        }
+    }
+
+    /// An entry knows where its page is.
+    pub(crate) fn go_on_preparing(
+        &mut self,
+        id: EntryId,
+        core: &mut Core,
+        calendar: &mut impl Schedule<Event>,
+    ) {
+        self.filling -= 1;
+        self.complete(id, core, calendar);
+    }
+
+    /// Makes an entry ready; the rest of a partly written page is read first.
+    fn complete(&mut self, id: EntryId, core: &mut Core, calendar: &mut impl Schedule<Event>) {
+        if core.cache.is_complete(id, &core.base, &core.map) || core.base.has(Mutant::RestNotRead) {
+            self.make_ready(id, core);
+            return;
+        }
+        let full = core.base.full_page();
+        let entry = core.cache.buffer.get_mut(id);
+        entry.state = EntryState::Filling;
+        let (logical, version, missing) = (entry.logical, entry.flash_version, full.without(entry.sectors));
+        let slot = core.map.pages.get(logical).expect("an incomplete page is in flash");
+        self.filling += 1;
+        let fill = SlotRead {
+            ticket: Ticket::Fill(id),
+            class: core.cache.class_of_reads_for(id),
+            slot,
+            sectors: Wanted::Set(missing),
+            logical,
+            version,
+            waited: Duration::ZERO,
+        };
+        let (die, reads) = core.base.queue_read(fill, calendar);
+        core.cache.buffer.get_mut(id).fills = reads as u8;
+        core.base.kick(die, calendar);
+    }
+
+    /// A read of the rest of a page is over; the last one completes it.
+    pub(super) fn filled(&mut self, id: EntryId, core: &mut Core) {
+        let entry = core.cache.buffer.get_mut(id);
+        entry.fills -= 1;
+        if entry.fills == 0 {
+            self.filling -= 1;
+            self.make_ready(id, core);
+        }
+    }
+
+    /// A complete page waits for its program unit.
+    pub(super) fn make_ready(&mut self, id: EntryId, core: &mut Core) {
+        let (logical, per_page) = (core.cache.buffer.get(id).logical, core.base.sectors_per_page());
+        if let Some(contents) = &mut core.base.contents
+            && core.map.pages.get(logical).is_none()
+        {
+            contents.completed(logical, per_page);
+        }
+        if self.subs.is_some() {
+            return self.unit_page_ready(id, core);
+        }
+        let full = core.base.full_page();
+        let drained = core.cache.is_drained(id);
+        let entry = core.cache.buffer.get_mut(id);
+        let (logical, tag, sectors) = (entry.logical.0, entry.tag, entry.sectors.count());
+        let outgoing = Outgoing { logical, tag, sectors, pools: &[] };
+        entry.stream = core.base.policies.router.route(&outgoing);
+        assert!(entry.stream < core.base.space.streams().host, "the router chose stream {}", entry.stream);
+        entry.urgent |= drained;
+        entry.state = EntryState::Ready;
+        entry.sectors = if entry.discarded { Sectors::NONE } else { full };
+        let Entry { logical, stream, urgent, .. } = *entry;
+        let list = self.list_of(logical, stream, core);
+        self.ready.push(list, id, urgent);
+    }
+
+    /// Which list a complete page waits in.
+    fn list_of(&self, logical: LogicalPage, stream: u8, core: &Core) -> usize {
+        if !core.base.has_homes {
+            return usize::from(stream);
+        }
+        let home = core.base.policies.placement.home(logical.0).unwrap_or(0);
+        home as usize * usize::from(core.base.space.streams().host) + usize::from(stream)
+    }
+
+    /// Takes pages out of the list while the buffer is too full, or a flush wants them: the flush's by age, others as
+    /// the eviction policy has them.
+    pub(crate) fn draw_from_list(&mut self, core: &mut Core, calendar: &mut impl Schedule<Event>) {
+        while let Some(oldest) = core.cache.buffer.oldest() {
+            if core.cache.is_drained(oldest) {
+                self.leave(oldest, core, calendar);
+                continue;
+            }
+            let not_programming = core.cache.buffer.in_use() - self.programming;
+            let on_the_way = not_programming - core.cache.buffer.dirty();
+            let full = core.cache.buffer.waiting_sectors().unwrap_or(not_programming);
+            if !core.cache.marks.are_passed(full) || on_the_way >= core.cache.marks.most {
+                return;
+            }
+            let id = core.cache.buffer.next_out();
+            self.leave(id, core, calendar);
+            core.cache.foresee_leaving(&core.base, &core.map);
+        }
+    }
+
+    /// Takes a dirty entry out of the list, and its neighbours if they are to go with it.
+    pub(crate) fn leave(&mut self, id: EntryId, core: &mut Core, calendar: &mut impl Schedule<Event>) {
+        if self.subs.is_some() {
+            self.leave_with_unit(id, core, calendar);
+        } else if core.base.config.file.buffer.coalesce {
+            self.leave_together(core.cache.buffer.get(id).logical, core, calendar);
+        } else {
+            core.cache.buffer.unlink(id);
+            self.prepare(id, core, calendar);
+        }
+    }
+
+    /// Takes out the run of dirty pages around `page` that belong to one program unit of consecutive pages, in order.
+    #[inline(never)]
+    fn leave_together(&mut self, page: LogicalPage, core: &mut Core, calendar: &mut impl Schedule<Event>) {
+        let unit = core.base.config.pools.first().slots.per_program;
+        let start = page.0 - page.0 % unit;
+        let mut first = page.0;
+        while first > start && core.cache.dirty_entry(first - 1).is_some() {
+            first -= 1;
+        }
+        for page in first..start + unit {
+            let Some(id) = core.cache.dirty_entry(page) else { return };
+            core.cache.buffer.unlink(id);
+            self.prepare(id, core, calendar);
+        }
+    }
+
+    /// Pages on their way to flash belong to the flush too.
+    pub(crate) fn urge_covered(&mut self, epoch: u64, core: &mut Core) {
+        if self.subs.is_some() {
+            self.hurry_covered(epoch, core);
+        }
+        let mut next = 0;
+        while let Some(list) = self.ready.held_from(next) {
+            for n in 0..self.ready[list].pages.len() {
+                let id = self.ready[list].pages[n];
+                if core.cache.buffer.epoch(id) <= epoch && !core.cache.buffer.get(id).urgent {
+                    core.cache.buffer.get_mut(id).urgent = true;
+                    self.ready.urge(list, true);
+                }
+            }
+            next = list + 1;
+        }
+    }
+
+    /// The host waits for what is on its way of a unit.
+    pub(in crate::writer) fn hurry_sub_request(
+        &mut self,
+        sub: u32,
+        core: &mut Core,
+        calendar: &mut impl Schedule<Event>,
+    ) {
+        if !core.base.flash.has_background() {
+            return;
+        }
+        let (entries, pages) = self.subs().members_of(sub);
+        let tables = pages.filter_map(|page| core.map.ticket_of_table(LogicalPage(page)));
+        let mut tickets: Vec<Ticket> = tables.collect();
+        tickets.push(Ticket::UnitFill(sub));
+        tickets.extend(entries.into_iter().map(Ticket::Fill));
+        core.map.promote(&tickets, &mut core.base, calendar);
+    }
+
+    /// Pages that must not stay in the buffer leave it together, as what is of one unit is sent together.
+    #[inline(never)]
+    pub(crate) fn urge_units(
+        &mut self,
+        pages: Range<u32>,
+        core: &mut Core,
+        calendar: &mut impl Schedule<Event>,
+    ) {
+        for page in pages {
+            if let Some(id) = core.cache.buffer.find(LogicalPage(page)) {
+                self.urge(id, core, calendar);
+            }
+        }
+    }
+
+    /// Whether the buffer is off and something of the page's unit is on its way.
+    #[inline(never)]
+    pub(crate) fn waits_for_unit(&mut self, page: LogicalPage, core: &Core) -> bool {
+        core.base.config.file.buffer.mode == BufferMode::Off && self.subs().is_under_way(page)
+    }
+
+    /// The host wrote the entry: it leaves now if the policy says so and it waits.
+    #[inline(never)]
+    pub(crate) fn leave_if_told(
+        &mut self,
+        id: EntryId,
+        core: &mut Core,
+        calendar: &mut impl Schedule<Event>,
+    ) {
+        let page = core.cache.buffer.get(id).logical;
+        let Some(at_once) = &mut core.cache.destage else { return };
+        let leaves = at_once.policy.leaves(page, calendar.now());
+        at_once.policy.written(page, calendar.now());
+        // It may have left with its neighbours.
+        if leaves && core.cache.dirty_entry(page.0) == Some(id) {
+            self.leave(id, core, calendar);
+        }
+    }
+}

@@ -1,0 +1,140 @@
+//! Lists of complete pages that wait for a program unit: one for each stream of the host, and where pages have homes for each row.
+//! Which lists hold a page, and which may have a unit to form, is kept up, so that nobody has to look at all of them.
+
+use std::collections::VecDeque;
+use std::ops::Index;
+
+use serde::{Deserialize, Serialize};
+use wordline_kernel::state;
+
+use crate::buffer::EntryId;
+use crate::policy::placement::RowSet;
+
+/// Complete pages that wait for a program unit.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub(crate) struct Ready {
+    pub(crate) pages: VecDeque<EntryId>,
+    /// How many of them must not wait.
+    pub(crate) urgent: u32,
+}
+
+/// All lists.
+#[derive(Clone, Debug)]
+pub(crate) struct Lists {
+    all: Vec<Ready>,
+    /// The pages that make a unit of a list at least.
+    units: Vec<u32>,
+    /// The lists that hold a page.
+    held: RowSet,
+    /// Those that hold a unit at least, or a page that must not wait.
+    ripe: RowSet,
+}
+
+state!(Lists { values { all, held, ripe } fixed { units } });
+
+impl Index<usize> for Lists {
+    type Output = Ready;
+
+    #[inline]
+    fn index(&self, list: usize) -> &Ready {
+        &self.all[list]
+    }
+}
+
+impl Lists {
+    /// Empty lists, of which each makes a unit of so many pages at least.
+    pub fn new(units: Vec<u32>) -> Self {
+        let count = units.len() as u32;
+        let (held, ripe) = (RowSet::new(count), RowSet::new(count));
+        Self { all: vec![Ready::default(); units.len()], units, held, ripe }
+    }
+
+    /// How many lists there are.
+    #[inline]
+    pub fn len(&self) -> usize {
+        self.all.len()
+    }
+
+    /// All of them, by their numbers.
+    pub fn iter(&self) -> impl Iterator<Item = &Ready> {
+        self.all.iter()
+    }
+
+    /// The first list from `list` on that holds a page.
+    #[inline]
+    pub fn held_from(&self, list: usize) -> Option<usize> {
+        self.held.next_from(list as u32).map(|list| list as usize)
+    }
+
+    /// The first list from `list` on that may have a unit to form: which holds one at least, or a page that must not wait, or any page
+    /// if units are padded. Where each row has a single list, only those of rows that accept one are looked at.
+    #[inline]
+    pub fn ripe_from(&self, list: usize, pads: bool, accepting: &[RowSet]) -> Option<usize> {
+        let ripe = if pads { &self.held } else { &self.ripe };
+        let next = match accepting {
+            [accepting] => ripe.next_common(accepting, list as u32),
+            _ => ripe.next_from(list as u32),
+        };
+        next.map(|list| list as usize)
+    }
+
+    /// A page waits at the end of a list.
+    #[inline]
+    pub fn push(&mut self, list: usize, id: EntryId, urgent: bool) {
+        let ready = &mut self.all[list];
+        ready.pages.push_back(id);
+        ready.urgent += u32::from(urgent);
+        self.note(list);
+    }
+
+    /// Takes the first page of a list.
+    #[inline]
+    pub fn pop(&mut self, list: usize) -> Option<EntryId> {
+        let id = self.all[list].pages.pop_front()?;
+        self.note(list);
+        Some(id)
+    }
+
+    /// A page of a list must not wait, or one that must not has left it.
+    #[inline]
+    pub fn urge(&mut self, list: usize, urgent: bool) {
+        let ready = &mut self.all[list];
+        ready.urgent = if urgent { ready.urgent + 1 } else { ready.urgent - 1 };
+        self.note(list);
+    }
+
+    /// Takes all pages of a list.
+    pub fn take(&mut self, list: usize) -> Ready {
+        let ready = std::mem::take(&mut self.all[list]);
+        self.note(list);
+        ready
+    }
+
+    /// Forgets all pages.
+    pub fn forget(&mut self) {
+        *self = Self::new(std::mem::take(&mut self.units));
+    }
+
+    /// The lengths of what is kept of the lists.
+    pub fn shape(&self) -> [usize; 3] {
+        [self.len(), self.held.words(), self.ripe.words()]
+    }
+
+    /// Whether what was loaded is what follows from the lists.
+    pub fn check_loaded(&self) -> bool {
+        let of = |list: usize| (self.held.contains(list as u32), self.ripe.contains(list as u32));
+        (0..self.len()).all(|list| of(list) == self.state_of(list))
+    }
+
+    fn state_of(&self, list: usize) -> (bool, bool) {
+        let Ready { pages, urgent } = &self.all[list];
+        (!pages.is_empty(), *urgent > 0 || pages.len() as u32 >= self.units[list])
+    }
+
+    #[inline]
+    fn note(&mut self, list: usize) {
+        let (held, ripe) = self.state_of(list);
+        self.held.set(list as u32, held);
+        self.ripe.set(list as u32, ripe);
+    }
+}

@@ -1,0 +1,127 @@
+//! The writer: from dirty pages to programs. It asks pool, stream, frontier and place, forms program units, and knows which rows
+//! take one.
+
+mod balance;
+mod by_block;
+mod collect;
+mod done;
+mod form;
+mod leave;
+mod lists;
+mod rows;
+mod slc;
+mod tables;
+pub mod units;
+
+use serde::{Deserialize, Serialize};
+use wordline_kernel::state;
+use wordline_nand::Stamp;
+
+use crate::base::Base;
+use crate::buffer::EntryId;
+use crate::config::Config;
+use crate::ftl::Blocks;
+use crate::ftl::blocks::{SlcShare, Streams};
+use crate::policy::placement::RowSet;
+use crate::policy::router::Router;
+
+use lists::Lists;
+use slc::SlcRows;
+use units::SubRequests;
+
+/// The host's program unit of a row: the buffer entries in it and what is written of them.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub(crate) struct Unit {
+    pub(crate) entries: Vec<EntryId>,
+    pub(crate) stamps: Vec<Stamp>,
+    pub(crate) busy: bool,
+}
+
+impl Unit {
+    /// Its program is over: the row may have another one.
+    pub(crate) fn clear(&mut self) {
+        self.entries.clear();
+        self.stamps.clear();
+        self.busy = false;
+    }
+}
+
+/// From dirty pages to programs.
+pub(crate) struct Writer {
+    /// A list for each stream of the host, and where pages have homes for each row.
+    pub(crate) ready: Lists,
+    /// Reads and look-ups that entries on their way to a list wait for.
+    pub(crate) filling: u32,
+    /// Entries that are being programmed.
+    pub(crate) programming: u32,
+    pub(crate) units: Vec<Unit>,
+    /// Rows that take a program unit of the host now, for each of its streams.
+    pub(crate) accepting: Vec<RowSet>,
+    /// None in a device with a single pool.
+    pub(crate) subs: Option<Box<SubRequests>>,
+    /// None unless a stream of the host goes to blocks in SLC mode.
+    pub(crate) slc: Option<Box<SlcRows>>,
+    /// Program units that wait for each row; kept up only while there is a balancer that looks at it.
+    pub(crate) waiting: Vec<u32>,
+    /// Whether a row was passed over because it holds as many valid pages as it may.
+    pub(crate) some_row_full: bool,
+    /// Whether a row takes something that it did not take before, or is lost, since pages were last moved on.
+    pub(crate) row_opened: bool,
+}
+
+state!(Writer {
+    values { filling, programming, units, accepting, waiting, some_row_full, row_opened }
+    parts { ready, subs, slc }
+});
+
+impl Writer {
+    /// Nothing is on its way.
+    pub(crate) fn new(base: &mut Base, slc: Option<&SlcShare>) -> Self {
+        let (config, streams, rows) = (&base.config, base.space.streams(), base.config.pools.rows());
+        let lists = Lists::new(new_units(config, streams, slc, base.has_homes));
+        Self {
+            ready: lists,
+            filling: 0,
+            programming: 0,
+            units: vec![Unit::default(); rows as usize],
+            accepting: vec![RowSet::new(rows); usize::from(streams.host)],
+            subs: new_sub_requests(&base.config, &*base.policies.router, &mut base.space),
+            slc: slc.map(|share| Box::new(SlcRows::new(share, &base.config))),
+            waiting: vec![0; rows as usize],
+            some_row_full: false,
+            row_opened: false,
+        }
+    }
+
+    /// Forgets what is on its way, as when the power is cut.
+    pub(crate) fn forget(&mut self) {
+        self.ready.forget();
+        self.units.fill(Unit::default());
+        if let Some(subs) = &mut self.subs {
+            subs.forget();
+        }
+        (self.filling, self.programming) = (0, 0);
+        self.some_row_full = false;
+    }
+}
+
+/// The pages that make a program unit at least, of each list of complete pages.
+fn new_units(config: &Config, streams: Streams, slc: Option<&SlcShare>, has_homes: bool) -> Vec<u32> {
+    let lists = usize::from(streams.host) as u32;
+    let unit = |row| config.pools.per_program(row).min(slc.map_or(u32::MAX, |slc| slc.unit));
+    let least = |rows: std::ops::Range<u32>| rows.map(unit).min().unwrap_or(1);
+    match has_homes {
+        true => (0..config.pools.rows() * lists).map(|list| unit(list / lists)).collect(),
+        false => vec![least(0..config.pools.rows()); lists as usize],
+    }
+}
+
+/// The sub-requests of a device with several pools, of which the block table then keeps the books apart.
+fn new_sub_requests(config: &Config, router: &dyn Router, blocks: &mut Blocks) -> Option<Box<SubRequests>> {
+    if config.pools.count() == 1 {
+        return None;
+    }
+    blocks.share(config.file.ftl.mapping.whole_units);
+    let pools = (0..router.streams()).map(|stream| router.pool(stream)).collect();
+    Some(Box::new(SubRequests::new(config, pools)))
+}

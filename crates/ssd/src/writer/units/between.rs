@@ -1,0 +1,132 @@
+//! What goes from one pool to another: units that a victim held a page of, and sub-requests that another pool takes.
+
+use std::collections::VecDeque;
+
+use wordline_kernel::Schedule;
+use wordline_nand::Stamp;
+
+use crate::base::Base;
+use crate::buffer::NONE;
+use crate::engines::Core;
+use crate::event::Event;
+use crate::ftl::blocks::State;
+use crate::ftl::mapping::LogicalPage;
+use crate::writer::Writer;
+use crate::writer::units::THERE;
+
+impl Writer {
+    /// The pages that the collector read of victims that leave their pool go to the first pool.
+    #[inline]
+    pub(crate) fn migrate_what_leaves(&mut self, core: &mut Core, calendar: &mut impl Schedule<Event>) {
+        if !core.reclaim.leaving.is_empty() {
+            let mut leaving = std::mem::take(&mut core.reclaim.leaving);
+            leaving.drain(..).for_each(|stamp| self.migrate(stamp, core, calendar));
+            core.reclaim.leaving = leaving;
+        }
+    }
+
+    /// A valid page of a victim that leaves its pool was read: it goes to the first pool, with all others of its unit.
+    fn migrate(&mut self, stamp: Stamp, core: &mut Core, calendar: &mut impl Schedule<Event>) {
+        let page = LogicalPage(stamp.logical);
+        let stream = self.first_stream();
+        let subs = self.subs();
+        if let Some(sub) = subs.of(page) {
+            // It may be part of what is under way, or of the rest of the unit that is carried along.
+            subs.get(sub).migrates = true;
+            return;
+        }
+        let unit = page.0 / subs.per_unit;
+        let sub = subs.begin(unit, stream);
+        let place = subs.place(page);
+        let one = subs.get(sub);
+        one.carried[place] = stamp;
+        // Nothing is ready before all is asked for.
+        one.waits = 1;
+        self.carry(sub, core, calendar);
+        self.count_migrated(page, core);
+        self.unit_waits_less(sub);
+    }
+
+    /// Counts a unit that migrates, and its pages that leave another pool than the first.
+    fn count_migrated(&mut self, page: LogicalPage, core: &Core) {
+        let subs = self.subs.as_mut().expect(THERE);
+        let first = page.0 - page.0 % subs.per_unit;
+        subs.counts.migrated += 1;
+        for page in (first..first + subs.per_unit).filter(|page| *page < core.base.config.logical_pages) {
+            let from = core.map.pages.get(LogicalPage(page)).map(|slot| core.base.config.pools.row_of(slot));
+            let leaves = from.is_some_and(|row| core.base.config.pools.number_of_row(row) > 0);
+            subs.counts.migrated_pages += u64::from(leaves);
+        }
+    }
+
+    /// Migrates a unit of which a victim that leaves its pool still holds a page, after what was under way of it is over.
+    pub(in crate::writer) fn migrate_unit(
+        &mut self,
+        page: LogicalPage,
+        core: &mut Core,
+        calendar: &mut impl Schedule<Event>,
+    ) {
+        let per_unit = self.subs().per_unit;
+        for page in (page.0..page.0 + per_unit).filter(|page| *page < core.base.config.logical_pages) {
+            let Some(slot) = core.map.pages.get(LogicalPage(page)) else { continue };
+            let block = core.base.config.pools.block_of(slot);
+            let row = core.base.config.pools.row_of_block(block);
+            if core.base.space.state(block) == State::Victim && core.reclaim.collector.migrates(row) {
+                return self.migrate(core.base.flash.stamp(slot), core, calendar);
+            }
+        }
+    }
+
+    /// The oldest sub-request that waits for a whole program unit goes to another pool page by page, if the balancer says
+    /// so and a die of that pool does nothing.
+    pub(in crate::writer) fn steal(&mut self, core: &mut Core) -> bool {
+        if core.base.policies.balancer.is_none() || self.subs().ready.iter().all(VecDeque::is_empty) {
+            return false;
+        }
+        let Some(to) = self.idle_stream(core) else { return false };
+        let pool = self.subs().pool_of(to);
+        core.base.gather_states();
+        let Base { policies, states, .. } = &mut core.base;
+        if !policies.balancer.as_mut().is_some_and(|balancer| balancer.steals(0, pool, states)) {
+            return false;
+        }
+        let subs = self.subs();
+        let oldest = |queue: &VecDeque<u32>| {
+            queue.iter().position(|sub| subs.all[*sub as usize].entries.iter().any(|id| *id != NONE))
+        };
+        let Some((stream, at)) =
+            subs.ready.iter().enumerate().find_map(|(stream, queue)| Some((stream, oldest(queue)?)))
+        else {
+            return false;
+        };
+        let sub = subs.ready[stream].remove(at).expect("it was just found");
+        subs.counts.stolen += 1;
+        self.split(sub, to, core);
+        true
+    }
+
+    /// A stream of another pool than the first, of which a row accepts pages and its die does nothing.
+    fn idle_stream(&self, core: &Core) -> Option<u8> {
+        let subs = self.subs.as_ref().expect(THERE);
+        let idle = |stream: &usize| {
+            let waits = !self.ready[*stream].pages.is_empty();
+            let die = |row| core.base.config.pools.of_row(row).geometry.die_of_row(row);
+            !waits && self.accepting[*stream].iter().any(|row| core.base.flash.chips().is_idle(die(row)))
+        };
+        (0..subs.pools.len()).filter(|stream| subs.pools[*stream] > 0).find(idle).map(|stream| stream as u8)
+    }
+
+    /// Sends what a sub-request brings page by page to another stream. What it carried stays where it is.
+    fn split(&mut self, sub: u32, stream: u8, core: &mut Core) {
+        let one = self.subs().get(sub);
+        (one.whole, one.stream) = (false, stream);
+        one.waits = one.entries.iter().filter(|id| **id != NONE).count() as u32;
+        for place in 0..one.entries.len() {
+            let id = self.subs().get(sub).entries[place];
+            if id != NONE {
+                core.cache.buffer.get_mut(id).stream = stream;
+                self.unit_page_ready(id, core);
+            }
+        }
+    }
+}

@@ -1,0 +1,234 @@
+//! Sub-requests: what of a unit of consecutive logical pages is on its way to flash together, in a device with several
+//! pools. A unit is what a program of the first pool writes, unless `ftl.mapping.sub_request` says otherwise.
+//!
+//! Pages leave the buffer with all dirty ones of their unit, and the router sends them to a pool together. Until all of
+//! them are in flash, others of the unit wait, so that at most one sub-request of a unit is under way. To a pool that is
+//! mapped by page its pages go one by one; to one that is mapped by whole units they go in one program with the rest of the
+//! unit, which is read from wherever it is.
+//!
+//! A page is valid where it was programmed last, so that a program of a whole unit leaves no other copy of its pages valid,
+//! and a program of one page takes that page alone from its unit. What is valid of a unit in the pool of whole units is
+//! always in one program unit of it, at its place there.
+
+mod between;
+mod send;
+mod whole;
+
+use std::collections::VecDeque;
+
+use serde::{Deserialize, Serialize};
+use wordline_kernel::state;
+use wordline_nand::Stamp;
+
+use crate::buffer::{EntryId, NONE};
+use crate::config::Config;
+use crate::ftl::mapping::LogicalPage;
+use crate::policy::placement::Row;
+use crate::writer::Writer;
+
+/// What of a unit is on its way to flash together.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+struct SubRequest {
+    unit: u32,
+    stream: u8,
+    /// Whether it is programmed as a whole unit.
+    whole: bool,
+    /// The entry of the buffer at each place of the unit.
+    entries: Vec<EntryId>,
+    /// What flash holds of the other pages, at each place, where it is programmed as a whole.
+    carried: Vec<Stamp>,
+    /// Pages that it waits for before it is programmed as a whole; and else its pages that are not in flash.
+    waits: u32,
+    /// Dirty pages of the unit that left the buffer's list meanwhile.
+    later: Vec<EntryId>,
+    /// Whether a victim's page of the unit is to leave its pool.
+    migrates: bool,
+}
+
+/// The sub-requests of a device.
+#[derive(Debug)]
+pub(crate) struct SubRequests {
+    /// Pages of a unit.
+    pub(crate) per_unit: u32,
+    /// Whether the first pool is mapped by whole units.
+    whole_units: bool,
+    /// The pool that each of the router's streams goes to.
+    pools: Vec<u8>,
+    /// The sub-request of each unit, if one is under way.
+    of_unit: Vec<u32>,
+    /// Those under way, and those whose numbers are free.
+    all: Vec<SubRequest>,
+    free: Vec<u32>,
+    /// Those that wait for a whole program unit, by stream.
+    ready: Vec<VecDeque<u32>>,
+    /// Pools of the device.
+    pool_count: usize,
+    /// The sub-request that each row is programming as a whole unit, if it is.
+    at_row: Vec<u32>,
+    /// Lists that nobody reads between events, kept for their room.
+    members: Vec<EntryId>,
+    left: Vec<Row>,
+    pub(crate) over: Vec<LogicalPage>,
+    counts: Counts,
+}
+
+state!(SubRequests {
+    values { all, free, ready, at_row, counts }
+    parts { of_unit }
+    fixed { per_unit, whole_units, pools, pool_count, members, left, over }
+});
+
+/// What became of sub-requests, in numbers of them and in bytes that the host wrote.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Counts {
+    /// Sent to the first pool, and to the others, by the router.
+    pub sent: [u64; 2],
+    /// Bytes of them.
+    pub sent_bytes: [u64; 2],
+    /// Sent to another pool than the router's, which had no room.
+    pub turned_away: u64,
+    /// Taken from the first pool's queue for another.
+    pub stolen: u64,
+    /// Units that were written to the first pool because a victim of another held some of it.
+    pub migrated: u64,
+    /// Pages of these that left another pool.
+    pub migrated_pages: u64,
+}
+
+impl Counts {
+    /// What was counted since `earlier`.
+    #[must_use]
+    pub fn since(&self, earlier: &Self) -> Self {
+        let [sent, sent_bytes] = [(self.sent, earlier.sent), (self.sent_bytes, earlier.sent_bytes)]
+            .map(|(now, before)| [now[0] - before[0], now[1] - before[1]]);
+        Self {
+            sent,
+            sent_bytes,
+            turned_away: self.turned_away - earlier.turned_away,
+            stolen: self.stolen - earlier.stolen,
+            migrated: self.migrated - earlier.migrated,
+            migrated_pages: self.migrated_pages - earlier.migrated_pages,
+        }
+    }
+}
+
+impl SubRequests {
+    /// None are under way. `pools` says which pool each of the router's streams goes to.
+    pub fn new(config: &Config, pools: Vec<u8>) -> Self {
+        let per_unit = config.pages_of_a_sub_request();
+        let whole_units = config.file.ftl.mapping.whole_units;
+        Self {
+            per_unit,
+            whole_units,
+            of_unit: vec![NONE; config.mapped_pages().div_ceil(per_unit) as usize],
+            all: Vec::new(),
+            free: Vec::new(),
+            ready: vec![VecDeque::new(); pools.len()],
+            pool_count: config.pools.count(),
+            at_row: vec![NONE; config.pools.rows() as usize],
+            members: Vec::new(),
+            left: Vec::new(),
+            over: Vec::new(),
+            counts: Counts::default(),
+            pools,
+        }
+    }
+
+    /// Forgets what is under way, as when the power is cut.
+    pub fn forget(&mut self) {
+        self.of_unit.fill(NONE);
+        self.all.clear();
+        self.free.clear();
+        self.ready.iter_mut().for_each(VecDeque::clear);
+        self.at_row.fill(NONE);
+    }
+
+    /// Whether a stream's sub-requests are programmed as whole units.
+    #[inline]
+    pub(crate) fn is_whole(&self, stream: u8) -> bool {
+        self.whole_units && self.pools[usize::from(stream)] == 0
+    }
+
+    /// The pool of a stream of the host, or of translation pages, which are in the last pool.
+    #[inline]
+    pub fn pool_of(&self, stream: u8) -> usize {
+        self.pools.get(usize::from(stream)).map_or(self.pool_count - 1, |pool| usize::from(*pool))
+    }
+
+    /// The sub-request under way of the unit that a page is in.
+    fn of(&self, page: LogicalPage) -> Option<u32> {
+        let id = self.of_unit[(page.0 / self.per_unit) as usize];
+        (id != NONE).then_some(id)
+    }
+
+    /// Whether something of the unit that a page is in is on its way to flash.
+    pub fn is_under_way(&self, page: LogicalPage) -> bool {
+        self.of(page).is_some()
+    }
+
+    /// The place of a page in its unit.
+    fn place(&self, page: LogicalPage) -> usize {
+        (page.0 % self.per_unit) as usize
+    }
+
+    /// Whether a row is programming a whole unit.
+    #[inline]
+    pub fn programs_whole_unit(&self, row: Row) -> bool {
+        self.at_row[row as usize] != NONE
+    }
+
+    /// A new sub-request of a unit, with no pages as yet.
+    fn begin(&mut self, unit: u32, stream: u8) -> u32 {
+        let id = self.free.pop().unwrap_or_else(|| {
+            self.all.push(SubRequest::default());
+            self.all.len() as u32 - 1
+        });
+        let per_unit = self.per_unit as usize;
+        let whole = self.is_whole(stream);
+        let one = &mut self.all[id as usize];
+        (one.unit, one.stream, one.whole, one.waits) = (unit, stream, whole, 0);
+        one.migrates = false;
+        one.entries.clear();
+        one.entries.resize(per_unit, NONE);
+        one.carried.clear();
+        one.carried.resize(per_unit, Stamp::PADDING);
+        self.of_unit[unit as usize] = id;
+        id
+    }
+
+    /// The first stream of the host that goes to a pool.
+    pub fn stream_to(&self, pool: usize) -> u8 {
+        self.pools.iter().position(|to| usize::from(*to) == pool).map_or(0, |stream| stream as u8)
+    }
+
+    /// The entries of a sub-request, and the pages of its unit.
+    pub fn members_of(&self, id: u32) -> (Vec<EntryId>, std::ops::Range<u32>) {
+        let one = &self.all[id as usize];
+        let first = one.unit * self.per_unit;
+        (one.entries.iter().copied().filter(|id| *id != NONE).collect(), first..first + self.per_unit)
+    }
+
+    fn get(&mut self, id: u32) -> &mut SubRequest {
+        &mut self.all[id as usize]
+    }
+}
+
+/// The pool that a stream of the host goes to, where there are several.
+#[inline]
+pub(crate) fn pool_of(subs: &Option<Box<SubRequests>>, stream: usize) -> usize {
+    subs.as_ref().map_or(0, |subs| subs.pool_of(stream as u8))
+}
+
+/// Why a device asks for its sub-requests.
+pub(crate) const THERE: &str = "the device has several pools";
+
+impl Writer {
+    pub(crate) fn subs(&mut self) -> &mut SubRequests {
+        self.subs.as_mut().expect(THERE)
+    }
+
+    /// What became of sub-requests; none in a device with one pool.
+    pub(crate) fn sub_requests(&self) -> Option<Counts> {
+        self.subs.as_ref().map(|subs| subs.counts)
+    }
+}
