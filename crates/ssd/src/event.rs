@@ -3,7 +3,6 @@
 use serde::{Deserialize, Serialize};
 
 use crate::command::RequestId;
-
 use crate::flash;
 
 /// What happens in a device.

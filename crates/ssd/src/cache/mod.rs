@@ -24,12 +24,12 @@ use crate::ftl::mapping::LogicalPage;
 use crate::map::Map;
 use crate::policy::destage::Destage;
 use crate::policy::eviction::Eviction;
-
 use destage::AtOnce;
-pub(crate) use destage::Round;
 use marks::Marks;
-pub(crate) use reads::Cached;
 use saved::Saved;
+
+pub(crate) use destage::Round;
+pub(crate) use reads::Cached;
 
 /// What memory holds of the host's data: pages that wait to be written, and pages that were read; and who waits for that.
 pub(crate) struct Cache {

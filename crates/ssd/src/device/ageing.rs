@@ -5,11 +5,11 @@
 //! always has something to write: a step for each command that is over. By the times of the workload it goes as far as it wants
 //! before the next command.
 
-use super::Device;
 use std::collections::VecDeque;
 
 use wordline_kernel::{Duration, Instant, Schedule};
 
+use super::Device;
 use crate::block_device::{BlockDevice, Next};
 use crate::event::Event;
 use crate::snapshot::Agenda;

@@ -1,9 +1,10 @@
 //! The books: what must hold at every instant between events.
 
-use super::Device;
 use wordline_kernel::{Bytes, Duration};
 use wordline_nand::Pool;
 use wordline_nand::chips::Counts;
+
+use super::Device;
 
 impl Device {
     /// The size from which on what was written of a unit goes to the first of several pools, if sizes decide: as it is now.

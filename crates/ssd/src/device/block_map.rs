@@ -1,10 +1,10 @@
 //! The steps of a block map on the dies: what waits for a row is written at its place, and what must be copied or erased
 //! before that goes as the commands of a collector do.
 
-use super::Device;
 use wordline_kernel::Stream;
 use wordline_nand::Stamp;
 
+use super::Device;
 use crate::base::Base;
 use crate::config::Config;
 use crate::device::precondition::{Steady, Watched};

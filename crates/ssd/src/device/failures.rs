@@ -1,10 +1,10 @@
 //! What follows from commands that failed: reads are tried again, data are written elsewhere or noted as lost, and the
 //! failure policy decides about the block.
 
-use super::Device;
 use wordline_kernel::Schedule;
 use wordline_nand::{BlockSetId, DieId, Done, Operation, PageId, SlotId};
 
+use super::Device;
 use crate::event::Event;
 use crate::flash::{Task, Ticket};
 use crate::ftl::blocks::State;

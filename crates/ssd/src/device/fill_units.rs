@@ -1,14 +1,14 @@
 //! Units of pages in no time, as in preconditioning.
 
-use super::Device;
-use crate::writer::units::THERE;
 use wordline_kernel::Stream;
 use wordline_nand::{SlotId, Stamp};
 
+use super::Device;
 use crate::device::precondition::{Watched, Writer};
 use crate::ftl::blocks::StreamId;
 use crate::ftl::mapping::LogicalPage;
 use crate::policy::placement::Row;
+use crate::writer::units::THERE;
 
 impl Device {
     /// Writes the first `pages` logical pages, each unit to one of the pools drawn at random by the room they have.

@@ -27,11 +27,10 @@ use crate::config::Config;
 use crate::engines::Core;
 use crate::flash::{self, Flash};
 use crate::front::{Front, Link};
-use crate::ftl::Blocks;
-use crate::ftl::Collector;
 use crate::ftl::blocks::{SlcShare, State, Streams, SuperBlockCounts};
 use crate::ftl::gc_config::Scope;
 use crate::ftl::mapping::LogicalPage;
+use crate::ftl::{Blocks, Collector};
 use crate::lifetime::{Fullness, Worn};
 use crate::map::Map;
 use crate::parts::Parts;
@@ -223,13 +222,13 @@ impl Device {
     /// the processor's cache, of the later one where the page is, of the next one what is there. Changes nothing.
     #[inline]
     pub fn foresee(&self, [next, later]: [Option<&Command>; 2]) {
-        self.core.cache.foresee([next, later], &self.core.base, &self.core.map)
+        self.core.cache.foresee([next, later], &self.core.base, &self.core.map);
     }
 
     /// The answers so far are of interest no more.
     #[inline]
     pub fn forget_answers(&mut self) {
-        self.front.forget_answers()
+        self.front.forget_answers();
     }
 
     /// How full the flash is, blocks out of use included. It takes time in proportion to the number of blocks.
@@ -298,7 +297,7 @@ impl Device {
     /// The answers that were neither taken nor forgotten, moved to the end of `into`.
     #[inline]
     pub fn take_answers(&mut self, into: &mut Vec<Answer>) {
-        self.front.take_answers(into)
+        self.front.take_answers(into);
     }
 
     /// The version of a logical page that a read would find now, counted from 1 with each write of the host; `None`

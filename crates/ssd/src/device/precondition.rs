@@ -2,12 +2,12 @@
 
 mod watched;
 
-use super::Device;
 use std::collections::VecDeque;
 
 use wordline_kernel::{Seed, Stream, gcd};
 use wordline_nand::{SlotId, Stamp};
 
+use super::Device;
 use crate::base::Base;
 use crate::flash::Flash;
 use crate::ftl::blocks::StreamId;

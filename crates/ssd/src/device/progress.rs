@@ -1,16 +1,16 @@
 //! Whether a device gets on with the commands of the host, and if it does not, what waits for what.
 
+use std::fmt::{self, Write};
+
+use wordline_kernel::{Duration, Instant};
+use wordline_nand::{DieId, Pool};
+
 use super::Device;
+use crate::block_device::{BlockDevice, Oldest};
 use crate::command::RequestId;
+use crate::config::Config;
 use crate::front::Request;
 use crate::policy::placement::Row;
-use std::fmt::{self, Write};
-use wordline_kernel::{Duration, Instant};
-use wordline_nand::DieId;
-use wordline_nand::Pool;
-
-use crate::block_device::{BlockDevice, Oldest};
-use crate::config::Config;
 
 /// Lines of each kind in a report. Chosen: what hangs is seen in a few of them, and a device may have a thousand dies.
 const LINES: usize = 16;

@@ -4,10 +4,10 @@
 //! Every slot says which logical page it holds and in which version; the newest version wins, and of two copies of the
 //! same version, which the collector leaves, either one. Open blocks go on where they were, behind what is torn.
 
-use super::Device;
 use wordline_kernel::{Instant, Schedule};
 use wordline_nand::{AtCut, DieId, Operation, TornBy};
 
+use super::Device;
 use crate::base::Base;
 use crate::command::Command;
 use crate::event::Event;

@@ -1,9 +1,9 @@
 //! What follows from what the dies did.
 
-use super::Device;
 use wordline_kernel::Schedule;
 use wordline_nand::{Done, Operation};
 
+use super::Device;
 use crate::base::Base;
 use crate::event::Event;
 use crate::flash::{Outcome, Task, Ticket};

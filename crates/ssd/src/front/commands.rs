@@ -110,7 +110,7 @@ impl Front {
             Operation::Read => self.begin_read(id, core, calendar),
             Operation::Write | Operation::WriteZeroes => self.begin_write(id, core, writer, calendar),
             Operation::Discard | Operation::Flush | Operation::Compare => {
-                self.begin_other(id, core, writer, calendar)
+                self.begin_other(id, core, writer, calendar);
             }
         }
     }

@@ -259,7 +259,7 @@ impl Front {
         while let Some(waiter) = core.map.next_located(&mut waiting) {
             match waiter.then {
                 Then::Read(request) => {
-                    self.go_on_reading(request, waiter.page, waiter.since, core, writer, calendar)
+                    self.go_on_reading(request, waiter.page, waiter.since, core, writer, calendar);
                 }
                 Then::Prepare(entry) => writer.go_on_preparing(entry, core, calendar),
                 Then::Carry(sub) => writer.go_on_carrying(sub, waiter.page, waiter.since, core, calendar),

@@ -161,7 +161,7 @@ impl Map {
     /// Maps a translation page, or one that tells of discards, to `slot`.
     pub(crate) fn install_table(&mut self, logical: LogicalPage, slot: SlotId, base: &mut Base) {
         let row_of = |slot| base.space.row_of(base.config.pools.block_of(slot));
-        let from = self.pages.get(logical).map(|old| row_of(old));
+        let from = self.pages.get(logical).map(row_of);
         let to = row_of(slot);
         self.install(logical, slot, base);
         match (&mut self.discards, &mut self.translation) {

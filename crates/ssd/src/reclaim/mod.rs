@@ -8,7 +8,6 @@ use wordline_nand::Stamp;
 
 use crate::config::Config;
 use crate::ftl::Collector;
-
 use idle::Rest;
 
 /// Who empties blocks.

@@ -12,8 +12,7 @@ use crate::flash::{Class, Task, Ticket};
 use crate::ftl::block_map::Step;
 use crate::ftl::blocks::StreamId;
 use crate::ftl::collector::Moved;
-use crate::map::Map;
-use crate::map::relocate;
+use crate::map::{Map, relocate};
 use crate::policy::placement::Row;
 use crate::writer::Writer;
 

@@ -24,7 +24,6 @@ use crate::ftl::Blocks;
 use crate::ftl::blocks::{SlcShare, Streams};
 use crate::policy::placement::RowSet;
 use crate::policy::router::Router;
-
 use lists::Lists;
 use slc::SlcRows;
 use units::SubRequests;

@@ -21,7 +21,7 @@ fn device() -> Device {
 fn aged(depth: Option<u32>) -> Device {
     let mut device = device();
     device.fill(1.0);
-    let pages = u64::from(device.config.logical_pages);
+    let pages = u64::from(device.config().logical_pages);
     let mut random = Seed(5).stream("test.age", 0);
     let mut given = 0;
     device.age(
@@ -38,16 +38,19 @@ fn aged(depth: Option<u32>) -> Device {
 
 /// Valid pages of every closed block, ascending.
 fn valid(device: &Device) -> Vec<u32> {
-    let closed =
-        device.config.pools.all_blocks().filter(|block| device.blocks.state(*block) == State::Closed);
-    let mut valid: Vec<u32> = closed.map(|block| device.blocks.valid(block)).collect();
+    let closed = device
+        .config()
+        .pools
+        .all_blocks()
+        .filter(|block| device.core.base.space.state(*block) == State::Closed);
+    let mut valid: Vec<u32> = closed.map(|block| device.core.base.space.valid(block)).collect();
     valid.sort_unstable();
     valid
 }
 
 /// Free blocks of all rows.
 fn free(device: &Device) -> usize {
-    (0..device.config.pools.rows()).map(|row| device.blocks.free(row)).sum()
+    (0..device.config().pools.rows()).map(|row| device.core.base.space.free(row)).sum()
 }
 
 /// The largest difference between the shares of values up to some value: the statistic of Kolmogorov and Smirnov.
@@ -73,7 +76,7 @@ fn by_the_times_of_the_workload_as_many_blocks_are_free_as_after_a_rest() {
     let mut rested = device();
     rested.fill_steady_to(Seed(1), 1.0);
     let (found, wanted) = (free(&aged(None)), free(&rested));
-    let rows = rested.config.pools.rows() as usize;
+    let rows = rested.config().pools.rows() as usize;
     // A row is between the marks of its collector, wherever it was left.
     assert!(found.abs_diff(wanted) <= 2 * rows, "{found} and {wanted} free blocks");
 }
@@ -83,6 +86,6 @@ fn in_a_closed_loop_as_many_blocks_are_free_as_under_full_load() {
     let mut loaded = device();
     loaded.fill_steady(Seed(1));
     let (found, wanted) = (free(&aged(Some(16))), free(&loaded));
-    let rows = loaded.config.pools.rows() as usize;
+    let rows = loaded.config().pools.rows() as usize;
     assert!(found.abs_diff(wanted) <= rows, "{found} and {wanted} free blocks");
 }
