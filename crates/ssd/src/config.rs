@@ -10,13 +10,9 @@ use wordline_nand::{Fault, Geometry, Part, Pool, Pools, Slots};
 
 use crate::command::SECTOR;
 use crate::front::namespaces::{self, Namespace};
-use crate::ftl::blocks::{SlcShare, StreamId, Streams};
-use crate::ftl::checkpoint::{DiscardsAtCut, LowerPages, RecoveryFile};
-use crate::ftl::discards;
-pub use crate::ftl::gc_config::{GcFile, Scope};
-pub use crate::ftl::map_config::MappingFile;
-pub use crate::ftl::slc_cache::SlcCacheFile;
-pub use crate::ftl::wear::WearFile;
+use crate::map::checkpoint::{DiscardsAtCut, LowerPages, RecoveryFile};
+pub use crate::map::config::MappingFile;
+use crate::map::discards;
 use crate::policy::background::BackgroundKind;
 use crate::policy::balancer::BalancerKind;
 use crate::policy::failure::FailureKind;
@@ -26,11 +22,15 @@ use crate::policy::placement::PlacementKind;
 use crate::policy::router::RouterKind;
 use crate::policy::tuner::TunerKind;
 use crate::pools::{self, PoolFile};
+pub use crate::reclaim::config::{GcFile, Scope};
 use crate::scheduling::SchedulingFile;
 use crate::sectors::Sectors;
+pub use crate::space::slc_cache::SlcCacheFile;
+pub use crate::space::wear::WearFile;
+use crate::space::{SlcShare, StreamId, Streams};
 
-pub use crate::buffer::config::{BufferFile, BufferMode, Space};
-pub use crate::buffer::protection::Protection;
+pub use crate::cache::config::{BufferFile, BufferMode, Space};
+pub use crate::cache::protection::Protection;
 pub use crate::front::config::{FrontFile, Interface, NamespaceFile};
 
 /// A device as it is written.

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use crate::base::Piece;
 use crate::command::{Command, Operation, RequestId};
-use crate::ftl::mapping::LogicalPage;
+use crate::map::LogicalPage;
 
 /// The content of a sector: what the command that wrote it carried for it, or its tag, or one of those below.
 pub type Content = u64;

@@ -8,8 +8,8 @@ use wordline_nand::part::PartFile;
 use wordline_nand::{Pool, Pools, Slots};
 
 use crate::config::{DeviceFile, Protection, Scope};
-use crate::ftl::checkpoint::DiscardsAtCut;
 use crate::lifetime::{Fullness, Worn};
+use crate::map::checkpoint::DiscardsAtCut;
 use crate::policy::balancer::BalancerKind;
 use crate::policy::frontier::FrontierKind;
 use crate::policy::name_of;

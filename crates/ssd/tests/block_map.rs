@@ -7,8 +7,8 @@ use wordline_kernel::{Bytes, Duration, Schedule, Seed};
 use wordline_nand::faults::{Fails, FaultFile};
 use wordline_ssd::command::RequestId;
 use wordline_ssd::config::{BufferMode, Scope};
-use wordline_ssd::ftl::block_map::config::BlockMapFile;
-use wordline_ssd::ftl::checkpoint::DiscardsAtCut;
+use wordline_ssd::map::block_map::config::BlockMapFile;
+use wordline_ssd::map::checkpoint::DiscardsAtCut;
 use wordline_ssd::policy::balancer::{BalancerKind, Reach};
 use wordline_ssd::policy::failure::{FailureKind, MOST_FAILURES};
 use wordline_ssd::policy::placement::PlacementKind;
@@ -258,7 +258,7 @@ fn what_does_not_go_with_a_block_map_is_named() {
         ("ftl.gc.preemptible", |f| f.ftl.gc.preemptible = true),
         ("ftl.gc.steps_per_write", |f| f.ftl.gc.steps_per_write = Some(2)),
         ("ftl.gc.copyback", |f| f.ftl.gc.copyback = true),
-        ("ftl.wear", |f| f.ftl.wear.allocation = wordline_ssd::ftl::wear::Allocation::ByStream),
+        ("ftl.wear", |f| f.ftl.wear.allocation = wordline_ssd::space::wear::Allocation::ByStream),
     ];
     assert!(mapped(4).check().is_ok());
     for (key, change) in changes {

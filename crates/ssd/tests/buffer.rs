@@ -5,7 +5,7 @@ mod common;
 use common::{Rig, small};
 use wordline_kernel::{Bytes, Duration, Energy, Instant, Seed};
 use wordline_ssd::config::{BufferMode, Protection, Space};
-use wordline_ssd::ftl::mapping::LogicalPage;
+use wordline_ssd::map::LogicalPage;
 use wordline_ssd::policy::destage::DestageKind;
 use wordline_ssd::policy::eviction::EvictionKind;
 use wordline_ssd::{DeviceFile, Operation};

@@ -7,7 +7,7 @@ use wordline_kernel::{Bytes, Duration};
 use wordline_nand::faults::{Fails, FaultFile, WearFile};
 use wordline_ssd::config::BufferMode;
 use wordline_ssd::device::Totals;
-use wordline_ssd::ftl::mapping::LogicalPage;
+use wordline_ssd::map::LogicalPage;
 use wordline_ssd::policy::failure::FailureKind;
 use wordline_ssd::policy::placement::PlacementKind;
 use wordline_ssd::policy::victim::VictimKind;

@@ -239,7 +239,7 @@ fn each_namespace_has_addresses_of_its_own() {
         Command { namespace: 1, ..write },
         "the answer has the host's address"
     );
-    let version = |page| rig.device.version(wordline_ssd::ftl::mapping::LogicalPage(page));
+    let version = |page| rig.device.version(wordline_ssd::map::LogicalPage(page));
     assert_eq!((version(511), version(1023)), (Some(2), Some(1)));
 }
 
@@ -257,7 +257,7 @@ fn zeroes_forget_whole_pages_and_write_parts_of_others() {
     let mut rig = Rig::new(file(Interface::Nvme), 1);
     rig.device.fill(1.0);
     rig.alone(Operation::WriteZeroes, true, 4, 24);
-    let version = |page| rig.device.version(wordline_ssd::ftl::mapping::LogicalPage(page));
+    let version = |page| rig.device.version(wordline_ssd::map::LogicalPage(page));
     assert_eq!([0, 1, 2, 3, 4].map(version), [Some(2), None, None, Some(2), Some(1)]);
 }
 

@@ -11,8 +11,8 @@ use common::steps::{Start, Step, start, step};
 use proptest::prelude::*;
 use wordline_kernel::Duration;
 use wordline_ssd::config::Protection;
-use wordline_ssd::ftl::checkpoint::DiscardsAtCut;
-use wordline_ssd::ftl::mapping::LogicalPage;
+use wordline_ssd::map::LogicalPage;
+use wordline_ssd::map::checkpoint::DiscardsAtCut;
 use wordline_ssd::{Command, DeviceFile, Operation};
 
 /// Versions as the host counts them.

@@ -10,7 +10,7 @@ use wordline_kernel::{Bytes, Duration, Energy, Instant};
 use wordline_nand::faults::{Fails, FaultFile};
 use wordline_ssd::config::Protection;
 use wordline_ssd::device::Watchdog;
-use wordline_ssd::ftl::checkpoint::DiscardsAtCut;
+use wordline_ssd::map::checkpoint::DiscardsAtCut;
 use wordline_ssd::policy::balancer::{BalancerKind, Reach};
 use wordline_ssd::policy::placement::PlacementKind;
 use wordline_ssd::policy::router::RouterKind;

@@ -71,7 +71,7 @@ fn pages_of_a_lost_die_find_room_elsewhere() {
 #[test]
 fn what_was_discarded_comes_to_flash_though_the_only_row_with_room_beside_its_homes_is_full() {
     use wordline_nand::faults::{Fails, FaultFile, Numbers};
-    use wordline_ssd::ftl::checkpoint::DiscardsAtCut;
+    use wordline_ssd::map::checkpoint::DiscardsAtCut;
     let mut file = at_home(BalancerKind::Stealing { reach: Reach::Device, least: 1 });
     file.layout.dies_per_package = 1;
     // Just room for what has its home there is left in the second row, where four blocks fail of 21 that hold data.

@@ -16,8 +16,7 @@ use wordline_kernel::snapshot::{Reader, State as Snapshot, Writer};
 use wordline_kernel::{Duration, Id, Seed};
 use wordline_nand::{BlockSetId, SlotId};
 use wordline_ssd::Config;
-use wordline_ssd::ftl::blocks::{Blocks, State, Streams};
-use wordline_ssd::ftl::mapping::LogicalPage;
+use wordline_ssd::map::LogicalPage;
 use wordline_ssd::policy::background::{BackgroundKind, Resting};
 use wordline_ssd::policy::balancer::{BalancerKind, Reach, Waiting};
 use wordline_ssd::policy::failure::{After, Failed, Failure, FailureKind, MOST_FAILURES};
@@ -28,6 +27,7 @@ use wordline_ssd::policy::relocator::{Leaving, RelocatorKind};
 use wordline_ssd::policy::router::{Outgoing, RouterKind};
 use wordline_ssd::policy::victim::VictimKind;
 use wordline_ssd::policy::wear::WearKind;
+use wordline_ssd::space::{Space, State, Streams};
 
 /// A new policy that goes on with what `policy` knows: as good as the old one wherever it takes its place.
 fn restored<P: Snapshot + ?Sized>(policy: &P, mut fresh: Box<P>) -> Box<P> {
@@ -246,13 +246,13 @@ struct Account {
 }
 
 impl Account {
-    fn candidates(&self, blocks: &Blocks) -> Vec<(BlockSetId, u64)> {
+    fn candidates(&self, blocks: &Space) -> Vec<(BlockSetId, u64)> {
         let full = blocks.pools().per_block_of(0);
         self.closed.iter().filter(|(block, _)| blocks.valid(*block) < full).copied().collect()
     }
 
     /// Whether a scan over all candidates finds nothing that the policy should rather have taken.
-    fn agrees(&self, kind: &VictimKind, blocks: &Blocks, victim: BlockSetId) -> bool {
+    fn agrees(&self, kind: &VictimKind, blocks: &Space, victim: BlockSetId) -> bool {
         let candidates = self.candidates(blocks);
         let fewest = |most: usize| candidates.iter().take(most).map(|(block, _)| blocks.valid(*block)).min();
         let window = |most: u32| {
@@ -281,14 +281,14 @@ impl Account {
 /// Lets a policy clean a row that is written and overwritten as the numbers of `script` say.
 fn clean(kind: &VictimKind, config: &Config, script: &[u64]) {
     let slots = config.slots();
-    let mut blocks = Blocks::new(&config.pools, Streams::ONE_EACH, |_| false);
+    let mut blocks = Space::new(&config.pools, Streams::ONE_EACH, |_| false);
     let stream = Streams::ONE_EACH.gc(0);
     let mut policy = kind.build();
     blocks.keep(policy.needs());
     let mut random = Seed(4).stream("test.victim", 0);
     let mut account = Account::default();
     let mut live: Vec<SlotId> = Vec::new();
-    let lose = |blocks: &mut Blocks, account: &mut Account, page: SlotId| {
+    let lose = |blocks: &mut Space, account: &mut Account, page: SlotId| {
         blocks.invalidate(page);
         let block = slots.block_of(page);
         if let Some((_, last)) = account.closed.iter_mut().find(|(closed, _)| *closed == block) {
@@ -462,7 +462,7 @@ fn hot_pages_are_those_that_come_again_within_the_window() {
 fn random_policies_reach_every_candidate() {
     let config = small().check().expect("the device is sound");
     for kind in [VictimKind::Random {}, VictimKind::DChoices { choices: 2 }] {
-        let mut blocks = Blocks::new(&config.pools, Streams::ONE_EACH, |_| false);
+        let mut blocks = Space::new(&config.pools, Streams::ONE_EACH, |_| false);
         let mut policy = kind.build();
         blocks.keep(policy.needs());
         for _ in 0..10 * config.slots().per_block() {

@@ -13,9 +13,9 @@ use wordline_kernel::{Bytes, Duration, Instant, Schedule};
 use wordline_nand::TornBy;
 use wordline_ssd::command::RequestId;
 use wordline_ssd::config::{BufferMode, Protection};
-use wordline_ssd::ftl::block_map::config::BlockMapFile;
-use wordline_ssd::ftl::checkpoint::{DiscardsAtCut, LowerPages, ProgramsAtCut};
-use wordline_ssd::ftl::mapping::LogicalPage;
+use wordline_ssd::map::LogicalPage;
+use wordline_ssd::map::block_map::config::BlockMapFile;
+use wordline_ssd::map::checkpoint::{DiscardsAtCut, LowerPages, ProgramsAtCut};
 use wordline_ssd::policy::placement::PlacementKind;
 use wordline_ssd::{Command, DeviceFile, Event, Operation};
 

@@ -8,8 +8,8 @@ use wordline_kernel::{Bytes, Duration};
 use wordline_nand::BlockSetId;
 use wordline_nand::faults::{Fails, FaultFile};
 use wordline_ssd::config::DeviceFile;
-use wordline_ssd::ftl::checkpoint::{DiscardsAtCut, LowerPages};
-use wordline_ssd::ftl::mapping::LogicalPage;
+use wordline_ssd::map::LogicalPage;
+use wordline_ssd::map::checkpoint::{DiscardsAtCut, LowerPages};
 use wordline_ssd::{Operation, Recovered};
 
 /// Sectors of a page.

@@ -5,10 +5,10 @@ mod common;
 use common::{Rig, small};
 use wordline_kernel::{Bytes, Duration, Seed};
 use wordline_ssd::config::WearFile;
-use wordline_ssd::ftl::wear::Allocation;
 use wordline_ssd::policy::router::RouterKind;
 use wordline_ssd::policy::victim::VictimKind;
 use wordline_ssd::policy::wear::WearKind;
+use wordline_ssd::space::wear::Allocation;
 use wordline_ssd::{DeviceFile, Operation};
 
 /// A device of few erases, with one die and a program unit of one page.

@@ -7,8 +7,8 @@ use never::Never;
 mod never {
     use wordline_kernel::{Stream, state};
     use wordline_nand::BlockSetId;
-    use wordline_ssd::ftl::candidates::Candidates;
     use wordline_ssd::policy::victim::VictimPolicy;
+    use wordline_ssd::space::candidates::Candidates;
 
     /// Finds nothing to clean, though there is enough.
     pub struct Never;

@@ -12,14 +12,13 @@ use crate::config::{BufferMode, Config, Protection};
 use crate::contents::{Contents, Mutant};
 use crate::faults::Faults;
 use crate::flash::Flash;
-use crate::ftl::Blocks;
-use crate::ftl::blocks::State;
-use crate::ftl::mapping::LogicalPage;
 use crate::lifetime::{Fullness, Worn};
+use crate::map::LogicalPage;
 use crate::parts::Policies;
 use crate::policy::placement::Row;
 use crate::pools::PoolState;
 use crate::sectors::Sectors;
+use crate::space::{Space, State};
 use crate::times::WriteBack;
 use crate::totals::Totals;
 
@@ -31,7 +30,7 @@ pub(crate) use read::{SlotRead, Wanted};
 pub(crate) struct Base {
     pub(crate) config: Config,
     pub(crate) flash: Flash,
-    pub(crate) space: Blocks,
+    pub(crate) space: Space,
     pub(crate) policies: Policies,
     pub(crate) life: Life,
     pub(crate) page_size: PageSize,
@@ -55,7 +54,7 @@ state!(Base {
 
 impl Base {
     /// With nothing written.
-    pub(crate) fn new(config: Config, flash: Flash, space: Blocks, policies: Policies) -> Self {
+    pub(crate) fn new(config: Config, flash: Flash, space: Space, policies: Policies) -> Self {
         Self {
             life: Life::new(&config, &*policies.placement),
             page_size: PageSize::new(&config),

@@ -2,7 +2,7 @@
 
 use crate::command::SECTOR;
 use crate::config::Config;
-use crate::ftl::mapping::LogicalPage;
+use crate::map::LogicalPage;
 use crate::sectors::Sectors;
 
 /// The part of a command that lies in one logical page.

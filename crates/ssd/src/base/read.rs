@@ -7,7 +7,7 @@ use crate::base::{Base, Piece};
 use crate::command::SECTOR;
 use crate::event::Event;
 use crate::flash::{Class, Task, Ticket};
-use crate::ftl::mapping::LogicalPage;
+use crate::map::LogicalPage;
 use crate::sectors::Sectors;
 
 /// Which sectors of a slot are read. A run of them, which most reads are of, is no set before one is needed.

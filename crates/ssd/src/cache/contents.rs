@@ -3,8 +3,7 @@
 use crate::base::Base;
 use crate::cache::Cache;
 use crate::contents::{Content, NOTHING, ZEROES};
-use crate::ftl::mapping::LogicalPage;
-use crate::map::Map;
+use crate::map::{LogicalPage, Map};
 use crate::sectors::Sectors;
 
 impl Cache {

@@ -10,7 +10,7 @@ use crate::cache::Cache;
 use crate::command::SECTOR;
 use crate::config::{BufferMode, Config};
 use crate::event::Event;
-use crate::ftl::mapping::LogicalPage;
+use crate::map::LogicalPage;
 use crate::policy::destage::Destage;
 
 /// Steps of a round at the most. Chosen: in a thousandth of the interval the host hardly notices what a step writes, and a

@@ -5,8 +5,7 @@ use wordline_nand::{PageId, SlotId, Stamp};
 use crate::base::Base;
 use crate::cache::Cache;
 use crate::contents::Mutant;
-use crate::ftl::mapping::LogicalPage;
-use crate::map::Map;
+use crate::map::{LogicalPage, Map};
 use crate::sectors::Sectors;
 
 impl Cache {

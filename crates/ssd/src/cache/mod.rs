@@ -1,9 +1,14 @@
 //! What memory holds of the host's data.
 
+pub mod buffer;
+pub mod config;
 mod contents;
 mod destage;
 mod lost;
 mod marks;
+pub mod protection;
+pub mod read_ahead;
+pub mod read_cache;
 mod reads;
 mod saved;
 mod writes;
@@ -13,15 +18,14 @@ use std::collections::VecDeque;
 use wordline_kernel::{Schedule, state};
 
 use crate::base::Base;
-use crate::buffer::read_ahead::ReadAhead;
-use crate::buffer::read_cache::ReadCache;
-use crate::buffer::{Buffer, EntryId, EntryState};
+use crate::cache::buffer::{Buffer, EntryId, EntryState};
+use crate::cache::read_ahead::ReadAhead;
+use crate::cache::read_cache::ReadCache;
 use crate::command::{Command, Operation, RequestId};
 use crate::config::Config;
 use crate::event::Event;
 use crate::flash::{Class, Ticket};
-use crate::ftl::mapping::LogicalPage;
-use crate::map::Map;
+use crate::map::{LogicalPage, Map};
 use crate::policy::destage::Destage;
 use crate::policy::eviction::Eviction;
 use destage::AtOnce;

@@ -4,13 +4,12 @@ use wordline_kernel::{Duration, Schedule};
 use wordline_nand::{PageId, Pool};
 
 use crate::base::{Base, Piece, SlotRead, Wanted};
-use crate::buffer::EntryId;
 use crate::cache::Cache;
+use crate::cache::buffer::EntryId;
 use crate::command::{Command, RequestId, SECTOR};
 use crate::event::Event;
 use crate::flash::{Class, Task, Ticket};
-use crate::ftl::mapping::LogicalPage;
-use crate::map::Map;
+use crate::map::{LogicalPage, Map};
 use crate::sectors::Sectors;
 
 /// Where the read cache has a piece of a page.

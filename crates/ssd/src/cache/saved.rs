@@ -4,8 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::base::Base;
 use crate::cache::Cache;
-use crate::ftl::mapping::LogicalPage;
-use crate::map::Map;
+use crate::map::{LogicalPage, Map};
 use crate::sectors::Sectors;
 
 /// A page of the buffer that outlived a power cut.

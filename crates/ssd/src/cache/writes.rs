@@ -1,12 +1,11 @@
 //! Pieces of pages on their way into the write buffer, and what makes pages read as zeroes.
 
 use crate::base::{Base, Piece};
-use crate::buffer::{EntryId, EntryState};
 use crate::cache::Cache;
+use crate::cache::buffer::{EntryId, EntryState};
 use crate::command::Command;
 use crate::config::BufferMode;
-use crate::ftl::mapping::LogicalPage;
-use crate::map::Map;
+use crate::map::{LogicalPage, Map};
 use crate::sectors::Sectors;
 
 impl Cache {

@@ -8,11 +8,10 @@ use super::Device;
 use crate::base::Base;
 use crate::config::Config;
 use crate::device::precondition::{Steady, Watched};
-use crate::ftl::block_map::{ByBlock, Step};
-use crate::ftl::collector::{Moved, erase_untimed};
-use crate::ftl::mapping::LogicalPage;
-use crate::map::Map;
+use crate::map::block_map::{ByBlock, Step};
+use crate::map::{LogicalPage, Map, Moved};
 use crate::parts::Parts;
+use crate::reclaim::collector::erase_untimed;
 
 /// Pages that are overwritten for each replacement block before the device counts as steady, and again while its write
 /// amplification is taken. Chosen: one would do where no two writes meet in a logical block.

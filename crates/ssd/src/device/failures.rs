@@ -7,10 +7,10 @@ use wordline_nand::{BlockSetId, DieId, Done, Operation, PageId, SlotId};
 use super::Device;
 use crate::event::Event;
 use crate::flash::{Task, Ticket};
-use crate::ftl::blocks::State;
-use crate::ftl::mapping::LogicalPage;
+use crate::map::LogicalPage;
 use crate::policy::failure::{After, Failed, Failure, MOST_FAILURES};
 use crate::policy::placement::Row;
+use crate::space::State;
 
 impl Device {
     /// A command of this die failed: the die may be lost.

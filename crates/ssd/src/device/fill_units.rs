@@ -5,9 +5,9 @@ use wordline_nand::{SlotId, Stamp};
 
 use super::Device;
 use crate::device::precondition::{Watched, Writer};
-use crate::ftl::blocks::StreamId;
-use crate::ftl::mapping::LogicalPage;
+use crate::map::LogicalPage;
 use crate::policy::placement::Row;
+use crate::space::StreamId;
 use crate::writer::units::THERE;
 
 impl Device {

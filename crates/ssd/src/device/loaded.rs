@@ -4,7 +4,7 @@
 use super::Device;
 use crate::base::Base;
 use crate::event::Event;
-use crate::ftl::mapping::LogicalPage;
+use crate::map::LogicalPage;
 use crate::policy::placement::RowSet;
 use crate::snapshot::{Agenda, ensure};
 use crate::writer::Writer;

@@ -27,20 +27,19 @@ use crate::config::Config;
 use crate::engines::Core;
 use crate::flash::{self, Flash};
 use crate::front::{Front, Link};
-use crate::ftl::blocks::{SlcShare, State, Streams, SuperBlockCounts};
-use crate::ftl::gc_config::Scope;
-use crate::ftl::mapping::LogicalPage;
-use crate::ftl::{Blocks, Collector};
 use crate::lifetime::{Fullness, Worn};
-use crate::map::Map;
+use crate::map::{LogicalPage, Map};
 use crate::parts::Parts;
 use crate::policy::frontier::{Frontier, WordLines};
 use crate::policy::victim::VictimPolicy;
 use crate::policy::wear::WearLeveller;
 use crate::pools::PoolState;
 use crate::reclaim::Reclaim;
+use crate::reclaim::collector::Collector;
+use crate::reclaim::config::Scope;
 use crate::recovery::Recovery;
 use crate::sectors::Sectors;
+use crate::space::{SlcShare, Space, State, Streams, SuperBlockCounts};
 use crate::writer::Writer;
 
 pub use crate::contents::{Content, Contents, FILLED, Mutant, NOTHING, ZEROES};
@@ -344,10 +343,10 @@ fn new_blocks(
     cache: Option<SlcShare>,
     flash: &mut Flash,
     seed: Seed,
-) -> Blocks {
+) -> Space {
     let mut bad = factory_bad_blocks(config, seed);
     flash.chips().factory_bad().into_iter().for_each(|block| bad[block.0 as usize] = true);
-    let mut blocks = Blocks::new(&config.pools, streams, |block| bad[block.0 as usize]);
+    let mut blocks = Space::new(&config.pools, streams, |block| bad[block.0 as usize]);
     blocks.allocate(config.file.ftl.wear.allocation);
     if let Some(share) = cache {
         assert!(flash.offer_slc_mode(), "the part of a device with an SLC cache has the mode");
@@ -357,7 +356,7 @@ fn new_blocks(
 }
 
 /// Lets a frontier say which word line is programmed next, unless that is always the one after the last.
-fn order_word_lines(frontier: Box<dyn Frontier>, config: &Config, flash: &mut Flash, blocks: &mut Blocks) {
+fn order_word_lines(frontier: Box<dyn Frontier>, config: &Config, flash: &mut Flash, blocks: &mut Space) {
     if !frontier.is_in_order() {
         flash.program_in_any_order();
         let Pool { part, geometry, .. } = config.pools.first();
@@ -366,7 +365,7 @@ fn order_word_lines(frontier: Box<dyn Frontier>, config: &Config, flash: &mut Fl
 }
 
 /// Keeps what the choice of victims needs.
-fn keep_for(victim: &dyn VictimPolicy, config: &Config, blocks: &mut Blocks) {
+fn keep_for(victim: &dyn VictimPolicy, config: &Config, blocks: &mut Space) {
     blocks.keep(victim.needs());
     if config.file.ftl.gc.scope == Scope::SuperBlock {
         blocks.form_super_blocks();

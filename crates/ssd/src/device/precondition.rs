@@ -10,15 +10,12 @@ use wordline_nand::{SlotId, Stamp};
 use super::Device;
 use crate::base::Base;
 use crate::flash::Flash;
-use crate::ftl::blocks::StreamId;
-use crate::ftl::collector::Moved;
-use crate::ftl::mapping::LogicalPage;
-use crate::ftl::translation::UNITS_IN_A_ROW;
-use crate::ftl::{Blocks, Translation};
-use crate::map::{Map, relocate};
+use crate::map::translation::{Translation, UNITS_IN_A_ROW};
+use crate::map::{LogicalPage, Map, Moved, relocate};
 use crate::policy::mapper::TranslationPage;
 use crate::policy::placement::Row;
 use crate::reclaim::Reclaim;
+use crate::space::{Space, StreamId};
 
 pub(super) use watched::Watched;
 pub use watched::{Look, Written};
@@ -334,7 +331,7 @@ impl Device {
         // What is moved out of one victim is written to translation pages before the next one is cleaned.
         let one_by_one = translation.is_some();
         let mut moved = 0;
-        let move_page = |blocks: &mut Blocks, flash: &mut Flash, from, to, next: Option<SlotId>| {
+        let move_page = |blocks: &mut Space, flash: &mut Flash, from, to, next: Option<SlotId>| {
             if let Some(next) = next {
                 mapping.prefetch(LogicalPage(flash.stamp(next).logical));
             }

@@ -7,7 +7,7 @@ use super::Device;
 use crate::base::Base;
 use crate::event::Event;
 use crate::flash::{Outcome, Task, Ticket};
-use crate::ftl::mapping::LogicalPage;
+use crate::map::LogicalPage;
 use crate::policy::placement::Row;
 
 impl Device {

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use wordline_nand::DieId;
 
-use crate::buffer::EntryId;
+use crate::cache::buffer::EntryId;
 use crate::command::RequestId;
 use crate::policy::placement::Row;
 

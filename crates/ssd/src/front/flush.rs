@@ -7,7 +7,7 @@ use crate::command::RequestId;
 use crate::engines::Core;
 use crate::event::Event;
 use crate::front::Front;
-use crate::ftl::mapping::LogicalPage;
+use crate::map::LogicalPage;
 use crate::writer::Writer;
 
 impl Front {

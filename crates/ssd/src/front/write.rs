@@ -2,13 +2,13 @@
 
 use wordline_kernel::Schedule;
 
-use crate::buffer::EntryId;
+use crate::cache::buffer::EntryId;
 use crate::command::{Command, Operation, RequestId};
 use crate::contents::Mutant;
 use crate::engines::Core;
 use crate::event::Event;
 use crate::front::{Front, Request};
-use crate::ftl::mapping::LogicalPage;
+use crate::map::LogicalPage;
 use crate::writer::Writer;
 
 impl Front {

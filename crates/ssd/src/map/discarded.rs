@@ -2,10 +2,9 @@
 
 use crate::base::Base;
 use crate::command::RequestId;
-use crate::ftl::Discards;
-use crate::ftl::checkpoint::Known;
-use crate::ftl::discards::DiscardPage;
 use crate::map::Map;
+use crate::map::checkpoint::Known;
+use crate::map::discards::{DiscardPage, Discards};
 use crate::policy::placement::Row;
 
 impl Map {

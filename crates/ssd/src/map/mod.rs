@@ -1,21 +1,36 @@
 //! The map: where each logical page is, and what it takes to know that.
 
+pub mod block_map;
+pub mod checkpoint;
+pub mod config;
 mod discarded;
+pub mod discards;
 mod life;
+pub mod lost;
+pub mod mapping;
 mod tables;
+pub mod translation;
+pub mod unit_writes;
 
+use serde::{Deserialize, Serialize};
 use wordline_kernel::state;
 use wordline_nand::{SlotId, Stamp};
 
 use crate::base::{Base, Piece};
 use crate::config::{Config, Protection};
-use crate::ftl::checkpoint::{Checkpoints, DiscardsAtCut};
-use crate::ftl::collector::Moved;
-use crate::ftl::mapping::LogicalPage;
-use crate::ftl::{BlockMap, Blocks, Discards, Lost, Mapping, Translation, UnitWrites};
+use crate::map::block_map::BlockMap;
+use crate::map::checkpoint::{Checkpoints, DiscardsAtCut};
+use crate::map::discards::Discards;
+use crate::map::lost::Lost;
+use crate::map::mapping::Mapping;
+use crate::map::translation::Translation;
+use crate::map::unit_writes::UnitWrites;
 use crate::policy::mapper::Mapper;
 use crate::policy::placement::{Placement, Row};
 use crate::sectors::Sectors;
+use crate::space::Space;
+
+pub use mapping::LogicalPage;
 
 /// Where each logical page is, which versions there were, and what was lost or discarded.
 pub(crate) struct Map {
@@ -74,12 +89,21 @@ fn new_discards(config: &Config) -> Option<Discards> {
     (in_flash || kept).then(|| Discards::new(config, kept))
 }
 
+/// A page on its way from a victim to the collector's open block.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub struct Moved {
+    /// What is in it.
+    pub stamp: Stamp,
+    /// Where it comes from.
+    pub from: SlotId,
+}
+
 /// A valid page was copied to `to`: it is mapped there, and valid where it was no more. Its translation page changes if it
 /// has one.
 #[inline]
 pub(crate) fn relocate(
     mapping: &mut Mapping,
-    blocks: &mut Blocks,
+    blocks: &mut Space,
     translation: &mut Option<Translation>,
     moved: Moved,
     to: SlotId,

@@ -7,9 +7,8 @@ use wordline_nand::SlotId;
 use crate::base::{Base, SlotRead, Wanted};
 use crate::event::Event;
 use crate::flash::{Class, Ticket};
-use crate::ftl::mapping::LogicalPage;
-use crate::ftl::translation::{Then, Waiter};
-use crate::map::Map;
+use crate::map::translation::{Then, Waiter};
+use crate::map::{LogicalPage, Map};
 use crate::policy::mapper::TranslationPage;
 
 impl Map {

@@ -4,10 +4,10 @@ use serde::{Deserialize, Serialize};
 use wordline_kernel::Instant;
 
 use crate::base::Base;
-use crate::ftl::collector::Leave;
 use crate::policy::background::Resting;
 use crate::policy::placement::Row;
 use crate::reclaim::Reclaim;
+use crate::reclaim::collector::Leave;
 
 /// Since when the host rests.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]

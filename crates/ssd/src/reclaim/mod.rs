@@ -1,5 +1,7 @@
 //! Cleaning: the steps of the collector as commands, and what it may do while the host rests.
 
+pub mod collector;
+pub mod config;
 mod idle;
 mod steps;
 
@@ -7,7 +9,7 @@ use wordline_kernel::state;
 use wordline_nand::Stamp;
 
 use crate::config::Config;
-use crate::ftl::Collector;
+use crate::reclaim::collector::Collector;
 use idle::Rest;
 
 /// Who empties blocks.

@@ -6,13 +6,12 @@ use wordline_nand::{DieId, PageId, Pool, SlotId};
 use crate::base::Base;
 use crate::event::Event;
 use crate::flash::{Class, Task, Ticket};
-use crate::ftl::Blocks;
-use crate::ftl::collector::{Leave, Moved, Step};
-use crate::ftl::mapping::LogicalPage;
-use crate::map::{Map, relocate};
+use crate::map::{LogicalPage, Map, Moved, relocate};
 use crate::policy::placement::Row;
 use crate::policy::relocator::Leaving;
 use crate::reclaim::Reclaim;
+use crate::reclaim::collector::{Leave, Step};
+use crate::space::Space;
 
 impl Reclaim {
     /// Queues the next step of the collector in a row. Returns whether the row may take other programs of the host than before.
@@ -239,7 +238,7 @@ impl Reclaim {
 
 /// Where in a program unit of a row the collector's page goes that is its `n`-th and comes from this slot: in a pool of whole
 /// units to its place.
-fn places(blocks: &Blocks, row: Row) -> impl Fn(usize, SlotId) -> usize + use<> {
+fn places(blocks: &Space, row: Row) -> impl Fn(usize, SlotId) -> usize + use<> {
     let (first, unit) = {
         let slots = &blocks.pools().of_row(row).slots;
         (slots.first(), slots.per_program)

@@ -13,7 +13,7 @@ use wordline_nand::{Pool, SlotId, Stamp};
 
 use crate::contents::Mutant;
 use crate::engines::Core;
-use crate::ftl::mapping::LogicalPage;
+use crate::map::LogicalPage;
 use crate::writer::Writer;
 
 pub(crate) use scan::Scan;

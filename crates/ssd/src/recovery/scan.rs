@@ -9,8 +9,8 @@ use wordline_nand::{BlockSetId, DieId, PageId, Pool, Pools};
 use crate::engines::Core;
 use crate::event::Event;
 use crate::flash::{Class, Ticket};
-use crate::ftl::blocks::State;
 use crate::recovery::{Recovered, Recovery};
+use crate::space::State;
 
 /// Where the scan of a die is.
 #[derive(Clone, Debug, Serialize, Deserialize)]

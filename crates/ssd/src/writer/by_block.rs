@@ -5,15 +5,14 @@ use wordline_kernel::Schedule;
 use wordline_nand::{DieId, PageId, SlotId};
 
 use crate::base::Base;
-use crate::buffer::EntryId;
+use crate::cache::buffer::EntryId;
 use crate::engines::Core;
 use crate::event::Event;
 use crate::flash::{Class, Task, Ticket};
-use crate::ftl::block_map::Step;
-use crate::ftl::blocks::StreamId;
-use crate::ftl::collector::Moved;
-use crate::map::{Map, relocate};
+use crate::map::block_map::Step;
+use crate::map::{Map, Moved, relocate};
 use crate::policy::placement::Row;
+use crate::space::StreamId;
 use crate::writer::Writer;
 
 impl Writer {

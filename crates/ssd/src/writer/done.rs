@@ -6,7 +6,7 @@ use wordline_nand::{DieId, SlotId};
 use crate::engines::Core;
 use crate::event::Event;
 use crate::flash::Task;
-use crate::ftl::mapping::LogicalPage;
+use crate::map::LogicalPage;
 use crate::policy::placement::Row;
 use crate::writer::Writer;
 

@@ -4,13 +4,13 @@ use wordline_kernel::Schedule;
 use wordline_nand::{SlotId, Stamp};
 
 use crate::base::Base;
-use crate::buffer::{EntryId, EntryState};
+use crate::cache::buffer::{EntryId, EntryState};
 use crate::engines::Core;
 use crate::event::Event;
 use crate::flash::{Class, Ticket};
-use crate::ftl::blocks::StreamId;
-use crate::ftl::mapping::LogicalPage;
+use crate::map::LogicalPage;
 use crate::policy::placement::Row;
+use crate::space::StreamId;
 use crate::writer::{Unit, Writer};
 
 impl Writer {

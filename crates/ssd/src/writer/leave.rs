@@ -5,14 +5,14 @@ use std::ops::Range;
 use wordline_kernel::{Duration, Schedule};
 
 use crate::base::{SlotRead, Wanted};
-use crate::buffer::{Entry, EntryId, EntryState};
+use crate::cache::buffer::{Entry, EntryId, EntryState};
 use crate::config::BufferMode;
 use crate::contents::Mutant;
 use crate::engines::Core;
 use crate::event::Event;
 use crate::flash::Ticket;
-use crate::ftl::mapping::LogicalPage;
-use crate::ftl::translation::Then;
+use crate::map::LogicalPage;
+use crate::map::translation::Then;
 use crate::policy::router::Outgoing;
 use crate::sectors::Sectors;
 use crate::writer::Writer;

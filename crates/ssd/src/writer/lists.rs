@@ -7,7 +7,7 @@ use std::ops::Index;
 use serde::{Deserialize, Serialize};
 use wordline_kernel::state;
 
-use crate::buffer::EntryId;
+use crate::cache::buffer::EntryId;
 use crate::policy::placement::RowSet;
 
 /// Complete pages that wait for a program unit.

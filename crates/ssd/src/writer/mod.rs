@@ -18,12 +18,11 @@ use wordline_kernel::state;
 use wordline_nand::Stamp;
 
 use crate::base::Base;
-use crate::buffer::EntryId;
+use crate::cache::buffer::EntryId;
 use crate::config::Config;
-use crate::ftl::Blocks;
-use crate::ftl::blocks::{SlcShare, Streams};
 use crate::policy::placement::RowSet;
 use crate::policy::router::Router;
+use crate::space::{SlcShare, Space, Streams};
 use lists::Lists;
 use slc::SlcRows;
 use units::SubRequests;
@@ -116,7 +115,7 @@ fn new_units(config: &Config, streams: Streams, slc: Option<&SlcShare>, has_home
 }
 
 /// The sub-requests of a device with several pools, of which the block table then keeps the books apart.
-fn new_sub_requests(config: &Config, router: &dyn Router, blocks: &mut Blocks) -> Option<Box<SubRequests>> {
+fn new_sub_requests(config: &Config, router: &dyn Router, blocks: &mut Space) -> Option<Box<SubRequests>> {
     if config.pools.count() == 1 {
         return None;
     }

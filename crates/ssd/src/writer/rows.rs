@@ -5,8 +5,8 @@ use wordline_kernel::Schedule;
 use crate::base::Base;
 use crate::engines::Core;
 use crate::event::Event;
-use crate::ftl::blocks::StreamId;
 use crate::policy::placement::Row;
+use crate::space::StreamId;
 use crate::writer::Writer;
 use crate::writer::units::pool_of;
 

@@ -5,8 +5,8 @@ use wordline_kernel::state;
 use crate::base::Base;
 use crate::config::Config;
 use crate::engines::Core;
-use crate::ftl::blocks::{SlcShare, StreamId};
 use crate::policy::placement::{Row, RowSet};
+use crate::space::{SlcShare, StreamId};
 use crate::writer::Writer;
 
 /// The stream of the host that goes to blocks in SLC mode.

@@ -6,8 +6,9 @@ use wordline_nand::{SlotId, Stamp};
 use crate::engines::Core;
 use crate::event::Event;
 use crate::flash::{Class, Ticket};
-use crate::ftl::mapping::LogicalPage;
-use crate::ftl::{Discards, Translation};
+use crate::map::LogicalPage;
+use crate::map::discards::Discards;
+use crate::map::translation::Translation;
 use crate::policy::placement::Row;
 use crate::writer::Writer;
 

@@ -8,9 +8,8 @@ use wordline_ssd::DeviceFile;
 use wordline_ssd::config::{
     BufferFile, BufferMode, GcFile, MappingFile, Protection, Scope, SlcCacheFile, Space, WearFile,
 };
-use wordline_ssd::ftl::block_map::config::BlockMapFile;
-use wordline_ssd::ftl::checkpoint::{DiscardsAtCut, LowerPages, ProgramsAtCut, RecoveryFile};
-use wordline_ssd::ftl::wear::Allocation;
+use wordline_ssd::map::block_map::config::BlockMapFile;
+use wordline_ssd::map::checkpoint::{DiscardsAtCut, LowerPages, ProgramsAtCut, RecoveryFile};
 use wordline_ssd::policy::background::BackgroundKind;
 use wordline_ssd::policy::balancer::{BalancerKind, Reach};
 use wordline_ssd::policy::destage::DestageKind;
@@ -24,6 +23,7 @@ use wordline_ssd::policy::victim::VictimKind;
 use wordline_ssd::policy::wear::WearKind;
 use wordline_ssd::pools::{ChannelsFile, PoolFile};
 use wordline_ssd::scheduling::{GcPriority, SchedulingFile};
+use wordline_ssd::space::wear::Allocation;
 
 use super::small;
 

@@ -2,7 +2,7 @@
 //! the device refuses everything.
 
 use wordline_ssd::device::Device;
-use wordline_ssd::ftl::mapping::LogicalPage;
+use wordline_ssd::map::LogicalPage;
 use wordline_ssd::sectors::Sectors;
 use wordline_ssd::{Answer, Command, Operation};
 

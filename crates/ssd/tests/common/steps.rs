@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 use wordline_kernel::{Duration, Instant, Seed};
-use wordline_ssd::ftl::mapping::LogicalPage;
+use wordline_ssd::map::LogicalPage;
 use wordline_ssd::{Command, Operation};
 
 use super::Rig;

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use proptest::prelude::*;
 use wordline_kernel::{Bytes, Duration, Instant};
-use wordline_ssd::ftl::mapping::LogicalPage;
+use wordline_ssd::map::LogicalPage;
 use wordline_ssd::policy::destage::DestageKind;
 
 use super::restored;

@@ -1,7 +1,7 @@
 //! Does an eviction policy let those pages go that its definition names?
 
 use proptest::prelude::*;
-use wordline_ssd::ftl::mapping::LogicalPage;
+use wordline_ssd::map::LogicalPage;
 use wordline_ssd::policy::eviction::{EntryList, EvictionKind};
 
 use super::restored;

@@ -3,7 +3,7 @@ use wordline_kernel::{Bytes, Seed};
 use super::*;
 use crate::command::{Command, Operation};
 use crate::config::{BufferFile, DeviceFile, FrontFile, FtlFile};
-use crate::ftl::blocks::State;
+use crate::space::State;
 use wordline_nand::geometry::Layout;
 use wordline_nand::part::PartFile;
 

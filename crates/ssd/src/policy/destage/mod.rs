@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use wordline_kernel::snapshot::State;
 use wordline_kernel::{Bytes, Duration, Instant};
 
-use crate::ftl::mapping::LogicalPage;
+use crate::map::LogicalPage;
 
 pub use unless_hot::UnlessHot;
 pub use when_full::WhenFull;

@@ -3,7 +3,7 @@
 use wordline_kernel::{Bytes, Duration, Instant, state};
 
 use super::Destage;
-use crate::ftl::mapping::LogicalPage;
+use crate::map::LogicalPage;
 
 /// Lets a page go the first time that it is written in a window; what is written again in it stays.
 pub struct UnlessHot {

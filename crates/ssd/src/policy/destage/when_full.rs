@@ -3,7 +3,7 @@
 use wordline_kernel::{Bytes, Instant, state};
 
 use super::Destage;
-use crate::ftl::mapping::LogicalPage;
+use crate::map::LogicalPage;
 
 /// Leaves all pages to the marks of the buffer and to flushes.
 pub struct WhenFull;

@@ -3,7 +3,7 @@
 use wordline_kernel::state;
 
 use super::{EntryId, EntryList, Eviction};
-use crate::ftl::mapping::LogicalPage;
+use crate::map::LogicalPage;
 
 /// Goes round the pages with a hand: one that was used since the hand passed it stays for another round, the first
 /// that was not is let go. New pages come in behind the hand.

@@ -3,7 +3,7 @@
 use wordline_kernel::state;
 
 use super::{EntryId, EntryList, Eviction};
-use crate::ftl::mapping::LogicalPage;
+use crate::map::LogicalPage;
 
 /// Lets the page go that was not read or written for the longest time.
 #[derive(Default)]

@@ -7,8 +7,8 @@ mod lru;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-pub use crate::buffer::{EntryId, EntryList};
-use crate::ftl::mapping::LogicalPage;
+pub use crate::cache::buffer::{EntryId, EntryList};
+use crate::map::LogicalPage;
 pub use clock::Clock;
 pub use fifo::Fifo;
 pub use lru::Lru;

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use wordline_kernel::{Column, LookupTable, state};
 
 use super::{CacheSize, Mapper, TranslationPage};
-use crate::ftl::mapping::LogicalPage;
+use crate::map::LogicalPage;
 
 const NONE: u32 = u32::MAX;
 

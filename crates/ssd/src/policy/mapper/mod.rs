@@ -8,7 +8,7 @@ use wordline_kernel::id;
 use wordline_kernel::snapshot::State;
 
 use crate::Config;
-use crate::ftl::mapping::LogicalPage;
+use crate::map::LogicalPage;
 
 pub use dftl::Dftl;
 pub use page::Page;

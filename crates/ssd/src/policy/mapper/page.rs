@@ -3,7 +3,7 @@
 use wordline_kernel::state;
 
 use super::{Mapper, TranslationPage};
-use crate::ftl::mapping::LogicalPage;
+use crate::map::LogicalPage;
 
 /// Every place is in memory, and nothing is ever written for it.
 pub struct Page;

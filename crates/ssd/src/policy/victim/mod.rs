@@ -13,7 +13,7 @@ use wordline_kernel::Stream;
 use wordline_kernel::snapshot::State;
 use wordline_nand::BlockSetId;
 
-pub use crate::ftl::candidates::{Candidates, Indexes};
+pub use crate::space::candidates::{Candidates, Indexes};
 pub use cost_benefit::CostBenefit;
 pub use d_choices::DChoices;
 pub use fifo::Fifo;

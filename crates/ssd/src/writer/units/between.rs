@@ -6,11 +6,11 @@ use wordline_kernel::Schedule;
 use wordline_nand::Stamp;
 
 use crate::base::Base;
-use crate::buffer::NONE;
+use crate::cache::buffer::NONE;
 use crate::engines::Core;
 use crate::event::Event;
-use crate::ftl::blocks::State;
-use crate::ftl::mapping::LogicalPage;
+use crate::map::LogicalPage;
+use crate::space::State;
 use crate::writer::Writer;
 use crate::writer::units::THERE;
 

@@ -20,9 +20,9 @@ use serde::{Deserialize, Serialize};
 use wordline_kernel::state;
 use wordline_nand::Stamp;
 
-use crate::buffer::{EntryId, NONE};
+use crate::cache::buffer::{EntryId, NONE};
 use crate::config::Config;
-use crate::ftl::mapping::LogicalPage;
+use crate::map::LogicalPage;
 use crate::policy::placement::Row;
 use crate::writer::Writer;
 

@@ -4,14 +4,14 @@ use wordline_kernel::{Duration, Instant, Schedule};
 use wordline_nand::Stamp;
 
 use crate::base::{SlotRead, Wanted};
-use crate::buffer::{EntryId, EntryState, NONE};
 use crate::cache::Cache;
+use crate::cache::buffer::{EntryId, EntryState, NONE};
 use crate::contents::Mutant;
 use crate::engines::Core;
 use crate::event::Event;
 use crate::flash::{Class, Ticket};
-use crate::ftl::mapping::LogicalPage;
-use crate::ftl::translation::Then;
+use crate::map::LogicalPage;
+use crate::map::translation::Then;
 use crate::policy::router::Outgoing;
 use crate::sectors::Sectors;
 use crate::writer::Writer;

@@ -3,11 +3,11 @@
 use wordline_kernel::Schedule;
 use wordline_nand::{SlotId, Stamp};
 
-use crate::buffer::{EntryState, NONE};
+use crate::cache::buffer::{EntryState, NONE};
 use crate::engines::Core;
 use crate::event::Event;
 use crate::flash::Ticket;
-use crate::ftl::mapping::LogicalPage;
+use crate::map::LogicalPage;
 use crate::policy::placement::Row;
 use crate::writer::Writer;
 

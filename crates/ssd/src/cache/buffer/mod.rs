@@ -1,0 +1,502 @@
+//! The DRAM buffer: written pages that wait to be programmed, merge with what is written over them, and answer reads.
+//!
+//! An entry goes from *dirty* (in a list, oldest first, and in the order of the eviction policy) to *filling* (the rest of
+//! a partly written page is read from flash) to *ready* to *programming*, and is gone when the program is done, unless it
+//! was written again meanwhile.
+
+mod epochs;
+pub(super) mod list;
+mod loaded;
+pub(super) mod waiters;
+
+use epochs::Epochs;
+use serde::{Deserialize, Serialize};
+use waiters::Waiters;
+use wordline_kernel::{LookupTable, prefetch, state};
+
+use crate::Sectors;
+use crate::command::RequestId;
+use crate::map::LogicalPage;
+use crate::policy::eviction::{Eviction, Fifo};
+
+pub use list::{EntryId, EntryList, NONE};
+
+/// Where an entry is on its way to flash.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum EntryState {
+    /// Not in use.
+    Free,
+    /// Waiting in the list.
+    Dirty,
+    /// Waiting for the rest of the page from flash.
+    Filling,
+    /// Complete, waiting for a program unit.
+    Ready,
+    /// Being programmed.
+    Programming,
+}
+
+/// A page in the buffer.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub struct Entry {
+    /// Which page.
+    pub logical: LogicalPage,
+    /// Its version in the buffer.
+    pub version: u32,
+    /// The version that flash holds, when the mapping points there.
+    pub flash_version: u32,
+    /// Which sectors the host wrote.
+    pub sectors: Sectors,
+    /// Where it is on its way to flash.
+    pub state: EntryState,
+    /// Reads under way for the rest of the page.
+    pub fills: u8,
+    /// The stream that the host named when it wrote the page last; 0 for none.
+    pub tag: u8,
+    /// The write stream that it goes to, once it is ready.
+    pub stream: u8,
+    /// Written again while it was being programmed.
+    pub again: bool,
+    /// Discarded while it was on its way to flash.
+    pub discarded: bool,
+    /// Discarded since its present program began, so that what is programmed is void.
+    pub void: bool,
+    /// Must not wait in the list: forced unit access, write-through, or a flush that covers it.
+    pub urgent: bool,
+    /// The flush epoch in which it became dirty.
+    epoch: u64,
+    /// The flush epoch in which it was written again.
+    again_epoch: u64,
+    /// Requests that wait for it to be in flash.
+    waiters: u32,
+    /// Room that it takes, in sectors; 0 where pages are counted.
+    weight: u16,
+}
+
+impl Entry {
+    /// One that is not in use.
+    const FREE: Self = Self {
+        logical: LogicalPage(0),
+        version: 0,
+        flash_version: 0,
+        sectors: Sectors::NONE,
+        state: EntryState::Free,
+        fills: 0,
+        tag: 0,
+        stream: 0,
+        again: false,
+        discarded: false,
+        void: false,
+        urgent: false,
+        epoch: 0,
+        again_epoch: 0,
+        waiters: NONE,
+        weight: 0,
+    };
+}
+
+/// The least room that a page takes where written sectors are counted: 4 KiB, the page of the host's memory. Chosen: with
+/// less, entries would have to be as many as sectors.
+pub const LEAST_WEIGHT: u32 = 8;
+
+/// The buffer.
+pub struct Buffer {
+    entries: Vec<Entry>,
+    free: Vec<EntryId>,
+    index: LookupTable,
+    /// Dirty entries, the one that became dirty first in front.
+    dirty: EntryList,
+    eviction: Box<dyn Eviction>,
+    waiters: Waiters,
+    epochs: Epochs,
+    /// Room in sectors, where written sectors are counted instead of pages.
+    room: Option<u32>,
+    /// Sectors of it that are taken, and those of dirty entries among them.
+    taken: u32,
+    waiting: u32,
+}
+
+state!(Buffer {
+    values { entries, free, index, dirty, waiters, epochs, taken, waiting }
+    parts { eviction }
+    fixed { room }
+});
+
+impl Buffer {
+    /// A buffer for `pages` pages, which leave it in the order of `eviction`.
+    pub fn new(pages: u32, eviction: Box<dyn Eviction>) -> Self {
+        Self::with_room(pages, None, eviction)
+    }
+
+    /// A buffer of up to `pages` pages which holds no more than `room` sectors that the host wrote; each page takes
+    /// [`LEAST_WEIGHT`] at least. The last page that comes in may go beyond.
+    pub fn with_room(pages: u32, room: Option<u32>, mut eviction: Box<dyn Eviction>) -> Self {
+        eviction.prepare(pages);
+        Self {
+            entries: vec![Entry::FREE; pages as usize],
+            free: (0..pages).rev().collect(),
+            index: LookupTable::with_capacity(pages as usize),
+            dirty: EntryList::new(pages),
+            eviction,
+            waiters: Waiters::with_capacity(pages as usize),
+            epochs: Epochs::default(),
+            room,
+            taken: 0,
+            waiting: 0,
+        }
+    }
+
+    /// Forgets everything, as when the power is cut.
+    pub fn forget(&mut self) {
+        let eviction = std::mem::replace(&mut self.eviction, Box::new(Fifo));
+        *self = Self::with_room(self.entries.len() as u32, self.room, eviction);
+    }
+
+    /// The entry of a page.
+    #[inline]
+    pub fn find(&self, logical: LogicalPage) -> Option<EntryId> {
+        if self.is_empty() { None } else { self.index.get(logical.0) }
+    }
+
+    /// `logical` is looked up soon; see [`prefetch`].
+    #[inline]
+    pub fn prefetch(&self, logical: LogicalPage) {
+        if !self.is_empty() {
+            self.index.prefetch(logical.0);
+        }
+    }
+
+    /// Whether no page is in use. Where nothing is written the table need not come into the processor's cache.
+    #[inline]
+    fn is_empty(&self) -> bool {
+        self.free.len() == self.entries.len()
+    }
+
+    /// The entry that became dirty after this one, and so leaves after it; what is known of the next one is asked for.
+    #[inline]
+    pub fn foresee(&self, id: EntryId) -> Option<EntryId> {
+        let after = self.dirty.after(id)?;
+        if let Some(next) = self.dirty.after(after) {
+            prefetch(&self.entries[next as usize]);
+        }
+        Some(after)
+    }
+
+    /// An entry.
+    #[inline]
+    pub fn get(&self, id: EntryId) -> &Entry {
+        &self.entries[id as usize]
+    }
+
+    /// An entry, to be changed.
+    #[inline]
+    pub fn get_mut(&mut self, id: EntryId) -> &mut Entry {
+        &mut self.entries[id as usize]
+    }
+
+    /// Whether there is room for another page.
+    #[inline]
+    pub fn has_room(&self) -> bool {
+        !self.free.is_empty() && self.room.is_none_or(|room| self.taken < room)
+    }
+
+    /// Sectors that dirty entries take, where these are counted.
+    #[inline]
+    pub fn waiting_sectors(&self) -> Option<u32> {
+        self.room.map(|_| self.waiting)
+    }
+
+    /// How much is on its way to flash: pages, or sectors where these are counted.
+    #[inline]
+    pub fn on_the_way(&self) -> u32 {
+        match self.room {
+            Some(_) => self.taken - self.waiting,
+            None => self.in_use() - self.dirty(),
+        }
+    }
+
+    /// The entry, which is dirty or about to be, takes room for what was written of it.
+    #[inline]
+    fn weigh(&mut self, id: EntryId) {
+        if self.room.is_some() {
+            let entry = &mut self.entries[id as usize];
+            let before = u32::from(std::mem::replace(&mut entry.weight, weight_of(entry.sectors)));
+            self.taken = self.taken - before + u32::from(entry.weight);
+            if entry.state == EntryState::Dirty {
+                self.waiting = self.waiting - before + u32::from(entry.weight);
+            }
+        }
+    }
+
+    /// Pages that wait in the list.
+    #[inline]
+    pub fn dirty(&self) -> u32 {
+        self.dirty.len()
+    }
+
+    /// Pages in use.
+    pub fn in_use(&self) -> u32 {
+        (self.entries.len() - self.free.len()) as u32
+    }
+
+    /// The entry that became dirty first.
+    #[inline]
+    pub fn oldest(&self) -> Option<EntryId> {
+        self.dirty.first()
+    }
+
+    /// The entry that the eviction policy lets go next; there must be a dirty one.
+    #[inline]
+    pub fn next_out(&mut self) -> EntryId {
+        let id = self.eviction.next(&self.dirty);
+        let state = self.entries[id as usize].state;
+        assert_eq!(state, EntryState::Dirty, "the eviction policy chose entry {id}");
+        id
+    }
+
+    /// The host read or wrote the entry again.
+    #[inline]
+    pub fn touch(&mut self, id: EntryId) {
+        if self.entries[id as usize].state == EntryState::Dirty {
+            self.eviction.used(id);
+        }
+    }
+
+    /// Adds a page; there must be room.
+    pub fn add(
+        &mut self,
+        logical: LogicalPage,
+        version: u32,
+        flash_version: u32,
+        sectors: Sectors,
+    ) -> EntryId {
+        let id = self.free.pop().expect("the caller saw that there is room");
+        let epoch = self.epochs.enter();
+        self.entries[id as usize] = Entry {
+            logical,
+            version,
+            flash_version,
+            sectors,
+            state: EntryState::Dirty,
+            epoch,
+            again_epoch: epoch,
+            ..Entry::FREE
+        };
+        self.index.insert(logical.0, id);
+        self.weigh(id);
+        self.dirty.push(id);
+        self.eviction.added(id, logical);
+        id
+    }
+
+    /// Writes into a page that is in the buffer already.
+    pub fn rewrite(&mut self, id: EntryId, version: u32, sectors: Sectors) {
+        let entry = &mut self.entries[id as usize];
+        entry.version = version;
+        entry.sectors = if entry.discarded { sectors } else { entry.sectors.and(sectors) };
+        entry.discarded = false;
+        if entry.state == EntryState::Programming && !entry.again {
+            entry.again = true;
+            entry.again_epoch = self.epochs.enter();
+        }
+        if entry.state == EntryState::Dirty {
+            self.weigh(id);
+        }
+        self.touch(id);
+    }
+
+    /// Takes a dirty entry out of the list.
+    #[inline]
+    pub fn unlink(&mut self, id: EntryId) {
+        self.waiting -= u32::from(self.entries[id as usize].weight);
+        self.dirty.remove(id);
+        self.eviction.removed(id);
+    }
+
+    /// Notes that version `version` of an entry is in flash; the requests that waited for it go to `wake`. The entry
+    /// becomes dirty again if it was written meanwhile, else it is free. True if it became dirty.
+    pub fn programmed(&mut self, id: EntryId, version: u32, wake: &mut Vec<RequestId>) -> bool {
+        self.wake(id, version, wake);
+        let entry = &mut self.entries[id as usize];
+        let epoch = std::mem::replace(&mut entry.epoch, entry.again_epoch);
+        let again = std::mem::take(&mut entry.again);
+        self.epochs.leave(epoch);
+        if again {
+            let entry = &mut self.entries[id as usize];
+            entry.state = EntryState::Dirty;
+            self.waiting += u32::from(entry.weight);
+            let logical = entry.logical;
+            self.weigh(id);
+            self.dirty.push(id);
+            self.eviction.added(id, logical);
+        } else {
+            self.release(id);
+        }
+        again
+    }
+
+    /// Notes that an entry, which was being programmed, is in the buffer alone still. What was written into it meanwhile
+    /// goes to flash with it.
+    pub fn program_failed(&mut self, id: EntryId) {
+        let entry = &mut self.entries[id as usize];
+        if std::mem::take(&mut entry.again) {
+            let epoch = entry.again_epoch;
+            self.epochs.leave(epoch);
+        }
+    }
+
+    /// Forgets an entry that is in no list, because its page was discarded. Its waiters go to `wake`.
+    pub fn drop_entry(&mut self, id: EntryId, wake: &mut Vec<RequestId>) {
+        self.wake(id, u32::MAX, wake);
+        let epoch = self.entries[id as usize].epoch;
+        self.epochs.leave(epoch);
+        self.release(id);
+    }
+
+    fn release(&mut self, id: EntryId) {
+        let entry = &mut self.entries[id as usize];
+        debug_assert_eq!(entry.waiters, NONE, "nobody waits for a page that is gone");
+        entry.state = EntryState::Free;
+        self.taken -= u32::from(std::mem::take(&mut entry.weight));
+        self.index.remove(entry.logical.0);
+        self.free.push(id);
+    }
+
+    /// Lets `request` wait until the present version of the entry is in flash.
+    pub fn wait(&mut self, id: EntryId, request: RequestId) {
+        let entry = &mut self.entries[id as usize];
+        self.waiters.add(&mut entry.waiters, request, entry.version);
+    }
+
+    /// Whether any request waits for the entry.
+    #[inline]
+    pub fn has_waiters(&self, id: EntryId) -> bool {
+        self.entries[id as usize].waiters != NONE
+    }
+
+    /// Nobody waits for anything any more: the device has answered everybody.
+    pub fn forget_waiters(&mut self) {
+        self.entries.iter_mut().for_each(|entry| entry.waiters = NONE);
+        self.waiters.clear();
+    }
+
+    /// Calls `f` for each request that waits for version `version` of the entry or an older one.
+    pub fn each_waiter(&self, id: EntryId, version: u32, f: impl FnMut(RequestId)) {
+        self.waiters.each(self.entries[id as usize].waiters, version, f);
+    }
+
+    #[inline]
+    fn wake(&mut self, id: EntryId, version: u32, wake: &mut Vec<RequestId>) {
+        let waiters = &mut self.entries[id as usize].waiters;
+        if *waiters != NONE {
+            self.waiters.wake(waiters, version, wake);
+        }
+    }
+
+    /// Ends the flush epoch; returns it if entries of it or of an older one are not in flash yet.
+    pub fn end_epoch(&mut self) -> Option<u64> {
+        if self.in_use() == 0 {
+            return None;
+        }
+        self.epochs.end()
+    }
+
+    /// Whether every entry of `epoch` and older ones is in flash.
+    pub fn is_flushed(&self, epoch: u64) -> bool {
+        self.epochs.is_over(epoch)
+    }
+
+    /// The flush epoch of an entry.
+    pub fn epoch(&self, id: EntryId) -> u64 {
+        self.entries[id as usize].epoch
+    }
+
+    /// All entries in use, for checks and tests.
+    pub fn used(&self) -> impl Iterator<Item = &Entry> {
+        self.entries.iter().filter(|entry| entry.state != EntryState::Free)
+    }
+}
+
+/// Room that sectors of a page take.
+#[inline]
+fn weight_of(sectors: Sectors) -> u16 {
+    sectors.count().max(LEAST_WEIGHT) as u16
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::policy::eviction::Lru;
+
+    #[test]
+    fn a_flush_is_done_when_older_entries_are_in_flash() {
+        let mut buffer = Buffer::new(4, Box::new(Fifo));
+        let mut wake = Vec::new();
+        let first = buffer.add(LogicalPage(1), 1, 0, Sectors::range(0, 1));
+        let epoch = buffer.end_epoch().expect("an entry is dirty");
+        let second = buffer.add(LogicalPage(2), 1, 0, Sectors::range(0, 1));
+        buffer.unlink(second);
+        buffer.programmed(second, 1, &mut wake);
+        assert!(!buffer.is_flushed(epoch));
+        buffer.unlink(first);
+        buffer.programmed(first, 1, &mut wake);
+        assert!(buffer.is_flushed(epoch));
+        assert_eq!(buffer.end_epoch(), None);
+    }
+
+    #[test]
+    fn a_buffer_of_written_sectors_is_full_when_so_many_were_written_whatever_their_pages_are() {
+        let mut buffer = Buffer::with_room(8, Some(40), Box::new(Fifo));
+        let mut wake = Vec::new();
+        let first = buffer.add(LogicalPage(1), 1, 0, Sectors::range(0, 16));
+        let second = buffer.add(LogicalPage(2), 1, 0, Sectors::range(3, 4));
+        assert_eq!((buffer.waiting_sectors(), buffer.has_room()), (Some(16 + 8), true));
+        buffer.rewrite(first, 2, Sectors::range(8, 32));
+        assert_eq!((buffer.waiting_sectors(), buffer.has_room()), (Some(32 + 8), false));
+        // On its way to flash it still takes its room, and once written again it takes what it holds.
+        buffer.unlink(first);
+        buffer.get_mut(first).state = EntryState::Programming;
+        assert_eq!((buffer.waiting_sectors(), buffer.has_room()), (Some(8), false));
+        buffer.rewrite(first, 3, Sectors::range(40, 48));
+        assert!(buffer.programmed(first, 2, &mut wake));
+        assert_eq!((buffer.waiting_sectors(), buffer.has_room()), (Some(40 + 8), false));
+        buffer.unlink(first);
+        buffer.programmed(first, 3, &mut wake);
+        assert_eq!((buffer.waiting_sectors(), buffer.has_room()), (Some(8), true));
+        buffer.unlink(second);
+        buffer.drop_entry(second, &mut wake);
+        assert_eq!((buffer.taken, buffer.waiting, buffer.in_use()), (0, 0, 0));
+    }
+
+    #[test]
+    fn a_buffer_that_lost_its_power_is_as_new() {
+        let mut buffer = Buffer::new(2, Box::new(Lru::default()));
+        for round in 0..2 {
+            let ids = [5, 6].map(|page| buffer.add(LogicalPage(page), 1, 0, Sectors::range(0, 1)));
+            buffer.touch(ids[0]);
+            assert_eq!((buffer.next_out(), buffer.has_room()), (ids[1], false), "round {round}");
+            buffer.forget();
+            assert_eq!((buffer.in_use(), buffer.end_epoch(), buffer.find(LogicalPage(5))), (0, None, None));
+        }
+    }
+
+    #[test]
+    fn a_page_written_again_while_it_is_programmed_becomes_dirty_again() {
+        let mut buffer = Buffer::new(2, Box::new(Fifo));
+        let mut wake = Vec::new();
+        let id = buffer.add(LogicalPage(9), 1, 0, Sectors::range(0, 1));
+        buffer.wait(id, RequestId(77));
+        buffer.unlink(id);
+        buffer.get_mut(id).state = EntryState::Programming;
+        buffer.rewrite(id, 2, Sectors::range(1, 2));
+        buffer.wait(id, RequestId(78));
+        assert!(buffer.programmed(id, 1, &mut wake));
+        assert_eq!((wake.as_slice(), buffer.dirty()), ([RequestId(77)].as_slice(), 1));
+        buffer.unlink(id);
+        assert!(!buffer.programmed(id, 2, &mut wake));
+        assert_eq!(
+            (wake.as_slice(), buffer.find(LogicalPage(9))),
+            ([77, 78].map(RequestId).as_slice(), None)
+        );
+    }
+}

@@ -1,0 +1,224 @@
+//! The read cache: pages as they are in flash, kept after they were read or programmed, and fetched ahead of reads.
+
+use serde::{Deserialize, Serialize};
+use wordline_kernel::{LookupTable, state};
+
+use super::buffer::list::{EntryId, EntryList, NONE};
+use super::buffer::waiters::Waiters;
+use crate::Sectors;
+use crate::command::RequestId;
+use crate::map::LogicalPage;
+use crate::policy::eviction::{Eviction, Fifo};
+
+/// A page in the read cache.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub struct Cached {
+    /// Which page.
+    pub logical: LogicalPage,
+    /// The version of it, which is the one that the host wrote last.
+    pub version: u32,
+    /// The sectors that are here; all of those that will be, while it is being fetched.
+    pub sectors: Sectors,
+    /// Reads of flash under way that fetch it ahead of the host; none once it is here.
+    reads: u8,
+    /// Fetched ahead, and not asked for yet.
+    ahead: bool,
+    /// Written or discarded while it was being fetched: of use only to those who wait for it.
+    stale: bool,
+    waiters: u32,
+}
+
+/// The read cache. A page that waits in the write buffer is never in it.
+pub struct ReadCache {
+    entries: Vec<Cached>,
+    free: Vec<EntryId>,
+    index: LookupTable,
+    /// Pages that are here, in the order in which they came.
+    here: EntryList,
+    eviction: Box<dyn Eviction>,
+    waiters: Waiters,
+}
+
+state!(ReadCache {
+    values { entries, free, index, here, waiters }
+    parts { eviction }
+});
+
+impl ReadCache {
+    /// A cache for `pages` pages, 0 for none.
+    pub fn new(pages: u32, mut eviction: Box<dyn Eviction>) -> Self {
+        eviction.prepare(pages);
+        let nothing = Cached {
+            logical: LogicalPage(0),
+            version: 0,
+            sectors: Sectors::NONE,
+            reads: 0,
+            ahead: false,
+            stale: false,
+            waiters: NONE,
+        };
+        Self {
+            entries: vec![nothing; pages as usize],
+            free: (0..pages).rev().collect(),
+            index: LookupTable::with_capacity(pages as usize),
+            here: EntryList::new(pages),
+            eviction,
+            waiters: Waiters::default(),
+        }
+    }
+
+    /// Forgets everything, as when the power is cut.
+    pub fn forget_all(&mut self) {
+        let eviction = std::mem::replace(&mut self.eviction, Box::new(Fifo));
+        *self = Self::new(self.entries.len() as u32, eviction);
+    }
+
+    /// Whether there is a cache.
+    #[inline]
+    pub fn is_on(&self) -> bool {
+        !self.entries.is_empty()
+    }
+
+    /// The entry of a page, which is here or being fetched.
+    #[inline]
+    pub fn find(&self, logical: LogicalPage) -> Option<EntryId> {
+        self.index.get(logical.0)
+    }
+
+    /// Whether these sectors of a page are here or being fetched.
+    #[inline]
+    pub fn covers(&self, logical: LogicalPage, sectors: Sectors) -> bool {
+        self.find(logical).is_some_and(|id| self.get(id).sectors.covers(sectors))
+    }
+
+    /// An entry.
+    #[inline]
+    pub fn get(&self, id: EntryId) -> &Cached {
+        &self.entries[id as usize]
+    }
+
+    /// Whether the entry is still being fetched.
+    #[inline]
+    pub fn is_coming(&self, id: EntryId) -> bool {
+        self.entries[id as usize].reads > 0
+    }
+
+    /// The host asks for a page that is here or coming; true if it was fetched ahead and is asked for the first time.
+    #[inline]
+    pub fn touch(&mut self, id: EntryId) -> bool {
+        let entry = &mut self.entries[id as usize];
+        let first = std::mem::take(&mut entry.ahead);
+        if entry.reads == 0 {
+            self.eviction.used(id);
+        }
+        first
+    }
+
+    /// Keeps sectors of a page that is not in the write buffer.
+    pub fn keep(&mut self, logical: LogicalPage, version: u32, sectors: Sectors) {
+        if let Some(id) = self.find(logical) {
+            let entry = &mut self.entries[id as usize];
+            assert_eq!(entry.version, version, "the cache holds another version of page {}", logical.0);
+            entry.sectors = entry.sectors.and(sectors);
+            return;
+        }
+        let Some(id) = self.take() else { return };
+        self.enter(id, Cached { logical, version, sectors, ..self.entries[id as usize] });
+        self.arrive(id);
+    }
+
+    /// Makes room for a page that `reads` reads of flash fetch whole, to be ended with [`fetched`](Self::fetched); none if
+    /// everything in the cache is being fetched.
+    pub fn fetch(&mut self, logical: LogicalPage, version: u32, whole: Sectors) -> Option<EntryId> {
+        let id = self.take()?;
+        self.enter(id, Cached { logical, version, sectors: whole, ahead: true, ..self.entries[id as usize] });
+        Some(id)
+    }
+
+    /// How many reads of flash fetch the entry.
+    pub fn set_reads(&mut self, id: EntryId, reads: u32) {
+        self.entries[id as usize].reads = reads as u8;
+    }
+
+    /// One of the reads that fetch the entry is done. With the last one the page is here, and those who waited for it go
+    /// to `wake`.
+    pub fn fetched(&mut self, id: EntryId, wake: &mut Vec<RequestId>) {
+        let entry = &mut self.entries[id as usize];
+        entry.reads -= 1;
+        if entry.reads > 0 {
+            return;
+        }
+        self.waiters.wake(&mut entry.waiters, u32::MAX, wake);
+        if std::mem::take(&mut entry.stale) {
+            self.free.push(id);
+        } else {
+            self.arrive(id);
+        }
+    }
+
+    /// Lets `request` wait for a page that is being fetched.
+    pub fn wait(&mut self, id: EntryId, request: RequestId) {
+        let entry = &mut self.entries[id as usize];
+        self.waiters.add(&mut entry.waiters, request, entry.version);
+    }
+
+    /// Calls `f` for each request that waits for an entry.
+    pub fn each_waiter(&self, id: EntryId, f: impl FnMut(RequestId)) {
+        self.waiters.each(self.entries[id as usize].waiters, u32::MAX, f);
+    }
+
+    /// What the cache holds of the page is not what the host wrote last any more.
+    #[inline]
+    pub fn forget(&mut self, logical: LogicalPage) {
+        if !self.is_on() {
+            return;
+        }
+        if let Some(id) = self.find(logical) {
+            if self.is_coming(id) {
+                self.index.remove(logical.0);
+                self.entries[id as usize].stale = true;
+            } else {
+                self.drop_entry(id);
+                self.free.push(id);
+            }
+        }
+    }
+
+    /// All pages that are here, for checks.
+    pub fn pages(&self) -> impl Iterator<Item = &Cached> {
+        self.here.iter().map(|id| self.get(id))
+    }
+
+    /// An unused entry, if need be that of the page which the eviction policy lets go.
+    fn take(&mut self) -> Option<EntryId> {
+        if let Some(id) = self.free.pop() {
+            return Some(id);
+        }
+        if self.here.is_empty() {
+            return None;
+        }
+        let id = self.eviction.next(&self.here);
+        let known = self.find(self.get(id).logical) == Some(id);
+        assert!(known && !self.is_coming(id), "the eviction policy chose entry {id}");
+        self.drop_entry(id);
+        Some(id)
+    }
+
+    fn enter(&mut self, id: EntryId, page: Cached) {
+        self.entries[id as usize] = page;
+        self.index.insert(page.logical.0, id);
+    }
+
+    fn arrive(&mut self, id: EntryId) {
+        self.here.push(id);
+        self.eviction.added(id, self.entries[id as usize].logical);
+    }
+
+    fn drop_entry(&mut self, id: EntryId) {
+        let entry = &mut self.entries[id as usize];
+        entry.ahead = false;
+        self.index.remove(entry.logical.0);
+        self.here.remove(id);
+        self.eviction.removed(id);
+    }
+}

@@ -1,0 +1,465 @@
+//! The block map: logical blocks on block sets, each page at the place that its number gives it.
+//!
+//! A *logical block* is the logical pages of one block set; page `p` lies at place `p` modulo the slots of a block, in the
+//! *data block* of its logical block or in its *replacement block*. Blocks are programmed in order, so a page that is written
+//! first lets everything between it and the last page of the replacement block be copied there, and a page that lies behind
+//! that point ends in a merge: the rest is copied, the replacement block becomes the data block, and the old one is erased.
+//! A replacement block that cannot take the rest, because something failed in it, is merged with the data block into a third.
+//!
+//! Only the rules are here, step by step; the device carries the steps out, with time or without.
+
+mod audit;
+pub mod config;
+mod failing;
+mod homes;
+mod recovery;
+
+use std::collections::VecDeque;
+
+use serde::{Deserialize, Serialize};
+use wordline_kernel::{Column, id, state, word};
+use wordline_nand::{BlockSetId, Chips, SlotId, Slots};
+
+use super::mapping::LogicalPage;
+use crate::Config;
+use crate::map::Moved;
+use crate::policy::placement::Row;
+use crate::space::{Space, State};
+
+pub use homes::ByBlock;
+
+id!(
+    /// A logical block: the logical pages of a block set.
+    LogicalBlock
+);
+
+const NONE: u32 = u32::MAX;
+
+/// Free blocks of a row beside which no replacement block is opened. With one, a logical block that cannot be merged into its
+/// replacement block is merged into a new one.
+const KEPT: usize = 1;
+
+/// The block sets of a logical block.
+#[derive(Clone, Copy, Debug)]
+struct Pair {
+    data: u32,
+    replacement: u32,
+}
+
+word!(Pair { data: u32, replacement: u32 });
+
+const NOWHERE: Pair = Pair { data: NONE, replacement: NONE };
+
+fn block(number: u32) -> Option<BlockSetId> {
+    (number != NONE).then_some(BlockSetId(number))
+}
+
+impl Pair {
+    fn data(self) -> Option<BlockSetId> {
+        block(self.data)
+    }
+
+    fn replacement(self) -> Option<BlockSetId> {
+        block(self.replacement)
+    }
+}
+
+/// What is done next in a row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Step {
+    /// Write the page that waits here.
+    Write {
+        /// Its slot.
+        to: SlotId,
+    },
+    /// Read this valid slot, and [hold](BlockMap::hold) what was in it.
+    Read {
+        /// The slot.
+        from: SlotId,
+    },
+    /// Program what is [held](BlockMap::held) here, or padding if nothing is.
+    Program {
+        /// The slot.
+        to: SlotId,
+    },
+    /// Erase this block, which holds nothing valid.
+    Erase {
+        /// The block.
+        block: BlockSetId,
+    },
+    /// Take this block, which holds nothing valid, out of use. Takes no time.
+    Retire {
+        /// The block.
+        block: BlockSetId,
+    },
+}
+
+/// Pages of a logical block are being copied.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+struct Copying {
+    logical: LogicalBlock,
+    into: BlockSetId,
+    /// The first place that is not copied any more; none for a merge, which copies all that is valid elsewhere.
+    until: Option<u32>,
+}
+
+/// Where a row is.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+struct RowState {
+    /// Commands of the present step that are queued or under way.
+    commands: u32,
+    copying: Option<Copying>,
+    /// Where the host's page is written, or was last.
+    write: Option<SlotId>,
+    /// A page that was read and is to be programmed.
+    held: Vec<Moved>,
+    /// Blocks without anything valid.
+    to_erase: VecDeque<BlockSetId>,
+    /// Logical blocks with a replacement block, the one written least recently in front.
+    replaced: VecDeque<LogicalBlock>,
+    /// Logical blocks that must be merged: something failed in one of their blocks.
+    failed: VecDeque<LogicalBlock>,
+    /// Programs that failed since a page of the host was last written, or nothing was left to be done.
+    in_vain: u8,
+    /// Whether too few good blocks are left to go on, or too much fails.
+    stuck: bool,
+    /// Whether the row is out of use as a whole.
+    lost: bool,
+}
+
+/// The map of a device by whole blocks.
+pub struct BlockMap {
+    slots: Slots,
+    /// Replacement blocks of a row.
+    most: usize,
+    /// Logical blocks that live in each row.
+    homes: Vec<u32>,
+    pairs: Column<LogicalBlock, Pair>,
+    /// The logical block of each block set; none of those that are free or to be erased.
+    owners: Column<BlockSetId, u32>,
+    /// Blocks that a merge was to go to, before a program failed in them: third ones of their logical blocks.
+    strays: Vec<(LogicalBlock, BlockSetId)>,
+    rows: Vec<RowState>,
+}
+
+state!(BlockMap {
+    values { strays, rows }
+    parts { pairs, owners }
+    fixed { slots, most, homes }
+});
+
+impl BlockMap {
+    /// The map of a device that has one, with nothing written, where `home` is the row of the logical block that a page is in.
+    pub fn of(config: &Config, home: impl Fn(u32) -> Option<Row>) -> Option<Self> {
+        let file = config.file.ftl.mapping.block.as_ref()?;
+        let (pools, per_block) = (&config.pools, config.slots().per_block());
+        let logical_blocks = config.logical_blocks();
+        let mut homes = vec![0; pools.rows() as usize];
+        for row in (0..logical_blocks).filter_map(|logical| home(logical * per_block)) {
+            homes[row as usize] += 1;
+        }
+        Some(Self {
+            slots: *config.slots(),
+            most: file.replacements as usize,
+            homes,
+            pairs: Column::filled(logical_blocks as usize, NOWHERE),
+            owners: Column::filled(pools.block_sets() as usize, NONE),
+            strays: Vec::new(),
+            rows: vec![RowState::default(); pools.rows() as usize],
+        })
+    }
+
+    /// Good blocks without which a row cannot go on: a data block for each of its logical blocks, a replacement block, and
+    /// the one that is kept free.
+    pub fn needs(&self, row: Row) -> u32 {
+        self.homes[row as usize] + 1 + KEPT as u32
+    }
+
+    /// The logical block of a page and the page's place in it.
+    #[inline]
+    fn split(&self, page: LogicalPage) -> (LogicalBlock, u32) {
+        let (logical, place) = self.slots.split(SlotId(page.0));
+        (LogicalBlock(logical.0), place)
+    }
+
+    /// What is done next in a row where a page may wait to be written; `None` if nothing is to be done now, or a step is
+    /// under way.
+    pub fn next(
+        &mut self,
+        row: Row,
+        waiting: Option<LogicalPage>,
+        blocks: &mut Space,
+        chips: &Chips,
+    ) -> Option<Step> {
+        let state = &self.rows[row as usize];
+        if state.commands > 0 || state.lost || state.gives_up() {
+            return None;
+        }
+        loop {
+            // Nothing else begins before what was merged is erased: a logical block is in no third block then.
+            if !self.rows[row as usize].to_erase.is_empty() {
+                return self.next_erase(row, blocks);
+            }
+            if let Some(copying) = self.rows[row as usize].copying {
+                match self.copy(row, copying, blocks, chips) {
+                    Some(step) => return Some(step),
+                    None => continue,
+                }
+            }
+            if let Some(logical) = self.rows[row as usize].failed.front().copied() {
+                self.merge(row, logical, blocks, chips)?;
+                continue;
+            }
+            let Some(page) = waiting else {
+                self.rows[row as usize].in_vain = 0;
+                return None;
+            };
+            if let Some(to) = self.place(row, page, blocks, chips)? {
+                self.rows[row as usize].write = Some(to);
+                return Some(Step::Write { to });
+            }
+        }
+    }
+
+    /// The next block to be erased that nobody reads any more.
+    fn next_erase(&mut self, row: Row, blocks: &Space) -> Option<Step> {
+        let to_erase = &mut self.rows[row as usize].to_erase;
+        let at = to_erase.iter().position(|block| blocks.is_clean(*block))?;
+        let block = to_erase.remove(at).expect("it was just found");
+        Some(if blocks.is_condemned(block) { Step::Retire { block } } else { Step::Erase { block } })
+    }
+
+    /// The next step of copying; none if that is over.
+    fn copy(&mut self, row: Row, copying: Copying, blocks: &mut Space, chips: &Chips) -> Option<Step> {
+        let Copying { logical, into, until } = copying;
+        let next = chips.programmed(into);
+        let state = &mut self.rows[row as usize];
+        state.held.retain(|moved| blocks.is_valid(moved.from));
+        if !state.held.is_empty() {
+            return Some(Step::Program { to: blocks.program_at(into, next) });
+        }
+        let wanted = self.next_outside(logical, into, next, blocks);
+        let end = match (until, wanted) {
+            (Some(until), _) => until,
+            (None, Some((place, _))) => place + 1,
+            (None, None) => {
+                self.merged(row, logical, into, blocks);
+                return None;
+            }
+        };
+        match wanted {
+            _ if next >= end => {
+                self.rows[row as usize].copying = None;
+                None
+            }
+            Some((place, from)) if place == next => Some(Step::Read { from }),
+            _ => Some(Step::Program { to: blocks.program_at(into, next) }),
+        }
+    }
+
+    /// The first valid slot of a logical block from `place` on that is not in `into`, with its place.
+    fn next_outside(
+        &self,
+        logical: LogicalBlock,
+        into: BlockSetId,
+        place: u32,
+        blocks: &Space,
+    ) -> Option<(u32, SlotId)> {
+        let others = self.blocks_of(logical).filter(|other| *other != into);
+        let first = others.filter_map(|other| {
+            let at = blocks.next_valid(other, place)?;
+            Some((at, self.slots.at(other, at)))
+        });
+        first.min_by_key(|(at, _)| *at)
+    }
+
+    /// The block sets that may hold pages of a logical block, but for a third one that is being merged into.
+    fn blocks_of(&self, logical: LogicalBlock) -> impl Iterator<Item = BlockSetId> + '_ {
+        let pair = self.pairs[logical];
+        let strays = self.strays.iter().filter(move |(of, _)| *of == logical).map(|(_, block)| *block);
+        pair.data().into_iter().chain(pair.replacement()).chain(strays)
+    }
+
+    /// Where a page goes now. If something must be done before, that has begun; `None` if nothing can be.
+    fn place(
+        &mut self,
+        row: Row,
+        page: LogicalPage,
+        blocks: &mut Space,
+        chips: &Chips,
+    ) -> Option<Option<SlotId>> {
+        let (logical, place) = self.split(page);
+        let Some(replacement) = self.pairs[logical].replacement() else {
+            self.open(row, logical, place, blocks, chips)?;
+            return Some(None);
+        };
+        let next = chips.programmed(replacement);
+        if place < next {
+            self.merge(row, logical, blocks, chips)?;
+            return Some(None);
+        }
+        if place > next {
+            let until = Some(place);
+            self.rows[row as usize].copying = Some(Copying { logical, into: replacement, until });
+            return Some(None);
+        }
+        let is_last = place + 1 == self.slots.per_block();
+        let state = &mut self.rows[row as usize];
+        if is_last {
+            // The page fills the block: what is left is the erase of the old one.
+            state.copying = Some(Copying { logical, into: replacement, until: None });
+        } else if state.replaced.back() != Some(&logical) {
+            state.replaced.retain(|other| *other != logical);
+            state.replaced.push_back(logical);
+        }
+        Some(Some(blocks.program_at(replacement, place)))
+    }
+
+    /// Gives a logical block a replacement block that takes its page at `place`, or makes room for one. A data block that
+    /// is not written that far yet goes on as its own replacement.
+    fn open(
+        &mut self,
+        row: Row,
+        logical: LogicalBlock,
+        place: u32,
+        blocks: &mut Space,
+        chips: &Chips,
+    ) -> Option<()> {
+        let goes_on =
+            |data: &BlockSetId| blocks.state(*data) == State::Closed && chips.programmed(*data) <= place;
+        let data = self.pairs[logical].data().filter(goes_on);
+        let state = &self.rows[row as usize];
+        let short = data.is_none() && blocks.free(row) <= KEPT;
+        if short || state.replaced.len() >= self.most {
+            return match state.replaced.front().copied() {
+                Some(oldest) => self.merge(row, oldest, blocks, chips),
+                None => self.stick(row),
+            };
+        }
+        if let Some(data) = data {
+            blocks.reopen(data);
+            self.pairs[logical] = Pair { data: NONE, replacement: data.0 };
+        } else {
+            let replacement = blocks.open_free(row).expect("more are free than are kept");
+            self.owners[replacement] = logical.0;
+            self.pairs[logical].replacement = replacement.0;
+        }
+        self.rows[row as usize].replaced.push_back(logical);
+        Some(())
+    }
+
+    /// Begins to merge a logical block: into its replacement block where that takes the rest, else into a new one. Where
+    /// none is free, another logical block is merged first.
+    fn merge(&mut self, row: Row, logical: LogicalBlock, blocks: &mut Space, chips: &Chips) -> Option<()> {
+        let into = if let Some(replacement) = self.takes_rest(logical, blocks, chips) {
+            replacement
+        } else if self.blocks_of(logical).all(|block| blocks.valid(block) == 0) {
+            self.release(row, logical, None, blocks);
+            return Some(());
+        } else if let Some(new) = blocks.open_free(row) {
+            self.owners[new] = logical.0;
+            new
+        } else {
+            let gains = |other: &&LogicalBlock| {
+                self.pairs[**other].data().is_some() && self.takes_rest(**other, blocks, chips).is_some()
+            };
+            let Some(other) = self.rows[row as usize].replaced.iter().find(gains).copied() else {
+                return self.stick(row);
+            };
+            return self.merge(row, other, blocks, chips);
+        };
+        self.rows[row as usize].copying = Some(Copying { logical, into, until: None });
+        Some(())
+    }
+
+    /// The replacement block of a logical block, if it takes all that is valid elsewhere.
+    fn takes_rest(&self, logical: LogicalBlock, blocks: &Space, chips: &Chips) -> Option<BlockSetId> {
+        let replacement = self.pairs[logical].replacement()?;
+        let is_sound = blocks.state(replacement) == State::Open && !blocks.is_condemned(replacement);
+        let first = self.next_outside(logical, replacement, 0, blocks);
+        let fits = first.is_none_or(|(place, _)| place >= chips.programmed(replacement));
+        (is_sound && fits).then_some(replacement)
+    }
+
+    /// All that is valid of a logical block is in one block now.
+    fn merged(&mut self, row: Row, logical: LogicalBlock, into: BlockSetId, blocks: &mut Space) {
+        self.rows[row as usize].copying = None;
+        blocks.close_open(into);
+        self.release(row, logical, Some(into), blocks);
+        if blocks.is_condemned(into) {
+            self.rows[row as usize].failed.push_back(logical);
+        }
+    }
+
+    /// Nothing is valid in the blocks of a logical block but in `data`, which is all that it keeps.
+    fn release(&mut self, row: Row, logical: LogicalBlock, data: Option<BlockSetId>, blocks: &mut Space) {
+        loop {
+            let mut old = self.blocks_of(logical).filter(|block| Some(*block) != data);
+            let next = old.find(|block| blocks.state(*block) != State::Victim);
+            drop(old);
+            let Some(block) = next else { break };
+            if blocks.state(block) == State::Open {
+                blocks.close_open(block);
+            }
+            self.erase(row, block, blocks);
+        }
+        self.strays.retain(|(of, _)| *of != logical);
+        self.pairs[logical] = Pair { data: data.map_or(NONE, |data| data.0), replacement: NONE };
+        let state = &mut self.rows[row as usize];
+        state.replaced.retain(|other| *other != logical);
+        state.failed.retain(|other| *other != logical);
+    }
+
+    /// A closed block without anything valid is to be erased.
+    fn erase(&mut self, row: Row, block: BlockSetId, blocks: &mut Space) {
+        blocks.clean(block);
+        self.owners[block] = NONE;
+        self.rows[row as usize].to_erase.push_back(block);
+    }
+
+    /// Too few good blocks are left to go on.
+    fn stick(&mut self, row: Row) -> Option<()> {
+        self.rows[row as usize].stuck = true;
+        None
+    }
+
+    /// Whether too few blocks of a row are good to go on.
+    pub fn is_stuck(&self, row: Row) -> bool {
+        self.rows[row as usize].stuck
+    }
+
+    /// The page of the host that was written is in flash.
+    pub fn page_written(&mut self, row: Row) {
+        self.rows[row as usize].in_vain = 0;
+    }
+
+    /// Where the page goes that is written now.
+    pub fn place_of_write(&self, row: Row) -> SlotId {
+        self.rows[row as usize].write.expect("the row's step is a write")
+    }
+
+    /// A step of a row takes so many commands.
+    pub fn begin(&mut self, row: Row, commands: u32) {
+        self.rows[row as usize].commands = commands;
+    }
+
+    /// A command of the row's step is done.
+    pub fn command_done(&mut self, row: Row) {
+        self.rows[row as usize].commands -= 1;
+    }
+
+    /// A page was read for the row's copying.
+    pub fn hold(&mut self, row: Row, moved: Moved) {
+        self.rows[row as usize].held.push(moved);
+    }
+
+    /// The page that the row's program writes; none if it writes padding.
+    pub fn held(&self, row: Row) -> &[Moved] {
+        &self.rows[row as usize].held
+    }
+
+    /// The row's program is done.
+    pub fn take_held(&mut self, row: Row) -> Option<Moved> {
+        self.rows[row as usize].held.pop()
+    }
+}

@@ -1,0 +1,71 @@
+//! What a block map does about blocks and commands that failed.
+
+use wordline_nand::BlockSetId;
+
+use super::{BlockMap, LogicalBlock, NONE, NOWHERE, RowState, block};
+use crate::policy::failure::MOST_FAILURES;
+use crate::policy::placement::Row;
+use crate::space::Space;
+
+impl RowState {
+    /// Whether nothing more is tried in the row.
+    pub(super) fn gives_up(&self) -> bool {
+        self.in_vain == MOST_FAILURES
+    }
+}
+
+impl BlockMap {
+    /// A program failed in a block: what is valid of its logical block goes to another one. A page has a single place, so that
+    /// this takes as many programs as the block has pages, each of which may fail again: where that went in vain so often that a
+    /// block would be given up, the row is.
+    pub fn program_failed(&mut self, row: Row, block: BlockSetId) {
+        let logical = LogicalBlock(self.owners[block]);
+        let state = &mut self.rows[row as usize];
+        state.held.clear();
+        state.copying = None;
+        state.in_vain = state.in_vain.saturating_add(1);
+        state.stuck |= state.gives_up();
+        let pair = self.pairs[logical];
+        if pair.data != block.0 && pair.replacement != block.0 {
+            self.strays.push((logical, block));
+        }
+        self.fail(row, logical);
+    }
+
+    /// A block is to be emptied and taken out of use.
+    pub fn condemned(&mut self, row: Row, block: BlockSetId) {
+        if self.owners[block] != NONE {
+            self.fail(row, LogicalBlock(self.owners[block]));
+        }
+    }
+
+    /// What is valid of a logical block is merged before anything else is written to the row.
+    pub(super) fn fail(&mut self, row: Row, logical: LogicalBlock) {
+        let failed = &mut self.rows[row as usize].failed;
+        if !failed.contains(&logical) {
+            failed.push_back(logical);
+        }
+    }
+
+    /// The erase of a block failed and is tried again.
+    pub fn erase_again(&mut self, row: Row, block: BlockSetId) {
+        self.rows[row as usize].to_erase.push_back(block);
+    }
+
+    /// The row is out of use as a whole, with all its blocks.
+    pub fn lose(&mut self, row: Row, blocks: &Space) {
+        let is_here = |number: u32| block(number).is_some_and(|block| blocks.row_of(block) == row);
+        for logical in self.pairs.ids() {
+            let pair = self.pairs[logical];
+            if is_here(pair.data) || is_here(pair.replacement) {
+                self.pairs[logical] = NOWHERE;
+            }
+        }
+        self.strays.retain(|(_, stray)| blocks.row_of(*stray) != row);
+        self.owners.ids().filter(|block| blocks.row_of(*block) == row).for_each(|block| {
+            self.owners[block] = NONE;
+        });
+        let commands = self.rows[row as usize].commands;
+        self.rows[row as usize] = RowState { commands, lost: true, ..RowState::default() };
+    }
+}

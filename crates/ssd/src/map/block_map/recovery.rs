@@ -1,0 +1,109 @@
+//! The block map after a power cut, put together from what the blocks hold.
+
+use wordline_kernel::Id;
+use wordline_nand::{BlockSetId, Chips};
+
+use super::{BlockMap, LogicalBlock, NONE, NOWHERE, Pair, RowState};
+use crate::map::mapping::{LogicalPage, Mapping};
+use crate::space::{Space, State};
+
+/// A block set that holds pages of a logical block, with the number that it got when it was opened.
+type Written = (LogicalBlock, u64, BlockSetId);
+
+impl BlockMap {
+    /// Forgets everything, as when the power is cut.
+    pub fn forget(&mut self) {
+        self.pairs.ids().for_each(|logical| self.pairs[logical] = NOWHERE);
+        self.owners.ids().for_each(|block| self.owners[block] = NONE);
+        self.strays.clear();
+        self.rows.fill(RowState::default());
+    }
+
+    /// The written blocks of each logical block, those that were opened first in front.
+    fn written(&self, blocks: &Space, chips: &Chips) -> Vec<Written> {
+        let all = self.owners.ids();
+        let used = all.filter(|block| blocks.state(*block) != State::Bad && chips.programmed(*block) > 0);
+        let owner = |block: BlockSetId| {
+            let mut stamps =
+                (0..chips.programmed(block)).map(|place| chips.stamp(self.slots.at(block, place)));
+            let data = stamps.find(|stamp| stamp.is_data())?;
+            Some((self.split(LogicalPage(data.logical)).0, blocks.opened_as(block), block))
+        };
+        let mut written: Vec<Written> = used.filter_map(owner).collect();
+        written.sort_unstable_by_key(|(logical, opened, _)| (logical.index(), *opened));
+        written
+    }
+
+    /// Of a page that several blocks hold in the same version, maps the copy that is gone on with: that in the replacement
+    /// block, then that in the data block. A third block holds nothing but copies, and is begun anew.
+    pub fn settle(&self, mapping: &mut Mapping, blocks: &mut Space, chips: &Chips) {
+        let written = self.written(blocks, chips);
+        for group in written.chunk_by(|one, other| one.0 == other.0).filter(|group| group.len() > 1) {
+            let mut order: Vec<BlockSetId> = group.iter().map(|(_, _, block)| *block).collect();
+            order.swap(0, 1);
+            for place in 0..self.slots.per_block() {
+                let page = LogicalPage(group[0].0.0 * self.slots.per_block() + place);
+                if page.0 >= mapping.len() {
+                    break;
+                }
+                let Some(known) = mapping.get(page) else { continue };
+                let slots = order.iter().map(|block| self.slots.at(*block, place));
+                let mut same = slots.filter(|slot| chips.stamp(*slot) == chips.stamp(known));
+                let first = same.next().expect("a mapped page is in a block of its logical block");
+                if first != known {
+                    mapping.set(page, first);
+                    blocks.invalidate(known);
+                    blocks.validate(first);
+                }
+            }
+        }
+    }
+
+    /// Finds the data and replacement blocks, once it is known which pages are valid and all blocks are closed. What cannot
+    /// go on, as behind a torn program, is to be merged anew, and what holds nothing valid to be erased.
+    pub fn rebuild(&mut self, blocks: &mut Space, chips: &Chips) {
+        let written = self.written(blocks, chips);
+        for (logical, _, block) in written.iter().filter(|(_, _, block)| blocks.valid(*block) > 0) {
+            self.owners[*block] = logical.0;
+            let Pair { data, replacement } = &mut self.pairs[*logical];
+            match (*data, *replacement) {
+                (NONE, _) => *data = block.0,
+                (_, NONE) => *replacement = block.0,
+                _ => self.strays.push((*logical, *block)),
+            }
+        }
+        for block in self.owners.ids() {
+            let closed = matches!(blocks.state(block), State::Closed | State::Condemned);
+            if closed && blocks.valid(block) == 0 {
+                self.erase(blocks.row_of(block), block, blocks);
+            }
+        }
+        self.find_work(blocks, chips);
+    }
+
+    fn find_work(&mut self, blocks: &mut Space, chips: &Chips) {
+        let mut replaced = Vec::new();
+        for logical in self.pairs.ids() {
+            let all: Vec<BlockSetId> = self.blocks_of(logical).collect();
+            let Some(first) = all.first() else { continue };
+            let row = blocks.row_of(*first);
+            let mut fails = all.len() > 2 || all.iter().any(|block| blocks.is_condemned(*block));
+            if let Some(replacement) = self.pairs[logical].replacement() {
+                replaced.push((blocks.opened_as(replacement), row, logical));
+                if blocks.state(replacement) == State::Closed
+                    && chips.programmed(replacement) < self.slots.per_block()
+                {
+                    blocks.reopen(replacement);
+                }
+                fails |= self.takes_rest(logical, blocks, chips).is_none();
+            }
+            if fails {
+                self.fail(row, logical);
+            }
+        }
+        replaced.sort_unstable_by_key(|(opened, ..)| *opened);
+        for (_, row, logical) in replaced {
+            self.rows[row as usize].replaced.push_back(logical);
+        }
+    }
+}

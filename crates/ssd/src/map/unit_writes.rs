@@ -1,0 +1,111 @@
+//! Which program unit holds the last write of each unit of logical pages, in a pool that is mapped by whole units: the number of
+//! the write, which the spare areas of the program unit carry.
+
+use wordline_kernel::state;
+use wordline_nand::{Chips, SlotId};
+
+use super::mapping::LogicalPage;
+use crate::Config;
+use crate::space::{Space, State};
+
+/// No program unit.
+const NOWHERE: u32 = u32::MAX;
+
+/// The writes of whole units.
+#[derive(Clone, Debug)]
+pub struct UnitWrites {
+    /// Pages of a unit.
+    per_unit: u32,
+    /// The number of the write that each program unit of the first pool holds.
+    written: Vec<u64>,
+    /// The last of these numbers that was given.
+    last: u64,
+    /// Whether a write of a unit is being programmed.
+    is_programming: Vec<bool>,
+}
+
+state!(UnitWrites { values { last, is_programming } parts { written } fixed { per_unit } });
+
+/// The program unit that holds the last write of each unit, by its first slot.
+pub struct Newest(Vec<u32>);
+
+impl UnitWrites {
+    /// Nothing is written; none unless the first pool is mapped by whole units.
+    pub fn of(config: &Config) -> Option<Box<Self>> {
+        config.file.ftl.mapping.whole_units.then(|| {
+            let per_unit = config.pages_of_a_sub_request();
+            Box::new(Self {
+                per_unit,
+                written: vec![0; (config.pools.first().slots.count() / per_unit) as usize],
+                last: 0,
+                is_programming: vec![false; config.mapped_pages().div_ceil(per_unit) as usize],
+            })
+        })
+    }
+
+    /// Forgets what is being programmed, as when the power is cut.
+    pub fn forget(&mut self) {
+        self.is_programming.fill(false);
+    }
+
+    /// Pages of a unit.
+    pub fn per_unit(&self) -> u32 {
+        self.per_unit
+    }
+
+    /// The number of the program unit that holds `slot`.
+    fn program_unit(&self, slot: SlotId) -> usize {
+        (slot.0 / self.per_unit) as usize
+    }
+
+    fn unit(&self, page: LogicalPage) -> usize {
+        (page.0 / self.per_unit) as usize
+    }
+
+    /// The next write is the one that is programmed to `first`.
+    pub fn write(&mut self, first: SlotId) {
+        self.last += 1;
+        let at = self.program_unit(first);
+        self.written[at] = self.last;
+    }
+
+    /// Whether a write of the unit of a page is being programmed from now on.
+    pub fn set_programming(&mut self, page: LogicalPage, is_programming: bool) {
+        let unit = self.unit(page);
+        self.is_programming[unit] = is_programming;
+    }
+
+    /// The program unit at `from`, which holds `page`, is copied to `to`. While a later write of the unit is being programmed,
+    /// a copy counts as old as the original.
+    pub fn copy(&mut self, page: LogicalPage, from: SlotId, to: SlotId) {
+        if !self.is_programming[self.unit(page)] {
+            return self.write(to);
+        }
+        let (from, to) = (self.program_unit(from), self.program_unit(to));
+        self.written[to] = self.written[from];
+    }
+
+    /// Where the last write of each unit is, as the spare areas tell after a power cut.
+    pub fn newest(&self, blocks: &Space, chips: &Chips) -> Newest {
+        let mut newest = vec![NOWHERE; self.is_programming.len()];
+        let first_pool = blocks.pools().first();
+        for block in first_pool.geometry.all_blocks().filter(|block| blocks.state(*block) != State::Bad) {
+            for place in (0..chips.programmed(block)).step_by(self.per_unit as usize) {
+                let first = first_pool.slots.at(block, place);
+                let mut held = (first.0..first.0 + self.per_unit).map(|slot| chips.stamp(SlotId(slot)));
+                let Some(stamp) = held.find(|stamp| stamp.is_data() && stamp.version > 0) else { continue };
+                let known = &mut newest[self.unit(LogicalPage(stamp.logical))];
+                let number = |slot: u32| self.written[self.program_unit(SlotId(slot))];
+                if *known == NOWHERE || number(*known) <= number(first.0) {
+                    *known = first.0;
+                }
+            }
+        }
+        Newest(newest)
+    }
+
+    /// Whether a slot of the first pool is of the program unit that holds the last write of the unit of a page.
+    pub fn is_newest(&self, newest: &Newest, slot: SlotId, page: LogicalPage) -> bool {
+        newest.0[self.unit(page)] == slot.0 - slot.0 % self.per_unit
+    }
+}

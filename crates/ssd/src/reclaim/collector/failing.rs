@@ -1,0 +1,72 @@
+//! What the collector does about blocks and commands that failed.
+
+use std::collections::VecDeque;
+
+use wordline_nand::BlockSetId;
+
+use super::{Collector, RowState, Step};
+use crate::policy::placement::Row;
+use crate::space::{Space, State};
+
+impl Collector {
+    /// The next condemned block that can be emptied: nothing will be gained of it, so that the blocks that cleaning
+    /// itself needs must stay free.
+    pub(super) fn next_condemned(&mut self, row: Row, blocks: &Space) -> Option<BlockSetId> {
+        let RowState { condemned, .. } = &mut self.rows[row as usize];
+        if condemned.is_empty() {
+            return None;
+        }
+        condemned.retain(|block| !matches!(blocks.state(*block), State::Victim | State::Bad));
+        let spares = blocks.free(row) > blocks.streams().kept_blocks();
+        let fits = |block: &BlockSetId| {
+            blocks.state(*block) == State::Condemned
+                && (blocks.valid(*block) == 0 || (spares && self.has_room_for(row, *block, blocks)))
+        };
+        self.rows[row as usize].condemned.iter().copied().find(fits)
+    }
+
+    /// Too few good blocks are left to go on.
+    pub(super) fn stick(&mut self, row: Row) -> Option<Step> {
+        self.rows[row as usize].stuck = true;
+        None
+    }
+
+    /// A block is to be emptied and retired, in its turn.
+    pub fn condemn(&mut self, row: Row, block: BlockSetId) {
+        self.rows[row as usize].condemned.push_back(block);
+    }
+
+    /// The erase of a victim failed and is tried again.
+    pub fn erase_again(&mut self, row: Row, block: BlockSetId) {
+        self.rows[row as usize].read.push_back(block);
+    }
+
+    /// The row's program failed: its pages, which are where they were, are written again.
+    pub fn program_failed(&mut self, row: Row, stream: u8) {
+        let RowState { unit, staged, lost, .. } = &mut self.rows[row as usize];
+        let pages = unit.drain(..).rev();
+        if !*lost {
+            pages.for_each(|moved| staged[usize::from(stream)].push_front(moved));
+        }
+    }
+
+    /// The row's copyback failed: its pages are moved again.
+    pub fn copyback_failed(&mut self, row: Row, pages: u32) {
+        let RowState { unit, victim, .. } = &mut self.rows[row as usize];
+        unit.clear();
+        if let Some((_, place)) = victim {
+            *place -= pages;
+        }
+    }
+
+    /// The row is out of use as a whole.
+    pub fn lose(&mut self, row: Row) {
+        let RowState { active, victim, read, staged, unit, condemned, lost, migrating, .. } =
+            &mut self.rows[row as usize];
+        (*active, *victim, *migrating, *lost) = (false, None, None, true);
+        read.clear();
+        staged.iter_mut().for_each(VecDeque::clear);
+        unit.clear();
+        condemned.clear();
+    }
+}

@@ -1,0 +1,249 @@
+use wordline_kernel::Seed;
+
+use wordline_nand::Stamp;
+
+use super::*;
+use crate::Config;
+use crate::config::tests::small;
+use crate::policy::victim::{Fifo, Greedy};
+use crate::space::Streams;
+
+/// Carries out what the collector wants in the first row, at once; false if it wants nothing.
+fn step(collector: &mut Collector, blocks: &mut Space) -> bool {
+    step_in(0, collector, blocks, &mut Vec::new())
+}
+
+/// Carries out what the collector wants in a row, at once, and notes what is erased; false if it wants nothing.
+fn step_in(row: Row, collector: &mut Collector, blocks: &mut Space, erased: &mut Vec<BlockSetId>) -> bool {
+    match collector.next(row, blocks, Leave::MUST) {
+        None => return false,
+        Some(Step::Copyback { .. }) => unreachable!("copyback is off"),
+        Some(Step::Read { first, end, .. }) => {
+            for from in (first.0..end.0).map(SlotId) {
+                collector.stage(row, 0, Moved { stamp: Stamp::PADDING, from });
+            }
+        }
+        Some(Step::Program { stream }) => {
+            let first = blocks.take(row, stream, blocks.pools().per_program(row));
+            let moved: Vec<Moved> = collector.take_unit(row).collect();
+            for (n, page) in moved.iter().enumerate() {
+                blocks.invalidate(page.from);
+                blocks.validate(SlotId(first.0 + n as u32));
+            }
+            blocks.program_done(first);
+        }
+        Some(Step::Erase { block }) => {
+            blocks.erased(block, 1);
+            erased.push(block);
+        }
+        Some(Step::Retire { block }) => blocks.retire(block),
+    }
+    collector.command_done(row)
+}
+
+/// A table with a row that has so many free blocks, for cleaning first in, first out. The oldest blocks have one
+/// invalid page each: such a victim fills nearly a whole block of the collector's.
+fn table(free: usize) -> Space {
+    let Config { pools, .. } = small().check().expect("the device is sound");
+    let Pool { geometry, .. } = pools.first();
+    let mut blocks = Space::new(&pools, Streams::ONE_EACH, |_| false);
+    blocks.keep(Fifo.needs());
+    let per_block = geometry.pages_per_block_set();
+    while blocks.free(0) > free {
+        for n in 0..per_block {
+            let page = blocks.take(0, Streams::ONE_EACH.host(0), 1);
+            if n >= if page.0 < 8 * per_block { 1 } else { per_block / 2 } {
+                blocks.validate(page);
+            }
+            blocks.program_done(page);
+        }
+    }
+    blocks
+}
+
+/// A table with a row of full blocks, but for the first ones, of which as many pages are invalid as is said.
+fn nearly_full(free: usize, invalid: &[u32]) -> Space {
+    let Config { pools, .. } = small().check().expect("the device is sound");
+    let mut blocks = Space::new(&pools, Streams::ONE_EACH, |_| false);
+    blocks.keep(Fifo.needs());
+    let mut invalid = invalid.iter();
+    while blocks.free(0) > free {
+        let missing = invalid.next().copied().unwrap_or(0);
+        for n in 0..pools.per_block_of(0) {
+            let page = blocks.take(0, Streams::ONE_EACH.host(0), 1);
+            if n >= missing {
+                blocks.validate(page);
+            }
+            blocks.program_done(page);
+        }
+    }
+    blocks
+}
+
+fn fifo(gc: &GcFile) -> Collector {
+    Collector::new(1, 1, Box::new(Fifo), Seed(1).stream("test.victim", 0), gc)
+}
+
+#[test]
+fn a_collector_of_few_steps_takes_no_more_until_the_host_writes_or_needs_blocks() {
+    let mut blocks = table(4);
+    let gc = GcFile { start_below_free_blocks: 5, stop_at_free_blocks: 5, ..GcFile::default() };
+    let mut collector = fifo(&GcFile { steps_per_write: Some(3), ..gc });
+    for _ in 0..4 {
+        let steps = (0..100).filter(|_| step(&mut collector, &mut blocks)).count();
+        assert_eq!(steps, 3);
+        collector.spend(0, 2);
+    }
+    while blocks.free(0) > 2 {
+        let page = blocks.take(0, Streams::ONE_EACH.host(0), 1);
+        blocks.program_done(page);
+    }
+    let steps = (0..100).filter(|_| step(&mut collector, &mut blocks)).count();
+    assert!(steps > 3 && blocks.free(0) > 2, "{steps} steps to a block beside those kept");
+}
+
+/// A program unit has two pages here: what is left of a victim with a single invalid page ends with padding, which fills the
+/// block that it goes to.
+#[test]
+fn a_collector_rests_where_it_would_gain_nothing_but_its_own_padding() {
+    let gc = GcFile { start_below_free_blocks: 6, stop_at_free_blocks: 6, ..GcFile::default() };
+    for (invalid, left, most) in [(&[1][..], 1, 0), (&[1, 1], 0, 200), (&[1, 1, 1], 1, 200), (&[32], 0, 1)] {
+        let mut blocks = nearly_full(4, invalid);
+        let mut collector = fifo(&gc);
+        let steps = (0..1_000).take_while(|_| step(&mut collector, &mut blocks)).count();
+        assert!(steps <= most, "{invalid:?}: {steps} steps");
+        assert_eq!(blocks.invalid_in_closed(0), left, "{invalid:?}: a unit more would be gained");
+        assert!(!collector.is_stuck(0) && collector.affords(0, 2), "{invalid:?}: the host may write");
+    }
+}
+
+#[test]
+fn a_victim_that_is_read_for_long_does_not_end_the_life_of_its_row() {
+    let mut blocks = table(2);
+    let read = BlockSetId(0);
+    blocks.read_queued(read);
+    let mut collector = fifo(&GcFile::default());
+    while step(&mut collector, &mut blocks) {}
+    assert!(blocks.free(0) < 2 && !collector.is_stuck(0), "the collector waits for the reader");
+    assert!(blocks.read_done(read), "a victim waited for the reader");
+    while step(&mut collector, &mut blocks) {}
+    assert!(blocks.free(0) >= 3 && !collector.is_stuck(0));
+}
+
+/// A table of four rows with super blocks, of which so many blocks are free in each. So many pages of the n-th block of
+/// a row are valid as `valid` says of row and n.
+fn rows_of_super_blocks(policy: &dyn VictimPolicy, free: u32, valid: impl Fn(Row, u32) -> u32) -> Space {
+    let Config { pools, .. } = small().check().expect("the device is sound");
+    let Pool { geometry, slots, .. } = pools.first();
+    let mut blocks = Space::new(&pools, Streams::ONE_EACH, |_| false);
+    blocks.keep(policy.needs());
+    blocks.form_super_blocks();
+    for n in 0..geometry.blocks_per_plane - free {
+        for row in 0..geometry.rows() {
+            for place in 0..slots.per_block() {
+                let page = blocks.take(row, Streams::ONE_EACH.host(0), 1);
+                if place < valid(row, n) {
+                    blocks.validate(page);
+                }
+                blocks.program_done(page);
+            }
+        }
+    }
+    blocks.audit_super_blocks();
+    blocks
+}
+
+/// The number in its row of a block.
+fn number(block: BlockSetId, blocks: &Space) -> u32 {
+    block.0 % blocks.pools().first().geometry.blocks_per_plane
+}
+
+fn full() -> u32 {
+    small().check().expect("the device is sound").pools.per_block_of(0)
+}
+
+fn collector_of_four(policy: Box<dyn VictimPolicy>) -> Collector {
+    let gc = GcFile { start_below_free_blocks: 6, stop_at_free_blocks: 6, ..GcFile::default() };
+    Collector::new(4, 1, policy, Seed(1).stream("test.victim", 0), &gc)
+}
+
+#[test]
+fn all_blocks_of_a_super_block_are_erased_before_another_is_chosen() {
+    // Whole program units, so that none is carried over to the next victim.
+    let mut blocks = rows_of_super_blocks(&Fifo, 3, |_, n| full() / 4 + 2 * (n % 2));
+    let mut collector = collector_of_four(Box::new(Fifo));
+    let (mut erased, mut chosen, mut steps) = (Vec::new(), 0, 1);
+    while steps > 0 {
+        steps = 0;
+        for row in 0..4 {
+            steps += u32::from(step_in(row, &mut collector, &mut blocks, &mut erased));
+            let now = blocks.super_block_counts().expect("there are some").chosen;
+            if now > chosen {
+                assert_eq!(erased.len() as u64, 4 * chosen, "all of the last one are erased");
+                assert_eq!(blocks.super_blocks_in_cleaning(), 1);
+                chosen = now;
+            }
+            blocks.audit_super_blocks();
+        }
+    }
+    assert!(chosen > 2, "{chosen} were chosen");
+    assert_eq!(erased.len() as u64, 4 * chosen);
+    for (n, together) in erased.chunks(4).enumerate() {
+        let mut rows: Vec<Row> = together.iter().map(|block| blocks.row_of(*block)).collect();
+        rows.sort_unstable();
+        assert_eq!(rows, [0, 1, 2, 3], "one of each row");
+        assert!(
+            together.iter().all(|block| number(*block, &blocks) == n as u32),
+            "{erased:?}: the oldest first"
+        );
+    }
+}
+
+#[test]
+fn a_row_to_which_a_super_block_gains_nothing_cleans_a_victim_of_its_own() {
+    let full = full();
+    let valid = |row, n| if row == 1 && n < 8 { full } else { full / 2 };
+    let mut blocks = rows_of_super_blocks(&Fifo, 3, valid);
+    let mut collector = collector_of_four(Box::new(Fifo));
+    let mut erased = Vec::new();
+    while step_in(1, &mut collector, &mut blocks, &mut erased) {}
+    assert!(blocks.free(1) >= 6, "the row does not wait for the others");
+    assert!(erased.iter().all(|block| number(*block, &blocks) >= 8), "{erased:?} gained something");
+    assert!(blocks.next_of_super_block(0).is_some_and(|block| number(block, &blocks) == 0));
+    assert_eq!(blocks.next_of_super_block(1), None);
+    blocks.audit_super_blocks();
+}
+
+#[test]
+fn a_super_block_that_lost_blocks_is_compared_by_the_share_of_what_is_left() {
+    let full = full();
+    // Of the first two super blocks a single block will be left, with more and with less of its pages valid than others.
+    let valid = |row, n| if n > 1 || row > 0 { full / 2 } else { [full - 2, full / 4][n as usize] };
+    let mut blocks = rows_of_super_blocks(&Greedy, 3, valid);
+    for (row, n) in [0, 1].into_iter().flat_map(|n| (1..4).map(move |row| (row, n))) {
+        blocks.clean(BlockSetId(row * blocks.pools().first().geometry.blocks_per_plane + n));
+    }
+    let mut random = Seed(1).stream("test.victim", 0);
+    let mut order = Vec::new();
+    for _ in 0..8 {
+        let candidates = blocks.super_candidates().expect("none is being cleaned");
+        let chosen = Greedy.choose(candidates, &mut random).expect("there are more");
+        blocks.choose_super_block(chosen);
+        order.extend(blocks.next_of_super_block(0).map(|block| number(block, &blocks)));
+        for block in (0..4).filter_map(|row| blocks.next_of_super_block(row)).collect::<Vec<_>>() {
+            blocks.clean(block);
+        }
+        blocks.audit_super_blocks();
+        (0..4).for_each(|row| assert_eq!(blocks.next_of_super_block(row), None));
+        let of_row =
+            |row| BlockSetId(row * blocks.pools().first().geometry.blocks_per_plane + order[order.len() - 1]);
+        for block in (0..4).map(of_row).collect::<Vec<_>>() {
+            while let Some(place) = blocks.next_valid(block, 0) {
+                blocks.invalidate(blocks.pools().at(block, place));
+            }
+            blocks.erased(block, 1);
+        }
+    }
+    assert_eq!(order[0], 1, "a quarter of what is left is valid: {order:?}");
+    assert!(!order.contains(&0), "what gains more goes first: {order:?}");
+}

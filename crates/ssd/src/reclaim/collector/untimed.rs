@@ -1,0 +1,118 @@
+//! Garbage collection in no time, as in preconditioning.
+
+use wordline_nand::{BlockSetId, SlotId, Stamp};
+
+use super::Collector;
+use crate::flash::Flash;
+use crate::policy::placement::Row;
+use crate::space::{Space, StreamId};
+
+impl Collector {
+    /// Cleans the row in no time until it has as many free blocks as under full load, or, with `rested`, as many as cleaning
+    /// starts at; with `one_by_one`, too, but no more than a victim once the host has room. `move_page` carries a valid page
+    /// from one place to another, and is told which one comes next.
+    pub fn clean_untimed(
+        &mut self,
+        row: Row,
+        blocks: &mut Space,
+        mut move_page: impl FnMut(&mut Space, &mut Flash, SlotId, SlotId, Option<SlotId>),
+        flash: &mut Flash,
+        one_by_one: bool,
+        rested: bool,
+    ) {
+        let [start_below, _] = self.marks(row, blocks);
+        let enough = if one_by_one || rested { start_below } else { blocks.streams().kept_blocks() + 1 };
+        while blocks.free(row) < enough {
+            let Some(victim) = self.choose_untimed(row, blocks) else { return };
+            blocks.clean(victim);
+            let mut next = blocks.next_valid(victim, 0);
+            while let Some(at) = next {
+                next = move_untimed(row, victim, at, blocks, &mut move_page, flash);
+            }
+            erase_untimed(victim, blocks, flash);
+            if one_by_one && blocks.has_room(row, blocks.streams().host(0), 1) {
+                return;
+            }
+        }
+    }
+
+    /// Cleans the row in no time as far as it has to be cleaned before a host that writes as fast as it can may write
+    /// `pages` to a stream: once none but the collector's blocks are free, an invalid page is passed for each page.
+    /// What was begun is gone on with in time.
+    pub fn pace_untimed(
+        &mut self,
+        row: Row,
+        stream: StreamId,
+        pages: u32,
+        blocks: &mut Space,
+        mut move_page: impl FnMut(&mut Space, &mut Flash, SlotId, SlotId, Option<SlotId>),
+        flash: &mut Flash,
+    ) {
+        let [start_below, stop_at] = self.marks(row, blocks);
+        let state = &mut self.rows[row as usize];
+        state.regained = state.regained.saturating_sub(1);
+        if !state.active && blocks.free(row) < start_below {
+            (state.active, state.regained) = (true, 0);
+        }
+        let kept = blocks.streams().kept_blocks();
+        while self.rows[row as usize].active
+            && ((blocks.free(row) <= kept && self.rows[row as usize].regained < pages)
+                || !blocks.takes(row, stream, true))
+        {
+            let begun = self.rows[row as usize].victim.take();
+            let Some((victim, place)) = begun.or_else(|| {
+                let victim = self.choose_untimed(row, blocks)?;
+                blocks.clean(victim);
+                Some((victim, 0))
+            }) else {
+                return;
+            };
+            let state = &mut self.rows[row as usize];
+            if let Some(at) = blocks.next_valid(victim, place) {
+                state.regained += at - place;
+                state.victim = Some((victim, at + 1));
+                move_untimed(row, victim, at, blocks, &mut move_page, flash);
+                continue;
+            }
+            state.regained += blocks.pools().per_block(victim) - place;
+            erase_untimed(victim, blocks, flash);
+            state.active = blocks.free(row) < stop_at;
+        }
+    }
+}
+
+/// Moves a valid page of a victim to the collector's open block, or, in a pool of whole units, all that is valid of its
+/// program unit. Returns the next one.
+fn move_untimed(
+    row: Row,
+    victim: BlockSetId,
+    at: u32,
+    blocks: &mut Space,
+    move_page: &mut impl FnMut(&mut Space, &mut Flash, SlotId, SlotId, Option<SlotId>),
+    flash: &mut Flash,
+) -> Option<u32> {
+    let (slots, stream) = (blocks.pools().of_row(row).slots, blocks.streams().gc(0));
+    let unit = if blocks.has_whole_units(row) { slots.per_program } else { 1 };
+    let to = blocks.take(row, stream, unit);
+    let first = at - at % unit;
+    let mut next = Some(at);
+    for place in 0..unit {
+        let slot = SlotId(to.0 + place);
+        if next != Some(first + place) {
+            flash.put(slot, Stamp::PADDING);
+            continue;
+        }
+        next = blocks.next_valid(victim, first + place + 1);
+        let upcoming = next.map(|next| slots.at(victim, next));
+        move_page(blocks, flash, slots.at(victim, first + place), slot, upcoming);
+    }
+    blocks.program_done(to);
+    next
+}
+
+/// Erases a block set of which nothing is valid, in no time. What happens before the run wears nothing.
+pub fn erase_untimed(victim: BlockSetId, blocks: &mut Space, flash: &mut Flash) {
+    let erases = flash.chips().erases()[victim];
+    flash.wipe(victim);
+    blocks.erased(victim, erases);
+}

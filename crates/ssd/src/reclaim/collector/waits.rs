@@ -1,0 +1,56 @@
+//! What the collector waits for, and whether a state that was read can be one of it.
+
+use wordline_nand::BlockSetId;
+
+use super::Collector;
+use crate::policy::placement::Row;
+use crate::snapshot::ensure;
+use crate::space::{Space, State};
+
+impl Collector {
+    /// What it does in a row, in words.
+    pub fn tell(&self, row: Row) -> String {
+        let state = &self.rows[row as usize];
+        let (active, stuck, lost) = (state.active, state.stuck, state.lost);
+        format!(
+            "collector active {active}, stuck {stuck}, row lost {lost}, {} commands under way, victim {:?}, waits to erase {:?}, \
+             holds {} pages, gained {}, {} steps left",
+            state.commands,
+            state.victim.map(|(block, place)| (block.0, place)),
+            state.read.iter().map(|block| block.0).collect::<Vec<_>>(),
+            state.staged(),
+            state.regained,
+            state.steps_left,
+        )
+    }
+
+    /// The victims of a row that only reads keep from being erased.
+    pub fn waits_for_readers(&self, row: Row, blocks: &Space) -> impl Iterator<Item = BlockSetId> {
+        let read = &self.rows[row as usize].read;
+        read.iter().copied().filter(|block| blocks.valid(*block) == 0 && !blocks.is_clean(*block))
+    }
+
+    /// The lengths of the lists whose lengths follow from the configuration.
+    pub(crate) fn shape(&self) -> impl Iterator<Item = usize> {
+        std::iter::once(self.rows.len()).chain(self.rows.iter().map(|row| row.staged.len()))
+    }
+
+    /// Checks what was loaded: what is cleaned are victims of the row.
+    pub(crate) fn check_loaded(&self, blocks: &Space) -> Result<(), String> {
+        let all = blocks.pools().block_sets();
+        for (row, state) in (0..).zip(&self.rows) {
+            let is_of_row = |block: BlockSetId| block.0 < all && blocks.row_of(block) == row;
+            let is_victim = |block: BlockSetId| is_of_row(block) && blocks.state(block) == State::Victim;
+            let mut cleaned = state.read.iter().copied().chain(state.victim.map(|(block, _)| block));
+            ensure(cleaned.all(is_victim), || format!("row {row} cleans what is no victim of it"))?;
+            let mut moved = state.staged.iter().flatten().chain(&state.unit);
+            let slots = blocks.pools().slots();
+            let is_from_row =
+                moved.all(|moved| moved.from.0 < slots && is_of_row(blocks.pools().block_of(moved.from)));
+            ensure(is_from_row, || format!("row {row} moves pages of another"))?;
+            let condemned = state.condemned.iter().copied().all(is_of_row);
+            ensure(condemned, || format!("row {row} gives up blocks of another"))?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,129 @@
+//! The configuration of garbage collection, and its check.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use wordline_kernel::Complaints;
+use wordline_nand::Geometry;
+
+use crate::policy::background::BackgroundKind;
+use crate::policy::relocator::RelocatorKind;
+use crate::policy::victim::VictimKind;
+use crate::space::Streams;
+
+/// What is cleaned as one.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Scope {
+    /// A block of a row of planes, which is in one die.
+    #[default]
+    Row,
+    /// A super block: a block of each row of the device, which the rows opened one after the other for the same stream.
+    /// The victim policy chooses among super blocks. A row cleans a victim of its own where its block gains nothing, and
+    /// where it needs more before the other rows are done.
+    SuperBlock,
+}
+
+/// Garbage collection, in each row of planes.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct GcFile {
+    /// Which block is cleaned.
+    pub victim: VictimKind,
+    /// What is cleaned as one: `row` a block of a row of planes, `super-block` a block of each row of the device.
+    pub scope: Scope,
+    /// Where the valid pages of a victim go.
+    pub relocator: RelocatorKind,
+    /// Cleaning starts when fewer blocks than this are free in a row of planes. Where a file says nothing, at least one more than
+    /// the blocks that are kept for the collector, of which streams and a map in flash want more.
+    pub start_below_free_blocks: u32,
+    /// Cleaning goes on until this many are free. Where a file says nothing, at least as many as it starts below.
+    pub stop_at_free_blocks: u32,
+    /// Whether pages that are all valid and side by side in the planes move inside the chip (copyback), without the
+    /// bus. Wants a part that programs a page of each plane at a time.
+    pub copyback: bool,
+    /// Whether the collector waits between its commands for the host's commands that wait for the die, as long as the
+    /// row has free blocks beside those kept for the collector.
+    pub preemptible: bool,
+    /// Commands of the collector in a row for each program unit that the host writes there, as long as the row has free
+    /// blocks beside those kept for the collector. Left out: as fast as the die can.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1))]
+    pub steps_per_write: Option<u32>,
+    /// What is done while the host rests.
+    pub background: BackgroundKind,
+}
+
+impl Default for GcFile {
+    /// As late as is safe: two blocks are kept for the collector itself. Chosen.
+    fn default() -> Self {
+        Self {
+            victim: VictimKind::default(),
+            scope: Scope::default(),
+            relocator: RelocatorKind::default(),
+            start_below_free_blocks: 3,
+            stop_at_free_blocks: 3,
+            copyback: false,
+            preemptible: false,
+            steps_per_write: None,
+            background: BackgroundKind::default(),
+        }
+    }
+}
+
+impl GcFile {
+    /// Raises those marks that nobody chose to what a device with these `streams` needs at the least.
+    pub fn raise_marks(&mut self, streams: Streams, start_is_chosen: bool, stop_is_chosen: bool) {
+        if !start_is_chosen {
+            let least = streams.kept_blocks() as u32 + 1;
+            self.start_below_free_blocks = self.start_below_free_blocks.max(least);
+        }
+        if !stop_is_chosen {
+            self.stop_at_free_blocks = self.stop_at_free_blocks.max(self.start_below_free_blocks);
+        }
+    }
+
+    /// What is wrong with the settings of a device with these streams, by key below `ftl.gc`.
+    pub fn check(&self, streams: Streams, wrong: &mut Complaints) {
+        if let Some((key, found, wanted)) = self.victim.complaint() {
+            wrong.add(format!("ftl.gc.victim.{key}"), found, wanted);
+        }
+        let (start, stop) = (self.start_below_free_blocks, self.stop_at_free_blocks);
+        let kept = streams.kept_blocks();
+        wrong.require(
+            start as usize > kept,
+            "ftl.gc.start_below_free_blocks",
+            start,
+            format!("at least {}: {kept} blocks are kept for the collector", kept + 1),
+        );
+        wrong.require(
+            stop >= start,
+            "ftl.gc.stop_at_free_blocks",
+            stop,
+            format!("at least ftl.gc.start_below_free_blocks ({start})"),
+        );
+        if let Some(steps) = self.steps_per_write {
+            wrong.require(steps > 0, "ftl.gc.steps_per_write", steps, "at least 1");
+        }
+        if let Some((key, found, wanted)) = self.background.complaint() {
+            wrong.add(format!("ftl.gc.background.{key}"), found, wanted);
+        }
+    }
+
+    /// What is wrong with them on these chips.
+    pub fn check_chips(&self, geometry: &Geometry, wrong: &mut Complaints) {
+        let (stop, blocks) = (self.stop_at_free_blocks, geometry.blocks_per_plane);
+        wrong.require(
+            stop < blocks,
+            "ftl.gc.stop_at_free_blocks",
+            stop,
+            format!("fewer than the {blocks} blocks of a row of planes"),
+        );
+        let one_shot = geometry.pages_per_program != geometry.planes_per_row;
+        wrong.require(
+            !(self.copyback && one_shot),
+            "ftl.gc.copyback",
+            self.copyback,
+            "false: the part programs all pages of a word line at once, and a copyback moves one page of each plane",
+        );
+    }
+}

@@ -1,0 +1,55 @@
+//! What is known of a single block.
+
+use serde::{Deserialize, Serialize};
+
+use super::StreamId;
+
+/// What a block is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum State {
+    /// Erased and waiting.
+    Free,
+    /// A write point.
+    Open,
+    /// Full, but not all of its programs are done.
+    Filling,
+    /// Full: a candidate for cleaning.
+    Closed,
+    /// As closed, but to be emptied and taken out of use because something failed in it.
+    Condemned,
+    /// Being cleaned.
+    Victim,
+    /// Out of use.
+    Bad,
+}
+
+/// What is known of a block, side by side because it is looked up together.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub(in crate::space) struct Block {
+    /// Its valid pages.
+    pub valid: u32,
+    /// Programs under way: it is closed only when they are done.
+    pub programs: u32,
+    /// Reads queued: it is erased only when they are done.
+    pub readers: u32,
+    /// What it is.
+    pub state: State,
+    /// The stream that opened it.
+    pub written_by: StreamId,
+    /// To be taken out of use, in whatever state it is.
+    pub condemned: bool,
+}
+
+const _: () = assert!(size_of::<Block>() == 16, "a block never lies in two cache lines");
+
+impl Block {
+    /// One that is erased and waits.
+    pub const FREE: Self = Self {
+        valid: 0,
+        programs: 0,
+        readers: 0,
+        state: State::Free,
+        written_by: StreamId(0),
+        condemned: false,
+    };
+}

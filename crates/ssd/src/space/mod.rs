@@ -1,0 +1,561 @@
+//! The block table: which block sets are free, open, closed, being cleaned or bad, and how many valid pages each has.
+//! A page is here what is mapped as one: what a [slot](wordline_nand::Slots) holds.
+//!
+//! Free blocks of a row wait in a heap by erase count (dynamic wear levelling: the least worn is opened next, the
+//! lowest number wins a tie). Closed blocks are [indexed](candidates) for the victim policy.
+
+mod block;
+pub mod candidates;
+mod loaded;
+mod mapped;
+mod order;
+mod shared;
+mod slc;
+pub mod slc_cache;
+mod streams;
+mod super_blocks;
+pub mod wear;
+
+use block::Block;
+use candidates::{Candidates, Closed, Indexes, Valid};
+use order::Order;
+use shared::Shared;
+use super_blocks::SuperBlocks;
+use wear::{Allocation, FreeBlocks};
+use wordline_kernel::{Column, Id, prefetch, state};
+use wordline_nand::{BlockSetId, Pools, SlotId};
+
+use crate::policy::placement::Row;
+use slc::SlcBlocks;
+
+pub use block::State;
+pub use slc::SlcShare;
+pub use streams::{StreamId, Streams};
+pub use super_blocks::SuperBlockCounts;
+
+fn all_rows(pools: &Pools) -> std::ops::Range<Row> {
+    0..pools.rows()
+}
+
+/// Slots of a block of each row.
+fn full_blocks(pools: &Pools) -> Vec<u32> {
+    all_rows(pools).map(|row| pools.per_block_of(row)).collect()
+}
+
+/// The block table of a device.
+pub struct Space {
+    pools: Pools,
+    streams: Streams,
+    /// Blocks of a row at work; see [`Streams::blocks_at_work`].
+    at_work: u32,
+    table: Column<BlockSetId, Block>,
+    /// The number that a block got when it was opened, counted over the device: its first page carries it.
+    opened: Column<BlockSetId, u64>,
+    openings: u64,
+    is_valid: Vec<u64>,
+    free: Vec<FreeBlocks>,
+    /// The open block of each stream and how far it is written, row by row.
+    open: Vec<Option<(BlockSetId, u32)>>,
+    indexes: Indexes,
+    closed: Closed,
+    row_valid: Vec<u32>,
+    good: Vec<u32>,
+    /// None unless blocks are used as an SLC cache.
+    slc: Option<Box<SlcBlocks>>,
+    /// None where word lines are programmed by their numbers.
+    order: Option<Box<Order>>,
+    /// None where blocks are cleaned one by one.
+    super_blocks: Option<Box<SuperBlocks>>,
+    /// None in a device with a single pool.
+    shared: Option<Box<Shared>>,
+}
+
+state!(Space {
+    values { table, openings, free, open, closed }
+    parts { opened, is_valid, row_valid, good, slc, order, super_blocks, shared }
+    fixed { pools, streams, at_work, indexes }
+});
+
+impl Space {
+    /// All blocks free, but for the `bad` ones.
+    pub fn new(pools: &Pools, streams: Streams, bad: impl Fn(BlockSetId) -> bool) -> Self {
+        let (rows, blocks) = (pools.rows() as usize, pools.block_sets() as usize);
+        let blocks_of = |row| pools.of_row(row).geometry.blocks_per_plane;
+        let mut new = Self {
+            table: Column::filled(blocks, Block::FREE),
+            opened: Column::filled(blocks, 0),
+            openings: 0,
+            is_valid: vec![0; (pools.slots() as usize).div_ceil(64)],
+            free: all_rows(pools).map(|row| FreeBlocks::new(Allocation::LeastWorn, blocks_of(row))).collect(),
+            open: vec![None; rows * usize::from(streams.host + streams.gc)],
+            indexes: Indexes::default(),
+            closed: Closed::new(full_blocks(pools), blocks, Indexes::default()),
+            row_valid: vec![0; rows],
+            good: all_rows(pools).map(blocks_of).collect(),
+            slc: None,
+            order: None,
+            super_blocks: None,
+            shared: None,
+            pools: pools.clone(),
+            at_work: streams.blocks_at_work(),
+            streams,
+        };
+        for block in new.table.ids() {
+            let row = new.row_of(block) as usize;
+            if bad(block) {
+                new.table[block].state = State::Bad;
+                new.good[row] -= 1;
+            } else {
+                new.free[row].push(0, block);
+            }
+        }
+        new
+    }
+
+    /// Keeps what a victim policy needs from now on; before the first block is written.
+    pub fn keep(&mut self, indexes: Indexes) {
+        debug_assert!(
+            self.table.iter().all(|block| matches!(block.state, State::Free | State::Bad)),
+            "nothing is written"
+        );
+        self.indexes = indexes;
+        self.closed = self.none_closed();
+    }
+
+    fn none_closed(&self) -> Closed {
+        Closed::new(full_blocks(&self.pools), self.pools.block_sets() as usize, self.indexes)
+    }
+
+    /// Says which of the free blocks are opened from now on; before the first one is.
+    pub fn allocate(&mut self, allocation: Allocation) {
+        for (row, number) in self.free.iter_mut().zip(0..) {
+            let blocks = self.pools.of_row(number).geometry.blocks_per_plane;
+            let mut free = FreeBlocks::new(allocation, blocks);
+            while let Some(block) = row.pop(false) {
+                free.push(0, block);
+            }
+            *row = free;
+        }
+    }
+
+    /// The row that `block` is in.
+    #[inline]
+    pub fn row_of(&self, block: BlockSetId) -> Row {
+        self.pools.row_of_block(block)
+    }
+
+    /// Free blocks of a row.
+    #[inline]
+    pub fn free(&self, row: Row) -> usize {
+        self.free[row as usize].len()
+    }
+
+    /// Valid pages of a block.
+    pub fn valid(&self, block: BlockSetId) -> u32 {
+        self.table[block].valid
+    }
+
+    /// What a block is.
+    pub fn state(&self, block: BlockSetId) -> State {
+        self.table[block].state
+    }
+
+    /// The collector's stream that opened a block, by its number; none if a stream of the host did.
+    pub fn moved_by(&self, block: BlockSetId) -> Option<u8> {
+        self.table[block].written_by.0.checked_sub(self.streams.host)
+    }
+
+    /// Whether the slot holds what its logical page is mapped to.
+    #[inline]
+    pub fn is_valid(&self, slot: SlotId) -> bool {
+        self.is_valid[slot.index() / 64] >> (slot.index() % 64) & 1 != 0
+    }
+
+    /// The page in `slot` becomes invalid soon; see [`wordline_kernel::prefetch`].
+    #[inline]
+    pub fn prefetch(&self, slot: SlotId) {
+        let block = self.pools.block_of(slot);
+        prefetch(&self.is_valid[slot.index() / 64]);
+        self.table.prefetch(block);
+        self.closed.prefetch(block);
+    }
+
+    /// The page in `slot` is read soon; see [`wordline_kernel::prefetch`].
+    #[inline]
+    pub fn prefetch_block(&self, slot: SlotId) {
+        self.table.prefetch(self.pools.block_of(slot));
+    }
+
+    /// Valid pages of the device: the sum over the blocks.
+    pub fn total_valid(&self) -> u64 {
+        match &self.shared {
+            Some(shared) => shared.total_valid(),
+            None => self.table.iter().map(|block| u64::from(block.valid)).sum(),
+        }
+    }
+
+    /// Blocks that are out of use.
+    pub fn bad(&self) -> u64 {
+        let bad = |row: Row| self.pools.of_row(row).geometry.blocks_per_plane - self.good(row);
+        all_rows(&self.pools).map(|row| u64::from(bad(row))).sum()
+    }
+
+    /// Pages that a row can hold for the host, beside the blocks at work.
+    pub fn limit(&self, row: Row) -> u32 {
+        self.good[row as usize].saturating_sub(self.at_work) * self.pools.per_block_of(row)
+    }
+
+    /// Blocks of a row that are not bad.
+    pub fn good(&self, row: Row) -> u32 {
+        self.good[row as usize]
+    }
+
+    fn blocks_of(&self, row: Row) -> impl Iterator<Item = BlockSetId> + use<> {
+        self.pools.of_row(row).geometry.blocks_of(row)
+    }
+
+    /// Whether any block of a row is not out of use.
+    pub fn is_in_use(&self, row: Row) -> bool {
+        self.blocks_of(row).any(|block| self.state(block) != State::Bad)
+    }
+
+    /// The closed block of a row with the fewest valid pages; the lowest number wins a tie. It looks at all of them.
+    pub fn emptiest(&self, row: Row) -> Option<BlockSetId> {
+        let closed = self.blocks_of(row).filter(|block| self.state(*block) == State::Closed);
+        closed.min_by_key(|block| self.valid(*block))
+    }
+
+    /// Valid pages of a row.
+    pub fn valid_in(&self, row: Row) -> u32 {
+        self.row_valid[row as usize]
+    }
+
+    /// Pages of a row that cleaning would gain: written, and not valid.
+    pub fn gain(&self, row: Row) -> u32 {
+        let per_block = self.pools.per_block_of(row);
+        let unwritten: u32 = self
+            .streams
+            .all()
+            .filter_map(|stream| self.open_place(row, stream))
+            .map(|place| per_block - place)
+            .sum();
+        let used = self.good(row).saturating_sub(self.free(row) as u32);
+        (used * per_block).saturating_sub(unwritten + self.valid_in(row))
+    }
+
+    /// Pages of the closed blocks of a row that are not valid: what cleaning all of them would gain.
+    #[inline]
+    pub fn invalid_in_closed(&self, row: Row) -> u32 {
+        self.closed.invalid(row)
+    }
+
+    /// Pages that the collector can write in a row without erasing anything.
+    pub fn collector_room(&self, row: Row) -> usize {
+        let per_block = self.pools.per_block_of(row);
+        let open = |stream| self.open_place(row, stream).map_or(0, |place| (per_block - place) as usize);
+        let in_open: usize = (0..self.streams.gc).map(|n| open(self.streams.gc(n))).sum();
+        self.free(row) * per_block as usize + in_open
+    }
+
+    /// Whether the row holds so many valid pages that `pages` more are too many.
+    #[inline]
+    pub fn is_full(&self, row: Row, pages: u32) -> bool {
+        self.row_valid[row as usize] + pages > self.limit(row)
+    }
+
+    /// The next `pages` of the stream's open block, a divisor of the block. Opens a free block if the stream has none;
+    /// if none is left to be opened, another stream of the same side takes the pages. A bug if there is no room.
+    pub fn take(&mut self, row: Row, stream: StreamId, pages: u32) -> SlotId {
+        let mut at = self.at(row, stream);
+        if self.open[at].is_none() && !self.may_open(row, self.streams.is_gc(stream)) {
+            let other = self.open_block(row, stream).expect("the caller saw that there is room");
+            at = self.at(row, other);
+        }
+        let in_slc = self.slc.is_some() && self.open[at].is_none() && self.opens_slc(row, stream);
+        let (block, place) = self.open[at].unwrap_or_else(|| {
+            let free = self.free[row as usize].pop(self.streams.is_gc(stream));
+            let block = free.expect("the caller saw that there is room");
+            self.opened(block, stream);
+            self.opened_in_super_block(row, stream, block);
+            (block, 0)
+        });
+        if in_slc {
+            self.opened_slc(block);
+        }
+        self.table[block].programs += 1;
+        let after = place + pages;
+        let full = after == self.capacity(block);
+        self.open[at] = (!full).then_some((block, after));
+        if full {
+            self.table[block].state = State::Filling;
+        }
+        if self.order.is_some() { self.slot_in_order(at, block, place) } else { self.pools.at(block, place) }
+    }
+
+    /// Notes that a free block is open for a stream.
+    fn opened(&mut self, block: BlockSetId, stream: StreamId) {
+        let Block { state, written_by, .. } = &mut self.table[block];
+        (*state, *written_by) = (State::Open, stream);
+        self.openings += 1;
+        self.opened[block] = self.openings;
+    }
+
+    /// How far the stream's open block is written; `None` if none is open.
+    pub fn open_place(&self, row: Row, stream: StreamId) -> Option<u32> {
+        self.open[self.at(row, stream)].map(|(_, place)| place)
+    }
+
+    /// Notes that the program of what [`take`](Self::take) gave is done.
+    pub fn program_done(&mut self, first: SlotId) {
+        let block = self.pools.block_of(first);
+        self.table[block].programs -= 1;
+        self.close_when_written(block);
+    }
+
+    #[inline]
+    fn close_when_written(&mut self, block: BlockSetId) {
+        let Block { programs, state, valid, condemned, .. } = self.table[block];
+        if programs == 0 && state == State::Filling {
+            if condemned {
+                self.lost_to_super_block(block);
+                self.table[block].state = State::Condemned;
+                return;
+            }
+            self.table[block].state = State::Closed;
+            self.closed.add(self.row_of(block), valid, block);
+            self.closed_slc(block);
+            self.closed_in_super_block(block);
+        }
+    }
+
+    /// Lets an open block take nothing more, though it is not full. The collector's one stays open if no other can be
+    /// opened: it could not finish its victim.
+    pub fn close(&mut self, block: BlockSetId) {
+        let (row, stream) = (self.row_of(block), self.table[block].written_by);
+        let at = self.at(row, stream);
+        let is_open = self.open[at].is_some_and(|(open, _)| open == block);
+        if is_open && (!self.streams.is_gc(stream) || self.free(row) > 0) {
+            self.open[at] = None;
+            self.table[block].state = State::Filling;
+            self.close_when_written(block);
+        }
+    }
+
+    /// Notes that a block is to be emptied and taken out of use. False if that is known.
+    pub fn condemn(&mut self, block: BlockSetId) -> bool {
+        if self.state(block) == State::Bad || self.is_condemned(block) {
+            return false;
+        }
+        self.table[block].condemned = true;
+        let row = self.row_of(block);
+        self.good[row as usize] -= 1;
+        if self.state(block) == State::Closed {
+            self.closed.remove(row, self.valid(block), block);
+            self.lost_to_super_block(block);
+            self.table[block].state = State::Condemned;
+        }
+        true
+    }
+
+    /// Whether a block is to be emptied and taken out of use.
+    #[inline]
+    pub fn is_condemned(&self, block: BlockSetId) -> bool {
+        self.table[block].condemned
+    }
+
+    /// Takes all blocks of a row out of use at once; `lost` gets each slot that was valid. Returns how many blocks were
+    /// still good.
+    pub fn lose_row(&mut self, row: Row, mut lost: impl FnMut(SlotId)) -> u32 {
+        while self.free[row as usize].pop(true).is_some() {}
+        for stream in self.streams.all() {
+            let at = self.at(row, stream);
+            self.open[at] = None;
+        }
+        for block in self.blocks_of(row) {
+            if self.state(block) == State::Closed {
+                self.closed.remove(row, self.valid(block), block);
+            }
+            self.left_slc(block);
+            self.lost_to_super_block(block);
+            self.table[block].state = State::Bad;
+            let mut place = 0;
+            while let Some(at) = self.next_valid(block, place) {
+                let slot = self.pools.at(block, at);
+                self.invalidate(slot);
+                lost(slot);
+                place = at + 1;
+            }
+        }
+        self.row_left_super_blocks(row);
+        std::mem::take(&mut self.good[row as usize])
+    }
+
+    /// Notes that a logical page is mapped to `slot` now.
+    #[inline]
+    pub fn validate(&mut self, slot: SlotId) {
+        let (block, row) = self.pools.block_and_row_of(slot);
+        debug_assert!(!self.is_valid(slot), "a slot becomes valid once");
+        self.is_valid[slot.index() / 64] |= 1 << (slot.index() % 64);
+        debug_assert!(self.state(block) != State::Closed, "a slot becomes valid while its block is written");
+        let gained = if self.shared.is_some() { self.pages_gained(slot) } else { 1 };
+        self.table[block].valid += gained;
+        self.row_valid[row as usize] += gained;
+        if self.super_blocks.is_some() {
+            self.count_in_super_block(block, true);
+        }
+    }
+
+    /// Notes that no logical page is mapped to `slot` any more.
+    #[inline]
+    pub fn invalidate(&mut self, slot: SlotId) {
+        let (block, row) = self.pools.block_and_row_of(slot);
+        debug_assert!(self.is_valid(slot), "only a valid slot becomes invalid");
+        self.is_valid[slot.index() / 64] &= !(1 << (slot.index() % 64));
+        let lost = if self.shared.is_some() { self.pages_lost(slot) } else { 1 };
+        self.row_valid[row as usize] -= lost;
+        let Block { valid, state, .. } = &mut self.table[block];
+        let before = std::mem::replace(valid, *valid - lost);
+        if *state == State::Closed && lost > 0 {
+            self.closed.lose_page(row, before, before - lost, block);
+        }
+        if self.super_blocks.is_some() {
+            self.count_in_super_block(block, false);
+        }
+    }
+
+    /// The candidates of a row.
+    pub fn candidates(&mut self, row: Row) -> Candidates<'_> {
+        Candidates::new(&mut self.closed, Valid::OfBlocks(&self.table), row)
+    }
+
+    /// Makes a closed or condemned block a victim.
+    pub fn clean(&mut self, block: BlockSetId) {
+        self.folds_slc(block);
+        self.leaves_super_block(block);
+        let state = std::mem::replace(&mut self.table[block].state, State::Victim);
+        if state == State::Condemned {
+            return;
+        }
+        assert_eq!(state, State::Closed, "a victim is closed");
+        self.closed.remove(self.row_of(block), self.valid(block), block);
+    }
+
+    /// Whether a victim can be erased: nothing valid is left and nobody reads.
+    pub fn is_clean(&self, block: BlockSetId) -> bool {
+        let Block { valid, readers, .. } = self.table[block];
+        valid == 0 && readers == 0
+    }
+
+    /// Reads that are queued or under way in a block.
+    pub fn readers(&self, block: BlockSetId) -> u32 {
+        self.table[block].readers
+    }
+
+    /// Notes that a victim was erased for the `erases`-th time.
+    pub fn erased(&mut self, block: BlockSetId, erases: u32) {
+        assert!(self.state(block) == State::Victim && self.is_clean(block), "only a clean victim is erased");
+        self.left_slc(block);
+        self.left_super_block(block);
+        self.table[block].state = State::Free;
+        let row = self.row_of(block);
+        self.free[row as usize].push(erases, block);
+    }
+
+    /// Takes a condemned victim out of use.
+    pub fn retire(&mut self, block: BlockSetId) {
+        assert!(self.state(block) == State::Victim && self.is_clean(block), "only a clean victim is retired");
+        assert!(self.is_condemned(block), "only a condemned block is retired");
+        self.left_slc(block);
+        self.left_super_block(block);
+        self.table[block].state = State::Bad;
+    }
+
+    /// The first valid slot of a block from `place` on.
+    pub fn next_valid(&self, block: BlockSetId, place: u32) -> Option<u32> {
+        let first = self.pools.at(block, 0).index();
+        let (mut at, end) = (first + place as usize, first + self.pools.per_block(block) as usize);
+        while at < end {
+            let word = self.is_valid[at / 64] >> (at % 64);
+            if word != 0 {
+                at += word.trailing_zeros() as usize;
+                return (at < end).then(|| (at - first) as u32);
+            }
+            at = (at / 64 + 1) * 64;
+        }
+        None
+    }
+
+    /// Notes that a read in `block` is queued.
+    #[inline]
+    pub fn read_queued(&mut self, block: BlockSetId) {
+        self.table[block].readers += 1;
+    }
+
+    /// Notes that a read in `block` is done; true if a victim waited for it.
+    #[inline]
+    pub fn read_done(&mut self, block: BlockSetId) -> bool {
+        let Block { readers, state, .. } = &mut self.table[block];
+        *readers -= 1;
+        *readers == 0 && *state == State::Victim
+    }
+
+    /// Forgets everything but what flash tells of itself: which blocks are bad, how many slots of each are
+    /// `programmed`, and by which stream. Blocks that are written in part go on from there; full ones wait to be
+    /// [closed](Self::close_full) until their valid pages are known.
+    pub fn forget(&mut self, programmed: impl Fn(BlockSetId) -> u32, erases: impl Fn(BlockSetId) -> u32) {
+        self.closed = self.none_closed();
+        self.is_valid.fill(0);
+        if let Some(shared) = &mut self.shared {
+            shared.forget();
+        }
+        self.row_valid.fill(0);
+        self.free.iter_mut().for_each(FreeBlocks::clear);
+        self.open.fill(None);
+        self.forget_closed_slc();
+        self.forget_super_blocks();
+        let in_use = |block: &BlockSetId| self.state(*block) != State::Bad;
+        for block in self.table.ids().filter(in_use).collect::<Vec<_>>() {
+            self.table[block] = Block { valid: 0, programs: 0, readers: 0, ..self.table[block] };
+            let (row, written) = (self.row_of(block), programmed(block));
+            let at = self.at(row, self.table[block].written_by);
+            self.table[block].state = State::Free;
+            if written == 0 {
+                self.left_slc(block);
+            }
+            self.table[block].state = if written == 0 && self.is_condemned(block) {
+                State::Bad
+            } else if written == 0 {
+                self.free[row as usize].push(erases(block), block);
+                State::Free
+            } else if written < self.capacity(block) && self.open[at].is_none() && !self.is_condemned(block) {
+                self.open[at] = Some((block, written));
+                State::Open
+            } else {
+                State::Filling
+            };
+        }
+        self.find_super_blocks();
+    }
+
+    /// Closes the blocks that take nothing more, in the order in which they were opened, once their valid pages are
+    /// known. What was to be taken out of use is so still.
+    pub fn close_full(&mut self) {
+        let mut full: Vec<BlockSetId> =
+            self.table.ids().filter(|block| self.state(*block) == State::Filling).collect();
+        full.sort_unstable_by_key(|block| self.opened[*block]);
+        for block in full {
+            self.close_when_written(block);
+        }
+    }
+
+    /// The pools of the device.
+    #[inline]
+    pub fn pools(&self) -> &Pools {
+        &self.pools
+    }
+
+    /// The write streams of a row.
+    pub fn streams(&self) -> Streams {
+        self.streams
+    }
+}
