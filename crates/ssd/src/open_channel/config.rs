@@ -11,7 +11,7 @@ use wordline_nand::{Fault, Part, Pool, Pools, Slots};
 use crate::command::SECTOR;
 use crate::config::ReadRetryFile;
 use crate::flash::Setup;
-use crate::ftl::checkpoint::ProgramsAtCut;
+use crate::map::checkpoint::ProgramsAtCut;
 use crate::physical_device::{Geometry, MOST_BLOCKS, Times};
 use crate::policy::tuner::TunerKind;
 use crate::scheduling::SchedulingFile;

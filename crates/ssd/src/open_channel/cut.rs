@@ -9,7 +9,7 @@ use wordline_kernel::{Instant, Schedule};
 use wordline_nand::{AtCut, BlockSetId, SlotId, Stamp};
 
 use super::{OpenChannel, Recovering};
-use crate::device::Recovery;
+use crate::device::Recovered;
 use crate::flash::{Class, Event, Ticket};
 use crate::physical_device::{ChunkState, PowerCut};
 
@@ -71,7 +71,7 @@ impl OpenChannel {
         let time = now - since.expect("the power is on");
         let pages_read =
             chunks.iter().filter(|block| self.flash.chips().programmed(**block) > 0).count() as u64;
-        self.recovery = Some(Recovery { time, pages_read, ..Recovery::default() });
+        self.recovery = Some(Recovered { time, pages_read, ..Recovered::default() });
         for block in chunks {
             self.settle(block);
         }

@@ -23,7 +23,7 @@ use wordline_kernel::{Digest, Instant, Schedule, Seed, state};
 use wordline_nand::{BlockSetId, DieId, Done, Layers, Operation as Work, SlotId, Stamp};
 
 use crate::command::RequestId;
-use crate::device::Recovery;
+use crate::device::Recovered;
 use crate::flash::{Class, Event, Flash, Outcome, Task, Ticket};
 use crate::physical_device::{
     Answer, Chunk, ChunkState, Command, Failure, LogicalBlock, Notice, Notification, Operation,
@@ -48,7 +48,7 @@ pub struct OpenChannel {
     /// Program commands that a power cut ended.
     cut_programs: u64,
     recovering: Option<Recovering>,
-    recovery: Option<Recovery>,
+    recovery: Option<Recovered>,
     digest: Digest,
 }
 

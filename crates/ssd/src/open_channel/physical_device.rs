@@ -4,7 +4,7 @@ use wordline_kernel::{Digest, Duration, Instant, Metrics, Schedule};
 
 use super::{Event, Mark, OpenChannel};
 use crate::block_device::Oldest;
-use crate::device::Recovery;
+use crate::device::Recovered;
 use crate::metrics::Detail;
 use crate::physical_device::{
     Answer, Chunk, Command, Descriptor, Geometry, Notification, PhysicalDevice, PowerCut, Refusal,
@@ -85,7 +85,7 @@ impl PhysicalDevice for OpenChannel {
         self.recovering.is_none()
     }
 
-    fn recovery(&self) -> Option<Recovery> {
+    fn recovery(&self) -> Option<Recovered> {
         self.recovery
     }
 

@@ -22,7 +22,7 @@ use wordline_kernel::{Digest, Duration, Instant, Metrics, Schedule};
 use wordline_nand::TornBy;
 
 use crate::block_device::Oldest;
-use crate::device::Recovery;
+use crate::device::Recovered;
 use crate::metrics::Detail;
 use crate::snapshot::{self, Agenda};
 
@@ -92,7 +92,7 @@ pub trait PhysicalDevice: State {
     fn is_ready(&self) -> bool;
 
     /// What the last recovery took and found, once it is over.
-    fn recovery(&self) -> Option<Recovery>;
+    fn recovery(&self) -> Option<Recovered>;
 
     /// The digest of everything that happened.
     fn digest(&self) -> Digest;

@@ -5,7 +5,7 @@ use wordline_kernel::{Bytes, Duration};
 use wordline_nand::Pairing;
 use wordline_nand::faults::{Fails, FaultFile, Numbers};
 use wordline_ssd::PhysicalDevice;
-use wordline_ssd::ftl::checkpoint::ProgramsAtCut;
+use wordline_ssd::map::checkpoint::ProgramsAtCut;
 use wordline_ssd::open_channel::OpenChannelFile;
 
 use super::host::{Host, Step, step};
