@@ -70,6 +70,7 @@
 //! }
 //! ```
 
+pub mod cell;
 pub mod cell_mode;
 pub mod chain;
 pub mod chips;

@@ -1,0 +1,135 @@
+//! What cells went through, and which of it counts.
+
+/// Boltzmann's constant, in electron volts a kelvin (CODATA 2018).
+const BOLTZMANN: f64 = 8.617_333_262e-5;
+
+/// Kelvin at 0 degrees Celsius.
+pub const ZERO_CELSIUS: f64 = 273.15;
+
+/// What the cells of a word line went through.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Condition {
+    /// Programs and erases of the block.
+    pub cycles: f64,
+    /// Hours since the program. A condition, never the simulated clock.
+    pub hours: f64,
+    /// The temperature in that time, in degrees Celsius.
+    pub celsius: f64,
+    /// Reads of the block since the program.
+    pub reads: f64,
+    /// How often each neighbour was programmed again after these cells were.
+    pub again: f64,
+    /// Layers of the super layer in which word lines are programmed again in any order; 1 where layers follow each other.
+    pub layers: f64,
+}
+
+impl Condition {
+    /// New cells, just programmed, at 30 degrees (the temperature of JESD218 client drives and of cubeFTL's figure 14).
+    pub const FRESH: Self =
+        Self { cycles: 0.0, hours: 0.0, celsius: 30.0, reads: 0.0, again: 0.0, layers: 1.0 };
+}
+
+/// What moves threshold voltages. Each can be left out by itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Effect {
+    /// Programs and erases.
+    Cycles,
+    /// Time and temperature since the program.
+    Retention,
+    /// Reads of other pages of the block.
+    Disturb,
+    /// Programs of neighbours.
+    Interference,
+    /// What other cells of the string hold while a cell is programmed.
+    Background,
+    /// The programming speed of a word line.
+    WordLine,
+    /// The horizontal layer.
+    Layer,
+    /// The block.
+    Block,
+    /// The chip.
+    Chip,
+}
+
+impl Effect {
+    /// All of them.
+    pub const ALL: [Self; 9] = [
+        Self::Cycles,
+        Self::Retention,
+        Self::Disturb,
+        Self::Interference,
+        Self::Background,
+        Self::WordLine,
+        Self::Layer,
+        Self::Block,
+        Self::Chip,
+    ];
+
+    /// Its name in arguments.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Cycles => "cycles",
+            Self::Retention => "retention",
+            Self::Disturb => "disturb",
+            Self::Interference => "interference",
+            Self::Background => "background",
+            Self::WordLine => "word-line",
+            Self::Layer => "layer",
+            Self::Block => "block",
+            Self::Chip => "chip",
+        }
+    }
+}
+
+/// Which effects count.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Effects(u16);
+
+impl Effects {
+    /// All of them.
+    pub const ALL: Self = Self((1 << Effect::ALL.len()) - 1);
+    /// None.
+    pub const NONE: Self = Self(0);
+
+    /// The same without one.
+    #[must_use]
+    pub fn without(self, effect: Effect) -> Self {
+        Self(self.0 & !(1 << effect as u16))
+    }
+
+    /// Whether it counts.
+    pub fn has(self, effect: Effect) -> bool {
+        self.0 >> effect as u16 & 1 == 1
+    }
+}
+
+/// How many times faster a process with an activation energy in electron volts goes at `celsius` than at `reference` (Arrhenius).
+pub fn acceleration(energy: f64, celsius: f64, reference: f64) -> f64 {
+    let (hot, cold) = (celsius + ZERO_CELSIUS, reference + ZERO_CELSIUS);
+    libm::exp(energy / BOLTZMANN * (1.0 / cold - 1.0 / hot))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn acceleration_is_that_of_the_bake_tables() {
+        // JESD218: 500 h at 52 degrees and 96 h at 66 are a year at 30 degrees, to 5 %, for 1.1 eV.
+        for (celsius, hours) in [(52.0, 500.0), (66.0, 96.0)] {
+            assert!((acceleration(1.1, celsius, 30.0) * hours / 8_760.0 - 1.0).abs() < 0.05, "{celsius}");
+        }
+        // ReSSD, section 3.3.3: three hours at 120 degrees are a year at 40, for 1.058 eV.
+        assert!((acceleration(1.058, 120.0, 40.0) * 3.0 / 8_760.0 - 1.0).abs() < 0.01);
+        assert!((acceleration(1.1, 120.0, 40.0) * 3.0 / 8_760.0 - 1.37).abs() < 0.01);
+    }
+
+    #[test]
+    fn each_effect_is_left_out_by_itself() {
+        for effect in Effect::ALL {
+            let others = Effects::ALL.without(effect);
+            assert!(Effect::ALL.iter().all(|other| others.has(*other) == (*other != effect)), "{effect:?}");
+        }
+    }
+}

@@ -1,0 +1,319 @@
+//! Incremental step pulse programming: loops of a pulse and verifies, counted one by one (cubeFTL, sections 2.2 and 4.1).
+//!
+//! Equation 1: tPROG is the sum over the loops of tPGM + k tVFY, k verifies in each; MaxLoop is ceil((VFinal - VStart) / step).
+//! Equation 2 sums the same by states: with `L` loops that are the last ones of a state and `V` verifies in each, L (tPGM + V tVFY).
+//!
+//! The cells of a state pass its verify in some loop from `first` to `last`. By default every state is verified from the first loop
+//! on until all of its cells passed; verifies before `first` find nothing and may be skipped.
+
+use wordline_kernel::{Duration, Stream};
+
+use super::math::{normal, upper_tail};
+
+/// The loops in which the cells of a state pass their verify, counted from the first loop of the program: a and b of figure 8.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Loops {
+    /// The first one.
+    pub first: u32,
+    /// The last one.
+    pub last: u32,
+}
+
+/// How a part programs.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Ispp {
+    /// VFinal - VStart, in millivolts.
+    pub window: f64,
+    /// By how much the programming voltage rises from loop to loop, in millivolts.
+    pub step: f64,
+    /// tPGM, a pulse.
+    pub pulse: Duration,
+    /// tVFY, a verify of one state.
+    pub verify: Duration,
+    /// The loops of each programmed state, the lowest first.
+    pub loops: Vec<Loops>,
+}
+
+/// What a controller changes of a program.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct How<'a> {
+    /// By how much VStart is raised, in millivolts.
+    pub start_margin: f64,
+    /// By how much VFinal is lowered, in millivolts.
+    pub final_margin: f64,
+    /// Verifies of each state that are left out at the beginning, the lowest state first; none for states that are not named.
+    pub skipped: &'a [u8],
+    /// By how much of a step the cells of this word line are faster than those of the slowest, from 0 to below 1. Loops are whole:
+    /// this is what makes their mean over word lines a fraction.
+    pub faster: f64,
+}
+
+/// How a program went.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Programmed {
+    /// Verifies in each loop.
+    pub verifies: Vec<u32>,
+    /// The loops of each state.
+    pub loops: Vec<Loops>,
+    /// The loop in which each state is first verified.
+    pub verified_from: Vec<u32>,
+    /// The share of the cells of each state that passed so many loops before their first verify, 1 loop first: they lie as many
+    /// states too high.
+    pub over: Vec<Vec<f64>>,
+    /// tPROG.
+    pub time: Duration,
+}
+
+impl Programmed {
+    /// The sum of all verifies.
+    pub fn all_verifies(&self) -> u32 {
+        self.verifies.iter().sum()
+    }
+
+    /// The cells of programmed state `state` (0 for the lowest) that lie too high, as a share.
+    pub fn over_programmed(&self, state: usize) -> f64 {
+        self.over[state].iter().sum()
+    }
+}
+
+impl Ispp {
+    /// MaxLoop for a window of so many millivolts, at least one loop.
+    fn most_loops(&self, window: f64) -> u32 {
+        // What lies a millionth of a step above a whole number of steps is rounding: 1,620 mV are ten steps of 162.
+        ((window / self.step - 1e-6).ceil() as u32).max(1)
+    }
+
+    /// Loops of a program of a word line.
+    pub fn max_loop(&self, how: &How<'_>) -> u32 {
+        self.most_loops(self.window - how.faster * self.step - how.start_margin - how.final_margin)
+    }
+
+    /// By how many loops a higher VStart brings all states forward.
+    fn earlier(&self, how: &How<'_>) -> u32 {
+        let window = self.window - how.faster * self.step;
+        self.most_loops(window) - self.most_loops(window - how.start_margin)
+    }
+
+    /// By how much of a loop cells pass before the end of the loop in which the slowest word line's would: a word line's own speed,
+    /// and what a higher VStart leaves over of whole loops.
+    fn faster(&self, how: &How<'_>) -> f64 {
+        (how.faster + how.start_margin / self.step - f64::from(self.earlier(how))).clamp(0.0, 1.0)
+    }
+
+    /// The loops of every state under `how`.
+    pub fn loops_under(&self, how: &How<'_>) -> Vec<Loops> {
+        let (earlier, most) = (self.earlier(how), self.max_loop(how));
+        let of = |state: &Loops| {
+            let first = state.first.saturating_sub(earlier).clamp(1, most);
+            Loops { first, last: state.last.saturating_sub(earlier).clamp(first, most) }
+        };
+        self.loops.iter().map(of).collect()
+    }
+
+    /// Verifies that may be skipped of each state without over-programming: those before its first loop.
+    pub fn safe_skips(&self, how: &How<'_>) -> Vec<u8> {
+        self.loops_under(how).iter().map(|state| (state.first - 1) as u8).collect()
+    }
+
+    /// Carries out a program, loop by loop.
+    pub fn program(&self, how: &How<'_>) -> Programmed {
+        let (loops, most) = (self.loops_under(how), self.max_loop(how));
+        let skipped = |state: usize| u32::from(how.skipped.get(state).copied().unwrap_or_default());
+        let verified_from: Vec<u32> = (0..loops.len()).map(|state| skipped(state) + 1).collect();
+        let mut time = Duration::ZERO;
+        let mut verifies = Vec::with_capacity(most as usize);
+        for n in 1..=most {
+            let states = loops.iter().zip(&verified_from);
+            let here = states.filter(|(state, from)| n >= **from && n <= state.last).count() as u32;
+            time += self.pulse + self.verify * u64::from(here);
+            verifies.push(here);
+        }
+        let over = (0..loops.len()).map(|state| self.over(loops[state], verified_from[state], how)).collect();
+        Programmed { verifies, loops, verified_from, over, time }
+    }
+
+    /// Shares of the cells of a state that passed 1, 2, 3 ... loops before it is verified from loop `from` on.
+    fn over(&self, state: Loops, from: u32, how: &How<'_>) -> Vec<f64> {
+        if from <= state.first {
+            return Vec::new();
+        }
+        let (before, speed) = (from - state.first, Speed::of(state, self.faster(how)));
+        (1..=before).map(|beyond| speed.share(state, from - beyond)).collect()
+    }
+
+    /// tPROG without anything changed.
+    pub fn time(&self) -> Duration {
+        self.program(&How::default()).time
+    }
+
+    /// The same time by equation 2: each state counts the loops that none of those below it has.
+    pub fn time_by_states(&self) -> Duration {
+        let mut before = 0;
+        let states = self.loops.iter().enumerate().map(|(state, loops)| {
+            let own = loops.last.saturating_sub(before);
+            before = before.max(loops.last);
+            let verifies = (self.loops.len() - state) as u64;
+            (self.pulse + self.verify * verifies) * u64::from(own)
+        });
+        states.fold(Duration::ZERO, |sum, time| sum + time)
+    }
+
+    /// The loop in which a drawn cell of state `state` (0 for the lowest) passes, whether it is verified then or not.
+    pub fn drawn_loop(&self, state: usize, how: &How<'_>, random: &mut Stream) -> u32 {
+        let loops = self.loops_under(how)[state];
+        Speed::of(loops, self.faster(how)).drawn(loops, random)
+    }
+}
+
+/// The programming speed of the cells of a state: the loop, as a fraction, in which each would just pass, normally distributed.
+#[derive(Clone, Copy, Debug)]
+pub struct Speed {
+    mean: f64,
+    deviation: f64,
+}
+
+/// Deviations from the mean speed to the first and to the last loop. Chosen: of the 16,384 cells that one of eight states has in a
+/// page of 16 KiB, half a cell lies beyond four, so that the first and the last loop are what a word line shows.
+const REACH: f64 = 4.0;
+
+impl Speed {
+    /// That of a state that passes in `loops`: loops are whole, so a spread of b - a steps fills the loops a to b wherever the word
+    /// line lies within a step.
+    pub fn of(loops: Loops, faster: f64) -> Self {
+        let spread = f64::from(loops.last - loops.first).max(0.5);
+        let middle = f64::from(loops.first + loops.last) / 2.0;
+        Self { mean: middle - faster, deviation: spread / 2.0 / REACH }
+    }
+
+    /// The share of cells that pass in loop `n`. What would pass before the first or after the last one passes there.
+    pub fn share(self, loops: Loops, n: u32) -> f64 {
+        let after = |n: u32| {
+            if n < loops.first {
+                1.0
+            } else if n >= loops.last {
+                0.0
+            } else {
+                upper_tail((f64::from(n) - self.mean) / self.deviation)
+            }
+        };
+        after(n - 1) - after(n)
+    }
+
+    fn drawn(self, loops: Loops, random: &mut Stream) -> u32 {
+        let needed = (self.mean + self.deviation * normal(random)).ceil();
+        needed.clamp(f64::from(loops.first), f64::from(loops.last)) as u32
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use wordline_kernel::Seed;
+
+    use super::*;
+
+    const fn loops(first: u32, last: u32) -> Loops {
+        Loops { first, last }
+    }
+
+    /// Figure 3 of cubeFTL: three, two and two loops for P1, P2, P3.
+    fn mlc() -> Ispp {
+        let (pulse, verify) = (Duration::from_us(50), Duration::from_us(4));
+        Ispp { window: 700.0, step: 100.0, pulse, verify, loops: vec![loops(1, 3), loops(4, 5), loops(6, 7)] }
+    }
+
+    /// The part of figure 8: P1 may skip one verify, P7 seven.
+    fn tlc() -> Ispp {
+        Ispp {
+            window: 1_620.0,
+            step: 162.0,
+            pulse: Duration::from_ns(50_155),
+            verify: Duration::from_ns(4_050),
+            loops: (1..=7).map(|state| loops(state + 1, state + 3)).collect(),
+        }
+    }
+
+    #[test]
+    fn the_program_of_figure_3_has_7_pulses_and_15_verifies() {
+        let ispp = mlc();
+        let done = ispp.program(&How::default());
+        assert_eq!(done.verifies, [3, 3, 3, 2, 2, 1, 1]);
+        assert_eq!(done.time, Duration::from_us(7 * 50 + 15 * 4));
+        assert_eq!(ispp.time_by_states(), done.time, "equation 2 is equation 1");
+        // Section 4.1.1: three verifies of P2 may be skipped, five of P3.
+        assert_eq!(ispp.safe_skips(&How::default()), [0, 3, 5]);
+    }
+
+    #[test]
+    fn the_set_of_figure_8_has_10_loops_49_verifies_and_may_skip_28() {
+        let ispp = tlc();
+        let done = ispp.program(&How::default());
+        assert_eq!((done.verifies.len(), done.all_verifies()), (10, 49));
+        assert_eq!((done.time, ispp.time_by_states()), (Duration::from_us(700), Duration::from_us(700)));
+        let safe = ispp.safe_skips(&How::default());
+        assert_eq!((safe[0], safe[6], safe.iter().map(|n| u32::from(*n)).sum::<u32>()), (1, 7, 28));
+        let skipped = ispp.program(&How { skipped: &safe, ..How::default() });
+        assert_eq!((skipped.verifies.len(), skipped.all_verifies()), (10, 21));
+        assert_eq!(skipped.time, Duration::from_us(700) - Duration::from_ns(28 * 4_050));
+        assert!(
+            (0..7).all(|state| skipped.over_programmed(state) == 0.0),
+            "nothing passes before it is verified"
+        );
+    }
+
+    #[test]
+    fn nothing_skipped_and_no_margin_is_the_default_to_the_picosecond() {
+        let how = How { skipped: &[0; 7], ..How::default() };
+        assert_eq!(tlc().program(&how), tlc().program(&How::default()));
+    }
+
+    #[test]
+    fn every_verify_skipped_beyond_the_safe_ones_over_programs_more_cells() {
+        let (ispp, how) = (tlc(), How { faster: 0.5, ..How::default() });
+        for state in 0..7 {
+            let mut before = 0.0;
+            for more in 1..=3 {
+                let mut skipped = ispp.safe_skips(&how);
+                skipped[state] += more;
+                let done = ispp.program(&How { skipped: &skipped, ..how });
+                let over = done.over_programmed(state);
+                assert!(over > before && over <= 1.0 + 1e-12, "P{}: {over} after {before}", state + 1);
+                before = over;
+            }
+            assert!((before - 1.0).abs() < 1e-12, "then no cell is verified in time");
+        }
+    }
+
+    #[test]
+    fn the_mean_of_whole_loops_over_word_lines_is_that_of_equation_1() {
+        let ispp = tlc();
+        let mean = |margin: f64| {
+            let of = |n: u32| How { start_margin: margin, faster: f64::from(n) / 1e4, ..How::default() };
+            (0..10_000).map(|n| f64::from(ispp.max_loop(&of(n)))).sum::<f64>() / 1e4
+        };
+        for margin in [0.0, 130.0, 320.0] {
+            assert!(
+                (mean(margin) - (1_620.0 - margin) / 162.0).abs() < 1e-3,
+                "{margin} mV: {}",
+                mean(margin)
+            );
+        }
+    }
+
+    #[test]
+    fn drawn_cells_pass_in_the_loops_that_the_shares_say() {
+        let (ispp, how) = (tlc(), How { faster: 0.3, start_margin: 100.0, ..How::default() });
+        let mut random = Seed(5).stream("ispp", 0);
+        for state in [0, 3, 6] {
+            let loops = ispp.loops_under(&how)[state];
+            let drawn: Vec<u32> = (0..50_000).map(|_| ispp.drawn_loop(state, &how, &mut random)).collect();
+            for n in loops.first..=loops.last {
+                let share = Speed::of(loops, ispp.faster(&how)).share(loops, n);
+                let found = drawn.iter().filter(|drawn| **drawn == n).count() as f64 / 5e4;
+                assert!(
+                    (found - share).abs() <= 4.0 * (share.max(1e-5) / 5e4).sqrt(),
+                    "{n}: {found} {share}"
+                );
+            }
+        }
+    }
+}

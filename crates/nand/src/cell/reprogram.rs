@@ -1,0 +1,225 @@
+//! Codings of cells that are programmed again without an erase (ReSSD, section 3.2), by rule.
+//!
+//! Two bits lie in four neighbouring states of eight. Where the low bit (LSB) is rewritten the four states move up by two, and the
+//! codes [a b c d] become [c d a b]; where the high bit (MSB) is rewritten they move up by one, and the codes become [b a d c].
+//! Both are followed until they give the same coding in eight states: two rewrites of any kind fit, and no cell ever falls.
+//!
+//! ```
+//! use wordline_nand::cell::{Bit, TwoBits};
+//!
+//! let first = TwoBits::START; // 11 01 00 10 in ER to P3
+//! let second = first.after(Bit::Low).expect("two rewrites fit"); // the low bit is written anew
+//! assert_eq!(first.state_of(0b00), 2);
+//! assert_eq!(second.state_of(0b01), 5, "00 in P2 becomes 01 in P5");
+//! assert_eq!((second.rewrites(), second.distribution_id()), (1, 0b01));
+//! ```
+
+use super::coding::Coding;
+
+/// One of the two bits of a cell.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Bit {
+    /// The least significant bit: that of the lower page.
+    Low,
+    /// The most significant bit.
+    High,
+}
+
+impl Bit {
+    /// Both.
+    pub const BOTH: [Self; 2] = [Self::Low, Self::High];
+
+    /// What is rewritten where neither bit is valid any more: as one valid and one invalid bit, of which the high one is taken
+    /// to be valid (the paper leaves open which; chosen).
+    pub fn of_invalid(low: bool, high: bool) -> Option<Self> {
+        match (low, high) {
+            (true, _) => Some(Self::Low),
+            (false, true) => Some(Self::High),
+            (false, false) => None,
+        }
+    }
+
+    /// The bit in a code.
+    pub fn mask(self) -> u8 {
+        match self {
+            Self::Low => 0b01,
+            Self::High => 0b10,
+        }
+    }
+}
+
+/// How two bits lie in the states of a cell of eight.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TwoBits {
+    base: u8,
+    codes: [u8; 4],
+    rewrites: u8,
+}
+
+impl TwoBits {
+    /// Rewrites that a cell stands between erases.
+    pub const MOST_REWRITES: u8 = 2;
+
+    /// After the first program: 11 01 00 10 in ER to P3.
+    pub const START: Self = Self { base: 0, codes: [0b11, 0b01, 0b00, 0b10], rewrites: 0 };
+
+    /// After one of the bits is rewritten. None after [`MOST_REWRITES`](Self::MOST_REWRITES).
+    pub fn after(self, rewritten: Bit) -> Option<Self> {
+        if self.rewrites == Self::MOST_REWRITES {
+            return None;
+        }
+        let [a, b, c, d] = self.codes;
+        let (base, codes) = match rewritten {
+            Bit::Low => (self.base + 2, [c, d, a, b]),
+            Bit::High => (self.base + 1, [b, a, d, c]),
+        };
+        Some(Self { base, codes, rewrites: self.rewrites + 1 })
+    }
+
+    /// After a history of rewrites. None if it is longer than a cell stands.
+    pub fn of_history(history: &[Bit]) -> Option<Self> {
+        history.iter().try_fold(Self::START, |coding, bit| coding.after(*bit))
+    }
+
+    /// Every coding that a cell may have, with a history that leads to it: seven histories, six codings.
+    pub fn all() -> Vec<(Vec<Bit>, Self)> {
+        let mut all = vec![(Vec::new(), Self::START)];
+        let mut next = 0;
+        while next < all.len() {
+            let (history, coding) = all[next].clone();
+            for bit in Bit::BOTH {
+                if let Some(after) = coding.after(bit) {
+                    all.push(([&history[..], &[bit]].concat(), after));
+                }
+            }
+            next += 1;
+        }
+        all
+    }
+
+    /// The coding that the hardware finds by what it stores for a word line: how often it was rewritten (RPCnt) and the id of its
+    /// distribution.
+    pub fn of_status(rewrites: u8, id: u8) -> Option<Self> {
+        let fits = |coding: &Self| (coding.rewrites, coding.distribution_id()) == (rewrites, id);
+        Self::all().into_iter().map(|(_, coding)| coding).find(fits)
+    }
+
+    /// The lowest of the four states.
+    pub fn base(self) -> usize {
+        usize::from(self.base)
+    }
+
+    /// The codes of the four states (MSB LSB).
+    pub fn codes(self) -> [u8; 4] {
+        self.codes
+    }
+
+    /// How often the cell was rewritten: RPCnt.
+    pub fn rewrites(self) -> u8 {
+        self.rewrites
+    }
+
+    /// The Distribution ID: 00 for ER to P3 and P1 to P4 (which RPCnt tells apart), then one more for each state higher.
+    pub fn distribution_id(self) -> u8 {
+        self.base.saturating_sub(1)
+    }
+
+    /// The state that stands for `code`.
+    pub fn state_of(self, code: u8) -> usize {
+        let at = self.codes.iter().position(|known| *known == code).expect("a code has two bits");
+        self.base() + at
+    }
+
+    /// The codes as a coding of four states: it says which boundaries, counted from the base, a page senses.
+    pub fn coding(self) -> Coding {
+        Coding::new(&self.codes).expect("it is a Gray code")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+
+    #[test]
+    fn the_codings_are_those_of_the_paper() {
+        /// History, base, codes, (RPCnt, Distribution ID).
+        type Row = (&'static [Bit], usize, [u8; 4], (u8, u8));
+        use Bit::{High, Low};
+        let table: [Row; 7] = [
+            (&[], 0, [0b11, 0b01, 0b00, 0b10], (0, 0b00)),
+            (&[Low], 2, [0b00, 0b10, 0b11, 0b01], (1, 0b01)),
+            (&[High], 1, [0b01, 0b11, 0b10, 0b00], (1, 0b00)),
+            (&[Low, Low], 4, [0b11, 0b01, 0b00, 0b10], (2, 0b11)),
+            (&[Low, High], 3, [0b10, 0b00, 0b01, 0b11], (2, 0b10)),
+            (&[High, Low], 3, [0b10, 0b00, 0b01, 0b11], (2, 0b10)),
+            (&[High, High], 2, [0b11, 0b01, 0b00, 0b10], (2, 0b01)),
+        ];
+        assert_eq!(TwoBits::all().len(), table.len());
+        for (history, base, codes, status) in table {
+            let coding = TwoBits::of_history(history).expect("two rewrites fit");
+            assert_eq!((coding.base(), coding.codes()), (base, codes), "{history:?}");
+            assert_eq!((coding.rewrites(), coding.distribution_id()), status, "{history:?}");
+        }
+        assert_eq!(TwoBits::of_history(&[Low, Low, Low]), None);
+    }
+
+    #[test]
+    fn no_rewrite_of_any_value_lowers_a_cell_and_the_other_bit_keeps_its_value() {
+        let mut transitions = 0;
+        for (_, old) in TwoBits::all() {
+            for (bit, code, value) in Bit::BOTH
+                .into_iter()
+                .flat_map(|bit| (0..4).flat_map(move |code| [(bit, code, 0), (bit, code, 3)]))
+            {
+                let Some(new) = old.after(bit) else { continue };
+                let written: u8 = (code & !bit.mask()) | (value & bit.mask());
+                let (from, to) = (old.state_of(code), new.state_of(written));
+                assert!(from <= to && to <= 7, "{bit:?} of {code:02b} to {written:02b}: {from} to {to}");
+                transitions += 1;
+            }
+        }
+        assert_eq!(transitions, 3 * 2 * 4 * 2, "three codings may be rewritten");
+    }
+
+    #[test]
+    fn the_low_bit_takes_one_sensing_and_the_high_bit_two() {
+        for (history, coding) in TwoBits::all() {
+            let coding = coding.coding();
+            assert_eq!((coding.sensed(0).count(), coding.sensed(1).count()), (1, 2), "{history:?}");
+        }
+    }
+
+    #[test]
+    fn what_the_hardware_stores_names_one_coding() {
+        let mut by_status = BTreeMap::new();
+        for (history, coding) in TwoBits::all() {
+            let status = (coding.rewrites(), coding.distribution_id());
+            let known = *by_status.entry(status).or_insert(coding);
+            assert_eq!(known, coding, "{history:?}: {status:?} names two codings");
+            assert_eq!(TwoBits::of_status(status.0, status.1), Some(coding));
+        }
+        assert_eq!(by_status.len(), 6);
+        assert_eq!(TwoBits::of_status(0, 1), None);
+    }
+
+    /// Section 3.2, the example of figure 3(a): 00, then 01 in P5, then 00 in P6.
+    #[test]
+    fn the_example_of_the_text_ends_in_p6() {
+        let middle = TwoBits::START.after(Bit::Low).expect("the first rewrite fits");
+        assert_eq!((middle.state_of(0b01), middle.rewrites(), middle.distribution_id()), (5, 1, 0b01));
+        let last = middle.after(Bit::Low).expect("the second rewrite fits");
+        assert_eq!((last.state_of(0b00), last.rewrites(), last.distribution_id()), (6, 2, 0b11));
+        // Figure 3(b): 11 and 01 in P4 and P5, then 00 in P4 and 11 in P6.
+        let other = middle.after(Bit::High).expect("the second rewrite fits");
+        assert_eq!((middle.state_of(0b11), other.state_of(0b00), other.state_of(0b11)), (4, 4, 6));
+    }
+
+    #[test]
+    fn two_invalid_bits_are_rewritten_as_one() {
+        assert_eq!(Bit::of_invalid(true, true), Some(Bit::Low));
+        assert_eq!(Bit::of_invalid(false, true), Some(Bit::High));
+        assert_eq!(Bit::of_invalid(false, false), None);
+    }
+}

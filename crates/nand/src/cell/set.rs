@@ -1,0 +1,159 @@
+//! A parameter set: the cells of a part, and the levels that follow from it for a place and a condition.
+
+use super::Ages;
+use super::coding::Coding;
+use super::condition::{Condition, Effect, Effects};
+use super::ispp::{How, Ispp, Programmed};
+use super::levels::{LeftTail, Level, Levels};
+use super::math::Shape;
+use super::read::Reading;
+use super::terms::{Background, Cycles, Disturb, Interference, Retention, Term};
+use super::variation::{Strength, Variation};
+
+/// The levels of new cells of the best layer, just programmed.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Base {
+    /// What programming makes.
+    Programmed(Vec<Level>),
+    /// What was measured at some ages: retention is in the table.
+    Measured(Ages),
+}
+
+/// How errors grow with narrower windows of the programming voltage.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Margins {
+    /// The deviation that the lowest programmed state gains for each millivolt of a higher VStart.
+    pub start: f64,
+    /// The deviation that the highest state gains for each millivolt of a lower VFinal.
+    pub last: f64,
+}
+
+/// The cells of a part. It was checked: [`CellsFile::check`](super::CellsFile::check) makes it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CellSet {
+    /// Its name.
+    pub name: String,
+    /// Where its numbers come from.
+    pub source: String,
+    /// New cells.
+    pub base: Base,
+    /// The shape of distributions.
+    pub shape: Shape,
+    /// What the states stand for.
+    pub coding: Coding,
+    /// The references of the part, one for each boundary.
+    pub references: Vec<f64>,
+    /// Programs and erases.
+    pub cycles: Option<Cycles>,
+    /// Time.
+    pub retention: Option<Retention>,
+    /// Reads.
+    pub disturb: Option<Disturb>,
+    /// Programs of neighbours.
+    pub interference: Option<Interference>,
+    /// Programmed cells of the string.
+    pub background: Option<Background>,
+    /// What differs by place.
+    pub variation: Option<Variation>,
+    /// How it programs.
+    pub ispp: Option<Ispp>,
+    /// What narrower windows cost.
+    pub margins: Margins,
+    /// How it is read.
+    pub reading: Option<Reading>,
+}
+
+/// What a program changed of the levels: nothing by default.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Written {
+    /// By how much VStart was raised, in millivolts.
+    pub start_margin: f64,
+    /// By how much VFinal was lowered, in millivolts.
+    pub final_margin: f64,
+    /// For each programmed state the shares of cells that lie one, two ... states too high.
+    pub over: Vec<Vec<f64>>,
+}
+
+impl Written {
+    /// What a program left that was done in such a way.
+    pub fn of(how: &How<'_>, programmed: &Programmed) -> Self {
+        Self { start_margin: how.start_margin, final_margin: how.final_margin, over: programmed.over.clone() }
+    }
+}
+
+impl CellSet {
+    /// How many states its cells have.
+    pub fn states(&self) -> usize {
+        self.coding.states()
+    }
+
+    /// The levels of new cells at an age: measured ones have it, others are as programmed.
+    fn base_at(&self, condition: &Condition, effects: Effects) -> Vec<Level> {
+        match &self.base {
+            Base::Programmed(states) => states.clone(),
+            Base::Measured(ages) if effects.has(Effect::Retention) => ages.at(condition.hours),
+            Base::Measured(ages) => ages.states[0].clone(),
+        }
+    }
+
+    /// What the effects that count do to the states.
+    pub fn terms(&self, strength: &Strength, condition: &Condition, effects: Effects) -> Vec<Term> {
+        let states = self.states();
+        let cycles = self.cycles.map(|cycles| cycles.term(states, condition, strength));
+        let retention = self.retention.as_ref().map(|term| term.term(states, condition, strength));
+        let disturb = self.disturb.map(|disturb| disturb.term(states, condition, strength));
+        let interference = self.interference.map(|term| term.term(states, condition));
+        let all = [cycles, retention, disturb, interference].into_iter().flatten();
+        all.filter(|term| effects.has(term.effect)).collect()
+    }
+
+    /// The levels of new cells of a place, before any effect of what they went through.
+    pub fn new_levels(
+        &self,
+        strength: &Strength,
+        condition: &Condition,
+        effects: Effects,
+        written: &Written,
+    ) -> Levels {
+        let mut states = self.base_at(condition, effects);
+        states.iter_mut().for_each(|level| level.deviation *= strength.width);
+        let mut widen = |state: usize, more: f64| {
+            let level: &mut Level = &mut states[state];
+            level.deviation = libm::hypot(level.deviation, more);
+        };
+        widen(1, self.margins.start * written.start_margin);
+        widen(self.states() - 1, self.margins.last * written.final_margin);
+        if let Some(background) = self.background.filter(|_| effects.has(Effect::Background)) {
+            let share = background.share_of(condition.layers);
+            let left = LeftTail { share, drop: if share > 0.0 { background.drop } else { 0.0 } };
+            states.iter_mut().skip(1).for_each(|level| level.left = left);
+        }
+        Levels { states, shape: self.shape, coding: self.coding.clone(), over: written.over.clone() }
+    }
+
+    /// The levels of the cells of a place after what they went through.
+    pub fn levels(
+        &self,
+        strength: &Strength,
+        condition: &Condition,
+        effects: Effects,
+        written: &Written,
+    ) -> Levels {
+        let mut levels = self.new_levels(strength, condition, effects, written);
+        for term in self.terms(strength, condition, effects) {
+            for (level, (shift, variance)) in
+                levels.states.iter_mut().zip(term.shift.iter().zip(&term.variance))
+            {
+                level.mean += shift;
+                level.deviation = (level.deviation * level.deviation + variance).sqrt();
+            }
+        }
+        levels
+    }
+
+    /// The share of cells of the erased state and of P1 that are read as each other at the default reference, right after a
+    /// program: BER_EP1 (cubeFTL, section 4.1.2). The paper does not say a share of which cells; chosen: of those two states.
+    pub fn erased_to_p1(&self, levels: &Levels) -> f64 {
+        levels.boundary_error(0, self.references[0]) * self.states() as f64 / 2.0
+    }
+}

@@ -1,0 +1,183 @@
+//! What differs from layer to layer, block to block and chip to chip (cubeFTL, section 3).
+//!
+//! Word lines of one layer are equal; layers differ by their place in the channel hole, four of which have names in the paper. How
+//! strongly the layers of a block differ is drawn for the block, how soon a chip ages for the chip. Each draw has a stream of its own,
+//! named after what it is for, so that block 17 of die 3 is the same in every run.
+
+use wordline_kernel::Seed;
+
+use super::condition::{Effect, Effects};
+use super::math::normal;
+
+/// A layer that is named for what it is like.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Role {
+    /// The top edge of a block.
+    Alpha,
+    /// The best layer.
+    Beta,
+    /// The worst layer.
+    Kappa,
+    /// The bottom edge.
+    Omega,
+}
+
+impl Role {
+    /// All of them.
+    pub const ALL: [Self; 4] = [Self::Alpha, Self::Beta, Self::Kappa, Self::Omega];
+
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Alpha => "alpha",
+            Self::Beta => "beta",
+            Self::Kappa => "kappa",
+            Self::Omega => "omega",
+        }
+    }
+}
+
+/// A layer whose cells are known.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Anchor {
+    /// What it is called.
+    pub role: Role,
+    /// Its number, from the top.
+    pub layer: u32,
+    /// The deviation of new cells, times that of the best layer.
+    pub width: f64,
+    /// What cycles and time do to its cells, times what they do to those of the best layer.
+    pub stress: f64,
+}
+
+/// How cells differ by place.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Variation {
+    /// Horizontal layers of a block.
+    pub layers: u32,
+    /// Word lines of a layer.
+    pub word_lines: u32,
+    /// Layers that are known, from the top; the others lie on straight lines between them.
+    pub anchors: Vec<Anchor>,
+    /// The deviation of the logarithm of how strongly the layers of a block differ.
+    pub block: f64,
+    /// The deviation of the logarithm of how much cycles and time do to a chip.
+    pub chip: f64,
+}
+
+/// Where a word line is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Place {
+    /// The chip.
+    pub chip: u32,
+    /// The block in it.
+    pub block: u32,
+    /// The horizontal layer, from the top.
+    pub layer: u32,
+}
+
+/// What the cells of a place are like.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Strength {
+    /// The deviation of new cells, times that of the set.
+    pub width: f64,
+    /// What cycles and time do, times what the set says.
+    pub stress: f64,
+    /// By how much of a loop the cells are programmed faster than those of the slowest word line, from 0 to below 1.
+    pub faster: f64,
+}
+
+impl Strength {
+    /// Cells as the set says.
+    pub const USUAL: Self = Self { width: 1.0, stress: 1.0, faster: 0.0 };
+}
+
+impl Variation {
+    /// What the cells of `place` are like, where the effects of layer, block, chip and word line count.
+    pub fn strength(&self, place: Place, effects: Effects, seed: Seed) -> Strength {
+        let (width, stress) = self.between(place.layer, effects);
+        let block = u64::from(place.chip) << 32 | u64::from(place.block);
+        let drawn = |name: &str, index: u64, deviation: f64, counts: bool| {
+            let z = if counts && deviation > 0.0 { normal(&mut seed.stream(name, index)) } else { 0.0 };
+            libm::exp(deviation * z)
+        };
+        let contrast = drawn("cells.block", block, self.block, effects.has(Effect::Block));
+        let ageing = drawn("cells.chip", u64::from(place.chip), self.chip, effects.has(Effect::Chip));
+        let faster = if effects.has(Effect::WordLine) {
+            seed.stream("cells.speed", block << 8 | u64::from(place.layer & 0xFF)).unit()
+        } else {
+            0.0
+        };
+        Strength {
+            width: 1.0 + (width - 1.0) * contrast,
+            stress: (1.0 + (stress - 1.0) * contrast) * ageing,
+            faster,
+        }
+    }
+
+    /// Width and stress of a layer, on the line between the known ones around it.
+    fn between(&self, layer: u32, effects: Effects) -> (f64, f64) {
+        if !effects.has(Effect::Layer) {
+            return (1.0, 1.0);
+        }
+        let after = self.anchors.iter().position(|anchor| anchor.layer >= layer);
+        let after = after.unwrap_or(self.anchors.len() - 1);
+        let (to, from) = (self.anchors[after], self.anchors[after.saturating_sub(1)]);
+        let share = if to.layer > from.layer {
+            f64::from(layer.min(to.layer) - from.layer) / f64::from(to.layer - from.layer)
+        } else {
+            1.0
+        };
+        let blend = |a: f64, b: f64| a + share * (b - a);
+        (blend(from.width, to.width), blend(from.stress, to.stress))
+    }
+
+    /// The layer of a role, if one is known.
+    pub fn layer_of(&self, role: Role) -> Option<u32> {
+        self.anchors.iter().find(|anchor| anchor.role == role).map(|anchor| anchor.layer)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn variation() -> Variation {
+        let anchor = |role, layer, width, stress| Anchor { role, layer, width, stress };
+        Variation {
+            layers: 48,
+            word_lines: 4,
+            anchors: vec![
+                anchor(Role::Alpha, 0, 1.1, 1.2),
+                anchor(Role::Beta, 16, 1.0, 1.0),
+                anchor(Role::Kappa, 32, 1.2, 1.4),
+                anchor(Role::Omega, 47, 1.1, 1.2),
+            ],
+            block: 0.1,
+            chip: 0.05,
+        }
+    }
+
+    #[test]
+    fn a_block_is_the_same_whoever_asks_first() {
+        let (variation, seed) = (variation(), Seed(9));
+        let place = Place { chip: 3, block: 17, layer: 5 };
+        let first = variation.strength(place, Effects::ALL, seed);
+        let _ = variation.strength(Place { chip: 1, ..place }, Effects::ALL, seed);
+        assert_eq!(variation.strength(place, Effects::ALL, seed), first);
+        assert_ne!(variation.strength(Place { block: 18, ..place }, Effects::ALL, seed), first);
+    }
+
+    #[test]
+    fn layers_lie_between_those_that_are_known() {
+        let variation = variation();
+        let only_layers = Effects::ALL.without(Effect::Block).without(Effect::Chip);
+        let at = |layer| variation.strength(Place { layer, ..Place::default() }, only_layers, Seed(1));
+        assert_eq!((at(0).width, at(16).width, at(32).width), (1.1, 1.0, 1.2));
+        assert!((at(24).stress - 1.2).abs() < 1e-12);
+        assert_eq!(
+            variation.strength(Place { layer: 32, ..Place::default() }, Effects::NONE, Seed(1)),
+            Strength::USUAL
+        );
+    }
+}
