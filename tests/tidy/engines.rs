@@ -18,12 +18,12 @@ const ORDER: &[Engine] = &[
     Engine { folder: "flash", name: "Flash", is_closed: true },
     Engine { folder: "space", name: "Space", is_closed: true },
     Engine { folder: "base", name: "Base", is_closed: false },
-    Engine { folder: "map", name: "Map", is_closed: false },
-    Engine { folder: "cache", name: "Cache", is_closed: false },
-    Engine { folder: "reclaim", name: "Reclaim", is_closed: false },
-    Engine { folder: "writer", name: "Writer", is_closed: false },
-    Engine { folder: "recovery", name: "Recovery", is_closed: false },
-    Engine { folder: "front", name: "Front", is_closed: false },
+    Engine { folder: "map", name: "Map", is_closed: true },
+    Engine { folder: "cache", name: "Cache", is_closed: true },
+    Engine { folder: "reclaim", name: "Reclaim", is_closed: true },
+    Engine { folder: "writer", name: "Writer", is_closed: true },
+    Engine { folder: "recovery", name: "Recovery", is_closed: true },
+    Engine { folder: "front", name: "Front", is_closed: true },
 ];
 
 /// Modules of the crate to the right of an engine.

@@ -23,7 +23,7 @@ impl Cache {
                 return contents.in_buffer(page, sector);
             }
         }
-        match map.pages.get(page) {
+        match map.get(page) {
             Some(slot) => contents.in_flash(page, base.flash.stamp(slot).version, sector),
             None => ZEROES,
         }

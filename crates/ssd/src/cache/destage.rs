@@ -3,13 +3,12 @@
 //! so that the host does not meet all of it at once.
 
 use serde::{Deserialize, Serialize};
-use wordline_kernel::{Duration, Instant, Schedule, state};
+use wordline_kernel::{Duration, Instant, state};
 
 use crate::base::Base;
 use crate::cache::Cache;
 use crate::command::SECTOR;
 use crate::config::{BufferMode, Config};
-use crate::event::Event;
 use crate::map::LogicalPage;
 use crate::policy::destage::Destage;
 
@@ -30,7 +29,7 @@ pub(crate) struct Round {
 
 /// Pages leave the buffer as soon as they are written.
 pub(crate) struct AtOnce {
-    pub(crate) policy: Box<dyn Destage>,
+    policy: Box<dyn Destage>,
     /// Pages of the device.
     pages: u32,
     /// Pages, or sectors where these are counted, that may be on their way to flash before writes wait.
@@ -63,12 +62,18 @@ impl Cache {
         at_once.is_some_and(|at_once| at_once.policy.leaves(page, now))
     }
 
-    pub(crate) fn set_timer(&mut self, base: &Base, calendar: &mut impl Schedule<Event>) {
-        let interval = base.config.file.buffer.flush_interval;
-        if !self.timer_set && interval > Duration::ZERO && self.buffer.in_use() > 0 {
-            self.timer_set = true;
-            calendar.after(interval, Event::FlushTimer);
-        }
+    /// Whether some pages leave the buffer as soon as they are written.
+    #[inline]
+    pub(crate) fn destages_at_once(&self) -> bool {
+        self.destage.is_some()
+    }
+
+    /// The host wrote a page: whether it leaves at once.
+    pub(crate) fn leaves_at_once(&mut self, page: LogicalPage, now: Instant) -> bool {
+        let Some(at_once) = &mut self.destage else { return false };
+        let leaves = at_once.policy.leaves(page, now);
+        at_once.policy.written(page, now);
+        leaves
     }
 
     /// What is in the buffer now is written out over the next interval; none if there is nothing.

@@ -25,16 +25,16 @@ impl Cache {
     pub(crate) fn lose_slot(&mut self, slot: SlotId, base: &mut Base, map: &mut Map) {
         let Stamp { logical, version } = base.flash.chips().stamp(slot);
         let page = LogicalPage(logical);
-        let was = map.pages.clear(page);
+        let was = map.clear(page);
         assert_eq!(was, Some(slot), "a valid slot is where its logical page is mapped to");
         if base.is_table(page.0) {
             let row = base.space.row_of(base.config.pools.block_of(slot));
             if let Some((discards, table)) = map.discard_page_of(page.0) {
                 discards.lost(table, row);
-                if let Some(checkpoints) = &mut map.checkpoints {
+                if let Some(checkpoints) = map.checkpoints_mut() {
                     checkpoints.lost();
                 }
-            } else if let Some(translation) = &mut map.translation {
+            } else if let Some(translation) = map.translation_mut() {
                 let table = translation.table(page.0).expect("it has the number of a translation page");
                 translation.lost(table, row);
             }
@@ -51,7 +51,7 @@ impl Cache {
             base.faults_at(base.config.pools.block_of(slot)).lost_pages += 1;
         }
         if !base.has(Mutant::LossNotNoted) {
-            map.lost.add(page, version, base.full_page(), next);
+            map.lose(page, version, base.full_page(), next);
         }
     }
 }

@@ -4,6 +4,7 @@ pub mod buffer;
 pub mod config;
 mod contents;
 mod destage;
+mod entries;
 mod lost;
 mod marks;
 pub mod protection;
@@ -37,29 +38,26 @@ pub(crate) use reads::Cached;
 
 /// What memory holds of the host's data: pages that wait to be written, and pages that were read; and who waits for that.
 pub(crate) struct Cache {
-    pub(crate) buffer: Buffer,
-    pub(crate) marks: Marks,
+    buffer: Buffer,
+    marks: Marks,
     /// None if no page leaves the buffer as soon as it is written.
-    pub(crate) destage: Option<Box<AtOnce>>,
-    pub(crate) read: ReadCache,
-    pub(crate) ahead: ReadAhead,
+    destage: Option<Box<AtOnce>>,
+    read: ReadCache,
+    ahead: ReadAhead,
     /// Writes that wait for room in the buffer.
-    pub(crate) stalled: VecDeque<RequestId>,
+    stalled: VecDeque<RequestId>,
     /// Flush commands that wait for the entries of an epoch.
-    pub(crate) flushes: VecDeque<(u64, RequestId)>,
+    flushes: VecDeque<(u64, RequestId)>,
     /// Requests of which a part is done; between events there are none.
-    pub(crate) wake: Vec<RequestId>,
+    wake: Vec<RequestId>,
     /// Entries of this epoch and older ones do not stay in the buffer.
-    pub(crate) drain: Option<u64>,
-    pub(crate) timer_set: bool,
-    /// What is being written out by the timer.
-    pub(crate) round: Option<Round>,
+    drain: Option<u64>,
     /// What of the buffer outlived the last power cut.
-    pub(crate) saved: Vec<Saved>,
+    saved: Vec<Saved>,
 }
 
 state!(Cache {
-    values { ahead, stalled, flushes, wake, drain, timer_set, round, saved }
+    values { ahead, stalled, flushes, wake, drain, saved }
     parts { buffer, marks, destage, read }
 });
 
@@ -77,8 +75,6 @@ impl Cache {
             flushes: VecDeque::new(),
             wake: Vec::new(),
             drain: None,
-            timer_set: false,
-            round: None,
             saved: Vec::new(),
         }
     }
@@ -96,7 +92,6 @@ impl Cache {
         self.flushes.clear();
         self.wake.clear();
         self.drain = None;
-        (self.timer_set, self.round) = (false, None);
     }
 }
 
@@ -111,7 +106,7 @@ impl Cache {
     pub(crate) fn version(&self, page: LogicalPage, base: &Base, map: &Map) -> Option<u32> {
         match self.buffer.find(page) {
             Some(id) => Some(self.buffer.get(id)).filter(|entry| !entry.discarded).map(|entry| entry.version),
-            None => map.pages.get(page).map(|at| base.flash.stamp(at).version),
+            None => map.get(page).map(|at| base.flash.stamp(at).version),
         }
     }
 
@@ -119,7 +114,7 @@ impl Cache {
     #[inline]
     pub(crate) fn is_complete(&self, id: EntryId, base: &Base, map: &Map) -> bool {
         let entry = self.buffer.get(id);
-        entry.sectors == base.full_page() || map.pages.get(entry.logical).is_none()
+        entry.sectors == base.full_page() || map.get(entry.logical).is_none()
     }
 
     /// Asks for what is looked up when the pages leave that became dirty first: of the second one where it is in flash, of
@@ -128,7 +123,7 @@ impl Cache {
     pub(crate) fn foresee_leaving(&self, base: &Base, map: &Map) {
         let Some(first) = self.buffer.oldest() else { return };
         if let Some(second) = self.buffer.foresee(first) {
-            map.pages.prefetch(self.buffer.get(second).logical);
+            map.prefetch(self.buffer.get(second).logical);
         }
         let entry = self.buffer.get(first);
         if entry.sectors != base.full_page() {
@@ -145,6 +140,78 @@ impl Cache {
     /// Whether a flush wants the entry in flash.
     pub(crate) fn is_drained(&self, id: EntryId) -> bool {
         self.drain.is_some_and(|epoch| self.buffer.epoch(id) <= epoch)
+    }
+
+    /// Whether a request waits no longer.
+    #[inline]
+    pub(crate) fn has_woken(&self) -> bool {
+        !self.wake.is_empty()
+    }
+
+    /// Whether writes wait for room in the buffer.
+    #[inline]
+    pub(crate) fn stalls(&self) -> bool {
+        !self.stalled.is_empty()
+    }
+
+    /// How many writes wait for room.
+    #[inline]
+    pub(crate) fn stalled(&self) -> usize {
+        self.stalled.len()
+    }
+
+    /// Whether a write waits for room.
+    pub(crate) fn is_stalled(&self, id: RequestId) -> bool {
+        self.stalled.contains(&id)
+    }
+
+    /// The write that has waited for room for longest.
+    #[inline]
+    pub(crate) fn first_stalled(&self) -> Option<RequestId> {
+        self.stalled.front().copied()
+    }
+
+    /// A write waits for room.
+    pub(crate) fn stall(&mut self, id: RequestId) {
+        self.stalled.push_back(id);
+    }
+
+    /// The write that has waited for longest waits no more.
+    pub(crate) fn end_first_stall(&mut self) {
+        self.stalled.pop_front();
+    }
+
+    /// A flush command waits until all entries of an epoch and of older ones are in flash: they leave at once.
+    pub(crate) fn flush(&mut self, epoch: u64, id: RequestId) {
+        self.drain = Some(epoch);
+        self.flushes.push_back((epoch, id));
+    }
+
+    /// Entries of an epoch and of older ones leave at once.
+    pub(crate) fn drain_to(&mut self, epoch: u64) {
+        self.drain = self.drain.max(Some(epoch));
+    }
+
+    /// Nobody waits for anything in the buffer any more.
+    pub(crate) fn forget_waiters(&mut self) {
+        self.buffer.forget_waiters();
+        self.stalled.clear();
+        self.flushes.clear();
+    }
+
+    /// The epoch that leaves at once, and who waits for one, in words.
+    pub(crate) fn tell_flushes(&self) -> String {
+        format!("drains to {:?}, flush commands wait for {:?}", self.drain, self.flushes)
+    }
+
+    /// The lengths of the lists whose lengths follow from the configuration.
+    pub(crate) fn shape(&self) -> [usize; 2] {
+        self.buffer.shape()
+    }
+
+    /// Checks what was loaded.
+    pub(crate) fn check_loaded(&self, pages: u32) -> Result<(), String> {
+        self.buffer.check_loaded(pages)
     }
 
     /// Whether there may be a request that waits no longer.
@@ -171,7 +238,7 @@ impl Cache {
     pub(crate) fn foresee(&self, [next, later]: [Option<&Command>; 2], base: &Base, map: &Map) {
         if let Some(command) = later {
             let (first, _) = base.pages_of(command);
-            map.pages.prefetch(LogicalPage(first));
+            map.prefetch(LogicalPage(first));
             self.buffer.prefetch(LogicalPage(first));
         }
         if let Some(command) = next

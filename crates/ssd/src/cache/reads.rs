@@ -3,6 +3,7 @@
 use wordline_kernel::{Duration, Schedule};
 use wordline_nand::{PageId, Pool};
 
+use super::read_cache;
 use crate::base::{Base, Piece, SlotRead, Wanted};
 use crate::cache::Cache;
 use crate::cache::buffer::EntryId;
@@ -21,6 +22,28 @@ pub(crate) enum Cached {
 }
 
 impl Cache {
+    /// Whether pages that were read are kept.
+    #[inline]
+    pub(crate) fn keeps_reads(&self) -> bool {
+        self.read.is_on()
+    }
+
+    /// Whether pages are fetched ahead of reads.
+    #[inline]
+    pub(crate) fn reads_ahead(&self) -> bool {
+        self.ahead.is_on()
+    }
+
+    /// The pages that are kept or being fetched.
+    pub(crate) fn kept_pages(&self) -> impl Iterator<Item = &read_cache::Cached> {
+        self.read.pages()
+    }
+
+    /// Tells of the requests that wait for a page that is being fetched.
+    pub(crate) fn each_waiter_for_prefetch(&self, id: EntryId, f: impl FnMut(RequestId)) {
+        self.read.each_waiter(id, f);
+    }
+
     /// Looks for a piece of a page that is not in the write buffer. If the cache has all of it, it comes without a read
     /// of its own: at once, or if the request waits for it, once the page is fetched.
     #[inline]
@@ -40,7 +63,7 @@ impl Cache {
         if !cached.sectors.covers(piece.sectors()) {
             return None;
         }
-        let wanted = map.pages.last_written(piece.page);
+        let wanted = map.last_written(piece.page);
         assert_eq!(Some(cached.version), wanted, "page {} in the read cache", piece.page.0);
         base.totals.read_cache_hits += 1;
         base.totals.read_ahead_used += u64::from(self.read.touch(entry));
@@ -54,7 +77,7 @@ impl Cache {
     /// Keeps what the host read from flash, unless it was written or discarded meanwhile.
     pub(crate) fn keep_read(&mut self, command: &Command, read: &Task, base: &Base, map: &Map) {
         let logical = LogicalPage(read.wanted.logical);
-        let is_last = map.pages.last_written(logical) == Some(read.wanted.version);
+        let is_last = map.last_written(logical) == Some(read.wanted.version);
         if is_last && self.buffer.find(logical).is_none() {
             let sectors = self.sectors_read(base.piece(command, logical.0), read.page, read, base);
             self.read.keep(logical, read.wanted.version, sectors);
@@ -74,7 +97,7 @@ impl Cache {
 
     /// Keeps a page that left the write buffer because it is in flash.
     pub(crate) fn keep_programmed(&mut self, logical: LogicalPage, version: u32, base: &Base, map: &Map) {
-        if map.pages.last_written(logical) == Some(version) {
+        if map.last_written(logical) == Some(version) {
             self.read.keep(logical, version, base.full_page());
         }
     }
@@ -112,12 +135,12 @@ impl Cache {
             }
             self.read.forget(logical);
         }
-        let (slot, version) = (map.pages.get(logical), map.pages.last_written(logical));
+        let (slot, version) = (map.get(logical), map.last_written(logical));
         let (Some(slot), Some(version), None) = (slot, version, self.buffer.find(logical)) else {
             return true;
         };
         // Translation pages are not read for what nobody asked for yet.
-        let known = map.translation.as_mut().is_none_or(|translation| translation.mapper.lookup(logical));
+        let known = map.translation_mut().is_none_or(|translation| translation.mapper.lookup(logical));
         if !known {
             return true;
         }

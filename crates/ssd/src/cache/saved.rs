@@ -32,10 +32,10 @@ impl Cache {
     pub(crate) fn restore_buffer(&mut self, base: &Base, map: &mut Map) -> u64 {
         let mut restored = 0;
         for Saved { logical, version, sectors } in std::mem::take(&mut self.saved) {
-            let in_flash = map.pages.get(logical).map_or(0, |slot| base.flash.stamp(slot).version);
+            let in_flash = map.get(logical).map_or(0, |slot| base.flash.stamp(slot).version);
             if in_flash < version {
                 self.buffer.add(logical, version, in_flash, sectors);
-                map.pages.take_as_written(logical, version, true);
+                map.take_as_written(logical, version, true);
                 restored += 1;
             }
         }

@@ -24,17 +24,7 @@ impl Cache {
         if let Some(contents) = &mut base.contents {
             contents.discarded(page, per_page);
         }
-        map.pages.discarded(page);
-        if !map.lost.is_empty() {
-            map.lost.discard(page, map.pages.versions(page));
-        }
-        if let Some(discards) = &mut map.discards {
-            discards.discard(page, map.pages.versions(page));
-        }
-        if let Some(old) = map.pages.clear(page) {
-            base.space.invalidate(old);
-            map.note_amend(page, old, base);
-        }
+        map.discard(page, base);
         self.read.forget(page);
         if let Some(id) = self.buffer.find(page) {
             self.discard_entry(id);
@@ -69,7 +59,7 @@ impl Cache {
         if base.config.file.buffer.mode == BufferMode::Off {
             return None;
         }
-        let version = map.pages.written(piece.page);
+        let version = map.written(piece.page);
         map.write_lost(piece, version);
         self.buffer.rewrite(id, version, piece.sectors());
         let per_page = base.sectors_per_page();
@@ -91,8 +81,8 @@ impl Cache {
         map: &mut Map,
     ) -> EntryId {
         self.read.forget(piece.page);
-        let in_flash = map.pages.last_written(piece.page).unwrap_or(0);
-        let version = map.pages.written(piece.page);
+        let in_flash = map.last_written(piece.page).unwrap_or(0);
+        let version = map.written(piece.page);
         map.write_lost(piece, version);
         let id = self.buffer.add(piece.page, version, in_flash, piece.sectors());
         let per_page = base.sectors_per_page();

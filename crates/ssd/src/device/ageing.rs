@@ -86,11 +86,11 @@ impl Device {
         }
         while self.front.outstanding() > 0 && self.advance(&mut clock) {}
         assert_eq!(self.front.outstanding(), 0, "nothing moves: {}", self.what_waits(clock.now));
-        if depth.is_some() && self.core.map.by_block.is_none() {
-            (self.core.reclaim.is_paused, self.core.reclaim.left_at_work) = (true, true);
+        if depth.is_some() && self.core.map.by_block().is_none() {
+            self.core.reclaim.pause();
         }
         while self.advance(&mut clock) {}
-        self.core.reclaim.is_paused = false;
+        self.core.reclaim.go_on();
         self.core.base.flash.start_clock();
         self.front.forget_answers();
         clock.agenda()

@@ -15,24 +15,17 @@ impl Device {
     /// Checks the conservation laws that follow from the whole state; a bug if one does not hold. It takes time in
     /// proportion to the number of blocks.
     pub fn audit(&self, elapsed: Duration) {
-        let (valid, mapped) = (self.core.base.space.total_valid(), u64::from(self.core.map.pages.mapped()));
+        let (valid, mapped) = (self.core.base.space.total_valid(), u64::from(self.core.map.mapped()));
         assert_eq!(valid, mapped, "valid pages are mapped pages");
-        for page in self.core.cache.read.pages() {
+        for page in self.core.cache.kept_pages() {
             let (logical, version) = (page.logical, Some(page.version));
-            assert_eq!(
-                version,
-                self.core.map.pages.last_written(logical),
-                "the cache holds what was written last"
-            );
-            assert!(
-                self.core.cache.buffer.find(logical).is_none(),
-                "a page is in the cache or waits to be written"
-            );
+            assert_eq!(version, self.core.map.last_written(logical), "the cache holds what was written last");
+            assert!(self.core.cache.find(logical).is_none(), "a page is in the cache or waits to be written");
         }
         self.core.map.audit_tables(&self.core.base);
         self.core.base.space.audit_super_blocks();
         self.writer.audit_units(&self.core);
-        if let Some(map) = &self.core.map.by_block {
+        if let Some(map) = self.core.map.by_block() {
             map.audit(&self.core.base.space, self.core.base.flash.chips());
         }
         let t = &self.core.base.totals;
@@ -49,8 +42,7 @@ impl Device {
         let queued = t.host_programs + t.unit_programs + t.gc_programs + t.translation_programs + t.padding
             - programmed;
         assert!(
-            queued.is_multiple_of(self.writer.slc.as_ref().map_or(unit, |slc| u64::from(slc.unit)))
-                && queued <= most,
+            queued.is_multiple_of(self.writer.slc_unit().map_or(unit, u64::from)) && queued <= most,
             "pages programmed are the host's, the map's, the collector's and padding, but for units under way: {queued}"
         );
         self.core.base.flash.audit(elapsed);

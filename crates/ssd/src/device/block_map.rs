@@ -9,7 +9,7 @@ use crate::base::Base;
 use crate::config::Config;
 use crate::device::precondition::{Steady, Watched};
 use crate::map::block_map::{ByBlock, Step};
-use crate::map::{LogicalPage, Map, Moved};
+use crate::map::{LogicalPage, Moved};
 use crate::parts::Parts;
 use crate::reclaim::collector::erase_untimed;
 
@@ -31,13 +31,12 @@ impl Device {
         let row = self.core.base.policies.placement.home(page.0).unwrap_or(0);
         let mut programmed = 0;
         loop {
-            let Map { by_block: block_map, .. } = &mut self.core.map;
             let Base { space: blocks, flash, .. } = &mut self.core.base;
-            let Some(map) = block_map else { return programmed };
+            let Some(map) = self.core.map.by_block_mut() else { return programmed };
             let step = map.next(row, Some(page), blocks, flash.chips());
             match step.expect("a device that was checked has room for its pages") {
                 Step::Write { to } => {
-                    let version = self.core.map.pages.written(page);
+                    let version = self.core.map.written(page);
                     self.core.base.flash.put(to, Stamp { logical: page.0, version });
                     self.core.map.install(page, to, &mut self.core.base);
                     self.core.base.space.program_done(to);

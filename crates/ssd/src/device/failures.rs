@@ -58,16 +58,16 @@ impl Device {
             Operation::Copyback { .. } => {
                 self.core
                     .reclaim
-                    .collector
+                    .collector_mut()
                     .copyback_failed(row, self.core.base.config.pools.per_program(row));
                 self.core.base.space.program_done(slot);
                 self.program_failed(slot, calendar);
             }
             _ => self.gc_program_failed(row, slot, calendar),
         }
-        match &mut self.core.map.by_block {
+        match self.core.map.by_block_mut() {
             Some(map) => map.command_done(row),
-            None => drop(self.core.reclaim.collector.command_done(row)),
+            None => drop(self.core.reclaim.collector_mut().command_done(row)),
         }
     }
 
@@ -108,7 +108,7 @@ impl Device {
             }
             Ticket::Prefetch(entry) => {
                 let mut waiting = Vec::new();
-                self.core.cache.read.each_waiter(entry, |id| waiting.push(id));
+                self.core.cache.each_waiter_for_prefetch(entry, |id| waiting.push(id));
                 waiting.into_iter().for_each(|id| self.front.note_lost(id, task, &self.core));
                 self.writer.read_over(task.page, &mut self.core, calendar);
                 self.core.cache.fetched_ahead(entry, &mut self.core.base);
@@ -128,7 +128,7 @@ impl Device {
     /// not.
     fn read_elsewhere(&mut self, task: &Task, calendar: &mut impl Schedule<Event>) -> bool {
         let Task { wanted, slot, page, .. } = *task;
-        let Some(at) = self.core.map.pages.get(LogicalPage(wanted.logical)).filter(|at| *at != slot) else {
+        let Some(at) = self.core.map.get(LogicalPage(wanted.logical)).filter(|at| *at != slot) else {
             return false;
         };
         let pools = &self.core.base.config.pools;
@@ -143,11 +143,11 @@ impl Device {
 
     /// The collector's unit of `row` was not programmed: its pages, which are still in the victims, go elsewhere.
     fn gc_program_failed(&mut self, row: Row, first: SlotId, calendar: &mut impl Schedule<Event>) {
-        if self.core.map.by_block.is_none() {
+        if self.core.map.by_block().is_none() {
             let stream = self.core.base.space.moved_by(self.core.base.config.pools.block_of(first));
             self.core
                 .reclaim
-                .collector
+                .collector_mut()
                 .program_failed(row, stream.expect("the collector writes to its own streams"));
         }
         self.core.base.space.program_done(first);
@@ -159,7 +159,7 @@ impl Device {
         if self.core.base.space.state(block) != State::Bad {
             self.core.base.totals.program_failures += 1;
             self.core.base.faults_at(block).program_failures += 1;
-            if let Some(map) = &mut self.core.map.by_block {
+            if let Some(map) = self.core.map.by_block_mut() {
                 map.program_failed(self.core.base.space.row_of(block), block);
             }
             self.after_failure(Failed::Program, block, calendar);
@@ -179,9 +179,9 @@ impl Device {
             self.core.base.space.retire(block);
         } else {
             let row = self.core.base.space.row_of(block);
-            match &mut self.core.map.by_block {
+            match self.core.map.by_block_mut() {
                 Some(map) => map.erase_again(row, block),
-                None => self.core.reclaim.collector.erase_again(row, block),
+                None => self.core.reclaim.collector_mut().erase_again(row, block),
             }
         }
     }
@@ -206,9 +206,9 @@ impl Device {
         }
         if after == After::Retire && self.core.base.space.condemn(block) {
             self.core.base.totals.grown_bad_blocks += 1;
-            match &mut self.core.map.by_block {
+            match self.core.map.by_block_mut() {
                 Some(map) => map.condemned(row, block),
-                None => self.core.reclaim.collector.condemn(row, block),
+                None => self.core.reclaim.collector_mut().condemn(row, block),
             }
             self.core.map.check_life(&mut self.core.base);
         }

@@ -8,7 +8,6 @@ use crate::device::precondition::{Watched, Writer};
 use crate::map::LogicalPage;
 use crate::policy::placement::Row;
 use crate::space::StreamId;
-use crate::writer::units::THERE;
 
 impl Device {
     /// Writes the first `pages` logical pages, each unit to one of the pools drawn at random by the room they have.
@@ -48,18 +47,13 @@ impl Device {
         let per_unit = self.writer.subs().per_unit;
         let first = page.0 - page.0 % per_unit;
         let written = |page: &u32| {
-            *page < self.core.base.config.logical_pages
-                && self.core.map.pages.get(LogicalPage(*page)).is_some()
+            *page < self.core.base.config.logical_pages && self.core.map.get(LogicalPage(*page)).is_some()
         };
         let end = first + (first..first + per_unit).take_while(written).count() as u32;
-        let home = self
-            .core
-            .map
-            .pages
-            .get(LogicalPage(first))
-            .expect("preconditioning fills a unit from its beginning");
+        let home =
+            self.core.map.get(LogicalPage(first)).expect("preconditioning fills a unit from its beginning");
         let pool = self.core.base.config.pools.number_of_row(self.core.base.config.pools.row_of(home));
-        if let Some(translation) = &mut self.core.map.translation {
+        if let Some(translation) = self.core.map.translation_mut() {
             (first..end).for_each(|page| translation.look_up_untimed(LogicalPage(page)));
         }
         self.write_unit_untimed(LogicalPage(first), end, pool, writer);
@@ -76,7 +70,7 @@ impl Device {
         pool: usize,
         writer: &mut Writer,
     ) {
-        let subs = self.writer.subs.as_ref().expect(THERE);
+        let subs = self.writer.subs();
         let (per_unit, stream) = (subs.per_unit, subs.stream_to(pool));
         let whole = subs.is_whole(stream);
         let stream = self.core.base.space.streams().host(stream);
@@ -97,7 +91,7 @@ impl Device {
     fn put_unit_untimed(&mut self, page: LogicalPage, end: u32, row: Row, stream: StreamId) {
         let per_unit = self.writer.subs().per_unit;
         let first = self.core.base.space.take(row, stream, per_unit);
-        if let Some(writes) = &mut self.core.map.unit_writes {
+        if let Some(writes) = self.core.map.unit_writes_mut() {
             writes.write(first);
         }
         for place in 0..per_unit {
@@ -106,7 +100,7 @@ impl Device {
                 self.core.base.flash.put(slot, Stamp::PADDING);
                 continue;
             }
-            let version = self.core.map.pages.written(page);
+            let version = self.core.map.written(page);
             self.core.base.flash.put(slot, Stamp { logical: page.0, version });
             self.core.map.install(page, slot, &mut self.core.base);
         }

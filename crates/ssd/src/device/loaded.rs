@@ -5,22 +5,18 @@ use super::Device;
 use crate::base::Base;
 use crate::event::Event;
 use crate::map::LogicalPage;
-use crate::policy::placement::RowSet;
 use crate::snapshot::{Agenda, ensure};
-use crate::writer::Writer;
 
 impl Device {
     /// The lengths of the lists whose lengths follow from the configuration.
     pub(super) fn lengths(&self) -> Vec<usize> {
-        let Writer { waiting, ready, units, accepting, .. } = &self.writer;
         let Base { life, written_back, .. } = &self.core.base;
-        let mut lengths = vec![waiting.len(), life.failures.len(), units.len(), written_back.len()];
-        lengths.extend(ready.shape());
-        lengths.extend(accepting.iter().map(RowSet::words));
+        let mut lengths = vec![life.failures.len(), written_back.len()];
+        lengths.extend(self.writer.shape());
         lengths.extend(self.core.base.space.shape());
-        lengths.extend(self.core.reclaim.collector.shape());
+        lengths.extend(self.core.reclaim.collector().shape());
         lengths.extend(self.core.base.flash.shape());
-        lengths.extend(self.core.cache.buffer.shape());
+        lengths.extend(self.core.cache.shape());
         lengths
     }
 
@@ -28,12 +24,10 @@ impl Device {
     pub(super) fn check_loaded(&self, agenda: &Agenda) -> Result<(), String> {
         self.check_places()?;
         self.core.base.space.check_loaded(|block| self.core.base.flash.chips().programmed(block))?;
-        self.core.reclaim.collector.check_loaded(&self.core.base.space)?;
+        self.core.reclaim.collector().check_loaded(&self.core.base.space)?;
         self.core.base.flash.check_loaded()?;
-        self.core.cache.buffer.check_loaded(self.core.map.pages.len())?;
-        ensure(self.writer.ready.check_loaded(), || {
-            "lists of pages that are not what they are noted as".into()
-        })?;
+        self.core.cache.check_loaded(self.core.map.len())?;
+        ensure(self.writer.check_loaded(), || "lists of pages that are not what they are noted as".into())?;
         agenda.events.iter().try_for_each(|(_, event)| self.check_event(*event))
     }
 
@@ -41,21 +35,21 @@ impl Device {
     fn check_places(&self) -> Result<(), String> {
         let pools = &self.core.base.config.pools;
         let (mut mapped, all) = (0u64, pools.slots());
-        for page in (0..self.core.map.pages.len()).map(LogicalPage) {
-            let Some(slot) = self.core.map.pages.get(page) else { continue };
+        for page in (0..self.core.map.len()).map(LogicalPage) {
+            let Some(slot) = self.core.map.get(page) else { continue };
             mapped += 1;
             ensure(slot.0 < all && self.core.base.space.is_valid(slot), || {
                 format!("page {} is nowhere", page.0)
             })?;
             let stamp = self.core.base.flash.stamp(slot);
-            ensure(stamp.logical == page.0 && stamp.version <= self.core.map.pages.versions(page), || {
+            ensure(stamp.logical == page.0 && stamp.version <= self.core.map.versions(page), || {
                 format!("page {} is in slot {}, which holds {stamp:?}", page.0, slot.0)
             })?;
         }
         let blocks = pools.all_blocks();
         let valid: u64 = blocks.map(|block| self.core.base.space.count_valid(block)).sum();
-        ensure(valid == mapped && mapped == u64::from(self.core.map.pages.mapped()), || {
-            format!("{mapped} pages are mapped and {valid} valid, not {}", self.core.map.pages.mapped())
+        ensure(valid == mapped && mapped == u64::from(self.core.map.mapped()), || {
+            format!("{mapped} pages are mapped and {valid} valid, not {}", self.core.map.mapped())
         })
     }
 
@@ -63,9 +57,7 @@ impl Device {
         match event {
             Event::Flash(event) => self.core.base.flash.check_event(event),
             Event::Begin(id) | Event::Answer(id) | Event::Link(id) => {
-                ensure(self.front.requests.ids().any(|taken| taken == id), || {
-                    format!("{event:?} of a command that is not there")
-                })
+                ensure(self.front.has(id), || format!("{event:?} of a command that is not there"))
             }
             Event::FlushTimer | Event::Idle => Ok(()),
         }

@@ -177,7 +177,7 @@ impl Device {
 
     /// Whether anything is written to an SLC cache.
     pub fn has_slc_cache(&self) -> bool {
-        self.writer.slc.is_some()
+        self.core.base.space.has_slc_cache()
     }
 
     /// How often super blocks were cleaned; none where blocks are cleaned one by one.
@@ -197,7 +197,7 @@ impl Device {
 
     /// The link to the host, if the interface has one.
     pub fn link(&self) -> Option<&Link> {
-        self.front.port.as_deref().map(|port| port.link())
+        self.front.link()
     }
 
     /// The answers that were given and neither taken nor forgotten, in the order in which they were given.

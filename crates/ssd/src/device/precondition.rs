@@ -11,10 +11,9 @@ use super::Device;
 use crate::base::Base;
 use crate::flash::Flash;
 use crate::map::translation::{Translation, UNITS_IN_A_ROW};
-use crate::map::{LogicalPage, Map, Moved, relocate};
+use crate::map::{LogicalPage, Moved};
 use crate::policy::mapper::TranslationPage;
 use crate::policy::placement::Row;
-use crate::reclaim::Reclaim;
 use crate::space::{Space, StreamId};
 
 pub(super) use watched::Watched;
@@ -110,7 +109,7 @@ impl Device {
         self.reach_steady(
             seed,
             self.core.base.config.logical_pages,
-            self.core.map.translation.is_some(),
+            self.core.map.translation().is_some(),
             look,
         )
     }
@@ -130,14 +129,14 @@ impl Device {
     fn reach_steady(&mut self, seed: Seed, filled: u32, rested: bool, look: Look<'_>) -> Option<Steady> {
         let mut random = seed.stream("ssd.precondition", 0);
         let watched = &mut Watched::by(look);
-        if self.core.map.by_block.is_some() {
+        if self.core.map.by_block().is_some() {
             return self.fill_steady_mapped(random, watched);
         }
         self.core.base.space.pause_cache(true);
-        let rested = rested || self.writer.subs.is_some();
+        let rested = rested || self.writer.has_units();
         let mut writer = Writer { rested, ..Writer::default() };
         watched.fills(u64::from(filled));
-        match self.writer.subs.is_some() {
+        match self.writer.has_units() {
             true => {
                 self.fill_pools(filled, &mut writer, &mut random, watched);
                 self.lay_tables(filled, &mut writer, watched);
@@ -154,7 +153,7 @@ impl Device {
             .overwrites(u64::from(FEWEST_WINDOWS) * window + if rested { 0 } else { PACED_BLOCKS * round });
         let mut draws = Draws::new(random, pages);
         let mut steady = Steady { overwritten: 0, amplification: 0.0 };
-        if self.writer.subs.is_some() {
+        if self.writer.has_units() {
             // What is overwritten until there is something to be cleaned.
             let free = u64::from(self.core.base.config.pools.slots()) - pages;
             watched.overwrites(free);
@@ -178,7 +177,7 @@ impl Device {
             writer.paced = true;
             steady.overwritten +=
                 self.overwrite_drawn(PACED_BLOCKS * round, &mut draws, &mut writer, watched)?;
-            self.core.reclaim.left_at_work = true;
+            self.core.reclaim.leave_at_work();
         }
         self.align();
         Some(steady)
@@ -196,7 +195,7 @@ impl Device {
         let mut overwritten = 0;
         while overwritten < pages {
             let page = draws.next(self);
-            let now = match self.writer.subs.is_some() {
+            let now = match self.writer.has_units() {
                 true => self.overwrite_unit_untimed(page, writer),
                 false => self.overwrite_untimed(page, writer),
             };
@@ -273,8 +272,8 @@ impl Device {
                 // No version is numbered 0.
                 let mut stamp = Stamp { logical: 0, version: 0 };
                 if let Some([logical, later]) = next() {
-                    self.core.map.pages.prefetch(later);
-                    stamp = Stamp { logical: logical.0, version: self.core.map.pages.written(logical) };
+                    self.core.map.prefetch(later);
+                    stamp = Stamp { logical: logical.0, version: self.core.map.written(logical) };
                     self.core.map.install(logical, slot, &mut self.core.base);
                 }
                 self.core.base.flash.put(slot, stamp);
@@ -285,7 +284,7 @@ impl Device {
 
     /// Writes a whole page in no time.
     fn write_untimed(&mut self, logical: LogicalPage, writer: &mut Writer) {
-        if self.core.map.by_block.is_some() {
+        if self.core.map.by_block().is_some() {
             writer.programmed += self.write_mapped_untimed(logical);
             return;
         }
@@ -308,7 +307,7 @@ impl Device {
         stream: StreamId,
         writer: &mut Writer,
     ) {
-        let version = self.core.map.pages.written(logical);
+        let version = self.core.map.written(logical);
         let page = self.core.base.space.take(row, stream, 1);
         self.core.base.flash.put(page, Stamp { logical: logical.0, version });
         if self.core.base.is_table(logical.0) {
@@ -325,20 +324,20 @@ impl Device {
     /// soon as one is needed.
     pub(super) fn clean_untimed(&mut self, row: Row, stream: StreamId, writer: &mut Writer) {
         let pages = self.core.base.space.dearest(row);
-        let Reclaim { collector, .. } = &mut self.core.reclaim;
+        let collector = self.core.reclaim.collector_mut();
         let Base { space: blocks, flash, .. } = &mut self.core.base;
-        let Map { pages: mapping, translation, unit_writes, .. } = &mut self.core.map;
+        let map = &mut self.core.map;
         // What is moved out of one victim is written to translation pages before the next one is cleaned.
-        let one_by_one = translation.is_some();
+        let one_by_one = map.has_tables();
         let mut moved = 0;
         let move_page = |blocks: &mut Space, flash: &mut Flash, from, to, next: Option<SlotId>| {
             if let Some(next) = next {
-                mapping.prefetch(LogicalPage(flash.stamp(next).logical));
+                map.prefetch(LogicalPage(flash.stamp(next).logical));
             }
             let stamp = flash.stamp(from);
             flash.put(to, stamp);
-            relocate(mapping, blocks, translation, Moved { stamp, from }, to);
-            if let Some(writes) = unit_writes
+            map.relocate(Moved { stamp, from }, to, blocks);
+            if let Some(writes) = map.unit_writes_mut()
                 && blocks.has_whole_units(blocks.row_of(blocks.pools().block_of(to)))
             {
                 writes.write(to);
@@ -358,7 +357,7 @@ impl Device {
     /// Overwrites a page in no time, and writes the translation pages that the cache of the map gives up for it.
     /// Returns the one page.
     fn overwrite_untimed(&mut self, logical: LogicalPage, writer: &mut Writer) -> u64 {
-        if let Some(translation) = &mut self.core.map.translation {
+        if let Some(translation) = self.core.map.translation_mut() {
             translation.look_up_untimed(logical);
         }
         self.write_untimed(logical, writer);
@@ -369,14 +368,14 @@ impl Device {
 
     /// A page that was looked up is at another place.
     pub(super) fn note_written_untimed(&mut self, logical: LogicalPage) {
-        let place = self.core.map.pages.get(logical).expect("it was just written");
+        let place = self.core.map.get(logical).expect("it was just written");
         self.core.map.note_update(logical, None, place, &self.core.base);
     }
 
     /// Writes translation pages that changed, after `pages` pages of the host.
     pub(super) fn write_tables_untimed(&mut self, pages: u32, writer: &mut Writer) {
         for _ in 0..pages * u32::from(MOST_TABLES_A_PAGE) {
-            let Some(table) = self.core.map.translation.as_mut().and_then(Translation::take_untimed) else {
+            let Some(table) = self.core.map.translation_mut().and_then(Translation::take_untimed) else {
                 break;
             };
             self.write_table_untimed(table, writer);
@@ -385,14 +384,14 @@ impl Device {
 
     /// Writes the translation pages that tell of the first `pages` logical pages.
     fn lay_tables(&mut self, pages: u32, writer: &mut Writer, watched: &mut Watched<'_>) {
-        let Some(translation) = &self.core.map.translation else { return };
+        let Some(translation) = self.core.map.translation() else { return };
         for table in translation.tables() {
-            let Some(translation) = self.core.map.translation.as_ref().filter(|_| watched.wrote(1)) else {
+            let Some(translation) = self.core.map.translation().filter(|_| watched.wrote(1)) else {
                 return;
             };
             let mut held = translation.pages_of(table).take_while(|page| page.0 < pages);
             if held.any(|page| {
-                self.core.map.pages.get(page).is_some_and(|slot| self.core.base.space.is_mapped_by_page(slot))
+                self.core.map.get(page).is_some_and(|slot| self.core.base.space.is_mapped_by_page(slot))
             }) {
                 self.write_table_untimed(table, writer);
             }
@@ -400,14 +399,13 @@ impl Device {
     }
 
     fn write_table_untimed(&mut self, table: TranslationPage, writer: &mut Writer) {
-        let Some(logical) = self.core.map.translation.as_ref().map(|translation| translation.logical(table))
-        else {
+        let Some(logical) = self.core.map.translation().map(|translation| translation.logical(table)) else {
             return;
         };
         let stream = self.core.base.space.streams().host(self.core.base.space.streams().host - 1);
         let row = if self.core.base.has_homes { self.next_for_tables() } else { self.next_with_room(stream) };
-        let version = self.core.map.pages.last_written(logical).unwrap_or(0) + 1;
-        if let Some(translation) = &mut self.core.map.translation {
+        let version = self.core.map.last_written(logical).unwrap_or(0) + 1;
+        if let Some(translation) = self.core.map.translation_mut() {
             translation.written_untimed(table, version, row);
         }
         self.put_untimed(logical, row, stream, writer);
@@ -423,7 +421,7 @@ impl Device {
                     .expect("a device that was checked has room for its translation pages")
             });
             self.writer.note_row(row, &mut self.core);
-            if self.writer.accepting.last().is_some_and(|accepting| accepting.contains(row)) {
+            if self.writer.rows_for_tables().contains(row) {
                 return row;
             }
         }
@@ -448,17 +446,17 @@ impl Device {
         let stream = usize::from(stream.0);
         loop {
             let row =
-                self.core.base.policies.placement.next(&self.writer.accepting[stream]).unwrap_or_else(|| {
+                self.core.base.policies.placement.next(self.writer.rows_of(stream)).unwrap_or_else(|| {
                     self.writer.note_all_rows(&mut self.core);
                     self.core
                         .base
                         .policies
                         .placement
-                        .next(&self.writer.accepting[stream])
+                        .next(self.writer.rows_of(stream))
                         .expect("a device that was checked has room for its pages")
                 });
             self.writer.note_row(row, &mut self.core);
-            if self.writer.accepting[stream].contains(row) {
+            if self.writer.rows_of(stream).contains(row) {
                 return row;
             }
         }
@@ -521,9 +519,9 @@ impl Draws {
 
     fn next(&mut self, device: &Device) -> LogicalPage {
         let new = LogicalPage(self.random.below(self.pages) as u32);
-        device.core.map.pages.prefetch(new);
+        device.core.map.prefetch(new);
         self.drawn.push_back(new);
-        if let Some(slot) = device.core.map.pages.get(self.drawn[AHEAD]) {
+        if let Some(slot) = device.core.map.get(self.drawn[AHEAD]) {
             device.core.base.space.prefetch(slot);
         }
         self.drawn.pop_front().expect("draws are known ahead")

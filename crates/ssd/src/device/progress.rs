@@ -7,9 +7,7 @@ use wordline_nand::{DieId, Pool};
 
 use super::Device;
 use crate::block_device::{BlockDevice, Oldest};
-use crate::command::RequestId;
 use crate::config::Config;
-use crate::front::Request;
 use crate::policy::placement::Row;
 
 /// Lines of each kind in a report. Chosen: what hangs is seen in a few of them, and a device may have a thousand dies.
@@ -84,60 +82,28 @@ impl Device {
     }
 
     fn tell(&self, now: Instant, out: &mut String) -> fmt::Result {
-        self.tell_commands(now, out)?;
+        self.front.tell(now, |id| self.core.cache.is_stalled(id), out)?;
+        let [filling, programming] = self.writer.on_the_way();
         let state = if self.core.base.life.read_only { "read-only" } else { "takes writes" };
         writeln!(
             out,
             "buffer: {} of {} pages in use, {} in the list, {} being completed, {} being programmed; {} writes stalled; \
-             drains to {:?}, flush commands wait for {:?}; the device {state}",
-            self.core.cache.buffer.in_use(),
+             {}; the device {state}",
+            self.core.cache.in_use(),
             self.core.base.config.buffer_pages,
-            self.core.cache.buffer.dirty(),
-            self.writer.filling,
-            self.writer.programming,
-            self.core.cache.stalled.len(),
-            self.core.cache.drain,
-            self.core.cache.flushes,
+            self.core.cache.dirty(),
+            filling,
+            programming,
+            self.core.cache.stalled(),
+            self.core.cache.tell_flushes(),
         )?;
-        let lists = self.writer.ready.iter().enumerate().filter(|(_, list)| !list.pages.is_empty());
-        for (n, list) in lists.take(LINES) {
-            writeln!(
-                out,
-                "  list {n}: {} complete pages wait, {} of them urgent",
-                list.pages.len(),
-                list.urgent
-            )?;
-        }
-        if let Some(discards) = &self.core.map.discards {
+        self.writer.tell(LINES, out)?;
+        if let Some(discards) = self.core.map.discards() {
             let (due, waited) = (discards.is_due(), discards.is_waited_for());
             writeln!(out, "discards: due {due}, waited for {waited}, at rest {}", discards.is_at_rest())?;
         }
         self.tell_dies(now, out)?;
         (0..self.core.base.config.pools.rows()).take(LINES).try_for_each(|row| self.tell_row(row, out))
-    }
-
-    fn tell_commands(&self, now: Instant, out: &mut String) -> fmt::Result {
-        let ids: Vec<RequestId> = self.front.requests.ids().collect();
-        let taken_up = ids.iter().filter(|id| self.front.is_taken_up(**id)).count();
-        writeln!(out, "commands: {} not answered, {taken_up} of them taken up", ids.len())?;
-        for id in ids.into_iter().take(LINES) {
-            let Request { command, submitted, parts, next_page, .. } = self.front.requests.look(id);
-            let stage = match (self.front.is_taken_up(id), self.core.cache.stalled.contains(&id)) {
-                (_, true) => format!("waits for room in the buffer from page {next_page} on"),
-                (true, false) => format!("waits for {parts} parts"),
-                (false, false) => "waits to be taken up".into(),
-            };
-            writeln!(
-                out,
-                "  {:?} of {} sectors from {}{}, {} old: {stage}",
-                command.operation,
-                command.sectors,
-                command.sector,
-                if command.fua { ", durable" } else { "" },
-                now - *submitted,
-            )?;
-        }
-        Ok(())
     }
 
     fn tell_dies(&self, now: Instant, out: &mut String) -> fmt::Result {
@@ -172,8 +138,8 @@ impl Device {
             self.core.base.space.valid_in(row),
             self.core.base.space.limit(row),
             self.writer.accepted_of(row),
-            self.writer.units[row as usize].busy,
-            self.core.reclaim.collector.tell(row),
+            self.writer.is_busy(row),
+            self.core.reclaim.collector().tell(row),
         )
     }
 }

@@ -10,12 +10,10 @@ use wordline_nand::{AtCut, DieId, Operation, TornBy};
 use super::Device;
 use crate::base::Base;
 use crate::command::Command;
+use crate::engines::Core;
 use crate::event::Event;
 use crate::flash::{Task, Ticket};
-use crate::map::Map;
-use crate::reclaim::Reclaim;
 use crate::recovery::{Recovered, Scan};
-use crate::writer::Writer;
 
 /// What a power cut found and did.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -54,59 +52,54 @@ impl Device {
         self.core.cache.forget(&self.core.base.config);
         self.core.reclaim.forget();
         self.writer.forget();
-        self.recovery.scan = Some(Scan::of(&self.core.base.config.pools));
+        self.recovery.cut(&self.core.base.config.pools);
         cut
     }
 
     /// Cuts the power of the flash. Programs that were counted when their unit was formed and have not happened count no more.
     fn cut_flash(&mut self, now: Instant, at_cut: AtCut) -> TornBy {
-        let Base { flash, totals, config, .. } = &mut self.core.base;
-        let Writer { units, .. } = &mut self.writer;
-        let Reclaim { collector, .. } = &mut self.core.reclaim;
-        let Map { by_block: block_map, .. } = &mut self.core.map;
+        let Core { base, map, reclaim, .. } = &mut self.core;
+        let (Base { flash, totals, config, .. }, writer) = (base, &self.writer);
         flash.cut_power(now, at_cut, |task, chips| {
             let slots = &config.pools.of_slot(task.slot).slots;
             let mut carried = 0;
             let (count, filled) = match task.ticket {
                 Ticket::HostUnit(row) => {
-                    let unit = &units[row as usize];
-                    let data = unit.stamps.iter().filter(|stamp| stamp.is_data()).count();
-                    carried = (data - unit.entries.len()) as u64;
-                    (&mut totals.host_programs, unit.entries.len())
+                    let counted = writer.counted_in_unit(row);
+                    carried = counted.carried;
+                    (&mut totals.host_programs, counted.host)
                 }
                 Ticket::Reclaim(row) if programs(task) => {
-                    let unit = match block_map {
+                    let unit = match map.by_block() {
                         Some(map) => map.held(row),
-                        None => collector.unit(row),
+                        None => reclaim.collector().unit(row),
                     };
-                    (&mut totals.gc_programs, unit.len())
+                    (&mut totals.gc_programs, unit.len() as u64)
                 }
                 Ticket::TableUnit(row) => {
-                    let stamps = &units[row as usize].stamps;
-                    let filled = stamps.iter().filter(|stamp| stamp.is_data()).count();
-                    (&mut totals.translation_programs, filled)
+                    (&mut totals.translation_programs, writer.counted_in_unit(row).data)
                 }
                 _ => return,
             };
             if !chips.is_programmed(task.slot) {
                 if matches!(task.operation, Operation::Copyback { .. }) {
-                    totals.gc_copied -= filled as u64;
+                    totals.gc_copied -= filled;
                 }
                 let is_slc = chips.is_slc(slots.block_of(task.slot));
                 let planes = config.pools.of_slot(task.slot).geometry.planes_per_row;
                 let slc_unit = slots.of_pages_side_by_side(planes);
                 let unit = u64::from(if is_slc { slc_unit } else { slots.per_program });
-                *count -= filled as u64;
-                totals.slc_programs -= if is_slc { filled as u64 } else { 0 };
+                *count -= filled;
+                totals.slc_programs -= if is_slc { filled } else { 0 };
                 totals.unit_programs -= carried;
-                totals.padding -= unit - filled as u64 - carried;
+                totals.padding -= unit - filled - carried;
             }
         })
     }
 
     /// What the last recovery took and found.
     pub fn recovery(&self) -> Option<&Recovered> {
-        self.recovery.last.as_ref()
+        self.recovery.last()
     }
 
     /// The power is back: reads the stamps of all pages, the dies side by side, and puts the tables together. The
@@ -119,23 +112,17 @@ impl Device {
         blocks.look_at_word_lines(|slot| chips.is_programmed(slot));
         self.core.base.set_modes();
         let stale = self.recovery.find_newest(&mut self.core);
-        if let Some(map) = &self.core.map.by_block {
-            map.settle(&mut self.core.map.pages, &mut self.core.base.space, self.core.base.flash.chips());
-            self.core.base.space.forget_open();
-        }
+        self.core.map.settle(&mut self.core.base);
         self.core.map.recover_tables(&mut self.core.base);
-        let mut scan = Scan::of(&self.core.base.config.pools);
-        scan.begin(calendar.now());
-        (scan.found.lost, scan.found.returned) = self.recovery.believe(&stale, &mut self.core);
+        let lost_and_returned = self.recovery.believe(&stale, &mut self.core);
         self.core.base.space.close_full();
         self.core.base.life.read_only = false;
         self.recovery.condemn_again(&mut self.core, &mut self.writer);
-        if let Some(map) = &mut self.core.map.by_block {
+        if let Some(map) = self.core.map.by_block_mut() {
             map.rebuild(&mut self.core.base.space, self.core.base.flash.chips());
         }
         self.core.map.check_life(&mut self.core.base);
-        self.recovery.scan_tables(&mut scan, &self.core);
-        self.recovery.scan = Some(scan);
+        self.recovery.begin(lost_and_returned, &self.core, calendar.now());
         for die in self.core.base.config.pools.all_dies() {
             self.scan_on(die, calendar);
         }
@@ -151,7 +138,7 @@ impl Device {
     /// The scan is over: the device goes on.
     pub(super) fn recovered(&mut self, scan: &Scan, calendar: &mut impl Schedule<Event>) {
         let now = calendar.now();
-        self.recovery.last = Some(scan.found_by(now));
+        self.recovery.end(scan, now);
         self.core.base.digest.add(now.ps());
         self.writer.note_all_rows(&mut self.core);
         for row in 0..self.core.base.config.pools.rows() {
@@ -159,10 +146,10 @@ impl Device {
         }
         self.front.note_rest(&mut self.core, calendar);
         // What was kept of the buffer goes to flash at once.
-        while let Some(id) = self.core.cache.buffer.oldest() {
+        while let Some(id) = self.core.cache.oldest() {
             self.writer.urge(id, &mut self.core, calendar);
         }
-        self.core.cache.set_timer(&self.core.base, calendar);
+        self.front.set_timer(&self.core, calendar);
         self.front.pump(&mut self.core, &mut self.writer, calendar);
     }
 }

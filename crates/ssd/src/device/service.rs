@@ -28,24 +28,23 @@ impl Device {
             self.task_over(&task, done, calendar);
             if let Ticket::Reclaim(row) = task.ticket {
                 self.writer.note_row(row, &mut self.core);
-                makes_room |= self.core.map.by_block.is_some();
+                makes_room |= self.core.map.by_block().is_some();
             }
         }
         self.core.base.kick(done.die, calendar);
         // What waits for a pool that takes nothing any more goes elsewhere once nothing goes on there.
-        makes_room |= self.writer.subs.is_some()
-            && self.writer.programming == 0
-            && self.core.reclaim.collector.is_idle();
-        if makes_room || self.writer.row_opened {
+        makes_room |=
+            self.writer.has_units() && self.writer.is_at_rest() && self.core.reclaim.collector().is_idle();
+        if makes_room || self.writer.row_opened() {
             self.front.pump(&mut self.core, &mut self.writer, calendar);
         }
-        if self.core.reclaim.preemptible {
+        if self.core.reclaim.steps_aside() {
             self.writer.resume_rows(done.die, &mut self.core, calendar);
-            if self.writer.row_opened {
+            if self.writer.row_opened() {
                 self.front.pump(&mut self.core, &mut self.writer, calendar);
             }
         }
-        if !self.core.cache.wake.is_empty() {
+        if self.core.cache.has_woken() {
             self.front.wake_waiters(&mut self.core, &mut self.writer, calendar);
         }
     }
@@ -76,7 +75,7 @@ impl Device {
                 self.front.wake_waiters(&mut self.core, &mut self.writer, calendar);
             }
             Ticket::Fill(entry) => {
-                if !self.core.cache.buffer.get(entry).discarded && !self.core.cache.buffer.get(entry).void {
+                if !self.core.cache.entry(entry).discarded && !self.core.cache.entry(entry).void {
                     self.core.base.check_read(task);
                 }
                 let per_page = self.core.base.sectors_per_page();
@@ -121,7 +120,7 @@ impl Device {
     #[inline(always)]
     fn step_over(&mut self, row: Row, task: &Task, calendar: &mut impl Schedule<Event>) {
         let Task { page, slot, .. } = *task;
-        let by_block = self.core.map.by_block.is_some();
+        let by_block = self.core.map.by_block().is_some();
         match task.operation {
             Operation::Erase => self.core.reclaim.gc_erased(page, &mut self.core.base, &mut self.core.map),
             Operation::Read if by_block => self.writer.copy_read(row, task, &mut self.core),
@@ -134,7 +133,7 @@ impl Device {
         }
         if by_block {
             self.writer.step_done(row, &mut self.core, calendar);
-        } else if self.core.reclaim.collector.command_done(row) {
+        } else if self.core.reclaim.collector_mut().command_done(row) {
             self.writer.collect(row, &mut self.core, calendar);
         }
     }

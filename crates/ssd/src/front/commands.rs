@@ -1,6 +1,8 @@
 //! Commands come in, are taken up, and are answered.
 
-use wordline_kernel::{Duration, Schedule};
+use std::fmt::{self, Write};
+
+use wordline_kernel::{Duration, Instant, Schedule};
 
 use crate::base::Piece;
 use crate::block_device::Oldest;
@@ -10,6 +12,9 @@ use crate::engines::Core;
 use crate::event::Event;
 use crate::front::{Front, Request, Stage};
 use crate::writer::Writer;
+
+/// Commands in a report of what waits. Chosen: what hangs is seen in a few of them.
+const LINES: usize = 16;
 
 impl Front {
     /// A read of the host finds a piece of a page now.
@@ -49,7 +54,7 @@ impl Front {
         calendar: &mut impl Schedule<Event>,
     ) {
         let id = self.take_in(command, calendar.now());
-        core.reclaim.rest.host_works = true;
+        core.reclaim.note_command();
         if self.port.is_some() && core.base.flash.takes_time() {
             self.enter_port(id, &command, calendar);
         } else if self.started < core.base.config.file.front.queue_depth {
@@ -230,13 +235,11 @@ impl Front {
             return false;
         }
         let ids: Vec<RequestId> = self.requests.ids().filter(|id| self.is_taken_up(*id)).collect();
-        core.cache.buffer.forget_waiters();
+        core.cache.forget_waiters();
         for id in ids {
             self.refuse(id, core, calendar);
         }
-        core.cache.stalled.clear();
-        core.cache.flushes.clear();
-        if let Some(discards) = &mut core.map.discards {
+        if let Some(discards) = core.map.discards_mut() {
             discards.forget_waiters();
         }
         true
@@ -259,5 +262,35 @@ impl Front {
             Some(port) => port.stage(id) == Stage::Working,
             None => !self.waiting.contains(&id),
         }
+    }
+
+    /// The commands that are not answered, in words; a write may be stalled.
+    pub(crate) fn tell(
+        &self,
+        now: Instant,
+        is_stalled: impl Fn(RequestId) -> bool,
+        out: &mut String,
+    ) -> fmt::Result {
+        let ids: Vec<RequestId> = self.requests.ids().collect();
+        let taken_up = ids.iter().filter(|id| self.is_taken_up(**id)).count();
+        writeln!(out, "commands: {} not answered, {taken_up} of them taken up", ids.len())?;
+        for id in ids.into_iter().take(LINES) {
+            let Request { command, submitted, parts, next_page, .. } = self.requests.look(id);
+            let stage = match (self.is_taken_up(id), is_stalled(id)) {
+                (_, true) => format!("waits for room in the buffer from page {next_page} on"),
+                (true, false) => format!("waits for {parts} parts"),
+                (false, false) => "waits to be taken up".into(),
+            };
+            writeln!(
+                out,
+                "  {:?} of {} sectors from {}{}, {} old: {stage}",
+                command.operation,
+                command.sectors,
+                command.sector,
+                if command.fua { ", durable" } else { "" },
+                now - *submitted,
+            )?;
+        }
+        Ok(())
     }
 }

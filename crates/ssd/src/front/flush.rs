@@ -1,6 +1,6 @@
 //! Flushes, discards, and what is written out from time to time.
 
-use wordline_kernel::Schedule;
+use wordline_kernel::{Duration, Schedule};
 
 use crate::cache::Round;
 use crate::command::RequestId;
@@ -19,14 +19,8 @@ impl Front {
         writer: &mut Writer,
         calendar: &mut impl Schedule<Event>,
     ) {
-        while let Some(discards) = core.map.discards.as_mut().filter(|discards| discards.is_at_rest()) {
-            if let Some(checkpoints) = &mut core.map.checkpoints {
-                checkpoints.over();
-            }
-            if !discards.is_waited_for() {
-                return;
-            }
-            discards.batch_over().into_iter().for_each(|id| self.part_done(id, core, writer, calendar));
+        while let Some(waiters) = core.map.end_discards() {
+            waiters.into_iter().for_each(|id| self.part_done(id, core, writer, calendar));
         }
     }
 
@@ -38,13 +32,12 @@ impl Front {
         writer: &mut Writer,
         calendar: &mut impl Schedule<Event>,
     ) {
-        let epoch = core.cache.buffer.end_epoch().filter(|_| !core.base.is_protected());
+        let epoch = core.cache.end_epoch().filter(|_| !core.base.is_protected());
         let waits = core.map.waits_for_discards(id);
         let parts = u32::from(waits) + u32::from(epoch.is_some());
         self.get(id).parts = parts;
         if let Some(epoch) = epoch {
-            core.cache.drain = Some(epoch);
-            core.cache.flushes.push_back((epoch, id));
+            core.cache.flush(epoch, id);
             writer.urge_covered(epoch, core);
             core.cache.hurry_all(&mut core.base, calendar);
         }
@@ -78,6 +71,15 @@ impl Front {
         self.pump(core, writer, calendar);
     }
 
+    /// Sets the time at which the write buffer is looked at, if it is to be written out from time to time.
+    pub(crate) fn set_timer(&mut self, core: &Core, calendar: &mut impl Schedule<Event>) {
+        let interval = core.base.config.file.buffer.flush_interval;
+        if !self.timer_set && interval > Duration::ZERO && core.cache.in_use() > 0 {
+            self.timer_set = true;
+            calendar.after(interval, Event::FlushTimer);
+        }
+    }
+
     /// The next step of a round, or the next round.
     #[inline(never)]
     pub(crate) fn write_out_on_time(
@@ -86,27 +88,27 @@ impl Front {
         writer: &mut Writer,
         calendar: &mut impl Schedule<Event>,
     ) {
-        let round = match core.cache.round.take() {
+        let round = match self.round.take() {
             Some(round) => Some(round),
             None => core.cache.begin_round(calendar.now(), &core.base),
         };
-        core.cache.timer_set = false;
+        self.timer_set = false;
         let Some(round) = round else { return self.rest_until_next_round(None, core, calendar) };
-        let most = core.cache.buffer.dirty().saturating_sub(round.pages);
-        while core.cache.buffer.dirty() > most
-            && let Some(oldest) = core.cache.buffer.oldest()
-            && core.cache.buffer.epoch(oldest) <= round.epoch
+        let most = core.cache.dirty().saturating_sub(round.pages);
+        while core.cache.dirty() > most
+            && let Some(oldest) = core.cache.oldest()
+            && core.cache.epoch(oldest) <= round.epoch
         {
             writer.leave(oldest, core, calendar);
         }
-        if core.cache.buffer.oldest().is_some_and(|oldest| core.cache.buffer.epoch(oldest) <= round.epoch) {
+        if core.cache.oldest().is_some_and(|oldest| core.cache.epoch(oldest) <= round.epoch) {
             self.pump(core, writer, calendar);
-            (core.cache.round, core.cache.timer_set) = (Some(round), true);
+            (self.round, self.timer_set) = (Some(round), true);
             calendar.after(round.every, Event::FlushTimer);
             return;
         }
         // The last pages do not wait for others to fill a program unit with.
-        core.cache.drain = core.cache.drain.max(Some(round.epoch));
+        core.cache.drain_to(round.epoch);
         writer.urge_covered(round.epoch, core);
         self.pump(core, writer, calendar);
         self.rest_until_next_round(Some(round), core, calendar);
@@ -120,12 +122,12 @@ impl Front {
         core: &mut Core,
         calendar: &mut impl Schedule<Event>,
     ) {
-        if core.base.flash.outstanding() == 0 || core.cache.timer_set {
+        if core.base.flash.outstanding() == 0 || self.timer_set {
             return;
         }
-        let Some(Round { begun, .. }) = last else { return core.cache.set_timer(&core.base, calendar) };
-        if core.cache.buffer.in_use() > 0 {
-            core.cache.timer_set = true;
+        let Some(Round { begun, .. }) = last else { return self.set_timer(core, calendar) };
+        if core.cache.in_use() > 0 {
+            self.timer_set = true;
             let next = begun + core.base.config.file.buffer.flush_interval;
             calendar.at(next.max(calendar.now()), Event::FlushTimer);
         }

@@ -11,15 +11,11 @@ impl Front {
     /// A command was answered: perhaps the last one for some time.
     #[inline]
     pub(crate) fn note_rest(&mut self, core: &mut Core, calendar: &mut impl Schedule<Event>) {
-        let Some(background) = &core.base.policies.background else { return };
         if self.outstanding() > 0 {
             return;
         }
-        (core.reclaim.rest.since, core.reclaim.rest.host_works) = (calendar.now(), false);
-        if let Some(idle) = background.rests_after()
-            && !std::mem::replace(&mut core.reclaim.rest.timer_set, true)
-        {
-            calendar.after(idle, Event::Idle);
+        if let Some(due) = core.reclaim.note_rest(calendar.now(), &core.base) {
+            calendar.at(due, Event::Idle);
         }
     }
 
@@ -31,21 +27,15 @@ impl Front {
         writer: &mut Writer,
         calendar: &mut impl Schedule<Event>,
     ) {
-        core.reclaim.rest.timer_set = false;
-        let idle = core.base.policies.background.as_ref().and_then(|background| background.rests_after());
-        let Some(due) = idle.map(|idle| core.reclaim.rest.since + idle).filter(|_| self.outstanding() == 0)
-        else {
-            return;
-        };
-        if due > calendar.now() {
-            core.reclaim.rest.timer_set = true;
-            calendar.at(due, Event::Idle);
-            return;
+        let now = calendar.now();
+        let Some(due) = core.reclaim.rests_from(now, &core.base) else { return };
+        if due > now {
+            return calendar.at(due, Event::Idle);
         }
         for row in 0..core.base.config.pools.rows() {
             writer.collect_unless(false, row, core, calendar);
         }
-        if writer.row_opened {
+        if writer.row_opened() {
             self.pump(core, writer, calendar);
         }
     }

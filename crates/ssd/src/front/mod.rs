@@ -22,6 +22,7 @@ use std::collections::VecDeque;
 
 use wordline_kernel::{Instant, state};
 
+use crate::cache::Round;
 use crate::command::{Answer, Command, RequestId};
 use crate::config::Config;
 
@@ -34,21 +35,24 @@ pub use requests::{Request, Requests};
 #[derive(Clone, Debug)]
 pub struct Front {
     /// All commands that are not answered.
-    pub requests: Requests,
+    requests: Requests,
     /// Commands of a direct interface that wait until the device takes them up.
-    pub waiting: VecDeque<RequestId>,
+    waiting: VecDeque<RequestId>,
     /// Commands that the device has taken up.
-    pub started: u32,
+    started: u32,
     /// The link, where there is one.
-    pub port: Option<Box<Port>>,
+    port: Option<Box<Port>>,
     namespaces: Vec<Namespace>,
     /// Whether requests of which a part is done are being ended.
     waking: bool,
     answers: Vec<Answer>,
+    /// Whether the write buffer is looked at again at a set time, and what of it is being written out.
+    timer_set: bool,
+    round: Option<Round>,
 }
 
 state!(Front {
-    values { requests, waiting, started, answers }
+    values { requests, waiting, started, answers, timer_set, round }
     parts { port }
     fixed { namespaces, waking }
 });
@@ -64,6 +68,8 @@ impl Front {
             namespaces: config.namespaces.clone(),
             waking: false,
             answers: Vec::new(),
+            timer_set: false,
+            round: None,
         }
     }
 
@@ -79,6 +85,16 @@ impl Front {
         let answers = std::mem::take(&mut self.answers);
         *self = Self { answers, ..Self::new(config) };
         commands
+    }
+
+    /// The link to the host, if the interface has one.
+    pub(crate) fn link(&self) -> Option<&Link> {
+        self.port.as_deref().map(|port| port.link())
+    }
+
+    /// Whether a command is not answered yet.
+    pub(crate) fn has(&self, id: RequestId) -> bool {
+        self.requests.ids().any(|taken| taken == id)
     }
 
     /// Commands that are not answered.

@@ -10,37 +10,24 @@ use crate::writer::Writer;
 impl Front {
     /// Moves pages on towards flash as far as they can and must go.
     pub(crate) fn pump(&mut self, core: &mut Core, writer: &mut Writer, calendar: &mut impl Schedule<Event>) {
-        if core.reclaim.left_at_work {
-            core.reclaim.left_at_work = false;
+        if core.reclaim.goes_on_at_work() {
             writer.collect_everywhere(core, calendar);
         }
         loop {
-            writer.row_opened = false;
-            writer.draw_from_list(core, calendar);
-            writer.write_tables(core, calendar);
-            let mut formed = match (core.base.has_homes, &core.map.by_block) {
-                (_, Some(_)) => writer.form_mapped(core, calendar),
-                (true, None) => writer.form_at_home(core, calendar),
-                (false, None) => writer.form_anywhere(core, calendar),
-            };
-            if writer.subs.is_some() {
-                formed |= writer.form_whole_units(core, calendar);
-            }
+            let formed = writer.move_on(core, calendar);
             // A write that goes on may make room nowhere and still leave a page that must go at once, also one that it merged with.
             if core.cache.is_any_awake() {
                 self.wake_waiters(core, writer, calendar);
             }
-            let waits = |core: &Core| {
-                (core.cache.buffer.in_use(), core.cache.buffer.dirty(), core.cache.stalled.len())
-            };
+            let waits = |core: &Core| (core.cache.in_use(), core.cache.dirty(), core.cache.stalled());
             let before = waits(core);
             self.admit_stalled(core, writer, calendar);
             // Zeroes may have taken pages out of the buffer that others waited for.
-            if !core.cache.wake.is_empty() {
+            if core.cache.has_woken() {
                 self.wake_waiters(core, writer, calendar);
             }
             let moved = formed || before != waits(core);
-            if !moved && !writer.row_opened {
+            if !moved && !writer.row_opened() {
                 return;
             }
         }

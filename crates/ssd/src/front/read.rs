@@ -35,7 +35,7 @@ impl Front {
         let page = LogicalPage(read.wanted.logical);
         let command = self.get(id).command;
         let wanted = core.base.piece(&command, page.0).sectors();
-        self.get(id).failed |= !core.map.lost.of(page).common(wanted).is_empty();
+        self.get(id).failed |= core.map.loses(page, wanted);
     }
 
     #[inline(always)]
@@ -47,7 +47,7 @@ impl Front {
         } else {
             self.read_pages(id, &command, first..end, core, calendar);
         }
-        if core.cache.ahead.is_on() {
+        if core.cache.reads_ahead() {
             core.cache.read_ahead(&command, &mut core.base, &mut core.map, calendar);
         }
     }
@@ -103,7 +103,7 @@ impl Front {
             return self.answer_soon(id, core, calendar);
         }
         for page in pages {
-            if let Some(at) = core.map.pages.get(LogicalPage(page)) {
+            if let Some(at) = core.map.get(LogicalPage(page)) {
                 core.base.kick(core.base.config.pools.die_of(at), calendar);
             }
         }
@@ -118,7 +118,7 @@ impl Front {
         core: &mut Core,
         calendar: &mut impl Schedule<Event>,
     ) -> Found {
-        let buffered = core.map.translation.is_some() && core.cache.buffer_answers(piece);
+        let buffered = core.map.translation().is_some() && core.cache.buffer_answers(piece);
         if buffered
             || core.map.is_located(piece.page, (Then::Read(id), Class::Read), &mut core.base, calendar)
         {
@@ -140,17 +140,17 @@ impl Front {
         core: &mut Core,
         calendar: &mut impl Schedule<Event>,
     ) -> Found {
-        if !core.map.lost.is_empty() && !core.map.lost.of(piece.page).common(piece.sectors()).is_empty() {
+        if core.map.loses(piece.page, piece.sectors()) {
             self.get(id).failed = true;
             return Found::WithoutFlash;
         }
         if core.base.contents.is_some() {
             self.note_found(id, &piece, core);
         }
-        let last_written = core.map.pages.last_written(piece.page);
-        let version = match core.cache.buffer.find(piece.page) {
+        let last_written = core.map.last_written(piece.page);
+        let version = match core.cache.find(piece.page) {
             Some(at) => {
-                let entry = core.cache.buffer.get(at);
+                let entry = core.cache.entry(at);
                 if entry.discarded || entry.sectors.covers(piece.sectors()) {
                     assert!(
                         entry.discarded || last_written == Some(entry.version),
@@ -158,7 +158,7 @@ impl Front {
                         entry.version,
                         piece.page.0
                     );
-                    core.cache.buffer.touch(at);
+                    core.cache.touch(at);
                     return Found::WithoutFlash;
                 }
                 entry.flash_version
@@ -171,9 +171,9 @@ impl Front {
                 last_written.unwrap_or(0)
             }
         };
-        let Some(at) = core.map.pages.get(piece.page) else {
+        let Some(at) = core.map.get(piece.page) else {
             assert!(
-                core.cache.buffer.find(piece.page).is_some() || last_written.is_none(),
+                core.cache.find(piece.page).is_some() || last_written.is_none(),
                 "page {} was written and is nowhere",
                 piece.page.0
             );
@@ -225,7 +225,7 @@ impl Front {
         let spent = core.base.flash.spent(task, done, calendar.now());
         self.get(id).spent = spent;
         writer.read_over(task.page, core, calendar);
-        if core.cache.read.is_on() && !done.failed {
+        if core.cache.keeps_reads() && !done.failed {
             let command = self.get(id).command;
             core.cache.keep_read(&command, task, &core.base, &core.map);
         }
@@ -240,10 +240,8 @@ impl Front {
         core: &mut Core,
         writer: &mut Writer,
     ) {
-        for n in 0..writer.units[row as usize].entries.len() {
-            let id = writer.units[row as usize].entries[n];
-            let version = writer.units[row as usize].stamps[writer.place_in_unit(row, n, core)].version;
-            core.cache.buffer.each_waiter(id, version, |slot| self.get(slot).spent = *spent);
+        for (id, version) in writer.versions_in_unit(row, core) {
+            core.cache.each_waiter(id, version, |waiter| self.get(waiter).spent = *spent);
         }
     }
 

@@ -32,8 +32,8 @@ impl Front {
         request.parts = 1;
         let (first, _) = core.base.pages_of(&command);
         self.get(id).next_page = first;
-        if !core.cache.stalled.is_empty() || !self.admit(id, core, writer, calendar) {
-            core.cache.stalled.push_back(id);
+        if core.cache.stalls() || !self.admit(id, core, writer, calendar) {
+            core.cache.stall(id);
             core.cache.hurry_all(&mut core.base, calendar);
         }
         self.pump(core, writer, calendar);
@@ -49,7 +49,7 @@ impl Front {
     ) -> bool {
         let Request { command, next_page: begin, .. } = *self.get(id);
         let durable = core.base.is_durable(&command);
-        let urges_units = durable && writer.subs.is_some();
+        let urges_units = durable && writer.has_units();
         let (_, end) = core.base.pages_of(&command);
         for page in begin..end {
             if command.operation == Operation::WriteZeroes
@@ -58,7 +58,7 @@ impl Front {
                 continue;
             }
             let waits =
-                core.cache.destage.is_some() && core.cache.waits_to_leave(LogicalPage(page), calendar.now());
+                core.cache.destages_at_once() && core.cache.waits_to_leave(LogicalPage(page), calendar.now());
             let Some(entry) = (if waits { None } else { self.admit_page(&command, page, core, writer) })
             else {
                 self.get(id).next_page = page;
@@ -69,11 +69,11 @@ impl Front {
             };
             if durable {
                 self.get(id).parts += 1;
-                core.cache.buffer.wait(entry, id);
+                core.cache.wait(entry, id);
                 if !urges_units {
                     writer.urge(entry, core, calendar);
                 }
-            } else if core.cache.destage.is_some() {
+            } else if core.cache.destages_at_once() {
                 writer.leave_if_told(entry, core, calendar);
             }
         }
@@ -83,7 +83,7 @@ impl Front {
         if durable && command.operation == Operation::WriteZeroes && core.map.waits_for_discards(id) {
             self.get(id).parts += 1;
         }
-        core.cache.set_timer(&core.base, calendar);
+        self.set_timer(core, calendar);
         let request = self.get(id);
         request.parts -= 1;
         request.next_page = end;
@@ -104,10 +104,10 @@ impl Front {
         writer: &mut Writer,
     ) -> Option<EntryId> {
         let piece = core.base.piece(command, page);
-        if let Some(id) = core.cache.buffer.find(piece.page) {
+        if let Some(id) = core.cache.find(piece.page) {
             return core.cache.merge_page(command, &piece, id, &mut core.base, &mut core.map);
         }
-        if !core.cache.buffer.has_room() || writer.subs.is_some() && writer.waits_for_unit(piece.page, core) {
+        if !core.cache.has_room() || writer.has_units() && writer.waits_for_unit(piece.page, core) {
             return None;
         }
         Some(core.cache.add_page(command, &piece, &mut core.base, &mut core.map))
@@ -120,12 +120,12 @@ impl Front {
         writer: &mut Writer,
         calendar: &mut impl Schedule<Event>,
     ) {
-        while let Some(id) = core.cache.stalled.front().copied() {
+        while let Some(id) = core.cache.first_stalled() {
             if core.base.life.read_only {
-                core.cache.stalled.pop_front();
+                core.cache.end_first_stall();
                 self.refuse_stalled(id, core, calendar);
-            } else if core.cache.buffer.has_room() && self.admit(id, core, writer, calendar) {
-                core.cache.stalled.pop_front();
+            } else if core.cache.has_room() && self.admit(id, core, writer, calendar) {
+                core.cache.end_first_stall();
             } else {
                 return;
             }

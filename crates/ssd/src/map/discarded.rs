@@ -1,5 +1,7 @@
 //! Discards on their way to flash, and checkpoints of the map.
 
+use wordline_nand::Stamp;
+
 use crate::base::Base;
 use crate::command::RequestId;
 use crate::map::Map;
@@ -55,5 +57,33 @@ impl Map {
                 |(block, erases): (_, &u32)| Known { programmed: chips.programmed(block), erases: *erases };
             checkpoints.begin(pages, chips.erases().entries().map(known));
         }
+    }
+
+    /// Whether pages that tell of discards are to be written.
+    #[inline]
+    pub(crate) fn has_discards_to_write(&self) -> bool {
+        self.discards.as_ref().is_some_and(Discards::is_due)
+    }
+
+    /// Puts pages that tell of discards into a unit, up to so many pages.
+    pub(crate) fn fill_unit_with_discards(&mut self, pages: usize, unit: &mut Vec<Stamp>) {
+        let Some(discards) = &mut self.discards else { return };
+        while unit.len() < pages {
+            let Some(table) = discards.take_queued() else { break };
+            let logical = discards.logical(table);
+            let version = self.pages.written(logical);
+            discards.begin_program(table, version);
+            unit.push(Stamp { logical: logical.0, version });
+        }
+    }
+
+    /// Those who waited for pages that tell of discards, all of which are in flash; none while some are on their way or where nobody
+    /// waits.
+    pub(crate) fn end_discards(&mut self) -> Option<Vec<RequestId>> {
+        let discards = self.discards.as_mut().filter(|discards| discards.is_at_rest())?;
+        if let Some(checkpoints) = &mut self.checkpoints {
+            checkpoints.over();
+        }
+        discards.is_waited_for().then(|| discards.batch_over())
     }
 }

@@ -8,6 +8,7 @@ pub mod discards;
 mod life;
 pub mod lost;
 pub mod mapping;
+mod mechanisms;
 mod tables;
 pub mod translation;
 pub mod unit_writes;
@@ -34,19 +35,19 @@ pub use mapping::LogicalPage;
 
 /// Where each logical page is, which versions there were, and what was lost or discarded.
 pub(crate) struct Map {
-    pub(crate) pages: Mapping,
+    pages: Mapping,
     /// What the host wrote and cannot be read any more.
-    pub(crate) lost: Lost,
+    lost: Lost,
     /// None if discards do not outlive the power.
-    pub(crate) discards: Option<Discards>,
+    discards: Option<Discards>,
     /// None if none are made.
-    pub(crate) checkpoints: Option<Box<Checkpoints>>,
+    checkpoints: Option<Box<Checkpoints>>,
     /// None while the whole map is in memory.
-    pub(crate) translation: Option<Translation>,
+    translation: Option<Translation>,
     /// None where a page may be anywhere.
-    pub(crate) by_block: Option<Box<BlockMap>>,
+    by_block: Option<Box<BlockMap>>,
     /// None unless the first of several pools is mapped by whole units.
-    pub(crate) unit_writes: Option<Box<UnitWrites>>,
+    unit_writes: Option<Box<UnitWrites>>,
 }
 
 state!(Map {
@@ -98,28 +99,119 @@ pub struct Moved {
     pub from: SlotId,
 }
 
-/// A valid page was copied to `to`: it is mapped there, and valid where it was no more. Its translation page changes if it
-/// has one.
-#[inline]
-pub(crate) fn relocate(
-    mapping: &mut Mapping,
-    blocks: &mut Space,
-    translation: &mut Option<Translation>,
-    moved: Moved,
-    to: SlotId,
-) {
-    let old = mapping.set(LogicalPage(moved.stamp.logical), to);
-    assert_eq!(old, Some(moved.from), "a valid page is where its logical page is mapped to");
-    blocks.invalidate(moved.from);
-    blocks.validate(to);
-    if let Some(translation) = translation
-        && blocks.is_mapped_by_page(to)
-    {
-        translation.moved(moved.stamp.logical);
-    }
-}
-
 impl Map {
+    /// Where a page is.
+    #[inline]
+    pub(crate) fn get(&self, page: LogicalPage) -> Option<SlotId> {
+        self.pages.get(page)
+    }
+
+    /// Asks for the entry of a page.
+    #[inline]
+    pub(crate) fn prefetch(&self, page: LogicalPage) {
+        self.pages.prefetch(page);
+    }
+
+    /// How many pages there are.
+    pub(crate) fn len(&self) -> u32 {
+        self.pages.len()
+    }
+
+    /// How many of them are somewhere in flash.
+    pub(crate) fn mapped(&self) -> u32 {
+        self.pages.mapped()
+    }
+
+    /// A page is written: its new version.
+    #[inline]
+    pub(crate) fn written(&mut self, page: LogicalPage) -> u32 {
+        self.pages.written(page)
+    }
+
+    /// The version that was written last, unless the page was discarded since or never written.
+    #[inline]
+    pub(crate) fn last_written(&self, page: LogicalPage) -> Option<u32> {
+        self.pages.last_written(page)
+    }
+
+    /// A page is nowhere in flash any more; where it was.
+    pub(crate) fn clear(&mut self, page: LogicalPage) -> Option<SlotId> {
+        self.pages.clear(page)
+    }
+
+    /// Forgets where all pages are, as when the power is cut.
+    pub(crate) fn forget_places(&mut self) {
+        self.pages.forget_places();
+    }
+
+    /// From now on this version of a page counts as the one that was written last.
+    pub(crate) fn take_as_written(&mut self, page: LogicalPage, last: u32, present: bool) {
+        self.pages.take_as_written(page, last, present);
+    }
+
+    /// The host discards a page: it is nowhere, and what was lost of it is of interest no more.
+    pub(crate) fn discard(&mut self, page: LogicalPage, base: &mut Base) {
+        self.pages.discarded(page);
+        if !self.lost.is_empty() {
+            self.lost.discard(page, self.pages.versions(page));
+        }
+        if let Some(discards) = &mut self.discards {
+            discards.discard(page, self.pages.versions(page));
+        }
+        if let Some(old) = self.pages.clear(page) {
+            base.space.invalidate(old);
+            self.note_amend(page, old, base);
+        }
+    }
+
+    /// Whether some of these sectors of a page are lost.
+    #[inline]
+    pub(crate) fn loses(&self, page: LogicalPage, sectors: Sectors) -> bool {
+        !self.lost.is_empty() && !self.lost.of(page).common(sectors).is_empty()
+    }
+
+    /// This version of a page is in flash: what was lost before is not missed any more.
+    #[inline]
+    pub(crate) fn in_flash(&mut self, page: LogicalPage, version: u32) {
+        if !self.lost.is_empty() {
+            self.lost.in_flash(page, version);
+        }
+    }
+
+    /// This version of a page is lost, but for what a newer one has.
+    pub(crate) fn lose(
+        &mut self,
+        page: LogicalPage,
+        version: u32,
+        full: Sectors,
+        newest: Option<(u32, Sectors)>,
+    ) {
+        self.lost.add(page, version, full, newest);
+    }
+
+    /// A valid page was copied to `to`: it is mapped there, and valid where it was no more. Its translation page changes if it
+    /// has one.
+    #[inline]
+    pub(crate) fn relocate(&mut self, moved: Moved, to: SlotId, space: &mut Space) {
+        let old = self.pages.set(LogicalPage(moved.stamp.logical), to);
+        assert_eq!(old, Some(moved.from), "a valid page is where its logical page is mapped to");
+        space.invalidate(moved.from);
+        space.validate(to);
+        if let Some(translation) = &mut self.translation
+            && space.is_mapped_by_page(to)
+        {
+            translation.moved(moved.stamp.logical);
+        }
+    }
+
+    /// Begins the blocks of a block map anew, from what is found in flash after a power cut.
+    pub(crate) fn settle(&mut self, base: &mut Base) {
+        if let Some(map) = &self.by_block {
+            map.settle(&mut self.pages, &mut base.space, base.flash.chips());
+            base.space.forget_open();
+        }
+    }
+
     /// How many versions of a logical page there were: the next write makes one more.
     pub(crate) fn versions(&self, page: LogicalPage) -> u32 {
         self.pages.versions(page)

@@ -2,7 +2,7 @@
 //! page.
 
 use wordline_kernel::{Duration, Schedule};
-use wordline_nand::SlotId;
+use wordline_nand::{SlotId, Stamp};
 
 use crate::base::{Base, SlotRead, Wanted};
 use crate::event::Event;
@@ -10,6 +10,7 @@ use crate::flash::{Class, Ticket};
 use crate::map::translation::{Then, Waiter};
 use crate::map::{LogicalPage, Map};
 use crate::policy::mapper::TranslationPage;
+use crate::policy::placement::Row;
 
 impl Map {
     /// Whether the place of `page` is known now; otherwise it will be, and `then` goes on.
@@ -188,5 +189,59 @@ impl Map {
         calendar: &mut impl Schedule<Event>,
     ) {
         base.flash.promote(tickets, &*base.policies.tuner, &mut calendar.within(Event::Flash));
+    }
+
+    /// Whether translation pages may have to be written.
+    #[inline]
+    pub(crate) fn has_tables(&self) -> bool {
+        self.translation.is_some()
+    }
+
+    /// Brings translation pages that are to be written into memory, by reads of this class.
+    pub(crate) fn read_queued_tables(
+        &mut self,
+        class: Class,
+        base: &mut Base,
+        calendar: &mut impl Schedule<Event>,
+    ) {
+        while let Some(translation) = &mut self.translation {
+            let Some(table) = translation.take_queued() else { return };
+            match self.pages.get(translation.logical(table)) {
+                Some(slot) => self.read_table(table, slot, class, base, calendar),
+                None => self.stage_table(table),
+            }
+        }
+    }
+
+    /// Puts translation pages that are to be written into a row's unit of so many pages.
+    pub(crate) fn fill_unit(&mut self, row: Row, pages: u32, unit: &mut Vec<Stamp>) {
+        let Some(translation) = &mut self.translation else { return };
+        translation.begin_unit(row);
+        for _ in 0..pages {
+            let table = translation.begin_program();
+            let logical = translation.logical(table);
+            unit.push(Stamp { logical: logical.0, version: self.pages.written(logical) });
+        }
+    }
+
+    /// A page of a table is in flash as it was written.
+    pub(crate) fn table_programmed(&mut self, stamp: Stamp, slot: SlotId, base: &mut Base) {
+        self.install_table(LogicalPage(stamp.logical), slot, base);
+        if let Some((discards, table)) = self.discard_page_of(stamp.logical) {
+            discards.programmed(table);
+        } else if let Some(translation) = &mut self.translation {
+            let table = translation.table(stamp.logical).expect("the unit holds translation pages");
+            translation.programmed(table, stamp.version);
+        }
+    }
+
+    /// A page of a table was not programmed: it is in memory still.
+    pub(crate) fn table_program_failed(&mut self, stamp: Stamp) {
+        if let Some((discards, table)) = self.discard_page_of(stamp.logical) {
+            discards.program_failed(table);
+        } else if let Some(translation) = &mut self.translation {
+            let table = translation.table(stamp.logical).expect("the unit holds translation pages");
+            translation.program_failed(table);
+        }
     }
 }

@@ -13,14 +13,41 @@ use crate::reclaim::collector::Leave;
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Rest {
     /// When the last command was answered; meaningless while one is outstanding.
-    pub since: Instant,
+    since: Instant,
     /// Whether a command is outstanding.
-    pub host_works: bool,
+    host_works: bool,
     /// Whether an event is on its way.
-    pub timer_set: bool,
+    timer_set: bool,
 }
 
 impl Reclaim {
+    /// The host has a command outstanding.
+    #[inline]
+    pub(crate) fn note_command(&mut self) {
+        self.rest.host_works = true;
+    }
+
+    /// The host has no command outstanding from now on. When it may have rested for long enough, if an event is to say so.
+    pub(crate) fn note_rest(&mut self, now: Instant, base: &Base) -> Option<Instant> {
+        let background = base.policies.background.as_ref()?;
+        (self.rest.since, self.rest.host_works) = (now, false);
+        let idle = background.rests_after()?;
+        (!std::mem::replace(&mut self.rest.timer_set, true)).then(|| now + idle)
+    }
+
+    /// The event is there: when the host will have rested for long enough, if it rests; an event is to say so if that is later
+    /// than `now`.
+    pub(crate) fn rests_from(&mut self, now: Instant, base: &Base) -> Option<Instant> {
+        self.rest.timer_set = false;
+        let idle = base.policies.background.as_ref().and_then(|background| background.rests_after())?;
+        let due = (self.rest.since + idle, self.rest.host_works);
+        if due.1 {
+            return None;
+        }
+        self.rest.timer_set = due.0 > now;
+        Some(due.0)
+    }
+
     /// What the collector may do in a row beside what it must; more, if the background policy says so, while the host
     /// rests. Nothing is cleaned for free blocks where a block's worth of pages is not to be gained.
     pub(super) fn leave_to_collect(&mut self, waits: bool, row: Row, now: Instant, base: &mut Base) -> Leave {

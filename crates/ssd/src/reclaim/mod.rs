@@ -14,18 +14,18 @@ use idle::Rest;
 
 /// Who empties blocks.
 pub(crate) struct Reclaim {
-    pub(crate) collector: Collector,
+    collector: Collector,
     /// Whether the collector steps aside for the host.
-    pub(crate) preemptible: bool,
+    preemptible: bool,
     /// Blocks in SLC mode that stay in a row while the host is at work.
-    pub(crate) keep_cached: u32,
+    keep_cached: u32,
     /// Whether preconditioning has left victims half cleaned: the collector goes on with them when the host writes.
-    pub(crate) left_at_work: bool,
+    left_at_work: bool,
     /// Whether the collector begins no step, because preconditioning is over.
-    pub(crate) is_paused: bool,
-    pub(crate) rest: Rest,
+    is_paused: bool,
+    rest: Rest,
     /// Pages that were read of victims that leave their pool.
-    pub(crate) leaving: Vec<Stamp>,
+    leaving: Vec<Stamp>,
 }
 
 state!(Reclaim {
@@ -52,5 +52,55 @@ impl Reclaim {
     pub(crate) fn forget(&mut self) {
         self.collector.forget();
         self.rest = Rest::default();
+    }
+
+    /// What plans the steps.
+    #[inline]
+    pub(crate) fn collector(&self) -> &Collector {
+        &self.collector
+    }
+
+    /// The same, to be told of what became of a step.
+    #[inline]
+    pub(crate) fn collector_mut(&mut self) -> &mut Collector {
+        &mut self.collector
+    }
+
+    /// Whether the collector steps aside for the host.
+    #[inline]
+    pub(crate) fn steps_aside(&self) -> bool {
+        self.preemptible
+    }
+
+    /// Begins no step from now on; what is left of the victims at work is for when the host writes.
+    pub(crate) fn pause(&mut self) {
+        (self.is_paused, self.left_at_work) = (true, true);
+    }
+
+    /// Begins steps again.
+    pub(crate) fn go_on(&mut self) {
+        self.is_paused = false;
+    }
+
+    /// Victims are left half cleaned, for when the host writes.
+    pub(crate) fn leave_at_work(&mut self) {
+        self.left_at_work = true;
+    }
+
+    /// Whether victims were left half cleaned; told once.
+    #[inline]
+    pub(crate) fn goes_on_at_work(&mut self) -> bool {
+        std::mem::take(&mut self.left_at_work)
+    }
+
+    /// The pages that were read of victims that leave their pool; the list comes [back](Self::take_back) for its room.
+    #[inline]
+    pub(crate) fn take_leaving(&mut self) -> Option<Vec<Stamp>> {
+        (!self.leaving.is_empty()).then(|| std::mem::take(&mut self.leaving))
+    }
+
+    /// The list of pages that left their pool comes back, empty.
+    pub(crate) fn take_back(&mut self, leaving: Vec<Stamp>) {
+        self.leaving = leaving;
     }
 }

@@ -6,7 +6,7 @@ use wordline_nand::{DieId, PageId, Pool, SlotId};
 use crate::base::Base;
 use crate::event::Event;
 use crate::flash::{Class, Task, Ticket};
-use crate::map::{LogicalPage, Map, Moved, relocate};
+use crate::map::{LogicalPage, Map, Moved};
 use crate::policy::placement::Row;
 use crate::policy::relocator::Leaving;
 use crate::reclaim::Reclaim;
@@ -186,22 +186,18 @@ impl Reclaim {
 
     pub(crate) fn gc_programmed(&mut self, row: Row, first: SlotId, base: &mut Base, map: &mut Map) {
         let place = places(&base.space, row);
-        let Self { collector, .. } = self;
-        let Map { pages: mapping, translation, .. } = map;
-        let Base { space: blocks, .. } = base;
-        for moved in collector.unit(row) {
-            blocks.prefetch(moved.from);
-            mapping.prefetch(LogicalPage(moved.stamp.logical));
+        for moved in self.collector.unit(row) {
+            base.space.prefetch(moved.from);
+            map.prefetch(LogicalPage(moved.stamp.logical));
         }
-        for (n, moved) in collector.take_unit(row).enumerate() {
+        for (n, moved) in self.collector.take_unit(row).enumerate() {
             let slot = SlotId(first.0 + place(n, moved.from) as u32);
             // A page that the host wrote or discarded meanwhile stays where the host left it.
-            if !blocks.is_valid(moved.from) {
-                continue;
+            if base.space.is_valid(moved.from) {
+                map.relocate(moved, slot, &mut base.space);
             }
-            relocate(mapping, blocks, translation, moved, slot);
         }
-        blocks.program_done(first);
+        base.space.program_done(first);
     }
 
     pub(crate) fn gc_erased(&mut self, page: PageId, base: &mut Base, map: &mut Map) {

@@ -8,8 +8,8 @@ mod scan;
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
-use wordline_kernel::{Duration, state};
-use wordline_nand::{Pool, SlotId, Stamp};
+use wordline_kernel::{Duration, Instant, state};
+use wordline_nand::{Pool, Pools, SlotId, Stamp};
 
 use crate::contents::Mutant;
 use crate::engines::Core;
@@ -35,8 +35,8 @@ pub struct Recovered {
 #[derive(Default)]
 pub(crate) struct Recovery {
     /// Until the pages are scanned.
-    pub(crate) scan: Option<Scan>,
-    pub(crate) last: Option<Recovered>,
+    scan: Option<Scan>,
+    last: Option<Recovered>,
 }
 
 state!(Recovery { values { scan, last } });
@@ -45,6 +45,30 @@ state!(Recovery { values { scan, last } });
 type Versions = BTreeMap<LogicalPage, u32>;
 
 impl Recovery {
+    /// The power is cut: nothing is known until it is back and the pages are scanned.
+    pub(crate) fn cut(&mut self, pools: &Pools) {
+        self.scan = Some(Scan::of(pools));
+    }
+
+    /// What the last one took and found.
+    pub(crate) fn last(&self) -> Option<&Recovered> {
+        self.last.as_ref()
+    }
+
+    /// The power is back and all is known that a scan of the pages would tell: the scan begins, of all dies.
+    pub(crate) fn begin(&mut self, (lost, returned): (u64, u64), core: &Core, now: Instant) {
+        let mut scan = Scan::of(&core.base.config.pools);
+        scan.begin(now);
+        (scan.found.lost, scan.found.returned) = (lost, returned);
+        self.scan_tables(&mut scan, core);
+        self.scan = Some(scan);
+    }
+
+    /// The scan is over.
+    pub(crate) fn end(&mut self, scan: &Scan, now: Instant) {
+        self.last = Some(scan.found_by(now));
+    }
+
     /// Whether the device takes commands.
     pub(crate) fn is_ready(&self) -> bool {
         self.scan.is_none()
@@ -79,12 +103,9 @@ impl Recovery {
     /// Maps every logical page to the newest of its copies; in a pool of whole units those in the newest program unit of
     /// their unit count alone. Returns the latest versions that are in others, where nothing later was found.
     pub(crate) fn find_newest(&mut self, core: &mut Core) -> Versions {
-        core.map.pages.forget_places();
-        let newest = core
-            .map
-            .unit_writes
-            .as_ref()
-            .map(|writes| writes.newest(&core.base.space, core.base.flash.chips()));
+        core.map.forget_places();
+        let newest =
+            core.map.unit_writes().map(|writes| writes.newest(&core.base.space, core.base.flash.chips()));
         let mut stale = BTreeMap::new();
         for block in core.base.blocks_in_use() {
             let first = core.base.config.pools.at(block, 0);
@@ -99,7 +120,7 @@ impl Recovery {
                     continue;
                 }
                 let logical = LogicalPage(stamp.logical);
-                if let (Some(writes), Some(newest)) = (&core.map.unit_writes, &newest)
+                if let (Some(writes), Some(newest)) = (core.map.unit_writes(), &newest)
                     && core.base.space.has_whole_units(core.base.space.row_of(block))
                     && !writes.is_newest(newest, slot, logical)
                 {
@@ -107,7 +128,7 @@ impl Recovery {
                     *version = stamp.version.max(*version);
                     continue;
                 }
-                let known = core.map.pages.get(logical).map(|known| core.base.flash.stamp(known).version);
+                let known = core.map.get(logical).map(|known| core.base.flash.stamp(known).version);
                 let is_newer =
                     |known: u32| (known < stamp.version) != core.base.has(Mutant::OldestAtRecovery);
                 if known.is_none_or(is_newer) {
@@ -132,18 +153,18 @@ impl Recovery {
     /// are. Pages lost, and pages that came back.
     pub(crate) fn believe(&mut self, stale: &Versions, core: &mut Core) -> (u64, u64) {
         let (mut lost, mut returned) = (0, 0);
-        for page in (0..core.map.pages.len()).map(LogicalPage) {
-            let written = core.map.pages.last_written(page);
+        for page in (0..core.map.len()).map(LogicalPage) {
+            let written = core.map.last_written(page);
             let found = core.map.version_in_flash(page, &core.base);
             let is_host = !core.base.is_table(page.0);
             let void = if is_host { core.map.void(page, found, &mut core.base) } else { 0 };
             let stale = stale.get(&page).copied().unwrap_or(0);
             let known = core.map.lost_before(page, found, void, &mut core.base);
             lost += u64::from(is_host && written.is_some() && written != known.or(found));
-            returned += u64::from(written.is_none() && core.map.pages.get(page).is_some());
+            returned += u64::from(written.is_none() && core.map.get(page).is_some());
             // No later version may be taken for one that is somewhere in flash still.
-            let present = core.map.pages.get(page).is_some() || core.map.is_lost(page);
-            core.map.pages.take_as_written(page, known.max(found).unwrap_or(0).max(void).max(stale), present);
+            let present = core.map.get(page).is_some() || core.map.is_lost(page);
+            core.map.take_as_written(page, known.max(found).unwrap_or(0).max(void).max(stale), present);
         }
         (lost - core.cache.restore_buffer(&core.base, &mut core.map), returned)
     }
@@ -153,14 +174,14 @@ impl Recovery {
         for block in
             core.base.blocks_in_use().into_iter().filter(|block| core.base.space.is_condemned(*block))
         {
-            core.reclaim.collector.condemn(core.base.space.row_of(block), block);
+            core.reclaim.collector_mut().condemn(core.base.space.row_of(block), block);
         }
         for die in core.base.config.pools.all_dies() {
             if !core.base.flash.chips().is_dead(die) {
                 continue;
             }
             let mut rows = core.base.config.pools.of_die(die).geometry.rows_of(die);
-            rows.clone().for_each(|row| core.reclaim.collector.lose(row));
+            rows.clone().for_each(|row| core.reclaim.collector_mut().lose(row));
             if rows.any(|row| core.base.space.is_in_use(row)) {
                 writer.lose_die(die, core);
                 core.map.check_life(&mut core.base);

@@ -78,7 +78,7 @@ impl Recovery {
     /// The page number to go on with after the first page of a block, which tells whether it was erased since the last
     /// checkpoint: if not, what was programmed before that is known.
     pub(crate) fn after_first_page(&self, block: BlockSetId, core: &Core) -> u32 {
-        let known = core.map.checkpoints.as_ref().and_then(|checkpoints| checkpoints.known(block));
+        let known = core.map.checkpoints().and_then(|checkpoints| checkpoints.known(block));
         match known {
             Some(known) if known.erases == core.base.flash.chips().erases()[block] => {
                 pages_of_slots(core.base.config.pools.of_block(block), known.programmed).max(1)
@@ -89,12 +89,12 @@ impl Recovery {
 
     /// The pages of the table of discards, or of the checkpoint, are read with their contents.
     pub(crate) fn scan_tables(&self, scan: &mut Scan, core: &Core) {
-        let Some(discards) = &core.map.discards else { return };
+        let Some(discards) = core.map.discards() else { return };
         for logical in discards.tables().map(|table| discards.logical(table)) {
-            if logical.0 >= core.map.pages.len() {
+            if logical.0 >= core.map.len() {
                 return;
             }
-            let Some(slot) = core.map.pages.get(logical) else { continue };
+            let Some(slot) = core.map.get(logical) else { continue };
             let slots = &core.base.config.pools.of_slot(slot).slots;
             let die = core.base.config.pools.die_of(slot);
             let first = slots.page_of(slot).0;

@@ -18,7 +18,7 @@ impl Writer {
             return formed;
         }
         for row in 0..core.base.config.pools.rows() {
-            if self.is_at_rest(row, core)
+            if self.may_take(row, core)
                 && let Some(list) = self.list_to_take(row, core)
             {
                 self.form_away(row, list, core, calendar);
@@ -38,7 +38,7 @@ impl Writer {
     }
 
     /// Whether a row takes program units, none waits for it, and its die does nothing.
-    fn is_at_rest(&self, row: Row, core: &Core) -> bool {
+    fn may_take(&self, row: Row, core: &Core) -> bool {
         let die = core.base.config.pools.of_row(row).geometry.die_of_row(row);
         self.waiting[row as usize] == 0 && self.accepted_of(row) != 0 && core.base.flash.chips().is_idle(die)
     }

@@ -9,8 +9,8 @@ use crate::cache::buffer::EntryId;
 use crate::engines::Core;
 use crate::event::Event;
 use crate::flash::{Class, Task, Ticket};
+use crate::map::Moved;
 use crate::map::block_map::Step;
-use crate::map::{Map, Moved, relocate};
 use crate::policy::placement::Row;
 use crate::space::StreamId;
 use crate::writer::Writer;
@@ -38,10 +38,9 @@ impl Writer {
     fn queue_step(&mut self, row: Row, core: &mut Core, calendar: &mut impl Schedule<Event>) -> bool {
         loop {
             let waiting = self.waiting_for(row, core);
-            let page = waiting.map(|(_, id)| core.cache.buffer.get(id).logical);
-            let Map { by_block: block_map, .. } = &mut core.map;
+            let page = waiting.map(|(_, id)| core.cache.entry(id).logical);
             let Base { space: blocks, flash, .. } = &mut core.base;
-            let Some(map) = block_map else { return false };
+            let Some(map) = core.map.by_block_mut() else { return false };
             let Some(step) = map.next(row, page, blocks, flash.chips()) else {
                 core.base.life.read_only |= map.is_stuck(row);
                 return false;
@@ -74,14 +73,14 @@ impl Writer {
         let first = row as usize * streams;
         for list in first..first + streams {
             while let Some(id) = self.ready[list].pages.front().copied() {
-                if !core.cache.buffer.get(id).discarded {
+                if !core.cache.entry(id).discarded {
                     return Some((list, id));
                 }
                 self.ready.pop(list);
-                if core.cache.buffer.get(id).urgent {
+                if core.cache.entry(id).urgent {
                     self.ready.urge(list, false);
                 }
-                core.cache.buffer.drop_entry(id, &mut core.cache.wake);
+                core.cache.drop_entry(id);
             }
         }
         None
@@ -90,7 +89,7 @@ impl Writer {
     /// Where the unit of a row goes: to its place, where there is a block map.
     #[inline]
     pub(super) fn take_place(&mut self, row: Row, stream: StreamId, pages: u32, core: &mut Core) -> SlotId {
-        match &core.map.by_block {
+        match core.map.by_block() {
             Some(map) => map.place_of_write(row),
             None => core.base.space.take(row, stream, pages),
         }
@@ -130,7 +129,7 @@ impl Writer {
         core: &mut Core,
         calendar: &mut impl Schedule<Event>,
     ) -> DieId {
-        let held = core.map.by_block.as_ref().map_or(&[][..], |map| map.held(row));
+        let held = core.map.by_block().map_or(&[][..], |map| map.held(row));
         let (copied, per_program) = (held.len() as u64, core.base.config.slots().per_program);
         let (die, stamps) =
             core.base.flash.program(calendar.now(), (Ticket::Reclaim(row), Class::Reclaim), to, per_program);
@@ -147,7 +146,7 @@ impl Writer {
         let Task { slot, slots, .. } = *read;
         if slots > 0 && core.base.space.is_valid(slot) {
             let moved = Moved { stamp: core.base.flash.stamp(slot), from: slot };
-            if let Some(map) = &mut core.map.by_block {
+            if let Some(map) = core.map.by_block_mut() {
                 map.hold(row, moved);
             }
         }
@@ -155,18 +154,18 @@ impl Writer {
 
     /// A page that was copied is where it was written to.
     pub(crate) fn copied(&mut self, row: Row, to: SlotId, core: &mut Core) {
-        let moved = core.map.by_block.as_mut().and_then(|map| map.take_held(row));
+        let moved = core.map.by_block_mut().and_then(|map| map.take_held(row));
         if let Some(moved) = moved.filter(|moved| core.base.space.is_valid(moved.from)) {
             let place = |slot| core.base.config.slots().split(slot).1;
             debug_assert_eq!(place(to), place(SlotId(moved.stamp.logical)));
-            relocate(&mut core.map.pages, &mut core.base.space, &mut core.map.translation, moved, to);
+            core.map.relocate(moved, to, &mut core.base.space);
         }
         core.base.space.program_done(to);
     }
 
     /// A command of the row's step is done: the row goes on.
     pub(crate) fn step_done(&mut self, row: Row, core: &mut Core, calendar: &mut impl Schedule<Event>) {
-        if let Some(map) = &mut core.map.by_block {
+        if let Some(map) = core.map.by_block_mut() {
             map.command_done(row);
             self.work_on(row, core, calendar);
         }

@@ -13,7 +13,7 @@ impl Writer {
     /// it must: see [`resume_rows`](Self::resume_rows).
     #[inline]
     pub(crate) fn collect(&mut self, row: Row, core: &mut Core, calendar: &mut impl Schedule<Event>) {
-        self.collect_unless(core.reclaim.preemptible, row, core, calendar);
+        self.collect_unless(core.reclaim.steps_aside(), row, core, calendar);
     }
 
     /// Queues the collector's next step in a row; not if it `waits` for the host and can afford that. If a super block is
@@ -28,7 +28,7 @@ impl Writer {
         self.collect_in_row(waits, row, core, calendar);
         if core.base.space.super_block_was_chosen() {
             for other in (0..core.base.config.pools.rows()).filter(|other| *other != row) {
-                self.collect_in_row(core.reclaim.preemptible, other, core, calendar);
+                self.collect_in_row(core.reclaim.steps_aside(), other, core, calendar);
             }
         }
     }
@@ -40,7 +40,7 @@ impl Writer {
         core: &mut Core,
         calendar: &mut impl Schedule<Event>,
     ) {
-        if core.map.by_block.is_some() {
+        if core.map.by_block().is_some() {
             self.work_on(row, core, calendar);
         } else if core.reclaim.queue_cleaning(waits, row, &mut core.base, &mut core.map, calendar) {
             self.note_row(row, core);

@@ -22,8 +22,8 @@ impl Writer {
         self.programming -= unit.entries.len() as u32;
         core.base.space.program_done(first);
         for id in unit.entries.iter().copied() {
-            core.cache.buffer.program_failed(id);
-            core.cache.buffer.get_mut(id).urgent = true;
+            core.cache.program_failed(id);
+            core.cache.entry_mut(id).urgent = true;
             self.make_ready(id, core);
         }
         unit.clear();
@@ -35,13 +35,7 @@ impl Writer {
         let mut unit = std::mem::take(&mut self.units[row as usize]);
         core.base.space.program_done(first);
         for stamp in unit.stamps.iter().rev().filter(|stamp| stamp.is_data()) {
-            if let Some((discards, table)) = core.map.discard_page_of(stamp.logical) {
-                discards.program_failed(table);
-                continue;
-            }
-            let Some(translation) = &mut core.map.translation else { continue };
-            let table = translation.table(stamp.logical).expect("the unit holds translation pages");
-            translation.program_failed(table);
+            core.map.table_program_failed(*stamp);
         }
         unit.clear();
         self.units[row as usize] = unit;
@@ -52,10 +46,10 @@ impl Writer {
         core.base.totals.dead_dies += 1;
         let mut slots = Vec::new();
         for row in core.base.config.pools.of_die(die).geometry.rows_of(die) {
-            core.reclaim.collector.lose(row);
+            core.reclaim.collector_mut().lose(row);
             let good = core.base.space.lose_row(row, |slot| slots.push(slot));
             core.base.totals.grown_bad_blocks += u64::from(good);
-            if let Some(map) = &mut core.map.by_block {
+            if let Some(map) = core.map.by_block_mut() {
                 map.lose(row, &core.base.space);
             }
             self.note_row(row, core);

@@ -14,11 +14,26 @@ use crate::space::StreamId;
 use crate::writer::{Unit, Writer};
 
 impl Writer {
+    /// Takes pages out of the buffer as far as they must leave, and forms program units as far as rows take them. Whether it formed
+    /// one.
+    pub(crate) fn move_on(&mut self, core: &mut Core, calendar: &mut impl Schedule<Event>) -> bool {
+        self.row_opened = false;
+        self.draw_from_list(core, calendar);
+        self.write_tables(core, calendar);
+        let formed = match (core.base.has_homes, core.map.by_block()) {
+            (_, Some(_)) => self.form_mapped(core, calendar),
+            (true, None) => self.form_at_home(core, calendar),
+            (false, None) => self.form_anywhere(core, calendar),
+        };
+        let formed_whole = self.subs.is_some() && self.form_whole_units(core, calendar);
+        formed | formed_whole
+    }
+
     /// The host's unit of a row goes to flash with what the buffer has of its pages.
     #[cold]
     fn note_sent(&mut self, row: Row, core: &mut Core) {
         let Some(contents) = &mut core.base.contents else { return };
-        for entry in self.units[row as usize].entries.iter().map(|id| core.cache.buffer.get(*id)) {
+        for entry in self.units[row as usize].entries.iter().map(|id| core.cache.entry(*id)) {
             contents.sent(entry.logical, entry.version);
         }
     }
@@ -31,7 +46,7 @@ impl Writer {
 
     /// Whether writes wait for room and nothing is being programmed that would make some.
     fn nothing_moves(&self, core: &Core) -> bool {
-        self.programming == 0 && !core.cache.stalled.is_empty()
+        self.programming == 0 && core.cache.stalls()
     }
 
     /// Forms program units of pages that may go anywhere.
@@ -66,14 +81,14 @@ impl Writer {
     #[inline(never)]
     fn top_up(&mut self, list: usize, unit: u32, core: &mut Core) {
         while (self.ready[list].pages.len() as u32) < unit {
-            if core.cache.buffer.dirty() == 0 || self.subs.is_some() {
+            if core.cache.dirty() == 0 || self.subs.is_some() {
                 return;
             }
-            let id = core.cache.buffer.next_out();
+            let id = core.cache.next_out();
             if !core.cache.is_complete(id, &core.base, &core.map) {
                 return;
             }
-            core.cache.buffer.unlink(id);
+            core.cache.unlink(id);
             self.make_ready(id, core);
         }
     }
@@ -123,7 +138,7 @@ impl Writer {
         let mut over = self.list_of_pages();
         while unit.entries.len() < pages {
             let Some(id) = self.ready.pop(list) else { break };
-            let entry = core.cache.buffer.get_mut(id);
+            let entry = core.cache.entry_mut(id);
             if std::mem::take(&mut entry.urgent) {
                 self.ready.urge(list, false);
             }
@@ -131,7 +146,7 @@ impl Writer {
                 if self.subs.is_some() {
                     over.push(entry.logical);
                 }
-                core.cache.buffer.drop_entry(id, &mut core.cache.wake);
+                core.cache.drop_entry(id);
                 continue;
             }
             entry.state = EntryState::Programming;
@@ -153,7 +168,7 @@ impl Writer {
         unit.stamps.resize(pages, Stamp::PADDING);
         unit.busy = true;
         self.units[row as usize] = unit;
-        if let Some(translation) = &mut core.map.translation {
+        if let Some(translation) = core.map.translation_mut() {
             translation.turn_over(row);
         }
         self.queue_unit(row, stream, Ticket::HostUnit(row), core, calendar);
@@ -186,7 +201,7 @@ impl Writer {
     fn looks_elsewhere(&mut self, list: usize, core: &mut Core, calendar: &mut impl Schedule<Event>) -> bool {
         let leaves = super::units::pool_of(&self.subs, list) > 0
             && self.programming == 0
-            && core.reclaim.collector.is_idle();
+            && core.reclaim.collector().is_idle();
         if leaves {
             self.leave_full_pool(list, core, calendar);
         }
@@ -207,12 +222,12 @@ impl Writer {
         }
         let (pages, cost) = (core.base.space.unit(row, stream), core.base.space.cost(row, stream));
         let first = self.take_place(row, stream, pages, core);
-        if let Some(writes) = &mut core.map.unit_writes
+        if let Some(writes) = core.map.unit_writes_mut()
             && self.subs.as_ref().is_some_and(|subs| subs.programs_whole_unit(row))
         {
             writes.write(first);
         }
-        core.reclaim.collector.spend(row, cost);
+        core.reclaim.collector_mut().spend(row, cost);
         self.note_row(row, core);
         core.base.set_mode(core.base.config.pools.page_of(first));
         let Base { flash, .. } = &mut core.base;
@@ -241,7 +256,7 @@ impl Writer {
             self.page_programmed(id, unit.stamps[n], SlotId(first.0 + n as u32), core, calendar);
         }
         self.programming -= unit.entries.len() as u32;
-        if let Some(map) = &mut core.map.by_block {
+        if let Some(map) = core.map.by_block_mut() {
             map.page_written(row);
         }
         let mut over = self.list_of_pages();
@@ -269,18 +284,16 @@ impl Writer {
     ) {
         let Stamp { logical, version } = stamp;
         let page = LogicalPage(logical);
-        let entry = core.cache.buffer.get_mut(id);
+        let entry = core.cache.entry_mut(id);
         if !entry.void {
             entry.flash_version = version;
             let old = core.map.install(page, slot, &mut core.base);
             core.map.note_update(page, old, slot, &core.base);
-            if !core.map.lost.is_empty() {
-                core.map.lost.in_flash(page, version);
-            }
+            core.map.in_flash(page, version);
         }
-        if core.cache.buffer.programmed(id, version, &mut core.cache.wake) {
+        if core.cache.programmed(id, version) {
             self.dirty_again(id, core, calendar);
-        } else if core.cache.read.is_on() {
+        } else if core.cache.keeps_reads() {
             core.cache.keep_programmed(page, version, &core.base, &core.map);
         }
     }
@@ -289,20 +302,20 @@ impl Writer {
     fn foresee_installs(&self, unit: &Unit, core: &Core) {
         let pages = || unit.stamps[..unit.entries.len()].iter().map(|stamp| LogicalPage(stamp.logical));
         for page in pages() {
-            core.map.pages.prefetch(page);
-            core.cache.buffer.prefetch(page);
+            core.map.prefetch(page);
+            core.cache.prefetch(page);
         }
-        for old in pages().filter_map(|page| core.map.pages.get(page)) {
+        for old in pages().filter_map(|page| core.map.get(page)) {
             core.base.space.prefetch(old);
         }
     }
 
     /// A page that was written again while it was programmed goes round once more.
     fn dirty_again(&mut self, id: EntryId, core: &mut Core, calendar: &mut impl Schedule<Event>) {
-        let entry = core.cache.buffer.get(id);
+        let entry = core.cache.entry(id);
         if entry.discarded {
-            core.cache.buffer.unlink(id);
-            core.cache.buffer.drop_entry(id, &mut core.cache.wake);
+            core.cache.unlink(id);
+            core.cache.drop_entry(id);
         } else if entry.urgent || core.cache.is_drained(id) {
             self.urge(id, core, calendar);
         }

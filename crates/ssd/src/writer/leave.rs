@@ -20,8 +20,8 @@ use crate::writer::Writer;
 impl Writer {
     /// An entry must not stay in the buffer.
     pub(crate) fn urge(&mut self, id: EntryId, core: &mut Core, calendar: &mut impl Schedule<Event>) {
-        let was_urgent = std::mem::replace(&mut core.cache.buffer.get_mut(id).urgent, true);
-        let entry = *core.cache.buffer.get(id);
+        let was_urgent = std::mem::replace(&mut core.cache.entry_mut(id).urgent, true);
+        let entry = *core.cache.entry(id);
         match entry.state {
             EntryState::Dirty => self.leave(id, core, calendar),
             EntryState::Ready if !was_urgent && self.waits_in_list(entry.logical) => {
@@ -41,12 +41,12 @@ impl Writer {
         core: &mut Core,
         calendar: &mut impl Schedule<Event>,
     ) {
-        let logical = core.cache.buffer.get(id).logical;
+        let logical = core.cache.entry(id).logical;
         let class = core.cache.class_of_reads_for(id);
         if core.map.is_located(logical, (Then::Prepare(id), class), &mut core.base, calendar) {
             self.complete(id, core, calendar);
         } else {
-            core.cache.buffer.get_mut(id).state = EntryState::Filling;
+            core.cache.entry_mut(id).state = EntryState::Filling;
             self.filling += 1;
         }
     }
@@ -69,10 +69,10 @@ impl Writer {
             return;
         }
         let full = core.base.full_page();
-        let entry = core.cache.buffer.get_mut(id);
+        let entry = core.cache.entry_mut(id);
         entry.state = EntryState::Filling;
         let (logical, version, missing) = (entry.logical, entry.flash_version, full.without(entry.sectors));
-        let slot = core.map.pages.get(logical).expect("an incomplete page is in flash");
+        let slot = core.map.get(logical).expect("an incomplete page is in flash");
         self.filling += 1;
         let fill = SlotRead {
             ticket: Ticket::Fill(id),
@@ -84,13 +84,13 @@ impl Writer {
             waited: Duration::ZERO,
         };
         let (die, reads) = core.base.queue_read(fill, calendar);
-        core.cache.buffer.get_mut(id).fills = reads as u8;
+        core.cache.entry_mut(id).fills = reads as u8;
         core.base.kick(die, calendar);
     }
 
     /// A read of the rest of a page is over; the last one completes it.
     pub(super) fn filled(&mut self, id: EntryId, core: &mut Core) {
-        let entry = core.cache.buffer.get_mut(id);
+        let entry = core.cache.entry_mut(id);
         entry.fills -= 1;
         if entry.fills == 0 {
             self.filling -= 1;
@@ -100,9 +100,9 @@ impl Writer {
 
     /// A complete page waits for its program unit.
     pub(super) fn make_ready(&mut self, id: EntryId, core: &mut Core) {
-        let (logical, per_page) = (core.cache.buffer.get(id).logical, core.base.sectors_per_page());
+        let (logical, per_page) = (core.cache.entry(id).logical, core.base.sectors_per_page());
         if let Some(contents) = &mut core.base.contents
-            && core.map.pages.get(logical).is_none()
+            && core.map.get(logical).is_none()
         {
             contents.completed(logical, per_page);
         }
@@ -111,7 +111,7 @@ impl Writer {
         }
         let full = core.base.full_page();
         let drained = core.cache.is_drained(id);
-        let entry = core.cache.buffer.get_mut(id);
+        let entry = core.cache.entry_mut(id);
         let (logical, tag, sectors) = (entry.logical.0, entry.tag, entry.sectors.count());
         let outgoing = Outgoing { logical, tag, sectors, pools: &[] };
         entry.stream = core.base.policies.router.route(&outgoing);
@@ -136,18 +136,15 @@ impl Writer {
     /// Takes pages out of the list while the buffer is too full, or a flush wants them: the flush's by age, others as
     /// the eviction policy has them.
     pub(crate) fn draw_from_list(&mut self, core: &mut Core, calendar: &mut impl Schedule<Event>) {
-        while let Some(oldest) = core.cache.buffer.oldest() {
+        while let Some(oldest) = core.cache.oldest() {
             if core.cache.is_drained(oldest) {
                 self.leave(oldest, core, calendar);
                 continue;
             }
-            let not_programming = core.cache.buffer.in_use() - self.programming;
-            let on_the_way = not_programming - core.cache.buffer.dirty();
-            let full = core.cache.buffer.waiting_sectors().unwrap_or(not_programming);
-            if !core.cache.marks.are_passed(full) || on_the_way >= core.cache.marks.most {
+            if !core.cache.is_too_full(self.programming) {
                 return;
             }
-            let id = core.cache.buffer.next_out();
+            let id = core.cache.next_out();
             self.leave(id, core, calendar);
             core.cache.foresee_leaving(&core.base, &core.map);
         }
@@ -158,9 +155,9 @@ impl Writer {
         if self.subs.is_some() {
             self.leave_with_unit(id, core, calendar);
         } else if core.base.config.file.buffer.coalesce {
-            self.leave_together(core.cache.buffer.get(id).logical, core, calendar);
+            self.leave_together(core.cache.entry(id).logical, core, calendar);
         } else {
-            core.cache.buffer.unlink(id);
+            core.cache.unlink(id);
             self.prepare(id, core, calendar);
         }
     }
@@ -176,7 +173,7 @@ impl Writer {
         }
         for page in first..start + unit {
             let Some(id) = core.cache.dirty_entry(page) else { return };
-            core.cache.buffer.unlink(id);
+            core.cache.unlink(id);
             self.prepare(id, core, calendar);
         }
     }
@@ -190,8 +187,8 @@ impl Writer {
         while let Some(list) = self.ready.held_from(next) {
             for n in 0..self.ready[list].pages.len() {
                 let id = self.ready[list].pages[n];
-                if core.cache.buffer.epoch(id) <= epoch && !core.cache.buffer.get(id).urgent {
-                    core.cache.buffer.get_mut(id).urgent = true;
+                if core.cache.epoch(id) <= epoch && !core.cache.entry(id).urgent {
+                    core.cache.entry_mut(id).urgent = true;
                     self.ready.urge(list, true);
                 }
             }
@@ -226,7 +223,7 @@ impl Writer {
         calendar: &mut impl Schedule<Event>,
     ) {
         for page in pages {
-            if let Some(id) = core.cache.buffer.find(LogicalPage(page)) {
+            if let Some(id) = core.cache.find(LogicalPage(page)) {
                 self.urge(id, core, calendar);
             }
         }
@@ -246,10 +243,8 @@ impl Writer {
         core: &mut Core,
         calendar: &mut impl Schedule<Event>,
     ) {
-        let page = core.cache.buffer.get(id).logical;
-        let Some(at_once) = &mut core.cache.destage else { return };
-        let leaves = at_once.policy.leaves(page, calendar.now());
-        at_once.policy.written(page, calendar.now());
+        let page = core.cache.entry(id).logical;
+        let leaves = core.cache.leaves_at_once(page, calendar.now());
         // It may have left with its neighbours.
         if leaves && core.cache.dirty_entry(page.0) == Some(id) {
             self.leave(id, core, calendar);

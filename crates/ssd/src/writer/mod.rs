@@ -13,6 +13,8 @@ mod slc;
 mod tables;
 pub mod units;
 
+use std::fmt::{self, Write};
+
 use serde::{Deserialize, Serialize};
 use wordline_kernel::state;
 use wordline_nand::Stamp;
@@ -20,7 +22,8 @@ use wordline_nand::Stamp;
 use crate::base::Base;
 use crate::cache::buffer::EntryId;
 use crate::config::Config;
-use crate::policy::placement::RowSet;
+use crate::engines::Core;
+use crate::policy::placement::{Row, RowSet};
 use crate::policy::router::Router;
 use crate::space::{SlcShare, Space, Streams};
 use lists::Lists;
@@ -44,27 +47,37 @@ impl Unit {
     }
 }
 
+/// Pages in the unit of a row.
+pub(crate) struct Counted {
+    /// Those of the host.
+    pub(crate) host: u64,
+    /// Those that are written because others of their unit are.
+    pub(crate) carried: u64,
+    /// All of them.
+    pub(crate) data: u64,
+}
+
 /// From dirty pages to programs.
 pub(crate) struct Writer {
     /// A list for each stream of the host, and where pages have homes for each row.
-    pub(crate) ready: Lists,
+    ready: Lists,
     /// Reads and look-ups that entries on their way to a list wait for.
-    pub(crate) filling: u32,
+    filling: u32,
     /// Entries that are being programmed.
-    pub(crate) programming: u32,
-    pub(crate) units: Vec<Unit>,
+    programming: u32,
+    units: Vec<Unit>,
     /// Rows that take a program unit of the host now, for each of its streams.
-    pub(crate) accepting: Vec<RowSet>,
+    accepting: Vec<RowSet>,
     /// None in a device with a single pool.
-    pub(crate) subs: Option<Box<SubRequests>>,
+    subs: Option<Box<SubRequests>>,
     /// None unless a stream of the host goes to blocks in SLC mode.
-    pub(crate) slc: Option<Box<SlcRows>>,
+    slc: Option<Box<SlcRows>>,
     /// Program units that wait for each row; kept up only while there is a balancer that looks at it.
-    pub(crate) waiting: Vec<u32>,
+    waiting: Vec<u32>,
     /// Whether a row was passed over because it holds as many valid pages as it may.
-    pub(crate) some_row_full: bool,
+    some_row_full: bool,
     /// Whether a row takes something that it did not take before, or is lost, since pages were last moved on.
-    pub(crate) row_opened: bool,
+    row_opened: bool,
 }
 
 state!(Writer {
@@ -89,6 +102,93 @@ impl Writer {
             some_row_full: false,
             row_opened: false,
         }
+    }
+
+    /// Whether a row takes something that it did not take before, or is lost, since pages were last moved on.
+    #[inline]
+    pub(crate) fn row_opened(&self) -> bool {
+        self.row_opened
+    }
+
+    /// Whether units of pages go to several pools.
+    #[inline]
+    pub(crate) fn has_units(&self) -> bool {
+        self.subs.is_some()
+    }
+
+    /// Whether nothing is being programmed.
+    #[inline]
+    pub(crate) fn is_at_rest(&self) -> bool {
+        self.programming == 0
+    }
+
+    /// The rows that take a program unit of tables.
+    pub(crate) fn rows_for_tables(&self) -> &RowSet {
+        self.accepting.last().expect("there is a stream of the host")
+    }
+
+    /// Slots of a program in SLC mode, if there are any.
+    pub(crate) fn slc_unit(&self) -> Option<u32> {
+        self.slc.as_ref().map(|slc| slc.unit)
+    }
+
+    /// The rows that take a program unit of a stream of the host.
+    pub(crate) fn rows_of(&self, stream: usize) -> &RowSet {
+        &self.accepting[stream]
+    }
+
+    /// The entries in the unit of a row, each with the version that is written of it.
+    pub(crate) fn versions_in_unit(
+        &self,
+        row: Row,
+        core: &Core,
+    ) -> impl Iterator<Item = (EntryId, u32)> + use<'_> {
+        let unit = &self.units[row as usize];
+        let versions: Vec<u32> =
+            (0..unit.entries.len()).map(|n| unit.stamps[self.place_in_unit(row, n, core)].version).collect();
+        unit.entries.iter().copied().zip(versions)
+    }
+
+    /// What waits, in words: at most so many lists.
+    pub(crate) fn tell(&self, lists: usize, out: &mut String) -> fmt::Result {
+        let held = self.ready.iter().enumerate().filter(|(_, list)| !list.pages.is_empty());
+        for (n, list) in held.take(lists) {
+            let (pages, urgent) = (list.pages.len(), list.urgent);
+            writeln!(out, "  list {n}: {pages} complete pages wait, {urgent} of them urgent")?;
+        }
+        Ok(())
+    }
+
+    /// Entries that are being completed, and those that are being programmed.
+    pub(crate) fn on_the_way(&self) -> [u32; 2] {
+        [self.filling, self.programming]
+    }
+
+    /// Whether a row's unit is being programmed.
+    pub(crate) fn is_busy(&self, row: Row) -> bool {
+        self.units[row as usize].busy
+    }
+
+    /// The lengths of the lists whose lengths follow from the configuration.
+    pub(crate) fn shape(&self) -> Vec<usize> {
+        let Self { waiting, ready, units, accepting, .. } = self;
+        let mut lengths = vec![waiting.len(), units.len()];
+        lengths.extend(ready.shape());
+        lengths.extend(accepting.iter().map(RowSet::words));
+        lengths
+    }
+
+    /// Whether what was loaded is what follows from the lists.
+    pub(crate) fn check_loaded(&self) -> bool {
+        self.ready.check_loaded()
+    }
+
+    /// Pages in the unit of a row: the host's, those that are written with them, and those of tables.
+    pub(crate) fn counted_in_unit(&self, row: Row) -> Counted {
+        let unit = &self.units[row as usize];
+        let data = unit.stamps.iter().filter(|stamp| stamp.is_data()).count() as u64;
+        let host = unit.entries.len() as u64;
+        Counted { host, carried: data - host, data }
     }
 
     /// Forgets what is on its way, as when the power is cut.

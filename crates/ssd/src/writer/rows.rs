@@ -25,7 +25,7 @@ impl Writer {
         if self.programming > 0 || (accepts && !core.base.has_homes) {
             return accepts;
         }
-        if std::mem::take(&mut self.some_row_full) || core.reclaim.collector.is_idle() {
+        if std::mem::take(&mut self.some_row_full) || core.reclaim.collector().is_idle() {
             self.collect_everywhere(core, calendar);
         }
         !self.accepting[stream].is_empty()
@@ -61,11 +61,11 @@ impl Writer {
     #[inline(never)]
     fn note_streams(&mut self, row: Row, core: &Core) -> bool {
         let may_open = core.base.space.may_open(row, false);
-        if !may_open && !core.reclaim.collector.affords(row, core.base.space.dearest(row)) {
+        if !may_open && !core.reclaim.collector().affords(row, core.base.space.dearest(row)) {
             return false;
         }
         // While blocks are being gained, streams wait for blocks of their own instead of mixing.
-        let may_share = !may_open && !core.reclaim.collector.gains(row);
+        let may_share = !may_open && !core.reclaim.collector().gains(row);
         for n in 0..self.accepting.len() {
             let has_place =
                 may_open || core.base.space.takes(row, core.base.space.streams().host(n as u8), may_share);

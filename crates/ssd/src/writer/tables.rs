@@ -6,8 +6,6 @@ use wordline_nand::{SlotId, Stamp};
 use crate::engines::Core;
 use crate::event::Event;
 use crate::flash::{Class, Ticket};
-use crate::map::LogicalPage;
-use crate::map::discards::Discards;
 use crate::map::translation::Translation;
 use crate::policy::placement::Row;
 use crate::writer::Writer;
@@ -17,9 +15,7 @@ impl Writer {
     #[cold]
     fn write_discards(&mut self, core: &mut Core, calendar: &mut impl Schedule<Event>) {
         let stream = self.accepting.len() - 1;
-        while core.map.discards.as_ref().is_some_and(|discards| discards.is_due())
-            && self.some_row_accepts(stream, core, calendar)
-        {
+        while core.map.has_discards_to_write() && self.some_row_accepts(stream, core, calendar) {
             let row = match core.base.has_homes {
                 true => self.accepting[stream].iter().find(|row| core.map.takes_tables(*row, &core.base)),
                 false => core.base.policies.placement.next(&self.accepting[stream]),
@@ -30,26 +26,18 @@ impl Writer {
     }
 
     fn form_discards(&mut self, row: Row, core: &mut Core, calendar: &mut impl Schedule<Event>) {
-        let Some(discards) = &mut core.map.discards else { return };
         let pages = core.base.config.pools.per_program(row) as usize;
-        let unit = &mut self.units[row as usize];
-        while unit.stamps.len() < pages {
-            let Some(table) = discards.take_queued() else { break };
-            let logical = discards.logical(table);
-            let version = core.map.pages.written(logical);
-            discards.begin_program(table, version);
-            unit.stamps.push(Stamp { logical: logical.0, version });
-        }
+        core.map.fill_unit_with_discards(pages, &mut self.units[row as usize].stamps);
         self.queue_tables(row, core, calendar);
     }
 
     /// Writes translation pages that changed, as far as rows take them.
     #[inline]
     pub(crate) fn write_tables(&mut self, core: &mut Core, calendar: &mut impl Schedule<Event>) {
-        if core.map.translation.is_some() {
+        if core.map.has_tables() {
             self.write_changed_tables(core, calendar);
         }
-        if core.map.discards.as_ref().is_some_and(Discards::is_due) {
+        if core.map.has_discards_to_write() {
             self.write_discards(core, calendar);
         }
     }
@@ -65,22 +53,14 @@ impl Writer {
 
     /// Brings translation pages that are to be written into memory.
     fn read_tables(&mut self, core: &mut Core, calendar: &mut impl Schedule<Event>) {
-        while let Some(translation) = &mut core.map.translation {
-            let Some(table) = translation.take_queued() else { return };
-            match core.map.pages.get(translation.logical(table)) {
-                Some(slot) => {
-                    let class = if core.cache.stalled.is_empty() { Class::Background } else { Class::Read };
-                    core.map.read_table(table, slot, class, &mut core.base, calendar);
-                }
-                None => core.map.stage_table(table),
-            }
-        }
+        let class = if core.cache.stalls() { Class::Read } else { Class::Background };
+        core.map.read_queued_tables(class, &mut core.base, calendar);
     }
 
     /// Queues a program unit of translation pages if there is one and a row takes it.
     fn write_unit(&mut self, core: &mut Core, calendar: &mut impl Schedule<Event>) -> bool {
         let stream = usize::from(core.base.space.streams().host) - 1;
-        let has_unit = core.map.translation.as_ref().is_some_and(Translation::has_unit);
+        let has_unit = core.map.translation().is_some_and(Translation::has_unit);
         if !has_unit || !self.some_row_accepts(stream, core, calendar) {
             return false;
         }
@@ -99,7 +79,7 @@ impl Writer {
 
     /// Where pages have homes, translation pages go round the rows, and leave each of them what its pages need.
     pub(crate) fn row_for_tables(&self, core: &Core) -> Option<Row> {
-        let translation = core.map.translation.as_ref()?;
+        let translation = core.map.translation()?;
         translation.next_row(self.accepting.last()?, |row| core.map.takes_tables(row, &core.base))
     }
 
@@ -107,21 +87,14 @@ impl Writer {
     fn may_write_tables(&self, row: Row, core: &Core) -> bool {
         let streams = usize::from(core.base.space.streams().host);
         let first = if core.base.has_homes { row as usize * streams } else { 0 };
-        let has_turn = core.map.translation.as_ref().is_some_and(|translation| translation.has_turn(row));
+        let has_turn = core.map.translation().is_some_and(|translation| translation.has_turn(row));
         let mut waiting = (0..streams).filter(|stream| !self.ready[first + stream].pages.is_empty());
         has_turn || !waiting.any(|stream| self.subs.is_none() || self.goes_to_pool_of(row, stream, core))
     }
 
     fn form_tables(&mut self, row: Row, core: &mut Core, calendar: &mut impl Schedule<Event>) {
-        let Some(translation) = &mut core.map.translation else { return };
         let pages = core.base.config.pools.per_program(row);
-        let unit = &mut self.units[row as usize];
-        translation.begin_unit(row);
-        for _ in 0..pages {
-            let table = translation.begin_program();
-            let logical = translation.logical(table);
-            unit.stamps.push(Stamp { logical: logical.0, version: core.map.pages.written(logical) });
-        }
+        core.map.fill_unit(row, pages, &mut self.units[row as usize].stamps);
         self.queue_tables(row, core, calendar);
     }
 
@@ -141,14 +114,7 @@ impl Writer {
     pub(crate) fn tables_programmed(&mut self, row: Row, first: SlotId, core: &mut Core) {
         let mut unit = std::mem::take(&mut self.units[row as usize]);
         for (n, stamp) in unit.stamps.iter().enumerate().filter(|(_, stamp)| stamp.is_data()) {
-            core.map.install_table(LogicalPage(stamp.logical), SlotId(first.0 + n as u32), &mut core.base);
-            if let Some((discards, table)) = core.map.discard_page_of(stamp.logical) {
-                discards.programmed(table);
-                continue;
-            }
-            let Some(translation) = &mut core.map.translation else { continue };
-            let table = translation.table(stamp.logical).expect("the unit holds translation pages");
-            translation.programmed(table, stamp.version);
+            core.map.table_programmed(*stamp, SlotId(first.0 + n as u32), &mut core.base);
         }
         unit.clear();
         self.units[row as usize] = unit;

@@ -18,10 +18,9 @@ impl Writer {
     /// The pages that the collector read of victims that leave their pool go to the first pool.
     #[inline]
     pub(crate) fn migrate_what_leaves(&mut self, core: &mut Core, calendar: &mut impl Schedule<Event>) {
-        if !core.reclaim.leaving.is_empty() {
-            let mut leaving = std::mem::take(&mut core.reclaim.leaving);
+        if let Some(mut leaving) = core.reclaim.take_leaving() {
             leaving.drain(..).for_each(|stamp| self.migrate(stamp, core, calendar));
-            core.reclaim.leaving = leaving;
+            core.reclaim.take_back(leaving);
         }
     }
 
@@ -53,7 +52,7 @@ impl Writer {
         let first = page.0 - page.0 % subs.per_unit;
         subs.counts.migrated += 1;
         for page in (first..first + subs.per_unit).filter(|page| *page < core.base.config.logical_pages) {
-            let from = core.map.pages.get(LogicalPage(page)).map(|slot| core.base.config.pools.row_of(slot));
+            let from = core.map.get(LogicalPage(page)).map(|slot| core.base.config.pools.row_of(slot));
             let leaves = from.is_some_and(|row| core.base.config.pools.number_of_row(row) > 0);
             subs.counts.migrated_pages += u64::from(leaves);
         }
@@ -68,10 +67,10 @@ impl Writer {
     ) {
         let per_unit = self.subs().per_unit;
         for page in (page.0..page.0 + per_unit).filter(|page| *page < core.base.config.logical_pages) {
-            let Some(slot) = core.map.pages.get(LogicalPage(page)) else { continue };
+            let Some(slot) = core.map.get(LogicalPage(page)) else { continue };
             let block = core.base.config.pools.block_of(slot);
             let row = core.base.config.pools.row_of_block(block);
-            if core.base.space.state(block) == State::Victim && core.reclaim.collector.migrates(row) {
+            if core.base.space.state(block) == State::Victim && core.reclaim.collector().migrates(row) {
                 return self.migrate(core.base.flash.stamp(slot), core, calendar);
             }
         }
@@ -124,7 +123,7 @@ impl Writer {
         for place in 0..one.entries.len() {
             let id = self.subs().get(sub).entries[place];
             if id != NONE {
-                core.cache.buffer.get_mut(id).stream = stream;
+                core.cache.entry_mut(id).stream = stream;
                 self.unit_page_ready(id, core);
             }
         }

@@ -4,7 +4,6 @@ use wordline_kernel::{Duration, Instant, Schedule};
 use wordline_nand::Stamp;
 
 use crate::base::{SlotRead, Wanted};
-use crate::cache::Cache;
 use crate::cache::buffer::{EntryId, EntryState, NONE};
 use crate::contents::Mutant;
 use crate::engines::Core;
@@ -27,13 +26,13 @@ impl Writer {
         core: &mut Core,
         calendar: &mut impl Schedule<Event>,
     ) {
-        let page = core.cache.buffer.get(id).logical;
+        let page = core.cache.entry(id).logical;
         let subs = self.subs();
         if let Some(sub) = subs.of(page) {
             subs.get(sub).later.push(id);
-            core.cache.buffer.unlink(id);
-            core.cache.buffer.get_mut(id).state = EntryState::Filling;
-            if core.cache.buffer.get(id).urgent || core.cache.is_drained(id) {
+            core.cache.unlink(id);
+            core.cache.entry_mut(id).state = EntryState::Filling;
+            if core.cache.entry(id).urgent || core.cache.is_drained(id) {
                 self.do_not_hold_back(sub, core);
             }
             if core.cache.is_waited_for(id) {
@@ -60,10 +59,8 @@ impl Writer {
     /// The same for those of this flush epoch and of older ones.
     pub(in crate::writer) fn hurry_covered(&mut self, epoch: u64, core: &mut Core) {
         for sub in 0..self.subs().all.len() as u32 {
-            let Self { subs, .. } = self;
-            let Cache { buffer, .. } = &mut core.cache;
-            let later = &subs.as_ref().expect(THERE).all[sub as usize].later;
-            if later.iter().any(|id| buffer.epoch(*id) <= epoch) {
+            let later = &self.subs().all[sub as usize].later;
+            if later.iter().any(|id| core.cache.epoch(*id) <= epoch) {
                 self.do_not_hold_back(sub, core);
             }
         }
@@ -77,7 +74,7 @@ impl Writer {
             if id == NONE {
                 continue;
             }
-            let entry = core.cache.buffer.get_mut(id);
+            let entry = core.cache.entry_mut(id);
             let was_urgent = std::mem::replace(&mut entry.urgent, true);
             if !was_urgent && !whole && entry.state == EntryState::Ready {
                 self.ready.urge(stream, true);
@@ -103,15 +100,14 @@ impl Writer {
         let per_unit = self.subs().per_unit;
         for page in unit * per_unit..(unit + 1) * per_unit {
             if let Some(id) = core.cache.dirty_entry(page) {
-                core.cache.buffer.unlink(id);
+                core.cache.unlink(id);
                 members.push(id);
             }
         }
-        let Cache { buffer, wake, .. } = &mut core.cache;
         members.retain(|id| {
-            let discarded = buffer.get(*id).discarded;
+            let discarded = core.cache.entry(*id).discarded;
             if discarded {
-                buffer.drop_entry(*id, wake);
+                core.cache.drop_entry(*id);
             }
             !discarded
         });
@@ -128,7 +124,7 @@ impl Writer {
         let per_unit = self.subs().per_unit;
         let (mut sectors, mut tag) = (0, 0);
         for id in members {
-            let entry = core.cache.buffer.get(*id);
+            let entry = core.cache.entry(*id);
             (sectors, tag) = (sectors + entry.sectors.count(), entry.tag);
         }
         let stream = self.stream_for(unit * per_unit, tag, sectors, members.len() as u64, core);
@@ -136,7 +132,7 @@ impl Writer {
         let sub = subs.begin(unit, stream);
         let whole = subs.get(sub).whole;
         for id in members {
-            let place = core.cache.buffer.get(*id).logical.0 % per_unit;
+            let place = core.cache.entry(*id).logical.0 % per_unit;
             self.subs().get(sub).entries[place as usize] = *id;
         }
         self.subs().get(sub).waits = members.len() as u32;
@@ -144,7 +140,7 @@ impl Writer {
             self.carry(sub, core, calendar);
         }
         for id in members.iter().copied() {
-            core.cache.buffer.get_mut(id).stream = stream;
+            core.cache.entry_mut(id).stream = stream;
             self.prepare(id, core, calendar);
         }
     }
@@ -212,7 +208,7 @@ impl Writer {
         core: &mut Core,
         calendar: &mut impl Schedule<Event>,
     ) {
-        let Some(slot) = core.map.pages.get(page) else { return };
+        let Some(slot) = core.map.get(page) else { return };
         let read = SlotRead {
             ticket: Ticket::UnitFill(sub),
             class: self.class_of_reads_for_unit(sub, core),
@@ -280,7 +276,7 @@ impl Writer {
     #[inline(never)]
     pub(in crate::writer) fn unit_page_ready(&mut self, id: EntryId, core: &mut Core) {
         let (full, drained) = (core.base.full_page(), core.cache.is_drained(id));
-        let entry = core.cache.buffer.get_mut(id);
+        let entry = core.cache.entry_mut(id);
         entry.urgent |= drained;
         entry.state = EntryState::Ready;
         entry.sectors = if entry.discarded { Sectors::NONE } else { full };
@@ -356,8 +352,8 @@ impl Writer {
         let first = self.first_stream();
         let ready = self.ready.take(stream);
         for id in ready.pages {
-            let page = core.cache.buffer.get(id).logical;
-            core.cache.buffer.get_mut(id).stream = first;
+            let page = core.cache.entry(id).logical;
+            core.cache.entry_mut(id).stream = first;
             let whole = self.subs().is_whole(first);
             let subs = self.subs();
             let sub = subs.of(page).expect("a page on its way is part of a sub-request");
@@ -373,7 +369,7 @@ impl Writer {
             if !begun {
                 self.carry(sub, core, calendar);
             }
-            core.cache.buffer.get_mut(id).state = EntryState::Ready;
+            core.cache.entry_mut(id).state = EntryState::Ready;
             self.unit_waits_less(sub);
         }
     }

@@ -47,10 +47,10 @@ impl Writer {
                 unit.stamps.push(if there { *stamp } else { Stamp::PADDING });
                 continue;
             }
-            let entry = core.cache.buffer.get_mut(id);
+            let entry = core.cache.entry_mut(id);
             entry.urgent = false;
             if entry.discarded {
-                core.cache.buffer.drop_entry(id, &mut core.cache.wake);
+                core.cache.drop_entry(id);
                 *place = NONE;
                 unit.stamps.push(Stamp::PADDING);
                 continue;
@@ -85,7 +85,7 @@ impl Writer {
     /// Whether a write of the unit of a sub-request is being programmed from now on.
     fn set_programming(&mut self, sub: u32, is_programming: bool, core: &mut Core) {
         let page = LogicalPage(self.subs().get(sub).unit * self.subs().per_unit);
-        if let Some(writes) = &mut core.map.unit_writes {
+        if let Some(writes) = core.map.unit_writes_mut() {
             writes.set_programming(page, is_programming);
         }
     }
@@ -95,7 +95,7 @@ impl Writer {
     pub(crate) fn place_in_unit(&self, row: Row, n: usize, core: &Core) -> usize {
         match &self.subs {
             Some(subs) if subs.at_row[row as usize] != NONE => {
-                subs.place(core.cache.buffer.get(self.units[row as usize].entries[n]).logical)
+                subs.place(core.cache.entry(self.units[row as usize].entries[n]).logical)
             }
             _ => n,
         }
@@ -124,9 +124,9 @@ impl Writer {
         for (place, stamp) in unit.stamps.iter().copied().enumerate().filter(|(_, stamp)| stamp.is_data()) {
             let (page, id) = (LogicalPage(stamp.logical), entries[place]);
             let wanted =
-                if id == NONE { core.map.holds(stamp, &core.base) } else { !core.cache.buffer.get(id).void };
+                if id == NONE { core.map.holds(stamp, &core.base) } else { !core.cache.entry(id).void };
             if wanted {
-                left.extend(core.map.pages.get(page).map(|old| core.base.config.pools.row_of(old)));
+                left.extend(core.map.get(page).map(|old| core.base.config.pools.row_of(old)));
             }
             let slot = SlotId(first.0 + place as u32);
             if id != NONE {
@@ -164,8 +164,8 @@ impl Writer {
         let mut unit = std::mem::take(&mut self.units[row as usize]);
         self.programming -= unit.entries.len() as u32;
         for id in unit.entries.iter().copied() {
-            core.cache.buffer.program_failed(id);
-            core.cache.buffer.get_mut(id).state = EntryState::Ready;
+            core.cache.program_failed(id);
+            core.cache.entry_mut(id).state = EntryState::Ready;
         }
         unit.clear();
         self.units[row as usize] = unit;
@@ -181,7 +181,7 @@ impl Writer {
         let mut homes: Vec<u32> = vec![NONE; subs.of_unit.len()];
         let mut valid = vec![0u64; core.base.config.pools.count()];
         for page in (0..core.base.config.logical_pages).map(LogicalPage) {
-            let Some(slot) = core.map.pages.get(page) else { continue };
+            let Some(slot) = core.map.get(page) else { continue };
             let row = core.base.config.pools.row_of(slot);
             valid[core.base.config.pools.number_of_row(row)] += 1;
             if !core.base.space.has_whole_units(row) {
