@@ -15,6 +15,20 @@ pub trait Schedule<E> {
     /// Whether nothing else is due at the present instant, so that what is decided now is decided with all that
     /// happens now known.
     fn is_settled(&self) -> bool;
+    /// Lets `event` happen as soon as what happens now is over, before all else that is due at the present instant. A bug if
+    /// something else is to happen so.
+    fn next(&mut self, event: E);
+    /// Goes on to `time` if nothing is due until then, nor at that instant; whether it did. For those that know that nobody does
+    /// anything more at the present instant.
+    #[inline]
+    fn go_on_to(&mut self, _time: Instant) -> bool {
+        false
+    }
+    /// Whether `event` is the last one scheduled for `time`, a later instant; false if that is not known.
+    #[inline]
+    fn is_last(&self, _time: Instant, _event: E) -> bool {
+        false
+    }
     /// Lets `event` happen after `delay`.
     #[inline]
     fn after(&mut self, delay: Duration, event: E) {
@@ -55,6 +69,21 @@ where
     fn is_settled(&self) -> bool {
         self.owner.is_settled()
     }
+
+    #[inline]
+    fn next(&mut self, event: Inner) {
+        self.owner.next((self.wrap)(event));
+    }
+
+    #[inline]
+    fn go_on_to(&mut self, time: Instant) -> bool {
+        self.owner.go_on_to(time)
+    }
+
+    #[inline]
+    fn is_last(&self, time: Instant, event: Inner) -> bool {
+        self.owner.is_last(time, (self.wrap)(event))
+    }
 }
 
 /// Pending events in the order of time, then of scheduling.
@@ -67,6 +96,8 @@ where
 #[derive(Clone, Debug)]
 pub struct Calendar<E> {
     now: Instant,
+    /// What happens before all other events, now.
+    next: Option<E>,
     /// A stretch of time is 2 to this power of picoseconds.
     stretch: u32,
     /// Events that are so far away or further, in picoseconds, are beyond the wheel: all its stretches but the present one.
@@ -202,18 +233,19 @@ impl<E> Ord for Far<E> {
 /// The end of time: no event is beyond it.
 const NEVER: Instant = Instant::from_ps(u64::MAX);
 
-impl<E: Copy> Default for Calendar<E> {
+impl<E: Copy + PartialEq> Default for Calendar<E> {
     fn default() -> Self {
         Self::new()
     }
 }
 
-impl<E: Copy> Calendar<E> {
+impl<E: Copy + PartialEq> Calendar<E> {
     /// An empty calendar at time zero.
     pub fn new() -> Self {
         let buckets = vec![Bucket { first: NONE, last: NONE }; BUCKETS].into_boxed_slice();
         Self {
             now: Instant::ZERO,
+            next: None,
             stretch: FIRST_STRETCH,
             reach: reach_of(FIRST_STRETCH),
             occupied: Occupied { words: [0; 64], summary: 0 },
@@ -231,6 +263,9 @@ impl<E: Copy> Calendar<E> {
     /// Goes on to the next event, or `None` when nothing is pending.
     #[inline]
     pub fn advance(&mut self) -> Option<E> {
+        if self.next.is_some() {
+            return self.next.take();
+        }
         let Some(at) = self.occupied.first_from(self.bucket_of(self.now)) else { return self.advance_far() };
         let bucket = &mut self.buckets[at % BUCKETS];
         let first = bucket.first;
@@ -340,6 +375,16 @@ impl<E: Copy> Calendar<E> {
         }
     }
 
+    /// The last one until `time` of a list that begins with the entry `first` and goes on beyond `time`.
+    fn last_before(&self, first: u32, time: Instant) -> Option<&Entry<E>> {
+        let (mut last, mut at) = (None, &self.entries[first as usize]);
+        while at.time <= time {
+            last = Some(at);
+            at = &self.entries[at.next as usize];
+        }
+        last
+    }
+
     #[cold]
     fn put_far(&mut self, time: Instant, event: E) {
         self.far.push(Reverse(Far { time, number: self.far_scheduled, event }));
@@ -374,7 +419,7 @@ impl<E: Copy> Calendar<E> {
     }
 }
 
-impl<E: Copy> Schedule<E> for Calendar<E> {
+impl<E: Copy + PartialEq> Schedule<E> for Calendar<E> {
     #[inline]
     fn now(&self) -> Instant {
         self.now
@@ -390,7 +435,41 @@ impl<E: Copy> Schedule<E> for Calendar<E> {
     fn is_settled(&self) -> bool {
         let bucket = self.buckets[self.bucket_of(self.now)];
         let later = bucket.first == NONE || self.entries[bucket.first as usize].time > self.now;
-        later && self.far_from > self.now
+        later && self.far_from > self.now && self.next.is_none()
+    }
+
+    #[inline]
+    fn next(&mut self, event: E) {
+        assert!(self.next.is_none(), "one event is the next one");
+        self.next = Some(event);
+    }
+
+    #[inline]
+    fn go_on_to(&mut self, time: Instant) -> bool {
+        let first = self.occupied.first_from(self.bucket_of(self.now));
+        let first = first.map_or(NEVER, |at| self.entries[self.buckets[at % BUCKETS].first as usize].time);
+        let is_free = first.min(self.far_from) > time && self.next.is_none();
+        if is_free {
+            self.now = time;
+        }
+        is_free
+    }
+
+    #[inline]
+    fn is_last(&self, time: Instant, event: E) -> bool {
+        if time.ps() - self.now.ps() >= self.reach {
+            return false;
+        }
+        let bucket = self.buckets[self.bucket_of(time)];
+        if bucket.first == NONE {
+            return false;
+        }
+        let mut last = &self.entries[bucket.last as usize];
+        if last.time > time {
+            let Some(before) = self.last_before(bucket.first, time) else { return false };
+            last = before;
+        }
+        last.time == time && last.event == event
     }
 }
 
@@ -411,6 +490,36 @@ mod tests {
         assert_eq!(settled, [false, true, true]);
     }
 
+    #[test]
+    fn what_is_next_goes_before_all_that_is_due_and_the_instant_is_not_settled_until_then() {
+        let mut calendar = Calendar::new();
+        (0..2).for_each(|n| calendar.at(Instant::from_ps(5), n));
+        assert_eq!(calendar.advance(), Some(0));
+        calendar.next(2);
+        assert!(!calendar.is_settled());
+        let wanted = [2, 1].map(|n| (Instant::from_ps(5), n));
+        assert_eq!(calendar.pending(), wanted);
+        assert_eq!([calendar.advance(), calendar.advance(), calendar.advance()], [Some(2), Some(1), None]);
+        calendar.next(3);
+        assert!(!calendar.go_on_to(Instant::from_ps(6)), "something is to happen now");
+        assert_eq!((calendar.advance(), calendar.now()), (Some(3), Instant::from_ps(5)));
+        assert!(calendar.is_settled());
+    }
+
+    #[test]
+    fn time_goes_on_to_where_nothing_is_due_until_then_and_not_beyond() {
+        let far = Instant::from_ps(2 * BUCKETS as u64) + Duration::from_ms(1_000);
+        for due in [Instant::from_ps(7), Instant::from_ps(3 << FIRST_STRETCH), far] {
+            let mut calendar = Calendar::new();
+            calendar.at(due, ());
+            let before = Instant::from_ps(due.ps() - 1);
+            assert!(!calendar.go_on_to(due) && calendar.now() == Instant::ZERO, "{due:?}");
+            assert!(calendar.go_on_to(before) && calendar.now() == before, "{due:?}");
+            assert_eq!((calendar.advance(), calendar.now()), (Some(()), due));
+        }
+        assert!(Calendar::<()>::new().go_on_to(far), "nothing is ever due");
+    }
+
     /// Schedules after each delay, or advances where there is none, and compares with a sorted set.
     fn keeps_the_order(calendar: &mut Calendar<usize>, steps: impl IntoIterator<Item = Option<u64>>) {
         let mut pending = std::collections::BTreeSet::new();
@@ -419,6 +528,14 @@ mod tests {
             if let Some(delay) = step {
                 calendar.at(Instant::from_ps(now + delay), n);
                 pending.insert((now + delay, n));
+                let (first, _) = *pending.first().expect("it was put there just now");
+                for time in [now + delay, first] {
+                    let wanted = pending.range((time, 0)..=(time, usize::MAX)).next_back().map(|(_, n)| *n);
+                    let at = Instant::from_ps(time);
+                    let is_known = wanted == Some(n) && delay < reach_of(*STRETCHES.start());
+                    assert!(!is_known || calendar.is_last(at, n), "{n} at {time}");
+                    assert!((0..n).rev().take(20).all(|m| wanted == Some(m) || !calendar.is_last(at, m)));
+                }
             } else {
                 let wanted = pending.pop_first();
                 assert_eq!(calendar.advance(), wanted.map(|(_, n)| n));

@@ -102,12 +102,14 @@ impl Duration {
 
 impl Add<Duration> for Instant {
     type Output = Self;
+    #[inline]
     fn add(self, length: Duration) -> Self {
         Self(self.0.checked_add(length.0).expect("the clock spans 213 days"))
     }
 }
 
 impl AddAssign<Duration> for Instant {
+    #[inline]
     fn add_assign(&mut self, length: Duration) {
         *self = *self + length;
     }
@@ -115,6 +117,7 @@ impl AddAssign<Duration> for Instant {
 
 impl Sub for Instant {
     type Output = Duration;
+    #[inline]
     fn sub(self, earlier: Self) -> Duration {
         debug_assert!(earlier <= self, "an instant minus a later one");
         Duration(self.0 - earlier.0)
@@ -123,12 +126,14 @@ impl Sub for Instant {
 
 impl Add for Duration {
     type Output = Self;
+    #[inline]
     fn add(self, other: Self) -> Self {
         Self(self.0 + other.0)
     }
 }
 
 impl AddAssign for Duration {
+    #[inline]
     fn add_assign(&mut self, other: Self) {
         self.0 += other.0;
     }
@@ -136,12 +141,14 @@ impl AddAssign for Duration {
 
 impl Sub for Duration {
     type Output = Self;
+    #[inline]
     fn sub(self, other: Self) -> Self {
         Self(self.0 - other.0)
     }
 }
 
 impl SubAssign for Duration {
+    #[inline]
     fn sub_assign(&mut self, other: Self) {
         self.0 -= other.0;
     }
@@ -149,6 +156,7 @@ impl SubAssign for Duration {
 
 impl Mul<u64> for Duration {
     type Output = Self;
+    #[inline]
     fn mul(self, times: u64) -> Self {
         Self(self.0 * times)
     }
@@ -156,6 +164,7 @@ impl Mul<u64> for Duration {
 
 impl Div<u64> for Duration {
     type Output = Self;
+    #[inline]
     fn div(self, parts: u64) -> Self {
         Self(self.0 / parts)
     }

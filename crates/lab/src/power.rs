@@ -36,7 +36,7 @@ pub(crate) struct Power {
 
 impl Power {
     /// The power that is cut then, if at all.
-    pub(crate) fn new<E: Copy>(cut: Option<CutAfter>, calendar: &mut Calendar<Event<E>>) -> Self {
+    pub(crate) fn new<E: Copy + PartialEq>(cut: Option<CutAfter>, calendar: &mut Calendar<Event<E>>) -> Self {
         if let Some(CutAfter::Time(time)) = cut {
             calendar.after(time, Event::PowerCut);
         }

@@ -157,7 +157,7 @@ const EVENTS_BETWEEN_LOOKS: u32 = 1 << 16;
 const FIRST_AUDIT: u64 = 1 << 20;
 
 /// What happens in a run of a device with events `E`.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Event<E> {
     Device(E),
     /// The host has something to submit.

@@ -12,7 +12,7 @@ use crate::Event;
 
 /// The number of the layout of the bytes. It grows with every change of what a component writes, so that bytes of another
 /// layout are refused and not misread.
-pub const LAYOUT: u32 = 19;
+pub const LAYOUT: u32 = 20;
 
 /// `Err` with what is wrong unless something holds.
 pub(crate) fn ensure(holds: bool, wrong: impl FnOnce() -> String) -> Result<(), String> {
@@ -68,13 +68,16 @@ pub struct Agenda<E = Event> {
 
 impl<E: Copy> Agenda<E> {
     /// That of a calendar of the device alone.
-    pub fn of(calendar: &Calendar<E>) -> Self {
+    pub fn of(calendar: &Calendar<E>) -> Self
+    where
+        E: PartialEq,
+    {
         use wordline_kernel::Schedule;
         Self { now: calendar.now(), events: calendar.pending() }
     }
 
     /// A calendar that holds it, where the device's events are wrapped by `wrap`.
-    pub fn calendar<W: Copy>(&self, wrap: impl Fn(E) -> W) -> Calendar<W> {
+    pub fn calendar<W: Copy + PartialEq>(&self, wrap: impl Fn(E) -> W) -> Calendar<W> {
         Calendar::resumed(self.now, self.events.iter().map(|(time, event)| (*time, wrap(*event))))
     }
 

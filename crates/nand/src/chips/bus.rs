@@ -34,6 +34,9 @@ pub(super) struct Bus {
     in_a_row: u32,
     /// When the next command may be latched: the bus turns round after data out.
     latch_from: Instant,
+    /// The die whose present hold ends with an event of its own, and whether that event hands the bus on to who waits.
+    told_by: Option<DieId>,
+    hands_on: bool,
     busy: u64,
     /// Time that dies waited for it, summed over dies, in picoseconds.
     pub(super) waited: u64,
@@ -48,6 +51,8 @@ impl Bus {
             transfers: VecDeque::with_capacity(dies),
             in_a_row: 0,
             latch_from: Instant::ZERO,
+            told_by: None,
+            hands_on: false,
             busy: 0,
             waited: 0,
         }
@@ -89,6 +94,7 @@ impl Bus {
     #[inline]
     pub(super) fn hold(&mut self, end: Instant, time: Duration, waited: Duration) {
         self.busy_until = end;
+        self.told_by = None;
         self.busy += time.ps();
         self.waited += waited.ps();
     }
@@ -99,10 +105,29 @@ impl Bus {
         self.latch_from.since(time)
     }
 
-    /// Data out end at `end`.
+    /// Data out of `die` end at `end`, which an event tells.
     #[inline]
-    pub(super) fn turns(&mut self, end: Instant, turnaround: Duration) {
+    pub(super) fn turns(&mut self, die: DieId, end: Instant, turnaround: Duration) {
         self.latch_from = end + turnaround;
+        self.told_by = Some(die);
+    }
+
+    /// The die whose event tells the end of the present hold, if one does.
+    #[inline]
+    pub(super) fn told_by(&self) -> Option<DieId> {
+        self.told_by
+    }
+
+    /// The event that tells the end of the present hold is to hand the bus on.
+    #[inline]
+    pub(super) fn hand_on(&mut self) {
+        self.hands_on = true;
+    }
+
+    /// Whether the event that tells the end of the present hold, which has come, hands the bus on.
+    #[inline]
+    pub(super) fn hands_on(&mut self) -> bool {
+        std::mem::take(&mut self.hands_on)
     }
 
     /// The bus of `dies` dies after the power was cut at `now`.

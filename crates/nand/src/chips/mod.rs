@@ -12,6 +12,7 @@ mod counts;
 mod cut;
 mod die;
 mod faulty;
+mod grant;
 mod modes;
 mod pages;
 mod partly;
@@ -292,7 +293,7 @@ impl Chips {
                 self.turned(die, calendar);
                 None
             }
-            Event::HoldOver(die) => self.hold_over(die),
+            Event::HoldOver(die) => self.hold_over(die, calendar),
             Event::Behind(die) => self.behind_done(die),
             Event::Suspend(die) => {
                 self.suspend_now(die, calendar);
@@ -302,22 +303,6 @@ impl Chips {
                 self.rested(die);
                 None
             }
-        }
-    }
-
-    /// The bus is free for whoever is next. Nobody may be: who wanted to suspend does not wait for the bus any more if
-    /// the array has finished meanwhile; and then another one may hold it.
-    #[inline(never)]
-    fn give_bus(&mut self, channel: ChannelId, calendar: &mut impl Schedule<Event>) {
-        let bus = &mut self.buses[channel];
-        if bus.busy_until > calendar.now() {
-            return;
-        }
-        let Some(next) = bus.next() else { return };
-        self.hold_bus(next, calendar);
-        let bus = &self.buses[channel];
-        if bus.is_wanted() {
-            calendar.at(bus.busy_until.max(calendar.now()), Event::BusFree(channel));
         }
     }
 
@@ -352,7 +337,11 @@ impl Chips {
     }
 
     #[inline]
-    fn hold_over(&mut self, die: DieId) -> Option<Done> {
+    fn hold_over(&mut self, die: DieId, calendar: &mut impl Schedule<Event>) -> Option<Done> {
+        let channel = self.dies[die].channel;
+        if self.buses[channel].hands_on() {
+            calendar.next(Event::BusFree(channel));
+        }
         if self.dies[die].command.operation != Operation::ProgramCache {
             return Some(self.finish(die));
         }
@@ -384,43 +373,9 @@ impl Chips {
         self.ask_for_bus(die, calendar);
     }
 
-    #[inline(never)]
-    fn ask_for_bus(&mut self, die: DieId, calendar: &mut impl Schedule<Event>) {
-        if self.has_bus(die, calendar) {
-            self.hold_bus(die, calendar);
-        } else {
-            self.wait_for_bus(die, calendar);
-        }
-    }
-
-    /// Whether `die` has the bus for the asking: it is free, and nobody else can want it at this instant.
-    #[inline(always)]
-    fn has_bus(&self, die: DieId, calendar: &mut impl Schedule<Event>) -> bool {
-        let now = calendar.now();
-        let bus = &self.buses[self.dies[die].channel];
-        bus.busy_until <= now
-            && !bus.is_wanted()
-            && self.wiring.clocks.host.edge(now) == now
-            && calendar.is_settled()
-    }
-
-    /// Wants the bus as soon as it is free and its turn.
-    #[inline(never)]
-    fn wait_for_bus(&mut self, die: DieId, calendar: &mut impl Schedule<Event>) {
-        let now = calendar.now();
-        let work = &self.dies[die];
-        let bus = &mut self.buses[work.channel];
-        let wanted = bus.is_wanted();
-        bus.want(die, !work.moves_data(), now);
-        if !wanted {
-            let free = self.wiring.clocks.host.edge(now);
-            calendar.at(bus.busy_until.max(free), Event::BusFree(work.channel));
-        }
-    }
-
     /// The die gets the bus for its next stages.
     #[inline(always)]
-    fn hold_bus(&mut self, die: DieId, calendar: &mut impl Schedule<Event>) {
+    pub(super) fn hold_bus(&mut self, die: DieId, calendar: &mut impl Schedule<Event>) {
         match self.dies[die].step {
             Step::Opening => self.open(die, calendar),
             Step::DataOut => self.move_out(die, calendar),
@@ -465,7 +420,7 @@ impl Chips {
         let late = if latches { times.late(bus, now) } else { Duration::ZERO };
         let turnaround = times.turnaround;
         let end = work.hold(bus, now, times.data_out_soon(&work.command), late);
-        bus.turns(end, turnaround);
+        bus.turns(die, end, turnaround);
         if self.recorder.is_some() {
             self.record_hold(die, now);
         }

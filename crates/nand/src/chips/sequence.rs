@@ -48,7 +48,7 @@ impl Chips {
         let (step, late, waited_before) = (work.step, times.late(bus, now), work.bus_wait);
         let end = work.hold(bus, now, &times.of_step(geometry, step, &work.command), late);
         match step {
-            Step::Status => bus.turns(end, times.turnaround),
+            Step::Status => bus.turns(die, end, times.turnaround),
             // Who wants to suspend does not wait meanwhile: its array works.
             Step::Suspend => work.bus_wait = waited_before,
             _ => {}

@@ -116,6 +116,33 @@ fn a_bus_is_given_away_once_all_that_happens_at_its_instant_is_known() {
     assert_eq!(chips.take_spans()[0].die, DieId(1), "the read is latched before data move");
 }
 
+/// Reads of so many dies, all begun at once, and what is on the calendar after each event.
+fn bus_events(dies: u32) -> (usize, usize) {
+    let mut chips = chips(dies);
+    let commands: Vec<_> = (0..dies).map(|die| read(&chips, die, Bytes::kib(8))).collect();
+    let mut calendar = Calendar::new();
+    commands.iter().for_each(|(die, command)| chips.begin(*die, *command, &mut calendar));
+    let is_of_bus = |event: &Event| matches!(event, Event::BusFree(_));
+    let (mut handled, mut ahead) = (0, 0);
+    while let Some(event) = calendar.advance() {
+        handled += 1;
+        chips.handle(event, &mut calendar);
+        let now = calendar.now();
+        ahead += calendar.pending().iter().filter(|(time, event)| *time > now && is_of_bus(event)).count();
+    }
+    (handled, ahead)
+}
+
+#[test]
+fn data_out_hand_the_bus_on_at_their_end_and_latches_that_follow_each_other_are_one_event() {
+    // The latches of all dies but the first one wait for its end, and are given the bus one after the other then; from the first
+    // data out on each one hands on the bus as it ends, at once.
+    for dies in 2..=8u64 {
+        let (handled, ahead) = bus_events(dies as u32);
+        assert_eq!((handled as u64, ahead), (3 * dies, 0), "{dies} dies");
+    }
+}
+
 #[test]
 fn a_page_sensed_ahead_belongs_to_the_command_that_moves_it_out() {
     let mut chips = chips(2);

@@ -37,6 +37,10 @@ impl Schedule<Event> for Untimed {
     fn is_settled(&self) -> bool {
         true
     }
+
+    fn next(&mut self, event: Event) {
+        self.soon.push_front(event);
+    }
 }
 
 impl Untimed {
