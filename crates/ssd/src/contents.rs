@@ -1,5 +1,6 @@
-//! What sectors hold, each told by what the command that wrote it carried, or by its tag. A device keeps that only when it is asked to,
-//! for a host that wants to hold every sector of an answer against what it wrote. Nothing that the device does depends on it.
+//! The contents of sectors. Each is a number that the command which wrote the sector carried, or else its tag. A device follows them only
+//! when it is asked to, so that a host can compare every sector of an answer with what it wrote. Nothing that the device does
+//! depends on them.
 //!
 //! Contents are followed where data go: from a command into the buffer, from flash into what the buffer lacks of a page,
 //! with a program to flash, and from both into an answer. Copies in flash keep their stamp, and so their contents.
@@ -56,9 +57,9 @@ pub struct Contents {
     buffered: BTreeMap<LogicalPage, Vec<Option<Content>>>,
     /// Of versions of pages that were sent to flash.
     flash: BTreeMap<(LogicalPage, u32), Vec<Content>>,
-    /// What the commands under way carry for each of their sectors, by their tags.
+    /// What the commands in flight carry for each of their sectors, by their tags.
     carried: BTreeMap<u32, Vec<Content>>,
-    /// What the reads under way found so far, by their requests.
+    /// What the reads in flight found so far, by their requests.
     found: BTreeMap<RequestId, Vec<Content>>,
     /// What the reads found that were answered, by their tags.
     answered: BTreeMap<u32, Vec<Content>>,

@@ -1,4 +1,4 @@
-//! The engines that hold what a device knows, left of those that act for the host: they are lent together.
+//! The engines to the left of the writer, which are lent together as one argument.
 
 use wordline_kernel::state;
 
@@ -7,7 +7,7 @@ use crate::cache::Cache;
 use crate::map::Map;
 use crate::reclaim::Reclaim;
 
-/// What is where, what is in memory, and what is being cleaned. The writer, the recovery and the front end work on it.
+/// The state that the writer, the recovery and the front end work on. It has no methods: what they do is theirs.
 pub(crate) struct Core {
     pub(crate) base: Base,
     pub(crate) map: Map,

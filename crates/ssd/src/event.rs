@@ -16,9 +16,9 @@ pub enum Event {
     Answer(RequestId),
     /// A step of a command on the link is over.
     Link(RequestId),
-    /// The buffer is to be written out.
+    /// The next part of the buffer is to be written out.
     FlushTimer,
-    /// The host may have rested for long enough.
+    /// The host may have been idle for long enough for work in the background.
     Idle,
 }
 

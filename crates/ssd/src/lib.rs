@@ -1,5 +1,6 @@
-//! SSD controllers around NAND chips: command queue, write buffer, mapping, block management, garbage collection.
-//! Mechanisms are here, each with the policy trait that steers it; no research design is known.
+//! SSDs around NAND chips: the engines of a conventional controller, from [`flash`] to [`front`], put together as a [`Device`], and an
+//! [open-channel](open_channel) device over the same flash. Mechanisms are here, each with the policy trait that steers it; no research
+//! design is known.
 
 mod base;
 pub mod block_device;

@@ -1,4 +1,4 @@
-//! How much of a device still works.
+//! What has failed in a device, and whether it still takes writes.
 
 use wordline_kernel::{Column, state};
 use wordline_nand::BlockSetId;
@@ -6,7 +6,7 @@ use wordline_nand::BlockSetId;
 use crate::config::Config;
 use crate::policy::placement::Placement;
 
-/// What is known of the end of a device's life.
+/// What has failed in a device, and whether it still takes writes.
 #[derive(Clone, Debug)]
 pub(crate) struct Life {
     /// Failed programs, failed erases and lost reads of each block.

@@ -1,4 +1,4 @@
-//! What every engine stands on: flash, blocks, and what the device lends with each call.
+//! What every engine uses: the flash, the block table, the configuration, policies, and counts.
 
 mod life;
 mod page;
@@ -26,7 +26,7 @@ pub(crate) use life::Life;
 pub(crate) use page::{PageSize, Piece};
 pub(crate) use read::{SlotRead, Wanted};
 
-/// What every engine may use: the flash, the blocks of it, and what the device lends with each call.
+/// What every engine uses. Its parts are public, so that each can be borrowed alone; it has short helpers and no mechanism.
 pub(crate) struct Base {
     pub(crate) config: Config,
     pub(crate) flash: Flash,
@@ -36,13 +36,13 @@ pub(crate) struct Base {
     pub(crate) page_size: PageSize,
     /// Whether the placement fixes the row of each page by its number.
     pub(crate) has_homes: bool,
-    /// What a policy may know of the pools; worked out when one is asked.
+    /// The states of the pools as policies see them; computed when a policy is asked.
     pub(crate) states: Vec<PoolState>,
     pub(crate) digest: Digest,
     pub(crate) totals: Totals,
-    /// What wrote the buffer out, for each pool.
+    /// Where the time of the reads and programs went that wrote the buffer out, for each pool.
     pub(crate) written_back: Vec<WriteBack>,
-    /// What the sectors hold, where somebody wants to know.
+    /// The contents of the sectors; none unless the host asked to follow them.
     pub(crate) contents: Option<Box<Contents>>,
 }
 

@@ -1,4 +1,4 @@
-//! Logical pages, and what of one a command is about.
+//! The size of logical pages, and the part of one that a command covers.
 
 use crate::command::SECTOR;
 use crate::config::Config;

@@ -1,4 +1,4 @@
-//! Reads of flash for whoever wants sectors of a page.
+//! Reads of slots: any engine that needs sectors of a logical page queues them here.
 
 use wordline_kernel::{Duration, Instant, Schedule};
 use wordline_nand::{DieId, Done, PageId, SlotId, Stamp};

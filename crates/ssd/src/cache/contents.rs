@@ -1,4 +1,4 @@
-//! What the sectors hold that are in memory, where somebody wants to know.
+//! The contents of sectors as a read would find them, where the host follows them.
 
 use crate::base::Base;
 use crate::cache::Cache;

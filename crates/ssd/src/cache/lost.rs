@@ -1,4 +1,4 @@
-//! What was lost in flash, as far as memory does not have it.
+//! Pages that are lost in flash, but for the sectors that the buffer has.
 
 use wordline_nand::{PageId, SlotId, Stamp};
 

@@ -1,4 +1,4 @@
-//! What memory holds of the host's data.
+//! The cache: the write buffer, the read cache, and the requests that wait for either.
 
 pub mod buffer;
 pub mod config;
@@ -36,7 +36,7 @@ use saved::Saved;
 pub(crate) use destage::Round;
 pub(crate) use reads::Cached;
 
-/// What memory holds of the host's data: pages that wait to be written, and pages that were read; and who waits for that.
+/// The host's data in DRAM: written pages that are not in flash yet, pages that were read, and the requests that wait for either.
 pub(crate) struct Cache {
     buffer: Buffer,
     marks: Marks,
@@ -48,11 +48,11 @@ pub(crate) struct Cache {
     stalled: VecDeque<RequestId>,
     /// Flush commands that wait for the entries of an epoch.
     flushes: VecDeque<(u64, RequestId)>,
-    /// Requests of which a part is done; between events there are none.
+    /// Requests of which a part is done; the front end ends these parts before the event is over.
     wake: Vec<RequestId>,
-    /// Entries of this epoch and older ones do not stay in the buffer.
+    /// Entries of this epoch and of older ones leave the buffer at once.
     drain: Option<u64>,
-    /// What of the buffer outlived the last power cut.
+    /// The pages of the buffer that survived the last power cut.
     saved: Vec<Saved>,
 }
 

@@ -1,4 +1,4 @@
-//! What of the write buffer outlives a power cut.
+//! The pages of the write buffer that survive a power cut.
 
 use serde::{Deserialize, Serialize};
 

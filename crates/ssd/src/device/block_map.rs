@@ -1,5 +1,4 @@
-//! The steps of a block map on the dies: what waits for a row is written at its place, and what must be copied or erased
-//! before that goes as the commands of a collector do.
+//! The steps of a block map in no time, for preconditioning.
 
 use wordline_kernel::Stream;
 use wordline_nand::Stamp;

@@ -1,4 +1,4 @@
-//! Units of pages in no time, as in preconditioning.
+//! Units of pages that are written in no time, for preconditioning a device with several pools.
 
 use wordline_kernel::Stream;
 use wordline_nand::{SlotId, Stamp};

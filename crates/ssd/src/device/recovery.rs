@@ -1,8 +1,4 @@
-//! The power is cut, and comes back: everything but the flash is lost, and the tables are put together again from the
-//! stamps that the pages carry.
-//!
-//! Every slot says which logical page it holds and in which version; the newest version wins, and of two copies of the
-//! same version, which the collector leaves, either one. Open blocks go on where they were, behind what is torn.
+//! The power is cut, and comes back: what each engine forgets, and in which order they are rebuilt ([`recovery`](crate::recovery)).
 
 use wordline_kernel::{Instant, Schedule};
 use wordline_nand::{AtCut, DieId, Operation, TornBy};

@@ -1,4 +1,4 @@
-//! What follows from what the dies did.
+//! Gives each finished task to the engine that its ticket names.
 
 use wordline_kernel::Schedule;
 use wordline_nand::{Done, Operation};

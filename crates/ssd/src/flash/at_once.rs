@@ -1,6 +1,5 @@
-//! Commands that take no time, with the clock of the flash off: what they do to pages is done as they are taken from the queue of
-//! their die, and whoever asked hears of it as of any other command. What happens so wears nothing, fails nothing, and is in no
-//! count of the chips.
+//! Commands that take no time, while the clock of the flash is off: each changes its pages as it is taken from the queue of its die,
+//! and is reported as any other command. Such commands cause no wear, never fail, and are in no count of the chips.
 
 use std::collections::VecDeque;
 

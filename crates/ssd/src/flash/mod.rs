@@ -1,8 +1,8 @@
-//! The engine that carries out commands: the chips, the queues of their dies, and reads that are tried again.
+//! Flash: the chips, the queues of their dies, and reads that are tried again.
 //!
-//! Whoever wants something of a die queues a [`Task`] with a [`Ticket`] and a [`Class`], and [starts](Flash::start) the die.
-//! When a command is over, its tasks are given back one by one with what came of them. `Flash` knows places in flash and
-//! nothing of what is there: no map, no buffer, no cleaning.
+//! An engine that wants a die to do something queues a [`Task`] with a [`Ticket`] and a [`Class`], and [starts](Flash::start) the
+//! die. When a command is finished, its tasks are given back one by one, each with its [`Outcome`]. `Flash` knows places and not
+//! what they mean: it has no map, no buffer and no garbage collection.
 
 mod at_once;
 mod levels;
@@ -58,17 +58,17 @@ pub struct Flash {
     chips: Chips,
     queues: Queues,
     payloads: Payloads,
-    /// None where all read levels read every page alike.
+    /// None where every page reads alike with all read levels.
     levels: Option<Box<Levels>>,
     retry: ReadRetryFile,
-    /// How often one program or erase is suspended at the most.
+    /// The most times that one program or erase is suspended.
     max_suspends: u32,
     counts: Counts,
     /// Picoseconds that finished commands spent on the bus and in the array.
     served_ps: u128,
-    /// While the clock is off.
+    /// What is done while the clock is off; none while it runs.
     at_once: Option<Box<AtOnce>>,
-    /// Slots programmed while it was.
+    /// Slots programmed while the clock was off.
     laid: u64,
 }
 

@@ -1,4 +1,4 @@
-//! What came of a task. A read that failed is tried again as often as is allowed.
+//! The outcome of a task. A read that failed is tried again as often as is allowed.
 
 use wordline_kernel::{Duration, Instant, Schedule};
 use wordline_nand::{DieId, Done, Operation, PageId, SlotId, Stamp};
@@ -8,7 +8,7 @@ use super::{Event, Flash};
 use crate::policy::tuner::Tuner;
 use crate::times::{Component, Spent};
 
-/// What came of a task.
+/// The outcome of a task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
     /// It is done.

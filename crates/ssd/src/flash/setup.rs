@@ -1,4 +1,4 @@
-//! What flash is made of: the part of a configuration that it reads, of whichever device.
+//! What `Flash` is made of: the part of a device's configuration that it reads.
 
 use wordline_nand::{Fault, Pools};
 

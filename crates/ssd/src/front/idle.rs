@@ -1,4 +1,4 @@
-//! Since when the host rests.
+//! What begins when the host has been idle for long enough.
 
 use wordline_kernel::Schedule;
 

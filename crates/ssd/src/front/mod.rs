@@ -31,14 +31,14 @@ pub use namespaces::Namespace;
 pub use port::{Port, Stage};
 pub use requests::{Request, Requests};
 
-/// Commands that wait and commands under way.
+/// The front end: commands that wait, commands in flight, and answers.
 #[derive(Clone, Debug)]
 pub struct Front {
     /// All commands that are not answered.
     requests: Requests,
     /// Commands of a direct interface that wait until the device takes them up.
     waiting: VecDeque<RequestId>,
-    /// Commands that the device has taken up.
+    /// Commands that the device has taken up and not answered.
     started: u32,
     /// The link, where there is one.
     port: Option<Box<Port>>,
@@ -46,8 +46,9 @@ pub struct Front {
     /// Whether requests of which a part is done are being ended.
     waking: bool,
     answers: Vec<Answer>,
-    /// Whether the write buffer is looked at again at a set time, and what of it is being written out.
+    /// Whether the timer of the write buffer is set.
     timer_set: bool,
+    /// What the timer is writing out.
     round: Option<Round>,
 }
 

@@ -1,4 +1,4 @@
-//! Pages go on towards flash, and requests end of which the last part is done.
+//! Moves pages on towards flash, and ends requests of which the last part is done.
 
 use wordline_kernel::Schedule;
 

@@ -1,4 +1,7 @@
-//! The map: where each logical page is, and what it takes to know that.
+//! The map: where each logical page is, and which version of it was written last.
+//!
+//! The table is in memory as a whole, or a part of it is in flash ([`translation`]); where [blocks](block_map) are mapped, it follows
+//! from theirs. Beside it are the pages that were [lost](lost) or [discarded](discards).
 
 pub mod block_map;
 pub mod checkpoint;
@@ -36,15 +39,15 @@ pub use mapping::LogicalPage;
 /// Where each logical page is, which versions there were, and what was lost or discarded.
 pub(crate) struct Map {
     pages: Mapping,
-    /// What the host wrote and cannot be read any more.
+    /// Sectors that the host wrote and that cannot be read any more.
     lost: Lost,
-    /// None if discards do not outlive the power.
+    /// None if discards are forgotten at a power cut.
     discards: Option<Discards>,
-    /// None if none are made.
+    /// None if the device makes no checkpoints.
     checkpoints: Option<Box<Checkpoints>>,
-    /// None while the whole map is in memory.
+    /// None if the whole map is in memory.
     translation: Option<Translation>,
-    /// None where a page may be anywhere.
+    /// None unless blocks are mapped instead of pages.
     by_block: Option<Box<BlockMap>>,
     /// None unless the first of several pools is mapped by whole units.
     unit_writes: Option<Box<UnitWrites>>,

@@ -1,4 +1,4 @@
-//! When the collector may do more than it must, and when it has to step aside.
+//! When the collector may do more than it must, and when it has to wait for the host.
 
 use serde::{Deserialize, Serialize};
 use wordline_kernel::Instant;
@@ -9,7 +9,7 @@ use crate::policy::placement::Row;
 use crate::reclaim::Reclaim;
 use crate::reclaim::collector::Leave;
 
-/// Since when the host rests.
+/// Since when the host has been idle.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Rest {
     /// When the last command was answered; meaningless while one is outstanding.

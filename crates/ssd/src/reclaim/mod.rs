@@ -1,4 +1,4 @@
-//! Cleaning: the steps of the collector as commands, and what it may do while the host rests.
+//! Garbage collection: the steps of the collector as commands, and what it may do while the host is idle.
 
 pub mod collector;
 pub mod config;
@@ -12,19 +12,19 @@ use crate::config::Config;
 use crate::reclaim::collector::Collector;
 use idle::Rest;
 
-/// Who empties blocks.
+/// Garbage collection: it moves valid pages out of blocks and erases these.
 pub(crate) struct Reclaim {
     collector: Collector,
-    /// Whether the collector steps aside for the host.
+    /// Whether the collector waits while the host wants the die.
     preemptible: bool,
     /// Blocks in SLC mode that stay in a row while the host is at work.
     keep_cached: u32,
-    /// Whether preconditioning has left victims half cleaned: the collector goes on with them when the host writes.
+    /// Whether preconditioning left victims half cleaned; the collector goes on with them at the first write of the host.
     left_at_work: bool,
-    /// Whether the collector begins no step, because preconditioning is over.
+    /// Whether the collector begins no step, because ageing is coming to its end.
     is_paused: bool,
     rest: Rest,
-    /// Pages that were read of victims that leave their pool.
+    /// Pages that were read from victims whose pages go to another pool; the writer takes them.
     leaving: Vec<Stamp>,
 }
 

@@ -1,4 +1,4 @@
-//! Garbage collection on the dies: the collector's steps as commands, and what they did.
+//! The collector's steps as commands of the dies, and what follows when these are done.
 
 use wordline_kernel::{Instant, Schedule};
 use wordline_nand::{DieId, PageId, Pool, SlotId};

@@ -1,4 +1,4 @@
-//! After a power cut everything but the flash is lost, and the tables are put together again from the stamps that the pages carry.
+//! Recovery: after a power cut everything but the flash is lost, and map and block table are rebuilt from the stamps of the pages.
 //!
 //! Every slot says which logical page it holds and in which version; the newest version wins, and of two copies of the
 //! same version, which the collector leaves, either one. Open blocks go on where they were, behind what is torn.
@@ -31,10 +31,10 @@ pub struct Recovered {
     pub returned: u64,
 }
 
-/// After a power cut: the scan of the pages, and what it found.
+/// The scan of the pages after a power cut, and what the last one found.
 #[derive(Default)]
 pub(crate) struct Recovery {
-    /// Until the pages are scanned.
+    /// From a power cut until the pages are scanned.
     scan: Option<Scan>,
     last: Option<Recovered>,
 }

@@ -1,8 +1,8 @@
 //! The block table: which block sets are free, open, closed, being cleaned or bad, and how many valid pages each has.
-//! A page is here what is mapped as one: what a [slot](wordline_nand::Slots) holds.
+//! A page is a logical page here: what one [slot](wordline_nand::Slots) holds.
 //!
-//! Free blocks of a row wait in a heap by erase count (dynamic wear levelling: the least worn is opened next, the
-//! lowest number wins a tie). Closed blocks are [indexed](candidates) for the victim policy.
+//! Free blocks of a row are kept by erase count (dynamic wear levelling: the least worn is opened next, the lowest number
+//! wins a tie, unless the [allocation](wear::Allocation) says otherwise). Closed blocks are [indexed](candidates) for the victim policy.
 
 mod block;
 pub mod candidates;
@@ -46,15 +46,16 @@ fn full_blocks(pools: &Pools) -> Vec<u32> {
 pub struct Space {
     pools: Pools,
     streams: Streams,
-    /// Blocks of a row at work; see [`Streams::blocks_at_work`].
+    /// Blocks of a row that cannot count on holding data; see [`Streams::blocks_at_work`].
     at_work: u32,
     table: Column<BlockSetId, Block>,
-    /// The number that a block got when it was opened, counted over the device: its first page carries it.
+    /// Which opening of a block of the device was the last of each block; its first page carries this number.
     opened: Column<BlockSetId, u64>,
     openings: u64,
+    /// A bit for each slot: whether a logical page is mapped to it.
     is_valid: Vec<u64>,
     free: Vec<FreeBlocks>,
-    /// The open block of each stream and how far it is written, row by row.
+    /// The open block of each stream and how many of its slots are written, row by row.
     open: Vec<Option<(BlockSetId, u32)>>,
     indexes: Indexes,
     closed: Closed,

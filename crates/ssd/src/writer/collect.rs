@@ -1,4 +1,4 @@
-//! Cleaning as the writer lets it go on: where, and what the rows take then.
+//! When a row goes on cleaning: where its state changed the writer lets the next step be queued, and notes what the row accepts.
 
 use wordline_kernel::Schedule;
 use wordline_nand::{BlockSetId, DieId, PageId};

@@ -1,4 +1,4 @@
-//! Reads and programs for what is being written that are over, or failed.
+//! What the writer does when its reads and programs are done, or failed.
 
 use wordline_kernel::Schedule;
 use wordline_nand::{DieId, SlotId};

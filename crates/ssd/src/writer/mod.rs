@@ -1,5 +1,5 @@
-//! The writer: from dirty pages to programs. It asks pool, stream, frontier and place, forms program units, and knows which rows
-//! take one.
+//! The writer: it brings dirty pages of the buffer to flash. It asks the router for a page's stream and the placement for its row,
+//! forms program units, knows which rows accept one, and says when a row goes on cleaning.
 
 mod balance;
 mod by_block;
@@ -30,7 +30,7 @@ use lists::Lists;
 use slc::SlcRows;
 use units::SubRequests;
 
-/// The host's program unit of a row: the buffer entries in it and what is written of them.
+/// The program unit of a row: the buffer entries in it, and the stamps that are written. Units of tables have stamps alone.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Unit {
     pub(crate) entries: Vec<EntryId>,
@@ -57,16 +57,17 @@ pub(crate) struct Counted {
     pub(crate) data: u64,
 }
 
-/// From dirty pages to programs.
+/// Brings dirty pages of the buffer to flash.
 pub(crate) struct Writer {
-    /// A list for each stream of the host, and where pages have homes for each row.
+    /// Complete pages that wait: a list for each stream of the host, or, where pages have homes, for each row and stream.
     ready: Lists,
     /// Reads and look-ups that entries on their way to a list wait for.
     filling: u32,
     /// Entries that are being programmed.
     programming: u32,
+    /// The program unit of each row.
     units: Vec<Unit>,
-    /// Rows that take a program unit of the host now, for each of its streams.
+    /// Rows that accept a program unit of the host now, for each of its streams.
     accepting: Vec<RowSet>,
     /// None in a device with a single pool.
     subs: Option<Box<SubRequests>>,
@@ -76,7 +77,7 @@ pub(crate) struct Writer {
     waiting: Vec<u32>,
     /// Whether a row was passed over because it holds as many valid pages as it may.
     some_row_full: bool,
-    /// Whether a row takes something that it did not take before, or is lost, since pages were last moved on.
+    /// Whether a row has begun to accept a stream, or was lost, since pages were last moved on.
     row_opened: bool,
 }
 
@@ -104,7 +105,7 @@ impl Writer {
         }
     }
 
-    /// Whether a row takes something that it did not take before, or is lost, since pages were last moved on.
+    /// Whether a row has begun to accept a stream, or was lost, since pages were last moved on.
     #[inline]
     pub(crate) fn row_opened(&self) -> bool {
         self.row_opened
