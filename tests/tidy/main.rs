@@ -7,6 +7,7 @@ mod engines;
 mod length;
 mod source;
 mod tree;
+mod types;
 mod words;
 
 use std::fmt;

@@ -1,0 +1,164 @@
+//! How much one type may hold and over how many files its methods may lie: a ratchet. A type that everything is a method of
+//! is a program within the program. What was larger when the rule came is recorded in `types.toml`, and may only shrink.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::source::Source;
+use crate::{File, Offence, assert_none, files, root, subjects};
+
+/// Where the rule holds.
+const ROOMS: [&str; 2] = ["crates/ssd/src/", "crates/nand/src/"];
+/// Fields of a type with methods on `&mut self`, those of private structs in its folder counted where it holds one.
+const MOST_FIELDS: usize = 20;
+/// Files with methods on `&mut self` of one type.
+const MOST_FILES: usize = 4;
+
+/// A struct: whether it is private to its folder, and the types of its fields.
+#[derive(Debug, Default)]
+struct Struct {
+    is_private: bool,
+    fields: Vec<String>,
+}
+
+/// By folder and name.
+type Structs = BTreeMap<(String, String), Struct>;
+
+/// The files of each type's methods on `&mut self`, by the same.
+type Methods = BTreeMap<(String, String), BTreeSet<String>>;
+
+/// The room of a file: its folder in the source of a crate, or the file itself where it lies at the top.
+fn room_of(path: &str) -> Option<String> {
+    let base = ROOMS.iter().find(|room| path.starts_with(**room))?;
+    let rest = path.strip_prefix(base)?;
+    Some(format!("{base}{}", rest.split('/').next()?.trim_end_matches(".rs")))
+}
+
+/// The code of a file without its tests.
+fn code_of(file: &File) -> String {
+    let code = Source::split(&file.text).code;
+    code.split("#[cfg(test)]").next().unwrap_or_default().to_owned()
+}
+
+/// The words of a line, as far as they may name something.
+fn words(line: &str) -> impl Iterator<Item = &str> {
+    line.split(|c: char| !(c.is_alphanumeric() || c == '_')).filter(|word| !word.is_empty())
+}
+
+/// The structs with named fields that begin at the margin of `code`.
+fn structs(room: &str, code: &str, into: &mut Structs) {
+    let mut lines = code.lines();
+    while let Some(line) = lines.next() {
+        let is_struct = words(line).any(|word| word == "struct") && line.trim_end().ends_with('{');
+        if line.starts_with(char::is_whitespace) || !is_struct {
+            continue;
+        }
+        let name = words(line).skip_while(|word| *word != "struct").nth(1).unwrap_or_default();
+        let fields = lines.by_ref().take_while(|line| !line.starts_with('}'));
+        let fields = fields.filter(|line| line.starts_with("    ") && !line.starts_with("     "));
+        let types = fields.filter_map(|line| Some(line.split_once(": ")?.1.to_owned()));
+        let one = Struct { is_private: !line.starts_with("pub struct"), fields: types.collect() };
+        into.insert((room.to_owned(), name.to_owned()), one);
+    }
+}
+
+/// Notes the types of which `code` has methods on `&mut self`.
+fn methods(room: &str, path: &str, code: &str, into: &mut Methods) {
+    let mut lines = code.lines();
+    while let Some(line) = lines.next() {
+        if !line.starts_with("impl") || words(line).any(|word| word == "for") || line.ends_with('}') {
+            continue;
+        }
+        let head = line.rsplit_once('>').map_or(line, |(before, after)| match after.trim() {
+            "{" => before.rsplit_once('<').map_or(before, |(name, _)| name),
+            _ => after,
+        });
+        let name = words(head).last().unwrap_or_default().to_owned();
+        let body: Vec<&str> = lines.by_ref().take_while(|line| !line.starts_with('}')).collect();
+        if body.iter().any(|line| line.contains("&mut self") || line.contains("(mut self")) {
+            into.entry((room.to_owned(), name)).or_default().insert(path.to_owned());
+        }
+    }
+}
+
+/// Fields of a struct, with those of the private structs of its room that it holds.
+fn fields(of: &(String, String), structs: &Structs, seen: &mut BTreeSet<String>) -> usize {
+    let Some(one) = structs.get(of) else { return 0 };
+    if !seen.insert(of.1.clone()) {
+        return 0;
+    }
+    let held = one.fields.iter().flat_map(|field| words(field)).map(|name| (of.0.clone(), name.to_owned()));
+    let held: Vec<_> = held.filter(|name| structs.get(name).is_some_and(|held| held.is_private)).collect();
+    one.fields.len() + held.iter().map(|name| fields(name, structs, seen)).sum::<usize>()
+}
+
+/// What is measured of each type that is larger than the rule, as `room::Type`.
+fn larger(files: &[&File]) -> [BTreeMap<String, usize>; 2] {
+    let (mut all, mut changed) = (Structs::new(), Methods::new());
+    for file in files {
+        let Some(room) = room_of(&file.path) else { continue };
+        let code = code_of(file);
+        structs(&room, &code, &mut all);
+        methods(&room, &file.path, &code, &mut changed);
+    }
+    let name = |(room, name): &(String, String)| format!("{room}::{name}");
+    let large = changed.keys().map(|of| (name(of), fields(of, &all, &mut BTreeSet::new())));
+    let spread = changed.iter().map(|(of, files)| (name(of), files.len()));
+    [large.filter(|(_, n)| *n > MOST_FIELDS).collect(), spread.filter(|(_, n)| *n > MOST_FILES).collect()]
+}
+
+/// How `measured` differs from what is recorded.
+fn differences(
+    what: &str,
+    measured: &BTreeMap<String, usize>,
+    recorded: &BTreeMap<String, usize>,
+) -> Vec<Offence> {
+    let names: BTreeSet<&String> = measured.keys().chain(recorded.keys()).collect();
+    let compare = |name: &&String| match (measured.get(*name), recorded.get(*name)) {
+        (Some(now), Some(known)) if now == known => None,
+        (Some(now), Some(known)) if now < known => {
+            Some(format!("{now} {what}: lower the record from {known}"))
+        }
+        (Some(now), Some(known)) => {
+            Some(format!("{now} {what}, {known} when it was recorded: it may only shrink"))
+        }
+        (Some(now), None) => Some(format!("{now} {what}: take it apart")),
+        (None, _) => Some(format!("its {what} are few enough: remove the record")),
+    };
+    names.iter().filter_map(|name| Some(Offence::new(name, compare(name)?))).collect()
+}
+
+#[test]
+fn a_type_holds_little_and_its_methods_lie_together() {
+    let files = files();
+    let subjects = subjects(&files, 150, |file| file.is_rust() && room_of(&file.path).is_some());
+    let text = std::fs::read_to_string(root().join("tests/tidy/types.toml")).expect("the record can be read");
+    let recorded: BTreeMap<String, BTreeMap<String, usize>> = toml::from_str(&text).expect("it is TOML");
+    let none = BTreeMap::new();
+    let [large, spread] = larger(&subjects);
+    let mut offences = differences("fields", &large, recorded.get("fields").unwrap_or(&none));
+    offences.extend(differences("files", &spread, recorded.get("files").unwrap_or(&none)));
+    assert_none(&offences);
+}
+
+#[test]
+fn a_type_of_many_fields_or_files_is_caught() {
+    let fields: String = (0..12).map(|n| format!("    field_{n}: u32,\n")).collect();
+    let text = format!(
+        "struct Inner {{\n{fields}}}\n\npub struct Large {{\n    inner: Vec<Inner>,\n{fields}}}\n\n\
+         impl Large {{\n    fn change(&mut self) {{}}\n}}\n"
+    );
+    let file = |path: &str, text: &str| File { path: path.into(), text: text.into() };
+    let large = file("crates/ssd/src/room/mod.rs", &text);
+    let others: Vec<File> = (0..4)
+        .map(|n| {
+            let text = "impl<C: Copy> Large {\n    pub fn more(&mut self) {}\n}\n";
+            file(&format!("crates/ssd/src/room/more_{n}.rs"), text)
+        })
+        .collect();
+    let files: Vec<&File> = std::iter::once(&large).chain(&others).collect();
+    let [fields, files] = larger(&files);
+    assert_eq!(fields, BTreeMap::from([("crates/ssd/src/room::Large".into(), 25)]));
+    assert_eq!(files, BTreeMap::from([("crates/ssd/src/room::Large".into(), 5)]));
+    assert_eq!(differences("fields", &fields, &BTreeMap::new()).len(), 1);
+    assert_eq!(differences("fields", &fields, &fields).len(), 0);
+}
