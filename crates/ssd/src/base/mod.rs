@@ -70,9 +70,7 @@ impl Base {
             config,
         }
     }
-}
 
-impl Base {
     /// Part of the capacity in good blocks that holds nothing valid: what is spare in effect. It is more than the
     /// over-provisioning by what the host never wrote or discarded. It takes time in proportion to the number of blocks.
     pub(crate) fn effective_spare(&self) -> f64 {

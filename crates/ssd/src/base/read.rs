@@ -4,7 +4,7 @@ use wordline_kernel::{Duration, Instant, Schedule};
 use wordline_nand::{DieId, Done, PageId, SlotId, Stamp};
 
 use crate::base::{Base, Piece};
-use crate::command::SECTOR;
+use crate::command::{RequestId, SECTOR};
 use crate::event::Event;
 use crate::flash::{Class, Task, Ticket};
 use crate::map::LogicalPage;
@@ -55,7 +55,7 @@ pub(crate) struct SlotRead {
 impl Base {
     /// Queues the reads of all pages of a slot that hold one of the sectors; of which die they are, and how many.
     #[inline(always)]
-    pub(crate) fn queue_read(&mut self, read: SlotRead, calendar: &mut impl Schedule<Event>) -> (DieId, u32) {
+    pub(crate) fn queue_read(&mut self, read: SlotRead, calendar: &impl Schedule<Event>) -> (DieId, u32) {
         let slots = &self.config.pools.of_slot(read.slot).slots;
         let (first, pages) = (slots.page_of(read.slot), slots.pages());
         if pages == 1 {
@@ -72,7 +72,7 @@ impl Base {
         read: SlotRead,
         first: PageId,
         pages: u32,
-        calendar: &mut impl Schedule<Event>,
+        calendar: &impl Schedule<Event>,
     ) -> u32 {
         let per_page = (self.config.pools.of_page(first).geometry.page_size.0 / SECTOR.0) as u32;
         let (mut reads, sectors) = (0, read.sectors.sectors());
@@ -92,7 +92,7 @@ impl Base {
         read: &SlotRead,
         page: PageId,
         sectors: u32,
-        calendar: &mut impl Schedule<Event>,
+        calendar: &impl Schedule<Event>,
     ) -> DieId {
         let geometry = &self.config.pools.of_page(page).geometry;
         let block = geometry.block_of(page);
@@ -130,5 +130,20 @@ impl Base {
     #[inline]
     pub(crate) fn kick(&mut self, die: DieId, calendar: &mut impl Schedule<Event>) {
         self.flash.start(die, &*self.policies.tuner, &mut calendar.within(Event::Flash));
+    }
+
+    pub(crate) fn promote(&mut self, tickets: &[Ticket], calendar: &mut impl Schedule<Event>) {
+        self.flash.promote(tickets, &*self.policies.tuner, &mut calendar.within(Event::Flash));
+    }
+
+    /// The host waits for the whole buffer to be written out, or for any room in it.
+    #[inline]
+    pub(crate) fn promote_all(&mut self, calendar: &mut impl Schedule<Event>) {
+        self.flash.promote_all(&*self.policies.tuner, &mut calendar.within(Event::Flash));
+    }
+
+    /// Answers a command without flash after the time of a buffer access.
+    pub(crate) fn answer_soon(&self, id: RequestId, calendar: &mut impl Schedule<Event>) {
+        calendar.after(self.config.file.buffer.access_time, Event::Answer(id));
     }
 }

@@ -5,18 +5,18 @@ pub mod config;
 mod contents;
 mod destage;
 mod entries;
-mod lost;
 mod marks;
 pub mod protection;
 pub mod read_ahead;
 pub mod read_cache;
 mod reads;
-mod saved;
 mod writes;
 
 use std::collections::VecDeque;
 
+use serde::{Deserialize, Serialize};
 use wordline_kernel::{Schedule, state};
+use wordline_nand::{PageId, SlotId, Stamp};
 
 use crate::base::Base;
 use crate::cache::buffer::{Buffer, EntryId, EntryState};
@@ -24,17 +24,26 @@ use crate::cache::read_ahead::ReadAhead;
 use crate::cache::read_cache::ReadCache;
 use crate::command::{Command, Operation, RequestId};
 use crate::config::Config;
+use crate::contents::Mutant;
 use crate::event::Event;
 use crate::flash::{Class, Ticket};
 use crate::map::{LogicalPage, Map};
 use crate::policy::destage::Destage;
 use crate::policy::eviction::Eviction;
+use crate::sectors::Sectors;
 use destage::AtOnce;
 use marks::Marks;
-use saved::Saved;
 
 pub(crate) use destage::Round;
 pub(crate) use reads::Cached;
+
+/// A page of the buffer that outlived a power cut.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub(crate) struct Saved {
+    logical: LogicalPage,
+    version: u32,
+    sectors: Sectors,
+}
 
 /// The host's data in DRAM: written pages that are not in flash yet, pages that were read, and the requests that wait for either.
 pub(crate) struct Cache {
@@ -93,14 +102,7 @@ impl Cache {
         self.wake.clear();
         self.drain = None;
     }
-}
 
-/// The buffer. No more pages than there are wait at once, however large it is.
-fn new_buffer(config: &Config, eviction: Box<dyn Eviction>) -> Buffer {
-    Buffer::with_room(config.buffer_pages.min(config.logical_pages), config.file.buffer.room(), eviction)
-}
-
-impl Cache {
     /// The version of a logical page that a read would find now, counted from 1 with each write of the host; `None`
     /// if there is nothing to be found.
     pub(crate) fn version(&self, page: LogicalPage, base: &Base, map: &Map) -> Option<u32> {
@@ -262,25 +264,96 @@ impl Cache {
         if self.is_waited_for(id) { Class::Read } else { Class::Background }
     }
 
-    /// The host waits for the whole buffer to be written out, or for any room in it.
-    #[inline]
-    pub(crate) fn hurry_all(&mut self, base: &mut Base, calendar: &mut impl Schedule<Event>) {
-        base.flash.promote_all(&*base.policies.tuner, &mut calendar.within(Event::Flash));
-    }
-
     /// The host waits for an entry that is being completed.
     #[inline]
     pub(crate) fn hurry_fill(
-        &mut self,
+        &self,
         id: EntryId,
         base: &mut Base,
-        map: &mut Map,
+        map: &Map,
         calendar: &mut impl Schedule<Event>,
     ) {
         if base.flash.has_background() {
             let fill = Ticket::Fill(id);
             let table = map.ticket_of_table(self.buffer.get(id).logical);
-            map.promote(&[fill, table.unwrap_or(fill)], base, calendar);
+            base.promote(&[fill, table.unwrap_or(fill)], calendar);
         }
     }
+
+    /// With protection from power loss, what the host wrote into the buffer is kept.
+    pub(crate) fn save_buffer(&mut self, base: &Base) {
+        if base.is_protected() {
+            let written = self.buffer.used().filter(|entry| !entry.discarded);
+            self.saved.extend(written.map(|entry| Saved {
+                logical: entry.logical,
+                version: entry.version,
+                sectors: entry.sectors,
+            }));
+        }
+    }
+
+    /// What was kept of the buffer is there again, unless it had come to flash; how many pages.
+    pub(crate) fn restore_buffer(&mut self, base: &Base, map: &mut Map) -> u64 {
+        let mut restored = 0;
+        for Saved { logical, version, sectors } in std::mem::take(&mut self.saved) {
+            let in_flash = map.get(logical).map_or(0, |slot| base.flash.stamp(slot).version);
+            if in_flash < version {
+                self.buffer.add(logical, version, in_flash, sectors);
+                map.take_as_written(logical, version, true);
+                restored += 1;
+            }
+        }
+        restored
+    }
+
+    /// Every slot of a page is lost.
+    pub(crate) fn lose_page(&mut self, page: PageId, base: &mut Base, map: &mut Map) {
+        let slots = base.config.pools.of_page(page).slots;
+        let first = slots.slot_of(page).0;
+        for slot in (first..first + slots.per_page()).map(SlotId) {
+            if base.space.is_valid(slot) {
+                base.space.invalidate(slot);
+                self.lose_slot(slot, base, map);
+            }
+        }
+    }
+
+    /// What a slot held, which is valid no more, is mapped nowhere and known as lost, but for what the buffer has.
+    pub(crate) fn lose_slot(&mut self, slot: SlotId, base: &mut Base, map: &mut Map) {
+        let Stamp { logical, version } = base.flash.chips().stamp(slot);
+        let page = LogicalPage(logical);
+        let was = map.clear(page);
+        assert_eq!(was, Some(slot), "a valid slot is where its logical page is mapped to");
+        if base.is_table(page.0) {
+            let row = base.space.row_of(base.config.pools.block_of(slot));
+            if let Some((discards, table)) = map.discard_page_of(page.0) {
+                discards.lost(table, row);
+                if let Some(checkpoints) = map.checkpoints_mut() {
+                    checkpoints.lost();
+                }
+            } else if let Some(translation) = map.translation_mut() {
+                let table = translation.table(page.0).expect("it has the number of a translation page");
+                translation.lost(table, row);
+            }
+            return;
+        }
+        map.note_amend(page, slot, base);
+        self.read.forget(page);
+        let kept = self.buffer.find(page).map(|id| self.buffer.get(id)).filter(|entry| !entry.discarded);
+        let gone = base.full_page().without(kept.map_or(Sectors::NONE, |entry| entry.sectors));
+        // Whatever comes to flash next of the page has all that the buffer has of it now.
+        let next = kept.map(|_| (version + 1, gone));
+        if !gone.is_empty() {
+            base.totals.lost_pages += 1;
+            base.faults_at(base.config.pools.block_of(slot)).lost_pages += 1;
+        }
+        if !base.has(Mutant::LossNotNoted) {
+            map.lose(page, version, base.full_page(), next);
+        }
+    }
+}
+
+/// The buffer. No more pages than there are wait at once, however large it is.
+fn new_buffer(config: &Config, eviction: Box<dyn Eviction>) -> Buffer {
+    Buffer::with_room(config.buffer_pages.min(config.logical_pages), config.file.buffer.room(), eviction)
 }

@@ -79,20 +79,9 @@ impl Cache {
         let logical = LogicalPage(read.wanted.logical);
         let is_last = map.last_written(logical) == Some(read.wanted.version);
         if is_last && self.buffer.find(logical).is_none() {
-            let sectors = self.sectors_read(base.piece(command, logical.0), read.page, read, base);
+            let sectors = sectors_read(base.piece(command, logical.0), read.page, read, base);
             self.read.keep(logical, read.wanted.version, sectors);
         }
-    }
-
-    /// The sectors of a piece that the read of one page moved out of the chip.
-    fn sectors_read(&self, piece: Piece, page: PageId, read: &Task, base: &Base) -> Sectors {
-        let Pool { geometry, slots, .. } = base.config.pools.of_page(page);
-        if slots.pages() == 1 {
-            return piece.sectors();
-        }
-        let n = page.0 - slots.page_of(read.slot).0;
-        let per_page = (geometry.page_size.0 / SECTOR.0) as u32;
-        piece.sectors().common(Sectors::range(n * per_page, (n + 1) * per_page))
     }
 
     /// Keeps a page that left the write buffer because it is in flash.
@@ -170,4 +159,15 @@ impl Cache {
         let entry = self.buffer.get(id);
         entry.discarded || entry.sectors.covers(piece.sectors())
     }
+}
+
+/// The sectors of a piece that the read of one page moved out of the chip.
+fn sectors_read(piece: Piece, page: PageId, read: &Task, base: &Base) -> Sectors {
+    let Pool { geometry, slots, .. } = base.config.pools.of_page(page);
+    if slots.pages() == 1 {
+        return piece.sectors();
+    }
+    let n = page.0 - slots.page_of(read.slot).0;
+    let per_page = (geometry.page_size.0 / SECTOR.0) as u32;
+    piece.sectors().common(Sectors::range(n * per_page, (n + 1) * per_page))
 }

@@ -45,7 +45,7 @@ impl Device {
                 Step::Program { to } => {
                     let stamp = map.held(row).first().map_or(Stamp::PADDING, |moved| moved.stamp);
                     self.core.base.flash.put(to, stamp);
-                    self.writer.copied(row, to, &mut self.core);
+                    self.core.map.copied(row, to, &mut self.core.base);
                     programmed += 1;
                 }
                 Step::Erase { block } => erase_untimed(block, blocks, flash),

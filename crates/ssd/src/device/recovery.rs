@@ -101,24 +101,7 @@ impl Device {
     /// The power is back: reads the stamps of all pages, the dies side by side, and puts the tables together. The
     /// device is [ready](Self::is_ready) when that is over.
     pub fn recover(&mut self, calendar: &mut impl Schedule<Event>) {
-        self.recovery.skip_torn_word_lines(&mut self.core);
-        let Base { space: blocks, flash, .. } = &mut self.core.base;
-        let chips = flash.chips();
-        blocks.forget(|block| chips.programmed(block), |block| chips.erases()[block]);
-        blocks.look_at_word_lines(|slot| chips.is_programmed(slot));
-        self.core.base.set_modes();
-        let stale = self.recovery.find_newest(&mut self.core);
-        self.core.map.settle(&mut self.core.base);
-        self.core.map.recover_tables(&mut self.core.base);
-        let lost_and_returned = self.recovery.believe(&stale, &mut self.core);
-        self.core.base.space.close_full();
-        self.core.base.life.read_only = false;
-        self.recovery.condemn_again(&mut self.core, &mut self.writer);
-        if let Some(map) = self.core.map.by_block_mut() {
-            map.rebuild(&mut self.core.base.space, self.core.base.flash.chips());
-        }
-        self.core.map.check_life(&mut self.core.base);
-        self.recovery.begin(lost_and_returned, &self.core, calendar.now());
+        self.recovery.begin(&mut self.core, &mut self.writer, calendar.now());
         for die in self.core.base.config.pools.all_dies() {
             self.scan_on(die, calendar);
         }

@@ -90,7 +90,7 @@ impl Device {
                 self.core.base.written_back[self.core.base.config.pools.number_of_row(row)]
                     .programs
                     .add(&spent);
-                self.front.note_program_time(row, &spent, &mut self.core, &mut self.writer);
+                self.front.note_program_time(row, &spent, &self.core, &self.writer);
                 self.writer.host_programmed(row, slot, &mut self.core, calendar);
                 self.front.wake_waiters(&mut self.core, &mut self.writer, calendar);
                 self.writer.collect_where_unit_left(&mut self.core, calendar);
@@ -123,12 +123,12 @@ impl Device {
         let by_block = self.core.map.by_block().is_some();
         match task.operation {
             Operation::Erase => self.core.reclaim.gc_erased(page, &mut self.core.base, &mut self.core.map),
-            Operation::Read if by_block => self.writer.copy_read(row, task, &mut self.core),
+            Operation::Read if by_block => self.core.map.copy_read(row, task, &mut self.core.base),
             Operation::Read => {
                 self.core.reclaim.gc_read(row, task, &mut self.core.base);
                 self.writer.migrate_what_leaves(&mut self.core, calendar);
             }
-            _ if by_block => self.writer.copied(row, slot, &mut self.core),
+            _ if by_block => self.core.map.copied(row, slot, &mut self.core.base),
             _ => self.core.reclaim.gc_programmed(row, slot, &mut self.core.base, &mut self.core.map),
         }
         if by_block {

@@ -153,15 +153,10 @@ impl Front {
         }
     }
 
-    /// Answers a command without flash after the time of a buffer access.
-    pub(super) fn answer_soon(&mut self, id: RequestId, core: &Core, calendar: &mut impl Schedule<Event>) {
-        calendar.after(core.base.config.file.buffer.access_time, Event::Answer(id));
-    }
-
     /// Refuses a command: the device is at the end of its life.
     pub(super) fn refuse(&mut self, id: RequestId, core: &Core, calendar: &mut impl Schedule<Event>) {
         self.get(id).failed = true;
-        self.answer_soon(id, core, calendar);
+        core.base.answer_soon(id, calendar);
     }
 
     /// The work on a command is done: its answer goes to the host.

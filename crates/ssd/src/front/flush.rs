@@ -39,10 +39,10 @@ impl Front {
         if let Some(epoch) = epoch {
             core.cache.flush(epoch, id);
             writer.urge_covered(epoch, core);
-            core.cache.hurry_all(&mut core.base, calendar);
+            core.base.promote_all(calendar);
         }
         match parts {
-            0 => self.answer_soon(id, core, calendar),
+            0 => core.base.answer_soon(id, calendar),
             _ => self.pump(core, writer, calendar),
         }
     }
@@ -66,7 +66,7 @@ impl Front {
         self.wake_waiters(core, writer, calendar);
         self.get(id).parts = 1;
         if !(core.base.is_durable(&command) && core.map.waits_for_discards(id)) {
-            self.answer_soon(id, core, calendar);
+            core.base.answer_soon(id, calendar);
         }
         self.pump(core, writer, calendar);
     }
@@ -119,7 +119,7 @@ impl Front {
     fn rest_until_next_round(
         &mut self,
         last: Option<Round>,
-        core: &mut Core,
+        core: &Core,
         calendar: &mut impl Schedule<Event>,
     ) {
         if core.base.flash.outstanding() == 0 || self.timer_set {

@@ -10,7 +10,7 @@ use crate::writer::Writer;
 impl Front {
     /// A command was answered: perhaps the last one for some time.
     #[inline]
-    pub(crate) fn note_rest(&mut self, core: &mut Core, calendar: &mut impl Schedule<Event>) {
+    pub(crate) fn note_rest(&self, core: &mut Core, calendar: &mut impl Schedule<Event>) {
         if self.outstanding() > 0 {
             return;
         }

@@ -100,7 +100,7 @@ impl Front {
         calendar: &mut impl Schedule<Event>,
     ) {
         if self.get(id).parts == 0 {
-            return self.answer_soon(id, core, calendar);
+            return core.base.answer_soon(id, calendar);
         }
         for page in pages {
             if let Some(at) = core.map.get(LogicalPage(page)) {
@@ -138,7 +138,7 @@ impl Front {
         piece: Piece,
         waited: Duration,
         core: &mut Core,
-        calendar: &mut impl Schedule<Event>,
+        calendar: &impl Schedule<Event>,
     ) -> Found {
         if core.map.loses(piece.page, piece.sectors()) {
             self.get(id).failed = true;
@@ -233,13 +233,7 @@ impl Front {
     }
 
     /// The requests that wait for a page of the unit waited for this program.
-    pub(crate) fn note_program_time(
-        &mut self,
-        row: Row,
-        spent: &Spent,
-        core: &mut Core,
-        writer: &mut Writer,
-    ) {
+    pub(crate) fn note_program_time(&mut self, row: Row, spent: &Spent, core: &Core, writer: &Writer) {
         for (id, version) in writer.versions_in_unit(row, core) {
             core.cache.each_waiter(id, version, |waiter| self.get(waiter).spent = *spent);
         }

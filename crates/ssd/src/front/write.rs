@@ -2,8 +2,7 @@
 
 use wordline_kernel::Schedule;
 
-use crate::cache::buffer::EntryId;
-use crate::command::{Command, Operation, RequestId};
+use crate::command::{Operation, RequestId};
 use crate::contents::Mutant;
 use crate::engines::Core;
 use crate::event::Event;
@@ -25,7 +24,7 @@ impl Front {
         }
         let command = self.get(id).command;
         if command.operation == Operation::WriteZeroes && core.base.has(Mutant::ZeroesIgnored) {
-            return self.answer_soon(id, core, calendar);
+            return core.base.answer_soon(id, calendar);
         }
         let request = self.get(id);
         // Until all pages are in the buffer, the admission itself is one part.
@@ -34,7 +33,7 @@ impl Front {
         self.get(id).next_page = first;
         if core.cache.stalls() || !self.admit(id, core, writer, calendar) {
             core.cache.stall(id);
-            core.cache.hurry_all(&mut core.base, calendar);
+            core.base.promote_all(calendar);
         }
         self.pump(core, writer, calendar);
     }
@@ -59,8 +58,7 @@ impl Front {
             }
             let waits =
                 core.cache.destages_at_once() && core.cache.waits_to_leave(LogicalPage(page), calendar.now());
-            let Some(entry) = (if waits { None } else { self.admit_page(&command, page, core, writer) })
-            else {
+            let Some(entry) = (if waits { None } else { writer.admit_page(&command, page, core) }) else {
                 self.get(id).next_page = page;
                 if urges_units {
                     writer.urge_units(begin..page, core, calendar);
@@ -88,29 +86,9 @@ impl Front {
         request.parts -= 1;
         request.next_page = end;
         if request.parts == 0 {
-            self.answer_soon(id, core, calendar);
+            core.base.answer_soon(id, calendar);
         }
         true
-    }
-
-    /// Puts a page of a write into the buffer; none if it has to wait for room, or with the buffer off for what is on
-    /// its way of the same page, or of the unit that leaves together with it.
-    #[inline(always)]
-    fn admit_page(
-        &mut self,
-        command: &Command,
-        page: u32,
-        core: &mut Core,
-        writer: &mut Writer,
-    ) -> Option<EntryId> {
-        let piece = core.base.piece(command, page);
-        if let Some(id) = core.cache.find(piece.page) {
-            return core.cache.merge_page(command, &piece, id, &mut core.base, &mut core.map);
-        }
-        if !core.cache.has_room() || writer.has_units() && writer.waits_for_unit(piece.page, core) {
-            return None;
-        }
-        Some(core.cache.add_page(command, &piece, &mut core.base, &mut core.map))
     }
 
     /// Lets stalled writes go on as far as there is room.
@@ -138,7 +116,7 @@ impl Front {
         request.failed = true;
         request.parts -= 1;
         if request.parts == 0 {
-            self.answer_soon(id, core, calendar);
+            core.base.answer_soon(id, calendar);
         }
     }
 }

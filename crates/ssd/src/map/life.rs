@@ -19,7 +19,7 @@ impl Map {
 
     /// Goes read-only when the good blocks cannot hold the logical capacity any more. Where pages have homes, each
     /// row has its own share to hold; else the rows hold it together, with a program unit under way in each.
-    pub(crate) fn check_life(&mut self, base: &mut Base) {
+    pub(crate) fn check_life(&self, base: &mut Base) {
         base.note_room();
         base.life.read_only |= if self.by_block.is_some() {
             !self.holds_logical_blocks(base)

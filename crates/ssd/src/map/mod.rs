@@ -4,9 +4,9 @@
 //! from theirs. Beside it are the pages that were [lost](lost) or [discarded](discards).
 
 pub mod block_map;
+mod by_block;
 pub mod checkpoint;
 pub mod config;
-mod discarded;
 pub mod discards;
 mod life;
 pub mod lost;
@@ -84,25 +84,7 @@ impl Map {
             writes.forget();
         }
     }
-}
 
-/// The table of discards, if the configuration wants one.
-fn new_discards(config: &Config) -> Option<Discards> {
-    let kept = config.file.buffer.power_loss_protection != Protection::None;
-    let in_flash = config.file.ftl.recovery.discards == DiscardsAtCut::Kept;
-    (in_flash || kept).then(|| Discards::new(config, kept))
-}
-
-/// A page on its way from a victim to the collector's open block.
-#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
-pub struct Moved {
-    /// What is in it.
-    pub stamp: Stamp,
-    /// Where it comes from.
-    pub from: SlotId,
-}
-
-impl Map {
     /// Where a page is.
     #[inline]
     pub(crate) fn get(&self, page: LogicalPage) -> Option<SlotId> {
@@ -359,4 +341,20 @@ impl Map {
             self.lost.write(piece.page, version, piece.sectors());
         }
     }
+}
+
+/// The table of discards, if the configuration wants one.
+fn new_discards(config: &Config) -> Option<Discards> {
+    let kept = config.file.buffer.power_loss_protection != Protection::None;
+    let in_flash = config.file.ftl.recovery.discards == DiscardsAtCut::Kept;
+    (in_flash || kept).then(|| Discards::new(config, kept))
+}
+
+/// A page on its way from a victim to the collector's open block.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub struct Moved {
+    /// What is in it.
+    pub stamp: Stamp,
+    /// Where it comes from.
+    pub from: SlotId,
 }

@@ -1,12 +1,15 @@
-//! The map where only a part of it is in memory: whoever needs a place that is not there waits for a read of its translation
-//! page.
+//! Tables in flash: translation pages, where only a part of the map is in memory, so that whoever needs a place that is not there
+//! waits for a read; and pages that tell of discards.
 
 use wordline_kernel::{Duration, Schedule};
 use wordline_nand::{SlotId, Stamp};
 
 use crate::base::{Base, SlotRead, Wanted};
+use crate::command::RequestId;
 use crate::event::Event;
 use crate::flash::{Class, Ticket};
+use crate::map::checkpoint::Known;
+use crate::map::discards::{DiscardPage, Discards};
 use crate::map::translation::{Then, Waiter};
 use crate::map::{LogicalPage, Map};
 use crate::policy::mapper::TranslationPage;
@@ -70,7 +73,7 @@ impl Map {
         let Some(translation) = &self.translation else { return };
         if translation.is_being_read(table) {
             if class == Class::Read {
-                self.hurry_table(table.0, base, calendar);
+                base.promote(&[Ticket::Table(table.0)], calendar);
             }
             return;
         }
@@ -171,24 +174,9 @@ impl Map {
         }
     }
 
-    /// The host waits for a translation page that is being read.
-    #[inline]
-    fn hurry_table(&mut self, table: u32, base: &mut Base, calendar: &mut impl Schedule<Event>) {
-        self.promote(&[Ticket::Table(table)], base, calendar);
-    }
-
     /// The ticket of a read of the translation page that tells where a page is, if there is one.
     pub(crate) fn ticket_of_table(&self, page: LogicalPage) -> Option<Ticket> {
         self.translation.as_ref().map(|translation| Ticket::Table(translation.table_of(page).0))
-    }
-
-    pub(crate) fn promote(
-        &mut self,
-        tickets: &[Ticket],
-        base: &mut Base,
-        calendar: &mut impl Schedule<Event>,
-    ) {
-        base.flash.promote(tickets, &*base.policies.tuner, &mut calendar.within(Event::Flash));
     }
 
     /// Whether translation pages may have to be written.
@@ -243,5 +231,82 @@ impl Map {
             let table = translation.table(stamp.logical).expect("the unit holds translation pages");
             translation.program_failed(table);
         }
+    }
+
+    /// A request waits until everything that was discarded is so after a power cut; false if it is.
+    pub(crate) fn waits_for_discards(&mut self, id: RequestId) -> bool {
+        self.discards.as_mut().is_some_and(|discards| discards.flush(id))
+    }
+
+    /// The page of the table of discards that the map numbers so, if it is one.
+    pub(crate) fn discard_page_of(&mut self, logical: u32) -> Option<(&mut Discards, DiscardPage)> {
+        let discards = self.discards.as_mut()?;
+        let table = discards.table(logical)?;
+        Some((discards, table))
+    }
+
+    /// Whether a row has room for a unit of pages of tables beside those that have their home there. With a balancer the
+    /// pages of a full row find room elsewhere.
+    pub(crate) fn takes_tables(&self, row: Row, base: &Base) -> bool {
+        let unit = base.config.pools.per_program(row);
+        let fits = |spare| self.tables_in(row) + unit <= spare;
+        base.policies.balancer.is_some() || base.spare_beside_homes(row).is_some_and(fits)
+    }
+
+    /// Pages of tables that have their place in a row.
+    pub(super) fn tables_in(&self, row: Row) -> u32 {
+        let tables = self.translation.as_ref().map_or(0, |translation| translation.in_row(row));
+        tables + self.discards.as_ref().map_or(0, |discards| discards.in_row(row))
+    }
+
+    /// Begins a checkpoint of the map if the host has written enough.
+    #[inline]
+    pub(crate) fn note_checkpoint(&mut self, base: &mut Base) {
+        let pages = base.totals.host_programs;
+        if self.checkpoints.as_ref().is_some_and(|checkpoints| checkpoints.is_due(pages)) {
+            self.begin_checkpoint(pages, base);
+        }
+    }
+
+    #[cold]
+    fn begin_checkpoint(&mut self, pages: u64, base: &mut Base) {
+        let Self { discards, checkpoints, .. } = self;
+        let Base { flash, .. } = base;
+        if let (Some(discards), Some(checkpoints)) = (discards, checkpoints)
+            && discards.begin_checkpoint()
+        {
+            let chips = flash.chips();
+            let known =
+                |(block, erases): (_, &u32)| Known { programmed: chips.programmed(block), erases: *erases };
+            checkpoints.begin(pages, chips.erases().entries().map(known));
+        }
+    }
+
+    /// Whether pages that tell of discards are to be written.
+    #[inline]
+    pub(crate) fn has_discards_to_write(&self) -> bool {
+        self.discards.as_ref().is_some_and(Discards::is_due)
+    }
+
+    /// Puts pages that tell of discards into a unit, up to so many pages.
+    pub(crate) fn fill_unit_with_discards(&mut self, pages: usize, unit: &mut Vec<Stamp>) {
+        let Some(discards) = &mut self.discards else { return };
+        while unit.len() < pages {
+            let Some(table) = discards.take_queued() else { break };
+            let logical = discards.logical(table);
+            let version = self.pages.written(logical);
+            discards.begin_program(table, version);
+            unit.push(Stamp { logical: logical.0, version });
+        }
+    }
+
+    /// Those who waited for pages that tell of discards, all of which are in flash; none while some are on their way or where nobody
+    /// waits.
+    pub(crate) fn end_discards(&mut self) -> Option<Vec<RequestId>> {
+        let discards = self.discards.as_mut().filter(|discards| discards.is_at_rest())?;
+        if let Some(checkpoints) = &mut self.checkpoints {
+            checkpoints.over();
+        }
+        discards.is_waited_for().then(|| discards.batch_over())
     }
 }

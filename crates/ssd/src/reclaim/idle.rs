@@ -50,7 +50,7 @@ impl Reclaim {
 
     /// What the collector may do in a row beside what it must; more, if the background policy says so, while the host
     /// rests. Nothing is cleaned for free blocks where a block's worth of pages is not to be gained.
-    pub(super) fn leave_to_collect(&mut self, waits: bool, row: Row, now: Instant, base: &mut Base) -> Leave {
+    pub(super) fn leave_to_collect(&self, waits: bool, row: Row, now: Instant, base: &mut Base) -> Leave {
         let leave = Leave { waits, keep_cached: self.keep_cached, ..Leave::MUST };
         let (rest, blocks) = (self.rest, &base.space);
         let Some(background) = &mut base.policies.background else { return leave };

@@ -80,7 +80,7 @@ impl Reclaim {
         map: &mut Map,
     ) -> DieId {
         let unit = base.config.pools.per_program(row);
-        let stream = self.stream_of(from, base);
+        let stream = stream_of(from, base);
         for from in (from.0..from.0 + unit).map(SlotId) {
             self.collector.copy(row, Moved { stamp: base.flash.stamp(from), from });
         }
@@ -92,33 +92,13 @@ impl Reclaim {
     }
 
     /// Queues the program of what the collector has gathered in a row; the rest of the unit is padding.
-    fn queue_gc_program(
-        &mut self,
-        row: Row,
-        first: SlotId,
-        unit: u32,
-        now: Instant,
-        base: &mut Base,
-    ) -> DieId {
+    fn queue_gc_program(&self, row: Row, first: SlotId, unit: u32, now: Instant, base: &mut Base) -> DieId {
         let place = places(&base.space, row);
         let (die, stamps) = base.flash.program(now, (Ticket::Reclaim(row), Class::Reclaim), first, unit);
         for (n, moved) in self.collector.unit(row).iter().enumerate() {
             stamps[place(n, moved.from)] = moved.stamp;
         }
         die
-    }
-
-    /// The collector's stream, by its number, that a valid page goes to.
-    fn stream_of(&mut self, from: SlotId, base: &mut Base) -> u8 {
-        let stamp = base.flash.stamp(from);
-        assert!(stamp.is_data(), "the valid slot {from:?} holds {stamp:?}");
-        if base.is_table(stamp.logical) {
-            return base.space.streams().gc - 1;
-        }
-        let moved_by = base.space.moved_by(base.config.pools.block_of(from));
-        let stream = base.policies.relocator.route(&Leaving { logical: stamp.logical, moved_by });
-        assert!(stream < base.space.streams().gc, "the relocator chose stream {stream}");
-        stream
     }
 
     /// Queues the reads of a step: one multi-plane command, or one for each page number that a larger slot covers. What
@@ -178,7 +158,7 @@ impl Reclaim {
                     self.leaving.push(stamp);
                     continue;
                 }
-                let stream = self.stream_of(from, base);
+                let stream = stream_of(from, base);
                 self.collector.stage(row, stream, Moved { stamp, from });
             }
         }
@@ -213,7 +193,7 @@ impl Reclaim {
     }
 
     /// Counts the pages of the collector's unit that come out of blocks in SLC mode.
-    fn count_folded(&mut self, row: Row, base: &mut Base) {
+    fn count_folded(&self, row: Row, base: &mut Base) {
         if base.space.has_slc_cache() {
             let from_cache = self.collector.unit(row).iter();
             let pools = &base.config.pools;
@@ -241,4 +221,17 @@ fn places(blocks: &Space, row: Row) -> impl Fn(usize, SlotId) -> usize + use<> {
     };
     let whole = blocks.has_whole_units(row);
     move |n, from| if whole { ((from.0 - first) % unit) as usize } else { n }
+}
+
+/// The collector's stream, by its number, that a valid page goes to.
+fn stream_of(from: SlotId, base: &mut Base) -> u8 {
+    let stamp = base.flash.stamp(from);
+    assert!(stamp.is_data(), "the valid slot {from:?} holds {stamp:?}");
+    if base.is_table(stamp.logical) {
+        return base.space.streams().gc - 1;
+    }
+    let moved_by = base.space.moved_by(base.config.pools.block_of(from));
+    let stream = base.policies.relocator.route(&Leaving { logical: stamp.logical, moved_by });
+    assert!(stream < base.space.streams().gc, "the relocator chose stream {stream}");
+    stream
 }

@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use wordline_kernel::{Duration, Instant, state};
 use wordline_nand::{Pool, Pools, SlotId, Stamp};
 
+use crate::base::Base;
 use crate::contents::Mutant;
 use crate::engines::Core;
 use crate::map::LogicalPage;
@@ -55,12 +56,30 @@ impl Recovery {
         self.last.as_ref()
     }
 
-    /// The power is back and all is known that a scan of the pages would tell: the scan begins, of all dies.
-    pub(crate) fn begin(&mut self, (lost, returned): (u64, u64), core: &Core, now: Instant) {
+    /// The power is back: puts the tables together from the stamps of the pages, and begins the scan that reads them. What the
+    /// tables hold takes no time; the scan does.
+    pub(crate) fn begin(&mut self, core: &mut Core, writer: &mut Writer, now: Instant) {
+        skip_torn_word_lines(core);
+        let Base { space: blocks, flash, .. } = &mut core.base;
+        let chips = flash.chips();
+        blocks.forget(|block| chips.programmed(block), |block| chips.erases()[block]);
+        blocks.look_at_word_lines(|slot| chips.is_programmed(slot));
+        core.base.set_modes();
+        let stale = find_newest(core);
+        core.map.settle(&mut core.base);
+        core.map.recover_tables(&mut core.base);
+        let lost_and_returned = believe(&stale, core);
+        core.base.space.close_full();
+        core.base.life.read_only = false;
+        condemn_again(core, writer);
+        if let Some(map) = core.map.by_block_mut() {
+            map.rebuild(&mut core.base.space, core.base.flash.chips());
+        }
+        core.map.check_life(&mut core.base);
         let mut scan = Scan::of(&core.base.config.pools);
         scan.begin(now);
-        (scan.found.lost, scan.found.returned) = (lost, returned);
-        self.scan_tables(&mut scan, core);
+        (scan.found.lost, scan.found.returned) = lost_and_returned;
+        scan::scan_tables(&mut scan, core);
         self.scan = Some(scan);
     }
 
@@ -73,119 +92,114 @@ impl Recovery {
     pub(crate) fn is_ready(&self) -> bool {
         self.scan.is_none()
     }
+}
 
-    /// What of a torn word line is not programmed yet stays so, where it is next in its block.
-    pub(crate) fn skip_torn_word_lines(&mut self, core: &mut Core) {
-        for block in core.base.blocks_in_use() {
-            let Pool { part, slots, .. } = core.base.config.pools.of_block(block);
-            if part.geometry.one_shot
-                || part.geometry.bits_per_cell == 1
-                || core.base.flash.chips().is_slc(block)
-            {
-                continue;
-            }
-            let unit = slots.per_program;
-            let written = core.base.flash.chips().programmed(block);
-            let first = written / unit;
-            let is_torn = |page: u32| {
-                let stamp = core.base.flash.stamp(slots.at(block, page * unit));
-                stamp == Stamp::TORN
-            };
-            let in_torn_line =
-                |page: &u32| part.pages().partners(*page).any(|other| other < first && is_torn(other));
-            let skipped = (first..part.geometry.pages_per_block).take_while(in_torn_line).count() as u32;
-            if written > 0 && skipped > 0 {
-                core.base.flash.skip(block, skipped * unit);
-            }
-        }
-    }
-
-    /// Maps every logical page to the newest of its copies; in a pool of whole units those in the newest program unit of
-    /// their unit count alone. Returns the latest versions that are in others, where nothing later was found.
-    pub(crate) fn find_newest(&mut self, core: &mut Core) -> Versions {
-        core.map.forget_places();
-        let newest =
-            core.map.unit_writes().map(|writes| writes.newest(&core.base.space, core.base.flash.chips()));
-        let mut stale = BTreeMap::new();
-        for block in core.base.blocks_in_use() {
-            let first = core.base.config.pools.at(block, 0);
-            let end = match core.base.space.is_in_order() {
-                true => core.base.flash.chips().programmed(block),
-                false => core.base.config.pools.per_block(block),
-            };
-            for slot in (first.0..first.0 + end).map(SlotId) {
-                let stamp = core.base.flash.stamp(slot);
-                // What preconditioning calls overwritten long ago has no version.
-                if !stamp.is_data() || stamp.version == 0 {
-                    continue;
-                }
-                let logical = LogicalPage(stamp.logical);
-                if let (Some(writes), Some(newest)) = (core.map.unit_writes(), &newest)
-                    && core.base.space.has_whole_units(core.base.space.row_of(block))
-                    && !writes.is_newest(newest, slot, logical)
-                {
-                    let version = stale.entry(logical).or_insert(0);
-                    *version = stamp.version.max(*version);
-                    continue;
-                }
-                let known = core.map.get(logical).map(|known| core.base.flash.stamp(known).version);
-                let is_newer =
-                    |known: u32| (known < stamp.version) != core.base.has(Mutant::OldestAtRecovery);
-                if known.is_none_or(is_newer) {
-                    core.map.install(logical, slot, &mut core.base);
-                }
-            }
-        }
-        self.forget_stale(&mut stale, core);
-        stale
-    }
-
-    /// What an older program unit of a unit holds a later version of than what was found was discarded before the newest one
-    /// was written, which has no page there: it is nowhere.
-    fn forget_stale(&mut self, stale: &mut Versions, core: &mut Core) {
-        stale.retain(|page, version| {
-            core.map.version_in_flash(*page, &core.base).is_none_or(|found| found < *version)
-        });
-        stale.keys().for_each(|page| core.map.unmap(*page, &mut core.base));
-    }
-
-    /// From now on the host wrote last what was found; no version is given again that is still in flash, as the `stale` ones
-    /// are. Pages lost, and pages that came back.
-    pub(crate) fn believe(&mut self, stale: &Versions, core: &mut Core) -> (u64, u64) {
-        let (mut lost, mut returned) = (0, 0);
-        for page in (0..core.map.len()).map(LogicalPage) {
-            let written = core.map.last_written(page);
-            let found = core.map.version_in_flash(page, &core.base);
-            let is_host = !core.base.is_table(page.0);
-            let void = if is_host { core.map.void(page, found, &mut core.base) } else { 0 };
-            let stale = stale.get(&page).copied().unwrap_or(0);
-            let known = core.map.lost_before(page, found, void, &mut core.base);
-            lost += u64::from(is_host && written.is_some() && written != known.or(found));
-            returned += u64::from(written.is_none() && core.map.get(page).is_some());
-            // No later version may be taken for one that is somewhere in flash still.
-            let present = core.map.get(page).is_some() || core.map.is_lost(page);
-            core.map.take_as_written(page, known.max(found).unwrap_or(0).max(void).max(stale), present);
-        }
-        (lost - core.cache.restore_buffer(&core.base, &mut core.map), returned)
-    }
-
-    /// The table of bad blocks outlives the power, and which blocks are to join it. Dies are known as lost again.
-    pub(crate) fn condemn_again(&mut self, core: &mut Core, writer: &mut Writer) {
-        for block in
-            core.base.blocks_in_use().into_iter().filter(|block| core.base.space.is_condemned(*block))
+/// What of a torn word line is not programmed yet stays so, where it is next in its block.
+fn skip_torn_word_lines(core: &mut Core) {
+    for block in core.base.blocks_in_use() {
+        let Pool { part, slots, .. } = core.base.config.pools.of_block(block);
+        if part.geometry.one_shot || part.geometry.bits_per_cell == 1 || core.base.flash.chips().is_slc(block)
         {
-            core.reclaim.collector_mut().condemn(core.base.space.row_of(block), block);
+            continue;
         }
-        for die in core.base.config.pools.all_dies() {
-            if !core.base.flash.chips().is_dead(die) {
+        let unit = slots.per_program;
+        let written = core.base.flash.chips().programmed(block);
+        let first = written / unit;
+        let is_torn = |page: u32| {
+            let stamp = core.base.flash.stamp(slots.at(block, page * unit));
+            stamp == Stamp::TORN
+        };
+        let in_torn_line =
+            |page: &u32| part.pages().partners(*page).any(|other| other < first && is_torn(other));
+        let skipped = (first..part.geometry.pages_per_block).take_while(in_torn_line).count() as u32;
+        if written > 0 && skipped > 0 {
+            core.base.flash.skip(block, skipped * unit);
+        }
+    }
+}
+
+/// Maps every logical page to the newest of its copies; in a pool of whole units those in the newest program unit of
+/// their unit count alone. Returns the latest versions that are in others, where nothing later was found.
+fn find_newest(core: &mut Core) -> Versions {
+    core.map.forget_places();
+    let newest =
+        core.map.unit_writes().map(|writes| writes.newest(&core.base.space, core.base.flash.chips()));
+    let mut stale = BTreeMap::new();
+    for block in core.base.blocks_in_use() {
+        let first = core.base.config.pools.at(block, 0);
+        let end = match core.base.space.is_in_order() {
+            true => core.base.flash.chips().programmed(block),
+            false => core.base.config.pools.per_block(block),
+        };
+        for slot in (first.0..first.0 + end).map(SlotId) {
+            let stamp = core.base.flash.stamp(slot);
+            // What preconditioning calls overwritten long ago has no version.
+            if !stamp.is_data() || stamp.version == 0 {
                 continue;
             }
-            let mut rows = core.base.config.pools.of_die(die).geometry.rows_of(die);
-            rows.clone().for_each(|row| core.reclaim.collector_mut().lose(row));
-            if rows.any(|row| core.base.space.is_in_use(row)) {
-                writer.lose_die(die, core);
-                core.map.check_life(&mut core.base);
+            let logical = LogicalPage(stamp.logical);
+            if let (Some(writes), Some(newest)) = (core.map.unit_writes(), &newest)
+                && core.base.space.has_whole_units(core.base.space.row_of(block))
+                && !writes.is_newest(newest, slot, logical)
+            {
+                let version = stale.entry(logical).or_insert(0);
+                *version = stamp.version.max(*version);
+                continue;
             }
+            let known = core.map.get(logical).map(|known| core.base.flash.stamp(known).version);
+            let is_newer = |known: u32| (known < stamp.version) != core.base.has(Mutant::OldestAtRecovery);
+            if known.is_none_or(is_newer) {
+                core.map.install(logical, slot, &mut core.base);
+            }
+        }
+    }
+    forget_stale(&mut stale, core);
+    stale
+}
+
+/// What an older program unit of a unit holds a later version of than what was found was discarded before the newest one
+/// was written, which has no page there: it is nowhere.
+fn forget_stale(stale: &mut Versions, core: &mut Core) {
+    stale.retain(|page, version| {
+        core.map.version_in_flash(*page, &core.base).is_none_or(|found| found < *version)
+    });
+    stale.keys().for_each(|page| core.map.unmap(*page, &mut core.base));
+}
+
+/// From now on the host wrote last what was found; no version is given again that is still in flash, as the `stale` ones
+/// are. Pages lost, and pages that came back.
+fn believe(stale: &Versions, core: &mut Core) -> (u64, u64) {
+    let (mut lost, mut returned) = (0, 0);
+    for page in (0..core.map.len()).map(LogicalPage) {
+        let written = core.map.last_written(page);
+        let found = core.map.version_in_flash(page, &core.base);
+        let is_host = !core.base.is_table(page.0);
+        let void = if is_host { core.map.void(page, found, &mut core.base) } else { 0 };
+        let stale = stale.get(&page).copied().unwrap_or(0);
+        let known = core.map.lost_before(page, found, void, &mut core.base);
+        lost += u64::from(is_host && written.is_some() && written != known.or(found));
+        returned += u64::from(written.is_none() && core.map.get(page).is_some());
+        // No later version may be taken for one that is somewhere in flash still.
+        let present = core.map.get(page).is_some() || core.map.is_lost(page);
+        core.map.take_as_written(page, known.max(found).unwrap_or(0).max(void).max(stale), present);
+    }
+    (lost - core.cache.restore_buffer(&core.base, &mut core.map), returned)
+}
+
+/// The table of bad blocks outlives the power, and which blocks are to join it. Dies are known as lost again.
+fn condemn_again(core: &mut Core, writer: &mut Writer) {
+    for block in core.base.blocks_in_use().into_iter().filter(|block| core.base.space.is_condemned(*block)) {
+        core.reclaim.collector_mut().condemn(core.base.space.row_of(block), block);
+    }
+    for die in core.base.config.pools.all_dies() {
+        if !core.base.flash.chips().is_dead(die) {
+            continue;
+        }
+        let mut rows = core.base.config.pools.of_die(die).geometry.rows_of(die);
+        rows.clone().for_each(|row| core.reclaim.collector_mut().lose(row));
+        if rows.any(|row| core.base.space.is_in_use(row)) {
+            writer.lose_die(die, core);
+            core.map.check_life(&mut core.base);
         }
     }
 }

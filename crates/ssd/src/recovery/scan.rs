@@ -63,45 +63,6 @@ impl Scan {
 }
 
 impl Recovery {
-    /// Page numbers of a block that are read to know it: those that are programmed, and the first that is not, if there is one
-    /// in the mode of the block.
-    pub(crate) fn pages_to_scan(&self, block: BlockSetId, core: &Core) -> u32 {
-        if core.base.space.state(block) == State::Bad {
-            return 0;
-        }
-        let pool = core.base.config.pools.of_block(block);
-        let bits = if core.base.flash.chips().is_slc(block) { pool.geometry.bits_per_cell() } else { 1 };
-        (pages_of_slots(pool, core.base.flash.chips().programmed(block)) + 1)
-            .min(pool.geometry.pages_per_block / bits)
-    }
-
-    /// The page number to go on with after the first page of a block, which tells whether it was erased since the last
-    /// checkpoint: if not, what was programmed before that is known.
-    pub(crate) fn after_first_page(&self, block: BlockSetId, core: &Core) -> u32 {
-        let known = core.map.checkpoints().and_then(|checkpoints| checkpoints.known(block));
-        match known {
-            Some(known) if known.erases == core.base.flash.chips().erases()[block] => {
-                pages_of_slots(core.base.config.pools.of_block(block), known.programmed).max(1)
-            }
-            _ => 1,
-        }
-    }
-
-    /// The pages of the table of discards, or of the checkpoint, are read with their contents.
-    pub(crate) fn scan_tables(&self, scan: &mut Scan, core: &Core) {
-        let Some(discards) = core.map.discards() else { return };
-        for logical in discards.tables().map(|table| discards.logical(table)) {
-            if logical.0 >= core.map.len() {
-                return;
-            }
-            let Some(slot) = core.map.get(logical) else { continue };
-            let slots = &core.base.config.pools.of_slot(slot).slots;
-            let die = core.base.config.pools.die_of(slot);
-            let first = slots.page_of(slot).0;
-            scan.dies[die].tables.extend((first..first + slots.pages()).map(PageId));
-        }
-    }
-
     /// Pages that the scan of a recovery has read, or is reading.
     pub(crate) fn pages_recovered(&self) -> u64 {
         self.scan.as_ref().map_or(0, |scan| scan.found.pages_read)
@@ -111,9 +72,9 @@ impl Recovery {
     pub(crate) fn pages_to_recover(&self, core: &Core) -> u64 {
         let Some(scan) = &self.scan else { return 0 };
         let left_of_block = |block: BlockSetId, page: u32| {
-            let all = self.pages_to_scan(block, core);
+            let all = pages_to_scan(block, core);
             match page {
-                0 if all > 0 => 1 + all.saturating_sub(self.after_first_page(block, core)),
+                0 if all > 0 => 1 + all.saturating_sub(after_first_page(block, core)),
                 page => all.saturating_sub(page),
             }
         };
@@ -139,7 +100,7 @@ impl Recovery {
         calendar: &mut impl Schedule<Event>,
     ) -> Option<Scan> {
         let Some(mut scan) = self.scan.take() else { unreachable!("a scan is under way") };
-        let Some((page, planes, bytes)) = self.next_read(&mut scan.dies[die], core) else {
+        let Some((page, planes, bytes)) = next_read(&mut scan.dies[die], core) else {
             scan.working -= 1;
             if scan.working == 0 {
                 return Some(scan);
@@ -154,22 +115,61 @@ impl Recovery {
         core.base.kick(die, calendar);
         None
     }
+}
 
-    /// What is read next of a die: the first page, the pages, and the bytes of them; none at its end.
-    fn next_read(&self, cursor: &mut Cursor, core: &Core) -> Option<(PageId, u32, u32)> {
-        while cursor.block < cursor.end && cursor.page >= self.pages_to_scan(cursor.block, core) {
-            (cursor.block, cursor.page) = (BlockSetId(cursor.block.0 + 1), 0);
-        }
-        if cursor.block < cursor.end {
-            let Pool { part, geometry, .. } = core.base.config.pools.of_block(cursor.block);
-            let planes = geometry.planes_per_row;
-            let page = geometry.page(cursor.block, cursor.page * planes);
-            let is_first = cursor.page == 0;
-            cursor.page = if is_first { self.after_first_page(cursor.block, core) } else { cursor.page + 1 };
-            return Some((page, planes, planes * part.geometry.spare_size.0 as u32));
-        }
-        let page = cursor.tables.pop_front()?;
-        let page_size = core.base.config.pools.of_page(page).part.geometry.page_size;
-        Some((page, 1, core.base.config.unit.0.min(page_size.0) as u32))
+/// Page numbers of a block that are read to know it: those that are programmed, and the first that is not, if there is one
+/// in the mode of the block.
+fn pages_to_scan(block: BlockSetId, core: &Core) -> u32 {
+    if core.base.space.state(block) == State::Bad {
+        return 0;
     }
+    let pool = core.base.config.pools.of_block(block);
+    let bits = if core.base.flash.chips().is_slc(block) { pool.geometry.bits_per_cell() } else { 1 };
+    (pages_of_slots(pool, core.base.flash.chips().programmed(block)) + 1)
+        .min(pool.geometry.pages_per_block / bits)
+}
+
+/// The page number to go on with after the first page of a block, which tells whether it was erased since the last
+/// checkpoint: if not, what was programmed before that is known.
+fn after_first_page(block: BlockSetId, core: &Core) -> u32 {
+    let known = core.map.checkpoints().and_then(|checkpoints| checkpoints.known(block));
+    match known {
+        Some(known) if known.erases == core.base.flash.chips().erases()[block] => {
+            pages_of_slots(core.base.config.pools.of_block(block), known.programmed).max(1)
+        }
+        _ => 1,
+    }
+}
+
+/// The pages of the table of discards, or of the checkpoint, are read with their contents.
+pub(super) fn scan_tables(scan: &mut Scan, core: &Core) {
+    let Some(discards) = core.map.discards() else { return };
+    for logical in discards.tables().map(|table| discards.logical(table)) {
+        if logical.0 >= core.map.len() {
+            return;
+        }
+        let Some(slot) = core.map.get(logical) else { continue };
+        let slots = &core.base.config.pools.of_slot(slot).slots;
+        let die = core.base.config.pools.die_of(slot);
+        let first = slots.page_of(slot).0;
+        scan.dies[die].tables.extend((first..first + slots.pages()).map(PageId));
+    }
+}
+
+/// What is read next of a die: the first page, the pages, and the bytes of them; none at its end.
+fn next_read(cursor: &mut Cursor, core: &Core) -> Option<(PageId, u32, u32)> {
+    while cursor.block < cursor.end && cursor.page >= pages_to_scan(cursor.block, core) {
+        (cursor.block, cursor.page) = (BlockSetId(cursor.block.0 + 1), 0);
+    }
+    if cursor.block < cursor.end {
+        let Pool { part, geometry, .. } = core.base.config.pools.of_block(cursor.block);
+        let planes = geometry.planes_per_row;
+        let page = geometry.page(cursor.block, cursor.page * planes);
+        let is_first = cursor.page == 0;
+        cursor.page = if is_first { after_first_page(cursor.block, core) } else { cursor.page + 1 };
+        return Some((page, planes, planes * part.geometry.spare_size.0 as u32));
+    }
+    let page = cursor.tables.pop_front()?;
+    let page_size = core.base.config.pools.of_page(page).part.geometry.page_size;
+    Some((page, 1, core.base.config.unit.0.min(page_size.0) as u32))
 }

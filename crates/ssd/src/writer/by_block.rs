@@ -2,17 +2,14 @@
 //! before that goes as the commands of a collector do.
 
 use wordline_kernel::Schedule;
-use wordline_nand::{DieId, PageId, SlotId};
 
 use crate::base::Base;
 use crate::cache::buffer::EntryId;
 use crate::engines::Core;
 use crate::event::Event;
-use crate::flash::{Class, Task, Ticket};
-use crate::map::Moved;
+use crate::flash::{Class, Ticket};
 use crate::map::block_map::Step;
 use crate::policy::placement::Row;
-use crate::space::StreamId;
 use crate::writer::Writer;
 
 impl Writer {
@@ -55,8 +52,8 @@ impl Writer {
                     return true;
                 }
                 (Step::Write { .. }, None) => unreachable!("a page waits if it is to be written"),
-                (Step::Read { from }, _) => self.queue_copy_reads(row, from, core, calendar),
-                (Step::Program { to }, _) => self.queue_copy(row, to, core, calendar),
+                (Step::Read { from }, _) => core.map.queue_copy_reads(row, from, &mut core.base, calendar),
+                (Step::Program { to }, _) => core.map.queue_copy(row, to, &mut core.base, calendar),
                 (Step::Erase { block }, _) => {
                     core.map.begin_step(row, 1);
                     core.base.flash.erase(calendar.now(), (Ticket::Reclaim(row), Class::Reclaim), block)
@@ -84,83 +81,6 @@ impl Writer {
             }
         }
         None
-    }
-
-    /// Where the unit of a row goes: to its place, where there is a block map.
-    #[inline]
-    pub(super) fn take_place(&mut self, row: Row, stream: StreamId, pages: u32, core: &mut Core) -> SlotId {
-        match core.map.by_block() {
-            Some(map) => map.place_of_write(row),
-            None => core.base.space.take(row, stream, pages),
-        }
-    }
-
-    /// Queues the reads of a slot that is copied: one for each of its page numbers.
-    fn queue_copy_reads(
-        &mut self,
-        row: Row,
-        from: SlotId,
-        core: &mut Core,
-        calendar: &mut impl Schedule<Event>,
-    ) -> DieId {
-        let (geometry, slots) = (core.base.config.geometry(), *core.base.config.slots());
-        let (first, pages) = (slots.page_of(from), slots.pages());
-        let die = geometry.die_of(slots.block_of(from));
-        let planes = pages.min(geometry.planes_per_row);
-        let commands = pages / planes;
-        for n in 0..commands {
-            let page = PageId(first.0 + n * planes);
-            let read =
-                core.base.flash.read(die, calendar.now(), (Ticket::Reclaim(row), Class::Reclaim), page);
-            (read.slot, read.planes) = (from, planes);
-            read.bytes = slots.size.0 as u32 / commands;
-            // The pages of a slot are there once the last of them is.
-            read.slots = u32::from(n + 1 == commands);
-        }
-        core.map.begin_step(row, commands);
-        die
-    }
-
-    /// Queues the program of the page that the row holds, or of padding.
-    fn queue_copy(
-        &mut self,
-        row: Row,
-        to: SlotId,
-        core: &mut Core,
-        calendar: &mut impl Schedule<Event>,
-    ) -> DieId {
-        let held = core.map.by_block().map_or(&[][..], |map| map.held(row));
-        let (copied, per_program) = (held.len() as u64, core.base.config.slots().per_program);
-        let (die, stamps) =
-            core.base.flash.program(calendar.now(), (Ticket::Reclaim(row), Class::Reclaim), to, per_program);
-        held.iter().for_each(|moved| stamps[0] = moved.stamp);
-        core.base.totals.gc_programs += copied;
-        core.base.totals.padding += 1 - copied;
-        core.map.begin_step(row, 1);
-        die
-    }
-
-    /// A page was read to be copied; if it was not lost, nor written or discarded meanwhile, it is held.
-    pub(crate) fn copy_read(&mut self, row: Row, read: &Task, core: &mut Core) {
-        core.base.totals.gc_reads += u64::from(read.planes);
-        let Task { slot, slots, .. } = *read;
-        if slots > 0 && core.base.space.is_valid(slot) {
-            let moved = Moved { stamp: core.base.flash.stamp(slot), from: slot };
-            if let Some(map) = core.map.by_block_mut() {
-                map.hold(row, moved);
-            }
-        }
-    }
-
-    /// A page that was copied is where it was written to.
-    pub(crate) fn copied(&mut self, row: Row, to: SlotId, core: &mut Core) {
-        let moved = core.map.by_block_mut().and_then(|map| map.take_held(row));
-        if let Some(moved) = moved.filter(|moved| core.base.space.is_valid(moved.from)) {
-            let place = |slot| core.base.config.slots().split(slot).1;
-            debug_assert_eq!(place(to), place(SlotId(moved.stamp.logical)));
-            core.map.relocate(moved, to, &mut core.base.space);
-        }
-        core.base.space.program_done(to);
     }
 
     /// A command of the row's step is done: the row goes on.

@@ -31,7 +31,7 @@ impl Writer {
 
     /// The host's unit of a row goes to flash with what the buffer has of its pages.
     #[cold]
-    fn note_sent(&mut self, row: Row, core: &mut Core) {
+    fn note_sent(&self, row: Row, core: &mut Core) {
         let Some(contents) = &mut core.base.contents else { return };
         for entry in self.units[row as usize].entries.iter().map(|id| core.cache.entry(*id)) {
             contents.sent(entry.logical, entry.version);
@@ -221,7 +221,7 @@ impl Writer {
             self.note_sent(row, core);
         }
         let (pages, cost) = (core.base.space.unit(row, stream), core.base.space.cost(row, stream));
-        let first = self.take_place(row, stream, pages, core);
+        let first = core.map.take_place(row, stream, pages, &mut core.base);
         if let Some(writes) = core.map.unit_writes_mut()
             && self.subs.as_ref().is_some_and(|subs| subs.programs_whole_unit(row))
         {
@@ -251,7 +251,7 @@ impl Writer {
             return self.whole_unit_programmed(row, first, core, calendar);
         }
         let mut unit = std::mem::take(&mut self.units[row as usize]);
-        self.foresee_installs(&unit, core);
+        foresee_installs(&unit, core);
         for (n, id) in unit.entries.iter().copied().enumerate() {
             self.page_programmed(id, unit.stamps[n], SlotId(first.0 + n as u32), core, calendar);
         }
@@ -298,18 +298,6 @@ impl Writer {
         }
     }
 
-    /// Asks for what the end of a program looks up, for all its pages at once: they lie far apart in large tables.
-    fn foresee_installs(&self, unit: &Unit, core: &Core) {
-        let pages = || unit.stamps[..unit.entries.len()].iter().map(|stamp| LogicalPage(stamp.logical));
-        for page in pages() {
-            core.map.prefetch(page);
-            core.cache.prefetch(page);
-        }
-        for old in pages().filter_map(|page| core.map.get(page)) {
-            core.base.space.prefetch(old);
-        }
-    }
-
     /// A page that was written again while it was programmed goes round once more.
     fn dirty_again(&mut self, id: EntryId, core: &mut Core, calendar: &mut impl Schedule<Event>) {
         let entry = core.cache.entry(id);
@@ -319,5 +307,17 @@ impl Writer {
         } else if entry.urgent || core.cache.is_drained(id) {
             self.urge(id, core, calendar);
         }
+    }
+}
+
+/// Asks for what the end of a program looks up, for all its pages at once: they lie far apart in large tables.
+fn foresee_installs(unit: &Unit, core: &Core) {
+    let pages = || unit.stamps[..unit.entries.len()].iter().map(|stamp| LogicalPage(stamp.logical));
+    for page in pages() {
+        core.map.prefetch(page);
+        core.cache.prefetch(page);
+    }
+    for old in pages().filter_map(|page| core.map.get(page)) {
+        core.base.space.prefetch(old);
     }
 }

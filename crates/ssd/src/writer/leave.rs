@@ -6,6 +6,7 @@ use wordline_kernel::{Duration, Schedule};
 
 use crate::base::{SlotRead, Wanted};
 use crate::cache::buffer::{Entry, EntryId, EntryState};
+use crate::command::Command;
 use crate::config::BufferMode;
 use crate::contents::Mutant;
 use crate::engines::Core;
@@ -18,6 +19,20 @@ use crate::sectors::Sectors;
 use crate::writer::Writer;
 
 impl Writer {
+    /// Puts a page of a write into the buffer; none if it has to wait for room, or with the buffer off for what is on
+    /// its way of the same page, or of the unit that leaves together with it.
+    #[inline(always)]
+    pub(crate) fn admit_page(&self, command: &Command, page: u32, core: &mut Core) -> Option<EntryId> {
+        let piece = core.base.piece(command, page);
+        if let Some(id) = core.cache.find(piece.page) {
+            return core.cache.merge_page(command, &piece, id, &mut core.base, &mut core.map);
+        }
+        if !core.cache.has_room() || self.has_units() && self.waits_for_unit(piece.page, core) {
+            return None;
+        }
+        Some(core.cache.add_page(command, &piece, &mut core.base, &mut core.map))
+    }
+
     /// An entry must not stay in the buffer.
     pub(crate) fn urge(&mut self, id: EntryId, core: &mut Core, calendar: &mut impl Schedule<Event>) {
         let was_urgent = std::mem::replace(&mut core.cache.entry_mut(id).urgent, true);
@@ -25,11 +40,11 @@ impl Writer {
         match entry.state {
             EntryState::Dirty => self.leave(id, core, calendar),
             EntryState::Ready if !was_urgent && self.waits_in_list(entry.logical) => {
-                let list = self.list_of(entry.logical, entry.stream, core);
+                let list = list_of(entry.logical, entry.stream, core);
                 self.ready.urge(list, true);
             }
             EntryState::Filling if self.subs.is_some() => self.hurry_unit(entry.logical, core, calendar),
-            EntryState::Filling => core.cache.hurry_fill(id, &mut core.base, &mut core.map, calendar),
+            EntryState::Filling => core.cache.hurry_fill(id, &mut core.base, &core.map, calendar),
             _ => {}
         }
     }
@@ -120,17 +135,8 @@ impl Writer {
         entry.state = EntryState::Ready;
         entry.sectors = if entry.discarded { Sectors::NONE } else { full };
         let Entry { logical, stream, urgent, .. } = *entry;
-        let list = self.list_of(logical, stream, core);
+        let list = list_of(logical, stream, core);
         self.ready.push(list, id, urgent);
-    }
-
-    /// Which list a complete page waits in.
-    fn list_of(&self, logical: LogicalPage, stream: u8, core: &Core) -> usize {
-        if !core.base.has_homes {
-            return usize::from(stream);
-        }
-        let home = core.base.policies.placement.home(logical.0).unwrap_or(0);
-        home as usize * usize::from(core.base.space.streams().host) + usize::from(stream)
     }
 
     /// Takes pages out of the list while the buffer is too full, or a flush wants them: the flush's by age, others as
@@ -211,7 +217,7 @@ impl Writer {
         let mut tickets: Vec<Ticket> = tables.collect();
         tickets.push(Ticket::UnitFill(sub));
         tickets.extend(entries.into_iter().map(Ticket::Fill));
-        core.map.promote(&tickets, &mut core.base, calendar);
+        core.base.promote(&tickets, calendar);
     }
 
     /// Pages that must not stay in the buffer leave it together, as what is of one unit is sent together.
@@ -231,8 +237,9 @@ impl Writer {
 
     /// Whether the buffer is off and something of the page's unit is on its way.
     #[inline(never)]
-    pub(crate) fn waits_for_unit(&mut self, page: LogicalPage, core: &Core) -> bool {
-        core.base.config.file.buffer.mode == BufferMode::Off && self.subs().is_under_way(page)
+    fn waits_for_unit(&self, page: LogicalPage, core: &Core) -> bool {
+        core.base.config.file.buffer.mode == BufferMode::Off
+            && self.subs.as_ref().is_some_and(|subs| subs.is_under_way(page))
     }
 
     /// The host wrote the entry: it leaves now if the policy says so and it waits.
@@ -250,4 +257,13 @@ impl Writer {
             self.leave(id, core, calendar);
         }
     }
+}
+
+/// Which list a complete page waits in.
+fn list_of(logical: LogicalPage, stream: u8, core: &Core) -> usize {
+    if !core.base.has_homes {
+        return usize::from(stream);
+    }
+    let home = core.base.policies.placement.home(logical.0).unwrap_or(0);
+    home as usize * usize::from(core.base.space.streams().host) + usize::from(stream)
 }

@@ -45,16 +45,10 @@ impl Writer {
     /// Apart, so that the test above is all that devices without translation pages pay.
     #[inline(never)]
     fn write_changed_tables(&mut self, core: &mut Core, calendar: &mut impl Schedule<Event>) {
-        self.read_tables(core, calendar);
+        read_tables(core, calendar);
         while self.write_unit(core, calendar) {
-            self.read_tables(core, calendar);
+            read_tables(core, calendar);
         }
-    }
-
-    /// Brings translation pages that are to be written into memory.
-    fn read_tables(&mut self, core: &mut Core, calendar: &mut impl Schedule<Event>) {
-        let class = if core.cache.stalls() { Class::Read } else { Class::Background };
-        core.map.read_queued_tables(class, &mut core.base, calendar);
     }
 
     /// Queues a program unit of translation pages if there is one and a row takes it.
@@ -121,4 +115,10 @@ impl Writer {
         core.base.space.program_done(first);
         self.note_row(row, core);
     }
+}
+
+/// Brings translation pages that are to be written into memory.
+fn read_tables(core: &mut Core, calendar: &mut impl Schedule<Event>) {
+    let class = if core.cache.stalls() { Class::Read } else { Class::Background };
+    core.map.read_queued_tables(class, &mut core.base, calendar);
 }

@@ -1,0 +1,89 @@
+//! The steps of a block map as commands of the dies: what is copied from one block to another.
+
+use wordline_kernel::Schedule;
+use wordline_nand::{DieId, PageId, SlotId};
+
+use crate::base::Base;
+use crate::event::Event;
+use crate::flash::{Class, Task, Ticket};
+use crate::map::{Map, Moved};
+use crate::policy::placement::Row;
+use crate::space::StreamId;
+
+impl Map {
+    /// Where the unit of a row goes: to its place, where there is a block map.
+    #[inline]
+    pub(crate) fn take_place(&self, row: Row, stream: StreamId, pages: u32, base: &mut Base) -> SlotId {
+        match self.by_block() {
+            Some(map) => map.place_of_write(row),
+            None => base.space.take(row, stream, pages),
+        }
+    }
+
+    /// Queues the reads of a slot that is copied: one for each of its page numbers.
+    pub(crate) fn queue_copy_reads(
+        &mut self,
+        row: Row,
+        from: SlotId,
+        base: &mut Base,
+        calendar: &impl Schedule<Event>,
+    ) -> DieId {
+        let (geometry, slots) = (base.config.geometry(), *base.config.slots());
+        let (first, pages) = (slots.page_of(from), slots.pages());
+        let die = geometry.die_of(slots.block_of(from));
+        let planes = pages.min(geometry.planes_per_row);
+        let commands = pages / planes;
+        for n in 0..commands {
+            let page = PageId(first.0 + n * planes);
+            let read = base.flash.read(die, calendar.now(), (Ticket::Reclaim(row), Class::Reclaim), page);
+            (read.slot, read.planes) = (from, planes);
+            read.bytes = slots.size.0 as u32 / commands;
+            // The pages of a slot are there once the last of them is.
+            read.slots = u32::from(n + 1 == commands);
+        }
+        self.begin_step(row, commands);
+        die
+    }
+
+    /// Queues the program of the page that the row holds, or of padding.
+    pub(crate) fn queue_copy(
+        &mut self,
+        row: Row,
+        to: SlotId,
+        base: &mut Base,
+        calendar: &impl Schedule<Event>,
+    ) -> DieId {
+        let held = self.by_block().map_or(&[][..], |map| map.held(row));
+        let (copied, per_program) = (held.len() as u64, base.config.slots().per_program);
+        let (die, stamps) =
+            base.flash.program(calendar.now(), (Ticket::Reclaim(row), Class::Reclaim), to, per_program);
+        held.iter().for_each(|moved| stamps[0] = moved.stamp);
+        base.totals.gc_programs += copied;
+        base.totals.padding += 1 - copied;
+        self.begin_step(row, 1);
+        die
+    }
+
+    /// A page was read to be copied; if it was not lost, nor written or discarded meanwhile, it is held.
+    pub(crate) fn copy_read(&mut self, row: Row, read: &Task, base: &mut Base) {
+        base.totals.gc_reads += u64::from(read.planes);
+        let Task { slot, slots, .. } = *read;
+        if slots > 0 && base.space.is_valid(slot) {
+            let moved = Moved { stamp: base.flash.stamp(slot), from: slot };
+            if let Some(map) = self.by_block_mut() {
+                map.hold(row, moved);
+            }
+        }
+    }
+
+    /// A page that was copied is where it was written to.
+    pub(crate) fn copied(&mut self, row: Row, to: SlotId, base: &mut Base) {
+        let moved = self.by_block_mut().and_then(|map| map.take_held(row));
+        if let Some(moved) = moved.filter(|moved| base.space.is_valid(moved.from)) {
+            let place = |slot| base.config.slots().split(slot).1;
+            debug_assert_eq!(place(to), place(SlotId(moved.stamp.logical)));
+            self.relocate(moved, to, &mut base.space);
+        }
+        base.space.program_done(to);
+    }
+}
