@@ -5,6 +5,7 @@
 mod data;
 mod engines;
 mod length;
+mod pages;
 mod source;
 mod tree;
 mod types;
