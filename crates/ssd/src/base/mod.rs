@@ -169,6 +169,7 @@ impl Base {
         self.space.limit(row).checked_sub(homes)
     }
 
+    /// All block sets that are not out of use.
     pub(crate) fn blocks_in_use(&self) -> Vec<BlockSetId> {
         let all = self.config.pools.all_blocks();
         all.filter(|block| self.space.state(*block) != State::Bad).collect()

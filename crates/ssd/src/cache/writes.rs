@@ -19,6 +19,7 @@ impl Cache {
         whole
     }
 
+    /// The host discards a page, which reads as zeroes from now on.
     pub(crate) fn discard_page(&mut self, page: LogicalPage, base: &mut Base, map: &mut Map) {
         let per_page = base.sectors_per_page();
         if let Some(contents) = &mut base.contents {

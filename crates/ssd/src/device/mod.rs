@@ -1,9 +1,9 @@
 //! A conventional SSD: the engines of the controller put together, and the loop that carries events to them.
 //!
-//! `service` gives what the dies finish to the engine that asked for it, and `failures` deals with commands that failed;
-//! `precondition` and `fill_units` fill a device in no time, and `ageing` lets it carry out a workload in no time; `recovery` cuts the power
-//! and gives it back; `audit` checks the books; `progress` says what waits for what, and `loaded` whether a state that was read can
-//! be one of the device.
+//! `service` gives what the dies finish to the engine that asked for it, and `failures` deals with commands that failed; `recovery` cuts
+//! the power and gives it back. `precondition`, `fill_units` and `block_map` fill a device in no time, and `ageing` lets it carry out a
+//! workload in no time. `audit` checks the books, `progress` says what waits for what, and `loaded` whether a state that was read
+//! can be one of the device.
 
 mod ageing;
 mod audit;

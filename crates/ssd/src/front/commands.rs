@@ -240,6 +240,7 @@ impl Front {
         true
     }
 
+    /// The command that was submitted first; those that were taken up go before those that wait.
     pub(crate) fn oldest_command(&self) -> Option<Oldest> {
         let ids = self.requests.ids();
         let requests = ids.map(|id| (!self.is_taken_up(id), self.requests.look(id)));

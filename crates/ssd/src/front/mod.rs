@@ -103,7 +103,7 @@ impl Front {
         self.requests.outstanding()
     }
 
-    /// The request in a id.
+    /// The request of an id.
     #[inline]
     pub fn get(&mut self, id: RequestId) -> &mut Request {
         self.requests.get(id)

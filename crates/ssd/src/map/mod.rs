@@ -285,6 +285,7 @@ impl Map {
         void
     }
 
+    /// A page is mapped nowhere from now on.
     pub(crate) fn unmap(&mut self, page: LogicalPage, base: &mut Base) {
         if let Some(slot) = self.pages.clear(page) {
             base.space.invalidate(slot);

@@ -155,6 +155,7 @@ impl Map {
         }
     }
 
+    /// A translation page is in memory, and waits for a program unit if it is to be written.
     pub(crate) fn stage_table(&mut self, table: TranslationPage) {
         if let Some(translation) = &mut self.translation {
             translation.stage(table);

@@ -147,6 +147,7 @@ impl Reclaim {
         }
     }
 
+    /// Pages of a victim were read: those still valid are staged for a program, or leave the pool.
     pub(crate) fn gc_read(&mut self, row: Row, read: &Task, base: &mut Base) {
         let Task { slot: first, planes, slots, .. } = *read;
         base.totals.gc_reads += u64::from(planes);
@@ -164,6 +165,7 @@ impl Reclaim {
         }
     }
 
+    /// The collector's unit of a row was programmed: its pages that are still valid in their victims are mapped there.
     pub(crate) fn gc_programmed(&mut self, row: Row, first: SlotId, base: &mut Base, map: &mut Map) {
         let place = places(&base.space, row);
         for moved in self.collector.unit(row) {
@@ -180,6 +182,7 @@ impl Reclaim {
         base.space.program_done(first);
     }
 
+    /// A victim was erased: it is free.
     pub(crate) fn gc_erased(&mut self, page: PageId, base: &mut Base, map: &mut Map) {
         base.totals.erases += 1;
         map.release_tables();

@@ -57,6 +57,7 @@ impl Writer {
         }
     }
 
+    /// A read of a page is over: if a victim waited for that, its row goes on cleaning.
     #[inline]
     pub(crate) fn read_over(&mut self, page: PageId, core: &mut Core, calendar: &mut impl Schedule<Event>) {
         let block = core.base.config.pools.block_of_page(page);

@@ -59,6 +59,7 @@ impl Writer {
         slots.into_iter().for_each(|slot| core.cache.lose_slot(slot, &mut core.base, &mut core.map));
     }
 
+    /// A read of the rest of a partly written page is over, or found nothing.
     #[inline]
     pub(crate) fn fill_done(
         &mut self,
