@@ -3,8 +3,8 @@
 use serde::{Deserialize, Serialize};
 use wordline_kernel::{LookupTable, state};
 
-use super::buffer::list::{EntryId, EntryList, NONE};
-use super::buffer::waiters::Waiters;
+use super::buffer::list::{EntryId, EntryList};
+use super::buffer::waiters::{NOBODY, Waiters};
 use crate::Sectors;
 use crate::command::RequestId;
 use crate::map::LogicalPage;
@@ -55,11 +55,11 @@ impl ReadCache {
             reads: 0,
             ahead: false,
             stale: false,
-            waiters: NONE,
+            waiters: NOBODY,
         };
         Self {
             entries: vec![nothing; pages as usize],
-            free: (0..pages).rev().collect(),
+            free: (0..pages).rev().map(EntryId).collect(),
             index: LookupTable::with_capacity(pages as usize),
             here: EntryList::new(pages),
             eviction,
@@ -82,7 +82,7 @@ impl ReadCache {
     /// The entry of a page, which is here or being fetched.
     #[inline]
     pub fn find(&self, logical: LogicalPage) -> Option<EntryId> {
-        self.index.get(logical.0)
+        self.index.get(logical.0).map(EntryId)
     }
 
     /// Whether these sectors of a page are here or being fetched.
@@ -94,19 +94,19 @@ impl ReadCache {
     /// An entry.
     #[inline]
     pub fn get(&self, id: EntryId) -> &Cached {
-        &self.entries[id as usize]
+        &self.entries[id.0 as usize]
     }
 
     /// Whether the entry is still being fetched.
     #[inline]
     pub fn is_coming(&self, id: EntryId) -> bool {
-        self.entries[id as usize].reads > 0
+        self.entries[id.0 as usize].reads > 0
     }
 
     /// The host asks for a page that is here or coming; true if it was fetched ahead and is asked for the first time.
     #[inline]
     pub fn touch(&mut self, id: EntryId) -> bool {
-        let entry = &mut self.entries[id as usize];
+        let entry = &mut self.entries[id.0 as usize];
         let first = std::mem::take(&mut entry.ahead);
         if entry.reads == 0 {
             self.eviction.used(id);
@@ -117,13 +117,13 @@ impl ReadCache {
     /// Keeps sectors of a page that is not in the write buffer.
     pub fn keep(&mut self, logical: LogicalPage, version: u32, sectors: Sectors) {
         if let Some(id) = self.find(logical) {
-            let entry = &mut self.entries[id as usize];
+            let entry = &mut self.entries[id.0 as usize];
             assert_eq!(entry.version, version, "the cache holds another version of page {}", logical.0);
             entry.sectors = entry.sectors.and(sectors);
             return;
         }
         let Some(id) = self.take() else { return };
-        self.enter(id, Cached { logical, version, sectors, ..self.entries[id as usize] });
+        self.enter(id, Cached { logical, version, sectors, ..self.entries[id.0 as usize] });
         self.arrive(id);
     }
 
@@ -131,19 +131,22 @@ impl ReadCache {
     /// everything in the cache is being fetched.
     pub fn fetch(&mut self, logical: LogicalPage, version: u32, whole: Sectors) -> Option<EntryId> {
         let id = self.take()?;
-        self.enter(id, Cached { logical, version, sectors: whole, ahead: true, ..self.entries[id as usize] });
+        self.enter(
+            id,
+            Cached { logical, version, sectors: whole, ahead: true, ..self.entries[id.0 as usize] },
+        );
         Some(id)
     }
 
     /// How many reads of flash fetch the entry.
     pub fn set_reads(&mut self, id: EntryId, reads: u32) {
-        self.entries[id as usize].reads = reads as u8;
+        self.entries[id.0 as usize].reads = reads as u8;
     }
 
     /// One of the reads that fetch the entry is done. With the last one the page is here, and those who waited for it go
     /// to `wake`.
     pub fn fetched(&mut self, id: EntryId, wake: &mut Vec<RequestId>) {
-        let entry = &mut self.entries[id as usize];
+        let entry = &mut self.entries[id.0 as usize];
         entry.reads -= 1;
         if entry.reads > 0 {
             return;
@@ -158,13 +161,13 @@ impl ReadCache {
 
     /// Lets `request` wait for a page that is being fetched.
     pub fn wait(&mut self, id: EntryId, request: RequestId) {
-        let entry = &mut self.entries[id as usize];
+        let entry = &mut self.entries[id.0 as usize];
         self.waiters.add(&mut entry.waiters, request, entry.version);
     }
 
     /// Calls `f` for each request that waits for an entry.
     pub fn each_waiter(&self, id: EntryId, f: impl FnMut(RequestId)) {
-        self.waiters.each(self.entries[id as usize].waiters, u32::MAX, f);
+        self.waiters.each(self.entries[id.0 as usize].waiters, u32::MAX, f);
     }
 
     /// What the cache holds of the page is not what the host wrote last any more.
@@ -176,7 +179,7 @@ impl ReadCache {
         if let Some(id) = self.find(logical) {
             if self.is_coming(id) {
                 self.index.remove(logical.0);
-                self.entries[id as usize].stale = true;
+                self.entries[id.0 as usize].stale = true;
             } else {
                 self.drop_entry(id);
                 self.free.push(id);
@@ -199,23 +202,23 @@ impl ReadCache {
         }
         let id = self.eviction.next(&self.here);
         let known = self.find(self.get(id).logical) == Some(id);
-        assert!(known && !self.is_coming(id), "the eviction policy chose entry {id}");
+        assert!(known && !self.is_coming(id), "the eviction policy chose entry {id:?}");
         self.drop_entry(id);
         Some(id)
     }
 
     fn enter(&mut self, id: EntryId, page: Cached) {
-        self.entries[id as usize] = page;
-        self.index.insert(page.logical.0, id);
+        self.entries[id.0 as usize] = page;
+        self.index.insert(page.logical.0, id.0);
     }
 
     fn arrive(&mut self, id: EntryId) {
         self.here.push(id);
-        self.eviction.added(id, self.entries[id as usize].logical);
+        self.eviction.added(id, self.entries[id.0 as usize].logical);
     }
 
     fn drop_entry(&mut self, id: EntryId) {
-        let entry = &mut self.entries[id as usize];
+        let entry = &mut self.entries[id.0 as usize];
         entry.ahead = false;
         self.index.remove(entry.logical.0);
         self.here.remove(id);

@@ -10,6 +10,7 @@ use wordline_nand::Pool;
 
 use super::mapping::LogicalPage;
 use crate::Config;
+use crate::cache::buffer::EntryId;
 use crate::command::RequestId;
 use crate::policy::mapper::{CacheSize, Mapper, TranslationPage};
 use crate::policy::placement::{Row, RowSet};
@@ -59,7 +60,7 @@ pub enum Then {
     /// The read of a page for this request.
     Read(RequestId),
     /// The way of this buffer entry to flash.
-    Prepare(u32),
+    Prepare(EntryId),
     /// The read of a page that this sub-request carries along.
     Carry(u32),
 }

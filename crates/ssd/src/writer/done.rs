@@ -3,6 +3,7 @@
 use wordline_kernel::Schedule;
 use wordline_nand::{DieId, SlotId};
 
+use crate::cache::buffer::EntryId;
 use crate::engines::Core;
 use crate::event::Event;
 use crate::flash::Task;
@@ -64,7 +65,7 @@ impl Writer {
     pub(crate) fn fill_done(
         &mut self,
         task: &Task,
-        entry: u32,
+        entry: EntryId,
         core: &mut Core,
         calendar: &mut impl Schedule<Event>,
     ) {

@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 use wordline_ssd::map::LogicalPage;
-use wordline_ssd::policy::eviction::{EntryList, EvictionKind};
+use wordline_ssd::policy::eviction::{EntryId, EntryList, EvictionKind};
 
 use super::restored;
 
@@ -36,11 +36,11 @@ proptest! {
                 match (what, at) {
                     (0, Some(at)) => {
                         line.remove(at);
-                        waiting.remove(*entry);
-                        policy.removed(*entry);
+                        waiting.remove(EntryId(*entry));
+                        policy.removed(EntryId(*entry));
                     }
                     (1 | 2, Some(at)) => {
-                        policy.used(*entry);
+                        policy.used(EntryId(*entry));
                         line[at].1 = true;
                         if matches!(kind, EvictionKind::Lru {}) {
                             line[at..].rotate_left(1);
@@ -48,11 +48,11 @@ proptest! {
                     }
                     (_, None) => {
                         line.push((*entry, false));
-                        waiting.push(*entry);
-                        policy.added(*entry, LogicalPage(100 - entry));
+                        waiting.push(EntryId(*entry));
+                        policy.added(EntryId(*entry), LogicalPage(100 - entry));
                     }
                     _ => {
-                        let wanted = leaves_next(&kind, &mut line);
+                        let wanted = EntryId(leaves_next(&kind, &mut line));
                         prop_assert_eq!(policy.next(&waiting), wanted, "{:?}", &kind);
                         prop_assert_eq!(policy.next(&waiting), wanted, "{:?} asked twice", &kind);
                     }

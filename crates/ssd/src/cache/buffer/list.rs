@@ -2,11 +2,13 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Number of an entry.
-pub type EntryId = u32;
+wordline_kernel::id! {
+    /// An entry of the write buffer or of the read cache, by its number.
+    EntryId
+}
 
-/// No entry, no waiter.
-pub const NONE: u32 = u32::MAX;
+/// No entry.
+pub const NONE: EntryId = EntryId(u32::MAX);
 
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct Link {
@@ -58,7 +60,7 @@ impl EntryList {
     /// The entry that was put in after one of the list.
     #[inline]
     pub fn after(&self, id: EntryId) -> Option<EntryId> {
-        let next = self.links[id as usize].next;
+        let next = self.links[id.0 as usize].next;
         (next != NONE).then_some(next)
     }
 
@@ -76,7 +78,7 @@ impl EntryList {
     pub(crate) fn is_sound(&self) -> bool {
         let (mut at, mut before) = (self.first, NONE);
         for _ in 0..self.len {
-            match self.links.get(at as usize) {
+            match self.links.get(at.0 as usize) {
                 Some(link) if link.previous == before => (before, at) = (at, link.next),
                 _ => return false,
             }
@@ -88,10 +90,10 @@ impl EntryList {
     #[inline]
     pub fn push(&mut self, id: EntryId) {
         let last = std::mem::replace(&mut self.last, id);
-        self.links[id as usize] = Link { previous: last, next: NONE };
+        self.links[id.0 as usize] = Link { previous: last, next: NONE };
         match last {
             NONE => self.first = id,
-            other => self.links[other as usize].next = id,
+            other => self.links[other.0 as usize].next = id,
         }
         self.len += 1;
     }
@@ -99,14 +101,14 @@ impl EntryList {
     /// Takes an entry out of the list; it must be there.
     #[inline]
     pub fn remove(&mut self, id: EntryId) {
-        let Link { previous, next } = self.links[id as usize];
+        let Link { previous, next } = self.links[id.0 as usize];
         match previous {
             NONE => self.first = next,
-            other => self.links[other as usize].next = next,
+            other => self.links[other.0 as usize].next = next,
         }
         match next {
             NONE => self.last = previous,
-            other => self.links[other as usize].previous = previous,
+            other => self.links[other.0 as usize].previous = previous,
         }
         self.len -= 1;
     }
@@ -128,7 +130,7 @@ mod tests {
         #[test]
         fn it_is_a_plain_list(steps in prop::collection::vec((0u32..8, any::<bool>()), 0..100)) {
             let (mut list, mut model) = (EntryList::new(8), Vec::new());
-            for (id, renew) in steps {
+            for (id, renew) in steps.into_iter().map(|(id, renew)| (EntryId(id), renew)) {
                 match model.iter().position(|other| *other == id) {
                     None => list.push(id),
                     Some(at) => {

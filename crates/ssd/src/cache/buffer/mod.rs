@@ -11,7 +11,7 @@ pub(super) mod waiters;
 
 use epochs::Epochs;
 use serde::{Deserialize, Serialize};
-use waiters::Waiters;
+use waiters::{NOBODY, Waiters};
 use wordline_kernel::{LookupTable, prefetch, state};
 
 use crate::Sectors;
@@ -90,7 +90,7 @@ impl Entry {
         urgent: false,
         epoch: 0,
         again_epoch: 0,
-        waiters: NONE,
+        waiters: NOBODY,
         weight: 0,
     };
 }
@@ -134,7 +134,7 @@ impl Buffer {
         eviction.prepare(pages);
         Self {
             entries: vec![Entry::FREE; pages as usize],
-            free: (0..pages).rev().collect(),
+            free: (0..pages).rev().map(EntryId).collect(),
             index: LookupTable::with_capacity(pages as usize),
             dirty: EntryList::new(pages),
             eviction,
@@ -155,7 +155,7 @@ impl Buffer {
     /// The entry of a page.
     #[inline]
     pub fn find(&self, logical: LogicalPage) -> Option<EntryId> {
-        if self.is_empty() { None } else { self.index.get(logical.0) }
+        if self.is_empty() { None } else { self.index.get(logical.0).map(EntryId) }
     }
 
     /// `logical` is looked up soon; see [`prefetch`].
@@ -177,7 +177,7 @@ impl Buffer {
     pub fn foresee(&self, id: EntryId) -> Option<EntryId> {
         let after = self.dirty.after(id)?;
         if let Some(next) = self.dirty.after(after) {
-            prefetch(&self.entries[next as usize]);
+            prefetch(&self.entries[next.0 as usize]);
         }
         Some(after)
     }
@@ -185,13 +185,13 @@ impl Buffer {
     /// An entry.
     #[inline]
     pub fn get(&self, id: EntryId) -> &Entry {
-        &self.entries[id as usize]
+        &self.entries[id.0 as usize]
     }
 
     /// An entry, to be changed.
     #[inline]
     pub fn get_mut(&mut self, id: EntryId) -> &mut Entry {
-        &mut self.entries[id as usize]
+        &mut self.entries[id.0 as usize]
     }
 
     /// Whether there is room for another page.
@@ -219,7 +219,7 @@ impl Buffer {
     #[inline]
     fn weigh(&mut self, id: EntryId) {
         if self.room.is_some() {
-            let entry = &mut self.entries[id as usize];
+            let entry = &mut self.entries[id.0 as usize];
             let before = u32::from(std::mem::replace(&mut entry.weight, weight_of(entry.sectors)));
             self.taken = self.taken - before + u32::from(entry.weight);
             if entry.state == EntryState::Dirty {
@@ -249,15 +249,15 @@ impl Buffer {
     #[inline]
     pub fn next_out(&mut self) -> EntryId {
         let id = self.eviction.next(&self.dirty);
-        let state = self.entries[id as usize].state;
-        assert_eq!(state, EntryState::Dirty, "the eviction policy chose entry {id}");
+        let state = self.entries[id.0 as usize].state;
+        assert_eq!(state, EntryState::Dirty, "the eviction policy chose entry {id:?}");
         id
     }
 
     /// The host read or wrote the entry again.
     #[inline]
     pub fn touch(&mut self, id: EntryId) {
-        if self.entries[id as usize].state == EntryState::Dirty {
+        if self.entries[id.0 as usize].state == EntryState::Dirty {
             self.eviction.used(id);
         }
     }
@@ -272,7 +272,7 @@ impl Buffer {
     ) -> EntryId {
         let id = self.free.pop().expect("the caller saw that there is room");
         let epoch = self.epochs.enter();
-        self.entries[id as usize] = Entry {
+        self.entries[id.0 as usize] = Entry {
             logical,
             version,
             flash_version,
@@ -282,7 +282,7 @@ impl Buffer {
             again_epoch: epoch,
             ..Entry::FREE
         };
-        self.index.insert(logical.0, id);
+        self.index.insert(logical.0, id.0);
         self.weigh(id);
         self.dirty.push(id);
         self.eviction.added(id, logical);
@@ -291,7 +291,7 @@ impl Buffer {
 
     /// Writes into a page that is in the buffer already.
     pub fn rewrite(&mut self, id: EntryId, version: u32, sectors: Sectors) {
-        let entry = &mut self.entries[id as usize];
+        let entry = &mut self.entries[id.0 as usize];
         entry.version = version;
         entry.sectors = if entry.discarded { sectors } else { entry.sectors.and(sectors) };
         entry.discarded = false;
@@ -308,7 +308,7 @@ impl Buffer {
     /// Takes a dirty entry out of the list.
     #[inline]
     pub fn unlink(&mut self, id: EntryId) {
-        self.waiting -= u32::from(self.entries[id as usize].weight);
+        self.waiting -= u32::from(self.entries[id.0 as usize].weight);
         self.dirty.remove(id);
         self.eviction.removed(id);
     }
@@ -317,12 +317,12 @@ impl Buffer {
     /// becomes dirty again if it was written meanwhile, else it is free. True if it became dirty.
     pub fn programmed(&mut self, id: EntryId, version: u32, wake: &mut Vec<RequestId>) -> bool {
         self.wake(id, version, wake);
-        let entry = &mut self.entries[id as usize];
+        let entry = &mut self.entries[id.0 as usize];
         let epoch = std::mem::replace(&mut entry.epoch, entry.again_epoch);
         let again = std::mem::take(&mut entry.again);
         self.epochs.leave(epoch);
         if again {
-            let entry = &mut self.entries[id as usize];
+            let entry = &mut self.entries[id.0 as usize];
             entry.state = EntryState::Dirty;
             self.waiting += u32::from(entry.weight);
             let logical = entry.logical;
@@ -338,7 +338,7 @@ impl Buffer {
     /// Notes that an entry, which was being programmed, is in the buffer alone still. What was written into it meanwhile
     /// goes to flash with it.
     pub fn program_failed(&mut self, id: EntryId) {
-        let entry = &mut self.entries[id as usize];
+        let entry = &mut self.entries[id.0 as usize];
         if std::mem::take(&mut entry.again) {
             let epoch = entry.again_epoch;
             self.epochs.leave(epoch);
@@ -348,14 +348,14 @@ impl Buffer {
     /// Forgets an entry that is in no list, because its page was discarded. Its waiters go to `wake`.
     pub fn drop_entry(&mut self, id: EntryId, wake: &mut Vec<RequestId>) {
         self.wake(id, u32::MAX, wake);
-        let epoch = self.entries[id as usize].epoch;
+        let epoch = self.entries[id.0 as usize].epoch;
         self.epochs.leave(epoch);
         self.release(id);
     }
 
     fn release(&mut self, id: EntryId) {
-        let entry = &mut self.entries[id as usize];
-        debug_assert_eq!(entry.waiters, NONE, "nobody waits for a page that is gone");
+        let entry = &mut self.entries[id.0 as usize];
+        debug_assert_eq!(entry.waiters, NOBODY, "nobody waits for a page that is gone");
         entry.state = EntryState::Free;
         self.taken -= u32::from(std::mem::take(&mut entry.weight));
         self.index.remove(entry.logical.0);
@@ -364,31 +364,31 @@ impl Buffer {
 
     /// Lets `request` wait until the present version of the entry is in flash.
     pub fn wait(&mut self, id: EntryId, request: RequestId) {
-        let entry = &mut self.entries[id as usize];
+        let entry = &mut self.entries[id.0 as usize];
         self.waiters.add(&mut entry.waiters, request, entry.version);
     }
 
     /// Whether any request waits for the entry.
     #[inline]
     pub fn has_waiters(&self, id: EntryId) -> bool {
-        self.entries[id as usize].waiters != NONE
+        self.entries[id.0 as usize].waiters != NOBODY
     }
 
     /// Nobody waits for anything any more: the device has answered everybody.
     pub fn forget_waiters(&mut self) {
-        self.entries.iter_mut().for_each(|entry| entry.waiters = NONE);
+        self.entries.iter_mut().for_each(|entry| entry.waiters = NOBODY);
         self.waiters.clear();
     }
 
     /// Calls `f` for each request that waits for version `version` of the entry or an older one.
     pub fn each_waiter(&self, id: EntryId, version: u32, f: impl FnMut(RequestId)) {
-        self.waiters.each(self.entries[id as usize].waiters, version, f);
+        self.waiters.each(self.entries[id.0 as usize].waiters, version, f);
     }
 
     #[inline]
     fn wake(&mut self, id: EntryId, version: u32, wake: &mut Vec<RequestId>) {
-        let waiters = &mut self.entries[id as usize].waiters;
-        if *waiters != NONE {
+        let waiters = &mut self.entries[id.0 as usize].waiters;
+        if *waiters != NOBODY {
             self.waiters.wake(waiters, version, wake);
         }
     }
@@ -408,7 +408,7 @@ impl Buffer {
 
     /// The flush epoch of an entry.
     pub fn epoch(&self, id: EntryId) -> u64 {
-        self.entries[id as usize].epoch
+        self.entries[id.0 as usize].epoch
     }
 
     /// All entries in use, for checks and tests.

@@ -2,7 +2,6 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::list::NONE;
 use crate::command::RequestId;
 
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
@@ -12,7 +11,10 @@ struct Waiter {
     next: u32,
 }
 
-/// The requests that wait for versions of entries. A head, [`NONE`] at first, stands for all that wait for one entry.
+/// No waiter.
+pub const NOBODY: u32 = u32::MAX;
+
+/// The requests that wait for versions of entries. A head, [`NOBODY`] at first, stands for all that wait for one entry.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Waiters {
     pool: Vec<Waiter>,
@@ -43,7 +45,7 @@ impl Waiters {
     /// Calls `f` for each request that waits for version `version` or an older one.
     pub fn each(&self, head: u32, version: u32, mut f: impl FnMut(RequestId)) {
         let mut at = head;
-        while at != NONE {
+        while at != NOBODY {
             let waiter = self.pool[at as usize];
             if waiter.version <= version {
                 f(waiter.request);
@@ -54,8 +56,8 @@ impl Waiters {
 
     /// Moves the requests that waited for version `version` or an older one to `wake`.
     pub fn wake(&mut self, head: &mut u32, version: u32, wake: &mut Vec<RequestId>) {
-        let mut at = std::mem::replace(head, NONE);
-        while at != NONE {
+        let mut at = std::mem::replace(head, NOBODY);
+        while at != NOBODY {
             let waiter = self.pool[at as usize];
             if waiter.version <= version {
                 wake.push(waiter.request);

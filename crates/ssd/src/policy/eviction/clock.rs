@@ -24,11 +24,11 @@ impl Eviction for Clock {
 
     fn added(&mut self, entry: EntryId, _: LogicalPage) {
         self.face.push(entry);
-        self.used[entry as usize] = false;
+        self.used[entry.0 as usize] = false;
     }
 
     fn used(&mut self, entry: EntryId) {
-        self.used[entry as usize] = true;
+        self.used[entry.0 as usize] = true;
     }
 
     fn removed(&mut self, entry: EntryId) {
@@ -39,7 +39,7 @@ impl Eviction for Clock {
     fn next(&mut self, _: &EntryList) -> EntryId {
         loop {
             let entry = self.face.first().expect("a page waits");
-            if !std::mem::take(&mut self.used[entry as usize]) {
+            if !std::mem::take(&mut self.used[entry.0 as usize]) {
                 return entry;
             }
             self.face.renew(entry);

@@ -26,6 +26,9 @@ use crate::map::LogicalPage;
 use crate::policy::placement::Row;
 use crate::writer::Writer;
 
+/// No sub-request.
+const NO_SUB: u32 = u32::MAX;
+
 /// What of a unit is on its way to flash together.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 struct SubRequest {
@@ -120,12 +123,12 @@ impl SubRequests {
         Self {
             per_unit,
             whole_units,
-            of_unit: vec![NONE; config.mapped_pages().div_ceil(per_unit) as usize],
+            of_unit: vec![NO_SUB; config.mapped_pages().div_ceil(per_unit) as usize],
             all: Vec::new(),
             free: Vec::new(),
             ready: vec![VecDeque::new(); pools.len()],
             pool_count: config.pools.count(),
-            at_row: vec![NONE; config.pools.rows() as usize],
+            at_row: vec![NO_SUB; config.pools.rows() as usize],
             members: Vec::new(),
             left: Vec::new(),
             over: Vec::new(),
@@ -136,11 +139,11 @@ impl SubRequests {
 
     /// Forgets what is under way, as when the power is cut.
     pub fn forget(&mut self) {
-        self.of_unit.fill(NONE);
+        self.of_unit.fill(NO_SUB);
         self.all.clear();
         self.free.clear();
         self.ready.iter_mut().for_each(VecDeque::clear);
-        self.at_row.fill(NONE);
+        self.at_row.fill(NO_SUB);
     }
 
     /// Whether a stream's sub-requests are programmed as whole units.
@@ -158,7 +161,7 @@ impl SubRequests {
     /// The sub-request under way of the unit that a page is in.
     fn of(&self, page: LogicalPage) -> Option<u32> {
         let id = self.of_unit[(page.0 / self.per_unit) as usize];
-        (id != NONE).then_some(id)
+        (id != NO_SUB).then_some(id)
     }
 
     /// Whether something of the unit that a page is in is on its way to flash.
@@ -174,7 +177,7 @@ impl SubRequests {
     /// Whether a row is programming a whole unit.
     #[inline]
     pub fn programs_whole_unit(&self, row: Row) -> bool {
-        self.at_row[row as usize] != NONE
+        self.at_row[row as usize] != NO_SUB
     }
 
     /// A new sub-request of a unit, with no pages as yet.

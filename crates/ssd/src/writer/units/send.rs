@@ -3,6 +3,7 @@
 use wordline_kernel::{Duration, Instant, Schedule};
 use wordline_nand::Stamp;
 
+use super::NO_SUB;
 use crate::base::{SlotRead, Wanted};
 use crate::cache::buffer::{EntryId, EntryState, NONE};
 use crate::contents::Mutant;
@@ -331,7 +332,7 @@ impl Writer {
         let (unit, migrates) = (one.unit, one.migrates);
         let goes_on = !one.later.is_empty();
         subs.members.append(&mut one.later);
-        subs.of_unit[unit as usize] = NONE;
+        subs.of_unit[unit as usize] = NO_SUB;
         subs.free.push(sub);
         let page = LogicalPage(unit * subs.per_unit);
         if goes_on {

@@ -3,6 +3,7 @@
 use wordline_kernel::Schedule;
 use wordline_nand::{SlotId, Stamp};
 
+use super::NO_SUB;
 use crate::cache::buffer::{EntryState, NONE};
 use crate::engines::Core;
 use crate::event::Event;
@@ -94,7 +95,7 @@ impl Writer {
     #[inline]
     pub(crate) fn place_in_unit(&self, row: Row, n: usize, core: &Core) -> usize {
         match &self.subs {
-            Some(subs) if subs.at_row[row as usize] != NONE => {
+            Some(subs) if subs.at_row[row as usize] != NO_SUB => {
                 subs.place(core.cache.entry(self.units[row as usize].entries[n]).logical)
             }
             _ => n,
@@ -117,7 +118,7 @@ impl Writer {
         core: &mut Core,
         calendar: &mut impl Schedule<Event>,
     ) {
-        let sub = std::mem::replace(&mut self.subs().at_row[row as usize], NONE);
+        let sub = std::mem::replace(&mut self.subs().at_row[row as usize], NO_SUB);
         let mut unit = std::mem::take(&mut self.units[row as usize]);
         let mut left = std::mem::take(&mut self.subs().left);
         let entries = std::mem::take(&mut self.subs().get(sub).entries);
@@ -160,7 +161,7 @@ impl Writer {
 
     /// The program of a whole unit failed: it waits for another program unit, before all others.
     pub(in crate::writer) fn whole_unit_failed(&mut self, row: Row, core: &mut Core) {
-        let sub = std::mem::replace(&mut self.subs().at_row[row as usize], NONE);
+        let sub = std::mem::replace(&mut self.subs().at_row[row as usize], NO_SUB);
         let mut unit = std::mem::take(&mut self.units[row as usize]);
         self.programming -= unit.entries.len() as u32;
         for id in unit.entries.iter().copied() {
@@ -178,7 +179,7 @@ impl Writer {
     /// are right.
     pub(crate) fn audit_units(&self, core: &Core) {
         let Some(subs) = &self.subs else { return };
-        let mut homes: Vec<u32> = vec![NONE; subs.of_unit.len()];
+        let mut homes: Vec<u32> = vec![u32::MAX; subs.of_unit.len()];
         let mut valid = vec![0u64; core.base.config.pools.count()];
         for page in (0..core.base.config.logical_pages).map(LogicalPage) {
             let Some(slot) = core.map.get(page) else { continue };
@@ -189,7 +190,7 @@ impl Writer {
             }
             assert_eq!(slot.0 % subs.per_unit, page.0 % subs.per_unit, "page {} is at its place", page.0);
             let (home, found) = (&mut homes[(page.0 / subs.per_unit) as usize], slot.0 / subs.per_unit);
-            assert!(*home == NONE || *home == found, "unit {} is in two places", page.0 / subs.per_unit);
+            assert!(*home == u32::MAX || *home == found, "unit {} is in two places", page.0 / subs.per_unit);
             *home = found;
         }
         for (n, valid) in valid.into_iter().enumerate() {
