@@ -28,7 +28,7 @@ pub(crate) struct Round {
 }
 
 /// Pages leave the buffer as soon as they are written.
-pub(crate) struct AtOnce {
+pub(crate) struct Destaging {
     policy: Box<dyn Destage>,
     /// Pages of the device.
     pages: u32,
@@ -36,9 +36,9 @@ pub(crate) struct AtOnce {
     most: u32,
 }
 
-state!(AtOnce { parts { policy } fixed { pages, most } });
+state!(Destaging { parts { policy } fixed { pages, most } });
 
-impl AtOnce {
+impl Destaging {
     /// What `policy` wants of the device; none if no page ever leaves so, or all do that by the mode of the buffer.
     pub fn of(config: &Config, mut policy: Box<dyn Destage>) -> Option<Box<Self>> {
         let in_flight = policy.in_flight().filter(|_| config.file.buffer.mode == BufferMode::WriteBack)?;

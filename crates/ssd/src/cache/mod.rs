@@ -31,7 +31,7 @@ use crate::map::{LogicalPage, Map};
 use crate::policy::destage::Destage;
 use crate::policy::eviction::Eviction;
 use crate::sectors::Sectors;
-use destage::AtOnce;
+use destage::Destaging;
 use marks::Marks;
 
 pub(crate) use destage::Round;
@@ -50,7 +50,7 @@ pub(crate) struct Cache {
     buffer: Buffer,
     marks: Marks,
     /// None if no page leaves the buffer as soon as it is written.
-    destage: Option<Box<AtOnce>>,
+    destage: Option<Box<Destaging>>,
     read: ReadCache,
     ahead: ReadAhead,
     /// Writes that wait for room in the buffer.
@@ -77,7 +77,7 @@ impl Cache {
         Self {
             buffer: new_buffer(config, eviction),
             marks: Marks::new(config),
-            destage: AtOnce::of(config, destage),
+            destage: Destaging::of(config, destage),
             read: ReadCache::new(config.cache_pages.min(config.logical_pages), read_eviction),
             ahead: ReadAhead::new(config.file.buffer.read_ahead),
             stalled: VecDeque::new(),
@@ -224,13 +224,13 @@ impl Cache {
 
     /// A request that waits no longer.
     pub(crate) fn next_awake(&mut self) -> Option<RequestId> {
-        if let Some(slot) = self.wake.pop() {
-            return Some(slot);
+        if let Some(id) = self.wake.pop() {
+            return Some(id);
         }
-        let (epoch, slot) = *self.flushes.front()?;
+        let (epoch, id) = *self.flushes.front()?;
         self.buffer.is_flushed(epoch).then(|| {
             self.flushes.pop_front();
-            slot
+            id
         })
     }
 

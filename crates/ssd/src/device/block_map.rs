@@ -30,9 +30,9 @@ impl Device {
         let row = self.core.base.policies.placement.home(page.0).unwrap_or(0);
         let mut programmed = 0;
         loop {
-            let Base { space: blocks, flash, .. } = &mut self.core.base;
+            let Base { space, flash, .. } = &mut self.core.base;
             let Some(map) = self.core.map.by_block_mut() else { return programmed };
-            let step = map.next(row, Some(page), blocks, flash.chips());
+            let step = map.next(row, Some(page), space, flash.chips());
             match step.expect("a device that was checked has room for its pages") {
                 Step::Write { to } => {
                     let version = self.core.map.written(page);
@@ -48,7 +48,7 @@ impl Device {
                     self.core.map.copied(row, to, &mut self.core.base);
                     programmed += 1;
                 }
-                Step::Erase { block } => erase_untimed(block, blocks, flash),
+                Step::Erase { block } => erase_untimed(block, space, flash),
                 Step::Retire { .. } => unreachable!("nothing fails before the run"),
             }
         }

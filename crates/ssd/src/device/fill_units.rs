@@ -4,7 +4,7 @@ use wordline_kernel::Stream;
 use wordline_nand::{SlotId, Stamp};
 
 use super::Device;
-use crate::device::precondition::{Watched, Writer};
+use crate::device::precondition::{Filler, Watched};
 use crate::map::LogicalPage;
 use crate::policy::placement::Row;
 use crate::space::StreamId;
@@ -14,7 +14,7 @@ impl Device {
     pub(in crate::device) fn fill_pools(
         &mut self,
         pages: u32,
-        writer: &mut Writer,
+        filler: &mut Filler,
         random: &mut Stream,
         watched: &mut Watched<'_>,
     ) {
@@ -31,7 +31,7 @@ impl Device {
                 self.core.map.held(*pool, &self.core.base) + u64::from(per_unit) <= room[*pool]
             };
             let pool = drawn.filter(has_room).unwrap_or(0);
-            self.write_unit_untimed(LogicalPage(page), pages, pool, writer);
+            self.write_unit_untimed(LogicalPage(page), pages, pool, filler);
             if !watched.wrote(u64::from(per_unit)) {
                 return;
             }
@@ -42,7 +42,7 @@ impl Device {
     pub(in crate::device) fn overwrite_unit_untimed(
         &mut self,
         page: LogicalPage,
-        writer: &mut Writer,
+        filler: &mut Filler,
     ) -> u64 {
         let per_unit = self.writer.subs().per_unit;
         let first = page.0 - page.0 % per_unit;
@@ -56,9 +56,9 @@ impl Device {
         if let Some(translation) = self.core.map.translation_mut() {
             (first..end).for_each(|page| translation.look_up_untimed(LogicalPage(page)));
         }
-        self.write_unit_untimed(LogicalPage(first), end, pool, writer);
+        self.write_unit_untimed(LogicalPage(first), end, pool, filler);
         (first..end).for_each(|page| self.note_written_untimed(LogicalPage(page)));
-        self.write_tables_untimed(end - first, writer);
+        self.write_tables_untimed(end - first, filler);
         u64::from(end - first)
     }
 
@@ -68,7 +68,7 @@ impl Device {
         first: LogicalPage,
         end: u32,
         pool: usize,
-        writer: &mut Writer,
+        filler: &mut Filler,
     ) {
         let subs = self.writer.subs();
         let (per_unit, stream) = (subs.per_unit, subs.stream_to(pool));
@@ -77,13 +77,13 @@ impl Device {
         if whole {
             let row = self.next_with_room(stream);
             self.put_unit_untimed(first, end, row, stream);
-            writer.programmed += u64::from(per_unit);
-            self.clean_untimed(row, stream, writer);
+            filler.programmed += u64::from(per_unit);
+            self.clean_untimed(row, stream, filler);
             return;
         }
         for page in first.0..end.min(first.0 + per_unit) {
-            let row = self.next_row(stream, writer);
-            self.put_untimed(LogicalPage(page), row, stream, writer);
+            let row = self.next_row(stream, filler);
+            self.put_untimed(LogicalPage(page), row, stream, filler);
         }
     }
 

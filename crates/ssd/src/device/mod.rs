@@ -356,19 +356,19 @@ fn new_blocks(
 }
 
 /// Lets a frontier say which word line is programmed next, unless that is always the one after the last.
-fn order_word_lines(frontier: Box<dyn Frontier>, config: &Config, flash: &mut Flash, blocks: &mut Space) {
+fn order_word_lines(frontier: Box<dyn Frontier>, config: &Config, flash: &mut Flash, space: &mut Space) {
     if !frontier.is_in_order() {
         flash.program_in_any_order();
         let Pool { part, geometry, .. } = config.pools.first();
-        blocks.order(frontier, WordLines::of(part, geometry));
+        space.order(frontier, WordLines::of(part, geometry));
     }
 }
 
 /// Keeps what the choice of victims needs.
-fn keep_for(victim: &dyn VictimPolicy, config: &Config, blocks: &mut Space) {
-    blocks.keep(victim.needs());
+fn keep_for(victim: &dyn VictimPolicy, config: &Config, space: &mut Space) {
+    space.keep(victim.needs());
     if config.file.ftl.gc.scope == Scope::SuperBlock {
-        blocks.form_super_blocks();
+        space.form_super_blocks();
     }
 }
 

@@ -63,12 +63,12 @@ impl Device {
     pub(super) fn fill_watched(&mut self, fraction: f64, watched: &mut Watched<'_>) -> bool {
         let pages = (f64::from(self.core.base.config.logical_pages) * fraction.clamp(0.0, 1.0)) as u32;
         watched.fills(u64::from(pages));
-        let mut writer = Writer::default();
+        let mut filler = Filler::default();
         self.core.base.space.pause_cache(true);
         match self.core.map.whole_unit() {
             Some(unit) => {
                 for page in (0..pages).step_by(unit as usize) {
-                    self.write_unit_untimed(LogicalPage(page), pages, 0, &mut writer);
+                    self.write_unit_untimed(LogicalPage(page), pages, 0, &mut filler);
                     if !watched.wrote(u64::from(unit)) {
                         return false;
                     }
@@ -76,14 +76,14 @@ impl Device {
             }
             None => {
                 for page in 0..pages {
-                    self.write_untimed(LogicalPage(page), &mut writer);
+                    self.write_untimed(LogicalPage(page), &mut filler);
                     if !watched.wrote(1) {
                         return false;
                     }
                 }
             }
         }
-        self.lay_tables(pages, &mut writer, watched);
+        self.lay_tables(pages, &mut filler, watched);
         self.align();
         watched.goes_on
     }
@@ -134,14 +134,14 @@ impl Device {
         }
         self.core.base.space.pause_cache(true);
         let rested = rested || self.writer.has_units();
-        let mut writer = Writer { rested, ..Writer::default() };
+        let mut filler = Filler { rested, ..Filler::default() };
         watched.fills(u64::from(filled));
         match self.writer.has_units() {
             true => {
-                self.fill_pools(filled, &mut writer, &mut random, watched);
-                self.lay_tables(filled, &mut writer, watched);
+                self.fill_pools(filled, &mut filler, &mut random, watched);
+                self.lay_tables(filled, &mut filler, watched);
             }
-            false => self.lay_aged(filled, &mut writer, &mut random, watched),
+            false => self.lay_aged(filled, &mut filler, &mut random, watched),
         }
         watched.goes_on.then_some(())?;
         let pages = u64::from(filled);
@@ -157,16 +157,16 @@ impl Device {
             // What is overwritten until there is something to be cleaned.
             let free = u64::from(self.core.base.config.pools.slots()) - pages;
             watched.overwrites(free);
-            steady.overwritten += self.overwrite_drawn(free, &mut draws, &mut writer, watched)?;
+            steady.overwritten += self.overwrite_drawn(free, &mut draws, &mut filler, watched)?;
         }
         for n in 1..=MOST_WINDOWS {
             if n > FEWEST_WINDOWS {
                 watched.overwrites(window);
             }
-            let before = writer.programmed;
-            let overwritten = self.overwrite_drawn(window, &mut draws, &mut writer, watched)?;
+            let before = filler.programmed;
+            let overwritten = self.overwrite_drawn(window, &mut draws, &mut filler, watched)?;
             steady.overwritten += overwritten;
-            let now = (writer.programmed - before) as f64 / overwritten as f64;
+            let now = (filler.programmed - before) as f64 / overwritten as f64;
             let still = (now / steady.amplification - 1.0).abs() < STEADY_WITHIN;
             steady.amplification = now;
             if still && n >= FEWEST_WINDOWS {
@@ -174,9 +174,9 @@ impl Device {
             }
         }
         if !rested {
-            writer.paced = true;
+            filler.paced = true;
             steady.overwritten +=
-                self.overwrite_drawn(PACED_BLOCKS * round, &mut draws, &mut writer, watched)?;
+                self.overwrite_drawn(PACED_BLOCKS * round, &mut draws, &mut filler, watched)?;
             self.core.reclaim.leave_at_work();
         }
         self.align();
@@ -189,15 +189,15 @@ impl Device {
         &mut self,
         pages: u64,
         draws: &mut Draws,
-        writer: &mut Writer,
+        filler: &mut Filler,
         watched: &mut Watched<'_>,
     ) -> Option<u64> {
         let mut overwritten = 0;
         while overwritten < pages {
             let page = draws.next(self);
             let now = match self.writer.has_units() {
-                true => self.overwrite_unit_untimed(page, writer),
-                false => self.overwrite_untimed(page, writer),
+                true => self.overwrite_unit_untimed(page, filler),
+                false => self.overwrite_untimed(page, filler),
             };
             overwritten += now;
             watched.wrote(now).then_some(())?;
@@ -206,11 +206,11 @@ impl Device {
     }
 
     /// Fills rows with the first `pages` logical pages, in the shape of the steady state.
-    fn lay_aged(&mut self, pages: u32, writer: &mut Writer, random: &mut Stream, watched: &mut Watched<'_>) {
+    fn lay_aged(&mut self, pages: u32, filler: &mut Filler, random: &mut Stream, watched: &mut Watched<'_>) {
         self.core.base.space.wait_for_rows(true);
         let mut left: Vec<(Share, u32)> = Vec::new();
         for row in 0..self.core.base.config.pools.rows() {
-            let (share, placed) = self.age_row(row, pages, writer.rested, random);
+            let (share, placed) = self.age_row(row, pages, filler.rested, random);
             left.push((share, placed));
             if !watched.wrote(u64::from(placed)) {
                 return;
@@ -219,13 +219,13 @@ impl Device {
         self.core.base.space.wait_for_rows(false);
         for (share, placed) in left {
             for n in placed..share.count {
-                self.write_untimed(LogicalPage(share.page(n)), writer);
+                self.write_untimed(LogicalPage(share.page(n)), filler);
                 if !watched.wrote(1) {
                     return;
                 }
             }
         }
-        self.lay_tables(pages, writer, watched);
+        self.lay_tables(pages, filler, watched);
     }
 
     /// Fills a row with its share of the first `pages` logical pages, in the shape of the steady state. How far its open block is
@@ -283,9 +283,9 @@ impl Device {
     }
 
     /// Writes a whole page in no time.
-    fn write_untimed(&mut self, logical: LogicalPage, writer: &mut Writer) {
+    fn write_untimed(&mut self, logical: LogicalPage, filler: &mut Filler) {
         if self.core.map.by_block().is_some() {
-            writer.programmed += self.write_mapped_untimed(logical);
+            filler.programmed += self.write_mapped_untimed(logical);
             return;
         }
         let stream = self.core.base.space.streams().host(0);
@@ -295,8 +295,8 @@ impl Device {
             .policies
             .placement
             .home(logical.0)
-            .unwrap_or_else(|| self.next_row(stream, writer));
-        self.put_untimed(logical, row, stream, writer);
+            .unwrap_or_else(|| self.next_row(stream, filler));
+        self.put_untimed(logical, row, stream, filler);
     }
 
     /// Puts a new version of a page into a row in no time, and cleans the row.
@@ -305,7 +305,7 @@ impl Device {
         logical: LogicalPage,
         row: Row,
         stream: StreamId,
-        writer: &mut Writer,
+        filler: &mut Filler,
     ) {
         let version = self.core.map.written(logical);
         let page = self.core.base.space.take(row, stream, 1);
@@ -316,39 +316,39 @@ impl Device {
             self.core.map.install(logical, page, &mut self.core.base);
         }
         self.core.base.space.program_done(page);
-        writer.programmed += 1;
-        self.clean_untimed(row, stream, writer);
+        filler.programmed += 1;
+        self.clean_untimed(row, stream, filler);
     }
 
     /// Cleans a row in no time: with `paced` writing as a host that writes as fast as it can has to wait for it, else a block as
     /// soon as one is needed.
-    pub(super) fn clean_untimed(&mut self, row: Row, stream: StreamId, writer: &mut Writer) {
+    pub(super) fn clean_untimed(&mut self, row: Row, stream: StreamId, filler: &mut Filler) {
         let pages = self.core.base.space.dearest(row);
         let collector = self.core.reclaim.collector_mut();
-        let Base { space: blocks, flash, .. } = &mut self.core.base;
+        let Base { space, flash, .. } = &mut self.core.base;
         let map = &mut self.core.map;
         // What is moved out of one victim is written to translation pages before the next one is cleaned.
         let one_by_one = map.has_tables();
         let mut moved = 0;
-        let move_page = |blocks: &mut Space, flash: &mut Flash, from, to, next: Option<SlotId>| {
+        let move_page = |space: &mut Space, flash: &mut Flash, from, to, next: Option<SlotId>| {
             if let Some(next) = next {
                 map.prefetch(LogicalPage(flash.stamp(next).logical));
             }
             let stamp = flash.stamp(from);
             flash.put(to, stamp);
-            map.relocate(Moved { stamp, from }, to, blocks);
+            map.relocate(Moved { stamp, from }, to, space);
             if let Some(writes) = map.unit_writes_mut()
-                && blocks.has_whole_units(blocks.row_of(blocks.pools().block_of(to)))
+                && space.has_whole_units(space.row_of(space.pools().block_of(to)))
             {
                 writes.write(to);
             }
             moved += 1;
         };
-        match writer.paced {
-            true => collector.pace_untimed(row, stream, pages, blocks, move_page, flash),
-            false => collector.clean_untimed(row, blocks, move_page, flash, one_by_one, writer.rested),
+        match filler.paced {
+            true => collector.pace_untimed(row, stream, pages, space, move_page, flash),
+            false => collector.clean_untimed(row, space, move_page, flash, one_by_one, filler.rested),
         }
-        writer.programmed += moved;
+        filler.programmed += moved;
         if moved > 0 {
             self.core.map.release_tables();
         }
@@ -356,13 +356,13 @@ impl Device {
 
     /// Overwrites a page in no time, and writes the translation pages that the cache of the map gives up for it.
     /// Returns the one page.
-    fn overwrite_untimed(&mut self, logical: LogicalPage, writer: &mut Writer) -> u64 {
+    fn overwrite_untimed(&mut self, logical: LogicalPage, filler: &mut Filler) -> u64 {
         if let Some(translation) = self.core.map.translation_mut() {
             translation.look_up_untimed(logical);
         }
-        self.write_untimed(logical, writer);
+        self.write_untimed(logical, filler);
         self.note_written_untimed(logical);
-        self.write_tables_untimed(1, writer);
+        self.write_tables_untimed(1, filler);
         1
     }
 
@@ -373,17 +373,17 @@ impl Device {
     }
 
     /// Writes translation pages that changed, after `pages` pages of the host.
-    pub(super) fn write_tables_untimed(&mut self, pages: u32, writer: &mut Writer) {
+    pub(super) fn write_tables_untimed(&mut self, pages: u32, filler: &mut Filler) {
         for _ in 0..pages * u32::from(MOST_TABLES_A_PAGE) {
             let Some(table) = self.core.map.translation_mut().and_then(Translation::take_untimed) else {
                 break;
             };
-            self.write_table_untimed(table, writer);
+            self.write_table_untimed(table, filler);
         }
     }
 
     /// Writes the translation pages that tell of the first `pages` logical pages.
-    fn lay_tables(&mut self, pages: u32, writer: &mut Writer, watched: &mut Watched<'_>) {
+    fn lay_tables(&mut self, pages: u32, filler: &mut Filler, watched: &mut Watched<'_>) {
         let Some(translation) = self.core.map.translation() else { return };
         for table in translation.tables() {
             let Some(translation) = self.core.map.translation().filter(|_| watched.wrote(1)) else {
@@ -393,12 +393,12 @@ impl Device {
             if held.any(|page| {
                 self.core.map.get(page).is_some_and(|slot| self.core.base.space.is_mapped_by_page(slot))
             }) {
-                self.write_table_untimed(table, writer);
+                self.write_table_untimed(table, filler);
             }
         }
     }
 
-    fn write_table_untimed(&mut self, table: TranslationPage, writer: &mut Writer) {
+    fn write_table_untimed(&mut self, table: TranslationPage, filler: &mut Filler) {
         let Some(logical) = self.core.map.translation().map(|translation| translation.logical(table)) else {
             return;
         };
@@ -408,7 +408,7 @@ impl Device {
         if let Some(translation) = self.core.map.translation_mut() {
             translation.written_untimed(table, version, row);
         }
-        self.put_untimed(logical, row, stream, writer);
+        self.put_untimed(logical, row, stream, filler);
     }
 
     /// The next row that takes translation pages, where pages have homes.
@@ -428,16 +428,16 @@ impl Device {
     }
 
     /// The row for the next page without a home: a program unit in each row, in the order of the placement.
-    pub(super) fn next_row(&mut self, stream: StreamId, writer: &mut Writer) -> Row {
-        let last = writer.last.filter(|(to, _)| *to == stream);
-        let stay = last.filter(|(_, row)| writer.left > 0 && self.core.base.space.has_room(*row, stream, 1));
+    pub(super) fn next_row(&mut self, stream: StreamId, filler: &mut Filler) -> Row {
+        let last = filler.last.filter(|(to, _)| *to == stream);
+        let stay = last.filter(|(_, row)| filler.left > 0 && self.core.base.space.has_room(*row, stream, 1));
         let row = stay.map(|(_, row)| row).unwrap_or_else(|| {
             let row = self.next_with_room(stream);
-            writer.left = self.core.base.config.pools.per_program(row);
+            filler.left = self.core.base.config.pools.per_program(row);
             row
         });
-        writer.left -= 1;
-        writer.last = Some((stream, row));
+        filler.left -= 1;
+        filler.last = Some((stream, row));
         row
     }
 
@@ -487,7 +487,7 @@ impl Device {
 
 /// Where untimed writes go next.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Writer {
+pub(super) struct Filler {
     /// The stream and the row that were written to last.
     last: Option<(StreamId, Row)>,
     /// Pages left of the program unit.

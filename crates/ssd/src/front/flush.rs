@@ -33,7 +33,7 @@ impl Front {
         calendar: &mut impl Schedule<Event>,
     ) {
         let epoch = core.cache.end_epoch().filter(|_| !core.base.is_protected());
-        let waits = core.map.waits_for_discards(id);
+        let waits = core.map.wait_for_discards(id);
         let parts = u32::from(waits) + u32::from(epoch.is_some());
         self.get(id).parts = parts;
         if let Some(epoch) = epoch {
@@ -65,7 +65,7 @@ impl Front {
         core.map.release_tables();
         self.wake_waiters(core, writer, calendar);
         self.get(id).parts = 1;
-        if !(core.base.is_durable(&command) && core.map.waits_for_discards(id)) {
+        if !(core.base.is_durable(&command) && core.map.wait_for_discards(id)) {
             core.base.answer_soon(id, calendar);
         }
         self.pump(core, writer, calendar);

@@ -10,7 +10,7 @@ use crate::writer::Writer;
 impl Front {
     /// Moves pages on towards flash as far as they can and must go.
     pub(crate) fn pump(&mut self, core: &mut Core, writer: &mut Writer, calendar: &mut impl Schedule<Event>) {
-        if core.reclaim.goes_on_at_work() {
+        if core.reclaim.take_work_left() {
             writer.collect_everywhere(core, calendar);
         }
         loop {
@@ -44,8 +44,8 @@ impl Front {
         if std::mem::replace(&mut self.waking, true) {
             return;
         }
-        while let Some(slot) = core.cache.next_awake() {
-            self.part_done(slot, core, writer, calendar);
+        while let Some(id) = core.cache.next_awake() {
+            self.part_done(id, core, writer, calendar);
         }
         self.waking = false;
     }

@@ -120,7 +120,7 @@ impl Front {
     ) -> Found {
         let buffered = core.map.translation().is_some() && core.cache.buffer_answers(piece);
         if buffered
-            || core.map.is_located(piece.page, (Then::Read(id), Class::Read), &mut core.base, calendar)
+            || core.map.locate_or_wait(piece.page, (Then::Read(id), Class::Read), &mut core.base, calendar)
         {
             let found = self.read_located(id, piece, Duration::ZERO, core, calendar);
             core.base.totals.reads_without_flash += u64::from(matches!(found, Found::WithoutFlash));

@@ -78,7 +78,7 @@ impl Front {
         if urges_units {
             writer.urge_units(begin..end, core, calendar);
         }
-        if durable && command.operation == Operation::WriteZeroes && core.map.waits_for_discards(id) {
+        if durable && command.operation == Operation::WriteZeroes && core.map.wait_for_discards(id) {
             self.get(id).parts += 1;
         }
         self.set_timer(core, calendar);

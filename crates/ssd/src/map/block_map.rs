@@ -188,7 +188,7 @@ impl BlockMap {
         &mut self,
         row: Row,
         waiting: Option<LogicalPage>,
-        blocks: &mut Space,
+        space: &mut Space,
         chips: &Chips,
     ) -> Option<Step> {
         let state = &self.rows[row as usize];
@@ -198,23 +198,23 @@ impl BlockMap {
         loop {
             // Nothing else begins before what was merged is erased: a logical block is in no third block then.
             if !self.rows[row as usize].to_erase.is_empty() {
-                return self.next_erase(row, blocks);
+                return self.next_erase(row, space);
             }
             if let Some(copying) = self.rows[row as usize].copying {
-                match self.copy(row, copying, blocks, chips) {
+                match self.copy(row, copying, space, chips) {
                     Some(step) => return Some(step),
                     None => continue,
                 }
             }
             if let Some(logical) = self.rows[row as usize].failed.front().copied() {
-                self.merge(row, logical, blocks, chips)?;
+                self.merge(row, logical, space, chips)?;
                 continue;
             }
             let Some(page) = waiting else {
                 self.rows[row as usize].in_vain = 0;
                 return None;
             };
-            if let Some(to) = self.place(row, page, blocks, chips)? {
+            if let Some(to) = self.place(row, page, space, chips)? {
                 self.rows[row as usize].write = Some(to);
                 return Some(Step::Write { to });
             }
@@ -222,28 +222,28 @@ impl BlockMap {
     }
 
     /// The next block to be erased that nobody reads any more.
-    fn next_erase(&mut self, row: Row, blocks: &Space) -> Option<Step> {
+    fn next_erase(&mut self, row: Row, space: &Space) -> Option<Step> {
         let to_erase = &mut self.rows[row as usize].to_erase;
-        let at = to_erase.iter().position(|block| blocks.is_clean(*block))?;
+        let at = to_erase.iter().position(|block| space.is_clean(*block))?;
         let block = to_erase.remove(at).expect("it was just found");
-        Some(if blocks.is_condemned(block) { Step::Retire { block } } else { Step::Erase { block } })
+        Some(if space.is_condemned(block) { Step::Retire { block } } else { Step::Erase { block } })
     }
 
     /// The next step of copying; none if that is over.
-    fn copy(&mut self, row: Row, copying: Copying, blocks: &mut Space, chips: &Chips) -> Option<Step> {
+    fn copy(&mut self, row: Row, copying: Copying, space: &mut Space, chips: &Chips) -> Option<Step> {
         let Copying { logical, into, until } = copying;
         let next = chips.programmed(into);
         let state = &mut self.rows[row as usize];
-        state.held.retain(|moved| blocks.is_valid(moved.from));
+        state.held.retain(|moved| space.is_valid(moved.from));
         if !state.held.is_empty() {
-            return Some(Step::Program { to: blocks.program_at(into, next) });
+            return Some(Step::Program { to: space.program_at(into, next) });
         }
-        let wanted = self.next_outside(logical, into, next, blocks);
+        let wanted = self.next_outside(logical, into, next, space);
         let end = match (until, wanted) {
             (Some(until), _) => until,
             (None, Some((place, _))) => place + 1,
             (None, None) => {
-                self.merged(row, logical, into, blocks);
+                self.merged(row, logical, into, space);
                 return None;
             }
         };
@@ -253,7 +253,7 @@ impl BlockMap {
                 None
             }
             Some((place, from)) if place == next => Some(Step::Read { from }),
-            _ => Some(Step::Program { to: blocks.program_at(into, next) }),
+            _ => Some(Step::Program { to: space.program_at(into, next) }),
         }
     }
 
@@ -263,11 +263,11 @@ impl BlockMap {
         logical: LogicalBlock,
         into: BlockSetId,
         place: u32,
-        blocks: &Space,
+        space: &Space,
     ) -> Option<(u32, SlotId)> {
         let others = self.blocks_of(logical).filter(|other| *other != into);
         let first = others.filter_map(|other| {
-            let at = blocks.next_valid(other, place)?;
+            let at = space.next_valid(other, place)?;
             Some((at, self.slots.at(other, at)))
         });
         first.min_by_key(|(at, _)| *at)
@@ -285,17 +285,17 @@ impl BlockMap {
         &mut self,
         row: Row,
         page: LogicalPage,
-        blocks: &mut Space,
+        space: &mut Space,
         chips: &Chips,
     ) -> Option<Option<SlotId>> {
         let (logical, place) = self.split(page);
         let Some(replacement) = self.pairs[logical].replacement() else {
-            self.open(row, logical, place, blocks, chips)?;
+            self.open(row, logical, place, space, chips)?;
             return Some(None);
         };
         let next = chips.programmed(replacement);
         if place < next {
-            self.merge(row, logical, blocks, chips)?;
+            self.merge(row, logical, space, chips)?;
             return Some(None);
         }
         if place > next {
@@ -312,7 +312,7 @@ impl BlockMap {
             state.replaced.retain(|other| *other != logical);
             state.replaced.push_back(logical);
         }
-        Some(Some(blocks.program_at(replacement, place)))
+        Some(Some(space.program_at(replacement, place)))
     }
 
     /// Gives a logical block a replacement block that takes its page at `place`, or makes room for one. A data block that
@@ -322,25 +322,25 @@ impl BlockMap {
         row: Row,
         logical: LogicalBlock,
         place: u32,
-        blocks: &mut Space,
+        space: &mut Space,
         chips: &Chips,
     ) -> Option<()> {
         let goes_on =
-            |data: &BlockSetId| blocks.state(*data) == State::Closed && chips.programmed(*data) <= place;
+            |data: &BlockSetId| space.state(*data) == State::Closed && chips.programmed(*data) <= place;
         let data = self.pairs[logical].data().filter(goes_on);
         let state = &self.rows[row as usize];
-        let short = data.is_none() && blocks.free(row) <= KEPT;
+        let short = data.is_none() && space.free(row) <= KEPT;
         if short || state.replaced.len() >= self.most {
             return match state.replaced.front().copied() {
-                Some(oldest) => self.merge(row, oldest, blocks, chips),
+                Some(oldest) => self.merge(row, oldest, space, chips),
                 None => self.stick(row),
             };
         }
         if let Some(data) = data {
-            blocks.reopen(data);
+            space.reopen(data);
             self.pairs[logical] = Pair { data: NONE, replacement: data.0 };
         } else {
-            let replacement = blocks.open_free(row).expect("more are free than are kept");
+            let replacement = space.open_free(row).expect("more are free than are kept");
             self.owners[replacement] = logical.0;
             self.pairs[logical].replacement = replacement.0;
         }
@@ -350,58 +350,58 @@ impl BlockMap {
 
     /// Begins to merge a logical block: into its replacement block where that takes the rest, else into a new one. Where
     /// none is free, another logical block is merged first.
-    fn merge(&mut self, row: Row, logical: LogicalBlock, blocks: &mut Space, chips: &Chips) -> Option<()> {
-        let into = if let Some(replacement) = self.takes_rest(logical, blocks, chips) {
+    fn merge(&mut self, row: Row, logical: LogicalBlock, space: &mut Space, chips: &Chips) -> Option<()> {
+        let into = if let Some(replacement) = self.takes_rest(logical, space, chips) {
             replacement
-        } else if self.blocks_of(logical).all(|block| blocks.valid(block) == 0) {
-            self.release(row, logical, None, blocks);
+        } else if self.blocks_of(logical).all(|block| space.valid(block) == 0) {
+            self.release(row, logical, None, space);
             return Some(());
-        } else if let Some(new) = blocks.open_free(row) {
+        } else if let Some(new) = space.open_free(row) {
             self.owners[new] = logical.0;
             new
         } else {
             let gains = |other: &&LogicalBlock| {
-                self.pairs[**other].data().is_some() && self.takes_rest(**other, blocks, chips).is_some()
+                self.pairs[**other].data().is_some() && self.takes_rest(**other, space, chips).is_some()
             };
             let Some(other) = self.rows[row as usize].replaced.iter().find(gains).copied() else {
                 return self.stick(row);
             };
-            return self.merge(row, other, blocks, chips);
+            return self.merge(row, other, space, chips);
         };
         self.rows[row as usize].copying = Some(Copying { logical, into, until: None });
         Some(())
     }
 
     /// The replacement block of a logical block, if it takes all that is valid elsewhere.
-    fn takes_rest(&self, logical: LogicalBlock, blocks: &Space, chips: &Chips) -> Option<BlockSetId> {
+    fn takes_rest(&self, logical: LogicalBlock, space: &Space, chips: &Chips) -> Option<BlockSetId> {
         let replacement = self.pairs[logical].replacement()?;
-        let is_sound = blocks.state(replacement) == State::Open && !blocks.is_condemned(replacement);
-        let first = self.next_outside(logical, replacement, 0, blocks);
+        let is_sound = space.state(replacement) == State::Open && !space.is_condemned(replacement);
+        let first = self.next_outside(logical, replacement, 0, space);
         let fits = first.is_none_or(|(place, _)| place >= chips.programmed(replacement));
         (is_sound && fits).then_some(replacement)
     }
 
     /// All that is valid of a logical block is in one block now.
-    fn merged(&mut self, row: Row, logical: LogicalBlock, into: BlockSetId, blocks: &mut Space) {
+    fn merged(&mut self, row: Row, logical: LogicalBlock, into: BlockSetId, space: &mut Space) {
         self.rows[row as usize].copying = None;
-        blocks.close_open(into);
-        self.release(row, logical, Some(into), blocks);
-        if blocks.is_condemned(into) {
+        space.close_open(into);
+        self.release(row, logical, Some(into), space);
+        if space.is_condemned(into) {
             self.rows[row as usize].failed.push_back(logical);
         }
     }
 
     /// Nothing is valid in the blocks of a logical block but in `data`, which is all that it keeps.
-    fn release(&mut self, row: Row, logical: LogicalBlock, data: Option<BlockSetId>, blocks: &mut Space) {
+    fn release(&mut self, row: Row, logical: LogicalBlock, data: Option<BlockSetId>, space: &mut Space) {
         loop {
             let mut old = self.blocks_of(logical).filter(|block| Some(*block) != data);
-            let next = old.find(|block| blocks.state(*block) != State::Victim);
+            let next = old.find(|block| space.state(*block) != State::Victim);
             drop(old);
             let Some(block) = next else { break };
-            if blocks.state(block) == State::Open {
-                blocks.close_open(block);
+            if space.state(block) == State::Open {
+                space.close_open(block);
             }
-            self.erase(row, block, blocks);
+            self.erase(row, block, space);
         }
         self.strays.retain(|(of, _)| *of != logical);
         self.pairs[logical] = Pair { data: data.map_or(NONE, |data| data.0), replacement: NONE };
@@ -411,8 +411,8 @@ impl BlockMap {
     }
 
     /// A closed block without anything valid is to be erased.
-    fn erase(&mut self, row: Row, block: BlockSetId, blocks: &mut Space) {
-        blocks.clean(block);
+    fn erase(&mut self, row: Row, block: BlockSetId, space: &mut Space) {
+        space.clean(block);
         self.owners[block] = NONE;
         self.rows[row as usize].to_erase.push_back(block);
     }

@@ -86,4 +86,11 @@ impl Map {
         }
         base.space.program_done(to);
     }
+
+    /// A step of a block map that takes so many commands begins in a row.
+    pub(crate) fn begin_step(&mut self, row: Row, commands: u32) {
+        if let Some(map) = &mut self.by_block {
+            map.begin(row, commands);
+        }
+    }
 }

@@ -2,16 +2,8 @@
 
 use crate::base::Base;
 use crate::map::Map;
-use crate::policy::placement::Row;
 
 impl Map {
-    /// A step of a block map that takes so many commands begins in a row.
-    pub(crate) fn begin_step(&mut self, row: Row, commands: u32) {
-        if let Some(map) = &mut self.by_block {
-            map.begin(row, commands);
-        }
-    }
-
     /// Whether each row has the good blocks that its logical blocks need.
     fn holds_logical_blocks(&self, base: &Base) -> bool {
         let mut rows = 0..base.config.pools.rows();

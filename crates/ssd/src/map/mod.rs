@@ -295,10 +295,10 @@ impl Map {
     /// The table of discards and translation pages go on from what is found of them.
     pub(crate) fn recover_tables(&mut self, base: &mut Base) {
         let Self { discards, translation, pages: mapping, .. } = self;
-        let Base { flash, space: blocks, config, .. } = base;
+        let Base { flash, space, config, .. } = base;
         let found = |logical| {
             let slot = mapping.get(logical)?;
-            Some((flash.stamp(slot).version, blocks.row_of(config.pools.block_of(slot))))
+            Some((flash.stamp(slot).version, space.row_of(config.pools.block_of(slot))))
         };
         if let Some(discards) = discards {
             discards.recover(found);

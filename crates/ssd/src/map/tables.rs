@@ -18,7 +18,7 @@ use crate::policy::placement::Row;
 impl Map {
     /// Whether the place of `page` is known now; otherwise it will be, and `then` goes on.
     #[inline]
-    pub(crate) fn is_located(
+    pub(crate) fn locate_or_wait(
         &mut self,
         page: LogicalPage,
         (then, class): (Then, Class),
@@ -235,7 +235,7 @@ impl Map {
     }
 
     /// A request waits until everything that was discarded is so after a power cut; false if it is.
-    pub(crate) fn waits_for_discards(&mut self, id: RequestId) -> bool {
+    pub(crate) fn wait_for_discards(&mut self, id: RequestId) -> bool {
         self.discards.as_mut().is_some_and(|discards| discards.flush(id))
     }
 

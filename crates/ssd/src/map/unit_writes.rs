@@ -86,10 +86,10 @@ impl UnitWrites {
     }
 
     /// Where the last write of each unit is, as the spare areas tell after a power cut.
-    pub fn newest(&self, blocks: &Space, chips: &Chips) -> Newest {
+    pub fn newest(&self, space: &Space, chips: &Chips) -> Newest {
         let mut newest = vec![NOWHERE; self.is_programming.len()];
-        let first_pool = blocks.pools().first();
-        for block in first_pool.geometry.all_blocks().filter(|block| blocks.state(*block) != State::Bad) {
+        let first_pool = space.pools().first();
+        for block in first_pool.geometry.all_blocks().filter(|block| space.state(*block) != State::Bad) {
             for place in (0..chips.programmed(block)).step_by(self.per_unit as usize) {
                 let first = first_pool.slots.at(block, place);
                 let mut held = (first.0..first.0 + self.per_unit).map(|slot| chips.stamp(SlotId(slot)));

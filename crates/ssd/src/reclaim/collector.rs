@@ -194,15 +194,15 @@ impl Collector {
 
     /// What to do next in `row`; `None` when nothing is to be done now or a step is under way.
     #[inline]
-    pub fn next(&mut self, row: Row, blocks: &mut Space, leave: Leave) -> Option<Step> {
+    pub fn next(&mut self, row: Row, space: &mut Space, leave: Leave) -> Option<Step> {
         let state = &self.rows[row as usize];
         if state.lost {
             return None;
         }
-        let empties = !state.condemned.is_empty() && self.next_condemned(row, blocks).is_some();
-        let [start_below, stop_at] = self.marks(row, blocks);
+        let empties = !state.condemned.is_empty() && self.next_condemned(row, space).is_some();
+        let [start_below, stop_at] = self.marks(row, space);
         let state = &mut self.rows[row as usize];
-        let free = blocks.free(row);
+        let free = space.free(row);
         if !state.active && (free < start_below || empties) {
             state.active = true;
             state.regained = 0;
@@ -214,18 +214,18 @@ impl Collector {
             || !state.read.is_empty()
             || free < leave.rest_goal
             // What was begun to be folded is finished.
-            || state.victim.is_some_and(|(block, _)| blocks.is_slc(block))
-            || blocks.to_fold(row, leave.keep_cached).is_some()
-            || self.cleans_member(row, blocks, &leave);
+            || state.victim.is_some_and(|(block, _)| space.is_slc(block))
+            || space.to_fold(row, leave.keep_cached).is_some()
+            || self.cleans_member(row, space, &leave);
         if !(has_cause || self.levels(row, free, stop_at)) {
             return None;
         }
         let state = &self.rows[row as usize];
         let must_wait = leave.waits || (state.steps_left == 0 && !leave.rests);
-        if must_wait && free > blocks.streams().kept_blocks() {
+        if must_wait && free > space.streams().kept_blocks() {
             return None;
         }
-        let step = self.step(row, blocks, &leave);
+        let step = self.step(row, space, &leave);
         let state = &mut self.rows[row as usize];
         state.commands = u32::from(step.is_some());
         state.steps_left = state.steps_left.saturating_sub(1);
@@ -235,53 +235,53 @@ impl Collector {
 
     /// Works out the next step of a row that has cause for one.
     #[inline(never)]
-    fn step(&mut self, row: Row, blocks: &mut Space, leave: &Leave) -> Option<Step> {
+    fn step(&mut self, row: Row, space: &mut Space, leave: &Leave) -> Option<Step> {
         let rest_goal = leave.rest_goal;
-        let [_, stop_at] = self.marks(row, blocks);
+        let [_, stop_at] = self.marks(row, space);
         loop {
-            if let Some(step) = self.finish_victim(row, blocks) {
+            if let Some(step) = self.finish_victim(row, space) {
                 return Some(step);
             }
-            match self.form_unit(row, blocks) {
+            match self.form_unit(row, space) {
                 Ok(None) => {}
                 Ok(step) => return step,
                 Err(NoRoom) => return self.stick(row),
             }
             if let Some((block, place)) = self.rows[row as usize].victim {
-                match self.go_through_victim(row, block, place, blocks) {
+                match self.go_through_victim(row, block, place, space) {
                     Ok(None) => continue,
                     Ok(step) => return step,
                     Err(NoRoom) => return self.stick(row),
                 }
             }
             if let Some(block) = self.rows[row as usize].migrating {
-                return self.finish_staying(row, block, blocks);
+                return self.finish_staying(row, block, space);
             }
-            if let Some(block) = self.forced_victim(row, leave, blocks) {
-                blocks.clean(block);
+            if let Some(block) = self.forced_victim(row, leave, space) {
+                space.clean(block);
                 self.rows[row as usize].begin(block);
                 continue;
             }
             let state = &mut self.rows[row as usize];
-            let free = blocks.free(row);
+            let free = space.free(row);
             if free >= stop_at.max(rest_goal) {
                 state.active = false;
-                if !self.begin_still_block(row, blocks) {
+                if !self.begin_still_block(row, space) {
                     return None;
                 }
                 continue;
             }
             let needed = free < stop_at && (state.active || rest_goal == 0);
             state.active &= needed;
-            let gains = !needed || self.gains_unit(row, blocks);
-            let Some(block) = gains.then(|| self.choose(row, leave, blocks)).flatten() else {
+            let gains = !needed || self.gains_unit(row, space);
+            let Some(block) = gains.then(|| self.choose(row, leave, space)).flatten() else {
                 // To pad a unit gains nothing: what was read waits for more.
                 if !needed {
                     return None;
                 }
-                return self.finish_padded(row, blocks);
+                return self.finish_padded(row, space);
             };
-            if let Err(step) = self.begin_victim(row, block, blocks) {
+            if let Err(step) = self.begin_victim(row, block, space) {
                 return step;
             }
         }
@@ -293,74 +293,74 @@ impl Collector {
         row: Row,
         block: BlockSetId,
         place: u32,
-        blocks: &Space,
+        space: &Space,
     ) -> Result<Option<Step>, NoRoom> {
         let state = &mut self.rows[row as usize];
         // Nothing is regained of a block that will not be erased.
-        let gain = u32::from(!blocks.is_condemned(block));
-        let unit = blocks.pools().per_program(row);
+        let gain = u32::from(!space.is_condemned(block));
+        let unit = space.pools().per_program(row);
         if self.copyback
-            && let Some(first) = whole_unit(blocks, block, place)
+            && let Some(first) = whole_unit(space, block, place)
         {
-            if !blocks.has_room(row, blocks.streams().gc(0), unit) {
+            if !space.has_room(row, space.streams().gc(0), unit) {
                 return Err(NoRoom);
             }
-            state.regained += gain * passed(blocks, row, place, first, first, 0);
+            state.regained += gain * passed(space, row, place, first, first, 0);
             state.victim = Some((block, first + unit));
-            return Ok(Some(Step::Copyback { from: blocks.pools().at(block, first) }));
+            return Ok(Some(Step::Copyback { from: space.pools().at(block, first) }));
         }
-        if let Some((first, end, valid)) = next_read(blocks, block, place) {
-            state.regained += gain * passed(blocks, row, place, first, end, valid);
+        if let Some((first, end, valid)) = next_read(space, block, place) {
+            state.regained += gain * passed(space, row, place, first, end, valid);
             state.victim = Some((block, end));
-            let slots = &blocks.pools().of_row(row).slots;
+            let slots = &space.pools().of_row(row).slots;
             return Ok(Some(Step::Read { first: slots.at(block, first), end: slots.at(block, end), valid }));
         }
-        let end = blocks.pools().per_block(block);
-        state.regained += gain * passed(blocks, row, place, end, end, 0);
+        let end = space.pools().per_block(block);
+        state.regained += gain * passed(space, row, place, end, end, 0);
         state.victim = None;
         state.read.push_back(block);
         Ok(None)
     }
 
     /// A victim that is not a matter of choice any more.
-    fn forced_victim(&mut self, row: Row, leave: &Leave, blocks: &mut Space) -> Option<BlockSetId> {
-        let condemned = self.next_condemned(row, blocks);
+    fn forced_victim(&mut self, row: Row, leave: &Leave, space: &mut Space) -> Option<BlockSetId> {
+        let condemned = self.next_condemned(row, space);
         condemned
-            .or_else(|| self.next_fold(row, leave.keep_cached, blocks))
-            .or_else(|| self.next_member(row, leave, blocks))
+            .or_else(|| self.next_fold(row, leave.keep_cached, space))
+            .or_else(|| self.next_member(row, leave, space))
     }
 
     /// A victim of which nothing valid is left is erased.
-    fn finish_victim(&mut self, row: Row, blocks: &Space) -> Option<Step> {
+    fn finish_victim(&mut self, row: Row, space: &Space) -> Option<Step> {
         let state = &mut self.rows[row as usize];
         if state.read.is_empty() {
             return None;
         }
-        let at = state.read.iter().position(|block| blocks.is_clean(*block))?;
+        let at = state.read.iter().position(|block| space.is_clean(*block))?;
         let block = state.read.remove(at).expect("it was just found");
         state.migrating = state.migrating.filter(|migrating| *migrating != block);
         // What is left of it in the staging areas is void, and its slots will soon hold something else.
         for staged in &mut state.staged {
-            staged.retain(|moved| blocks.pools().block_of(moved.from) != block);
+            staged.retain(|moved| space.pools().block_of(moved.from) != block);
         }
-        Some(if blocks.is_condemned(block) { Step::Retire { block } } else { Step::Erase { block } })
+        Some(if space.is_condemned(block) { Step::Retire { block } } else { Step::Erase { block } })
     }
 
     /// A stream with enough pages for a program unit writes one.
-    fn form_unit(&mut self, row: Row, blocks: &Space) -> Result<Option<Step>, NoRoom> {
-        if blocks.has_whole_units(row) {
-            return self.form_whole_unit(row, blocks);
+    fn form_unit(&mut self, row: Row, space: &Space) -> Result<Option<Step>, NoRoom> {
+        if space.has_whole_units(row) {
+            return self.form_whole_unit(row, space);
         }
-        let unit = blocks.pools().per_program(row) as usize;
+        let unit = space.pools().per_program(row) as usize;
         let state = &mut self.rows[row as usize];
         for (n, staged) in state.staged.iter_mut().enumerate() {
             if staged.len() < unit {
                 continue;
             }
-            staged.retain(|moved| blocks.is_valid(moved.from));
+            staged.retain(|moved| space.is_valid(moved.from));
             if staged.len() >= unit {
-                let stream = blocks.streams().gc(n as u8);
-                if !blocks.has_room(row, stream, unit as u32) {
+                let stream = space.streams().gc(n as u8);
+                if !space.has_room(row, stream, unit as u32) {
                     return Err(NoRoom);
                 }
                 state.unit.extend((0..unit).map_while(|_| staged.pop_front()));
@@ -373,23 +373,23 @@ impl Collector {
     /// Makes `block` the victim; otherwise what to do instead. So many blocks may have failed that the victim's pages
     /// have nowhere to go.
     #[inline(never)]
-    fn begin_victim(&mut self, row: Row, block: BlockSetId, blocks: &mut Space) -> Result<(), Option<Step>> {
-        let fits = |block: &BlockSetId| self.has_room_for(row, *block, blocks);
+    fn begin_victim(&mut self, row: Row, block: BlockSetId, space: &mut Space) -> Result<(), Option<Step>> {
+        let fits = |block: &BlockSetId| self.has_room_for(row, *block, space);
         // After a power cut, blocks that were victims before it may be all that there is room to clean.
-        let victim = Some(block).filter(fits).or_else(|| blocks.emptiest(row).filter(fits));
+        let victim = Some(block).filter(fits).or_else(|| space.emptiest(row).filter(fits));
         let state = &mut self.rows[row as usize];
         if let Some(block) = victim {
-            blocks.clean(block);
+            space.clean(block);
             state.begin(block);
             return Ok(());
         }
         // The erase of a victim that still is read will make room.
-        if state.read.iter().any(|read| blocks.valid(*read) == 0) {
+        if state.read.iter().any(|read| space.valid(*read) == 0) {
             return Err(None);
         }
         // Pages of different streams share a unit when nothing else makes room.
-        if state.staged() >= blocks.pools().per_program(row) as usize {
-            return Err(self.finish_padded(row, blocks));
+        if state.staged() >= space.pools().per_program(row) as usize {
+            return Err(self.finish_padded(row, space));
         }
         state.stuck = true;
         Err(None)
@@ -397,32 +397,32 @@ impl Collector {
 
     /// The oldest block of the SLC cache, if the row has more of them than are to be kept, and room for its pages.
     #[inline(never)]
-    fn next_fold(&self, row: Row, keep: u32, blocks: &mut Space) -> Option<BlockSetId> {
-        blocks.to_fold(row, keep).filter(|block| self.has_room_for(row, *block, blocks))
+    fn next_fold(&self, row: Row, keep: u32, space: &mut Space) -> Option<BlockSetId> {
+        space.to_fold(row, keep).filter(|block| self.has_room_for(row, *block, space))
     }
 
     /// Whether what is valid of a block has somewhere to go, with what waits to fill a program unit.
-    fn has_room_for(&self, row: Row, block: BlockSetId, blocks: &Space) -> bool {
-        let unit = blocks.pools().per_program(row) as usize;
-        let moving = blocks.valid(block) as usize + self.rows[row as usize].staged();
-        moving.next_multiple_of(unit) <= blocks.collector_room(row)
+    fn has_room_for(&self, row: Row, block: BlockSetId, space: &Space) -> bool {
+        let unit = space.pools().per_program(row) as usize;
+        let moving = space.valid(block) as usize + self.rows[row as usize].staged();
+        moving.next_multiple_of(unit) <= space.collector_room(row)
     }
 
     /// There is no other victim to fill a unit with: what there is of all streams is programmed as it is.
     #[inline(never)]
-    pub(super) fn finish_padded(&mut self, row: Row, blocks: &Space) -> Option<Step> {
-        let unit = blocks.pools().per_program(row) as usize;
+    pub(super) fn finish_padded(&mut self, row: Row, space: &Space) -> Option<Step> {
+        let unit = space.pools().per_program(row) as usize;
         let state = &mut self.rows[row as usize];
         for staged in &mut state.staged {
-            staged.retain(|moved| blocks.is_valid(moved.from));
+            staged.retain(|moved| space.is_valid(moved.from));
         }
         let first = state.staged.iter().position(|staged| !staged.is_empty());
         let Some(first) = first else {
             state.active = false;
             return None;
         };
-        let stream = blocks.streams().gc(first as u8);
-        if !blocks.has_room(row, stream, unit as u32) {
+        let stream = space.streams().gc(first as u8);
+        if !space.has_room(row, stream, unit as u32) {
             return self.stick(row);
         }
         for staged in &mut state.staged {
@@ -438,10 +438,10 @@ impl Collector {
     }
 
     /// Notes that a block was erased.
-    pub fn erased(&mut self, block: BlockSetId, blocks: &Space) {
+    pub fn erased(&mut self, block: BlockSetId, space: &Space) {
         if let Some((wear, _)) = &mut self.wear {
-            let row = blocks.row_of(block);
-            wear.erased(row, blocks.pools().of_row(row).geometry.number_of(block));
+            let row = space.row_of(block);
+            wear.erased(row, space.pools().of_row(row).geometry.number_of(block));
         }
     }
 
@@ -467,18 +467,18 @@ impl Collector {
 
     /// Makes the next of these blocks that is closed the victim, if its pages have somewhere to go; false if there is
     /// none.
-    fn begin_still_block(&mut self, row: Row, blocks: &mut Space) -> bool {
+    fn begin_still_block(&mut self, row: Row, space: &mut Space) -> bool {
         if self.wear.is_none() {
             return false;
         }
-        let first = blocks.pools().of_row(row).geometry.first_block(row).0;
-        let [_, stop_at] = self.marks(row, blocks);
-        while self.levels(row, blocks.free(row), stop_at) {
+        let first = space.pools().of_row(row).geometry.first_block(row).0;
+        let [_, stop_at] = self.marks(row, space);
+        while self.levels(row, space.free(row), stop_at) {
             let state = &mut self.rows[row as usize];
             let block = BlockSetId(first + state.still.start);
             state.still.start += 1;
-            if blocks.state(block) == State::Closed && self.has_room_for(row, block, blocks) {
-                blocks.clean(block);
+            if space.state(block) == State::Closed && self.has_room_for(row, block, space) {
+                space.clean(block);
                 self.rows[row as usize].begin(block);
                 return true;
             }
@@ -554,13 +554,13 @@ impl Collector {
 
 /// The next slots of a victim from `place` on that can be read at once: the same page in planes side by side, each with
 /// something valid. First place, one beyond the last, and valid ones among them.
-fn next_read(blocks: &Space, block: BlockSetId, place: u32) -> Option<(u32, u32, u32)> {
-    let Pool { geometry, slots, .. } = blocks.pools().of_block(block);
+fn next_read(space: &Space, block: BlockSetId, place: u32) -> Option<(u32, u32, u32)> {
+    let Pool { geometry, slots, .. } = space.pools().of_block(block);
     let page = |place| slots.page_of(slots.at(block, place)).0;
-    let (first, begin) = (blocks.next_valid(block, place)?, page(0));
+    let (first, begin) = (space.next_valid(block, place)?, page(0));
     let (mut end, mut valid, mut last) = (first + 1, 1, page(first));
     let number = geometry.page_in_block(last - begin);
-    while let Some(next) = blocks.next_valid(block, end) {
+    while let Some(next) = space.next_valid(block, end) {
         let here = page(next);
         if here > last + slots.pages() || geometry.page_in_block(here - begin) != number {
             break;
@@ -571,13 +571,13 @@ fn next_read(blocks: &Space, block: BlockSetId, place: u32) -> Option<(u32, u32,
 }
 
 /// The next valid slot of a victim from `place` on, if a program unit of valid ones begins there.
-fn whole_unit(blocks: &Space, block: BlockSetId, place: u32) -> Option<u32> {
-    let unit = blocks.pools().of_block(block).slots.per_program;
-    if blocks.is_slc(block) {
+fn whole_unit(space: &Space, block: BlockSetId, place: u32) -> Option<u32> {
+    let unit = space.pools().of_block(block).slots.per_program;
+    if space.is_slc(block) {
         return None;
     }
-    let first = blocks.next_valid(block, place).filter(|first| first.is_multiple_of(unit))?;
-    (first..first + unit).all(|place| blocks.is_valid(blocks.pools().at(block, place))).then_some(first)
+    let first = space.next_valid(block, place).filter(|first| first.is_multiple_of(unit))?;
+    (first..first + unit).all(|place| space.is_valid(space.pools().at(block, place))).then_some(first)
 }
 
 #[cfg(test)]

@@ -89,7 +89,7 @@ impl Reclaim {
 
     /// Whether victims were left half cleaned; told once.
     #[inline]
-    pub(crate) fn goes_on_at_work(&mut self) -> bool {
+    pub(crate) fn take_work_left(&mut self) -> bool {
         std::mem::take(&mut self.left_at_work)
     }
 

@@ -139,7 +139,7 @@ impl Reclaim {
     /// Whether the pages of a victim leave the pool is asked once, when cleaning it begins.
     fn look_at_new_victim(&mut self, row: Row, base: &mut Base) {
         let pool = base.config.pools.number_of_row(row);
-        if self.collector.has_new_victim(row) && pool > 0 {
+        if self.collector.take_new_victim(row) && pool > 0 {
             base.gather_states();
             if base.policies.relocator.leaves(pool, &base.states) {
                 self.collector.send_off(row);
@@ -210,19 +210,19 @@ impl Reclaim {
     #[inline(never)]
     fn readers_inherit(&mut self, row: Row, base: &mut Base) {
         let Self { collector, .. } = self;
-        let Base { space: blocks, flash, .. } = base;
-        collector.waits_for_readers(row, blocks).for_each(|block| flash.raise_readers(block));
+        let Base { space, flash, .. } = base;
+        collector.waits_for_readers(row, space).for_each(|block| flash.raise_readers(block));
     }
 }
 
 /// Where in a program unit of a row the collector's page goes that is its `n`-th and comes from this slot: in a pool of whole
 /// units to its place.
-fn places(blocks: &Space, row: Row) -> impl Fn(usize, SlotId) -> usize + use<> {
+fn places(space: &Space, row: Row) -> impl Fn(usize, SlotId) -> usize + use<> {
     let (first, unit) = {
-        let slots = &blocks.pools().of_row(row).slots;
+        let slots = &space.pools().of_row(row).slots;
         (slots.first(), slots.per_program)
     };
-    let whole = blocks.has_whole_units(row);
+    let whole = space.has_whole_units(row);
     move |n, from| if whole { ((from.0 - first) % unit) as usize } else { n }
 }
 

@@ -60,10 +60,10 @@ impl Recovery {
     /// tables hold takes no time; the scan does.
     pub(crate) fn begin(&mut self, core: &mut Core, writer: &mut Writer, now: Instant) {
         skip_torn_word_lines(core);
-        let Base { space: blocks, flash, .. } = &mut core.base;
+        let Base { space, flash, .. } = &mut core.base;
         let chips = flash.chips();
-        blocks.forget(|block| chips.programmed(block), |block| chips.erases()[block]);
-        blocks.look_at_word_lines(|slot| chips.is_programmed(slot));
+        space.forget(|block| chips.programmed(block), |block| chips.erases()[block]);
+        space.look_at_word_lines(|slot| chips.is_programmed(slot));
         core.base.set_modes();
         let stale = find_newest(core);
         core.map.settle(&mut core.base);

@@ -274,7 +274,7 @@ impl Space {
 
     /// Whether one was chosen since this was last asked.
     #[inline]
-    pub fn super_block_was_chosen(&mut self) -> bool {
+    pub fn take_choice_of_super_block(&mut self) -> bool {
         self.super_blocks.as_mut().is_some_and(|all| std::mem::take(&mut all.news))
     }
 

@@ -36,9 +36,9 @@ impl Writer {
         loop {
             let waiting = self.waiting_for(row, core);
             let page = waiting.map(|(_, id)| core.cache.entry(id).logical);
-            let Base { space: blocks, flash, .. } = &mut core.base;
+            let Base { space, flash, .. } = &mut core.base;
             let Some(map) = core.map.by_block_mut() else { return false };
-            let Some(step) = map.next(row, page, blocks, flash.chips()) else {
+            let Some(step) = map.next(row, page, space, flash.chips()) else {
                 core.base.life.read_only |= map.is_stuck(row);
                 return false;
             };

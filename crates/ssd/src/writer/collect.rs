@@ -26,7 +26,7 @@ impl Writer {
         calendar: &mut impl Schedule<Event>,
     ) {
         self.collect_in_row(waits, row, core, calendar);
-        if core.base.space.super_block_was_chosen() {
+        if core.base.space.take_choice_of_super_block() {
             for other in (0..core.base.config.pools.rows()).filter(|other| *other != row) {
                 self.collect_in_row(core.reclaim.steps_aside(), other, core, calendar);
             }

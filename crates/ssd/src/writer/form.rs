@@ -54,7 +54,7 @@ impl Writer {
         let mut formed = false;
         for list in 0..self.ready.len() {
             while !self.ready[list].pages.is_empty() {
-                if !self.some_row_accepts(list, core, calendar) {
+                if !self.look_for_row(list, core, calendar) {
                     formed |= self.subs.is_some() && self.looks_elsewhere(list, core, calendar);
                     break;
                 }
@@ -99,7 +99,7 @@ impl Writer {
         let mut formed = false;
         let streams = usize::from(core.base.space.streams().host);
         for stream in 0..streams {
-            self.some_row_accepts(stream, core, calendar);
+            self.look_for_row(stream, core, calendar);
         }
         // Where nothing moves a unit is padded, whatever there is of it.
         let pads = self.nothing_moves(core);

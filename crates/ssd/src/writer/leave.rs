@@ -58,7 +58,7 @@ impl Writer {
     ) {
         let logical = core.cache.entry(id).logical;
         let class = core.cache.class_of_reads_for(id);
-        if core.map.is_located(logical, (Then::Prepare(id), class), &mut core.base, calendar) {
+        if core.map.locate_or_wait(logical, (Then::Prepare(id), class), &mut core.base, calendar) {
             self.complete(id, core, calendar);
         } else {
             core.cache.entry_mut(id).state = EntryState::Filling;

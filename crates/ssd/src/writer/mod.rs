@@ -216,11 +216,11 @@ fn new_units(config: &Config, streams: Streams, slc: Option<&SlcShare>, has_home
 }
 
 /// The sub-requests of a device with several pools, of which the block table then keeps the books apart.
-fn new_sub_requests(config: &Config, router: &dyn Router, blocks: &mut Space) -> Option<Box<SubRequests>> {
+fn new_sub_requests(config: &Config, router: &dyn Router, space: &mut Space) -> Option<Box<SubRequests>> {
     if config.pools.count() == 1 {
         return None;
     }
-    blocks.share(config.file.ftl.mapping.whole_units);
+    space.share(config.file.ftl.mapping.whole_units);
     let pools = (0..router.streams()).map(|stream| router.pool(stream)).collect();
     Some(Box::new(SubRequests::new(config, pools)))
 }

@@ -14,7 +14,7 @@ impl Writer {
     /// Whether any row takes a program unit of a stream of the host. Pages of a row that is full of valid ones may become
     /// invalid without anything happening to the row itself, so that such rows are looked at again when nothing else goes
     /// on.
-    pub(in crate::writer) fn some_row_accepts(
+    pub(in crate::writer) fn look_for_row(
         &mut self,
         stream: usize,
         core: &mut Core,
@@ -95,9 +95,9 @@ impl Writer {
     #[inline(never)]
     fn note_slc(&mut self, row: Row, core: &mut Core) {
         let Self { slc, accepting, .. } = self;
-        let Base { space: blocks, .. } = &mut core.base;
+        let Base { space, .. } = &mut core.base;
         if let Some(slc) = slc {
-            let is_slc = blocks.writes_slc(row, StreamId(slc.stream as u8));
+            let is_slc = space.writes_slc(row, StreamId(slc.stream as u8));
             slc.rows.set(row, is_slc && accepting[slc.stream].contains(row));
         }
     }

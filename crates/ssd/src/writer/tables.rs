@@ -15,7 +15,7 @@ impl Writer {
     #[cold]
     fn write_discards(&mut self, core: &mut Core, calendar: &mut impl Schedule<Event>) {
         let stream = self.accepting.len() - 1;
-        while core.map.has_discards_to_write() && self.some_row_accepts(stream, core, calendar) {
+        while core.map.has_discards_to_write() && self.look_for_row(stream, core, calendar) {
             let row = match core.base.has_homes {
                 true => self.accepting[stream].iter().find(|row| core.map.takes_tables(*row, &core.base)),
                 false => core.base.policies.placement.next(&self.accepting[stream]),
@@ -55,7 +55,7 @@ impl Writer {
     fn write_unit(&mut self, core: &mut Core, calendar: &mut impl Schedule<Event>) -> bool {
         let stream = usize::from(core.base.space.streams().host) - 1;
         let has_unit = core.map.translation().is_some_and(Translation::has_unit);
-        if !has_unit || !self.some_row_accepts(stream, core, calendar) {
+        if !has_unit || !self.look_for_row(stream, core, calendar) {
             return false;
         }
         let row = match core.base.has_homes {

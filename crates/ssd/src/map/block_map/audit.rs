@@ -9,25 +9,25 @@ use crate::space::Space;
 impl BlockMap {
     /// Checks that each valid page is at its place, in a block of its logical block, and that what a replacement block has
     /// passed is valid nowhere else. A bug if not. It takes time in proportion to the number of pages.
-    pub fn audit(&self, blocks: &Space, chips: &Chips) {
-        for block in self.owners.ids().filter(|block| blocks.valid(*block) > 0) {
+    pub fn audit(&self, space: &Space, chips: &Chips) {
+        for block in self.owners.ids().filter(|block| space.valid(*block) > 0) {
             let logical = LogicalBlock(self.owners[block]);
-            let row = blocks.row_of(block) as usize;
+            let row = space.row_of(block) as usize;
             let is_target = self.rows[row].copying.is_some_and(|copying| copying.into == block);
             let known = self.blocks_of(logical).any(|known| known == block);
             assert!(known || is_target, "{block:?} holds pages of {logical:?}, which has it not");
-            self.audit_places(logical, block, blocks, chips);
+            self.audit_places(logical, block, space, chips);
         }
         for (row, state) in (0..).zip(&self.rows) {
             for logical in &state.replaced {
                 let replacement = self.pairs[*logical].replacement();
                 let replacement =
                     replacement.expect("a logical block that is listed has a replacement block");
-                assert_eq!(blocks.row_of(replacement), row, "{replacement:?} of {logical:?}");
+                assert_eq!(space.row_of(replacement), row, "{replacement:?} of {logical:?}");
                 let merges = state.copying.is_some_and(|copying| copying.logical == *logical);
                 if !merges && !state.failed.contains(logical) {
                     assert_eq!(
-                        self.takes_rest(*logical, blocks, chips),
+                        self.takes_rest(*logical, space, chips),
                         Some(replacement),
                         "{logical:?} has valid pages that its replacement block has passed"
                     );
@@ -36,9 +36,9 @@ impl BlockMap {
         }
     }
 
-    fn audit_places(&self, logical: LogicalBlock, block: BlockSetId, blocks: &Space, chips: &Chips) {
+    fn audit_places(&self, logical: LogicalBlock, block: BlockSetId, space: &Space, chips: &Chips) {
         let mut place = 0;
-        while let Some(at) = blocks.next_valid(block, place) {
+        while let Some(at) = space.next_valid(block, place) {
             let stamp = chips.stamp(self.slots.at(block, at));
             let found = self.split(LogicalPage(stamp.logical));
             assert_eq!(found, (logical, at), "{stamp:?} in {block:?}");

@@ -53,16 +53,16 @@ impl BlockMap {
     }
 
     /// The row is out of use as a whole, with all its blocks.
-    pub fn lose(&mut self, row: Row, blocks: &Space) {
-        let is_here = |number: u32| block(number).is_some_and(|block| blocks.row_of(block) == row);
+    pub fn lose(&mut self, row: Row, space: &Space) {
+        let is_here = |number: u32| block(number).is_some_and(|block| space.row_of(block) == row);
         for logical in self.pairs.ids() {
             let pair = self.pairs[logical];
             if is_here(pair.data) || is_here(pair.replacement) {
                 self.pairs[logical] = NOWHERE;
             }
         }
-        self.strays.retain(|(_, stray)| blocks.row_of(*stray) != row);
-        self.owners.ids().filter(|block| blocks.row_of(*block) == row).for_each(|block| {
+        self.strays.retain(|(_, stray)| space.row_of(*stray) != row);
+        self.owners.ids().filter(|block| space.row_of(*block) == row).for_each(|block| {
             self.owners[block] = NONE;
         });
         let commands = self.rows[row as usize].commands;

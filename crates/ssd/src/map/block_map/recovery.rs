@@ -20,14 +20,14 @@ impl BlockMap {
     }
 
     /// The written blocks of each logical block, those that were opened first in front.
-    fn written(&self, blocks: &Space, chips: &Chips) -> Vec<Written> {
+    fn written(&self, space: &Space, chips: &Chips) -> Vec<Written> {
         let all = self.owners.ids();
-        let used = all.filter(|block| blocks.state(*block) != State::Bad && chips.programmed(*block) > 0);
+        let used = all.filter(|block| space.state(*block) != State::Bad && chips.programmed(*block) > 0);
         let owner = |block: BlockSetId| {
             let mut stamps =
                 (0..chips.programmed(block)).map(|place| chips.stamp(self.slots.at(block, place)));
             let data = stamps.find(|stamp| stamp.is_data())?;
-            Some((self.split(LogicalPage(data.logical)).0, blocks.opened_as(block), block))
+            Some((self.split(LogicalPage(data.logical)).0, space.opened_as(block), block))
         };
         let mut written: Vec<Written> = used.filter_map(owner).collect();
         written.sort_unstable_by_key(|(logical, opened, _)| (logical.index(), *opened));
@@ -36,8 +36,8 @@ impl BlockMap {
 
     /// Of a page that several blocks hold in the same version, maps the copy that is gone on with: that in the replacement
     /// block, then that in the data block. A third block holds nothing but copies, and is begun anew.
-    pub fn settle(&self, mapping: &mut Mapping, blocks: &mut Space, chips: &Chips) {
-        let written = self.written(blocks, chips);
+    pub fn settle(&self, mapping: &mut Mapping, space: &mut Space, chips: &Chips) {
+        let written = self.written(space, chips);
         for group in written.chunk_by(|one, other| one.0 == other.0).filter(|group| group.len() > 1) {
             let mut order: Vec<BlockSetId> = group.iter().map(|(_, _, block)| *block).collect();
             order.swap(0, 1);
@@ -52,8 +52,8 @@ impl BlockMap {
                 let first = same.next().expect("a mapped page is in a block of its logical block");
                 if first != known {
                     mapping.set(page, first);
-                    blocks.invalidate(known);
-                    blocks.validate(first);
+                    space.invalidate(known);
+                    space.validate(first);
                 }
             }
         }
@@ -61,9 +61,9 @@ impl BlockMap {
 
     /// Finds the data and replacement blocks, once it is known which pages are valid and all blocks are closed. What cannot
     /// go on, as behind a torn program, is to be merged anew, and what holds nothing valid to be erased.
-    pub fn rebuild(&mut self, blocks: &mut Space, chips: &Chips) {
-        let written = self.written(blocks, chips);
-        for (logical, _, block) in written.iter().filter(|(_, _, block)| blocks.valid(*block) > 0) {
+    pub fn rebuild(&mut self, space: &mut Space, chips: &Chips) {
+        let written = self.written(space, chips);
+        for (logical, _, block) in written.iter().filter(|(_, _, block)| space.valid(*block) > 0) {
             self.owners[*block] = logical.0;
             let Pair { data, replacement } = &mut self.pairs[*logical];
             match (*data, *replacement) {
@@ -73,29 +73,29 @@ impl BlockMap {
             }
         }
         for block in self.owners.ids() {
-            let closed = matches!(blocks.state(block), State::Closed | State::Condemned);
-            if closed && blocks.valid(block) == 0 {
-                self.erase(blocks.row_of(block), block, blocks);
+            let closed = matches!(space.state(block), State::Closed | State::Condemned);
+            if closed && space.valid(block) == 0 {
+                self.erase(space.row_of(block), block, space);
             }
         }
-        self.find_work(blocks, chips);
+        self.find_work(space, chips);
     }
 
-    fn find_work(&mut self, blocks: &mut Space, chips: &Chips) {
+    fn find_work(&mut self, space: &mut Space, chips: &Chips) {
         let mut replaced = Vec::new();
         for logical in self.pairs.ids() {
             let all: Vec<BlockSetId> = self.blocks_of(logical).collect();
             let Some(first) = all.first() else { continue };
-            let row = blocks.row_of(*first);
-            let mut fails = all.len() > 2 || all.iter().any(|block| blocks.is_condemned(*block));
+            let row = space.row_of(*first);
+            let mut fails = all.len() > 2 || all.iter().any(|block| space.is_condemned(*block));
             if let Some(replacement) = self.pairs[logical].replacement() {
-                replaced.push((blocks.opened_as(replacement), row, logical));
-                if blocks.state(replacement) == State::Closed
+                replaced.push((space.opened_as(replacement), row, logical));
+                if space.state(replacement) == State::Closed
                     && chips.programmed(replacement) < self.slots.per_block()
                 {
-                    blocks.reopen(replacement);
+                    space.reopen(replacement);
                 }
-                fails |= self.takes_rest(logical, blocks, chips).is_none();
+                fails |= self.takes_rest(logical, space, chips).is_none();
             }
             if fails {
                 self.fail(row, logical);

@@ -11,16 +11,16 @@ use crate::space::{Space, State};
 impl Collector {
     /// The next condemned block that can be emptied: nothing will be gained of it, so that the blocks that cleaning
     /// itself needs must stay free.
-    pub(super) fn next_condemned(&mut self, row: Row, blocks: &Space) -> Option<BlockSetId> {
+    pub(super) fn next_condemned(&mut self, row: Row, space: &Space) -> Option<BlockSetId> {
         let RowState { condemned, .. } = &mut self.rows[row as usize];
         if condemned.is_empty() {
             return None;
         }
-        condemned.retain(|block| !matches!(blocks.state(*block), State::Victim | State::Bad));
-        let spares = blocks.free(row) > blocks.streams().kept_blocks();
+        condemned.retain(|block| !matches!(space.state(*block), State::Victim | State::Bad));
+        let spares = space.free(row) > space.streams().kept_blocks();
         let fits = |block: &BlockSetId| {
-            blocks.state(*block) == State::Condemned
-                && (blocks.valid(*block) == 0 || (spares && self.has_room_for(row, *block, blocks)))
+            space.state(*block) == State::Condemned
+                && (space.valid(*block) == 0 || (spares && self.has_room_for(row, *block, space)))
         };
         self.rows[row as usize].condemned.iter().copied().find(fits)
     }

@@ -10,10 +10,10 @@ impl Collector {
     /// for ever. Each pass from here to the next padding gains a unit at least, so that cleaning comes to an end whatever
     /// mark it is for.
     #[inline]
-    pub(super) fn gains_unit(&self, row: Row, blocks: &Space) -> bool {
-        let unit = blocks.pools().per_program(row);
+    pub(super) fn gains_unit(&self, row: Row, space: &Space) -> bool {
+        let unit = space.pools().per_program(row);
         // A unit that is to be padded has room for so many pages less.
         let begun = self.rows[row as usize].staged() as u32 % unit;
-        blocks.invalid_in_closed(row) >= if begun > 0 { begun } else { unit }
+        space.invalid_in_closed(row) >= if begun > 0 { begun } else { unit }
     }
 }

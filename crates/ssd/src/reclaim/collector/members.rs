@@ -12,48 +12,45 @@ impl Collector {
     /// Whether the row's next victim is a block of a super block that was chosen, and it does not have free blocks beyond
     /// those that cleaning goes for.
     #[inline]
-    pub(super) fn cleans_member(&self, row: Row, blocks: &Space, leave: &Leave) -> bool {
-        blocks.next_of_super_block(row).is_some()
-            && blocks.free(row) <= self.marks(row, blocks)[1].max(leave.rest_goal)
+    pub(super) fn cleans_member(&self, row: Row, space: &Space, leave: &Leave) -> bool {
+        space.next_of_super_block(row).is_some()
+            && space.free(row) <= self.marks(row, space)[1].max(leave.rest_goal)
     }
 
     /// That block. One of which the pages have nowhere to go, so many blocks have failed, is left out.
-    pub(super) fn next_member(&self, row: Row, leave: &Leave, blocks: &mut Space) -> Option<BlockSetId> {
-        while self.cleans_member(row, blocks, leave) {
-            let block = blocks.next_of_super_block(row)?;
-            if self.has_room_for(row, block, blocks) {
+    pub(super) fn next_member(&self, row: Row, leave: &Leave, space: &mut Space) -> Option<BlockSetId> {
+        while self.cleans_member(row, space, leave) {
+            let block = space.next_of_super_block(row)?;
+            if self.has_room_for(row, block, space) {
                 return Some(block);
             }
-            blocks.leave_out(block);
+            space.leave_out(block);
         }
         None
     }
 
     /// The next victim of a row that needs blocks: its block of a super block that is chosen now, or one of its own.
-    pub(super) fn choose(&mut self, row: Row, leave: &Leave, blocks: &mut Space) -> Option<BlockSetId> {
-        let member =
-            if self.choose_super_block(blocks) { self.next_member(row, leave, blocks) } else { None };
-        member.or_else(|| self.policy.choose(blocks.candidates(row), &mut self.random))
+    pub(super) fn choose(&mut self, row: Row, leave: &Leave, space: &mut Space) -> Option<BlockSetId> {
+        let member = if self.choose_super_block(space) { self.next_member(row, leave, space) } else { None };
+        member.or_else(|| self.policy.choose(space.candidates(row), &mut self.random))
     }
 
     /// Chooses a super block, if that is what is cleaned and not enough of them are being cleaned; whether it did.
-    fn choose_super_block(&mut self, blocks: &mut Space) -> bool {
-        let Some(candidates) = blocks.super_candidates() else { return false };
+    fn choose_super_block(&mut self, space: &mut Space) -> bool {
+        let Some(candidates) = space.super_candidates() else { return false };
         let chosen = self.policy.choose(candidates, &mut self.random);
         if let Some(chosen) = chosen {
-            blocks.choose_super_block(chosen);
+            space.choose_super_block(chosen);
         }
         chosen.is_some()
     }
 
     /// The next victim of a row that needs blocks, where nothing takes time: other rows clean their blocks of a super
     /// block when they need some.
-    pub(super) fn choose_untimed(&mut self, row: Row, blocks: &mut Space) -> Option<BlockSetId> {
-        if blocks.next_of_super_block(row).is_none() {
-            self.choose_super_block(blocks);
+    pub(super) fn choose_untimed(&mut self, row: Row, space: &mut Space) -> Option<BlockSetId> {
+        if space.next_of_super_block(row).is_none() {
+            self.choose_super_block(space);
         }
-        blocks
-            .next_of_super_block(row)
-            .or_else(|| self.policy.choose(blocks.candidates(row), &mut self.random))
+        space.next_of_super_block(row).or_else(|| self.policy.choose(space.candidates(row), &mut self.random))
     }
 }

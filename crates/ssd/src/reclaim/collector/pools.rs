@@ -10,25 +10,25 @@ use crate::space::Space;
 impl Collector {
     /// What was read of a program unit is written as one, in a pool of whole units, when all of it that is valid was read.
     #[inline(never)]
-    pub(super) fn form_whole_unit(&mut self, row: Row, blocks: &Space) -> Result<Option<Step>, NoRoom> {
-        let unit = blocks.pools().per_program(row);
+    pub(super) fn form_whole_unit(&mut self, row: Row, space: &Space) -> Result<Option<Step>, NoRoom> {
+        let unit = space.pools().per_program(row);
         let state = &mut self.rows[row as usize];
         for (n, staged) in state.staged.iter_mut().enumerate() {
-            staged.retain(|moved| blocks.is_valid(moved.from));
+            staged.retain(|moved| space.is_valid(moved.from));
             let Some(first) = staged.front() else { continue };
-            let (block, place) = blocks.pools().of_row(row).slots.split(first.from);
+            let (block, place) = space.pools().of_row(row).slots.split(first.from);
             let end = place - place % unit + unit;
             let is_read = match state.victim {
                 Some((victim, at)) if victim == block => {
-                    blocks.next_valid(block, at).is_none_or(|next| next >= end)
+                    space.next_valid(block, at).is_none_or(|next| next >= end)
                 }
                 _ => true,
             };
             if !is_read {
                 continue;
             }
-            let stream = blocks.streams().gc(n as u8);
-            if !blocks.has_room(row, stream, unit) {
+            let stream = space.streams().gc(n as u8);
+            if !space.has_room(row, stream, unit) {
                 return Err(NoRoom);
             }
             state.unit.extend(staged.drain(..));
@@ -45,11 +45,10 @@ impl Collector {
 
     /// Translation pages of a victim stay in the pool that the others leave: they are programmed, for no more will come.
     #[inline(never)]
-    pub(super) fn finish_staying(&mut self, row: Row, block: BlockSetId, blocks: &Space) -> Option<Step> {
-        let stays =
-            |moved: &Moved| blocks.pools().block_of(moved.from) == block && blocks.is_valid(moved.from);
+    pub(super) fn finish_staying(&mut self, row: Row, block: BlockSetId, space: &Space) -> Option<Step> {
+        let stays = |moved: &Moved| space.pools().block_of(moved.from) == block && space.is_valid(moved.from);
         let some_stay = self.rows[row as usize].staged.iter().flatten().any(stays);
-        if some_stay { self.finish_padded(row, blocks) } else { None }
+        if some_stay { self.finish_padded(row, space) } else { None }
     }
 
     /// Whether the pages of the row's victim leave the pool.
@@ -59,7 +58,7 @@ impl Collector {
     }
 
     /// Whether the row has begun with another victim since this was last asked.
-    pub fn has_new_victim(&mut self, row: Row) -> bool {
+    pub fn take_new_victim(&mut self, row: Row) -> bool {
         std::mem::take(&mut self.rows[row as usize].is_new)
     }
 }
@@ -67,10 +66,10 @@ impl Collector {
 /// Invalid slots that are passed between `place` and `end`, where the next `valid` ones are read from `first` on. In a pool of
 /// whole units only those of units without any valid one count: the others are written with holes.
 #[inline]
-pub(super) fn passed(blocks: &Space, row: Row, place: u32, first: u32, end: u32, valid: u32) -> u32 {
-    if !blocks.has_whole_units(row) {
+pub(super) fn passed(space: &Space, row: Row, place: u32, first: u32, end: u32, valid: u32) -> u32 {
+    if !space.has_whole_units(row) {
         return end - place - valid;
     }
-    let unit = blocks.pools().per_program(row);
+    let unit = space.pools().per_program(row);
     (first / unit).saturating_sub(place.div_ceil(unit)) * unit
 }

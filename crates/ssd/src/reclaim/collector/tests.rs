@@ -9,13 +9,13 @@ use crate::policy::victim::{Fifo, Greedy};
 use crate::space::Streams;
 
 /// Carries out what the collector wants in the first row, at once; false if it wants nothing.
-fn step(collector: &mut Collector, blocks: &mut Space) -> bool {
-    step_in(0, collector, blocks, &mut Vec::new())
+fn step(collector: &mut Collector, space: &mut Space) -> bool {
+    step_in(0, collector, space, &mut Vec::new())
 }
 
 /// Carries out what the collector wants in a row, at once, and notes what is erased; false if it wants nothing.
-fn step_in(row: Row, collector: &mut Collector, blocks: &mut Space, erased: &mut Vec<BlockSetId>) -> bool {
-    match collector.next(row, blocks, Leave::MUST) {
+fn step_in(row: Row, collector: &mut Collector, space: &mut Space, erased: &mut Vec<BlockSetId>) -> bool {
+    match collector.next(row, space, Leave::MUST) {
         None => return false,
         Some(Step::Copyback { .. }) => unreachable!("copyback is off"),
         Some(Step::Read { first, end, .. }) => {
@@ -24,19 +24,19 @@ fn step_in(row: Row, collector: &mut Collector, blocks: &mut Space, erased: &mut
             }
         }
         Some(Step::Program { stream }) => {
-            let first = blocks.take(row, stream, blocks.pools().per_program(row));
+            let first = space.take(row, stream, space.pools().per_program(row));
             let moved: Vec<Moved> = collector.take_unit(row).collect();
             for (n, page) in moved.iter().enumerate() {
-                blocks.invalidate(page.from);
-                blocks.validate(SlotId(first.0 + n as u32));
+                space.invalidate(page.from);
+                space.validate(SlotId(first.0 + n as u32));
             }
-            blocks.program_done(first);
+            space.program_done(first);
         }
         Some(Step::Erase { block }) => {
-            blocks.erased(block, 1);
+            space.erased(block, 1);
             erased.push(block);
         }
-        Some(Step::Retire { block }) => blocks.retire(block),
+        Some(Step::Retire { block }) => space.retire(block),
     }
     collector.command_done(row)
 }
@@ -154,8 +154,8 @@ fn rows_of_super_blocks(policy: &dyn VictimPolicy, free: u32, valid: impl Fn(Row
 }
 
 /// The number in its row of a block.
-fn number(block: BlockSetId, blocks: &Space) -> u32 {
-    block.0 % blocks.pools().first().geometry.blocks_per_plane
+fn number(block: BlockSetId, space: &Space) -> u32 {
+    block.0 % space.pools().first().geometry.blocks_per_plane
 }
 
 fn full() -> u32 {

@@ -14,23 +14,23 @@ impl Collector {
     pub fn clean_untimed(
         &mut self,
         row: Row,
-        blocks: &mut Space,
+        space: &mut Space,
         mut move_page: impl FnMut(&mut Space, &mut Flash, SlotId, SlotId, Option<SlotId>),
         flash: &mut Flash,
         one_by_one: bool,
         rested: bool,
     ) {
-        let [start_below, _] = self.marks(row, blocks);
-        let enough = if one_by_one || rested { start_below } else { blocks.streams().kept_blocks() + 1 };
-        while blocks.free(row) < enough {
-            let Some(victim) = self.choose_untimed(row, blocks) else { return };
-            blocks.clean(victim);
-            let mut next = blocks.next_valid(victim, 0);
+        let [start_below, _] = self.marks(row, space);
+        let enough = if one_by_one || rested { start_below } else { space.streams().kept_blocks() + 1 };
+        while space.free(row) < enough {
+            let Some(victim) = self.choose_untimed(row, space) else { return };
+            space.clean(victim);
+            let mut next = space.next_valid(victim, 0);
             while let Some(at) = next {
-                next = move_untimed(row, victim, at, blocks, &mut move_page, flash);
+                next = move_untimed(row, victim, at, space, &mut move_page, flash);
             }
-            erase_untimed(victim, blocks, flash);
-            if one_by_one && blocks.has_room(row, blocks.streams().host(0), 1) {
+            erase_untimed(victim, space, flash);
+            if one_by_one && space.has_room(row, space.streams().host(0), 1) {
                 return;
             }
         }
@@ -44,39 +44,39 @@ impl Collector {
         row: Row,
         stream: StreamId,
         pages: u32,
-        blocks: &mut Space,
+        space: &mut Space,
         mut move_page: impl FnMut(&mut Space, &mut Flash, SlotId, SlotId, Option<SlotId>),
         flash: &mut Flash,
     ) {
-        let [start_below, stop_at] = self.marks(row, blocks);
+        let [start_below, stop_at] = self.marks(row, space);
         let state = &mut self.rows[row as usize];
         state.regained = state.regained.saturating_sub(1);
-        if !state.active && blocks.free(row) < start_below {
+        if !state.active && space.free(row) < start_below {
             (state.active, state.regained) = (true, 0);
         }
-        let kept = blocks.streams().kept_blocks();
+        let kept = space.streams().kept_blocks();
         while self.rows[row as usize].active
-            && ((blocks.free(row) <= kept && self.rows[row as usize].regained < pages)
-                || !blocks.takes(row, stream, true))
+            && ((space.free(row) <= kept && self.rows[row as usize].regained < pages)
+                || !space.takes(row, stream, true))
         {
             let begun = self.rows[row as usize].victim.take();
             let Some((victim, place)) = begun.or_else(|| {
-                let victim = self.choose_untimed(row, blocks)?;
-                blocks.clean(victim);
+                let victim = self.choose_untimed(row, space)?;
+                space.clean(victim);
                 Some((victim, 0))
             }) else {
                 return;
             };
             let state = &mut self.rows[row as usize];
-            if let Some(at) = blocks.next_valid(victim, place) {
+            if let Some(at) = space.next_valid(victim, place) {
                 state.regained += at - place;
                 state.victim = Some((victim, at + 1));
-                move_untimed(row, victim, at, blocks, &mut move_page, flash);
+                move_untimed(row, victim, at, space, &mut move_page, flash);
                 continue;
             }
-            state.regained += blocks.pools().per_block(victim) - place;
-            erase_untimed(victim, blocks, flash);
-            state.active = blocks.free(row) < stop_at;
+            state.regained += space.pools().per_block(victim) - place;
+            erase_untimed(victim, space, flash);
+            state.active = space.free(row) < stop_at;
         }
     }
 }
@@ -87,13 +87,13 @@ fn move_untimed(
     row: Row,
     victim: BlockSetId,
     at: u32,
-    blocks: &mut Space,
+    space: &mut Space,
     move_page: &mut impl FnMut(&mut Space, &mut Flash, SlotId, SlotId, Option<SlotId>),
     flash: &mut Flash,
 ) -> Option<u32> {
-    let (slots, stream) = (blocks.pools().of_row(row).slots, blocks.streams().gc(0));
-    let unit = if blocks.has_whole_units(row) { slots.per_program } else { 1 };
-    let to = blocks.take(row, stream, unit);
+    let (slots, stream) = (space.pools().of_row(row).slots, space.streams().gc(0));
+    let unit = if space.has_whole_units(row) { slots.per_program } else { 1 };
+    let to = space.take(row, stream, unit);
     let first = at - at % unit;
     let mut next = Some(at);
     for place in 0..unit {
@@ -102,17 +102,17 @@ fn move_untimed(
             flash.put(slot, Stamp::PADDING);
             continue;
         }
-        next = blocks.next_valid(victim, first + place + 1);
+        next = space.next_valid(victim, first + place + 1);
         let upcoming = next.map(|next| slots.at(victim, next));
-        move_page(blocks, flash, slots.at(victim, first + place), slot, upcoming);
+        move_page(space, flash, slots.at(victim, first + place), slot, upcoming);
     }
-    blocks.program_done(to);
+    space.program_done(to);
     next
 }
 
 /// Erases a block set of which nothing is valid, in no time. What happens before the run wears nothing.
-pub fn erase_untimed(victim: BlockSetId, blocks: &mut Space, flash: &mut Flash) {
+pub fn erase_untimed(victim: BlockSetId, space: &mut Space, flash: &mut Flash) {
     let erases = flash.chips().erases()[victim];
     flash.wipe(victim);
-    blocks.erased(victim, erases);
+    space.erased(victim, erases);
 }

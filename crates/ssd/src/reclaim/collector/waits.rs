@@ -25,9 +25,9 @@ impl Collector {
     }
 
     /// The victims of a row that only reads keep from being erased.
-    pub fn waits_for_readers(&self, row: Row, blocks: &Space) -> impl Iterator<Item = BlockSetId> {
+    pub fn waits_for_readers(&self, row: Row, space: &Space) -> impl Iterator<Item = BlockSetId> {
         let read = &self.rows[row as usize].read;
-        read.iter().copied().filter(|block| blocks.valid(*block) == 0 && !blocks.is_clean(*block))
+        read.iter().copied().filter(|block| space.valid(*block) == 0 && !space.is_clean(*block))
     }
 
     /// The lengths of the lists whose lengths follow from the configuration.
@@ -36,20 +36,20 @@ impl Collector {
     }
 
     /// Checks what was loaded: what is cleaned are victims of the row.
-    pub(crate) fn check_loaded(&self, blocks: &Space) -> Result<(), String> {
-        let all = blocks.pools().block_sets();
+    pub(crate) fn check_loaded(&self, space: &Space) -> Result<(), String> {
+        let all = space.pools().block_sets();
         for (row, state) in (0..).zip(&self.rows) {
-            let is_of_row = |block: BlockSetId| block.0 < all && blocks.row_of(block) == row;
-            let is_victim = |block: BlockSetId| is_of_row(block) && blocks.state(block) == State::Victim;
+            let is_of_row = |block: BlockSetId| block.0 < all && space.row_of(block) == row;
+            let is_victim = |block: BlockSetId| is_of_row(block) && space.state(block) == State::Victim;
             let mut cleaned = state.read.iter().copied().chain(state.victim.map(|(block, _)| block));
             ensure(cleaned.all(is_victim), || format!("row {row} cleans what is no victim of it"))?;
             let mut moved = state.staged.iter().flatten().chain(&state.unit);
-            let slots = blocks.pools().slots();
+            let slots = space.pools().slots();
             let is_from_row =
-                moved.all(|moved| moved.from.0 < slots && is_of_row(blocks.pools().block_of(moved.from)));
+                moved.all(|moved| moved.from.0 < slots && is_of_row(space.pools().block_of(moved.from)));
             ensure(is_from_row, || format!("row {row} moves pages of another"))?;
             let condemned = state.condemned.iter().copied().all(is_of_row);
-            ensure(condemned, || format!("row {row} gives up blocks of another"))?;
+            ensure(condemned, || format!("row {row} gives up space of another"))?;
         }
         Ok(())
     }

@@ -191,7 +191,7 @@ impl Writer {
                 continue;
             }
             let class = self.class_of_reads_for_unit(sub, core);
-            if core.map.is_located(page, (Then::Carry(sub), class), &mut core.base, calendar) {
+            if core.map.locate_or_wait(page, (Then::Carry(sub), class), &mut core.base, calendar) {
                 self.carry_page(sub, page, Duration::ZERO, core, calendar);
             } else {
                 self.filling += 1;

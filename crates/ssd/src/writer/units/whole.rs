@@ -19,7 +19,7 @@ impl Writer {
         let mut formed = false;
         for stream in 0..self.subs().ready.len() {
             while let Some(sub) = self.subs().ready[stream].front().copied() {
-                if !self.some_row_accepts(stream, core, calendar) {
+                if !self.look_for_row(stream, core, calendar) {
                     break;
                 }
                 self.subs().ready[stream].pop_front();
