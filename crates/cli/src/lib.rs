@@ -9,6 +9,7 @@ mod progress;
 mod provenance;
 mod screen;
 
+mod cells;
 mod compare;
 mod config;
 mod devices;
@@ -73,6 +74,7 @@ enum Command {
     Workloads(workloads::Arguments),
     Trace(trace::Arguments),
     Nand(nand::Arguments),
+    Cells(cells::Arguments),
     Repro(repro::Arguments),
     Completions(manual::Completions),
     Man(manual::Man),
@@ -103,6 +105,7 @@ pub fn main_with(registry: Registry) -> ExitCode {
         Some(Command::Workloads(arguments)) => workloads::handle(arguments),
         Some(Command::Trace(arguments)) => trace::handle(arguments, &registry),
         Some(Command::Nand(arguments)) => nand::handle(arguments),
+        Some(Command::Cells(arguments)) => cells::handle(arguments),
         Some(Command::Repro(arguments)) => repro::handle(arguments, &registry),
         Some(Command::Completions(arguments)) => manual::completions(&arguments, Program::command()),
         Some(Command::Man(arguments)) => manual::man(&arguments, Program::command()),

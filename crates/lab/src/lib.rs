@@ -3,6 +3,7 @@
 
 mod admission;
 pub mod caught;
+pub mod cells;
 pub mod config;
 pub mod devices;
 mod drift;

@@ -97,6 +97,12 @@ pub struct Outcome {
     pub loops: u32,
     /// Verifies in them.
     pub verifies: u32,
+    /// For each program state the first loop in which cells passed, the lowest state first.
+    pub first_loops: [u8; MOST_STATES],
+    /// The last one.
+    pub last_loops: [u8; MOST_STATES],
+    /// Cells of the erased and the lowest program state of the first plane that are read as each other right after a program.
+    pub erased_to_p1: u32,
     /// How often the cells were sensed for a read.
     pub senses: u32,
     /// Raw bit errors of the page that was sensed in each plane that took part.

@@ -2,6 +2,7 @@
 
 mod bad_configurations;
 mod bad_traces;
+mod cells;
 mod devices;
 mod docs;
 mod experiments;

@@ -18,7 +18,7 @@ fn json_means_the_same_in_every_command() {
     let folder = Folder::new();
     let (trace, snapshot, copy) = (folder.with("a.csv", CSV), folder.path("a.snap"), folder.path("copy.csv"));
     wordline(&["snapshot", "make", &snapshot, "--preset", "tiny", "--precondition", "empty"]).success();
-    let commands: [&[&str]; 16] = [
+    let commands: [&[&str]; 17] = [
         &RUN,
         &["compare", "tiny", "tiny-tlc", "--workload", "randread-4k", "--requests", "100"],
         &["repro", "validation/dftl-writes", "--quick"],
@@ -34,6 +34,7 @@ fn json_means_the_same_in_every_command() {
         &["trace", "formats"],
         &["snapshot", "show", &snapshot],
         &["nand", "ops", "--part", "mqsim-mlc"],
+        &["cells", "show", "cubeftl-tlc"],
         &["nand", "timeline", "--part", "mqsim-mlc", "read"],
     ];
     let file = folder.path("result.json");

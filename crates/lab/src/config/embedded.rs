@@ -23,6 +23,9 @@ pub const PARTS: &[Embedded] = embed!("parts":
     "tlc-1t" "tlc-256g-g3" "tlc-256g-g4" "tlc-512g" "tlc-512g-g5" "wiscsee-slc" "xl-flash" "z-nand"
 );
 
+/// All parameter sets of cells, by name.
+pub const CELLS: &[Embedded] = embed!("cells": "cai-tlc-2017" "cubeftl-tlc");
+
 /// All presets of SSDs, by name.
 pub const PRESETS: &[Embedded] = embed!("presets":
     "bench-512g" "bench-512g-4k" "centaur" "centaur-2d" "centaur-3d" "centaur-3d-paged" "centaur-dedicated" "centaur-extra-12"

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use wordline_kernel::{Complaints, one_of};
 
 use super::DESIGN;
-use super::embedded::{self, Embedded, PARTS};
+use super::embedded::{self, CELLS, Embedded, PARTS};
 use super::schema::{FILE_KEYS, join};
 use super::tree::{self, Node, Origin, Table, Value};
 use crate::devices::{DEVICE, DeviceType, Registry, Ssd, name_in};
@@ -96,6 +96,14 @@ pub fn part(name: &str) -> Result<Node> {
     match find("part", name, PARTS, Path::new(""))? {
         Some(document) => tree::parse(&document.label, &document.text).map_err(Error::Config),
         None => refuse(format!("--part {name}"), "no such name", wanted("part", name, PARTS)),
+    }
+}
+
+/// The parameter set of cells `name`, or the one in the file at that path.
+pub fn cells(name: &str) -> Result<Node> {
+    match find("parameter set", name, CELLS, Path::new(""))? {
+        Some(document) => tree::parse(&document.label, &document.text).map_err(Error::Config),
+        None => refuse(name.to_owned(), "no such parameter set", wanted("parameter set", name, CELLS)),
     }
 }
 

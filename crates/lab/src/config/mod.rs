@@ -24,6 +24,7 @@ use crate::words::found_and_wanted;
 use crate::{Error, error::Result};
 pub(crate) use effect::idle_keys as idle_keys_of_ssd;
 pub use explain::explain;
+pub(crate) use load::cells;
 pub use policies::{Policy, find_policies, policies};
 pub use reference::{page_of_device, reference};
 pub(crate) use schema::follow as follow_schema;

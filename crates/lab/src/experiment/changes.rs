@@ -15,7 +15,7 @@ pub(super) type Changes = BTreeMap<Spanned<String>, toml::Table>;
 
 /// Refuses judged rows without a change, changes that there are not, and those that no row names.
 pub(super) fn check(changes: &Changes, rows: &[(usize, &Expect)], kind: &Kind, wrong: &mut Wrong<'_>) {
-    let is_model = matches!(kind, Kind::Sweep(_) | Kind::Nand(_));
+    let is_model = matches!(kind, Kind::Sweep(_) | Kind::Nand(_) | Kind::Cells(_));
     let all = names(changes.keys().map(|name| name.get_ref().as_str()));
     for (at, expect) in rows {
         let key = if expect.fails_with.is_some() { "expect.fails_with" } else { "expect.explained_until" };
@@ -79,6 +79,7 @@ impl Experiment {
                 Kind::TraceStatistics { .. } | Kind::WriteSizes(_) => {}
                 Kind::Sweep(sweep) => drop(sweep.points_where(&self.path, &options, is_needed)?),
                 Kind::Nand(sweep) => drop(sweep.points_where(&self.path, &options, is_needed)?),
+                Kind::Cells(sweep) => drop(sweep.points_where(&self.path, &options, is_needed)?),
             }
         }
         Ok(())
@@ -125,7 +126,7 @@ mod tests {
     #[test]
     fn every_judged_row_names_a_change_of_the_model() {
         for experiment in Library::open(None).expect("well formed").iter() {
-            let is_model = matches!(experiment.kind, Kind::Sweep(_) | Kind::Nand(_));
+            let is_model = matches!(experiment.kind, Kind::Sweep(_) | Kind::Nand(_) | Kind::Cells(_));
             let judged = experiment.expect.iter().filter(|row| is_model && row.is_judged());
             let unnamed: Vec<&str> =
                 judged.filter(|row| row.change().is_none()).map(|row| row.what.as_str()).collect();

@@ -69,8 +69,8 @@ pub(super) fn check_expect(
     if !file.over.is_empty() && !file.per.is_empty() {
         wrong.add(at, "expect.per", "`over` and `per`", "one of them");
     }
-    if matches!(kind, Kind::Nand(_)) && file.model.is_some() {
-        wrong.add(at, "expect.model", "a model of garbage collection", "none: a logical unit has no FTL");
+    if matches!(kind, Kind::Nand(_) | Kind::Cells(_)) && file.model.is_some() {
+        wrong.add(at, "expect.model", "a model of garbage collection", "none: there is no FTL");
     }
     if file.second_reading.as_ref().is_some_and(|reason| reason.trim().is_empty()) {
         wrong.add(at, "expect.second_reading", "nothing", "the reason for a second reading of the source");

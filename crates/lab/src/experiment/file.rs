@@ -10,6 +10,7 @@ use wordline_kernel::Complaints;
 
 use super::Options;
 use super::axes::{Axis, Points, lies_at};
+use super::cells::CellsSweep;
 use super::changes::{self, Changes};
 use super::chart::ChartFile;
 use super::column;
@@ -20,6 +21,7 @@ use super::like::{Like, settled};
 use super::nand::{NandSummary, NandSweep};
 use super::sweep::{Point, Sweep};
 use super::write_sizes::{Volumes, WriteSizes};
+use crate::cells::Answer;
 use crate::devices::Registry;
 use crate::error::{Error, Result};
 pub(super) use crate::words::found_and_wanted;
@@ -69,6 +71,8 @@ pub enum Kind {
     Sweep(Box<Sweep>),
     /// One run of a logical unit for each combination of varied keys.
     Nand(Box<NandSweep>),
+    /// One question to a parameter set of cells for each combination of varied keys.
+    Cells(Box<CellsSweep>),
 }
 
 impl Kind {
@@ -79,6 +83,7 @@ impl Kind {
             Self::WriteSizes(volumes) => vec![volumes.axis()].into(),
             Self::Sweep(sweep) => sweep.vary.as_slice().into(),
             Self::Nand(sweep) => sweep.vary.as_slice().into(),
+            Self::Cells(sweep) => sweep.vary.as_slice().into(),
         }
     }
 
@@ -93,6 +98,7 @@ impl Kind {
             Self::Sweep(sweep) => column::astray_in_summary(&sweep.registry, column),
             Self::WriteSizes(_) => column::astray(&WriteSizes::default(), column, is_text),
             Self::Nand(_) => column::astray(&NandSummary::default(), column, is_text),
+            Self::Cells(_) => column::astray(&Answer::shape(), column, is_text),
         }
     }
 
@@ -104,6 +110,7 @@ impl Kind {
             ),
             Self::Sweep(sweep) => sweep.quick.as_ref().map(|quick| quick.says.as_str()),
             Self::Nand(sweep) => sweep.quick.as_ref().map(|quick| quick.says.as_str()),
+            Self::Cells(_) => None,
         }
     }
 }
@@ -133,6 +140,7 @@ enum KindFile {
     Sweep(Box<Sweep>),
     Like(Like),
     Nand(Box<NandSweep>),
+    Cells(Box<CellsSweep>),
 }
 
 /// Collects what is wrong, each with `file:line: key`.
@@ -243,6 +251,7 @@ impl Experiment {
                 Kind::TraceStatistics { .. } | Kind::WriteSizes(_) => {}
                 Kind::Sweep(sweep) => self.check_pools(&sweep.points(&self.path, &options)?)?,
                 Kind::Nand(sweep) => drop(sweep.points(&self.path, &options)?),
+                Kind::Cells(sweep) => drop(sweep.points(&self.path, &options)?),
             }
         }
         self.check_changes()
@@ -313,6 +322,10 @@ fn check_kind(kind: KindFile, at: usize, claims: &[String], wrong: &mut Wrong<'_
             let quick = sweep.quick.as_ref().map_or(&[][..], |quick| &quick.vary);
             check_axes("kind.nand", &sweep.vary, quick, at, wrong);
             Kind::Nand(sweep)
+        }
+        KindFile::Cells(sweep) => {
+            check_axes("kind.cells", &sweep.vary, &[], at, wrong);
+            Kind::Cells(sweep)
         }
     };
     Some(kind)

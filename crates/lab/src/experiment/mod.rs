@@ -8,6 +8,7 @@ mod axes;
 mod bench;
 mod block_map;
 mod bounds;
+mod cells;
 mod changes;
 mod chart;
 mod column;
@@ -219,6 +220,7 @@ pub fn run(
             }
             points.len() - found.len()
         }
+        Kind::Cells(sweep) => cells::run(sweep, experiment, options, conduct, &mut outcome)?,
     };
     if options.quick {
         outcome.notes.push(scale(&experiment.kind));

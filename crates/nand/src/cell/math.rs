@@ -48,6 +48,25 @@ pub fn upper_tail(x: f64) -> f64 {
     0.5 * libm::erfc(x * std::f64::consts::FRAC_1_SQRT_2)
 }
 
+/// The middles of `classes` equally frequent parts of a normal distribution, the lowest first.
+pub fn middles(classes: usize) -> Vec<f64> {
+    let middle = |class: usize| {
+        let share = (class as f64 + 0.5) / classes as f64;
+        let (mut low, mut high) = (-9.0, 9.0);
+        for _ in 0..60 {
+            let z = f64::midpoint(low, high);
+            if 1.0 - upper_tail(z) < share { low = z } else { high = z }
+        }
+        f64::midpoint(low, high)
+    };
+    (0..classes).map(middle).collect()
+}
+
+/// The one of `classes` equally frequent parts of a normal distribution in which `z` lies.
+pub fn class_of(z: f64, classes: usize) -> usize {
+    (((1.0 - upper_tail(z)) * classes as f64) as usize).min(classes - 1)
+}
+
 /// The share of Student's t distribution above `t`: half the regularised incomplete beta function of (freedom / 2, 1 / 2) at
 /// freedom / (freedom + t^2).
 fn student_upper_tail(t: f64, freedom: u32) -> f64 {

@@ -8,6 +8,7 @@
 //! There are two forms: the analytic one, and [`Population`], which draws single cells from the same parameters.
 
 mod ages;
+mod arrays;
 mod check;
 mod coding;
 mod condition;
@@ -23,6 +24,7 @@ mod terms;
 mod variation;
 
 pub use ages::Ages;
+pub use arrays::CellArrays;
 pub use coding::{Coding, CodingError};
 pub use condition::{Condition, Effect, Effects, acceleration};
 pub use file::CellsFile;
@@ -34,4 +36,4 @@ pub use read::{Ecc, ReadOutcome, Reading, Retries, Retry};
 pub use reprogram::{Bit, TwoBits};
 pub use set::{Base, CellSet, Margins, Written};
 pub use terms::{Background, Cycles, Disturb, Interference, Retention, Term};
-pub use variation::{Anchor, Place, Role, Strength, Variation};
+pub use variation::{Anchor, Draws, Place, Role, Strength, Variation};

@@ -87,6 +87,22 @@ pub struct Strength {
     pub faster: f64,
 }
 
+impl Place {
+    /// A number for the block.
+    fn of_block(self) -> u64 {
+        u64::from(self.chip) << 32 | u64::from(self.block)
+    }
+}
+
+/// What chance gave a block and its chip, in deviations.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Draws {
+    /// How strongly the layers of the block differ.
+    pub block: f64,
+    /// How much cycles and time do to the chip.
+    pub chip: f64,
+}
+
 impl Strength {
     /// Cells as the set says.
     pub const USUAL: Self = Self { width: 1.0, stress: 1.0, faster: 0.0 };
@@ -95,23 +111,36 @@ impl Strength {
 impl Variation {
     /// What the cells of `place` are like, where the effects of layer, block, chip and word line count.
     pub fn strength(&self, place: Place, effects: Effects, seed: Seed) -> Strength {
-        let (width, stress) = self.between(place.layer, effects);
-        let block = u64::from(place.chip) << 32 | u64::from(place.block);
-        let drawn = |name: &str, index: u64, deviation: f64, counts: bool| {
-            let z = if counts && deviation > 0.0 { normal(&mut seed.stream(name, index)) } else { 0.0 };
-            libm::exp(deviation * z)
+        let faster = if effects.has(Effect::WordLine) { Self::faster(place, seed) } else { 0.0 };
+        Strength { faster, ..self.of_draws(place.layer, Self::draws(place, seed), effects) }
+    }
+
+    /// The draws of a block and of its chip, normally distributed.
+    pub fn draws(place: Place, seed: Seed) -> Draws {
+        let drawn = |name: &str, index: u64| normal(&mut seed.stream(name, index));
+        Draws {
+            block: drawn("cells.block", place.of_block()),
+            chip: drawn("cells.chip", u64::from(place.chip)),
+        }
+    }
+
+    /// By how much of a loop the cells of a layer are programmed faster than the slowest ones.
+    pub fn faster(place: Place, seed: Seed) -> f64 {
+        seed.stream("cells.speed", place.of_block() << 8 | u64::from(place.layer & 0xFF)).unit()
+    }
+
+    /// What the cells of a layer are like in a block of such draws, at the slow end of a loop.
+    pub fn of_draws(&self, layer: u32, draws: Draws, effects: Effects) -> Strength {
+        let (width, stress) = self.between(layer, effects);
+        let scale = |deviation: f64, z: f64, effect: Effect| {
+            if effects.has(effect) { libm::exp(deviation * z) } else { 1.0 }
         };
-        let contrast = drawn("cells.block", block, self.block, effects.has(Effect::Block));
-        let ageing = drawn("cells.chip", u64::from(place.chip), self.chip, effects.has(Effect::Chip));
-        let faster = if effects.has(Effect::WordLine) {
-            seed.stream("cells.speed", block << 8 | u64::from(place.layer & 0xFF)).unit()
-        } else {
-            0.0
-        };
+        let contrast = scale(self.block, draws.block, Effect::Block);
+        let ageing = scale(self.chip, draws.chip, Effect::Chip);
         Strength {
             width: 1.0 + (width - 1.0) * contrast,
             stress: (1.0 + (stress - 1.0) * contrast) * ageing,
-            faster,
+            faster: 0.0,
         }
     }
 

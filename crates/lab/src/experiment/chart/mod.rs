@@ -102,14 +102,14 @@ impl ChartFile {
         let traced = |sweep: &NandSweep| sweep.trace || !of_stages;
         match kind {
             Kind::Nand(sweep) if traced(sweep) => {}
-            Kind::Sweep(_) if !of_stages => {}
+            Kind::Sweep(_) | Kind::Cells(_) if !of_stages => {}
             _ if !of_points && !of_stages => {}
             Kind::Nand(_) => all.push((
                 "chart.shape",
                 "a chart of stages".into(),
                 "`kind.nand.trace = true` beside it: no stages are recorded".into(),
             )),
-            Kind::Sweep(_) => all.push((
+            Kind::Sweep(_) | Kind::Cells(_) => all.push((
                 "chart.shape",
                 "a chart of stages".into(),
                 "a chart of columns: no stages of devices are recorded".into(),

@@ -1,0 +1,148 @@
+//! `wordline cells`: the cells of a part by themselves.
+
+use clap::{Args, Subcommand};
+use serde::Serialize;
+use wordline_lab::cells::{self, Answer, Question};
+use wordline_nand::cell::CellSet;
+
+use crate::failure::Failure;
+use crate::output::{self, JsonArgument};
+
+const EXAMPLES: &str = "\
+Examples:
+  wordline cells list
+  wordline cells show cai-tlc-2017 hours=8760
+  wordline cells show cubeftl-tlc cycles=2000 hours=8760 layer=kappa
+  wordline cells show cubeftl-tlc skip=true start_margin=130 final_margin=190
+  wordline cells curve cubeftl-tlc hours=24,168,720,2190,8760 cycles=2000 --json curve.json
+  wordline cells curve cubeftl-tlc layer=alpha,beta,kappa,omega cycles=2000 hours=8760";
+
+const KEYS: &str = "\
+Keys, each as KEY=VALUE:
+  cycles, hours, celsius, reads     what the cells went through
+  again, super_layer                programs of the neighbours again, layers that are programmed in any order
+  layer                             its number from the top, or alpha, beta, kappa, omega; left out: all layers
+  chips, blocks                     how many, for a mean over a population
+  start_margin, final_margin        millivolts by which VStart is raised and VFinal lowered
+  skip                              true: every verify is skipped that may be
+  skip_state, skip_more             a state, 1 for P1, and how many more of its verifies are skipped
+  offset, offsets                   by how much all references are moved, or each: [0.0, -1.0, ...]
+  page_size                         such as \"16KiB\"
+  without                           effects that are left out: [\"retention\", \"block\"]; cycles, retention,
+                                    disturb, interference, background, word-line, layer, block, chip";
+
+/// Shows the cells of a part: levels, bit errors, retries and program times, for any condition and place.
+#[derive(Args)]
+#[command(arg_required_else_help = true, after_help = EXAMPLES)]
+pub struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    List(List),
+    Show(Show),
+    Curve(Curve),
+}
+
+/// Lists the parameter sets.
+#[derive(Args)]
+struct List {
+    #[command(flatten)]
+    json: JsonArgument,
+}
+
+/// Shows states, references, errors, reads and programs.
+#[derive(Args)]
+#[command(after_help = KEYS)]
+struct Show {
+    #[command(flatten)]
+    asked: AskedArguments,
+    #[command(flatten)]
+    json: JsonArgument,
+}
+
+/// Shows how errors, retries and program time go along a key: the first one, with values that are parted by commas.
+#[derive(Args)]
+#[command(after_help = KEYS)]
+struct Curve {
+    #[command(flatten)]
+    asked: CurveArguments,
+    #[command(flatten)]
+    json: JsonArgument,
+}
+
+#[derive(Args)]
+struct AskedArguments {
+    /// An embedded parameter set, or a file of one by its path.
+    #[arg(value_name = "SET")]
+    set: String,
+    /// What is asked, as below.
+    #[arg(value_name = "KEY=VALUE")]
+    keys: Vec<String>,
+    /// The seed of the random streams.
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    seed: u64,
+}
+
+#[derive(Args)]
+struct CurveArguments {
+    /// An embedded parameter set, or a file of one by its path.
+    #[arg(value_name = "SET")]
+    set: String,
+    /// What is asked, as below; the first key has values that are parted by commas.
+    #[arg(value_name = "KEY=VALUE", required = true)]
+    keys: Vec<String>,
+    /// The seed of the random streams.
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    seed: u64,
+}
+
+/// A parameter set in the list.
+#[derive(Serialize)]
+struct Listed {
+    name: String,
+    source: String,
+}
+
+/// A value of the key along which a curve goes, and what is there.
+#[derive(Serialize)]
+struct CurvePoint<'a> {
+    value: &'a str,
+    answer: &'a Answer,
+}
+
+/// Does what the user asked.
+pub fn handle(arguments: Arguments) -> Result<(), Failure> {
+    match arguments.command {
+        Command::List(arguments) => list(&arguments),
+        Command::Show(arguments) => show(&arguments),
+        Command::Curve(arguments) => curve(&arguments),
+    }
+}
+
+fn list(arguments: &List) -> Result<(), Failure> {
+    let sets: Vec<CellSet> = cells::names().into_iter().map(cells::set).collect::<Result<_, _>>()?;
+    let listed: Vec<Listed> =
+        sets.into_iter().map(|set| Listed { name: set.name, source: set.source }).collect();
+    let text = || listed.iter().map(|set| format!("{:<16}{}\n", set.name, set.source)).collect();
+    output::json_or(&arguments.json, &listed, text)
+}
+
+fn show(arguments: &Show) -> Result<(), Failure> {
+    let asked = &arguments.asked;
+    let set = cells::set(&asked.set)?;
+    let answer = Answer::of(&set, &Question::of_keys(&asked.keys)?, asked.seed)?;
+    output::json_or(&arguments.json, &answer, || cells::table(&answer))
+}
+
+fn curve(arguments: &Curve) -> Result<(), Failure> {
+    let asked = &arguments.asked;
+    let set = cells::set(&asked.set)?;
+    let (first, others) = asked.keys.split_first().expect("clap asks for one");
+    let (key, answers) = cells::along(&set, first, others, asked.seed)?;
+    let points: Vec<CurvePoint<'_>> =
+        answers.iter().map(|(value, answer)| CurvePoint { value, answer }).collect();
+    output::json_or(&arguments.json, &points, || cells::curve(&key, &answers))
+}

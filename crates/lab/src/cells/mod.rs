@@ -1,0 +1,32 @@
+//! Cells by themselves: what their levels, reads and programs are like for a place and a condition, or over a population of places.
+
+mod answer;
+mod question;
+mod table;
+#[cfg(test)]
+mod tests;
+
+pub use answer::{Answer, PageAnswer, ProgramAnswer, RetryAnswer, Spread, StateAnswer};
+pub use question::{Question, along};
+pub use table::{curve, table};
+
+use serde::Deserialize;
+use serde::de::IntoDeserializer;
+use wordline_nand::cell::{CellSet, CellsFile};
+
+use crate::config::{self, embedded};
+use crate::error::{Error, Result};
+
+/// The parameter set `name`, embedded or in the file at that path, or everything that is wrong with it.
+pub fn set(name: &str) -> Result<CellSet> {
+    let tree = config::cells(name)?;
+    config::schema::complaints_of::<CellsFile>(&tree).or_ok(()).map_err(Error::Config)?;
+    let file = CellsFile::deserialize(tree.value.clone().into_deserializer())
+        .map_err(|error| config::backstop(error.message()))?;
+    file.check().map_err(|wrong| Error::Config(config::with_origins(wrong, &tree)))
+}
+
+/// The names of the parameter sets that the program carries.
+pub fn names() -> Vec<&'static str> {
+    embedded::names(embedded::CELLS)
+}

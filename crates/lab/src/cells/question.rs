@@ -1,0 +1,260 @@
+//! What is asked of a parameter set.
+
+use serde::{Deserialize, Serialize};
+use wordline_kernel::{Bytes, Complaints};
+use wordline_nand::cell::{CellSet, Condition, Effect, Effects, Place, Role};
+
+use super::answer::Answer;
+use crate::error::{Error, Result};
+use crate::words::found_and_wanted;
+
+/// Blocks and chips that a population may have. Chosen: seconds of work.
+const MOST: u32 = 10_000;
+
+/// Which cells, what they went through, and how they are programmed and read. Keys that are left out are those of new cells, just
+/// programmed as the data sheet says.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Question {
+    /// Programs and erases.
+    pub cycles: f64,
+    /// Hours since the program.
+    pub hours: f64,
+    /// The temperature in that time, in degrees Celsius.
+    pub celsius: f64,
+    /// Reads of the block since the program.
+    pub reads: f64,
+    /// How often each neighbour was programmed again after these cells were.
+    pub again: f64,
+    /// Layers of the super layer in which word lines are programmed again in any order.
+    pub super_layer: f64,
+    /// A layer, by its number from the top or by its role: alpha, beta, kappa, omega. Empty: all layers.
+    pub layer: String,
+    /// Chips of the population.
+    pub chips: u32,
+    /// Blocks of each chip.
+    pub blocks: u32,
+    /// Data of a page.
+    pub page_size: Bytes,
+    /// By how much VStart is raised, in millivolts.
+    pub start_margin: f64,
+    /// By how much VFinal is lowered, in millivolts.
+    pub final_margin: f64,
+    /// Whether every verify is skipped that may be.
+    pub skip: bool,
+    /// A programmed state, from 1, more verifies of which are skipped; 0 for none.
+    pub skip_state: u32,
+    /// So many more than may be.
+    pub skip_more: u8,
+    /// By how much each reference is moved, the lowest first; empty: not at all.
+    pub offsets: Vec<f64>,
+    /// By how much all references are moved, beside `offsets`.
+    pub offset: f64,
+    /// Effects that are left out.
+    pub without: Vec<String>,
+}
+
+impl Default for Question {
+    fn default() -> Self {
+        let Condition { cycles, hours, celsius, reads, again, layers } = Condition::FRESH;
+        Self {
+            cycles,
+            hours,
+            celsius,
+            reads,
+            again,
+            super_layer: layers,
+            layer: String::new(),
+            chips: 1,
+            blocks: 1,
+            page_size: Bytes(16 << 10),
+            start_margin: 0.0,
+            final_margin: 0.0,
+            skip: false,
+            skip_state: 0,
+            skip_more: 0,
+            offsets: Vec::new(),
+            offset: 0.0,
+            without: Vec::new(),
+        }
+    }
+}
+
+/// A question that fits its parameter set.
+#[derive(Clone, Debug)]
+pub struct Asked {
+    /// As it was asked.
+    pub question: Question,
+    /// What the cells went through.
+    pub condition: Condition,
+    /// What counts.
+    pub effects: Effects,
+    /// The places, layer by layer in each block.
+    pub places: Vec<Place>,
+    /// Word lines of a layer.
+    pub word_lines: u32,
+}
+
+const KEY_AND_VALUE: &str = "KEY=VALUE, such as cycles=2000";
+
+fn misspelled(found: impl Into<String>, wanted: impl Into<String>) -> Error {
+    Error::Argument { what: "key".into(), found: found.into(), wanted: wanted.into() }
+}
+
+/// The value of `key` as an argument spells it: as in TOML, words without quotation marks.
+fn spelled(key: &str, text: &str) -> toml::Value {
+    let read = toml::from_str::<toml::Table>(&format!("value = {text}"));
+    let value = read.ok().and_then(|mut table| table.remove("value")).unwrap_or_else(|| text.into());
+    match (key, value) {
+        // A layer is a name, also where it is a number; most other numbers are fractions.
+        ("layer", value) => value.as_str().unwrap_or(text).into(),
+        ("chips" | "blocks" | "skip_state" | "skip_more", value) => value,
+        (_, toml::Value::Integer(whole)) => toml::Value::Float(whole as f64),
+        (_, value) => value,
+    }
+}
+
+/// What `set` says along a key: `first` has its values, parted by commas, `others` are the same for all. The key, and each value with
+/// its answer.
+///
+/// # Errors
+/// If an argument is no key with a value, or a question does not fit the set.
+pub fn along(
+    set: &CellSet,
+    first: &str,
+    others: &[String],
+    seed: u64,
+) -> Result<(String, Vec<(String, Answer)>)> {
+    let (key, values) = first.split_once('=').ok_or_else(|| misspelled(first, KEY_AND_VALUE))?;
+    let answer = |value: &str| {
+        let keys = [&[format!("{key}={value}")], others].concat();
+        Ok((value.to_owned(), Answer::of(set, &Question::of_keys(&keys)?, seed)?))
+    };
+    Ok((key.to_owned(), values.split(',').map(answer).collect::<Result<_>>()?))
+}
+
+impl Question {
+    /// The question that arguments `KEY=VALUE` spell.
+    ///
+    /// # Errors
+    /// If one of them is none.
+    pub fn of_keys(keys: &[String]) -> Result<Self> {
+        let mut table = toml::Table::new();
+        for argument in keys {
+            let (key, text) = argument.split_once('=').ok_or_else(|| misspelled(argument, KEY_AND_VALUE))?;
+            table.insert(key.to_owned(), spelled(key, text));
+        }
+        Self::deserialize(table).map_err(|error| {
+            let (found, wanted) = found_and_wanted(error.message(), "a key with a value that fits it");
+            misspelled(found, wanted)
+        })
+    }
+
+    /// The question as `set` can answer it.
+    ///
+    /// # Errors
+    /// With everything that is wrong, by key.
+    pub fn check(&self, set: &CellSet) -> Result<Asked> {
+        let mut wrong = Complaints::default();
+        let numbers = [
+            ("cycles", self.cycles),
+            ("hours", self.hours),
+            ("reads", self.reads),
+            ("again", self.again),
+            ("start_margin", self.start_margin),
+            ("final_margin", self.final_margin),
+        ];
+        for (key, value) in numbers {
+            wrong.require(value >= 0.0 && value.is_finite(), key, value, "a number from 0 on");
+        }
+        let warm = self.celsius > -273.15 && self.celsius.is_finite();
+        wrong.require(warm, "celsius", self.celsius, "a temperature above 0 K");
+        wrong.require(self.super_layer >= 1.0, "super_layer", self.super_layer, "at least 1");
+        for (key, value) in [("chips", self.chips), ("blocks", self.blocks)] {
+            wrong.require((1..=MOST).contains(&value), key, value, format!("a number from 1 to {MOST}"));
+        }
+        self.check_idle(set, &mut wrong);
+        let layers = self.layers(set, &mut wrong);
+        let effects = self.effects(&mut wrong);
+        wrong.or_ok(()).map_err(Error::Config)?;
+        let blocks = (0..self.chips).flat_map(|chip| (0..self.blocks).map(move |block| (chip, block)));
+        let places = blocks
+            .flat_map(|(chip, block)| layers.iter().map(move |layer| Place { chip, block, layer: *layer }))
+            .collect();
+        let condition = Condition {
+            cycles: self.cycles,
+            hours: self.hours,
+            celsius: self.celsius,
+            reads: self.reads,
+            again: self.again,
+            layers: self.super_layer,
+        };
+        let word_lines = set.variation.as_ref().map_or(1, |variation| variation.word_lines);
+        Ok(Asked { question: self.clone(), condition, effects, places, word_lines })
+    }
+
+    /// Complains about keys that do nothing with `set`, and that it cannot follow.
+    fn check_idle(&self, set: &CellSet, wrong: &mut Complaints) {
+        let new = Self::default();
+        let measured = set.retention.is_none() && !matches!(set.base, wordline_nand::cell::Base::Measured(_));
+        let idle = |is_set: bool, lacks: bool| is_set && lacks;
+        let all = [
+            ("reads", idle(self.reads > 0.0, set.disturb.is_none())),
+            ("again", idle(self.again > 0.0, set.interference.is_none())),
+            ("super_layer", idle(self.super_layer > 1.0, set.background.is_none())),
+            ("hours", idle(self.hours > 0.0, measured)),
+            ("celsius", idle(self.celsius.to_bits() != new.celsius.to_bits(), set.retention.is_none())),
+            ("layer", idle(!self.layer.is_empty(), set.variation.is_none())),
+            ("chips", idle(self.chips > 1, set.variation.is_none())),
+            ("blocks", idle(self.blocks > 1, set.variation.is_none())),
+            ("start_margin", idle(self.start_margin > 0.0, set.ispp.is_none())),
+            ("final_margin", idle(self.final_margin > 0.0, set.ispp.is_none())),
+            ("skip", idle(self.skip, set.ispp.is_none())),
+            ("skip_state", idle(self.skip_state > 0, set.ispp.is_none())),
+        ];
+        for (key, _) in all.iter().filter(|(_, idle)| *idle) {
+            wrong.add(*key, "a key without effect", format!("none: `{}` says nothing of it", set.name));
+        }
+        let boundaries = set.states() - 1;
+        let states = self.skip_state as usize <= boundaries;
+        wrong.require(states, "skip_state", self.skip_state, format!("at most {boundaries}"));
+        let fit = self.offsets.is_empty() || self.offsets.len() == boundaries;
+        wrong.require(fit, "offsets", format!("{} numbers", self.offsets.len()), format!("{boundaries}"));
+        if let Some(ispp) = &set.ispp {
+            let room = self.start_margin + self.final_margin < ispp.window;
+            let found = format!("{} and {} mV", self.start_margin, self.final_margin);
+            wrong.require(room, "final_margin", found, format!("less than the window of {} mV", ispp.window));
+        }
+    }
+
+    fn layers(&self, set: &CellSet, wrong: &mut Complaints) -> Vec<u32> {
+        let Some(variation) = &set.variation else { return vec![0] };
+        if self.layer.is_empty() {
+            return (0..variation.layers).collect();
+        }
+        let role = Role::ALL.into_iter().find(|role| role.name() == self.layer);
+        let named = role.and_then(|role| variation.layer_of(role));
+        match named.or_else(|| self.layer.parse().ok()).filter(|layer| *layer < variation.layers) {
+            Some(layer) => vec![layer],
+            None => {
+                let wanted =
+                    format!("alpha, beta, kappa, omega, or a number from 0 to {}", variation.layers - 1);
+                wrong.add("layer", format!("`{}`", self.layer), wanted);
+                Vec::new()
+            }
+        }
+    }
+
+    fn effects(&self, wrong: &mut Complaints) -> Effects {
+        let names = Effect::ALL.map(Effect::name);
+        self.without.iter().fold(Effects::ALL, |effects, name| {
+            match Effect::ALL.into_iter().find(|effect| effect.name() == name) {
+                Some(effect) => effects.without(effect),
+                None => {
+                    wrong.add("without", format!("`{name}`"), wordline_kernel::one_of(name, &names));
+                    effects
+                }
+            }
+        })
+    }
+}

@@ -1,0 +1,104 @@
+//! Answers for a terminal.
+
+use super::answer::Answer;
+
+/// Rows of cells, columns in line: the first to the left, the others to the right.
+fn aligned(rows: &[Vec<String>]) -> String {
+    let columns = rows.iter().map(Vec::len).max().unwrap_or_default();
+    let width = |column: usize| {
+        rows.iter()
+            .filter_map(|row| row.get(column))
+            .map(|cell| cell.chars().count())
+            .max()
+            .unwrap_or_default()
+    };
+    let widths: Vec<usize> = (0..columns).map(width).collect();
+    let line = |row: &Vec<String>| {
+        let cells = row.iter().zip(&widths).enumerate();
+        let padded = cells.map(|(n, (cell, width))| match n {
+            0 => format!("{cell:<width$}"),
+            _ => format!("{cell:>width$}"),
+        });
+        padded.collect::<Vec<_>>().join("  ").trim_end().to_owned() + "\n"
+    };
+    rows.iter().map(line).collect()
+}
+
+fn row(cells: &[&str]) -> Vec<String> {
+    cells.iter().map(|cell| (*cell).to_owned()).collect()
+}
+
+fn rate(value: f64) -> String {
+    if value == 0.0 { "0".to_owned() } else { format!("{value:.2e}") }
+}
+
+fn percent(share: f64) -> String {
+    format!("{:.1} %", 100.0 * share)
+}
+
+/// One answer: states, references, pages, and what programs and reads do.
+pub fn table(answer: &Answer) -> String {
+    let mut text = format!("{}, {} places\n\n", answer.set, answer.places);
+    let mut states = vec![row(&["state", "mean", "deviation", "reference above", "best"])];
+    for (n, state) in answer.states.iter().enumerate() {
+        let at = |all: &[f64]| all.get(n).map_or_else(String::new, |at| format!("{at:.1}"));
+        let (mean, deviation) = (format!("{:.1}", state.mean), format!("{:.2}", state.deviation));
+        let (default, best) = (at(&answer.references), at(&answer.best_references));
+        states.push(vec![state.name.clone(), mean, deviation, default, best]);
+    }
+    let mut pages = vec![row(&["page", "senses", "bit errors", "at best references"])];
+    for page in &answer.pages {
+        let senses = page.senses.to_string();
+        pages.push(vec![page.name.clone(), senses, rate(page.error_rate), rate(page.best_error_rate)]);
+    }
+    pages.push(vec!["mean".into(), String::new(), rate(answer.error_rate), rate(answer.best_error_rate)]);
+    text += &format!("{}\n{}\n{}", aligned(&states), aligned(&pages), aligned(&facts(answer)));
+    text
+}
+
+/// What programs, reads and layers do, a line each.
+fn facts(answer: &Answer) -> Vec<Vec<String>> {
+    let mut rows = vec![vec!["errors between ER and P1".to_owned(), rate(answer.erased_to_p1.mean)]];
+    let mut say = |name: &str, value: String| rows.push(vec![name.to_owned(), value]);
+    say(
+        "worst layer by best",
+        format!("{:.2} ({}, {})", answer.layer_ratio, answer.worst_layer, answer.best_layer),
+    );
+    let program = &answer.program;
+    if program.loops > 0.0 {
+        say("program", format!("{:.1} us", program.time_us));
+        say("loops", format!("{:.2}", program.loops));
+        say("verifies, skipped", format!("{:.1}, {:.1}", program.verifies, program.skipped));
+        say("cells over-programmed", rate(program.over_programmed));
+        say(
+            "safe margins",
+            format!("VStart +{} mV, VFinal -{} mV", answer.safe_start_mv, answer.safe_final_mv),
+        );
+    }
+    let (plain, aware) = (answer.retries, answer.aware_retries);
+    if answer.program.loops > 0.0 || plain.share > 0.0 {
+        say("reads tried again", percent(plain.share));
+        say("retries of those", format!("{:.1}", plain.mean));
+        say("the same, levels kept by layer", format!("{}, {:.1}", percent(aware.share), aware.mean));
+        say("not corrected", percent(plain.uncorrectable));
+    }
+    rows
+}
+
+/// Answers along a key: a line for each of its values.
+pub fn curve(key: &str, answers: &[(String, Answer)]) -> String {
+    let head = [key, "bit errors", "at best references", "ER to P1", "tried again", "retries", "program"];
+    let mut rows = vec![row(&head)];
+    for (value, answer) in answers {
+        rows.push(vec![
+            value.clone(),
+            rate(answer.error_rate),
+            rate(answer.best_error_rate),
+            rate(answer.erased_to_p1.mean),
+            percent(answer.retries.share),
+            format!("{:.1}", answer.retries.mean),
+            format!("{:.1} us", answer.program.time_us),
+        ]);
+    }
+    aligned(&rows)
+}

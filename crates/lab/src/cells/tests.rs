@@ -1,0 +1,92 @@
+use super::*;
+use crate::config::embedded::CELLS;
+
+#[test]
+fn every_number_of_an_embedded_set_says_why_it_is_what_it_is() {
+    for (name, text) in CELLS {
+        set(name).unwrap_or_else(|wrong| panic!("{name}: {wrong}"));
+        let table: toml::Table = toml::from_str(text).expect("it is TOML");
+        let because = table["because"].as_table().expect("it says why");
+        let kinds = ["source: ", "chosen: ", "fitted on "];
+        for (key, why) in because {
+            let why = why.as_str().expect("it is text");
+            assert!(kinds.iter().any(|kind| why.starts_with(kind)), "{name}: {key}: {why}");
+            assert!(leads_to(&toml::Value::from(table.clone()), key), "{name}: {key} names nothing");
+        }
+        let mut keys = Vec::new();
+        numbers(&toml::Value::from(table.clone()), "", &mut keys);
+        for key in keys.iter().filter(|key| !key.starts_with("because")) {
+            let says = |known: &String| key == known || key.starts_with(&format!("{known}."));
+            assert!(because.keys().any(says), "{name}: nothing says why of {key}");
+        }
+    }
+}
+
+fn leads_to(value: &toml::Value, key: &str) -> bool {
+    key.split('.').try_fold(value, |inside, key| inside.get(key)).is_some()
+}
+
+/// The keys of all numbers and times of a table, with dots.
+fn numbers(value: &toml::Value, key: &str, all: &mut Vec<String>) {
+    match value {
+        toml::Value::Table(table) => {
+            for (name, inside) in table {
+                let key = if key.is_empty() { name.clone() } else { format!("{key}.{name}") };
+                numbers(inside, &key, all);
+            }
+        }
+        toml::Value::String(_) if ["name", "source"].contains(&key) => {}
+        _ => all.push(key.to_owned()),
+    }
+}
+
+fn ask(text: &str) -> Result<Answer> {
+    let question: Question = toml::from_str(text).expect("well formed");
+    Answer::of(&set("cubeftl-tlc")?, &question, 1)
+}
+
+#[test]
+fn questions_that_make_no_sense_name_their_key() {
+    for (text, key) in [
+        ("cycles = -1.0", "cycles"),
+        ("hours = -1.0", "hours"),
+        ("celsius = -274.0", "celsius"),
+        ("layer = \"gamma\"", "layer"),
+        ("layer = \"48\"", "layer"),
+        ("reads = 5.0", "reads"),
+        ("offsets = [1.0]", "offsets"),
+        ("skip_state = 8", "skip_state"),
+        ("final_margin = 1620.0", "final_margin"),
+        ("without = [\"cycle\"]", "without"),
+        ("chips = 0", "chips"),
+    ] {
+        let Err(Error::Config(wrong)) = ask(text) else { panic!("{text} was answered") };
+        assert!(wrong.0.iter().any(|complaint| complaint.key == key), "{text}: {wrong}");
+    }
+}
+
+#[test]
+fn skipping_what_may_be_skipped_saves_time_and_costs_no_error() {
+    let (plain, skipped) = (ask("").expect("answered"), ask("skip = true").expect("answered"));
+    assert_eq!(plain.program.time_us.round(), 700.0);
+    assert_eq!(
+        (plain.program.verifies, skipped.program.verifies, skipped.program.skipped),
+        (49.0, 21.0, 28.0)
+    );
+    assert_eq!(plain.error_rate.to_bits(), skipped.error_rate.to_bits());
+    let beyond = ask("skip_state = 3\nskip_more = 1").expect("answered");
+    assert!(beyond.error_rate > plain.error_rate && beyond.program.over_programmed > 0.0);
+}
+
+#[test]
+fn an_error_in_a_file_names_its_line() {
+    let folder = tempfile::tempdir().expect("there is a place for files");
+    let path = folder.path().join("mine.toml");
+    let text = CELLS.iter().find(|(name, _)| *name == "cubeftl-tlc").expect("it is there").1;
+    std::fs::write(&path, text.replacen("window = 1620.0", "window = -1.0", 1)).expect("written");
+    let wrong = set(&path.display().to_string()).expect_err("the window is negative").to_string();
+    let line = text.lines().position(|line| line == "window = 1620.0").expect("it is there") + 1;
+    assert!(wrong.contains(&format!("mine.toml:{line}: ispp.window")), "{wrong}");
+    std::fs::write(&path, text.replacen("layers = 48", "layrs = 48", 1)).expect("written");
+    assert!(set(&path.display().to_string()).expect_err("a key is misspelled").to_string().contains("layrs"));
+}
