@@ -17,6 +17,7 @@ mod ispp;
 mod levels;
 mod math;
 mod monte_carlo;
+mod rates;
 mod read;
 mod reprogram;
 mod set;

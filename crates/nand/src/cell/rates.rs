@@ -1,0 +1,163 @@
+//! Error rates of pages, calculated once for a class of word lines and looked up from then on.
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+use wordline_kernel::Seed;
+
+use super::condition::{Condition, Effects};
+use super::ispp::How;
+use super::math::{class_of, middles};
+use super::set::{CellSet, Written};
+use super::variation::{Draws, Place, Strength, Variation};
+
+/// Classes of the cycles up to the endurance of the part, and as many beyond. Chosen: a class is 3 % of a life.
+const AGES: u32 = 32;
+/// Classes of what chance gave blocks, and as many of what it gave chips. Chosen: neighbours differ by a fifth of a deviation.
+const DRAWN: usize = 16;
+/// A rate that was not calculated yet.
+const UNKNOWN: f32 = -1.0;
+
+/// A way to program: what the controller changed.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Way {
+    /// By how much VStart was raised, in millivolts.
+    pub start_margin: u16,
+    /// By how much VFinal was lowered, in millivolts.
+    pub final_margin: u16,
+    /// Verifies of each state that were skipped; empty for none.
+    pub skipped: Vec<u8>,
+}
+
+/// A page to be looked up.
+#[derive(Clone, Copy, Debug)]
+pub struct Wanted<'a> {
+    /// The number of its block over all dies.
+    pub block: usize,
+    /// Erases that the block got.
+    pub erases: u32,
+    /// Its layer.
+    pub layer: u32,
+    /// The bit of its cells, 0 for the lowest; as many as the cells have bits for BER_EP1 right after a program.
+    pub page: u32,
+    /// How its word line was programmed, by its number and in words.
+    pub way: (u8, &'a Way),
+    /// Steps by which each read level is moved.
+    pub offsets: &'a [i8],
+}
+
+/// The error rates of all blocks.
+#[derive(Clone, Debug)]
+pub struct RateTable {
+    set: Arc<CellSet>,
+    condition: Condition,
+    layers: u32,
+    cycles_of_class: f64,
+    /// The class of each block and its chip.
+    drawn: Vec<u8>,
+    /// The draw that each class stands for.
+    middles: Vec<f64>,
+    known: Vec<Known>,
+}
+
+/// Error rates under one way to program and one set of read offsets.
+#[derive(Clone, Debug)]
+struct Known {
+    way: u8,
+    offsets: Vec<i8>,
+    /// By class of block and age, empty until one is looked at; then by layer and page.
+    of_classes: Vec<Vec<f32>>,
+}
+
+impl Way {
+    /// The same for a word line at a place within a loop.
+    pub fn how(&self, faster: f64) -> How<'_> {
+        How {
+            start_margin: f64::from(self.start_margin),
+            final_margin: f64::from(self.final_margin),
+            skipped: &self.skipped,
+            faster,
+        }
+    }
+}
+
+impl RateTable {
+    /// The rates of `blocks` blocks of each of `dies` dies, of so many layers; `endurance` cycles are a life.
+    pub fn new(
+        set: Arc<CellSet>,
+        condition: Condition,
+        (dies, blocks, layers): (u32, u32, u32),
+        endurance: u32,
+        seed: Seed,
+    ) -> Self {
+        let all = (0..dies).flat_map(|chip| (0..blocks).map(move |block| drawn(chip, block, seed)));
+        let cycles_of_class = f64::from(endurance.max(AGES)) / f64::from(AGES);
+        let (drawn, middles) = (all.collect(), middles(DRAWN));
+        Self { set, condition, layers, cycles_of_class, drawn, middles, known: Vec::new() }
+    }
+
+    /// The share of wrong bits of a page.
+    pub fn rate(&mut self, wanted: Wanted<'_>) -> f64 {
+        let known = self.known(wanted.way.0, wanted.offsets);
+        let age = ((f64::from(wanted.erases) / self.cycles_of_class) as u32).min(2 * AGES);
+        let (class, slots) = (self.drawn[wanted.block], self.set.coding.bits() + 1);
+        let of_class = usize::from(class) * (2 * AGES + 1) as usize + age as usize;
+        let slot = (wanted.layer * slots + wanted.page) as usize;
+        let rates = &mut self.known[known].of_classes[of_class];
+        if rates.is_empty() {
+            rates.resize((self.layers * slots) as usize, UNKNOWN);
+        }
+        if rates[slot] == UNKNOWN {
+            let rate = self.calculated(class, age, wanted) as f32;
+            self.known[known].of_classes[of_class][slot] = rate;
+            return f64::from(rate);
+        }
+        f64::from(rates[slot])
+    }
+
+    fn known(&mut self, way: u8, offsets: &[i8]) -> usize {
+        let known = self.known.iter().position(|known| known.way == way && known.offsets == offsets);
+        known.unwrap_or_else(|| {
+            let of_classes = vec![Vec::new(); DRAWN * DRAWN * (2 * AGES + 1) as usize];
+            self.known.push(Known { way, offsets: offsets.to_vec(), of_classes });
+            self.known.len() - 1
+        })
+    }
+
+    /// What the cells of a layer are like in blocks of a class.
+    fn strength(&self, class: u8, layer: u32) -> Strength {
+        let Some(variation) = &self.set.variation else { return Strength::USUAL };
+        let middle = |class: u8| self.middles[usize::from(class) % DRAWN];
+        let draws = Draws { block: middle(class), chip: middle(class / DRAWN as u8) };
+        variation.of_draws(layer, draws, Effects::ALL)
+    }
+
+    fn calculated(&self, class: u8, age: u32, wanted: Wanted<'_>) -> f64 {
+        let strength = self.strength(class, wanted.layer);
+        // Errors are those in the middle of a loop: what a word line's place in it does to the cells that skipped verifies
+        // over-program is left out.
+        let how = wanted.way.1.how(0.5);
+        let written = self.set.ispp.as_ref().map(|ispp| Written::of(&how, &ispp.program(&how)));
+        let cycles = if age == 0 { 0.0 } else { (f64::from(age) + 0.5) * self.cycles_of_class };
+        let just_programmed = wanted.page == self.set.coding.bits();
+        let condition = Condition {
+            cycles: self.condition.cycles + cycles,
+            hours: if just_programmed { 0.0 } else { self.condition.hours },
+            ..self.condition
+        };
+        let levels = self.set.levels(&strength, &condition, Effects::ALL, &written.unwrap_or_default());
+        if just_programmed {
+            return self.set.erased_to_p1(&levels);
+        }
+        let step = self.set.reading.as_ref().map_or(1.0, |reading| reading.level_step);
+        let moved = self.set.references.iter().zip(wanted.offsets);
+        let references: Vec<f64> = moved.map(|(at, offset)| at + step * f64::from(*offset)).collect();
+        levels.page_error(wanted.page, &references)
+    }
+}
+
+/// The class of what chance gave a block, and its chip in the upper half.
+fn drawn(chip: u32, block: u32, seed: Seed) -> u8 {
+    let draws = Variation::draws(Place { chip, block, layer: 0 }, seed);
+    (class_of(draws.block, DRAWN) + DRAWN * class_of(draws.chip, DRAWN)) as u8
+}
