@@ -45,7 +45,7 @@ use crate::error::{Error, Result};
 use crate::summary::{Outcome as Ended, SourceKind, Summary};
 use crate::sweep::{self as cores, Conduct};
 use judge::Found;
-use nand::{NandPoint, NandSummary};
+use nand::{NandPoint, NandSummary, NandSweep};
 
 pub use axes::{Axis, Points};
 pub use bench::{Bench, Lab};
@@ -157,6 +157,30 @@ pub fn run_changed(
     run(&changed, &Options { change: change.clone(), ..options.clone() }, bench, conduct)
 }
 
+/// Runs logical units, and puts rows, points and stages into `outcome`. How many points were left out.
+fn run_nand(
+    sweep: &NandSweep,
+    experiment: &Experiment,
+    options: &Options,
+    conduct: &Conduct<'_>,
+    outcome: &mut Outcome,
+) -> Result<usize> {
+    let is_needed = |settings: &toml::Table| experiment.is_needed(settings, options);
+    let points = sweep.points_where(&experiment.path, options, is_needed)?;
+    let results = cores::run(&points, conduct, NandPoint::run)?;
+    let found = |(point, summary): (&NandPoint, &Option<NandSummary>)| {
+        Some(Found { settings: point.settings.clone(), values: json(summary.as_ref()?), point: None })
+    };
+    let found: Vec<Found> = points.iter().zip(&results).filter_map(found).collect();
+    let left_out = points.len() - found.len();
+    outcome.set_rows(judge::rows(&experiment.expect, &found, options.quick)?);
+    outcome.points = found.iter().map(Found::measured).collect();
+    if sweep.trace {
+        outcome.traces = traces(&outcome.points, results);
+    }
+    Ok(left_out)
+}
+
 /// Runs an experiment: every point or volume on the bench, side by side over the cores, then every expected value
 /// beside what was found. The order of the rows is that of the file.
 pub fn run(
@@ -205,21 +229,7 @@ pub fn run(
             outcome.notes.extend(generated_volumes(&points, &results));
             points.len() - found.len()
         }
-        Kind::Nand(sweep) => {
-            let is_needed = |settings: &toml::Table| experiment.is_needed(settings, options);
-            let points = sweep.points_where(&experiment.path, options, is_needed)?;
-            let results = cores::run(&points, conduct, NandPoint::run)?;
-            let found = |(point, summary): (&NandPoint, &Option<NandSummary>)| {
-                Some(Found { settings: point.settings.clone(), values: json(summary.as_ref()?), point: None })
-            };
-            let found: Vec<Found> = points.iter().zip(&results).filter_map(found).collect();
-            outcome.set_rows(judge::rows(&experiment.expect, &found, options.quick)?);
-            outcome.points = found.iter().map(Found::measured).collect();
-            if sweep.trace {
-                outcome.traces = traces(&outcome.points, results);
-            }
-            points.len() - found.len()
-        }
+        Kind::Nand(sweep) => run_nand(sweep, experiment, options, conduct, &mut outcome)?,
         Kind::Cells(sweep) => cells::run(sweep, experiment, options, conduct, &mut outcome)?,
     };
     if options.quick {
