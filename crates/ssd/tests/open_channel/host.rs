@@ -38,7 +38,18 @@ struct Known {
     /// Logical blocks that were answered as written.
     done: u32,
     resets: u32,
+    /// Resets of which it is known that they are over.
+    cleared: u32,
     is_torn: bool,
+}
+
+impl Known {
+    /// All resets so far are over: nothing of what was written is there any more.
+    fn clear(&mut self) {
+        if self.cleared < self.resets {
+            *self = Self { resets: self.resets, cleared: self.resets, ..Self::default() };
+        }
+    }
 }
 
 /// A host and its device.
@@ -151,7 +162,11 @@ impl Host {
         for (at, block) in blocks.iter().enumerate() {
             let number = self.number(block.chunk);
             match operation {
-                Operation::Write => self.chunks[number].written.push(command.stamps[at]),
+                Operation::Write => {
+                    // A chunk that takes a write is reset, also while another chunk of the same command is not.
+                    self.chunks[number].clear();
+                    self.chunks[number].written.push(command.stamps[at]);
+                }
                 Operation::Reset => self.chunks[number].resets += 1,
                 Operation::Read => {}
             }
@@ -270,9 +285,8 @@ impl Host {
                 let wanted = if failed { ChunkState::Offline } else { ChunkState::Free };
                 let is_left = [wanted, ChunkState::Open, ChunkState::Closed].contains(&report.state);
                 assert!(is_left, "{} is {:?} after a reset", block.chunk, report.state);
-                if self.chunks[number].resets == sent.resets[at] + 1 && report.write_pointer == 0 {
-                    let resets = self.chunks[number].resets;
-                    self.chunks[number] = Known { resets, ..Known::default() };
+                if self.chunks[number].resets == sent.resets[at] + 1 {
+                    self.chunks[number].clear();
                 }
             }
         }
@@ -420,9 +434,11 @@ impl Host {
         let unit = self.device.geometry().ws_min;
         let known = &mut self.chunks[number];
         if was_reset && matches!(report.state, ChunkState::Free | ChunkState::Offline) {
-            *known = Known { resets: known.resets, ..Known::default() };
+            known.clear();
             return;
         }
+        // A reset that did not come to it is forgotten.
+        known.cleared = known.resets;
         known.is_torn |= was_reset;
         if report.state == ChunkState::Offline {
             return;
