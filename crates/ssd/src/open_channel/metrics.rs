@@ -27,7 +27,7 @@ counters! {
     }
 }
 
-const READS: Metric = Metric::new("flash.reads", Unit::Pages, "Pages read.");
+const SENSED: Metric = Metric::new("vector.pages_sensed", Unit::Pages, "Pages of flash that were sensed.");
 const PROGRAMS: Metric = Metric::new("flash.programs", Unit::Pages, "Pages programmed, padding included.");
 const ERASES: Metric = Metric::new("flash.erases", Unit::Blocks, "Blocks erased.");
 const ENERGY: Metric =
@@ -41,7 +41,7 @@ const IN_STATE: [Metric; 4] = [
 
 /// All metrics that the device has.
 pub fn all() -> impl Iterator<Item = &'static Metric> {
-    let of_flash = [&READS, &PROGRAMS, &ERASES, &ENERGY];
+    let of_flash = [&SENSED, &PROGRAMS, &ERASES, &ENERGY];
     Counts::METRICS.iter().chain(flash::Counts::METRICS).chain(of_flash).chain(&IN_STATE)
 }
 
@@ -76,7 +76,7 @@ impl OpenChannel {
         let mut metrics = Metrics::default();
         self.counts.since(&mark.counts).add_to(&mut metrics);
         self.flash.counts().since(&mark.flash).add_to(&mut metrics);
-        metrics.add(READS, chips.pages_read - before.pages_read);
+        metrics.add(SENSED, chips.pages_read - before.pages_read);
         metrics.add(PROGRAMS, chips.pages_programmed - before.pages_programmed);
         metrics.add(ERASES, (chips.block_sets_erased - before.block_sets_erased) * planes);
         metrics.add(ENERGY, self.chips().energy(now - Instant::ZERO).since(&mark.energy).total().joules());

@@ -137,6 +137,9 @@ impl OpenChannel {
         for die in dies {
             self.flash.start(die, &*self.tuner, calendar);
         }
+        while let Some(done) = self.flash.next_over() {
+            self.command_done(&done, calendar);
+        }
     }
 
     /// Queues the reads of a command, one for each page; the dies, some of them several times.
@@ -279,7 +282,7 @@ impl OpenChannel {
     fn program_over(&mut self, number: u32, task: &Task, failed: bool, now: Instant) {
         let block = self.config.pools.block_of(task.slot);
         let (unit, size) = (self.config.geometry.ws_min, self.config.geometry.blocks_per_chunk);
-        self.counts.programs += 1;
+        self.counts.programs += u64::from(self.flash.takes_time());
         if failed {
             self.counts.early_closes += 1;
             for Unit { command, at, .. } in self.chunks.close_early(block) {

@@ -73,6 +73,14 @@ impl PhysicalDevice for OpenChannel {
         self.commands.len()
     }
 
+    fn stop_clock(&mut self) {
+        self.flash.stop_clock();
+    }
+
+    fn start_clock(&mut self) {
+        self.flash.start_clock();
+    }
+
     fn power_cut(&mut self, now: Instant) -> PowerCut {
         self.cut(now)
     }

@@ -80,6 +80,13 @@ pub trait PhysicalDevice: State {
     /// Commands that are not answered yet.
     fn outstanding(&self) -> usize;
 
+    /// From now on commands take no time, wear nothing, never fail, and are answered at once: for what stands above a device, to fill it
+    /// before a run. No command may be outstanding.
+    fn stop_clock(&mut self);
+
+    /// From now on commands take their time.
+    fn start_clock(&mut self);
+
     /// Cuts the power at `now`. The caller forgets all events of this device; it takes no command until it has
     /// [recovered](Self::recover). Where a chunk has to be written next is in its report then: no write that was answered is lost but
     /// for pages that shared cells with what was torn, and of those that were not each unit is written as a whole or not at all.

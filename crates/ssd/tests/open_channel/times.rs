@@ -2,11 +2,12 @@
 
 use wordline_kernel::Duration;
 use wordline_nand::chain::Hold;
+use wordline_nand::faults::{Fails, FaultFile};
 use wordline_ssd::PhysicalDevice;
 use wordline_ssd::physical_device::{Chunk, LogicalBlock};
 
 use super::host::Host;
-use super::{FIRST, device, written};
+use super::{FIRST, device, rule, written};
 
 /// How long it takes until nothing is left to happen.
 fn takes<R>(host: &mut Host, what: impl FnOnce(&mut Host) -> R) -> Duration {
@@ -106,7 +107,7 @@ fn metrics_tell_what_was_done() {
         ("vector.resets", 1),
         ("vector.blocks_written", 32),
         ("flash.programs", 32),
-        ("flash.reads", 32),
+        ("vector.pages_sensed", 32),
         ("flash.erases", 2),
         ("chunks.free", 96),
         ("chunks.closed", 0),
@@ -118,4 +119,27 @@ fn metrics_tell_what_was_done() {
     assert!(metrics.iter().all(|(metric, _)| known.contains(&metric.name)));
     let detail = host.device.detail(&mark, host.now());
     assert_eq!((detail.buses.len(), detail.arrays.len(), detail.pools[0].worn.erases), (2, 4, 1));
+}
+
+#[test]
+fn with_the_clock_off_commands_take_no_time_and_wear_nothing() {
+    let mut file = device();
+    file.faults = vec![FaultFile { every: Some(1), ..rule(Fails::Program) }];
+    let mut host = Host::new(file, 1);
+    host.device.stop_clock();
+    for round in 0..3 {
+        host.write(&[(FIRST, 16)]).expect("it is free");
+        assert_eq!(host.report(FIRST).readable, 32, "round {round}");
+        host.read(&FIRST.range(0, 32).collect::<Vec<_>>()).expect("it is written");
+        host.reset(&[FIRST]).expect("it is closed");
+    }
+    host.write(&[(FIRST, 3)]).expect("it is free");
+    assert_eq!((host.answers.len(), host.elapsed()), (10, Duration::ZERO));
+    assert!(host.answers.iter().all(|answer| answer.failure.is_none()));
+    host.device.start_clock();
+    assert_eq!(host.device.chips().erases().iter().sum::<u32>(), 0);
+    host.read_all();
+    host.write(&[(FIRST, 1)]).expect("it is open");
+    host.run_down();
+    assert_eq!(host.report(FIRST).write_pointer, 6, "programs fail again");
 }
