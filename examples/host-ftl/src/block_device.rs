@@ -1,0 +1,220 @@
+//! The host FTL as a block device: what the FTL does not do by itself goes to the device below.
+
+use wordline_kernel::metrics::Value;
+use wordline_kernel::{Bytes, Digest, Duration, Instant, Metric, Metrics, Schedule, Seed};
+use wordline_ssd::block_device::{Oldest, Programmed, Shape};
+use wordline_ssd::device::{Content, Look, Steady};
+use wordline_ssd::lifetime::write_amplification;
+use wordline_ssd::metrics::Detail;
+use wordline_ssd::snapshot::Agenda;
+use wordline_ssd::{Answer, BlockDevice, Command, PhysicalDevice, PowerCut, Recovered, SECTOR};
+
+use crate::ftl::Counts;
+use crate::{Event, Followed, HostFtl, Power};
+
+/// What it had done at some time.
+pub struct Mark<M> {
+    counts: Counts,
+    device: M,
+}
+
+/// The metric of every SSD that has this name.
+fn of_ssds(name: &str) -> Metric {
+    *wordline_ssd::metrics::all().find(|metric| metric.name == name).expect("SSDs have it")
+}
+
+impl<D: PhysicalDevice> BlockDevice for HostFtl<D> {
+    type Event = Event<D::Event>;
+    type Mark = Mark<D::Mark>;
+
+    fn shape(&self) -> Shape {
+        let geometry = self.device().geometry();
+        let page = geometry.block_size;
+        let sectors = self.ftl.map.len() as u64 * self.sectors_of_a_page();
+        Shape {
+            namespaces: vec![sectors],
+            capacity: SECTOR * sectors,
+            sector_size: page,
+            logical_page: page,
+            block_set: page * u64::from(geometry.blocks_per_chunk),
+        }
+    }
+
+    fn submit(&mut self, command: Command, calendar: &mut impl Schedule<Self::Event>) {
+        self.take(command, calendar);
+    }
+
+    fn follow_contents(&mut self) {
+        self.followed = Some(Box::default());
+    }
+
+    fn carry(&mut self, tag: u32, contents: &[Content]) {
+        let followed = self.followed.as_mut().expect("contents are followed");
+        followed.carried.insert(tag, contents.to_vec());
+    }
+
+    fn take_contents(&mut self, tag: u32) -> Option<Vec<Content>> {
+        self.followed.as_mut()?.found.remove(&tag)
+    }
+
+    fn handle(&mut self, event: Self::Event, calendar: &mut impl Schedule<Self::Event>) {
+        match event {
+            Event::Answer(number) => self.answer(number, calendar.now()),
+            Event::Device(event) => {
+                self.ftl.device.handle(event, &mut calendar.within(Event::Device));
+                match self.power {
+                    Power::On => self.go_on(calendar),
+                    Power::Off | Power::Back(_) => self.recover_on(calendar),
+                }
+            }
+        }
+    }
+
+    fn answers(&self) -> &[Answer] {
+        &self.answers
+    }
+
+    fn forget_answers(&mut self) {
+        self.answers.clear();
+    }
+
+    fn outstanding(&self) -> usize {
+        self.requests.len()
+    }
+
+    /// What waits for room that never comes: too many chunks are out of use.
+    fn give_up(&mut self, calendar: &mut impl Schedule<Self::Event>) -> bool {
+        let waiting: Vec<u32> = self.writes.drain(..).chain(self.flushes.drain(..)).collect();
+        for number in &waiting {
+            self.request(*number).failed = true;
+            self.done(*number, calendar);
+        }
+        !waiting.is_empty()
+    }
+
+    fn power_cut(&mut self, now: Instant) -> PowerCut {
+        let torn = self.ftl.device.power_cut(now).torn;
+        self.ftl.forget();
+        self.writes.clear();
+        self.flushes.clear();
+        if let Some(followed) = &mut self.followed {
+            let written = std::mem::take(&mut followed.written);
+            **followed = Followed { written, ..Followed::default() };
+        }
+        self.power = Power::Off;
+        let unanswered = std::mem::take(&mut self.requests).into_values();
+        PowerCut { unanswered: unanswered.map(|request| request.command).collect(), torn }
+    }
+
+    fn recover(&mut self, calendar: &mut impl Schedule<Self::Event>) {
+        self.power = Power::Back(calendar.now());
+        self.ftl.device.recover(&mut calendar.within(Event::Device));
+        self.recover_on(calendar);
+    }
+
+    fn is_ready(&self) -> bool {
+        self.power == Power::On
+    }
+
+    fn pages_to_recover(&self) -> u64 {
+        self.ftl.scanning.unwrap_or_default()
+    }
+
+    fn recovery(&self) -> Option<Recovered> {
+        self.recovery
+    }
+
+    fn fill_while(&mut self, fraction: f64, look: Look<'_>) -> bool {
+        let pages = (self.ftl.map.len() as f64 * fraction) as u32;
+        self.write_untimed(0..pages, 0, u64::from(pages), look)
+    }
+
+    fn fill_steady_while(&mut self, seed: Seed, fraction: Option<f64>, look: Look<'_>) -> Option<Steady> {
+        let fraction = fraction.unwrap_or(1.0);
+        if !self.fill_while(fraction, look) {
+            return None;
+        }
+        let pages = (self.ftl.map.len() as f64 * fraction) as u32;
+        self.overwrite(seed, pages, look)
+    }
+
+    fn digest(&self) -> Digest {
+        let mut digest = self.digest;
+        digest.add(self.device().digest().value());
+        digest
+    }
+
+    fn audit(&self, elapsed: Duration) {
+        self.device().audit(elapsed);
+        self.ftl.audit();
+    }
+
+    fn oldest(&self) -> Option<Oldest> {
+        let first = self.requests.values().min_by_key(|request| request.submitted)?;
+        // Whatever the device does moves it on.
+        let done = self.device().digest().value();
+        Some(Oldest { submitted: first.submitted, tag: first.command.tag, done })
+    }
+
+    /// Chosen: as long as the device may take for each of the chunks of a line that is cleaned for it.
+    fn longest_wait(&self) -> Duration {
+        self.device().longest_wait() * u64::from(self.device().geometry().units())
+    }
+
+    fn what_waits(&self, now: Instant) -> String {
+        let (writes, flushes) = (self.writes.len(), self.flushes.len());
+        let own = format!("{} commands: {writes} writes and {flushes} flushes wait\n", self.requests.len());
+        own + &self.ftl.tell() + &self.device().what_waits(now)
+    }
+
+    fn mark(&self, now: Instant) -> Self::Mark {
+        Mark { counts: self.ftl.counts.clone(), device: self.device().mark(now) }
+    }
+
+    fn programmed(&self) -> Programmed {
+        Self::programmed(self)
+    }
+
+    fn metrics(&self, mark: &Self::Mark, now: Instant) -> Metrics {
+        let counts = self.ftl.counts.since(&mark.counts);
+        let mut metrics = self.device().metrics(&mark.device, now);
+        counts.add_to(&mut metrics);
+        let page = self.device().geometry().block_size;
+        let bytes = |pages: u64| Value::Count((page * pages).0);
+        let of_host = counts.host_pages + counts.moved_pages;
+        metrics.add(of_ssds("flash.programmed_bytes"), bytes(of_host + counts.padding));
+        metrics.add(of_ssds("flash.host_bytes"), bytes(counts.host_pages));
+        metrics.add(of_ssds("flash.gc_bytes"), bytes(counts.moved_pages));
+        metrics.add(of_ssds("flash.padding_bytes"), bytes(counts.padding));
+        metrics.add(of_ssds("programs_per_host_program"), write_amplification(of_host, counts.host_pages));
+        metrics
+    }
+
+    fn detail(&self, mark: &Self::Mark, now: Instant) -> Detail {
+        self.device().detail(&mark.device, now)
+    }
+
+    fn lengths(&self) -> Vec<usize> {
+        self.device().lengths()
+    }
+
+    /// Chosen: 64 B for a page that is read after a power cut, and what the device has.
+    fn most_bytes(&self) -> u64 {
+        self.device().most_bytes() + Bytes(64).0 * self.ftl.map.len() as u64
+    }
+
+    fn check_loaded(&self, agenda: &Agenda<Self::Event>) -> Result<(), String> {
+        let (mut of_device, mut answers) = (Vec::new(), Vec::new());
+        for (time, event) in &agenda.events {
+            match event {
+                Event::Device(event) => of_device.push((*time, *event)),
+                Event::Answer(number) => answers.push(*number),
+            }
+        }
+        if !answers.iter().all(|number| self.requests.contains_key(number)) {
+            return Err("an answer to a command that is not there".into());
+        }
+        self.ftl.check_loaded()?;
+        self.device().check_loaded(&Agenda { now: agenda.now, events: of_device })
+    }
+}

@@ -1,0 +1,359 @@
+//! The FTL: a page map in the memory of the host, a write buffer, and greedy cleaning.
+//!
+//! The chunks of one number, one of each parallel unit, are a *line*, as in pblk. One line is open: pages go to it a program unit at a time, from
+//! one parallel unit to the next. Cleaning reads what is valid of a line into the buffer, from where it is written like anything
+//! else, and resets the line when nothing of it is valid or in flight. A page stays in the buffer until it is programmed, so that a write
+//! that fails is made again elsewhere. After a power cut the stamps of all pages are read, and the newest version of each counts.
+
+mod checks;
+mod cleaning;
+mod recovery;
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+use serde::{Deserialize, Serialize};
+use wordline_kernel::snapshot::State;
+use wordline_kernel::{Schedule, counters, state};
+use wordline_nand::Stamp;
+use wordline_ssd::PhysicalDevice;
+use wordline_ssd::physical_device::{Answer, Chunk, ChunkState, Command, LogicalBlock, MOST_BLOCKS};
+
+/// No place, no page.
+pub(crate) const NONE: u32 = u32::MAX;
+
+/// Free lines that host writes do not touch. Chosen: the pages of a line that is cleaned go to one, and padding to the other.
+pub(crate) const RESERVE: usize = 2;
+
+counters! {
+    /// What the FTL counts.
+    pub struct Counts {
+        host_pages: "ftl.host_pages", LogicalPages, "Pages programmed for the host.";
+        moved_pages: "ftl.moved_pages", LogicalPages, "Pages programmed because their line was cleaned.";
+        padding: "ftl.padding", LogicalPages, "Pages of padding programmed to complete a unit.";
+        lines_cleaned: "ftl.lines_cleaned", Count, "Lines that were reset.";
+        lost_pages: "ftl.lost_pages", LogicalPages, "Pages that could not be read when their line was cleaned.";
+    }
+}
+
+/// A page in the buffer.
+#[derive(Clone, Copy, Serialize, Deserialize)]
+struct Page {
+    version: u32,
+    /// Whether it waits; else it is being programmed.
+    waits: bool,
+    is_moved: bool,
+}
+
+#[derive(Clone, Copy, Serialize, Deserialize)]
+enum Work {
+    Write,
+    Clean,
+    Reset,
+    Read(u32),
+    Scan,
+}
+
+/// A command to the device: what for, about which places, with what.
+#[derive(Clone, Serialize, Deserialize)]
+struct Sent {
+    work: Work,
+    places: Vec<u32>,
+    stamps: Vec<Stamp>,
+}
+
+/// An FTL over a device. A place is a logical block, counted over the device.
+pub struct Ftl<D> {
+    pub(crate) device: D,
+    /// Places of logical pages, and their newest versions.
+    pub(crate) map: Vec<u32>,
+    pub(crate) versions: Vec<u32>,
+    lost: BTreeSet<u32>,
+    /// The pages that were written to places, and the valid ones and the commands in flight of each line.
+    owners: Vec<u32>,
+    valid: Vec<u32>,
+    busy: Vec<u32>,
+    buffer: BTreeMap<u32, Page>,
+    queue: VecDeque<u32>,
+    capacity: usize,
+    free: VecDeque<u32>,
+    /// The line that is written, and its next unit.
+    open: Option<(u32, u32)>,
+    /// The line that is cleaned, and the next of its places to look at.
+    victim: Option<(u32, u32)>,
+    /// Reads of that under way, and lines that are being reset.
+    cleaning: u32,
+    resetting: usize,
+    sent: BTreeMap<u32, Sent>,
+    tag: u32,
+    /// Reads of the host that are over: the request, and whether one failed.
+    pub(crate) reads: Vec<(u32, bool)>,
+    pub(crate) is_flushing: bool,
+    pub(crate) scanning: Option<u64>,
+    pub(crate) counts: Counts,
+}
+
+state!(Ftl<D: State> {
+    values {
+        lost, buffer, queue, free, open, victim, cleaning, resetting, sent, tag, reads, is_flushing, scanning, counts
+    }
+    parts { device, map, versions, owners, valid, busy }
+    fixed { capacity }
+});
+
+impl<D: PhysicalDevice> Ftl<D> {
+    /// An FTL of so many pages, with a buffer of `capacity` of them.
+    pub(crate) fn new(device: D, pages: u32, capacity: usize) -> Self {
+        let geometry = device.geometry();
+        let (places, lines) =
+            (geometry.chunks() * geometry.blocks_per_chunk, geometry.chunks_per_unit as usize);
+        let mut ftl = Self {
+            map: vec![NONE; pages as usize],
+            versions: vec![0; pages as usize],
+            lost: BTreeSet::new(),
+            owners: vec![NONE; places as usize],
+            valid: vec![0; lines],
+            busy: vec![0; lines],
+            buffer: BTreeMap::new(),
+            queue: VecDeque::new(),
+            free: VecDeque::new(),
+            open: None,
+            victim: None,
+            cleaning: 0,
+            resetting: 0,
+            sent: BTreeMap::new(),
+            tag: 0,
+            reads: Vec::new(),
+            is_flushing: false,
+            scanning: None,
+            counts: Counts::default(),
+            capacity,
+            device,
+        };
+        ftl.find_free_lines();
+        ftl
+    }
+
+    fn line_of(&self, place: u32) -> usize {
+        let geometry = self.device.geometry();
+        (place / geometry.blocks_per_chunk % geometry.chunks_per_unit) as usize
+    }
+
+    fn chunks_of(&self, line: u32) -> impl Iterator<Item = Chunk> {
+        let geometry = self.device.geometry();
+        (0..geometry.units()).map(move |unit| geometry.chunk(unit * geometry.chunks_per_unit + line))
+    }
+
+    fn place(&self, chunk: Chunk, block: u32) -> u32 {
+        self.device.geometry().number(chunk) * self.device.geometry().blocks_per_chunk + block
+    }
+
+    /// The version of a page that is in the buffer.
+    pub(crate) fn buffered(&self, page: u32) -> Option<u32> {
+        self.buffer.get(&page).map(|page| page.version)
+    }
+
+    pub(crate) fn is_lost(&self, page: u32) -> bool {
+        self.lost.contains(&page)
+    }
+
+    /// Whether all that was written is in flash.
+    pub(crate) fn is_clean(&self) -> bool {
+        self.buffer.is_empty()
+    }
+
+    /// Whether a page may be written: cleaning has to have room.
+    pub(crate) fn has_room(&self) -> bool {
+        self.buffer.len() < self.capacity && self.free.len() > RESERVE && !self.is_flushing
+    }
+
+    /// Writes a page to the buffer; its version.
+    pub(crate) fn write(&mut self, page: u32) -> u32 {
+        self.versions[page as usize] += 1;
+        let version = self.versions[page as usize];
+        self.lost.remove(&page);
+        self.keep(page, version, false);
+        version
+    }
+
+    fn keep(&mut self, page: u32, version: u32, is_moved: bool) {
+        let before = self.buffer.insert(page, Page { version, waits: true, is_moved });
+        if before.is_none_or(|before| !before.waits) {
+            self.queue.push_back(page);
+        }
+    }
+
+    /// Forgets a page.
+    pub(crate) fn discard(&mut self, page: u32) {
+        if self.buffer.remove(&page).is_some_and(|page| page.waits) {
+            self.queue.retain(|queued| *queued != page);
+        }
+        self.lost.remove(&page);
+        self.versions[page as usize] += 1;
+        self.install(page, NONE);
+    }
+
+    fn install(&mut self, page: u32, place: u32) {
+        let old = std::mem::replace(&mut self.map[page as usize], place);
+        if old != NONE {
+            let line = self.line_of(old);
+            self.valid[line] -= 1;
+        }
+        if place != NONE {
+            let line = self.line_of(place);
+            self.valid[line] += 1;
+            self.owners[place as usize] = page;
+        }
+    }
+
+    /// Reads places for a request; the commands that it waits for.
+    pub(crate) fn read(
+        &mut self,
+        request: u32,
+        places: &[u32],
+        calendar: &mut impl Schedule<D::Event>,
+    ) -> u32 {
+        let commands = places.chunks(MOST_BLOCKS);
+        let count = commands.len() as u32;
+        for places in commands {
+            // What was written to a place is the newest version of its page, or the page would be in the buffer.
+            let stamp = |place: &u32| {
+                let logical = self.owners[*place as usize];
+                Stamp { logical, version: self.versions[logical as usize] }
+            };
+            let stamps = places.iter().map(stamp).collect();
+            self.send(Sent { work: Work::Read(request), places: places.to_vec(), stamps }, calendar);
+        }
+        count
+    }
+
+    fn send(&mut self, sent: Sent, calendar: &mut impl Schedule<D::Event>) {
+        let per_chunk = self.device.geometry().blocks_per_chunk;
+        let block = |place: &u32| self.device.geometry().chunk(place / per_chunk).at(place % per_chunk);
+        let blocks: Vec<LogicalBlock> = sent.places.iter().map(block).collect();
+        for place in &sent.places {
+            let line = self.line_of(*place);
+            self.busy[line] += 1;
+        }
+        self.tag = self.tag.wrapping_add(1);
+        let command = match sent.work {
+            Work::Write => Command::write(self.tag, &blocks, &sent.stamps),
+            Work::Reset => Command::reset(self.tag, &blocks),
+            Work::Clean | Work::Read(_) | Work::Scan => Command::read(self.tag, &blocks),
+        };
+        self.device
+            .submit(&command, calendar)
+            .unwrap_or_else(|refusal| panic!("the FTL broke a rule: {refusal}"));
+        self.sent.insert(self.tag, sent);
+    }
+
+    /// Does what can be done now.
+    pub(crate) fn go_on(&mut self, calendar: &mut impl Schedule<D::Event>) {
+        while self.take_answers() || self.write_out(calendar) || self.clean(calendar) {}
+    }
+
+    pub(crate) fn take_answers(&mut self) -> bool {
+        let answers = self.device.answers().to_vec();
+        self.device.forget_answers();
+        self.device.forget_notifications();
+        for answer in &answers {
+            let sent = self.sent.remove(&answer.tag).expect("it was sent");
+            for place in &sent.places {
+                let line = self.line_of(*place);
+                self.busy[line] -= 1;
+            }
+            match sent.work {
+                Work::Write => self.written(answer, &sent),
+                Work::Clean => self.read_to_clean(answer, &sent),
+                Work::Reset => self.reset(&sent),
+                Work::Scan => self.scanned(answer, &sent),
+                Work::Read(request) => {
+                    let is_right = |at: usize| answer.has_failed(at) || answer.found[at] == sent.stamps[at];
+                    assert!(
+                        (0..sent.places.len()).all(is_right),
+                        "a read found {answer:?}, wanted {:?}",
+                        sent.stamps
+                    );
+                    self.reads.push((request, answer.failure.is_some()));
+                }
+            }
+        }
+        !answers.is_empty()
+    }
+
+    /// The places of the next unit of the open line, or of a free one.
+    fn next_unit(&mut self) -> Option<Vec<u32>> {
+        loop {
+            let (line, unit) = match self.open {
+                Some(open) => open,
+                None => (self.free.pop_front()?, 0),
+            };
+            let geometry = self.device.geometry();
+            let (step, first) = (unit / geometry.units(), unit / geometry.units() * geometry.ws_min);
+            let ws_min = geometry.ws_min;
+            if step == geometry.blocks_per_chunk / ws_min {
+                self.open = None;
+                continue;
+            }
+            let chunk =
+                self.chunks_of(line).nth((unit % geometry.units()) as usize).expect("a chunk of a unit");
+            self.open = Some((line, unit + 1));
+            let report = self.device.report(chunk);
+            if matches!(report.state, ChunkState::Free | ChunkState::Open) && report.write_pointer == first {
+                let place = self.place(chunk, first);
+                return Some((place..place + ws_min).collect());
+            }
+        }
+    }
+
+    /// Writes a unit, with padding if a flush or cleaning waits for the last pages.
+    fn write_out(&mut self, calendar: &mut impl Schedule<D::Event>) -> bool {
+        let unit = self.device.geometry().ws_min as usize;
+        if self.queue.is_empty() || self.queue.len() < unit && !self.is_flushing && !self.is_last_of_victim()
+        {
+            return false;
+        }
+        let Some(places) = self.next_unit() else { return false };
+        let mut stamps = vec![Stamp::PADDING; unit];
+        for stamp in &mut stamps {
+            let Some(logical) = self.queue.pop_front() else {
+                self.counts.padding += 1;
+                continue;
+            };
+            let page = self.buffer.get_mut(&logical).expect("what is queued is in the buffer");
+            page.waits = false;
+            *stamp = Stamp { logical, version: page.version };
+            let count =
+                if page.is_moved { &mut self.counts.moved_pages } else { &mut self.counts.host_pages };
+            *count += 1;
+        }
+        self.send(Sent { work: Work::Write, places, stamps }, calendar);
+        true
+    }
+
+    /// Whether the reset of the line that is cleaned waits for a page that waits for others to fill its unit.
+    fn is_last_of_victim(&self) -> bool {
+        let Some((line, next)) = self.victim else { return false };
+        let size = self.device.geometry().units() * self.device.geometry().blocks_per_chunk;
+        let is_of_victim = |page: &u32| {
+            let place = self.map[*page as usize];
+            place != NONE && self.line_of(place) == line as usize
+        };
+        self.cleaning == 0 && next == size && self.queue.iter().any(is_of_victim)
+    }
+
+    fn written(&mut self, answer: &Answer, sent: &Sent) {
+        for (at, (place, stamp)) in sent.places.iter().zip(&sent.stamps).enumerate() {
+            let Some(page) = self.buffer.get_mut(&stamp.logical) else { continue };
+            if page.waits || page.version != stamp.version {
+                continue;
+            }
+            if answer.has_failed(at) {
+                page.waits = true;
+                self.queue.push_back(stamp.logical);
+            } else {
+                self.buffer.remove(&stamp.logical);
+                self.install(stamp.logical, *place);
+            }
+        }
+    }
+}

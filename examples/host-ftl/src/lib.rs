@@ -1,0 +1,331 @@
+//! A host FTL: a block device made of an open-channel device.
+//!
+//! [`ftl`] is the FTL, over any [`PhysicalDevice`]: a page map, a write buffer, greedy cleaning. [`HostFtl`] gives it the face of a block
+//! device, so that any workload runs on it, and [`HostFtlType`] makes it a type of device that a configuration names; with it the
+//! program of this crate is the whole program `wordline`.
+//!
+//! A write is answered when it is in the buffer, which a power cut empties; a flush, and a write with forced unit access, when the buffer
+//! is empty. The host addresses whole pages, which are the logical blocks of the device.
+
+mod block_device;
+mod configured;
+pub mod ftl;
+
+use std::collections::{BTreeMap, VecDeque};
+
+use serde::{Deserialize, Serialize};
+use wordline_kernel::snapshot::State;
+use wordline_kernel::{Digest, Duration, Instant, Schedule, Seed, state};
+use wordline_ssd::block_device::Programmed;
+use wordline_ssd::device::{Content, FILLED, Look, NOTHING, Steady, Written, ZEROES};
+use wordline_ssd::{Answer, Command, Operation, PhysicalDevice, Recovered, SECTOR};
+
+pub use configured::{HostFtlFile, HostFtlType};
+use ftl::{Ftl, NONE};
+
+/// What happens in a host FTL.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Event<E> {
+    /// Something in its device.
+    Device(E),
+    /// A command is answered: its number.
+    Answer(u32),
+}
+
+/// A command of the host.
+#[derive(Clone, Copy, Serialize, Deserialize)]
+struct Request {
+    command: Command,
+    submitted: Instant,
+    /// Reads of the device that it waits for.
+    reads: u32,
+    /// The next page to write.
+    next: u32,
+    failed: bool,
+}
+
+/// What pages hold, where that is followed: by page and version.
+#[derive(Default)]
+struct Followed {
+    carried: BTreeMap<u32, Vec<Content>>,
+    written: BTreeMap<(u32, u32), Vec<Content>>,
+    found: BTreeMap<u32, Vec<Content>>,
+}
+
+/// Where a recovery is.
+#[derive(Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+enum Power {
+    On,
+    Off,
+    /// The device recovers, then its pages are read.
+    Back(Instant),
+}
+
+/// A block device over a physical one.
+pub struct HostFtl<D> {
+    ftl: Ftl<D>,
+    /// What the host takes for a command, beside what the device does.
+    command_time: Duration,
+    requests: BTreeMap<u32, Request>,
+    next: u32,
+    /// Writes that wait for room, and commands that wait until the buffer is empty.
+    writes: VecDeque<u32>,
+    flushes: Vec<u32>,
+    power: Power,
+    recovery: Option<Recovered>,
+    answers: Vec<Answer>,
+    digest: Digest,
+    followed: Option<Box<Followed>>,
+}
+
+state!(HostFtl<D: State> {
+    values { requests, next, writes, flushes, power, recovery, answers, digest }
+    parts { ftl }
+    fixed { command_time, followed }
+});
+
+impl<D: PhysicalDevice> HostFtl<D> {
+    /// A device of so many pages, with a write buffer of `buffer` of them.
+    pub fn new(device: D, pages: u32, buffer: u32, command_time: Duration) -> Self {
+        Self {
+            ftl: Ftl::new(device, pages, buffer as usize),
+            command_time,
+            requests: BTreeMap::new(),
+            next: 0,
+            writes: VecDeque::new(),
+            flushes: Vec::new(),
+            power: Power::On,
+            recovery: None,
+            answers: Vec::new(),
+            digest: Digest::default(),
+            followed: None,
+        }
+    }
+
+    /// The open-channel device below.
+    pub fn device(&self) -> &D {
+        &self.ftl.device
+    }
+
+    fn sectors_of_a_page(&self) -> u64 {
+        self.ftl.device.geometry().block_size.0 / SECTOR.0
+    }
+
+    /// The pages of a command.
+    fn pages(&self, command: &Command) -> std::ops::Range<u32> {
+        let per_page = self.sectors_of_a_page();
+        (command.sector / per_page) as u32..((command.sector + command.sectors) / per_page) as u32
+    }
+
+    fn take(&mut self, command: Command, calendar: &mut impl Schedule<Event<D::Event>>) {
+        assert!(self.power == Power::On, "it takes no command before it has recovered");
+        let number = self.next;
+        self.next = number.wrapping_add(1);
+        let pages = self.pages(&command);
+        let request =
+            Request { command, submitted: calendar.now(), reads: 0, next: pages.start, failed: false };
+        self.requests.insert(number, request);
+        match command.operation {
+            Operation::Read | Operation::Compare => self.read(number, calendar),
+            Operation::Write => self.writes.push_back(number),
+            Operation::Flush => self.flushes.push(number),
+            Operation::Discard | Operation::WriteZeroes => {
+                pages.for_each(|page| self.ftl.discard(page));
+                self.done(number, calendar);
+            }
+        }
+        self.go_on(calendar);
+    }
+
+    fn request(&mut self, number: u32) -> &mut Request {
+        self.requests.get_mut(&number).expect("it is not answered yet")
+    }
+
+    fn read(&mut self, number: u32, calendar: &mut impl Schedule<Event<D::Event>>) {
+        let command = self.request(number).command;
+        let pages = self.pages(&command);
+        if self.followed.is_some() {
+            self.note_found(&command);
+        }
+        let in_flash =
+            |page: &u32| self.ftl.buffered(*page).is_none() && self.ftl.map[*page as usize] != NONE;
+        let places: Vec<u32> =
+            pages.clone().filter(in_flash).map(|page| self.ftl.map[page as usize]).collect();
+        let differs =
+            |page: u32| command.expected != 0 && command.expected != self.ftl.versions[page as usize];
+        let failed = pages.clone().any(|page| self.ftl.is_lost(page) || differs(page));
+        let reads = self.ftl.read(number, &places, &mut calendar.within(Event::Device));
+        let request = self.request(number);
+        (request.reads, request.failed) = (reads, failed);
+        if reads == 0 {
+            self.done(number, calendar);
+        }
+    }
+
+    /// A command is answered when the host is done with it.
+    fn done(&mut self, number: u32, calendar: &mut impl Schedule<Event<D::Event>>) {
+        calendar.after(self.command_time, Event::Answer(number));
+    }
+
+    fn answer(&mut self, number: u32, now: Instant) {
+        let Request { command, submitted, failed, .. } = self.requests.remove(&number).expect("it is done");
+        let latency = now - submitted;
+        self.digest.add(u64::from(command.tag));
+        self.digest.add(latency.ps());
+        self.answers.push(Answer { command, latency, failed });
+    }
+
+    /// Does what can be done now: what the FTL has to do, and what of the host waits for that.
+    fn go_on(&mut self, calendar: &mut impl Schedule<Event<D::Event>>) {
+        loop {
+            self.ftl.is_flushing = !self.flushes.is_empty();
+            self.ftl.go_on(&mut calendar.within(Event::Device));
+            for (number, failed) in std::mem::take(&mut self.ftl.reads) {
+                let request = self.request(number);
+                request.reads -= 1;
+                request.failed |= failed;
+                if request.reads == 0 {
+                    self.done(number, calendar);
+                }
+            }
+            if self.ftl.is_clean() {
+                for number in std::mem::take(&mut self.flushes) {
+                    self.done(number, calendar);
+                }
+                self.ftl.is_flushing = false;
+            }
+            if !self.admit(calendar) {
+                return;
+            }
+        }
+    }
+
+    /// Takes pages of the first write that waits into the buffer, as long as there is room; whether there was.
+    fn admit(&mut self, calendar: &mut impl Schedule<Event<D::Event>>) -> bool {
+        let Some(number) = self.writes.front().copied() else { return false };
+        let (command, first) = (self.requests[&number].command, self.requests[&number].next);
+        let (mut page, end) = (first, self.pages(&command).end);
+        while page < end && self.ftl.has_room() {
+            let version = self.ftl.write(page);
+            if self.followed.is_some() {
+                self.note_written(&command, page, version);
+            }
+            page += 1;
+        }
+        self.request(number).next = page;
+        if page == end {
+            self.writes.pop_front();
+            if let Some(followed) = &mut self.followed {
+                followed.carried.remove(&command.tag);
+            }
+            match command.fua {
+                true => self.flushes.push(number),
+                false => self.done(number, calendar),
+            }
+        }
+        page == end || page > first
+    }
+
+    /// After a power cut: when the device is ready its pages are read, and then what they are is known.
+    fn recover_on(&mut self, calendar: &mut impl Schedule<Event<D::Event>>) {
+        let Power::Back(since) = self.power else { return };
+        if !self.ftl.device.is_ready() {
+            return;
+        }
+        if self.ftl.scanning.is_none() {
+            self.ftl.scan(&mut calendar.within(Event::Device));
+        }
+        self.ftl.take_answers();
+        if !self.ftl.is_idle() {
+            return;
+        }
+        let pages_read = self.ftl.scanning.take().unwrap_or_default();
+        self.recovery = Some(Recovered { time: calendar.now() - since, pages_read, ..Recovered::default() });
+        self.ftl.find_free_lines();
+        self.power = Power::On;
+    }
+
+    fn note_written(&mut self, command: &Command, page: u32, version: u32) {
+        let (per_page, first) = (self.sectors_of_a_page() as usize, self.pages(command).start);
+        let followed = self.followed.as_mut().expect("contents are followed");
+        let at = (page - first) as usize * per_page;
+        let contents = match followed.carried.get(&command.tag) {
+            Some(carried) => carried[at..at + per_page].to_vec(),
+            None => vec![u64::from(command.tag); per_page],
+        };
+        followed.written.insert((page, version), contents);
+    }
+
+    fn note_found(&mut self, command: &Command) {
+        let (per_page, pages) = (self.sectors_of_a_page() as usize, self.pages(command));
+        let followed = self.followed.as_mut().expect("contents are followed");
+        let of_page = |page: u32| {
+            let is_nowhere = self.ftl.buffered(page).is_none() && self.ftl.map[page as usize] == NONE;
+            let written = followed.written.get(&(page, self.ftl.versions[page as usize]));
+            match written {
+                _ if self.ftl.is_lost(page) => vec![NOTHING; per_page],
+                _ if is_nowhere => vec![ZEROES; per_page],
+                Some(contents) => contents.clone(),
+                None => vec![FILLED; per_page],
+            }
+        };
+        let found = pages.flat_map(of_page).collect();
+        followed.found.insert(command.tag, found);
+    }
+
+    /// Writes pages with the clock of the device off, until `look` stops it; whether it did not.
+    fn write_untimed(
+        &mut self,
+        pages: impl Iterator<Item = u32>,
+        before: u64,
+        total: u64,
+        look: Look<'_>,
+    ) -> bool {
+        let mut calendar = wordline_kernel::Calendar::new();
+        let filled = self.ftl.map.len() as u64;
+        self.ftl.device.stop_clock();
+        let mut goes_on = true;
+        for (n, page) in (before..).zip(pages) {
+            self.ftl.write(page);
+            self.ftl.go_on(&mut calendar);
+            if n.is_multiple_of(4096) && !look(Written { pages: n, filled, expected: total }) {
+                goes_on = false;
+                break;
+            }
+        }
+        self.ftl.is_flushing = true;
+        self.ftl.go_on(&mut calendar);
+        self.ftl.is_flushing = false;
+        self.ftl.device.start_clock();
+        goes_on
+    }
+
+    /// Overwrites a first part of the pages at random until the write amplification of one round is within a hundredth of that of the
+    /// round before; ten rounds at the most. Chosen: each round writes every page once, on average.
+    fn overwrite(&mut self, seed: Seed, pages: u32, look: Look<'_>) -> Option<Steady> {
+        let mut random = seed.stream("host-ftl.steady", 0);
+        let (mut before, mut overwritten) = (f64::INFINITY, 0);
+        for round in 1..=10 {
+            let Programmed { host, other } = self.programmed();
+            let draws = (0..pages).map(|_| random.below(u64::from(pages)) as u32).collect::<Vec<_>>();
+            let written = u64::from(pages) * round;
+            if !self.write_untimed(draws.into_iter(), written, written + u64::from(pages), look) {
+                return None;
+            }
+            overwritten += u64::from(pages);
+            let now = self.programmed();
+            let programs = (now.host - host + now.other - other) as f64;
+            let amplification = programs / (now.host - host).max(1) as f64;
+            if (amplification - before).abs() < 0.01 * amplification || round == 10 {
+                return Some(Steady { overwritten, amplification });
+            }
+            before = amplification;
+        }
+        None
+    }
+
+    fn programmed(&self) -> Programmed {
+        let counts = &self.ftl.counts;
+        Programmed { host: counts.host_pages, other: counts.moved_pages + counts.padding }
+    }
+}

@@ -1,0 +1,5 @@
+//! The program `wordline` with one more type of device.
+
+fn main() -> std::process::ExitCode {
+    wordline_cli::main_with(wordline_lab::devices::Registry::default().with::<host_ftl::HostFtlType>())
+}
