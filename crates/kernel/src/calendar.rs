@@ -116,12 +116,13 @@ pub struct Calendar<E> {
     far_scheduled: u64,
 }
 
-/// Lists of the wheel. Chosen: with stretches of a microsecond they cover the erase of a block (4 ms), the longest
-/// delay of a device, and one word tells which words of the map have bits.
+/// Lists of the wheel. Chosen: with the first stretches they cover the program of a page (1 ms), the longest delay of a device that
+/// is not rare, and one word tells which words of the map have bits.
 const BUCKETS: usize = 64 * 64;
 
-/// The first stretch: 2^20 ps, about a microsecond. Chosen: devices have a few events in one.
-const FIRST_STRETCH: u32 = 20;
+/// The first stretch: 2^18 ps, about a quarter of a microsecond. Chosen: as long as a command is latched, so that the end of that has
+/// a list of its own and few events are put before others.
+const FIRST_STRETCH: u32 = 18;
 
 /// The least and the greatest stretch: 1 ns, shorter than any hold of a bus; 1 s.
 const STRETCHES: std::ops::RangeInclusive<u32> = 10..=40;
