@@ -32,13 +32,13 @@ impl Device {
             Ticket::HostUnit(row) => {
                 self.writer.host_program_failed(row, slot, &mut self.core);
                 self.program_failed(slot, calendar);
-                self.writer.note_row(row, &mut self.core);
+                self.writer.note_row(row, &self.core);
                 row
             }
             Ticket::TableUnit(row) => {
                 self.writer.table_program_failed(row, slot, &mut self.core);
                 self.program_failed(slot, calendar);
-                self.writer.note_row(row, &mut self.core);
+                self.writer.note_row(row, &self.core);
                 row
             }
             Ticket::Reclaim(row) => {
@@ -212,7 +212,7 @@ impl Device {
             }
             self.core.map.check_life(&mut self.core.base);
         }
-        self.writer.note_row(row, &mut self.core);
+        self.writer.note_row(row, &self.core);
         // The erase that failed, or the read for a victim, is a step that is not over yet: nothing new begins then.
         self.writer.collect(row, &mut self.core, calendar);
     }

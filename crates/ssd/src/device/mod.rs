@@ -92,7 +92,7 @@ impl Device {
     /// Works out what follows from its parts before the first command.
     fn begun(mut self) -> Self {
         self.core.map.check_life(&mut self.core.base);
-        self.writer.note_all_rows(&mut self.core);
+        self.writer.note_all_rows(&self.core);
         self
     }
 

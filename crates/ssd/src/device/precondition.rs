@@ -415,12 +415,12 @@ impl Device {
     fn next_for_tables(&mut self) -> Row {
         loop {
             let row = self.writer.row_for_tables(&self.core).unwrap_or_else(|| {
-                self.writer.note_all_rows(&mut self.core);
+                self.writer.note_all_rows(&self.core);
                 self.writer
                     .row_for_tables(&self.core)
                     .expect("a device that was checked has room for its translation pages")
             });
-            self.writer.note_row(row, &mut self.core);
+            self.writer.note_row(row, &self.core);
             if self.writer.rows_for_tables().contains(row) {
                 return row;
             }
@@ -447,7 +447,7 @@ impl Device {
         loop {
             let row =
                 self.core.base.policies.placement.next(self.writer.rows_of(stream)).unwrap_or_else(|| {
-                    self.writer.note_all_rows(&mut self.core);
+                    self.writer.note_all_rows(&self.core);
                     self.core
                         .base
                         .policies
@@ -455,7 +455,7 @@ impl Device {
                         .next(self.writer.rows_of(stream))
                         .expect("a device that was checked has room for its pages")
                 });
-            self.writer.note_row(row, &mut self.core);
+            self.writer.note_row(row, &self.core);
             if self.writer.rows_of(stream).contains(row) {
                 return row;
             }
@@ -481,7 +481,7 @@ impl Device {
             }
         }
         self.core.base.space.pause_cache(false);
-        self.writer.note_all_rows(&mut self.core);
+        self.writer.note_all_rows(&self.core);
     }
 }
 

@@ -119,7 +119,7 @@ impl Device {
         let now = calendar.now();
         self.recovery.end(scan, now);
         self.core.base.digest.add(now.ps());
-        self.writer.note_all_rows(&mut self.core);
+        self.writer.note_all_rows(&self.core);
         for row in 0..self.core.base.config.pools.rows() {
             self.writer.collect_unless(false, row, &mut self.core, calendar);
         }

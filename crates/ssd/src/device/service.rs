@@ -27,7 +27,7 @@ impl Device {
             makes_room |= moves_writes_on(&task);
             self.task_over(&task, done, calendar);
             if let Ticket::Reclaim(row) = task.ticket {
-                self.writer.note_row(row, &mut self.core);
+                self.writer.note_row(row, &self.core);
                 makes_room |= self.core.map.by_block().is_some();
             }
         }

@@ -40,7 +40,9 @@ impl Writer {
     /// Whether a row takes program units, none waits for it, and its die does nothing.
     fn may_take(&self, row: Row, core: &Core) -> bool {
         let die = core.base.config.pools.of_row(row).geometry.die_of_row(row);
-        self.waiting[row as usize] == 0 && self.accepted_of(row) != 0 && core.base.flash.chips().is_idle(die)
+        self.waiting[row as usize] == 0
+            && self.rows.accepted_of(row) != 0
+            && core.base.flash.chips().is_idle(die)
     }
 
     /// Counts the complete program units that wait for each row; false if there are none.
@@ -72,7 +74,7 @@ impl Writer {
         let streams = usize::from(core.base.space.streams().host);
         let takes = |stream: &usize| {
             let list = &self.ready[from as usize * streams + stream];
-            list.pages.len() >= unit && self.accepting[*stream].contains(row)
+            list.pages.len() >= unit && self.rows.of(*stream).contains(row)
         };
         (0..streams).find(takes).map(|stream| from as usize * streams + stream)
     }
@@ -89,7 +91,7 @@ impl Writer {
                 && (self.ready[list].pages.len() as u32 >= unit || self.must_pad(list, core))
             {
                 let mut next = (1..rows).map(|n| (home + n) % rows);
-                let takes = |row: &Row| self.accepting[list % streams].contains(*row);
+                let takes = |row: &Row| self.rows.of(list % streams).contains(*row);
                 let Some(row) = next.find(takes) else { break };
                 self.form_away(row, list, core, calendar);
                 formed = true;

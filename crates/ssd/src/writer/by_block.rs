@@ -29,7 +29,7 @@ impl Writer {
     /// Queues the next command of a row, if none is under way. Returns whether it programs a page of the host.
     #[inline(never)]
     pub(super) fn work_on(&mut self, row: Row, core: &mut Core, calendar: &mut impl Schedule<Event>) -> bool {
-        !self.units[row as usize].busy && self.queue_step(row, core, calendar)
+        !self.rows.is_busy(row) && self.queue_step(row, core, calendar)
     }
 
     fn queue_step(&mut self, row: Row, core: &mut Core, calendar: &mut impl Schedule<Event>) -> bool {

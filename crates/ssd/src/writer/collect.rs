@@ -43,7 +43,7 @@ impl Writer {
         if core.map.by_block().is_some() {
             self.work_on(row, core, calendar);
         } else if core.reclaim.queue_cleaning(waits, row, &mut core.base, &mut core.map, calendar) {
-            self.note_row(row, core);
+            self.rows.note(row, &core.base, &core.reclaim);
         }
     }
 
@@ -71,5 +71,34 @@ impl Writer {
     fn collect_in_victim(&mut self, block: BlockSetId, core: &mut Core, calendar: &mut impl Schedule<Event>) {
         let row = core.base.space.row_of(block);
         self.collect(row, core, calendar);
+    }
+
+    /// Whether any row takes a program unit of a stream of the host. Pages of a row that is full of valid ones may become
+    /// invalid without anything happening to the row itself, so that such rows are looked at again when nothing else goes
+    /// on.
+    pub(in crate::writer) fn look_for_row(
+        &mut self,
+        stream: usize,
+        core: &mut Core,
+        calendar: &mut impl Schedule<Event>,
+    ) -> bool {
+        let accepts = !self.rows.of(stream).is_empty();
+        // Where pages have homes, a row that accepts is of no use to the pages of another.
+        if self.programming > 0 || (accepts && !core.base.has_homes) {
+            return accepts;
+        }
+        if self.rows.take_some_full() || core.reclaim.collector().is_idle() {
+            self.collect_everywhere(core, calendar);
+        }
+        !self.rows.of(stream).is_empty()
+    }
+
+    /// Looks at every row again, which nothing may have happened to that would make the collector begin there.
+    #[inline(never)]
+    pub(crate) fn collect_everywhere(&mut self, core: &mut Core, calendar: &mut impl Schedule<Event>) {
+        for row in 0..core.base.config.pools.rows() {
+            self.collect(row, core, calendar);
+            self.rows.note(row, &core.base, &core.reclaim);
+        }
     }
 }

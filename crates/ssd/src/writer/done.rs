@@ -28,6 +28,7 @@ impl Writer {
             self.make_ready(id, core);
         }
         unit.clear();
+        self.rows.set_busy(row, false);
         self.units[row as usize] = unit;
     }
 
@@ -39,6 +40,7 @@ impl Writer {
             core.map.table_program_failed(*stamp);
         }
         unit.clear();
+        self.rows.set_busy(row, false);
         self.units[row as usize] = unit;
     }
 
@@ -53,10 +55,10 @@ impl Writer {
             if let Some(map) = core.map.by_block_mut() {
                 map.lose(row, &core.base.space);
             }
-            self.note_row(row, core);
+            self.rows.note(row, &core.base, &core.reclaim);
         }
         // What waits for the lost rows goes elsewhere.
-        self.row_opened = true;
+        self.rows.lost_one();
         slots.into_iter().for_each(|slot| core.cache.lose_slot(slot, &mut core.base, &mut core.map));
     }
 

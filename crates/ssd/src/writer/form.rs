@@ -17,7 +17,7 @@ impl Writer {
     /// Takes pages out of the buffer as far as they must leave, and forms program units as far as rows take them. Whether it formed
     /// one.
     pub(crate) fn move_on(&mut self, core: &mut Core, calendar: &mut impl Schedule<Event>) -> bool {
-        self.row_opened = false;
+        self.rows.forget_opened();
         self.draw_from_list(core, calendar);
         self.write_tables(core, calendar);
         let formed = match (core.base.has_homes, core.map.by_block()) {
@@ -58,15 +58,16 @@ impl Writer {
                     formed |= self.subs.is_some() && self.looks_elsewhere(list, core, calendar);
                     break;
                 }
-                let unit = self.unit_of(list, core);
+                let unit = self.rows.unit_of(list, &core.base);
                 if (self.ready[list].pages.len() as u32) < unit {
                     if !self.must_pad(list, core) {
                         break;
                     }
                     self.top_up(list, unit, core);
                 }
-                let row = self.next_row_of(list, core);
-                if self.is_outgrown(row, list, unit, core) {
+                let row = self.rows.next(list, &mut *core.base.policies.placement);
+                if self.rows.is_outgrown(row, list, unit, &core.base) {
+                    self.rows.note(row, &core.base, &core.reclaim);
                     continue;
                 }
                 self.form(row, list, core, calendar);
@@ -104,14 +105,14 @@ impl Writer {
         // Where nothing moves a unit is padded, whatever there is of it.
         let pads = self.nothing_moves(core);
         let mut next = 0;
-        while let Some(list) = self.ready.ripe_from(next, pads, &self.accepting) {
+        while let Some(list) = self.ready.ripe_from(next, pads, self.rows.of_all()) {
             next = list + 1;
             let waiting = self.ready[list].pages.len() as u32;
             let row = (list / streams) as Row;
             let complete =
                 waiting >= core.base.space.unit(row, core.base.space.streams().host((list % streams) as u8));
             if (complete || (waiting > 0 && self.must_pad(list, core)))
-                && self.accepting[list % streams].contains(row)
+                && self.rows.of(list % streams).contains(row)
             {
                 self.form(row, list, core, calendar);
                 formed = true;
@@ -162,11 +163,11 @@ impl Writer {
         self.programming += unit.entries.len() as u32;
         core.base.totals.host_programs += unit.entries.len() as u64;
         core.base.totals.padding += (pages - unit.entries.len()) as u64;
-        if self.slc.is_some() && core.base.space.writes_slc(row, stream) {
+        if core.base.space.has_slc_cache() && core.base.space.writes_slc(row, stream) {
             core.base.totals.slc_programs += unit.entries.len() as u64;
         }
         unit.stamps.resize(pages, Stamp::PADDING);
-        unit.busy = true;
+        self.rows.set_busy(row, true);
         self.units[row as usize] = unit;
         if let Some(translation) = core.map.translation_mut() {
             translation.turn_over(row);
@@ -199,9 +200,8 @@ impl Writer {
     /// the first pool; whether they do.
     #[inline(never)]
     fn looks_elsewhere(&mut self, list: usize, core: &mut Core, calendar: &mut impl Schedule<Event>) -> bool {
-        let leaves = super::units::pool_of(&self.subs, list) > 0
-            && self.programming == 0
-            && core.reclaim.collector().is_idle();
+        let leaves =
+            self.rows.pool_of(list) > 0 && self.programming == 0 && core.reclaim.collector().is_idle();
         if leaves {
             self.leave_full_pool(list, core, calendar);
         }
@@ -228,7 +228,7 @@ impl Writer {
             writes.write(first);
         }
         core.reclaim.collector_mut().spend(row, cost);
-        self.note_row(row, core);
+        self.rows.note(row, &core.base, &core.reclaim);
         core.base.set_mode(core.base.config.pools.page_of(first));
         let Base { flash, .. } = &mut core.base;
         let Self { units, .. } = self;
@@ -265,9 +265,10 @@ impl Writer {
             over.extend(data.map(|stamp| LogicalPage(stamp.logical)));
         }
         unit.clear();
+        self.rows.set_busy(row, false);
         self.units[row as usize] = unit;
         core.base.space.program_done(first);
-        self.note_row(row, core);
+        self.rows.note(row, &core.base, &core.reclaim);
         core.map.note_checkpoint(&mut core.base);
         self.pages_over(over, core, calendar);
     }

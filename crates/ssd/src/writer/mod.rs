@@ -9,12 +9,12 @@ mod form;
 mod leave;
 mod lists;
 mod rows;
-mod slc;
 mod tables;
 pub mod units;
 
 use std::fmt::{self, Write};
 
+use rows::Rows;
 use serde::{Deserialize, Serialize};
 use wordline_kernel::state;
 use wordline_nand::Stamp;
@@ -27,7 +27,6 @@ use crate::policy::placement::{Row, RowSet};
 use crate::policy::router::Router;
 use crate::space::{SlcShare, Space, Streams};
 use lists::Lists;
-use slc::SlcRows;
 use units::SubRequests;
 
 /// The program unit of a row: the buffer entries in it, and the stamps that are written. Units of tables have stamps alone.
@@ -35,15 +34,13 @@ use units::SubRequests;
 pub(crate) struct Unit {
     pub(crate) entries: Vec<EntryId>,
     pub(crate) stamps: Vec<Stamp>,
-    pub(crate) busy: bool,
 }
 
 impl Unit {
-    /// Its program is over: the row may have another one.
+    /// Its program is over.
     pub(crate) fn clear(&mut self) {
         self.entries.clear();
         self.stamps.clear();
-        self.busy = false;
     }
 }
 
@@ -67,23 +64,16 @@ pub(crate) struct Writer {
     programming: u32,
     /// The program unit of each row.
     units: Vec<Unit>,
-    /// Rows that accept a program unit of the host now, for each of its streams.
-    accepting: Vec<RowSet>,
+    rows: Rows,
     /// None in a device with a single pool.
     subs: Option<Box<SubRequests>>,
-    /// None unless a stream of the host goes to blocks in SLC mode.
-    slc: Option<Box<SlcRows>>,
     /// Program units that wait for each row; kept up only while there is a balancer that looks at it.
     waiting: Vec<u32>,
-    /// Whether a row was passed over because it holds as many valid pages as it may.
-    some_row_full: bool,
-    /// Whether a row has begun to accept a stream, or was lost, since pages were last moved on.
-    row_opened: bool,
 }
 
 state!(Writer {
-    values { filling, programming, units, accepting, waiting, some_row_full, row_opened }
-    parts { ready, subs, slc }
+    values { filling, programming, units, waiting }
+    parts { ready, rows, subs }
 });
 
 impl Writer {
@@ -91,24 +81,40 @@ impl Writer {
     pub(crate) fn new(base: &mut Base, slc: Option<&SlcShare>) -> Self {
         let (config, streams, rows) = (&base.config, base.space.streams(), base.config.pools.rows());
         let lists = Lists::new(new_units(config, streams, slc, base.has_homes));
+        let subs = new_sub_requests(&base.config, &*base.policies.router, &mut base.space);
+        let pools =
+            |subs: &SubRequests| (0..base.space.streams().host).map(|stream| subs.pool_of(stream)).collect();
         Self {
+            rows: Rows::new(base, subs.as_deref().map(pools), slc),
             ready: lists,
             filling: 0,
             programming: 0,
             units: vec![Unit::default(); rows as usize],
-            accepting: vec![RowSet::new(rows); usize::from(streams.host)],
-            subs: new_sub_requests(&base.config, &*base.policies.router, &mut base.space),
-            slc: slc.map(|share| Box::new(SlcRows::new(share, &base.config))),
+            subs,
             waiting: vec![0; rows as usize],
-            some_row_full: false,
-            row_opened: false,
         }
     }
 
     /// Whether a row has begun to accept a stream, or was lost, since pages were last moved on.
     #[inline]
     pub(crate) fn row_opened(&self) -> bool {
-        self.row_opened
+        self.rows.have_opened()
+    }
+
+    /// Something happened to a row: what it accepts is worked out anew.
+    #[inline]
+    pub(crate) fn note_row(&mut self, row: Row, core: &Core) {
+        self.rows.note(row, &core.base, &core.reclaim);
+    }
+
+    /// The same for all rows.
+    pub(crate) fn note_all_rows(&mut self, core: &Core) {
+        self.rows.note_all(&core.base, &core.reclaim);
+    }
+
+    /// The streams of the host that `row` accepts a program unit of, one bit each.
+    pub(crate) fn accepted_of(&self, row: Row) -> u32 {
+        self.rows.accepted_of(row)
     }
 
     /// Whether units of pages go to several pools.
@@ -125,17 +131,17 @@ impl Writer {
 
     /// The rows that take a program unit of tables.
     pub(crate) fn rows_for_tables(&self) -> &RowSet {
-        self.accepting.last().expect("there is a stream of the host")
+        self.rows.of_all().last().expect("there is a stream of the host")
     }
 
     /// Slots of a program in SLC mode, if there are any.
     pub(crate) fn slc_unit(&self) -> Option<u32> {
-        self.slc.as_ref().map(|slc| slc.unit)
+        self.rows.slc_unit()
     }
 
     /// The rows that take a program unit of a stream of the host.
     pub(crate) fn rows_of(&self, stream: usize) -> &RowSet {
-        &self.accepting[stream]
+        self.rows.of(stream)
     }
 
     /// The entries in the unit of a row, each with the version that is written of it.
@@ -167,15 +173,15 @@ impl Writer {
 
     /// Whether a row's unit is being programmed.
     pub(crate) fn is_busy(&self, row: Row) -> bool {
-        self.units[row as usize].busy
+        self.rows.is_busy(row)
     }
 
     /// The lengths of the lists whose lengths follow from the configuration.
     pub(crate) fn shape(&self) -> Vec<usize> {
-        let Self { waiting, ready, units, accepting, .. } = self;
+        let Self { waiting, ready, units, rows, .. } = self;
         let mut lengths = vec![waiting.len(), units.len()];
         lengths.extend(ready.shape());
-        lengths.extend(accepting.iter().map(RowSet::words));
+        lengths.extend(rows.of_all().iter().map(RowSet::words));
         lengths
     }
 
@@ -200,7 +206,7 @@ impl Writer {
             subs.forget();
         }
         (self.filling, self.programming) = (0, 0);
-        self.some_row_full = false;
+        self.rows.forget();
     }
 }
 

@@ -1,110 +1,224 @@
-//! Which rows take a program unit, of which streams.
+//! Which rows accept a program unit of the host, of which of its streams. A row is looked at when something happened to it; between
+//! that the answer stands.
 
-use wordline_kernel::Schedule;
+use wordline_kernel::state;
 
 use crate::base::Base;
-use crate::engines::Core;
-use crate::event::Event;
-use crate::policy::placement::Row;
-use crate::space::StreamId;
-use crate::writer::Writer;
-use crate::writer::units::pool_of;
+use crate::config::Config;
+use crate::policy::placement::{Placement, Row, RowSet};
+use crate::reclaim::Reclaim;
+use crate::space::{SlcShare, StreamId};
 
-impl Writer {
-    /// Whether any row takes a program unit of a stream of the host. Pages of a row that is full of valid ones may become
-    /// invalid without anything happening to the row itself, so that such rows are looked at again when nothing else goes
-    /// on.
-    pub(in crate::writer) fn look_for_row(
-        &mut self,
-        stream: usize,
-        core: &mut Core,
-        calendar: &mut impl Schedule<Event>,
-    ) -> bool {
-        let accepts = !self.accepting[stream].is_empty();
-        // Where pages have homes, a row that accepts is of no use to the pages of another.
-        if self.programming > 0 || (accepts && !core.base.has_homes) {
-            return accepts;
+/// Which rows accept a program unit of the host, of which of its streams.
+pub(crate) struct Rows {
+    /// Those that accept one now, for each stream.
+    accepting: Vec<RowSet>,
+    /// Whether the unit of a row is being programmed.
+    is_busy: Vec<bool>,
+    /// The pool that each stream goes to, where there are several.
+    pools: Option<Vec<usize>>,
+    /// None unless a stream of the host goes to blocks in SLC mode.
+    slc: Option<Box<SlcRows>>,
+    /// Whether a row was passed over because it holds as many valid pages as it may.
+    some_full: bool,
+    /// Whether a row has begun to accept a stream, or was lost, since this was last forgotten.
+    opened: bool,
+}
+
+state!(Rows { values { accepting, is_busy, some_full, opened } parts { slc } fixed { pools } });
+
+impl Rows {
+    /// No row accepts anything as yet. `pools` says which pool each stream goes to, where there are several.
+    pub fn new(base: &Base, pools: Option<Vec<usize>>, slc: Option<&SlcShare>) -> Self {
+        let (rows, streams) = (base.config.pools.rows(), usize::from(base.space.streams().host));
+        Self {
+            accepting: vec![RowSet::new(rows); streams],
+            is_busy: vec![false; rows as usize],
+            pools,
+            slc: slc.map(|share| Box::new(SlcRows::new(share, &base.config))),
+            some_full: false,
+            opened: false,
         }
-        if std::mem::take(&mut self.some_row_full) || core.reclaim.collector().is_idle() {
-            self.collect_everywhere(core, calendar);
-        }
-        !self.accepting[stream].is_empty()
     }
 
-    /// Looks at every row again, which nothing may have happened to that would make the collector begin there.
-    #[inline(never)]
-    pub(crate) fn collect_everywhere(&mut self, core: &mut Core, calendar: &mut impl Schedule<Event>) {
-        for row in 0..core.base.config.pools.rows() {
-            self.collect(row, core, calendar);
-            self.note_row(row, core);
-        }
+    /// Forgets what is being programmed, as when the power is cut.
+    pub fn forget(&mut self) {
+        self.is_busy.fill(false);
+        self.some_full = false;
+    }
+
+    /// The rows that accept a stream.
+    #[inline]
+    pub fn of(&self, stream: usize) -> &RowSet {
+        &self.accepting[stream]
+    }
+
+    /// The same for each stream.
+    #[inline]
+    pub fn of_all(&self) -> &[RowSet] {
+        &self.accepting
+    }
+
+    /// The unit of a row is being programmed from now on, or is not any more.
+    #[inline]
+    pub fn set_busy(&mut self, row: Row, is_busy: bool) {
+        self.is_busy[row as usize] = is_busy;
+    }
+
+    /// Whether the unit of a row is being programmed.
+    #[inline]
+    pub fn is_busy(&self, row: Row) -> bool {
+        self.is_busy[row as usize]
+    }
+
+    /// A row is lost: what waits for it goes elsewhere.
+    pub fn lost_one(&mut self) {
+        self.opened = true;
+    }
+
+    /// Whether a row has begun to accept a stream, or was lost, since this was last [forgotten](Self::forget_opened).
+    #[inline]
+    pub fn have_opened(&self) -> bool {
+        self.opened
+    }
+
+    /// What happened so far is seen.
+    #[inline]
+    pub fn forget_opened(&mut self) {
+        self.opened = false;
+    }
+
+    /// Whether a row was passed over because it holds as many valid pages as it may; told once.
+    pub fn take_some_full(&mut self) -> bool {
+        std::mem::take(&mut self.some_full)
     }
 
     /// Works out whether `row` takes a program unit of the host, of each of its streams. Where it takes one of a stream that it
     /// did not take before, or is lost, pages may wait for that.
     #[inline]
-    pub(crate) fn note_row(&mut self, row: Row, core: &mut Core) {
+    pub fn note(&mut self, row: Row, base: &Base, reclaim: &Reclaim) {
         let before = if self.slc.is_some() { self.accepted_of(row) } else { 0 };
-        let is_full = core.base.space.is_full(row, core.base.config.pools.per_program(row));
-        self.some_row_full |= is_full;
-        if is_full || self.units[row as usize].busy || !self.note_streams(row, core) {
+        let is_full = base.space.is_full(row, base.config.pools.per_program(row));
+        self.some_full |= is_full;
+        if is_full || self.is_busy[row as usize] || !self.note_streams(row, base, reclaim) {
             self.accepting.iter_mut().for_each(|accepting| _ = accepting.set(row, false));
         }
         if self.slc.is_some() {
-            self.note_slc(row, core);
-            self.row_opened |= self.accepted_of(row) & !before != 0;
+            self.note_slc(row, base);
+            self.opened |= self.accepted_of(row) & !before != 0;
         }
     }
 
     /// Works out of which streams of the host `row` takes a program unit; false where the host may neither open a block nor
     /// does the collector let it write into what is open.
     #[inline(never)]
-    fn note_streams(&mut self, row: Row, core: &Core) -> bool {
-        let may_open = core.base.space.may_open(row, false);
-        if !may_open && !core.reclaim.collector().affords(row, core.base.space.dearest(row)) {
+    fn note_streams(&mut self, row: Row, base: &Base, reclaim: &Reclaim) -> bool {
+        let may_open = base.space.may_open(row, false);
+        if !may_open && !reclaim.collector().affords(row, base.space.dearest(row)) {
             return false;
         }
         // While blocks are being gained, streams wait for blocks of their own instead of mixing.
-        let may_share = !may_open && !core.reclaim.collector().gains(row);
+        let may_share = !may_open && !reclaim.collector().gains(row);
         for n in 0..self.accepting.len() {
-            let has_place =
-                may_open || core.base.space.takes(row, core.base.space.streams().host(n as u8), may_share);
-            let here = self.subs.is_none() || self.goes_to_pool_of(row, n, core);
+            let has_place = may_open || base.space.takes(row, base.space.streams().host(n as u8), may_share);
+            let here = self.goes_to_pool_of(row, n, base);
             let opens = self.accepting[n].set(row, has_place && here);
             // What an SLC cache takes is known only when that was asked too.
-            self.row_opened |= opens && self.slc.is_none();
+            self.opened |= opens && self.slc.is_none();
         }
         true
     }
 
     /// The streams of the host that `row` takes a program unit of, one bit each.
     #[inline]
-    pub(crate) fn accepted_of(&self, row: Row) -> u32 {
+    pub fn accepted_of(&self, row: Row) -> u32 {
         let streams = self.accepting.iter().enumerate();
         streams.fold(0, |bits, (n, accepting)| bits | u32::from(accepting.contains(row)) << n)
     }
 
     /// The same for all rows.
-    pub(crate) fn note_all_rows(&mut self, core: &mut Core) {
-        for row in 0..core.base.config.pools.rows() {
-            self.note_row(row, core);
+    pub fn note_all(&mut self, base: &Base, reclaim: &Reclaim) {
+        for row in 0..base.config.pools.rows() {
+            self.note(row, base, reclaim);
         }
     }
 
     /// Works out whether `row` takes a program in SLC mode.
     #[inline(never)]
-    fn note_slc(&mut self, row: Row, core: &mut Core) {
+    fn note_slc(&mut self, row: Row, base: &Base) {
         let Self { slc, accepting, .. } = self;
-        let Base { space, .. } = &mut core.base;
         if let Some(slc) = slc {
-            let is_slc = space.writes_slc(row, StreamId(slc.stream as u8));
+            let is_slc = base.space.writes_slc(row, StreamId(slc.stream as u8));
             slc.rows.set(row, is_slc && accepting[slc.stream].contains(row));
         }
     }
 
-    /// Whether a stream of the host goes to the pool that `row` is of, where there are several.
-    #[inline(never)]
-    pub(super) fn goes_to_pool_of(&self, row: Row, stream: usize, core: &Core) -> bool {
-        core.base.config.pools.number_of_row(row) == pool_of(&self.subs, stream)
+    /// Whether a stream of the host goes to the pool that `row` is of.
+    #[inline]
+    pub fn goes_to_pool_of(&self, row: Row, stream: usize, base: &Base) -> bool {
+        self.pools.as_ref().is_none_or(|pools| base.config.pools.number_of_row(row) == pools[stream])
+    }
+
+    /// The pool of a stream.
+    #[inline]
+    pub fn pool_of(&self, stream: usize) -> usize {
+        self.pools.as_ref().map_or(0, |pools| pools[stream])
+    }
+
+    /// Slots of a program in SLC mode, if there are any.
+    pub fn slc_unit(&self) -> Option<u32> {
+        self.slc.as_ref().map(|slc| slc.unit)
+    }
+
+    /// Complete pages that make a program unit of a stream, where rows cache it or where they do not.
+    #[inline]
+    pub fn unit_of(&self, stream: usize, base: &Base) -> u32 {
+        match &self.slc {
+            Some(slc) if slc.caches(stream) => slc.unit,
+            _ => base.config.pools.get(self.pool_of(stream)).slots.per_program,
+        }
+    }
+
+    /// The row for the next program unit of a stream, by the placement: one that caches it is preferred.
+    #[inline]
+    pub fn next(&self, stream: usize, placement: &mut dyn Placement) -> Row {
+        let rows = match &self.slc {
+            Some(slc) if slc.caches(stream) => &slc.rows,
+            _ => &self.accepting[stream],
+        };
+        let row = placement.next(rows).expect("a row accepts");
+        assert!(rows.contains(row), "the placement chose row {row}, which is busy or full");
+        row
+    }
+
+    /// Whether a row takes larger program units of a stream than it did when it was last looked at.
+    #[inline]
+    pub fn is_outgrown(&self, row: Row, stream: usize, unit: u32, base: &Base) -> bool {
+        self.slc.is_some() && base.space.unit(row, StreamId(stream as u8)) > unit
+    }
+}
+
+/// The stream of the host that goes to blocks in SLC mode.
+#[derive(Clone, Debug)]
+struct SlcRows {
+    /// Its number.
+    pub stream: usize,
+    /// Slots of a program in SLC mode.
+    pub unit: u32,
+    /// Rows that take such a program now.
+    pub rows: RowSet,
+}
+
+state!(SlcRows { values { rows } fixed { stream, unit } });
+
+impl SlcRows {
+    pub fn new(share: &SlcShare, config: &Config) -> Self {
+        Self { stream: usize::from(share.stream.0), unit: share.unit, rows: RowSet::new(config.pools.rows()) }
+    }
+
+    /// Whether a list's pages go to a row that caches them.
+    #[inline]
+    pub fn caches(&self, list: usize) -> bool {
+        self.stream == list && !self.rows.is_empty()
     }
 }

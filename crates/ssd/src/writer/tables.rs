@@ -14,11 +14,11 @@ impl Writer {
     /// Queues program units of pages that tell of discards, while there are some and a row takes them.
     #[cold]
     fn write_discards(&mut self, core: &mut Core, calendar: &mut impl Schedule<Event>) {
-        let stream = self.accepting.len() - 1;
+        let stream = self.rows.of_all().len() - 1;
         while core.map.has_discards_to_write() && self.look_for_row(stream, core, calendar) {
             let row = match core.base.has_homes {
-                true => self.accepting[stream].iter().find(|row| core.map.takes_tables(*row, &core.base)),
-                false => core.base.policies.placement.next(&self.accepting[stream]),
+                true => self.rows.of(stream).iter().find(|row| core.map.takes_tables(*row, &core.base)),
+                false => core.base.policies.placement.next(self.rows.of(stream)),
             };
             let Some(row) = row else { return };
             self.form_discards(row, core, calendar);
@@ -60,7 +60,7 @@ impl Writer {
         }
         let row = match core.base.has_homes {
             true => self.row_for_tables(core),
-            false => core.base.policies.placement.next(&self.accepting[stream]),
+            false => core.base.policies.placement.next(self.rows.of(stream)),
         };
         match row.filter(|row| self.may_write_tables(*row, core)) {
             Some(row) => {
@@ -74,7 +74,7 @@ impl Writer {
     /// Where pages have homes, translation pages go round the rows, and leave each of them what its pages need.
     pub(crate) fn row_for_tables(&self, core: &Core) -> Option<Row> {
         let translation = core.map.translation()?;
-        translation.next_row(self.accepting.last()?, |row| core.map.takes_tables(row, &core.base))
+        translation.next_row(self.rows.of_all().last()?, |row| core.map.takes_tables(row, &core.base))
     }
 
     /// Whether it is the turn of translation pages in a row, or the host does not want it.
@@ -83,7 +83,7 @@ impl Writer {
         let first = if core.base.has_homes { row as usize * streams } else { 0 };
         let has_turn = core.map.translation().is_some_and(|translation| translation.has_turn(row));
         let mut waiting = (0..streams).filter(|stream| !self.ready[first + stream].pages.is_empty());
-        has_turn || !waiting.any(|stream| self.subs.is_none() || self.goes_to_pool_of(row, stream, core))
+        has_turn || !waiting.any(|stream| self.rows.goes_to_pool_of(row, stream, &core.base))
     }
 
     fn form_tables(&mut self, row: Row, core: &mut Core, calendar: &mut impl Schedule<Event>) {
@@ -99,7 +99,7 @@ impl Writer {
         core.base.totals.translation_programs += unit.stamps.len() as u64;
         core.base.totals.padding += (pages - unit.stamps.len()) as u64;
         unit.stamps.resize(pages, Stamp::PADDING);
-        unit.busy = true;
+        self.rows.set_busy(row, true);
         let stream = core.base.space.streams().host(core.base.space.streams().host - 1);
         self.queue_unit(row, stream, Ticket::TableUnit(row), core, calendar);
     }
@@ -111,9 +111,10 @@ impl Writer {
             core.map.table_programmed(*stamp, SlotId(first.0 + n as u32), &mut core.base);
         }
         unit.clear();
+        self.rows.set_busy(row, false);
         self.units[row as usize] = unit;
         core.base.space.program_done(first);
-        self.note_row(row, core);
+        self.rows.note(row, &core.base, &core.reclaim);
     }
 }
 

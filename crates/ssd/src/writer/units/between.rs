@@ -110,7 +110,7 @@ impl Writer {
         let idle = |stream: &usize| {
             let waits = !self.ready[*stream].pages.is_empty();
             let die = |row| core.base.config.pools.of_row(row).geometry.die_of_row(row);
-            !waits && self.accepting[*stream].iter().any(|row| core.base.flash.chips().is_idle(die(row)))
+            !waits && self.rows.of(*stream).iter().any(|row| core.base.flash.chips().is_idle(die(row)))
         };
         (0..subs.pools.len()).filter(|stream| subs.pools[*stream] > 0).find(idle).map(|stream| stream as u8)
     }

@@ -216,12 +216,6 @@ impl SubRequests {
     }
 }
 
-/// The pool that a stream of the host goes to, where there are several.
-#[inline]
-pub(crate) fn pool_of(subs: &Option<Box<SubRequests>>, stream: usize) -> usize {
-    subs.as_ref().map_or(0, |subs| subs.pool_of(stream as u8))
-}
-
 /// Why a device asks for its sub-requests.
 pub(crate) const THERE: &str = "the device has several pools";
 

@@ -36,8 +36,8 @@ impl Writer {
         let (mut entries, carried) = (std::mem::take(&mut one.entries), std::mem::take(&mut one.carried));
         let stream = one.stream;
         let row =
-            core.base.policies.placement.next(&self.accepting[usize::from(stream)]).expect("a row accepts");
-        assert!(self.accepting[usize::from(stream)].contains(row), "the placement chose row {row}");
+            core.base.policies.placement.next(self.rows.of(usize::from(stream))).expect("a row accepts");
+        assert!(self.rows.of(usize::from(stream)).contains(row), "the placement chose row {row}");
         let mut unit = std::mem::take(&mut self.units[row as usize]);
         let mut carries = 0;
         for (place, stamp) in entries.iter_mut().zip(&carried) {
@@ -74,7 +74,7 @@ impl Writer {
         core.base.totals.host_programs += brought;
         core.base.totals.unit_programs += carries;
         core.base.totals.padding += unit.stamps.len() as u64 - brought - carries;
-        unit.busy = true;
+        self.rows.set_busy(row, true);
         self.units[row as usize] = unit;
         let subs = self.subs();
         subs.at_row[row as usize] = sub;
@@ -139,9 +139,10 @@ impl Writer {
         }
         self.programming -= unit.entries.len() as u32;
         unit.clear();
+        self.rows.set_busy(row, false);
         self.units[row as usize] = unit;
         core.base.space.program_done(first);
-        self.note_row(row, core);
+        self.rows.note(row, &core.base, &core.reclaim);
         self.subs().get(sub).entries = entries;
         self.set_programming(sub, false, core);
         self.sub_request_over(sub, core, calendar);
@@ -169,6 +170,7 @@ impl Writer {
             core.cache.entry_mut(id).state = EntryState::Ready;
         }
         unit.clear();
+        self.rows.set_busy(row, false);
         self.units[row as usize] = unit;
         self.set_programming(sub, false, core);
         let stream = usize::from(self.subs().get(sub).stream);
