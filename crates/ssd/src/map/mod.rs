@@ -1,7 +1,7 @@
 //! The map: where each logical page is, and which version of it was written last.
 //!
 //! The table is in memory as a whole, or a part of it is in flash ([`translation`]); where [blocks](block_map) are mapped, it follows
-//! from theirs. Beside it are the pages that were [lost](lost) or [discarded](discards).
+//! from theirs. Beside it are the pages that were [lost] or [discarded](discards).
 
 pub mod block_map;
 mod by_block;
