@@ -15,7 +15,7 @@ use super::set::CellSet;
 use super::variation::{Place, Variation};
 use crate::cell_mode::CellMode;
 use crate::geometry::PlaneBlock;
-use crate::physics::{Outcome, Parameters, Physics, Work};
+use crate::physics::{MOST_STATES, Outcome, Parameters, Physics, Work};
 use crate::{Part, Stage};
 
 /// Classes of the place of a word line within a loop. Chosen: the mean of whole loops is right to a 64th.
@@ -32,14 +32,24 @@ pub struct CellArrays {
     /// The way in which each word line was programmed, as a place in `ways`; empty while there is only one.
     written: Vec<u8>,
     ways: Vec<Way>,
-    /// Time, loops and verifies of each way, for each place within a loop.
-    programs: Vec<Vec<Option<(Duration, u32, u32)>>>,
+    /// How programs of each way go, for each place within a loop.
+    programs: Vec<Vec<Option<Done>>>,
     rates: RateTable,
     /// The place of each layer of each block within a loop, as a class.
     faster: Vec<u8>,
 }
 
 state!(CellArrays { values { random, erases, written, ways } fixed { set, seed, shape, programs, rates, faster } });
+
+/// How a program went.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Done {
+    time: Duration,
+    loops: u32,
+    verifies: u32,
+    first: [u8; MOST_STATES],
+    last: [u8; MOST_STATES],
+}
 
 /// What of a part decides where a word line's numbers stand.
 #[derive(Clone, Copy, Debug)]
@@ -146,8 +156,8 @@ impl CellArrays {
         (self.ways.len() - 1) as u8
     }
 
-    /// Time, loops and verifies of a program of a word line in such a way.
-    fn program(&mut self, way: u8, class: usize) -> Option<(Duration, u32, u32)> {
+    /// How a program of a word line goes in such a way.
+    fn program(&mut self, way: u8, class: usize) -> Option<Done> {
         let ispp = self.set.ispp.as_ref()?;
         let way = usize::from(way);
         if self.programs.len() <= way {
@@ -156,7 +166,12 @@ impl CellArrays {
         let known = &mut self.programs[way][class];
         if known.is_none() {
             let done = ispp.program(&self.ways[way].how(middle(class)));
-            *known = Some((done.time, done.verifies.len() as u32, done.all_verifies()));
+            let (mut first, mut last) = ([0; MOST_STATES], [0; MOST_STATES]);
+            for (state, loops) in done.loops.iter().enumerate() {
+                (first[state], last[state]) = (loops.first as u8, loops.last as u8);
+            }
+            let (loops, verifies) = (done.verifies.len() as u32, done.all_verifies());
+            *known = Some(Done { time: done.time, loops, verifies, first, last });
         }
         *known
     }
@@ -186,24 +201,18 @@ impl CellArrays {
         let mut slowest = None;
         for at in work.blocks {
             let class = self.faster(*at, layer);
-            slowest = slowest.max(self.program(way, class).map(|done| (done, class)));
+            slowest = slowest.max(self.program(way, class));
             self.note(*at, word_line, way);
         }
-        let Some(((time, loops, verifies), class)) = slowest else { return work.data_sheet };
-        let Some(outcome) = outcome else { return time };
-        (outcome.loops, outcome.verifies) = (loops, verifies);
-        if let Some(ispp) = &self.set.ispp {
-            let of = ispp.loops_under(&self.ways[usize::from(way)].how(middle(class)));
-            for (state, loops) in of.iter().enumerate() {
-                outcome.first_loops[state] = loops.first as u8;
-                outcome.last_loops[state] = loops.last as u8;
-            }
-        }
+        let Some(done) = slowest else { return work.data_sheet };
+        let Some(outcome) = outcome else { return done.time };
+        (outcome.loops, outcome.verifies) = (done.loops, done.verifies);
+        (outcome.first_loops, outcome.last_loops) = (done.first, done.last);
         let cells = self.shape.page_bits as f64 * 2.0 / self.set.states() as f64;
         let page = self.set.coding.bits();
         let rate = self.rate(work.blocks[0], word_line, page, way, &[]);
         outcome.erased_to_p1 = count(rate * cells, &mut self.random);
-        time
+        done.time
     }
 
     fn reads(&mut self, work: &Work<'_>, outcome: &mut Outcome) {
