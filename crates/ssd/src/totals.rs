@@ -29,7 +29,7 @@ counters! {
         erase_failures: "faults.erase_failures", Count, "Erase commands that failed.";
         unreadable_pages: "faults.unreadable_pages", Pages, "Flash pages that no retry read.";
         lost_pages: "faults.lost_pages", LogicalPages, "Logical pages of which something was lost.";
-        grown_bad_blocks: "faults.grown_bad_block_sets", BlockSets, "Space that went out of use during the run; those that are erased together count as one.";
+        grown_bad_blocks: "faults.grown_bad_block_sets", BlockSets, "Blocks that went out of use during the run; those that are erased together count as one.";
         dead_dies: "faults.dead_dies", Count, "Dies that were lost.";
         reads_without_flash: "buffer.reads_without_flash", LogicalPages, "Pages that reads found in write buffer or read cache, or never written.";
         read_cache_hits: "buffer.read_cache_hits", LogicalPages, "Those that were in the read cache or on their way into it.";
