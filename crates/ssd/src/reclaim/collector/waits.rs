@@ -49,7 +49,7 @@ impl Collector {
                 moved.all(|moved| moved.from.0 < slots && is_of_row(space.pools().block_of(moved.from)));
             ensure(is_from_row, || format!("row {row} moves pages of another"))?;
             let condemned = state.condemned.iter().copied().all(is_of_row);
-            ensure(condemned, || format!("row {row} gives up space of another"))?;
+            ensure(condemned, || format!("row {row} gives up blocks of another"))?;
         }
         Ok(())
     }
