@@ -154,7 +154,7 @@ mod tests {
     fn the_layers_of_a_second_pool_follow_those_of_the_first() {
         let geometry = Layout::on_one_channel(1, None).check(&part(1)).expect("the layout is sound");
         let mut pools = Pools::of_pages(part(1), geometry);
-        pools.add(Pool { part: part(2), geometry, slots: crate::Slots::of_pages(&geometry) }, 1);
+        pools.add(Pool { part: part(2), geometry, locations: crate::Locations::of_pages(&geometry) }, 1);
         let layers = Layers::of(&pools);
         // Sixteen blocks of two planes, once with one layer and once with two.
         assert_eq!(layers.count(), 32 + 64);

@@ -1,11 +1,11 @@
-//! Pools: the dies of one part each that a device is made of. Their dies, rows, block sets, pages and slots are numbered one
+//! Pools: the dies of one part each that a device is made of. Their dies, rows, block sets, pages and locations are numbered one
 //! pool after the other, so that a number tells the pool; channels may be shared.
 
 use wordline_kernel::Bytes;
 
 use crate::Part;
 use crate::geometry::{BlockSetId, DieId, First, Geometry, PageId};
-use crate::slots::{SlotId, Slots};
+use crate::locations::{Location, Locations};
 
 /// Dies of one part, and how their pages are divided into what is mapped as one.
 #[derive(Clone, Debug, PartialEq)]
@@ -14,8 +14,8 @@ pub struct Pool {
     pub part: Part,
     /// Its dies and channels.
     pub geometry: Geometry,
-    /// Its slots.
-    pub slots: Slots,
+    /// Its locations.
+    pub locations: Locations,
 }
 
 /// The pools of a device, of which there is one at least.
@@ -25,28 +25,28 @@ pub struct Pools {
     others: Vec<Pool>,
     /// The first numbers beyond the first pool, which most devices have alone.
     end: First,
-    end_slot: u32,
+    end_location: u32,
 }
 
 impl Pools {
-    /// A single pool whose slots are its pages.
+    /// A single pool whose locations are its pages.
     pub fn of_pages(part: Part, geometry: Geometry) -> Self {
-        Self::one(Pool { part, geometry, slots: Slots::of_pages(&geometry) })
+        Self::one(Pool { part, geometry, locations: Locations::of_pages(&geometry) })
     }
 
     /// A single pool.
     pub fn one(pool: Pool) -> Self {
-        let (end, end_slot) = (pool.geometry.end(0), pool.slots.end());
-        Self { first: pool, others: Vec::new(), end, end_slot }
+        let (end, end_location) = (pool.geometry.end(0), pool.locations.end());
+        Self { first: pool, others: Vec::new(), end, end_location }
     }
 
     /// Adds a pool on channels from `channel` on; its numbers follow those of the others.
     pub fn add(&mut self, pool: Pool, channel: u32) {
         let last = self.last();
-        let Pool { part, geometry, slots } = pool;
+        let Pool { part, geometry, locations } = pool;
         let geometry = geometry.from(last.geometry.end(channel));
-        let slots = slots.within(&geometry, last.slots.end());
-        self.others.push(Pool { part, geometry, slots });
+        let locations = locations.within(&geometry, last.locations.end());
+        self.others.push(Pool { part, geometry, locations });
     }
 
     /// The first pool: the only one of most devices.
@@ -122,13 +122,13 @@ impl Pools {
         self.get(self.later(|pool| pool.geometry.first.page <= page.0))
     }
 
-    /// The pool of `slot`.
+    /// The pool of `location`.
     #[inline]
-    pub fn of_slot(&self, slot: SlotId) -> &Pool {
-        if slot.0 < self.end_slot {
+    pub fn of_location(&self, location: Location) -> &Pool {
+        if location.0 < self.end_location {
             return &self.first;
         }
-        self.get(self.later(|pool| pool.slots.first() <= slot.0))
+        self.get(self.later(|pool| pool.locations.first() <= location.0))
     }
 
     /// Channels of the device.
@@ -156,9 +156,9 @@ impl Pools {
         self.last().geometry.end(0).block
     }
 
-    /// Slots of the device.
-    pub fn slots(&self) -> u32 {
-        self.last().slots.end()
+    /// Locations of the device.
+    pub fn locations(&self) -> u32 {
+        self.last().locations.end()
     }
 
     /// Data bytes of the device.
@@ -176,17 +176,17 @@ impl Pools {
         (0..self.block_sets()).map(BlockSetId)
     }
 
-    /// The block set that holds `slot`.
+    /// The block set that holds `location`.
     #[inline]
-    pub fn block_of(&self, slot: SlotId) -> BlockSetId {
-        self.of_slot(slot).slots.block_of(slot)
+    pub fn block_of(&self, location: Location) -> BlockSetId {
+        self.of_location(location).locations.block_of(location)
     }
 
-    /// The block set that holds `slot`, and its row.
+    /// The block set that holds `location`, and its row.
     #[inline]
-    pub fn block_and_row_of(&self, slot: SlotId) -> (BlockSetId, u32) {
-        let Pool { geometry, slots, .. } = self.of_slot(slot);
-        let block = slots.block_of(slot);
+    pub fn block_and_row_of(&self, location: Location) -> (BlockSetId, u32) {
+        let Pool { geometry, locations, .. } = self.of_location(location);
+        let block = locations.block_of(location);
         (block, geometry.row_of(block))
     }
 
@@ -196,18 +196,18 @@ impl Pools {
         self.of_page(page).geometry.block_of(page)
     }
 
-    /// The die that holds `slot`.
+    /// The die that holds `location`.
     #[inline]
-    pub fn die_of(&self, slot: SlotId) -> DieId {
-        let Pool { geometry, slots, .. } = self.of_slot(slot);
-        geometry.die_of(slots.block_of(slot))
+    pub fn die_of(&self, location: Location) -> DieId {
+        let Pool { geometry, locations, .. } = self.of_location(location);
+        geometry.die_of(locations.block_of(location))
     }
 
-    /// The die that holds `slot`, and its page, or the first of its pages.
+    /// The die that holds `location`, and its page, or the first of its pages.
     #[inline]
-    pub fn die_and_page_of(&self, slot: SlotId) -> (DieId, PageId) {
-        let Pool { geometry, slots, .. } = self.of_slot(slot);
-        (geometry.die_of(slots.block_of(slot)), slots.page_of(slot))
+    pub fn die_and_page_of(&self, location: Location) -> (DieId, PageId) {
+        let Pool { geometry, locations, .. } = self.of_location(location);
+        (geometry.die_of(locations.block_of(location)), locations.page_of(location))
     }
 
     /// The die that holds `block`.
@@ -216,10 +216,10 @@ impl Pools {
         self.of_block(block).geometry.die_of(block)
     }
 
-    /// The row that holds `slot`.
+    /// The row that holds `location`.
     #[inline]
-    pub fn row_of(&self, slot: SlotId) -> u32 {
-        self.row_of_block(self.block_of(slot))
+    pub fn row_of(&self, location: Location) -> u32 {
+        self.row_of_block(self.block_of(location))
     }
 
     /// The row that holds `block`.
@@ -228,10 +228,10 @@ impl Pools {
         self.of_block(block).geometry.row_of(block)
     }
 
-    /// The page of `slot`, or the first of its pages.
+    /// The page of `location`, or the first of its pages.
     #[inline]
-    pub fn page_of(&self, slot: SlotId) -> PageId {
-        self.of_slot(slot).slots.page_of(slot)
+    pub fn page_of(&self, location: Location) -> PageId {
+        self.of_location(location).locations.page_of(location)
     }
 
     /// The die that holds `page`, if there is such a page.
@@ -241,27 +241,27 @@ impl Pools {
         Some(geometry.die_of(geometry.block_of(page)))
     }
 
-    /// The slot at `place` of `block`.
+    /// The location at `place` of `block`.
     #[inline]
-    pub fn at(&self, block: BlockSetId, place: u32) -> SlotId {
-        self.of_block(block).slots.at(block, place)
+    pub fn at(&self, block: BlockSetId, place: u32) -> Location {
+        self.of_block(block).locations.at(block, place)
     }
 
-    /// Slots of `block`.
+    /// Locations of `block`.
     #[inline]
     pub fn per_block(&self, block: BlockSetId) -> u32 {
-        self.of_block(block).slots.per_block()
+        self.of_block(block).locations.per_block()
     }
 
-    /// Slots of a block of a row.
+    /// Locations of a block of a row.
     #[inline]
     pub fn per_block_of(&self, row: u32) -> u32 {
-        self.of_row(row).slots.per_block()
+        self.of_row(row).locations.per_block()
     }
 
-    /// Slots that one program command writes to a row.
+    /// Locations that one program command writes to a row.
     #[inline]
     pub fn per_program(&self, row: u32) -> u32 {
-        self.of_row(row).slots.per_program
+        self.of_row(row).locations.per_program
     }
 }

@@ -13,7 +13,7 @@ use wordline_kernel::{Bytes, Calendar, Duration};
 use wordline_nand::geometry::Layout;
 use wordline_nand::onfi::{Bus, BusOptions, Wiring};
 use wordline_nand::{
-    BlockSetId, CellMode, Chips, Command, DieId, Event, Operation, Part, Pools, SlotId, Stamp,
+    BlockSetId, CellMode, Chips, Command, DieId, Event, Location, Operation, Part, Pools, Stamp,
 };
 
 const DIE: DieId = DieId(0);
@@ -226,7 +226,7 @@ impl Oracle {
         let mode = if again > 0 { CellMode::Reprogrammed(again) } else { mode };
         if self.both(Operation::Read, mode, (at, page), &[], block.is_in(mode))? {
             let byte = self.pair.bus.data_out(1).expect("the page is in the register")[0];
-            let stamp = self.pair.chips.stamp(SlotId(at * 3 * LINES + page));
+            let stamp = self.pair.chips.stamp(Location(at * 3 * LINES + page));
             match block.held.get(page as usize) {
                 Some(version) => prop_assert_eq!((stamp.version, byte), (*version, *version as u8)),
                 None => prop_assert_eq!((stamp, byte), (Stamp::ERASED, 0xFF)),

@@ -9,7 +9,8 @@ use wordline_kernel::{Bytes, Calendar};
 use wordline_nand::geometry::Layout;
 use wordline_nand::onfi::{Bus, BusOptions, Failure, Wiring};
 use wordline_nand::{
-    BlockSetId, Chips, Command, DieId, Event, Operation, PageId, Pool, Pools, Refusal, SlotId, Slots, Stamp,
+    BlockSetId, Chips, Command, DieId, Event, Location, Locations, Operation, PageId, Pool, Pools, Refusal,
+    Stamp,
 };
 
 const DIE: DieId = DieId(0);
@@ -17,7 +18,7 @@ const PAGES: u32 = 8;
 /// Halves of a page, and where each begins.
 const HALVES: [(usize, u16); 2] = [(0, 0), (1, 256)];
 
-/// A block of one plane with pages of two slots.
+/// A block of one plane with pages of two locations.
 struct Rig {
     chips: Chips,
     calendar: Calendar<Event>,
@@ -34,8 +35,8 @@ impl Rig {
         (file.geometry.planes, file.programs_per_page) = (1, Some(most));
         let part = file.check().expect("the part is sound");
         let geometry = Layout::on_one_channel(1, Some(1)).check(&part).expect("the layout is sound");
-        let slots = Slots::of_size(&geometry, Bytes(256)).expect("a page is two of them");
-        let mut chips = Chips::new(Pools::one(Pool { part: part.clone(), geometry, slots }));
+        let locations = Locations::of_size(&geometry, Bytes(256)).expect("a page is two of them");
+        let mut chips = Chips::new(Pools::one(Pool { part: part.clone(), geometry, locations }));
         assert_eq!(chips.offer_partial_programs(), most > 1);
         let bus = Bus::new(&part, Wiring::default(), BusOptions::default()).expect("the wiring is sound");
         Self { chips, calendar: Calendar::new(), bus, most, held: Vec::new(), version: 0 }
@@ -118,7 +119,7 @@ impl Rig {
         self.bus.wait_ready();
         let bytes = self.bus.data_out(512).expect("it is read");
         for (half, column) in HALVES {
-            let stamp = self.chips.stamp(SlotId(page * 2 + half as u32));
+            let stamp = self.chips.stamp(Location(page * 2 + half as u32));
             let wanted = held[half].map_or(Stamp::ERASED, |version| Stamp { logical: half as u32, version });
             prop_assert_eq!(stamp, wanted);
             let byte = held[half].map_or(0xFF, |version| version as u8 ^ half as u8);

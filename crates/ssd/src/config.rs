@@ -6,7 +6,7 @@ use wordline_kernel::{Bytes, Complaints, Duration};
 use wordline_nand::faults::{FaultFile, factory_bad_at_most};
 use wordline_nand::geometry::Layout;
 use wordline_nand::part::PartFile;
-use wordline_nand::{Fault, Geometry, Part, Pool, Pools, Slots};
+use wordline_nand::{Fault, Geometry, Locations, Part, Pool, Pools};
 
 use crate::command::SECTOR;
 use crate::front::namespaces::{self, Namespace};
@@ -177,22 +177,22 @@ impl DeviceFile {
         self.check_ftl(&mut wrong);
         self.check_reads(&mut wrong);
         let (Some(part), Some(geometry)) = (part, geometry) else { return Err(wrong) };
-        let Some(slots) = self.check_unit(&geometry, &mut wrong) else { return Err(wrong) };
-        let unit = slots.size;
-        let pools = Pools::one(Pool { part, geometry, slots });
+        let Some(locations) = self.check_unit(&geometry, &mut wrong) else { return Err(wrong) };
+        let unit = locations.size;
+        let pools = Pools::one(Pool { part, geometry, locations });
         let Some(pools) = pools::add(&self.pools, pools, unit, &mut wrong) else { return Err(wrong) };
         pools::check(&self, &pools, unit, &mut wrong);
-        let Pool { part, geometry, slots } = pools.first();
+        let Pool { part, geometry, locations } = pools.first();
         self.ftl.gc.check_chips(geometry, &mut wrong);
-        self.ftl.mapping.check(slots, &mut wrong);
+        self.ftl.mapping.check(locations, &mut wrong);
         if let Some(block) = &self.ftl.mapping.block {
-            block.check(&self, slots, &mut wrong);
+            block.check(&self, locations, &mut wrong);
         }
         if let Some((key, found, wanted)) = self.ftl.frontier.complaint(part, geometry) {
             wrong.add(format!("ftl.frontier.{key}"), found, wanted);
         }
         if let Some(cache) = &self.ftl.slc_cache {
-            cache.check(part, slots, geometry, &mut wrong);
+            cache.check(part, locations, geometry, &mut wrong);
         }
         let faults = self.check_faults(&pools, &mut wrong);
         let most = self.logical_pages(&pools, unit, &faults, &mut wrong);
@@ -294,13 +294,14 @@ impl DeviceFile {
     }
 
     /// How the pages are divided into mapping units.
-    fn check_unit(&self, geometry: &Geometry, wrong: &mut Complaints) -> Option<Slots> {
+    fn check_unit(&self, geometry: &Geometry, wrong: &mut Complaints) -> Option<Locations> {
         let page = geometry.page_size;
         let unit = self.ftl.mapping.unit.unwrap_or(page);
         let most = SECTOR * u64::from(Sectors::MOST);
-        let slots = if (SECTOR..=most).contains(&unit) { Slots::of_size(geometry, unit) } else { None };
+        let locations =
+            if (SECTOR..=most).contains(&unit) { Locations::of_size(geometry, unit) } else { None };
         wrong.require(
-            slots.is_some(),
+            locations.is_some(),
             "ftl.mapping.unit",
             unit,
             format!(
@@ -309,7 +310,7 @@ impl DeviceFile {
                 page * u64::from(geometry.pages_per_program)
             ),
         );
-        slots
+        locations
     }
 
     /// The write streams of each row: those of the policies, and those that `streams_of_map` adds on each side.
@@ -359,7 +360,7 @@ impl DeviceFile {
 
     /// Logical pages that the host sees. Each row must keep its working blocks beside its share of them.
     fn logical_pages(&self, pools: &Pools, unit: Bytes, faults: &[Fault], wrong: &mut Complaints) -> u32 {
-        let all = f64::from(pools.slots());
+        let all = f64::from(pools.locations());
         let logical = (all * (1.0 - self.ftl.over_provisioning.clamp(0.0, 1.0))) as u32;
         // One more than the blocks at work makes cleaning worth while.
         let at_work = self.streams().blocks_at_work() + 1;
@@ -374,7 +375,7 @@ impl DeviceFile {
         let usable = |pool: &Pool, working: u32| {
             let kept = working.saturating_add(bad_of(&pool.geometry));
             let blocks = pool.geometry.blocks_per_plane.saturating_sub(kept);
-            u64::from(blocks * pool.slots.per_block()) * u64::from(pool.geometry.rows())
+            u64::from(blocks * pool.locations.per_block()) * u64::from(pool.geometry.rows())
         };
         // The first of several pools takes whatever finds no room in the others, and the last one translation pages.
         let most: u64 = usable(pools.first(), working);
@@ -420,15 +421,15 @@ impl Config {
         &self.pools.first().geometry
     }
 
-    /// The slots of the first pool.
-    pub fn slots(&self) -> &Slots {
-        &self.pools.first().slots
+    /// The locations of the first pool.
+    pub fn locations(&self) -> &Locations {
+        &self.pools.first().locations
     }
 
     /// Logical pages of a unit that leave the buffer together in a device with several pools.
     pub fn pages_of_a_sub_request(&self) -> u32 {
         let pages = |bytes: Bytes| (bytes.0 / self.unit.0) as u32;
-        self.file.ftl.mapping.sub_request.map_or(self.pools.first().slots.per_program, pages)
+        self.file.ftl.mapping.sub_request.map_or(self.pools.first().locations.per_program, pages)
     }
 
     /// Units of logical pages that the first pool is mapped by; none if it is mapped by page.
@@ -477,9 +478,9 @@ impl Config {
         }
     }
 
-    /// Logical blocks: as many logical pages each as a block set has slots.
+    /// Logical blocks: as many logical pages each as a block set has locations.
     pub fn logical_blocks(&self) -> u32 {
-        self.logical_pages.div_ceil(self.slots().per_block())
+        self.logical_pages.div_ceil(self.locations().per_block())
     }
 
     /// The cache of the map; none if all of it is in memory.
@@ -490,10 +491,10 @@ impl Config {
     /// What may be cached in SLC mode, where the router caches this stream.
     pub fn slc_share(&self, stream: Option<u8>) -> Option<SlcShare> {
         let SlcCacheFile { blocks, spare, .. } = self.file.ftl.slc_cache?;
-        let Pool { geometry, slots, .. } = self.pools.first();
+        let Pool { geometry, locations, .. } = self.pools.first();
         Some(SlcShare {
             stream: StreamId(stream?),
-            unit: slots.of_pages_side_by_side(geometry.planes_per_row),
+            unit: locations.of_pages_side_by_side(geometry.planes_per_row),
             bits: geometry.bits_per_cell(),
             blocks,
             spare,

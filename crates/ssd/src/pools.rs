@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use wordline_kernel::{Bytes, Complaints};
 use wordline_nand::geometry::Layout;
 use wordline_nand::part::PartFile;
-use wordline_nand::{Pool, Pools, Slots};
+use wordline_nand::{Locations, Pool, Pools};
 
 use crate::config::{DeviceFile, Protection, Scope};
 use crate::lifetime::{Fullness, Worn};
@@ -83,14 +83,14 @@ pub fn add(files: &[PoolFile], mut pools: Pools, unit: Bytes, wrong: &mut Compla
             }
         }
     }
-    let slots: u64 = pools.iter().map(|pool| u64::from(pool.slots.count())).sum();
+    let locations: u64 = pools.iter().map(|pool| u64::from(pool.locations.count())).sum();
     wrong.require(
-        slots < 1 << 31,
+        locations < 1 << 31,
         "pools",
-        format!("{slots} mapping units in all"),
+        format!("{locations} mapping units in all"),
         "fewer than 2^31 mapping units: take fewer dies or a larger ftl.mapping.unit",
     );
-    (sound && slots < 1 << 31).then_some(pools)
+    (sound && locations < 1 << 31).then_some(pools)
 }
 
 /// A pool that is not numbered yet, beside those that are there.
@@ -108,17 +108,17 @@ fn one(file: &PoolFile, pools: &Pools, unit: Bytes) -> Result<Pool, Complaints> 
         geometry.channels,
         format!("at most the {of_first} channels of the first pool, which it shares"),
     );
-    let slots = Slots::of_size(&geometry, unit);
+    let locations = Locations::of_size(&geometry, unit);
     wrong.require(
-        slots.is_some(),
+        locations.is_some(),
         "part",
         format!("pages of {}", geometry.page_size),
         format!(
             "pages that divide into mapping units of {unit} (ftl.mapping.unit), or program units that are a multiple of one"
         ),
     );
-    let Some(slots) = slots else { return Err(wrong) };
-    wrong.or_ok(Pool { part, geometry, slots })
+    let Some(locations) = locations else { return Err(wrong) };
+    wrong.or_ok(Pool { part, geometry, locations })
 }
 
 /// What does not go together with several pools, or wants them.
@@ -146,8 +146,8 @@ pub fn check(file: &DeviceFile, pools: &Pools, unit: Bytes, wrong: &mut Complain
     for (n, pool) in pools.iter().skip(1).enumerate() {
         check_collection(file, n, pool, wrong);
     }
-    let Pool { slots, .. } = pools.first();
-    let per_program = unit * u64::from(slots.per_program);
+    let Pool { locations, .. } = pools.first();
+    let per_program = unit * u64::from(locations.per_program);
     let piece = ftl.mapping.sub_request.unwrap_or(per_program);
     let fits = match ftl.mapping.whole_units {
         true => piece == per_program,
@@ -158,7 +158,7 @@ pub fn check(file: &DeviceFile, pools: &Pools, unit: Bytes, wrong: &mut Complain
         false => format!("a multiple of ftl.mapping.unit ({unit}), up to 16MiB"),
     };
     wrong.require(fits, "ftl.mapping.sub_request", piece, wanted);
-    let of_pages = |pool: &Pool| pool.slots.pages() == 1;
+    let of_pages = |pool: &Pool| pool.locations.pages() == 1;
     wrong.require(pools.iter().all(of_pages), "ftl.mapping.unit", unit, "at most a page of each pool");
 }
 

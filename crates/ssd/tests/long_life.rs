@@ -249,7 +249,7 @@ fn a_device_that_is_steady_with_half_of_its_pages_cleans_at_once_and_holds_no_mo
         let mut rig = Rig::new(file, 1);
         prepare(&mut rig);
         let before = rig.device.totals().erases;
-        let block = rig.device.config().slots().per_block() * rig.device.config().geometry().rows();
+        let block = rig.device.config().locations().per_block() * rig.device.config().geometry().rows();
         overwrite(&mut rig, 4 * u64::from(block));
         (rig.device.totals().erases - before, rig.device.fullness().share())
     };
@@ -290,7 +290,7 @@ fn the_first_writes_to_a_steady_device_cost_what_all_later_ones_do() {
             let mut random = Seed(3).stream("test.overwrite", 0);
             let (pages, blocks) = {
                 let config = rig.device.config();
-                let block = config.slots().per_block() * config.pools.rows();
+                let block = config.locations().per_block() * config.pools.rows();
                 (u64::from(config.logical_pages), u64::from(block))
             };
             let first = amplification(&mut rig, &mut random, 2 * blocks);

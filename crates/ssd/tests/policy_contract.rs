@@ -14,7 +14,7 @@ use common::small;
 use proptest::prelude::*;
 use wordline_kernel::snapshot::{Reader, State as Snapshot, Writer};
 use wordline_kernel::{Duration, Id, Seed};
-use wordline_nand::{BlockSetId, SlotId};
+use wordline_nand::{BlockSetId, Location};
 use wordline_ssd::Config;
 use wordline_ssd::map::LogicalPage;
 use wordline_ssd::policy::background::{BackgroundKind, Resting};
@@ -280,17 +280,17 @@ impl Account {
 
 /// Lets a policy clean a row that is written and overwritten as the numbers of `script` say.
 fn clean(kind: &VictimKind, config: &Config, script: &[u64]) {
-    let slots = config.slots();
+    let locations = config.locations();
     let mut blocks = Space::new(&config.pools, Streams::ONE_EACH, |_| false);
     let stream = Streams::ONE_EACH.gc(0);
     let mut policy = kind.build();
     blocks.keep(policy.needs());
     let mut random = Seed(4).stream("test.victim", 0);
     let mut account = Account::default();
-    let mut live: Vec<SlotId> = Vec::new();
-    let lose = |blocks: &mut Space, account: &mut Account, page: SlotId| {
+    let mut live: Vec<Location> = Vec::new();
+    let lose = |blocks: &mut Space, account: &mut Account, page: Location| {
         blocks.invalidate(page);
-        let block = slots.block_of(page);
+        let block = locations.block_of(page);
         if let Some((_, last)) = account.closed.iter_mut().find(|(closed, _)| *closed == block) {
             account.lost += 1;
             *last = account.lost;
@@ -311,13 +311,13 @@ fn clean(kind: &VictimKind, config: &Config, script: &[u64]) {
                 assert_eq!(chosen.is_none(), account.candidates(&blocks).is_empty(), "{kind:?}");
                 let Some(victim) = chosen else { continue };
                 assert_eq!(blocks.state(victim), State::Closed, "{kind:?}");
-                assert!(blocks.valid(victim) < slots.per_block(), "{kind:?} gains nothing");
+                assert!(blocks.valid(victim) < locations.per_block(), "{kind:?} gains nothing");
                 assert!(account.agrees(kind, &blocks, victim), "{kind:?} takes {victim:?}");
                 blocks.clean(victim);
                 account.closed.retain(|(block, _)| *block != victim);
-                live.retain(|page| slots.block_of(*page) != victim);
-                for n in 0..slots.per_block() {
-                    let page = slots.at(victim, n);
+                live.retain(|page| locations.block_of(*page) != victim);
+                for n in 0..locations.per_block() {
+                    let page = locations.at(victim, n);
                     if blocks.is_valid(page) {
                         blocks.invalidate(page);
                     }
@@ -326,7 +326,7 @@ fn clean(kind: &VictimKind, config: &Config, script: &[u64]) {
             }
             _ if blocks.has_room(0, stream, 1) && blocks.free(0) > 0 => {
                 // A block at a time, so that the lists get long.
-                for _ in 0..slots.per_block() {
+                for _ in 0..locations.per_block() {
                     let page = blocks.take(0, stream, 1);
                     // In some blocks pages hold nothing, as when a program unit is padded.
                     if !place.is_multiple_of(3) || !page.index().is_multiple_of(5) {
@@ -335,7 +335,7 @@ fn clean(kind: &VictimKind, config: &Config, script: &[u64]) {
                     }
                     blocks.program_done(page);
                 }
-                let last = live.last().map(|page| slots.block_of(*page));
+                let last = live.last().map(|page| locations.block_of(*page));
                 account.closed.extend(last.map(|block| (block, account.lost)));
             }
             _ => {}
@@ -465,7 +465,7 @@ fn random_policies_reach_every_candidate() {
         let mut blocks = Space::new(&config.pools, Streams::ONE_EACH, |_| false);
         let mut policy = kind.build();
         blocks.keep(policy.needs());
-        for _ in 0..10 * config.slots().per_block() {
+        for _ in 0..10 * config.locations().per_block() {
             let page = blocks.take(0, Streams::ONE_EACH.gc(0), 1);
             blocks.program_done(page);
         }

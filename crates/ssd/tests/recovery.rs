@@ -28,8 +28,8 @@ fn reads(rig: &Rig) -> Vec<u64> {
     let geometry = config.geometry();
     let per_die = geometry.block_sets() / geometry.dies();
     let in_block = |block| {
-        let slots = rig.device.chips().programmed(BlockSetId(block));
-        let pages = (slots * config.slots().pages()).div_ceil(config.slots().per_page());
+        let locations = rig.device.chips().programmed(BlockSetId(block));
+        let pages = (locations * config.locations().pages()).div_ceil(config.locations().per_page());
         u64::from((pages.div_ceil(geometry.planes_per_row) + 1).min(geometry.pages_per_block))
     };
     (0..geometry.dies()).map(|die| (die * per_die..(die + 1) * per_die).map(in_block).sum()).collect()
@@ -210,7 +210,7 @@ fn backups_of_lower_pages_cost_their_copies() {
         let mut rig = Rig::new(file, 1);
         // The first program of each row is of a lower page, the second of the upper one of the same word line.
         let rows = u64::from(rig.device.config().pools.rows());
-        let unit = u64::from(rig.device.config().slots().per_program);
+        let unit = u64::from(rig.device.config().locations().per_program);
         rig.alone(Operation::Write, true, 0, rows * unit * PAGE);
         rig.alone(Operation::Write, true, 0, unit * PAGE)
     };

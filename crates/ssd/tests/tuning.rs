@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex};
 use common::{Rig, small};
 use wordline_kernel::{Calendar, Duration, Seed, state};
 use wordline_nand::faults::{Fails, FaultFile};
-use wordline_nand::{BlockSetId, CellMode, Layers, SlotId};
+use wordline_nand::{BlockSetId, CellMode, Layers, Location};
 use wordline_ssd::policy::tuner::{LastGood, ReadOutcome, ReadParameters, SensedPage, Tuner, TunerKind};
 use wordline_ssd::{Device, DeviceFile, Operation, Parts};
 
@@ -89,10 +89,11 @@ fn last_good_pays_for_a_level_once_a_layer_and_nominal_once_a_page() {
         let pages = read_all(&mut rig);
         let config = rig.device.config();
         let layers = Layers::of(&config.pools);
-        let slots = (0..config.pools.first().geometry.pages()).map(SlotId);
-        let written = slots.filter(|slot| rig.device.chips().stamp(*slot).is_data());
-        let touched: BTreeSet<_> =
-            written.map(|slot| layers.layer_of(config.pools.page_of(slot), CellMode::Native)).collect();
+        let locations = (0..config.pools.first().geometry.pages()).map(Location);
+        let written = locations.filter(|location| rig.device.chips().stamp(*location).is_data());
+        let touched: BTreeSet<_> = written
+            .map(|location| layers.layer_of(config.pools.page_of(location), CellMode::Native))
+            .collect();
         (retries(&rig), u64::from(pages), touched.len() as u64)
     };
     let (retries, pages, _) = all(TunerKind::Nominal {});

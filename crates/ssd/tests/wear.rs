@@ -56,7 +56,7 @@ fn a_device_writes_its_capacity_times_its_endurance_over_its_write_amplification
     // Each page can be programmed once more than its block can be erased, but what filled the device at first is not
     // counted. A device dies when the spare blocks of a row are gone, the others still have erases left: with uniform
     // writes and dynamic levelling at most a fifth of them all.
-    let pages = f64::from(rig.device.config().slots().count());
+    let pages = f64::from(rig.device.config().locations().count());
     let most = pages * f64::from(endurance) / amplification;
     let share = written as f64 / most;
     assert!((0.8..=1.03).contains(&share), "{share} of capacity x endurance / write amplification");

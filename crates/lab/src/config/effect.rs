@@ -90,7 +90,7 @@ pub const CONDITIONS: &[Condition] = &[
     Condition {
         keys: &["buffer.coalesce"],
         gates: &["pools", "ftl.mapping.unit", "layout.planes_per_row", "part"],
-        works: |config| config.pools.count() == 1 && config.slots().per_program > 1,
+        works: |config| config.pools.count() == 1 && config.locations().per_program > 1,
         wants: "one pool, with program units of several mapping units",
         reason: "what is of one unit leaves the buffer together as it is",
     },

@@ -165,7 +165,7 @@ fn map(config: &Config) -> Rows {
 /// (counters, state and list links, rounded up).
 fn memory(config: &Config) -> Rows {
     let (map, stamps) =
-        (Bytes(8 * u64::from(config.mapped_pages())), Bytes(8 * u64::from(config.pools.slots())));
+        (Bytes(8 * u64::from(config.mapped_pages())), Bytes(8 * u64::from(config.pools.locations())));
     let blocks = Bytes(32 * u64::from(config.pools.block_sets()));
     // Per entry of a cache: the page, two lists and a place in a table that is half full, rounded up.
     let cache = config

@@ -27,7 +27,7 @@ pub(super) fn amplification(point: &Point) -> Result<f64> {
         });
     };
     let logical = f64::from(config.logical_blocks()) / f64::from(config.pools.rows());
-    Ok(uniform_writes(map.replacements, logical, config.slots().per_block()))
+    Ok(uniform_writes(map.replacements, logical, config.locations().per_block()))
 }
 
 #[cfg(test)]

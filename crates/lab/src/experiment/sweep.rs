@@ -178,7 +178,7 @@ impl Point {
     pub(super) fn space(&self) -> Space {
         let config = self.config();
         let geometry = config.geometry();
-        let per_row = config.slots().per_block();
+        let per_row = config.locations().per_block();
         let pages_per_block = match config.file.ftl.gc.scope {
             Scope::Row => per_row,
             Scope::SuperBlock => per_row * geometry.rows(),

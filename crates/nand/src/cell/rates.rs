@@ -100,19 +100,19 @@ impl RateTable {
     pub fn rate(&mut self, wanted: Wanted<'_>) -> f64 {
         let known = self.known(wanted.way.0, wanted.offsets);
         let age = ((f64::from(wanted.erases) / self.cycles_of_class) as u32).min(2 * AGES);
-        let (class, slots) = (self.drawn[wanted.block], self.set.coding.bits() + 1);
+        let (class, locations) = (self.drawn[wanted.block], self.set.coding.bits() + 1);
         let of_class = usize::from(class) * (2 * AGES + 1) as usize + age as usize;
-        let slot = (wanted.layer * slots + wanted.page) as usize;
+        let location = (wanted.layer * locations + wanted.page) as usize;
         let rates = &mut self.known[known].of_classes[of_class];
         if rates.is_empty() {
-            rates.resize((self.layers * slots) as usize, UNKNOWN);
+            rates.resize((self.layers * locations) as usize, UNKNOWN);
         }
-        if rates[slot] == UNKNOWN {
+        if rates[location] == UNKNOWN {
             let rate = self.calculated(class, age, wanted) as f32;
-            self.known[known].of_classes[of_class][slot] = rate;
+            self.known[known].of_classes[of_class][location] = rate;
             return f64::from(rate);
         }
-        f64::from(rates[slot])
+        f64::from(rates[location])
     }
 
     fn known(&mut self, way: u8, offsets: &[i8]) -> usize {

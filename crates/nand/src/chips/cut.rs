@@ -7,7 +7,7 @@ use super::pages::all_of;
 use super::suspend::Suspended;
 use super::{Behind, Chips, Command, Operation, Stamp, Step};
 use crate::geometry::{BlockSetId, DieId, PageId};
-use crate::slots::SlotId;
+use crate::locations::Location;
 use crate::{CellMode, Pool};
 
 /// What becomes of the programs and erases that the arrays are at when the power is cut.
@@ -136,27 +136,27 @@ impl Chips {
         if !native || geometry.one_shot || geometry.bits_per_cell == 1 || self.backs_up {
             return 0;
         }
-        let Pool { part, geometry, slots } = self.pools.of_die(die);
+        let Pool { part, geometry, locations } = self.pools.of_die(die);
         let (block, offset) = geometry.split(first);
         let page = geometry.page_in_block(offset);
         let planes = geometry.planes_per_row;
         let before: Vec<u32> = part.pages().partners(page).filter(|other| *other < page).collect();
         for other in &before {
             for plane in 0..planes {
-                let slot = slots.slot_of(geometry.page(block, other * planes + plane));
-                for part in 0..slots.per_page() {
-                    self.pages.spoil(SlotId(slot.0 + part));
+                let location = locations.location_of(geometry.page(block, other * planes + plane));
+                for part in 0..locations.per_page() {
+                    self.pages.spoil(Location(location.0 + part));
                 }
             }
         }
         before.len() as u64 * u64::from(planes)
     }
 
-    /// Passes over the next `slots` slots of a block without programming them: the rest of a torn word line.
-    pub fn skip(&mut self, block: BlockSetId, slots: u32) {
+    /// Passes over the next `locations` locations of a block without programming them: the rest of a torn word line.
+    pub fn skip(&mut self, block: BlockSetId, locations: u32) {
         let first = self.pools.at(block, self.programmed(block));
-        for n in 0..slots {
-            self.pages.put(SlotId(first.0 + n), Stamp::PADDING);
+        for n in 0..locations {
+            self.pages.put(Location(first.0 + n), Stamp::PADDING);
         }
     }
 }

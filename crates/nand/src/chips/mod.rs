@@ -152,7 +152,7 @@ state!(Chips {
 });
 
 impl Chips {
-    /// Chips of a device with nothing written. Every slot carries a stamp, and programming out of order is a bug.
+    /// Chips of a device with nothing written. Every location carries a stamp, and programming out of order is a bug.
     pub fn new(pools: Pools) -> Self {
         let pages = Pages::stamped(&pools);
         Self::with(pools, Wiring::default(), pages)

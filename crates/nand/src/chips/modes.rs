@@ -86,9 +86,9 @@ impl Modes {
 }
 
 /// Whether the blocks of a pool may be in `mode`: with two bits a cell, a page of each plane is programmed again, and has to be
-/// whole slots.
+/// whole locations.
 fn has(pool: &Pool, mode: CellMode) -> bool {
-    let whole = pool.geometry.planes_per_row.is_multiple_of(pool.slots.pages());
+    let whole = pool.geometry.planes_per_row.is_multiple_of(pool.locations.pages());
     pool.part.has_mode(mode) && (mode != CellMode::TwoBit || whole)
 }
 
@@ -242,9 +242,9 @@ mod tests {
     use super::*;
     use crate::chips::{Command, Done, Operation, Stamp};
     use crate::geometry::{DieId, Layout};
+    use crate::locations::Location;
     use crate::part::SlcTiming;
     use crate::part::tests::mqsim_file;
-    use crate::slots::SlotId;
 
     /// A die of a one-shot part of three bits a cell with an SLC mode, its planes tied.
     fn chips() -> Chips {
@@ -308,8 +308,8 @@ mod tests {
             carry_out(&mut chips, &mut calendar, Operation::Program, 0, 2 * n);
         }
         assert_eq!(chips.programmed(BlockSetId(0)), 8);
-        assert_eq!(chips.stamp(SlotId(7)).logical, 0);
-        assert_eq!(chips.stamp(SlotId(8)), Stamp::ERASED);
+        assert_eq!(chips.stamp(Location(7)).logical, 0);
+        assert_eq!(chips.stamp(Location(8)), Stamp::ERASED);
         carry_out(&mut chips, &mut calendar, Operation::Erase, 0, 0);
         chips.set_slc(BlockSetId(0), false);
         carry_out(&mut chips, &mut calendar, Operation::Program, 0, 0);

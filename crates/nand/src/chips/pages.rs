@@ -6,10 +6,10 @@ use serde::{Deserialize, Serialize};
 use wordline_kernel::{Column, state, word};
 
 use crate::geometry::{BlockSetId, DieId, Geometry, PageId};
-use crate::slots::SlotId;
+use crate::locations::Location;
 use crate::{Command, Operation, Pool, Pools};
 
-/// What was written into a slot.
+/// What was written into a location.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Stamp {
     /// The logical unit, or one of the marks below.
@@ -21,11 +21,11 @@ pub struct Stamp {
 word!(Stamp { logical: u32, version: u32 });
 
 impl Stamp {
-    /// A slot that was not programmed since its block was erased.
+    /// A location that was not programmed since its block was erased.
     pub const ERASED: Self = Self { logical: u32::MAX, version: 0 };
-    /// A slot that was programmed with nothing in it.
+    /// A location that was programmed with nothing in it.
     pub const PADDING: Self = Self { logical: u32::MAX - 1, version: 0 };
-    /// A slot that cannot be read: its program failed, or the power was cut while it, or what shares its cells, was
+    /// A location that cannot be read: its program failed, or the power was cut while it, or what shares its cells, was
     /// programmed or erased.
     pub const TORN: Self = Self { logical: u32::MAX - 2, version: 0 };
 
@@ -73,9 +73,9 @@ pub(super) struct Pages {
     /// Data registers of the dies, the largest program unit each: what the next program will write.
     registers: Vec<Stamp>,
     per_die: u32,
-    stamps: Column<SlotId, Stamp>,
+    stamps: Column<Location, Stamp>,
     pub(super) erases: Column<BlockSetId, u32>,
-    /// Slots of each block that are programmed; they are programmed in order, unless any order will do.
+    /// Locations of each block that are programmed; they are programmed in order, unless any order will do.
     pub(super) programmed: Column<BlockSetId, u32>,
     pub(super) any_order: bool,
     ledger: Option<Ledger>,
@@ -88,14 +88,14 @@ state!(Pages {
 });
 
 impl Pages {
-    /// Nothing written; every slot will carry its stamp, and a program out of order is a bug.
+    /// Nothing written; every location will carry its stamp, and a program out of order is a bug.
     pub(super) fn stamped(pools: &Pools) -> Self {
         let blocks = pools.block_sets() as usize;
-        let per_die = pools.iter().map(|pool| pool.slots.per_program).max().unwrap_or(0);
+        let per_die = pools.iter().map(|pool| pool.locations.per_program).max().unwrap_or(0);
         Self {
             registers: vec![Stamp::PADDING; (pools.dies() * per_die) as usize],
             per_die,
-            stamps: Column::filled(pools.slots() as usize, Stamp::ERASED),
+            stamps: Column::filled(pools.locations() as usize, Stamp::ERASED),
             erases: Column::filled(blocks, 0),
             programmed: Column::filled(blocks, 0),
             any_order: false,
@@ -137,18 +137,18 @@ impl Pages {
 
     #[inline]
     pub(super) fn registers(&mut self, die: DieId) -> &mut [Stamp] {
-        let unit = self.pools.of_die(die).slots.per_program as usize;
+        let unit = self.pools.of_die(die).locations.per_program as usize;
         &mut self.registers[(die.0 * self.per_die) as usize..][..unit]
     }
 
     #[inline]
-    pub(super) fn prefetch(&self, slot: SlotId) {
-        self.stamps.prefetch(slot);
+    pub(super) fn prefetch(&self, location: Location) {
+        self.stamps.prefetch(location);
     }
 
     #[inline]
-    pub(super) fn stamp(&self, slot: SlotId) -> Stamp {
-        self.stamps[slot]
+    pub(super) fn stamp(&self, location: Location) -> Stamp {
+        self.stamps[location]
     }
 
     /// The effect of a command whose array work is over, where a program writes `word_line` pages in each plane; the planes in
@@ -160,10 +160,10 @@ impl Pages {
         }
         match command.operation {
             Operation::Program | Operation::ProgramCache => {
-                let Pool { geometry, slots, .. } = self.pools.of_die(die);
-                let unit = slots.of_pages_side_by_side(command.planes * word_line);
+                let Pool { geometry, locations, .. } = self.pools.of_die(die);
+                let unit = locations.of_pages_side_by_side(command.planes * word_line);
                 assert_eq!(command.planes, geometry.planes_per_row, "a device programs whole units");
-                let (from, first) = ((die.0 * self.per_die) as usize, slots.slot_of(command.page));
+                let (from, first) = ((die.0 * self.per_die) as usize, locations.location_of(command.page));
                 self.put_unit(first, from..from + unit as usize);
                 0
             }
@@ -172,11 +172,11 @@ impl Pages {
                 if endured { 0 } else { all_of(command.planes) }
             }
             Operation::Copyback { to } => {
-                let slots = self.pools.of_die(die).slots;
-                let [from, to] = [command.page, to].map(|page| slots.slot_of(page).0);
-                for n in 0..command.planes * slots.per_page() / slots.pages() {
-                    let stamp = self.stamps[SlotId(from + n)];
-                    self.put(SlotId(to + n), stamp);
+                let locations = self.pools.of_die(die).locations;
+                let [from, to] = [command.page, to].map(|page| locations.location_of(page).0);
+                for n in 0..command.planes * locations.per_page() / locations.pages() {
+                    let stamp = self.stamps[Location(from + n)];
+                    self.put(Location(to + n), stamp);
                 }
                 0
             }
@@ -184,41 +184,41 @@ impl Pages {
         }
     }
 
-    /// Programs the slots of a unit from `first` on with what is in these registers.
+    /// Programs the locations of a unit from `first` on with what is in these registers.
     #[inline]
-    fn put_unit(&mut self, first: SlotId, registers: Range<usize>) {
-        let Self { pools, registers: stamps, stamps: slots, programmed, .. } = self;
-        let layout = &pools.of_slot(first).slots;
+    fn put_unit(&mut self, first: Location, registers: Range<usize>) {
+        let Self { pools, registers: stamps, stamps: locations, programmed, .. } = self;
+        let layout = &pools.of_location(first).locations;
         let (block, place) = layout.split(first);
         let unit = registers.len() as u32;
         assert!(place + unit <= layout.per_block(), "a unit is of one block");
         let stamps = &stamps[registers];
-        let targets = (first.0..).map(SlotId).zip(stamps);
+        let targets = (first.0..).map(Location).zip(stamps);
         if self.any_order {
-            let mut slots = targets.clone().map(|(slot, _)| slots[slot]);
-            assert!(slots.all(|stamp| stamp == Stamp::ERASED), "a page is programmed once");
+            let mut locations = targets.clone().map(|(location, _)| locations[location]);
+            assert!(locations.all(|stamp| stamp == Stamp::ERASED), "a page is programmed once");
         } else {
             assert_eq!(programmed[block], place, "pages of a block are programmed in order");
         }
         programmed[block] += unit;
-        targets.for_each(|(slot, stamp)| slots[slot] = *stamp);
+        targets.for_each(|(location, stamp)| locations[location] = *stamp);
     }
 
     #[inline]
-    pub(super) fn put(&mut self, slot: SlotId, stamp: Stamp) {
-        let (block, place) = self.pools.of_slot(slot).slots.split(slot);
+    pub(super) fn put(&mut self, location: Location, stamp: Stamp) {
+        let (block, place) = self.pools.of_location(location).locations.split(location);
         if self.any_order {
-            assert_eq!(self.stamps[slot], Stamp::ERASED, "a page is programmed once");
+            assert_eq!(self.stamps[location], Stamp::ERASED, "a page is programmed once");
         } else {
             assert_eq!(self.programmed[block], place, "pages of a block are programmed in order");
         }
         self.programmed[block] += 1;
-        self.stamps[slot] = stamp;
+        self.stamps[location] = stamp;
     }
 
-    /// Makes a programmed slot unreadable.
-    pub(super) fn spoil(&mut self, slot: SlotId) {
-        self.stamps[slot] = Stamp::TORN;
+    /// Makes a programmed location unreadable.
+    pub(super) fn spoil(&mut self, location: Location) {
+        self.stamps[location] = Stamp::TORN;
     }
 
     /// Makes what a program wrote unreadable in these planes, a bit for each from that of `first` on: `pages` pages in each.
@@ -226,61 +226,66 @@ impl Pages {
         if self.ledger.is_some() {
             return;
         }
-        let Pool { geometry, slots, .. } = self.pools.of_page(first);
-        let (per_row, per_page, layout) = (geometry.planes_per_row, slots.per_page(), *slots);
+        let Pool { geometry, locations, .. } = self.pools.of_page(first);
+        let (per_row, per_page, layout) = (geometry.planes_per_row, locations.per_page(), *locations);
         for (n, page) in (0..16u32).flat_map(|n| (0..pages).map(move |page| (n, page))) {
             if planes >> n & 1 != 0 {
-                let slot = layout.slot_of(PageId(first.0 + page * per_row + n));
-                (0..per_page).for_each(|part| self.spoil(SlotId(slot.0 + part)));
+                let location = layout.location_of(PageId(first.0 + page * per_row + n));
+                (0..per_page).for_each(|part| self.spoil(Location(location.0 + part)));
             }
         }
     }
 
     /// Puts what the registers of `die` hold in the place of what `planes` pages from `first` on held.
     pub(super) fn replace(&mut self, die: DieId, first: PageId, planes: u32) {
-        let slots = &self.pools.of_die(die).slots;
-        let (from, first) = ((die.0 * self.per_die) as usize, slots.slot_of(first));
-        for n in 0..slots.of_pages_side_by_side(planes) {
-            self.stamps[SlotId(first.0 + n)] = self.registers[from + n as usize];
+        let locations = &self.pools.of_die(die).locations;
+        let (from, first) = ((die.0 * self.per_die) as usize, locations.location_of(first));
+        for n in 0..locations.of_pages_side_by_side(planes) {
+            self.stamps[Location(first.0 + n)] = self.registers[from + n as usize];
         }
     }
 
-    /// Where the registers of `die` begin, and the first slot and the slots of `pages` pages from `first` on.
-    fn unit_at(&self, die: DieId, first: PageId, pages: u32) -> (usize, SlotId, u32) {
-        let slots = &self.pools.of_die(die).slots;
-        ((die.0 * self.per_die) as usize, slots.slot_of(first), slots.of_pages_side_by_side(pages))
+    /// Where the registers of `die` begin, and the first location and the locations of `pages` pages from `first` on.
+    fn unit_at(&self, die: DieId, first: PageId, pages: u32) -> (usize, Location, u32) {
+        let locations = &self.pools.of_die(die).locations;
+        (
+            (die.0 * self.per_die) as usize,
+            locations.location_of(first),
+            locations.of_pages_side_by_side(pages),
+        )
     }
 
-    /// A slot that is programmed and would be again by a program of `pages` pages from `first` on.
-    pub(super) fn taken_twice(&self, die: DieId, first: PageId, pages: u32) -> Option<SlotId> {
+    /// A location that is programmed and would be again by a program of `pages` pages from `first` on.
+    pub(super) fn taken_twice(&self, die: DieId, first: PageId, pages: u32) -> Option<Location> {
         let (from, first, unit) = self.unit_at(die, first, pages);
-        let slots = (0..unit).map(|n| (self.registers[from + n as usize], SlotId(first.0 + n)));
-        let mut twice =
-            slots.filter(|(register, slot)| ![*register, self.stamps[*slot]].contains(&Stamp::ERASED));
-        twice.next().map(|(_, slot)| slot)
+        let locations = (0..unit).map(|n| (self.registers[from + n as usize], Location(first.0 + n)));
+        let mut twice = locations
+            .filter(|(register, location)| ![*register, self.stamps[*location]].contains(&Stamp::ERASED));
+        twice.next().map(|(_, location)| location)
     }
 
     /// Programs `pages` pages from `first` on with what the registers of `die` hold, but for what is erased there; `is_first`
     /// says that they were not programmed before.
     pub(super) fn put_partly(&mut self, die: DieId, first: PageId, pages: u32, is_first: bool) {
         let (from, first, unit) = self.unit_at(die, first, pages);
-        let (block, place) = self.pools.of_slot(first).slots.split(first);
+        let (block, place) = self.pools.of_location(first).locations.split(first);
         let next = if is_first { place } else { place + unit };
         assert!(self.any_order || self.programmed[block] == next, "pages of a block are programmed in order");
         self.programmed[block] += if is_first { unit } else { 0 };
         for n in 0..unit {
             let stamp = self.registers[from + n as usize];
             if stamp != Stamp::ERASED {
-                self.stamps[SlotId(first.0 + n)] = stamp;
+                self.stamps[Location(first.0 + n)] = stamp;
             }
         }
     }
 
     /// Whether `planes` pages from `first` on are programmed.
     pub(super) fn are_programmed(&self, first: PageId, planes: u32) -> bool {
-        let slots = &self.pools.of_page(first).slots;
-        let first = slots.slot_of(first);
-        (0..slots.of_pages_side_by_side(planes)).all(|n| self.stamps[SlotId(first.0 + n)] != Stamp::ERASED)
+        let locations = &self.pools.of_page(first).locations;
+        let first = locations.location_of(first);
+        (0..locations.of_pages_side_by_side(planes))
+            .all(|n| self.stamps[Location(first.0 + n)] != Stamp::ERASED)
     }
 
     /// An erase of `block` stopped half-way: nothing in it can be read, and nothing can be programmed.
@@ -288,13 +293,13 @@ impl Pages {
         self.erases[block] += 1;
         let first = self.pools.at(block, 0);
         for n in 0..self.end_of(block) {
-            if self.stamps[SlotId(first.0 + n)] != Stamp::ERASED {
-                self.spoil(SlotId(first.0 + n));
+            if self.stamps[Location(first.0 + n)] != Stamp::ERASED {
+                self.spoil(Location(first.0 + n));
             }
         }
     }
 
-    /// Slots of a block from the first to the last one that may be programmed.
+    /// Locations of a block from the first to the last one that may be programmed.
     #[inline]
     pub(super) fn end_of(&self, block: BlockSetId) -> u32 {
         match self.any_order && self.programmed[block] > 0 {
@@ -306,7 +311,7 @@ impl Pages {
     pub(super) fn wipe(&mut self, block: BlockSetId) -> bool {
         let first = self.pools.at(block, 0);
         for n in 0..self.end_of(block) {
-            self.stamps[SlotId(first.0 + n)] = Stamp::ERASED;
+            self.stamps[Location(first.0 + n)] = Stamp::ERASED;
         }
         self.programmed[block] = 0;
         self.erases[block] += 1;
@@ -320,16 +325,16 @@ impl Pages {
 
     /// Whether `page` is known to hold `stamp`.
     pub(super) fn holds(&self, page: PageId, stamp: Stamp) -> bool {
-        self.ledger.is_none() && self.stamps[self.pools.of_page(page).slots.slot_of(page)] == stamp
+        self.ledger.is_none() && self.stamps[self.pools.of_page(page).locations.location_of(page)] == stamp
     }
 
     /// The effect of a failed program of `pages` pages from `first` on.
     pub(super) fn tear(&mut self, first: PageId, pages: u32) {
         if self.ledger.is_none() {
-            let slots = self.pools.of_page(first).slots;
-            let first = slots.slot_of(first);
-            for n in 0..pages * slots.per_page() / slots.pages() {
-                self.put(SlotId(first.0 + n), Stamp::TORN);
+            let locations = self.pools.of_page(first).locations;
+            let first = locations.location_of(first);
+            for n in 0..pages * locations.per_page() / locations.pages() {
+                self.put(Location(first.0 + n), Stamp::TORN);
             }
         }
     }

@@ -68,7 +68,7 @@ impl Chips {
         }
         match self.pages.taken_twice(die, command.page, command.planes * self.pages_per_program(die, command))
         {
-            Some(slot) => Err(Refusal::Overwrites { page: self.pools.page_of(slot) }),
+            Some(location) => Err(Refusal::Overwrites { page: self.pools.page_of(location) }),
             None => Ok(()),
         }
     }

@@ -7,27 +7,27 @@ use super::times::HoldTimes;
 use super::{Chips, Counts, Operation, Stamp, Violations};
 use crate::energy::{EnergyReport, StageTimes};
 use crate::geometry::{BlockSetId, DieId, Geometry};
-use crate::slots::SlotId;
+use crate::locations::Location;
 use crate::{Part, Pool, Pools};
 
 impl Chips {
-    /// What `slot` holds.
+    /// What `location` holds.
     #[inline]
-    pub fn stamp(&self, slot: SlotId) -> Stamp {
-        self.pages.stamp(slot)
+    pub fn stamp(&self, location: Location) -> Stamp {
+        self.pages.stamp(location)
     }
 
-    /// What `slot` holds is asked for soon; see [`Column::prefetch`].
+    /// What `location` holds is asked for soon; see [`Column::prefetch`].
     #[inline]
-    pub fn prefetch(&self, slot: SlotId) {
-        self.pages.prefetch(slot);
+    pub fn prefetch(&self, location: Location) {
+        self.pages.prefetch(location);
     }
 
-    /// Programs `slot` in no time: the effect of a program, and how a device is filled before a run.
-    /// A bug if the slot is not the next of its block.
+    /// Programs `location` in no time: the effect of a program, and how a device is filled before a run.
+    /// A bug if the location is not the next of its block.
     #[inline]
-    pub fn put(&mut self, slot: SlotId, stamp: Stamp) {
-        self.pages.put(slot, stamp);
+    pub fn put(&mut self, location: Location, stamp: Stamp) {
+        self.pages.put(location, stamp);
     }
 
     /// Erases `block` in no time: the effect of an erase. False if the block stood its last erase before.
@@ -46,7 +46,7 @@ impl Chips {
         &self.pages.erases
     }
 
-    /// Slots of `block` that are programmed.
+    /// Locations of `block` that are programmed.
     pub fn programmed(&self, block: BlockSetId) -> u32 {
         self.pages.programmed[block]
     }
@@ -57,9 +57,9 @@ impl Chips {
         self.pages.any_order = true;
     }
 
-    /// Whether a slot is programmed, readable or not.
-    pub fn is_programmed(&self, slot: SlotId) -> bool {
-        self.pages.stamp(slot) != Stamp::ERASED
+    /// Whether a location is programmed, readable or not.
+    pub fn is_programmed(&self, location: Location) -> bool {
+        self.pages.stamp(location) != Stamp::ERASED
     }
 
     /// Limits of the part that commands broke.

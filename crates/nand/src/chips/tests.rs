@@ -1,7 +1,7 @@
 use super::*;
 use crate::geometry::Layout;
 use crate::part::tests::mqsim;
-use crate::{PageId, SlotId};
+use crate::{Location, PageId};
 use wordline_kernel::{Bytes, Calendar, Power};
 
 pub(super) fn chips(dies: u32) -> Chips {
@@ -59,7 +59,7 @@ fn a_program_writes_what_the_registers_hold() {
     let page = PageId(0);
     let command = Command::new(Operation::Program, page, 1, Bytes(0));
     let done = run(&mut chips, &[(DieId(0), command)]);
-    assert_eq!(chips.stamp(SlotId(page.0)), stamp);
+    assert_eq!(chips.stamp(Location(page.0)), stamp);
     let transfer = chips.part().bus.burst_in(Bytes::kib(8));
     assert_eq!(done[0].0, Instant::ZERO + Duration::from_ns(386) + transfer + Duration::from_us(750));
 }
@@ -81,7 +81,7 @@ fn energy_is_the_sum_of_the_stages() {
 #[test]
 #[should_panic(expected = "programmed in order")]
 fn a_page_out_of_order_is_refused() {
-    chips(1).put(SlotId(1), Stamp::PADDING);
+    chips(1).put(Location(1), Stamp::PADDING);
 }
 
 pub(super) fn program(chips: &Chips, die: u32) -> (DieId, Command) {

@@ -3,7 +3,7 @@ use wordline_kernel::{Bytes, Calendar, Schedule, Seed};
 use super::*;
 use crate::geometry::{BlockSetId, DieId, Layout, PageId};
 use crate::part::tests::mqsim;
-use crate::{Chips, Command, Done, Operation, Pools, SlotId, Stamp};
+use crate::{Chips, Command, Done, Location, Operation, Pools, Stamp};
 
 /// Chips of two dies, two tied planes each, and their calendar.
 struct Rig {
@@ -75,7 +75,7 @@ fn a_rule_that_names_a_plane_fails_there_alone() {
         rig.chips.registers(DieId(0)).fill(DATA);
         assert_eq!(rig.run(Operation::Program, page).failed_planes, failed);
     }
-    assert_eq!([2, 3].map(|slot| rig.chips.stamp(SlotId(slot))), [DATA, Stamp::TORN]);
+    assert_eq!([2, 3].map(|location| rig.chips.stamp(Location(location))), [DATA, Stamp::TORN]);
     assert_eq!((rig.read(2), rig.read(4)), (0b10, 0));
     assert_eq!(rig.run(Operation::Erase, 0).failed_planes, 0);
     assert_eq!(rig.run(Operation::Erase, 0).failed_planes, 0b10);
@@ -86,7 +86,7 @@ fn the_nth_program_fails_and_leaves_nothing_that_can_be_read() {
     let mut rig = Rig::new(&[FaultFile { nth: Some(2), ..rule(Fails::Program) }]);
     let failed: Vec<bool> = (0..4).map(|n| rig.program(2 * n)).collect();
     assert_eq!(failed, [false, true, false, false]);
-    assert_eq!(rig.chips.stamp(SlotId(2)), Stamp::TORN);
+    assert_eq!(rig.chips.stamp(Location(2)), Stamp::TORN);
     assert!(!Stamp::TORN.is_data());
     assert_eq!((rig.read(0), rig.read(2), rig.read(4)), (0, 0b11, 0));
 }
@@ -101,7 +101,7 @@ fn every_third_erase_fails_and_leaves_the_block_as_it_was() {
         }
         failed.push(rig.erase(0));
         let left = if failed.ends_with(&[true]) { DATA } else { Stamp::ERASED };
-        assert_eq!(rig.chips.stamp(SlotId(0)), left);
+        assert_eq!(rig.chips.stamp(Location(0)), left);
     }
     assert_eq!(failed, [false, false, true, false, false, true]);
     assert_eq!(rig.chips.erases()[BlockSetId(0)], 6, "a failed erase wears, too");

@@ -24,7 +24,7 @@ use crate::totals::Totals;
 
 pub(crate) use life::Life;
 pub(crate) use page::{PageSize, Piece};
-pub(crate) use read::{SlotRead, Wanted};
+pub(crate) use read::{LocationRead, Wanted};
 
 /// What every engine uses. Its parts are public, so that each can be borrowed alone; it has short helpers and no mechanism.
 pub(crate) struct Base {
@@ -82,7 +82,7 @@ impl Base {
 
     /// How full the flash is, blocks out of use included. It takes time in proportion to the number of blocks.
     pub(crate) fn fullness(&self) -> Fullness {
-        Fullness { valid: self.space.total_valid(), total: u64::from(self.config.pools.slots()) }
+        Fullness { valid: self.space.total_valid(), total: u64::from(self.config.pools.locations()) }
     }
 
     /// How worn each pool is, in their order. It takes time in proportion to the number of blocks.
@@ -159,7 +159,7 @@ impl Base {
 
     /// Pages that the good blocks of a pool can hold with a program unit under way in each row.
     pub(crate) fn room_of(&self, pool: &Pool) -> u64 {
-        let of_row = |row| u64::from(self.space.limit(row).saturating_sub(pool.slots.per_program));
+        let of_row = |row| u64::from(self.space.limit(row).saturating_sub(pool.locations.per_program));
         pool.geometry.all_rows().map(of_row).sum()
     }
 
@@ -215,7 +215,7 @@ impl Base {
                 blocks: u64::from(pool.geometry.block_sets()),
                 endurance: pool.part.endurance,
             },
-            fullness: Fullness { valid: self.space.valid_of(n), total: u64::from(pool.slots.count()) },
+            fullness: Fullness { valid: self.space.valid_of(n), total: u64::from(pool.locations.count()) },
         })
     }
 

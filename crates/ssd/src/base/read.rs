@@ -1,7 +1,7 @@
-//! Reads of slots: any engine that needs sectors of a logical page queues them here.
+//! Reads of locations: any engine that needs sectors of a logical page queues them here.
 
 use wordline_kernel::{Duration, Instant, Schedule};
-use wordline_nand::{DieId, Done, PageId, SlotId, Stamp};
+use wordline_nand::{DieId, Done, Location, PageId, Stamp};
 
 use crate::base::{Base, Piece};
 use crate::command::{RequestId, SECTOR};
@@ -10,7 +10,7 @@ use crate::flash::{Class, Task, Ticket};
 use crate::map::LogicalPage;
 use crate::sectors::Sectors;
 
-/// Which sectors of a slot are read. A run of them, which most reads are of, is no set before one is needed.
+/// Which sectors of a location are read. A run of them, which most reads are of, is no set before one is needed.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Wanted {
     /// Those of a piece of a command.
@@ -38,12 +38,12 @@ impl Wanted {
     }
 }
 
-/// A read of sectors of a slot.
+/// A read of sectors of a location.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct SlotRead {
+pub(crate) struct LocationRead {
     pub ticket: Ticket,
     pub class: Class,
-    pub slot: SlotId,
+    pub location: Location,
     pub sectors: Wanted,
     /// The logical page and the version that it must find.
     pub logical: LogicalPage,
@@ -53,23 +53,23 @@ pub(crate) struct SlotRead {
 }
 
 impl Base {
-    /// Queues the reads of all pages of a slot that hold one of the sectors; of which die they are, and how many.
+    /// Queues the reads of all pages of a location that hold one of the sectors; of which die they are, and how many.
     #[inline(always)]
-    pub(crate) fn queue_read(&mut self, read: SlotRead, calendar: &impl Schedule<Event>) -> (DieId, u32) {
-        let slots = &self.config.pools.of_slot(read.slot).slots;
-        let (first, pages) = (slots.page_of(read.slot), slots.pages());
+    pub(crate) fn queue_read(&mut self, read: LocationRead, calendar: &impl Schedule<Event>) -> (DieId, u32) {
+        let locations = &self.config.pools.of_location(read.location).locations;
+        let (first, pages) = (locations.page_of(read.location), locations.pages());
         if pages == 1 {
             return (self.queue_page_read(&read, first, read.sectors.count(), calendar), 1);
         }
         let reads = self.queue_page_reads(read, first, pages, calendar);
-        (self.config.pools.die_of(read.slot), reads)
+        (self.config.pools.die_of(read.location), reads)
     }
 
-    /// The same for a slot of several pages.
+    /// The same for a location of several pages.
     #[inline(never)]
     fn queue_page_reads(
         &mut self,
-        read: SlotRead,
+        read: LocationRead,
         first: PageId,
         pages: u32,
         calendar: &impl Schedule<Event>,
@@ -89,7 +89,7 @@ impl Base {
     #[inline(always)]
     fn queue_page_read(
         &mut self,
-        read: &SlotRead,
+        read: &LocationRead,
         page: PageId,
         sectors: u32,
         calendar: &impl Schedule<Event>,
@@ -98,9 +98,9 @@ impl Base {
         let block = geometry.block_of(page);
         let die = geometry.die_of(block);
         self.space.read_queued(block);
-        self.flash.prefetch(read.slot);
+        self.flash.prefetch(read.location);
         let task = self.flash.read(die, calendar.now(), (read.ticket, read.class), page);
-        task.slot = read.slot;
+        task.location = read.location;
         task.bytes = sectors * SECTOR.0 as u32;
         task.wanted = Stamp { logical: read.logical.0, version: read.version };
         task.looked_up = read.waited;
@@ -110,13 +110,13 @@ impl Base {
     /// A read found what the host wrote last, or the run stops.
     #[inline]
     pub(crate) fn check_read(&self, task: &Task) {
-        let (wanted, found) = (task.wanted, self.flash.stamp(task.slot));
+        let (wanted, found) = (task.wanted, self.flash.stamp(task.location));
         assert!(
             found == wanted,
             "a read of logical page {} wanted version {} and found {found:?} in {:?}",
             wanted.logical,
             wanted.version,
-            task.slot
+            task.location
         );
     }
 

@@ -146,7 +146,7 @@ impl BufferFile {
         let pages = (self.size.0 / unit.0) as u32;
         let counted = if self.space == Space::Written { unit.min(LEAST) } else { unit };
         let entries = (self.size.0 / counted.0) as u32;
-        let least = 2 * pools.iter().map(|pool| pool.slots.per_program).max().unwrap_or(0);
+        let least = 2 * pools.iter().map(|pool| pool.locations.per_program).max().unwrap_or(0);
         wrong.require(
             pages >= least && self.size <= Bytes::gib(64),
             "buffer.size",

@@ -24,7 +24,7 @@ impl Cache {
             }
         }
         match map.get(page) {
-            Some(slot) => contents.in_flash(page, base.flash.stamp(slot).version, sector),
+            Some(location) => contents.in_flash(page, base.flash.stamp(location).version, sector),
             None => ZEROES,
         }
     }

@@ -16,7 +16,7 @@ use std::collections::VecDeque;
 
 use serde::{Deserialize, Serialize};
 use wordline_kernel::{Schedule, state};
-use wordline_nand::{PageId, SlotId, Stamp};
+use wordline_nand::{Location, PageId, Stamp};
 
 use crate::base::Base;
 use crate::cache::buffer::{Buffer, EntryId, EntryState};
@@ -296,7 +296,7 @@ impl Cache {
     pub(crate) fn restore_buffer(&mut self, base: &Base, map: &mut Map) -> u64 {
         let mut restored = 0;
         for Saved { logical, version, sectors } in std::mem::take(&mut self.saved) {
-            let in_flash = map.get(logical).map_or(0, |slot| base.flash.stamp(slot).version);
+            let in_flash = map.get(logical).map_or(0, |location| base.flash.stamp(location).version);
             if in_flash < version {
                 self.buffer.add(logical, version, in_flash, sectors);
                 map.take_as_written(logical, version, true);
@@ -306,26 +306,26 @@ impl Cache {
         restored
     }
 
-    /// Every slot of a page is lost.
+    /// Every location of a page is lost.
     pub(crate) fn lose_page(&mut self, page: PageId, base: &mut Base, map: &mut Map) {
-        let slots = base.config.pools.of_page(page).slots;
-        let first = slots.slot_of(page).0;
-        for slot in (first..first + slots.per_page()).map(SlotId) {
-            if base.space.is_valid(slot) {
-                base.space.invalidate(slot);
-                self.lose_slot(slot, base, map);
+        let locations = base.config.pools.of_page(page).locations;
+        let first = locations.location_of(page).0;
+        for location in (first..first + locations.per_page()).map(Location) {
+            if base.space.is_valid(location) {
+                base.space.invalidate(location);
+                self.lose_location(location, base, map);
             }
         }
     }
 
-    /// What a slot held, which is valid no more, is mapped nowhere and known as lost, but for what the buffer has.
-    pub(crate) fn lose_slot(&mut self, slot: SlotId, base: &mut Base, map: &mut Map) {
-        let Stamp { logical, version } = base.flash.chips().stamp(slot);
+    /// What a location held, which is valid no more, is mapped nowhere and known as lost, but for what the buffer has.
+    pub(crate) fn lose_location(&mut self, location: Location, base: &mut Base, map: &mut Map) {
+        let Stamp { logical, version } = base.flash.chips().stamp(location);
         let page = LogicalPage(logical);
         let was = map.clear(page);
-        assert_eq!(was, Some(slot), "a valid slot is where its logical page is mapped to");
+        assert_eq!(was, Some(location), "a valid location is where its logical page is mapped to");
         if base.is_table(page.0) {
-            let row = base.space.row_of(base.config.pools.block_of(slot));
+            let row = base.space.row_of(base.config.pools.block_of(location));
             if let Some((discards, table)) = map.discard_page_of(page.0) {
                 discards.lost(table, row);
                 if let Some(checkpoints) = map.checkpoints_mut() {
@@ -337,7 +337,7 @@ impl Cache {
             }
             return;
         }
-        map.note_amend(page, slot, base);
+        map.note_amend(page, location, base);
         self.read.forget(page);
         let kept = self.buffer.find(page).map(|id| self.buffer.get(id)).filter(|entry| !entry.discarded);
         let gone = base.full_page().without(kept.map_or(Sectors::NONE, |entry| entry.sectors));
@@ -345,7 +345,7 @@ impl Cache {
         let next = kept.map(|_| (version + 1, gone));
         if !gone.is_empty() {
             base.totals.lost_pages += 1;
-            base.faults_at(base.config.pools.block_of(slot)).lost_pages += 1;
+            base.faults_at(base.config.pools.block_of(location)).lost_pages += 1;
         }
         if !base.has(Mutant::LossNotNoted) {
             map.lose(page, version, base.full_page(), next);

@@ -24,13 +24,13 @@ const SAFETY: u128 = 2;
 /// Energy that brings a program unit from the buffer to flash, and the reads that complete its pages if only parts of
 /// them were written, at the longest times of the part.
 pub fn energy_of_unit(pool: &Pool) -> Energy {
-    let Pool { part, geometry, slots } = pool;
+    let Pool { part, geometry, locations } = pool;
     let draw = &part.power;
     let planes = if draw.per_plane { geometry.planes_per_row } else { 1 };
     let drawn = |power: Power| Power(power.0 * u64::from(planes));
     let sensing = part.timing.read.iter().map(|range| range.most).max().unwrap_or_default();
     let pages = u64::from(geometry.pages_per_program / geometry.planes_per_row);
-    let data = slots.size * u64::from(slots.per_program);
+    let data = locations.size * u64::from(locations.per_program);
     let bus = part.bus.burst_in(data) + part.bus.burst_out(data);
     drawn(draw.program).over(part.worst_program_time())
         + drawn(draw.read).over(sensing * pages)
@@ -41,7 +41,7 @@ pub fn energy_of_unit(pool: &Pool) -> Energy {
 pub fn pages_for(charge: Energy, pools: &Pools) -> u32 {
     let pages = |pool: &Pool| {
         let unit = energy_of_unit(pool).0.max(1) * SAFETY;
-        let per_program = pool.slots.per_program;
+        let per_program = pool.locations.per_program;
         (charge.0 / unit).min(u128::from(u32::MAX / per_program)) as u32 * per_program
     };
     pools.iter().map(pages).min().unwrap_or(0)

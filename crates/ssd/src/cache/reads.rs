@@ -4,7 +4,7 @@ use wordline_kernel::{Duration, Schedule};
 use wordline_nand::{PageId, Pool};
 
 use super::read_cache;
-use crate::base::{Base, Piece, SlotRead, Wanted};
+use crate::base::{Base, LocationRead, Piece, Wanted};
 use crate::cache::Cache;
 use crate::cache::buffer::EntryId;
 use crate::command::{Command, RequestId, SECTOR};
@@ -124,8 +124,8 @@ impl Cache {
             }
             self.read.forget(logical);
         }
-        let (slot, version) = (map.get(logical), map.last_written(logical));
-        let (Some(slot), Some(version), None) = (slot, version, self.buffer.find(logical)) else {
+        let (location, version) = (map.get(logical), map.last_written(logical));
+        let (Some(location), Some(version), None) = (location, version, self.buffer.find(logical)) else {
             return true;
         };
         // Translation pages are not read for what nobody asked for yet.
@@ -137,7 +137,7 @@ impl Cache {
         base.totals.read_ahead_pages += 1;
         let (ticket, class) = (Ticket::Prefetch(id), Class::Read);
         let (sectors, waited) = (Wanted::Set(sectors), Duration::ZERO);
-        let read = SlotRead { ticket, class, slot, sectors, logical, version, waited };
+        let read = LocationRead { ticket, class, location, sectors, logical, version, waited };
         let (die, reads) = base.queue_read(read, calendar);
         self.read.set_reads(id, reads);
         base.kick(die, calendar);
@@ -163,11 +163,11 @@ impl Cache {
 
 /// The sectors of a piece that the read of one page moved out of the chip.
 fn sectors_read(piece: Piece, page: PageId, read: &Task, base: &Base) -> Sectors {
-    let Pool { geometry, slots, .. } = base.config.pools.of_page(page);
-    if slots.pages() == 1 {
+    let Pool { geometry, locations, .. } = base.config.pools.of_page(page);
+    if locations.pages() == 1 {
         return piece.sectors();
     }
-    let n = page.0 - slots.page_of(read.slot).0;
+    let n = page.0 - locations.page_of(read.location).0;
     let per_page = (geometry.page_size.0 / SECTOR.0) as u32;
     piece.sectors().common(Sectors::range(n * per_page, (n + 1) * per_page))
 }

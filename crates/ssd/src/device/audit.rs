@@ -30,14 +30,15 @@ impl Device {
         }
         let t = &self.core.base.totals;
         let programmed = |(pool, counts): (&Pool, &Counts)| {
-            let slots = &pool.slots;
-            counts.pages_programmed * u64::from(slots.per_page()) / u64::from(slots.pages())
+            let locations = &pool.locations;
+            counts.pages_programmed * u64::from(locations.per_page()) / u64::from(locations.pages())
         };
         let pools = &self.core.base.config.pools;
         let timed: u64 =
             pools.iter().zip(self.core.base.flash.chips().counts_of_pools()).map(programmed).sum();
         let programmed = timed + self.core.base.flash.laid();
-        let unit = pools.iter().map(|pool| u64::from(pool.slots.per_program)).fold(0, wordline_kernel::gcd);
+        let unit =
+            pools.iter().map(|pool| u64::from(pool.locations.per_program)).fold(0, wordline_kernel::gcd);
         let most: u64 = (0..pools.rows()).map(|row| u64::from(2 * pools.per_program(row))).sum();
         let queued = t.host_programs + t.unit_programs + t.gc_programs + t.translation_programs + t.padding
             - programmed;

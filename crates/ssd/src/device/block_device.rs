@@ -17,7 +17,7 @@ impl Config {
             capacity: self.capacity(),
             sector_size: self.file.front.sector_size,
             logical_page: self.unit,
-            block_set: Bytes(u64::from(self.slots().per_block()) * self.unit.0),
+            block_set: Bytes(u64::from(self.locations().per_block()) * self.unit.0),
         }
     }
 }

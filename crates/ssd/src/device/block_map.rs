@@ -25,7 +25,7 @@ pub(super) fn with_homes(parts: Parts, config: &Config) -> Parts {
 }
 
 impl Device {
-    /// Writes a whole page in no time, and what must be copied for it. Returns how many slots were programmed.
+    /// Writes a whole page in no time, and what must be copied for it. Returns how many locations were programmed.
     pub(super) fn write_mapped_untimed(&mut self, page: LogicalPage) -> u64 {
         let row = self.core.base.policies.placement.home(page.0).unwrap_or(0);
         let mut programmed = 0;

@@ -2,7 +2,7 @@
 //! failure policy decides about the block.
 
 use wordline_kernel::Schedule;
-use wordline_nand::{BlockSetId, DieId, Done, Operation, PageId, SlotId};
+use wordline_nand::{BlockSetId, DieId, Done, Location, Operation, PageId};
 
 use super::Device;
 use crate::event::Event;
@@ -27,17 +27,17 @@ impl Device {
     /// A program or an erase failed.
     #[cold]
     pub(super) fn change_failed(&mut self, task: &Task, calendar: &mut impl Schedule<Event>) {
-        let slot = task.slot;
+        let location = task.location;
         let row = match task.ticket {
             Ticket::HostUnit(row) => {
-                self.writer.host_program_failed(row, slot, &mut self.core);
-                self.program_failed(slot, calendar);
+                self.writer.host_program_failed(row, location, &mut self.core);
+                self.program_failed(location, calendar);
                 self.writer.note_row(row, &self.core);
                 row
             }
             Ticket::TableUnit(row) => {
-                self.writer.table_program_failed(row, slot, &mut self.core);
-                self.program_failed(slot, calendar);
+                self.writer.table_program_failed(row, location, &mut self.core);
+                self.program_failed(location, calendar);
                 self.writer.note_row(row, &self.core);
                 row
             }
@@ -52,7 +52,7 @@ impl Device {
 
     /// A program or an erase of a step of cleaning failed.
     fn step_failed(&mut self, row: Row, task: &Task, calendar: &mut impl Schedule<Event>) {
-        let Task { slot, page, .. } = *task;
+        let Task { location, page, .. } = *task;
         match task.operation {
             Operation::Erase => self.gc_erase_failed(page, calendar),
             Operation::Copyback { .. } => {
@@ -60,10 +60,10 @@ impl Device {
                     .reclaim
                     .collector_mut()
                     .copyback_failed(row, self.core.base.config.pools.per_program(row));
-                self.core.base.space.program_done(slot);
-                self.program_failed(slot, calendar);
+                self.core.base.space.program_done(location);
+                self.program_failed(location, calendar);
             }
-            _ => self.gc_program_failed(row, slot, calendar),
+            _ => self.gc_program_failed(row, location, calendar),
         }
         match self.core.map.by_block_mut() {
             Some(map) => map.command_done(row),
@@ -127,13 +127,13 @@ impl Device {
     /// Where the page is somewhere else by now, moved by the collector or written again, it is read there. False if it is
     /// not.
     fn read_elsewhere(&mut self, task: &Task, calendar: &mut impl Schedule<Event>) -> bool {
-        let Task { wanted, slot, page, .. } = *task;
-        let Some(at) = self.core.map.get(LogicalPage(wanted.logical)).filter(|at| *at != slot) else {
+        let Task { wanted, location, page, .. } = *task;
+        let Some(at) = self.core.map.get(LogicalPage(wanted.logical)).filter(|at| *at != location) else {
             return false;
         };
         let pools = &self.core.base.config.pools;
-        // A slot of several pages is as large in each pool.
-        let moved = PageId(pools.page_of(at).0 + (page.0 - pools.page_of(slot).0));
+        // A location of several pages is as large in each pool.
+        let moved = PageId(pools.page_of(at).0 + (page.0 - pools.page_of(location).0));
         self.core.base.space.read_queued(pools.block_of(at));
         let die = self.core.base.flash.read_elsewhere(task, at, moved, calendar.now());
         self.core.base.kick(die, calendar);
@@ -142,7 +142,7 @@ impl Device {
     }
 
     /// The collector's unit of `row` was not programmed: its pages, which are still in the victims, go elsewhere.
-    fn gc_program_failed(&mut self, row: Row, first: SlotId, calendar: &mut impl Schedule<Event>) {
+    fn gc_program_failed(&mut self, row: Row, first: Location, calendar: &mut impl Schedule<Event>) {
         if self.core.map.by_block().is_none() {
             let stream = self.core.base.space.moved_by(self.core.base.config.pools.block_of(first));
             self.core
@@ -154,7 +154,7 @@ impl Device {
         self.program_failed(first, calendar);
     }
 
-    fn program_failed(&mut self, first: SlotId, calendar: &mut impl Schedule<Event>) {
+    fn program_failed(&mut self, first: Location, calendar: &mut impl Schedule<Event>) {
         let block = self.core.base.config.pools.block_of(first);
         if self.core.base.space.state(block) != State::Bad {
             self.core.base.totals.program_failures += 1;

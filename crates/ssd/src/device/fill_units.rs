@@ -1,7 +1,7 @@
 //! Units of pages that are written in no time, for preconditioning a device with several pools.
 
 use wordline_kernel::Stream;
-use wordline_nand::{SlotId, Stamp};
+use wordline_nand::{Location, Stamp};
 
 use super::Device;
 use crate::device::precondition::{Filler, Watched};
@@ -95,14 +95,14 @@ impl Device {
             writes.write(first);
         }
         for place in 0..per_unit {
-            let (page, slot) = (LogicalPage(page.0 + place), SlotId(first.0 + place));
+            let (page, location) = (LogicalPage(page.0 + place), Location(first.0 + place));
             if page.0 >= end {
-                self.core.base.flash.put(slot, Stamp::PADDING);
+                self.core.base.flash.put(location, Stamp::PADDING);
                 continue;
             }
             let version = self.core.map.written(page);
-            self.core.base.flash.put(slot, Stamp { logical: page.0, version });
-            self.core.map.install(page, slot, &mut self.core.base);
+            self.core.base.flash.put(location, Stamp { logical: page.0, version });
+            self.core.map.install(page, location, &mut self.core.base);
         }
         self.core.base.space.program_done(first);
     }

@@ -34,16 +34,16 @@ impl Device {
     /// What is mapped is valid where it is, and holds what it should; and nothing else is valid.
     fn check_places(&self) -> Result<(), String> {
         let pools = &self.core.base.config.pools;
-        let (mut mapped, all) = (0u64, pools.slots());
+        let (mut mapped, all) = (0u64, pools.locations());
         for page in (0..self.core.map.len()).map(LogicalPage) {
-            let Some(slot) = self.core.map.get(page) else { continue };
+            let Some(location) = self.core.map.get(page) else { continue };
             mapped += 1;
-            ensure(slot.0 < all && self.core.base.space.is_valid(slot), || {
+            ensure(location.0 < all && self.core.base.space.is_valid(location), || {
                 format!("page {} is nowhere", page.0)
             })?;
-            let stamp = self.core.base.flash.stamp(slot);
+            let stamp = self.core.base.flash.stamp(location);
             ensure(stamp.logical == page.0 && stamp.version <= self.core.map.versions(page), || {
-                format!("page {} is in slot {}, which holds {stamp:?}", page.0, slot.0)
+                format!("page {} is in location {}, which holds {stamp:?}", page.0, location.0)
             })?;
         }
         let blocks = pools.all_blocks();

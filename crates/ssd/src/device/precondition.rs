@@ -5,7 +5,7 @@ mod watched;
 use std::collections::VecDeque;
 
 use wordline_kernel::{Seed, Stream, gcd};
-use wordline_nand::{SlotId, Stamp};
+use wordline_nand::{Location, Stamp};
 
 use super::Device;
 use crate::base::Base;
@@ -155,7 +155,7 @@ impl Device {
         let mut steady = Steady { overwritten: 0, amplification: 0.0 };
         if self.writer.has_units() {
             // What is overwritten until there is something to be cleaned.
-            let free = u64::from(self.core.base.config.pools.slots()) - pages;
+            let free = u64::from(self.core.base.config.pools.locations()) - pages;
             watched.overwrites(free);
             steady.overwritten += self.overwrite_drawn(free, &mut draws, &mut filler, watched)?;
         }
@@ -240,8 +240,8 @@ impl Device {
             true => self.core.base.config.file.ftl.gc.stop_at_free_blocks as usize,
             false => self.core.base.space.streams().kept_blocks() + 1,
         };
-        let slots = self.core.base.config.pools.of_row(row).slots;
-        let (per_block, unit) = (slots.per_block(), slots.per_program);
+        let locations = self.core.base.config.pools.of_row(row).locations;
+        let (per_block, unit) = (locations.per_block(), locations.per_program);
         let blocks = self.core.base.space.free(row).saturating_sub(keep_free) as u32;
         let open = random.below(u64::from(per_block / unit)) as u32 * unit;
         let all =
@@ -268,15 +268,15 @@ impl Device {
         let unit = self.core.base.config.pools.per_program(row);
         for _ in 0..count / unit {
             let first = self.core.base.space.take(row, self.core.base.space.streams().host(0), unit);
-            for slot in (first.0..first.0 + unit).map(SlotId) {
+            for location in (first.0..first.0 + unit).map(Location) {
                 // No version is numbered 0.
                 let mut stamp = Stamp { logical: 0, version: 0 };
                 if let Some([logical, later]) = next() {
                     self.core.map.prefetch(later);
                     stamp = Stamp { logical: logical.0, version: self.core.map.written(logical) };
-                    self.core.map.install(logical, slot, &mut self.core.base);
+                    self.core.map.install(logical, location, &mut self.core.base);
                 }
-                self.core.base.flash.put(slot, stamp);
+                self.core.base.flash.put(location, stamp);
             }
             self.core.base.space.program_done(first);
         }
@@ -330,7 +330,7 @@ impl Device {
         // What is moved out of one victim is written to translation pages before the next one is cleaned.
         let one_by_one = map.has_tables();
         let mut moved = 0;
-        let move_page = |space: &mut Space, flash: &mut Flash, from, to, next: Option<SlotId>| {
+        let move_page = |space: &mut Space, flash: &mut Flash, from, to, next: Option<Location>| {
             if let Some(next) = next {
                 map.prefetch(LogicalPage(flash.stamp(next).logical));
             }
@@ -391,7 +391,10 @@ impl Device {
             };
             let mut held = translation.pages_of(table).take_while(|page| page.0 < pages);
             if held.any(|page| {
-                self.core.map.get(page).is_some_and(|slot| self.core.base.space.is_mapped_by_page(slot))
+                self.core
+                    .map
+                    .get(page)
+                    .is_some_and(|location| self.core.base.space.is_mapped_by_page(location))
             }) {
                 self.write_table_untimed(table, filler);
             }
@@ -521,8 +524,8 @@ impl Draws {
         let new = LogicalPage(self.random.below(self.pages) as u32);
         device.core.map.prefetch(new);
         self.drawn.push_back(new);
-        if let Some(slot) = device.core.map.get(self.drawn[AHEAD]) {
-            device.core.base.space.prefetch(slot);
+        if let Some(location) = device.core.map.get(self.drawn[AHEAD]) {
+            device.core.base.space.prefetch(location);
         }
         self.drawn.pop_front().expect("draws are known ahead")
     }

@@ -59,14 +59,14 @@ impl Device {
     pub(super) fn longest_wait_of(config: &Config) -> Duration {
         let passing = u64::from(config.file.ftl.scheduling.reads_in_a_row) + 1;
         let of_pool = |pool: &Pool| {
-            let Pool { part, geometry, slots, .. } = pool;
+            let Pool { part, geometry, locations, .. } = pool;
             let read = part.read_times().iter().copied().max().unwrap_or(Duration::ZERO);
             let reads = u128::from(read.ps()) * u128::from(passing);
             let step = u128::from(part.worst_program_time().ps()) + reads;
             let rows = u64::from(geometry.rows() / geometry.dies().max(1));
             let blocks = u128::from(geometry.blocks_per_plane) * u128::from(rows);
-            let units = u128::from(slots.per_block() / slots.per_program) * blocks;
-            let buffer = u128::from(config.buffer_pages / slots.per_program);
+            let units = u128::from(locations.per_block() / locations.per_program) * blocks;
+            let buffer = u128::from(config.buffer_pages / locations.per_program);
             let erase = u128::from(part.timing.erase.ps()) + reads;
             (step * units + erase * blocks).max(step * buffer)
         };

@@ -57,7 +57,7 @@ impl Device {
         let Core { base, map, reclaim, .. } = &mut self.core;
         let (Base { flash, totals, config, .. }, writer) = (base, &self.writer);
         flash.cut_power(now, at_cut, |task, chips| {
-            let slots = &config.pools.of_slot(task.slot).slots;
+            let locations = &config.pools.of_location(task.location).locations;
             let mut carried = 0;
             let (count, filled) = match task.ticket {
                 Ticket::HostUnit(row) => {
@@ -77,14 +77,14 @@ impl Device {
                 }
                 _ => return,
             };
-            if !chips.is_programmed(task.slot) {
+            if !chips.is_programmed(task.location) {
                 if matches!(task.operation, Operation::Copyback { .. }) {
                     totals.gc_copied -= filled;
                 }
-                let is_slc = chips.is_slc(slots.block_of(task.slot));
-                let planes = config.pools.of_slot(task.slot).geometry.planes_per_row;
-                let slc_unit = slots.of_pages_side_by_side(planes);
-                let unit = u64::from(if is_slc { slc_unit } else { slots.per_program });
+                let is_slc = chips.is_slc(locations.block_of(task.location));
+                let planes = config.pools.of_location(task.location).geometry.planes_per_row;
+                let slc_unit = locations.of_pages_side_by_side(planes);
+                let unit = u64::from(if is_slc { slc_unit } else { locations.per_program });
                 *count -= filled;
                 totals.slc_programs -= if is_slc { filled } else { 0 };
                 totals.unit_programs -= carried;

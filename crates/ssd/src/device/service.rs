@@ -62,7 +62,7 @@ impl Device {
 
     #[inline(always)]
     pub(super) fn task_done(&mut self, task: &Task, done: &Done, calendar: &mut impl Schedule<Event>) {
-        let Task { page, slot, wanted, .. } = *task;
+        let Task { page, location, wanted, .. } = *task;
         match task.ticket {
             Ticket::Request(_) => {
                 self.core.base.check_read(task);
@@ -91,7 +91,7 @@ impl Device {
                     .programs
                     .add(&spent);
                 self.front.note_program_time(row, &spent, &self.core, &self.writer);
-                self.writer.host_programmed(row, slot, &mut self.core, calendar);
+                self.writer.host_programmed(row, location, &mut self.core, calendar);
                 self.front.wake_waiters(&mut self.core, &mut self.writer, calendar);
                 self.writer.collect_where_unit_left(&mut self.core, calendar);
                 self.writer.collect(row, &mut self.core, calendar);
@@ -107,7 +107,7 @@ impl Device {
                 self.writer.read_over(page, &mut self.core, calendar);
             }
             Ticket::TableUnit(row) => {
-                self.writer.tables_programmed(row, slot, &mut self.core);
+                self.writer.tables_programmed(row, location, &mut self.core);
                 self.front.discards_written(&mut self.core, &mut self.writer, calendar);
                 self.writer.collect(row, &mut self.core, calendar);
             }
@@ -119,7 +119,7 @@ impl Device {
     /// A command of a step of cleaning is done.
     #[inline(always)]
     fn step_over(&mut self, row: Row, task: &Task, calendar: &mut impl Schedule<Event>) {
-        let Task { page, slot, .. } = *task;
+        let Task { page, location, .. } = *task;
         let by_block = self.core.map.by_block().is_some();
         match task.operation {
             Operation::Erase => self.core.reclaim.gc_erased(page, &mut self.core.base, &mut self.core.map),
@@ -128,8 +128,8 @@ impl Device {
                 self.core.reclaim.gc_read(row, task, &mut self.core.base);
                 self.writer.migrate_what_leaves(&mut self.core, calendar);
             }
-            _ if by_block => self.core.map.copied(row, slot, &mut self.core.base),
-            _ => self.core.reclaim.gc_programmed(row, slot, &mut self.core.base, &mut self.core.map),
+            _ if by_block => self.core.map.copied(row, location, &mut self.core.base),
+            _ => self.core.reclaim.gc_programmed(row, location, &mut self.core.base, &mut self.core.map),
         }
         if by_block {
             self.writer.step_done(row, &mut self.core, calendar);

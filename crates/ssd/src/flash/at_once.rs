@@ -4,7 +4,7 @@
 use std::collections::VecDeque;
 
 use wordline_kernel::Duration;
-use wordline_nand::{Command, DieId, Done, Operation, SlotId};
+use wordline_nand::{Command, DieId, Done, Location, Operation};
 
 use super::Flash;
 
@@ -42,7 +42,7 @@ impl Flash {
         self.at_once.as_mut()?.over.pop_front()
     }
 
-    /// Slots programmed while the clock was off, padding included.
+    /// Locations programmed while the clock was off, padding included.
     pub fn laid(&self) -> u64 {
         self.laid
     }
@@ -54,20 +54,20 @@ impl Flash {
         let task = *self.queues.current(die);
         match task.operation {
             Operation::Program => {
-                for n in 0..task.slots {
-                    let stamp = self.payloads.get(task.payload, task.slots)[n as usize];
-                    self.chips.put(SlotId(task.slot.0 + n), stamp);
+                for n in 0..task.locations {
+                    let stamp = self.payloads.get(task.payload, task.locations)[n as usize];
+                    self.chips.put(Location(task.location.0 + n), stamp);
                 }
-                self.laid += u64::from(task.slots);
+                self.laid += u64::from(task.locations);
             }
             Operation::Copyback { .. } => {
-                let slots = self.chips.pools().of_page(task.page).slots;
-                let from = slots.slot_of(task.page);
-                for n in 0..slots.per_program {
-                    let stamp = self.chips.stamp(SlotId(from.0 + n));
-                    self.chips.put(SlotId(task.slot.0 + n), stamp);
+                let locations = self.chips.pools().of_page(task.page).locations;
+                let from = locations.location_of(task.page);
+                for n in 0..locations.per_program {
+                    let stamp = self.chips.stamp(Location(from.0 + n));
+                    self.chips.put(Location(task.location.0 + n), stamp);
                 }
-                self.laid += u64::from(slots.per_program);
+                self.laid += u64::from(locations.per_program);
             }
             Operation::Erase => self.wipe(self.chips.pools().block_of_page(task.page)),
             Operation::Read | Operation::ReadCache { .. } | Operation::ProgramCache => {}

@@ -16,7 +16,7 @@ mod ticket;
 
 use serde::{Deserialize, Serialize};
 use wordline_kernel::{Duration, Instant, Schedule, Seed, counters, state};
-use wordline_nand::{AtCut, BlockSetId, Chips, DieId, Operation, PageId, SlotId, Stamp, TornBy};
+use wordline_nand::{AtCut, BlockSetId, Chips, DieId, Location, Operation, PageId, Stamp, TornBy};
 
 pub use outcome::Outcome;
 pub use setup::Setup;
@@ -68,7 +68,7 @@ pub struct Flash {
     served_ps: u128,
     /// What is done while the clock is off; none while it runs.
     at_once: Option<Box<AtOnce>>,
-    /// Slots programmed while the clock was off.
+    /// Locations programmed while the clock was off.
     laid: u64,
 }
 
@@ -123,10 +123,10 @@ impl Flash {
         &self.chips
     }
 
-    /// What a slot holds.
+    /// What a location holds.
     #[inline]
-    pub fn stamp(&self, slot: SlotId) -> Stamp {
-        self.chips.stamp(slot)
+    pub fn stamp(&self, location: Location) -> Stamp {
+        self.chips.stamp(location)
     }
 
     /// What was counted.
@@ -159,20 +159,20 @@ impl Flash {
         task
     }
 
-    /// Queues the program of a unit of `count` slots from `first` on, with padding in it: what the caller puts there instead is
+    /// Queues the program of a unit of `count` locations from `first` on, with padding in it: what the caller puts there instead is
     /// written.
     pub fn program(
         &mut self,
         now: Instant,
         (ticket, class): (Ticket, Class),
-        first: SlotId,
+        first: Location,
         count: u32,
     ) -> (DieId, &mut [Stamp]) {
         let (die, page) = self.chips.pools().die_and_page_of(first);
         let payload = self.payloads.take();
         let task = self.queues.push(die, now, ticket, class);
-        (task.operation, task.page, task.slot) = (Operation::Program, page, first);
-        (task.slots, task.payload) = (count, payload);
+        (task.operation, task.page, task.location) = (Operation::Program, page, first);
+        (task.locations, task.payload) = (count, payload);
         let stamps = self.payloads.get_mut(payload, count);
         stamps.fill(Stamp::PADDING);
         (die, stamps)
@@ -183,13 +183,13 @@ impl Flash {
         &mut self,
         now: Instant,
         (ticket, class): (Ticket, Class),
-        from: SlotId,
-        to: SlotId,
+        from: Location,
+        to: Location,
     ) -> DieId {
         let pools = self.chips.pools();
         let ((die, page), to_page) = (pools.die_and_page_of(from), pools.page_of(to));
         let task = self.queues.push(die, now, ticket, class);
-        (task.operation, task.page, task.slot) = (Operation::Copyback { to: to_page }, page, to);
+        (task.operation, task.page, task.location) = (Operation::Copyback { to: to_page }, page, to);
         die
     }
 
@@ -275,8 +275,8 @@ impl Flash {
 
     /// A page is programmed in no time, before the run.
     #[inline]
-    pub fn put(&mut self, slot: SlotId, stamp: Stamp) {
-        self.chips.put(slot, stamp);
+    pub fn put(&mut self, location: Location, stamp: Stamp) {
+        self.chips.put(location, stamp);
     }
 
     /// A block is erased in no time, before the run, which does not wear it.
@@ -292,15 +292,15 @@ impl Flash {
         self.chips.set_slc(block, is_slc);
     }
 
-    /// Leaves slots of an open block unprogrammed, because what shares their cells is torn.
-    pub fn skip(&mut self, block: BlockSetId, slots: u32) {
-        self.chips.skip(block, slots);
+    /// Leaves locations of an open block unprogrammed, because what shares their cells is torn.
+    pub fn skip(&mut self, block: BlockSetId, locations: u32) {
+        self.chips.skip(block, locations);
     }
 
-    /// Asks for what the slot holds.
+    /// Asks for what the location holds.
     #[inline]
-    pub fn prefetch(&self, slot: SlotId) {
-        self.chips.prefetch(slot);
+    pub fn prefetch(&self, location: Location) {
+        self.chips.prefetch(location);
     }
 
     /// The power is cut at `now`. Calls `f` for each task that waited or was under way, when the chips are as they are found
@@ -322,9 +322,9 @@ impl Flash {
         [self.queues.shape(), self.payloads.size()]
     }
 
-    /// Checks what was loaded: every task waits in one place at the most, and is about one of the slots that there are.
+    /// Checks what was loaded: every task waits in one place at the most, and is about one of the locations that there are.
     pub(crate) fn check_loaded(&self) -> Result<(), String> {
-        self.queues.check_loaded(self.chips.pools().slots(), &self.payloads)
+        self.queues.check_loaded(self.chips.pools().locations(), &self.payloads)
     }
 
     /// Whether an event that was loaded is about something that is there.

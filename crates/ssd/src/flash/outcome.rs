@@ -1,7 +1,7 @@
 //! The outcome of a task. A read that failed is tried again as often as is allowed.
 
 use wordline_kernel::{Duration, Instant, Schedule};
-use wordline_nand::{DieId, Done, Operation, PageId, SlotId, Stamp};
+use wordline_nand::{DieId, Done, Location, Operation, PageId, Stamp};
 
 use super::task::{Task, TaskId};
 use super::{Event, Flash};
@@ -101,12 +101,12 @@ impl Flash {
     }
 
     /// A read that could not be read is queued once more, of another place that holds the same page by now.
-    pub fn read_elsewhere(&mut self, task: &Task, slot: SlotId, page: PageId, now: Instant) -> DieId {
+    pub fn read_elsewhere(&mut self, task: &Task, location: Location, page: PageId, now: Instant) -> DieId {
         let pools = self.chips.pools();
-        let die = pools.die_of(slot);
-        let wanted = Stamp { version: self.chips.stamp(slot).version, ..task.wanted };
+        let die = pools.die_of(location);
+        let wanted = Stamp { version: self.chips.stamp(location).version, ..task.wanted };
         let cleaning_before = self.queues.cleaning_time(die, now);
-        let again = Task { page, slot, wanted, tries: 0, unread: 0, cleaning_before, ..*task };
+        let again = Task { page, location, wanted, tries: 0, unread: 0, cleaning_before, ..*task };
         let id = self.queues.keep(die, again);
         self.queues.queue_kept(die, id);
         die

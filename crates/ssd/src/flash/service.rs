@@ -71,7 +71,7 @@ impl Flash {
     fn fill_registers(&mut self, die: DieId) {
         let task = self.queues.current(die);
         if task.operation == Operation::Program {
-            let stamps = self.payloads.get(task.payload, task.slots);
+            let stamps = self.payloads.get(task.payload, task.locations);
             self.chips.registers(die)[..stamps.len()].copy_from_slice(stamps);
         }
     }

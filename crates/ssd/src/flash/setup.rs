@@ -9,7 +9,7 @@ use crate::scheduling::SchedulingFile;
 /// What [`Flash`](super::Flash) is made of.
 #[derive(Clone, Copy, Debug)]
 pub struct Setup<'a> {
-    /// Its chips, and how their pages are divided into slots.
+    /// Its chips, and how their pages are divided into locations.
     pub pools: &'a Pools,
     /// What fails, and when.
     pub faults: &'a [Fault],

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use wordline_kernel::{Duration, Instant};
-use wordline_nand::{Operation, PageId, SlotId, Stamp};
+use wordline_nand::{Location, Operation, PageId, Stamp};
 
 use super::queue::NONE;
 use super::ticket::{Class, Ticket};
@@ -21,10 +21,10 @@ pub struct Task {
     pub operation: Operation,
     /// Its first page.
     pub page: PageId,
-    /// The first slot that it reads or writes.
-    pub slot: SlotId,
-    /// How many slots it reads or writes, from the first one on.
-    pub slots: u32,
+    /// The first location that it reads or writes.
+    pub location: Location,
+    /// How many locations it reads or writes, from the first one on.
+    pub locations: u32,
     /// Planes that take part.
     pub planes: u32,
     /// Bytes that a read moves out of the chip.
@@ -57,8 +57,8 @@ impl Task {
         class: Class::Read,
         operation: Operation::Read,
         page: PageId(0),
-        slot: SlotId(0),
-        slots: 1,
+        location: Location(0),
+        locations: 1,
         planes: 1,
         bytes: 0,
         wanted: Stamp::PADDING,

@@ -5,7 +5,7 @@ use std::ops::Range;
 use wordline_kernel::{Duration, Instant, Schedule};
 use wordline_nand::{DieId, Done};
 
-use crate::base::{Piece, SlotRead, Wanted};
+use crate::base::{LocationRead, Piece, Wanted};
 use crate::cache::Cached;
 use crate::command::{Command, RequestId};
 use crate::engines::Core;
@@ -179,10 +179,10 @@ impl Front {
             );
             return Found::WithoutFlash;
         };
-        let read = SlotRead {
+        let read = LocationRead {
             ticket: Ticket::Request(id),
             class: Class::Read,
-            slot: at,
+            location: at,
             sectors: Wanted::Piece(piece),
             logical: piece.page,
             version,

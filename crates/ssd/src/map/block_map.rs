@@ -1,6 +1,6 @@
 //! The block map: logical blocks on block sets, each page at the place that its number gives it.
 //!
-//! A *logical block* is the logical pages of one block set; page `p` lies at place `p` modulo the slots of a block, in the
+//! A *logical block* is the logical pages of one block set; page `p` lies at place `p` modulo the locations of a block, in the
 //! *data block* of its logical block or in its *replacement block*. Blocks are programmed in order, so a page that is written
 //! first lets everything between it and the last page of the replacement block be copied there, and a page that lies behind
 //! that point ends in a merge: the rest is copied, the replacement block becomes the data block, and the old one is erased.
@@ -18,7 +18,7 @@ use std::collections::VecDeque;
 
 use serde::{Deserialize, Serialize};
 use wordline_kernel::{Column, id, state, word};
-use wordline_nand::{BlockSetId, Chips, SlotId, Slots};
+use wordline_nand::{BlockSetId, Chips, Location, Locations};
 
 use super::mapping::LogicalPage;
 use crate::Config;
@@ -69,18 +69,18 @@ impl Pair {
 pub enum Step {
     /// Write the page that waits here.
     Write {
-        /// Its slot.
-        to: SlotId,
+        /// Its location.
+        to: Location,
     },
-    /// Read this valid slot, and [hold](BlockMap::hold) what was in it.
+    /// Read this valid location, and [hold](BlockMap::hold) what was in it.
     Read {
-        /// The slot.
-        from: SlotId,
+        /// The location.
+        from: Location,
     },
     /// Program what is [held](BlockMap::held) here, or padding if nothing is.
     Program {
-        /// The slot.
-        to: SlotId,
+        /// The location.
+        to: Location,
     },
     /// Erase this block, which holds nothing valid.
     Erase {
@@ -110,7 +110,7 @@ struct RowState {
     commands: u32,
     copying: Option<Copying>,
     /// Where the host's page is written, or was last.
-    write: Option<SlotId>,
+    write: Option<Location>,
     /// A page that was read and is to be programmed.
     held: Vec<Moved>,
     /// Blocks without anything valid.
@@ -129,7 +129,7 @@ struct RowState {
 
 /// The map of a device by whole blocks.
 pub struct BlockMap {
-    slots: Slots,
+    locations: Locations,
     /// Replacement blocks of a row.
     most: usize,
     /// Logical blocks that live in each row.
@@ -145,21 +145,21 @@ pub struct BlockMap {
 state!(BlockMap {
     values { strays, rows }
     parts { pairs, owners }
-    fixed { slots, most, homes }
+    fixed { locations, most, homes }
 });
 
 impl BlockMap {
     /// The map of a device that has one, with nothing written, where `home` is the row of the logical block that a page is in.
     pub fn of(config: &Config, home: impl Fn(u32) -> Option<Row>) -> Option<Self> {
         let file = config.file.ftl.mapping.block.as_ref()?;
-        let (pools, per_block) = (&config.pools, config.slots().per_block());
+        let (pools, per_block) = (&config.pools, config.locations().per_block());
         let logical_blocks = config.logical_blocks();
         let mut homes = vec![0; pools.rows() as usize];
         for row in (0..logical_blocks).filter_map(|logical| home(logical * per_block)) {
             homes[row as usize] += 1;
         }
         Some(Self {
-            slots: *config.slots(),
+            locations: *config.locations(),
             most: file.replacements as usize,
             homes,
             pairs: Column::filled(logical_blocks as usize, NOWHERE),
@@ -178,7 +178,7 @@ impl BlockMap {
     /// The logical block of a page and the page's place in it.
     #[inline]
     fn split(&self, page: LogicalPage) -> (LogicalBlock, u32) {
-        let (logical, place) = self.slots.split(SlotId(page.0));
+        let (logical, place) = self.locations.split(Location(page.0));
         (LogicalBlock(logical.0), place)
     }
 
@@ -257,18 +257,18 @@ impl BlockMap {
         }
     }
 
-    /// The first valid slot of a logical block from `place` on that is not in `into`, with its place.
+    /// The first valid location of a logical block from `place` on that is not in `into`, with its place.
     fn next_outside(
         &self,
         logical: LogicalBlock,
         into: BlockSetId,
         place: u32,
         space: &Space,
-    ) -> Option<(u32, SlotId)> {
+    ) -> Option<(u32, Location)> {
         let others = self.blocks_of(logical).filter(|other| *other != into);
         let first = others.filter_map(|other| {
             let at = space.next_valid(other, place)?;
-            Some((at, self.slots.at(other, at)))
+            Some((at, self.locations.at(other, at)))
         });
         first.min_by_key(|(at, _)| *at)
     }
@@ -287,7 +287,7 @@ impl BlockMap {
         page: LogicalPage,
         space: &mut Space,
         chips: &Chips,
-    ) -> Option<Option<SlotId>> {
+    ) -> Option<Option<Location>> {
         let (logical, place) = self.split(page);
         let Some(replacement) = self.pairs[logical].replacement() else {
             self.open(row, logical, place, space, chips)?;
@@ -303,7 +303,7 @@ impl BlockMap {
             self.rows[row as usize].copying = Some(Copying { logical, into: replacement, until });
             return Some(None);
         }
-        let is_last = place + 1 == self.slots.per_block();
+        let is_last = place + 1 == self.locations.per_block();
         let state = &mut self.rows[row as usize];
         if is_last {
             // The page fills the block: what is left is the erase of the old one.
@@ -434,7 +434,7 @@ impl BlockMap {
     }
 
     /// Where the page goes that is written now.
-    pub fn place_of_write(&self, row: Row) -> SlotId {
+    pub fn place_of_write(&self, row: Row) -> Location {
         self.rows[row as usize].write.expect("the row's step is a write")
     }
 

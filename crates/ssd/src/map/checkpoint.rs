@@ -61,7 +61,7 @@ pub struct RecoveryFile {
 /// A block as a checkpoint knows it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Known {
-    /// Its slots that were programmed.
+    /// Its locations that were programmed.
     pub programmed: u32,
     /// How often it had been erased.
     pub erases: u32,

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wordline_kernel::{Bytes, Complaints};
-use wordline_nand::Slots;
+use wordline_nand::Locations;
 
 use super::block_map::config::BlockMapFile;
 use crate::policy::mapper::CacheSize;
@@ -60,10 +60,10 @@ impl Default for MappingFile {
 
 impl MappingFile {
     /// Adds what is wrong with the cache.
-    pub fn check(&self, slots: &Slots, wrong: &mut Complaints) {
+    pub fn check(&self, locations: &Locations, wrong: &mut Complaints) {
         let Self { cache, entry, protected, .. } = *self;
         wrong.require(
-            [4, 8].contains(&entry.0) && entry < slots.size,
+            [4, 8].contains(&entry.0) && entry < locations.size,
             "ftl.mapping.entry",
             entry,
             "4B or 8B",

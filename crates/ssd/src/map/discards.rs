@@ -83,9 +83,9 @@ state!(Discards {
     fixed { first, per_page, kept }
 });
 
-/// Pages of the table for so many logical pages, in slots of so many bytes.
-pub fn pages(logical_pages: u32, slot: u64, checkpoints: bool) -> u32 {
-    u64::from(logical_pages).div_ceil(slot / ENTRY[usize::from(checkpoints)]) as u32
+/// Pages of the table for so many logical pages, in locations of so many bytes.
+pub fn pages(logical_pages: u32, location: u64, checkpoints: bool) -> u32 {
+    u64::from(logical_pages).div_ceil(location / ENTRY[usize::from(checkpoints)]) as u32
 }
 
 impl Discards {

@@ -36,7 +36,7 @@ impl Map {
         }
         let tables = u64::from(base.config.table_pages());
         let units =
-            u64::from(base.config.pools.rows()) * u64::from(base.config.pools.first().slots.per_program);
+            u64::from(base.config.pools.rows()) * u64::from(base.config.pools.first().locations.per_program);
         tables == 0 || spare >= tables + units
     }
 }

@@ -1,10 +1,10 @@
-//! The map from logical units to slots of the flash, and the shadow table that knows what the host last wrote.
+//! The map from logical units to locations of the flash, and the shadow table that knows what the host last wrote.
 
 use wordline_kernel::{Column, id, state, word};
-use wordline_nand::SlotId;
+use wordline_nand::Location;
 
 id!(
-    /// A logical page: what is mapped as one, as large as a [slot](wordline_nand::Slots) of the flash.
+    /// A logical page: what is mapped as one, as large as a [location](wordline_nand::Locations) of the flash.
     LogicalPage
 );
 
@@ -16,11 +16,11 @@ const PRESENT: u32 = 1 << 31;
 /// What is known of a logical page, side by side because both are looked up together.
 #[derive(Clone, Copy, Debug)]
 struct Known {
-    slot: u32,
+    location: u32,
     shadow: u32,
 }
 
-word!(Known { slot: u32, shadow: u32 });
+word!(Known { location: u32, shadow: u32 });
 
 /// Where each logical page is in flash, and, independently, which version of it the host wrote last.
 #[derive(Clone, Debug)]
@@ -34,15 +34,15 @@ state!(Mapping { values { mapped } parts { known } });
 impl Mapping {
     /// A table for `pages` logical pages, none of them written.
     pub fn new(pages: u32) -> Self {
-        let nothing = Known { slot: UNMAPPED, shadow: 0 };
+        let nothing = Known { location: UNMAPPED, shadow: 0 };
         Self { known: Column::filled(pages as usize, nothing), mapped: 0 }
     }
 
     /// Where `logical` is in flash, if it is there.
     #[inline]
-    pub fn get(&self, logical: LogicalPage) -> Option<SlotId> {
-        let slot = self.known[logical].slot;
-        (slot != UNMAPPED).then_some(SlotId(slot))
+    pub fn get(&self, logical: LogicalPage) -> Option<Location> {
+        let location = self.known[logical].location;
+        (location != UNMAPPED).then_some(Location(location))
     }
 
     /// `logical` is looked up soon; see [`Column::prefetch`].
@@ -51,29 +51,29 @@ impl Mapping {
         self.known.prefetch(logical);
     }
 
-    /// Points `logical` to `slot`; returns where it was.
+    /// Points `logical` to `location`; returns where it was.
     #[inline]
-    pub fn set(&mut self, logical: LogicalPage, slot: SlotId) -> Option<SlotId> {
-        let old = std::mem::replace(&mut self.known[logical].slot, slot.0);
+    pub fn set(&mut self, logical: LogicalPage, location: Location) -> Option<Location> {
+        let old = std::mem::replace(&mut self.known[logical].location, location.0);
         if old == UNMAPPED {
             self.mapped += 1;
             return None;
         }
-        Some(SlotId(old))
+        Some(Location(old))
     }
 
     /// Forgets where `logical` is; returns where it was.
-    pub fn clear(&mut self, logical: LogicalPage) -> Option<SlotId> {
-        let old = std::mem::replace(&mut self.known[logical].slot, UNMAPPED);
+    pub fn clear(&mut self, logical: LogicalPage) -> Option<Location> {
+        let old = std::mem::replace(&mut self.known[logical].location, UNMAPPED);
         (old != UNMAPPED).then(|| {
             self.mapped -= 1;
-            SlotId(old)
+            Location(old)
         })
     }
 
     /// Forgets where everything is, but not what the host wrote last.
     pub fn forget_places(&mut self) {
-        self.known.ids().for_each(|logical| self.known[logical].slot = UNMAPPED);
+        self.known.ids().for_each(|logical| self.known[logical].location = UNMAPPED);
         self.mapped = 0;
     }
 

@@ -18,7 +18,7 @@ pub mod unit_writes;
 
 use serde::{Deserialize, Serialize};
 use wordline_kernel::state;
-use wordline_nand::{SlotId, Stamp};
+use wordline_nand::{Location, Stamp};
 
 use crate::base::{Base, Piece};
 use crate::config::{Config, Protection};
@@ -87,7 +87,7 @@ impl Map {
 
     /// Where a page is.
     #[inline]
-    pub(crate) fn get(&self, page: LogicalPage) -> Option<SlotId> {
+    pub(crate) fn get(&self, page: LogicalPage) -> Option<Location> {
         self.pages.get(page)
     }
 
@@ -120,7 +120,7 @@ impl Map {
     }
 
     /// A page is nowhere in flash any more; where it was.
-    pub(crate) fn clear(&mut self, page: LogicalPage) -> Option<SlotId> {
+    pub(crate) fn clear(&mut self, page: LogicalPage) -> Option<Location> {
         self.pages.clear(page)
     }
 
@@ -177,7 +177,7 @@ impl Map {
     /// A valid page was copied to `to`: it is mapped there, and valid where it was no more. Its translation page changes if it
     /// has one.
     #[inline]
-    pub(crate) fn relocate(&mut self, moved: Moved, to: SlotId, space: &mut Space) {
+    pub(crate) fn relocate(&mut self, moved: Moved, to: Location, space: &mut Space) {
         let old = self.pages.set(LogicalPage(moved.stamp.logical), to);
         assert_eq!(old, Some(moved.from), "a valid page is where its logical page is mapped to");
         space.invalidate(moved.from);
@@ -214,10 +214,10 @@ impl Map {
             let (logical, version) = (translation.logical(table), translation.version(table));
             let home = self.pages.get(logical);
             assert_eq!(home.is_some(), version > 0, "translation page {table:?} is where its version says");
-            if let Some(slot) = home {
-                let found = base.flash.stamp(slot);
+            if let Some(location) = home {
+                let found = base.flash.stamp(location);
                 assert_eq!(found, Stamp { logical: logical.0, version }, "translation page {table:?}");
-                assert!(base.space.is_valid(slot), "translation page {table:?} is valid");
+                assert!(base.space.is_valid(location), "translation page {table:?} is valid");
             }
         }
     }
@@ -232,14 +232,19 @@ impl Map {
         !self.lost.of(page).is_empty()
     }
 
-    /// Maps `logical` to `slot`. Returns where it was.
+    /// Maps `logical` to `location`. Returns where it was.
     #[inline]
-    pub(crate) fn install(&mut self, logical: LogicalPage, slot: SlotId, base: &mut Base) -> Option<SlotId> {
-        let old = self.pages.set(logical, slot);
+    pub(crate) fn install(
+        &mut self,
+        logical: LogicalPage,
+        location: Location,
+        base: &mut Base,
+    ) -> Option<Location> {
+        let old = self.pages.set(logical, location);
         if let Some(old) = old {
             base.space.invalidate(old);
         }
-        base.space.validate(slot);
+        base.space.validate(location);
         old
     }
 
@@ -287,8 +292,8 @@ impl Map {
 
     /// A page is mapped nowhere from now on.
     pub(crate) fn unmap(&mut self, page: LogicalPage, base: &mut Base) {
-        if let Some(slot) = self.pages.clear(page) {
-            base.space.invalidate(slot);
+        if let Some(location) = self.pages.clear(page) {
+            base.space.invalidate(location);
         }
     }
 
@@ -297,8 +302,8 @@ impl Map {
         let Self { discards, translation, pages: mapping, .. } = self;
         let Base { flash, space, config, .. } = base;
         let found = |logical| {
-            let slot = mapping.get(logical)?;
-            Some((flash.stamp(slot).version, space.row_of(config.pools.block_of(slot))))
+            let location = mapping.get(logical)?;
+            Some((flash.stamp(location).version, space.row_of(config.pools.block_of(location))))
         };
         if let Some(discards) = discards {
             discards.recover(found);
@@ -317,12 +322,12 @@ impl Map {
 
     /// Whether flash holds this version of a page still, wherever that is.
     pub(crate) fn holds(&self, stamp: Stamp, base: &Base) -> bool {
-        self.pages.get(LogicalPage(stamp.logical)).is_some_and(|slot| base.flash.stamp(slot) == stamp)
+        self.pages.get(LogicalPage(stamp.logical)).is_some_and(|location| base.flash.stamp(location) == stamp)
     }
 
     /// The collector copies the program unit that `from` is in to `to`.
     #[inline]
-    pub(crate) fn note_copy(&mut self, row: Row, from: SlotId, to: SlotId, base: &Base) {
+    pub(crate) fn note_copy(&mut self, row: Row, from: Location, to: Location, base: &Base) {
         if let Some(writes) = &mut self.unit_writes
             && base.space.has_whole_units(row)
         {
@@ -357,5 +362,5 @@ pub struct Moved {
     /// What is in it.
     pub stamp: Stamp,
     /// Where it comes from.
-    pub from: SlotId,
+    pub from: Location,
 }

@@ -2,9 +2,9 @@
 //! waits for a read; and pages that tell of discards.
 
 use wordline_kernel::{Duration, Schedule};
-use wordline_nand::{SlotId, Stamp};
+use wordline_nand::{Location, Stamp};
 
-use crate::base::{Base, SlotRead, Wanted};
+use crate::base::{Base, LocationRead, Wanted};
 use crate::command::RequestId;
 use crate::event::Event;
 use crate::flash::{Class, Ticket};
@@ -44,12 +44,12 @@ impl Map {
         base.totals.map_misses += 1;
         let table = translation.table_of(page);
         let in_flash = self.pages.get(translation.logical(table));
-        let Some(slot) = in_flash.filter(|_| !translation.is_in_memory(table)) else {
+        let Some(location) = in_flash.filter(|_| !translation.is_in_memory(table)) else {
             self.take_in(page);
             return true;
         };
         translation.wait(then, page, calendar.now());
-        self.read_table(table, slot, class, base, calendar);
+        self.read_table(table, location, class, base, calendar);
         false
     }
 
@@ -65,7 +65,7 @@ impl Map {
     pub(crate) fn read_table(
         &mut self,
         table: TranslationPage,
-        slot: SlotId,
+        location: Location,
         class: Class,
         base: &mut Base,
         calendar: &mut impl Schedule<Event>,
@@ -77,10 +77,10 @@ impl Map {
             }
             return;
         }
-        let read = SlotRead {
+        let read = LocationRead {
             ticket: Ticket::Table(table.0),
             class,
-            slot,
+            location,
             sectors: Wanted::Set(base.full_page()),
             logical: translation.logical(table),
             version: translation.version(table),
@@ -120,15 +120,21 @@ impl Map {
 
     /// The place of a page of the host, which was looked up, is `to`, and was `from`.
     #[inline]
-    pub(crate) fn note_update(&mut self, page: LogicalPage, from: Option<SlotId>, to: SlotId, base: &Base) {
+    pub(crate) fn note_update(
+        &mut self,
+        page: LogicalPage,
+        from: Option<Location>,
+        to: Location,
+        base: &Base,
+    ) {
         if self.translation.is_some() {
             self.update_tables(page, from, to, base);
         }
     }
 
     #[inline(never)]
-    fn update_tables(&mut self, page: LogicalPage, from: Option<SlotId>, to: SlotId, base: &Base) {
-        let is_told = |slot: SlotId| base.space.is_mapped_by_page(slot);
+    fn update_tables(&mut self, page: LogicalPage, from: Option<Location>, to: Location, base: &Base) {
+        let is_told = |location: Location| base.space.is_mapped_by_page(location);
         if (is_told(to) || from.is_some_and(is_told))
             && let Some(translation) = &mut self.translation
             && let Some(table) = translation.mapper.update(page)
@@ -139,7 +145,7 @@ impl Map {
 
     /// A page is not at `from` any more, and nobody looked it up.
     #[inline]
-    pub(crate) fn note_amend(&mut self, page: LogicalPage, from: SlotId, base: &Base) {
+    pub(crate) fn note_amend(&mut self, page: LogicalPage, from: Location, base: &Base) {
         if let Some(translation) = &mut self.translation
             && base.space.is_mapped_by_page(from)
         {
@@ -162,12 +168,12 @@ impl Map {
         }
     }
 
-    /// Maps a translation page, or one that tells of discards, to `slot`.
-    pub(crate) fn install_table(&mut self, logical: LogicalPage, slot: SlotId, base: &mut Base) {
-        let row_of = |slot| base.space.row_of(base.config.pools.block_of(slot));
+    /// Maps a translation page, or one that tells of discards, to `location`.
+    pub(crate) fn install_table(&mut self, logical: LogicalPage, location: Location, base: &mut Base) {
+        let row_of = |location| base.space.row_of(base.config.pools.block_of(location));
         let from = self.pages.get(logical).map(row_of);
-        let to = row_of(slot);
-        self.install(logical, slot, base);
+        let to = row_of(location);
+        self.install(logical, location, base);
         match (&mut self.discards, &mut self.translation) {
             (Some(discards), _) if discards.table(logical.0).is_some() => discards.placed(from, to),
             (_, Some(translation)) => translation.placed(from, to),
@@ -196,7 +202,7 @@ impl Map {
         while let Some(translation) = &mut self.translation {
             let Some(table) = translation.take_queued() else { return };
             match self.pages.get(translation.logical(table)) {
-                Some(slot) => self.read_table(table, slot, class, base, calendar),
+                Some(location) => self.read_table(table, location, class, base, calendar),
                 None => self.stage_table(table),
             }
         }
@@ -214,8 +220,8 @@ impl Map {
     }
 
     /// A page of a table is in flash as it was written.
-    pub(crate) fn table_programmed(&mut self, stamp: Stamp, slot: SlotId, base: &mut Base) {
-        self.install_table(LogicalPage(stamp.logical), slot, base);
+    pub(crate) fn table_programmed(&mut self, stamp: Stamp, location: Location, base: &mut Base) {
+        self.install_table(LogicalPage(stamp.logical), location, base);
         if let Some((discards, table)) = self.discard_page_of(stamp.logical) {
             discards.programmed(table);
         } else if let Some(translation) = &mut self.translation {

@@ -115,7 +115,7 @@ impl Translation {
         let at_rest =
             State { stage: Stage::AtRest, again: false, reads: 0, version: 0, next: NONE, waiters: NONE };
         let rows = config.pools.rows() as usize;
-        let Pool { geometry, slots, .. } = config.pools.last();
+        let Pool { geometry, locations, .. } = config.pools.last();
         Self {
             mapper,
             size,
@@ -124,9 +124,9 @@ impl Translation {
             queues: [(NONE, NONE); 2],
             ahead: 0,
             // Two program units a row keep every die busy while the next pages are read.
-            most_ahead: 2 * geometry.rows() * slots.per_program,
+            most_ahead: 2 * geometry.rows() * locations.per_program,
             staged: VecDeque::new(),
-            per_program: slots.per_program as usize,
+            per_program: locations.per_program as usize,
             waiters: Vec::new(),
             free_waiters: Vec::new(),
             turns: vec![0; rows],

@@ -2,7 +2,7 @@
 //! the write, which the spare areas of the program unit carry.
 
 use wordline_kernel::state;
-use wordline_nand::{Chips, SlotId};
+use wordline_nand::{Chips, Location};
 
 use super::mapping::LogicalPage;
 use crate::Config;
@@ -26,7 +26,7 @@ pub struct UnitWrites {
 
 state!(UnitWrites { values { last, is_programming } parts { written } fixed { per_unit } });
 
-/// The program unit that holds the last write of each unit, by its first slot.
+/// The program unit that holds the last write of each unit, by its first location.
 pub struct Newest(Vec<u32>);
 
 impl UnitWrites {
@@ -36,7 +36,7 @@ impl UnitWrites {
             let per_unit = config.pages_of_a_sub_request();
             Box::new(Self {
                 per_unit,
-                written: vec![0; (config.pools.first().slots.count() / per_unit) as usize],
+                written: vec![0; (config.pools.first().locations.count() / per_unit) as usize],
                 last: 0,
                 is_programming: vec![false; config.mapped_pages().div_ceil(per_unit) as usize],
             })
@@ -53,9 +53,9 @@ impl UnitWrites {
         self.per_unit
     }
 
-    /// The number of the program unit that holds `slot`.
-    fn program_unit(&self, slot: SlotId) -> usize {
-        (slot.0 / self.per_unit) as usize
+    /// The number of the program unit that holds `location`.
+    fn program_unit(&self, location: Location) -> usize {
+        (location.0 / self.per_unit) as usize
     }
 
     fn unit(&self, page: LogicalPage) -> usize {
@@ -63,7 +63,7 @@ impl UnitWrites {
     }
 
     /// The next write is the one that is programmed to `first`.
-    pub fn write(&mut self, first: SlotId) {
+    pub fn write(&mut self, first: Location) {
         self.last += 1;
         let at = self.program_unit(first);
         self.written[at] = self.last;
@@ -77,7 +77,7 @@ impl UnitWrites {
 
     /// The program unit at `from`, which holds `page`, is copied to `to`. While a later write of the unit is being programmed,
     /// a copy counts as old as the original.
-    pub fn copy(&mut self, page: LogicalPage, from: SlotId, to: SlotId) {
+    pub fn copy(&mut self, page: LogicalPage, from: Location, to: Location) {
         if !self.is_programming[self.unit(page)] {
             return self.write(to);
         }
@@ -91,11 +91,12 @@ impl UnitWrites {
         let first_pool = space.pools().first();
         for block in first_pool.geometry.all_blocks().filter(|block| space.state(*block) != State::Bad) {
             for place in (0..chips.programmed(block)).step_by(self.per_unit as usize) {
-                let first = first_pool.slots.at(block, place);
-                let mut held = (first.0..first.0 + self.per_unit).map(|slot| chips.stamp(SlotId(slot)));
+                let first = first_pool.locations.at(block, place);
+                let mut held =
+                    (first.0..first.0 + self.per_unit).map(|location| chips.stamp(Location(location)));
                 let Some(stamp) = held.find(|stamp| stamp.is_data() && stamp.version > 0) else { continue };
                 let known = &mut newest[self.unit(LogicalPage(stamp.logical))];
-                let number = |slot: u32| self.written[self.program_unit(SlotId(slot))];
+                let number = |location: u32| self.written[self.program_unit(Location(location))];
                 if *known == NOWHERE || number(*known) <= number(first.0) {
                     *known = first.0;
                 }
@@ -104,8 +105,8 @@ impl UnitWrites {
         Newest(newest)
     }
 
-    /// Whether a slot of the first pool is of the program unit that holds the last write of the unit of a page.
-    pub fn is_newest(&self, newest: &Newest, slot: SlotId, page: LogicalPage) -> bool {
-        newest.0[self.unit(page)] == slot.0 - slot.0 % self.per_unit
+    /// Whether a location of the first pool is of the program unit that holds the last write of the unit of a page.
+    pub fn is_newest(&self, newest: &Newest, location: Location, page: LogicalPage) -> bool {
+        newest.0[self.unit(page)] == location.0 - location.0 % self.per_unit
     }
 }

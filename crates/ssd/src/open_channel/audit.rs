@@ -51,18 +51,19 @@ impl OpenChannel {
 
     pub(super) fn check_state(&self, agenda: &Agenda<Event>) -> Result<(), String> {
         self.flash.check_loaded()?;
-        let (unit, all) = (self.config.geometry.ws_min as usize, self.config.pools.slots());
+        let (unit, all) = (self.config.geometry.ws_min as usize, self.config.pools.locations());
         for command in self.commands.iter() {
-            let count = if command.operation == Operation::Reset { 0 } else { command.slots.len() };
-            let fits = command.slots.iter().all(|slot| slot.0 < all) && command.stamps.len() == count;
+            let count = if command.operation == Operation::Reset { 0 } else { command.locations.len() };
+            let fits =
+                command.locations.iter().all(|location| location.0 < all) && command.stamps.len() == count;
             ensure(fits && command.parts > 0, || format!("command {} cannot be", command.tag))?;
         }
         let knows = |block: BlockSetId, unit_of: Unit| {
-            let slots = self.commands.find(unit_of.command).map(|command| &command.slots);
+            let locations = self.commands.find(unit_of.command).map(|command| &command.locations);
             let at = unit_of.at as usize;
-            slots
-                .and_then(|slots| slots.get(at..at + unit))
-                .is_some_and(|slots| slots.iter().all(|slot| self.config.pools.block_of(*slot) == block))
+            locations.and_then(|locations| locations.get(at..at + unit)).is_some_and(|locations| {
+                locations.iter().all(|location| self.config.pools.block_of(*location) == block)
+            })
         };
         self.chunks.check_loaded(self.config.geometry.blocks_per_chunk, knows)?;
         if self.recovering.is_none() {

@@ -6,7 +6,7 @@ use wordline_kernel::{Bytes, Complaints, Duration};
 use wordline_nand::faults::FaultFile;
 use wordline_nand::geometry::Layout;
 use wordline_nand::part::PartFile;
-use wordline_nand::{Fault, Part, Pool, Pools, Slots};
+use wordline_nand::{Fault, Locations, Part, Pool, Pools};
 
 use crate::command::SECTOR;
 use crate::config::ReadRetryFile;
@@ -53,7 +53,7 @@ pub struct OpenChannelFile {
 pub struct OpenChannelConfig {
     /// As it was written.
     pub file: OpenChannelFile,
-    /// Its chips; a slot is a logical block.
+    /// Its chips; a location is a logical block.
     pub pools: Pools,
     /// What its host sees.
     pub geometry: Geometry,
@@ -94,13 +94,14 @@ impl OpenChannelFile {
         let (Some(part), Some(geometry)) = (part, geometry) else { return Err(wrong) };
         let page = geometry.page_size;
         let size = self.logical_block.unwrap_or(page);
-        let slots = if (SECTOR..=page).contains(&size) { Slots::of_size(&geometry, size) } else { None };
-        let Some(slots) = slots else {
+        let locations =
+            if (SECTOR..=page).contains(&size) { Locations::of_size(&geometry, size) } else { None };
+        let Some(locations) = locations else {
             let wanted = format!("from 512B to a page ({page}), divided by a power of two");
             wrong.add("logical_block", size, wanted);
             return Err(wrong);
         };
-        let pools = Pools::one(Pool { part, geometry, slots });
+        let pools = Pools::one(Pool { part, geometry, locations });
         let seen = self.geometry(pools.first());
         wrong.require(
             seen.ws_min as usize <= MOST_BLOCKS,
@@ -139,16 +140,16 @@ impl OpenChannelFile {
     }
 
     /// What the host sees of these chips.
-    fn geometry(&self, Pool { part, geometry, slots }: &Pool) -> Geometry {
+    fn geometry(&self, Pool { part, geometry, locations }: &Pool) -> Geometry {
         Geometry {
             groups: geometry.channels as u16,
             units_per_group: geometry.dies_per_channel as u16,
             chunks_per_unit: geometry.rows_per_die * geometry.blocks_per_plane,
-            blocks_per_chunk: slots.per_block(),
-            block_size: slots.size,
-            ws_min: slots.per_program,
+            blocks_per_chunk: locations.per_block(),
+            block_size: locations.size,
+            ws_min: locations.per_program,
             // Chosen: a die programs one unit after another, so that no larger write is faster.
-            ws_opt: slots.per_program,
+            ws_opt: locations.per_program,
             mw_cunits: self.mw_cunits,
             times: times(part),
         }

@@ -6,7 +6,7 @@
 //! nothing in it can be read: it has to be reset once more. Commands that had not begun leave no trace.
 
 use wordline_kernel::{Instant, Schedule};
-use wordline_nand::{AtCut, BlockSetId, SlotId, Stamp};
+use wordline_nand::{AtCut, BlockSetId, Location, Stamp};
 
 use super::{OpenChannel, Recovering};
 use crate::device::Recovered;
@@ -37,10 +37,10 @@ impl OpenChannel {
         let mut dies = Vec::new();
         for block in &recovering.chunks {
             let Some(last) = self.flash.chips().programmed(*block).checked_sub(1) else { continue };
-            let slot = self.config.pools.at(*block, last);
-            let (die, page) = self.config.pools.die_and_page_of(slot);
+            let location = self.config.pools.at(*block, last);
+            let (die, page) = self.config.pools.die_and_page_of(location);
             let task = self.flash.read(die, now, (Ticket::Scan(die), Class::Read), page);
-            task.slot = slot;
+            task.location = location;
             // What cannot be read is torn: there is nothing to try again for.
             task.retried = false;
             task.bytes = self.config.geometry.block_size.0 as u32;
@@ -83,8 +83,8 @@ impl OpenChannel {
         let chips = self.flash.chips();
         let (in_flash, size) = (chips.programmed(block), geometry.blocks_per_chunk);
         let is_torn = |place: u32| {
-            let slot: SlotId = pools.at(block, place);
-            chips.stamp(slot) == Stamp::TORN
+            let location: Location = pools.at(block, place);
+            chips.stamp(location) == Stamp::TORN
         };
         let entry = self.chunks.get(block);
         let was_resetting = entry.is_resetting;

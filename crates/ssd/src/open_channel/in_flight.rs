@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 use wordline_kernel::Instant;
-use wordline_nand::{SlotId, Stamp};
+use wordline_nand::{Location, Stamp};
 
 use crate::physical_device::{Answer, Command, Failure, Operation};
 
@@ -15,7 +15,7 @@ pub(super) struct InFlight {
     pub(super) tag: u32,
     pub(super) submitted: Instant,
     /// Where its logical blocks are.
-    pub(super) slots: Vec<SlotId>,
+    pub(super) locations: Vec<Location>,
     /// What they will hold, or were found to hold.
     pub(super) stamps: Vec<Stamp>,
     failed: u64,
@@ -26,13 +26,13 @@ pub(super) struct InFlight {
 
 impl InFlight {
     /// A command of so many parts.
-    pub(super) fn new(command: &Command<'_>, slots: Vec<SlotId>, submitted: Instant) -> Self {
+    pub(super) fn new(command: &Command<'_>, locations: Vec<Location>, submitted: Instant) -> Self {
         let stamps = match command.operation {
-            Operation::Read => vec![Stamp::TORN; slots.len()],
+            Operation::Read => vec![Stamp::TORN; locations.len()],
             Operation::Write | Operation::Reset => command.stamps.to_vec(),
         };
         let Command { operation, tag, .. } = *command;
-        Self { operation, tag, submitted, slots, stamps, failed: 0, failure: None, parts: 0 }
+        Self { operation, tag, submitted, locations, stamps, failed: 0, failure: None, parts: 0 }
     }
 
     /// It failed for `count` logical blocks from that at a place of its list on.

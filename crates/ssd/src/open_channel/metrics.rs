@@ -123,7 +123,7 @@ impl OpenChannel {
             programs: now.chips.pages_programmed - mark.chips.pages_programmed,
             worn: now.worn.since(mark.worn),
             // The device does not know what its host has no use for any more.
-            valid_share: written as f64 / f64::from(self.config.pools.slots()),
+            valid_share: written as f64 / f64::from(self.config.pools.locations()),
             metrics,
             dies: geometry.all_dies().map(|die| self.die_detail(die)).collect(),
         }

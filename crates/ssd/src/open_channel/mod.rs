@@ -20,7 +20,7 @@ mod progress;
 
 use serde::{Deserialize, Serialize};
 use wordline_kernel::{Digest, Instant, Schedule, Seed, state};
-use wordline_nand::{BlockSetId, DieId, Done, Layers, Operation as Work, SlotId, Stamp};
+use wordline_nand::{BlockSetId, DieId, Done, Layers, Location, Operation as Work, Stamp};
 
 use crate::command::RequestId;
 use crate::device::Recovered;
@@ -113,20 +113,20 @@ impl OpenChannel {
     }
 
     #[inline]
-    fn slot_of(&self, LogicalBlock { chunk, block }: LogicalBlock) -> SlotId {
+    fn location_of(&self, LogicalBlock { chunk, block }: LogicalBlock) -> Location {
         self.config.pools.at(self.block_of(chunk), block)
     }
 
-    /// The logical block in a slot.
-    fn logical_block(&self, slot: SlotId) -> LogicalBlock {
-        let (block, place) = self.config.pools.first().slots.split(slot);
+    /// The logical block in a location.
+    fn logical_block(&self, location: Location) -> LogicalBlock {
+        let (block, place) = self.config.pools.first().locations.split(location);
         self.config.geometry.chunk(block.0).at(place)
     }
 
     /// Takes a command that breaks no rule.
     fn take(&mut self, command: &Command<'_>, calendar: &mut impl Schedule<Event>) {
-        let slots = command.blocks.iter().map(|block| self.slot_of(*block)).collect();
-        let number = self.commands.add(InFlight::new(command, slots, calendar.now()));
+        let locations = command.blocks.iter().map(|block| self.location_of(*block)).collect();
+        let number = self.commands.add(InFlight::new(command, locations, calendar.now()));
         let mut dies = match command.operation {
             Operation::Read => self.queue_reads(number, calendar.now()),
             Operation::Write => self.queue_writes(number, calendar.now()),
@@ -147,21 +147,21 @@ impl OpenChannel {
         let Self { config, flash, chunks, commands, counts, .. } = self;
         let pools = &config.pools;
         let command = commands.get_mut(number);
-        let is_beside = |slot: &SlotId, next: &SlotId| {
-            next.0 == slot.0 + 1 && pools.page_of(*slot) == pools.page_of(*next)
+        let is_beside = |location: &Location, next: &Location| {
+            next.0 == location.0 + 1 && pools.page_of(*location) == pools.page_of(*next)
         };
         let mut dies = Vec::new();
-        for slots in command.slots.chunk_by(is_beside) {
-            let (die, page) = pools.die_and_page_of(slots[0]);
+        for locations in command.locations.chunk_by(is_beside) {
+            let (die, page) = pools.die_and_page_of(locations[0]);
             let task = flash.read(die, now, (Ticket::Request(RequestId(number)), Class::Read), page);
-            (task.slot, task.slots) = (slots[0], slots.len() as u32);
-            task.bytes = (config.geometry.block_size.0 * slots.len() as u64) as u32;
-            chunks.get_mut(pools.block_of(slots[0])).readers += 1;
+            (task.location, task.locations) = (locations[0], locations.len() as u32);
+            task.bytes = (config.geometry.block_size.0 * locations.len() as u64) as u32;
+            chunks.get_mut(pools.block_of(locations[0])).readers += 1;
             command.parts += 1;
             dies.push(die);
         }
         counts.reads += 1;
-        counts.blocks_read += command.slots.len() as u64;
+        counts.blocks_read += command.locations.len() as u64;
         dies
     }
 
@@ -169,12 +169,13 @@ impl OpenChannel {
     fn queue_writes(&mut self, number: u32, now: Instant) -> Vec<DieId> {
         let unit = self.config.geometry.ws_min;
         let command = self.commands.get_mut(number);
-        command.parts = command.slots.len() as u32 / unit;
-        let first_slots: Vec<SlotId> = command.slots.iter().copied().step_by(unit as usize).collect();
+        command.parts = command.locations.len() as u32 / unit;
+        let first_locations: Vec<Location> =
+            command.locations.iter().copied().step_by(unit as usize).collect();
         self.counts.writes += 1;
         let mut dies = Vec::new();
-        for (n, slot) in (0..).zip(first_slots) {
-            let block = self.config.pools.block_of(slot);
+        for (n, location) in (0..).zip(first_locations) {
+            let block = self.config.pools.block_of(location);
             if self.chunks.write(block, number, n * unit, unit) {
                 dies.push(self.queue_program(block, now));
             }
@@ -188,15 +189,20 @@ impl OpenChannel {
         let (at, unit) = (at as usize, self.config.geometry.ws_min);
         let command = self.commands.get(number);
         let asked = (Ticket::Request(RequestId(number)), Class::Write);
-        let (die, stamps) = self.flash.program(now, asked, command.slots[at], unit);
+        let (die, stamps) = self.flash.program(now, asked, command.locations[at], unit);
         stamps.copy_from_slice(&command.stamps[at..at + unit as usize]);
         die
     }
 
     /// Queues the erases of a command; chunks of which a program failed go out of use instead.
     fn queue_resets(&mut self, number: u32, now: Instant) -> Vec<DieId> {
-        let blocks: Vec<BlockSetId> =
-            self.commands.get(number).slots.iter().map(|slot| self.config.pools.block_of(*slot)).collect();
+        let blocks: Vec<BlockSetId> = self
+            .commands
+            .get(number)
+            .locations
+            .iter()
+            .map(|location| self.config.pools.block_of(*location))
+            .collect();
         self.counts.resets += 1;
         self.commands.get_mut(number).parts = blocks.len() as u32;
         let mut dies = Vec::new();
@@ -241,8 +247,8 @@ impl OpenChannel {
             Work::Program => self.program_over(number, task, failed, now),
             Work::Erase => {
                 let block = self.config.pools.block_of_page(task.page);
-                let slots = &self.commands.get(number).slots;
-                let at = slots.iter().position(|slot| self.config.pools.block_of(*slot) == block);
+                let locations = &self.commands.get(number).locations;
+                let at = locations.iter().position(|location| self.config.pools.block_of(*location) == block);
                 self.reset_over(number, at.expect("the reset names the chunk"), block, failed, now);
             }
             _ => self.read_over(number, task, failed, now),
@@ -254,13 +260,13 @@ impl OpenChannel {
         let Self { flash, commands, counts, .. } = self;
         let command = commands.get_mut(number);
         let mut any_failed = false;
-        for at in 0..command.slots.len() {
-            let slot = command.slots[at];
-            if slot < task.slot || slot.0 >= task.slot.0 + task.slots {
+        for at in 0..command.locations.len() {
+            let location = command.locations[at];
+            if location < task.location || location.0 >= task.location.0 + task.locations {
                 continue;
             }
-            let found = flash.stamp(slot);
-            assert!(found != Stamp::ERASED, "slot {} can be read and is not programmed", slot.0);
+            let found = flash.stamp(location);
+            assert!(found != Stamp::ERASED, "location {} can be read and is not programmed", location.0);
             if failed || found == Stamp::TORN {
                 any_failed = true;
                 command.fails(at, 1, Failure::Unread);
@@ -271,16 +277,16 @@ impl OpenChannel {
         }
         if any_failed || task.tries > 0 {
             let notice = if any_failed { Notice::Unrecovered } else { Notice::HighErrorRate };
-            let first = self.logical_block(task.slot);
-            self.notifications.push(Notification { first, blocks: task.slots, notice });
+            let first = self.logical_block(task.location);
+            self.notifications.push(Notification { first, blocks: task.locations, notice });
         }
-        self.chunks.get_mut(self.config.pools.block_of(task.slot)).readers -= 1;
+        self.chunks.get_mut(self.config.pools.block_of(task.location)).readers -= 1;
         self.part_over(number, now);
     }
 
     /// A unit was programmed, or could not be.
     fn program_over(&mut self, number: u32, task: &Task, failed: bool, now: Instant) {
-        let block = self.config.pools.block_of(task.slot);
+        let block = self.config.pools.block_of(task.location);
         let (unit, size) = (self.config.geometry.ws_min, self.config.geometry.blocks_per_chunk);
         self.counts.programs += u64::from(self.flash.takes_time());
         if failed {

@@ -39,7 +39,7 @@ impl OpenChannel {
         writeln!(out, "commands: {} not answered", self.commands.len())?;
         for command in self.commands.iter().take(LINES) {
             let name = command.operation.name();
-            let (blocks, parts, age) = (command.slots.len(), command.parts, now - command.submitted);
+            let (blocks, parts, age) = (command.locations.len(), command.parts, now - command.submitted);
             writeln!(
                 out,
                 "  {name} {} of {blocks} logical blocks, {age} old: waits for {parts} parts",

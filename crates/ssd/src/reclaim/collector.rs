@@ -15,7 +15,7 @@ use std::ops::Range;
 use pools::passed;
 use serde::{Deserialize, Serialize};
 use wordline_kernel::{Stream, state};
-use wordline_nand::{BlockSetId, Pool, SlotId};
+use wordline_nand::{BlockSetId, Location, Pool};
 
 use super::config::GcFile;
 use crate::map::Moved;
@@ -29,12 +29,12 @@ pub(crate) use untimed::erase_untimed;
 /// What the collector wants done next in a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
-    /// Read the slots from `first` up to, but without, `end`, which lie side by side in the planes.
+    /// Read the locations from `first` up to, but without, `end`, which lie side by side in the planes.
     Read {
-        /// The first slot, which is valid.
-        first: SlotId,
-        /// One beyond the last slot, which is valid.
-        end: SlotId,
+        /// The first location, which is valid.
+        first: Location,
+        /// One beyond the last location, which is valid.
+        end: Location,
         /// Valid ones among them.
         valid: u32,
     },
@@ -46,8 +46,8 @@ pub enum Step {
     /// Move a program unit of valid pages from here on inside their planes; they are put into the row's
     /// [`unit`](Collector::unit) with [`copy`](Collector::copy).
     Copyback {
-        /// The first slot.
-        from: SlotId,
+        /// The first location.
+        from: Location,
     },
     /// Erase this victim.
     Erase {
@@ -312,8 +312,12 @@ impl Collector {
         if let Some((first, end, valid)) = next_read(space, block, place) {
             state.regained += gain * passed(space, row, place, first, end, valid);
             state.victim = Some((block, end));
-            let slots = &space.pools().of_row(row).slots;
-            return Ok(Some(Step::Read { first: slots.at(block, first), end: slots.at(block, end), valid }));
+            let locations = &space.pools().of_row(row).locations;
+            return Ok(Some(Step::Read {
+                first: locations.at(block, first),
+                end: locations.at(block, end),
+                valid,
+            }));
         }
         let end = space.pools().per_block(block);
         state.regained += gain * passed(space, row, place, end, end, 0);
@@ -339,7 +343,7 @@ impl Collector {
         let at = state.read.iter().position(|block| space.is_clean(*block))?;
         let block = state.read.remove(at).expect("it was just found");
         state.migrating = state.migrating.filter(|migrating| *migrating != block);
-        // What is left of it in the staging areas is void, and its slots will soon hold something else.
+        // What is left of it in the staging areas is void, and its locations will soon hold something else.
         for staged in &mut state.staged {
             staged.retain(|moved| space.pools().block_of(moved.from) != block);
         }
@@ -552,17 +556,17 @@ impl Collector {
     }
 }
 
-/// The next slots of a victim from `place` on that can be read at once: the same page in planes side by side, each with
+/// The next locations of a victim from `place` on that can be read at once: the same page in planes side by side, each with
 /// something valid. First place, one beyond the last, and valid ones among them.
 fn next_read(space: &Space, block: BlockSetId, place: u32) -> Option<(u32, u32, u32)> {
-    let Pool { geometry, slots, .. } = space.pools().of_block(block);
-    let page = |place| slots.page_of(slots.at(block, place)).0;
+    let Pool { geometry, locations, .. } = space.pools().of_block(block);
+    let page = |place| locations.page_of(locations.at(block, place)).0;
     let (first, begin) = (space.next_valid(block, place)?, page(0));
     let (mut end, mut valid, mut last) = (first + 1, 1, page(first));
     let number = geometry.page_in_block(last - begin);
     while let Some(next) = space.next_valid(block, end) {
         let here = page(next);
-        if here > last + slots.pages() || geometry.page_in_block(here - begin) != number {
+        if here > last + locations.pages() || geometry.page_in_block(here - begin) != number {
             break;
         }
         (end, valid, last) = (next + 1, valid + 1, here);
@@ -570,9 +574,9 @@ fn next_read(space: &Space, block: BlockSetId, place: u32) -> Option<(u32, u32, 
     Some((first, end, valid))
 }
 
-/// The next valid slot of a victim from `place` on, if a program unit of valid ones begins there.
+/// The next valid location of a victim from `place` on, if a program unit of valid ones begins there.
 fn whole_unit(space: &Space, block: BlockSetId, place: u32) -> Option<u32> {
-    let unit = space.pools().of_block(block).slots.per_program;
+    let unit = space.pools().of_block(block).locations.per_program;
     if space.is_slc(block) {
         return None;
     }

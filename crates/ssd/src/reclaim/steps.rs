@@ -1,7 +1,7 @@
 //! The collector's steps as commands of the dies, and what follows when these are done.
 
 use wordline_kernel::{Instant, Schedule};
-use wordline_nand::{DieId, PageId, Pool, SlotId};
+use wordline_nand::{DieId, Location, PageId, Pool};
 
 use crate::base::Base;
 use crate::event::Event;
@@ -74,14 +74,14 @@ impl Reclaim {
     fn queue_copyback(
         &mut self,
         row: Row,
-        from: SlotId,
+        from: Location,
         now: Instant,
         base: &mut Base,
         map: &mut Map,
     ) -> DieId {
         let unit = base.config.pools.per_program(row);
         let stream = stream_of(from, base);
-        for from in (from.0..from.0 + unit).map(SlotId) {
+        for from in (from.0..from.0 + unit).map(Location) {
             self.collector.copy(row, Moved { stamp: base.flash.stamp(from), from });
         }
         base.totals.gc_programs += u64::from(unit);
@@ -92,7 +92,7 @@ impl Reclaim {
     }
 
     /// Queues the program of what the collector has gathered in a row; the rest of the unit is padding.
-    fn queue_gc_program(&self, row: Row, first: SlotId, unit: u32, now: Instant, base: &mut Base) -> DieId {
+    fn queue_gc_program(&self, row: Row, first: Location, unit: u32, now: Instant, base: &mut Base) -> DieId {
         let place = places(&base.space, row);
         let (die, stamps) = base.flash.program(now, (Ticket::Reclaim(row), Class::Reclaim), first, unit);
         for (n, moved) in self.collector.unit(row).iter().enumerate() {
@@ -101,21 +101,22 @@ impl Reclaim {
         die
     }
 
-    /// Queues the reads of a step: one multi-plane command, or one for each page number that a larger slot covers. What
+    /// Queues the reads of a step: one multi-plane command, or one for each page number that a larger location covers. What
     /// is not valid of a page is not moved out of the chip.
     fn queue_gc_reads(
         &mut self,
         row: Row,
-        first: SlotId,
-        end: SlotId,
+        first: Location,
+        end: Location,
         valid: u32,
         now: Instant,
         base: &mut Base,
     ) -> DieId {
-        let Pool { geometry, slots, .. } = base.config.pools.of_row(row);
-        let die = geometry.die_of(slots.block_of(first));
-        let (from, beyond) = (slots.page_of(first).0, slots.page_of(SlotId(end.0 - 1)).0 + slots.pages());
-        // A command reads pages of one number: where a slot begins within those of a number, its first one is short.
+        let Pool { geometry, locations, .. } = base.config.pools.of_row(row);
+        let die = geometry.die_of(locations.block_of(first));
+        let (from, beyond) =
+            (locations.page_of(first).0, locations.page_of(Location(end.0 - 1)).0 + locations.pages());
+        // A command reads pages of one number: where a location begins within those of a number, its first one is short.
         let planes = geometry.planes_per_row;
         let number_of = |page: u32| (page - geometry.first.page) / planes;
         let commands = number_of(beyond - 1) - number_of(from) + 1;
@@ -123,14 +124,14 @@ impl Reclaim {
             self.collector.split_step(row, commands);
         }
         base.flash.prefetch(first);
-        let (bytes, mut page) = (valid * slots.size.0 as u32, from);
+        let (bytes, mut page) = (valid * locations.size.0 as u32, from);
         while page < beyond {
             let next = (geometry.first.page + (number_of(page) + 1) * planes).min(beyond);
             let read = base.flash.read(die, now, (Ticket::Reclaim(row), Class::Reclaim), PageId(page));
             read.planes = next - page;
             read.bytes = bytes * (next - page) / (beyond - from);
-            // The pages of a slot are there once the last of them is.
-            (read.slot, read.slots) = (first, if next == beyond { end.0 - first.0 } else { 0 });
+            // The pages of a location are there once the last of them is.
+            (read.location, read.locations) = (first, if next == beyond { end.0 - first.0 } else { 0 });
             page = next;
         }
         die
@@ -149,10 +150,10 @@ impl Reclaim {
 
     /// Pages of a victim were read: those still valid are staged for a program, or leave the pool.
     pub(crate) fn gc_read(&mut self, row: Row, read: &Task, base: &mut Base) {
-        let Task { slot: first, planes, slots, .. } = *read;
+        let Task { location: first, planes, locations, .. } = *read;
         base.totals.gc_reads += u64::from(planes);
         let migrates = self.collector.migrates(row);
-        for from in (first.0..first.0 + slots).map(SlotId) {
+        for from in (first.0..first.0 + locations).map(Location) {
             if base.space.is_valid(from) {
                 let stamp = base.flash.stamp(from);
                 if migrates && !base.is_table(stamp.logical) {
@@ -166,17 +167,17 @@ impl Reclaim {
     }
 
     /// The collector's unit of a row was programmed: its pages that are still valid in their victims are mapped there.
-    pub(crate) fn gc_programmed(&mut self, row: Row, first: SlotId, base: &mut Base, map: &mut Map) {
+    pub(crate) fn gc_programmed(&mut self, row: Row, first: Location, base: &mut Base, map: &mut Map) {
         let place = places(&base.space, row);
         for moved in self.collector.unit(row) {
             base.space.prefetch(moved.from);
             map.prefetch(LogicalPage(moved.stamp.logical));
         }
         for (n, moved) in self.collector.take_unit(row).enumerate() {
-            let slot = SlotId(first.0 + place(n, moved.from) as u32);
+            let location = Location(first.0 + place(n, moved.from) as u32);
             // A page that the host wrote or discarded meanwhile stays where the host left it.
             if base.space.is_valid(moved.from) {
-                map.relocate(moved, slot, &mut base.space);
+                map.relocate(moved, location, &mut base.space);
             }
         }
         base.space.program_done(first);
@@ -215,21 +216,21 @@ impl Reclaim {
     }
 }
 
-/// Where in a program unit of a row the collector's page goes that is its `n`-th and comes from this slot: in a pool of whole
+/// Where in a program unit of a row the collector's page goes that is its `n`-th and comes from this location: in a pool of whole
 /// units to its place.
-fn places(space: &Space, row: Row) -> impl Fn(usize, SlotId) -> usize + use<> {
+fn places(space: &Space, row: Row) -> impl Fn(usize, Location) -> usize + use<> {
     let (first, unit) = {
-        let slots = &space.pools().of_row(row).slots;
-        (slots.first(), slots.per_program)
+        let locations = &space.pools().of_row(row).locations;
+        (locations.first(), locations.per_program)
     };
     let whole = space.has_whole_units(row);
     move |n, from| if whole { ((from.0 - first) % unit) as usize } else { n }
 }
 
 /// The collector's stream, by its number, that a valid page goes to.
-fn stream_of(from: SlotId, base: &mut Base) -> u8 {
+fn stream_of(from: Location, base: &mut Base) -> u8 {
     let stamp = base.flash.stamp(from);
-    assert!(stamp.is_data(), "the valid slot {from:?} holds {stamp:?}");
+    assert!(stamp.is_data(), "the valid location {from:?} holds {stamp:?}");
     if base.is_table(stamp.logical) {
         return base.space.streams().gc - 1;
     }

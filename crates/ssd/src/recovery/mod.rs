@@ -1,6 +1,6 @@
 //! Recovery: after a power cut everything but the flash is lost, and map and block table are rebuilt from the stamps of the pages.
 //!
-//! Every slot says which logical page it holds and in which version; the newest version wins, and of two copies of the
+//! Every location says which logical page it holds and in which version; the newest version wins, and of two copies of the
 //! same version, which the collector leaves, either one. Open blocks go on where they were, behind what is torn.
 
 mod scan;
@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 use wordline_kernel::{Duration, Instant, state};
-use wordline_nand::{Pool, Pools, SlotId, Stamp};
+use wordline_nand::{Location, Pool, Pools, Stamp};
 
 use crate::base::Base;
 use crate::contents::Mutant;
@@ -63,7 +63,7 @@ impl Recovery {
         let Base { space, flash, .. } = &mut core.base;
         let chips = flash.chips();
         space.forget(|block| chips.programmed(block), |block| chips.erases()[block]);
-        space.look_at_word_lines(|slot| chips.is_programmed(slot));
+        space.look_at_word_lines(|location| chips.is_programmed(location));
         core.base.set_modes();
         let stale = find_newest(core);
         core.map.settle(&mut core.base);
@@ -97,16 +97,16 @@ impl Recovery {
 /// What of a torn word line is not programmed yet stays so, where it is next in its block.
 fn skip_torn_word_lines(core: &mut Core) {
     for block in core.base.blocks_in_use() {
-        let Pool { part, slots, .. } = core.base.config.pools.of_block(block);
+        let Pool { part, locations, .. } = core.base.config.pools.of_block(block);
         if part.geometry.one_shot || part.geometry.bits_per_cell == 1 || core.base.flash.chips().is_slc(block)
         {
             continue;
         }
-        let unit = slots.per_program;
+        let unit = locations.per_program;
         let written = core.base.flash.chips().programmed(block);
         let first = written / unit;
         let is_torn = |page: u32| {
-            let stamp = core.base.flash.stamp(slots.at(block, page * unit));
+            let stamp = core.base.flash.stamp(locations.at(block, page * unit));
             stamp == Stamp::TORN
         };
         let in_torn_line =
@@ -131,8 +131,8 @@ fn find_newest(core: &mut Core) -> Versions {
             true => core.base.flash.chips().programmed(block),
             false => core.base.config.pools.per_block(block),
         };
-        for slot in (first.0..first.0 + end).map(SlotId) {
-            let stamp = core.base.flash.stamp(slot);
+        for location in (first.0..first.0 + end).map(Location) {
+            let stamp = core.base.flash.stamp(location);
             // What preconditioning calls overwritten long ago has no version.
             if !stamp.is_data() || stamp.version == 0 {
                 continue;
@@ -140,7 +140,7 @@ fn find_newest(core: &mut Core) -> Versions {
             let logical = LogicalPage(stamp.logical);
             if let (Some(writes), Some(newest)) = (core.map.unit_writes(), &newest)
                 && core.base.space.has_whole_units(core.base.space.row_of(block))
-                && !writes.is_newest(newest, slot, logical)
+                && !writes.is_newest(newest, location, logical)
             {
                 let version = stale.entry(logical).or_insert(0);
                 *version = stamp.version.max(*version);
@@ -149,7 +149,7 @@ fn find_newest(core: &mut Core) -> Versions {
             let known = core.map.get(logical).map(|known| core.base.flash.stamp(known).version);
             let is_newer = |known: u32| (known < stamp.version) != core.base.has(Mutant::OldestAtRecovery);
             if known.is_none_or(is_newer) {
-                core.map.install(logical, slot, &mut core.base);
+                core.map.install(logical, location, &mut core.base);
             }
         }
     }

@@ -33,9 +33,9 @@ pub(crate) struct Scan {
     pub(crate) found: Recovered,
 }
 
-/// Page numbers that so many slots of a block take.
-fn pages_of_slots(pool: &Pool, slots: u32) -> u32 {
-    let pages = (slots * pool.slots.pages()).div_ceil(pool.slots.per_page());
+/// Page numbers that so many locations of a block take.
+fn pages_of_locations(pool: &Pool, locations: u32) -> u32 {
+    let pages = (locations * pool.locations.pages()).div_ceil(pool.locations.per_page());
     pages.div_ceil(pool.geometry.planes_per_row)
 }
 
@@ -125,7 +125,7 @@ fn pages_to_scan(block: BlockSetId, core: &Core) -> u32 {
     }
     let pool = core.base.config.pools.of_block(block);
     let bits = if core.base.flash.chips().is_slc(block) { pool.geometry.bits_per_cell() } else { 1 };
-    (pages_of_slots(pool, core.base.flash.chips().programmed(block)) + 1)
+    (pages_of_locations(pool, core.base.flash.chips().programmed(block)) + 1)
         .min(pool.geometry.pages_per_block / bits)
 }
 
@@ -135,7 +135,7 @@ fn after_first_page(block: BlockSetId, core: &Core) -> u32 {
     let known = core.map.checkpoints().and_then(|checkpoints| checkpoints.known(block));
     match known {
         Some(known) if known.erases == core.base.flash.chips().erases()[block] => {
-            pages_of_slots(core.base.config.pools.of_block(block), known.programmed).max(1)
+            pages_of_locations(core.base.config.pools.of_block(block), known.programmed).max(1)
         }
         _ => 1,
     }
@@ -148,11 +148,11 @@ pub(super) fn scan_tables(scan: &mut Scan, core: &Core) {
         if logical.0 >= core.map.len() {
             return;
         }
-        let Some(slot) = core.map.get(logical) else { continue };
-        let slots = &core.base.config.pools.of_slot(slot).slots;
-        let die = core.base.config.pools.die_of(slot);
-        let first = slots.page_of(slot).0;
-        scan.dies[die].tables.extend((first..first + slots.pages()).map(PageId));
+        let Some(location) = core.map.get(logical) else { continue };
+        let locations = &core.base.config.pools.of_location(location).locations;
+        let die = core.base.config.pools.die_of(location);
+        let first = locations.page_of(location).0;
+        scan.dies[die].tables.extend((first..first + locations.pages()).map(PageId));
     }
 }
 

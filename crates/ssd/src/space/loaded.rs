@@ -12,13 +12,13 @@ impl Space {
         [self.table.len(), self.free.len(), self.open.len(), self.closed.rows()]
     }
 
-    /// Valid slots of a block, counted.
+    /// Valid locations of a block, counted.
     pub(crate) fn count_valid(&self, block: BlockSetId) -> u64 {
         let next = |place: &u32| self.next_valid(block, place + 1);
         std::iter::successors(self.next_valid(block, 0), next).count() as u64
     }
 
-    /// Checks what was loaded; `programmed` says how many slots of a block the chips have programmed.
+    /// Checks what was loaded; `programmed` says how many locations of a block the chips have programmed.
     pub(crate) fn check_loaded(&self, programmed: impl Fn(BlockSetId) -> u32) -> Result<(), String> {
         all_rows(&self.pools).try_for_each(|row| self.check_row(row, &programmed))
     }

@@ -1,6 +1,6 @@
 //! Blocks of a block map, which says itself what is written where: any number of them are open in a row.
 
-use wordline_nand::{BlockSetId, SlotId};
+use wordline_nand::{BlockSetId, Location};
 
 use super::{Space, State, StreamId};
 use crate::policy::placement::Row;
@@ -18,8 +18,8 @@ impl Space {
         self.opened[block]
     }
 
-    /// The slot at `place` of an open block is going to be programmed; [`program_done`](Self::program_done) says when it is.
-    pub fn program_at(&mut self, block: BlockSetId, place: u32) -> SlotId {
+    /// The location at `place` of an open block is going to be programmed; [`program_done`](Self::program_done) says when it is.
+    pub fn program_at(&mut self, block: BlockSetId, place: u32) -> Location {
         assert_eq!(self.state(block), State::Open, "only an open block is programmed");
         self.table[block].programs += 1;
         self.pools.at(block, place)

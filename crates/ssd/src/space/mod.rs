@@ -1,5 +1,5 @@
 //! The block table: which block sets are free, open, closed, being cleaned or bad, and how many valid pages each has.
-//! A page is a logical page here: what one [slot](wordline_nand::Slots) holds.
+//! A page is a logical page here: what one [location](wordline_nand::Locations) holds.
 //!
 //! Free blocks of a row are kept by erase count (dynamic wear levelling: the least worn is opened next, the lowest number
 //! wins a tie, unless the [allocation](wear::Allocation) says otherwise). Closed blocks are [indexed](candidates) for the victim policy.
@@ -23,7 +23,7 @@ use shared::Shared;
 use super_blocks::SuperBlocks;
 use wear::{Allocation, FreeBlocks};
 use wordline_kernel::{Column, Id, prefetch, state};
-use wordline_nand::{BlockSetId, Pools, SlotId};
+use wordline_nand::{BlockSetId, Location, Pools};
 
 use crate::policy::placement::Row;
 use slc::SlcBlocks;
@@ -37,7 +37,7 @@ fn all_rows(pools: &Pools) -> std::ops::Range<Row> {
     0..pools.rows()
 }
 
-/// Slots of a block of each row.
+/// Locations of a block of each row.
 fn full_blocks(pools: &Pools) -> Vec<u32> {
     all_rows(pools).map(|row| pools.per_block_of(row)).collect()
 }
@@ -52,10 +52,10 @@ pub struct Space {
     /// Which opening of a block of the device was the last of each block; its first page carries this number.
     opened: Column<BlockSetId, u64>,
     openings: u64,
-    /// A bit for each slot: whether a logical page is mapped to it.
+    /// A bit for each location: whether a logical page is mapped to it.
     is_valid: Vec<u64>,
     free: Vec<FreeBlocks>,
-    /// The open block of each stream and how many of its slots are written, row by row.
+    /// The open block of each stream and how many of its locations are written, row by row.
     open: Vec<Option<(BlockSetId, u32)>>,
     indexes: Indexes,
     closed: Closed,
@@ -86,7 +86,7 @@ impl Space {
             table: Column::filled(blocks, Block::FREE),
             opened: Column::filled(blocks, 0),
             openings: 0,
-            is_valid: vec![0; (pools.slots() as usize).div_ceil(64)],
+            is_valid: vec![0; (pools.locations() as usize).div_ceil(64)],
             free: all_rows(pools).map(|row| FreeBlocks::new(Allocation::LeastWorn, blocks_of(row))).collect(),
             open: vec![None; rows * usize::from(streams.host + streams.gc)],
             indexes: Indexes::default(),
@@ -166,25 +166,25 @@ impl Space {
         self.table[block].written_by.0.checked_sub(self.streams.host)
     }
 
-    /// Whether the slot holds what its logical page is mapped to.
+    /// Whether the location holds what its logical page is mapped to.
     #[inline]
-    pub fn is_valid(&self, slot: SlotId) -> bool {
-        self.is_valid[slot.index() / 64] >> (slot.index() % 64) & 1 != 0
+    pub fn is_valid(&self, location: Location) -> bool {
+        self.is_valid[location.index() / 64] >> (location.index() % 64) & 1 != 0
     }
 
-    /// The page in `slot` becomes invalid soon; see [`wordline_kernel::prefetch`].
+    /// The page in `location` becomes invalid soon; see [`wordline_kernel::prefetch`].
     #[inline]
-    pub fn prefetch(&self, slot: SlotId) {
-        let block = self.pools.block_of(slot);
-        prefetch(&self.is_valid[slot.index() / 64]);
+    pub fn prefetch(&self, location: Location) {
+        let block = self.pools.block_of(location);
+        prefetch(&self.is_valid[location.index() / 64]);
         self.table.prefetch(block);
         self.closed.prefetch(block);
     }
 
-    /// The page in `slot` is read soon; see [`wordline_kernel::prefetch`].
+    /// The page in `location` is read soon; see [`wordline_kernel::prefetch`].
     #[inline]
-    pub fn prefetch_block(&self, slot: SlotId) {
-        self.table.prefetch(self.pools.block_of(slot));
+    pub fn prefetch_block(&self, location: Location) {
+        self.table.prefetch(self.pools.block_of(location));
     }
 
     /// Valid pages of the device: the sum over the blocks.
@@ -266,7 +266,7 @@ impl Space {
 
     /// The next `pages` of the stream's open block, a divisor of the block. Opens a free block if the stream has none;
     /// if none is left to be opened, another stream of the same side takes the pages. A bug if there is no room.
-    pub fn take(&mut self, row: Row, stream: StreamId, pages: u32) -> SlotId {
+    pub fn take(&mut self, row: Row, stream: StreamId, pages: u32) -> Location {
         let mut at = self.at(row, stream);
         if self.open[at].is_none() && !self.may_open(row, self.streams.is_gc(stream)) {
             let other = self.open_block(row, stream).expect("the caller saw that there is room");
@@ -290,7 +290,11 @@ impl Space {
         if full {
             self.table[block].state = State::Filling;
         }
-        if self.order.is_some() { self.slot_in_order(at, block, place) } else { self.pools.at(block, place) }
+        if self.order.is_some() {
+            self.location_in_order(at, block, place)
+        } else {
+            self.pools.at(block, place)
+        }
     }
 
     /// Notes that a free block is open for a stream.
@@ -307,7 +311,7 @@ impl Space {
     }
 
     /// Notes that the program of what [`take`](Self::take) gave is done.
-    pub fn program_done(&mut self, first: SlotId) {
+    pub fn program_done(&mut self, first: Location) {
         let block = self.pools.block_of(first);
         self.table[block].programs -= 1;
         self.close_when_written(block);
@@ -364,9 +368,9 @@ impl Space {
         self.table[block].condemned
     }
 
-    /// Takes all blocks of a row out of use at once; `lost` gets each slot that was valid. Returns how many blocks were
+    /// Takes all blocks of a row out of use at once; `lost` gets each location that was valid. Returns how many blocks were
     /// still good.
-    pub fn lose_row(&mut self, row: Row, mut lost: impl FnMut(SlotId)) -> u32 {
+    pub fn lose_row(&mut self, row: Row, mut lost: impl FnMut(Location)) -> u32 {
         while self.free[row as usize].pop(true).is_some() {}
         for stream in self.streams.all() {
             let at = self.at(row, stream);
@@ -381,9 +385,9 @@ impl Space {
             self.table[block].state = State::Bad;
             let mut place = 0;
             while let Some(at) = self.next_valid(block, place) {
-                let slot = self.pools.at(block, at);
-                self.invalidate(slot);
-                lost(slot);
+                let location = self.pools.at(block, at);
+                self.invalidate(location);
+                lost(location);
                 place = at + 1;
             }
         }
@@ -391,14 +395,17 @@ impl Space {
         std::mem::take(&mut self.good[row as usize])
     }
 
-    /// Notes that a logical page is mapped to `slot` now.
+    /// Notes that a logical page is mapped to `location` now.
     #[inline]
-    pub fn validate(&mut self, slot: SlotId) {
-        let (block, row) = self.pools.block_and_row_of(slot);
-        debug_assert!(!self.is_valid(slot), "a slot becomes valid once");
-        self.is_valid[slot.index() / 64] |= 1 << (slot.index() % 64);
-        debug_assert!(self.state(block) != State::Closed, "a slot becomes valid while its block is written");
-        let gained = if self.shared.is_some() { self.pages_gained(slot) } else { 1 };
+    pub fn validate(&mut self, location: Location) {
+        let (block, row) = self.pools.block_and_row_of(location);
+        debug_assert!(!self.is_valid(location), "a location becomes valid once");
+        self.is_valid[location.index() / 64] |= 1 << (location.index() % 64);
+        debug_assert!(
+            self.state(block) != State::Closed,
+            "a location becomes valid while its block is written"
+        );
+        let gained = if self.shared.is_some() { self.pages_gained(location) } else { 1 };
         self.table[block].valid += gained;
         self.row_valid[row as usize] += gained;
         if self.super_blocks.is_some() {
@@ -406,13 +413,13 @@ impl Space {
         }
     }
 
-    /// Notes that no logical page is mapped to `slot` any more.
+    /// Notes that no logical page is mapped to `location` any more.
     #[inline]
-    pub fn invalidate(&mut self, slot: SlotId) {
-        let (block, row) = self.pools.block_and_row_of(slot);
-        debug_assert!(self.is_valid(slot), "only a valid slot becomes invalid");
-        self.is_valid[slot.index() / 64] &= !(1 << (slot.index() % 64));
-        let lost = if self.shared.is_some() { self.pages_lost(slot) } else { 1 };
+    pub fn invalidate(&mut self, location: Location) {
+        let (block, row) = self.pools.block_and_row_of(location);
+        debug_assert!(self.is_valid(location), "only a valid location becomes invalid");
+        self.is_valid[location.index() / 64] &= !(1 << (location.index() % 64));
+        let lost = if self.shared.is_some() { self.pages_lost(location) } else { 1 };
         self.row_valid[row as usize] -= lost;
         let Block { valid, state, .. } = &mut self.table[block];
         let before = std::mem::replace(valid, *valid - lost);
@@ -471,7 +478,7 @@ impl Space {
         self.table[block].state = State::Bad;
     }
 
-    /// The first valid slot of a block from `place` on.
+    /// The first valid location of a block from `place` on.
     pub fn next_valid(&self, block: BlockSetId, place: u32) -> Option<u32> {
         let first = self.pools.at(block, 0).index();
         let (mut at, end) = (first + place as usize, first + self.pools.per_block(block) as usize);
@@ -500,7 +507,7 @@ impl Space {
         *readers == 0 && *state == State::Victim
     }
 
-    /// Forgets everything but what flash tells of itself: which blocks are bad, how many slots of each are
+    /// Forgets everything but what flash tells of itself: which blocks are bad, how many locations of each are
     /// `programmed`, and by which stream. Blocks that are written in part go on from there; full ones wait to be
     /// [closed](Self::close_full) until their valid pages are known.
     pub fn forget(&mut self, programmed: impl Fn(BlockSetId) -> u32, erases: impl Fn(BlockSetId) -> u32) {

@@ -1,7 +1,7 @@
 //! The order in which the word lines of open blocks are programmed, where it is not that of their numbers.
 
 use wordline_kernel::state;
-use wordline_nand::{BlockSetId, SlotId};
+use wordline_nand::{BlockSetId, Location};
 
 use super::Space;
 use crate::policy::frontier::{Frontier, OpenBlock, WordLines};
@@ -33,15 +33,15 @@ impl Space {
         self.order.is_none()
     }
 
-    /// Slots of a word line of a block, in all planes of the row.
+    /// Locations of a word line of a block, in all planes of the row.
     fn per_word_line(&self, block: BlockSetId) -> u32 {
         self.order.as_ref().map_or(1, |order| self.capacity(block) / order.shape.count())
     }
 
-    /// The slot that is the `place`-th to be written of the open block noted at `at`. A word line's slots follow each
+    /// The location that is the `place`-th to be written of the open block noted at `at`. A word line's locations follow each
     /// other.
     #[inline(never)]
-    pub(super) fn slot_in_order(&mut self, at: usize, block: BlockSetId, place: u32) -> SlotId {
+    pub(super) fn location_in_order(&mut self, at: usize, block: BlockSetId, place: u32) -> Location {
         let unit = self.per_word_line(block);
         let is_gc = self.moved_by(block).is_some();
         let Some(order) = &mut self.order else { return self.pools.at(block, place) };
@@ -61,8 +61,8 @@ impl Space {
         self.pools.at(block, order.at[at] * unit + within)
     }
 
-    /// Finds out again which word lines of the open blocks are programmed, from what flash tells of their slots.
-    pub fn look_at_word_lines(&mut self, is_programmed: impl Fn(SlotId) -> bool) {
+    /// Finds out again which word lines of the open blocks are programmed, from what flash tells of their locations.
+    pub fn look_at_word_lines(&mut self, is_programmed: impl Fn(Location) -> bool) {
         for at in 0..if self.is_in_order() { 0 } else { self.open.len() } {
             let Some((block, _)) = self.open[at] else { continue };
             let unit = self.per_word_line(block);

@@ -2,7 +2,7 @@
 //! that is mapped by program units, that a unit takes room as a whole while anything of it is valid.
 
 use wordline_kernel::state;
-use wordline_nand::SlotId;
+use wordline_nand::Location;
 
 use super::Space;
 use crate::policy::placement::Row;
@@ -43,11 +43,11 @@ impl Space {
         self.shared.as_ref().is_some_and(|shared| shared.whole_units) && self.pools.number_of_row(row) == 0
     }
 
-    /// Whether the map of pages tells of a slot, of which a part may be in flash. A pool of whole units has a map of its
+    /// Whether the map of pages tells of a location, of which a part may be in flash. A pool of whole units has a map of its
     /// own, with an entry for each unit, which is in memory.
     #[inline]
-    pub fn is_mapped_by_page(&self, slot: SlotId) -> bool {
-        self.shared.is_none() || !self.has_whole_units(self.pools.row_of(slot))
+    pub fn is_mapped_by_page(&self, location: Location) -> bool {
+        self.shared.is_none() || !self.has_whole_units(self.pools.row_of(location))
     }
 
     /// Valid pages of a pool.
@@ -58,37 +58,37 @@ impl Space {
         }
     }
 
-    /// Pages that a slot that has become valid takes room for.
+    /// Pages that a location that has become valid takes room for.
     #[inline(never)]
-    pub(super) fn pages_gained(&mut self, slot: SlotId) -> u32 {
-        let gained = self.pages_alone(slot);
-        let pool = self.pools.number_of_row(self.pools.row_of(slot));
+    pub(super) fn pages_gained(&mut self, location: Location) -> u32 {
+        let gained = self.pages_alone(location);
+        let pool = self.pools.number_of_row(self.pools.row_of(location));
         if let Some(shared) = &mut self.shared {
             shared.valid[pool] += 1;
         }
         gained
     }
 
-    /// Pages that a slot gives up room of that is valid no more.
+    /// Pages that a location gives up room of that is valid no more.
     #[inline(never)]
-    pub(super) fn pages_lost(&mut self, slot: SlotId) -> u32 {
-        let lost = self.pages_alone(slot);
-        let pool = self.pools.number_of_row(self.pools.row_of(slot));
+    pub(super) fn pages_lost(&mut self, location: Location) -> u32 {
+        let lost = self.pages_alone(location);
+        let pool = self.pools.number_of_row(self.pools.row_of(location));
         if let Some(shared) = &mut self.shared {
             shared.valid[pool] -= 1;
         }
         lost
     }
 
-    /// Pages that take room because of this slot alone, whether it is valid or not.
-    fn pages_alone(&self, slot: SlotId) -> u32 {
-        if !self.has_whole_units(self.pools.row_of(slot)) {
+    /// Pages that take room because of this location alone, whether it is valid or not.
+    fn pages_alone(&self, location: Location) -> u32 {
+        if !self.has_whole_units(self.pools.row_of(location)) {
             return 1;
         }
-        let slots = &self.pools.first().slots;
-        let unit = slots.per_program;
-        let first = slot.0 - slots.split(slot).1 % unit;
-        let alone = (first..first + unit).all(|other| other == slot.0 || !self.is_valid(SlotId(other)));
+        let locations = &self.pools.first().locations;
+        let unit = locations.per_program;
+        let first = location.0 - locations.split(location).1 % unit;
+        let alone = (first..first + unit).all(|other| other == location.0 || !self.is_valid(Location(other)));
         if alone { unit } else { 0 }
     }
 }

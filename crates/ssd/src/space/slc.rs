@@ -1,4 +1,4 @@
-//! Blocks that are used as an SLC cache. Such a block holds a page for each word line, in the first of its slots, and
+//! Blocks that are used as an SLC cache. Such a block holds a page for each word line, in the first of its locations, and
 //! counts as a block in which the others are invalid: any victim policy sees what cleaning it gains, and the guarantees
 //! of the collector hold as they are, for to fold a block always gains space. Folding is cleaning.
 
@@ -15,7 +15,7 @@ use crate::policy::placement::Row;
 pub struct SlcShare {
     /// The stream of the host that is cached.
     pub stream: StreamId,
-    /// Slots that a program in SLC mode writes.
+    /// Locations that a program in SLC mode writes.
     pub unit: u32,
     /// Bits of a cell.
     pub bits: u32,
@@ -71,7 +71,7 @@ impl Space {
         self.slc.is_some()
     }
 
-    /// Slots that a program of the host takes away from a row at most: blocks in SLC mode hold a part of what others do.
+    /// Locations that a program of the host takes away from a row at most: blocks in SLC mode hold a part of what others do.
     #[inline]
     pub fn dearest(&self, row: Row) -> u32 {
         let usual = self.pools.per_program(row);
@@ -84,7 +84,7 @@ impl Space {
         self.slc.as_ref().is_some_and(|slc| slc.is_slc[block])
     }
 
-    /// Slots of a block that can be written.
+    /// Locations of a block that can be written.
     #[inline]
     pub(super) fn capacity(&self, block: BlockSetId) -> u32 {
         match &self.slc {
@@ -93,7 +93,7 @@ impl Space {
         }
     }
 
-    /// Slots that the next program of a stream of the host writes to the row.
+    /// Locations that the next program of a stream of the host writes to the row.
     #[inline]
     pub fn unit(&self, row: Row, stream: StreamId) -> u32 {
         match &self.slc {
@@ -102,7 +102,7 @@ impl Space {
         }
     }
 
-    /// Slots that the next program of a stream of the host takes away from the row: a block in SLC mode holds only a part of
+    /// Locations that the next program of a stream of the host takes away from the row: a block in SLC mode holds only a part of
     /// what others do.
     #[inline]
     pub fn cost(&self, row: Row, stream: StreamId) -> u32 {

@@ -4,7 +4,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wordline_kernel::Complaints;
-use wordline_nand::{Geometry, Part, Slots};
+use wordline_nand::{Geometry, Locations, Part};
 
 /// Blocks that are written in SLC mode. The router says what goes there.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -30,7 +30,7 @@ impl Default for SlcCacheFile {
 
 impl SlcCacheFile {
     /// What is wrong with the settings on these chips.
-    pub fn check(&self, part: &Part, slots: &Slots, geometry: &Geometry, wrong: &mut Complaints) {
+    pub fn check(&self, part: &Part, locations: &Locations, geometry: &Geometry, wrong: &mut Complaints) {
         wrong.require(
             (0.0..=1.0).contains(&self.spare),
             "ftl.slc_cache.spare",
@@ -58,9 +58,9 @@ impl SlcCacheFile {
         );
         let pages = geometry.planes_per_row;
         wrong.require(
-            pages.is_multiple_of(slots.pages()),
+            pages.is_multiple_of(locations.pages()),
             "ftl.mapping.unit",
-            slots.size,
+            locations.size,
             format!(
                 "at most the {pages} pages that a program in SLC mode writes, which are a multiple of it"
             ),

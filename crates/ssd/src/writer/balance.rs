@@ -47,7 +47,7 @@ impl Writer {
 
     /// Counts the complete program units that wait for each row; false if there are none.
     fn count_waiting(&mut self, core: &Core) -> bool {
-        let unit = core.base.config.pools.first().slots.per_program;
+        let unit = core.base.config.pools.first().locations.per_program;
         let streams = usize::from(core.base.space.streams().host);
         let mut any = false;
         for (row, waiting) in self.waiting.iter_mut().enumerate() {
@@ -81,7 +81,8 @@ impl Writer {
 
     /// What waits for a row that holds as many valid pages as it may goes to the next row that takes it.
     fn leave_full_rows(&mut self, core: &mut Core, calendar: &mut impl Schedule<Event>) -> bool {
-        let (unit, rows) = (core.base.config.pools.first().slots.per_program, core.base.config.pools.rows());
+        let (unit, rows) =
+            (core.base.config.pools.first().locations.per_program, core.base.config.pools.rows());
         let streams = usize::from(core.base.space.streams().host);
         let mut formed = false;
         for list in 0..self.ready.len() {

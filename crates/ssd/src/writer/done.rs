@@ -1,7 +1,7 @@
 //! What the writer does when its reads and programs are done, or failed.
 
 use wordline_kernel::Schedule;
-use wordline_nand::{DieId, SlotId};
+use wordline_nand::{DieId, Location};
 
 use crate::cache::buffer::EntryId;
 use crate::engines::Core;
@@ -13,7 +13,7 @@ use crate::writer::Writer;
 
 impl Writer {
     /// The host's unit of `row` was not programmed: its pages, which the buffer still has, go elsewhere at once.
-    pub(crate) fn host_program_failed(&mut self, row: Row, first: SlotId, core: &mut Core) {
+    pub(crate) fn host_program_failed(&mut self, row: Row, first: Location, core: &mut Core) {
         if self.programs_whole_unit(row) {
             self.whole_unit_failed(row, core);
             core.base.space.program_done(first);
@@ -33,7 +33,7 @@ impl Writer {
     }
 
     /// The unit of translation pages of `row` was not programmed: they are in memory still.
-    pub(crate) fn table_program_failed(&mut self, row: Row, first: SlotId, core: &mut Core) {
+    pub(crate) fn table_program_failed(&mut self, row: Row, first: Location, core: &mut Core) {
         let mut unit = std::mem::take(&mut self.units[row as usize]);
         core.base.space.program_done(first);
         for stamp in unit.stamps.iter().rev().filter(|stamp| stamp.is_data()) {
@@ -47,10 +47,10 @@ impl Writer {
     /// A die is lost with everything in it.
     pub(crate) fn lose_die(&mut self, die: DieId, core: &mut Core) {
         core.base.totals.dead_dies += 1;
-        let mut slots = Vec::new();
+        let mut locations = Vec::new();
         for row in core.base.config.pools.of_die(die).geometry.rows_of(die) {
             core.reclaim.collector_mut().lose(row);
-            let good = core.base.space.lose_row(row, |slot| slots.push(slot));
+            let good = core.base.space.lose_row(row, |location| locations.push(location));
             core.base.totals.grown_bad_blocks += u64::from(good);
             if let Some(map) = core.map.by_block_mut() {
                 map.lose(row, &core.base.space);
@@ -59,7 +59,9 @@ impl Writer {
         }
         // What waits for the lost rows goes elsewhere.
         self.rows.lost_one();
-        slots.into_iter().for_each(|slot| core.cache.lose_slot(slot, &mut core.base, &mut core.map));
+        locations
+            .into_iter()
+            .for_each(|location| core.cache.lose_location(location, &mut core.base, &mut core.map));
     }
 
     /// A read of the rest of a partly written page is over, or found nothing.

@@ -1,7 +1,7 @@
 //! Program units of the host's pages: formed of complete pages, programmed, and mapped.
 
 use wordline_kernel::Schedule;
-use wordline_nand::{SlotId, Stamp};
+use wordline_nand::{Location, Stamp};
 
 use crate::base::Base;
 use crate::cache::buffer::{EntryId, EntryState};
@@ -243,7 +243,7 @@ impl Writer {
     pub(crate) fn host_programmed(
         &mut self,
         row: Row,
-        first: SlotId,
+        first: Location,
         core: &mut Core,
         calendar: &mut impl Schedule<Event>,
     ) {
@@ -253,7 +253,7 @@ impl Writer {
         let mut unit = std::mem::take(&mut self.units[row as usize]);
         foresee_installs(&unit, core);
         for (n, id) in unit.entries.iter().copied().enumerate() {
-            self.page_programmed(id, unit.stamps[n], SlotId(first.0 + n as u32), core, calendar);
+            self.page_programmed(id, unit.stamps[n], Location(first.0 + n as u32), core, calendar);
         }
         self.programming -= unit.entries.len() as u32;
         if let Some(map) = core.map.by_block_mut() {
@@ -273,13 +273,13 @@ impl Writer {
         self.pages_over(over, core, calendar);
     }
 
-    /// A page of the buffer was programmed to `slot`: it is there, unless it is void.
+    /// A page of the buffer was programmed to `location`: it is there, unless it is void.
     #[inline]
     pub(in crate::writer) fn page_programmed(
         &mut self,
         id: EntryId,
         stamp: Stamp,
-        slot: SlotId,
+        location: Location,
         core: &mut Core,
         calendar: &mut impl Schedule<Event>,
     ) {
@@ -288,8 +288,8 @@ impl Writer {
         let entry = core.cache.entry_mut(id);
         if !entry.void {
             entry.flash_version = version;
-            let old = core.map.install(page, slot, &mut core.base);
-            core.map.note_update(page, old, slot, &core.base);
+            let old = core.map.install(page, location, &mut core.base);
+            core.map.note_update(page, old, location, &core.base);
             core.map.in_flash(page, version);
         }
         if core.cache.programmed(id, version) {

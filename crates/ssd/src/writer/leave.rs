@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use wordline_kernel::{Duration, Schedule};
 
-use crate::base::{SlotRead, Wanted};
+use crate::base::{LocationRead, Wanted};
 use crate::cache::buffer::{Entry, EntryId, EntryState};
 use crate::command::Command;
 use crate::config::BufferMode;
@@ -87,12 +87,12 @@ impl Writer {
         let entry = core.cache.entry_mut(id);
         entry.state = EntryState::Filling;
         let (logical, version, missing) = (entry.logical, entry.flash_version, full.without(entry.sectors));
-        let slot = core.map.get(logical).expect("an incomplete page is in flash");
+        let location = core.map.get(logical).expect("an incomplete page is in flash");
         self.filling += 1;
-        let fill = SlotRead {
+        let fill = LocationRead {
             ticket: Ticket::Fill(id),
             class: core.cache.class_of_reads_for(id),
-            slot,
+            location,
             sectors: Wanted::Set(missing),
             logical,
             version,
@@ -171,7 +171,7 @@ impl Writer {
     /// Takes out the run of dirty pages around `page` that belong to one program unit of consecutive pages, in order.
     #[inline(never)]
     fn leave_together(&mut self, page: LogicalPage, core: &mut Core, calendar: &mut impl Schedule<Event>) {
-        let unit = core.base.config.pools.first().slots.per_program;
+        let unit = core.base.config.pools.first().locations.per_program;
         let start = page.0 - page.0 % unit;
         let mut first = page.0;
         while first > start && core.cache.dirty_entry(first - 1).is_some() {

@@ -134,7 +134,7 @@ impl Writer {
         self.rows.of_all().last().expect("there is a stream of the host")
     }
 
-    /// Slots of a program in SLC mode, if there are any.
+    /// Locations of a program in SLC mode, if there are any.
     pub(crate) fn slc_unit(&self) -> Option<u32> {
         self.rows.slc_unit()
     }

@@ -165,7 +165,7 @@ impl Rows {
         self.pools.as_ref().map_or(0, |pools| pools[stream])
     }
 
-    /// Slots of a program in SLC mode, if there are any.
+    /// Locations of a program in SLC mode, if there are any.
     pub fn slc_unit(&self) -> Option<u32> {
         self.slc.as_ref().map(|slc| slc.unit)
     }
@@ -175,7 +175,7 @@ impl Rows {
     pub fn unit_of(&self, stream: usize, base: &Base) -> u32 {
         match &self.slc {
             Some(slc) if slc.caches(stream) => slc.unit,
-            _ => base.config.pools.get(self.pool_of(stream)).slots.per_program,
+            _ => base.config.pools.get(self.pool_of(stream)).locations.per_program,
         }
     }
 
@@ -203,7 +203,7 @@ impl Rows {
 struct SlcRows {
     /// Its number.
     pub stream: usize,
-    /// Slots of a program in SLC mode.
+    /// Locations of a program in SLC mode.
     pub unit: u32,
     /// Rows that take such a program now.
     pub rows: RowSet,

@@ -1,7 +1,7 @@
 //! Pages of tables that changed, of the map and of discards, are written in program units of their own.
 
 use wordline_kernel::Schedule;
-use wordline_nand::{SlotId, Stamp};
+use wordline_nand::{Location, Stamp};
 
 use crate::engines::Core;
 use crate::event::Event;
@@ -105,10 +105,10 @@ impl Writer {
     }
 
     /// The program of translation pages of `row`, or of pages that tell of discards, is done.
-    pub(crate) fn tables_programmed(&mut self, row: Row, first: SlotId, core: &mut Core) {
+    pub(crate) fn tables_programmed(&mut self, row: Row, first: Location, core: &mut Core) {
         let mut unit = std::mem::take(&mut self.units[row as usize]);
         for (n, stamp) in unit.stamps.iter().enumerate().filter(|(_, stamp)| stamp.is_data()) {
-            core.map.table_programmed(*stamp, SlotId(first.0 + n as u32), &mut core.base);
+            core.map.table_programmed(*stamp, Location(first.0 + n as u32), &mut core.base);
         }
         unit.clear();
         self.rows.set_busy(row, false);

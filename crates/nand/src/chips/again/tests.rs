@@ -4,7 +4,7 @@ use crate::chips::{AtCut, Chips, Command, Done, Event, Operation, Refusal, Stamp
 use crate::faults::{Fails, FaultFile, Numbers};
 use crate::geometry::{BlockSetId, DieId, Layout, PageId};
 use crate::part::tests::mqsim_file;
-use crate::{CellMode, Pools, SlotId};
+use crate::{CellMode, Location, Pools};
 
 const DIE: DieId = DieId(0);
 
@@ -55,7 +55,7 @@ impl Rig {
 
     /// The versions that the first pages of a block hold, in the first plane.
     fn versions(&self, pages: u32) -> Vec<u32> {
-        (0..pages).map(|page| self.chips.stamp(SlotId(2 * page)).version).collect()
+        (0..pages).map(|page| self.chips.stamp(Location(2 * page)).version).collect()
     }
 }
 
@@ -70,7 +70,7 @@ fn a_word_line_is_programmed_again_page_by_page_and_keeps_the_other_page() {
     let first = rig.program(1, CellMode::Reprogrammed(1), 2).expect("both pages are programmed");
     assert_eq!(first.array, us(800));
     assert_eq!(rig.versions(4), [1, 2, 1, 1]);
-    assert_eq!(rig.chips.stamp(SlotId(3)), Stamp { logical: 1, version: 2 }, "the other plane's page");
+    assert_eq!(rig.chips.stamp(Location(3)), Stamp { logical: 1, version: 2 }, "the other plane's page");
     rig.program(0, CellMode::Reprogrammed(2), 3).expect("it stands two");
     assert_eq!(rig.versions(4), [3, 2, 1, 1]);
     assert_eq!((rig.chips.reprograms(PageId(0)), rig.chips.reprograms(PageId(4))), (2, 0));
@@ -150,7 +150,7 @@ fn a_power_cut_amid_a_reprogram_tears_both_pages_of_the_word_line() {
         let counts = if at_cut == AtCut::Torn { (1, 2, 2) } else { (0, 0, 0) };
         assert_eq!((torn.programs, torn.pages, torn.partners), counts);
         assert_eq!(rig.versions(4), wanted);
-        assert_eq!(rig.chips.stamp(SlotId(0)) == Stamp::TORN, at_cut == AtCut::Torn);
+        assert_eq!(rig.chips.stamp(Location(0)) == Stamp::TORN, at_cut == AtCut::Torn);
     }
 }
 
@@ -166,7 +166,7 @@ fn a_program_fails_in_the_plane_that_the_rule_names_and_the_others_can_be_read()
     }
     let done = rig.program(0, CellMode::Reprogrammed(1), 2).expect("it can be programmed again");
     assert_eq!((done.failed, done.failed_planes), (true, 0b10));
-    let held: Vec<Stamp> = (0..4).map(|slot| rig.chips.stamp(SlotId(slot))).collect();
+    let held: Vec<Stamp> = (0..4).map(|location| rig.chips.stamp(Location(location))).collect();
     let of_first = |logical, version| Stamp { logical, version };
     assert_eq!(held, [of_first(0, 2), Stamp::TORN, of_first(2, 1), Stamp::TORN]);
     let read = rig.run(rig.command(Operation::Read, 0, CellMode::TwoBit), 9).expect("it can be read");

@@ -206,7 +206,7 @@ fn a_program_of_another_block_goes_amid_a_suspended_erase() {
     let mut chips = chips(1);
     let part = chips.part().clone();
     let mut calendar = Calendar::new();
-    chips.put(crate::SlotId(0), Stamp::PADDING);
+    chips.put(crate::Location(0), Stamp::PADDING);
     let program = program_amid_an_erase(&mut chips, &mut calendar);
     let stamp = Stamp { logical: 3, version: 1 };
     chips.registers(DIE)[0] = stamp;
@@ -237,7 +237,7 @@ fn a_program_of_another_block_goes_amid_a_suspended_erase() {
 fn a_power_cut_tears_the_suspended_erase_and_the_program_amid_it() {
     let mut chips = chips(1);
     let mut calendar = Calendar::new();
-    chips.put(crate::SlotId(0), Stamp::PADDING);
+    chips.put(crate::Location(0), Stamp::PADDING);
     program_amid_an_erase(&mut chips, &mut calendar);
     let torn = chips.cut_power(calendar.now() + Duration::from_us(500), AtCut::Torn);
     assert_eq!((torn.erases, torn.programs, torn.pages), (1, 1, 1));

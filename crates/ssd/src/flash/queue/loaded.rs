@@ -18,15 +18,15 @@ impl Queues {
         self.pool.len()
     }
 
-    /// Checks what was loaded: every task waits in one place at the most, is about one of so many slots, and what it programs
+    /// Checks what was loaded: every task waits in one place at the most, is about one of so many locations, and what it programs
     /// is there.
-    pub fn check_loaded(&self, slots: u32, payloads: &Payloads) -> Result<(), String> {
+    pub fn check_loaded(&self, locations: u32, payloads: &Payloads) -> Result<(), String> {
         let mut seen = vec![false; self.pool.len()];
         self.free.iter().try_for_each(|id| take(&mut seen, *id))?;
         let is_known = |task: &Task| {
-            let Task { page, slot, slots: more, .. } = *task;
-            slot.0 < slots
-                && more <= slots - slot.0
+            let Task { page, location, locations: more, .. } = *task;
+            location.0 < locations
+                && more <= locations - location.0
                 && page.0 < u32::MAX / 2
                 && (task.operation != Operation::Program
                     || payloads.has(task.payload) && more as usize <= payloads.size())
@@ -62,7 +62,9 @@ impl Queues {
         while at != NONE {
             take(seen, at)?;
             let task = &self.pool[at as usize];
-            ensure(is_known(task), || format!("a task of page {} and slot {}", task.page.0, task.slot.0))?;
+            ensure(is_known(task), || {
+                format!("a task of page {} and location {}", task.page.0, task.location.0)
+            })?;
             (last, at) = (at, task.next);
         }
         Ok(last)

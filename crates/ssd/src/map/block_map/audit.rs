@@ -39,7 +39,7 @@ impl BlockMap {
     fn audit_places(&self, logical: LogicalBlock, block: BlockSetId, space: &Space, chips: &Chips) {
         let mut place = 0;
         while let Some(at) = space.next_valid(block, place) {
-            let stamp = chips.stamp(self.slots.at(block, at));
+            let stamp = chips.stamp(self.locations.at(block, at));
             let found = self.split(LogicalPage(stamp.logical));
             assert_eq!(found, (logical, at), "{stamp:?} in {block:?}");
             place = at + 1;

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wordline_kernel::{Bytes, Complaints};
-use wordline_nand::Slots;
+use wordline_nand::Locations;
 
 use crate::config::{DeviceFile, FtlFile, GcFile, Protection, WearFile};
 use crate::map::checkpoint::DiscardsAtCut;
@@ -36,15 +36,15 @@ const REPLACEMENT_ENTRY: Bytes = Bytes(8);
 
 impl BlockMapFile {
     /// What is wrong with the settings, and what of the device does not go with them.
-    pub fn check(&self, file: &DeviceFile, slots: &Slots, wrong: &mut Complaints) {
+    pub fn check(&self, file: &DeviceFile, locations: &Locations, wrong: &mut Complaints) {
         let fits = (1..=MOST_REPLACEMENTS).contains(&self.replacements);
         let key = "ftl.mapping.block.replacements";
         wrong.require(fits, key, self.replacements, format!("from 1 to {MOST_REPLACEMENTS}"));
-        let unit = slots.size * u64::from(slots.per_program);
+        let unit = locations.size * u64::from(locations.per_program);
         wrong.require(
-            slots.per_program == 1,
+            locations.per_program == 1,
             "ftl.mapping.unit",
-            slots.size,
+            locations.size,
             format!("{unit}, a program unit: with ftl.mapping.block each page has its place in its block"),
         );
         let placement = &file.ftl.placement;

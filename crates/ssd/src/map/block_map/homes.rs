@@ -15,7 +15,7 @@ pub struct ByBlock {
 impl ByBlock {
     /// `placement`, asked about blocks of pages instead of pages.
     pub fn new(placement: Box<dyn Placement>, config: &Config) -> Self {
-        Self { placement, per_block: config.slots().per_block(), rows: config.pools.rows() }
+        Self { placement, per_block: config.locations().per_block(), rows: config.pools.rows() }
     }
 }
 
@@ -41,7 +41,7 @@ mod tests {
     #[test]
     fn pages_of_a_block_have_one_home_and_blocks_go_round_the_rows() {
         let config = small().check().expect("the device is sound");
-        let (pools, per_block) = (&config.pools, config.slots().per_block());
+        let (pools, per_block) = (&config.pools, config.locations().per_block());
         let placements: [Box<dyn Placement>; 2] =
             [Box::new(Fixed::new(config.geometry(), 1, "CWDP")), Box::new(Dynamic::new(pools))];
         for placement in placements {

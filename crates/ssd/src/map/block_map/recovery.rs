@@ -25,7 +25,7 @@ impl BlockMap {
         let used = all.filter(|block| space.state(*block) != State::Bad && chips.programmed(*block) > 0);
         let owner = |block: BlockSetId| {
             let mut stamps =
-                (0..chips.programmed(block)).map(|place| chips.stamp(self.slots.at(block, place)));
+                (0..chips.programmed(block)).map(|place| chips.stamp(self.locations.at(block, place)));
             let data = stamps.find(|stamp| stamp.is_data())?;
             Some((self.split(LogicalPage(data.logical)).0, space.opened_as(block), block))
         };
@@ -41,14 +41,14 @@ impl BlockMap {
         for group in written.chunk_by(|one, other| one.0 == other.0).filter(|group| group.len() > 1) {
             let mut order: Vec<BlockSetId> = group.iter().map(|(_, _, block)| *block).collect();
             order.swap(0, 1);
-            for place in 0..self.slots.per_block() {
-                let page = LogicalPage(group[0].0.0 * self.slots.per_block() + place);
+            for place in 0..self.locations.per_block() {
+                let page = LogicalPage(group[0].0.0 * self.locations.per_block() + place);
                 if page.0 >= mapping.len() {
                     break;
                 }
                 let Some(known) = mapping.get(page) else { continue };
-                let slots = order.iter().map(|block| self.slots.at(*block, place));
-                let mut same = slots.filter(|slot| chips.stamp(*slot) == chips.stamp(known));
+                let locations = order.iter().map(|block| self.locations.at(*block, place));
+                let mut same = locations.filter(|location| chips.stamp(*location) == chips.stamp(known));
                 let first = same.next().expect("a mapped page is in a block of its logical block");
                 if first != known {
                     mapping.set(page, first);
@@ -91,7 +91,7 @@ impl BlockMap {
             if let Some(replacement) = self.pairs[logical].replacement() {
                 replaced.push((space.opened_as(replacement), row, logical));
                 if space.state(replacement) == State::Closed
-                    && chips.programmed(replacement) < self.slots.per_block()
+                    && chips.programmed(replacement) < self.locations.per_block()
                 {
                     space.reopen(replacement);
                 }

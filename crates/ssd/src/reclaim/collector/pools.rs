@@ -16,7 +16,7 @@ impl Collector {
         for (n, staged) in state.staged.iter_mut().enumerate() {
             staged.retain(|moved| space.is_valid(moved.from));
             let Some(first) = staged.front() else { continue };
-            let (block, place) = space.pools().of_row(row).slots.split(first.from);
+            let (block, place) = space.pools().of_row(row).locations.split(first.from);
             let end = place - place % unit + unit;
             let is_read = match state.victim {
                 Some((victim, at)) if victim == block => {
@@ -63,7 +63,7 @@ impl Collector {
     }
 }
 
-/// Invalid slots that are passed between `place` and `end`, where the next `valid` ones are read from `first` on. In a pool of
+/// Invalid locations that are passed between `place` and `end`, where the next `valid` ones are read from `first` on. In a pool of
 /// whole units only those of units without any valid one count: the others are written with holes.
 #[inline]
 pub(super) fn passed(space: &Space, row: Row, place: u32, first: u32, end: u32, valid: u32) -> u32 {

@@ -19,7 +19,7 @@ fn step_in(row: Row, collector: &mut Collector, space: &mut Space, erased: &mut 
         None => return false,
         Some(Step::Copyback { .. }) => unreachable!("copyback is off"),
         Some(Step::Read { first, end, .. }) => {
-            for from in (first.0..end.0).map(SlotId) {
+            for from in (first.0..end.0).map(Location) {
                 collector.stage(row, 0, Moved { stamp: Stamp::PADDING, from });
             }
         }
@@ -28,7 +28,7 @@ fn step_in(row: Row, collector: &mut Collector, space: &mut Space, erased: &mut 
             let moved: Vec<Moved> = collector.take_unit(row).collect();
             for (n, page) in moved.iter().enumerate() {
                 space.invalidate(page.from);
-                space.validate(SlotId(first.0 + n as u32));
+                space.validate(Location(first.0 + n as u32));
             }
             space.program_done(first);
         }
@@ -134,13 +134,13 @@ fn a_victim_that_is_read_for_long_does_not_end_the_life_of_its_row() {
 /// a row are valid as `valid` says of row and n.
 fn rows_of_super_blocks(policy: &dyn VictimPolicy, free: u32, valid: impl Fn(Row, u32) -> u32) -> Space {
     let Config { pools, .. } = small().check().expect("the device is sound");
-    let Pool { geometry, slots, .. } = pools.first();
+    let Pool { geometry, locations, .. } = pools.first();
     let mut blocks = Space::new(&pools, Streams::ONE_EACH, |_| false);
     blocks.keep(policy.needs());
     blocks.form_super_blocks();
     for n in 0..geometry.blocks_per_plane - free {
         for row in 0..geometry.rows() {
-            for place in 0..slots.per_block() {
+            for place in 0..locations.per_block() {
                 let page = blocks.take(row, Streams::ONE_EACH.host(0), 1);
                 if place < valid(row, n) {
                     blocks.validate(page);

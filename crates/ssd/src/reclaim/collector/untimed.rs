@@ -1,6 +1,6 @@
 //! Garbage collection in no time, as in preconditioning.
 
-use wordline_nand::{BlockSetId, SlotId, Stamp};
+use wordline_nand::{BlockSetId, Location, Stamp};
 
 use super::Collector;
 use crate::flash::Flash;
@@ -15,7 +15,7 @@ impl Collector {
         &mut self,
         row: Row,
         space: &mut Space,
-        mut move_page: impl FnMut(&mut Space, &mut Flash, SlotId, SlotId, Option<SlotId>),
+        mut move_page: impl FnMut(&mut Space, &mut Flash, Location, Location, Option<Location>),
         flash: &mut Flash,
         one_by_one: bool,
         rested: bool,
@@ -45,7 +45,7 @@ impl Collector {
         stream: StreamId,
         pages: u32,
         space: &mut Space,
-        mut move_page: impl FnMut(&mut Space, &mut Flash, SlotId, SlotId, Option<SlotId>),
+        mut move_page: impl FnMut(&mut Space, &mut Flash, Location, Location, Option<Location>),
         flash: &mut Flash,
     ) {
         let [start_below, stop_at] = self.marks(row, space);
@@ -88,23 +88,23 @@ fn move_untimed(
     victim: BlockSetId,
     at: u32,
     space: &mut Space,
-    move_page: &mut impl FnMut(&mut Space, &mut Flash, SlotId, SlotId, Option<SlotId>),
+    move_page: &mut impl FnMut(&mut Space, &mut Flash, Location, Location, Option<Location>),
     flash: &mut Flash,
 ) -> Option<u32> {
-    let (slots, stream) = (space.pools().of_row(row).slots, space.streams().gc(0));
-    let unit = if space.has_whole_units(row) { slots.per_program } else { 1 };
+    let (locations, stream) = (space.pools().of_row(row).locations, space.streams().gc(0));
+    let unit = if space.has_whole_units(row) { locations.per_program } else { 1 };
     let to = space.take(row, stream, unit);
     let first = at - at % unit;
     let mut next = Some(at);
     for place in 0..unit {
-        let slot = SlotId(to.0 + place);
+        let location = Location(to.0 + place);
         if next != Some(first + place) {
-            flash.put(slot, Stamp::PADDING);
+            flash.put(location, Stamp::PADDING);
             continue;
         }
         next = space.next_valid(victim, first + place + 1);
-        let upcoming = next.map(|next| slots.at(victim, next));
-        move_page(space, flash, slots.at(victim, first + place), slot, upcoming);
+        let upcoming = next.map(|next| locations.at(victim, next));
+        move_page(space, flash, locations.at(victim, first + place), location, upcoming);
     }
     space.program_done(to);
     next

@@ -44,9 +44,9 @@ impl Collector {
             let mut cleaned = state.read.iter().copied().chain(state.victim.map(|(block, _)| block));
             ensure(cleaned.all(is_victim), || format!("row {row} cleans what is no victim of it"))?;
             let mut moved = state.staged.iter().flatten().chain(&state.unit);
-            let slots = space.pools().slots();
+            let locations = space.pools().locations();
             let is_from_row =
-                moved.all(|moved| moved.from.0 < slots && is_of_row(space.pools().block_of(moved.from)));
+                moved.all(|moved| moved.from.0 < locations && is_of_row(space.pools().block_of(moved.from)));
             ensure(is_from_row, || format!("row {row} moves pages of another"))?;
             let condemned = state.condemned.iter().copied().all(is_of_row);
             ensure(condemned, || format!("row {row} gives up blocks of another"))?;

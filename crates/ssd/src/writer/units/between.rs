@@ -52,7 +52,8 @@ impl Writer {
         let first = page.0 - page.0 % subs.per_unit;
         subs.counts.migrated += 1;
         for page in (first..first + subs.per_unit).filter(|page| *page < core.base.config.logical_pages) {
-            let from = core.map.get(LogicalPage(page)).map(|slot| core.base.config.pools.row_of(slot));
+            let from =
+                core.map.get(LogicalPage(page)).map(|location| core.base.config.pools.row_of(location));
             let leaves = from.is_some_and(|row| core.base.config.pools.number_of_row(row) > 0);
             subs.counts.migrated_pages += u64::from(leaves);
         }
@@ -67,11 +68,11 @@ impl Writer {
     ) {
         let per_unit = self.subs().per_unit;
         for page in (page.0..page.0 + per_unit).filter(|page| *page < core.base.config.logical_pages) {
-            let Some(slot) = core.map.get(LogicalPage(page)) else { continue };
-            let block = core.base.config.pools.block_of(slot);
+            let Some(location) = core.map.get(LogicalPage(page)) else { continue };
+            let block = core.base.config.pools.block_of(location);
             let row = core.base.config.pools.row_of_block(block);
             if core.base.space.state(block) == State::Victim && core.reclaim.collector().migrates(row) {
-                return self.migrate(core.base.flash.stamp(slot), core, calendar);
+                return self.migrate(core.base.flash.stamp(location), core, calendar);
             }
         }
     }

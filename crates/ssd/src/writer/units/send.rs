@@ -4,7 +4,7 @@ use wordline_kernel::{Duration, Instant, Schedule};
 use wordline_nand::Stamp;
 
 use super::NO_SUB;
-use crate::base::{SlotRead, Wanted};
+use crate::base::{LocationRead, Wanted};
 use crate::cache::buffer::{EntryId, EntryState, NONE};
 use crate::contents::Mutant;
 use crate::engines::Core;
@@ -209,14 +209,14 @@ impl Writer {
         core: &mut Core,
         calendar: &mut impl Schedule<Event>,
     ) {
-        let Some(slot) = core.map.get(page) else { return };
-        let read = SlotRead {
+        let Some(location) = core.map.get(page) else { return };
+        let read = LocationRead {
             ticket: Ticket::UnitFill(sub),
             class: self.class_of_reads_for_unit(sub, core),
-            slot,
+            location,
             sectors: Wanted::Set(core.base.full_page()),
             logical: page,
-            version: core.base.flash.stamp(slot).version,
+            version: core.base.flash.stamp(location).version,
             waited,
         };
         let (die, reads) = core.base.queue_read(read, calendar);

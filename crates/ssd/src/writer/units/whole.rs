@@ -1,7 +1,7 @@
 //! Sub-requests that are programmed as whole units: formed, programmed, and found again after a power cut.
 
 use wordline_kernel::Schedule;
-use wordline_nand::{SlotId, Stamp};
+use wordline_nand::{Location, Stamp};
 
 use super::NO_SUB;
 use crate::cache::buffer::{EntryState, NONE};
@@ -114,7 +114,7 @@ impl Writer {
     pub(in crate::writer) fn whole_unit_programmed(
         &mut self,
         row: Row,
-        first: SlotId,
+        first: Location,
         core: &mut Core,
         calendar: &mut impl Schedule<Event>,
     ) {
@@ -129,12 +129,12 @@ impl Writer {
             if wanted {
                 left.extend(core.map.get(page).map(|old| core.base.config.pools.row_of(old)));
             }
-            let slot = SlotId(first.0 + place as u32);
+            let location = Location(first.0 + place as u32);
             if id != NONE {
-                self.page_programmed(id, stamp, slot, core, calendar);
+                self.page_programmed(id, stamp, location, core, calendar);
             } else if wanted {
-                let old = core.map.install(page, slot, &mut core.base);
-                core.map.note_update(page, old, slot, &core.base);
+                let old = core.map.install(page, location, &mut core.base);
+                core.map.note_update(page, old, location, &core.base);
             }
         }
         self.programming -= unit.entries.len() as u32;
@@ -184,14 +184,14 @@ impl Writer {
         let mut homes: Vec<u32> = vec![u32::MAX; subs.of_unit.len()];
         let mut valid = vec![0u64; core.base.config.pools.count()];
         for page in (0..core.base.config.logical_pages).map(LogicalPage) {
-            let Some(slot) = core.map.get(page) else { continue };
-            let row = core.base.config.pools.row_of(slot);
+            let Some(location) = core.map.get(page) else { continue };
+            let row = core.base.config.pools.row_of(location);
             valid[core.base.config.pools.number_of_row(row)] += 1;
             if !core.base.space.has_whole_units(row) {
                 continue;
             }
-            assert_eq!(slot.0 % subs.per_unit, page.0 % subs.per_unit, "page {} is at its place", page.0);
-            let (home, found) = (&mut homes[(page.0 / subs.per_unit) as usize], slot.0 / subs.per_unit);
+            assert_eq!(location.0 % subs.per_unit, page.0 % subs.per_unit, "page {} is at its place", page.0);
+            let (home, found) = (&mut homes[(page.0 / subs.per_unit) as usize], location.0 / subs.per_unit);
             assert!(*home == u32::MAX || *home == found, "unit {} is in two places", page.0 / subs.per_unit);
             *home = found;
         }

@@ -1,4 +1,4 @@
-//! Slots: what holds one mapping unit of an FTL. A slot is a part of a page, a page, or pages side by side, and
+//! Locations: what holds one mapping unit of an FTL. A location is a part of a page, a page, or pages side by side, and
 //! carries one stamp.
 
 use wordline_kernel::{Bytes, id};
@@ -6,37 +6,37 @@ use wordline_kernel::{Bytes, id};
 use crate::geometry::{BlockSetId, Divisor, Geometry, PageId};
 
 id!(
-    /// A slot, counted over the device in the order of pages: the slots of a block set follow each other in the order
+    /// A location, counted over the device in the order of pages: the locations of a block set follow each other in the order
     /// in which they are programmed.
-    SlotId
+    Location
 );
 
-/// How the pages of a device are divided into slots, and the arithmetic over them.
+/// How the pages of a device are divided into locations, and the arithmetic over them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Slots {
-    /// Bytes of a slot.
+pub struct Locations {
+    /// Bytes of a location.
     pub size: Bytes,
-    /// Slots that one program command writes.
+    /// Locations that one program command writes.
     pub per_program: u32,
-    /// A page holds two to this power of slots, where it holds more than one.
+    /// A page holds two to this power of locations, where it holds more than one.
     shift: u32,
-    /// Pages of a slot, where it has more than one.
+    /// Pages of a location, where it has more than one.
     pages: u32,
     per_block: Divisor,
     count: u32,
-    /// Where the numbers of slots, block sets and pages begin.
+    /// Where the numbers of locations, block sets and pages begin.
     first: u32,
     first_block: u32,
     first_page: u32,
 }
 
-impl Slots {
-    /// A page a slot.
+impl Locations {
+    /// A page a location.
     pub fn of_pages(geometry: &Geometry) -> Self {
         Self::new(geometry, 0, 1)
     }
 
-    /// Slots of `size` bytes; `None` unless a page is a power of two of them, or they are so many pages that a program
+    /// Locations of `size` bytes; `None` unless a page is a power of two of them, or they are so many pages that a program
     /// unit is a multiple of them, and unless there are fewer than 2^31.
     pub fn of_size(geometry: &Geometry, size: Bytes) -> Option<Self> {
         let (page, size) = (geometry.page_size.0, size.0);
@@ -67,7 +67,7 @@ impl Slots {
         }
     }
 
-    /// The same slots with numbers from `first` on, in the blocks and pages of `geometry`.
+    /// The same locations with numbers from `first` on, in the blocks and pages of `geometry`.
     pub fn within(self, geometry: &Geometry, first: u32) -> Self {
         Self { first, first_block: geometry.first.block, first_page: geometry.first.page, ..self }
     }
@@ -82,68 +82,68 @@ impl Slots {
         self.first + self.count
     }
 
-    /// How many slots there are.
+    /// How many locations there are.
     pub fn count(&self) -> u32 {
         self.count
     }
 
-    /// Slots of a block set.
+    /// Locations of a block set.
     #[inline]
     pub fn per_block(&self) -> u32 {
         self.per_block.by()
     }
 
-    /// Pages of a slot: 1 where a page holds one or more.
+    /// Pages of a location: 1 where a page holds one or more.
     #[inline]
     pub fn pages(&self) -> u32 {
         self.pages
     }
 
-    /// Slots of a page: 1 where a slot has one or more.
+    /// Locations of a page: 1 where a location has one or more.
     #[inline]
     pub fn per_page(&self) -> u32 {
         1 << self.shift
     }
 
-    /// Slots of so many pages, a multiple of those of a slot.
+    /// Locations of so many pages, a multiple of those of a location.
     #[inline]
     pub fn of_pages_side_by_side(&self, pages: u32) -> u32 {
         if self.pages == 1 { pages << self.shift } else { pages / self.pages }
     }
 
-    /// The block set that holds `slot`, and the slot's place in it.
+    /// The block set that holds `location`, and the location's place in it.
     #[inline]
-    pub fn split(&self, slot: SlotId) -> (BlockSetId, u32) {
-        let (block, place) = self.per_block.both(slot.0 - self.first);
+    pub fn split(&self, location: Location) -> (BlockSetId, u32) {
+        let (block, place) = self.per_block.both(location.0 - self.first);
         (BlockSetId(self.first_block + block), place)
     }
 
-    /// The block set that holds `slot`.
+    /// The block set that holds `location`.
     #[inline]
-    pub fn block_of(&self, slot: SlotId) -> BlockSetId {
-        BlockSetId(self.first_block + self.per_block.quotient(slot.0 - self.first))
+    pub fn block_of(&self, location: Location) -> BlockSetId {
+        BlockSetId(self.first_block + self.per_block.quotient(location.0 - self.first))
     }
 
-    /// The slot at `place` of `block`.
+    /// The location at `place` of `block`.
     #[inline]
-    pub fn at(&self, block: BlockSetId, place: u32) -> SlotId {
-        SlotId(self.first + (block.0 - self.first_block) * self.per_block.by() + place)
+    pub fn at(&self, block: BlockSetId, place: u32) -> Location {
+        Location(self.first + (block.0 - self.first_block) * self.per_block.by() + place)
     }
 
-    /// The page of `slot`, or the first of its pages.
+    /// The page of `location`, or the first of its pages.
     #[inline]
-    pub fn page_of(&self, slot: SlotId) -> PageId {
-        PageId(self.first_page + ((slot.0 - self.first) >> self.shift) * self.pages)
+    pub fn page_of(&self, location: Location) -> PageId {
+        PageId(self.first_page + ((location.0 - self.first) >> self.shift) * self.pages)
     }
 
-    /// The first slot of `page`, or the slot that it belongs to.
+    /// The first location of `page`, or the location that it belongs to.
     #[inline]
-    pub fn slot_of(&self, page: PageId) -> SlotId {
+    pub fn location_of(&self, page: PageId) -> Location {
         let page = page.0 - self.first_page;
-        SlotId(self.first + if self.pages == 1 { page << self.shift } else { page / self.pages })
+        Location(self.first + if self.pages == 1 { page << self.shift } else { page / self.pages })
     }
 
-    /// Whether `page` is the last one of its slot.
+    /// Whether `page` is the last one of its location.
     #[inline]
     pub fn ends_at(&self, page: PageId) -> bool {
         self.pages == 1 || (page.0 - self.first_page + 1).is_multiple_of(self.pages)
@@ -165,24 +165,24 @@ mod tests {
     #[test]
     fn a_size_that_fits_neither_pages_nor_program_units_is_refused() {
         let sizes = [0, 3 << 10, 16 << 10, 24 << 10, 32 << 10, 4 << 10, 512];
-        let fits = sizes.map(|size| Slots::of_size(&geometry(), Bytes(size)).is_some());
+        let fits = sizes.map(|size| Locations::of_size(&geometry(), Bytes(size)).is_some());
         assert_eq!(fits, [false, false, true, false, false, true, true]);
     }
 
     #[test]
-    fn slots_cover_the_pages_of_their_block_in_order() {
+    fn locations_cover_the_pages_of_their_block_in_order() {
         let geometry = geometry();
         for size in [2, 4, 8, 16].map(Bytes::kib) {
-            let slots = Slots::of_size(&geometry, size).expect("the size fits");
-            assert_eq!(geometry.page_size * u64::from(geometry.pages()), size * u64::from(slots.count()));
+            let locations = Locations::of_size(&geometry, size).expect("the size fits");
+            assert_eq!(geometry.page_size * u64::from(geometry.pages()), size * u64::from(locations.count()));
             for page in [0, 1, 5, geometry.pages() - 1].map(PageId) {
-                let slot = slots.slot_of(page);
-                assert_eq!(slots.block_of(slot), geometry.block_of(page), "{size} {page:?}");
-                let (block, place) = slots.split(slot);
-                assert_eq!(slots.at(block, place).index(), slot.index());
-                let last = PageId(slots.page_of(slot).0 + slots.pages() - 1);
-                assert!(slots.page_of(slot) <= page && page <= last);
-                assert_eq!(slots.ends_at(page), page == last);
+                let location = locations.location_of(page);
+                assert_eq!(locations.block_of(location), geometry.block_of(page), "{size} {page:?}");
+                let (block, place) = locations.split(location);
+                assert_eq!(locations.at(block, place).index(), location.index());
+                let last = PageId(locations.page_of(location).0 + locations.pages() - 1);
+                assert!(locations.page_of(location) <= page && page <= last);
+                assert_eq!(locations.ends_at(page), page == last);
             }
         }
     }
