@@ -14,7 +14,6 @@ pub mod units;
 
 use std::fmt::{self, Write};
 
-use rows::Rows;
 use serde::{Deserialize, Serialize};
 use wordline_kernel::state;
 use wordline_nand::Stamp;
@@ -27,6 +26,7 @@ use crate::policy::placement::{Row, RowSet};
 use crate::policy::router::Router;
 use crate::space::{SlcShare, Space, Streams};
 use lists::Lists;
+use rows::Rows;
 use units::SubRequests;
 
 /// The program unit of a row: the buffer entries in it, and the stamps that are written. Units of tables have stamps alone.
@@ -64,6 +64,7 @@ pub(crate) struct Writer {
     programming: u32,
     /// The program unit of each row.
     units: Vec<Unit>,
+    /// Which rows accept a program unit.
     rows: Rows,
     /// None in a device with a single pool.
     subs: Option<Box<SubRequests>>,
