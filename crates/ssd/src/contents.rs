@@ -53,6 +53,8 @@ impl Mutant {
 /// What the sectors of a device hold.
 #[derive(Clone, Debug, Default)]
 pub struct Contents {
+    /// Sectors of a logical page, set by the device that follows them.
+    pub(crate) per_page: u64,
     /// Of pages that were in the buffer: what it has of them.
     buffered: BTreeMap<LogicalPage, Vec<Option<Content>>>,
     /// Of versions of pages that were sent to flash.
@@ -92,8 +94,9 @@ impl Contents {
         self.buffered.get(&page).and_then(|sectors| sectors[sector as usize]).unwrap_or(NOTHING)
     }
 
-    fn buffered(&mut self, page: LogicalPage, per_page: u64) -> &mut Vec<Option<Content>> {
-        self.buffered.entry(page).or_insert_with(|| vec![None; per_page as usize])
+    fn buffered(&mut self, page: LogicalPage) -> &mut Vec<Option<Content>> {
+        let per_page = self.per_page as usize;
+        self.buffered.entry(page).or_insert_with(|| vec![None; per_page])
     }
 
     /// Whether a deliberate fault is switched on.
@@ -101,19 +104,19 @@ impl Contents {
         self.mutant == Some(mutant)
     }
 
-    /// A command writes a piece of a page, which has so many sectors, into the buffer, which has nothing of the page yet if that
+    /// A command writes a piece of a page into the buffer, which has nothing of the page yet if that
     /// `is_new`.
     #[cold]
-    pub(crate) fn wrote(&mut self, command: &Command, piece: &Piece, per_page: u64, is_new: bool) {
-        let start = u64::from(piece.page.0) * per_page;
-        let Self { carried, buffered, .. } = self;
+    pub(crate) fn wrote(&mut self, command: &Command, piece: &Piece, is_new: bool) {
+        let Self { carried, buffered, per_page, .. } = self;
+        let start = u64::from(piece.page.0) * *per_page;
         let carried = carried.get(&command.tag);
         let content = |at: u32| match (command.operation, carried) {
             (Operation::WriteZeroes, _) => ZEROES,
             (_, Some(carried)) => carried[(start + u64::from(at) - command.sector) as usize],
             (_, None) => u64::from(command.tag),
         };
-        let held = buffered.entry(piece.page).or_insert_with(|| vec![None; per_page as usize]);
+        let held = buffered.entry(piece.page).or_insert_with(|| vec![None; *per_page as usize]);
         if is_new {
             held.fill(None);
         }
@@ -122,22 +125,23 @@ impl Contents {
 
     /// A page reads as zeroes from now on.
     #[cold]
-    pub(crate) fn discarded(&mut self, page: LogicalPage, per_page: u64) {
-        self.buffered(page, per_page).fill(Some(ZEROES));
+    pub(crate) fn discarded(&mut self, page: LogicalPage) {
+        self.buffered(page).fill(Some(ZEROES));
     }
 
     /// A version of a page was read from flash to complete what the buffer has of it.
     #[cold]
-    pub(crate) fn filled(&mut self, page: LogicalPage, version: u32, per_page: u64) {
-        let found: Vec<Content> = (0..per_page as u32).map(|at| self.in_flash(page, version, at)).collect();
-        let held = self.buffered(page, per_page);
+    pub(crate) fn filled(&mut self, page: LogicalPage, version: u32) {
+        let found: Vec<Content> =
+            (0..self.per_page as u32).map(|at| self.in_flash(page, version, at)).collect();
+        let held = self.buffered(page);
         held.iter_mut().zip(found).for_each(|(held, found)| *held = held.or(Some(found)));
     }
 
     /// A page of which flash has nothing counts as complete in the buffer: the rest of it is zeroes.
     #[cold]
-    pub(crate) fn completed(&mut self, page: LogicalPage, per_page: u64) {
-        let held = self.buffered(page, per_page);
+    pub(crate) fn completed(&mut self, page: LogicalPage) {
+        let held = self.buffered(page);
         held.iter_mut().for_each(|held| *held = held.or(Some(ZEROES)));
     }
 

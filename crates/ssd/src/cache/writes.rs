@@ -21,9 +21,8 @@ impl Cache {
 
     /// The host discards a page, which reads as zeroes from now on.
     pub(crate) fn discard_page(&mut self, page: LogicalPage, base: &mut Base, map: &mut Map) {
-        let per_page = base.sectors_per_page();
         if let Some(contents) = &mut base.contents {
-            contents.discarded(page, per_page);
+            contents.discarded(page);
         }
         map.discard(page, base);
         self.read.forget(page);
@@ -63,9 +62,8 @@ impl Cache {
         let version = map.written(piece.page);
         map.write_lost(piece, version);
         self.buffer.rewrite(id, version, piece.sectors());
-        let per_page = base.sectors_per_page();
         if let Some(contents) = &mut base.contents {
-            contents.wrote(command, piece, per_page, false);
+            contents.wrote(command, piece, false);
         }
         self.buffer.get_mut(id).tag = command.stream;
         base.totals.merged_writes += 1;
@@ -86,9 +84,8 @@ impl Cache {
         let version = map.written(piece.page);
         map.write_lost(piece, version);
         let id = self.buffer.add(piece.page, version, in_flash, piece.sectors());
-        let per_page = base.sectors_per_page();
         if let Some(contents) = &mut base.contents {
-            contents.wrote(command, piece, per_page, true);
+            contents.wrote(command, piece, true);
         }
         self.buffer.get_mut(id).tag = command.stream;
         id

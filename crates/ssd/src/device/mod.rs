@@ -326,7 +326,8 @@ impl Device {
     }
 
     /// From now on the device knows what its sectors hold.
-    pub fn keep_contents(&mut self, contents: Contents) {
+    pub fn keep_contents(&mut self, mut contents: Contents) {
+        contents.per_page = self.core.base.sectors_per_page();
         self.core.base.contents = Some(Box::new(contents));
     }
 

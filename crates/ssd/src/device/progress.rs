@@ -82,7 +82,7 @@ impl Device {
     }
 
     fn tell(&self, now: Instant, out: &mut String) -> fmt::Result {
-        self.front.tell(now, |id| self.core.cache.is_stalled(id), out)?;
+        self.front.tell(now, LINES, |id| self.core.cache.is_stalled(id), out)?;
         let [filling, programming] = self.writer.on_the_way();
         let state = if self.core.base.life.read_only { "read-only" } else { "takes writes" };
         writeln!(

@@ -78,9 +78,8 @@ impl Device {
                 if !self.core.cache.entry(entry).discarded && !self.core.cache.entry(entry).void {
                     self.core.base.check_read(task);
                 }
-                let per_page = self.core.base.sectors_per_page();
                 if let Some(contents) = &mut self.core.base.contents {
-                    contents.filled(LogicalPage(wanted.logical), wanted.version, per_page);
+                    contents.filled(LogicalPage(wanted.logical), wanted.version);
                 }
                 self.core.base.note_fill_time(task, done, calendar.now());
                 self.writer.fill_done(task, entry, &mut self.core, calendar);

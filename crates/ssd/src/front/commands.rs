@@ -13,9 +13,6 @@ use crate::event::Event;
 use crate::front::{Front, Request, Stage};
 use crate::writer::Writer;
 
-/// Commands in a report of what waits. Chosen: what hangs is seen in a few of them.
-const LINES: usize = 16;
-
 impl Front {
     /// A read of the host finds a piece of a page now.
     #[cold]
@@ -264,13 +261,14 @@ impl Front {
     pub(crate) fn tell(
         &self,
         now: Instant,
+        most: usize,
         is_stalled: impl Fn(RequestId) -> bool,
         out: &mut String,
     ) -> fmt::Result {
         let ids: Vec<RequestId> = self.requests.ids().collect();
         let taken_up = ids.iter().filter(|id| self.is_taken_up(**id)).count();
         writeln!(out, "commands: {} not answered, {taken_up} of them taken up", ids.len())?;
-        for id in ids.into_iter().take(LINES) {
+        for id in ids.into_iter().take(most) {
             let Request { command, submitted, parts, next_page, .. } = self.requests.look(id);
             let stage = match (self.is_taken_up(id), is_stalled(id)) {
                 (_, true) => format!("waits for room in the buffer from page {next_page} on"),

@@ -234,7 +234,8 @@ impl Front {
 
     /// The requests that wait for a page of the unit waited for this program.
     pub(crate) fn note_program_time(&mut self, row: Row, spent: &Spent, core: &Core, writer: &Writer) {
-        for (id, version) in writer.versions_in_unit(row, core) {
+        for n in 0..writer.entries_in_unit(row) {
+            let (id, version) = writer.version_in_unit(row, n, core);
             core.cache.each_waiter(id, version, |waiter| self.get(waiter).spent = *spent);
         }
     }

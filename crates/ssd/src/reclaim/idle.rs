@@ -40,12 +40,12 @@ impl Reclaim {
     pub(crate) fn rests_from(&mut self, now: Instant, base: &Base) -> Option<Instant> {
         self.rest.timer_set = false;
         let idle = base.policies.background.as_ref().and_then(|background| background.rests_after())?;
-        let due = (self.rest.since + idle, self.rest.host_works);
-        if due.1 {
+        if self.rest.host_works {
             return None;
         }
-        self.rest.timer_set = due.0 > now;
-        Some(due.0)
+        let due = self.rest.since + idle;
+        self.rest.timer_set = due > now;
+        Some(due)
     }
 
     /// What the collector may do in a row beside what it must; more, if the background policy says so, while the host

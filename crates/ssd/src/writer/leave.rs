@@ -115,11 +115,11 @@ impl Writer {
 
     /// A complete page waits for its program unit.
     pub(super) fn make_ready(&mut self, id: EntryId, core: &mut Core) {
-        let (logical, per_page) = (core.cache.entry(id).logical, core.base.sectors_per_page());
-        if let Some(contents) = &mut core.base.contents
-            && core.map.get(logical).is_none()
-        {
-            contents.completed(logical, per_page);
+        if let Some(contents) = &mut core.base.contents {
+            let logical = core.cache.entry(id).logical;
+            if core.map.get(logical).is_none() {
+                contents.completed(logical);
+            }
         }
         if self.subs.is_some() {
             return self.unit_page_ready(id, core);

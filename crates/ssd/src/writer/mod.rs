@@ -145,16 +145,15 @@ impl Writer {
         self.rows.of(stream)
     }
 
-    /// The entries in the unit of a row, each with the version that is written of it.
-    pub(crate) fn versions_in_unit(
-        &self,
-        row: Row,
-        core: &Core,
-    ) -> impl Iterator<Item = (EntryId, u32)> + use<'_> {
+    /// How many entries are in the unit of a row.
+    pub(crate) fn entries_in_unit(&self, row: Row) -> usize {
+        self.units[row as usize].entries.len()
+    }
+
+    /// Entry number `n` in the unit of a row, and the version that is written of it.
+    pub(crate) fn version_in_unit(&self, row: Row, n: usize, core: &Core) -> (EntryId, u32) {
         let unit = &self.units[row as usize];
-        let versions: Vec<u32> =
-            (0..unit.entries.len()).map(|n| unit.stamps[self.place_in_unit(row, n, core)].version).collect();
-        unit.entries.iter().copied().zip(versions)
+        (unit.entries[n], unit.stamps[self.place_in_unit(row, n, core)].version)
     }
 
     /// What waits, in words: at most so many lists.
