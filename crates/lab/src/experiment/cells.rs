@@ -6,15 +6,13 @@ use serde::Deserialize;
 use wordline_kernel::Complaints;
 use wordline_nand::cell::{CellSet, CellsFile};
 
+use super::Options;
 use super::axes::{self, Axis, Points};
 use super::file::found_and_wanted;
-use super::judge::{self, Found};
-use super::{Experiment, Options, Outcome, json};
 use crate::cells::{Answer, Question};
 use crate::config::embedded::{CELLS, names, text_of};
 use crate::config::one_of;
 use crate::error::{Error, Result};
-use crate::sweep::{self as cores, Conduct};
 
 /// One question for each combination of varied keys. Keys begin with `set`, `cells` or `question`.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
@@ -25,7 +23,7 @@ pub struct CellsSweep {
     /// Keys of the set that take other values.
     #[serde(default)]
     pub cells: toml::Table,
-    /// What is asked.
+    /// The question.
     #[serde(default)]
     pub question: toml::Table,
     /// The varied keys; the last one varies fastest.
@@ -33,7 +31,7 @@ pub struct CellsSweep {
     pub vary: Vec<Axis>,
 }
 
-/// What one question needs, as it is written.
+/// The keys of one question.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct PointFile {
@@ -49,7 +47,7 @@ pub struct CellsPoint {
     pub settings: toml::Table,
     /// The set, checked.
     pub set: CellSet,
-    /// What is asked.
+    /// The question.
     pub question: Question,
     /// The seed of all random streams.
     pub seed: u64,
@@ -105,24 +103,4 @@ impl CellsPoint {
     pub fn run(&self) -> Result<Answer> {
         Answer::of(&self.set, &self.question, self.seed)
     }
-}
-
-/// Asks what an experiment asks, and puts rows and points into `outcome`. How many points were left out.
-pub(super) fn run(
-    sweep: &CellsSweep,
-    experiment: &Experiment,
-    options: &Options,
-    conduct: &Conduct<'_>,
-    outcome: &mut Outcome,
-) -> Result<usize> {
-    let is_needed = |settings: &toml::Table| experiment.is_needed(settings, options);
-    let points = sweep.points_where(&experiment.path, options, is_needed)?;
-    let results = cores::run(&points, conduct, CellsPoint::run)?;
-    let found = |(point, answer): (&CellsPoint, &Option<Answer>)| {
-        Some(Found { settings: point.settings.clone(), values: json(answer.as_ref()?), point: None })
-    };
-    let found: Vec<Found> = points.iter().zip(&results).filter_map(found).collect();
-    outcome.set_rows(judge::rows(&experiment.expect, &found, options.quick)?);
-    outcome.points = found.iter().map(Found::measured).collect();
-    Ok(points.len() - found.len())
 }

@@ -41,11 +41,14 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use serde::Serialize;
+
 use crate::error::{Error, Result};
 use crate::summary::{Outcome as Ended, SourceKind, Summary};
 use crate::sweep::{self as cores, Conduct};
+use cells::CellsPoint;
 use judge::Found;
-use nand::{NandPoint, NandSummary, NandSweep};
+use nand::{NandPoint, NandSummary};
 
 pub use axes::{Axis, Points};
 pub use bench::{Bench, Lab};
@@ -157,28 +160,32 @@ pub fn run_changed(
     run(&changed, &Options { change: change.clone(), ..options.clone() }, bench, conduct)
 }
 
-/// Runs logical units, and puts rows, points and stages into `outcome`. How many points were left out.
-fn run_nand(
-    sweep: &NandSweep,
-    experiment: &Experiment,
-    options: &Options,
-    conduct: &Conduct<'_>,
+/// Runs points that need no device, and puts rows and points into `outcome`: the results, none for points that were left out.
+fn run_points<S: Points, R: Serialize + Send>(
+    sweep: &S,
+    (experiment, options, conduct): (&Experiment, &Options, &Conduct<'_>),
+    settings_of: fn(&S::Point) -> &toml::Table,
+    run: fn(&S::Point) -> Result<R>,
     outcome: &mut Outcome,
-) -> Result<usize> {
+) -> Result<Vec<Option<R>>>
+where
+    S::Point: Sync,
+{
     let is_needed = |settings: &toml::Table| experiment.is_needed(settings, options);
     let points = sweep.points_where(&experiment.path, options, is_needed)?;
-    let results = cores::run(&points, conduct, NandPoint::run)?;
-    let found = |(point, summary): (&NandPoint, &Option<NandSummary>)| {
-        Some(Found { settings: point.settings.clone(), values: json(summary.as_ref()?), point: None })
+    let results = cores::run(&points, conduct, run)?;
+    let found = |(point, result): (&S::Point, &Option<R>)| {
+        Some(Found { settings: settings_of(point).clone(), values: json(result.as_ref()?), point: None })
     };
     let found: Vec<Found> = points.iter().zip(&results).filter_map(found).collect();
-    let left_out = points.len() - found.len();
     outcome.set_rows(judge::rows(&experiment.expect, &found, options.quick)?);
     outcome.points = found.iter().map(Found::measured).collect();
-    if sweep.trace {
-        outcome.traces = traces(&outcome.points, results);
-    }
-    Ok(left_out)
+    Ok(results)
+}
+
+/// How many of these results were left out.
+fn left_out<R>(results: &[Option<R>]) -> usize {
+    results.iter().filter(|result| result.is_none()).count()
 }
 
 /// Runs an experiment: every point or volume on the bench, side by side over the cores, then every expected value
@@ -194,7 +201,7 @@ pub fn run(
         Kind::TraceStatistics { paper, claim, within, derivation } => {
             let volumes = bench.volumes(paper)?;
             let found = cores::run(&volumes, conduct, |volume| bench.statistics(volume, options))?;
-            let left_out = found.iter().filter(|volume| volume.is_none()).count();
+            let left_out = left_out(&found);
             let row = |finding| statistics::row(finding, claim.as_deref(), *within, derivation);
             outcome.set_rows(found.into_iter().flatten().flatten().map(row).collect());
             left_out
@@ -229,8 +236,19 @@ pub fn run(
             outcome.notes.extend(generated_volumes(&points, &results));
             points.len() - found.len()
         }
-        Kind::Nand(sweep) => run_nand(sweep, experiment, options, conduct, &mut outcome)?,
-        Kind::Cells(sweep) => cells::run(sweep, experiment, options, conduct, &mut outcome)?,
+        Kind::Nand(sweep) => {
+            let asked = (experiment, options, conduct);
+            let results = run_points(&**sweep, asked, |point| &point.settings, NandPoint::run, &mut outcome)?;
+            let left_out = left_out(&results);
+            if sweep.trace {
+                outcome.traces = traces(&outcome.points, results);
+            }
+            left_out
+        }
+        Kind::Cells(sweep) => {
+            let asked = (experiment, options, conduct);
+            left_out(&run_points(&**sweep, asked, |point| &point.settings, CellsPoint::run, &mut outcome)?)
+        }
     };
     if options.quick {
         outcome.notes.push(scale(&experiment.kind));
