@@ -58,42 +58,33 @@ struct List {
 #[command(after_help = KEYS)]
 struct Show {
     #[command(flatten)]
-    asked: AskedArguments,
+    of: SetArguments,
+    /// Conditions and places, as below.
+    #[arg(value_name = "KEY=VALUE")]
+    keys: Vec<String>,
     #[command(flatten)]
     json: JsonArgument,
 }
 
-/// Shows how errors, retries and program time go along a key: the first one, with values that are parted by commas.
+/// Shows how errors, retries and program time go along a key: the first one, whose values are separated by commas.
 #[derive(Args)]
 #[command(after_help = KEYS)]
 struct Curve {
     #[command(flatten)]
-    asked: CurveArguments,
+    of: SetArguments,
+    /// Conditions and places, as below; the first key takes several values, separated by commas.
+    #[arg(value_name = "KEY=VALUE", required = true)]
+    keys: Vec<String>,
     #[command(flatten)]
     json: JsonArgument,
 }
 
+/// A parameter set and the seed that it is evaluated with.
 #[derive(Args)]
-struct AskedArguments {
+struct SetArguments {
     /// An embedded parameter set, or a file of one by its path.
     #[arg(value_name = "SET")]
     set: String,
-    /// What is asked, as below.
-    #[arg(value_name = "KEY=VALUE")]
-    keys: Vec<String>,
-    /// The seed of the random streams.
-    #[arg(long, value_name = "N", default_value_t = 1)]
-    seed: u64,
-}
-
-#[derive(Args)]
-struct CurveArguments {
-    /// An embedded parameter set, or a file of one by its path.
-    #[arg(value_name = "SET")]
-    set: String,
-    /// What is asked, as below; the first key has values that are parted by commas.
-    #[arg(value_name = "KEY=VALUE", required = true)]
-    keys: Vec<String>,
     /// The seed of the random streams.
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
@@ -113,7 +104,7 @@ struct CurvePoint<'a> {
     answer: &'a Answer,
 }
 
-/// Does what the user asked.
+/// Runs the command.
 pub fn handle(arguments: Arguments) -> Result<(), Failure> {
     match arguments.command {
         Command::List(arguments) => list(&arguments),
@@ -131,17 +122,15 @@ fn list(arguments: &List) -> Result<(), Failure> {
 }
 
 fn show(arguments: &Show) -> Result<(), Failure> {
-    let asked = &arguments.asked;
-    let set = cells::set(&asked.set)?;
-    let answer = Answer::of(&set, &Question::of_keys(&asked.keys)?, asked.seed)?;
+    let set = cells::set(&arguments.of.set)?;
+    let answer = Answer::of(&set, &Question::of_keys(&arguments.keys)?, arguments.of.seed)?;
     output::json_or(&arguments.json, &answer, || cells::table(&answer))
 }
 
 fn curve(arguments: &Curve) -> Result<(), Failure> {
-    let asked = &arguments.asked;
-    let set = cells::set(&asked.set)?;
-    let (first, others) = asked.keys.split_first().expect("clap asks for one");
-    let (key, answers) = cells::along(&set, first, others, asked.seed)?;
+    let set = cells::set(&arguments.of.set)?;
+    let (first, others) = arguments.keys.split_first().expect("clap asks for one");
+    let (key, answers) = cells::along(&set, first, others, arguments.of.seed)?;
     let points: Vec<CurvePoint<'_>> =
         answers.iter().map(|(value, answer)| CurvePoint { value, answer }).collect();
     output::json_or(&arguments.json, &points, || cells::curve(&key, &answers))

@@ -1,4 +1,4 @@
-//! What a parameter set says to a question: means over the places that are asked for.
+//! Evaluates a parameter set for a question: means over the places that it names.
 
 use serde::Serialize;
 use wordline_kernel::Seed;
@@ -38,9 +38,9 @@ pub struct PageAnswer {
 pub struct Spread {
     /// The mean.
     pub mean: f64,
-    /// What 1 % lie below.
+    /// The first percentile.
     pub p1: f64,
-    /// What 1 % lie above.
+    /// The 99th percentile.
     pub p99: f64,
 }
 
@@ -82,7 +82,7 @@ pub struct RetryAnswer {
     pub uncorrectable: f64,
 }
 
-/// What a parameter set says. Its field names are the columns of experiments.
+/// The results of a parameter set for a question. The field names are the columns of experiments.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Answer {
     /// The parameter set.
@@ -130,7 +130,7 @@ pub struct Answer {
     pub safe_final_mv: f64,
 }
 
-/// What a place is like.
+/// The results at one place.
 struct Found {
     place: Place,
     levels: Levels,
@@ -159,7 +159,7 @@ impl Answer {
         }
     }
 
-    /// What `set` says to `question`, with the random streams of `seed`.
+    /// Evaluates `question` for `set`, with the random streams of `seed`.
     ///
     /// # Errors
     /// If the question does not fit the set.
@@ -217,7 +217,7 @@ impl Answer {
         self.erased_to_p1 = spread(found.iter().map(|found| set.erased_to_p1(&found.levels)).collect());
     }
 
-    /// What differs from layer to layer. Word lines of a layer do not differ.
+    /// The results that differ from layer to layer. Word lines of a layer do not differ.
     fn say_layers(&mut self, set: &CellSet, found: &[Found]) {
         let by_block: Vec<&[Found]> = found.chunk_by(|a, b| is_same_block(a.place, b.place)).collect();
         let ratio = |block: &&[Found]| {

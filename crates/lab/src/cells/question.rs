@@ -1,4 +1,4 @@
-//! What is asked of a parameter set.
+//! A question to a parameter set: conditions, places, and parameters of reads and programs.
 
 use serde::{Deserialize, Serialize};
 use wordline_kernel::{Bytes, Complaints};
@@ -85,9 +85,9 @@ impl Default for Question {
 pub struct Asked {
     /// As it was asked.
     pub question: Question,
-    /// What the cells went through.
+    /// The stress that the cells have taken.
     pub condition: Condition,
-    /// What counts.
+    /// The effects that are switched on.
     pub effects: Effects,
     /// The places, layer by layer in each block.
     pub places: Vec<Place>,
@@ -114,7 +114,7 @@ fn spelled(key: &str, text: &str) -> toml::Value {
     }
 }
 
-/// What `set` says along a key: `first` has its values, parted by commas, `others` are the same for all. The key, and each value with
+/// Evaluates `set` along a key: `first` has its values, separated by commas, `others` are the same for all. The key, and each value with
 /// its answer.
 ///
 /// # Errors

@@ -56,7 +56,7 @@ pub fn table(answer: &Answer) -> String {
     text
 }
 
-/// What programs, reads and layers do, a line each.
+/// The results of programs, reads and layers, a line each.
 fn facts(answer: &Answer) -> Vec<Vec<String>> {
     let mut rows = vec![vec!["errors between ER and P1".to_owned(), rate(answer.erased_to_p1.mean)]];
     let mut say = |name: &str, value: String| rows.push(vec![name.to_owned(), value]);

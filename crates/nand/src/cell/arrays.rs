@@ -51,7 +51,7 @@ struct Done {
     last: [u8; MOST_STATES],
 }
 
-/// What of a part decides where a word line's numbers stand.
+/// The properties of a part that determine the index of a word line in the tables.
 #[derive(Clone, Copy, Debug)]
 struct ArrayShape {
     blocks: u32,

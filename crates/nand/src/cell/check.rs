@@ -1,4 +1,4 @@
-//! What is checked of a parameter set as it is written, and the set that comes of it.
+//! Checks the file of a parameter set and builds the set.
 
 use wordline_kernel::Complaints;
 

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// What is wrong with a coding.
+/// The reason why a coding is refused.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CodingError {
     /// The codes are not as many as a power of two from 2 to 16.

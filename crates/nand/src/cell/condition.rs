@@ -1,4 +1,4 @@
-//! What cells went through, and which of it counts.
+//! The stress that cells have taken, and the effects that are switched on.
 
 /// Boltzmann's constant, in electron volts a kelvin (CODATA 2018).
 const BOLTZMANN: f64 = 8.617_333_262e-5;
@@ -6,7 +6,7 @@ const BOLTZMANN: f64 = 8.617_333_262e-5;
 /// Kelvin at 0 degrees Celsius.
 pub const ZERO_CELSIUS: f64 = 273.15;
 
-/// What the cells of a word line went through.
+/// The stress that the cells of a word line have taken.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Condition {
     /// Programs and erases of the block.
@@ -29,7 +29,7 @@ impl Condition {
         Self { cycles: 0.0, hours: 0.0, celsius: 30.0, reads: 0.0, again: 0.0, layers: 1.0 };
 }
 
-/// What moves threshold voltages. Each can be left out by itself.
+/// The effects that shift threshold voltages. Each can be switched off by itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Effect {
     /// Programs and erases.
@@ -40,7 +40,7 @@ pub enum Effect {
     Disturb,
     /// Programs of neighbours.
     Interference,
-    /// What other cells of the string hold while a cell is programmed.
+    /// The data of the other cells of the string while a cell is programmed.
     Background,
     /// The programming speed of a word line.
     WordLine,

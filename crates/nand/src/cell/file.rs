@@ -16,22 +16,22 @@ pub struct CellsFile {
     pub source: String,
     /// The states of new cells.
     pub levels: LevelsFile,
-    /// What programs and erases do.
+    /// The effect of program and erase cycles.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cycles: Option<CyclesFile>,
-    /// What time does.
+    /// The effect of retention time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub retention: Option<RetentionFile>,
-    /// What reads do.
+    /// The effect of reads: read disturb.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub disturb: Option<DisturbFile>,
-    /// What programs of neighbours do.
+    /// The effect of programming neighbours: interference.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub interference: Option<InterferenceFile>,
-    /// What other programmed cells of a string do.
+    /// The effect of the other programmed cells of a string: the background pattern.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub background: Option<BackgroundFile>,
-    /// What differs by place.
+    /// The variation by layer, block and chip.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub variation: Option<VariationFile>,
     /// How it programs.
@@ -82,7 +82,7 @@ pub struct AgeFile {
     pub deviation: Vec<f64>,
 }
 
-/// What programs and erases do.
+/// The effect of program and erase cycles.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct CyclesFile {
@@ -94,7 +94,7 @@ pub struct CyclesFile {
     pub exponent: f64,
 }
 
-/// What time does.
+/// The effect of retention time.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RetentionFile {
@@ -106,7 +106,7 @@ pub struct RetentionFile {
     pub cycles: f64,
     /// The power of the cycles with which both grow.
     pub exponent: f64,
-    /// What new cells have of both, as a share.
+    /// The share of both that new cells have.
     pub unworn: f64,
     /// When the logarithm of time begins, in hours.
     pub onset_hours: f64,
@@ -116,7 +116,7 @@ pub struct RetentionFile {
     pub celsius: f64,
 }
 
-/// What reads do.
+/// The effect of reads: read disturb.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct DisturbFile {
@@ -126,7 +126,7 @@ pub struct DisturbFile {
     pub exponent: f64,
 }
 
-/// What programs of neighbours do.
+/// The effect of programming neighbours: interference.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct InterferenceFile {
@@ -136,7 +136,7 @@ pub struct InterferenceFile {
     pub widening: f64,
 }
 
-/// What other programmed cells of a string do.
+/// The effect of the other programmed cells of a string: the background pattern.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct BackgroundFile {
@@ -148,7 +148,7 @@ pub struct BackgroundFile {
     pub drop: f64,
 }
 
-/// What differs by place.
+/// The variation by layer, block and chip.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct VariationFile {
@@ -173,7 +173,7 @@ pub struct RoleFile {
     pub layer: u32,
     /// The deviation of new cells, times that of `levels`.
     pub width: f64,
-    /// What cycles and time do, times what their tables say.
+    /// A factor on the effects of cycles and time.
     pub stress: f64,
 }
 
@@ -211,9 +211,9 @@ pub struct ReadFile {
     pub ecc_bits: u32,
     /// Data of a frame.
     pub ecc_frame: Bytes,
-    /// What decoding of a page takes by hard decisions.
+    /// The time to decode a page by hard decisions.
     pub decode: Duration,
-    /// What it takes by soft decisions.
+    /// The time to decode it by soft decisions.
     pub decode_soft: Duration,
     /// How many times as many errors soft decisions correct.
     pub soft_gain: f64,

@@ -34,7 +34,7 @@ pub struct Ispp {
     pub loops: Vec<Loops>,
 }
 
-/// What a controller changes of a program.
+/// The parameters of a program that a controller can change.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct How<'a> {
     /// By how much VStart is raised, in millivolts.

@@ -37,7 +37,7 @@ impl Shape {
     }
 }
 
-/// What a t variable of `freedom` degrees of freedom is multiplied by to have the deviation 1.
+/// The factor that gives a t variable of `freedom` degrees of freedom the deviation 1.
 fn student_scale(freedom: u32) -> f64 {
     let freedom = f64::from(freedom);
     ((freedom - 2.0) / freedom).sqrt()

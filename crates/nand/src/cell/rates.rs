@@ -124,7 +124,7 @@ impl RateTable {
         })
     }
 
-    /// What the cells of a layer are like in blocks of a class.
+    /// The properties of the cells of a layer in blocks of a class.
     fn strength(&self, class: u8, layer: u32) -> Strength {
         let Some(variation) = &self.set.variation else { return Strength::USUAL };
         let middle = |class: u8| self.middles[usize::from(class) % DRAWN];

@@ -5,16 +5,16 @@ use wordline_kernel::{Duration, Stream};
 use super::levels::Levels;
 use super::math::{count, more_than};
 
-/// What the error correction takes.
+/// The capability and the times of the error correction.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Ecc {
     /// Errors that are corrected in a frame.
     pub bits: u32,
     /// Bits of a frame.
     pub frame: u32,
-    /// What decoding of a page takes by hard decisions.
+    /// The time to decode a page by hard decisions.
     pub hard: Duration,
-    /// What it takes by soft decisions, after the last step of the table.
+    /// The time to decode it by soft decisions, after the last step of the table.
     pub soft: Duration,
     /// How many times as many errors soft decisions correct.
     pub soft_gain: f64,

@@ -13,9 +13,9 @@ use super::variation::{Strength, Variation};
 /// The levels of new cells of the best layer, just programmed.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Base {
-    /// What programming makes.
+    /// The levels right after programming.
     Programmed(Vec<Level>),
-    /// What was measured at some ages: retention is in the table.
+    /// The levels measured at some ages: the table includes retention.
     Measured(Ages),
 }
 
@@ -39,7 +39,7 @@ pub struct CellSet {
     pub base: Base,
     /// The shape of distributions.
     pub shape: Shape,
-    /// What the states stand for.
+    /// The coding of the states.
     pub coding: Coding,
     /// The references of the part, one for each boundary.
     pub references: Vec<f64>,
@@ -53,17 +53,17 @@ pub struct CellSet {
     pub interference: Option<Interference>,
     /// Programmed cells of the string.
     pub background: Option<Background>,
-    /// What differs by place.
+    /// The variation by layer, block and chip.
     pub variation: Option<Variation>,
     /// How it programs.
     pub ispp: Option<Ispp>,
-    /// What narrower windows cost.
+    /// The cost of narrower windows.
     pub margins: Margins,
     /// How it is read.
     pub reading: Option<Reading>,
 }
 
-/// What a program changed of the levels: nothing by default.
+/// The change of the levels by the parameters of a program: none by default.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Written {
     /// By how much VStart was raised, in millivolts.
@@ -75,7 +75,7 @@ pub struct Written {
 }
 
 impl Written {
-    /// What a program left that was done in such a way.
+    /// The change that a program with these parameters leaves.
     pub fn of(how: &How<'_>, programmed: &Programmed) -> Self {
         Self { start_margin: how.start_margin, final_margin: how.final_margin, over: programmed.over.clone() }
     }
@@ -96,7 +96,7 @@ impl CellSet {
         }
     }
 
-    /// What the effects that count do to the states.
+    /// Applies the effects that are switched on to the states.
     pub fn terms(&self, strength: &Strength, condition: &Condition, effects: Effects) -> Vec<Term> {
         let states = self.states();
         let cycles = self.cycles.map(|cycles| cycles.term(states, condition, strength));

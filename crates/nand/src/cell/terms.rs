@@ -6,7 +6,7 @@
 use super::condition::{Condition, Effect, acceleration};
 use super::variation::Strength;
 
-/// What programs and erases do.
+/// The effect of program and erase cycles.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Cycles {
     /// The deviation that 1,000 cycles add to each state.
@@ -17,7 +17,7 @@ pub struct Cycles {
     pub exponent: f64,
 }
 
-/// What time does: it goes with the logarithm of time, faster in heat and in worn cells.
+/// The effect of retention: it goes with the logarithm of time, faster in heat and in worn cells.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Retention {
     /// By how much the mean of each state moves in ten times the time, at `cycles`.
@@ -28,7 +28,7 @@ pub struct Retention {
     pub cycles: f64,
     /// The power of the cycles with which both grow.
     pub exponent: f64,
-    /// What new cells have of both, as a share.
+    /// The share of both that new cells have.
     pub unworn: f64,
     /// When the logarithm begins, in hours.
     pub onset: f64,
@@ -38,7 +38,7 @@ pub struct Retention {
     pub celsius: f64,
 }
 
-/// What reads do: they raise low states more than high ones.
+/// Read disturb: reads raise low states more than high ones.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Disturb {
     /// By how much a million reads raise the erased state, at 1,000 cycles.
@@ -47,7 +47,7 @@ pub struct Disturb {
     pub exponent: f64,
 }
 
-/// What programs of neighbours do.
+/// Interference: the effect of programming neighbours.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Interference {
     /// By how much each further program of the neighbours raises all states.
@@ -56,7 +56,7 @@ pub struct Interference {
     pub widening: f64,
 }
 
-/// What other programmed cells of a string do: some cells do not get as far as the others (ReSSD, section 3.3.3).
+/// The background pattern of a string: some cells do not get as far as the others (ReSSD, section 3.3.3).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Background {
     /// The share of cells left behind in a super layer of two layers.
@@ -67,7 +67,7 @@ pub struct Background {
     pub drop: f64,
 }
 
-/// What an effect does to the states, the erased one first.
+/// The shift of each state by an effect, the erased one first.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Term {
     /// Which effect.

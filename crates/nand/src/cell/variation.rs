@@ -1,4 +1,4 @@
-//! What differs from layer to layer, block to block and chip to chip (cubeFTL, section 3).
+//! The variation from layer to layer, block to block and chip to chip (cubeFTL, section 3).
 //!
 //! Word lines of one layer are equal; layers differ by their place in the channel hole, four of which have names in the paper. How
 //! strongly the layers of a block differ is drawn for the block, how soon a chip ages for the chip. Each draw has a stream of its own,
@@ -40,13 +40,13 @@ impl Role {
 /// A layer whose cells are known.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Anchor {
-    /// What it is called.
+    /// Its name.
     pub role: Role,
     /// Its number, from the top.
     pub layer: u32,
     /// The deviation of new cells, times that of the best layer.
     pub width: f64,
-    /// What cycles and time do to its cells, times what they do to those of the best layer.
+    /// A factor on the effects of cycles and time, 1 for the best layer.
     pub stress: f64,
 }
 
@@ -76,12 +76,12 @@ pub struct Place {
     pub layer: u32,
 }
 
-/// What the cells of a place are like.
+/// The properties of the cells of a place.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Strength {
     /// The deviation of new cells, times that of the set.
     pub width: f64,
-    /// What cycles and time do, times what the set says.
+    /// A factor on the effects of cycles and time of the set.
     pub stress: f64,
     /// By how much of a loop the cells are programmed faster than those of the slowest word line, from 0 to below 1.
     pub faster: f64,
@@ -94,7 +94,7 @@ impl Place {
     }
 }
 
-/// What chance gave a block and its chip, in deviations.
+/// The random draws of a block and its chip, in deviations.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Draws {
     /// How strongly the layers of the block differ.
@@ -109,7 +109,7 @@ impl Strength {
 }
 
 impl Variation {
-    /// What the cells of `place` are like, where the effects of layer, block, chip and word line count.
+    /// The properties of the cells of `place`, where the effects of layer, block, chip and word line count.
     pub fn strength(&self, place: Place, effects: Effects, seed: Seed) -> Strength {
         let faster = if effects.has(Effect::WordLine) { Self::faster(place, seed) } else { 0.0 };
         Strength { faster, ..self.of_draws(place.layer, Self::draws(place, seed), effects) }
@@ -129,7 +129,7 @@ impl Variation {
         seed.stream("cells.speed", place.of_block() << 8 | u64::from(place.layer & 0xFF)).unit()
     }
 
-    /// What the cells of a layer are like in a block of such draws, at the slow end of a loop.
+    /// The properties of the cells of a layer in a block of such draws, at the slow end of a loop.
     pub fn of_draws(&self, layer: u32, draws: Draws, effects: Effects) -> Strength {
         let (width, stress) = self.between(layer, effects);
         let scale = |deviation: f64, z: f64, effect: Effect| {
