@@ -122,6 +122,22 @@ impl Pools {
         self.get(self.later(|pool| pool.geometry.first.page <= page.0))
     }
 
+    /// The number of the pool of `block`.
+    #[inline]
+    pub fn number_of_block(&self, block: BlockSetId) -> usize {
+        if block.0 < self.end.block { 0 } else { self.later(|pool| pool.geometry.first.block <= block.0) }
+    }
+
+    /// The number of the pool of `location`.
+    #[inline]
+    pub fn number_of_location(&self, location: Location) -> usize {
+        if location.0 < self.end_location {
+            0
+        } else {
+            self.later(|pool| pool.locations.first() <= location.0)
+        }
+    }
+
     /// The pool of `location`.
     #[inline]
     pub fn of_location(&self, location: Location) -> &Pool {
@@ -182,12 +198,13 @@ impl Pools {
         self.of_location(location).locations.block_of(location)
     }
 
-    /// The block set that holds `location`, and its row.
+    /// The number of the pool that holds `location`, its block set, and its row.
     #[inline]
-    pub fn block_and_row_of(&self, location: Location) -> (BlockSetId, u32) {
-        let Pool { geometry, locations, .. } = self.of_location(location);
+    pub fn whereabouts(&self, location: Location) -> (usize, BlockSetId, u32) {
+        let number = self.number_of_location(location);
+        let Pool { geometry, locations, .. } = self.get(number);
         let block = locations.block_of(location);
-        (block, geometry.row_of(block))
+        (number, block, geometry.row_of(block))
     }
 
     /// The block set that holds `page`.

@@ -384,17 +384,17 @@ impl DeviceFile {
         let of_map = self.ftl.mapping.translation_pages(unit, logical);
         let tables = of_map + self.discard_pages(unit, logical);
         let shares = pools::Shares::of(pools, logical, tables);
-        if pools.count() > 1 {
-            let stop = self.pools.last().and_then(|pool| pool.stop_at_free_blocks);
-            let working = working_beside(stop.unwrap_or(self.ftl.gc.stop_at_free_blocks));
-            shares.check_last(pools, usable(pools.last(), working), wrong);
+        for (n, own) in self.pools.iter().enumerate() {
+            let working = working_beside(own.stop_at_free_blocks.unwrap_or(self.ftl.gc.stop_at_free_blocks));
+            shares.check(n, usable(pools.get(n + 1), working), wrong);
         }
-        let tables = shares.first - u64::from(logical);
+        let (all_here, tables) =
+            (shares.in_pool(pools::EVERYTHING_IN), shares.tables_in(pools::EVERYTHING_IN));
         // So many logical pages fill the room together with their translation pages.
-        let seen = most as f64 * f64::from(logical) / (shares.first as f64).max(1.0);
+        let seen = most as f64 * f64::from(logical) / (all_here as f64).max(1.0);
         let spare = 1.0 - seen / all;
         wrong.require(
-            !(0.0..1.0).contains(&self.ftl.over_provisioning) || logical > 0 && shares.first <= most,
+            !(0.0..1.0).contains(&self.ftl.over_provisioning) || logical > 0 && all_here <= most,
             "ftl.over_provisioning",
             self.ftl.over_provisioning,
             format!(
@@ -432,6 +432,20 @@ impl Config {
         self.file.ftl.mapping.sub_request.map_or(self.pools.first().locations.per_program, pages)
     }
 
+    /// The pool that is mapped by whole program units, if one is.
+    pub fn pool_of_whole_units(&self) -> Option<usize> {
+        self.file.ftl.mapping.whole_units.then_some(0)
+    }
+
+    /// Free blocks of a row of a pool below which cleaning starts, and at which it stops.
+    pub fn cleaning_marks(&self, pool: usize) -> [u32; 2] {
+        let gc = &self.file.ftl.gc;
+        let own = pool.checked_sub(1).map(|n| &self.file.pools[n]);
+        let start = own.and_then(|own| own.start_below_free_blocks).unwrap_or(gc.start_below_free_blocks);
+        let stop = own.and_then(|own| own.stop_at_free_blocks).unwrap_or(gc.stop_at_free_blocks);
+        [start, if own.is_some() { stop.max(start) } else { stop }]
+    }
+
     /// Units of logical pages that the first pool is mapped by; none if it is mapped by page.
     pub fn mapped_units(&self) -> Option<u32> {
         let units = || self.logical_pages.div_ceil(self.pages_of_a_sub_request());
@@ -458,7 +472,7 @@ impl Config {
         self.translation_pages() + self.file.discard_pages(self.unit, self.logical_pages)
     }
 
-    /// What the first pool and the last one hold.
+    /// What each pool must have room for.
     pub fn shares(&self) -> pools::Shares {
         pools::Shares::of(&self.pools, self.logical_pages, self.table_pages())
     }

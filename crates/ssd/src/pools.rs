@@ -200,41 +200,51 @@ fn check_beside(file: &DeviceFile, wrong: &mut Complaints) {
     }
 }
 
-/// Pages that pools must have room for, when a device is new as at the end of its life: the first of several takes whatever
-/// finds no room in the others, and the last one holds the pages of tables.
+/// Pages that pools must have room for, when a device is new as at the end of its life. One of them takes whatever finds no
+/// room in the others, and one holds the pages of tables; a single pool is both.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shares {
-    /// Pages that the first pool, or the only one, must have room for.
-    pub first: u64,
-    /// Pages that the last one of several must have room for.
-    pub last: u64,
+    logical: u64,
+    tables: u64,
+    tables_in: usize,
 }
+
+/// The pool that takes whatever finds no room in the others.
+pub const EVERYTHING_IN: usize = 0;
 
 impl Shares {
     /// Those of so many logical pages and pages of tables.
     pub fn of(pools: &Pools, logical: u32, tables: u32) -> Self {
-        let [logical, tables] = [logical, tables].map(u64::from);
-        match pools.count() {
-            1 => Self { first: logical + tables, last: 0 },
-            _ => Self { first: logical, last: tables },
-        }
+        Self { logical: logical.into(), tables: tables.into(), tables_in: pools.count() - 1 }
+    }
+
+    /// Pages of tables that a pool must have room for.
+    pub fn tables_in(&self, pool: usize) -> u64 {
+        if pool == self.tables_in { self.tables } else { 0 }
+    }
+
+    /// Pages that a pool must have room for.
+    pub fn in_pool(&self, pool: usize) -> u64 {
+        self.tables_in(pool) + if pool == EVERYTHING_IN { self.logical } else { 0 }
     }
 
     /// Whether pools with so much room hold them.
-    pub fn fit(&self, first: u64, last: u64) -> bool {
-        self.first <= first && self.last <= last
+    pub fn fit(&self, rooms: impl Iterator<Item = u64>) -> bool {
+        rooms.enumerate().all(|(pool, room)| self.in_pool(pool) <= room)
     }
 
-    /// Complains if the last of several pools has room for fewer.
-    pub fn check_last(&self, pools: &Pools, room: u64, wrong: &mut Complaints) {
+    /// Complains if pool `n` of the file has room for fewer.
+    pub fn check(&self, n: usize, room: u64, wrong: &mut Complaints) {
+        let wanted = self.in_pool(n + 1);
         wrong.require(
-            self.last <= room,
-            &format!("pools[{}]", pools.count() - 2),
+            wanted <= room,
+            &format!("pools[{n}]"),
             format!("room for {room} pages"),
-            format!("room for {} translation pages (ftl.mapping.cache)", self.last),
+            format!("room for {wanted} translation pages (ftl.mapping.cache)"),
         );
     }
 }
+
 /// When cleaning starts and stops in the pool `n` of the file.
 fn check_collection(file: &DeviceFile, n: usize, pool: &Pool, wrong: &mut Complaints) {
     let (own, gc, streams) = (&file.pools[n], &file.ftl.gc, file.streams());

@@ -13,7 +13,7 @@ pub(crate) struct Life {
     pub(crate) failures: Column<BlockSetId, [u8; 3]>,
     /// Pages that each row must hold where pages have homes, else none.
     pub(crate) home_pages: Vec<u32>,
-    /// Pages of the host that each pool has room for; kept up where there are several.
+    /// Pages of the host that each pool has room for.
     pub(crate) room: Vec<u64>,
     /// Whether writes are refused.
     pub(crate) read_only: bool,

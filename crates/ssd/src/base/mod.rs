@@ -184,10 +184,10 @@ impl Base {
         }
     }
 
-    /// Puts a block into the mode that it was opened in.
+    /// Puts the block of a row that `page` is in into the mode that it was opened in.
     #[inline]
-    pub(crate) fn set_mode(&mut self, page: PageId) {
-        if self.space.has_slc_cache() {
+    pub(crate) fn set_mode(&mut self, row: Row, page: PageId) {
+        if self.space.caches(row) {
             let block: BlockSetId = self.config.pools.block_of_page(page);
             let is_slc = self.space.is_slc(block);
             self.flash.set_slc(block, is_slc);
@@ -221,16 +221,10 @@ impl Base {
 
     /// Works out again how many pages of the host the rows of each pool can hold: blocks have failed.
     pub(crate) fn note_room(&mut self) {
-        if self.config.pools.count() == 1 {
-            return;
-        }
+        let shares = self.config.shares();
         for n in 0..self.config.pools.count() {
-            let room = self.config.pools.iter().nth(n).map_or(0, |pool| self.room_of(pool));
-            self.life.room[n] = room;
-        }
-        let tables = self.config.shares().last;
-        if let Some(last) = self.life.room.last_mut() {
-            *last = last.saturating_sub(tables);
+            let room = self.room_of(self.config.pools.get(n));
+            self.life.room[n] = room.saturating_sub(shares.tables_in(n));
         }
     }
 

@@ -75,7 +75,8 @@ impl Device {
         let streams = config.file.streams_beside(policies.router.streams(), policies.relocator.streams());
         let slc = config.slc_share(policies.router.cached());
         let mut flash = Flash::new(&config, seed);
-        let mut space = new_blocks(&config, streams, slc, &mut flash, seed);
+        let cached_in = slc.map_or(0, |share| policies.router.pool(share.stream.0).into());
+        let mut space = new_blocks(&config, streams, slc.map(|share| (cached_in, share)), &mut flash, seed);
         keep_for(&*parts.victim, &config, &mut space);
         order_word_lines(parts.frontier, &config, &mut flash, &mut space);
         let collector = new_collector(&config, streams, parts.victim, parts.wear, seed);
@@ -83,8 +84,8 @@ impl Device {
         let cache = Cache::new(&config, [parts.eviction, parts.read_eviction], parts.destage);
         let reclaim = Reclaim::new(&config, collector);
         let front = Front::new(&config);
-        let mut base = Base::new(config, flash, space, policies);
-        let writer = Writer::new(&mut base, slc.as_ref());
+        let base = Base::new(config, flash, space, policies);
+        let writer = Writer::new(&base, slc.as_ref());
         let core = Core { base, map, cache, reclaim };
         Self { core, writer, recovery: Recovery::default(), front }.begun()
     }
@@ -341,7 +342,7 @@ impl Device {
 fn new_blocks(
     config: &Config,
     streams: Streams,
-    cache: Option<SlcShare>,
+    cache: Option<(usize, SlcShare)>,
     flash: &mut Flash,
     seed: Seed,
 ) -> Space {
@@ -349,9 +350,15 @@ fn new_blocks(
     flash.chips().factory_bad().into_iter().for_each(|block| bad[block.0 as usize] = true);
     let mut blocks = Space::new(&config.pools, streams, |block| bad[block.0 as usize]);
     blocks.allocate(config.file.ftl.wear.allocation);
-    if let Some(share) = cache {
+    if let Some((pool, share)) = cache {
         assert!(flash.offer_slc_mode(), "the part of a device with an SLC cache has the mode");
-        blocks.cache(share);
+        blocks.cache(pool, share);
+    }
+    for pool in 0..config.pools.count() {
+        blocks.clean_between(pool, config.cleaning_marks(pool));
+    }
+    if let Some(pool) = config.pool_of_whole_units() {
+        blocks.map_whole_units(pool);
     }
     blocks
 }
@@ -361,7 +368,7 @@ fn order_word_lines(frontier: Box<dyn Frontier>, config: &Config, flash: &mut Fl
     if !frontier.is_in_order() {
         flash.program_in_any_order();
         let Pool { part, geometry, .. } = config.pools.first();
-        space.order(frontier, WordLines::of(part, geometry));
+        space.order(0, frontier, WordLines::of(part, geometry));
     }
 }
 
@@ -369,7 +376,7 @@ fn order_word_lines(frontier: Box<dyn Frontier>, config: &Config, flash: &mut Fl
 fn keep_for(victim: &dyn VictimPolicy, config: &Config, space: &mut Space) {
     space.keep(victim.needs());
     if config.file.ftl.gc.scope == Scope::SuperBlock {
-        space.form_super_blocks();
+        (0..config.pools.count()).for_each(|pool| space.form_super_blocks(pool));
     }
 }
 
@@ -397,13 +404,6 @@ fn new_collector(
 ) -> Collector {
     let (rows, gc) = (config.pools.rows(), &config.file.ftl.gc);
     let mut collector = Collector::new(rows, streams.gc, victim, seed.stream("ssd.victim", 0), gc);
-    for pool in &config.file.pools {
-        let start_below = pool.start_below_free_blocks.unwrap_or(gc.start_below_free_blocks);
-        collector.add_pool(
-            start_below,
-            pool.stop_at_free_blocks.unwrap_or(gc.stop_at_free_blocks).max(start_below),
-        );
-    }
     if wear.is_on() {
         collector.level(wear, seed.stream("ssd.wear", 0));
     }

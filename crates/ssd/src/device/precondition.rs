@@ -238,7 +238,7 @@ impl Device {
         let share = Share::new(homes, rows, pages);
         let keep_free = match rested {
             true => self.core.base.config.file.ftl.gc.stop_at_free_blocks as usize,
-            false => self.core.base.space.streams().kept_blocks() + 1,
+            false => self.core.base.space.kept(row) + 1,
         };
         let locations = self.core.base.config.pools.of_row(row).locations;
         let (per_block, unit) = (locations.per_block(), locations.per_program);

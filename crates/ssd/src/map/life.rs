@@ -19,8 +19,7 @@ impl Map {
         } else if base.has_homes && base.policies.balancer.is_none() {
             !self.holds_homes(base)
         } else {
-            let pools = &base.config.pools;
-            !base.config.shares().fit(base.room_of(pools.first()), base.room_of(pools.last()))
+            !base.config.shares().fit(base.config.pools.iter().map(|pool| base.room_of(pool)))
         };
     }
 

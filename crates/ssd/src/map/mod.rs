@@ -49,7 +49,7 @@ pub(crate) struct Map {
     translation: Option<Translation>,
     /// None unless blocks are mapped instead of pages.
     by_block: Option<Box<BlockMap>>,
-    /// None unless the first of several pools is mapped by whole units.
+    /// None unless a pool is mapped by whole units.
     unit_writes: Option<Box<UnitWrites>>,
 }
 
@@ -68,7 +68,7 @@ impl Map {
             checkpoints: Checkpoints::of(config),
             translation: config.map_cache().map(|size| Translation::of(config, mapper, size)),
             by_block: BlockMap::of(config, |page| placement.home(page)).map(Box::new),
-            unit_writes: UnitWrites::of(config).filter(|_| config.pools.count() > 1),
+            unit_writes: UnitWrites::of(config),
         }
     }
 
@@ -315,8 +315,8 @@ impl Map {
 
     /// Valid pages of the host in a pool.
     pub(crate) fn held(&self, pool: usize, base: &Base) -> u64 {
-        let is_last = pool + 1 == base.config.pools.count();
-        let tables = self.translation.as_ref().filter(|_| is_last).map_or(0, Translation::in_flash);
+        let holds_tables = pool + 1 == base.config.pools.count();
+        let tables = self.translation.as_ref().filter(|_| holds_tables).map_or(0, Translation::in_flash);
         base.space.valid_of(pool) - u64::from(tables)
     }
 

@@ -2,7 +2,7 @@
 //! the write, which the spare areas of the program unit carry.
 
 use wordline_kernel::state;
-use wordline_nand::{Chips, Location};
+use wordline_nand::{Chips, Location, Pool};
 
 use super::mapping::LogicalPage;
 use crate::Config;
@@ -16,7 +16,10 @@ const NOWHERE: u32 = u32::MAX;
 pub struct UnitWrites {
     /// Pages of a unit.
     per_unit: u32,
-    /// The number of the write that each program unit of the first pool holds.
+    /// The pool that is mapped by whole units, and its first location.
+    pool: usize,
+    first: u32,
+    /// The number of the write that each of its program units holds.
     written: Vec<u64>,
     /// The last of these numbers that was given.
     last: u64,
@@ -24,23 +27,24 @@ pub struct UnitWrites {
     is_programming: Vec<bool>,
 }
 
-state!(UnitWrites { values { last, is_programming } parts { written } fixed { per_unit } });
+state!(UnitWrites { values { last, is_programming } parts { written } fixed { per_unit, pool, first } });
 
 /// The program unit that holds the last write of each unit, by its first location.
 pub struct Newest(Vec<u32>);
 
 impl UnitWrites {
-    /// Nothing is written; none unless the first pool is mapped by whole units.
+    /// Nothing is written; none unless a pool is mapped by whole units.
     pub fn of(config: &Config) -> Option<Box<Self>> {
-        config.file.ftl.mapping.whole_units.then(|| {
-            let per_unit = config.pages_of_a_sub_request();
-            Box::new(Self {
-                per_unit,
-                written: vec![0; (config.pools.first().locations.count() / per_unit) as usize],
-                last: 0,
-                is_programming: vec![false; config.mapped_pages().div_ceil(per_unit) as usize],
-            })
-        })
+        let pool = config.pool_of_whole_units()?;
+        let (per_unit, locations) = (config.pages_of_a_sub_request(), &config.pools.get(pool).locations);
+        Some(Box::new(Self {
+            per_unit,
+            pool,
+            first: locations.first(),
+            written: vec![0; (locations.count() / per_unit) as usize],
+            last: 0,
+            is_programming: vec![false; config.mapped_pages().div_ceil(per_unit) as usize],
+        }))
     }
 
     /// Forgets what is being programmed, as when the power is cut.
@@ -55,7 +59,7 @@ impl UnitWrites {
 
     /// The number of the program unit that holds `location`.
     fn program_unit(&self, location: Location) -> usize {
-        (location.0 / self.per_unit) as usize
+        ((location.0 - self.first) / self.per_unit) as usize
     }
 
     fn unit(&self, page: LogicalPage) -> usize {
@@ -88,10 +92,10 @@ impl UnitWrites {
     /// Where the last write of each unit is, as the spare areas tell after a power cut.
     pub fn newest(&self, space: &Space, chips: &Chips) -> Newest {
         let mut newest = vec![NOWHERE; self.is_programming.len()];
-        let first_pool = space.pools().first();
-        for block in first_pool.geometry.all_blocks().filter(|block| space.state(*block) != State::Bad) {
+        let Pool { geometry, locations, .. } = space.pools().get(self.pool);
+        for block in geometry.all_blocks().filter(|block| space.state(*block) != State::Bad) {
             for place in (0..chips.programmed(block)).step_by(self.per_unit as usize) {
-                let first = first_pool.locations.at(block, place);
+                let first = locations.at(block, place);
                 let mut held =
                     (first.0..first.0 + self.per_unit).map(|location| chips.stamp(Location(location)));
                 let Some(stamp) = held.find(|stamp| stamp.is_data() && stamp.version > 0) else { continue };
@@ -105,8 +109,8 @@ impl UnitWrites {
         Newest(newest)
     }
 
-    /// Whether a location of the first pool is of the program unit that holds the last write of the unit of a page.
+    /// Whether a location of the pool is of the program unit that holds the last write of the unit of a page.
     pub fn is_newest(&self, newest: &Newest, location: Location, page: LogicalPage) -> bool {
-        newest.0[self.unit(page)] == location.0 - location.0 % self.per_unit
+        newest.0[self.unit(page)] == location.0 - (location.0 - self.first) % self.per_unit
     }
 }

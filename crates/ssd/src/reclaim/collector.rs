@@ -129,9 +129,6 @@ pub struct Collector {
     rows: Vec<RowState>,
     policy: Box<dyn VictimPolicy>,
     random: Stream,
-    /// Free blocks of a row below which cleaning starts, and at which it stops: in the first pool, and in each other.
-    marks: [usize; 2],
-    other_marks: Vec<[usize; 2]>,
     copyback: bool,
     /// Steps in a row for each program unit of the host.
     steps_per_write: u32,
@@ -144,7 +141,7 @@ pub struct Collector {
 state!(Collector {
     values { rows, random, steps }
     parts { policy, wear }
-    fixed { marks, other_marks, copyback, steps_per_write }
+    fixed { copyback, steps_per_write }
 });
 
 impl Collector {
@@ -160,27 +157,11 @@ impl Collector {
             rows: vec![row; rows as usize],
             policy,
             random,
-            marks: [gc.start_below_free_blocks as usize, gc.stop_at_free_blocks as usize],
-            other_marks: Vec::new(),
             copyback: gc.copyback,
             steps_per_write,
             wear: None,
             steps: 0,
         }
-    }
-
-    /// Starts and stops cleaning in the rows of the next pool at these numbers of free blocks.
-    pub fn add_pool(&mut self, start_below: u32, stop_at: u32) {
-        self.other_marks.push([start_below, stop_at].map(|blocks| blocks as usize));
-    }
-
-    #[inline]
-    fn marks(&self, row: Row, blocks: &Space) -> [usize; 2] {
-        if self.other_marks.is_empty() {
-            return self.marks;
-        }
-        let pool = blocks.pools().number_of_row(row);
-        if pool == 0 { self.marks } else { self.other_marks[pool - 1] }
     }
 
     /// Forgets what it was doing, as when the power is cut.
@@ -200,7 +181,7 @@ impl Collector {
             return None;
         }
         let empties = !state.condemned.is_empty() && self.next_condemned(row, space).is_some();
-        let [start_below, stop_at] = self.marks(row, space);
+        let [start_below, stop_at] = space.marks(row);
         let state = &mut self.rows[row as usize];
         let free = space.free(row);
         if !state.active && (free < start_below || empties) {
@@ -222,7 +203,7 @@ impl Collector {
         }
         let state = &self.rows[row as usize];
         let must_wait = leave.waits || (state.steps_left == 0 && !leave.rests);
-        if must_wait && free > space.streams().kept_blocks() {
+        if must_wait && free > space.kept(row) {
             return None;
         }
         let step = self.step(row, space, &leave);
@@ -237,7 +218,7 @@ impl Collector {
     #[inline(never)]
     fn step(&mut self, row: Row, space: &mut Space, leave: &Leave) -> Option<Step> {
         let rest_goal = leave.rest_goal;
-        let [_, stop_at] = self.marks(row, space);
+        let [_, stop_at] = space.marks(row);
         loop {
             if let Some(step) = self.finish_victim(row, space) {
                 return Some(step);
@@ -476,7 +457,7 @@ impl Collector {
             return false;
         }
         let first = space.pools().of_row(row).geometry.first_block(row).0;
-        let [_, stop_at] = self.marks(row, space);
+        let [_, stop_at] = space.marks(row);
         while self.levels(row, space.free(row), stop_at) {
             let state = &mut self.rows[row as usize];
             let block = BlockSetId(first + state.still.start);

@@ -9,6 +9,7 @@ use crate::flash::{Class, Task, Ticket};
 use crate::map::{LogicalPage, Map, Moved};
 use crate::policy::placement::Row;
 use crate::policy::relocator::Leaving;
+use crate::pools::EVERYTHING_IN;
 use crate::reclaim::Reclaim;
 use crate::reclaim::collector::{Leave, Step};
 use crate::space::Space;
@@ -29,7 +30,7 @@ impl Reclaim {
         if base.flash.cleaning_passes_reads() {
             self.readers_inherit(row, base);
         }
-        let leave = match base.policies.background.is_some() || base.space.has_slc_cache() {
+        let leave = match base.policies.background.is_some() || base.space.caches(row) {
             true => self.leave_to_collect(waits, row, calendar.now(), base),
             false => Leave { waits, ..Leave::MUST },
         };
@@ -45,9 +46,7 @@ impl Reclaim {
         };
         let die = match step {
             Step::Read { first, end, valid } => {
-                if base.config.pools.count() > 1 {
-                    self.look_at_new_victim(row, base);
-                }
+                self.look_at_new_victim(row, base);
                 self.queue_gc_reads(row, first, end, valid, calendar.now(), base)
             }
             Step::Program { stream } => {
@@ -137,10 +136,12 @@ impl Reclaim {
         die
     }
 
-    /// Whether the pages of a victim leave the pool is asked once, when cleaning it begins.
+    /// Whether the pages of a victim leave the pool is asked once, when cleaning it begins. They never leave the pool that has
+    /// room for everything.
+    #[inline]
     fn look_at_new_victim(&mut self, row: Row, base: &mut Base) {
         let pool = base.config.pools.number_of_row(row);
-        if self.collector.take_new_victim(row) && pool > 0 {
+        if pool != EVERYTHING_IN && self.collector.take_new_victim(row) {
             base.gather_states();
             if base.policies.relocator.leaves(pool, &base.states) {
                 self.collector.send_off(row);
@@ -198,7 +199,7 @@ impl Reclaim {
 
     /// Counts the pages of the collector's unit that come out of blocks in SLC mode.
     fn count_folded(&self, row: Row, base: &mut Base) {
-        if base.space.has_slc_cache() {
+        if base.space.caches(row) {
             let from_cache = self.collector.unit(row).iter();
             let pools = &base.config.pools;
             let from_cache = from_cache.filter(|moved| base.space.is_slc(pools.block_of(moved.from)));

@@ -127,7 +127,7 @@ fn find_newest(core: &mut Core) -> Versions {
     let mut stale = BTreeMap::new();
     for block in core.base.blocks_in_use() {
         let first = core.base.config.pools.at(block, 0);
-        let end = match core.base.space.is_in_order() {
+        let end = match core.base.space.is_in_order(block) {
             true => core.base.flash.chips().programmed(block),
             false => core.base.config.pools.per_block(block),
         };

@@ -38,6 +38,8 @@ pub(in crate::space) struct Block {
     pub written_by: StreamId,
     /// To be taken out of use, in whatever state it is.
     pub condemned: bool,
+    /// Whether it is in SLC mode.
+    pub is_slc: bool,
 }
 
 const _: () = assert!(size_of::<Block>() == 16, "a block never lies in two cache lines");
@@ -51,5 +53,6 @@ impl Block {
         state: State::Free,
         written_by: StreamId(0),
         condemned: false,
+        is_slc: false,
     };
 }

@@ -31,8 +31,8 @@ impl Space {
             ensure(known.state != State::Free || erased, || {
                 format!("block {} is free and written", block.0)
             })?;
-            // Where several pools share a page, what counts of it is not what a block holds.
-            let counted = self.shared.is_some() || u64::from(known.valid) == self.count_valid(block);
+            // What counts of a block that is mapped by whole units is not what it holds.
+            let counted = self.has_whole_units(row) || u64::from(known.valid) == self.count_valid(block);
             ensure(counted, || format!("block {} does not have {} valid pages", block.0, known.valid))?;
             free += usize::from(known.state == State::Free);
             good += u32::from(known.state != State::Bad && !known.condemned);

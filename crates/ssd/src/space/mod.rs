@@ -9,7 +9,7 @@ pub mod candidates;
 mod loaded;
 mod mapped;
 mod order;
-mod shared;
+mod pool;
 mod slc;
 pub mod slc_cache;
 mod streams;
@@ -18,15 +18,12 @@ pub mod wear;
 
 use block::Block;
 use candidates::{Candidates, Closed, Indexes, Valid};
-use order::Order;
-use shared::Shared;
-use super_blocks::SuperBlocks;
+use pool::PoolSpace;
 use wear::{Allocation, FreeBlocks};
 use wordline_kernel::{Column, Id, prefetch, state};
 use wordline_nand::{BlockSetId, Location, Pools};
 
 use crate::policy::placement::Row;
-use slc::SlcBlocks;
 
 pub use block::State;
 pub use slc::SlcShare;
@@ -46,8 +43,8 @@ fn full_blocks(pools: &Pools) -> Vec<u32> {
 pub struct Space {
     pools: Pools,
     streams: Streams,
-    /// Blocks of a row that cannot count on holding data; see [`Streams::blocks_at_work`].
-    at_work: u32,
+    /// What the rows of each pool have in common.
+    each: Vec<PoolSpace>,
     table: Column<BlockSetId, Block>,
     /// Which opening of a block of the device was the last of each block; its first page carries this number.
     opened: Column<BlockSetId, u64>,
@@ -61,20 +58,13 @@ pub struct Space {
     closed: Closed,
     row_valid: Vec<u32>,
     good: Vec<u32>,
-    /// None unless blocks are used as an SLC cache.
-    slc: Option<Box<SlcBlocks>>,
-    /// None where word lines are programmed by their numbers.
-    order: Option<Box<Order>>,
-    /// None where blocks are cleaned one by one.
-    super_blocks: Option<Box<SuperBlocks>>,
-    /// None in a device with a single pool.
-    shared: Option<Box<Shared>>,
 }
 
 state!(Space {
     values { table, openings, free, open, closed }
-    parts { opened, is_valid, row_valid, good, slc, order, super_blocks, shared }
-    fixed { pools, streams, at_work, indexes }
+    parts { opened, is_valid, row_valid, good }
+    lists { each }
+    fixed { pools, streams, indexes }
 });
 
 impl Space {
@@ -93,12 +83,8 @@ impl Space {
             closed: Closed::new(full_blocks(pools), blocks, Indexes::default()),
             row_valid: vec![0; rows],
             good: all_rows(pools).map(blocks_of).collect(),
-            slc: None,
-            order: None,
-            super_blocks: None,
-            shared: None,
+            each: pools.iter().map(|_| PoolSpace::new(streams)).collect(),
             pools: pools.clone(),
-            at_work: streams.blocks_at_work(),
             streams,
         };
         for block in new.table.ids() {
@@ -187,14 +173,6 @@ impl Space {
         self.table.prefetch(self.pools.block_of(location));
     }
 
-    /// Valid pages of the device: the sum over the blocks.
-    pub fn total_valid(&self) -> u64 {
-        match &self.shared {
-            Some(shared) => shared.total_valid(),
-            None => self.table.iter().map(|block| u64::from(block.valid)).sum(),
-        }
-    }
-
     /// Blocks that are out of use.
     pub fn bad(&self) -> u64 {
         let bad = |row: Row| self.pools.of_row(row).geometry.blocks_per_plane - self.good(row);
@@ -203,7 +181,7 @@ impl Space {
 
     /// Pages that a row can hold for the host, beside the blocks at work.
     pub fn limit(&self, row: Row) -> u32 {
-        self.good[row as usize].saturating_sub(self.at_work) * self.pools.per_block_of(row)
+        self.good[row as usize].saturating_sub(self.of(row).at_work) * self.pools.per_block_of(row)
     }
 
     /// Blocks of a row that are not bad.
@@ -267,12 +245,12 @@ impl Space {
     /// The next `pages` of the stream's open block, a divisor of the block. Opens a free block if the stream has none;
     /// if none is left to be opened, another stream of the same side takes the pages. A bug if there is no room.
     pub fn take(&mut self, row: Row, stream: StreamId, pages: u32) -> Location {
-        let mut at = self.at(row, stream);
+        let (mut at, pool) = (self.at(row, stream), self.pools.number_of_row(row));
         if self.open[at].is_none() && !self.may_open(row, self.streams.is_gc(stream)) {
             let other = self.open_block(row, stream).expect("the caller saw that there is room");
             at = self.at(row, other);
         }
-        let in_slc = self.slc.is_some() && self.open[at].is_none() && self.opens_slc(row, stream);
+        let in_slc = self.each[pool].slc.is_some() && self.open[at].is_none() && self.opens_slc(row, stream);
         let (block, place) = self.open[at].unwrap_or_else(|| {
             let free = self.free[row as usize].pop(self.streams.is_gc(stream));
             let block = free.expect("the caller saw that there is room");
@@ -290,7 +268,7 @@ impl Space {
         if full {
             self.table[block].state = State::Filling;
         }
-        if self.order.is_some() {
+        if self.each[pool].order.is_some() {
             self.location_in_order(at, block, place)
         } else {
             self.pools.at(block, place)
@@ -398,36 +376,36 @@ impl Space {
     /// Notes that a logical page is mapped to `location` now.
     #[inline]
     pub fn validate(&mut self, location: Location) {
-        let (block, row) = self.pools.block_and_row_of(location);
+        let (pool, block, row) = self.pools.whereabouts(location);
         debug_assert!(!self.is_valid(location), "a location becomes valid once");
         self.is_valid[location.index() / 64] |= 1 << (location.index() % 64);
         debug_assert!(
             self.state(block) != State::Closed,
             "a location becomes valid while its block is written"
         );
-        let gained = if self.shared.is_some() { self.pages_gained(location) } else { 1 };
+        let gained = self.count_valid_page(pool, location, true);
         self.table[block].valid += gained;
         self.row_valid[row as usize] += gained;
-        if self.super_blocks.is_some() {
-            self.count_in_super_block(block, true);
+        if self.each[pool].super_blocks.is_some() {
+            self.count_in_super_block(pool, block, gained, true);
         }
     }
 
     /// Notes that no logical page is mapped to `location` any more.
     #[inline]
     pub fn invalidate(&mut self, location: Location) {
-        let (block, row) = self.pools.block_and_row_of(location);
+        let (pool, block, row) = self.pools.whereabouts(location);
         debug_assert!(self.is_valid(location), "only a valid location becomes invalid");
         self.is_valid[location.index() / 64] &= !(1 << (location.index() % 64));
-        let lost = if self.shared.is_some() { self.pages_lost(location) } else { 1 };
+        let lost = self.count_valid_page(pool, location, false);
         self.row_valid[row as usize] -= lost;
         let Block { valid, state, .. } = &mut self.table[block];
         let before = std::mem::replace(valid, *valid - lost);
         if *state == State::Closed && lost > 0 {
             self.closed.lose_page(row, before, before - lost, block);
         }
-        if self.super_blocks.is_some() {
-            self.count_in_super_block(block, false);
+        if self.each[pool].super_blocks.is_some() {
+            self.count_in_super_block(pool, block, lost, false);
         }
     }
 
@@ -513,14 +491,10 @@ impl Space {
     pub fn forget(&mut self, programmed: impl Fn(BlockSetId) -> u32, erases: impl Fn(BlockSetId) -> u32) {
         self.closed = self.none_closed();
         self.is_valid.fill(0);
-        if let Some(shared) = &mut self.shared {
-            shared.forget();
-        }
+        self.each.iter_mut().for_each(PoolSpace::forget);
         self.row_valid.fill(0);
         self.free.iter_mut().for_each(FreeBlocks::clear);
         self.open.fill(None);
-        self.forget_closed_slc();
-        self.forget_super_blocks();
         let in_use = |block: &BlockSetId| self.state(*block) != State::Bad;
         for block in self.table.ids().filter(in_use).collect::<Vec<_>>() {
             self.table[block] = Block { valid: 0, programs: 0, readers: 0, ..self.table[block] };

@@ -4,10 +4,10 @@
 
 use std::collections::VecDeque;
 
-use wordline_kernel::{Column, state};
-use wordline_nand::BlockSetId;
+use wordline_kernel::state;
+use wordline_nand::{BlockSetId, Pool};
 
-use super::{Space, State, StreamId};
+use super::{Block, Space, State, StreamId};
 use crate::policy::placement::Row;
 
 /// What may be cached, and how.
@@ -27,11 +27,12 @@ pub struct SlcShare {
     pub spare_above: usize,
 }
 
-/// The blocks in SLC mode.
+/// The blocks of a pool in SLC mode.
 #[derive(Clone, Debug)]
 pub(super) struct SlcBlocks {
     share: SlcShare,
-    is_slc: Column<BlockSetId, bool>,
+    /// The first row of the pool.
+    begins: Row,
     /// Blocks of each row that are in SLC mode.
     used: Vec<u32>,
     /// Those of them that are being cleaned.
@@ -42,15 +43,36 @@ pub(super) struct SlcBlocks {
     paused: bool,
 }
 
-state!(SlcBlocks { values { is_slc, used, folding, closed, paused } fixed { share } });
+state!(SlcBlocks { values { used, folding, closed, paused } fixed { share, begins } });
+
+impl SlcBlocks {
+    /// Which of the lists is that of a row.
+    #[inline]
+    fn at(&self, row: Row) -> usize {
+        (row - self.begins) as usize
+    }
+
+    /// Locations that a program in SLC mode takes away from a row: its blocks hold a part of what others do.
+    #[inline]
+    fn cost(&self) -> u32 {
+        self.share.unit * self.share.bits
+    }
+
+    /// Forgets which blocks can be folded, or are.
+    pub fn forget(&mut self) {
+        self.closed.iter_mut().for_each(VecDeque::clear);
+        self.folding.fill(0);
+    }
+}
 
 impl Space {
-    /// Opens blocks in SLC mode from now on; before the first one is written.
-    pub fn cache(&mut self, share: SlcShare) {
-        let rows = self.pools.rows() as usize;
-        self.slc = Some(Box::new(SlcBlocks {
+    /// Opens blocks of a pool in SLC mode from now on; before the first one is written.
+    pub fn cache(&mut self, pool: usize, share: SlcShare) {
+        let geometry = &self.pools.get(pool).geometry;
+        let rows = geometry.rows() as usize;
+        self.each[pool].slc = Some(Box::new(SlcBlocks {
             share,
-            is_slc: Column::filled(self.pools.block_sets() as usize, false),
+            begins: geometry.first.row,
             used: vec![0; rows],
             folding: vec![0; rows],
             closed: vec![VecDeque::new(); rows],
@@ -60,43 +82,49 @@ impl Space {
 
     /// Opens no blocks in SLC mode while `paused`.
     pub fn pause_cache(&mut self, paused: bool) {
-        if let Some(slc) = &mut self.slc {
+        for slc in self.each.iter_mut().filter_map(|pool| pool.slc.as_mut()) {
             slc.paused = paused;
         }
     }
 
-    /// Whether blocks are opened in SLC mode.
-    #[inline]
+    /// Whether blocks of a pool are opened in SLC mode.
     pub fn has_slc_cache(&self) -> bool {
-        self.slc.is_some()
+        self.each.iter().any(|pool| pool.slc.is_some())
+    }
+
+    /// Whether blocks of a row are opened in SLC mode.
+    #[inline]
+    pub fn caches(&self, row: Row) -> bool {
+        self.of(row).slc.is_some()
     }
 
     /// Locations that a program of the host takes away from a row at most: blocks in SLC mode hold a part of what others do.
     #[inline]
     pub fn dearest(&self, row: Row) -> u32 {
         let usual = self.pools.per_program(row);
-        self.slc.as_ref().map_or(usual, |slc| (slc.share.unit * slc.share.bits).max(usual))
+        self.of(row).slc.as_ref().map_or(usual, |slc| slc.cost().max(usual))
     }
 
     /// Whether a block is in SLC mode.
     #[inline]
     pub fn is_slc(&self, block: BlockSetId) -> bool {
-        self.slc.as_ref().is_some_and(|slc| slc.is_slc[block])
+        self.table[block].is_slc
     }
 
     /// Locations of a block that can be written.
     #[inline]
     pub(super) fn capacity(&self, block: BlockSetId) -> u32 {
-        match &self.slc {
-            Some(slc) if slc.is_slc[block] => self.pools.per_block(block) / slc.share.bits,
-            _ => self.pools.per_block(block),
+        let Pool { geometry, locations, .. } = self.pools.of_block(block);
+        match self.is_slc(block) {
+            true => locations.per_block() / geometry.bits_per_cell(),
+            false => locations.per_block(),
         }
     }
 
     /// Locations that the next program of a stream of the host writes to the row.
     #[inline]
     pub fn unit(&self, row: Row, stream: StreamId) -> u32 {
-        match &self.slc {
+        match &self.of(row).slc {
             Some(slc) if self.writes_slc(row, stream) => slc.share.unit,
             _ => self.pools.per_program(row),
         }
@@ -106,8 +134,8 @@ impl Space {
     /// what others do.
     #[inline]
     pub fn cost(&self, row: Row, stream: StreamId) -> u32 {
-        match &self.slc {
-            Some(slc) if self.writes_slc(row, stream) => slc.share.unit * slc.share.bits,
+        match &self.of(row).slc {
+            Some(slc) if self.writes_slc(row, stream) => slc.cost(),
             _ => self.pools.per_program(row),
         }
     }
@@ -122,87 +150,93 @@ impl Space {
 
     /// Whether a block that is opened for the stream is in SLC mode.
     pub(super) fn opens_slc(&self, row: Row, stream: StreamId) -> bool {
-        let Some(slc) = self.slc.as_ref().filter(|slc| slc.share.stream == stream && !slc.paused) else {
+        let slc = self.of(row).slc.as_ref();
+        let Some(slc) = slc.filter(|slc| slc.share.stream == stream && !slc.paused) else {
             return false;
         };
-        let used = slc.used[row as usize];
+        let used = slc.used[slc.at(row)];
         used < slc.share.blocks
             || (self.free(row) > slc.share.spare_above
-                && used - slc.share.blocks < (f64::from(self.other_spare(row)) * slc.share.spare) as u32)
+                && used - slc.share.blocks < (f64::from(self.other_spare(row, slc)) * slc.share.spare) as u32)
     }
 
     /// Spare blocks of a row beside those at work and those for the cache alone: more than it was made with, where not
     /// everything is written.
-    fn other_spare(&self, row: Row) -> u32 {
+    fn other_spare(&self, row: Row, slc: &SlcBlocks) -> u32 {
         let full = self.valid_in(row).div_ceil(self.pools.per_block_of(row));
-        let cached = self.slc.as_ref().map_or(0, |slc| slc.share.blocks);
-        self.good(row).saturating_sub(full + cached + self.streams.blocks_at_work())
+        self.good(row).saturating_sub(full + slc.share.blocks + self.of(row).at_work)
+    }
+
+    /// The blocks of the pool of a row in SLC mode, and which list is the row's.
+    #[inline]
+    fn slc_of(&mut self, row: Row) -> Option<(&mut SlcBlocks, usize)> {
+        let slc = self.of_mut(row).slc.as_mut()?;
+        let at = slc.at(row);
+        Some((slc, at))
     }
 
     /// Notes that a block was opened in SLC mode.
     #[inline(never)]
     pub(super) fn opened_slc(&mut self, block: BlockSetId) {
-        let row = self.row_of(block) as usize;
-        let slc = self.slc.as_mut().expect("it was opened for the cache");
-        slc.is_slc[block] = true;
-        slc.used[row] += 1;
+        self.table[block].is_slc = true;
+        let (slc, at) = self.slc_of(self.row_of(block)).expect("it was opened for the cache");
+        slc.used[at] += 1;
     }
 
     /// Notes that a block was closed: it can be folded if it is in SLC mode.
+    #[inline]
     pub(super) fn closed_slc(&mut self, block: BlockSetId) {
-        let row = self.row_of(block) as usize;
-        if let Some(slc) = &mut self.slc
-            && slc.is_slc[block]
+        if self.is_slc(block)
+            && let Some((slc, at)) = self.slc_of(self.row_of(block))
         {
-            slc.closed[row].push_back(block);
+            slc.closed[at].push_back(block);
         }
     }
 
     /// Notes that a block is erased, or out of use, before its state says so.
+    #[inline]
     pub(super) fn left_slc(&mut self, block: BlockSetId) {
-        let row = self.row_of(block) as usize;
-        if let Some(slc) = &mut self.slc
-            && std::mem::take(&mut slc.is_slc[block])
+        let Block { is_slc, state, .. } = &mut self.table[block];
+        let was_victim = *state == State::Victim;
+        if std::mem::take(is_slc)
+            && let Some((slc, at)) = self.slc_of(self.row_of(block))
         {
-            slc.used[row] -= 1;
-            slc.folding[row] -= u32::from(self.table[block].state == State::Victim);
+            slc.used[at] -= 1;
+            slc.folding[at] -= u32::from(was_victim);
         }
     }
 
     /// Notes that a block is a victim.
+    #[inline]
     pub(super) fn folds_slc(&mut self, block: BlockSetId) {
-        let row = self.row_of(block) as usize;
-        if let Some(slc) = &mut self.slc {
-            slc.folding[row] += u32::from(slc.is_slc[block]);
-        }
-    }
-
-    /// Forgets which blocks can be folded, or are.
-    pub(super) fn forget_closed_slc(&mut self) {
-        if let Some(slc) = &mut self.slc {
-            slc.closed.iter_mut().for_each(VecDeque::clear);
-            slc.folding.fill(0);
+        if self.is_slc(block)
+            && let Some((slc, at)) = self.slc_of(self.row_of(block))
+        {
+            slc.folding[at] += 1;
         }
     }
 
     /// Blocks of a row in SLC mode that are not being folded.
     pub fn cached(&self, row: Row) -> u32 {
-        self.slc.as_ref().map_or(0, |slc| slc.used[row as usize] - slc.folding[row as usize])
+        self.of(row).slc.as_ref().map_or(0, |slc| slc.used[slc.at(row)] - slc.folding[slc.at(row)])
     }
 
     /// The oldest closed block in SLC mode, if there are more such blocks in the row than `keep`.
+    #[inline]
     pub fn to_fold(&mut self, row: Row, keep: u32) -> Option<BlockSetId> {
-        if self.cached(row) <= keep {
-            return None;
-        }
-        let Self { slc, table, .. } = self;
-        let slc = slc.as_mut()?;
-        let closed = &mut slc.closed[row as usize];
-        while let Some(block) = closed.front().copied() {
-            if table[block].state == State::Closed && slc.is_slc[block] {
+        if self.caches(row) && self.cached(row) > keep { self.oldest_cached(row) } else { None }
+    }
+
+    #[inline(never)]
+    fn oldest_cached(&mut self, row: Row) -> Option<BlockSetId> {
+        let Self { each, pools, table, .. } = self;
+        let slc = each[pools.number_of_row(row)].slc.as_mut()?;
+        let at = slc.at(row);
+        while let Some(block) = slc.closed[at].front().copied() {
+            if table[block].state == State::Closed && table[block].is_slc {
                 return Some(block);
             }
-            closed.pop_front();
+            slc.closed[at].pop_front();
         }
         None
     }

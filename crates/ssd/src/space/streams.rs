@@ -95,7 +95,7 @@ impl Space {
     /// Whether the collector, or the host, may open a block.
     #[inline]
     pub fn may_open(&self, row: Row, gc: bool) -> bool {
-        self.free(row) > if gc { 0 } else { self.streams.kept_blocks() }
+        self.free(row) > if gc { 0 } else { self.kept(row) }
     }
 
     /// Where the open block of a stream is noted.

@@ -10,7 +10,7 @@ use std::collections::VecDeque;
 
 use serde::{Deserialize, Serialize};
 use wordline_kernel::{Column, Id, state};
-use wordline_nand::BlockSetId;
+use wordline_nand::{BlockSetId, Pool};
 
 use super::{Block, Space, State, StreamId};
 use crate::policy::placement::Row;
@@ -67,11 +67,34 @@ pub struct SuperBlockCounts {
     pub blocks: u64,
 }
 
-/// The super blocks of a device. Their numbers are of the type of blocks, because victim policies name them.
+/// The super blocks that were chosen.
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
+struct Cleaning {
+    /// Those that are being cleaned.
+    now: u32,
+    /// Whether one was chosen since that was last asked.
+    news: bool,
+    counts: SuperBlockCounts,
+}
+
+impl Cleaning {
+    /// One was chosen, of which so many blocks are to be cleaned.
+    fn begin(&mut self, blocks: u32) {
+        self.now += 1;
+        self.news = true;
+        self.counts.chosen += 1;
+        self.counts.blocks += u64::from(blocks);
+    }
+}
+
+/// The super blocks of a pool. Their numbers are of the type of blocks, because victim policies name them.
 #[derive(Clone, Debug)]
 pub(super) struct SuperBlocks {
     per_block: u32,
     indexes: Indexes,
+    /// The first row of the pool, and its first block.
+    begins: Row,
+    first: BlockSetId,
     /// The super block of each block until it is erased.
     of: Column<BlockSetId, u32>,
     all: Column<BlockSetId, SuperBlock>,
@@ -85,19 +108,15 @@ pub(super) struct SuperBlocks {
     /// Blocks of each row that are its next victims.
     due: Vec<VecDeque<BlockSetId>>,
     in_use: Vec<bool>,
-    /// Super blocks that are being cleaned.
-    cleaned: u32,
-    /// Whether one was chosen since that was last asked.
-    news: bool,
+    cleaning: Cleaning,
     /// While this is set, no row is too far behind.
     waits: bool,
-    counts: SuperBlockCounts,
 }
 
 state!(SuperBlocks {
-    values { all, unused, forming, candidates, due, in_use, cleaned, news, waits, counts }
+    values { all, unused, forming, candidates, due, in_use, cleaning, waits }
     parts { of, shown, next }
-    fixed { per_block, indexes }
+    fixed { per_block, indexes, begins, first }
 });
 
 impl SuperBlocks {
@@ -116,14 +135,33 @@ impl SuperBlocks {
         Closed::new(vec![self.rows() * self.per_block], self.all.len(), self.indexes)
     }
 
+    /// Which of the lists is that of a row.
+    #[inline]
+    fn at(&self, row: Row) -> usize {
+        (row - self.begins) as usize
+    }
+
+    /// The super block that `block` is in, to be changed.
+    #[inline]
+    fn of_mut(&mut self, block: BlockSetId) -> &mut u32 {
+        &mut self.of[BlockSetId(block.0 - self.first.0)]
+    }
+
     /// The super block that `block` is in.
     #[inline]
     fn of(&self, block: BlockSetId) -> Option<BlockSetId> {
-        Some(BlockSetId(self.of[block])).filter(|of| *of != NONE)
+        Some(BlockSetId(self.of[BlockSetId(block.0 - self.first.0)])).filter(|of| *of != NONE)
+    }
+
+    /// Its numbers of the blocks of the pool.
+    fn blocks(&self) -> impl Iterator<Item = BlockSetId> + use<> {
+        let first = self.first.0;
+        self.of.ids().map(move |block| BlockSetId(first + block.0))
     }
 
     fn open(&mut self, row: Row, stream: usize, block: BlockSetId) {
-        let next = &mut self.next[row as usize * self.forming.len() + stream];
+        let at = self.at(row);
+        let next = &mut self.next[at * self.forming.len() + stream];
         let forming = &mut self.forming[stream];
         let number = forming.first.max(*next);
         *next = number + 1;
@@ -137,7 +175,7 @@ impl SuperBlocks {
         one.blocks.push(block);
         one.kept += 1;
         one.joined += 1;
-        self.of[block] = id.0;
+        *self.of_mut(block) = id.0;
         self.complete(stream);
     }
 
@@ -163,7 +201,7 @@ impl SuperBlocks {
         let one = &mut self.all[id];
         if one.chosen && one.due == 0 && one.kept as usize == one.blocks.len() {
             one.chosen = false;
-            self.cleaned -= 1;
+            self.cleaning.now -= 1;
         }
         let (was, before) = (one.indexed, self.shown[id]);
         one.indexed = one.complete && !one.chosen && one.kept > 0 && one.closed == one.kept;
@@ -183,9 +221,9 @@ impl SuperBlocks {
     }
 
     #[inline]
-    fn lose_page(&mut self, block: BlockSetId) {
-        let Some(id) = self.of(block) else { return };
-        self.all[id].valid -= 1;
+    fn lose_pages(&mut self, block: BlockSetId, lost: u32) {
+        let Some(id) = self.of(block).filter(|_| lost > 0) else { return };
+        self.all[id].valid -= lost;
         if self.all[id].indexed {
             let (before, valid) = (self.shown[id], self.scaled(&self.all[id]));
             self.candidates.lose_page(0, before, valid, id);
@@ -196,7 +234,8 @@ impl SuperBlocks {
     /// A block is to be cleaned, or is of no use: it counts no more.
     fn leave(&mut self, row: Row, block: BlockSetId, valid: u32, was_closed: bool) {
         let Some(id) = self.of(block) else { return };
-        let (one, due) = (&mut self.all[id], &mut self.due[row as usize]);
+        let at = self.at(row);
+        let (one, due) = (&mut self.all[id], &mut self.due[at]);
         one.kept -= 1;
         one.closed -= u32::from(was_closed);
         one.valid -= valid;
@@ -210,16 +249,16 @@ impl SuperBlocks {
     /// A block that counted no more is erased, or will never be.
     fn remove(&mut self, block: BlockSetId) {
         let Some(id) = self.of(block) else { return };
-        self.of[block] = NONE.0;
+        *self.of_mut(block) = NONE.0;
         self.all[id].blocks.retain(|other| *other != block);
         self.settle(id);
     }
 
     /// Forgets all but which blocks were opened for which super block: their first pages tell.
-    fn forget(&mut self) {
+    pub fn forget(&mut self) {
         self.candidates = self.no_candidates();
         self.due.iter_mut().for_each(VecDeque::clear);
-        self.cleaned = 0;
+        self.cleaning.now = 0;
         for id in self.all.ids() {
             let SuperBlock { joined, complete, .. } = self.all[id];
             self.all[id] = SuperBlock { joined, complete, ..SuperBlock::default() };
@@ -228,16 +267,19 @@ impl SuperBlocks {
 }
 
 impl Space {
-    /// Forms super blocks from now on; before the first block is written, and after [`keep`](Self::keep).
-    pub fn form_super_blocks(&mut self) {
-        let (rows, blocks) = (self.pools.rows() as usize, self.pools.block_sets() as usize);
+    /// Forms super blocks in a pool from now on; before the first block is written, and after [`keep`](Self::keep).
+    pub fn form_super_blocks(&mut self, pool: usize) {
+        let Pool { geometry, locations, .. } = self.pools.get(pool);
+        let (rows, blocks) = (geometry.rows() as usize, geometry.block_sets() as usize);
         let streams = usize::from(self.streams.host + self.streams.gc);
         // A super block holds a block, or is one of those that a power cut left without any.
         let most = blocks + streams * (MOST_FORMING + 1);
-        let (per_block, indexes) = (self.pools.per_block_of(0), self.indexes);
-        self.super_blocks = Some(Box::new(SuperBlocks {
+        let (per_block, indexes) = (locations.per_block(), self.indexes);
+        self.each[pool].super_blocks = Some(Box::new(SuperBlocks {
             per_block,
             indexes,
+            begins: geometry.first.row,
+            first: BlockSetId(geometry.first.block),
             of: Column::filled(blocks, NONE.0),
             all: Column::filled(most, SuperBlock::default()),
             shown: Column::filled(most, 0),
@@ -247,16 +289,25 @@ impl Space {
             candidates: Closed::new(vec![rows as u32 * per_block], most, indexes),
             due: vec![VecDeque::new(); rows],
             in_use: vec![true; rows],
-            cleaned: 0,
-            news: false,
+            cleaning: Cleaning::default(),
             waits: false,
-            counts: SuperBlockCounts::default(),
         }));
+    }
+
+    /// The super blocks of the pool of a row, if it has any.
+    #[inline]
+    fn super_blocks_of(&mut self, row: Row) -> Option<&mut SuperBlocks> {
+        self.of_mut(row).super_blocks.as_deref_mut()
+    }
+
+    /// The super blocks of each pool that has some.
+    fn all_super_blocks(&self) -> impl Iterator<Item = &SuperBlocks> {
+        self.each.iter().filter_map(|pool| pool.super_blocks.as_deref())
     }
 
     /// While super blocks wait, no row is too far behind to open a block of them: rows are filled one after the other.
     pub fn wait_for_rows(&mut self, waits: bool) {
-        if let Some(all) = &mut self.super_blocks {
+        for all in self.each.iter_mut().filter_map(|pool| pool.super_blocks.as_mut()) {
             all.waits = waits;
             (0..all.forming.len()).for_each(|stream| all.complete(stream));
         }
@@ -264,58 +315,61 @@ impl Space {
 
     /// How super blocks were cleaned; none if there are not any.
     pub fn super_block_counts(&self) -> Option<SuperBlockCounts> {
-        self.super_blocks.as_ref().map(|all| all.counts)
+        let counts = self.all_super_blocks().map(|all| all.cleaning.counts);
+        counts.reduce(|one, other| SuperBlockCounts {
+            chosen: one.chosen + other.chosen,
+            blocks: one.blocks + other.blocks,
+        })
     }
 
     /// Super blocks that were chosen and of which some block is not erased yet.
     pub fn super_blocks_in_cleaning(&self) -> u32 {
-        self.super_blocks.as_ref().map_or(0, |all| all.cleaned)
+        self.all_super_blocks().map(|all| all.cleaning.now).sum()
     }
 
-    /// Whether one was chosen since this was last asked.
+    /// Whether one was chosen in the pool of a row since this was last asked.
     #[inline]
-    pub fn take_choice_of_super_block(&mut self) -> bool {
-        self.super_blocks.as_mut().is_some_and(|all| std::mem::take(&mut all.news))
+    pub fn take_choice_of_super_block(&mut self, row: Row) -> bool {
+        self.super_blocks_of(row).is_some_and(|all| std::mem::take(&mut all.cleaning.news))
     }
 
-    /// The super blocks that may be chosen; none while enough of them are being cleaned.
-    pub fn super_candidates(&mut self) -> Option<Candidates<'_>> {
-        let all = self.super_blocks.as_mut().filter(|all| all.cleaned < MOST_CLEANED)?;
-        let SuperBlocks { candidates, shown, .. } = &mut **all;
+    /// The super blocks of the pool of a row that may be chosen; none while enough of them are being cleaned.
+    pub fn super_candidates(&mut self, row: Row) -> Option<Candidates<'_>> {
+        let all = self.super_blocks_of(row).filter(|all| all.cleaning.now < MOST_CLEANED)?;
+        let SuperBlocks { candidates, shown, .. } = all;
         Some(Candidates::new(candidates, Valid::Shown(shown), 0))
     }
 
-    /// Makes those blocks of a candidate the next victims of their rows that gain something.
-    pub fn choose_super_block(&mut self, chosen: BlockSetId) {
-        let Self { super_blocks, table, pools, .. } = self;
-        let Some(all) = super_blocks else { return };
+    /// Makes those blocks of a candidate of the pool of a row the next victims of their rows that gain something.
+    pub fn choose_super_block(&mut self, row: Row, chosen: BlockSetId) {
+        let Self { each, table, pools, .. } = self;
+        let Some(all) = each[pools.number_of_row(row)].super_blocks.as_deref_mut() else { return };
         let one = &mut all.all[chosen];
         assert!(one.indexed, "super block {chosen:?} was chosen, which is not closed");
         for block in one.blocks.iter().copied() {
             if table[block].state == State::Closed && table[block].valid < all.per_block {
-                all.due[pools.row_of_block(block) as usize].push_back(block);
+                all.due[(pools.row_of_block(block) - all.begins) as usize].push_back(block);
                 one.due += 1;
             }
         }
         one.chosen = true;
-        all.counts.chosen += 1;
-        all.counts.blocks += u64::from(one.due);
-        all.cleaned += 1;
-        all.news = true;
+        all.cleaning.begin(one.due);
         all.settle(chosen);
     }
 
     /// The block of a row that is its next victim because its super block was chosen.
     #[inline]
     pub fn next_of_super_block(&self, row: Row) -> Option<BlockSetId> {
-        self.super_blocks.as_ref()?.due[row as usize].front().copied()
+        let all = self.of(row).super_blocks.as_deref()?;
+        all.due[all.at(row)].front().copied()
     }
 
     /// The block stays as it is, though its super block was chosen.
     pub fn leave_out(&mut self, block: BlockSetId) {
         let row = self.row_of(block);
-        let Some(all) = &mut self.super_blocks else { return };
-        all.due[row as usize].retain(|due| *due != block);
+        let Some(all) = self.super_blocks_of(row) else { return };
+        let at = all.at(row);
+        all.due[at].retain(|due| *due != block);
         if let Some(id) = all.of(block) {
             all.all[id].due -= 1;
             all.settle(id);
@@ -324,14 +378,14 @@ impl Space {
 
     /// Notes that a block was opened.
     pub(super) fn opened_in_super_block(&mut self, row: Row, stream: StreamId, block: BlockSetId) {
-        if let Some(all) = &mut self.super_blocks {
+        if let Some(all) = self.super_blocks_of(row) {
             all.open(row, stream.0.into(), block);
         }
     }
 
     /// Notes that a block was closed.
     pub(super) fn closed_in_super_block(&mut self, block: BlockSetId) {
-        if let Some(all) = &mut self.super_blocks
+        if let Some(all) = self.super_blocks_of(self.row_of(block))
             && let Some(id) = all.of(block)
         {
             all.all[id].closed += 1;
@@ -342,9 +396,10 @@ impl Space {
     /// Notes that a block becomes a victim, before its state says so.
     pub(super) fn leaves_super_block(&mut self, block: BlockSetId) {
         let row = self.row_of(block);
-        let Self { super_blocks: Some(all), table, .. } = self else { return };
-        let Block { state, valid, .. } = table[block];
-        if is_kept(state) {
+        let Block { state, valid, .. } = self.table[block];
+        if let Some(all) = self.super_blocks_of(row)
+            && is_kept(state)
+        {
             all.leave(row, block, valid, state == State::Closed);
         }
     }
@@ -357,62 +412,67 @@ impl Space {
 
     /// Notes that a victim is erased or taken out of use.
     pub(super) fn left_super_block(&mut self, block: BlockSetId) {
-        if let Some(all) = &mut self.super_blocks {
+        if let Some(all) = self.super_blocks_of(self.row_of(block)) {
             all.remove(block);
         }
     }
 
     /// Notes that a row is out of use.
     pub(super) fn row_left_super_blocks(&mut self, row: Row) {
-        if let Some(all) = &mut self.super_blocks {
-            all.in_use[row as usize] = false;
+        if let Some(all) = self.super_blocks_of(row) {
+            let at = all.at(row);
+            all.in_use[at] = false;
             (0..all.forming.len()).for_each(|stream| all.complete(stream));
         }
     }
 
-    /// Notes that a page became valid, or invalid.
+    /// Notes that so many pages of a block became valid, or invalid.
     #[inline(never)]
-    pub(super) fn count_in_super_block(&mut self, block: BlockSetId, is_valid: bool) {
-        let Self { super_blocks: Some(all), table, .. } = self else { return };
-        if !is_kept(table[block].state) {
+    pub(super) fn count_in_super_block(
+        &mut self,
+        pool: usize,
+        block: BlockSetId,
+        pages: u32,
+        is_valid: bool,
+    ) {
+        let Some(all) = &mut self.each[pool].super_blocks else { return };
+        if !is_kept(self.table[block].state) {
             return;
         }
         if !is_valid {
-            all.lose_page(block);
+            all.lose_pages(block, pages);
         } else if let Some(id) = all.of(block) {
-            all.all[id].valid += 1;
-        }
-    }
-
-    /// Forgets all but which blocks were opened for which super block.
-    pub(super) fn forget_super_blocks(&mut self) {
-        if let Some(all) = &mut self.super_blocks {
-            all.forget();
+            all.all[id].valid += pages;
         }
     }
 
     /// The blocks that are written are found again, and none of them is closed yet.
     pub(super) fn find_super_blocks(&mut self) {
-        let Self { super_blocks: Some(all), table, .. } = self else { return };
-        for (block, is) in table.entries() {
-            match all.of(block) {
-                Some(id) if is_kept(is.state) => {
-                    all.all[id].blocks.push(block);
-                    all.all[id].kept += 1;
+        let Self { each, table, .. } = self;
+        for all in each.iter_mut().filter_map(|pool| pool.super_blocks.as_mut()) {
+            for block in all.blocks() {
+                match all.of(block) {
+                    Some(id) if is_kept(table[block].state) => {
+                        all.all[id].blocks.push(block);
+                        all.all[id].kept += 1;
+                    }
+                    _ => *all.of_mut(block) = NONE.0,
                 }
-                _ => all.of[block] = NONE.0,
             }
+            all.all.ids().for_each(|id| all.settle(id));
         }
-        all.all.ids().for_each(|id| all.settle(id));
     }
 
     /// Checks what is kept of super blocks against the blocks; a bug if it is wrong.
     pub fn audit_super_blocks(&self) {
-        let Some(all) = &self.super_blocks else { return };
+        self.all_super_blocks().for_each(|all| self.audit_super_blocks_of_pool(all));
+    }
+
+    fn audit_super_blocks_of_pool(&self, all: &SuperBlocks) {
         let mut valid = vec![0; all.all.len()];
         let mut counts = vec![[0; 3]; all.all.len()];
-        for (block, is) in self.table.entries() {
-            let Some(id) = all.of(block) else { continue };
+        for block in all.blocks() {
+            let (Some(id), is) = (all.of(block), &self.table[block]) else { continue };
             let kept = is_kept(is.state);
             valid[id.index()] += if kept { is.valid } else { 0 };
             let is = [true, kept, is.state == State::Closed];
@@ -422,14 +482,13 @@ impl Space {
             assert_eq!(one.valid, valid[id.index()], "a super block holds the valid pages of its blocks");
             let found = [one.blocks.len() as u32, one.kept, one.closed];
             assert_eq!(found, counts[id.index()], "blocks, kept and closed ones of super block {id:?}");
-            let due =
-                one.blocks.iter().filter(|block| all.due[self.row_of(**block) as usize].contains(block));
+            let due = one.blocks.iter().filter(|block| all.due[all.at(self.row_of(**block))].contains(block));
             assert_eq!(one.due, due.count() as u32, "blocks of super block {id:?} that are to be cleaned");
             assert!(!one.indexed || all.shown[id] == all.scaled(one), "super block {id:?} is shown as it is");
         }
         let cleaned = all.all.iter().filter(|one| one.chosen).count();
         assert!(
-            cleaned == all.cleaned as usize && all.cleaned <= MOST_CLEANED,
+            cleaned == all.cleaning.now as usize && all.cleaning.now <= MOST_CLEANED,
             "{cleaned} are being cleaned"
         );
     }

@@ -26,8 +26,9 @@ impl Writer {
         calendar: &mut impl Schedule<Event>,
     ) {
         self.collect_in_row(waits, row, core, calendar);
-        if core.base.space.take_choice_of_super_block() {
-            for other in (0..core.base.config.pools.rows()).filter(|other| *other != row) {
+        if core.base.space.take_choice_of_super_block(row) {
+            let rows = core.base.config.pools.of_row(row).geometry.all_rows();
+            for other in rows.filter(|other| *other != row) {
                 self.collect_in_row(core.reclaim.steps_aside(), other, core, calendar);
             }
         }

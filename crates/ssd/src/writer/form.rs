@@ -10,6 +10,7 @@ use crate::event::Event;
 use crate::flash::{Class, Ticket};
 use crate::map::LogicalPage;
 use crate::policy::placement::Row;
+use crate::pools::EVERYTHING_IN;
 use crate::space::StreamId;
 use crate::writer::{Unit, Writer};
 
@@ -163,7 +164,7 @@ impl Writer {
         self.programming += unit.entries.len() as u32;
         core.base.totals.host_programs += unit.entries.len() as u64;
         core.base.totals.padding += (pages - unit.entries.len()) as u64;
-        if core.base.space.has_slc_cache() && core.base.space.writes_slc(row, stream) {
+        if core.base.space.caches(row) && core.base.space.writes_slc(row, stream) {
             core.base.totals.slc_programs += unit.entries.len() as u64;
         }
         unit.stamps.resize(pages, Stamp::PADDING);
@@ -200,8 +201,9 @@ impl Writer {
     /// the first pool; whether they do.
     #[inline(never)]
     fn looks_elsewhere(&mut self, list: usize, core: &mut Core, calendar: &mut impl Schedule<Event>) -> bool {
-        let leaves =
-            self.rows.pool_of(list) > 0 && self.programming == 0 && core.reclaim.collector().is_idle();
+        let leaves = self.rows.pool_of(list) != EVERYTHING_IN
+            && self.programming == 0
+            && core.reclaim.collector().is_idle();
         if leaves {
             self.leave_full_pool(list, core, calendar);
         }
@@ -229,7 +231,7 @@ impl Writer {
         }
         core.reclaim.collector_mut().spend(row, cost);
         self.rows.note(row, &core.base, &core.reclaim);
-        core.base.set_mode(core.base.config.pools.page_of(first));
+        core.base.set_mode(row, core.base.config.pools.page_of(first));
         let Base { flash, .. } = &mut core.base;
         let Self { units, .. } = self;
         let unit = &units[row as usize].stamps;

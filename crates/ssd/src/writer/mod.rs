@@ -24,7 +24,7 @@ use crate::config::Config;
 use crate::engines::Core;
 use crate::policy::placement::{Row, RowSet};
 use crate::policy::router::Router;
-use crate::space::{SlcShare, Space, Streams};
+use crate::space::{SlcShare, Streams};
 use lists::Lists;
 use rows::Rows;
 use units::SubRequests;
@@ -79,14 +79,12 @@ state!(Writer {
 
 impl Writer {
     /// Nothing is on its way.
-    pub(crate) fn new(base: &mut Base, slc: Option<&SlcShare>) -> Self {
+    pub(crate) fn new(base: &Base, slc: Option<&SlcShare>) -> Self {
         let (config, streams, rows) = (&base.config, base.space.streams(), base.config.pools.rows());
         let lists = Lists::new(new_units(config, streams, slc, base.has_homes));
-        let subs = new_sub_requests(&base.config, &*base.policies.router, &mut base.space);
-        let pools =
-            |subs: &SubRequests| (0..base.space.streams().host).map(|stream| subs.pool_of(stream)).collect();
+        let subs = new_sub_requests(&base.config, &*base.policies.router);
         Self {
-            rows: Rows::new(base, subs.as_deref().map(pools), slc),
+            rows: Rows::new(base, slc),
             ready: lists,
             filling: 0,
             programming: 0,
@@ -221,12 +219,11 @@ fn new_units(config: &Config, streams: Streams, slc: Option<&SlcShare>, has_home
     }
 }
 
-/// The sub-requests of a device with several pools, of which the block table then keeps the books apart.
-fn new_sub_requests(config: &Config, router: &dyn Router, space: &mut Space) -> Option<Box<SubRequests>> {
+/// The sub-requests of a device with several pools.
+fn new_sub_requests(config: &Config, router: &dyn Router) -> Option<Box<SubRequests>> {
     if config.pools.count() == 1 {
         return None;
     }
-    space.share(config.file.ftl.mapping.whole_units);
     let pools = (0..router.streams()).map(|stream| router.pool(stream)).collect();
     Some(Box::new(SubRequests::new(config, pools)))
 }

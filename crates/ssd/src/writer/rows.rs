@@ -15,8 +15,10 @@ pub(crate) struct Rows {
     accepting: Vec<RowSet>,
     /// Whether the unit of a row is being programmed.
     is_busy: Vec<bool>,
-    /// The pool that each stream goes to, where there are several.
-    pools: Option<Vec<usize>>,
+    /// The pool that each stream goes to.
+    pools: Vec<usize>,
+    /// The streams that go to each pool, one bit each.
+    streams: Vec<u32>,
     /// None unless a stream of the host goes to blocks in SLC mode.
     slc: Option<Box<SlcRows>>,
     /// Whether a row was passed over because it holds as many valid pages as it may.
@@ -25,15 +27,18 @@ pub(crate) struct Rows {
     opened: bool,
 }
 
-state!(Rows { values { accepting, is_busy, some_full, opened } parts { slc } fixed { pools } });
+state!(Rows { values { accepting, is_busy, some_full, opened } parts { slc } fixed { pools, streams } });
 
 impl Rows {
-    /// No row accepts anything as yet. `pools` says which pool each stream goes to, where there are several.
-    pub fn new(base: &Base, pools: Option<Vec<usize>>, slc: Option<&SlcShare>) -> Self {
-        let (rows, streams) = (base.config.pools.rows(), usize::from(base.space.streams().host));
+    /// No row accepts anything as yet.
+    pub fn new(base: &Base, slc: Option<&SlcShare>) -> Self {
+        let (rows, pools) = (base.config.pools.rows(), pools_of_streams(base));
+        let bits =
+            |of: usize| pools.iter().zip(0..).fold(0, |bits, (pool, n)| bits | u32::from(*pool == of) << n);
         Self {
-            accepting: vec![RowSet::new(rows); streams],
+            accepting: vec![RowSet::new(rows); pools.len()],
             is_busy: vec![false; rows as usize],
+            streams: (0..base.config.pools.count()).map(bits).collect(),
             pools,
             slc: slc.map(|share| Box::new(SlcRows::new(share, &base.config))),
             some_full: false,
@@ -119,10 +124,10 @@ impl Rows {
         }
         // While blocks are being gained, streams wait for blocks of their own instead of mixing.
         let may_share = !may_open && !reclaim.collector().gains(row);
+        let here = self.streams[base.config.pools.number_of_row(row)];
         for n in 0..self.accepting.len() {
             let has_place = may_open || base.space.takes(row, base.space.streams().host(n as u8), may_share);
-            let here = self.goes_to_pool_of(row, n, base);
-            let opens = self.accepting[n].set(row, has_place && here);
+            let opens = self.accepting[n].set(row, has_place && here >> n & 1 != 0);
             // What an SLC cache takes is known only when that was asked too.
             self.opened |= opens && self.slc.is_none();
         }
@@ -156,13 +161,13 @@ impl Rows {
     /// Whether a stream of the host goes to the pool that `row` is of.
     #[inline]
     pub fn goes_to_pool_of(&self, row: Row, stream: usize, base: &Base) -> bool {
-        self.pools.as_ref().is_none_or(|pools| base.config.pools.number_of_row(row) == pools[stream])
+        base.config.pools.number_of_row(row) == self.pools[stream]
     }
 
     /// The pool of a stream.
     #[inline]
     pub fn pool_of(&self, stream: usize) -> usize {
-        self.pools.as_ref().map_or(0, |pools| pools[stream])
+        self.pools[stream]
     }
 
     /// Locations of a program in SLC mode, if there are any.
@@ -196,6 +201,17 @@ impl Rows {
     pub fn is_outgrown(&self, row: Row, stream: usize, unit: u32, base: &Base) -> bool {
         self.slc.is_some() && base.space.unit(row, StreamId(stream as u8)) > unit
     }
+}
+
+/// The pool that each stream of the host goes to: that of the router, or for pages of tables theirs.
+fn pools_of_streams(base: &Base) -> Vec<usize> {
+    let (router, several) = (&base.policies.router, base.config.pools.count() > 1);
+    let pool_of = |stream| match stream < router.streams() {
+        true if several => usize::from(router.pool(stream)),
+        true => 0,
+        false => base.config.pools.count() - 1,
+    };
+    (0..base.space.streams().host).map(pool_of).collect()
 }
 
 /// The stream of the host that goes to blocks in SLC mode.

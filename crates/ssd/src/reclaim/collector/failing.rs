@@ -17,7 +17,7 @@ impl Collector {
             return None;
         }
         condemned.retain(|block| !matches!(space.state(*block), State::Victim | State::Bad));
-        let spares = space.free(row) > space.streams().kept_blocks();
+        let spares = space.free(row) > space.kept(row);
         let fits = |block: &BlockSetId| {
             space.state(*block) == State::Condemned
                 && (space.valid(*block) == 0 || (spares && self.has_room_for(row, *block, space)))

@@ -14,7 +14,7 @@ impl Collector {
     #[inline]
     pub(super) fn cleans_member(&self, row: Row, space: &Space, leave: &Leave) -> bool {
         space.next_of_super_block(row).is_some()
-            && space.free(row) <= self.marks(row, space)[1].max(leave.rest_goal)
+            && space.free(row) <= space.marks(row)[1].max(leave.rest_goal)
     }
 
     /// That block. One of which the pages have nowhere to go, so many blocks have failed, is left out.
@@ -31,16 +31,17 @@ impl Collector {
 
     /// The next victim of a row that needs blocks: its block of a super block that is chosen now, or one of its own.
     pub(super) fn choose(&mut self, row: Row, leave: &Leave, space: &mut Space) -> Option<BlockSetId> {
-        let member = if self.choose_super_block(space) { self.next_member(row, leave, space) } else { None };
+        let member =
+            if self.choose_super_block(row, space) { self.next_member(row, leave, space) } else { None };
         member.or_else(|| self.policy.choose(space.candidates(row), &mut self.random))
     }
 
     /// Chooses a super block, if that is what is cleaned and not enough of them are being cleaned; whether it did.
-    fn choose_super_block(&mut self, space: &mut Space) -> bool {
-        let Some(candidates) = space.super_candidates() else { return false };
+    fn choose_super_block(&mut self, row: Row, space: &mut Space) -> bool {
+        let Some(candidates) = space.super_candidates(row) else { return false };
         let chosen = self.policy.choose(candidates, &mut self.random);
         if let Some(chosen) = chosen {
-            space.choose_super_block(chosen);
+            space.choose_super_block(row, chosen);
         }
         chosen.is_some()
     }
@@ -49,7 +50,7 @@ impl Collector {
     /// block when they need some.
     pub(super) fn choose_untimed(&mut self, row: Row, space: &mut Space) -> Option<BlockSetId> {
         if space.next_of_super_block(row).is_none() {
-            self.choose_super_block(space);
+            self.choose_super_block(row, space);
         }
         space.next_of_super_block(row).or_else(|| self.policy.choose(space.candidates(row), &mut self.random))
     }

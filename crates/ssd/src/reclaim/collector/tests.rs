@@ -48,6 +48,8 @@ fn table(free: usize) -> Space {
     let Pool { geometry, .. } = pools.first();
     let mut blocks = Space::new(&pools, Streams::ONE_EACH, |_| false);
     blocks.keep(Fifo.needs());
+    let GcFile { start_below_free_blocks, stop_at_free_blocks, .. } = GcFile::default();
+    blocks.clean_between(0, [start_below_free_blocks, stop_at_free_blocks]);
     let per_block = geometry.pages_per_block_set();
     while blocks.free(0) > free {
         for n in 0..per_block {
@@ -66,6 +68,7 @@ fn nearly_full(free: usize, invalid: &[u32]) -> Space {
     let Config { pools, .. } = small().check().expect("the device is sound");
     let mut blocks = Space::new(&pools, Streams::ONE_EACH, |_| false);
     blocks.keep(Fifo.needs());
+    blocks.clean_between(0, [6, 6]);
     let mut invalid = invalid.iter();
     while blocks.free(0) > free {
         let missing = invalid.next().copied().unwrap_or(0);
@@ -87,8 +90,8 @@ fn fifo(gc: &GcFile) -> Collector {
 #[test]
 fn a_collector_of_few_steps_takes_no_more_until_the_host_writes_or_needs_blocks() {
     let mut blocks = table(4);
-    let gc = GcFile { start_below_free_blocks: 5, stop_at_free_blocks: 5, ..GcFile::default() };
-    let mut collector = fifo(&GcFile { steps_per_write: Some(3), ..gc });
+    blocks.clean_between(0, [5, 5]);
+    let mut collector = fifo(&GcFile { steps_per_write: Some(3), ..GcFile::default() });
     for _ in 0..4 {
         let steps = (0..100).filter(|_| step(&mut collector, &mut blocks)).count();
         assert_eq!(steps, 3);
@@ -106,10 +109,9 @@ fn a_collector_of_few_steps_takes_no_more_until_the_host_writes_or_needs_blocks(
 /// block that it goes to.
 #[test]
 fn a_collector_rests_where_it_would_gain_nothing_but_its_own_padding() {
-    let gc = GcFile { start_below_free_blocks: 6, stop_at_free_blocks: 6, ..GcFile::default() };
     for (invalid, left, most) in [(&[1][..], 1, 0), (&[1, 1], 0, 200), (&[1, 1, 1], 1, 200), (&[32], 0, 1)] {
         let mut blocks = nearly_full(4, invalid);
-        let mut collector = fifo(&gc);
+        let mut collector = fifo(&GcFile::default());
         let steps = (0..1_000).take_while(|_| step(&mut collector, &mut blocks)).count();
         assert!(steps <= most, "{invalid:?}: {steps} steps");
         assert_eq!(blocks.invalid_in_closed(0), left, "{invalid:?}: a unit more would be gained");
@@ -137,7 +139,8 @@ fn rows_of_super_blocks(policy: &dyn VictimPolicy, free: u32, valid: impl Fn(Row
     let Pool { geometry, locations, .. } = pools.first();
     let mut blocks = Space::new(&pools, Streams::ONE_EACH, |_| false);
     blocks.keep(policy.needs());
-    blocks.form_super_blocks();
+    blocks.clean_between(0, [6, 6]);
+    blocks.form_super_blocks(0);
     for n in 0..geometry.blocks_per_plane - free {
         for row in 0..geometry.rows() {
             for place in 0..locations.per_block() {
@@ -163,8 +166,7 @@ fn full() -> u32 {
 }
 
 fn collector_of_four(policy: Box<dyn VictimPolicy>) -> Collector {
-    let gc = GcFile { start_below_free_blocks: 6, stop_at_free_blocks: 6, ..GcFile::default() };
-    Collector::new(4, 1, policy, Seed(1).stream("test.victim", 0), &gc)
+    Collector::new(4, 1, policy, Seed(1).stream("test.victim", 0), &GcFile::default())
 }
 
 #[test]
@@ -226,9 +228,9 @@ fn a_super_block_that_lost_blocks_is_compared_by_the_share_of_what_is_left() {
     let mut random = Seed(1).stream("test.victim", 0);
     let mut order = Vec::new();
     for _ in 0..8 {
-        let candidates = blocks.super_candidates().expect("none is being cleaned");
+        let candidates = blocks.super_candidates(0).expect("none is being cleaned");
         let chosen = Greedy.choose(candidates, &mut random).expect("there are more");
-        blocks.choose_super_block(chosen);
+        blocks.choose_super_block(0, chosen);
         order.extend(blocks.next_of_super_block(0).map(|block| number(block, &blocks)));
         for block in (0..4).filter_map(|row| blocks.next_of_super_block(row)).collect::<Vec<_>>() {
             blocks.clean(block);

@@ -20,8 +20,8 @@ impl Collector {
         one_by_one: bool,
         rested: bool,
     ) {
-        let [start_below, _] = self.marks(row, space);
-        let enough = if one_by_one || rested { start_below } else { space.streams().kept_blocks() + 1 };
+        let [start_below, _] = space.marks(row);
+        let enough = if one_by_one || rested { start_below } else { space.kept(row) + 1 };
         while space.free(row) < enough {
             let Some(victim) = self.choose_untimed(row, space) else { return };
             space.clean(victim);
@@ -48,13 +48,13 @@ impl Collector {
         mut move_page: impl FnMut(&mut Space, &mut Flash, Location, Location, Option<Location>),
         flash: &mut Flash,
     ) {
-        let [start_below, stop_at] = self.marks(row, space);
+        let [start_below, stop_at] = space.marks(row);
         let state = &mut self.rows[row as usize];
         state.regained = state.regained.saturating_sub(1);
         if !state.active && space.free(row) < start_below {
             (state.active, state.regained) = (true, 0);
         }
-        let kept = space.streams().kept_blocks();
+        let kept = space.kept(row);
         while self.rows[row as usize].active
             && ((space.free(row) <= kept && self.rows[row as usize].regained < pages)
                 || !space.takes(row, stream, true))

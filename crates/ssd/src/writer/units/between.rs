@@ -10,6 +10,7 @@ use crate::cache::buffer::NONE;
 use crate::engines::Core;
 use crate::event::Event;
 use crate::map::LogicalPage;
+use crate::pools::EVERYTHING_IN;
 use crate::space::State;
 use crate::writer::Writer;
 use crate::writer::units::THERE;
@@ -54,7 +55,7 @@ impl Writer {
         for page in (first..first + subs.per_unit).filter(|page| *page < core.base.config.logical_pages) {
             let from =
                 core.map.get(LogicalPage(page)).map(|location| core.base.config.pools.row_of(location));
-            let leaves = from.is_some_and(|row| core.base.config.pools.number_of_row(row) > 0);
+            let leaves = from.is_some_and(|row| core.base.config.pools.number_of_row(row) != EVERYTHING_IN);
             subs.counts.migrated_pages += u64::from(leaves);
         }
     }
@@ -87,7 +88,7 @@ impl Writer {
         let pool = self.subs().pool_of(to);
         core.base.gather_states();
         let Base { policies, states, .. } = &mut core.base;
-        if !policies.balancer.as_mut().is_some_and(|balancer| balancer.steals(0, pool, states)) {
+        if !policies.balancer.as_mut().is_some_and(|balancer| balancer.steals(EVERYTHING_IN, pool, states)) {
             return false;
         }
         let subs = self.subs();
@@ -113,7 +114,10 @@ impl Writer {
             let die = |row| core.base.config.pools.of_row(row).geometry.die_of_row(row);
             !waits && self.rows.of(*stream).iter().any(|row| core.base.flash.chips().is_idle(die(row)))
         };
-        (0..subs.pools.len()).filter(|stream| subs.pools[*stream] > 0).find(idle).map(|stream| stream as u8)
+        (0..subs.pools.len())
+            .filter(|stream| subs.pool_of(*stream as u8) != EVERYTHING_IN)
+            .find(idle)
+            .map(|stream| stream as u8)
     }
 
     /// Sends what a sub-request brings page by page to another stream. What it carried stays where it is.

@@ -53,8 +53,8 @@ struct SubRequest {
 pub(crate) struct SubRequests {
     /// Pages of a unit.
     pub(crate) per_unit: u32,
-    /// Whether the first pool is mapped by whole units.
-    whole_units: bool,
+    /// The pool that is mapped by whole units, if one is.
+    whole_units: Option<usize>,
     /// The pool that each of the router's streams goes to.
     pools: Vec<u8>,
     /// The sub-request of each unit, if one is under way.
@@ -119,7 +119,7 @@ impl SubRequests {
     /// None are under way. `pools` says which pool each of the router's streams goes to.
     pub fn new(config: &Config, pools: Vec<u8>) -> Self {
         let per_unit = config.pages_of_a_sub_request();
-        let whole_units = config.file.ftl.mapping.whole_units;
+        let whole_units = config.pool_of_whole_units();
         Self {
             per_unit,
             whole_units,
@@ -149,7 +149,7 @@ impl SubRequests {
     /// Whether a stream's sub-requests are programmed as whole units.
     #[inline]
     pub(crate) fn is_whole(&self, stream: u8) -> bool {
-        self.whole_units && self.pools[usize::from(stream)] == 0
+        self.whole_units == Some(self.pool_of(stream))
     }
 
     /// The pool of a stream of the host, or of translation pages, which are in the last pool.

@@ -13,6 +13,7 @@ use crate::flash::{Class, Ticket};
 use crate::map::LogicalPage;
 use crate::map::translation::Then;
 use crate::policy::router::Outgoing;
+use crate::pools::EVERYTHING_IN;
 use crate::sectors::Sectors;
 use crate::writer::Writer;
 use crate::writer::units::THERE;
@@ -154,12 +155,12 @@ impl Writer {
         assert!(chosen < core.base.space.streams().host, "the router chose stream {chosen}");
         let subs = self.subs.as_mut().expect(THERE);
         let pool = subs.pool_of(chosen);
-        let second = usize::from(pool > 0);
+        let second = usize::from(pool != EVERYTHING_IN);
         subs.counts.sent[second] += 1;
         subs.counts.sent_bytes[second] += u64::from(sectors) * crate::SECTOR.0;
         let room = core.base.life.room[pool];
         let waiting = self.ready[usize::from(chosen)].pages.len() as u64;
-        if pool > 0 && core.map.held(pool, &core.base) + waiting + pages > room {
+        if pool != EVERYTHING_IN && core.map.held(pool, &core.base) + waiting + pages > room {
             self.subs().counts.turned_away += 1;
             return self.first_stream();
         }
@@ -168,7 +169,7 @@ impl Writer {
 
     /// The first stream of the host that goes to the first pool.
     pub(in crate::writer) fn first_stream(&self) -> u8 {
-        self.subs.as_ref().expect(THERE).stream_to(0)
+        self.subs.as_ref().expect(THERE).stream_to(EVERYTHING_IN)
     }
 
     /// Reads what flash holds of the pages of a unit that a sub-request does not bring, for they are programmed with it.

@@ -190,8 +190,10 @@ impl Writer {
             if !core.base.space.has_whole_units(row) {
                 continue;
             }
-            assert_eq!(location.0 % subs.per_unit, page.0 % subs.per_unit, "page {} is at its place", page.0);
-            let (home, found) = (&mut homes[(page.0 / subs.per_unit) as usize], location.0 / subs.per_unit);
+            let (_, place) = core.base.config.pools.of_row(row).locations.split(location);
+            assert_eq!(place % subs.per_unit, page.0 % subs.per_unit, "page {} is at its place", page.0);
+            let (home, found) =
+                (&mut homes[(page.0 / subs.per_unit) as usize], location.0 - place % subs.per_unit);
             assert!(*home == u32::MAX || *home == found, "unit {} is in two places", page.0 / subs.per_unit);
             *home = found;
         }
