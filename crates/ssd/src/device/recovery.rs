@@ -61,7 +61,7 @@ impl Device {
             let mut carried = 0;
             let (count, filled) = match task.ticket {
                 Ticket::HostUnit(row) => {
-                    let counted = writer.counted_in_unit(row);
+                    let counted = writer.counted(row);
                     carried = counted.carried;
                     (&mut totals.host_programs, counted.host)
                 }
@@ -72,9 +72,7 @@ impl Device {
                     };
                     (&mut totals.gc_programs, unit.len() as u64)
                 }
-                Ticket::TableUnit(row) => {
-                    (&mut totals.translation_programs, writer.counted_in_unit(row).data)
-                }
+                Ticket::TableUnit(row) => (&mut totals.translation_programs, writer.counted(row).data),
                 _ => return,
             };
             if !chips.is_programmed(task.location) {

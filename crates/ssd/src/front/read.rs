@@ -234,8 +234,7 @@ impl Front {
 
     /// The requests that wait for a page of the unit waited for this program.
     pub(crate) fn note_program_time(&mut self, row: Row, spent: &Spent, core: &Core, writer: &Writer) {
-        for n in 0..writer.entries_in_unit(row) {
-            let (id, version) = writer.version_in_unit(row, n, core);
+        for (id, version) in writer.group(row).versions() {
             core.cache.each_waiter(id, version, |waiter| self.get(waiter).spent = *spent);
         }
     }

@@ -320,6 +320,32 @@ impl Map {
         base.space.valid_of(pool) - u64::from(tables)
     }
 
+    /// The extent that begins with a page is being programmed as a whole to `first`: a copy of what flash holds of it counts as
+    /// older from now on.
+    pub(crate) fn write_extent(&mut self, page: LogicalPage, first: Location) {
+        if let Some(writes) = &mut self.unit_writes {
+            writes.write(first);
+            writes.set_programming(page, true);
+        }
+    }
+
+    /// That program is over.
+    pub(crate) fn extent_written(&mut self, page: LogicalPage) {
+        if let Some(writes) = &mut self.unit_writes {
+            writes.set_programming(page, false);
+        }
+    }
+
+    /// A page that was read to be programmed with others of its extent is at `location`, too: it counts there, unless the host has
+    /// written or discarded it meanwhile.
+    pub(crate) fn install_carried(&mut self, stamp: Stamp, location: Location, base: &mut Base) {
+        if self.holds(stamp, base) {
+            let page = LogicalPage(stamp.logical);
+            let old = self.install(page, location, base);
+            self.note_update(page, old, location, base);
+        }
+    }
+
     /// Whether flash holds this version of a page still, wherever that is.
     pub(crate) fn holds(&self, stamp: Stamp, base: &Base) -> bool {
         self.pages.get(LogicalPage(stamp.logical)).is_some_and(|location| base.flash.stamp(location) == stamp)

@@ -34,7 +34,7 @@ impl Writer {
     /// Forms a program unit of a list in a row that is not the home of its pages.
     fn form_away(&mut self, row: Row, list: usize, core: &mut Core, calendar: &mut impl Schedule<Event>) {
         self.form(row, list, core, calendar);
-        core.base.totals.programs_away += self.units[row as usize].entries.len() as u64;
+        core.base.totals.programs_away += u64::from(self.groups[row as usize].brought());
     }
 
     /// Whether a row takes program units, none waits for it, and its die does nothing.

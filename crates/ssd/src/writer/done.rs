@@ -12,36 +12,34 @@ use crate::policy::placement::Row;
 use crate::writer::Writer;
 
 impl Writer {
-    /// The host's unit of `row` was not programmed: its pages, which the buffer still has, go elsewhere at once.
+    /// The host's group of `row` was not programmed: its pages, which the buffer still has, go elsewhere at once.
     pub(crate) fn host_program_failed(&mut self, row: Row, first: Location, core: &mut Core) {
-        if self.programs_whole_unit(row) {
-            self.whole_unit_failed(row, core);
-            core.base.space.program_done(first);
-            return;
-        }
-        let mut unit = std::mem::take(&mut self.units[row as usize]);
-        self.programming -= unit.entries.len() as u32;
+        let mut group = std::mem::take(&mut self.groups[row as usize]);
+        self.programming -= group.brought();
         core.base.space.program_done(first);
-        for id in unit.entries.iter().copied() {
-            core.cache.program_failed(id);
-            core.cache.entry_mut(id).urgent = true;
-            self.make_ready(id, core);
+        group.entries().for_each(|id| core.cache.program_failed(id));
+        match group.extent {
+            Some(extent) => self.extent_failed(extent, &group, core),
+            None => group.entries().for_each(|id| {
+                core.cache.entry_mut(id).urgent = true;
+                self.make_ready(id, core);
+            }),
         }
-        unit.clear();
+        group.clear();
         self.rows.set_busy(row, false);
-        self.units[row as usize] = unit;
+        self.groups[row as usize] = group;
     }
 
     /// The unit of translation pages of `row` was not programmed: they are in memory still.
     pub(crate) fn table_program_failed(&mut self, row: Row, first: Location, core: &mut Core) {
-        let mut unit = std::mem::take(&mut self.units[row as usize]);
+        let mut group = std::mem::take(&mut self.groups[row as usize]);
         core.base.space.program_done(first);
-        for stamp in unit.stamps.iter().rev().filter(|stamp| stamp.is_data()) {
+        for stamp in group.stamps.iter().rev().filter(|stamp| stamp.is_data()) {
             core.map.table_program_failed(*stamp);
         }
-        unit.clear();
+        group.clear();
         self.rows.set_busy(row, false);
-        self.units[row as usize] = unit;
+        self.groups[row as usize] = group;
     }
 
     /// A die is lost with everything in it.

@@ -12,7 +12,7 @@ use crate::map::LogicalPage;
 use crate::policy::placement::Row;
 use crate::pools::EVERYTHING_IN;
 use crate::space::StreamId;
-use crate::writer::{Unit, Writer};
+use crate::writer::{Counted, Group, Writer};
 
 impl Writer {
     /// Takes pages out of the buffer as far as they must leave, and forms program units as far as rows take them. Whether it formed
@@ -30,11 +30,11 @@ impl Writer {
         formed | formed_whole
     }
 
-    /// The host's unit of a row goes to flash with what the buffer has of its pages.
+    /// The host's group of a row goes to flash with what the buffer has of its pages.
     #[cold]
     fn note_sent(&self, row: Row, core: &mut Core) {
         let Some(contents) = &mut core.base.contents else { return };
-        for entry in self.units[row as usize].entries.iter().map(|id| core.cache.entry(*id)) {
+        for entry in self.groups[row as usize].entries().map(|id| core.cache.entry(id)) {
             contents.sent(entry.logical, entry.version);
         }
     }
@@ -136,9 +136,9 @@ impl Writer {
         let stream =
             core.base.space.streams().host((list % usize::from(core.base.space.streams().host)) as u8);
         let pages = core.base.space.unit(row, stream) as usize;
-        let mut unit = std::mem::take(&mut self.units[row as usize]);
+        let mut group = std::mem::take(&mut self.groups[row as usize]);
         let mut over = self.list_of_pages();
-        while unit.entries.len() < pages {
+        while group.stamps.len() < pages {
             let Some(id) = self.ready.pop(list) else { break };
             let entry = core.cache.entry_mut(id);
             if std::mem::take(&mut entry.urgent) {
@@ -153,28 +153,39 @@ impl Writer {
             }
             entry.state = EntryState::Programming;
             entry.void = false;
-            unit.stamps.push(Stamp { logical: entry.logical.0, version: entry.version });
-            unit.entries.push(id);
+            group.push(id, Stamp { logical: entry.logical.0, version: entry.version });
         }
-        if unit.entries.is_empty() {
-            self.units[row as usize] = unit;
-            self.pages_over(over, core, calendar);
-            return;
+        let is_empty = group.stamps.is_empty();
+        self.groups[row as usize] = group;
+        if !is_empty {
+            self.send(row, stream, core, calendar);
         }
-        self.programming += unit.entries.len() as u32;
-        core.base.totals.host_programs += unit.entries.len() as u64;
-        core.base.totals.padding += (pages - unit.entries.len()) as u64;
+        self.pages_over(over, core, calendar);
+    }
+
+    /// Queues the program of the host's group of a row, padded to a whole one.
+    pub(in crate::writer) fn send(
+        &mut self,
+        row: Row,
+        stream: StreamId,
+        core: &mut Core,
+        calendar: &mut impl Schedule<Event>,
+    ) {
+        let places = core.base.space.unit(row, stream);
+        let Counted { host, carried, .. } = self.counted(row);
+        self.programming += host as u32;
+        core.base.totals.host_programs += host;
+        core.base.totals.unit_programs += carried;
+        core.base.totals.padding += u64::from(places) - host - carried;
         if core.base.space.caches(row) && core.base.space.writes_slc(row, stream) {
-            core.base.totals.slc_programs += unit.entries.len() as u64;
+            core.base.totals.slc_programs += host;
         }
-        unit.stamps.resize(pages, Stamp::PADDING);
+        self.groups[row as usize].pad(places as usize);
         self.rows.set_busy(row, true);
-        self.units[row as usize] = unit;
         if let Some(translation) = core.map.translation_mut() {
             translation.turn_over(row);
         }
         self.queue_unit(row, stream, Ticket::HostUnit(row), core, calendar);
-        self.pages_over(over, core, calendar);
     }
 
     /// A list for pages of sub-requests that are over; one without room where there are no sub-requests.
@@ -224,24 +235,22 @@ impl Writer {
         }
         let (pages, cost) = (core.base.space.unit(row, stream), core.base.space.cost(row, stream));
         let first = core.map.take_place(row, stream, pages, &mut core.base);
-        if let Some(writes) = core.map.unit_writes_mut()
-            && self.subs.as_ref().is_some_and(|subs| subs.programs_whole_unit(row))
-        {
-            writes.write(first);
+        if let Some(extent) = self.groups[row as usize].extent {
+            self.extent_goes_to(extent, first, core);
         }
         core.reclaim.collector_mut().spend(row, cost);
         self.rows.note(row, &core.base, &core.reclaim);
         core.base.set_mode(row, core.base.config.pools.page_of(first));
         let Base { flash, .. } = &mut core.base;
-        let Self { units, .. } = self;
-        let unit = &units[row as usize].stamps;
-        let (die, stamps) = flash.program(calendar.now(), (ticket, Class::Write), first, unit.len() as u32);
-        stamps.copy_from_slice(unit);
+        let group = &self.groups[row as usize].stamps;
+        let (die, stamps) = flash.program(calendar.now(), (ticket, Class::Write), first, group.len() as u32);
+        stamps.copy_from_slice(group);
         core.base.kick(die, calendar);
         self.collect(row, core, calendar);
     }
 
-    /// The program of the host's unit of `row` is done: its pages are where they were written.
+    /// The program of the host's group of `row` is done: its pages are where they were written, but for those that were written
+    /// or discarded meanwhile.
     pub(crate) fn host_programmed(
         &mut self,
         row: Row,
@@ -249,29 +258,38 @@ impl Writer {
         core: &mut Core,
         calendar: &mut impl Schedule<Event>,
     ) {
-        if self.programs_whole_unit(row) {
-            return self.whole_unit_programmed(row, first, core, calendar);
+        let mut group = std::mem::take(&mut self.groups[row as usize]);
+        foresee_installs(&group, core);
+        if group.extent.is_some() {
+            self.note_left(row, &group, core);
         }
-        let mut unit = std::mem::take(&mut self.units[row as usize]);
-        foresee_installs(&unit, core);
-        for (n, id) in unit.entries.iter().copied().enumerate() {
-            self.page_programmed(id, unit.stamps[n], Location(first.0 + n as u32), core, calendar);
+        for place in 0..group.stamps.len() {
+            let location = Location(first.0 + place as u32);
+            match group.page(place) {
+                Some((stamp, Some(id))) => self.page_programmed(id, stamp, location, core, calendar),
+                Some((stamp, None)) => core.map.install_carried(stamp, location, &mut core.base),
+                None => {}
+            }
         }
-        self.programming -= unit.entries.len() as u32;
+        self.programming -= group.brought();
         if let Some(map) = core.map.by_block_mut() {
             map.page_written(row);
         }
         let mut over = self.list_of_pages();
-        if self.subs.is_some() {
-            let data = unit.stamps.iter().filter(|stamp| stamp.is_data());
+        let extent = group.extent;
+        if self.subs.is_some() && extent.is_none() {
+            let data = group.stamps.iter().filter(|stamp| stamp.is_data());
             over.extend(data.map(|stamp| LogicalPage(stamp.logical)));
         }
-        unit.clear();
+        group.clear();
         self.rows.set_busy(row, false);
-        self.units[row as usize] = unit;
+        self.groups[row as usize] = group;
         core.base.space.program_done(first);
         self.rows.note(row, &core.base, &core.reclaim);
         core.map.note_checkpoint(&mut core.base);
+        if let Some(extent) = extent {
+            self.extent_programmed(extent, core, calendar);
+        }
         self.pages_over(over, core, calendar);
     }
 
@@ -314,8 +332,9 @@ impl Writer {
 }
 
 /// Asks for what the end of a program looks up, for all its pages at once: they lie far apart in large tables.
-fn foresee_installs(unit: &Unit, core: &Core) {
-    let pages = || unit.stamps[..unit.entries.len()].iter().map(|stamp| LogicalPage(stamp.logical));
+fn foresee_installs(group: &Group, core: &Core) {
+    let data = group.stamps.iter().take_while(|stamp| stamp.is_data());
+    let pages = || data.clone().map(|stamp| LogicalPage(stamp.logical));
     for page in pages() {
         core.map.prefetch(page);
         core.cache.prefetch(page);

@@ -6,6 +6,7 @@ mod by_block;
 mod collect;
 mod done;
 mod form;
+mod group;
 mod leave;
 mod lists;
 mod rows;
@@ -14,37 +15,20 @@ pub mod units;
 
 use std::fmt::{self, Write};
 
-use serde::{Deserialize, Serialize};
 use wordline_kernel::state;
-use wordline_nand::Stamp;
 
 use crate::base::Base;
-use crate::cache::buffer::EntryId;
 use crate::config::Config;
 use crate::engines::Core;
 use crate::policy::placement::{Row, RowSet};
 use crate::policy::router::Router;
 use crate::space::{SlcShare, Streams};
+use group::Group;
 use lists::Lists;
 use rows::Rows;
 use units::SubRequests;
 
-/// The program unit of a row: the buffer entries in it, and the stamps that are written. Units of tables have stamps alone.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
-pub(crate) struct Unit {
-    pub(crate) entries: Vec<EntryId>,
-    pub(crate) stamps: Vec<Stamp>,
-}
-
-impl Unit {
-    /// Its program is over.
-    pub(crate) fn clear(&mut self) {
-        self.entries.clear();
-        self.stamps.clear();
-    }
-}
-
-/// Pages in the unit of a row.
+/// Pages in the group of a row.
 pub(crate) struct Counted {
     /// Those of the host.
     pub(crate) host: u64,
@@ -62,8 +46,8 @@ pub(crate) struct Writer {
     filling: u32,
     /// Entries that are being programmed.
     programming: u32,
-    /// The program unit of each row.
-    units: Vec<Unit>,
+    /// What is programmed in each row.
+    groups: Vec<Group>,
     /// Which rows accept a program unit.
     rows: Rows,
     /// None in a device with a single pool.
@@ -73,7 +57,7 @@ pub(crate) struct Writer {
 }
 
 state!(Writer {
-    values { filling, programming, units, waiting }
+    values { filling, programming, groups, waiting }
     parts { ready, rows, subs }
 });
 
@@ -88,7 +72,7 @@ impl Writer {
             ready: lists,
             filling: 0,
             programming: 0,
-            units: vec![Unit::default(); rows as usize],
+            groups: vec![Group::default(); rows as usize],
             subs,
             waiting: vec![0; rows as usize],
         }
@@ -143,15 +127,9 @@ impl Writer {
         self.rows.of(stream)
     }
 
-    /// How many entries are in the unit of a row.
-    pub(crate) fn entries_in_unit(&self, row: Row) -> usize {
-        self.units[row as usize].entries.len()
-    }
-
-    /// Entry number `n` in the unit of a row, and the version that is written of it.
-    pub(crate) fn version_in_unit(&self, row: Row, n: usize, core: &Core) -> (EntryId, u32) {
-        let unit = &self.units[row as usize];
-        (unit.entries[n], unit.stamps[self.place_in_unit(row, n, core)].version)
+    /// What is programmed in a row.
+    pub(crate) fn group(&self, row: Row) -> &Group {
+        &self.groups[row as usize]
     }
 
     /// What waits, in words: at most so many lists.
@@ -176,8 +154,8 @@ impl Writer {
 
     /// The lengths of the lists whose lengths follow from the configuration.
     pub(crate) fn shape(&self) -> Vec<usize> {
-        let Self { waiting, ready, units, rows, .. } = self;
-        let mut lengths = vec![waiting.len(), units.len()];
+        let Self { waiting, ready, groups, rows, .. } = self;
+        let mut lengths = vec![waiting.len(), groups.len()];
         lengths.extend(ready.shape());
         lengths.extend(rows.of_all().iter().map(RowSet::words));
         lengths
@@ -188,18 +166,18 @@ impl Writer {
         self.ready.check_loaded()
     }
 
-    /// Pages in the unit of a row: the host's, those that are written with them, and those of tables.
-    pub(crate) fn counted_in_unit(&self, row: Row) -> Counted {
-        let unit = &self.units[row as usize];
-        let data = unit.stamps.iter().filter(|stamp| stamp.is_data()).count() as u64;
-        let host = unit.entries.len() as u64;
+    /// Pages in the group of a row: the host's, those that are written with them, and those of tables.
+    pub(crate) fn counted(&self, row: Row) -> Counted {
+        let group = &self.groups[row as usize];
+        let data = group.stamps.iter().filter(|stamp| stamp.is_data()).count() as u64;
+        let host = u64::from(group.brought());
         Counted { host, carried: data - host, data }
     }
 
     /// Forgets what is on its way, as when the power is cut.
     pub(crate) fn forget(&mut self) {
         self.ready.forget();
-        self.units.fill(Unit::default());
+        self.groups.fill(Group::default());
         if let Some(subs) = &mut self.subs {
             subs.forget();
         }

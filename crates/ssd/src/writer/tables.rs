@@ -1,7 +1,7 @@
 //! Pages of tables that changed, of the map and of discards, are written in program units of their own.
 
 use wordline_kernel::Schedule;
-use wordline_nand::{Location, Stamp};
+use wordline_nand::Location;
 
 use crate::engines::Core;
 use crate::event::Event;
@@ -27,7 +27,7 @@ impl Writer {
 
     fn form_discards(&mut self, row: Row, core: &mut Core, calendar: &mut impl Schedule<Event>) {
         let pages = core.base.config.pools.per_program(row) as usize;
-        core.map.fill_unit_with_discards(pages, &mut self.units[row as usize].stamps);
+        core.map.fill_unit_with_discards(pages, &mut self.groups[row as usize].stamps);
         self.queue_tables(row, core, calendar);
     }
 
@@ -88,17 +88,17 @@ impl Writer {
 
     fn form_tables(&mut self, row: Row, core: &mut Core, calendar: &mut impl Schedule<Event>) {
         let pages = core.base.config.pools.per_program(row);
-        core.map.fill_unit(row, pages, &mut self.units[row as usize].stamps);
+        core.map.fill_unit(row, pages, &mut self.groups[row as usize].stamps);
         self.queue_tables(row, core, calendar);
     }
 
     /// Queues the program of the pages of tables in the unit of `row`, padded to a whole one.
     fn queue_tables(&mut self, row: Row, core: &mut Core, calendar: &mut impl Schedule<Event>) {
         let pages = core.base.config.pools.per_program(row) as usize;
-        let unit = &mut self.units[row as usize];
-        core.base.totals.translation_programs += unit.stamps.len() as u64;
-        core.base.totals.padding += (pages - unit.stamps.len()) as u64;
-        unit.stamps.resize(pages, Stamp::PADDING);
+        let group = &mut self.groups[row as usize];
+        core.base.totals.translation_programs += group.stamps.len() as u64;
+        core.base.totals.padding += (pages - group.stamps.len()) as u64;
+        group.pad(pages);
         self.rows.set_busy(row, true);
         let stream = core.base.space.streams().host(core.base.space.streams().host - 1);
         self.queue_unit(row, stream, Ticket::TableUnit(row), core, calendar);
@@ -106,13 +106,13 @@ impl Writer {
 
     /// The program of translation pages of `row`, or of pages that tell of discards, is done.
     pub(crate) fn tables_programmed(&mut self, row: Row, first: Location, core: &mut Core) {
-        let mut unit = std::mem::take(&mut self.units[row as usize]);
-        for (n, stamp) in unit.stamps.iter().enumerate().filter(|(_, stamp)| stamp.is_data()) {
+        let mut group = std::mem::take(&mut self.groups[row as usize]);
+        for (n, stamp) in group.stamps.iter().enumerate().filter(|(_, stamp)| stamp.is_data()) {
             core.map.table_programmed(*stamp, Location(first.0 + n as u32), &mut core.base);
         }
-        unit.clear();
+        group.clear();
         self.rows.set_busy(row, false);
-        self.units[row as usize] = unit;
+        self.groups[row as usize] = group;
         core.base.space.program_done(first);
         self.rows.note(row, &core.base, &core.reclaim);
     }

@@ -66,8 +66,6 @@ pub(crate) struct SubRequests {
     ready: Vec<VecDeque<u32>>,
     /// Pools of the device.
     pool_count: usize,
-    /// The sub-request that each row is programming as a whole unit, if it is.
-    at_row: Vec<u32>,
     /// Lists that nobody reads between events, kept for their room.
     members: Vec<EntryId>,
     left: Vec<Row>,
@@ -76,7 +74,7 @@ pub(crate) struct SubRequests {
 }
 
 state!(SubRequests {
-    values { all, free, ready, at_row, counts }
+    values { all, free, ready, counts }
     parts { of_unit }
     fixed { per_unit, whole_units, pools, pool_count, members, left, over }
 });
@@ -128,7 +126,6 @@ impl SubRequests {
             free: Vec::new(),
             ready: vec![VecDeque::new(); pools.len()],
             pool_count: config.pools.count(),
-            at_row: vec![NO_SUB; config.pools.rows() as usize],
             members: Vec::new(),
             left: Vec::new(),
             over: Vec::new(),
@@ -143,7 +140,6 @@ impl SubRequests {
         self.all.clear();
         self.free.clear();
         self.ready.iter_mut().for_each(VecDeque::clear);
-        self.at_row.fill(NO_SUB);
     }
 
     /// Whether a stream's sub-requests are programmed as whole units.
@@ -172,12 +168,6 @@ impl SubRequests {
     /// The place of a page in its unit.
     fn place(&self, page: LogicalPage) -> usize {
         (page.0 % self.per_unit) as usize
-    }
-
-    /// Whether a row is programming a whole unit.
-    #[inline]
-    pub fn programs_whole_unit(&self, row: Row) -> bool {
-        self.at_row[row as usize] != NO_SUB
     }
 
     /// A new sub-request of a unit, with no pages as yet.

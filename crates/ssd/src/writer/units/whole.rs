@@ -3,14 +3,13 @@
 use wordline_kernel::Schedule;
 use wordline_nand::{Location, Stamp};
 
-use super::NO_SUB;
+use super::THERE;
 use crate::cache::buffer::{EntryState, NONE};
 use crate::engines::Core;
 use crate::event::Event;
-use crate::flash::Ticket;
 use crate::map::LogicalPage;
 use crate::policy::placement::Row;
-use crate::writer::Writer;
+use crate::writer::{Group, Writer};
 
 impl Writer {
     /// Programs whole units as far as rows take them; what none takes another pool may.
@@ -32,20 +31,30 @@ impl Writer {
 
     /// Queues the program of a sub-request and of what is carried along. The caller knows of a row that accepts.
     fn form_whole_unit(&mut self, sub: u32, core: &mut Core, calendar: &mut impl Schedule<Event>) {
+        let stream = self.subs().get(sub).stream;
+        let row = self.rows.next(usize::from(stream), &mut *core.base.policies.placement);
+        self.gather_whole_unit(sub, row, core);
+        if self.counted(row).data == 0 {
+            // Everything was discarded meanwhile.
+            self.groups[row as usize].clear();
+            self.sub_request_over(sub, core, calendar);
+            return;
+        }
+        let stream = core.base.space.streams().host(stream);
+        self.send(row, stream, core, calendar);
+    }
+
+    /// Puts the pages that a sub-request brings into the group of a row, and what it carries along, as far as flash holds it still.
+    fn gather_whole_unit(&mut self, sub: u32, row: Row, core: &mut Core) {
         let one = self.subs().get(sub);
         let (mut entries, carried) = (std::mem::take(&mut one.entries), std::mem::take(&mut one.carried));
-        let stream = one.stream;
-        let row =
-            core.base.policies.placement.next(self.rows.of(usize::from(stream))).expect("a row accepts");
-        assert!(self.rows.of(usize::from(stream)).contains(row), "the placement chose row {row}");
-        let mut unit = std::mem::take(&mut self.units[row as usize]);
-        let mut carries = 0;
+        let group = &mut self.groups[row as usize];
+        group.extent = Some(sub);
         for (place, stamp) in entries.iter_mut().zip(&carried) {
             let id = *place;
             if id == NONE {
-                let there = stamp.is_data() && core.map.holds(*stamp, &core.base);
-                carries += u64::from(there);
-                unit.stamps.push(if there { *stamp } else { Stamp::PADDING });
+                let is_there = stamp.is_data() && core.map.holds(*stamp, &core.base);
+                group.carry(if is_there { *stamp } else { Stamp::PADDING });
                 continue;
             }
             let entry = core.cache.entry_mut(id);
@@ -53,103 +62,61 @@ impl Writer {
             if entry.discarded {
                 core.cache.drop_entry(id);
                 *place = NONE;
-                unit.stamps.push(Stamp::PADDING);
+                group.carry(Stamp::PADDING);
                 continue;
             }
             (entry.state, entry.void) = (EntryState::Programming, false);
-            unit.stamps.push(Stamp { logical: entry.logical.0, version: entry.version });
-            unit.entries.push(id);
+            group.push(id, Stamp { logical: entry.logical.0, version: entry.version });
         }
         let one = self.subs().get(sub);
         (one.entries, one.carried) = (entries, carried);
-        if unit.stamps.iter().all(|stamp| !stamp.is_data()) {
-            // Everything was discarded meanwhile.
-            unit.stamps.clear();
-            self.units[row as usize] = unit;
-            self.sub_request_over(sub, core, calendar);
-            return;
-        }
-        let brought = unit.entries.len() as u64;
-        self.programming += brought as u32;
-        core.base.totals.host_programs += brought;
-        core.base.totals.unit_programs += carries;
-        core.base.totals.padding += unit.stamps.len() as u64 - brought - carries;
-        self.rows.set_busy(row, true);
-        self.units[row as usize] = unit;
-        let subs = self.subs();
-        subs.at_row[row as usize] = sub;
-        self.set_programming(sub, true, core);
-        let stream = core.base.space.streams().host(stream);
-        self.queue_unit(row, stream, Ticket::HostUnit(row), core, calendar);
     }
 
-    /// Whether a write of the unit of a sub-request is being programmed from now on.
-    fn set_programming(&mut self, sub: u32, is_programming: bool, core: &mut Core) {
-        let page = LogicalPage(self.subs().get(sub).unit * self.subs().per_unit);
-        if let Some(writes) = core.map.unit_writes_mut() {
-            writes.set_programming(page, is_programming);
-        }
+    /// The extent of a sub-request is programmed to the program unit that begins at `first`.
+    pub(in crate::writer) fn extent_goes_to(&mut self, sub: u32, first: Location, core: &mut Core) {
+        let page = self.first_page(sub);
+        core.map.write_extent(page, first);
     }
 
-    /// The place in the stamps of a row's unit of entry number `n` of it.
-    #[inline]
-    pub(crate) fn place_in_unit(&self, row: Row, n: usize, core: &Core) -> usize {
-        match &self.subs {
-            Some(subs) if subs.at_row[row as usize] != NO_SUB => {
-                subs.place(core.cache.entry(self.units[row as usize].entries[n]).logical)
-            }
-            _ => n,
-        }
+    /// The first page of the unit of a sub-request.
+    fn first_page(&self, sub: u32) -> LogicalPage {
+        let subs = self.subs.as_ref().expect(THERE);
+        LogicalPage(subs.all[sub as usize].unit * subs.per_unit)
     }
 
-    /// Whether a row is programming a whole unit.
-    #[inline]
-    pub(in crate::writer) fn programs_whole_unit(&self, row: Row) -> bool {
-        self.subs.as_ref().is_some_and(|subs| subs.programs_whole_unit(row))
-    }
-
-    /// The program of a whole unit in `row` is done: its pages are where they were written, but for those that were
-    /// written or discarded meanwhile.
-    #[inline(never)]
-    pub(in crate::writer) fn whole_unit_programmed(
-        &mut self,
-        row: Row,
-        first: Location,
-        core: &mut Core,
-        calendar: &mut impl Schedule<Event>,
-    ) {
-        let sub = std::mem::replace(&mut self.subs().at_row[row as usize], NO_SUB);
-        let mut unit = std::mem::take(&mut self.units[row as usize]);
+    /// Notes the rows that pages of an extent leave, which was programmed in `row`: a victim there may be clean now.
+    pub(in crate::writer) fn note_left(&mut self, row: Row, group: &Group, core: &Core) {
         let mut left = std::mem::take(&mut self.subs().left);
-        let entries = std::mem::take(&mut self.subs().get(sub).entries);
-        for (place, stamp) in unit.stamps.iter().copied().enumerate().filter(|(_, stamp)| stamp.is_data()) {
-            let (page, id) = (LogicalPage(stamp.logical), entries[place]);
-            let wanted =
-                if id == NONE { core.map.holds(stamp, &core.base) } else { !core.cache.entry(id).void };
-            if wanted {
-                left.extend(core.map.get(page).map(|old| core.base.config.pools.row_of(old)));
-            }
-            let location = Location(first.0 + place as u32);
-            if id != NONE {
-                self.page_programmed(id, stamp, location, core, calendar);
-            } else if wanted {
-                let old = core.map.install(page, location, &mut core.base);
-                core.map.note_update(page, old, location, &core.base);
+        for (stamp, id) in (0..group.stamps.len()).filter_map(|place| group.page(place)) {
+            let is_wanted =
+                id.map_or_else(|| core.map.holds(stamp, &core.base), |id| !core.cache.entry(id).void);
+            if is_wanted && let Some(old) = core.map.get(LogicalPage(stamp.logical)) {
+                left.push(core.base.config.pools.row_of(old));
             }
         }
-        self.programming -= unit.entries.len() as u32;
-        unit.clear();
-        self.rows.set_busy(row, false);
-        self.units[row as usize] = unit;
-        core.base.space.program_done(first);
-        self.rows.note(row, &core.base, &core.reclaim);
-        self.subs().get(sub).entries = entries;
-        self.set_programming(sub, false, core);
-        self.sub_request_over(sub, core, calendar);
         left.sort_unstable();
         left.dedup();
         left.retain(|from| *from != row);
         self.subs().left = left;
+    }
+
+    /// The program of the whole extent of a sub-request is done.
+    pub(in crate::writer) fn extent_programmed(
+        &mut self,
+        sub: u32,
+        core: &mut Core,
+        calendar: &mut impl Schedule<Event>,
+    ) {
+        core.map.extent_written(self.first_page(sub));
+        self.sub_request_over(sub, core, calendar);
+    }
+
+    /// The program of the whole extent of a sub-request failed: it waits for another program unit, before all others.
+    pub(in crate::writer) fn extent_failed(&mut self, sub: u32, group: &Group, core: &mut Core) {
+        group.entries().for_each(|id| core.cache.entry_mut(id).state = EntryState::Ready);
+        core.map.extent_written(self.first_page(sub));
+        let stream = usize::from(self.subs().get(sub).stream);
+        self.subs().ready[stream].push_front(sub);
     }
 
     /// A victim that the pages of a whole unit left may be clean now: cleaning goes on there.
@@ -158,23 +125,6 @@ impl Writer {
         let mut left = std::mem::take(&mut subs.left);
         left.drain(..).for_each(|row| self.collect(row, core, calendar));
         self.subs().left = left;
-    }
-
-    /// The program of a whole unit failed: it waits for another program unit, before all others.
-    pub(in crate::writer) fn whole_unit_failed(&mut self, row: Row, core: &mut Core) {
-        let sub = std::mem::replace(&mut self.subs().at_row[row as usize], NO_SUB);
-        let mut unit = std::mem::take(&mut self.units[row as usize]);
-        self.programming -= unit.entries.len() as u32;
-        for id in unit.entries.iter().copied() {
-            core.cache.program_failed(id);
-            core.cache.entry_mut(id).state = EntryState::Ready;
-        }
-        unit.clear();
-        self.rows.set_busy(row, false);
-        self.units[row as usize] = unit;
-        self.set_programming(sub, false, core);
-        let stream = usize::from(self.subs().get(sub).stream);
-        self.subs().ready[stream].push_front(sub);
     }
 
     /// What is valid of a unit in the pool of whole units is in one program unit, at its place; and the books of the pools

@@ -1,0 +1,70 @@
+//! A group: what one program writes to a row. A part of it is in the buffer; where an extent is written as a whole, the rest was read
+//! from wherever it is. Groups of pages of tables are stamps alone.
+
+use serde::{Deserialize, Serialize};
+use wordline_nand::Stamp;
+
+use crate::cache::buffer::{EntryId, NONE};
+
+/// What one program writes to a row.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub(crate) struct Group {
+    /// The entry of the buffer at each place, up to the last that has one.
+    entries: Vec<EntryId>,
+    /// What is written to each place.
+    pub(super) stamps: Vec<Stamp>,
+    /// The sub-request of which this is the whole extent, each page at its place; none for pages that go wherever there is room.
+    pub(super) extent: Option<u32>,
+}
+
+impl Group {
+    /// A page of the buffer goes to the next place.
+    #[inline]
+    pub(super) fn push(&mut self, id: EntryId, stamp: Stamp) {
+        self.entries.push(id);
+        self.stamps.push(stamp);
+    }
+
+    /// What flash holds already, or padding, goes to the next place.
+    pub(super) fn carry(&mut self, stamp: Stamp) {
+        self.push(NONE, stamp);
+    }
+
+    /// Fills it with padding, up to so many places.
+    pub(super) fn pad(&mut self, places: usize) {
+        self.stamps.resize(places, Stamp::PADDING);
+    }
+
+    /// The entries of the buffer in it.
+    #[inline]
+    pub(crate) fn entries(&self) -> impl Iterator<Item = EntryId> + '_ {
+        self.entries.iter().copied().filter(|id| *id != NONE)
+    }
+
+    /// The entries in it with the versions of them that are written.
+    pub(crate) fn versions(&self) -> impl Iterator<Item = (EntryId, u32)> + '_ {
+        let written = self.entries.iter().copied().zip(self.stamps.iter().map(|stamp| stamp.version));
+        written.filter(|(id, _)| *id != NONE)
+    }
+
+    /// How many entries are in it.
+    #[inline]
+    pub(super) fn brought(&self) -> u32 {
+        self.entries().count() as u32
+    }
+
+    /// The page at a place, if there is one: what is written, and the entry that brings it.
+    #[inline]
+    pub(super) fn page(&self, place: usize) -> Option<(Stamp, Option<EntryId>)> {
+        let stamp = self.stamps[place];
+        let id = self.entries.get(place).copied().filter(|id| *id != NONE);
+        stamp.is_data().then_some((stamp, id))
+    }
+
+    /// Its program is over.
+    pub(super) fn clear(&mut self) {
+        self.entries.clear();
+        self.stamps.clear();
+        self.extent = None;
+    }
+}
