@@ -68,8 +68,13 @@ impl Reclaim {
             cached_blocks: blocks.cached(row),
         };
         let gains = blocks.gain(row) >= per_block;
-        let rest_goal = if gains { background.free_blocks(&resting) as usize } else { 0 };
+        let idle_goal = if gains { background.free_blocks(&resting) as usize } else { 0 };
         let keep_cached = background.cached_blocks(&resting).min(leave.keep_cached);
-        Leave { rest_goal, keep_cached, rests: rest_goal > 0 || keep_cached < resting.cached_blocks, ..leave }
+        Leave {
+            idle_goal,
+            keep_cached,
+            is_idle: idle_goal > 0 || keep_cached < resting.cached_blocks,
+            ..leave
+        }
     }
 }

@@ -3,7 +3,11 @@
 pub mod collector;
 pub mod config;
 mod idle;
+mod job;
+mod row;
+mod sources;
 mod steps;
+mod victims;
 
 use wordline_kernel::state;
 use wordline_nand::Stamp;

@@ -9,7 +9,6 @@ use crate::flash::{Class, Task, Ticket};
 use crate::map::{LogicalPage, Map, Moved};
 use crate::policy::placement::Row;
 use crate::policy::relocator::Leaving;
-use crate::pools::EVERYTHING_IN;
 use crate::reclaim::Reclaim;
 use crate::reclaim::collector::{Leave, Step};
 use crate::space::Space;
@@ -40,13 +39,15 @@ impl Reclaim {
                 // A collector that has come to rest holds the host back no longer.
                 return true;
             };
-            let Step::Retire { block } = step else { break step };
-            base.space.retire(block);
+            match step {
+                Step::Ask => self.ask_relocator(row, base),
+                Step::Retire { block } => base.space.retire(block),
+                _ => break step,
+            }
             self.collector.command_done(row);
         };
         let die = match step {
             Step::Read { first, end, valid } => {
-                self.look_at_new_victim(row, base);
                 self.queue_gc_reads(row, first, end, valid, calendar.now(), base)
             }
             Step::Program { stream } => {
@@ -60,10 +61,8 @@ impl Reclaim {
                 self.queue_gc_program(row, first, unit, calendar.now(), base)
             }
             Step::Copyback { from } => self.queue_copyback(row, from, calendar.now(), base, map),
-            Step::Erase { block } => {
-                base.flash.erase(calendar.now(), (Ticket::Reclaim(row), Class::Reclaim), block)
-            }
-            Step::Retire { .. } => unreachable!("a block is retired at once"),
+            Step::Erase { block } => base.flash.erase(calendar.now(), self.ticket(row), block),
+            Step::Ask | Step::Retire { .. } => unreachable!("{step:?} takes no time"),
         };
         base.kick(die, calendar);
         matches!(step, Step::Program { .. } | Step::Copyback { .. })
@@ -87,13 +86,13 @@ impl Reclaim {
         base.totals.gc_copied += u64::from(unit);
         let to = base.space.take(row, base.space.streams().gc(stream), unit);
         map.note_copy(row, from, to, base);
-        base.flash.copyback(now, (Ticket::Reclaim(row), Class::Reclaim), from, to)
+        base.flash.copyback(now, self.ticket(row), from, to)
     }
 
     /// Queues the program of what the collector has gathered in a row; the rest of the unit is padding.
     fn queue_gc_program(&self, row: Row, first: Location, unit: u32, now: Instant, base: &mut Base) -> DieId {
         let place = places(&base.space, row);
-        let (die, stamps) = base.flash.program(now, (Ticket::Reclaim(row), Class::Reclaim), first, unit);
+        let (die, stamps) = base.flash.program(now, self.ticket(row), first, unit);
         for (n, moved) in self.collector.unit(row).iter().enumerate() {
             stamps[place(n, moved.from)] = moved.stamp;
         }
@@ -126,7 +125,7 @@ impl Reclaim {
         let (bytes, mut page) = (valid * locations.size.0 as u32, from);
         while page < beyond {
             let next = (geometry.first.page + (number_of(page) + 1) * planes).min(beyond);
-            let read = base.flash.read(die, now, (Ticket::Reclaim(row), Class::Reclaim), PageId(page));
+            let read = base.flash.read(die, now, self.ticket(row), PageId(page));
             read.planes = next - page;
             read.bytes = bytes * (next - page) / (beyond - from);
             // The pages of a location are there once the last of them is.
@@ -136,16 +135,18 @@ impl Reclaim {
         die
     }
 
-    /// Whether the pages of a victim leave the pool is asked once, when cleaning it begins. They never leave the pool that has
-    /// room for everything.
+    /// Who asks for the commands of a row's step, and how urgent these are.
     #[inline]
-    fn look_at_new_victim(&mut self, row: Row, base: &mut Base) {
+    fn ticket(&self, row: Row) -> (Ticket, Class) {
+        (Ticket::Reclaim(row), self.collector.class(row))
+    }
+
+    /// Whether the pages of a victim leave the pool is asked once, when the first of them are going to be read.
+    fn ask_relocator(&mut self, row: Row, base: &mut Base) {
         let pool = base.config.pools.number_of_row(row);
-        if pool != EVERYTHING_IN && self.collector.take_new_victim(row) {
-            base.gather_states();
-            if base.policies.relocator.leaves(pool, &base.states) {
-                self.collector.send_off(row);
-            }
+        base.gather_states();
+        if base.policies.relocator.leaves(pool, &base.states) {
+            self.collector.send_off(row);
         }
     }
 
@@ -153,11 +154,11 @@ impl Reclaim {
     pub(crate) fn gc_read(&mut self, row: Row, read: &Task, base: &mut Base) {
         let Task { location: first, planes, locations, .. } = *read;
         base.totals.gc_reads += u64::from(planes);
-        let migrates = self.collector.migrates(row);
+        let leaves = self.collector.leaves(row);
         for from in (first.0..first.0 + locations).map(Location) {
             if base.space.is_valid(from) {
                 let stamp = base.flash.stamp(from);
-                if migrates && !base.is_table(stamp.logical) {
+                if leaves && !base.is_table(stamp.logical) {
                     self.leaving.push(stamp);
                     continue;
                 }

@@ -6,25 +6,8 @@ use wordline_nand::BlockSetId;
 
 use super::{Collector, RowState, Step};
 use crate::policy::placement::Row;
-use crate::space::{Space, State};
 
 impl Collector {
-    /// The next condemned block that can be emptied: nothing will be gained of it, so that the blocks that cleaning
-    /// itself needs must stay free.
-    pub(super) fn next_condemned(&mut self, row: Row, space: &Space) -> Option<BlockSetId> {
-        let RowState { condemned, .. } = &mut self.rows[row as usize];
-        if condemned.is_empty() {
-            return None;
-        }
-        condemned.retain(|block| !matches!(space.state(*block), State::Victim | State::Bad));
-        let spares = space.free(row) > space.kept(row);
-        let fits = |block: &BlockSetId| {
-            space.state(*block) == State::Condemned
-                && (space.valid(*block) == 0 || (spares && self.has_room_for(row, *block, space)))
-        };
-        self.rows[row as usize].condemned.iter().copied().find(fits)
-    }
-
     /// Too few good blocks are left to go on.
     pub(super) fn stick(&mut self, row: Row) -> Option<Step> {
         self.rows[row as usize].stuck = true;
@@ -33,7 +16,7 @@ impl Collector {
 
     /// A block is to be emptied and retired, in its turn.
     pub fn condemn(&mut self, row: Row, block: BlockSetId) {
-        self.rows[row as usize].condemned.push_back(block);
+        self.sources.condemned.add(row, block);
     }
 
     /// The erase of a victim failed and is tried again.
@@ -52,21 +35,20 @@ impl Collector {
 
     /// The row's copyback failed: its pages are moved again.
     pub fn copyback_failed(&mut self, row: Row, pages: u32) {
-        let RowState { unit, victim, .. } = &mut self.rows[row as usize];
+        let RowState { unit, job, .. } = &mut self.rows[row as usize];
         unit.clear();
-        if let Some((_, place)) = victim {
-            *place -= pages;
+        if let Some(job) = job {
+            job.step_back(pages);
         }
     }
 
     /// The row is out of use as a whole.
     pub fn lose(&mut self, row: Row) {
-        let RowState { active, victim, read, staged, unit, condemned, lost, migrating, .. } =
-            &mut self.rows[row as usize];
-        (*active, *victim, *migrating, *lost) = (false, None, None, true);
+        let RowState { active, job, paused, read, staged, unit, lost, .. } = &mut self.rows[row as usize];
+        (*active, *job, *paused, *lost) = (false, None, None, true);
         read.clear();
         staged.iter_mut().for_each(VecDeque::clear);
         unit.clear();
-        condemned.clear();
+        self.sources.forget(row);
     }
 }

@@ -1,9 +1,7 @@
 //! What the collector does where a device has several pools: victims whose pages go to another pool, and program units that
 //! are moved as they are.
 
-use wordline_nand::BlockSetId;
-
-use super::{Collector, Moved, NoRoom, Step};
+use super::{Collector, Job, Moved, NoRoom, RowState, Run, Step};
 use crate::policy::placement::Row;
 use crate::space::Space;
 
@@ -18,10 +16,8 @@ impl Collector {
             let Some(first) = staged.front() else { continue };
             let (block, place) = space.pools().of_row(row).locations.split(first.from);
             let end = place - place % unit + unit;
-            let is_read = match state.victim {
-                Some((victim, at)) if victim == block => {
-                    space.next_valid(block, at).is_none_or(|next| next >= end)
-                }
+            let is_read = match state.job.as_ref().map(Job::reached) {
+                Some((of, at)) if of == block => space.next_valid(block, at).is_none_or(|next| next >= end),
                 _ => true,
             };
             if !is_read {
@@ -37,39 +33,46 @@ impl Collector {
         Ok(None)
     }
 
-    /// The pages of the row's victim leave the pool: each is sent off when it was read.
+    /// The pages of the row's victim leave the pool: they are listed, and each is sent off when it was read.
     pub fn send_off(&mut self, row: Row) {
         let state = &mut self.rows[row as usize];
-        state.migrating = state.victim.map(|(block, _)| block);
+        if let Some((block, place)) = state.job.as_ref().map(Job::reached) {
+            state.end();
+            self.sources.migration.send_off(row, block, place);
+        }
     }
 
-    /// Translation pages of a victim stay in the pool that the others leave: they are programmed, for no more will come.
+    /// Those of the listed pages that stay in the pool are programmed when all of the list was read, for no more will come.
     #[inline(never)]
-    pub(super) fn finish_staying(&mut self, row: Row, block: BlockSetId, space: &Space) -> Option<Step> {
-        let stays = |moved: &Moved| space.pools().block_of(moved.from) == block && space.is_valid(moved.from);
-        let some_stay = self.rows[row as usize].staged.iter().flatten().any(stays);
+    pub(super) fn finish_list(&mut self, row: Row, space: &Space) -> Option<Step> {
+        let RowState { job, staged, .. } = &self.rows[row as usize];
+        let job = job.as_ref()?;
+        let stays = |moved: &Moved| space.is_valid(moved.from) && job.lists(moved.from);
+        let some_stay = staged.iter().flatten().any(stays);
         if some_stay { self.finish_padded(row, space) } else { None }
     }
 
-    /// Whether the pages of the row's victim leave the pool.
+    /// Whether the pages of the row's job leave the pool.
     #[inline]
-    pub fn migrates(&self, row: Row) -> bool {
-        self.rows[row as usize].migrating.is_some()
+    pub fn leaves(&self, row: Row) -> bool {
+        self.rows[row as usize].job.as_ref().is_some_and(|job| job.leaves)
     }
 
-    /// Whether the row has begun with another victim since this was last asked.
-    pub fn take_new_victim(&mut self, row: Row) -> bool {
-        std::mem::take(&mut self.rows[row as usize].is_new)
+    /// Whether pages are leaving the row's pool.
+    #[inline]
+    pub fn migrates(&self, row: Row) -> bool {
+        self.sources.migration.is_at(row)
     }
 }
 
-/// Invalid locations that are passed between `place` and `end`, where the next `valid` ones are read from `first` on. In a pool of
-/// whole units only those of units without any valid one count: the others are written with holes.
+/// Invalid locations of a block that are passed between `place` and the end of a run. In a pool of whole units only those of units
+/// without any valid one count: the others are written with holes.
 #[inline]
-pub(super) fn passed(space: &Space, row: Row, place: u32, first: u32, end: u32, valid: u32) -> u32 {
+pub(super) fn passed(space: &Space, place: u32, run: Run) -> u32 {
+    let row = space.row_of(run.block);
     if !space.has_whole_units(row) {
-        return end - place - valid;
+        return run.end - place - run.valid;
     }
     let unit = space.pools().per_program(row);
-    (first / unit).saturating_sub(place.div_ceil(unit)) * unit
+    (run.first / unit).saturating_sub(place.div_ceil(unit)) * unit
 }

@@ -1,6 +1,6 @@
 use wordline_kernel::Seed;
 
-use wordline_nand::Stamp;
+use wordline_nand::{Pool, Stamp};
 
 use super::*;
 use crate::Config;
@@ -17,7 +17,9 @@ fn step(collector: &mut Collector, space: &mut Space) -> bool {
 fn step_in(row: Row, collector: &mut Collector, space: &mut Space, erased: &mut Vec<BlockSetId>) -> bool {
     match collector.next(row, space, Leave::MUST) {
         None => return false,
-        Some(Step::Copyback { .. }) => unreachable!("copyback is off"),
+        Some(step @ (Step::Copyback { .. } | Step::Ask)) => {
+            unreachable!("{step:?} with one pool, and without copyback")
+        }
         Some(Step::Read { first, end, .. }) => {
             for from in (first.0..end.0).map(Location) {
                 collector.stage(row, 0, Moved { stamp: Stamp::PADDING, from });
@@ -130,6 +132,75 @@ fn a_victim_that_is_read_for_long_does_not_end_the_life_of_its_row() {
     assert!(blocks.read_done(read), "a victim waited for the reader");
     while step(&mut collector, &mut blocks) {}
     assert!(blocks.free(0) >= 3 && !collector.is_stuck(0));
+}
+
+#[test]
+fn listed_pages_move_in_their_order_and_the_blocks_that_they_were_in_stay() {
+    let mut blocks = nearly_full(4, &[]);
+    blocks.clean_between(0, [3, 3]);
+    let mut collector = fifo(&GcFile::default());
+    let listed: Vec<Location> = [5, 4, 12, 0, 40].map(|n| blocks.pools().at(BlockSetId(n % 3), n)).to_vec();
+    blocks.invalidate(listed[2]);
+    collector.rows[0].begin(Job::moving(listed.clone(), (BlockSetId(0), 0)));
+    let (mut programmed, mut padded) = (Vec::new(), 0);
+    while let Some(next) = collector.next(0, &mut blocks, Leave::MUST) {
+        match next {
+            Step::Read { first, end, valid } => {
+                assert_eq!(
+                    (end.0 - first.0, valid),
+                    (1, 1),
+                    "those beside it are not listed, or come before"
+                );
+                collector.stage(0, 0, Moved { stamp: Stamp::PADDING, from: first });
+            }
+            Step::Program { stream } => {
+                let unit = blocks.pools().per_program(0);
+                let first = blocks.take(0, stream, unit);
+                let moved: Vec<Moved> = collector.take_unit(0).collect();
+                padded += unit as usize - moved.len();
+                for (n, page) in moved.iter().enumerate() {
+                    blocks.invalidate(page.from);
+                    blocks.validate(Location(first.0 + n as u32));
+                }
+                blocks.program_done(first);
+                programmed.extend(moved.iter().map(|page| page.from));
+            }
+            step => panic!("{step:?} in a row that needs no blocks"),
+        }
+        collector.command_done(0);
+    }
+    assert_eq!(programmed, [listed[0], listed[1], listed[3], listed[4]], "the third was not valid any more");
+    assert_eq!(padded, 0);
+    assert!((0..3).all(|n| blocks.state(BlockSetId(n)) == State::Closed), "they are not emptied");
+    assert!(collector.rows[0].job.is_none() && collector.is_idle());
+}
+
+#[test]
+fn what_is_cleaned_while_the_host_is_idle_waits_when_it_is_not_until_blocks_are_needed() {
+    let mut blocks = table(5);
+    let mut collector = fifo(&GcFile::default());
+    let idle = Leave { idle_goal: 7, is_idle: true, ..Leave::MUST };
+    let carry_out = |collector: &mut Collector, blocks: &mut Space, leave| {
+        let next = collector.next(0, blocks, leave);
+        if let Some(Step::Read { first, end, .. }) = next {
+            for from in (first.0..end.0).map(Location) {
+                collector.stage(0, 0, Moved { stamp: Stamp::PADDING, from });
+            }
+            collector.command_done(0);
+        }
+        next
+    };
+    let begun = carry_out(&mut collector, &mut blocks, idle);
+    assert!(matches!(begun, Some(Step::Read { .. })), "{begun:?}");
+    assert_eq!(carry_out(&mut collector, &mut blocks, Leave::MUST), None, "the host is at work");
+    while blocks.free(0) > 2 {
+        let page = blocks.take(0, Streams::ONE_EACH.host(0), 1);
+        blocks.program_done(page);
+    }
+    let needed = carry_out(&mut collector, &mut blocks, Leave::MUST);
+    assert!(needed.is_some(), "what was begun is finished first");
+    let of_row = blocks.pools().of_row(0).geometry.blocks_of(0);
+    assert_eq!(of_row.filter(|block| blocks.state(*block) == State::Victim).count(), 1);
 }
 
 /// A table of four rows with super blocks, of which so many blocks are free in each. So many pages of the n-th block of

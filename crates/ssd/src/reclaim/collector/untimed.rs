@@ -2,9 +2,10 @@
 
 use wordline_nand::{BlockSetId, Location, Stamp};
 
-use super::Collector;
+use super::{Collector, Job};
 use crate::flash::Flash;
 use crate::policy::placement::Row;
+use crate::reclaim::sources::choose_untimed;
 use crate::space::{Space, StreamId};
 
 impl Collector {
@@ -23,7 +24,7 @@ impl Collector {
         let [start_below, _] = space.marks(row);
         let enough = if one_by_one || rested { start_below } else { space.kept(row) + 1 };
         while space.free(row) < enough {
-            let Some(victim) = self.choose_untimed(row, space) else { return };
+            let Some(victim) = choose_untimed(row, &mut self.victims, space) else { return };
             space.clean(victim);
             let mut next = space.next_valid(victim, 0);
             while let Some(at) = next {
@@ -59,9 +60,9 @@ impl Collector {
             && ((space.free(row) <= kept && self.rows[row as usize].regained < pages)
                 || !space.takes(row, stream, true))
         {
-            let begun = self.rows[row as usize].victim.take();
-            let Some((victim, place)) = begun.or_else(|| {
-                let victim = self.choose_untimed(row, space)?;
+            let begun = self.rows[row as usize].job.take();
+            let Some((victim, place)) = begun.map(|job| job.reached()).or_else(|| {
+                let victim = choose_untimed(row, &mut self.victims, space)?;
                 space.clean(victim);
                 Some((victim, 0))
             }) else {
@@ -70,7 +71,8 @@ impl Collector {
             let state = &mut self.rows[row as usize];
             if let Some(at) = space.next_valid(victim, place) {
                 state.regained += at - place;
-                state.victim = Some((victim, at + 1));
+                // Its pages stay in their pool.
+                state.job = Some(Job { is_asked: true, ..Job::empty_from(victim, at + 1) });
                 move_untimed(row, victim, at, space, &mut move_page, flash);
                 continue;
             }

@@ -1,8 +1,8 @@
 //! What the collector waits for, and whether a state that was read can be one of it.
 
-use wordline_nand::BlockSetId;
+use wordline_nand::{BlockSetId, Location};
 
-use super::Collector;
+use super::{Collector, Job};
 use crate::policy::placement::Row;
 use crate::snapshot::ensure;
 use crate::space::{Space, State};
@@ -13,10 +13,11 @@ impl Collector {
         let state = &self.rows[row as usize];
         let (active, stuck, lost) = (state.active, state.stuck, state.lost);
         format!(
-            "collector active {active}, stuck {stuck}, row lost {lost}, {} commands under way, victim {:?}, waits to erase {:?}, \
-             holds {} pages, gained {}, {} steps left",
+            "collector active {active}, stuck {stuck}, row lost {lost}, {} commands under way, job {:?}, another put aside {}, \
+             waits to erase {:?}, holds {} pages, gained {}, {} steps left",
             state.commands,
-            state.victim.map(|(block, place)| (block.0, place)),
+            state.job.as_ref().map(|job| (job.reached(), job.leaves, job.only_while_idle)),
+            state.paused.is_some(),
             state.read.iter().map(|block| block.0).collect::<Vec<_>>(),
             state.staged(),
             state.regained,
@@ -41,15 +42,19 @@ impl Collector {
         for (row, state) in (0..).zip(&self.rows) {
             let is_of_row = |block: BlockSetId| block.0 < all && space.row_of(block) == row;
             let is_victim = |block: BlockSetId| is_of_row(block) && space.state(block) == State::Victim;
-            let mut cleaned = state.read.iter().copied().chain(state.victim.map(|(block, _)| block));
+            let jobs = || state.job.iter().chain(&state.paused);
+            let mut cleaned = state.read.iter().copied().chain(jobs().filter_map(Job::victim));
             ensure(cleaned.all(is_victim), || format!("row {row} cleans what is no victim of it"))?;
             let mut moved = state.staged.iter().flatten().chain(&state.unit);
             let locations = space.pools().locations();
-            let is_from_row =
-                moved.all(|moved| moved.from.0 < locations && is_of_row(space.pools().block_of(moved.from)));
+            let is_here = |page: Location| page.0 < locations && is_of_row(space.pools().block_of(page));
+            let is_from_row = moved.all(|moved| is_here(moved.from))
+                && jobs().all(|job| job.is_possible(is_here, is_of_row, space));
             ensure(is_from_row, || format!("row {row} moves pages of another"))?;
-            let condemned = state.condemned.iter().copied().all(is_of_row);
+            let condemned = self.sources.condemned.of(row).all(is_of_row);
             ensure(condemned, || format!("row {row} gives up blocks of another"))?;
+            let leaves = self.sources.migration.block(row).is_none_or(is_victim);
+            ensure(leaves, || format!("pages leave row {row} from what is no victim of it"))?;
         }
         Ok(())
     }

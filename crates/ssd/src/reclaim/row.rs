@@ -1,0 +1,64 @@
+//! Where the cleaning of a row is.
+
+use std::collections::VecDeque;
+
+use serde::{Deserialize, Serialize};
+use wordline_nand::BlockSetId;
+
+use crate::map::Moved;
+use crate::reclaim::job::Job;
+
+/// Where the cleaning of a row is.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub(super) struct RowState {
+    /// Whether blocks are being gained for the host.
+    pub(super) active: bool,
+    /// Whether too few good blocks are left to clean any.
+    pub(super) stuck: bool,
+    /// Whether the row is out of use as a whole.
+    pub(super) lost: bool,
+    /// Commands of the present step that are queued or under way.
+    pub(super) commands: u32,
+    /// Invalid pages that were passed since cleaning began, less what the host has written for them.
+    pub(super) regained: u32,
+    /// Steps that may be taken until the host writes again.
+    pub(super) steps_left: u32,
+    /// What is being done.
+    pub(super) job: Option<Job>,
+    /// What was being done while the host was idle, when something came that cannot wait.
+    pub(super) paused: Option<Job>,
+    /// Victims of which every valid page was read.
+    pub(super) read: VecDeque<BlockSetId>,
+    /// Pages that were read, by the collector's stream that they will be written to.
+    pub(super) staged: Vec<VecDeque<Moved>>,
+    /// The pages of the program unit that is being programmed.
+    pub(super) unit: Vec<Moved>,
+}
+
+impl RowState {
+    /// Pages that were read and wait to fill a program unit.
+    pub(super) fn staged(&self) -> usize {
+        self.staged.iter().map(VecDeque::len).sum()
+    }
+
+    /// Whether what was begun goes on; what was begun because the host was idle does if that `is_wanted` still.
+    pub(super) fn goes_on(&self, is_wanted: bool) -> bool {
+        let may_wait = |job: &Job| job.only_while_idle;
+        is_wanted || self.active || !self.read.is_empty() || !self.job.as_ref().is_some_and(may_wait)
+    }
+
+    /// Begins a job; one that the host does not leave time for goes on after it.
+    pub(super) fn begin(&mut self, job: Job) {
+        if let Some(waits) = self.job.replace(job) {
+            assert!(
+                self.paused.replace(waits).is_none(),
+                "a job that goes on only while the host is idle waits for one"
+            );
+        }
+    }
+
+    /// The present job is over.
+    pub(super) fn end(&mut self) {
+        self.job = self.paused.take();
+    }
+}

@@ -1,0 +1,21 @@
+//! Blocks are emptied ahead of need while the host is idle.
+
+use super::super_block::choose;
+use super::view::{Source, View};
+use crate::policy::placement::Row;
+use crate::reclaim::job::Job;
+
+/// Empties victims for as many free blocks as the background policy wants.
+pub(super) struct Idle;
+
+impl Source for Idle {
+    #[inline]
+    fn next(&mut self, row: Row, view: &mut View<'_>) -> Option<Job> {
+        if view.space.free(row) >= view.leave.idle_goal {
+            return None;
+        }
+        let block = choose(row, view)?;
+        let job = view.empty_what_fits(row, block)?;
+        Some(Job { only_while_idle: true, ..job })
+    }
+}

@@ -1,0 +1,79 @@
+//! The sources of jobs, a file each. A row that has time for a job asks them in their order.
+
+mod condemned;
+mod fold;
+mod free_blocks;
+mod idle;
+mod migration;
+mod super_block;
+pub(super) mod view;
+mod wear;
+
+use wordline_kernel::{Stream, state};
+use wordline_nand::BlockSetId;
+
+use crate::policy::placement::Row;
+use crate::policy::wear::WearLeveller;
+use crate::reclaim::job::Job;
+use crate::space::Space;
+use condemned::Condemned;
+use fold::Fold;
+use free_blocks::FreeBlocks;
+use idle::Idle;
+use migration::Migration;
+use super_block::Members;
+use view::View;
+
+pub(super) use view::Source;
+use wear::Wear;
+
+pub(super) use super_block::choose_untimed;
+
+/// The sources of jobs.
+pub(super) struct Sources {
+    pub(super) migration: Migration,
+    pub(super) condemned: Condemned,
+    wear: Option<Wear>,
+}
+
+state!(Sources { parts { migration, condemned, wear } });
+
+impl Sources {
+    /// Sources for so many rows, that have nothing to be done.
+    pub(super) fn new(rows: u32) -> Self {
+        Self { migration: Migration::new(rows), condemned: Condemned::new(rows), wear: None }
+    }
+
+    /// Levels wear from now on, if there is anything to it.
+    pub(super) fn level(&mut self, wear: Box<dyn WearLeveller>, random: Stream, rows: u32) {
+        self.wear = wear.is_on().then(|| Wear::new(wear, random, rows));
+    }
+
+    /// A block was erased.
+    pub(super) fn erased(&mut self, block: BlockSetId, space: &Space) {
+        if let Some(wear) = &mut self.wear {
+            wear.erased(block, space);
+        }
+    }
+
+    /// The next job of a row: that of the first source that has one.
+    pub(super) fn next(&mut self, row: Row, view: &mut View<'_>) -> Option<Job> {
+        self.migration
+            .next(row, view)
+            .or_else(|| self.condemned.next(row, view))
+            .or_else(|| Fold.next(row, view))
+            .or_else(|| Members.next(row, view))
+            .or_else(|| FreeBlocks.next(row, view))
+            .or_else(|| self.wear.as_mut()?.next(row, view))
+            .or_else(|| Idle.next(row, view))
+    }
+
+    /// The row is out of use as a whole, or the power is cut.
+    pub(super) fn forget(&mut self, row: Row) {
+        self.migration.forget(row);
+        self.condemned.forget(row);
+        if let Some(wear) = &mut self.wear {
+            wear.forget(row);
+        }
+    }
+}

@@ -1,0 +1,55 @@
+//! Super blocks: a row that needs blocks chooses one, and every row then empties its block of it, as its next victim. A row of
+//! which none is chosen, or to which that gains nothing, empties a victim of its own, so that no row depends on another.
+
+use wordline_nand::BlockSetId;
+
+use super::view::{Source, View};
+use crate::policy::placement::Row;
+use crate::reclaim::job::Job;
+use crate::reclaim::victims::Victims;
+use crate::space::Space;
+
+/// Empties the blocks of super blocks that were chosen.
+pub(super) struct Members;
+
+impl Source for Members {
+    #[inline]
+    fn next(&mut self, row: Row, view: &mut View<'_>) -> Option<Job> {
+        next_member(row, view).map(Job::empty)
+    }
+}
+
+/// The row's block of a super block that was chosen, unless the row has free blocks beyond those that cleaning goes for. One of
+/// which the pages have nowhere to go, so many blocks have failed, is left out.
+fn next_member(row: Row, view: &mut View<'_>) -> Option<BlockSetId> {
+    while let Some(block) = view.space.next_of_super_block(row) {
+        if view.space.free(row) > view.goal() {
+            return None;
+        }
+        if view.has_room_for(row, block) {
+            return Some(block);
+        }
+        view.space.leave_out(block);
+    }
+    None
+}
+
+/// The next victim of a row that needs blocks: its block of a super block that is chosen now, or one of its own.
+pub(super) fn choose(row: Row, view: &mut View<'_>) -> Option<BlockSetId> {
+    let chosen = view.victims.choose_super_block(row, view.space);
+    let member = if chosen { next_member(row, view) } else { None };
+    member.or_else(|| view.victims.choose(row, view.space))
+}
+
+/// The next victim of a row that needs blocks, where nothing takes time: other rows clean their blocks of a super block when
+/// they need some.
+pub(in crate::reclaim) fn choose_untimed(
+    row: Row,
+    victims: &mut Victims,
+    space: &mut Space,
+) -> Option<BlockSetId> {
+    if space.next_of_super_block(row).is_none() {
+        victims.choose_super_block(row, space);
+    }
+    space.next_of_super_block(row).or_else(|| victims.choose(row, space))
+}

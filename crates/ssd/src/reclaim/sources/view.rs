@@ -1,0 +1,70 @@
+//! What a source of jobs sees of a row.
+
+use wordline_nand::BlockSetId;
+
+use crate::policy::placement::Row;
+use crate::reclaim::job::Job;
+use crate::reclaim::row::RowState;
+use crate::reclaim::victims::Victims;
+use crate::space::Space;
+
+/// A cause of cleaning.
+pub(in crate::reclaim) trait Source {
+    /// What is to be done in a row now for this cause; `None` if nothing is.
+    fn next(&mut self, row: Row, view: &mut View<'_>) -> Option<Job>;
+}
+
+/// What the collector may do beside what must be done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Leave {
+    /// Whether it has to wait for commands of the host while that can go on without it.
+    pub waits: bool,
+    /// Free blocks that it may clean the row for, since the host is idle; 0 while the host is at work.
+    pub idle_goal: usize,
+    /// Blocks in SLC mode that may stay in the row: the oldest of more are folded.
+    pub keep_cached: u32,
+    /// Whether that is so because the host is idle.
+    pub is_idle: bool,
+}
+
+impl Leave {
+    /// As much as must be done, and no block is folded.
+    pub const MUST: Self = Self { waits: false, idle_goal: 0, keep_cached: u32::MAX, is_idle: false };
+}
+
+/// What a source sees of a row.
+pub(in crate::reclaim) struct View<'a> {
+    pub(in crate::reclaim) space: &'a mut Space,
+    pub(in crate::reclaim) state: &'a mut RowState,
+    pub(in crate::reclaim) victims: &'a mut Victims,
+    pub(in crate::reclaim) leave: &'a Leave,
+    /// The numbers of free blocks below which cleaning starts, and at which it stops.
+    pub(in crate::reclaim) marks: [usize; 2],
+    /// Whether a victim was found of which the pages have nowhere to go.
+    pub(in crate::reclaim) lacks_room: bool,
+}
+
+impl View<'_> {
+    /// Free blocks that the row is cleaned for.
+    pub(in crate::reclaim) fn goal(&self) -> usize {
+        self.marks[1].max(self.leave.idle_goal)
+    }
+
+    /// Whether what is valid of a block has somewhere to go, with what waits to fill a program unit, and what is put aside.
+    pub(in crate::reclaim) fn has_room_for(&self, row: Row, block: BlockSetId) -> bool {
+        let unit = self.space.pools().per_program(row) as usize;
+        let waiting = self.state.job.iter().chain(&self.state.paused).filter(|job| job.only_while_idle);
+        let put_aside: usize = waiting.map(|job| job.valid_left(self.space)).sum();
+        let moving = self.space.valid(block) as usize + self.state.staged() + put_aside;
+        moving.next_multiple_of(unit) <= self.space.collector_room(row)
+    }
+
+    /// A job that empties `block`, or the block with the fewest valid pages where those of `block` have nowhere to go: after a
+    /// power cut, blocks that were victims before it may be all that there is room to clean.
+    pub(in crate::reclaim) fn empty_what_fits(&mut self, row: Row, block: BlockSetId) -> Option<Job> {
+        let fits = |block: &BlockSetId| self.has_room_for(row, *block);
+        let victim = Some(block).filter(fits).or_else(|| self.space.emptiest(row).filter(fits));
+        self.lacks_room = victim.is_none();
+        victim.map(Job::empty)
+    }
+}

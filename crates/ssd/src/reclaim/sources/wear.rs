@@ -1,0 +1,66 @@
+//! Static wear levelling: blocks whose data lie still are emptied.
+
+use std::ops::Range;
+
+use wordline_kernel::{Stream, state};
+use wordline_nand::BlockSetId;
+
+use super::view::{Source, View};
+use crate::policy::placement::Row;
+use crate::policy::wear::WearLeveller;
+use crate::reclaim::job::Job;
+use crate::space::{Space, State};
+
+/// Empties blocks that the wear leveller names.
+pub(super) struct Wear {
+    leveller: Box<dyn WearLeveller>,
+    random: Stream,
+    /// Blocks of each row, counted from 0, that are still to be emptied.
+    still: Vec<Range<u32>>,
+}
+
+state!(Wear { values { random, still } parts { leveller } });
+
+impl Wear {
+    pub(super) fn new(leveller: Box<dyn WearLeveller>, random: Stream, rows: u32) -> Self {
+        Self { leveller, random, still: vec![0..0; rows as usize] }
+    }
+
+    /// A block was erased.
+    pub(super) fn erased(&mut self, block: BlockSetId, space: &Space) {
+        let row = space.row_of(block);
+        self.leveller.erased(row, space.pools().of_row(row).geometry.number_of(block));
+    }
+
+    /// The row is out of use as a whole, or the power is cut.
+    pub(super) fn forget(&mut self, row: Row) {
+        self.still[row as usize] = 0..0;
+    }
+
+    /// The next block, counted within its row, whose data lie still.
+    fn next_still(&mut self, row: Row) -> Option<u32> {
+        loop {
+            let next = self.still[row as usize].next();
+            if next.is_some() {
+                return next;
+            }
+            self.still[row as usize] = self.leveller.next(row, &mut self.random)?;
+        }
+    }
+}
+
+impl Source for Wear {
+    /// The next of them that is closed, if its pages have somewhere to go, and the row has free blocks enough.
+    fn next(&mut self, row: Row, view: &mut View<'_>) -> Option<Job> {
+        if view.space.free(row) < view.goal() {
+            return None;
+        }
+        let first = view.space.pools().of_row(row).geometry.first_block(row).0;
+        loop {
+            let block = BlockSetId(first + self.next_still(row)?);
+            if view.space.state(block) == State::Closed && view.has_room_for(row, block) {
+                return Some(Job::empty(block));
+            }
+        }
+    }
+}
