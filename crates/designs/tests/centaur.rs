@@ -9,6 +9,7 @@ use wordline_nand::part::PartFile;
 use wordline_ssd::config::{BufferFile, FrontFile, FtlFile};
 use wordline_ssd::lifetime::Worn;
 use wordline_ssd::policy::balancer::BalancerKind;
+use wordline_ssd::policy::frontier::FrontierKind;
 use wordline_ssd::policy::relocator::RelocatorKind;
 use wordline_ssd::policy::router::{Outgoing, Router, RouterKind};
 use wordline_ssd::pools::{ChannelsFile, PoolFile, PoolState};
@@ -34,6 +35,7 @@ fn two_pools() -> DeviceFile {
         channels: ChannelsFile::Shared,
         start_below_free_blocks: None,
         stop_at_free_blocks: None,
+        frontier: FrontierKind::default(),
     }];
     file
 }

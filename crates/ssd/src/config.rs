@@ -325,11 +325,12 @@ impl DeviceFile {
     }
 
     /// The streams for pages that hold no data of the host, on each side: one where translation pages are in flash, and
-    /// where pages that tell of discards must not go into the SLC cache.
+    /// where pages that tell of discards must not go into the SLC cache, or to another pool than that of tables.
     fn streams_of_map(&self) -> u8 {
-        let discards_beside_cache =
-            self.ftl.recovery.discards == DiscardsAtCut::Kept && self.ftl.slc_cache.is_some();
-        u8::from(self.ftl.mapping.cache.is_some() || discards_beside_cache)
+        let kept = self.ftl.recovery.discards == DiscardsAtCut::Kept;
+        let written = kept && self.buffer.power_loss_protection == Protection::None;
+        let apart = kept && self.ftl.slc_cache.is_some() || written && !self.pools.is_empty();
+        u8::from(self.ftl.mapping.cache.is_some() || apart)
     }
 
     fn check_checkpoint(&self, wrong: &mut Complaints) {
@@ -554,6 +555,7 @@ pub(crate) mod tests {
             channels: crate::pools::ChannelsFile::Shared,
             start_below_free_blocks: None,
             stop_at_free_blocks: None,
+            frontier: FrontierKind::default(),
         });
         file.part.geometry.independent_reads = false;
         let wrong = file.check().expect_err("no controller uses them");

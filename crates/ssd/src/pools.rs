@@ -7,9 +7,8 @@ use wordline_nand::geometry::Layout;
 use wordline_nand::part::PartFile;
 use wordline_nand::{Locations, Pool, Pools};
 
-use crate::config::{DeviceFile, Protection, Scope};
+use crate::config::{DeviceFile, Scope};
 use crate::lifetime::{Fullness, Worn};
-use crate::map::checkpoint::DiscardsAtCut;
 use crate::policy::balancer::BalancerKind;
 use crate::policy::frontier::FrontierKind;
 use crate::policy::name_of;
@@ -34,6 +33,9 @@ pub struct PoolFile {
     /// Cleaning goes on until a row has this many free blocks. Left out: as in the first pool.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stop_at_free_blocks: Option<u32>,
+    /// Which word line of an open block of the pool is programmed next; `ftl.frontier` says that for the first pool.
+    #[serde(default, skip_serializing_if = "FrontierKind::is_in_order")]
+    pub frontier: FrontierKind,
 }
 
 /// What a policy may know of a pool.
@@ -145,6 +147,9 @@ pub fn check(file: &DeviceFile, pools: &Pools, unit: Bytes, wrong: &mut Complain
     check_beside(file, wrong);
     for (n, pool) in pools.iter().skip(1).enumerate() {
         check_collection(file, n, pool, wrong);
+        if let Some((key, found, wanted)) = file.pools[n].frontier.complaint(&pool.part, &pool.geometry) {
+            wrong.add(format!("pools[{n}].frontier.{key}"), found, wanted);
+        }
     }
     let Pool { locations, .. } = pools.first();
     let per_program = unit * u64::from(locations.per_program);
@@ -171,7 +176,6 @@ fn check_beside(file: &DeviceFile, wrong: &mut Complaints) {
         "valid-share",
         "another: it moves whole units, which wants ftl.mapping.whole_units",
     );
-    let is_protected = file.buffer.power_loss_protection != Protection::None;
     let slc = ftl.slc_cache.as_ref();
     for (key, is_wrong, found, wanted) in [
         (
@@ -187,14 +191,6 @@ fn check_beside(file: &DeviceFile, wrong: &mut Complaints) {
             "none",
         ),
         ("ftl.gc.scope", ftl.gc.scope == Scope::SuperBlock, name_of(&ftl.gc.scope), "row"),
-        ("ftl.frontier.policy", ftl.frontier != FrontierKind::InOrder {}, name_of(&ftl.frontier), "in-order"),
-        (
-            "ftl.recovery.discards",
-            ftl.recovery.discards == DiscardsAtCut::Kept,
-            name_of(&ftl.recovery.discards),
-            "forgotten",
-        ),
-        ("buffer.power_loss_protection", is_protected, name_of(&file.buffer.power_loss_protection), "none"),
     ] {
         wrong.require(!is_wrong, key, found, format!("{wanted}, beside [[pools]]"));
     }
@@ -216,6 +212,11 @@ impl Shares {
     /// Those of so many logical pages and pages of tables.
     pub fn of(pools: &Pools, logical: u32, tables: u32) -> Self {
         Self { logical: logical.into(), tables: tables.into(), tables_in: pools.count() - 1 }
+    }
+
+    /// The pool that holds pages of tables.
+    pub fn pool_of_tables(&self) -> usize {
+        self.tables_in
     }
 
     /// Pages of tables that a pool must have room for.

@@ -11,6 +11,7 @@ use wordline_ssd::map::block_map::config::BlockMapFile;
 use wordline_ssd::map::checkpoint::DiscardsAtCut;
 use wordline_ssd::policy::balancer::{BalancerKind, Reach};
 use wordline_ssd::policy::failure::{FailureKind, MOST_FAILURES};
+use wordline_ssd::policy::frontier::FrontierKind;
 use wordline_ssd::policy::placement::PlacementKind;
 use wordline_ssd::policy::router::RouterKind;
 use wordline_ssd::policy::victim::VictimKind;
@@ -247,6 +248,7 @@ fn what_does_not_go_with_a_block_map_is_named() {
                 channels: ChannelsFile::Dedicated,
                 start_below_free_blocks: None,
                 stop_at_free_blocks: None,
+                frontier: FrontierKind::default(),
             }];
         }),
         ("ftl.placement.policy", |f| f.ftl.placement = PlacementKind::Dynamic {}),

@@ -3,14 +3,16 @@
 mod common;
 
 use common::{Rig, small};
-use wordline_kernel::{Bytes, Duration, Schedule, Seed};
+use wordline_kernel::{Bytes, Duration, Energy, Schedule, Seed};
 use wordline_nand::faults::{Fails, FaultFile};
 use wordline_nand::part::ArrayTiming;
-use wordline_ssd::config::BufferMode;
+use wordline_ssd::config::{BufferMode, Protection};
 use wordline_ssd::map::LogicalPage;
 use wordline_ssd::map::checkpoint::DiscardsAtCut;
 use wordline_ssd::metrics::{self, Detail, Mark};
 use wordline_ssd::policy::balancer::BalancerKind;
+use wordline_ssd::policy::frontier::FrontierKind;
+use wordline_ssd::policy::placement::PlacementKind;
 use wordline_ssd::policy::relocator::RelocatorKind;
 use wordline_ssd::policy::router::RouterKind;
 use wordline_ssd::pools::{ChannelsFile, PoolFile};
@@ -37,6 +39,7 @@ fn two_pools(least: u64) -> DeviceFile {
         channels: ChannelsFile::Shared,
         start_below_free_blocks: None,
         stop_at_free_blocks: None,
+        frontier: FrontierKind::default(),
     }];
     file
 }
@@ -249,9 +252,12 @@ fn what_does_not_go_together_is_refused_by_its_key() {
     };
     assert_eq!(keys(file.clone()), ["pools[0].layout.channels"]);
     file.pools[0].layout.channels = 2;
-    file.ftl.recovery.discards = DiscardsAtCut::Kept;
-    assert_eq!(keys(file.clone()), ["ftl.recovery.discards"]);
-    file.ftl.recovery.discards = DiscardsAtCut::Forgotten;
+    file.pools[0].frontier = FrontierKind::Vertical {};
+    assert_eq!(keys(file.clone()), ["pools[0].frontier.policy"], "the part has a single layer");
+    file.pools[0].frontier = FrontierKind::default();
+    file.ftl.placement = PlacementKind::Fixed { order: "CWDP".into() };
+    assert_eq!(keys(file.clone()), ["ftl.placement.policy"]);
+    file.ftl.placement = PlacementKind::default();
     file.ftl.mapping.unit = Some(Bytes(512));
     file.ftl.mapping.whole_units = false;
     file.ftl.mapping.cache = Some(Bytes(32));
@@ -311,4 +317,106 @@ fn faults_and_energy_of_each_pool_add_up_to_those_of_the_device() {
     assert!(of(1, "faults.program_failures") > 0 && of(0, "faults.erase_failures") > 0);
     assert_eq!(of(1, "faults.erase_failures"), 0);
     assert!(of(0, "faults.read_retries") > 0 && of(1, "faults.read_retries") > 0);
+}
+
+/// Several thousand writes, a power cut, and everything is what it was.
+fn outlives_the_power(file: DeviceFile) -> Rig {
+    let mut rig = overwrite(file, 4_000);
+    let pages = rig.device.config().logical_pages;
+    let before: Vec<_> = (0..pages).map(|page| rig.device.version(LogicalPage(page))).collect();
+    rig.cut_power();
+    let after: Vec<_> = (0..pages).map(|page| rig.device.version(LogicalPage(page))).collect();
+    assert!(before == after, "everything was flushed");
+    rig.wait_until_ready();
+    overwrite_further(&mut rig, 500);
+    rig
+}
+
+#[test]
+fn each_pool_programs_its_word_lines_in_an_order_of_its_own() {
+    let mut file = two_pools(16_384);
+    // Four layers of two word lines, beside eight of two.
+    file.part.geometry.layers = 4;
+    file.pools[0].part.geometry.pages_per_block = 16;
+    file.pools[0].part.geometry.layers = 8;
+    for [first, second] in [[true, true], [true, false], [false, true]] {
+        let order = |is_vertical| match is_vertical {
+            true => FrontierKind::Vertical {},
+            false => FrontierKind::default(),
+        };
+        file.ftl.frontier = order(first);
+        file.pools[0].frontier = order(second);
+        let mut rig = Rig::new(file.clone(), 1);
+        for n in 0..12 {
+            rig.alone(Operation::Write, true, 2 * n * UNIT, UNIT);
+            rig.alone(Operation::Write, true, (2 * n + 1) * UNIT, PAGE);
+        }
+        rig.settle();
+        let device = &rig.device;
+        let is_programmed =
+            |block, place| device.chips().is_programmed(device.config().pools.at(block, place));
+        for (n, is_vertical) in [first, second].into_iter().enumerate() {
+            let pool = device.config().pools.get(n);
+            let unit = pool.locations.per_program;
+            let begun = pool.geometry.all_blocks().filter(|block| is_programmed(*block, 0));
+            let seconds = begun.filter(|block| device.chips().programmed(*block) >= 2 * unit);
+            for block in seconds {
+                let next = if is_vertical { 2 * unit } else { unit };
+                assert!(is_programmed(block, next), "pool {n}, {block:?}");
+            }
+        }
+        outlives_the_power(file.clone());
+    }
+}
+
+#[test]
+fn what_is_discarded_in_a_pool_stays_so_after_a_power_cut() {
+    for checkpoint in [None, Some(Bytes::kib(64))] {
+        let mut file = two_pools(16_384);
+        file.ftl.recovery.discards = DiscardsAtCut::Kept;
+        file.ftl.recovery.checkpoint = checkpoint;
+        file.ftl.gc.start_below_free_blocks = 5;
+        file.ftl.gc.stop_at_free_blocks = 5;
+        file.ftl.over_provisioning = 0.7;
+        let mut rig = outlives_the_power(file);
+        rig.alone(Operation::Write, true, 0, UNIT);
+        rig.alone(Operation::Write, true, UNIT, PAGE);
+        // A page in the first pool, and one in the second.
+        rig.alone(Operation::Discard, false, 2 * PAGE, PAGE);
+        rig.alone(Operation::Discard, false, UNIT, PAGE);
+        rig.alone(Operation::Flush, false, 0, 0);
+        rig.cut_power();
+        let found = [1, 2, 6].map(|page| rig.device.version(LogicalPage(page)).is_some());
+        assert_eq!(found, [true, false, false]);
+        rig.wait_until_ready();
+        rig.audit();
+    }
+}
+
+#[test]
+fn what_the_buffer_holds_for_several_pools_outlives_the_power_where_it_is_protected() {
+    let mut file = two_pools(16_384);
+    file.buffer.power_loss_protection = Protection::Capacitors;
+    file.buffer.capacitors = Energy(1);
+    let wrong = file.clone().check().expect_err("that is next to nothing").0.remove(0);
+    assert_eq!(wrong.key, "buffer.capacitors");
+    let least = wrong.wanted.split_whitespace().nth(2).expect("it names a charge").to_owned();
+    let rig = |charge: Energy| {
+        let mut file = file.clone();
+        file.buffer.capacitors = charge;
+        file.check()
+    };
+    let least: Energy = least.parse().expect("a charge");
+    assert!(rig(least).is_ok(), "{least} is what is asked for");
+    file.buffer.power_loss_protection = Protection::Full;
+    file.buffer.capacitors = Energy(0);
+    let mut rig = Rig::new(file, 1);
+    rig.alone(Operation::Write, false, 0, UNIT);
+    rig.alone(Operation::Write, false, UNIT + 3, 2);
+    assert_eq!(rig.device.totals().host_programs, 0, "nothing is in flash");
+    rig.cut_power();
+    assert!((0..7).all(|page| rig.device.version(LogicalPage(page)) == Some(1)));
+    rig.wait_until_ready();
+    rig.alone(Operation::Read, false, 0, UNIT + PAGE);
+    overwrite_further(&mut rig, 300);
 }

@@ -166,7 +166,7 @@ impl BufferFile {
             protected >= least,
             "buffer.capacitors",
             self.capacitors,
-            format!("at least {} for two program units", protection::charge_for(2, pools)),
+            format!("at least {} for two program units", protection::charge_for(least, pools)),
         );
         pages.min(protected)
     }

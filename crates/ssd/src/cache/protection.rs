@@ -47,8 +47,10 @@ pub fn pages_for(charge: Energy, pools: &Pools) -> u32 {
     pools.iter().map(pages).min().unwrap_or(0)
 }
 
-/// The least charge for so many program units, of whichever pool.
-pub fn charge_for(units: u32, pools: &Pools) -> Energy {
-    let dearest = pools.iter().map(|pool| energy_of_unit(pool).0).max().unwrap_or(0);
-    Energy(dearest * SAFETY * u128::from(units))
+/// The least charge that brings so many logical pages to flash, to whichever pool.
+pub fn charge_for(pages: u32, pools: &Pools) -> Energy {
+    let charge = |pool: &Pool| {
+        energy_of_unit(pool).0 * SAFETY * u128::from(pages.div_ceil(pool.locations.per_program))
+    };
+    Energy(pools.iter().map(charge).max().unwrap_or(0))
 }

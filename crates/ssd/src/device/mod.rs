@@ -363,12 +363,16 @@ fn new_blocks(
     blocks
 }
 
-/// Lets a frontier say which word line is programmed next, unless that is always the one after the last.
-fn order_word_lines(frontier: Box<dyn Frontier>, config: &Config, flash: &mut Flash, space: &mut Space) {
-    if !frontier.is_in_order() {
-        flash.program_in_any_order();
-        let Pool { part, geometry, .. } = config.pools.first();
-        space.order(0, frontier, WordLines::of(part, geometry));
+/// Lets a frontier of each pool say which word line is programmed next, unless that is always the one after the last. That of the
+/// first pool may be a design's.
+fn order_word_lines(first: Box<dyn Frontier>, config: &Config, flash: &mut Flash, space: &mut Space) {
+    let others = config.file.pools.iter().map(|file| file.frontier.build());
+    for (n, frontier) in std::iter::once(first).chain(others).enumerate() {
+        if !frontier.is_in_order() {
+            flash.program_in_any_order();
+            let Pool { part, geometry, .. } = config.pools.get(n);
+            space.order(n, frontier, WordLines::of(part, geometry));
+        }
     }
 }
 

@@ -72,14 +72,15 @@ pub struct Discards {
     left: u32,
     /// Requests that wait for the present batch, and for the next one.
     waiting: [Vec<RequestId>; 2],
-    /// Pages of the table that have their place in each row.
+    /// Pages of the table that have their place in each row, and in all of them.
     in_row: Vec<u32>,
+    in_flash: u32,
     /// The memory outlives the power: nothing need be written.
     kept: bool,
 }
 
 state!(Discards {
-    values { tables, changed, queue, programming, left, waiting, in_row }
+    values { tables, changed, queue, programming, left, waiting, in_row, in_flash }
     fixed { first, per_page, kept }
 });
 
@@ -103,6 +104,7 @@ impl Discards {
             left: 0,
             waiting: Default::default(),
             in_row: vec![0; config.pools.rows() as usize],
+            in_flash: 0,
             kept,
         }
     }
@@ -237,6 +239,7 @@ impl Discards {
     /// A page of the table in `row` cannot be read any more. It is in memory, and the next flush writes it.
     pub fn lost(&mut self, table: DiscardPage, row: Row) {
         self.in_row[row as usize] -= 1;
+        self.in_flash -= 1;
         if self.get(table).stage == Stage::AtRest {
             self.change(table);
         }
@@ -262,6 +265,16 @@ impl Discards {
         self.waiting = Default::default();
     }
 
+    /// Whether flash remembers them.
+    pub fn is_written(&self) -> bool {
+        !self.kept
+    }
+
+    /// Pages of the table that are in flash.
+    pub fn in_flash(&self) -> u32 {
+        self.in_flash
+    }
+
     /// Pages of the table whose place is in `row`.
     pub fn in_row(&self, row: Row) -> u32 {
         self.in_row[row as usize]
@@ -270,14 +283,16 @@ impl Discards {
     /// Notes that a page of the table has its place in row `to` now, and before in row `from`.
     pub fn placed(&mut self, from: Option<Row>, to: Row) {
         self.in_row[to as usize] += 1;
-        if let Some(from) = from {
-            self.in_row[from as usize] -= 1;
+        match from {
+            Some(from) => self.in_row[from as usize] -= 1,
+            None => self.in_flash += 1,
         }
     }
 
     /// The power is back. `found` says which version of a page of the table is in flash, and in which row.
     pub fn recover(&mut self, found: impl Fn(LogicalPage) -> Option<(u32, Row)>) {
         self.in_row.fill(0);
+        self.in_flash = 0;
         self.changed.clear();
         self.queue.clear();
         (self.left, self.programming) = (0, 0);
@@ -289,6 +304,7 @@ impl Discards {
             let home = found(self.logical(table));
             if let Some((_, row)) = home {
                 self.in_row[row as usize] += 1;
+                self.in_flash += 1;
             }
             let Some(at) = &mut self.tables[table as usize] else { continue };
             let version = home.map_or(0, |(version, _)| version);

@@ -2,6 +2,7 @@
 
 use crate::base::Base;
 use crate::map::Map;
+use crate::map::discards::Discards;
 
 impl Map {
     /// Whether each row has the good blocks that its logical blocks need.
@@ -20,7 +21,16 @@ impl Map {
             !self.holds_homes(base)
         } else {
             !base.config.shares().fit(base.config.pools.iter().map(|pool| base.room_of(pool)))
+                || self.crowds_tables_out(base)
         };
+    }
+
+    /// Whether pages of the host leave no room for those that tell of discards, which a flush waits for. Pages of the host stay in a
+    /// pool that has become too small for them.
+    fn crowds_tables_out(&self, base: &Base) -> bool {
+        let pool = base.config.shares().pool_of_tables();
+        let is_written = self.discards.as_ref().is_some_and(Discards::is_written);
+        is_written && self.held(pool, base) > base.life.room[pool]
     }
 
     /// Whether each row can hold the pages that have their home there and the tables that it was given, and one of them

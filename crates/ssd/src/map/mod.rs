@@ -315,8 +315,14 @@ impl Map {
 
     /// Valid pages of the host in a pool.
     pub(crate) fn held(&self, pool: usize, base: &Base) -> u64 {
-        let holds_tables = pool + 1 == base.config.pools.count();
-        let tables = self.translation.as_ref().filter(|_| holds_tables).map_or(0, Translation::in_flash);
+        let holds_tables = pool == base.config.shares().pool_of_tables();
+        let tables = match holds_tables {
+            true => {
+                self.translation.as_ref().map_or(0, Translation::in_flash)
+                    + self.discards.as_ref().map_or(0, Discards::in_flash)
+            }
+            false => 0,
+        };
         base.space.valid_of(pool) - u64::from(tables)
     }
 

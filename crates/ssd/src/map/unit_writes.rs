@@ -94,7 +94,11 @@ impl UnitWrites {
         let mut newest = vec![NOWHERE; self.is_programming.len()];
         let Pool { geometry, locations, .. } = space.pools().get(self.pool);
         for block in geometry.all_blocks().filter(|block| space.state(*block) != State::Bad) {
-            for place in (0..chips.programmed(block)).step_by(self.per_unit as usize) {
+            let end = match space.is_in_order(block) {
+                true => chips.programmed(block),
+                false => locations.per_block(),
+            };
+            for place in (0..end).step_by(self.per_unit as usize) {
                 let first = locations.at(block, place);
                 let mut held =
                     (first.0..first.0 + self.per_unit).map(|location| chips.stamp(Location(location)));

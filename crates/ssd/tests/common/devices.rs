@@ -231,7 +231,7 @@ fn set_thresholds(file: &mut DeviceFile, (above, more): (u32, u32)) {
 }
 
 /// What a second pool has of its own.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 struct DrawnPool {
     whole_units: bool,
     dedicated: bool,
@@ -243,6 +243,7 @@ struct DrawnPool {
     balances: bool,
     migrates: bool,
     marks: Option<(u32, u32)>,
+    frontier: FrontierKind,
 }
 
 prop_compose! {
@@ -252,8 +253,9 @@ prop_compose! {
         blocks in 12u32..=24,
         large in 0.0f64..=1.2,
         marks in prop::option::of((0u32..=2, 0u32..=2)),
+        frontier in frontier(),
     ) -> DrawnPool {
-        DrawnPool { whole_units, dedicated, tied, pages, blocks, large, balances, migrates, marks }
+        DrawnPool { whole_units, dedicated, tied, pages, blocks, large, balances, migrates, marks, frontier }
     }
 }
 
@@ -262,10 +264,11 @@ fn add_pool(mut file: DeviceFile, drawn: DrawnPool) -> DeviceFile {
     let mut part = file.part.clone();
     part.geometry.bits_per_cell = 1;
     part.geometry.one_shot = false;
-    part.geometry.layers = 1;
+    part.geometry.layers = drawn.pages;
     part.geometry.pages_per_block = 2 * drawn.pages;
-    // Translation pages of the map need room there.
-    part.geometry.blocks_per_plane = drawn.blocks + if file.ftl.mapping.cache.is_some() { 12 } else { 0 };
+    // Pages of tables need room there.
+    let tables = file.ftl.mapping.cache.is_some() || file.ftl.recovery.discards == DiscardsAtCut::Kept;
+    part.geometry.blocks_per_plane = drawn.blocks + if tables { 12 } else { 0 };
     part.timing = ArrayTiming::new(
         Duration::from_us(15),
         Duration::from_us(90),
@@ -300,28 +303,36 @@ fn add_pool(mut file: DeviceFile, drawn: DrawnPool) -> DeviceFile {
         file.ftl.gc.background = BackgroundKind::None {};
     }
     file.ftl.slc_cache = None;
-    file.ftl.frontier = FrontierKind::InOrder {};
-    file.ftl.recovery.discards = DiscardsAtCut::Forgotten;
-    file.ftl.recovery.checkpoint = None;
-    file.buffer.power_loss_protection = Protection::None;
-    file.buffer.capacitors = Energy(0);
-    let streams = file.streams();
-    file.ftl.gc.start_below_free_blocks =
-        file.ftl.gc.start_below_free_blocks.max(1 + u32::from(streams.gc) + 1);
-    file.ftl.gc.stop_at_free_blocks =
-        file.ftl.gc.stop_at_free_blocks.max(file.ftl.gc.start_below_free_blocks);
-    let start = file.ftl.gc.start_below_free_blocks;
-    // A pool with fewer blocks than the first has marks of its own.
+    // Two program units of the larger kind are six of the smaller.
+    file.buffer.capacitors = Energy(4 * file.buffer.capacitors.0);
     let most = part.geometry.blocks_per_plane - 3;
-    let marks = drawn.marks.or((file.ftl.gc.stop_at_free_blocks > most).then_some((0, 0)));
+    let frontier = drawn.frontier;
     file.pools = vec![PoolFile {
         part,
         layout,
         channels,
-        start_below_free_blocks: marks.map(|(above, _)| most.min(start + above)),
-        stop_at_free_blocks: marks.map(|(above, more)| most.min(start + above + more)),
+        start_below_free_blocks: None,
+        stop_at_free_blocks: None,
+        frontier,
     }];
+    set_marks(&mut file, drawn.marks, most);
     file
+}
+
+/// When cleaning starts and stops beside a second pool, whose tables may have a stream of their own. One with fewer blocks than the
+/// first has marks of its own.
+fn set_marks(file: &mut DeviceFile, drawn: Option<(u32, u32)>, most: u32) {
+    let start = file.ftl.gc.start_below_free_blocks.max(1 + u32::from(file.streams().gc) + 1);
+    let gc = &mut file.ftl.gc;
+    gc.start_below_free_blocks = start;
+    gc.stop_at_free_blocks = gc.stop_at_free_blocks.max(start);
+    if let Some((above, more)) = drawn.or((gc.stop_at_free_blocks > most).then_some((0, 0))) {
+        file.pools[0].start_below_free_blocks = Some(most.min(start + above));
+        file.pools[0].stop_at_free_blocks = Some(most.min(start + above + more));
+    }
+    if file.clone().check().is_err() {
+        file.ftl.over_provisioning += 0.05;
+    }
 }
 
 /// A small device, with a second pool or without.

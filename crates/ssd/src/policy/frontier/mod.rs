@@ -99,9 +99,14 @@ impl Default for FrontierKind {
 }
 
 impl FrontierKind {
+    /// Whether word lines are programmed in the order of their numbers.
+    pub fn is_in_order(&self) -> bool {
+        *self == (Self::InOrder {})
+    }
+
     /// What is wrong with it on these chips: the key, what was found, and what was wanted.
     pub fn complaint(&self, part: &Part, geometry: &Geometry) -> Option<(&'static str, String, String)> {
-        if *self == (Self::InOrder {}) {
+        if self.is_in_order() {
             return None;
         }
         let shape = WordLines::of(part, geometry);
