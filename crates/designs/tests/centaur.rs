@@ -6,6 +6,7 @@ use wordline_designs::centaur::{Dispatcher, DispatcherFile, Hybrid, HybridFile};
 use wordline_kernel::{Bytes, Calendar, Instant, Schedule, Seed};
 use wordline_nand::geometry::Layout;
 use wordline_nand::part::PartFile;
+use wordline_ssd::BlockDevice;
 use wordline_ssd::config::{BufferFile, FrontFile, FtlFile};
 use wordline_ssd::lifetime::Worn;
 use wordline_ssd::policy::balancer::BalancerKind;

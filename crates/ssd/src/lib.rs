@@ -31,6 +31,7 @@ pub mod snapshot;
 pub mod space;
 pub mod times;
 mod totals;
+mod watchdog;
 mod writer;
 
 pub use block_device::BlockDevice;

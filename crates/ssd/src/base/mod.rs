@@ -1,14 +1,16 @@
 //! What every engine uses: the flash, the block table, the configuration, policies, and counts.
 
+mod audit;
 mod life;
 mod page;
+mod progress;
 mod read;
 
 use wordline_kernel::{Digest, state};
 use wordline_nand::{BlockSetId, PageId, Pool};
 
 use crate::command::Command;
-use crate::config::{BufferMode, Config, Protection};
+use crate::config::{Config, Protection};
 use crate::contents::{Contents, Mutant};
 use crate::faults::Faults;
 use crate::flash::Flash;
@@ -95,6 +97,20 @@ impl Base {
         pools.collect()
     }
 
+    /// The lengths of the lists whose lengths follow from the configuration.
+    pub(crate) fn shape(&self) -> Vec<usize> {
+        let mut lengths = vec![self.life.failures.len(), self.written_back.len()];
+        lengths.extend(self.space.shape());
+        lengths.extend(self.flash.shape());
+        lengths
+    }
+
+    /// Checks what was loaded.
+    pub(crate) fn check_loaded(&self) -> Result<(), String> {
+        self.space.check_loaded(|block| self.flash.chips().programmed(block))?;
+        self.flash.check_loaded()
+    }
+
     /// Whether a deliberate fault is switched on.
     #[inline(always)]
     pub(crate) fn has(&self, mutant: Mutant) -> bool {
@@ -144,12 +160,6 @@ impl Base {
     /// there are any.
     pub(crate) fn protected_pages(&self) -> u32 {
         if self.is_protected() { self.config.buffer_pages } else { 0 }
-    }
-
-    /// Whether a write is answered only once it is in flash.
-    pub(crate) fn is_durable(&self, command: &Command) -> bool {
-        (command.fua && !self.is_protected() && !self.has(Mutant::FuaIgnored))
-            || self.config.file.buffer.mode != BufferMode::WriteBack
     }
 
     /// Whether what is in the buffer outlives the power.
@@ -226,11 +236,5 @@ impl Base {
             let room = self.room_of(self.config.pools.get(n));
             self.life.room[n] = room.saturating_sub(shares.tables_in(n));
         }
-    }
-
-    /// Whether a stamp of this number is that of a translation page.
-    #[inline]
-    pub(crate) fn is_table(&self, logical: u32) -> bool {
-        logical >= self.config.logical_pages
     }
 }

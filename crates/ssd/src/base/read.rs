@@ -4,7 +4,7 @@ use wordline_kernel::{Duration, Instant, Schedule};
 use wordline_nand::{DieId, Done, Location, PageId, Stamp};
 
 use crate::base::{Base, Piece};
-use crate::command::{RequestId, SECTOR};
+use crate::command::SECTOR;
 use crate::event::Event;
 use crate::flash::{Class, Task, Ticket};
 use crate::map::LogicalPage;
@@ -140,10 +140,5 @@ impl Base {
     #[inline]
     pub(crate) fn promote_all(&mut self, calendar: &mut impl Schedule<Event>) {
         self.flash.promote_all(&*self.policies.tuner, &mut calendar.within(Event::Flash));
-    }
-
-    /// Answers a command without flash after the time of a buffer access.
-    pub(crate) fn answer_soon(&self, id: RequestId, calendar: &mut impl Schedule<Event>) {
-        calendar.after(self.config.file.buffer.access_time, Event::Answer(id));
     }
 }

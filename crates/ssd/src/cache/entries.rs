@@ -1,9 +1,32 @@
-//! Entries of the write buffer, for those who move them on towards flash.
+//! Entries of the write buffer, and their steps on the way to flash, which whoever brings them there tells of.
+
+use wordline_nand::Stamp;
 
 use super::Cache;
-use super::buffer::{Entry, EntryId};
+use super::buffer::{Entry, EntryId, EntryState};
+use crate::base::Base;
 use crate::command::RequestId;
 use crate::map::LogicalPage;
+use crate::sectors::Sectors;
+
+/// A page that is complete and waits for its program unit.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Ready {
+    pub(crate) page: LogicalPage,
+    pub(crate) stream: u8,
+    /// Whether it must not wait for others.
+    pub(crate) urgent: bool,
+}
+
+/// A page whose program begins.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Begun {
+    pub(crate) page: LogicalPage,
+    /// What is programmed; nothing if it was discarded meanwhile, and then it is gone.
+    pub(crate) stamp: Option<Stamp>,
+    /// Whether it could not wait for others.
+    pub(crate) was_urgent: bool,
+}
 
 impl Cache {
     /// The entry of a page that is in the buffer.
@@ -16,12 +39,6 @@ impl Cache {
     #[inline]
     pub(crate) fn entry(&self, id: EntryId) -> &Entry {
         self.buffer.get(id)
-    }
-
-    /// An entry, to be changed.
-    #[inline]
-    pub(crate) fn entry_mut(&mut self, id: EntryId) -> &mut Entry {
-        self.buffer.get_mut(id)
     }
 
     /// The flush epoch in which an entry was written.
@@ -122,5 +139,80 @@ impl Cache {
         let on_the_way = not_programming - self.buffer.dirty();
         let full = self.buffer.waiting_sectors().unwrap_or(not_programming);
         self.marks.are_passed(full) && on_the_way < self.marks.most
+    }
+
+    /// An entry must not stay in the buffer. Whether that was known.
+    #[inline]
+    pub(crate) fn urge(&mut self, id: EntryId) -> bool {
+        std::mem::replace(&mut self.buffer.get_mut(id).urgent, true)
+    }
+
+    /// An entry waits for something before it is complete: for the place of its page, the rest of the page, or other pages of
+    /// its unit.
+    #[inline]
+    pub(crate) fn begin_completing(&mut self, id: EntryId) {
+        self.buffer.get_mut(id).state = EntryState::Filling;
+    }
+
+    /// So many reads of the rest of its page are queued.
+    #[inline]
+    pub(crate) fn await_reads(&mut self, id: EntryId, reads: u32) {
+        self.buffer.get_mut(id).fills = reads as u8;
+    }
+
+    /// One of them is over; whether it was the last.
+    #[inline]
+    pub(crate) fn read_over(&mut self, id: EntryId) -> bool {
+        let entry = self.buffer.get_mut(id);
+        entry.fills -= 1;
+        entry.fills == 0
+    }
+
+    /// The write stream that an entry goes to.
+    #[inline]
+    pub(crate) fn send_to(&mut self, id: EntryId, stream: u8) {
+        self.buffer.get_mut(id).stream = stream;
+    }
+
+    /// An entry is complete, and ready for a program unit.
+    #[inline]
+    pub(crate) fn completed(&mut self, id: EntryId, base: &Base) -> Ready {
+        let drained = self.is_drained(id);
+        let entry = self.buffer.get_mut(id);
+        entry.urgent |= drained;
+        entry.state = EntryState::Ready;
+        entry.sectors = if entry.discarded { Sectors::NONE } else { base.full_page() };
+        Ready { page: entry.logical, stream: entry.stream, urgent: entry.urgent }
+    }
+
+    /// An entry that was complete is ready again for another program unit.
+    #[inline]
+    pub(crate) fn ready_again(&mut self, id: EntryId) {
+        self.buffer.get_mut(id).state = EntryState::Ready;
+    }
+
+    /// An entry begins to be programmed.
+    #[inline]
+    pub(crate) fn begin_program(&mut self, id: EntryId) -> Begun {
+        let entry = self.buffer.get_mut(id);
+        let was_urgent = std::mem::take(&mut entry.urgent);
+        let (page, version) = (entry.logical, entry.version);
+        if entry.discarded {
+            self.drop_entry(id);
+            return Begun { page, stamp: None, was_urgent };
+        }
+        (entry.state, entry.void) = (EntryState::Programming, false);
+        Begun { page, stamp: Some(Stamp { logical: page.0, version }), was_urgent }
+    }
+
+    /// The program of this version of an entry is done; whether its page is there from now on, for it was not discarded since
+    /// the program began.
+    #[inline]
+    pub(crate) fn is_there(&mut self, id: EntryId, version: u32) -> bool {
+        let entry = self.buffer.get_mut(id);
+        if !entry.void {
+            entry.flash_version = version;
+        }
+        !entry.void
     }
 }

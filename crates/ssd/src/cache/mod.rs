@@ -26,7 +26,7 @@ use crate::command::{Command, Operation, RequestId};
 use crate::config::Config;
 use crate::contents::Mutant;
 use crate::event::Event;
-use crate::flash::{Class, Ticket};
+use crate::flash::{Class, Task, Ticket};
 use crate::map::{LogicalPage, Map};
 use crate::policy::destage::Destage;
 use crate::policy::eviction::Eviction;
@@ -35,6 +35,7 @@ use destage::Destaging;
 use marks::Marks;
 
 pub(crate) use destage::Round;
+pub(crate) use entries::{Begun, Ready};
 pub(crate) use reads::Cached;
 
 /// A page of the buffer that outlived a power cut.
@@ -201,9 +202,26 @@ impl Cache {
         self.flushes.clear();
     }
 
-    /// The epoch that leaves at once, and who waits for one, in words.
-    pub(crate) fn tell_flushes(&self) -> String {
-        format!("drains to {:?}, flush commands wait for {:?}", self.drain, self.flushes)
+    /// How full it is, and what waits for it, in words.
+    pub(crate) fn tell(&self, base: &Base) -> String {
+        format!(
+            "buffer: {} of {} pages in use, {} in the list; {} writes stalled; drains to {:?}, flush commands wait for {:?}\n",
+            self.in_use(),
+            base.config.buffer_pages,
+            self.dirty(),
+            self.stalled(),
+            self.drain,
+            self.flushes,
+        )
+    }
+
+    /// Checks that no page is in it twice, and that it holds what was written last; a bug if not.
+    pub(crate) fn audit(&self, map: &Map) {
+        for page in self.kept_pages() {
+            let (logical, version) = (page.logical, Some(page.version));
+            assert_eq!(version, map.last_written(logical), "the cache holds what was written last");
+            assert!(self.find(logical).is_none(), "a page is in the cache or waits to be written");
+        }
     }
 
     /// The lengths of the lists whose lengths follow from the configuration.
@@ -306,8 +324,18 @@ impl Cache {
         restored
     }
 
+    /// Some pages of a read, a bit each, could not be read however often it was tried: they are lost.
+    pub(crate) fn lose_unread(&mut self, task: &Task, unread: u32, base: &mut Base, map: &mut Map) {
+        let block = base.config.pools.block_of_page(task.page);
+        for n in (0..task.planes).filter(|n| unread >> n & 1 != 0) {
+            base.totals.unreadable_pages += 1;
+            base.faults_at(block).unreadable_pages += 1;
+            self.lose_page(PageId(task.page.0 + n), base, map);
+        }
+    }
+
     /// Every location of a page is lost.
-    pub(crate) fn lose_page(&mut self, page: PageId, base: &mut Base, map: &mut Map) {
+    fn lose_page(&mut self, page: PageId, base: &mut Base, map: &mut Map) {
         let locations = base.config.pools.of_page(page).locations;
         let first = locations.location_of(page).0;
         for location in (first..first + locations.per_page()).map(Location) {
@@ -324,7 +352,7 @@ impl Cache {
         let page = LogicalPage(logical);
         let was = map.clear(page);
         assert_eq!(was, Some(location), "a valid location is where its logical page is mapped to");
-        if base.is_table(page.0) {
+        if Map::is_table(page.0, base) {
             let row = base.space.row_of(base.config.pools.block_of(location));
             if let Some((discards, table)) = map.discard_page_of(page.0) {
                 discards.lost(table, row);

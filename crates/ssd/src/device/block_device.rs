@@ -1,11 +1,14 @@
 //! The device as whoever drives any device sees it.
 
+use std::fmt::{self, Write};
+
 use wordline_kernel::{Bytes, Digest, Duration, Instant, Metrics, Schedule, Seed};
 
 use super::{Content, Contents, Device, Event, Look, PowerCut, Recovered, Steady};
 use crate::Config;
 use crate::block_device::{BlockDevice, Next, Oldest, Programmed, Shape};
 use crate::command::{Answer, Command};
+use crate::engines::Core;
 use crate::metrics::{self, Detail, Mark};
 use crate::snapshot::Agenda;
 
@@ -123,7 +126,11 @@ impl BlockDevice for Device {
     }
 
     fn audit(&self, elapsed: Duration) {
-        Self::audit(self, elapsed);
+        let Core { base, map, cache, .. } = &self.core;
+        map.audit(base);
+        cache.audit(map);
+        self.writer.audit(&self.core);
+        base.audit(self.writer.least_program(), elapsed);
     }
 
     fn oldest(&self) -> Option<Oldest> {
@@ -131,11 +138,13 @@ impl BlockDevice for Device {
     }
 
     fn longest_wait(&self) -> Duration {
-        Self::longest_wait_of(self.config())
+        self.config().longest_wait()
     }
 
     fn what_waits(&self, now: Instant) -> String {
-        Self::what_waits(self, now)
+        let mut text = String::new();
+        self.tell(now, &mut text).expect("a text takes everything");
+        text
     }
 
     fn mark(&self, now: Instant) -> Mark {
@@ -158,7 +167,9 @@ impl BlockDevice for Device {
     }
 
     fn lengths(&self) -> Vec<usize> {
-        Self::lengths(self)
+        let Core { base, cache, reclaim, .. } = &self.core;
+        let lengths = base.shape().into_iter().chain(self.writer.shape()).chain(reclaim.shape());
+        lengths.chain(cache.shape()).collect()
     }
 
     /// As many as a field takes that has an entry for each page, block and place of the buffer, beside what grows with the work.
@@ -171,6 +182,33 @@ impl BlockDevice for Device {
     }
 
     fn check_loaded(&self, agenda: &Agenda) -> Result<(), String> {
-        Self::check_loaded(self, agenda)
+        let Core { base, map, cache, reclaim } = &self.core;
+        map.check_loaded(base)?;
+        base.check_loaded()?;
+        reclaim.check_loaded(base)?;
+        cache.check_loaded(map.len())?;
+        self.writer.check_loaded()?;
+        agenda.events.iter().try_for_each(|(_, event)| match event {
+            Event::Flash(event) => base.flash.check_event(*event),
+            event => self.front.check_event(*event),
+        })
+    }
+}
+
+/// Lines of each kind in a report. Chosen: what hangs is seen in a few of them, and a device may have a thousand dies.
+const LINES: usize = 16;
+
+impl Device {
+    /// What each engine waits for.
+    fn tell(&self, now: Instant, out: &mut String) -> fmt::Result {
+        let Core { base, map, cache, reclaim } = &self.core;
+        self.front.tell(now, LINES, |id| cache.is_stalled(id), out)?;
+        out.push_str(&cache.tell(base));
+        self.writer.tell(LINES, out)?;
+        out.push_str(&map.tell());
+        base.tell(now, LINES, out)?;
+        (0..base.config.pools.rows()).take(LINES).try_for_each(|row| {
+            writeln!(out, "{}; {}; {}", base.tell_row(row), self.writer.tell_row(row), reclaim.tell(row))
+        })
     }
 }

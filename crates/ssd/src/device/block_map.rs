@@ -10,7 +10,7 @@ use crate::device::precondition::{Steady, Watched};
 use crate::map::block_map::{ByBlock, Step};
 use crate::map::{LogicalPage, Moved};
 use crate::parts::Parts;
-use crate::reclaim::collector::erase_untimed;
+use crate::reclaim::erase_untimed;
 
 /// Pages that are overwritten for each replacement block before the device counts as steady, and again while its write
 /// amplification is taken. Chosen: one would do where no two writes meet in a logical block.

@@ -1,23 +1,19 @@
 //! A conventional SSD: the engines of the controller put together, and the loop that carries events to them.
 //!
-//! `service` gives what the dies finish to the engine that asked for it, and `failures` deals with commands that failed; `recovery` cuts
+//! `service` gives what the dies finish, or could not do, to the engine that asked for it; `recovery` cuts
 //! the power and gives it back. `precondition`, `fill_units` and `block_map` fill a device in no time, and `ageing` lets it carry out a
-//! workload in no time. `audit` checks the books, `progress` says what waits for what, and `loaded` whether a state that was read
-//! can be one of the device.
+//! workload in no time. What must hold, what waits for what, and whether a state that was read can be one of the device, each engine
+//! says of itself; `block_device` asks them.
 
 mod ageing;
-mod audit;
 mod block_device;
 mod block_map;
-mod failures;
 mod fill_units;
-pub(crate) mod loaded;
 mod precondition;
-mod progress;
 mod recovery;
 mod service;
 
-use wordline_kernel::{Digest, Schedule, Seed, state};
+use wordline_kernel::{Bytes, Digest, Schedule, Seed, state};
 use wordline_nand::{BlockSetId, Chips, Pool};
 
 use crate::base::Base;
@@ -32,10 +28,8 @@ use crate::map::{LogicalPage, Map};
 use crate::parts::Parts;
 use crate::policy::frontier::{Frontier, WordLines};
 use crate::policy::victim::VictimPolicy;
-use crate::policy::wear::WearLeveller;
 use crate::pools::PoolState;
 use crate::reclaim::Reclaim;
-use crate::reclaim::collector::Collector;
 use crate::reclaim::config::Scope;
 use crate::recovery::Recovery;
 use crate::sectors::Sectors;
@@ -49,8 +43,9 @@ pub use crate::times::{CommandTimes, Component, Spent, Times, WriteBack};
 pub use crate::totals::Totals;
 pub use crate::writer::units::Counts as SubRequestCounts;
 pub use precondition::{Look, Steady, Written};
-pub use progress::Watchdog;
 pub use recovery::PowerCut;
+
+pub use crate::watchdog::Watchdog;
 
 /// An SSD.
 pub struct Device {
@@ -79,10 +74,9 @@ impl Device {
         let mut space = new_blocks(&config, streams, slc.map(|share| (cached_in, share)), &mut flash, seed);
         keep_for(&*parts.victim, &config, &mut space);
         order_word_lines(parts.frontier, &config, &mut flash, &mut space);
-        let collector = new_collector(&config, streams, parts.victim, parts.wear, seed);
         let map = Map::new(&config, parts.mapper, &*policies.placement);
         let cache = Cache::new(&config, [parts.eviction, parts.read_eviction], parts.destage);
-        let reclaim = Reclaim::new(&config, collector);
+        let reclaim = Reclaim::new(&config, streams, parts.victim, parts.wear, seed);
         let front = Front::new(&config);
         let base = Base::new(config, flash, space, policies);
         let writer = Writer::new(&base, slc.as_ref());
@@ -174,6 +168,11 @@ impl Device {
     /// Block sets out of use.
     pub fn bad_blocks(&self) -> u64 {
         self.core.base.space.bad()
+    }
+
+    /// The size from which on what was written of a unit goes to the first of several pools, if sizes decide: as it is now.
+    pub fn least_of_first_pool(&self) -> Option<Bytes> {
+        self.core.base.policies.router.least_of_first()
     }
 
     /// Whether anything is written to an SLC cache.
@@ -396,20 +395,4 @@ fn factory_bad_blocks(config: &Config, seed: Seed) -> Vec<bool> {
         }
     }
     all
-}
-
-/// The collector, and what levels the wear if anything does.
-fn new_collector(
-    config: &Config,
-    streams: Streams,
-    victim: Box<dyn VictimPolicy>,
-    wear: Box<dyn WearLeveller>,
-    seed: Seed,
-) -> Collector {
-    let (rows, gc) = (config.pools.rows(), &config.file.ftl.gc);
-    let mut collector = Collector::new(rows, streams.gc, victim, seed.stream("ssd.victim", 0), gc);
-    if wear.is_on() {
-        collector.level(wear, seed.stream("ssd.wear", 0));
-    }
-    collector
 }

@@ -10,6 +10,7 @@ use wordline_nand::{Location, Stamp};
 use super::Device;
 use crate::base::Base;
 use crate::flash::Flash;
+use crate::map::Map;
 use crate::map::translation::{Translation, UNITS_IN_A_ROW};
 use crate::map::{LogicalPage, Moved};
 use crate::policy::mapper::TranslationPage;
@@ -310,7 +311,7 @@ impl Device {
         let version = self.core.map.written(logical);
         let page = self.core.base.space.take(row, stream, 1);
         self.core.base.flash.put(page, Stamp { logical: logical.0, version });
-        if self.core.base.is_table(logical.0) {
+        if Map::is_table(logical.0, &self.core.base) {
             self.core.map.install_table(logical, page, &mut self.core.base);
         } else {
             self.core.map.install(logical, page, &mut self.core.base);
@@ -324,7 +325,7 @@ impl Device {
     /// soon as one is needed.
     pub(super) fn clean_untimed(&mut self, row: Row, stream: StreamId, filler: &mut Filler) {
         let pages = self.core.base.space.dearest(row);
-        let collector = self.core.reclaim.collector_mut();
+        let collector = self.core.reclaim.untimed();
         let Base { space, flash, .. } = &mut self.core.base;
         let map = &mut self.core.map;
         // What is moved out of one victim is written to translation pages before the next one is cleaned.

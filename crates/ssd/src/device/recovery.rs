@@ -68,7 +68,7 @@ impl Device {
                 Ticket::Reclaim(row) if programs(task) => {
                     let unit = match map.by_block() {
                         Some(map) => map.held(row),
-                        None => reclaim.collector().unit(row),
+                        None => reclaim.unit(row),
                     };
                     (&mut totals.gc_programs, unit.len() as u64)
                 }

@@ -8,6 +8,7 @@ use crate::base::Base;
 use crate::event::Event;
 use crate::flash::{Outcome, Task, Ticket};
 use crate::map::LogicalPage;
+use crate::policy::failure::Failed;
 use crate::policy::placement::Row;
 
 impl Device {
@@ -17,7 +18,7 @@ impl Device {
         self.core.base.digest.add(now.ps() ^ u64::from(done.die.0) << 48);
         self.core.base.digest.add(u64::from(done.command.page.0) << 3 | done.command.operation.kind() as u64);
         if done.failed {
-            self.note_dead_die(done.die);
+            self.writer.note_dead_die(done.die, &mut self.core);
         }
         let mut next = self.core.base.flash.finish(done, now);
         let mut makes_room = false;
@@ -33,8 +34,7 @@ impl Device {
         }
         self.core.base.kick(done.die, calendar);
         // What waits for a pool that takes nothing any more goes elsewhere once nothing goes on there.
-        makes_room |=
-            self.writer.has_units() && self.writer.is_at_rest() && self.core.reclaim.collector().is_idle();
+        makes_room |= self.writer.has_units() && self.writer.is_at_rest() && self.core.reclaim.is_idle();
         if makes_room || self.writer.row_opened() {
             self.front.pump(&mut self.core, &mut self.writer, calendar);
         }
@@ -62,7 +62,7 @@ impl Device {
 
     #[inline(always)]
     pub(super) fn task_done(&mut self, task: &Task, done: &Done, calendar: &mut impl Schedule<Event>) {
-        let Task { page, location, wanted, .. } = *task;
+        let Task { location, wanted, .. } = *task;
         match task.ticket {
             Ticket::Request(_) => {
                 self.core.base.check_read(task);
@@ -70,9 +70,7 @@ impl Device {
             }
             Ticket::Prefetch(entry) => {
                 self.core.base.check_read(task);
-                self.writer.read_over(page, &mut self.core, calendar);
-                self.core.cache.fetched_ahead(entry, &mut self.core.base);
-                self.front.wake_waiters(&mut self.core, &mut self.writer, calendar);
+                self.front.fetched_ahead(entry, task, &mut self.core, &mut self.writer, calendar);
             }
             Ticket::Fill(entry) => {
                 if !self.core.cache.entry(entry).discarded && !self.core.cache.entry(entry).void {
@@ -101,9 +99,7 @@ impl Device {
             }
             Ticket::Table(table) => {
                 self.core.base.check_read(task);
-                self.core.map.table_read(table, &mut self.core.base);
-                self.front.go_on_located(table, &mut self.core, &mut self.writer, calendar);
-                self.writer.read_over(page, &mut self.core, calendar);
+                self.front.table_read(table, task, &mut self.core, &mut self.writer, calendar);
             }
             Ticket::TableUnit(row) => {
                 self.writer.tables_programmed(row, location, &mut self.core);
@@ -132,8 +128,76 @@ impl Device {
         }
         if by_block {
             self.writer.step_done(row, &mut self.core, calendar);
-        } else if self.core.reclaim.collector_mut().command_done(row) {
+        } else if self.core.reclaim.command_done(row) {
             self.writer.collect(row, &mut self.core, calendar);
+        }
+    }
+}
+
+/// Commands that failed.
+impl Device {
+    /// A program or an erase failed.
+    #[cold]
+    fn change_failed(&mut self, task: &Task, calendar: &mut impl Schedule<Event>) {
+        let Self { core, writer, .. } = self;
+        let row = match task.ticket {
+            Ticket::HostUnit(row) => {
+                writer.host_program_failed(row, task.location, core);
+                row
+            }
+            Ticket::TableUnit(row) => {
+                writer.table_program_failed(row, task.location, core);
+                row
+            }
+            Ticket::Reclaim(row) => {
+                core.reclaim.step_failed(row, task, &mut core.base, &mut core.map);
+                row
+            }
+            _ => unreachable!("{task:?} changes pages"),
+        };
+        writer.note_row(row, core);
+        writer.collect(row, core, calendar);
+    }
+
+    /// Some pages of a read, a bit each, could not be read however often it was tried: they are lost.
+    #[cold]
+    fn read_failed(&mut self, task: &Task, unread: u32, done: &Done, calendar: &mut impl Schedule<Event>) {
+        let Self { core, writer, .. } = self;
+        core.cache.lose_unread(task, unread, &mut core.base, &mut core.map);
+        let block = core.base.config.pools.block_of_page(task.page);
+        core.reclaim.failed(Failed::Read, block, &mut core.base, &mut core.map);
+        let row = core.base.space.row_of(block);
+        writer.note_row(row, core);
+        // The read for a victim is a step that is not over yet: nothing new begins then.
+        writer.collect(row, core, calendar);
+        if task.is_reclaim() {
+            self.task_done(task, done, calendar);
+        } else if let Some(die) = core.map.read_elsewhere(task, &mut core.base, calendar.now()) {
+            core.base.kick(die, calendar);
+            writer.read_over(task.page, core, calendar);
+        } else {
+            self.read_in_vain(task, done, calendar);
+        }
+    }
+
+    /// A read is over without having found anything.
+    fn read_in_vain(&mut self, task: &Task, done: &Done, calendar: &mut impl Schedule<Event>) {
+        let Self { core, writer, front, .. } = self;
+        match task.ticket {
+            Ticket::Fill(entry) => writer.fill_done(task, entry, core, calendar),
+            Ticket::UnitFill(sub) => writer.unit_fill_done(task, sub, core, calendar),
+            Ticket::Table(table) => front.table_read(table, task, core, writer, calendar),
+            Ticket::Prefetch(entry) => {
+                core.cache.each_waiter_for_prefetch(entry, |id| front.note_lost(id, task, core));
+                front.fetched_ahead(entry, task, core, writer, calendar);
+            }
+            Ticket::Request(id) => {
+                front.note_lost(id, task, core);
+                front.host_read_done(task, done, core, writer, calendar);
+            }
+            Ticket::HostUnit(_) | Ticket::TableUnit(_) | Ticket::Reclaim(_) | Ticket::Scan(_) => {
+                unreachable!("{task:?} reads for the host")
+            }
         }
     }
 }

@@ -4,6 +4,7 @@ use std::fmt::{self, Write};
 
 use wordline_kernel::{Duration, Instant, Schedule};
 
+use super::answering::answer_soon;
 use crate::base::Piece;
 use crate::block_device::Oldest;
 use crate::command::{Answer, Command, Operation, RequestId};
@@ -153,7 +154,7 @@ impl Front {
     /// Refuses a command: the device is at the end of its life.
     pub(super) fn refuse(&mut self, id: RequestId, core: &Core, calendar: &mut impl Schedule<Event>) {
         self.get(id).failed = true;
-        core.base.answer_soon(id, calendar);
+        answer_soon(id, &core.base, calendar);
     }
 
     /// The work on a command is done: its answer goes to the host.

@@ -2,6 +2,7 @@
 
 use wordline_kernel::{Duration, Schedule};
 
+use super::answering::{answer_soon, is_durable};
 use crate::cache::Round;
 use crate::command::RequestId;
 use crate::engines::Core;
@@ -42,7 +43,7 @@ impl Front {
             core.base.promote_all(calendar);
         }
         match parts {
-            0 => core.base.answer_soon(id, calendar),
+            0 => answer_soon(id, &core.base, calendar),
             _ => self.pump(core, writer, calendar),
         }
     }
@@ -65,8 +66,8 @@ impl Front {
         core.map.release_tables();
         self.wake_waiters(core, writer, calendar);
         self.get(id).parts = 1;
-        if !(core.base.is_durable(&command) && core.map.wait_for_discards(id)) {
-            core.base.answer_soon(id, calendar);
+        if !(is_durable(&command, &core.base) && core.map.wait_for_discards(id)) {
+            answer_soon(id, &core.base, calendar);
         }
         self.pump(core, writer, calendar);
     }

@@ -4,6 +4,7 @@
 //! device of it, the device takes it from its submission queue when the arbitration says so and there is room, fetches
 //! it and its data, and sends data and answer back, each over a [`link`] that others use as well.
 
+mod answering;
 mod commands;
 pub mod config;
 mod flush;
@@ -25,6 +26,8 @@ use wordline_kernel::{Instant, state};
 use crate::cache::Round;
 use crate::command::{Answer, Command, RequestId};
 use crate::config::Config;
+use crate::event::Event;
+use crate::snapshot::ensure;
 
 pub use link::{Link, Way};
 pub use namespaces::Namespace;
@@ -94,8 +97,17 @@ impl Front {
     }
 
     /// Whether a command is not answered yet.
-    pub(crate) fn has(&self, id: RequestId) -> bool {
+    fn has(&self, id: RequestId) -> bool {
         self.requests.ids().any(|taken| taken == id)
+    }
+
+    /// Whether an event that was loaded can come to it.
+    pub(crate) fn check_event(&self, event: Event) -> Result<(), String> {
+        let is_known = match event {
+            Event::Begin(id) | Event::Answer(id) | Event::Link(id) => self.has(id),
+            Event::FlushTimer | Event::Idle | Event::Flash(_) => true,
+        };
+        ensure(is_known, || format!("{event:?} of a command that is not there"))
     }
 
     /// Commands that are not answered.

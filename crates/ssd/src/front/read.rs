@@ -5,8 +5,10 @@ use std::ops::Range;
 use wordline_kernel::{Duration, Instant, Schedule};
 use wordline_nand::{DieId, Done};
 
+use super::answering::answer_soon;
 use crate::base::{LocationRead, Piece, Wanted};
 use crate::cache::Cached;
+use crate::cache::buffer::EntryId;
 use crate::command::{Command, RequestId};
 use crate::engines::Core;
 use crate::event::Event;
@@ -100,7 +102,7 @@ impl Front {
         calendar: &mut impl Schedule<Event>,
     ) {
         if self.get(id).parts == 0 {
-            return core.base.answer_soon(id, calendar);
+            return answer_soon(id, &core.base, calendar);
         }
         for page in pages {
             if let Some(at) = core.map.get(LogicalPage(page)) {
@@ -237,6 +239,34 @@ impl Front {
         for (id, version) in writer.group(row).versions() {
             core.cache.each_waiter(id, version, |waiter| self.get(waiter).spent = *spent);
         }
+    }
+
+    /// The read of a translation page is over: who waited for it goes on.
+    pub(crate) fn table_read(
+        &mut self,
+        table: u32,
+        task: &Task,
+        core: &mut Core,
+        writer: &mut Writer,
+        calendar: &mut impl Schedule<Event>,
+    ) {
+        core.map.table_read(table, &mut core.base);
+        self.go_on_located(table, core, writer, calendar);
+        writer.read_over(task.page, core, calendar);
+    }
+
+    /// A read ahead of the host is over: who waits for its page goes on.
+    pub(crate) fn fetched_ahead(
+        &mut self,
+        entry: EntryId,
+        task: &Task,
+        core: &mut Core,
+        writer: &mut Writer,
+        calendar: &mut impl Schedule<Event>,
+    ) {
+        writer.read_over(task.page, core, calendar);
+        core.cache.fetched_ahead(entry, &mut core.base);
+        self.wake_waiters(core, writer, calendar);
     }
 
     /// All who waited for the entries of a translation page go on, if it is in memory.

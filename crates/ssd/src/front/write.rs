@@ -2,6 +2,7 @@
 
 use wordline_kernel::Schedule;
 
+use super::answering::{answer_soon, is_durable};
 use crate::command::{Operation, RequestId};
 use crate::contents::Mutant;
 use crate::engines::Core;
@@ -24,7 +25,7 @@ impl Front {
         }
         let command = self.get(id).command;
         if command.operation == Operation::WriteZeroes && core.base.has(Mutant::ZeroesIgnored) {
-            return core.base.answer_soon(id, calendar);
+            return answer_soon(id, &core.base, calendar);
         }
         let request = self.get(id);
         // Until all pages are in the buffer, the admission itself is one part.
@@ -47,7 +48,7 @@ impl Front {
         calendar: &mut impl Schedule<Event>,
     ) -> bool {
         let Request { command, next_page: begin, .. } = *self.get(id);
-        let durable = core.base.is_durable(&command);
+        let durable = is_durable(&command, &core.base);
         let urges_units = durable && writer.has_units();
         let (_, end) = core.base.pages_of(&command);
         for page in begin..end {
@@ -86,7 +87,7 @@ impl Front {
         request.parts -= 1;
         request.next_page = end;
         if request.parts == 0 {
-            core.base.answer_soon(id, calendar);
+            answer_soon(id, &core.base, calendar);
         }
         true
     }
@@ -116,7 +117,7 @@ impl Front {
         request.failed = true;
         request.parts -= 1;
         if request.parts == 0 {
-            core.base.answer_soon(id, calendar);
+            answer_soon(id, &core.base, calendar);
         }
     }
 }

@@ -3,6 +3,7 @@
 //! The table is in memory as a whole, or a part of it is in flash ([`translation`]); where [blocks](block_map) are mapped, it follows
 //! from theirs. Beside it are the pages that were [lost] or [discarded](discards).
 
+mod audit;
 pub mod block_map;
 mod by_block;
 pub mod checkpoint;
@@ -17,11 +18,12 @@ pub mod translation;
 pub mod unit_writes;
 
 use serde::{Deserialize, Serialize};
-use wordline_kernel::state;
-use wordline_nand::{Location, Stamp};
+use wordline_kernel::{Instant, state};
+use wordline_nand::{DieId, Location, PageId, Stamp};
 
 use crate::base::{Base, Piece};
 use crate::config::{Config, Protection};
+use crate::flash::Task;
 use crate::map::block_map::BlockMap;
 use crate::map::checkpoint::{Checkpoints, DiscardsAtCut};
 use crate::map::discards::Discards;
@@ -311,6 +313,24 @@ impl Map {
         if let Some(translation) = translation {
             translation.forget(found);
         }
+    }
+
+    /// A read found nothing. Where the page is somewhere else by now, moved by the collector or written again, it is read there:
+    /// of which die.
+    pub(crate) fn read_elsewhere(&self, task: &Task, base: &mut Base, now: Instant) -> Option<DieId> {
+        let Task { wanted, location, page, .. } = *task;
+        let at = self.get(LogicalPage(wanted.logical)).filter(|at| *at != location)?;
+        let pools = &base.config.pools;
+        // A location of several pages is as large in each pool.
+        let moved = PageId(pools.page_of(at).0 + (page.0 - pools.page_of(location).0));
+        base.space.read_queued(pools.block_of(at));
+        Some(base.flash.read_elsewhere(task, at, moved, now))
+    }
+
+    /// Whether a stamp of this number is that of a translation page, or of a page that tells of discards.
+    #[inline]
+    pub(crate) fn is_table(logical: u32, base: &Base) -> bool {
+        logical >= base.config.logical_pages
     }
 
     /// Valid pages of the host in a pool.

@@ -1,7 +1,8 @@
 //! Garbage collection: the steps of the collector as commands, and what it may do while the host is idle.
 
-pub mod collector;
+mod collector;
 pub mod config;
+mod failing;
 mod idle;
 mod job;
 mod row;
@@ -9,12 +10,20 @@ mod sources;
 mod steps;
 mod victims;
 
-use wordline_kernel::state;
+use wordline_kernel::{Seed, state};
 use wordline_nand::Stamp;
 
+use crate::base::Base;
 use crate::config::Config;
-use crate::reclaim::collector::Collector;
+use crate::map::Moved;
+use crate::policy::placement::Row;
+use crate::policy::victim::VictimPolicy;
+use crate::policy::wear::WearLeveller;
+use crate::space::Streams;
+use collector::Collector;
 use idle::Rest;
+
+pub(crate) use collector::erase_untimed;
 
 /// Garbage collection: it moves valid pages out of blocks and erases these.
 pub(crate) struct Reclaim {
@@ -39,10 +48,16 @@ state!(Reclaim {
 });
 
 impl Reclaim {
-    /// Nothing is being cleaned.
-    pub(crate) fn new(config: &Config, collector: Collector) -> Self {
+    /// Nothing is being cleaned; `victim` and `wear` say what will be.
+    pub(crate) fn new(
+        config: &Config,
+        streams: Streams,
+        victim: Box<dyn VictimPolicy>,
+        wear: Box<dyn WearLeveller>,
+        seed: Seed,
+    ) -> Self {
         Self {
-            collector,
+            collector: new_collector(config, streams, victim, wear, seed),
             preemptible: config.file.ftl.gc.preemptible,
             keep_cached: config.file.ftl.slc_cache.and_then(|cache| cache.fold_above).unwrap_or(u32::MAX),
             left_at_work: false,
@@ -58,16 +73,65 @@ impl Reclaim {
         self.rest = Rest::default();
     }
 
-    /// What plans the steps.
-    #[inline]
-    pub(crate) fn collector(&self) -> &Collector {
-        &self.collector
+    /// The collector, for a device that is filled in no time.
+    pub(crate) fn untimed(&mut self) -> &mut Collector {
+        &mut self.collector
     }
 
-    /// The same, to be told of what became of a step.
+    /// A command of the row's step is done; true if that ends the step.
     #[inline]
-    pub(crate) fn collector_mut(&mut self) -> &mut Collector {
-        &mut self.collector
+    pub(crate) fn command_done(&mut self, row: Row) -> bool {
+        self.collector.command_done(row)
+    }
+
+    /// The host writes so many pages to a row.
+    #[inline]
+    pub(crate) fn spend(&mut self, row: Row, pages: u32) {
+        self.collector.spend(row, pages);
+    }
+
+    /// Whether the host may write so many pages to a row of which only the collector's blocks are free.
+    #[inline]
+    pub(crate) fn affords(&self, row: Row, pages: u32) -> bool {
+        self.collector.affords(row, pages)
+    }
+
+    /// Whether blocks are being gained in a row.
+    #[inline]
+    pub(crate) fn gains(&self, row: Row) -> bool {
+        self.collector.gains(row)
+    }
+
+    /// Whether no step is under way in any row.
+    #[inline]
+    pub(crate) fn is_idle(&self) -> bool {
+        self.collector.is_idle()
+    }
+
+    /// Whether pages are leaving the row's pool.
+    #[inline]
+    pub(crate) fn migrates(&self, row: Row) -> bool {
+        self.collector.migrates(row)
+    }
+
+    /// The pages of the row's program unit that is being programmed.
+    pub(crate) fn unit(&self, row: Row) -> &[Moved] {
+        self.collector.unit(row)
+    }
+
+    /// What is done in a row, in words.
+    pub(crate) fn tell(&self, row: Row) -> String {
+        self.collector.tell(row)
+    }
+
+    /// The lengths of the lists whose lengths follow from the configuration.
+    pub(crate) fn shape(&self) -> impl Iterator<Item = usize> {
+        self.collector.shape()
+    }
+
+    /// Checks what was loaded.
+    pub(crate) fn check_loaded(&self, base: &Base) -> Result<(), String> {
+        self.collector.check_loaded(&base.space)
     }
 
     /// Whether the collector steps aside for the host.
@@ -107,4 +171,20 @@ impl Reclaim {
     pub(crate) fn take_back(&mut self, leaving: Vec<Stamp>) {
         self.leaving = leaving;
     }
+}
+
+/// The collector, and what levels the wear if anything does.
+fn new_collector(
+    config: &Config,
+    streams: Streams,
+    victim: Box<dyn VictimPolicy>,
+    wear: Box<dyn WearLeveller>,
+    seed: Seed,
+) -> Collector {
+    let (rows, gc) = (config.pools.rows(), &config.file.ftl.gc);
+    let mut collector = Collector::new(rows, streams.gc, victim, seed.stream("ssd.victim", 0), gc);
+    if wear.is_on() {
+        collector.level(wear, seed.stream("ssd.wear", 0));
+    }
+    collector
 }

@@ -158,7 +158,7 @@ impl Reclaim {
         for from in (first.0..first.0 + locations).map(Location) {
             if base.space.is_valid(from) {
                 let stamp = base.flash.stamp(from);
-                if leaves && !base.is_table(stamp.logical) {
+                if leaves && !Map::is_table(stamp.logical, base) {
                     self.leaving.push(stamp);
                     continue;
                 }
@@ -233,7 +233,7 @@ fn places(space: &Space, row: Row) -> impl Fn(usize, Location) -> usize + use<> 
 fn stream_of(from: Location, base: &mut Base) -> u8 {
     let stamp = base.flash.stamp(from);
     assert!(stamp.is_data(), "the valid location {from:?} holds {stamp:?}");
-    if base.is_table(stamp.logical) {
+    if Map::is_table(stamp.logical, base) {
         return base.space.streams().gc - 1;
     }
     let moved_by = base.space.moved_by(base.config.pools.block_of(from));

@@ -14,7 +14,7 @@ use wordline_nand::{Location, Pool, Pools, Stamp};
 use crate::base::Base;
 use crate::contents::Mutant;
 use crate::engines::Core;
-use crate::map::LogicalPage;
+use crate::map::{LogicalPage, Map};
 use crate::writer::Writer;
 
 pub(crate) use scan::Scan;
@@ -173,7 +173,7 @@ fn believe(stale: &Versions, core: &mut Core) -> (u64, u64) {
     for page in (0..core.map.len()).map(LogicalPage) {
         let written = core.map.last_written(page);
         let found = core.map.version_in_flash(page, &core.base);
-        let is_host = !core.base.is_table(page.0);
+        let is_host = !Map::is_table(page.0, &core.base);
         let void = if is_host { core.map.void(page, found, &mut core.base) } else { 0 };
         let stale = stale.get(&page).copied().unwrap_or(0);
         let known = core.map.lost_before(page, found, void, &mut core.base);
@@ -189,14 +189,14 @@ fn believe(stale: &Versions, core: &mut Core) -> (u64, u64) {
 /// The table of bad blocks outlives the power, and which blocks are to join it. Dies are known as lost again.
 fn condemn_again(core: &mut Core, writer: &mut Writer) {
     for block in core.base.blocks_in_use().into_iter().filter(|block| core.base.space.is_condemned(*block)) {
-        core.reclaim.collector_mut().condemn(core.base.space.row_of(block), block);
+        core.reclaim.condemn(core.base.space.row_of(block), block);
     }
     for die in core.base.config.pools.all_dies() {
         if !core.base.flash.chips().is_dead(die) {
             continue;
         }
         let mut rows = core.base.config.pools.of_die(die).geometry.rows_of(die);
-        rows.clone().for_each(|row| core.reclaim.collector_mut().lose(row));
+        rows.clone().for_each(|row| core.reclaim.lose(row));
         if rows.any(|row| core.base.space.is_in_use(row)) {
             writer.lose_die(die, core);
             core.map.check_life(&mut core.base);

@@ -88,7 +88,7 @@ impl Writer {
         if self.programming > 0 || (accepts && !core.base.has_homes) {
             return accepts;
         }
-        if self.rows.take_some_full() || core.reclaim.collector().is_idle() {
+        if self.rows.take_some_full() || core.reclaim.is_idle() {
             self.collect_everywhere(core, calendar);
         }
         !self.rows.of(stream).is_empty()

@@ -21,13 +21,14 @@ impl Writer {
         match group.extent {
             Some(extent) => self.extent_failed(extent, &group, core),
             None => group.entries().for_each(|id| {
-                core.cache.entry_mut(id).urgent = true;
+                core.cache.urge(id);
                 self.make_ready(id, core);
             }),
         }
         group.clear();
         self.rows.set_busy(row, false);
         self.groups[row as usize] = group;
+        core.reclaim.program_failed(first, &mut core.base, &mut core.map);
     }
 
     /// The unit of translation pages of `row` was not programmed: they are in memory still.
@@ -40,6 +41,17 @@ impl Writer {
         group.clear();
         self.rows.set_busy(row, false);
         self.groups[row as usize] = group;
+        core.reclaim.program_failed(first, &mut core.base, &mut core.map);
+    }
+
+    /// A command of this die failed: the die may be lost, with everything in it.
+    #[cold]
+    pub(crate) fn note_dead_die(&mut self, die: DieId, core: &mut Core) {
+        let chips = core.base.flash.chips();
+        if core.base.totals.dead_dies < u64::from(chips.dead_dies()) && chips.is_dead(die) {
+            self.lose_die(die, core);
+            core.map.check_life(&mut core.base);
+        }
     }
 
     /// A die is lost with everything in it.
@@ -47,7 +59,7 @@ impl Writer {
         core.base.totals.dead_dies += 1;
         let mut locations = Vec::new();
         for row in core.base.config.pools.of_die(die).geometry.rows_of(die) {
-            core.reclaim.collector_mut().lose(row);
+            core.reclaim.lose(row);
             let good = core.base.space.lose_row(row, |location| locations.push(location));
             core.base.totals.grown_bad_blocks += u64::from(good);
             if let Some(map) = core.map.by_block_mut() {

@@ -4,7 +4,8 @@ use wordline_kernel::Schedule;
 use wordline_nand::{Location, Stamp};
 
 use crate::base::Base;
-use crate::cache::buffer::{EntryId, EntryState};
+use crate::cache::Begun;
+use crate::cache::buffer::EntryId;
 use crate::engines::Core;
 use crate::event::Event;
 use crate::flash::{Class, Ticket};
@@ -140,20 +141,15 @@ impl Writer {
         let mut over = self.list_of_pages();
         while group.stamps.len() < pages {
             let Some(id) = self.ready.pop(list) else { break };
-            let entry = core.cache.entry_mut(id);
-            if std::mem::take(&mut entry.urgent) {
+            let Begun { page, stamp, was_urgent } = core.cache.begin_program(id);
+            if was_urgent {
                 self.ready.urge(list, false);
             }
-            if entry.discarded {
-                if self.subs.is_some() {
-                    over.push(entry.logical);
-                }
-                core.cache.drop_entry(id);
-                continue;
+            if let Some(stamp) = stamp {
+                group.push(id, stamp);
+            } else if self.subs.is_some() {
+                over.push(page);
             }
-            entry.state = EntryState::Programming;
-            entry.void = false;
-            group.push(id, Stamp { logical: entry.logical.0, version: entry.version });
         }
         let is_empty = group.stamps.is_empty();
         self.groups[row as usize] = group;
@@ -212,9 +208,8 @@ impl Writer {
     /// the first pool; whether they do.
     #[inline(never)]
     fn looks_elsewhere(&mut self, list: usize, core: &mut Core, calendar: &mut impl Schedule<Event>) -> bool {
-        let leaves = self.rows.pool_of(list) != EVERYTHING_IN
-            && self.programming == 0
-            && core.reclaim.collector().is_idle();
+        let leaves =
+            self.rows.pool_of(list) != EVERYTHING_IN && self.programming == 0 && core.reclaim.is_idle();
         if leaves {
             self.leave_full_pool(list, core, calendar);
         }
@@ -238,7 +233,7 @@ impl Writer {
         if let Some(extent) = self.groups[row as usize].extent {
             self.extent_goes_to(extent, first, core);
         }
-        core.reclaim.collector_mut().spend(row, cost);
+        core.reclaim.spend(row, cost);
         self.rows.note(row, &core.base, &core.reclaim);
         core.base.set_mode(row, core.base.config.pools.page_of(first));
         let Base { flash, .. } = &mut core.base;
@@ -305,9 +300,7 @@ impl Writer {
     ) {
         let Stamp { logical, version } = stamp;
         let page = LogicalPage(logical);
-        let entry = core.cache.entry_mut(id);
-        if !entry.void {
-            entry.flash_version = version;
+        if core.cache.is_there(id, version) {
             let old = core.map.install(page, location, &mut core.base);
             core.map.note_update(page, old, location, &core.base);
             core.map.in_flash(page, version);

@@ -5,7 +5,8 @@ use std::ops::Range;
 use wordline_kernel::{Duration, Schedule};
 
 use crate::base::{LocationRead, Wanted};
-use crate::cache::buffer::{Entry, EntryId, EntryState};
+use crate::cache::Ready;
+use crate::cache::buffer::{EntryId, EntryState};
 use crate::command::Command;
 use crate::config::BufferMode;
 use crate::contents::Mutant;
@@ -15,7 +16,6 @@ use crate::flash::Ticket;
 use crate::map::LogicalPage;
 use crate::map::translation::Then;
 use crate::policy::router::Outgoing;
-use crate::sectors::Sectors;
 use crate::writer::Writer;
 
 impl Writer {
@@ -35,7 +35,7 @@ impl Writer {
 
     /// An entry must not stay in the buffer.
     pub(crate) fn urge(&mut self, id: EntryId, core: &mut Core, calendar: &mut impl Schedule<Event>) {
-        let was_urgent = std::mem::replace(&mut core.cache.entry_mut(id).urgent, true);
+        let was_urgent = core.cache.urge(id);
         let entry = *core.cache.entry(id);
         match entry.state {
             EntryState::Dirty => self.leave(id, core, calendar),
@@ -61,7 +61,7 @@ impl Writer {
         if core.map.locate_or_wait(logical, (Then::Prepare(id), class), &mut core.base, calendar) {
             self.complete(id, core, calendar);
         } else {
-            core.cache.entry_mut(id).state = EntryState::Filling;
+            core.cache.begin_completing(id);
             self.filling += 1;
         }
     }
@@ -84,8 +84,8 @@ impl Writer {
             return;
         }
         let full = core.base.full_page();
-        let entry = core.cache.entry_mut(id);
-        entry.state = EntryState::Filling;
+        core.cache.begin_completing(id);
+        let entry = core.cache.entry(id);
         let (logical, version, missing) = (entry.logical, entry.flash_version, full.without(entry.sectors));
         let location = core.map.get(logical).expect("an incomplete page is in flash");
         self.filling += 1;
@@ -99,15 +99,13 @@ impl Writer {
             waited: Duration::ZERO,
         };
         let (die, reads) = core.base.queue_read(fill, calendar);
-        core.cache.entry_mut(id).fills = reads as u8;
+        core.cache.await_reads(id, reads);
         core.base.kick(die, calendar);
     }
 
     /// A read of the rest of a page is over; the last one completes it.
     pub(super) fn filled(&mut self, id: EntryId, core: &mut Core) {
-        let entry = core.cache.entry_mut(id);
-        entry.fills -= 1;
-        if entry.fills == 0 {
+        if core.cache.read_over(id) {
             self.filling -= 1;
             self.make_ready(id, core);
         }
@@ -124,18 +122,14 @@ impl Writer {
         if self.subs.is_some() {
             return self.unit_page_ready(id, core);
         }
-        let full = core.base.full_page();
-        let drained = core.cache.is_drained(id);
-        let entry = core.cache.entry_mut(id);
+        let entry = core.cache.entry(id);
         let (logical, tag, sectors) = (entry.logical.0, entry.tag, entry.sectors.count());
         let outgoing = Outgoing { logical, tag, sectors, pools: &[] };
-        entry.stream = core.base.policies.router.route(&outgoing);
-        assert!(entry.stream < core.base.space.streams().host, "the router chose stream {}", entry.stream);
-        entry.urgent |= drained;
-        entry.state = EntryState::Ready;
-        entry.sectors = if entry.discarded { Sectors::NONE } else { full };
-        let Entry { logical, stream, urgent, .. } = *entry;
-        let list = list_of(logical, stream, core);
+        let stream = core.base.policies.router.route(&outgoing);
+        assert!(stream < core.base.space.streams().host, "the router chose stream {stream}");
+        core.cache.send_to(id, stream);
+        let Ready { page, stream, urgent } = core.cache.completed(id, &core.base);
+        let list = list_of(page, stream, core);
         self.ready.push(list, id, urgent);
     }
 
@@ -194,7 +188,7 @@ impl Writer {
             for n in 0..self.ready[list].pages.len() {
                 let id = self.ready[list].pages[n];
                 if core.cache.epoch(id) <= epoch && !core.cache.entry(id).urgent {
-                    core.cache.entry_mut(id).urgent = true;
+                    core.cache.urge(id);
                     self.ready.urge(list, true);
                 }
             }

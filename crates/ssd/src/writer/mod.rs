@@ -22,6 +22,7 @@ use crate::config::Config;
 use crate::engines::Core;
 use crate::policy::placement::{Row, RowSet};
 use crate::policy::router::Router;
+use crate::snapshot::ensure;
 use crate::space::{SlcShare, Streams};
 use group::Group;
 use lists::Lists;
@@ -95,11 +96,6 @@ impl Writer {
         self.rows.note_all(&core.base, &core.reclaim);
     }
 
-    /// The streams of the host that `row` accepts a program unit of, one bit each.
-    pub(crate) fn accepted_of(&self, row: Row) -> u32 {
-        self.rows.accepted_of(row)
-    }
-
     /// Whether units of pages go to several pools.
     #[inline]
     pub(crate) fn has_units(&self) -> bool {
@@ -117,8 +113,8 @@ impl Writer {
         self.rows.of_all().last().expect("there is a stream of the host")
     }
 
-    /// Locations of a program in SLC mode, if there are any.
-    pub(crate) fn slc_unit(&self) -> Option<u32> {
+    /// The fewest locations that a program writes, where some are in another mode than that of their part.
+    pub(crate) fn least_program(&self) -> Option<u32> {
         self.rows.slc_unit()
     }
 
@@ -132,8 +128,13 @@ impl Writer {
         &self.groups[row as usize]
     }
 
-    /// What waits, in words: at most so many lists.
+    /// What is on its way, in words, and what waits: at most so many lists.
     pub(crate) fn tell(&self, lists: usize, out: &mut String) -> fmt::Result {
+        writeln!(
+            out,
+            "writer: {} pages being completed, {} being programmed",
+            self.filling, self.programming
+        )?;
         let held = self.ready.iter().enumerate().filter(|(_, list)| !list.pages.is_empty());
         for (n, list) in held.take(lists) {
             let (pages, urgent) = (list.pages.len(), list.urgent);
@@ -142,14 +143,13 @@ impl Writer {
         Ok(())
     }
 
-    /// Entries that are being completed, and those that are being programmed.
-    pub(crate) fn on_the_way(&self) -> [u32; 2] {
-        [self.filling, self.programming]
-    }
-
-    /// Whether a row's unit is being programmed.
-    pub(crate) fn is_busy(&self, row: Row) -> bool {
-        self.rows.is_busy(row)
+    /// What a row takes, in words.
+    pub(crate) fn tell_row(&self, row: Row) -> String {
+        format!(
+            "takes streams {:b}, program under way {}",
+            self.rows.accepted_of(row),
+            self.rows.is_busy(row)
+        )
     }
 
     /// The lengths of the lists whose lengths follow from the configuration.
@@ -161,9 +161,9 @@ impl Writer {
         lengths
     }
 
-    /// Whether what was loaded is what follows from the lists.
-    pub(crate) fn check_loaded(&self) -> bool {
-        self.ready.check_loaded()
+    /// Checks what was loaded.
+    pub(crate) fn check_loaded(&self) -> Result<(), String> {
+        ensure(self.ready.check_loaded(), || "lists of pages that are not what they are noted as".into())
     }
 
     /// Pages in the group of a row: the host's, those that are written with them, and those of tables.

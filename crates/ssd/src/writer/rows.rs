@@ -119,11 +119,11 @@ impl Rows {
     #[inline(never)]
     fn note_streams(&mut self, row: Row, base: &Base, reclaim: &Reclaim) -> bool {
         let may_open = base.space.may_open(row, false);
-        if !may_open && !reclaim.collector().affords(row, base.space.dearest(row)) {
+        if !may_open && !reclaim.affords(row, base.space.dearest(row)) {
             return false;
         }
         // While blocks are being gained, streams wait for blocks of their own instead of mixing.
-        let may_share = !may_open && !reclaim.collector().gains(row);
+        let may_share = !may_open && !reclaim.gains(row);
         let here = self.streams[base.config.pools.number_of_row(row)];
         for n in 0..self.accepting.len() {
             let has_place = may_open || base.space.takes(row, base.space.streams().host(n as u8), may_share);

@@ -10,6 +10,7 @@ pub mod steps;
 use wordline_kernel::{Bytes, Calendar, Duration, Instant, Schedule, Seed};
 use wordline_nand::geometry::Layout;
 use wordline_nand::part::PartFile;
+use wordline_ssd::BlockDevice;
 use wordline_ssd::config::{BufferFile, DeviceFile, FrontFile, FtlFile};
 use wordline_ssd::device::Watchdog;
 use wordline_ssd::{Answer, Command, Device, Event, Operation, PowerCut};

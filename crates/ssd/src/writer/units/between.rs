@@ -72,7 +72,7 @@ impl Writer {
             let Some(location) = core.map.get(LogicalPage(page)) else { continue };
             let block = core.base.config.pools.block_of(location);
             let row = core.base.config.pools.row_of_block(block);
-            if core.base.space.state(block) == State::Victim && core.reclaim.collector().migrates(row) {
+            if core.base.space.state(block) == State::Victim && core.reclaim.migrates(row) {
                 return self.migrate(core.base.flash.stamp(location), core, calendar);
             }
         }
@@ -128,7 +128,7 @@ impl Writer {
         for place in 0..one.entries.len() {
             let id = self.subs().get(sub).entries[place];
             if id != NONE {
-                core.cache.entry_mut(id).stream = stream;
+                core.cache.send_to(id, stream);
                 self.unit_page_ready(id, core);
             }
         }

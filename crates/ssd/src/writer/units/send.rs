@@ -5,6 +5,7 @@ use wordline_nand::Stamp;
 
 use super::NO_SUB;
 use crate::base::{LocationRead, Wanted};
+use crate::cache::Ready;
 use crate::cache::buffer::{EntryId, EntryState, NONE};
 use crate::contents::Mutant;
 use crate::engines::Core;
@@ -14,7 +15,6 @@ use crate::map::LogicalPage;
 use crate::map::translation::Then;
 use crate::policy::router::Outgoing;
 use crate::pools::EVERYTHING_IN;
-use crate::sectors::Sectors;
 use crate::writer::Writer;
 use crate::writer::units::THERE;
 
@@ -33,7 +33,7 @@ impl Writer {
         if let Some(sub) = subs.of(page) {
             subs.get(sub).later.push(id);
             core.cache.unlink(id);
-            core.cache.entry_mut(id).state = EntryState::Filling;
+            core.cache.begin_completing(id);
             if core.cache.entry(id).urgent || core.cache.is_drained(id) {
                 self.do_not_hold_back(sub, core);
             }
@@ -76,9 +76,8 @@ impl Writer {
             if id == NONE {
                 continue;
             }
-            let entry = core.cache.entry_mut(id);
-            let was_urgent = std::mem::replace(&mut entry.urgent, true);
-            if !was_urgent && !whole && entry.state == EntryState::Ready {
+            let was_urgent = core.cache.urge(id);
+            if !was_urgent && !whole && core.cache.entry(id).state == EntryState::Ready {
                 self.ready.urge(stream, true);
             }
         }
@@ -142,7 +141,7 @@ impl Writer {
             self.carry(sub, core, calendar);
         }
         for id in members.iter().copied() {
-            core.cache.entry_mut(id).stream = stream;
+            core.cache.send_to(id, stream);
             self.prepare(id, core, calendar);
         }
     }
@@ -277,14 +276,9 @@ impl Writer {
     /// A page of a sub-request is complete in the buffer.
     #[inline(never)]
     pub(in crate::writer) fn unit_page_ready(&mut self, id: EntryId, core: &mut Core) {
-        let (full, drained) = (core.base.full_page(), core.cache.is_drained(id));
-        let entry = core.cache.entry_mut(id);
-        entry.urgent |= drained;
-        entry.state = EntryState::Ready;
-        entry.sectors = if entry.discarded { Sectors::NONE } else { full };
-        let (logical, stream, urgent) = (entry.logical, entry.stream, entry.urgent);
+        let Ready { page, stream, urgent } = core.cache.completed(id, &core.base);
         let subs = self.subs();
-        let sub = subs.of(logical).expect("a page on its way is part of a sub-request");
+        let sub = subs.of(page).expect("a page on its way is part of a sub-request");
         if subs.get(sub).whole {
             self.unit_waits_less(sub);
         } else {
@@ -355,7 +349,7 @@ impl Writer {
         let ready = self.ready.take(stream);
         for id in ready.pages {
             let page = core.cache.entry(id).logical;
-            core.cache.entry_mut(id).stream = first;
+            core.cache.send_to(id, first);
             let whole = self.subs().is_whole(first);
             let subs = self.subs();
             let sub = subs.of(page).expect("a page on its way is part of a sub-request");
@@ -371,7 +365,7 @@ impl Writer {
             if !begun {
                 self.carry(sub, core, calendar);
             }
-            core.cache.entry_mut(id).state = EntryState::Ready;
+            core.cache.ready_again(id);
             self.unit_waits_less(sub);
         }
     }

@@ -4,7 +4,7 @@ use wordline_kernel::Schedule;
 use wordline_nand::{Location, Stamp};
 
 use super::THERE;
-use crate::cache::buffer::{EntryState, NONE};
+use crate::cache::buffer::NONE;
 use crate::engines::Core;
 use crate::event::Event;
 use crate::map::LogicalPage;
@@ -57,16 +57,13 @@ impl Writer {
                 group.carry(if is_there { *stamp } else { Stamp::PADDING });
                 continue;
             }
-            let entry = core.cache.entry_mut(id);
-            entry.urgent = false;
-            if entry.discarded {
-                core.cache.drop_entry(id);
-                *place = NONE;
-                group.carry(Stamp::PADDING);
-                continue;
+            match core.cache.begin_program(id).stamp {
+                Some(stamp) => group.push(id, stamp),
+                None => {
+                    *place = NONE;
+                    group.carry(Stamp::PADDING);
+                }
             }
-            (entry.state, entry.void) = (EntryState::Programming, false);
-            group.push(id, Stamp { logical: entry.logical.0, version: entry.version });
         }
         let one = self.subs().get(sub);
         (one.entries, one.carried) = (entries, carried);
@@ -113,7 +110,7 @@ impl Writer {
 
     /// The program of the whole extent of a sub-request failed: it waits for another program unit, before all others.
     pub(in crate::writer) fn extent_failed(&mut self, sub: u32, group: &Group, core: &mut Core) {
-        group.entries().for_each(|id| core.cache.entry_mut(id).state = EntryState::Ready);
+        group.entries().for_each(|id| core.cache.ready_again(id));
         core.map.extent_written(self.first_page(sub));
         let stream = usize::from(self.subs().get(sub).stream);
         self.subs().ready[stream].push_front(sub);
@@ -129,7 +126,7 @@ impl Writer {
 
     /// What is valid of a unit in the pool of whole units is in one program unit, at its place; and the books of the pools
     /// are right.
-    pub(crate) fn audit_units(&self, core: &Core) {
+    pub(crate) fn audit(&self, core: &Core) {
         let Some(subs) = &self.subs else { return };
         let mut homes: Vec<u32> = vec![u32::MAX; subs.of_unit.len()];
         let mut valid = vec![0u64; core.base.config.pools.count()];

@@ -1,0 +1,31 @@
+//! The books of what was programmed.
+
+use wordline_kernel::{Duration, gcd};
+use wordline_nand::Pool;
+use wordline_nand::chips::Counts;
+
+use super::Base;
+
+impl Base {
+    /// Checks that what the chips programmed is what was counted; a bug if not. Of units under way at most two a row are
+    /// counted and not programmed. Without a least unit of programs that is given, it is that of the pools.
+    pub(crate) fn audit(&self, unit: Option<u32>, elapsed: Duration) {
+        let (pools, t) = (&self.config.pools, &self.totals);
+        let programmed = |(pool, counts): (&Pool, &Counts)| {
+            let locations = &pool.locations;
+            counts.pages_programmed * u64::from(locations.per_page()) / u64::from(locations.pages())
+        };
+        let timed: u64 = pools.iter().zip(self.flash.chips().counts_of_pools()).map(programmed).sum();
+        let programmed = timed + self.flash.laid();
+        let of_pools = pools.iter().map(|pool| u64::from(pool.locations.per_program)).fold(0, gcd);
+        let most: u64 = (0..pools.rows()).map(|row| u64::from(2 * pools.per_program(row))).sum();
+        let counted = t.host_programs + t.unit_programs + t.gc_programs + t.translation_programs + t.padding;
+        let queued = counted - programmed;
+        assert!(
+            queued.is_multiple_of(unit.map_or(of_pools, u64::from)) && queued <= most,
+            "pages programmed are the host's, the map's, the collector's and padding, but for units under way: {queued}"
+        );
+        self.space.audit_super_blocks();
+        self.flash.audit(elapsed);
+    }
+}

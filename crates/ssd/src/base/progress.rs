@@ -1,0 +1,51 @@
+//! What the dies do, and what blocks a row has, in words.
+
+use std::fmt::{self, Write};
+
+use wordline_kernel::Instant;
+use wordline_nand::DieId;
+
+use super::Base;
+use crate::policy::placement::Row;
+
+impl Base {
+    /// What waits for the dies, at most so many of them.
+    pub(crate) fn tell(&self, now: Instant, dies: usize, out: &mut String) -> fmt::Result {
+        let state = if self.life.read_only { "read-only" } else { "takes writes" };
+        writeln!(out, "the device {state}")?;
+        let busy = |die: &DieId| !self.flash.is_at_rest(*die);
+        self.config.pools.all_dies().filter(busy).take(dies).try_for_each(|die| self.tell_die(die, now, out))
+    }
+
+    fn tell_die(&self, die: DieId, now: Instant, out: &mut String) -> fmt::Result {
+        let state = if self.flash.chips().is_idle(die) { "idle" } else { "at work" };
+        writeln!(out, "die {}: {state}", die.0)?;
+        for (class, number, first) in self.flash.waiting(die) {
+            let block = self.config.pools.block_of_page(first.page);
+            writeln!(
+                out,
+                "  {class}: {number}, the first is a {:?} ({:?}) of block {} ({:?}, {} valid, {} readers), {} old",
+                first.operation,
+                first.ticket,
+                block.0,
+                self.space.state(block),
+                self.space.valid(block),
+                self.space.readers(block),
+                now - first.queued(),
+            )?;
+        }
+        Ok(())
+    }
+
+    /// What a row has room for.
+    pub(crate) fn tell_row(&self, row: Row) -> String {
+        let Self { space, .. } = self;
+        format!(
+            "row {row}: {} blocks free of {} good, {} pages valid of at most {}",
+            space.free(row),
+            space.good(row),
+            space.valid_in(row),
+            space.limit(row),
+        )
+    }
+}

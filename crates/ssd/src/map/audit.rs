@@ -1,0 +1,44 @@
+//! What must hold of the map at every instant between events, and of one that was read.
+
+use super::{LogicalPage, Map};
+use crate::base::Base;
+use crate::snapshot::ensure;
+
+impl Map {
+    /// Checks the map against the block table; a bug if they do not go together.
+    pub(crate) fn audit(&self, base: &Base) {
+        let (valid, mapped) = (base.space.total_valid(), u64::from(self.mapped()));
+        assert_eq!(valid, mapped, "valid pages are mapped pages");
+        self.audit_tables(base);
+        if let Some(map) = self.by_block() {
+            map.audit(&base.space, base.flash.chips());
+        }
+    }
+
+    /// Checks what was loaded: what is mapped is valid where it is, and holds what it should; and nothing else is valid.
+    pub(crate) fn check_loaded(&self, base: &Base) -> Result<(), String> {
+        let pools = &base.config.pools;
+        let (mut mapped, all) = (0u64, pools.locations());
+        for page in (0..self.len()).map(LogicalPage) {
+            let Some(location) = self.get(page) else { continue };
+            mapped += 1;
+            let is_there = location.0 < all && base.space.is_valid(location);
+            ensure(is_there, || format!("page {} is nowhere", page.0))?;
+            let stamp = base.flash.stamp(location);
+            ensure(stamp.logical == page.0 && stamp.version <= self.versions(page), || {
+                format!("page {} is in location {}, which holds {stamp:?}", page.0, location.0)
+            })?;
+        }
+        let valid: u64 = pools.all_blocks().map(|block| base.space.count_valid(block)).sum();
+        ensure(valid == mapped && mapped == u64::from(self.mapped()), || {
+            format!("{mapped} pages are mapped and {valid} valid, not {}", self.mapped())
+        })
+    }
+
+    /// What waits for the table of discards, in words.
+    pub(crate) fn tell(&self) -> String {
+        let Some(discards) = self.discards() else { return String::new() };
+        let (due, waited) = (discards.is_due(), discards.is_waited_for());
+        format!("discards: due {due}, waited for {waited}, at rest {}\n", discards.is_at_rest())
+    }
+}

@@ -1,0 +1,104 @@
+//! What follows from commands that failed: the failure policy decides about the block, and what a step did not do is done again.
+
+use wordline_nand::{BlockSetId, Location, Operation, PageId};
+
+use super::Reclaim;
+use crate::base::Base;
+use crate::flash::Task;
+use crate::map::Map;
+use crate::policy::failure::{After, Failed, Failure, MOST_FAILURES};
+use crate::policy::placement::Row;
+use crate::space::State;
+
+impl Reclaim {
+    /// Something failed in a block: asks the failure policy, and acts.
+    pub(crate) fn failed(&mut self, failed: Failed, block: BlockSetId, base: &mut Base, map: &mut Map) {
+        if base.space.state(block) == State::Bad {
+            return;
+        }
+        let times = &mut base.life.failures[block][failed as usize];
+        *times = times.saturating_add(1);
+        let times = *times;
+        let erases = base.flash.chips().erases()[block];
+        let failure = Failure { failed, block, times: u32::from(times), erases };
+        let after =
+            if times == MOST_FAILURES { After::Retire } else { base.policies.failure.after(&failure) };
+        if after != After::GoOn {
+            base.space.close(block);
+        }
+        if after == After::Retire && base.space.condemn(block) {
+            base.totals.grown_bad_blocks += 1;
+            let row = base.space.row_of(block);
+            match map.by_block_mut() {
+                Some(map) => map.condemned(row, block),
+                None => self.condemn(row, block),
+            }
+            map.check_life(base);
+        }
+    }
+
+    /// The program of a unit from this location on failed, whoever asked for it: what was to be there is elsewhere still.
+    pub(crate) fn program_failed(&mut self, first: Location, base: &mut Base, map: &mut Map) {
+        let block = base.config.pools.block_of(first);
+        if base.space.state(block) != State::Bad {
+            base.totals.program_failures += 1;
+            base.faults_at(block).program_failures += 1;
+            if let Some(map) = map.by_block_mut() {
+                map.program_failed(base.space.row_of(block), block);
+            }
+            self.failed(Failed::Program, block, base, map);
+        }
+    }
+
+    /// A program or an erase of a row's step failed: its pages, which are still in the victims, go elsewhere, or the erase is
+    /// tried again.
+    pub(crate) fn step_failed(&mut self, row: Row, task: &Task, base: &mut Base, map: &mut Map) {
+        if task.operation == Operation::Erase {
+            self.erase_failed(task.page, base, map);
+        } else {
+            let first = task.location;
+            if matches!(task.operation, Operation::Copyback { .. }) {
+                self.collector.copyback_failed(row, base.config.pools.per_program(row));
+            } else if map.by_block().is_none() {
+                let stream = base.space.moved_by(base.config.pools.block_of(first));
+                self.collector.program_failed(row, stream.expect("the collector writes to its own streams"));
+            }
+            base.space.program_done(first);
+            self.program_failed(first, base, map);
+        }
+        match map.by_block_mut() {
+            Some(map) => map.command_done(row),
+            None => _ = self.command_done(row),
+        }
+    }
+
+    fn erase_failed(&mut self, page: PageId, base: &mut Base, map: &mut Map) {
+        base.totals.erases += 1;
+        let block = base.config.pools.block_of_page(page);
+        if base.space.state(block) == State::Bad {
+            return;
+        }
+        base.totals.erase_failures += 1;
+        base.faults_at(block).erase_failures += 1;
+        self.failed(Failed::Erase, block, base, map);
+        if base.space.is_condemned(block) {
+            base.space.retire(block);
+            return;
+        }
+        let row = base.space.row_of(block);
+        match map.by_block_mut() {
+            Some(map) => map.erase_again(row, block),
+            None => self.collector.erase_again(row, block),
+        }
+    }
+
+    /// A block is to be emptied and taken out of use, in its turn.
+    pub(crate) fn condemn(&mut self, row: Row, block: BlockSetId) {
+        self.collector.condemn(row, block);
+    }
+
+    /// The row is out of use as a whole.
+    pub(crate) fn lose(&mut self, row: Row) {
+        self.collector.lose(row);
+    }
+}

@@ -1,0 +1,69 @@
+//! Notices a device that gets nowhere.
+
+use wordline_kernel::{Duration, Instant};
+use wordline_nand::Pool;
+
+use crate::block_device::{BlockDevice, Oldest};
+use crate::config::Config;
+
+/// Notices a command that gets nowhere while simulated time goes on.
+#[derive(Clone, Copy, Debug)]
+pub struct Watchdog {
+    limit: Duration,
+    looked: Instant,
+    oldest: Option<Oldest>,
+}
+
+impl Watchdog {
+    /// One that lets a command of such a device stand still for [as long as it may](BlockDevice::longest_wait).
+    pub fn of(device: &impl BlockDevice, now: Instant) -> Self {
+        Self::with_limit(device.longest_wait(), now)
+    }
+
+    /// One that lets a command stand still for so long.
+    pub fn with_limit(limit: Duration, now: Instant) -> Self {
+        Self { limit, looked: now, oldest: None }
+    }
+
+    /// Looks at a device, which may be done at any time and as often as is wanted. `Err` if the oldest command is where it was
+    /// when so much time had passed: what waits for what.
+    ///
+    /// # Errors
+    /// What [`BlockDevice::what_waits`] says.
+    pub fn look(&mut self, device: &impl BlockDevice, now: Instant) -> Result<(), String> {
+        if now - self.looked < self.limit {
+            return Ok(());
+        }
+        let oldest = device.oldest();
+        if oldest.is_some() && oldest == self.oldest {
+            let since = now - self.looked;
+            return Err(format!("no progress in {since} of simulated time\n{}", device.what_waits(now)));
+        }
+        (self.looked, self.oldest) = (now, oldest);
+        Ok(())
+    }
+}
+
+impl Config {
+    /// How long a command may stand still with good reason: while a die moves everything in it and erases all its blocks, or
+    /// while a single die writes all of the buffer, each time with as many reads in between as the scheduling lets pass;
+    /// ten minutes at least. Chosen: nothing that a command waits for is more work for one die, and hosts give a command up
+    /// after half a minute.
+    pub(crate) fn longest_wait(&self) -> Duration {
+        let passing = u64::from(self.file.ftl.scheduling.reads_in_a_row) + 1;
+        let of_pool = |pool: &Pool| {
+            let Pool { part, geometry, locations, .. } = pool;
+            let read = part.read_times().iter().copied().max().unwrap_or(Duration::ZERO);
+            let reads = u128::from(read.ps()) * u128::from(passing);
+            let step = u128::from(part.worst_program_time().ps()) + reads;
+            let rows = u64::from(geometry.rows() / geometry.dies().max(1));
+            let blocks = u128::from(geometry.blocks_per_plane) * u128::from(rows);
+            let units = u128::from(locations.per_block() / locations.per_program) * blocks;
+            let buffer = u128::from(self.buffer_pages / locations.per_program);
+            let erase = u128::from(part.timing.erase.ps()) + reads;
+            (step * units + erase * blocks).max(step * buffer)
+        };
+        let longest = self.pools.iter().map(of_pool).max().unwrap_or(0);
+        Duration::from_ps(u64::try_from(longest).unwrap_or(u64::MAX)).max(Duration::from_ms(600_000))
+    }
+}
