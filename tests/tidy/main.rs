@@ -2,8 +2,10 @@
 //! crates may not call, how long functions and files may be, and what every data file must say. Each rule is a
 //! function from text to offences, and has a test which shows that it catches an offender.
 
+mod cycles;
 mod data;
 mod engines;
+mod features;
 mod length;
 mod pages;
 mod source;

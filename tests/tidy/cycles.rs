@@ -1,0 +1,282 @@
+//! Which files of `crates/ssd` need each other: a cycle of many files is one module that looks like several. What was larger than
+//! the rule when it came is recorded in `cycles.toml`, and may only shrink.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::source::{Source, is_word};
+use crate::{File, Offence, assert_none, files, root, subjects};
+
+/// Where the rule holds.
+const ROOM: &str = "crates/ssd/src/";
+/// Files that may need each other.
+const MOST_FILES: usize = 3;
+
+/// The way from the root of the crate to a module, or to a name in one.
+type Way = Vec<String>;
+
+/// A module: its file, and what it uses, by the name under which it does.
+#[derive(Debug, Default)]
+struct Module {
+    path: String,
+    /// Names that it brings in, and where they come from. Those that it passes on are no use of its own.
+    names: BTreeMap<String, Way>,
+    passes_on: BTreeSet<String>,
+    /// Ways in the code outside of `use`.
+    ways: Vec<Way>,
+}
+
+/// By their ways.
+type Modules = BTreeMap<Way, Module>;
+
+/// Folders of which each folder in it counts as one file: a seam names its policies, and each of them answers it.
+const SEAMS: &str = "crates/ssd/src/policy/";
+
+/// The way to the module of a file.
+fn way_of(path: &str) -> Option<Way> {
+    let rest = path.strip_prefix(ROOM)?.strip_suffix(".rs")?;
+    let parts = rest.split('/').filter(|part| !["mod", "lib"].contains(part));
+    Some(parts.map(str::to_owned).collect())
+}
+
+/// The file, or the folder of a seam, that a cycle counts.
+fn counted(path: &str) -> String {
+    match path.strip_prefix(SEAMS).and_then(|rest| rest.split_once('/')) {
+        Some((seam, _)) => format!("{SEAMS}{seam}/"),
+        None => path.to_owned(),
+    }
+}
+
+/// A line without what says who may see something.
+fn without_visibility(line: &str) -> String {
+    match line.split_once("pub(in ") {
+        Some((before, after)) => {
+            format!("{before}pub(in {}", after.split_once(')').map_or("", |(_, rest)| rest))
+        }
+        None => line.to_owned(),
+    }
+}
+
+/// The ways of a `use` tree, each with the name that it brings in.
+fn tree(text: &str, before: &[String], found: &mut Vec<(String, Way)>) {
+    let (mut depth, mut start) = (0, 0);
+    let mut parts = Vec::new();
+    for (at, c) in text.char_indices() {
+        match c {
+            '{' => depth += 1,
+            '}' => depth -= 1,
+            ',' if depth == 0 => {
+                parts.push(&text[start..at]);
+                start = at + 1;
+            }
+            _ => {}
+        }
+    }
+    parts.push(&text[start..]);
+    for part in parts.into_iter().map(str::trim).filter(|part| !part.is_empty()) {
+        let (head, inner) = part.split_once('{').map_or((part, None), |(head, inner)| (head, Some(inner)));
+        let (head, name) = head.split_once(" as ").map_or((head, None), |(head, name)| (head, Some(name)));
+        let mut way = before.to_vec();
+        way.extend(head.split("::").map(str::trim).filter(|word| !word.is_empty()).map(str::to_owned));
+        if let Some(inner) = inner {
+            tree(inner.trim_end().trim_end_matches('}'), &way, found);
+            continue;
+        }
+        if way.last().is_some_and(|last| last == "self") {
+            way.pop();
+        }
+        if let Some(last) = way.last().cloned() {
+            found.push((name.map_or(last, |name| name.trim().to_owned()), way));
+        }
+    }
+}
+
+/// A way as it is written in the module `of`, from the root of the crate; none if it leads out of the crate.
+fn from_root(way: &[String], of: &Way, modules: &BTreeSet<Way>) -> Option<Way> {
+    let (first, rest) = way.split_first()?;
+    let mut base = match first.as_str() {
+        "crate" => Way::new(),
+        "self" => of.clone(),
+        "super" => of[..of.len().checked_sub(1)?].to_vec(),
+        _ => {
+            let mut child = of.clone();
+            child.push(first.clone());
+            return modules.contains(&child).then(|| child.into_iter().chain(rest.iter().cloned()).collect());
+        }
+    };
+    for word in rest {
+        if word == "super" {
+            base.pop();
+        } else {
+            base.push(word.clone());
+        }
+    }
+    Some(base)
+}
+
+/// The words of ways such as `a::b::c` in a line of code.
+fn ways(line: &str) -> impl Iterator<Item = Way> + '_ {
+    let words = line.split(|c: char| !(is_word(c) || c == ':')).filter(|word| word.contains("::"));
+    words.map(|word| word.split("::").filter(|part| !part.is_empty()).map(str::to_owned).collect())
+}
+
+/// Reads a module.
+fn module(file: &File, of: &Way, all: &BTreeSet<Way>) -> Module {
+    let code = Source::split(&file.text).code;
+    let code = code.split("#[cfg(test)]").next().unwrap_or_default();
+    let mut module = Module { path: file.path.clone(), ..Module::default() };
+    let mut rest = String::new();
+    let mut uses = String::new();
+    for line in code.lines() {
+        let is_use = line.starts_with("use ")
+            || (line.starts_with("pub") && line.contains(" use ") && !line.contains('('))
+            || (line.starts_with("pub(") && line.contains(") use "));
+        if is_use || !uses.is_empty() {
+            uses.push_str(line);
+            uses.push(' ');
+            if line.contains(';') {
+                let (passes_on, text) =
+                    uses.split_once("use ").map_or((false, ""), |(head, text)| (!head.is_empty(), text));
+                let mut found = Vec::new();
+                tree(text.trim_end().trim_end_matches(';'), &[], &mut found);
+                for (name, way) in found {
+                    if let Some(way) = from_root(&way, of, all) {
+                        if passes_on {
+                            module.passes_on.insert(name.clone());
+                        }
+                        module.names.insert(name, way);
+                    }
+                }
+                uses.clear();
+            }
+            continue;
+        }
+        rest.push_str(line);
+        rest.push('\n');
+    }
+    module.ways = rest.lines().flat_map(|line| ways(&without_visibility(line)).collect::<Vec<_>>()).collect();
+    // What is passed on is used too where the code names it.
+    let named: BTreeSet<&str> = rest.split(|c| !is_word(c)).collect();
+    module.passes_on.retain(|name| !named.contains(name.as_str()));
+    module
+}
+
+/// The module in which what a way leads to is written: names that others pass on are followed.
+fn home(way: &[String], modules: &Modules, depth: usize) -> Option<Way> {
+    let length = (0..=way.len()).rev().find(|length| modules.contains_key(&way[..*length]))?;
+    let of = &modules[&way[..length]];
+    match way.get(length).and_then(|name| of.names.get(name)) {
+        Some(further) if depth > 0 => {
+            let further: Way = further.iter().chain(&way[length + 1..]).cloned().collect();
+            home(&further, modules, depth - 1)
+        }
+        _ => Some(way[..length].to_vec()),
+    }
+}
+
+/// The modules that each module uses.
+fn uses(modules: &Modules) -> BTreeMap<Way, BTreeSet<Way>> {
+    let all: BTreeSet<Way> = modules.keys().cloned().collect();
+    let of = |(way, module): (&Way, &Module)| {
+        let names = module.names.iter().filter(|(name, _)| !module.passes_on.contains(*name));
+        let named = names.map(|(_, way)| way.clone());
+        let written = module.ways.iter().filter_map(|written| {
+            from_root(written, way, &all).or_else(|| {
+                let first = module.names.get(written.first()?)?;
+                Some(first.iter().chain(&written[1..]).cloned().collect())
+            })
+        });
+        let used = named.chain(written).filter_map(|used| home(&used, modules, 8));
+        (way.clone(), used.filter(|used| used != way).collect())
+    };
+    modules.iter().map(of).collect()
+}
+
+/// What can be reached from a module.
+fn reached(from: &Way, uses: &BTreeMap<Way, BTreeSet<Way>>) -> BTreeSet<Way> {
+    let mut seen = BTreeSet::new();
+    let mut open: Vec<&Way> = vec![from];
+    while let Some(way) = open.pop() {
+        for next in uses.get(way).into_iter().flatten() {
+            if seen.insert(next.clone()) {
+                open.push(next);
+            }
+        }
+    }
+    seen
+}
+
+/// The files that need each other, of each cycle of more than may.
+fn cycles(files: &[&File]) -> Vec<BTreeSet<String>> {
+    let all: BTreeSet<Way> = files.iter().filter_map(|file| way_of(&file.path)).collect();
+    let module = |file: &&File| {
+        let way = way_of(&file.path)?;
+        let module = module(file, &way, &all);
+        Some((way, module))
+    };
+    let modules: Modules = files.iter().filter_map(module).collect();
+    let uses = uses(&modules);
+    let reach: BTreeMap<&Way, BTreeSet<Way>> = modules.keys().map(|way| (way, reached(way, &uses))).collect();
+    let (mut found, mut seen) = (Vec::new(), BTreeSet::new());
+    for way in modules.keys() {
+        let is_back = |other: &&Way| reach.get(other).is_some_and(|back| back.contains(way));
+        let cycle: BTreeSet<&Way> = reach[way].iter().filter(is_back).collect();
+        let files: BTreeSet<String> = cycle.iter().map(|way| counted(&modules[*way].path)).collect();
+        if files.len() > MOST_FILES && !seen.contains(way) {
+            seen.extend(cycle.iter().copied());
+            found.push(files);
+        }
+    }
+    found
+}
+
+/// How the cycles differ from what is recorded: a list of files for each of them, which may only lose some.
+fn differences(measured: &[BTreeSet<String>], recorded: &BTreeMap<String, BTreeSet<String>>) -> Vec<Offence> {
+    let known: BTreeSet<&String> = recorded.values().flatten().collect();
+    let now: BTreeSet<&String> = measured.iter().flatten().collect();
+    let mut offences = Vec::new();
+    for cycle in measured {
+        let home = recorded.values().find(|files| cycle.iter().any(|file| files.contains(file)));
+        for file in cycle.iter().filter(|file| home.is_none_or(|home| !home.contains(*file))) {
+            let others: Vec<&str> =
+                cycle.iter().filter(|other| *other != file).take(4).map(String::as_str).collect();
+            offences.push(Offence::new(
+                file,
+                format!("needs, and is needed by, {others:?} and others: {} files", cycle.len()),
+            ));
+        }
+    }
+    for file in known.difference(&now) {
+        offences.push(Offence::new(file, "is in no large cycle any more: remove it from the record"));
+    }
+    offences
+}
+
+#[test]
+fn no_more_than_three_files_need_each_other() {
+    let files = files();
+    let subjects = subjects(&files, 150, |file| file.is_rust() && file.path.starts_with(ROOM));
+    let text =
+        std::fs::read_to_string(root().join("tests/tidy/cycles.toml")).expect("the record can be read");
+    let recorded: BTreeMap<String, BTreeSet<String>> = toml::from_str(&text).expect("it is TOML");
+    assert_none(&differences(&cycles(&subjects), &recorded));
+}
+
+#[test]
+fn a_cycle_is_caught_through_names_that_are_passed_on() {
+    let file = |name: &str, text: &str| File { path: format!("{ROOM}{name}.rs"), text: text.into() };
+    let one = file("one/mod", "mod part;\npub use part::{Part, more::Other as Else};\n");
+    let part = file("one/part", "use crate::two::Two;\npub struct Part;\n");
+    let two = file("two", "use crate::three;\nfn f() { three::call() }\n");
+    let three = file("three", "fn call() { crate::four::Four::go() }\n");
+    let four = |text: &str| file("four", text);
+    let closed = four("use crate::{one::Part, two::{self}};\n");
+    let found = cycles(&[&one, &part, &two, &three, &closed]);
+    assert_eq!(found.len(), 1, "{found:?}");
+    assert_eq!(found[0].len(), 4, "the file that passes a name on is none of them: {found:?}");
+    assert_eq!(differences(&found, &BTreeMap::new()).len(), 4);
+    let record = BTreeMap::from([("all".to_owned(), found[0].clone())]);
+    assert_eq!(differences(&found, &record).len(), 0);
+    assert_eq!(differences(&[], &record).len(), 4, "a record that is not needed is told of");
+    let open = four("// use crate::one::Part;\nfn f() { \"crate::one::Part\"; }\n");
+    assert_eq!(cycles(&[&one, &part, &two, &three, &open]).len(), 0);
+}

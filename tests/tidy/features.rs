@@ -1,0 +1,121 @@
+//! Where the name of an optional feature may stand: in its own folder, in what puts a device together, in the configuration and in
+//! metrics. Elsewhere it is a question for a feature in the way of all devices. `features.toml` has the features and the places that
+//! were there when the rule came; these may only become fewer.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::Deserialize;
+
+use crate::source::{Source, is_word};
+use crate::{File, Offence, assert_none, files, root, subjects};
+
+/// Where the rule holds.
+const ROOM: &str = "crates/ssd/src/";
+/// Below it, what puts a device together, and metrics. Files named `config.rs` are the configuration.
+const WIRING: [&str; 9] = [
+    "device/",
+    "config.rs",
+    "lib.rs",
+    "metrics",
+    "parts.rs",
+    "pools.rs",
+    "scheduling.rs",
+    "times.rs",
+    "totals.rs",
+];
+
+/// A feature that a device may have.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Feature {
+    /// What stands in names of it, in small letters, without what separates words.
+    names: Vec<String>,
+    /// Its own files and folders, below the room.
+    own: Vec<String>,
+    /// Where it is named beside that.
+    elsewhere: BTreeSet<String>,
+}
+
+/// Whether a file may name every feature.
+fn is_wiring(place: &str) -> bool {
+    place.ends_with("/config.rs") || WIRING.iter().any(|wiring| place.starts_with(wiring))
+}
+
+/// The names in the code of a file, in small letters, without what separates words.
+fn names(file: &File) -> BTreeSet<String> {
+    let code = Source::split(&file.text).code;
+    let code = code.split("#[cfg(test)]").next().unwrap_or_default();
+    let names = code.split(|c| !is_word(c)).filter(|name| !name.is_empty());
+    names.map(|name| name.replace('_', "").to_lowercase()).collect()
+}
+
+/// The places beside its own that name a feature.
+fn places(feature: &Feature, named: &BTreeMap<&str, BTreeSet<String>>) -> BTreeSet<String> {
+    let is_its_own = |place: &str| feature.own.iter().any(|own| place.starts_with(own.as_str()));
+    let names_it = |names: &BTreeSet<String>| {
+        names.iter().any(|name| feature.names.iter().any(|part| name.contains(part.as_str())))
+    };
+    let others =
+        named.iter().filter(|(place, names)| !is_wiring(place) && !is_its_own(place) && names_it(names));
+    others.map(|(place, _)| (*place).to_owned()).collect()
+}
+
+/// What is wrong with the places of a feature.
+fn differences(name: &str, feature: &Feature, now: &BTreeSet<String>) -> Vec<Offence> {
+    let new = now.difference(&feature.elsewhere);
+    let new =
+        new.map(|place| Offence::new(format!("{ROOM}{place}"), format!("names the optional feature {name}")));
+    let gone = feature.elsewhere.difference(now);
+    let gone = gone.map(|place| {
+        Offence::new(format!("{ROOM}{place}"), format!("names {name} no longer: remove it from the record"))
+    });
+    new.chain(gone).collect()
+}
+
+fn by_place<'a>(files: &[&'a File]) -> BTreeMap<&'a str, BTreeSet<String>> {
+    files.iter().map(|file| (file.path.strip_prefix(ROOM).unwrap_or(&file.path), names(file))).collect()
+}
+
+#[test]
+fn an_optional_feature_is_named_in_its_own_place() {
+    let files = files();
+    let subjects = subjects(&files, 150, |file| file.is_rust() && file.path.starts_with(ROOM));
+    let named = by_place(&subjects);
+    let text =
+        std::fs::read_to_string(root().join("tests/tidy/features.toml")).expect("the record can be read");
+    let features: BTreeMap<String, Feature> = toml::from_str(&text).expect("it is TOML");
+    assert!(features.len() >= 8, "the rule looks at {} features", features.len());
+    let offences = features.iter().flat_map(|(name, feature)| {
+        let is_there = |own: &&String| named.keys().any(|place| place.starts_with(own.as_str()));
+        assert!(feature.own.iter().all(|own| is_there(&own)), "{name} has no place of its own");
+        differences(name, feature, &places(feature, &named))
+    });
+    assert_none(&offences.collect::<Vec<_>>());
+}
+
+#[test]
+fn a_feature_that_is_named_elsewhere_is_caught() {
+    let feature = Feature {
+        names: vec!["superblock".into()],
+        own: vec!["space/super_blocks.rs".into()],
+        elsewhere: BTreeSet::from(["writer/rows.rs".to_owned()]),
+    };
+    let file = |place: &str, text: &str| File { path: format!("{ROOM}{place}"), text: text.into() };
+    let all = [
+        file("space/super_blocks.rs", "struct SuperBlocks;"),
+        file("device/mod.rs", "fn form_super_blocks() {}"),
+        file("reclaim/config.rs", "SuperBlock"),
+        file("writer/rows.rs", "space.super_blocks()"),
+        file("writer/form.rs", "// super_block\nfn form() {}"),
+        file("cache/mod.rs", "if base.has_super_blocks() {}"),
+    ];
+    let files: Vec<&File> = all.iter().collect();
+    let found = places(&feature, &by_place(&files));
+    assert_eq!(found, BTreeSet::from(["cache/mod.rs".to_owned(), "writer/rows.rs".to_owned()]));
+    assert_eq!(differences("super blocks", &feature, &found).len(), 1, "one is recorded");
+    assert_eq!(
+        differences("super blocks", &feature, &BTreeSet::new()).len(),
+        1,
+        "a record that is not needed"
+    );
+}
