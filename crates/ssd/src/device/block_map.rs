@@ -30,9 +30,8 @@ impl Device {
         let row = self.core.base.policies.placement.home(page.0).unwrap_or(0);
         let mut programmed = 0;
         loop {
+            let step = self.core.map.next_step(row, Some(page), &mut self.core.base);
             let Base { space, flash, .. } = &mut self.core.base;
-            let Some(map) = self.core.map.by_block_mut() else { return programmed };
-            let step = map.next(row, Some(page), space, flash.chips());
             match step.expect("a device that was checked has room for its pages") {
                 Step::Write { to } => {
                     let version = self.core.map.written(page);
@@ -41,9 +40,10 @@ impl Device {
                     self.core.base.space.program_done(to);
                     return programmed + 1;
                 }
-                Step::Read { from } => map.hold(row, Moved { stamp: flash.stamp(from), from }),
+                Step::Read { from } => self.core.map.hold(row, Moved { stamp: flash.stamp(from), from }),
                 Step::Program { to } => {
-                    let stamp = map.held(row).first().map_or(Stamp::PADDING, |moved| moved.stamp);
+                    let held = self.core.map.by_block().and_then(|map| map.held(row).first());
+                    let stamp = held.map_or(Stamp::PADDING, |moved| moved.stamp);
                     self.core.base.flash.put(to, stamp);
                     self.core.map.copied(row, to, &mut self.core.base);
                     programmed += 1;

@@ -1,12 +1,14 @@
-//! The steps of a block map as commands of the dies: what is copied from one block to another.
+//! The steps of a block map: what is to be done next in a row, what is copied from one block to another as commands of the dies, and
+//! what is told of the commands that are done or failed. Without a block map nothing is to be done, and nobody takes what is told.
 
 use wordline_kernel::Schedule;
-use wordline_nand::{DieId, Location, PageId};
+use wordline_nand::{BlockSetId, DieId, Location, PageId};
 
 use crate::base::Base;
 use crate::event::Event;
 use crate::flash::{Class, Task, Ticket};
-use crate::map::{Map, Moved};
+use crate::map::block_map::Step;
+use crate::map::{LogicalPage, Map, Moved};
 use crate::policy::placement::Row;
 use crate::space::StreamId;
 
@@ -70,21 +72,84 @@ impl Map {
         let Task { location, locations, .. } = *read;
         if locations > 0 && base.space.is_valid(location) {
             let moved = Moved { stamp: base.flash.stamp(location), from: location };
-            if let Some(map) = self.by_block_mut() {
-                map.hold(row, moved);
-            }
+            self.hold(row, moved);
         }
     }
 
     /// A page that was copied is where it was written to.
     pub(crate) fn copied(&mut self, row: Row, to: Location, base: &mut Base) {
-        let moved = self.by_block_mut().and_then(|map| map.take_held(row));
+        let moved = self.by_block.as_mut().and_then(|map| map.take_held(row));
         if let Some(moved) = moved.filter(|moved| base.space.is_valid(moved.from)) {
             let place = |location| base.config.locations().split(location).1;
             debug_assert_eq!(place(to), place(Location(moved.stamp.logical)));
             self.relocate(moved, to, &mut base.space);
         }
         base.space.program_done(to);
+    }
+
+    /// What a block map wants done next in a row where a page may wait to be written. A row that cannot go on ends the life of the
+    /// device.
+    pub(crate) fn next_step(
+        &mut self,
+        row: Row,
+        waiting: Option<LogicalPage>,
+        base: &mut Base,
+    ) -> Option<Step> {
+        let map = self.by_block.as_mut()?;
+        let step = map.next(row, waiting, &mut base.space, base.flash.chips());
+        base.life.read_only |= step.is_none() && map.is_stuck(row);
+        step
+    }
+
+    /// A page was read to be copied in a row.
+    pub(crate) fn hold(&mut self, row: Row, moved: Moved) {
+        if let Some(map) = &mut self.by_block {
+            map.hold(row, moved);
+        }
+    }
+
+    /// A page of the host is in flash in a row.
+    #[inline]
+    pub(crate) fn page_written(&mut self, row: Row) {
+        if let Some(map) = &mut self.by_block {
+            map.page_written(row);
+        }
+    }
+
+    /// A command of a step is done; whether it was one of a block map.
+    pub(crate) fn command_done(&mut self, row: Row) -> bool {
+        self.by_block.as_mut().map(|map| map.command_done(row)).is_some()
+    }
+
+    /// A program failed in a block.
+    pub(crate) fn program_failed(&mut self, row: Row, block: BlockSetId) {
+        if let Some(map) = &mut self.by_block {
+            map.program_failed(row, block);
+        }
+    }
+
+    /// The erase of a block failed and is tried again; whether a block map does that.
+    pub(crate) fn erase_again(&mut self, row: Row, block: BlockSetId) -> bool {
+        self.by_block.as_mut().map(|map| map.erase_again(row, block)).is_some()
+    }
+
+    /// A block is to be emptied and taken out of use; whether a block map does that.
+    pub(crate) fn condemned(&mut self, row: Row, block: BlockSetId) -> bool {
+        self.by_block.as_mut().map(|map| map.condemned(row, block)).is_some()
+    }
+
+    /// A row is out of use as a whole, with all its blocks.
+    pub(crate) fn lose_row(&mut self, row: Row, base: &Base) {
+        if let Some(map) = &mut self.by_block {
+            map.lose(row, &base.space);
+        }
+    }
+
+    /// Finds the blocks of logical blocks after a power cut, once it is known which pages are valid.
+    pub(crate) fn find_blocks(&mut self, base: &mut Base) {
+        if let Some(map) = &mut self.by_block {
+            map.rebuild(&mut base.space, base.flash.chips());
+        }
     }
 
     /// A step of a block map that takes so many commands begins in a row.

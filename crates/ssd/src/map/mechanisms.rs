@@ -14,12 +14,6 @@ impl Map {
         self.by_block.as_deref()
     }
 
-    /// The same, to be changed.
-    #[inline]
-    pub(crate) fn by_block_mut(&mut self) -> Option<&mut BlockMap> {
-        self.by_block.as_deref_mut()
-    }
-
     /// The part of the map that is in memory, if that is not all of it.
     #[inline]
     pub(crate) fn translation(&self) -> Option<&Translation> {

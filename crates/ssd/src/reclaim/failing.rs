@@ -29,9 +29,8 @@ impl Reclaim {
         if after == After::Retire && base.space.condemn(block) {
             base.totals.grown_bad_blocks += 1;
             let row = base.space.row_of(block);
-            match map.by_block_mut() {
-                Some(map) => map.condemned(row, block),
-                None => self.condemn(row, block),
+            if !map.condemned(row, block) {
+                self.condemn(row, block);
             }
             map.check_life(base);
         }
@@ -43,9 +42,7 @@ impl Reclaim {
         if base.space.state(block) != State::Bad {
             base.totals.program_failures += 1;
             base.faults_at(block).program_failures += 1;
-            if let Some(map) = map.by_block_mut() {
-                map.program_failed(base.space.row_of(block), block);
-            }
+            map.program_failed(base.space.row_of(block), block);
             self.failed(Failed::Program, block, base, map);
         }
     }
@@ -66,9 +63,8 @@ impl Reclaim {
             base.space.program_done(first);
             self.program_failed(first, base, map);
         }
-        match map.by_block_mut() {
-            Some(map) => map.command_done(row),
-            None => _ = self.command_done(row),
+        if !map.command_done(row) {
+            self.command_done(row);
         }
     }
 
@@ -86,9 +82,8 @@ impl Reclaim {
             return;
         }
         let row = base.space.row_of(block);
-        match map.by_block_mut() {
-            Some(map) => map.erase_again(row, block),
-            None => self.collector.erase_again(row, block),
+        if !map.erase_again(row, block) {
+            self.collector.erase_again(row, block);
         }
     }
 

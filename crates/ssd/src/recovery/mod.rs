@@ -72,9 +72,7 @@ impl Recovery {
         core.base.space.close_full();
         core.base.life.read_only = false;
         condemn_again(core, writer);
-        if let Some(map) = core.map.by_block_mut() {
-            map.rebuild(&mut core.base.space, core.base.flash.chips());
-        }
+        core.map.find_blocks(&mut core.base);
         core.map.check_life(&mut core.base);
         let mut scan = Scan::of(&core.base.config.pools);
         scan.begin(now);

@@ -3,7 +3,6 @@
 
 use wordline_kernel::Schedule;
 
-use crate::base::Base;
 use crate::cache::buffer::EntryId;
 use crate::engines::Core;
 use crate::event::Event;
@@ -13,19 +12,6 @@ use crate::policy::placement::Row;
 use crate::writer::Writer;
 
 impl Writer {
-    /// Lets the rows go on that pages wait for. Returns whether a page of the host was taken to be programmed.
-    #[inline(never)]
-    pub(crate) fn form_mapped(&mut self, core: &mut Core, calendar: &mut impl Schedule<Event>) -> bool {
-        let mut formed = false;
-        let streams = usize::from(core.base.space.streams().host);
-        let mut next = 0;
-        while let Some(list) = self.ready.held_from(next) {
-            formed |= self.work_on((list / streams) as Row, core, calendar);
-            next = list + 1;
-        }
-        formed
-    }
-
     /// Queues the next command of a row, if none is under way. Returns whether it programs a page of the host.
     #[inline(never)]
     pub(super) fn work_on(&mut self, row: Row, core: &mut Core, calendar: &mut impl Schedule<Event>) -> bool {
@@ -36,12 +22,7 @@ impl Writer {
         loop {
             let waiting = self.waiting_for(row, core);
             let page = waiting.map(|(_, id)| core.cache.entry(id).logical);
-            let Base { space, flash, .. } = &mut core.base;
-            let Some(map) = core.map.by_block_mut() else { return false };
-            let Some(step) = map.next(row, page, space, flash.chips()) else {
-                core.base.life.read_only |= map.is_stuck(row);
-                return false;
-            };
+            let Some(step) = core.map.next_step(row, page, &mut core.base) else { return false };
             let die = match (step, waiting) {
                 (Step::Retire { block }, _) => {
                     core.base.space.retire(block);
@@ -67,7 +48,7 @@ impl Writer {
     /// The page that the row writes next, and the list that it is in. Those that were discarded meanwhile leave theirs.
     fn waiting_for(&mut self, row: Row, core: &mut Core) -> Option<(usize, EntryId)> {
         let streams = usize::from(core.base.space.streams().host);
-        let first = row as usize * streams;
+        let first = self.ready.of(Some(row), 0);
         for list in first..first + streams {
             while let Some(id) = self.ready[list].pages.front().copied() {
                 if !core.cache.entry(id).discarded {
@@ -85,8 +66,7 @@ impl Writer {
 
     /// A command of the row's step is done: the row goes on.
     pub(crate) fn step_done(&mut self, row: Row, core: &mut Core, calendar: &mut impl Schedule<Event>) {
-        if let Some(map) = core.map.by_block_mut() {
-            map.command_done(row);
+        if core.map.command_done(row) {
             self.work_on(row, core, calendar);
         }
     }

@@ -85,7 +85,7 @@ impl Writer {
     ) -> bool {
         let accepts = !self.rows.of(stream).is_empty();
         // Where pages have homes, a row that accepts is of no use to the pages of another.
-        if self.programming > 0 || (accepts && !core.base.has_homes) {
+        if self.programming > 0 || (accepts && !self.ready.have_homes()) {
             return accepts;
         }
         if self.rows.take_some_full() || core.reclaim.is_idle() {

@@ -62,9 +62,7 @@ impl Writer {
             core.reclaim.lose(row);
             let good = core.base.space.lose_row(row, |location| locations.push(location));
             core.base.totals.grown_bad_blocks += u64::from(good);
-            if let Some(map) = core.map.by_block_mut() {
-                map.lose(row, &core.base.space);
-            }
+            core.map.lose_row(row, &core.base);
             self.rows.note(row, &core.base, &core.reclaim);
         }
         // What waits for the lost rows goes elsewhere.

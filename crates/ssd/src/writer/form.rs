@@ -22,13 +22,41 @@ impl Writer {
         self.rows.forget_opened();
         self.draw_from_list(core, calendar);
         self.write_tables(core, calendar);
-        let formed = match (core.base.has_homes, core.map.by_block()) {
-            (_, Some(_)) => self.form_mapped(core, calendar),
-            (true, None) => self.form_at_home(core, calendar),
-            (false, None) => self.form_anywhere(core, calendar),
-        };
+        let formed = self.form_of_pages(core, calendar);
         let formed_whole = self.subs.is_some() && self.form_whole_units(core, calendar);
         formed | formed_whole
+    }
+
+    /// Forms groups of the pages that wait, list by list: in the row that is their home, or in those that take them.
+    fn form_of_pages(&mut self, core: &mut Core, calendar: &mut impl Schedule<Event>) -> bool {
+        // A page that has its place in a row lets it go on, whether the row takes anything now or not.
+        let by_row = self.ready.have_homes() && core.map.by_block().is_none();
+        // Where nothing moves a unit is padded, whatever there is of it.
+        let pads = !by_row || self.look_for_rows(core, calendar);
+        let (mut formed, mut next) = (false, 0);
+        while let Some(list) = match by_row {
+            true => self.ready.ripe_from(next, pads, self.rows.of_all()),
+            false => self.ready.held_from(next),
+        } {
+            next = list + 1;
+            formed |= match self.ready.home(list) {
+                Some(row) => self.form_at_home(row, list, core, calendar),
+                None => self.form_anywhere(list, core, calendar),
+            };
+        }
+        if by_row && core.base.policies.balancer.is_some() {
+            formed |= self.balance(core, calendar);
+        }
+        formed
+    }
+
+    /// Looks for rows of all streams; whether nothing moves.
+    #[inline(never)]
+    fn look_for_rows(&mut self, core: &mut Core, calendar: &mut impl Schedule<Event>) -> bool {
+        for stream in 0..self.rows.of_all().len() {
+            self.look_for_row(stream, core, calendar);
+        }
+        self.nothing_moves(core)
     }
 
     /// The host's group of a row goes to flash with what the buffer has of its pages.
@@ -51,30 +79,28 @@ impl Writer {
         self.programming == 0 && core.cache.stalls()
     }
 
-    /// Forms program units of pages that may go anywhere.
-    pub(crate) fn form_anywhere(&mut self, core: &mut Core, calendar: &mut impl Schedule<Event>) -> bool {
+    /// Forms program units of pages of a list that may go anywhere.
+    fn form_anywhere(&mut self, list: usize, core: &mut Core, calendar: &mut impl Schedule<Event>) -> bool {
         let mut formed = false;
-        for list in 0..self.ready.len() {
-            while !self.ready[list].pages.is_empty() {
-                if !self.look_for_row(list, core, calendar) {
-                    formed |= self.subs.is_some() && self.looks_elsewhere(list, core, calendar);
+        while !self.ready[list].pages.is_empty() {
+            if !self.look_for_row(list, core, calendar) {
+                formed |= self.subs.is_some() && self.looks_elsewhere(list, core, calendar);
+                break;
+            }
+            let unit = self.rows.unit_of(list, &core.base);
+            if (self.ready[list].pages.len() as u32) < unit {
+                if !self.must_pad(list, core) {
                     break;
                 }
-                let unit = self.rows.unit_of(list, &core.base);
-                if (self.ready[list].pages.len() as u32) < unit {
-                    if !self.must_pad(list, core) {
-                        break;
-                    }
-                    self.top_up(list, unit, core);
-                }
-                let row = self.rows.next(list, &mut *core.base.policies.placement);
-                if self.rows.is_outgrown(row, list, unit, &core.base) {
-                    self.rows.note(row, &core.base, &core.reclaim);
-                    continue;
-                }
-                self.form(row, list, core, calendar);
-                formed = true;
+                self.top_up(list, unit, core);
             }
+            let row = self.rows.next(list, &mut *core.base.policies.placement);
+            if self.rows.is_outgrown(row, list, unit, &core.base) {
+                self.rows.note(row, &core.base, &core.reclaim);
+                continue;
+            }
+            self.form(row, list, core, calendar);
+            formed = true;
         }
         formed
     }
@@ -96,34 +122,28 @@ impl Writer {
         }
     }
 
-    /// Forms program units of pages that have homes.
+    /// Forms a program unit of pages of a list whose home is a row, if it takes one and there is one, or one must go. Where pages
+    /// have their places in the row, what must be done before that is begun.
     #[inline(never)]
-    pub(crate) fn form_at_home(&mut self, core: &mut Core, calendar: &mut impl Schedule<Event>) -> bool {
-        let mut formed = false;
-        let streams = usize::from(core.base.space.streams().host);
-        for stream in 0..streams {
-            self.look_for_row(stream, core, calendar);
+    fn form_at_home(
+        &mut self,
+        row: Row,
+        list: usize,
+        core: &mut Core,
+        calendar: &mut impl Schedule<Event>,
+    ) -> bool {
+        if core.map.by_block().is_some() {
+            return self.work_on(row, core, calendar);
         }
-        // Where nothing moves a unit is padded, whatever there is of it.
-        let pads = self.nothing_moves(core);
-        let mut next = 0;
-        while let Some(list) = self.ready.ripe_from(next, pads, self.rows.of_all()) {
-            next = list + 1;
-            let waiting = self.ready[list].pages.len() as u32;
-            let row = (list / streams) as Row;
-            let complete =
-                waiting >= core.base.space.unit(row, core.base.space.streams().host((list % streams) as u8));
-            if (complete || (waiting > 0 && self.must_pad(list, core)))
-                && self.rows.of(list % streams).contains(row)
-            {
-                self.form(row, list, core, calendar);
-                formed = true;
-            }
+        let stream = self.ready.stream(list);
+        let waiting = self.ready[list].pages.len() as u32;
+        let complete = waiting >= core.base.space.unit(row, core.base.space.streams().host(stream as u8));
+        let goes =
+            (complete || (waiting > 0 && self.must_pad(list, core))) && self.rows.of(stream).contains(row);
+        if goes {
+            self.form(row, list, core, calendar);
         }
-        if core.base.policies.balancer.is_some() {
-            formed |= self.balance(core, calendar);
-        }
-        formed
+        goes
     }
 
     /// Takes up to a program unit of pages from a list and queues their program in `row`.
@@ -134,8 +154,7 @@ impl Writer {
         core: &mut Core,
         calendar: &mut impl Schedule<Event>,
     ) {
-        let stream =
-            core.base.space.streams().host((list % usize::from(core.base.space.streams().host)) as u8);
+        let stream = core.base.space.streams().host(self.ready.stream(list) as u8);
         let pages = core.base.space.unit(row, stream) as usize;
         let mut group = std::mem::take(&mut self.groups[row as usize]);
         let mut over = self.list_of_pages();
@@ -267,9 +286,7 @@ impl Writer {
             }
         }
         self.programming -= group.brought();
-        if let Some(map) = core.map.by_block_mut() {
-            map.page_written(row);
-        }
+        core.map.page_written(row);
         let mut over = self.list_of_pages();
         let extent = group.extent;
         if self.subs.is_some() && extent.is_none() {

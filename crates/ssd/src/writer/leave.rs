@@ -40,7 +40,7 @@ impl Writer {
         match entry.state {
             EntryState::Dirty => self.leave(id, core, calendar),
             EntryState::Ready if !was_urgent && self.waits_in_list(entry.logical) => {
-                let list = list_of(entry.logical, entry.stream, core);
+                let list = self.list_of(entry.logical, entry.stream, core);
                 self.ready.urge(list, true);
             }
             EntryState::Filling if self.subs.is_some() => self.hurry_unit(entry.logical, core, calendar),
@@ -129,8 +129,18 @@ impl Writer {
         assert!(stream < core.base.space.streams().host, "the router chose stream {stream}");
         core.cache.send_to(id, stream);
         let Ready { page, stream, urgent } = core.cache.completed(id, &core.base);
-        let list = list_of(page, stream, core);
+        let list = self.list_of(page, stream, core);
         self.ready.push(list, id, urgent);
+    }
+
+    /// Which list a complete page waits in.
+    #[inline]
+    fn list_of(&self, logical: LogicalPage, stream: u8, core: &Core) -> usize {
+        let home = match self.ready.have_homes() {
+            true => core.base.policies.placement.home(logical.0),
+            false => None,
+        };
+        self.ready.of(home, usize::from(stream))
     }
 
     /// Takes pages out of the list while the buffer is too full, or a flush wants them: the flush's by age, others as
@@ -251,13 +261,4 @@ impl Writer {
             self.leave(id, core, calendar);
         }
     }
-}
-
-/// Which list a complete page waits in.
-fn list_of(logical: LogicalPage, stream: u8, core: &Core) -> usize {
-    if !core.base.has_homes {
-        return usize::from(stream);
-    }
-    let home = core.base.policies.placement.home(logical.0).unwrap_or(0);
-    home as usize * usize::from(core.base.space.streams().host) + usize::from(stream)
 }

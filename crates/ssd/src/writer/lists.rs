@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use wordline_kernel::state;
 
 use crate::cache::buffer::EntryId;
-use crate::policy::placement::RowSet;
+use crate::policy::placement::{Row, RowSet};
 
 /// Complete pages that wait for a program unit.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -24,13 +24,16 @@ pub(crate) struct Lists {
     all: Vec<Ready>,
     /// The pages that make a unit of a list at least.
     units: Vec<u32>,
+    /// Streams of the host, and whether each row has a list for each of them, for pages that have their home there.
+    streams: usize,
+    has_homes: bool,
     /// The lists that hold a page.
     held: RowSet,
     /// Those that hold a unit at least, or a page that must not wait.
     ripe: RowSet,
 }
 
-state!(Lists { values { all, held, ripe } fixed { units } });
+state!(Lists { values { all, held, ripe } fixed { units, streams, has_homes } });
 
 impl Index<usize> for Lists {
     type Output = Ready;
@@ -42,11 +45,36 @@ impl Index<usize> for Lists {
 }
 
 impl Lists {
-    /// Empty lists, of which each makes a unit of so many pages at least.
-    pub fn new(units: Vec<u32>) -> Self {
+    /// Empty lists, of which each makes a unit of so many pages at least: one for each of so many streams, or one of each row
+    /// for each of them.
+    pub fn new(units: Vec<u32>, streams: usize, has_homes: bool) -> Self {
         let count = units.len() as u32;
         let (held, ripe) = (RowSet::new(count), RowSet::new(count));
-        Self { all: vec![Ready::default(); units.len()], units, held, ripe }
+        Self { all: vec![Ready::default(); units.len()], units, streams, has_homes, held, ripe }
+    }
+
+    /// Whether pages wait for a row of their own.
+    #[inline]
+    pub fn have_homes(&self) -> bool {
+        self.has_homes
+    }
+
+    /// The list for pages of a stream that have this home.
+    #[inline]
+    pub fn of(&self, home: Option<Row>, stream: usize) -> usize {
+        home.map_or(0, |home| home as usize * self.streams) + stream
+    }
+
+    /// The only row that pages of a list go to, if it has one.
+    #[inline]
+    pub fn home(&self, list: usize) -> Option<Row> {
+        self.has_homes.then(|| (list / self.streams) as Row)
+    }
+
+    /// The stream that the pages of a list are of.
+    #[inline]
+    pub fn stream(&self, list: usize) -> usize {
+        if self.has_homes { list % self.streams } else { list }
     }
 
     /// How many lists there are.
@@ -112,7 +140,7 @@ impl Lists {
 
     /// Forgets all pages.
     pub fn forget(&mut self) {
-        *self = Self::new(std::mem::take(&mut self.units));
+        *self = Self::new(std::mem::take(&mut self.units), self.streams, self.has_homes);
     }
 
     /// The lengths of what is kept of the lists.

@@ -66,7 +66,8 @@ impl Writer {
     /// Nothing is on its way.
     pub(crate) fn new(base: &Base, slc: Option<&SlcShare>) -> Self {
         let (config, streams, rows) = (&base.config, base.space.streams(), base.config.pools.rows());
-        let lists = Lists::new(new_units(config, streams, slc, base.has_homes));
+        let units = new_units(config, streams, slc, base.has_homes);
+        let lists = Lists::new(units, streams.host.into(), base.has_homes);
         let subs = new_sub_requests(&base.config, &*base.policies.router);
         Self {
             rows: Rows::new(base, slc),

@@ -16,7 +16,7 @@ impl Writer {
     fn write_discards(&mut self, core: &mut Core, calendar: &mut impl Schedule<Event>) {
         let stream = self.rows.of_all().len() - 1;
         while core.map.has_discards_to_write() && self.look_for_row(stream, core, calendar) {
-            let row = match core.base.has_homes {
+            let row = match self.ready.have_homes() {
                 true => self.rows.of(stream).iter().find(|row| core.map.takes_tables(*row, &core.base)),
                 false => core.base.policies.placement.next(self.rows.of(stream)),
             };
@@ -58,7 +58,7 @@ impl Writer {
         if !has_unit || !self.look_for_row(stream, core, calendar) {
             return false;
         }
-        let row = match core.base.has_homes {
+        let row = match self.ready.have_homes() {
             true => self.row_for_tables(core),
             false => core.base.policies.placement.next(self.rows.of(stream)),
         };
@@ -80,7 +80,7 @@ impl Writer {
     /// Whether it is the turn of translation pages in a row, or the host does not want it.
     fn may_write_tables(&self, row: Row, core: &Core) -> bool {
         let streams = usize::from(core.base.space.streams().host);
-        let first = if core.base.has_homes { row as usize * streams } else { 0 };
+        let first = self.ready.of(self.ready.have_homes().then_some(row), 0);
         let has_turn = core.map.translation().is_some_and(|translation| translation.has_turn(row));
         let mut waiting = (0..streams).filter(|stream| !self.ready[first + stream].pages.is_empty());
         has_turn || !waiting.any(|stream| self.rows.goes_to_pool_of(row, stream, &core.base))
