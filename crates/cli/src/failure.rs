@@ -50,7 +50,9 @@ impl Failure {
     /// Prints what there is to say, each complaint on a line of its own, and gives the exit code.
     pub fn report(self) -> ExitCode {
         match self {
-            Self::Error(Error::Invariant(reproducer) | Error::Stuck(reproducer)) => {
+            Self::Error(
+                Error::Invariant(reproducer) | Error::Stuck(reproducer) | Error::WrongAnswer(reproducer),
+            ) => {
                 say(&format!("error: {reproducer}"));
                 ExitCode::from(FAILED)
             }

@@ -16,6 +16,9 @@ wordline_trace::input_errors! {
         /// The user stopped it before there was anything to tell.
         #[error("stopped before the first request")]
         Stopped,
+        /// A design or a policy gave an answer that was not allowed. The text holds the reproducer.
+        #[error("{0}")]
+        WrongAnswer(String),
         /// An always-on check of the simulation failed: a bug in Wordline. The text holds the reproducer.
         #[error("{0}")]
         Invariant(String),

@@ -232,10 +232,15 @@ impl Reproducer {
         }
     }
 
+    /// The same for a fault of ours.
+    fn of_fault(&self, position: u64) -> String {
+        format!("This is a fault of Wordline, not of the input. {}", self.text(position))
+    }
+
     fn text(&self, position: u64) -> String {
         let Self { trace, seed, configuration } = self;
         format!(
-            "This is a fault of Wordline, not of the input. To reproduce it:\n  \
+            "To reproduce it:\n  \
              trace position: request {position} of {trace}\n  seed: {seed}\n  configuration:\n{configuration}"
         )
     }
@@ -244,12 +249,15 @@ impl Reproducer {
     fn told_of(&self, run: impl FnOnce(&mut u64) -> Result<Summary>) -> Result<Summary> {
         let mut position = 0;
         match catch_unwind(AssertUnwindSafe(|| run(&mut position))) {
-            Ok(Err(Error::Stuck(what))) => Err(Error::Stuck(format!("{what}{}", self.text(position)))),
+            Ok(Err(Error::Stuck(what))) => Err(Error::Stuck(format!("{what}{}", self.of_fault(position)))),
+            Ok(Err(Error::WrongAnswer(what))) => {
+                Err(Error::WrongAnswer(format!("{what}\n{}", self.text(position))))
+            }
             Ok(other) => other,
             Err(panic) => {
                 let text = panic.downcast_ref::<String>().map(String::as_str);
                 let what = text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("no text");
-                let reproducer = self.text(position);
+                let reproducer = self.of_fault(position);
                 Err(Error::Invariant(format!("a check of the simulation failed: {what}\n{reproducer}")))
             }
         }
@@ -392,7 +400,7 @@ fn simulate<D: BlockDevice, S: Iterator<Item = Arrival>>(
     let latest = calendar.now() + Duration::LIMIT;
     let mut watchdog = Watchdog::of(device, calendar.now());
     loop {
-        let ended = !power.is_off() && submit(device, queue, calendar, &mut host_at);
+        let ended = !power.is_off() && submit(device, queue, calendar, &mut host_at)?;
         *position = queue.total_submitted();
         if ended && queue.outstanding() == 0 {
             return Ok((last_answer, false));
@@ -402,6 +410,7 @@ fn simulate<D: BlockDevice, S: Iterator<Item = Arrival>>(
             let event = calendar.advance();
             if let Some(Event::Device(event)) = event {
                 device.handle(event, &mut calendar.within(Event::Device));
+                check_answers(device)?;
             } else {
                 host_at = None;
                 match event {
@@ -448,6 +457,12 @@ fn simulate<D: BlockDevice, S: Iterator<Item = Arrival>>(
     }
 }
 
+/// A design or a policy of the device gave an answer that was not allowed.
+#[inline]
+pub(crate) fn check_answers(device: &impl BlockDevice) -> Result<()> {
+    device.wrong_answer().map_or(Ok(()), |wrong| Err(Error::WrongAnswer(wrong.to_string())))
+}
+
 /// A closed loop has no times that could be checked before: it ends when it has taken the time that there is.
 #[cold]
 fn too_long(answered: u64) -> Error {
@@ -492,11 +507,12 @@ fn submit<D: BlockDevice, S: Iterator<Item = Arrival>>(
     queue: &mut HostQueue<S>,
     calendar: &mut Calendar<Event<D::Event>>,
     host_at: &mut Option<Instant>,
-) -> bool {
+) -> Result<bool> {
     loop {
         match queue.next(calendar.now()) {
             Submission::Now(command) => {
                 device.submit(command, &mut calendar.within(Event::Device));
+                check_answers(device)?;
                 device.foresee(queue.upcoming());
             }
             Submission::At(time) => {
@@ -504,10 +520,10 @@ fn submit<D: BlockDevice, S: Iterator<Item = Arrival>>(
                     calendar.at(time, Event::Host);
                     *host_at = Some(time);
                 }
-                return false;
+                return Ok(false);
             }
-            Submission::Wait => return false,
-            Submission::End => return true,
+            Submission::Wait => return Ok(false),
+            Submission::End => return Ok(true),
         }
     }
 }

@@ -9,7 +9,7 @@ use wordline_ssd::{BlockDevice, Command, Operation, SECTOR};
 
 use crate::admission::Admission;
 use crate::error::{Error, Result};
-use crate::run::{Load, Observer, WARMING_UP};
+use crate::run::{Load, Observer, WARMING_UP, check_answers};
 use crate::trace::{Request, Requests};
 
 /// Who gives the requests of a workload once more, with the number of the pass, counted from 1: those of a generator are drawn anew,
@@ -205,6 +205,7 @@ pub(crate) fn warm_up<D: BlockDevice>(
         },
         depth,
     );
+    check_answers(device)?;
     match (agenda, failed) {
         (_, Some(error)) => Err(error),
         _ if stopped => Err(Error::Stopped),

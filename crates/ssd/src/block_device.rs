@@ -11,6 +11,7 @@ use wordline_kernel::snapshot::{Broken, Sink, Source, State};
 use wordline_kernel::{Bytes, Digest, Duration, Instant, Metrics, Schedule, Seed};
 
 use crate::command::{Answer, Command};
+use crate::design::WrongAnswer;
 use crate::device::{Content, Look, PowerCut, Recovered, Steady};
 use crate::metrics::Detail;
 use crate::snapshot::{self, Agenda};
@@ -101,6 +102,13 @@ pub trait BlockDevice: State {
 
     /// They were seen.
     fn forget_answers(&mut self);
+
+    /// The first answer of a design or a policy of the device that was not allowed. Whoever drives the device looks after each event and
+    /// goes no further; a device made of devices asks its members. It refuses further commands.
+    #[inline]
+    fn wrong_answer(&self) -> Option<&WrongAnswer> {
+        None
+    }
 
     /// Commands that are not answered yet.
     fn outstanding(&self) -> usize;

@@ -15,6 +15,7 @@ pub use crate::map::config::MappingFile;
 use crate::map::discards;
 use crate::policy::background::BackgroundKind;
 use crate::policy::balancer::BalancerKind;
+use crate::policy::demands::Demands;
 use crate::policy::failure::FailureKind;
 use crate::policy::frontier::FrontierKind;
 use crate::policy::mapper::CacheSize;
@@ -61,6 +62,9 @@ pub struct DeviceFile {
     /// one of everything. What is left over is spare space.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub namespaces: Vec<NamespaceFile>,
+    /// The streams that the policies and designs of the device tell apart, where these are others than it names itself.
+    #[serde(skip)]
+    pub demands: Option<Demands>,
 }
 
 /// The flash translation layer.
@@ -315,7 +319,14 @@ impl DeviceFile {
 
     /// The write streams of each row: those of the policies, and those that `streams_of_map` adds on each side.
     pub fn streams(&self) -> Streams {
-        self.streams_beside(self.ftl.router.streams(), self.ftl.gc.relocator.streams())
+        let named = || Demands { host: self.ftl.router.streams(), gc: self.ftl.gc.relocator.streams() };
+        let Demands { host, gc } = self.demands.unwrap_or_else(named);
+        self.streams_beside(host, gc)
+    }
+
+    /// The host's streams that the router, or whoever answers in its place, tells apart.
+    pub fn routed_streams(&self) -> u8 {
+        self.demands.map_or_else(|| self.ftl.router.streams(), |demands| demands.host)
     }
 
     /// The same with so many streams of the router's and the relocator's.

@@ -28,6 +28,8 @@ pub struct Mark {
     links: Vec<Duration>,
     buses: Vec<Duration>,
     arrays: Vec<Duration>,
+    /// Those of designs.
+    designs: Vec<(&'static Metric, Value)>,
 }
 
 impl Mark {
@@ -43,6 +45,7 @@ impl Mark {
             written_back: device.written_back().to_vec(),
             links: detail::link_busy(device, now),
             buses: device.chips().bus_busy(now).map(Duration::from_ps).collect(),
+            designs: device.measure_designs(),
             arrays: device.chips().array_busy(now).map(Duration::from_ps).collect(),
         }
     }
@@ -294,7 +297,19 @@ pub fn since(device: &Device, mark: &Mark, now: Instant) -> Metrics {
     since.flash.add_to(&mut metrics);
     let of_pools = if device.config().pools.count() > 1 { OF_POOLS } else { &[] };
     DERIVED.iter().chain(of_pools).for_each(|(metric, of)| metrics.add(*metric, of(&since)));
+    for (n, (metric, value)) in device.measure_designs().into_iter().enumerate() {
+        let before = mark.designs.get(n).map(|(_, value)| *value);
+        metrics.add(*metric, added(before, value));
+    }
     metrics
+}
+
+/// Of a count what was added, of another number what it is now.
+fn added(before: Option<Value>, now: Value) -> Value {
+    match (before, now) {
+        (Some(Value::Count(before)), Value::Count(now)) => Value::Count(now.saturating_sub(before)),
+        _ => now,
+    }
 }
 
 #[cfg(test)]

@@ -1,9 +1,11 @@
 //! What a device is made of: its policies, which a research design replaces.
 
-use wordline_kernel::state;
+use wordline_kernel::{Complaints, Seed, state};
 use wordline_nand::Layers;
 
 use crate::Config;
+use crate::design::{Combination, Demands, Designs, Seam};
+use crate::flash::Flash;
 use crate::policy::background::Background;
 use crate::policy::balancer::Balancer;
 use crate::policy::destage::Destage;
@@ -49,6 +51,8 @@ pub struct Parts {
     pub background: Box<dyn Background>,
     /// Which blocks are cleaned because their data lie still.
     pub wear: Box<dyn WearLeveller>,
+    /// Designs, which answer questions in place of the policies above.
+    pub designs: Combination,
 }
 
 impl Parts {
@@ -72,12 +76,48 @@ impl Parts {
             tuner: ftl.tuner.build(|| Layers::of(&config.pools)),
             background: ftl.gc.background.build(),
             wear: ftl.wear.levelling.build(&blocks),
+            designs: Combination::default(),
         }
+    }
+
+    /// The streams that these parts tell apart in a device of so many pools.
+    ///
+    /// # Errors
+    /// Designs that do not go together, by the key that decides.
+    pub fn demands(&self, pools: usize) -> Result<Demands, Complaints> {
+        let own = Demands { host: self.router.streams(), gc: self.relocator.streams() };
+        self.designs.demands(own, pools)
+    }
+
+    /// The configuration of a device with these parts, where it was checked for those that it names itself.
+    ///
+    /// # Errors
+    /// What does not fit, by key.
+    pub fn check(&self, config: &Config) -> Result<Config, Complaints> {
+        let mut file = config.file.clone();
+        file.demands = Some(self.demands(config.pools.count())?);
+        let mut wrong = Complaints::default();
+        self.check_homes(&mut wrong);
+        wrong.or_ok(())?;
+        file.check()
+    }
+
+    /// Pages that have homes go there: no design is asked for their place.
+    fn check_homes(&self, wrong: &mut Complaints) {
+        let placing = self.designs.answering(Seam::Place);
+        wrong.require(
+            self.placement.home(0).is_none() || placing.is_empty(),
+            "ftl.placement.policy",
+            format!("a fixed placement beside the design {}", placing.join(" and ")),
+            "dynamic: the design answers `place`, and pages with a fixed place are not asked for",
+        );
     }
 }
 
-/// The policies that a device asks itself, as one field of it; the others of [`Parts`] are in the engines that ask them.
+/// The policies that a device asks itself, and its designs, as one field of it; the others of [`Parts`] are in the engines that ask
+/// them.
 pub(crate) struct Policies {
+    pub designs: Designs,
     pub router: Box<dyn Router>,
     pub placement: Box<dyn Placement>,
     /// None where pages have no homes, or stay there.
@@ -85,16 +125,20 @@ pub(crate) struct Policies {
     pub relocator: Box<dyn Relocator>,
     pub failure: Box<dyn FailurePolicy>,
     pub tuner: Box<dyn Tuner>,
+    /// Of each pool.
+    pub frontiers: Vec<Box<dyn Frontier>>,
     /// None if nothing is done while the host rests.
     pub background: Option<Box<dyn Background>>,
 }
+
+/// Whom to ask, and the flash that they may look at.
+pub(crate) type Asks<'a> = (&'a Flash, &'a mut Policies);
 
 /// The policies that are inside of an engine.
 pub(crate) struct Inner {
     pub destage: Box<dyn Destage>,
     pub eviction: Box<dyn Eviction>,
     pub read_eviction: Box<dyn Eviction>,
-    pub frontier: Box<dyn Frontier>,
     pub victim: Box<dyn VictimPolicy>,
     pub mapper: Box<dyn Mapper>,
     pub wear: Box<dyn WearLeveller>,
@@ -103,23 +147,26 @@ pub(crate) struct Inner {
 impl Parts {
     /// Those that the device asks itself, and those that go into an engine. Without homes and with a single pool there is
     /// nothing to balance.
-    pub(crate) fn split(self, pools: usize) -> (Policies, Inner) {
+    pub(crate) fn split(self, config: &Config, seed: Seed) -> (Policies, Inner) {
+        let pools = config.pools.count();
+        let others = config.file.pools.iter().map(|file| file.frontier.build());
         let balances = (self.placement.home(0).is_some() || pools > 1) && self.balancer.is_on();
         let rests = self.background.rests_after().is_some();
         let policies = Policies {
+            designs: Designs::new(self.designs, &*self.router, pools, seed),
             router: self.router,
             placement: self.placement,
             balancer: balances.then_some(self.balancer),
             relocator: self.relocator,
             failure: self.failure,
             tuner: self.tuner,
+            frontiers: std::iter::once(self.frontier).chain(others).collect(),
             background: rests.then_some(self.background),
         };
         let inner = Inner {
             destage: self.destage,
             eviction: self.eviction,
             read_eviction: self.read_eviction,
-            frontier: self.frontier,
             victim: self.victim,
             mapper: self.mapper,
             wear: self.wear,
@@ -128,4 +175,4 @@ impl Parts {
     }
 }
 
-state!(Policies { parts { router, placement, balancer, relocator, failure, tuner, background } });
+state!(Policies { parts { router, placement, balancer, relocator, failure, tuner, background, designs } lists { frontiers } });

@@ -327,7 +327,8 @@ fn clean(kind: &VictimKind, config: &Config, script: &[u64]) {
             _ if blocks.has_room(0, stream, 1) && blocks.free(0) > 0 => {
                 // A block at a time, so that the lists get long.
                 for _ in 0..locations.per_block() {
-                    let page = blocks.take(0, stream, 1);
+                    let page =
+                        blocks.take(0, stream, 1, &mut |_, _| unreachable!("word lines go by their numbers"));
                     // In some blocks pages hold nothing, as when a program unit is padded.
                     if !place.is_multiple_of(3) || !page.index().is_multiple_of(5) {
                         blocks.validate(page);
@@ -466,7 +467,9 @@ fn random_policies_reach_every_candidate() {
         let mut policy = kind.build();
         blocks.keep(policy.needs());
         for _ in 0..10 * config.locations().per_block() {
-            let page = blocks.take(0, Streams::ONE_EACH.gc(0), 1);
+            let page = blocks.take(0, Streams::ONE_EACH.gc(0), 1, &mut |_, _| {
+                unreachable!("word lines go by their numbers")
+            });
             blocks.program_done(page);
         }
         let mut random = Seed(4).stream("test.victim", 0);

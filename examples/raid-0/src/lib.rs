@@ -15,6 +15,7 @@ use serde::{Deserialize, Serialize};
 use wordline_kernel::snapshot::State;
 use wordline_kernel::{Bytes, Digest, Duration, Instant, Metrics, Schedule, Seed, counters, state};
 use wordline_ssd::block_device::{Oldest, Programmed, Shape};
+use wordline_ssd::design::WrongAnswer;
 use wordline_ssd::device::{Content, Look, NOTHING, Steady, Written};
 use wordline_ssd::metrics::Detail;
 use wordline_ssd::snapshot::Agenda;
@@ -249,6 +250,10 @@ impl<D: BlockDevice> BlockDevice for Raid0<D> {
             self.take_answers(member, calendar.now());
         }
         any
+    }
+
+    fn wrong_answer(&self) -> Option<&WrongAnswer> {
+        self.members.iter().find_map(D::wrong_answer)
     }
 
     fn is_read_only(&self) -> bool {

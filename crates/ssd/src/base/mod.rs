@@ -1,6 +1,7 @@
 //! What every engine uses: the flash, the block table, the configuration, policies, and counts.
 
 mod audit;
+mod designs;
 mod life;
 mod page;
 mod progress;

@@ -129,16 +129,16 @@ impl Base {
     /// Gives an idle die its next command.
     #[inline]
     pub(crate) fn kick(&mut self, die: DieId, calendar: &mut impl Schedule<Event>) {
-        self.flash.start(die, &*self.policies.tuner, &mut calendar.within(Event::Flash));
+        self.flash.start(die, &self.policies, &mut calendar.within(Event::Flash));
     }
 
     pub(crate) fn promote(&mut self, tickets: &[Ticket], calendar: &mut impl Schedule<Event>) {
-        self.flash.promote(tickets, &*self.policies.tuner, &mut calendar.within(Event::Flash));
+        self.flash.promote(tickets, &self.policies, &mut calendar.within(Event::Flash));
     }
 
     /// The host waits for the whole buffer to be written out, or for any room in it.
     #[inline]
     pub(crate) fn promote_all(&mut self, calendar: &mut impl Schedule<Event>) {
-        self.flash.promote_all(&*self.policies.tuner, &mut calendar.within(Event::Flash));
+        self.flash.promote_all(&self.policies, &mut calendar.within(Event::Flash));
     }
 }

@@ -30,6 +30,7 @@ use crate::flash::{Class, Task, Ticket};
 use crate::map::{LogicalPage, Map};
 use crate::policy::destage::Destage;
 use crate::policy::eviction::Eviction;
+use crate::policy::seen::Level;
 use crate::sectors::Sectors;
 use destage::Destaging;
 use marks::Marks;
@@ -138,6 +139,11 @@ impl Cache {
     pub(crate) fn dirty_entry(&self, page: u32) -> Option<EntryId> {
         let id = self.buffer.find(LogicalPage(page))?;
         (self.buffer.get(id).state == EntryState::Dirty).then_some(id)
+    }
+
+    /// How full the write buffer is.
+    pub(crate) fn level(&self) -> Level {
+        Level { used: self.buffer.in_use(), capacity: self.buffer.pages() }
     }
 
     /// Whether a flush wants the entry in flash.

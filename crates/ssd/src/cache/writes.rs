@@ -5,6 +5,7 @@ use crate::cache::Cache;
 use crate::cache::buffer::{EntryId, EntryState};
 use crate::command::Command;
 use crate::config::BufferMode;
+use crate::design::{Observes, Seen};
 use crate::map::{LogicalPage, Map};
 use crate::sectors::Sectors;
 
@@ -29,6 +30,7 @@ impl Cache {
         if let Some(id) = self.buffer.find(page) {
             self.discard_entry(id);
         }
+        base.observe(Observes::DISCARDED, |_| Seen::Discarded { page });
     }
 
     fn discard_entry(&mut self, id: EntryId) {
@@ -67,6 +69,7 @@ impl Cache {
         }
         self.buffer.get_mut(id).tag = command.stream;
         base.totals.merged_writes += 1;
+        base.tell_written(piece);
         Some(id)
     }
 
@@ -88,6 +91,7 @@ impl Cache {
             contents.wrote(command, piece, true);
         }
         self.buffer.get_mut(id).tag = command.stream;
+        base.tell_written(piece);
         id
     }
 }

@@ -66,6 +66,9 @@ impl Device {
         let time_of_a_page = self.time_of_a_page();
         let mut upcoming = next(BlockDevice::programmed(self));
         while let Some((time, command)) = upcoming {
+            if self.wrong_answer().is_some() {
+                break;
+            }
             let has_room = depth.is_some_and(|depth| self.front.outstanding() < depth as usize);
             if has_room {
                 let (first, end) = self.core.base.pages_of(&command);

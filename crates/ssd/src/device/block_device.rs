@@ -8,6 +8,7 @@ use super::{Content, Contents, Device, Event, Look, PowerCut, Recovered, Steady}
 use crate::Config;
 use crate::block_device::{BlockDevice, Next, Oldest, Programmed, Shape};
 use crate::command::{Answer, Command};
+use crate::design::WrongAnswer;
 use crate::engines::Core;
 use crate::metrics::{self, Detail, Mark};
 use crate::snapshot::Agenda;
@@ -70,6 +71,11 @@ impl BlockDevice for Device {
         Self::forget_answers(self);
     }
 
+    #[inline]
+    fn wrong_answer(&self) -> Option<&WrongAnswer> {
+        Self::wrong_answer(self)
+    }
+
     fn outstanding(&self) -> usize {
         Self::outstanding(self)
     }
@@ -107,14 +113,20 @@ impl BlockDevice for Device {
     }
 
     fn fill_while(&mut self, fraction: f64, look: Look<'_>) -> bool {
-        Self::fill_while(self, fraction, look)
+        self.core.base.space.pause_news(true);
+        let done = Self::fill_while(self, fraction, look);
+        self.core.base.space.pause_news(false);
+        done
     }
 
     fn fill_steady_while(&mut self, seed: Seed, fraction: Option<f64>, look: Look<'_>) -> Option<Steady> {
-        match fraction {
+        self.core.base.space.pause_news(true);
+        let steady = match fraction {
             None => Self::fill_steady_while(self, seed, look),
             Some(fraction) => self.fill_steady_to_while(seed, fraction, look),
-        }
+        };
+        self.core.base.space.pause_news(false);
+        steady
     }
 
     fn age(&mut self, next: Next<'_>, depth: Option<u32>) -> Option<Agenda> {

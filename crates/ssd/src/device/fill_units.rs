@@ -90,7 +90,7 @@ impl Device {
     /// Puts a unit as a whole into a row of the first pool; what is beyond `end` is padded.
     fn put_unit_untimed(&mut self, page: LogicalPage, end: u32, row: Row, stream: StreamId) {
         let per_unit = self.writer.subs().per_unit;
-        let first = self.core.base.space.take(row, stream, per_unit);
+        let first = self.core.base.take(row, stream, per_unit);
         if let Some(writes) = self.core.map.unit_writes_mut() {
             writes.write(first);
         }

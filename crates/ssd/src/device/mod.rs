@@ -13,21 +13,23 @@ mod precondition;
 mod recovery;
 mod service;
 
-use wordline_kernel::{Bytes, Digest, Schedule, Seed, state};
+use wordline_kernel::metrics::Value;
+use wordline_kernel::{Bytes, Digest, Metric, Schedule, Seed, state};
 use wordline_nand::{BlockSetId, Chips, Pool};
 
 use crate::base::Base;
 use crate::cache::Cache;
 use crate::command::{Answer, Command};
 use crate::config::Config;
+use crate::design::{Observes, Seen, WrongAnswer};
 use crate::engines::Core;
 use crate::flash::{self, Flash};
 use crate::front::{Front, Link};
 use crate::lifetime::{Fullness, Worn};
 use crate::map::{LogicalPage, Map};
-use crate::parts::Parts;
-use crate::policy::frontier::{Frontier, WordLines};
-use crate::policy::victim::VictimPolicy;
+use crate::parts::{Parts, Policies};
+use crate::policy::frontier::WordLines;
+use crate::policy::victim::Indexes;
 use crate::pools::PoolState;
 use crate::reclaim::Reclaim;
 use crate::reclaim::config::Scope;
@@ -66,14 +68,17 @@ impl Device {
 
     /// A new device, with nothing written and these policies.
     pub fn with(config: Config, parts: Parts, seed: Seed) -> Self {
-        let (policies, parts) = block_map::with_homes(parts, &config).split(config.pools.count());
-        let streams = config.file.streams_beside(policies.router.streams(), policies.relocator.streams());
-        let slc = config.slc_share(policies.router.cached());
+        let (policies, parts) = block_map::with_homes(parts, &config).split(&config, seed);
+        let gc = policies.collector_streams(config.pools.count());
+        let streams = config.file.streams_beside(policies.host_streams(), gc);
+        let slc = config.slc_share(policies.cached_stream());
         let mut flash = Flash::new(&config, seed);
-        let cached_in = slc.map_or(0, |share| policies.router.pool(share.stream.0).into());
+        let cached_in = slc.map_or(0, |share| policies.pool_of_stream(share.stream.0).into());
         let mut space = new_blocks(&config, streams, slc.map(|share| (cached_in, share)), &mut flash, seed);
-        keep_for(&*parts.victim, &config, &mut space);
-        order_word_lines(parts.frontier, &config, &mut flash, &mut space);
+        keep_for(policies.indexes(parts.victim.needs()), &config, &mut space);
+        order_word_lines(&policies, &config, &mut flash, &mut space);
+        space.watch(policies.designs.observed());
+        flash.tune_programs(policies.tunes_programs());
         let map = Map::new(&config, parts.mapper, &*policies.placement);
         let cache = Cache::new(&config, [parts.eviction, parts.read_eviction], parts.destage);
         let reclaim = Reclaim::new(&config, streams, parts.victim, parts.wear, seed);
@@ -94,13 +99,14 @@ impl Device {
     /// Lets time go on to `event`.
     #[inline(always)]
     pub fn handle(&mut self, event: Event, calendar: &mut impl Schedule<Event>) {
+        self.core.base.policies.designs.note_time(calendar.now());
         if let Event::Flash(flash::Event::Chips(event)) = event {
             if let Some(done) = &self.core.base.flash.handle(event, &mut calendar.within(Event::Flash)) {
                 self.command_done(done, calendar);
             } else if let wordline_nand::Event::Rested(die) = event {
                 self.core.base.flash.rested(
                     die,
-                    &*self.core.base.policies.tuner,
+                    &self.core.base.policies,
                     &mut calendar.within(Event::Flash),
                 );
             }
@@ -108,6 +114,35 @@ impl Device {
             self.handle_own(event, calendar);
         }
         self.writer.write_tables(&mut self.core, calendar);
+        self.tell_designs();
+    }
+
+    /// At the end of an event designs hear of what is left to be told.
+    #[inline(always)]
+    fn tell_designs(&mut self) {
+        if !self.core.base.policies.designs.is_empty() {
+            self.tell_what_is_left();
+        }
+    }
+
+    #[inline(never)]
+    fn tell_what_is_left(&mut self) {
+        let level = self.core.cache.level();
+        self.core.base.tell_news();
+        if self.core.base.policies.designs.note_level(level) {
+            self.core.base.observe(Observes::BUFFER, |_| Seen::Buffer { level });
+        }
+    }
+
+    /// The metrics of the designs, and what they say now.
+    pub(crate) fn measure_designs(&self) -> Vec<(&'static Metric, Value)> {
+        self.core.base.policies.designs.measure().collect()
+    }
+
+    /// The first answer of a design or a policy that was not allowed. The run is to end with it.
+    #[inline]
+    pub fn wrong_answer(&self) -> Option<&WrongAnswer> {
+        self.core.base.policies.designs.wrong_answer()
     }
 
     /// An event that is none of the chips.
@@ -115,11 +150,7 @@ impl Device {
     fn handle_own(&mut self, event: Event, calendar: &mut impl Schedule<Event>) {
         match event {
             Event::Flash(flash::Event::Retry(id)) => {
-                self.core.base.flash.retry(
-                    id,
-                    &*self.core.base.policies.tuner,
-                    &mut calendar.within(Event::Flash),
-                );
+                self.core.base.flash.retry(id, &self.core.base.policies, &mut calendar.within(Event::Flash));
             }
             Event::Flash(event) => unreachable!("{event:?} is handled by the flash"),
             Event::Begin(id) => self.front.begin(id, &mut self.core, &mut self.writer, calendar),
@@ -172,7 +203,8 @@ impl Device {
 
     /// The size from which on what was written of a unit goes to the first of several pools, if sizes decide: as it is now.
     pub fn least_of_first_pool(&self) -> Option<Bytes> {
-        self.core.base.policies.router.least_of_first()
+        let policies = &self.core.base.policies;
+        policies.designs.least_of_first().or_else(|| policies.router.least_of_first())
     }
 
     /// Whether anything is written to an SLC cache.
@@ -290,7 +322,12 @@ impl Device {
     /// Takes in a command. A bug if it goes beyond its namespace.
     pub fn submit(&mut self, command: Command, calendar: &mut impl Schedule<Event>) {
         assert!(self.is_ready(), "a command for a device that is without its tables: {command:?}");
+        if let Some(wrong) = self.wrong_answer() {
+            panic!("a command after a wrong answer that nobody heard of: {wrong}");
+        }
+        self.core.base.policies.designs.note_time(calendar.now());
         self.front.submit(command, &mut self.core, &mut self.writer, calendar);
+        self.tell_designs();
     }
 
     /// The answers that were neither taken nor forgotten, moved to the end of `into`.
@@ -362,22 +399,19 @@ fn new_blocks(
     blocks
 }
 
-/// Lets a frontier of each pool say which word line is programmed next, unless that is always the one after the last. That of the
-/// first pool may be a design's.
-fn order_word_lines(first: Box<dyn Frontier>, config: &Config, flash: &mut Flash, space: &mut Space) {
-    let others = config.file.pools.iter().map(|file| file.frontier.build());
-    for (n, frontier) in std::iter::once(first).chain(others).enumerate() {
-        if !frontier.is_in_order() {
+/// Lets a frontier say which word line is programmed next, unless that is always the one after the last.
+fn order_word_lines(policies: &Policies, config: &Config, flash: &mut Flash, space: &mut Space) {
+    for (n, Pool { part, geometry, .. }) in config.pools.iter().enumerate() {
+        if policies.orders_word_lines(n) {
             flash.program_in_any_order();
-            let Pool { part, geometry, .. } = config.pools.get(n);
-            space.order(n, frontier, WordLines::of(part, geometry));
+            space.order(n, WordLines::of(part, geometry));
         }
     }
 }
 
 /// Keeps what the choice of victims needs.
-fn keep_for(victim: &dyn VictimPolicy, config: &Config, space: &mut Space) {
-    space.keep(victim.needs());
+fn keep_for(indexes: Indexes, config: &Config, space: &mut Space) {
+    space.keep(indexes);
     if config.file.ftl.gc.scope == Scope::SuperBlock {
         (0..config.pools.count()).for_each(|pool| space.form_super_blocks(pool));
     }

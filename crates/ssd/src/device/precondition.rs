@@ -268,7 +268,7 @@ impl Device {
     fn age_block(&mut self, row: Row, count: u32, mut next: impl FnMut() -> Option<[LogicalPage; 2]>) {
         let unit = self.core.base.config.pools.per_program(row);
         for _ in 0..count / unit {
-            let first = self.core.base.space.take(row, self.core.base.space.streams().host(0), unit);
+            let first = self.core.base.take(row, self.core.base.space.streams().host(0), unit);
             for location in (first.0..first.0 + unit).map(Location) {
                 // No version is numbered 0.
                 let mut stamp = Stamp { logical: 0, version: 0 };
@@ -309,7 +309,7 @@ impl Device {
         filler: &mut Filler,
     ) {
         let version = self.core.map.written(logical);
-        let page = self.core.base.space.take(row, stream, 1);
+        let page = self.core.base.take(row, stream, 1);
         self.core.base.flash.put(page, Stamp { logical: logical.0, version });
         if Map::is_table(logical.0, &self.core.base) {
             self.core.map.install_table(logical, page, &mut self.core.base);
@@ -326,7 +326,7 @@ impl Device {
     pub(super) fn clean_untimed(&mut self, row: Row, stream: StreamId, filler: &mut Filler) {
         let pages = self.core.base.space.dearest(row);
         let collector = self.core.reclaim.untimed();
-        let Base { space, flash, .. } = &mut self.core.base;
+        let Base { space, flash, policies, .. } = &mut self.core.base;
         let map = &mut self.core.map;
         // What is moved out of one victim is written to translation pages before the next one is cleaned.
         let one_by_one = map.has_tables();
@@ -346,8 +346,10 @@ impl Device {
             moved += 1;
         };
         match filler.paced {
-            true => collector.pace_untimed(row, stream, pages, space, move_page, flash),
-            false => collector.clean_untimed(row, space, move_page, flash, one_by_one, filler.rested),
+            true => collector.pace_untimed(row, stream, pages, space, move_page, (flash, policies)),
+            false => {
+                collector.clean_untimed(row, space, move_page, (flash, policies), one_by_one, filler.rested);
+            }
         }
         filler.programmed += moved;
         if moved > 0 {
@@ -478,7 +480,7 @@ impl Device {
                     .open_place(row, stream)
                     .is_some_and(|place| !place.is_multiple_of(unit))
                 {
-                    let page = self.core.base.space.take(row, stream, 1);
+                    let page = self.core.base.take(row, stream, 1);
                     self.core.base.flash.put(page, Stamp::PADDING);
                     self.core.base.space.program_done(page);
                 }

@@ -6,6 +6,7 @@ use wordline_nand::{AtCut, DieId, Operation, TornBy};
 use super::Device;
 use crate::base::Base;
 use crate::command::Command;
+use crate::design::{Observes, Seen};
 use crate::engines::Core;
 use crate::event::Event;
 use crate::flash::{Task, Ticket};
@@ -44,6 +45,8 @@ impl Device {
         if self.core.base.flash.asks_tuner() {
             self.core.base.policies.tuner.forget();
         }
+        self.core.base.policies.designs.note_time(now);
+        self.core.base.observe(Observes::POWER_LOST, |_| Seen::PowerLost);
         self.core.map.forget();
         self.core.cache.forget(&self.core.base.config);
         self.core.reclaim.forget();

@@ -52,11 +52,17 @@ impl Device {
     #[inline(always)]
     fn task_over(&mut self, task: &Task, done: &Done, calendar: &mut impl Schedule<Event>) {
         let Base { flash, policies, .. } = &mut self.core.base;
-        match flash.outcome(task, done, &mut *policies.tuner, &mut calendar.within(Event::Flash)) {
-            Outcome::Done => self.task_done(task, done, calendar),
+        match flash.outcome(task, done, &mut *policies, &mut calendar.within(Event::Flash)) {
+            Outcome::Done => {
+                self.core.base.tell_programmed(task, done, false);
+                self.task_done(task, done, calendar);
+            }
             Outcome::Again => {}
             Outcome::Unread(pages) => self.read_failed(task, pages, done, calendar),
-            Outcome::Failed => self.change_failed(task, calendar),
+            Outcome::Failed => {
+                self.core.base.tell_programmed(task, done, true);
+                self.change_failed(task, calendar);
+            }
         }
     }
 

@@ -32,21 +32,17 @@ impl Levels {
         SensedPage {
             page,
             block,
+            pool: chips.pools().number_of_row(chips.pools().row_of_block(block)) as u8,
             layer: self.layers.layer_of(page, chips.mode(block)),
             erases: chips.erases()[block],
             highest: self.highest,
         }
     }
 
-    fn checked(&self, ReadParameters { level }: ReadParameters) -> u8 {
-        assert!(level <= self.highest, "the tuner chose set {level} of read levels, of {}", self.highest);
-        level
-    }
-
     /// The set of levels that a read is to be sensed with.
     fn level_of(&self, read: &Task, chips: &Chips, tuner: &dyn Tuner) -> u8 {
         match read.tries {
-            0 => self.checked(tuner.read(&self.page(read.page, chips))),
+            0 => tuner.read(&self.page(read.page, chips)).level,
             _ => read.level,
         }
     }
@@ -59,7 +55,7 @@ impl Levels {
     /// The set of levels for the next try of a read of `page` that failed `senses` times, the last one with `level`.
     pub fn again(&self, page: PageId, senses: u32, level: u8, chips: &Chips, tuner: &dyn Tuner) -> u8 {
         let so_far = ReadOutcome { parameters: ReadParameters { level }, senses, is_read: false };
-        self.checked(tuner.read_again(&self.page(page, chips), &so_far))
+        tuner.read_again(&self.page(page, chips), &so_far).level
     }
 }
 

@@ -16,7 +16,9 @@ mod ticket;
 
 use serde::{Deserialize, Serialize};
 use wordline_kernel::{Duration, Instant, Schedule, Seed, counters, state};
-use wordline_nand::{AtCut, BlockSetId, Chips, DieId, Location, Operation, PageId, Stamp, TornBy};
+use wordline_nand::{
+    AtCut, BlockSetId, Chips, DieId, Location, Operation, PageId, Parameters, Stamp, TornBy,
+};
 
 pub use outcome::Outcome;
 pub use setup::Setup;
@@ -70,12 +72,14 @@ pub struct Flash {
     at_once: Option<Box<AtOnce>>,
     /// Locations programmed while the clock was off.
     laid: u64,
+    /// Whether the tuner is asked for the parameters of programs.
+    tunes_programs: bool,
 }
 
 state!(Flash {
     values { payloads, counts, served_ps, laid }
     parts { chips, queues }
-    fixed { levels, retry, max_suspends, at_once }
+    fixed { levels, retry, max_suspends, at_once, tunes_programs }
 });
 
 impl Flash {
@@ -104,12 +108,22 @@ impl Flash {
             served_ps: 0,
             at_once: None,
             laid: 0,
+            tunes_programs: false,
         }
     }
 
     /// Lets blocks be written in SLC mode, if their part has it.
     pub fn offer_slc_mode(&mut self) -> bool {
         self.chips.offer_slc_mode()
+    }
+
+    /// Has the tuner asked for the parameters of each program from now on, or not.
+    pub(crate) fn tune_programs(&mut self, asked: bool) {
+        self.tunes_programs = asked;
+        if asked {
+            // Sets of parameters are there from the beginning, or never.
+            self.chips.set_parameters(1, Parameters::DATA_SHEET);
+        }
     }
 
     /// Lets the word lines of a block be programmed in any order.
@@ -266,6 +280,11 @@ impl Flash {
     /// What waits for `die`, by rank: its name, how many, and the first.
     pub fn waiting(&self, die: DieId) -> Vec<(&'static str, usize, &Task)> {
         self.queues.waiting(die)
+    }
+
+    /// Tasks that wait for a die, or that it is at; they are counted.
+    pub fn queue_length(&self, die: DieId) -> u32 {
+        self.queues.length(die)
     }
 
     /// Tasks that wait or are under way.

@@ -414,6 +414,13 @@ impl Queues {
         }
     }
 
+    /// Tasks that wait for a die, or that it is at.
+    pub fn length(&self, die: DieId) -> u32 {
+        let mut length = 0;
+        self.each(die, |_| length += 1);
+        length
+    }
+
     /// Forgets everything, as when the power is cut.
     pub fn forget(&mut self) {
         *self = Self::of(self.rules, self.dies.len() as u32);

@@ -1,11 +1,11 @@
 //! The service of the dies: what they do next, and what is suspended for it.
 
 use wordline_kernel::{Bytes, Instant, Schedule};
-use wordline_nand::{Command, DieId, Done, Geometry, Operation, PageId};
+use wordline_nand::{Command, DieId, Done, Geometry, Operation, PageId, Parameters};
 
 use super::task::{Task, TaskId};
 use super::{Event, Flash};
-use crate::policy::tuner::Tuner;
+use crate::policy::tuner::{ProgrammedPage, Tuner};
 
 impl Flash {
     /// Lets time go on to an event of the chips; what a die has finished, if anything.
@@ -62,8 +62,34 @@ impl Flash {
         if self.levels.is_some() {
             self.set_read_level(die, operation, tuner);
         }
-        let command = Command::new(operation, page, planes, Bytes(bytes));
+        let mut command = Command::new(operation, page, planes, Bytes(bytes));
+        if self.tunes_programs && operation == Operation::Program {
+            command = self.tuned(die, command, tuner);
+        }
         self.chips.begin(die, command, &mut calendar.within(Event::Chips));
+    }
+
+    /// A program with the parameters that the tuner says, which stand in a set of the die's own.
+    #[inline(never)]
+    fn tuned(&mut self, die: DieId, program: Command, tuner: &dyn Tuner) -> Command {
+        let pools = self.chips.pools();
+        let block = pools.block_of_page(program.page);
+        let geometry = &pools.of_block(block).geometry;
+        let asked = ProgrammedPage {
+            page: program.page,
+            block,
+            pool: pools.number_of_row(pools.row_of_block(block)) as u8,
+            number: geometry.page_in_block(geometry.split(program.page).1),
+            erases: self.chips.erases()[block],
+        };
+        let parameters = tuner.program(&asked);
+        if parameters == Parameters::DATA_SHEET {
+            return program;
+        }
+        // Set 0 is that of the data sheet.
+        let set = die.0 as u16 + 1;
+        self.chips.set_parameters(set, parameters);
+        program.with(set)
     }
 
     /// Moves what a program writes into the registers of its die.

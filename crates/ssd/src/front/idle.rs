@@ -2,6 +2,7 @@
 
 use wordline_kernel::Schedule;
 
+use crate::design::{Observes, Seen};
 use crate::engines::Core;
 use crate::event::Event;
 use crate::front::Front;
@@ -32,6 +33,7 @@ impl Front {
         if due > now {
             return calendar.at(due, Event::Idle);
         }
+        core.base.observe(Observes::IDLE, |_| Seen::Idle { since: core.reclaim.idle_since() });
         for row in 0..core.base.config.pools.rows() {
             writer.collect_unless(false, row, core, calendar);
         }

@@ -10,6 +10,7 @@ use crate::base::{LocationRead, Piece, Wanted};
 use crate::cache::Cached;
 use crate::cache::buffer::EntryId;
 use crate::command::{Command, RequestId};
+use crate::design::{Observes, Seen};
 use crate::engines::Core;
 use crate::event::Event;
 use crate::flash::{Class, Task, Ticket};
@@ -148,6 +149,10 @@ impl Front {
         }
         if core.base.contents.is_some() {
             self.note_found(id, &piece, core);
+        }
+        if core.base.policies.designs.observes(Observes::READ) {
+            let from = core.map.get(piece.page);
+            core.base.tell_now(&Seen::Read { page: piece.page, from });
         }
         let last_written = core.map.last_written(piece.page);
         let version = match core.cache.find(piece.page) {

@@ -18,7 +18,7 @@ impl Map {
     pub(crate) fn take_place(&self, row: Row, stream: StreamId, pages: u32, base: &mut Base) -> Location {
         match self.by_block() {
             Some(map) => map.place_of_write(row),
-            None => base.space.take(row, stream, pages),
+            None => base.take(row, stream, pages),
         }
     }
 

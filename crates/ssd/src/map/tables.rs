@@ -257,7 +257,7 @@ impl Map {
     pub(crate) fn takes_tables(&self, row: Row, base: &Base) -> bool {
         let unit = base.config.pools.per_program(row);
         let fits = |spare| self.tables_in(row) + unit <= spare;
-        base.policies.balancer.is_some() || base.spare_beside_homes(row).is_some_and(fits)
+        base.policies.balances() || base.spare_beside_homes(row).is_some_and(fits)
     }
 
     /// Pages of tables that have their place in a row.

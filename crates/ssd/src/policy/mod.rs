@@ -3,6 +3,7 @@
 
 pub mod background;
 pub mod balancer;
+pub mod demands;
 pub mod destage;
 pub mod eviction;
 pub mod failure;
@@ -11,6 +12,7 @@ pub mod mapper;
 pub mod placement;
 pub mod relocator;
 pub mod router;
+pub mod seen;
 pub mod tuner;
 pub mod victim;
 pub mod wear;

@@ -23,6 +23,7 @@ use super::sources::{Source, Sources};
 use super::victims::Victims;
 use crate::flash::Class;
 use crate::map::Moved;
+use crate::parts::Asks;
 use crate::policy::placement::Row;
 use crate::policy::victim::VictimPolicy;
 use crate::policy::wear::WearLeveller;
@@ -126,37 +127,50 @@ impl Collector {
     }
 
     /// The first source of a row that has a job for it says which.
-    fn next_job(&mut self, row: Row, leave: &Leave, space: &mut Space) -> (Option<Job>, bool) {
+    fn next_job(
+        &mut self,
+        row: Row,
+        leave: &Leave,
+        space: &mut Space,
+        (flash, policies): Asks<'_>,
+    ) -> (Option<Job>, bool) {
         let marks = space.marks(row);
         let Self { rows, sources, victims, .. } = self;
         let state = &mut rows[row as usize];
-        let mut view = View { space, state, victims, leave, marks, lacks_room: false };
+        let mut view = View { space, state, victims, flash, policies, leave, marks, lacks_room: false };
         let job = sources.next(row, &mut view);
         (job, view.lacks_room)
     }
 
     /// Whether a condemned block can be emptied now.
-    fn empties_condemned(&mut self, row: Row, leave: &Leave, space: &mut Space) -> bool {
+    fn empties_condemned(
+        &mut self,
+        row: Row,
+        leave: &Leave,
+        space: &mut Space,
+        (flash, policies): Asks<'_>,
+    ) -> bool {
         if !self.sources.condemned.has_any(row) {
             return false;
         }
         let Self { rows, sources, victims, .. } = self;
         let state = &mut rows[row as usize];
         let marks = space.marks(row);
-        let view = &mut View { space, state, victims, leave, marks, lacks_room: false };
+        let view = &mut View { space, state, victims, flash, policies, leave, marks, lacks_room: false };
         sources.condemned.next(row, view).is_some()
     }
 
     /// What to do next in `row`; `None` when nothing is to be done now or a step is under way.
     #[inline]
-    pub fn next(&mut self, row: Row, space: &mut Space, leave: Leave) -> Option<Step> {
+    pub(crate) fn next(&mut self, row: Row, space: &mut Space, leave: Leave, asks: Asks<'_>) -> Option<Step> {
         let state = &self.rows[row as usize];
         if state.lost {
             return None;
         }
         let (is_active, free) = (state.active, space.free(row));
         let [start_below, _] = space.marks(row);
-        if !is_active && (free < start_below || self.empties_condemned(row, &leave, space)) {
+        if !is_active && (free < start_below || self.empties_condemned(row, &leave, space, (asks.0, asks.1)))
+        {
             let state = &mut self.rows[row as usize];
             (state.active, state.regained) = (true, 0);
         }
@@ -168,7 +182,7 @@ impl Collector {
         if must_wait && free > space.kept(row) {
             return None;
         }
-        let step = self.step(row, space, &leave)?;
+        let step = self.step(row, space, &leave, asks)?;
         let state = &mut self.rows[row as usize];
         state.commands = 1;
         state.steps_left = state.steps_left.saturating_sub(u32::from(step != Step::Ask));
@@ -178,7 +192,8 @@ impl Collector {
 
     /// Works out the next step of a row.
     #[inline(never)]
-    fn step(&mut self, row: Row, space: &mut Space, leave: &Leave) -> Option<Step> {
+    fn step(&mut self, row: Row, space: &mut Space, leave: &Leave, asks: Asks<'_>) -> Option<Step> {
+        let (flash, policies) = asks;
         loop {
             if let Some(step) = self.finish_victim(row, space) {
                 return Some(step);
@@ -200,7 +215,7 @@ impl Collector {
                     continue;
                 }
             }
-            let (job, lacks_room) = self.next_job(row, leave, space);
+            let (job, lacks_room) = self.next_job(row, leave, space, (flash, policies));
             let Some(job) = job else { return self.make_room(row, lacks_room, space) };
             if let Some(block) = job.victim().filter(|block| space.state(*block) != State::Victim) {
                 space.clean(block);
@@ -336,6 +351,11 @@ impl Collector {
             state.unit.extend(staged.drain(..room.min(staged.len())));
         }
         Some(Step::Program { stream })
+    }
+
+    /// The block that is being emptied in a row.
+    pub fn victim(&self, row: Row) -> Option<BlockSetId> {
+        self.rows[row as usize].job.as_ref().and_then(Job::victim)
     }
 
     /// Notes that a block was erased.

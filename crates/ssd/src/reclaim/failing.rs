@@ -21,8 +21,7 @@ impl Reclaim {
         let times = *times;
         let erases = base.flash.chips().erases()[block];
         let failure = Failure { failed, block, times: u32::from(times), erases };
-        let after =
-            if times == MOST_FAILURES { After::Retire } else { base.policies.failure.after(&failure) };
+        let after = if times == MOST_FAILURES { After::Retire } else { base.asked_after(&failure) };
         if after != After::GoOn {
             base.space.close(block);
         }

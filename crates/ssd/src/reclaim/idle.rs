@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 use wordline_kernel::Instant;
 
 use crate::base::Base;
+use crate::design::Sight;
 use crate::policy::background::Resting;
 use crate::policy::placement::Row;
 use crate::reclaim::Reclaim;
@@ -29,17 +30,24 @@ impl Reclaim {
 
     /// The host has no command outstanding from now on. When it may have rested for long enough, if an event is to say so.
     pub(crate) fn note_rest(&mut self, now: Instant, base: &Base) -> Option<Instant> {
-        let background = base.policies.background.as_ref()?;
+        if !base.policies.has_background() {
+            return None;
+        }
         (self.rest.since, self.rest.host_works) = (now, false);
-        let idle = background.rests_after()?;
+        let idle = base.policies.rests_after()?;
         (!std::mem::replace(&mut self.rest.timer_set, true)).then(|| now + idle)
+    }
+
+    /// When the last command was answered.
+    pub(crate) fn idle_since(&self) -> Instant {
+        self.rest.since
     }
 
     /// The event is there: when the host will have rested for long enough, if it rests; an event is to say so if that is later
     /// than `now`.
     pub(crate) fn rests_from(&mut self, now: Instant, base: &Base) -> Option<Instant> {
         self.rest.timer_set = false;
-        let idle = base.policies.background.as_ref().and_then(|background| background.rests_after())?;
+        let idle = base.policies.rests_after()?;
         if self.rest.host_works {
             return None;
         }
@@ -52,11 +60,10 @@ impl Reclaim {
     /// rests. Nothing is cleaned for free blocks where a block's worth of pages is not to be gained.
     pub(super) fn leave_to_collect(&self, waits: bool, row: Row, now: Instant, base: &mut Base) -> Leave {
         let leave = Leave { waits, keep_cached: self.keep_cached, ..Leave::MUST };
-        let (rest, blocks) = (self.rest, &base.space);
-        let Some(background) = &mut base.policies.background else { return leave };
-        let rested =
-            background.rests_after().is_some_and(|idle| !rest.host_works && now >= rest.since + idle);
-        if !rested || base.life.read_only {
+        let rest = self.rest;
+        let Base { space: blocks, flash, policies, life, .. } = base;
+        let rested = policies.rests_after().is_some_and(|idle| !rest.host_works && now >= rest.since + idle);
+        if !rested || life.read_only {
             return leave;
         }
         let per_block = blocks.pools().per_block_of(row);
@@ -68,8 +75,8 @@ impl Reclaim {
             cached_blocks: blocks.cached(row),
         };
         let gains = blocks.gain(row) >= per_block;
-        let idle_goal = if gains { background.free_blocks(&resting) as usize } else { 0 };
-        let keep_cached = background.cached_blocks(&resting).min(leave.keep_cached);
+        let (free, cached) = policies.idle_goals(&resting, gains, Sight { flash, space: blocks });
+        let (idle_goal, keep_cached) = (free as usize, cached.min(leave.keep_cached));
         Leave {
             idle_goal,
             keep_cached,

@@ -4,6 +4,7 @@ use wordline_kernel::{Instant, Schedule};
 use wordline_nand::{DieId, Location, PageId, Pool};
 
 use crate::base::Base;
+use crate::design::Sight;
 use crate::event::Event;
 use crate::flash::{Class, Task, Ticket};
 use crate::map::{LogicalPage, Map, Moved};
@@ -29,12 +30,13 @@ impl Reclaim {
         if base.flash.cleaning_passes_reads() {
             self.readers_inherit(row, base);
         }
-        let leave = match base.policies.background.is_some() || base.space.caches(row) {
+        let leave = match base.policies.has_background() || base.space.caches(row) {
             true => self.leave_to_collect(waits, row, calendar.now(), base),
             false => Leave { waits, ..Leave::MUST },
         };
         let step = loop {
-            let Some(step) = self.collector.next(row, &mut base.space, leave) else {
+            let Base { space, flash, policies, .. } = &mut *base;
+            let Some(step) = self.collector.next(row, space, leave, (flash, policies)) else {
                 base.life.read_only |= self.collector.is_stuck(row);
                 // A collector that has come to rest holds the host back no longer.
                 return true;
@@ -56,7 +58,7 @@ impl Reclaim {
                 self.count_folded(row, base);
                 let unit = base.config.pools.per_program(row);
                 base.totals.padding += u64::from(unit) - programmed;
-                let first = base.space.take(row, stream, unit);
+                let first = base.take(row, stream, unit);
                 map.note_copy(row, self.collector.unit(row)[0].from, first, base);
                 self.queue_gc_program(row, first, unit, calendar.now(), base)
             }
@@ -84,7 +86,7 @@ impl Reclaim {
         }
         base.totals.gc_programs += u64::from(unit);
         base.totals.gc_copied += u64::from(unit);
-        let to = base.space.take(row, base.space.streams().gc(stream), unit);
+        let to = base.take(row, base.space.streams().gc(stream), unit);
         map.note_copy(row, from, to, base);
         base.flash.copyback(now, self.ticket(row), from, to)
     }
@@ -145,7 +147,9 @@ impl Reclaim {
     fn ask_relocator(&mut self, row: Row, base: &mut Base) {
         let pool = base.config.pools.number_of_row(row);
         base.gather_states();
-        if base.policies.relocator.leaves(pool, &base.states) {
+        let victim = self.collector.victim(row);
+        let Base { space, flash, policies, states, .. } = base;
+        if victim.is_some_and(|victim| policies.leaves(victim, pool, Sight { flash, space }, states)) {
             self.collector.send_off(row);
         }
     }
@@ -196,6 +200,7 @@ impl Reclaim {
             base.policies.tuner.erased(block);
         }
         self.collector.erased(block, &base.space);
+        base.told_erased(block);
     }
 
     /// Counts the pages of the collector's unit that come out of blocks in SLC mode.
@@ -236,8 +241,9 @@ fn stream_of(from: Location, base: &mut Base) -> u8 {
     if Map::is_table(stamp.logical, base) {
         return base.space.streams().gc - 1;
     }
-    let moved_by = base.space.moved_by(base.config.pools.block_of(from));
-    let stream = base.policies.relocator.route(&Leaving { logical: stamp.logical, moved_by });
-    assert!(stream < base.space.streams().gc, "the relocator chose stream {stream}");
-    stream
+    let Base { space, flash, policies, .. } = base;
+    let moved_by = space.moved_by(space.pools().block_of(from));
+    let page = Leaving { logical: stamp.logical, moved_by };
+    let pool = || space.pools().number_of_row(space.pools().row_of(from));
+    policies.relocate(&page, pool, Sight { flash, space })
 }

@@ -3,6 +3,8 @@
 use wordline_kernel::{Stream, state};
 use wordline_nand::BlockSetId;
 
+use crate::design::Sight;
+use crate::parts::Asks;
 use crate::policy::placement::Row;
 use crate::policy::victim::VictimPolicy;
 use crate::space::Space;
@@ -20,18 +22,44 @@ impl Victims {
         Self { policy, random }
     }
 
-    /// The next victim among the closed blocks of a row.
-    pub(super) fn choose(&mut self, row: Row, space: &mut Space) -> Option<BlockSetId> {
-        self.policy.choose(space.candidates(row), &mut self.random)
+    /// The next victim among the closed blocks of a row, by whoever answers for it.
+    pub(super) fn choose(
+        &mut self,
+        row: Row,
+        space: &Space,
+        (flash, policies): Asks<'_>,
+    ) -> Option<BlockSetId> {
+        let (sight, candidates) = (Sight { flash, space }, || space.candidates(row));
+        let chosen = policies.victim(candidates, row, sight);
+        let victim = chosen.unwrap_or_else(|| self.policy.choose(candidates(), &mut self.random))?;
+        if space.is_candidate(victim, row) {
+            return Some(victim);
+        }
+        policies.wrong_victim(victim, row, sight);
+        space.candidates(row).fewest_valid()
     }
 
     /// Chooses a super block, if that is what is cleaned and not enough of them are being cleaned; whether it did.
-    pub(super) fn choose_super_block(&mut self, row: Row, space: &mut Space) -> bool {
+    pub(super) fn choose_super_block(
+        &mut self,
+        row: Row,
+        space: &mut Space,
+        (flash, policies): Asks<'_>,
+    ) -> bool {
         let Some(candidates) = space.super_candidates(row) else { return false };
-        let chosen = self.policy.choose(candidates, &mut self.random);
-        if let Some(chosen) = chosen {
-            space.choose_super_block(row, chosen);
+        let (sight, again) =
+            (Sight { flash, space }, || space.super_candidates(row).expect("they are there"));
+        let chosen = match policies.victim(again, row, sight) {
+            Some(chosen) => chosen,
+            None => self.policy.choose(candidates, &mut self.random),
+        };
+        let Some(mut chosen) = chosen else { return false };
+        if !space.is_super_candidate(row, chosen) {
+            policies.wrong_victim(chosen, row, sight);
+            let Some(first) = again().fewest_valid() else { return false };
+            chosen = first;
         }
-        chosen.is_some()
+        space.choose_super_block(row, chosen);
+        true
     }
 }

@@ -1,6 +1,7 @@
 //! The closed blocks as a victim policy sees them: by valid pages always, and by number, by closing or by the last
 //! invalidation where the policy asks for it. A choice never scans the blocks.
 
+use std::cell::Cell;
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
@@ -41,7 +42,7 @@ struct Buckets {
     head: Vec<u32>,
     links: Column<BlockSetId, Link>,
     /// No bucket of the row below this one holds a block.
-    least: Vec<u32>,
+    least: Vec<Cell<u32>>,
 }
 
 impl Buckets {
@@ -52,7 +53,7 @@ impl Buckets {
             per_row,
             head: vec![NONE; rows * per_row],
             links: Column::filled(blocks, Link { next: NONE, previous: NONE }),
-            least: vec![per_row as u32; rows],
+            least: vec![Cell::new(per_row as u32); rows],
         }
     }
 
@@ -65,8 +66,8 @@ impl Buckets {
             std::mem::replace(&mut self.links[BlockSetId(next)].previous, block.0)
         };
         self.links[block] = Link { next, previous };
-        let least = &mut self.least[row as usize];
-        *least = (*least).min(valid);
+        let least = &self.least[row as usize];
+        least.set(least.get().min(valid));
     }
 
     fn remove(&mut self, row: Row, valid: u32, block: BlockSetId) {
@@ -89,14 +90,13 @@ impl Buckets {
     }
 
     /// The same, from the first bucket on that holds a block.
-    fn occupied(&mut self, row: Row, full: u32) -> &[u32] {
-        let mut least = self.least[row as usize] as usize;
+    fn occupied(&self, row: Row, full: u32) -> &[u32] {
+        let mut least = self.least[row as usize].get() as usize;
         let heads = self.heads(row, full);
         while heads.get(least) == Some(&NONE) {
             least += 1;
         }
-        self.least[row as usize] = least as u32;
-        let heads = self.heads(row, full);
+        self.least[row as usize].set(least as u32);
         &heads[heads.len().min(least)..]
     }
 
@@ -187,6 +187,11 @@ impl Closed {
         self.buckets.links.prefetch(block);
     }
 
+    /// Valid pages of a full block of the first row.
+    pub(super) fn most(&self) -> u32 {
+        self.full[0]
+    }
+
     /// Rows that it was made for.
     pub(super) fn rows(&self) -> usize {
         self.invalid.len()
@@ -272,7 +277,7 @@ impl Closed {
 /// The closed blocks of a row that hold at least one invalid page: what a victim policy may look at. Where super blocks
 /// are cleaned, they are shown like this first, as if they were the blocks of a row: each has a number of its own.
 pub struct Candidates<'a> {
-    closed: &'a mut Closed,
+    closed: &'a Closed,
     valid: Valid<'a>,
     row: Row,
 }
@@ -290,7 +295,7 @@ pub(super) enum Valid<'a> {
 const ASKED_FOR: &str = "the policy names in needs() what it looks at";
 
 impl<'a> Candidates<'a> {
-    pub(super) fn new(closed: &'a mut Closed, valid: Valid<'a>, row: Row) -> Self {
+    pub(super) fn new(closed: &'a Closed, valid: Valid<'a>, row: Row) -> Self {
         Self { closed, valid, row }
     }
 

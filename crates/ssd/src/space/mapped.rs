@@ -1,9 +1,10 @@
-//! Blocks of a block map, which says itself what is written where: any number of them are open in a row.
+//! Blocks of a block map, which says itself what is written where: any number of them are open in a row. And what designs are told of blocks.
 
 use wordline_nand::{BlockSetId, Location};
 
 use super::{Space, State, StreamId};
 use crate::policy::placement::Row;
+use crate::policy::seen::Seen;
 
 impl Space {
     /// Opens a free block of a row: the least worn. None if no block is free.
@@ -15,7 +16,7 @@ impl Space {
 
     /// The number that a block got when it was opened.
     pub fn opened_as(&self, block: BlockSetId) -> u64 {
-        self.opened[block]
+        self.openings.of(block)
     }
 
     /// The location at `place` of an open block is going to be programmed; [`program_done`](Self::program_done) says when it is.
@@ -47,5 +48,28 @@ impl Space {
         for (block, _) in self.open.iter_mut().filter_map(Option::take) {
             self.table[block].state = State::Filling;
         }
+    }
+
+    /// What happened since this was asked last; none if nothing did.
+    #[inline]
+    pub(crate) fn take_news(&self) -> Option<Vec<Seen<'static>>> {
+        let list = self.news.as_ref()?.take();
+        (!list.is_empty()).then_some(list)
+    }
+
+    /// The list comes back for its room.
+    pub(crate) fn take_back_news(&self, list: Vec<Seen<'static>>) {
+        if let Some(news) = &self.news {
+            news.take_back(list);
+        }
+    }
+
+    /// Whether a block can be the next victim of a row.
+    #[inline]
+    pub(crate) fn is_candidate(&self, block: BlockSetId, row: Row) -> bool {
+        block.0 < self.pools.block_sets()
+            && self.state(block) == State::Closed
+            && self.row_of(block) == row
+            && self.valid(block) < self.pools.per_block(block)
     }
 }

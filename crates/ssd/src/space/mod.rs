@@ -8,6 +8,8 @@ mod block;
 pub mod candidates;
 mod loaded;
 mod mapped;
+mod news;
+mod openings;
 mod order;
 mod pool;
 mod slc;
@@ -18,14 +20,18 @@ pub mod wear;
 
 use block::Block;
 use candidates::{Candidates, Closed, Indexes, Valid};
+use news::News;
+use openings::Openings;
 use pool::PoolSpace;
 use wear::{Allocation, FreeBlocks};
 use wordline_kernel::{Column, Id, prefetch, state};
 use wordline_nand::{BlockSetId, Location, Pools};
 
 use crate::policy::placement::Row;
+use crate::policy::seen::{Observes, Seen};
 
 pub use block::State;
+pub use order::NextWordLine;
 pub use slc::SlcShare;
 pub use streams::{StreamId, Streams};
 pub use super_blocks::SuperBlockCounts;
@@ -46,9 +52,7 @@ pub struct Space {
     /// What the rows of each pool have in common.
     each: Vec<PoolSpace>,
     table: Column<BlockSetId, Block>,
-    /// Which opening of a block of the device was the last of each block; its first page carries this number.
-    opened: Column<BlockSetId, u64>,
-    openings: u64,
+    openings: Openings,
     /// A bit for each location: whether a logical page is mapped to it.
     is_valid: Vec<u64>,
     free: Vec<FreeBlocks>,
@@ -58,13 +62,15 @@ pub struct Space {
     closed: Closed,
     row_valid: Vec<u32>,
     good: Vec<u32>,
+    /// None where no design observes blocks.
+    news: Option<Box<News>>,
 }
 
 state!(Space {
-    values { table, openings, free, open, closed }
-    parts { opened, is_valid, row_valid, good }
+    values { table, free, open, closed }
+    parts { openings, is_valid, row_valid, good }
     lists { each }
-    fixed { pools, streams, indexes }
+    fixed { pools, streams, indexes, news }
 });
 
 impl Space {
@@ -74,8 +80,7 @@ impl Space {
         let blocks_of = |row| pools.of_row(row).geometry.blocks_per_plane;
         let mut new = Self {
             table: Column::filled(blocks, Block::FREE),
-            opened: Column::filled(blocks, 0),
-            openings: 0,
+            openings: Openings::new(blocks),
             is_valid: vec![0; (pools.locations() as usize).div_ceil(64)],
             free: all_rows(pools).map(|row| FreeBlocks::new(Allocation::LeastWorn, blocks_of(row))).collect(),
             open: vec![None; rows * usize::from(streams.host + streams.gc)],
@@ -84,6 +89,7 @@ impl Space {
             row_valid: vec![0; rows],
             good: all_rows(pools).map(blocks_of).collect(),
             each: pools.iter().map(|_| PoolSpace::new(streams)).collect(),
+            news: None,
             pools: pools.clone(),
             streams,
         };
@@ -243,8 +249,9 @@ impl Space {
     }
 
     /// The next `pages` of the stream's open block, a divisor of the block. Opens a free block if the stream has none;
-    /// if none is left to be opened, another stream of the same side takes the pages. A bug if there is no room.
-    pub fn take(&mut self, row: Row, stream: StreamId, pages: u32) -> Location {
+    /// if none is left to be opened, another stream of the same side takes the pages. A bug if there is no room. `next` is asked where
+    /// word lines are not programmed by their numbers.
+    pub fn take(&mut self, row: Row, stream: StreamId, pages: u32, next: NextWordLine<'_>) -> Location {
         let (mut at, pool) = (self.at(row, stream), self.pools.number_of_row(row));
         if self.open[at].is_none() && !self.may_open(row, self.streams.is_gc(stream)) {
             let other = self.open_block(row, stream).expect("the caller saw that there is room");
@@ -269,9 +276,21 @@ impl Space {
             self.table[block].state = State::Filling;
         }
         if self.each[pool].order.is_some() {
-            self.location_in_order(at, block, place)
+            self.location_in_order(at, block, place, next)
         } else {
             self.pools.at(block, place)
+        }
+    }
+
+    /// Takes down from now on what of these kinds happens.
+    pub(crate) fn watch(&mut self, kinds: Observes) {
+        self.news = News::of(kinds);
+    }
+
+    /// Takes nothing down while `paused`.
+    pub(crate) fn pause_news(&mut self, paused: bool) {
+        if let Some(news) = &mut self.news {
+            news.pause(paused);
         }
     }
 
@@ -279,8 +298,10 @@ impl Space {
     fn opened(&mut self, block: BlockSetId, stream: StreamId) {
         let Block { state, written_by, .. } = &mut self.table[block];
         (*state, *written_by) = (State::Open, stream);
-        self.openings += 1;
-        self.opened[block] = self.openings;
+        self.openings.note(block);
+        if let Some(news) = &self.news {
+            news.note(Seen::Opened { block, row: self.row_of(block) });
+        }
     }
 
     /// How far the stream's open block is written; `None` if none is open.
@@ -308,6 +329,9 @@ impl Space {
             self.closed.add(self.row_of(block), valid, block);
             self.closed_slc(block);
             self.closed_in_super_block(block);
+            if let Some(news) = &self.news {
+                news.note(Seen::Closed { block });
+            }
         }
     }
 
@@ -407,11 +431,14 @@ impl Space {
         if self.each[pool].super_blocks.is_some() {
             self.count_in_super_block(pool, block, lost, false);
         }
+        if let Some(news) = &self.news {
+            news.note(Seen::Invalidated { location });
+        }
     }
 
     /// The candidates of a row.
-    pub fn candidates(&mut self, row: Row) -> Candidates<'_> {
-        Candidates::new(&mut self.closed, Valid::OfBlocks(&self.table), row)
+    pub fn candidates(&self, row: Row) -> Candidates<'_> {
+        Candidates::new(&self.closed, Valid::OfBlocks(&self.table), row)
     }
 
     /// Makes a closed or condemned block a victim.
@@ -524,7 +551,7 @@ impl Space {
     pub fn close_full(&mut self) {
         let mut full: Vec<BlockSetId> =
             self.table.ids().filter(|block| self.state(*block) == State::Filling).collect();
-        full.sort_unstable_by_key(|block| self.opened[*block]);
+        full.sort_unstable_by_key(|block| self.openings.of(*block));
         for block in full {
             self.close_when_written(block);
         }

@@ -4,11 +4,10 @@ use wordline_kernel::state;
 use wordline_nand::{BlockSetId, Location};
 
 use super::{Space, StreamId};
-use crate::policy::frontier::{Frontier, OpenBlock, WordLines};
+use crate::policy::frontier::{OpenBlock, WordLines};
 
-/// The frontier, and which word lines of each open block it has named.
+/// Which word lines of each open block of a pool were named.
 pub(super) struct Order {
-    frontier: Box<dyn Frontier>,
     shape: WordLines,
     /// Where the open blocks of the pool begin among those of the device.
     begins: usize,
@@ -19,40 +18,27 @@ pub(super) struct Order {
     at: Vec<u32>,
 }
 
-state!(Order { parts { frontier, programmed, at } fixed { shape, begins, words } });
+state!(Order { parts { programmed, at } fixed { shape, begins, words } });
+
+/// Names the next word line of an open block.
+pub type NextWordLine<'a> = &'a mut dyn FnMut(&OpenBlock<'_>, &Space) -> u32;
 
 impl Order {
     /// The bits of the open block noted at `at`.
     fn bits(&mut self, at: usize) -> &mut [u64] {
         &mut self.programmed[(at - self.begins) * self.words..][..self.words]
     }
-
-    /// The word line that the open block noted at `at` goes on with, of which so many are `written`.
-    fn next(&mut self, at: usize, block: BlockSetId, is_gc: bool, written: u32) -> u32 {
-        let (begins, words, shape) = (self.begins, self.words, self.shape);
-        let bits = &mut self.programmed[(at - begins) * words..][..words];
-        if written == 0 {
-            bits.fill(0);
-        }
-        let open = OpenBlock { block, is_gc, written, shape, programmed: bits };
-        let next = self.frontier.next(&open);
-        let fresh = next < shape.count() && !open.is_programmed(next);
-        assert!(fresh, "the frontier chose word line {next} of {block:?}, which is none, or programmed");
-        bits[next as usize / 64] |= 1 << (next % 64);
-        self.at[at - begins] = next;
-        next
-    }
 }
 
 impl Space {
-    /// Lets `frontier` say which word line of a pool's blocks, which are of this shape, is next; before the first one is
+    /// Has it said from now on which word line of a pool's blocks, which are of this shape, is next; before the first one is
     /// written.
-    pub fn order(&mut self, pool: usize, frontier: Box<dyn Frontier>, shape: WordLines) {
+    pub fn order(&mut self, pool: usize, shape: WordLines) {
         let words = shape.count().div_ceil(64) as usize;
         let rows = self.pools.get(pool).geometry.all_rows();
         let open = (rows.end - rows.start) as usize * usize::from(self.streams.host + self.streams.gc);
         let (begins, programmed) = (self.at(rows.start, StreamId(0)), vec![0; open * words]);
-        let order = Order { frontier, shape, begins, programmed, words, at: vec![0; open] };
+        let order = Order { shape, begins, programmed, words, at: vec![0; open] };
         self.each[pool].order = Some(Box::new(order));
     }
 
@@ -64,20 +50,46 @@ impl Space {
     /// The location that is the `place`-th to be written of the open block noted at `at`. A word line's locations follow each
     /// other.
     #[inline(never)]
-    pub(super) fn location_in_order(&mut self, at: usize, block: BlockSetId, place: u32) -> Location {
-        let (capacity, is_gc) = (self.capacity(block), self.moved_by(block).is_some());
-        let Self { each, pools, .. } = self;
-        let Some(order) = &mut each[pools.number_of_block(block)].order else {
-            return pools.at(block, place);
-        };
+    pub(super) fn location_in_order(
+        &mut self,
+        at: usize,
+        block: BlockSetId,
+        place: u32,
+        next: NextWordLine<'_>,
+    ) -> Location {
+        let pool = self.pools.number_of_block(block);
+        let Some(order) = &self.each[pool].order else { return self.pools.at(block, place) };
         // Locations of a word line, in all planes of the row.
-        let unit = capacity / order.shape.count();
+        let unit = self.capacity(block) / order.shape.count();
         let (written, within) = (place / unit, place % unit);
         let word_line = match within {
-            0 => order.next(at, block, is_gc, written),
+            0 => self.name_word_line((at, pool), block, written, next),
             _ => order.at[at - order.begins],
         };
-        pools.at(block, word_line * unit + within)
+        self.pools.at(block, word_line * unit + within)
+    }
+
+    /// Has the word line named that an open block of a pool goes on with, of which so many are `written`.
+    fn name_word_line(
+        &mut self,
+        (at, pool): (usize, usize),
+        block: BlockSetId,
+        written: u32,
+        next: NextWordLine<'_>,
+    ) -> u32 {
+        let is_gc = self.moved_by(block).is_some();
+        let there = "the pool has an order";
+        let order = self.each[pool].order.as_mut().expect(there);
+        if written == 0 {
+            order.bits(at).fill(0);
+        }
+        let order = self.each[pool].order.as_ref().expect(there);
+        let programmed = &order.programmed[(at - order.begins) * order.words..][..order.words];
+        let named = next(&OpenBlock { block, is_gc, written, shape: order.shape, programmed }, self);
+        let order = self.each[pool].order.as_mut().expect(there);
+        order.bits(at)[named as usize / 64] |= 1 << (named % 64);
+        order.at[at - order.begins] = named;
+        named
     }
 
     /// Finds out again which word lines of the open blocks are programmed, from what flash tells of their locations.

@@ -334,10 +334,18 @@ impl Space {
     }
 
     /// The super blocks of the pool of a row that may be chosen; none while enough of them are being cleaned.
-    pub fn super_candidates(&mut self, row: Row) -> Option<Candidates<'_>> {
-        let all = self.super_blocks_of(row).filter(|all| all.cleaning.now < MOST_CLEANED)?;
+    pub fn super_candidates(&self, row: Row) -> Option<Candidates<'_>> {
+        let all = self.of(row).super_blocks.as_deref().filter(|all| all.cleaning.now < MOST_CLEANED)?;
         let SuperBlocks { candidates, shown, .. } = all;
         Some(Candidates::new(candidates, Valid::Shown(shown), 0))
+    }
+
+    /// Whether a super block of the pool of a row may be chosen.
+    pub fn is_super_candidate(&self, row: Row, chosen: BlockSetId) -> bool {
+        self.of(row).super_blocks.as_ref().is_some_and(|all| {
+            let known = chosen.index() < all.all.len();
+            known && all.all[chosen].indexed && all.shown[chosen] < all.candidates.most()
+        })
     }
 
     /// Makes those blocks of a candidate of the pool of a row the next victims of their rows that gain something.

@@ -3,6 +3,7 @@
 use wordline_kernel::Schedule;
 
 use crate::base::Base;
+use crate::design::Sight;
 use crate::engines::Core;
 use crate::event::Event;
 use crate::policy::balancer::Waiting;
@@ -60,16 +61,9 @@ impl Writer {
 
     /// The list of which an idle row takes a program unit.
     fn list_to_take(&mut self, row: Row, core: &mut Core) -> Option<usize> {
-        let Base { policies, config, .. } = &mut core.base;
-        let Self { waiting, .. } = self;
-        let from = policies
-            .balancer
-            .as_mut()?
-            .take(row, &Waiting { units: waiting, geometry: &config.pools.first().geometry })?;
-        assert!(
-            self.waiting[from as usize] > 0,
-            "the balancer takes from row {from}, for which nothing waits"
-        );
+        let Base { policies, config, flash, space, .. } = &mut core.base;
+        let waiting = Waiting { units: &self.waiting, geometry: &config.pools.first().geometry };
+        let from = policies.take(row, &waiting, Sight { flash, space })?;
         let unit = core.base.config.pools.per_program(row) as usize;
         let streams = usize::from(core.base.space.streams().host);
         let takes = |stream: &usize| {

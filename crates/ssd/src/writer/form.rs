@@ -44,7 +44,7 @@ impl Writer {
                 None => self.form_anywhere(list, core, calendar),
             };
         }
-        if by_row && core.base.policies.balancer.is_some() {
+        if by_row && core.base.policies.balances() {
             formed |= self.balance(core, calendar);
         }
         formed
@@ -94,7 +94,7 @@ impl Writer {
                 }
                 self.top_up(list, unit, core);
             }
-            let row = self.rows.next(list, &mut *core.base.policies.placement);
+            let row = core.base.place(self.rows.that_take(list));
             if self.rows.is_outgrown(row, list, unit, &core.base) {
                 self.rows.note(row, &core.base, &core.reclaim);
                 continue;

@@ -4,12 +4,13 @@ use std::ops::Range;
 
 use wordline_kernel::{Duration, Schedule};
 
-use crate::base::{LocationRead, Wanted};
+use crate::base::{Base, LocationRead, Wanted};
 use crate::cache::Ready;
 use crate::cache::buffer::{EntryId, EntryState};
 use crate::command::Command;
 use crate::config::BufferMode;
 use crate::contents::Mutant;
+use crate::design::Sight;
 use crate::engines::Core;
 use crate::event::Event;
 use crate::flash::Ticket;
@@ -125,8 +126,11 @@ impl Writer {
         let entry = core.cache.entry(id);
         let (logical, tag, sectors) = (entry.logical.0, entry.tag, entry.sectors.count());
         let outgoing = Outgoing { logical, tag, sectors, pools: &[] };
-        let stream = core.base.policies.router.route(&outgoing);
-        assert!(stream < core.base.space.streams().host, "the router chose stream {stream}");
+        if core.base.policies.designs.routes() {
+            core.base.policies.designs.note_level(core.cache.level());
+        }
+        let Base { policies, flash, space, .. } = &mut core.base;
+        let stream = policies.route(&outgoing, Sight { flash, space });
         core.cache.send_to(id, stream);
         let Ready { page, stream, urgent } = core.cache.completed(id, &core.base);
         let list = self.list_of(page, stream, core);

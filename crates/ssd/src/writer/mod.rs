@@ -21,7 +21,6 @@ use crate::base::Base;
 use crate::config::Config;
 use crate::engines::Core;
 use crate::policy::placement::{Row, RowSet};
-use crate::policy::router::Router;
 use crate::snapshot::ensure;
 use crate::space::{SlcShare, Streams};
 use group::Group;
@@ -68,7 +67,7 @@ impl Writer {
         let (config, streams, rows) = (&base.config, base.space.streams(), base.config.pools.rows());
         let units = new_units(config, streams, slc, base.has_homes);
         let lists = Lists::new(units, streams.host.into(), base.has_homes);
-        let subs = new_sub_requests(&base.config, &*base.policies.router);
+        let subs = new_sub_requests(base);
         Self {
             rows: Rows::new(base, slc),
             ready: lists,
@@ -199,10 +198,11 @@ fn new_units(config: &Config, streams: Streams, slc: Option<&SlcShare>, has_home
 }
 
 /// The sub-requests of a device with several pools.
-fn new_sub_requests(config: &Config, router: &dyn Router) -> Option<Box<SubRequests>> {
+fn new_sub_requests(base: &Base) -> Option<Box<SubRequests>> {
+    let Base { config, policies, .. } = base;
     if config.pools.count() == 1 {
         return None;
     }
-    let pools = (0..router.streams()).map(|stream| router.pool(stream)).collect();
+    let pools = (0..policies.host_streams()).map(|stream| policies.pool_of_stream(stream)).collect();
     Some(Box::new(SubRequests::new(config, pools)))
 }

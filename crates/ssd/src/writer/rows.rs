@@ -5,7 +5,7 @@ use wordline_kernel::state;
 
 use crate::base::Base;
 use crate::config::Config;
-use crate::policy::placement::{Placement, Row, RowSet};
+use crate::policy::placement::{Row, RowSet};
 use crate::reclaim::Reclaim;
 use crate::space::{SlcShare, StreamId};
 
@@ -186,14 +186,11 @@ impl Rows {
 
     /// The row for the next program unit of a stream, by the placement: one that caches it is preferred.
     #[inline]
-    pub fn next(&self, stream: usize, placement: &mut dyn Placement) -> Row {
-        let rows = match &self.slc {
+    pub fn that_take(&self, stream: usize) -> &RowSet {
+        match &self.slc {
             Some(slc) if slc.caches(stream) => &slc.rows,
             _ => &self.accepting[stream],
-        };
-        let row = placement.next(rows).expect("a row accepts");
-        assert!(rows.contains(row), "the placement chose row {row}, which is busy or full");
-        row
+        }
     }
 
     /// Whether a row takes larger program units of a stream than it did when it was last looked at.

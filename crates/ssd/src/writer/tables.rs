@@ -18,7 +18,7 @@ impl Writer {
         while core.map.has_discards_to_write() && self.look_for_row(stream, core, calendar) {
             let row = match self.ready.have_homes() {
                 true => self.rows.of(stream).iter().find(|row| core.map.takes_tables(*row, &core.base)),
-                false => core.base.policies.placement.next(self.rows.of(stream)),
+                false => Some(core.base.place(self.rows.of(stream))),
             };
             let Some(row) = row else { return };
             self.form_discards(row, core, calendar);
@@ -60,7 +60,7 @@ impl Writer {
         }
         let row = match self.ready.have_homes() {
             true => self.row_for_tables(core),
-            false => core.base.policies.placement.next(self.rows.of(stream)),
+            false => Some(core.base.place(self.rows.of(stream))),
         };
         match row.filter(|row| self.may_write_tables(*row, core)) {
             Some(row) => {

@@ -41,6 +41,6 @@ pub fn small() -> DeviceFile {
         Layout { channels: 2, packages_per_channel: 1, dies_per_package: 2, short_channels: 0, planes_per_row: None };
     let buffer = BufferFile { size: Bytes::kib(64), ..BufferFile::default() };
     let ftl = FtlFile { over_provisioning: 0.25, ..FtlFile::default() };
-    DeviceFile { part, layout, pools: Vec::new(), front: FrontFile::default(), buffer, ftl, namespaces: Vec::new(), faults: Vec::new() }
+    DeviceFile { part, layout, pools: Vec::new(), front: FrontFile::default(), buffer, ftl, namespaces: Vec::new(), faults: Vec::new(), demands: None }
 }
 

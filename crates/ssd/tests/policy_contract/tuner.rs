@@ -16,6 +16,7 @@ fn sensed(layers: &Layers, page: u32, highest: u8) -> SensedPage {
     let page = PageId(page);
     SensedPage {
         page,
+        pool: 0,
         block: pools.block_of_page(page),
         layer: layers.layer_of(page, CellMode::Native),
         erases: 0,

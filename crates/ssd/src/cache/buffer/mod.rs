@@ -234,6 +234,11 @@ impl Buffer {
         self.dirty.len()
     }
 
+    /// Pages that it has room for.
+    pub fn pages(&self) -> u32 {
+        self.entries.len() as u32
+    }
+
     /// Pages in use.
     pub fn in_use(&self) -> u32 {
         (self.entries.len() - self.free.len()) as u32

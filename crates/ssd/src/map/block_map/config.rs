@@ -70,7 +70,7 @@ fn check_mechanisms(file: &DeviceFile, wrong: &mut Complaints) {
     let ftl = &file.ftl;
     let keeps_discards =
         ftl.recovery.discards == DiscardsAtCut::Kept && file.buffer.power_loss_protection == Protection::None;
-    let streams = ftl.router.streams();
+    let streams = file.routed_streams();
     let pools = format!("{} beside the first", file.pools.len());
     for (is_wrong, key, found, wanted) in [
         (

@@ -38,6 +38,11 @@ impl OpenBlock<'_> {
     pub fn is_programmed(&self, word_line: u32) -> bool {
         self.programmed[word_line as usize / 64] >> (word_line % 64) & 1 != 0
     }
+
+    /// The first word line that is not programmed, by number.
+    pub fn first_unprogrammed(&self) -> u32 {
+        (0..self.shape.count()).find(|word_line| !self.is_programmed(*word_line)).unwrap_or(0)
+    }
 }
 
 /// How the word lines of a block lie.

@@ -37,6 +37,12 @@ impl RowSet {
         self.words[row as usize / 64] >> (row % 64) & 1 != 0
     }
 
+    /// Whether `row` is among them, whatever number it is.
+    #[inline]
+    pub(crate) fn has(&self, row: Row) -> bool {
+        self.words.get(row as usize / 64).is_some_and(|word| word >> (row % 64) & 1 != 0)
+    }
+
     /// Whether there are none.
     #[inline]
     pub fn is_empty(&self) -> bool {

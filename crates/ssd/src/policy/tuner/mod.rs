@@ -10,7 +10,7 @@ mod nominal;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wordline_kernel::snapshot::State;
-use wordline_nand::{BlockSetId, LayerId, Layers, PageId};
+use wordline_nand::{BlockSetId, LayerId, Layers, PageId, Parameters};
 
 pub use last_good::LastGood;
 pub use nominal::Nominal;
@@ -22,6 +22,8 @@ pub struct SensedPage {
     pub page: PageId,
     /// Its block set.
     pub block: BlockSetId,
+    /// The number of its pool.
+    pub pool: u8,
     /// The horizontal layer that it lies on, of its block in one plane.
     pub layer: LayerId,
     /// Erases of the block so far.
@@ -30,11 +32,34 @@ pub struct SensedPage {
     pub highest: u8,
 }
 
+/// A page that is about to be programmed, as a tuner sees it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ProgrammedPage {
+    /// The first page of the program.
+    pub page: PageId,
+    /// Its block set.
+    pub block: BlockSetId,
+    /// The number of its pool.
+    pub pool: u8,
+    /// Its number among the pages of its block in a plane.
+    pub number: u32,
+    /// Erases of the block so far.
+    pub erases: u32,
+}
+
 /// The array parameters of a read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ReadParameters {
     /// The set of read levels, 0 for the nominal one.
     pub level: u8,
+}
+
+impl ReadParameters {
+    /// What is tried by default when a page could not be read: the next higher set, and after the highest the nominal one.
+    pub fn next(page: &SensedPage, so_far: &ReadOutcome) -> Self {
+        let failed = so_far.parameters.level;
+        Self { level: if failed >= page.highest { 0 } else { failed + 1 } }
+    }
 }
 
 /// How the read of a page has gone so far.
@@ -59,8 +84,12 @@ pub trait Tuner: State + Send {
     /// sets, the first one and these have to be all of them. By default the next higher set, and after the highest the
     /// nominal one.
     fn read_again(&self, page: &SensedPage, so_far: &ReadOutcome) -> ReadParameters {
-        let failed = so_far.parameters.level;
-        ReadParameters { level: if failed >= page.highest { 0 } else { failed + 1 } }
+        ReadParameters::next(page, so_far)
+    }
+
+    /// The parameters of a program, as its die begins it. Asked only where a design answers for some pool.
+    fn program(&self, _page: &ProgrammedPage) -> Parameters {
+        Parameters::DATA_SHEET
     }
 
     /// A page was read, or given up.

@@ -5,8 +5,23 @@ use wordline_nand::{Pool, Stamp};
 use super::*;
 use crate::Config;
 use crate::config::tests::small;
+use crate::flash::Flash;
+use crate::parts::Parts;
+use crate::policy::frontier::OpenBlock;
 use crate::policy::victim::{Fifo, Greedy};
 use crate::space::Streams;
+
+/// Word lines are programmed by their numbers: nobody is asked.
+fn by_number(_: &OpenBlock<'_>, _: &Space) -> u32 {
+    unreachable!("word lines go by their numbers")
+}
+
+/// What the collector wants in a row, of a device without designs.
+fn next_in(row: Row, collector: &mut Collector, space: &mut Space, leave: Leave) -> Option<Step> {
+    let config = small().check().expect("the device is sound");
+    let (flash, mut policies) = (Flash::new(&config, Seed(1)), Parts::of(&config).split(&config, Seed(1)).0);
+    collector.next(row, space, leave, (&flash, &mut policies))
+}
 
 /// Carries out what the collector wants in the first row, at once; false if it wants nothing.
 fn step(collector: &mut Collector, space: &mut Space) -> bool {
@@ -15,7 +30,7 @@ fn step(collector: &mut Collector, space: &mut Space) -> bool {
 
 /// Carries out what the collector wants in a row, at once, and notes what is erased; false if it wants nothing.
 fn step_in(row: Row, collector: &mut Collector, space: &mut Space, erased: &mut Vec<BlockSetId>) -> bool {
-    match collector.next(row, space, Leave::MUST) {
+    match next_in(row, collector, space, Leave::MUST) {
         None => return false,
         Some(step @ (Step::Copyback { .. } | Step::Ask)) => {
             unreachable!("{step:?} with one pool, and without copyback")
@@ -26,7 +41,7 @@ fn step_in(row: Row, collector: &mut Collector, space: &mut Space, erased: &mut 
             }
         }
         Some(Step::Program { stream }) => {
-            let first = space.take(row, stream, space.pools().per_program(row));
+            let first = space.take(row, stream, space.pools().per_program(row), &mut by_number);
             let moved: Vec<Moved> = collector.take_unit(row).collect();
             for (n, page) in moved.iter().enumerate() {
                 space.invalidate(page.from);
@@ -55,7 +70,7 @@ fn table(free: usize) -> Space {
     let per_block = geometry.pages_per_block_set();
     while blocks.free(0) > free {
         for n in 0..per_block {
-            let page = blocks.take(0, Streams::ONE_EACH.host(0), 1);
+            let page = blocks.take(0, Streams::ONE_EACH.host(0), 1, &mut by_number);
             if n >= if page.0 < 8 * per_block { 1 } else { per_block / 2 } {
                 blocks.validate(page);
             }
@@ -75,7 +90,7 @@ fn nearly_full(free: usize, invalid: &[u32]) -> Space {
     while blocks.free(0) > free {
         let missing = invalid.next().copied().unwrap_or(0);
         for n in 0..pools.per_block_of(0) {
-            let page = blocks.take(0, Streams::ONE_EACH.host(0), 1);
+            let page = blocks.take(0, Streams::ONE_EACH.host(0), 1, &mut by_number);
             if n >= missing {
                 blocks.validate(page);
             }
@@ -100,7 +115,7 @@ fn a_collector_of_few_steps_takes_no_more_until_the_host_writes_or_needs_blocks(
         collector.spend(0, 2);
     }
     while blocks.free(0) > 2 {
-        let page = blocks.take(0, Streams::ONE_EACH.host(0), 1);
+        let page = blocks.take(0, Streams::ONE_EACH.host(0), 1, &mut by_number);
         blocks.program_done(page);
     }
     let steps = (0..100).filter(|_| step(&mut collector, &mut blocks)).count();
@@ -143,7 +158,7 @@ fn listed_pages_move_in_their_order_and_the_blocks_that_they_were_in_stay() {
     blocks.invalidate(listed[2]);
     collector.rows[0].begin(Job::moving(listed.clone(), (BlockSetId(0), 0)));
     let (mut programmed, mut padded) = (Vec::new(), 0);
-    while let Some(next) = collector.next(0, &mut blocks, Leave::MUST) {
+    while let Some(next) = next_in(0, &mut collector, &mut blocks, Leave::MUST) {
         match next {
             Step::Read { first, end, valid } => {
                 assert_eq!(
@@ -155,7 +170,7 @@ fn listed_pages_move_in_their_order_and_the_blocks_that_they_were_in_stay() {
             }
             Step::Program { stream } => {
                 let unit = blocks.pools().per_program(0);
-                let first = blocks.take(0, stream, unit);
+                let first = blocks.take(0, stream, unit, &mut by_number);
                 let moved: Vec<Moved> = collector.take_unit(0).collect();
                 padded += unit as usize - moved.len();
                 for (n, page) in moved.iter().enumerate() {
@@ -181,7 +196,7 @@ fn what_is_cleaned_while_the_host_is_idle_waits_when_it_is_not_until_blocks_are_
     let mut collector = fifo(&GcFile::default());
     let idle = Leave { idle_goal: 7, is_idle: true, ..Leave::MUST };
     let carry_out = |collector: &mut Collector, blocks: &mut Space, leave| {
-        let next = collector.next(0, blocks, leave);
+        let next = next_in(0, collector, blocks, leave);
         if let Some(Step::Read { first, end, .. }) = next {
             for from in (first.0..end.0).map(Location) {
                 collector.stage(0, 0, Moved { stamp: Stamp::PADDING, from });
@@ -194,7 +209,7 @@ fn what_is_cleaned_while_the_host_is_idle_waits_when_it_is_not_until_blocks_are_
     assert!(matches!(begun, Some(Step::Read { .. })), "{begun:?}");
     assert_eq!(carry_out(&mut collector, &mut blocks, Leave::MUST), None, "the host is at work");
     while blocks.free(0) > 2 {
-        let page = blocks.take(0, Streams::ONE_EACH.host(0), 1);
+        let page = blocks.take(0, Streams::ONE_EACH.host(0), 1, &mut by_number);
         blocks.program_done(page);
     }
     let needed = carry_out(&mut collector, &mut blocks, Leave::MUST);
@@ -215,7 +230,7 @@ fn rows_of_super_blocks(policy: &dyn VictimPolicy, free: u32, valid: impl Fn(Row
     for n in 0..geometry.blocks_per_plane - free {
         for row in 0..geometry.rows() {
             for place in 0..locations.per_block() {
-                let page = blocks.take(row, Streams::ONE_EACH.host(0), 1);
+                let page = blocks.take(row, Streams::ONE_EACH.host(0), 1, &mut by_number);
                 if place < valid(row, n) {
                     blocks.validate(page);
                 }

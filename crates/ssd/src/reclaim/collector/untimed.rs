@@ -3,7 +3,9 @@
 use wordline_nand::{BlockSetId, Location, Stamp};
 
 use super::{Collector, Job};
+use crate::design::Sight;
 use crate::flash::Flash;
+use crate::parts::Policies;
 use crate::policy::placement::Row;
 use crate::reclaim::sources::choose_untimed;
 use crate::space::{Space, StreamId};
@@ -12,23 +14,25 @@ impl Collector {
     /// Cleans the row in no time until it has as many free blocks as under full load, or, with `rested`, as many as cleaning
     /// starts at; with `one_by_one`, too, but no more than a victim once the host has room. `move_page` carries a valid page
     /// from one place to another, and is told which one comes next.
-    pub fn clean_untimed(
+    pub(crate) fn clean_untimed(
         &mut self,
         row: Row,
         space: &mut Space,
         mut move_page: impl FnMut(&mut Space, &mut Flash, Location, Location, Option<Location>),
-        flash: &mut Flash,
+        (flash, policies): (&mut Flash, &mut Policies),
         one_by_one: bool,
         rested: bool,
     ) {
         let [start_below, _] = space.marks(row);
         let enough = if one_by_one || rested { start_below } else { space.kept(row) + 1 };
         while space.free(row) < enough {
-            let Some(victim) = choose_untimed(row, &mut self.victims, space) else { return };
+            let Some(victim) = choose_untimed(row, &mut self.victims, space, (flash, policies)) else {
+                return;
+            };
             space.clean(victim);
             let mut next = space.next_valid(victim, 0);
             while let Some(at) = next {
-                next = move_untimed(row, victim, at, space, &mut move_page, flash);
+                next = move_untimed(row, victim, at, space, &mut move_page, flash, policies);
             }
             erase_untimed(victim, space, flash);
             if one_by_one && space.has_room(row, space.streams().host(0), 1) {
@@ -40,14 +44,14 @@ impl Collector {
     /// Cleans the row in no time as far as it has to be cleaned before a host that writes as fast as it can may write
     /// `pages` to a stream: once none but the collector's blocks are free, an invalid page is passed for each page.
     /// What was begun is gone on with in time.
-    pub fn pace_untimed(
+    pub(crate) fn pace_untimed(
         &mut self,
         row: Row,
         stream: StreamId,
         pages: u32,
         space: &mut Space,
         mut move_page: impl FnMut(&mut Space, &mut Flash, Location, Location, Option<Location>),
-        flash: &mut Flash,
+        (flash, policies): (&mut Flash, &mut Policies),
     ) {
         let [start_below, stop_at] = space.marks(row);
         let state = &mut self.rows[row as usize];
@@ -62,7 +66,7 @@ impl Collector {
         {
             let begun = self.rows[row as usize].job.take();
             let Some((victim, place)) = begun.map(|job| job.reached()).or_else(|| {
-                let victim = choose_untimed(row, &mut self.victims, space)?;
+                let victim = choose_untimed(row, &mut self.victims, space, (flash, policies))?;
                 space.clean(victim);
                 Some((victim, 0))
             }) else {
@@ -73,7 +77,7 @@ impl Collector {
                 state.regained += at - place;
                 // Its pages stay in their pool.
                 state.job = Some(Job { is_asked: true, ..Job::empty_from(victim, at + 1) });
-                move_untimed(row, victim, at, space, &mut move_page, flash);
+                move_untimed(row, victim, at, space, &mut move_page, flash, policies);
                 continue;
             }
             state.regained += space.pools().per_block(victim) - place;
@@ -92,10 +96,12 @@ fn move_untimed(
     space: &mut Space,
     move_page: &mut impl FnMut(&mut Space, &mut Flash, Location, Location, Option<Location>),
     flash: &mut Flash,
+    policies: &mut Policies,
 ) -> Option<u32> {
     let (locations, stream) = (space.pools().of_row(row).locations, space.streams().gc(0));
     let unit = if space.has_whole_units(row) { locations.per_program } else { 1 };
-    let to = space.take(row, stream, unit);
+    let to =
+        space.take(row, stream, unit, &mut |open, space| policies.word_line(open, Sight { flash, space }));
     let first = at - at % unit;
     let mut next = Some(at);
     for place in 0..unit {

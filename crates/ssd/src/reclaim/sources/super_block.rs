@@ -4,6 +4,7 @@
 use wordline_nand::BlockSetId;
 
 use super::view::{Source, View};
+use crate::parts::Asks;
 use crate::policy::placement::Row;
 use crate::reclaim::job::Job;
 use crate::reclaim::victims::Victims;
@@ -36,9 +37,11 @@ fn next_member(row: Row, view: &mut View<'_>) -> Option<BlockSetId> {
 
 /// The next victim of a row that needs blocks: its block of a super block that is chosen now, or one of its own.
 pub(super) fn choose(row: Row, view: &mut View<'_>) -> Option<BlockSetId> {
-    let chosen = view.victims.choose_super_block(row, view.space);
+    let View { victims, space, flash, policies, .. } = view;
+    let chosen = victims.choose_super_block(row, space, (flash, policies));
     let member = if chosen { next_member(row, view) } else { None };
-    member.or_else(|| view.victims.choose(row, view.space))
+    let View { victims, space, flash, policies, .. } = view;
+    member.or_else(|| victims.choose(row, space, (flash, policies)))
 }
 
 /// The next victim of a row that needs blocks, where nothing takes time: other rows clean their blocks of a super block when
@@ -47,9 +50,10 @@ pub(in crate::reclaim) fn choose_untimed(
     row: Row,
     victims: &mut Victims,
     space: &mut Space,
+    (flash, policies): Asks<'_>,
 ) -> Option<BlockSetId> {
     if space.next_of_super_block(row).is_none() {
-        victims.choose_super_block(row, space);
+        victims.choose_super_block(row, space, (flash, policies));
     }
-    space.next_of_super_block(row).or_else(|| victims.choose(row, space))
+    space.next_of_super_block(row).or_else(|| victims.choose(row, space, (flash, policies)))
 }

@@ -2,6 +2,8 @@
 
 use wordline_nand::BlockSetId;
 
+use crate::flash::Flash;
+use crate::parts::Policies;
 use crate::policy::placement::Row;
 use crate::reclaim::job::Job;
 use crate::reclaim::row::RowState;
@@ -37,6 +39,8 @@ pub(in crate::reclaim) struct View<'a> {
     pub(in crate::reclaim) space: &'a mut Space,
     pub(in crate::reclaim) state: &'a mut RowState,
     pub(in crate::reclaim) victims: &'a mut Victims,
+    pub(in crate::reclaim) flash: &'a Flash,
+    pub(in crate::reclaim) policies: &'a mut Policies,
     pub(in crate::reclaim) leave: &'a Leave,
     /// The numbers of free blocks below which cleaning starts, and at which it stops.
     pub(in crate::reclaim) marks: [usize; 2],

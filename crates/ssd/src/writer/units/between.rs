@@ -7,6 +7,7 @@ use wordline_nand::Stamp;
 
 use crate::base::Base;
 use crate::cache::buffer::NONE;
+use crate::design::Sight;
 use crate::engines::Core;
 use crate::event::Event;
 use crate::map::LogicalPage;
@@ -81,25 +82,18 @@ impl Writer {
     /// The oldest sub-request that waits for a whole program unit goes to another pool page by page, if the balancer says
     /// so and a die of that pool does nothing.
     pub(in crate::writer) fn steal(&mut self, core: &mut Core) -> bool {
-        if core.base.policies.balancer.is_none() || self.subs().ready.iter().all(VecDeque::is_empty) {
+        if !core.base.policies.balances() || self.subs().ready.iter().all(VecDeque::is_empty) {
             return false;
         }
         let Some(to) = self.idle_stream(core) else { return false };
         let pool = self.subs().pool_of(to);
         core.base.gather_states();
-        let Base { policies, states, .. } = &mut core.base;
-        if !policies.balancer.as_mut().is_some_and(|balancer| balancer.steals(EVERYTHING_IN, pool, states)) {
-            return false;
-        }
+        let Base { policies, states, flash, space, .. } = &mut core.base;
+        let subs = self.subs.as_ref().expect(THERE);
+        let waiting = || subs.waiting().map(|(_, waits)| waits).collect();
+        let Some(which) = policies.steal(waiting, pool, Sight { flash, space }, states) else { return false };
+        let Some(((stream, at), _)) = subs.waiting().nth(which) else { return false };
         let subs = self.subs();
-        let oldest = |queue: &VecDeque<u32>| {
-            queue.iter().position(|sub| subs.all[*sub as usize].entries.iter().any(|id| *id != NONE))
-        };
-        let Some((stream, at)) =
-            subs.ready.iter().enumerate().find_map(|(stream, queue)| Some((stream, oldest(queue)?)))
-        else {
-            return false;
-        };
         let sub = subs.ready[stream].remove(at).expect("it was just found");
         subs.counts.stolen += 1;
         self.split(sub, to, core);

@@ -22,6 +22,7 @@ use wordline_nand::Stamp;
 
 use crate::cache::buffer::{EntryId, NONE};
 use crate::config::Config;
+use crate::design::Waits;
 use crate::map::LogicalPage;
 use crate::policy::placement::Row;
 use crate::writer::Writer;
@@ -199,6 +200,19 @@ impl SubRequests {
         let one = &self.all[id as usize];
         let first = one.unit * self.per_unit;
         (one.entries.iter().copied().filter(|id| *id != NONE).collect(), first..first + self.per_unit)
+    }
+
+    /// Those that wait for a whole program unit and have pages in the buffer, the oldest of each stream first: where they wait, and what
+    /// a design sees of them.
+    fn waiting(&self) -> impl Iterator<Item = ((usize, usize), Waits)> + '_ {
+        let queues = self.ready.iter().enumerate();
+        let all = queues
+            .flat_map(|(stream, queue)| queue.iter().enumerate().map(move |(at, sub)| ((stream, at), *sub)));
+        all.filter_map(|(place, sub)| {
+            let one = &self.all[sub as usize];
+            let pages = one.entries.iter().filter(|id| **id != NONE).count() as u32;
+            (pages > 0).then_some((place, Waits { logical: one.unit * self.per_unit, pages }))
+        })
     }
 
     fn get(&mut self, id: u32) -> &mut SubRequest {

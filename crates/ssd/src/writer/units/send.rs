@@ -4,10 +4,11 @@ use wordline_kernel::{Duration, Instant, Schedule};
 use wordline_nand::Stamp;
 
 use super::NO_SUB;
-use crate::base::{LocationRead, Wanted};
+use crate::base::{Base, LocationRead, Wanted};
 use crate::cache::Ready;
 use crate::cache::buffer::{EntryId, EntryState, NONE};
 use crate::contents::Mutant;
+use crate::design::Sight;
 use crate::engines::Core;
 use crate::event::Event;
 use crate::flash::{Class, Ticket};
@@ -149,9 +150,12 @@ impl Writer {
     /// The stream for a sub-request of so many sectors and pages: the router's, unless its pool has no room for them.
     fn stream_for(&mut self, logical: u32, tag: u8, sectors: u32, pages: u64, core: &mut Core) -> u8 {
         core.base.gather_states();
+        if core.base.policies.designs.routes() {
+            core.base.policies.designs.note_level(core.cache.level());
+        }
+        let Base { policies, flash, space, states, .. } = &mut core.base;
         let chosen =
-            core.base.policies.router.route(&Outgoing { logical, tag, sectors, pools: &core.base.states });
-        assert!(chosen < core.base.space.streams().host, "the router chose stream {chosen}");
+            policies.route(&Outgoing { logical, tag, sectors, pools: states }, Sight { flash, space });
         let subs = self.subs.as_mut().expect(THERE);
         let pool = subs.pool_of(chosen);
         let second = usize::from(pool != EVERYTHING_IN);

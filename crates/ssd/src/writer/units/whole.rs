@@ -32,7 +32,7 @@ impl Writer {
     /// Queues the program of a sub-request and of what is carried along. The caller knows of a row that accepts.
     fn form_whole_unit(&mut self, sub: u32, core: &mut Core, calendar: &mut impl Schedule<Event>) {
         let stream = self.subs().get(sub).stream;
-        let row = self.rows.next(usize::from(stream), &mut *core.base.policies.placement);
+        let row = core.base.place(self.rows.that_take(usize::from(stream)));
         self.gather_whole_unit(sub, row, core);
         if self.counted(row).data == 0 {
             // Everything was discarded meanwhile.

@@ -1,0 +1,102 @@
+//! What designs are asked and told, of which all is at hand in `Base`.
+
+use wordline_nand::{BlockSetId, Done, Location, Operation};
+
+use super::{Base, Piece};
+use crate::design::{Observes, Seen, Sight, Writes};
+use crate::flash::{Task, Ticket};
+use crate::policy::failure::{After, Failure};
+use crate::policy::placement::{Row, RowSet};
+use crate::space::StreamId;
+
+impl Base {
+    /// The next `pages` of the stream's open block; see [`Space::take`](crate::space::Space).
+    #[inline]
+    pub(crate) fn take(&mut self, row: Row, stream: StreamId, pages: u32) -> Location {
+        let Self { space, flash, policies, .. } = self;
+        space.take(row, stream, pages, &mut |open, space| policies.word_line(open, Sight { flash, space }))
+    }
+
+    /// One of these rows, of which there is at least one.
+    #[inline]
+    pub(crate) fn place(&mut self, rows: &RowSet) -> Row {
+        let Self { space, flash, policies, .. } = self;
+        policies.place(rows, Sight { flash, space })
+    }
+
+    /// What is done about a block in which something failed.
+    pub(crate) fn asked_after(&mut self, failure: &Failure) -> After {
+        let Self { space, flash, policies, .. } = self;
+        let pool = space.pools().number_of_row(space.row_of(failure.block));
+        policies.failed(failure, pool, Sight { flash, space })
+    }
+
+    /// Tells designs what happened, if one observes it.
+    #[inline(always)]
+    pub(crate) fn observe<'a>(&mut self, kind: Observes, seen: impl FnOnce(&Self) -> Seen<'a>) {
+        if self.policies.designs.observes(kind) {
+            let seen = seen(self);
+            self.tell_now(&seen);
+        }
+    }
+
+    /// Tells designs what happened, after what happened to blocks before.
+    #[inline(never)]
+    pub(crate) fn tell_now(&mut self, seen: &Seen<'_>) {
+        let Self { space, flash, policies, .. } = self;
+        let sight = Sight { flash, space };
+        policies.designs.tell_news(sight);
+        policies.designs.tell(seen, sight);
+    }
+
+    /// Tells designs what happened to blocks.
+    pub(crate) fn tell_news(&mut self) {
+        let Self { space, flash, policies, .. } = self;
+        policies.designs.tell_news(Sight { flash, space });
+    }
+
+    /// The host wrote of a page.
+    #[inline(always)]
+    pub(crate) fn tell_written(&mut self, piece: &Piece) {
+        let (page, sectors) = (piece.page, piece.to - piece.from);
+        self.observe(Observes::WRITTEN, |_| Seen::Written { page, sectors });
+    }
+
+    /// A program is over.
+    #[inline]
+    pub(crate) fn tell_programmed(&mut self, task: &Task, done: &Done, failed: bool) {
+        if self.policies.designs.observes(Observes::PROGRAMMED) {
+            self.tell_program(task, done, failed);
+        }
+    }
+
+    #[inline(never)]
+    fn tell_program(&mut self, task: &Task, done: &Done, failed: bool) {
+        let Self { space, flash, policies, config, .. } = self;
+        let locations = match task.operation {
+            Operation::Program => task.locations,
+            Operation::Read | Operation::Erase => return,
+            // What moves inside its planes is a unit.
+            _ => config.pools.of_location(task.location).locations.per_program,
+        };
+        let of = match task.ticket {
+            Ticket::Reclaim(_) => Writes::Collector,
+            Ticket::TableUnit(_) => Writes::Tables,
+            _ => Writes::Host,
+        };
+        let (first, array, outcome) = (task.location, done.array, flash.chips().outcome(done));
+        let seen = Seen::Programmed { first, locations, of, failed, array, outcome };
+        let sight = Sight { flash, space };
+        policies.designs.tell_news(sight);
+        policies.designs.tell(&seen, sight);
+    }
+
+    /// A block was erased.
+    #[inline]
+    pub(crate) fn told_erased(&mut self, block: BlockSetId) {
+        self.observe(Observes::ERASED, |base| Seen::Erased {
+            block,
+            erases: base.flash.chips().erases()[block],
+        });
+    }
+}

@@ -1,0 +1,480 @@
+//! Asks whoever answers a question, checks the answer, and tells designs what happened.
+
+use wordline_kernel::metrics::Value;
+use wordline_kernel::{Bytes, Duration, Instant, Metric};
+use wordline_nand::{BlockSetId, CellMode, Parameters};
+
+use super::table::Designs;
+use super::{Design, Level, Observes, Seam, Seams, Seen, Sight, View, Waits, WrongAnswer};
+use crate::parts::Policies;
+use crate::policy::background::Resting;
+use crate::policy::balancer::Waiting;
+use crate::policy::failure::{After, Failure};
+use crate::policy::frontier::OpenBlock;
+use crate::policy::placement::{Row, RowSet};
+use crate::policy::relocator::Leaving;
+use crate::policy::router::Outgoing;
+use crate::policy::tuner::{ProgrammedPage, ReadOutcome, ReadParameters, SensedPage, Tuner};
+use crate::policy::victim::{Candidates, Indexes};
+
+/// The questions about streams.
+const ROUTES: Seams = Seams::of(&[Seam::Pool, Seam::Stream]);
+
+impl Designs {
+    /// Whether some design answers this.
+    #[inline]
+    pub(crate) fn answers(&self, seam: Seam) -> bool {
+        self.claimed.has(seam)
+    }
+
+    /// Whether some design has a say in the host's streams.
+    #[inline]
+    pub(crate) fn routes(&self) -> bool {
+        self.claimed.has_any(ROUTES)
+    }
+
+    /// Whether there are none.
+    #[inline]
+    pub(crate) fn is_empty(&self) -> bool {
+        self.all.is_empty()
+    }
+
+    /// What some design is told of.
+    pub(crate) fn observed(&self) -> Observes {
+        self.observed
+    }
+
+    /// Whether some design is told of this.
+    #[inline]
+    pub(crate) fn observes(&self, kinds: Observes) -> bool {
+        self.observed.has(kinds)
+    }
+
+    /// It is this late now.
+    #[inline]
+    pub(crate) fn note_time(&mut self, now: Instant) {
+        self.now = now;
+    }
+
+    /// The buffer is at this level; whether it was at another one.
+    pub(crate) fn note_level(&mut self, level: Level) -> bool {
+        std::mem::replace(&mut self.level, level) != level
+    }
+
+    /// Asks a design.
+    fn ask<T>(
+        &mut self,
+        design: usize,
+        sight: Sight<'_>,
+        f: impl FnOnce(&mut dyn Design, &mut View<'_>) -> T,
+    ) -> T {
+        self.tell_news(sight);
+        let Self { all, level, now, .. } = self;
+        let one = &mut all[design];
+        f(&mut *one.design, &mut View { sight, level: *level, now: *now, random: &mut one.random })
+    }
+
+    /// Tells designs what they observe of the blocks.
+    #[inline]
+    pub(crate) fn tell_news(&mut self, sight: Sight<'_>) {
+        if let Some(news) = sight.space.take_news() {
+            for seen in &news {
+                self.tell(seen, sight);
+            }
+            sight.space.take_back_news(news);
+        }
+    }
+
+    /// Tells those designs that observe this.
+    #[inline(never)]
+    pub(crate) fn tell(&mut self, seen: &Seen<'_>, sight: Sight<'_>) {
+        let Self { all, level, now, .. } = self;
+        for one in all.iter_mut().filter(|one| one.observes.has(seen.kind())) {
+            let mut view = View { sight, level: *level, now: *now, random: &mut one.random };
+            one.design.observe(seen, &mut view);
+        }
+    }
+
+    /// An answer was not allowed. The first one is kept; what follows may follow from it.
+    #[cold]
+    fn note_wrong(&self, seam: Seam, pool: usize, answer: String, allowed: impl FnOnce() -> String) {
+        let design = self.owner(seam, pool).map(|owner| self.all[owner].design.name());
+        let _ = self.wrong.get_or_init(|| Box::new(WrongAnswer { design, seam, answer, allowed: allowed() }));
+    }
+
+    /// The first answer that was not allowed.
+    #[inline]
+    pub(crate) fn wrong_answer(&self) -> Option<&WrongAnswer> {
+        self.wrong.get().map(|wrong| &**wrong)
+    }
+
+    /// The metrics of all designs, with what they say.
+    pub(crate) fn measure(&self) -> impl Iterator<Item = (&'static Metric, Value)> + '_ {
+        self.all.iter().flat_map(|one| one.design.measure())
+    }
+
+    /// The size from which on what was written of a unit goes to the first of several pools.
+    pub(crate) fn least_of_first(&self) -> Option<Bytes> {
+        let owner = self.owner(Seam::Pool, 0)?;
+        self.all[owner].design.least_of_first()
+    }
+}
+
+impl Policies {
+    /// How many streams of the host there are.
+    pub(crate) fn host_streams(&self) -> u8 {
+        self.designs
+            .routes
+            .as_ref()
+            .map_or_else(|| self.router.streams(), |routes| routes.streams.len() as u8)
+    }
+
+    /// How many streams of the collector there are.
+    pub(crate) fn collector_streams(&self, pools: usize) -> u8 {
+        let owners = (0..pools).filter_map(|pool| self.designs.owner(Seam::Relocate, pool));
+        let needs = owners.map(|owner| self.designs.all[owner].design.needs().collector_streams);
+        needs.max().unwrap_or_else(|| self.relocator.streams())
+    }
+
+    /// The pool that a stream of the host goes to.
+    pub(crate) fn pool_of_stream(&self, stream: u8) -> u8 {
+        match &self.designs.routes {
+            Some(routes) => routes.streams[usize::from(stream)].pool,
+            None => self.router.pool(stream),
+        }
+    }
+
+    /// The stream of the host that goes to the SLC cache, if one does.
+    pub(crate) fn cached_stream(&self) -> Option<u8> {
+        let Some(routes) = &self.designs.routes else { return self.router.cached() };
+        let declared = routes.streams.iter().position(|stream| stream.mode == CellMode::Slc);
+        let asks_router = self.designs.owner(Seam::Stream, 0).is_none();
+        declared.map(|at| at as u8).or_else(|| self.router.cached().filter(|_| asks_router))
+    }
+
+    /// The stream that what leaves the buffer goes to.
+    #[inline]
+    pub(crate) fn route(&mut self, page: &Outgoing<'_>, sight: Sight<'_>) -> u8 {
+        if self.designs.routes() {
+            return self.routed(page, sight);
+        }
+        let (stream, streams) = (self.router.route(page), sight.space.streams().host);
+        if stream < streams {
+            return stream;
+        }
+        self.designs.note_wrong(Seam::Stream, 0, format!("stream {stream}"), || format!("one of {streams}"));
+        0
+    }
+
+    /// The same where a design has a say: the pool first, then the stream in it.
+    #[inline(never)]
+    fn routed(&mut self, page: &Outgoing<'_>, sight: Sight<'_>) -> u8 {
+        let pools = sight.space.pools().count();
+        let mut pool = match self.designs.owner(Seam::Pool, 0) {
+            Some(design) => self.designs.ask(design, sight, |design, view| design.pool(page, view)),
+            None if pools > 1 => {
+                let stream = self.router.route(page);
+                self.router.pool(stream)
+            }
+            None => 0,
+        };
+        if usize::from(pool) >= pools {
+            let allowed = || format!("a pool from 0 to {}", pools - 1);
+            self.designs.note_wrong(Seam::Pool, 0, format!("pool {pool}"), allowed);
+            pool = 0;
+        }
+        let at = usize::from(pool);
+        let owner = self.designs.owner(Seam::Stream, at);
+        let routes = self.designs.routes.as_ref().expect("a design has a say in streams");
+        let (first, count) = (routes.first[at], routes.first[at + 1] - routes.first[at]);
+        let stream = match owner {
+            Some(design) => self.designs.ask(design, sight, |design, view| design.stream(page, pool, view)),
+            None if count > 1 => self.router.route(page),
+            None => 0,
+        };
+        if stream >= count {
+            let allowed = || format!("one of the {count} of pool {pool}, counted from 0");
+            self.designs.note_wrong(Seam::Stream, at, format!("stream {stream}"), allowed);
+            return first;
+        }
+        first + stream
+    }
+
+    /// One of `rows`, which all are of one pool; there is at least one.
+    #[inline]
+    pub(crate) fn place(&mut self, rows: &RowSet, sight: Sight<'_>) -> Row {
+        let answer = if self.designs.answers(Seam::Place) {
+            self.placed(rows, sight)
+        } else {
+            self.placement.next(rows).unwrap_or(Row::MAX)
+        };
+        if rows.has(answer) { answer } else { self.misplaced(answer, rows, sight) }
+    }
+
+    #[inline(never)]
+    fn placed(&mut self, rows: &RowSet, sight: Sight<'_>) -> Row {
+        let pool = rows.next_from(0).map_or(0, |row| sight.space.pools().number_of_row(row));
+        match self.designs.owner(Seam::Place, pool) {
+            Some(design) => self.designs.ask(design, sight, |design, view| design.place(rows, view)),
+            None => self.placement.next(rows).unwrap_or(Row::MAX),
+        }
+    }
+
+    #[cold]
+    fn misplaced(&self, answer: Row, rows: &RowSet, sight: Sight<'_>) -> Row {
+        let first = rows.next_from(0).expect("a row takes a program unit");
+        let found = if answer == Row::MAX { "no row".into() } else { format!("row {answer}") };
+        let allowed = || {
+            let some: Vec<String> = rows.iter().take(8).map(|row| row.to_string()).collect();
+            let more = if rows.iter().nth(8).is_some() { ", ..." } else { "" };
+            format!("one of the rows that take a program unit: {}{more}", some.join(", "))
+        };
+        self.designs.note_wrong(Seam::Place, sight.space.pools().number_of_row(first), found, allowed);
+        first
+    }
+
+    /// Whether the word lines of a pool are programmed in another order than that of their numbers.
+    pub(crate) fn orders_word_lines(&self, pool: usize) -> bool {
+        !self.frontiers[pool].is_in_order() || self.designs.owner(Seam::Frontier, pool).is_some()
+    }
+
+    /// A word line of an open block that is not programmed.
+    pub(crate) fn word_line(&mut self, open: &OpenBlock<'_>, sight: Sight<'_>) -> u32 {
+        let pools = sight.space.pools();
+        let pool = pools.number_of_row(pools.row_of_block(open.block));
+        let answer = match self.designs.owner(Seam::Frontier, pool) {
+            Some(design) => self.designs.ask(design, sight, |design, view| design.word_line(open, view)),
+            None => self.frontiers[pool].next(open),
+        };
+        if answer < open.shape.count() && !open.is_programmed(answer) {
+            return answer;
+        }
+        let allowed = || {
+            format!(
+                "a word line of {:?} from 0 to {} that is not programmed",
+                open.block,
+                open.shape.count() - 1
+            )
+        };
+        self.designs.note_wrong(Seam::Frontier, pool, format!("word line {answer}"), allowed);
+        open.first_unprogrammed()
+    }
+
+    /// The victim that a design chooses among the candidates of a row, or among super blocks; none where no design answers.
+    #[inline]
+    pub(crate) fn victim<'a>(
+        &mut self,
+        from: impl FnOnce() -> Candidates<'a>,
+        row: Row,
+        sight: Sight<'a>,
+    ) -> Option<Option<BlockSetId>> {
+        let pool = if self.designs.answers(Seam::Victim) {
+            sight.space.pools().number_of_row(row)
+        } else {
+            return None;
+        };
+        let owner = self.designs.owner(Seam::Victim, pool)?;
+        Some(self.designs.ask(owner, sight, |design, view| design.victim(from(), row, view)))
+    }
+
+    /// What is looked at of the candidates, with what the policy looks at.
+    pub(crate) fn indexes(&self, of_policy: Indexes) -> Indexes {
+        let needs = |one: &super::table::One| one.design.needs();
+        let answering = self.designs.all.iter().map(needs).filter(|needs| needs.answers.has(Seam::Victim));
+        answering.map(|needs| needs.indexes).fold(of_policy, |sum, own| Indexes {
+            numbered: sum.numbered || own.numbered,
+            by_closing: sum.by_closing || own.by_closing,
+            by_invalidation: sum.by_invalidation || own.by_invalidation,
+        })
+    }
+
+    /// A victim is none of the candidates.
+    #[cold]
+    pub(crate) fn wrong_victim(&self, victim: BlockSetId, row: Row, sight: Sight<'_>) {
+        let block = (victim.0 < sight.space.pools().block_sets()).then(|| sight.space.state(victim));
+        let found = match block {
+            Some(state) => {
+                format!("{victim:?}, which is {state:?} with {} valid pages", sight.space.valid(victim))
+            }
+            None => format!("{victim:?}, which is none"),
+        };
+        let allowed = || format!("a candidate of row {row}: a closed block with an invalid page, or none");
+        self.designs.note_wrong(Seam::Victim, sight.space.pools().number_of_row(row), found, allowed);
+    }
+
+    /// The collector's stream that a valid page of a victim in `pool` goes to.
+    #[inline]
+    pub(crate) fn relocate(&mut self, page: &Leaving, pool: impl FnOnce() -> usize, sight: Sight<'_>) -> u8 {
+        let answer = if self.designs.answers(Seam::Relocate) {
+            self.relocated(page, pool(), sight)
+        } else {
+            self.relocator.route(page)
+        };
+        let streams = sight.space.streams().gc;
+        if answer < streams {
+            return answer;
+        }
+        let allowed = || format!("one of {streams}, counted from 0");
+        self.designs.note_wrong(Seam::Relocate, 0, format!("stream {answer} of the collector"), allowed);
+        0
+    }
+
+    #[inline(never)]
+    fn relocated(&mut self, page: &Leaving, pool: usize, sight: Sight<'_>) -> u8 {
+        match self.designs.owner(Seam::Relocate, pool) {
+            Some(design) => self.designs.ask(design, sight, |design, view| design.relocate(page, view)),
+            None => self.relocator.route(page),
+        }
+    }
+
+    /// Whether the valid pages of a victim of another pool go to the first.
+    pub(crate) fn leaves(
+        &mut self,
+        victim: BlockSetId,
+        pool: usize,
+        sight: Sight<'_>,
+        states: &[crate::pools::PoolState],
+    ) -> bool {
+        match self.designs.owner(Seam::Relocate, pool) {
+            Some(design) => self.designs.ask(design, sight, |design, view| design.leaves(victim, pool, view)),
+            None => self.relocator.leaves(pool, states),
+        }
+    }
+
+    /// Whether anybody balances.
+    #[inline]
+    pub(crate) fn balances(&self) -> bool {
+        self.balancer.is_some() || self.designs.answers(Seam::Balance)
+    }
+
+    /// The row of which an idle one takes a program unit.
+    pub(crate) fn take(&mut self, idle: Row, waiting: &Waiting<'_>, sight: Sight<'_>) -> Option<Row> {
+        let answer = match self.designs.owner(Seam::Balance, 0) {
+            Some(design) => self.designs.ask(design, sight, |design, view| design.take(idle, waiting, view)),
+            None => self.balancer.as_mut()?.take(idle, waiting),
+        }?;
+        if waiting.units.get(answer as usize).is_some_and(|units| *units > 0) {
+            return Some(answer);
+        }
+        let allowed = || "a row with a program unit that waits for it, or none".into();
+        self.designs.note_wrong(Seam::Balance, 0, format!("row {answer}"), allowed);
+        None
+    }
+
+    /// Which of those that wait for the first pool, the oldest first, goes to pool `to` instead.
+    pub(crate) fn steal(
+        &mut self,
+        waiting: impl FnOnce() -> Vec<Waits>,
+        to: usize,
+        sight: Sight<'_>,
+        states: &[crate::pools::PoolState],
+    ) -> Option<usize> {
+        let Some(design) = self.designs.owner(Seam::Balance, 0) else {
+            return self.balancer.as_mut()?.steals(0, to, states).then_some(0);
+        };
+        let waiting = waiting();
+        let answer = self.designs.ask(design, sight, |design, view| design.steal(&waiting, to, view))?;
+        if answer < waiting.len() {
+            return Some(answer);
+        }
+        let allowed = || format!("one of the {} that wait, counted from 0, or none", waiting.len());
+        self.designs.note_wrong(Seam::Balance, 0, format!("sub-request {answer}"), allowed);
+        None
+    }
+
+    /// How long the host must be idle before something is done; none if nothing ever is.
+    #[inline]
+    pub(crate) fn rests_after(&self) -> Option<Duration> {
+        match self.designs.owner(Seam::Background, 0) {
+            Some(design) => self.designs.all[design].design.rests_after(),
+            None => self.background.as_ref()?.rests_after(),
+        }
+    }
+
+    /// Whether anything is done while the host is idle.
+    #[inline]
+    pub(crate) fn has_background(&self) -> bool {
+        self.background.is_some() || self.designs.answers(Seam::Background)
+    }
+
+    /// How many free blocks a row is to have, where cleaning gains any, and how many of its blocks stay in the SLC cache.
+    pub(crate) fn idle_goals(&mut self, row: &Resting, gains: bool, sight: Sight<'_>) -> (u32, u32) {
+        let Some(design) = self.designs.owner(Seam::Background, 0) else {
+            let Some(background) = &mut self.background else { return (0, row.cached_blocks) };
+            let free = if gains { background.free_blocks(row) } else { 0 };
+            return (free, background.cached_blocks(row));
+        };
+        self.designs.ask(design, sight, |design, view| {
+            let free = if gains { design.free_blocks(row, view) } else { 0 };
+            (free, design.cached_blocks(row, view))
+        })
+    }
+
+    /// What is done about a block in which something failed.
+    pub(crate) fn failed(&mut self, failure: &Failure, pool: usize, sight: Sight<'_>) -> After {
+        match self.designs.owner(Seam::Fail, pool) {
+            Some(design) => self.designs.ask(design, sight, |design, view| design.failed(failure, view)),
+            None => self.failure.after(failure),
+        }
+    }
+
+    /// Whether designs say with which parameters programs are done.
+    pub(crate) fn tunes_programs(&self) -> bool {
+        self.designs.answers(Seam::Tune)
+    }
+}
+
+/// The tuner of a device asks the design of the pool, or the policy.
+impl Tuner for Policies {
+    fn read(&self, page: &SensedPage) -> ReadParameters {
+        let answer = match self.designs.owner(Seam::Tune, usize::from(page.pool)) {
+            Some(design) => self.designs.all[design].design.read_parameters(page),
+            None => self.tuner.read(page),
+        };
+        self.tuned(page, answer)
+    }
+
+    fn read_again(&self, page: &SensedPage, so_far: &ReadOutcome) -> ReadParameters {
+        let answer = match self.designs.owner(Seam::Tune, usize::from(page.pool)) {
+            Some(design) => self.designs.all[design].design.read_again(page, so_far),
+            None => self.tuner.read_again(page, so_far),
+        };
+        self.tuned(page, answer)
+    }
+
+    fn read_over(&mut self, page: &SensedPage, outcome: &ReadOutcome) {
+        match self.designs.owner(Seam::Tune, usize::from(page.pool)) {
+            Some(design) => self.designs.all[design].design.read_over(page, outcome),
+            None => self.tuner.read_over(page, outcome),
+        }
+    }
+
+    fn program(&self, page: &ProgrammedPage) -> Parameters {
+        match self.designs.owner(Seam::Tune, usize::from(page.pool)) {
+            Some(design) => self.designs.all[design].design.program_parameters(page),
+            None => self.tuner.program(page),
+        }
+    }
+
+    fn erased(&mut self, block: BlockSetId) {
+        self.tuner.erased(block);
+    }
+
+    fn forget(&mut self) {
+        self.tuner.forget();
+    }
+}
+
+impl Policies {
+    /// The parameters, if there are such ones.
+    #[inline]
+    fn tuned(&self, page: &SensedPage, answer: ReadParameters) -> ReadParameters {
+        if answer.level <= page.highest {
+            return answer;
+        }
+        let allowed = || format!("a set from 0 to {}", page.highest);
+        let found = format!("set {} of read levels", answer.level);
+        self.designs.note_wrong(Seam::Tune, usize::from(page.pool), found, allowed);
+        ReadParameters { level: 0 }
+    }
+}

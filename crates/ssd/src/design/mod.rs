@@ -1,0 +1,199 @@
+//! A design: one object that answers several questions of a device, and is told what happens in it.
+//!
+//! A device asks its policies, each of which answers one question ([`policy`](crate::policy)). A design answers some of these
+//! questions itself, so that what it knows need not be shared. It [says once](Design::needs) what it answers and what it observes;
+//! a table says from then on whom to ask in which pool. What no design answers is answered by the policies.
+//!
+//! A design looks at a [`View`] and answers; the mechanism checks the answer. One that is not allowed is a [`WrongAnswer`].
+
+mod ask;
+mod seam;
+mod table;
+mod view;
+mod wrong;
+
+use wordline_kernel::metrics::Value;
+use wordline_kernel::snapshot::State;
+use wordline_kernel::{Bytes, Duration, Metric};
+use wordline_nand::{BlockSetId, CellMode, Parameters};
+
+use crate::policy::background::Resting;
+use crate::policy::balancer::Waiting;
+use crate::policy::failure::{After, Failure};
+use crate::policy::frontier::OpenBlock;
+use crate::policy::placement::{Row, RowSet};
+use crate::policy::relocator::Leaving;
+use crate::policy::router::Outgoing;
+use crate::policy::tuner::{ReadOutcome, ReadParameters, SensedPage};
+use crate::policy::victim::{Candidates, Indexes};
+
+pub use crate::policy::demands::Demands;
+pub use crate::policy::seen::{Level, Observes, Seen, Writes};
+pub use crate::policy::tuner::ProgrammedPage;
+pub use seam::{Seam, Seams};
+pub use table::Combination;
+pub(crate) use table::Designs;
+pub(crate) use view::Sight;
+pub use view::{BlockFacts, View};
+pub use wrong::WrongAnswer;
+
+/// A stream of the host: a write point in each row of a pool.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct HostStream {
+    /// Its name.
+    pub name: &'static str,
+    /// The pool that it is in.
+    pub pool: u8,
+    /// The mode in which its blocks are opened: the native one, or SLC where the device has a cache (`ftl.slc_cache`).
+    pub mode: CellMode,
+}
+
+/// What a design answers, wants to be told, and needs of the device.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Needs {
+    /// The questions that it answers.
+    pub answers: Seams,
+    /// What it is told of.
+    pub observes: Observes,
+    /// The host's streams that it tells apart; it answers [`Seam::Stream`] with the number of one of those of the pool.
+    pub streams: Vec<HostStream>,
+    /// The collector's streams that it tells apart, from 1 to 16, if it answers [`Seam::Relocate`].
+    pub collector_streams: u8,
+    /// What it looks at of the candidates, if it answers [`Seam::Victim`].
+    pub indexes: Indexes,
+}
+
+impl Needs {
+    /// It answers these questions, and needs nothing else.
+    pub fn of(answers: &[Seam]) -> Self {
+        Self {
+            answers: Seams::of(answers),
+            observes: Observes::NOTHING,
+            streams: Vec::new(),
+            collector_streams: 1,
+            indexes: Indexes::default(),
+        }
+    }
+}
+
+/// Pages that wait for the first of several pools and could be taken to another one.
+#[derive(Clone, Copy, Debug)]
+pub struct Waits {
+    /// The first logical page of their unit.
+    pub logical: u32,
+    /// How many pages of it.
+    pub pages: u32,
+}
+
+/// A design. Each question has a default, as none is asked that the design does not [say](Self::needs) that it answers; and each
+/// comes with a [`View`].
+pub trait Design: State + Send {
+    /// Its name, as a configuration has it.
+    fn name(&self) -> &'static str;
+
+    /// What it answers and wants to be told. Asked once, when the device is made.
+    fn needs(&self) -> Needs;
+
+    /// [`Seam::Pool`]: the pool that what leaves the buffer goes to, from 0 to one below their number.
+    fn pool(&mut self, _written: &Outgoing<'_>, _view: &mut View<'_>) -> u8 {
+        0
+    }
+
+    /// The size from which on what was written of a unit goes to the first of several pools, if sizes decide. For reports.
+    fn least_of_first(&self) -> Option<Bytes> {
+        None
+    }
+
+    /// [`Seam::Stream`]: which of its streams of `pool` a page goes to, counted from 0 within the pool.
+    fn stream(&mut self, _written: &Outgoing<'_>, _pool: u8, _view: &mut View<'_>) -> u8 {
+        0
+    }
+
+    /// [`Seam::Frontier`]: a word line of an open block that is not programmed.
+    fn word_line(&mut self, open: &OpenBlock<'_>, _view: &mut View<'_>) -> u32 {
+        open.first_unprogrammed()
+    }
+
+    /// [`Seam::Place`]: one of the rows that take a program unit, of which there is at least one; all are of one pool.
+    fn place(&mut self, rows: &RowSet, _view: &mut View<'_>) -> Row {
+        rows.next_from(0).unwrap_or(0)
+    }
+
+    /// [`Seam::Victim`]: one of the candidates of a row, which are closed and hold at least one invalid page; `None` when there are
+    /// none. Where super blocks are cleaned these are the candidates, and the row is 0.
+    fn victim(&mut self, from: Candidates<'_>, _row: Row, _view: &mut View<'_>) -> Option<BlockSetId> {
+        from.fewest_valid()
+    }
+
+    /// [`Seam::Relocate`]: the collector's stream that a valid page of a victim goes to.
+    fn relocate(&mut self, _page: &Leaving, _view: &mut View<'_>) -> u8 {
+        0
+    }
+
+    /// [`Seam::Relocate`]: whether the valid pages of a victim of `pool`, which is not the first of several, go to the first. Asked
+    /// once for each victim; pages go there with all others of their unit, in one program.
+    fn leaves(&mut self, _victim: BlockSetId, _pool: usize, _view: &mut View<'_>) -> bool {
+        false
+    }
+
+    /// [`Seam::Balance`], where pages have homes: a row with something waiting of which `idle` takes a program unit, for its die is
+    /// idle and nothing waits for it.
+    fn take(&mut self, _idle: Row, _waiting: &Waiting<'_>, _view: &mut View<'_>) -> Option<Row> {
+        None
+    }
+
+    /// [`Seam::Balance`], with several pools: which of those that wait for the first pool, the oldest first, goes to pool `to`
+    /// instead, where a die is idle; `None` for none.
+    fn steal(&mut self, _waiting: &[Waits], _to: usize, _view: &mut View<'_>) -> Option<usize> {
+        None
+    }
+
+    /// [`Seam::Background`]: how long the host must have been idle; `None` if nothing is ever done then.
+    fn rests_after(&self) -> Option<Duration> {
+        None
+    }
+
+    /// [`Seam::Background`]: how many free blocks a row is to have while the host is idle.
+    fn free_blocks(&mut self, _row: &Resting, _view: &mut View<'_>) -> u32 {
+        0
+    }
+
+    /// [`Seam::Background`]: how many blocks of a row stay in the SLC cache while the host is idle.
+    fn cached_blocks(&mut self, row: &Resting, _view: &mut View<'_>) -> u32 {
+        row.cached_blocks
+    }
+
+    /// [`Seam::Tune`]: the read levels that a page is sensed with at first. It may be asked more than once for a read, and while
+    /// the queue of the die is being changed: there is no view.
+    fn read_parameters(&self, _page: &SensedPage) -> ReadParameters {
+        ReadParameters { level: 0 }
+    }
+
+    /// [`Seam::Tune`]: the levels that a page is sensed with again, when it could not be read so far.
+    fn read_again(&self, page: &SensedPage, so_far: &ReadOutcome) -> ReadParameters {
+        ReadParameters::next(page, so_far)
+    }
+
+    /// [`Seam::Tune`]: a page was read, or given up.
+    fn read_over(&mut self, _page: &SensedPage, _outcome: &ReadOutcome) {}
+
+    /// [`Seam::Tune`]: the parameters of a program as its die begins it. How it went is told by [`Seen::Programmed`], with its
+    /// outcome where the parameters ask for one.
+    fn program_parameters(&self, _page: &ProgrammedPage) -> Parameters {
+        Parameters::DATA_SHEET
+    }
+
+    /// [`Seam::Fail`]: what is done about a block in which something failed.
+    fn failed(&mut self, _failure: &Failure, _view: &mut View<'_>) -> After {
+        After::Retire
+    }
+
+    /// Something happened that it [observes](Needs::observes).
+    fn observe(&mut self, _seen: &Seen<'_>, _view: &mut View<'_>) {}
+
+    /// Its own metrics and what they say. Of a count, which goes on from when the device was made, a run reports what was added during
+    /// the run; of another number, what it is in the end.
+    fn measure(&self) -> Vec<(&'static Metric, Value)> {
+        Vec::new()
+    }
+}

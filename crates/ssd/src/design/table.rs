@@ -1,0 +1,306 @@
+//! The designs of a device, and the table that says whom to ask: made once, when the device is.
+
+use std::cell::OnceCell;
+
+use wordline_kernel::snapshot::{Broken, Reader, State, Writer};
+use wordline_kernel::{Complaints, Instant, Seed, Stream, state};
+use wordline_nand::CellMode;
+
+use super::{Demands, Design, HostStream, Level, Needs, Observes, Seam, Seams, WrongAnswer};
+use crate::policy::router::Router;
+
+/// Nobody: the policies of the device are asked.
+const NOBODY: u8 = u8::MAX;
+
+/// Whom to ask in a pool, by seam.
+type Row = [u8; Seam::ALL.len()];
+
+/// The designs of a device, and who of them answers what in which pool.
+#[derive(Default)]
+pub struct Combination {
+    all: Vec<Box<dyn Design>>,
+    /// Those that answer the questions of the device, and of the pools that name none.
+    of_device: Vec<String>,
+    /// Those that answer the questions of a pool.
+    of_pools: Vec<(usize, Vec<String>)>,
+    /// Who answers where several could.
+    decides: Vec<(Seam, String)>,
+}
+
+impl Combination {
+    /// These designs answer the questions of the whole device.
+    pub fn of(designs: Vec<Box<dyn Design>>) -> Self {
+        let of_device = designs.iter().map(|design| design.name().to_owned()).collect();
+        Self { all: designs, of_device, ..Self::default() }
+    }
+
+    /// The same, with a further design that answers nothing unless a pool [names](Self::in_pool) it.
+    #[must_use]
+    pub fn and(mut self, design: Box<dyn Design>) -> Self {
+        self.all.push(design);
+        self
+    }
+
+    /// The same, with the questions of a pool answered by these designs alone.
+    #[must_use]
+    pub fn in_pool(mut self, pool: usize, names: &[String]) -> Self {
+        self.of_pools.push((pool, names.to_vec()));
+        self
+    }
+
+    /// The same, with this design answering where others could, too.
+    #[must_use]
+    pub fn deciding(mut self, seam: Seam, name: &str) -> Self {
+        self.decides.push((seam, name.to_owned()));
+        self
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.all.is_empty()
+    }
+
+    /// The names of all designs.
+    pub fn names(&self) -> Vec<&'static str> {
+        self.all.iter().map(|design| design.name()).collect()
+    }
+
+    /// The names of those that answer a question somewhere.
+    pub fn answering(&self, seam: Seam) -> Vec<&'static str> {
+        let answers = self.all.iter().filter(|design| design.needs().answers.has(seam));
+        answers.map(|design| design.name()).collect()
+    }
+
+    /// What they need, with what a device of so many pools is asked for beside its policies' streams.
+    ///
+    /// # Errors
+    /// Designs that do not go together, by the key that decides.
+    pub fn demands(&self, policies: Demands, pools: usize) -> Result<Demands, Complaints> {
+        let needs = self.needs();
+        let (table, wrong) = self.table(&needs, pools);
+        wrong.or_ok(())?;
+        let routes = Routes::of(&table, &needs, policies.host);
+        let claims = |(design, needs): (usize, &Needs)| {
+            let is_asked = table.iter().any(|row| usize::from(row[Seam::Relocate as usize]) == design);
+            is_asked.then_some(needs.collector_streams)
+        };
+        let gc = needs.iter().enumerate().filter_map(claims).max().unwrap_or(policies.gc);
+        Ok(Demands { host: routes.map_or(policies.host, |routes| routes.streams.len() as u8), gc })
+    }
+
+    fn needs(&self) -> Vec<Needs> {
+        self.all.iter().map(|design| design.needs()).collect()
+    }
+
+    /// The designs among which one is found for a question of a pool.
+    fn asked_in(&self, seam: Seam, pool: usize) -> &[String] {
+        let own = self.of_pools.iter().rev().find(|(number, _)| *number == pool && !seam.is_of_device());
+        own.map_or(&self.of_device, |(_, names)| names)
+    }
+
+    /// Whom to ask, and what is not settled.
+    fn table(&self, needs: &[Needs], pools: usize) -> (Vec<Row>, Complaints) {
+        let mut wrong = Complaints::default();
+        let names = self.names();
+        for (n, name) in names.iter().enumerate() {
+            wrong.require(!names[..n].contains(name), "designs", format!("{name} twice"), "each once");
+        }
+        let mut table = vec![[NOBODY; Seam::ALL.len()]; pools];
+        for seam in Seam::ALL {
+            for (pool, row) in table.iter_mut().enumerate() {
+                let asked = self.asked_in(seam, pool);
+                let answers =
+                    |n: &usize| needs[*n].answers.has(seam) && asked.iter().any(|name| name == names[*n]);
+                let found: Vec<usize> = (0..self.all.len()).filter(answers).collect();
+                row[seam as usize] = self.settle(seam, pool, &found, &mut wrong);
+            }
+        }
+        self.check_decisions(needs, &mut wrong);
+        check_streams(&table, needs, &names, &mut wrong);
+        (table, wrong)
+    }
+
+    /// Who of those found answers; complains once where that is open.
+    fn settle(&self, seam: Seam, pool: usize, found: &[usize], wrong: &mut Complaints) -> u8 {
+        let names = self.names();
+        let decided = self.decides.iter().rev().find(|(other, _)| *other == seam).map(|(_, name)| name);
+        match found {
+            [] => NOBODY,
+            [one] => *one as u8,
+            several => match several.iter().find(|n| decided.is_some_and(|name| names[**n] == name)) {
+                Some(one) => *one as u8,
+                None => {
+                    let several: Vec<&str> = several.iter().map(|n| names[*n]).collect();
+                    let key = format!("decides.{seam}");
+                    if wrong.0.iter().all(|complaint| complaint.key != key) {
+                        let place =
+                            if seam.is_of_device() { String::new() } else { format!(" in pool {pool}") };
+                        wrong.add(
+                            key,
+                            format!("the designs {} all answer `{seam}`{place}", several.join(" and ")),
+                            format!("the one that does: {}", several.join(" or ")),
+                        );
+                    }
+                    NOBODY
+                }
+            },
+        }
+    }
+
+    /// What decides has to be a design that answers.
+    fn check_decisions(&self, needs: &[Needs], wrong: &mut Complaints) {
+        for (seam, name) in &self.decides {
+            let answering = self.all.iter().zip(needs).filter(|(_, needs)| needs.answers.has(*seam));
+            let answering: Vec<&str> = answering.map(|(design, _)| design.name()).collect();
+            let wanted = match answering.len() {
+                0 => "the key left out: no design of the device answers it".to_owned(),
+                _ => format!("one of {}, which answer it", answering.join(", ")),
+            };
+            wrong.require(answering.contains(&name.as_str()), &format!("decides.{seam}"), name, wanted);
+        }
+    }
+}
+
+/// Who answers which stream of a pool a page goes to must have streams there, and no others than the device has pools for.
+fn check_streams(table: &[Row], needs: &[Needs], names: &[&str], wrong: &mut Complaints) {
+    for (n, needs) in needs.iter().enumerate() {
+        for (pool, row) in table.iter().enumerate() {
+            let asked = usize::from(row[Seam::Stream as usize]) == n;
+            let some = needs.streams.iter().any(|stream| usize::from(stream.pool) == pool);
+            wrong.require(
+                !asked || some,
+                "designs",
+                format!("{} without a stream in pool {pool}", names[n]),
+                "a design that answers `stream` to declare a stream in each pool that it answers for",
+            );
+        }
+        let streams = needs.collector_streams;
+        wrong.require(
+            (1..=16).contains(&streams) && needs.streams.len() <= 16,
+            "designs",
+            format!(
+                "{} with {} streams of the host and {streams} of the collector",
+                names[n],
+                needs.streams.len()
+            ),
+            "up to 16 of each, and at least one of the collector",
+        );
+    }
+}
+
+/// The host's streams where designs have a say in them: those of each pool side by side.
+#[derive(Clone, Debug)]
+pub(super) struct Routes {
+    /// Each with its pool.
+    pub streams: Vec<HostStream>,
+    /// The first of each pool, and one beyond the last.
+    pub first: Vec<u8>,
+}
+
+impl Routes {
+    /// None where no design answers a question about streams. Of the router, which tells `routed` streams apart, are those of the first
+    /// pool for which no design answers.
+    fn of(table: &[Row], needs: &[Needs], routed: u8) -> Option<Self> {
+        let (pool, stream) = (Seam::Pool as usize, Seam::Stream as usize);
+        if table.iter().all(|row| row[pool] == NOBODY && row[stream] == NOBODY) {
+            return None;
+        }
+        let by_size = table.len() > 1 && table[0][pool] == NOBODY;
+        let (mut streams, mut first) = (Vec::new(), Vec::new());
+        for (number, row) in (0u8..).zip(table) {
+            first.push(streams.len() as u8);
+            let usual = HostStream { name: "host", pool: number, mode: CellMode::Native };
+            match needs.get(usize::from(row[stream])) {
+                Some(needs) => streams.extend(needs.streams.iter().filter(|stream| stream.pool == number)),
+                None if number == 0 && !by_size => streams.extend((0..routed).map(|_| usual)),
+                None => streams.push(usual),
+            }
+        }
+        first.push(streams.len() as u8);
+        Some(Self { streams, first })
+    }
+}
+
+/// A design of a device.
+pub(super) struct One {
+    pub design: Box<dyn Design>,
+    pub observes: Observes,
+    pub random: Stream,
+}
+
+impl State for One {
+    fn save_state(&self, to: &mut Writer<'_>) -> Result<(), Broken> {
+        to.value("name", &self.design.name())?;
+        to.value("random", &self.random)?;
+        to.part("design", &*self.design)
+    }
+
+    fn load_state(&mut self, from: &mut Reader<'_>) -> Result<(), Broken> {
+        let name: String = from.value("name")?;
+        if name != self.design.name() {
+            let why =
+                format!("the state of the design {name}, where that of {} is wanted", self.design.name());
+            return Err(Broken::State { why });
+        }
+        self.random = from.value("random")?;
+        from.part("design", &mut *self.design)
+    }
+}
+
+/// The designs of a device and the table that says whom to ask.
+pub(crate) struct Designs {
+    pub(super) all: Vec<One>,
+    /// By pool.
+    table: Vec<Row>,
+    /// The questions that some design answers in some pool.
+    pub(super) claimed: Seams,
+    /// What some design is told of.
+    pub(super) observed: Observes,
+    /// None where no design has a say in the host's streams.
+    pub(super) routes: Option<Routes>,
+    /// What a view says of the buffer, and of the time.
+    pub(super) level: Level,
+    pub(super) now: Instant,
+    /// The first answer that was not allowed.
+    pub(super) wrong: OnceCell<Box<WrongAnswer>>,
+}
+
+state!(Designs { values { level } lists { all } fixed { table, claimed, observed, routes, now, wrong } });
+
+impl Designs {
+    /// Those of a device of so many pools with this router.
+    ///
+    /// # Panics
+    /// If they do not go together; see [`Combination::demands`].
+    pub fn new(combination: Combination, router: &dyn Router, pools: usize, seed: Seed) -> Self {
+        let needs = combination.needs();
+        let (table, wrong) = combination.table(&needs, pools);
+        assert!(wrong.0.is_empty(), "designs that go together: {wrong:?}");
+        let routes = Routes::of(&table, &needs, router.streams());
+        let asked = |seam: &Seam| table.iter().any(|row| row[*seam as usize] != NOBODY);
+        let claimed: Vec<Seam> = Seam::ALL.into_iter().filter(asked).collect();
+        let with_stream = combination.all.into_iter().zip(&needs).map(|(design, needs)| One {
+            random: seed.stream(&format!("ssd.design.{}", design.name()), 0),
+            observes: needs.observes,
+            design,
+        });
+        let all: Vec<One> = with_stream.collect();
+        Self {
+            observed: all.iter().fold(Observes::NOTHING, |sum, one| sum | one.observes),
+            claimed: Seams::of(&claimed),
+            level: Level::default(),
+            now: Instant::ZERO,
+            wrong: OnceCell::new(),
+            all,
+            table,
+            routes,
+        }
+    }
+
+    /// The design that answers a question in a pool.
+    #[inline]
+    pub(super) fn owner(&self, seam: Seam, pool: usize) -> Option<usize> {
+        let owner = self.table[pool][seam as usize];
+        (owner != NOBODY).then_some(usize::from(owner))
+    }
+}

@@ -1,0 +1,114 @@
+//! What a design may look at when it is asked or told something.
+
+use wordline_kernel::{Instant, Stream};
+use wordline_nand::{BlockSetId, DieId, Pools};
+
+use crate::flash::Flash;
+use crate::lifetime::{Fullness, Worn};
+use crate::policy::placement::Row;
+use crate::policy::seen::Level;
+use crate::pools::PoolState;
+use crate::space::{Space, State};
+
+/// What is known of a block set.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BlockFacts {
+    /// What it is.
+    pub state: State,
+    /// Its valid logical pages.
+    pub valid: u32,
+    /// How often it was erased.
+    pub erases: u32,
+    /// Which opening of a block of the device was its last: a larger number was opened later.
+    pub opened: u64,
+    /// Whether it is in SLC mode.
+    pub is_slc: bool,
+    /// The collector's stream that wrote it last; none if the host's pages are in it.
+    pub moved_by: Option<u8>,
+}
+
+/// The parts of the device that a view shows.
+#[derive(Clone, Copy)]
+pub(crate) struct Sight<'a> {
+    pub(crate) flash: &'a Flash,
+    pub(crate) space: &'a Space,
+}
+
+/// What a design may look at, and its own random stream. Nothing of the device can be changed by it.
+pub struct View<'a> {
+    pub(super) sight: Sight<'a>,
+    pub(super) level: Level,
+    pub(super) now: Instant,
+    pub(super) random: &'a mut Stream,
+}
+
+impl View<'_> {
+    /// The time.
+    pub fn now(&self) -> Instant {
+        self.now
+    }
+
+    /// The pools: parts, geometry, and what number is what.
+    pub fn pools(&self) -> &Pools {
+        self.sight.space.pools()
+    }
+
+    /// How worn and how full a pool is, by its number. In a device with a single pool this takes time in proportion to
+    /// its blocks.
+    pub fn pool(&self, pool: usize) -> PoolState {
+        let Sight { flash, space } = self.sight;
+        let one = space.pools().iter().nth(pool).expect("a pool of the device");
+        let counts = &flash.chips().counts_of_pools()[pool];
+        PoolState {
+            worn: Worn {
+                erases: counts.block_sets_erased,
+                blocks: u64::from(one.geometry.block_sets()),
+                endurance: one.part.endurance,
+            },
+            fullness: Fullness { valid: space.valid_of(pool), total: u64::from(one.locations.count()) },
+        }
+    }
+
+    /// How full the write buffer was when the present event began, or when a page was last taken out of it.
+    pub fn buffer(&self) -> Level {
+        self.level
+    }
+
+    /// Tasks that wait for a die, those that it is at among them. It counts them.
+    pub fn queue_length(&self, die: DieId) -> u32 {
+        self.sight.flash.queue_length(die)
+    }
+
+    /// The die that a row of planes is on.
+    pub fn die_of_row(&self, row: Row) -> DieId {
+        self.pools().of_row(row).geometry.die_of_row(row)
+    }
+
+    /// Free blocks of a row.
+    pub fn free_blocks(&self, row: Row) -> u32 {
+        self.sight.space.free(row) as u32
+    }
+
+    /// Valid logical pages of a row.
+    pub fn valid_in(&self, row: Row) -> u32 {
+        self.sight.space.valid_in(row)
+    }
+
+    /// What is known of a block set.
+    pub fn block(&self, block: BlockSetId) -> BlockFacts {
+        let Sight { flash, space } = self.sight;
+        BlockFacts {
+            state: space.state(block),
+            valid: space.valid(block),
+            erases: flash.chips().erases()[block],
+            opened: space.opened_as(block),
+            is_slc: space.is_slc(block),
+            moved_by: space.moved_by(block),
+        }
+    }
+
+    /// The design's own random stream.
+    pub fn random(&mut self) -> &mut Stream {
+        self.random
+    }
+}

@@ -1,0 +1,33 @@
+//! An answer that is none of those that were allowed.
+
+use std::error::Error;
+use std::fmt;
+
+use super::Seam;
+
+/// An answer of a design, or of a policy, that is none of those that were allowed. The device went on with another one to the
+/// end of the event; the run ends there.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WrongAnswer {
+    /// The design that gave it; none for a policy of the device.
+    pub design: Option<&'static str>,
+    /// What was asked.
+    pub seam: Seam,
+    /// What it answered.
+    pub answer: String,
+    /// What was allowed.
+    pub allowed: String,
+}
+
+impl fmt::Display for WrongAnswer {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.design {
+            Some(design) => write!(out, "the design {design}")?,
+            None => write!(out, "the policy of the device")?,
+        }
+        let Self { seam, answer, allowed, .. } = self;
+        write!(out, " answered `{seam}` wrongly: found {answer}, wanted {allowed}")
+    }
+}
+
+impl Error for WrongAnswer {}

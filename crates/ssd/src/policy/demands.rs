@@ -1,0 +1,12 @@
+//! What a device must have room for, because policies and designs ask for it.
+
+use serde::{Deserialize, Serialize};
+
+/// Streams that designs and policies tell apart: each takes an open block of every row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Demands {
+    /// Those of the host.
+    pub host: u8,
+    /// Those of the collector.
+    pub gc: u8,
+}

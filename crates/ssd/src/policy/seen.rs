@@ -1,0 +1,176 @@
+//! What a design is told of.
+
+use std::ops::BitOr;
+
+use serde::{Deserialize, Serialize};
+use wordline_kernel::{Duration, Instant};
+use wordline_nand::{BlockSetId, Location, Outcome};
+
+use crate::map::LogicalPage;
+use crate::policy::placement::Row;
+
+/// How full the write buffer is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Level {
+    /// Pages that are in it, those being programmed among them.
+    pub used: u32,
+    /// Pages that it has room for.
+    pub capacity: u32,
+}
+
+impl Level {
+    /// The part of it that is used.
+    pub fn share(self) -> f64 {
+        f64::from(self.used) / f64::from(self.capacity.max(1))
+    }
+}
+
+/// Whose pages a program writes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Writes {
+    /// Pages of the host, out of the buffer.
+    Host,
+    /// Pages of victims.
+    Collector,
+    /// Pages of tables: translation pages, checkpoints, discards.
+    Tables,
+}
+
+/// Something that happened.
+#[derive(Clone, Copy, Debug)]
+pub enum Seen<'a> {
+    /// The host reads of a logical page.
+    Read {
+        /// Which one.
+        page: LogicalPage,
+        /// Where in flash it is read; none where memory answers, or nothing was written.
+        from: Option<Location>,
+    },
+    /// The host wrote of a logical page; it is in the buffer.
+    Written {
+        /// Which one.
+        page: LogicalPage,
+        /// Sectors of it.
+        sectors: u32,
+    },
+    /// What a location holds is not valid any more: the page was written again, moved, or discarded.
+    Invalidated {
+        /// Where.
+        location: Location,
+    },
+    /// The host discarded a whole logical page.
+    Discarded {
+        /// Which one.
+        page: LogicalPage,
+    },
+    /// A program is over.
+    Programmed {
+        /// The first location that it wrote.
+        first: Location,
+        /// How many.
+        locations: u32,
+        /// Whose pages these are.
+        of: Writes,
+        /// Whether it failed: the pages are written elsewhere.
+        failed: bool,
+        /// Time that the array worked.
+        array: Duration,
+        /// How it went, where its parameters asked for that.
+        outcome: Option<&'a Outcome>,
+    },
+    /// A block set was erased.
+    Erased {
+        /// Which one.
+        block: BlockSetId,
+        /// How often so far.
+        erases: u32,
+    },
+    /// A free block set was opened to be written.
+    Opened {
+        /// Which one.
+        block: BlockSetId,
+        /// Where it is.
+        row: Row,
+    },
+    /// All programs of a block set are over: it can be a victim from now on.
+    Closed {
+        /// Which one.
+        block: BlockSetId,
+    },
+    /// The level of the write buffer is another one than at the end of the event before.
+    Buffer {
+        /// It now.
+        level: Level,
+    },
+    /// The host has been idle for as long as the background policy, or the design that answers it, waits for.
+    Idle {
+        /// Since when.
+        since: Instant,
+    },
+    /// The power failed: what a design has in memory is lost, unless it says otherwise.
+    PowerLost,
+}
+
+impl Seen<'_> {
+    /// What kind it is.
+    #[inline]
+    pub const fn kind(&self) -> Observes {
+        match self {
+            Self::Read { .. } => Observes::READ,
+            Self::Written { .. } => Observes::WRITTEN,
+            Self::Invalidated { .. } => Observes::INVALIDATED,
+            Self::Discarded { .. } => Observes::DISCARDED,
+            Self::Programmed { .. } => Observes::PROGRAMMED,
+            Self::Erased { .. } => Observes::ERASED,
+            Self::Opened { .. } | Self::Closed { .. } => Observes::BLOCKS,
+            Self::Buffer { .. } => Observes::BUFFER,
+            Self::Idle { .. } => Observes::IDLE,
+            Self::PowerLost => Observes::POWER_LOST,
+        }
+    }
+}
+
+/// Kinds of what a design is told of. Add those that it wants: `Observes::READ | Observes::ERASED`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Observes(u16);
+
+impl Observes {
+    /// Nothing.
+    pub const NOTHING: Self = Self(0);
+    /// [`Seen::Read`](Seen::Read).
+    pub const READ: Self = Self(1);
+    /// [`Seen::Written`](Seen::Written).
+    pub const WRITTEN: Self = Self(1 << 1);
+    /// [`Seen::Invalidated`](Seen::Invalidated).
+    pub const INVALIDATED: Self = Self(1 << 2);
+    /// [`Seen::Discarded`](Seen::Discarded).
+    pub const DISCARDED: Self = Self(1 << 3);
+    /// [`Seen::Programmed`](Seen::Programmed).
+    pub const PROGRAMMED: Self = Self(1 << 4);
+    /// [`Seen::Erased`](Seen::Erased).
+    pub const ERASED: Self = Self(1 << 5);
+    /// [`Seen::Opened`](Seen::Opened) and [`Seen::Closed`](Seen::Closed).
+    pub const BLOCKS: Self = Self(1 << 6);
+    /// [`Seen::Buffer`](Seen::Buffer).
+    pub const BUFFER: Self = Self(1 << 7);
+    /// [`Seen::Idle`](Seen::Idle).
+    pub const IDLE: Self = Self(1 << 8);
+    /// [`Seen::PowerLost`](Seen::PowerLost).
+    pub const POWER_LOST: Self = Self(1 << 9);
+    /// Everything.
+    pub const ALL: Self = Self((1 << 10) - 1);
+
+    /// Whether any of `others` is among them.
+    #[inline]
+    pub const fn has(self, others: Self) -> bool {
+        self.0 & others.0 != 0
+    }
+}
+
+impl BitOr for Observes {
+    type Output = Self;
+
+    fn bitor(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+}

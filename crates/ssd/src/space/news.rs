@@ -1,0 +1,48 @@
+//! What happened to blocks and locations since designs were told of it last.
+
+use std::cell::Cell;
+
+use crate::policy::seen::{Observes, Seen};
+
+/// What happened, in order.
+pub(super) struct News {
+    /// What is noted.
+    kinds: Observes,
+    list: Cell<Vec<Seen<'static>>>,
+    /// While this is set, nothing is noted.
+    paused: bool,
+}
+
+impl News {
+    /// Nothing yet; none where none of these kinds is news.
+    pub fn of(kinds: Observes) -> Option<Box<Self>> {
+        let wanted = kinds.has(Observes::INVALIDATED | Observes::BLOCKS);
+        wanted.then(|| Box::new(Self { kinds, list: Cell::default(), paused: false }))
+    }
+
+    /// Takes nothing down while `paused`.
+    pub fn pause(&mut self, paused: bool) {
+        self.paused = paused;
+    }
+
+    /// Takes it down, if a design wants to know.
+    #[inline(never)]
+    pub fn note(&self, seen: Seen<'static>) {
+        if self.kinds.has(seen.kind()) && !self.paused {
+            let mut list = self.list.take();
+            list.push(seen);
+            self.list.set(list);
+        }
+    }
+
+    /// What was taken down, and nothing of it is left.
+    pub fn take(&self) -> Vec<Seen<'static>> {
+        self.list.take()
+    }
+
+    /// The list comes back, empty, for its room.
+    pub fn take_back(&self, mut list: Vec<Seen<'static>>) {
+        list.clear();
+        self.list.set(list);
+    }
+}

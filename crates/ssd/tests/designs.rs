@@ -1,0 +1,390 @@
+//! Designs: who is asked, what they are told, and what becomes of an answer that is not allowed.
+
+mod common;
+
+use common::{Rig, small};
+use wordline_kernel::metrics::{Unit, Value};
+use wordline_kernel::{Calendar, Duration, Instant, Metric, Seed, state};
+use wordline_nand::{BlockSetId, CellMode, Parameters};
+use wordline_ssd::design::{
+    Combination, HostStream, Needs, Observes, ProgrammedPage, Seam, Seams, Seen, View, Writes,
+};
+use wordline_ssd::policy::failure::{After, Failure};
+use wordline_ssd::policy::frontier::OpenBlock;
+use wordline_ssd::policy::placement::{PlacementKind, Row, RowSet};
+use wordline_ssd::policy::relocator::Leaving;
+use wordline_ssd::policy::router::{Outgoing, RouterKind};
+use wordline_ssd::policy::victim::Candidates;
+use wordline_ssd::snapshot::Agenda;
+use wordline_ssd::{BlockDevice, Design, Device, DeviceFile, Operation, Parts};
+
+/// What a probe was told, by kind.
+const READ: usize = 0;
+const WRITTEN: usize = 1;
+const INVALIDATED: usize = 2;
+const DISCARDED: usize = 3;
+const PROGRAMMED: usize = 4;
+const OF_COLLECTOR: usize = 5;
+const ERASED: usize = 6;
+const OPENED: usize = 7;
+const CLOSED: usize = 8;
+const BUFFER: usize = 9;
+const POWER_LOST: usize = 10;
+const OUTCOMES: usize = 11;
+const SLOWEST: usize = 12;
+
+const fn count(name: &'static str) -> Metric {
+    Metric::new(name, Unit::Count, "How often a probe was told of it.")
+}
+
+/// The metrics of a probe, in the order of their numbers.
+static TOLD: [Metric; 13] = [
+    count("probe.read"),
+    count("probe.written"),
+    count("probe.invalidated"),
+    count("probe.discarded"),
+    count("probe.programmed"),
+    count("probe.of_collector"),
+    count("probe.erased"),
+    count("probe.opened"),
+    count("probe.closed"),
+    count("probe.buffer"),
+    count("probe.power_lost"),
+    count("probe.outcomes"),
+    count("probe.slowest_ps"),
+];
+
+/// Answers as the policies do, or wrongly, and counts what it is told.
+#[derive(Clone)]
+struct Probe {
+    name: &'static str,
+    answers: Seams,
+    observes: Observes,
+    wrong: bool,
+    setting: Duration,
+    told: Vec<u64>,
+}
+
+state!(Probe { values { told } fixed { name, answers, observes, wrong, setting } });
+
+impl Probe {
+    fn new(name: &'static str, answers: &[Seam]) -> Self {
+        Self {
+            name,
+            answers: Seams::of(answers),
+            observes: Observes::NOTHING,
+            wrong: false,
+            setting: Duration::ZERO,
+            told: vec![0; 13],
+        }
+    }
+
+    fn boxed(self) -> Box<dyn Design> {
+        Box::new(self)
+    }
+}
+
+impl Design for Probe {
+    fn name(&self) -> &'static str {
+        self.name
+    }
+
+    fn needs(&self) -> Needs {
+        let streams = vec![HostStream { name: "all", pool: 0, mode: CellMode::Native }];
+        Needs { answers: self.answers, observes: self.observes, streams, ..Needs::of(&[]) }
+    }
+
+    fn stream(&mut self, _: &Outgoing<'_>, pool: u8, _: &mut View<'_>) -> u8 {
+        assert_eq!(pool, 0);
+        if self.wrong { 3 } else { 0 }
+    }
+
+    fn word_line(&mut self, open: &OpenBlock<'_>, _: &mut View<'_>) -> u32 {
+        if self.wrong && open.written > 0 { 0 } else { open.first_unprogrammed() }
+    }
+
+    fn place(&mut self, rows: &RowSet, view: &mut View<'_>) -> Row {
+        assert!(rows.iter().all(|row| view.queue_length(view.die_of_row(row)) < 1_000));
+        if self.wrong { 99 } else { rows.iter().last().expect("there is one") }
+    }
+
+    fn victim(&mut self, from: Candidates<'_>, row: Row, view: &mut View<'_>) -> Option<BlockSetId> {
+        let block = from.fewest_valid()?;
+        let facts = view.block(block);
+        assert!(facts.opened > 0 && facts.valid <= view.valid_in(row));
+        Some(if self.wrong { BlockSetId(u32::MAX) } else { block })
+    }
+
+    fn relocate(&mut self, _: &Leaving, _: &mut View<'_>) -> u8 {
+        if self.wrong { 1 } else { 0 }
+    }
+
+    fn failed(&mut self, _: &Failure, _: &mut View<'_>) -> After {
+        After::Retire
+    }
+
+    fn program_parameters(&self, _: &ProgrammedPage) -> Parameters {
+        Parameters { setting: self.setting, outcome: true, ..Parameters::DATA_SHEET }
+    }
+
+    fn observe(&mut self, seen: &Seen<'_>, view: &mut View<'_>) {
+        assert!(view.now() >= Instant::ZERO && view.buffer().used <= view.buffer().capacity.max(64));
+        let kind = match *seen {
+            Seen::Read { .. } => READ,
+            Seen::Written { .. } => WRITTEN,
+            Seen::Invalidated { .. } => INVALIDATED,
+            Seen::Discarded { .. } => DISCARDED,
+            Seen::Programmed { of, locations, outcome, array, .. } => {
+                self.told[OUTCOMES] += u64::from(outcome.is_some());
+                self.told[SLOWEST] = self.told[SLOWEST].max(array.ps());
+                let kind = if of == Writes::Collector { OF_COLLECTOR } else { PROGRAMMED };
+                self.told[kind] += u64::from(locations);
+                return;
+            }
+            Seen::Erased { .. } => ERASED,
+            Seen::Opened { .. } => OPENED,
+            Seen::Closed { .. } => CLOSED,
+            Seen::Buffer { .. } => BUFFER,
+            Seen::Idle { .. } => return,
+            Seen::PowerLost => POWER_LOST,
+        };
+        self.told[kind] += 1;
+    }
+
+    fn measure(&self) -> Vec<(&'static Metric, Value)> {
+        TOLD.iter().zip(&self.told).map(|(metric, told)| (metric, Value::Count(*told))).collect()
+    }
+}
+
+fn rig(file: &DeviceFile, designs: Combination) -> Rig {
+    let config = file.clone().check().expect("the device is sound");
+    let parts = Parts { designs, ..Parts::of(&config) };
+    let config = parts.check(&config).expect("the parts go with it");
+    Rig::of(Device::with(config, parts, Seed(1)), Calendar::new())
+}
+
+/// What the probe of a device was told, from its metrics.
+fn told(rig: &Rig) -> Vec<u64> {
+    told_until(rig, rig.calendar_now())
+}
+
+/// The same of a device that has come so far.
+fn told_until(rig: &Rig, now: Instant) -> Vec<u64> {
+    let new = Rig::new(small(), 1).device.mark(Instant::ZERO);
+    let metrics = rig.device.metrics(&new, now);
+    let told = TOLD.iter().map(|metric| match metrics.get(metric.name) {
+        Some(Value::Count(count)) => count,
+        other => panic!("{} is {other:?}", metric.name),
+    });
+    told.collect()
+}
+
+/// Overwrites pages at random.
+fn overwrite(rig: &mut Rig, writes: u64) {
+    let pages = u64::from(rig.device.config().logical_pages);
+    let mut random = Seed(7).stream("test.writes", 0);
+    for _ in 0..writes {
+        rig.run_down_to(7);
+        rig.submit(Operation::Write, false, random.below(pages) * 8, 8);
+    }
+    rig.alone(Operation::Flush, false, 0, 0);
+    rig.audit();
+}
+
+#[test]
+fn a_design_that_answers_as_the_policies_do_changes_nothing() {
+    let run = |designs| {
+        let mut rig = rig(&small(), designs);
+        overwrite(&mut rig, 3_000);
+        rig.device.digest()
+    };
+    let all = [Seam::Stream, Seam::Victim, Seam::Relocate, Seam::Fail];
+    let alone = run(Combination::default());
+    assert_eq!(run(Combination::of(vec![Probe::new("same", &all).boxed()])), alone);
+    let observing = Probe { observes: Observes::ALL, ..Probe::new("watches", &[]) };
+    assert_eq!(run(Combination::of(vec![observing.boxed()])), alone);
+    let other = run(Combination::of(vec![Probe::new("last-row", &[Seam::Place]).boxed()]));
+    assert_ne!(other, alone, "it places elsewhere");
+}
+
+#[test]
+fn a_design_is_told_of_what_it_observes_and_no_more() {
+    let observing = Probe { observes: Observes::ALL, ..Probe::new("watches", &[]) };
+    let mut rig = rig(&small(), Combination::of(vec![observing.boxed()]));
+    overwrite(&mut rig, 3_000);
+    rig.settle();
+    for page in 0..10 {
+        rig.alone(Operation::Read, false, page * 8, 8);
+    }
+    rig.alone(Operation::Discard, false, 0, 16);
+    let (told, totals) = (told(&rig), rig.device.totals().clone());
+    assert_eq!((told[READ], told[WRITTEN], told[DISCARDED]), (10, 3_000, 2));
+    assert_eq!(told[ERASED], totals.erases);
+    let programmed = totals.host_programs + totals.gc_programs + totals.padding;
+    assert_eq!(told[PROGRAMMED] + told[OF_COLLECTOR], programmed);
+    assert!(told[OF_COLLECTOR] >= totals.gc_programs && totals.gc_programs > 0);
+    let open = told[OPENED] - told[CLOSED];
+    assert!(told[CLOSED] >= told[ERASED] && open <= 8, "{open} open in four rows of two streams");
+    // What was programmed was valid, but for pages that were written again before that was over.
+    let (data, valid) = (totals.host_programs + totals.gc_programs, rig.device.fullness().valid);
+    let was_valid = told[INVALIDATED] + valid;
+    assert!((data * 9 / 10..=data).contains(&was_valid), "{was_valid} of {data}");
+    assert!(told[BUFFER] > 10 && told[OUTCOMES] == 0, "{} levels", told[BUFFER]);
+    rig.cut_power();
+    assert_eq!(self::told(&rig)[POWER_LOST], 1);
+}
+
+#[test]
+fn what_a_design_measures_is_reported_from_one_time_to_another() {
+    let observing = Probe { observes: Observes::READ, ..Probe::new("watches", &[]) };
+    let mut rig = rig(&small(), Combination::of(vec![observing.boxed()]));
+    rig.overwrite(100);
+    rig.alone(Operation::Read, false, 0, 8);
+    let mark = rig.device.mark(rig.calendar_now());
+    for page in 0..7 {
+        rig.alone(Operation::Read, false, page * 8, 8);
+    }
+    let metrics = rig.device.metrics(&mark, rig.calendar_now());
+    assert_eq!(metrics.get("probe.read"), Some(Value::Count(7)));
+    assert_eq!(told(&rig)[WRITTEN], 0, "it observes reads alone");
+}
+
+#[test]
+fn an_answer_that_is_not_allowed_is_kept_with_the_design_and_what_was_allowed() {
+    for (seam, answer, allowed) in [
+        (Seam::Stream, "stream 3", "one of the 1 of pool 0"),
+        (Seam::Place, "row 99", "one of the rows that take a program unit"),
+        (Seam::Frontier, "word line 0", "that is not programmed"),
+        (Seam::Victim, "which is none", "a candidate of row"),
+        (Seam::Relocate, "stream 1 of the collector", "one of 1"),
+    ] {
+        let probe = Probe { wrong: true, ..Probe::new("wrong", &[seam]) };
+        let mut rig = rig(&small(), Combination::of(vec![probe.boxed()]));
+        let page = 8;
+        let pages = u64::from(rig.device.config().logical_pages);
+        for n in 0..20_000 {
+            if rig.device.wrong_answer().is_some() {
+                break;
+            }
+            rig.submit(Operation::Write, true, n * 7919 % pages * page, page);
+            while rig.device.outstanding() > 0 && rig.device.wrong_answer().is_none() {
+                let event = rig.calendar.advance().expect("something happens");
+                rig.device.handle(event, &mut rig.calendar);
+            }
+            rig.take_answers();
+        }
+        let wrong = rig.device.wrong_answer().unwrap_or_else(|| panic!("{seam} is asked"));
+        assert_eq!((wrong.design, wrong.seam), (Some("wrong"), seam));
+        let text = wrong.to_string();
+        assert!(text.starts_with(&format!("the design wrong answered `{seam}` wrongly: found ")), "{text}");
+        assert!(wrong.answer.contains(answer) && wrong.allowed.contains(allowed), "{text}");
+        // The device went on with another answer, so that its books are in order.
+        rig.audit();
+    }
+}
+
+#[test]
+fn a_program_is_done_with_the_parameters_that_a_design_says_and_tells_its_outcome() {
+    let run = |setting| {
+        let probe = Probe { observes: Observes::PROGRAMMED, setting, ..Probe::new("tunes", &[Seam::Tune]) };
+        let mut rig = rig(&small(), Combination::of(vec![probe.boxed()]));
+        rig.overwrite(500);
+        told(&rig)
+    };
+    let (usual, slow) = (run(Duration::ZERO), run(Duration::from_us(50)));
+    assert!(usual[OUTCOMES] > 100 && slow[OUTCOMES] > 100, "{usual:?} {slow:?}");
+    assert_eq!(slow[SLOWEST] - usual[SLOWEST], Duration::from_us(50).ps());
+}
+
+#[test]
+fn two_designs_that_answer_the_same_are_named_with_the_key_that_decides() {
+    let both = || {
+        let [one, other] = ["one", "other"].map(|name| Probe::new(name, &[Seam::Victim]).boxed());
+        Combination::of(vec![one, other])
+    };
+    let config = small().check().expect("the device is sound");
+    let check = |designs| {
+        let parts = Parts { designs, ..Parts::of(&config) };
+        parts.check(&config).map(drop).map_err(|wrong| wrong.to_string())
+    };
+    let wrong = check(both()).expect_err("who answers is open");
+    assert!(
+        wrong.contains("decides.victim: found the designs one and other all answer `victim` in pool 0"),
+        "{wrong}"
+    );
+    assert_eq!(check(both().deciding(Seam::Victim, "other")), Ok(()));
+    assert_eq!(check(both().in_pool(0, &["one".into()])), Ok(()), "the pool names one of them");
+    let wrong = check(both().deciding(Seam::Place, "one")).expect_err("nobody answers that");
+    assert!(wrong.contains("decides.place: found one, wanted the key left out"), "{wrong}");
+    let twice = Combination::of(vec![Probe::new("one", &[]).boxed(), Probe::new("one", &[]).boxed()]);
+    assert!(check(twice).expect_err("a name is one design's").contains("designs: found one twice"));
+}
+
+#[test]
+fn streams_from_outside_are_checked_as_those_of_a_built_in_router() {
+    let config = small().check().expect("the device is sound");
+    let parts = |streams| {
+        let router = RouterKind::Host { streams };
+        Parts { router: router.build(config.logical_pages), ..Parts::of(&config) }
+    };
+    assert!(parts(1).check(&config).is_ok());
+    let mut named = small();
+    named.ftl.router = RouterKind::Host { streams: 16 };
+    let wrong = parts(16).check(&config).map(drop).expect_err("a row has 24 blocks").to_string();
+    assert_eq!(wrong, named.check().map(drop).expect_err("the same").to_string());
+}
+
+#[test]
+fn a_design_that_places_is_refused_where_pages_have_homes() {
+    let mut file = small();
+    file.ftl.placement = PlacementKind::Fixed { order: "CWDP".into() };
+    let config = file.check().expect("the device is sound");
+    let designs = Combination::of(vec![Probe::new("places", &[Seam::Place]).boxed()]);
+    let wrong = Parts { designs, ..Parts::of(&config) }.check(&config).map(drop).expect_err("homes");
+    assert!(wrong.to_string().contains("ftl.placement.policy"), "{wrong}");
+}
+
+#[test]
+fn a_state_is_taken_over_by_a_design_of_the_same_name_alone() {
+    let with = |name| {
+        let observing = Probe { observes: Observes::WRITTEN, ..Probe::new(name, &[]) };
+        rig(&small(), Combination::of(vec![observing.boxed()]))
+    };
+    let mut rig = with("mine");
+    rig.overwrite(500);
+    let mut bytes = Vec::new();
+    rig.device.save(&Agenda::of(&rig.calendar), &mut bytes).expect("a list takes everything");
+    let mut again = with("mine");
+    let agenda = again.device.load(&mut bytes.as_slice()).expect("it is the same");
+    assert_eq!(told_until(&again, agenda.now), told(&rig));
+    let wrong = with("another").device.load(&mut bytes.as_slice()).map(drop).expect_err("of another design");
+    assert!(wrong.to_string().contains("the design mine, where that of another is wanted"), "{wrong}");
+}
+
+#[test]
+fn a_policy_of_the_device_is_checked_as_a_design_is() {
+    /// A policy that names a block that is none.
+    struct Nothing;
+    state!(Nothing {});
+    impl wordline_ssd::policy::victim::VictimPolicy for Nothing {
+        fn choose(&mut self, _: Candidates<'_>, _: &mut wordline_kernel::Stream) -> Option<BlockSetId> {
+            Some(BlockSetId(0))
+        }
+    }
+    let config = small().check().expect("the device is sound");
+    let parts = Parts { victim: Box::new(Nothing), ..Parts::of(&config) };
+    let mut rig = Rig::of(Device::with(config, parts, Seed(1)), Calendar::new());
+    let mut n = 0;
+    while rig.device.wrong_answer().is_none() {
+        rig.submit(Operation::Write, true, n * 7919 % 256 * 8, 8);
+        while rig.device.outstanding() > 0 && rig.device.wrong_answer().is_none() {
+            let event = rig.calendar.advance().expect("something happens");
+            rig.device.handle(event, &mut rig.calendar);
+        }
+        rig.take_answers();
+        n += 1;
+    }
+    let wrong = rig.device.wrong_answer().expect("it was just there");
+    assert_eq!((wrong.design, wrong.seam), (None, Seam::Victim), "{wrong}");
+    assert!(wrong.to_string().starts_with("the policy of the device answered `victim` wrongly"), "{wrong}");
+}
