@@ -186,9 +186,9 @@ fn check_beside(file: &DeviceFile, wrong: &mut Complaints) {
         ),
         (
             "ftl.slc_cache",
-            slc.is_some(),
+            slc.is_some() && ftl.mapping.whole_units,
             slc.map_or_else(String::new, |slc| format!("a cache of {} blocks", slc.blocks)),
-            "none",
+            "none, with ftl.mapping.whole_units: a program in SLC mode is smaller than a unit",
         ),
         ("ftl.gc.scope", ftl.gc.scope == Scope::SuperBlock, name_of(&ftl.gc.scope), "row"),
     ] {

@@ -5,8 +5,8 @@ mod common;
 use common::{Rig, small};
 use wordline_kernel::{Bytes, Duration, Energy, Schedule, Seed};
 use wordline_nand::faults::{Fails, FaultFile};
-use wordline_nand::part::ArrayTiming;
-use wordline_ssd::config::{BufferMode, Protection};
+use wordline_nand::part::{ArrayTiming, SlcTiming};
+use wordline_ssd::config::{BufferMode, Protection, SlcCacheFile};
 use wordline_ssd::map::LogicalPage;
 use wordline_ssd::map::checkpoint::DiscardsAtCut;
 use wordline_ssd::metrics::{self, Detail, Mark};
@@ -419,4 +419,23 @@ fn what_the_buffer_holds_for_several_pools_outlives_the_power_where_it_is_protec
     rig.wait_until_ready();
     rig.alone(Operation::Read, false, 0, UNIT + PAGE);
     overwrite_further(&mut rig, 300);
+}
+
+#[test]
+fn a_cache_in_slc_mode_goes_with_a_second_pool_that_holds_the_map() {
+    let mut file = two_pools(16_384);
+    let us = Duration::from_us;
+    file.part.timing.slc = Some(SlcTiming { read: us(20), program: us(100), erase: us(1_000) });
+    file.ftl.slc_cache = Some(SlcCacheFile::default());
+    let wrong = file.clone().check().expect_err("a unit is no program in SLC mode").0;
+    assert!(wrong.iter().any(|complaint| complaint.key == "ftl.slc_cache"), "{wrong:?}");
+    file.ftl.mapping.whole_units = false;
+    file.ftl.router = RouterKind::SlcCache { window: None };
+    file.ftl.mapping.cache = Some(Bytes(1_024));
+    (file.ftl.gc.start_below_free_blocks, file.ftl.gc.stop_at_free_blocks) = (5, 5);
+    file.ftl.over_provisioning = 0.75;
+    let rig = outlives_the_power(file);
+    let totals = rig.device.totals();
+    assert!(totals.slc_programs > 1_000 && totals.folded > 100, "{totals:?}");
+    assert!(totals.translation_programs > 10 && valid(&rig)[1] > 0, "the map is in the second pool");
 }

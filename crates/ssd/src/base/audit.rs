@@ -8,7 +8,7 @@ use super::Base;
 
 impl Base {
     /// Checks that what the chips programmed is what was counted; a bug if not. Of units under way at most two a row are
-    /// counted and not programmed. Without a least unit of programs that is given, it is that of the pools.
+    /// counted and not programmed. Beside the program units of the pools there may be a smaller one.
     pub(crate) fn audit(&self, unit: Option<u32>, elapsed: Duration) {
         let (pools, t) = (&self.config.pools, &self.totals);
         let programmed = |(pool, counts): (&Pool, &Counts)| {
@@ -22,7 +22,7 @@ impl Base {
         let counted = t.host_programs + t.unit_programs + t.gc_programs + t.translation_programs + t.padding;
         let queued = counted - programmed;
         assert!(
-            queued.is_multiple_of(unit.map_or(of_pools, u64::from)) && queued <= most,
+            queued.is_multiple_of(unit.map_or(of_pools, |unit| gcd(of_pools, unit.into()))) && queued <= most,
             "pages programmed are the host's, the map's, the collector's and padding, but for units under way: {queued}"
         );
         self.space.audit_super_blocks();

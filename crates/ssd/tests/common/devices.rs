@@ -290,7 +290,14 @@ fn add_pool(mut file: DeviceFile, drawn: DrawnPool) -> DeviceFile {
     let blocks = |part: &PartFile| f64::from(part.geometry.blocks_per_plane * part.geometry.pages_per_block);
     let first = blocks(&file.part) / (blocks(&file.part) + blocks(&part));
     file.ftl.over_provisioning = 1.0 - (1.0 - file.ftl.over_provisioning) * first;
-    file.ftl.router = RouterKind::BySize { least: Bytes((program as f64 * drawn.large) as u64) };
+    // A router sends pages to both pools, or to a cache in the first; a whole unit is no program in SLC mode.
+    if file.ftl.slc_cache.is_none() || drawn.whole_units {
+        file.ftl.router = RouterKind::BySize { least: Bytes((program as f64 * drawn.large) as u64) };
+        file.ftl.slc_cache = None;
+        if matches!(file.ftl.gc.background, BackgroundKind::IdleFold { .. }) {
+            file.ftl.gc.background = BackgroundKind::None {};
+        }
+    }
     file.ftl.placement = PlacementKind::Dynamic {};
     file.ftl.balancer = if drawn.balances { BalancerKind::ValidShare {} } else { BalancerKind::None {} };
     file.ftl.gc.relocator = if drawn.migrates && drawn.whole_units {
@@ -299,10 +306,6 @@ fn add_pool(mut file: DeviceFile, drawn: DrawnPool) -> DeviceFile {
         RelocatorKind::Single {}
     };
     file.ftl.gc.scope = Scope::Row;
-    if matches!(file.ftl.gc.background, BackgroundKind::IdleFold { .. }) {
-        file.ftl.gc.background = BackgroundKind::None {};
-    }
-    file.ftl.slc_cache = None;
     // Two program units of the larger kind are six of the smaller.
     file.buffer.capacitors = Energy(4 * file.buffer.capacitors.0);
     let most = part.geometry.blocks_per_plane - 3;
