@@ -7,7 +7,7 @@ use wordline_nand::geometry::Layout;
 use wordline_nand::part::PartFile;
 use wordline_nand::{Locations, Pool, Pools};
 
-use crate::config::{DeviceFile, Scope};
+use crate::config::{DeviceFile, Protection, Scope};
 use crate::lifetime::{Fullness, Worn};
 use crate::policy::balancer::BalancerKind;
 use crate::policy::frontier::FrontierKind;
@@ -189,6 +189,12 @@ fn check_beside(file: &DeviceFile, wrong: &mut Complaints) {
             slc.is_some() && ftl.mapping.whole_units,
             slc.map_or_else(String::new, |slc| format!("a cache of {} blocks", slc.blocks)),
             "none, with ftl.mapping.whole_units: a program in SLC mode is smaller than a unit",
+        ),
+        (
+            "buffer.power_loss_protection",
+            file.buffer.power_loss_protection != Protection::None && ftl.mapping.whole_units,
+            name_of(&file.buffer.power_loss_protection),
+            "none, with ftl.mapping.whole_units",
         ),
         ("ftl.gc.scope", ftl.gc.scope == Scope::SuperBlock, name_of(&ftl.gc.scope), "row"),
     ] {

@@ -396,6 +396,10 @@ fn what_is_discarded_in_a_pool_stays_so_after_a_power_cut() {
 #[test]
 fn what_the_buffer_holds_for_several_pools_outlives_the_power_where_it_is_protected() {
     let mut file = two_pools(16_384);
+    file.buffer.power_loss_protection = Protection::Full;
+    let wrong = file.clone().check().expect_err("units are mapped as a whole").0.remove(0);
+    assert_eq!(wrong.key, "buffer.power_loss_protection");
+    file.ftl.mapping.whole_units = false;
     file.buffer.power_loss_protection = Protection::Capacitors;
     file.buffer.capacitors = Energy(1);
     let wrong = file.clone().check().expect_err("that is next to nothing").0.remove(0);

@@ -306,6 +306,10 @@ fn add_pool(mut file: DeviceFile, drawn: DrawnPool) -> DeviceFile {
         RelocatorKind::Single {}
     };
     file.ftl.gc.scope = Scope::Row;
+    if drawn.whole_units {
+        file.buffer.power_loss_protection = Protection::None;
+        file.buffer.capacitors = Energy(0);
+    }
     // Two program units of the larger kind are six of the smaller.
     file.buffer.capacitors = Energy(4 * file.buffer.capacitors.0);
     let most = part.geometry.blocks_per_plane - 3;
