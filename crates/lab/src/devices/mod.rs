@@ -4,6 +4,7 @@
 //! A run is compiled for each type. What the rest of this crate passes on is a [`Configured`] device of any type, which starts its
 //! run by one call.
 
+mod designed;
 mod fixed_latency;
 mod registry;
 mod ssd;
@@ -27,6 +28,7 @@ use crate::error::Result;
 use crate::prepare::{self, Making};
 use crate::run::{self, Job, Observer};
 use crate::summary::Summary;
+pub use designed::{DesignType, Designed, DesignedFile};
 pub use fixed_latency::{FixedLatency, FixedLatencyFile};
 pub(crate) use registry::name_in;
 pub use registry::{DEVICE, Registry, TypeInfo};

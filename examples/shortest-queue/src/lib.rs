@@ -1,0 +1,101 @@
+//! A design in its own crate: each program goes to the row of planes whose die has the least to do, of equals to the one that was
+//! erased least.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use wordline_kernel::metrics::{Unit, Value};
+use wordline_kernel::{Complaints, Metric, state};
+use wordline_lab::devices::{DesignType, Embedded};
+use wordline_ssd::design::{Needs, Observes, Seam, Seen, View};
+use wordline_ssd::policy::placement::{Row, RowSet};
+use wordline_ssd::{Config, Design};
+
+/// Placed by the lengths of queues and by wear.
+pub struct ShortestQueue {
+    /// Tasks that count as much as an erase more than the least worn row has; 0 where wear only decides between equals.
+    tasks_of_erase: u32,
+    /// Erases of each row, which this is told.
+    erases: Vec<u32>,
+    /// Programs that went elsewhere than to the first row that took them.
+    passed: u64,
+}
+
+state!(ShortestQueue { values { erases, passed } fixed { tasks_of_erase } });
+
+static PASSED: Metric = Metric::new(
+    "shortest_queue.passed",
+    Unit::Count,
+    "Programs for which the first free row was passed over.",
+);
+
+impl Design for ShortestQueue {
+    fn name(&self) -> &'static str {
+        Configured::NAME
+    }
+
+    fn needs(&self) -> Needs {
+        Needs { observes: Observes::ERASED, ..Needs::of(&[Seam::Place]) }
+    }
+
+    fn place(&mut self, rows: &RowSet, view: &mut View<'_>) -> Row {
+        let least = rows.iter().map(|row| self.erases[row as usize]).min().unwrap_or(0);
+        let cost = |row: &Row| {
+            let (worn, tasks) =
+                (self.erases[*row as usize] - least, view.queue_length(view.die_of_row(*row)));
+            (tasks + worn * self.tasks_of_erase, worn)
+        };
+        let best = rows.iter().min_by_key(cost).expect("a row takes the program");
+        self.passed += u64::from(rows.next_from(0) != Some(best));
+        best
+    }
+
+    fn observe(&mut self, seen: &Seen<'_>, view: &mut View<'_>) {
+        if let Seen::Erased { block, .. } = *seen {
+            self.erases[view.pools().row_of_block(block) as usize] += 1;
+        }
+    }
+
+    fn measure(&self) -> Vec<(&'static Metric, Value)> {
+        vec![(&PASSED, Value::Count(self.passed))]
+    }
+}
+
+/// Its settings.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct File {
+    /// Tasks that count as much as an erase more than the least worn row has; 0 where wear only decides between equals.
+    pub tasks_of_erase: u32,
+}
+
+/// The design as a configuration names it.
+#[derive(Clone, Debug)]
+pub struct Configured;
+
+impl DesignType for Configured {
+    const NAME: &'static str = "shortest-queue";
+    const DESCRIPTION: &'static str =
+        "An SSD whose programs go where the queue is shortest and the wear least.";
+
+    type File = File;
+
+    fn check(file: &File, _: &Config) -> Result<(), Complaints> {
+        let mut wrong = Complaints::default();
+        let tasks = file.tasks_of_erase;
+        wrong.require(tasks <= 1_000, "tasks_of_erase", tasks, "from 0 to 1000");
+        wrong.or_ok(())
+    }
+
+    fn build(file: &File, config: &Config) -> Box<dyn Design> {
+        let erases = vec![0; config.pools.rows() as usize];
+        Box::new(ShortestQueue { tasks_of_erase: file.tasks_of_erase, erases, passed: 0 })
+    }
+
+    fn metrics() -> Vec<&'static Metric> {
+        vec![&PASSED]
+    }
+
+    fn presets() -> &'static [Embedded] {
+        &[("shortest-queue", include_str!("../shortest-queue.toml"))]
+    }
+}

@@ -1,0 +1,65 @@
+//! The program of a crate outside: all of `wordline`, with one more design.
+
+use std::process::Command;
+
+use serde_json::Value;
+
+/// What a call of the program left: its exit code, and what it printed.
+fn call(arguments: &[&str]) -> (Option<i32>, String, String) {
+    let program = env!("CARGO_BIN_EXE_shortest-queue");
+    let output = Command::new(program).args(arguments).output().expect("it was built");
+    let text = |bytes| String::from_utf8(bytes).expect("the program writes UTF-8");
+    (output.status.code(), text(output.stdout), text(output.stderr))
+}
+
+fn json(arguments: &[&str]) -> Value {
+    let (code, out, err) = call(arguments);
+    assert_eq!(code, Some(0), "{arguments:?}: {err}");
+    serde_json::from_str(&out).expect("it is JSON")
+}
+
+fn refusal(arguments: &[&str]) -> String {
+    let (code, out, err) = call(arguments);
+    assert_eq!((code, out.as_str()), (Some(2), ""), "{arguments:?}: {err}");
+    err
+}
+
+/// Reads make the queues of the dies differ, so that writes have a choice.
+const WORK: [&str; 4] = ["--workload", "mixed-70-30", "--requests", "5000"];
+const FILLED: [&str; 2] = ["--precondition", "filled"];
+
+#[test]
+fn the_design_runs_beside_built_in_devices_with_its_own_metric() {
+    let runs = json(&[&["compare", "shortest-queue", "tiny", "--json"][..], &WORK, &FILLED].concat());
+    let [own, tiny] = [0, 1].map(|n| &runs[n]);
+    assert!(own["shortest_queue"]["passed"].as_u64() > Some(0), "{}", own["shortest_queue"]);
+    assert!(tiny["shortest_queue"].is_null(), "an SSD has no such metric");
+    assert_ne!(own["digest"], tiny["digest"], "it places elsewhere");
+    let again = json(&[&["run", "--preset", "shortest-queue", "--json"][..], &WORK, &FILLED].concat());
+    assert_eq!(again["digest"], own["digest"]);
+}
+
+#[test]
+fn its_settings_and_those_of_the_ssd_are_checked_key_by_key() {
+    let check = |set: &str| refusal(&["config", "check", "--preset", "shortest-queue", "--set", set]);
+    let wrong = check("design.tasks_of_erase=2000");
+    assert!(wrong.contains("--set design.tasks_of_erase: found 2000, wanted from 0 to 1000"), "{wrong}");
+    let wrong = check("design.tasks_of_erse=2");
+    assert!(wrong.contains("did you mean tasks_of_erase?"), "{wrong}");
+    let wrong = check("ssd.ftl.placement={policy='fixed',order='CWDP'}");
+    assert!(wrong.contains("ssd.ftl.placement.policy") && wrong.contains("beside the design"), "{wrong}");
+}
+
+#[test]
+fn a_snapshot_is_restored_under_its_own_name_alone() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let saved = folder.path().join("saved.wls").to_string_lossy().into_owned();
+    let made = ["snapshot", "make", &saved, "--preset", "shortest-queue", "--precondition", "filled"];
+    let (code, _, err) = call(&made);
+    assert_eq!(code, Some(0), "{err}");
+    let from = [&["run", "--from-snapshot", &saved, "--json"][..], &WORK].concat();
+    let anew = ["run", "--preset", "shortest-queue", "--precondition", "filled", "--json"];
+    assert_eq!(json(&from)["digest"], json(&[&anew[..], &WORK].concat())["digest"]);
+    let wrong = refusal(&[&from[..], &["--preset", "tiny"]].concat());
+    assert!(wrong.contains("found a device of the type shortest-queue, wanted the type ssd"), "{wrong}");
+}
