@@ -30,7 +30,7 @@ pub use crate::space::slc_cache::SlcCacheFile;
 pub use crate::space::wear::WearFile;
 use crate::space::{SlcShare, StreamId, Streams};
 
-pub use crate::cache::config::{BufferFile, BufferMode, Space};
+pub use crate::cache::config::{BufferFile, BufferMode, BufferSpace};
 pub use crate::cache::protection::Protection;
 pub use crate::front::config::{FrontFile, Interface, NamespaceFile};
 

@@ -4,7 +4,7 @@ mod common;
 
 use common::{Rig, small};
 use wordline_kernel::{Bytes, Duration, Energy, Instant, Seed};
-use wordline_ssd::config::{BufferMode, Protection, Space};
+use wordline_ssd::config::{BufferMode, BufferSpace, Protection};
 use wordline_ssd::map::LogicalPage;
 use wordline_ssd::policy::destage::DestageKind;
 use wordline_ssd::policy::eviction::EvictionKind;
@@ -168,8 +168,8 @@ fn half_written_units_take_half_of_the_room_where_what_was_written_counts() {
         (all, waiting(&rig))
     };
     // 512 KiB hold 64 units, or 128 halves.
-    assert!(left(Space::WholePages).0 <= 32, "{:?}", left(Space::WholePages));
-    assert_eq!(left(Space::Written), (64, 64), "one more drives one out");
+    assert!(left(BufferSpace::WholePages).0 <= 32, "{:?}", left(BufferSpace::WholePages));
+    assert_eq!(left(BufferSpace::Written), (64, 64), "one more drives one out");
 }
 
 #[test]

@@ -27,7 +27,7 @@ pub enum BufferMode {
 /// What a page in the buffer takes of its room.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
-pub enum Space {
+pub enum BufferSpace {
     /// The whole page, however little of it was written.
     WholePages,
     /// What was written of it, 4 KiB at least. The rest of it, which is read before it is programmed, goes by the chips'
@@ -44,7 +44,7 @@ pub struct BufferFile {
     /// Its size: pages that wait to be programmed or are being programmed.
     pub size: Bytes,
     /// What a page takes of it.
-    pub space: Space,
+    pub space: BufferSpace,
     /// Time that the pages of a command take into the buffer or from there, side by side.
     pub access_time: Duration,
     /// Pages are written out while the buffer is fuller than this fraction.
@@ -83,7 +83,7 @@ impl Default for BufferFile {
         Self {
             mode: BufferMode::WriteBack,
             size: Bytes::mib(64),
-            space: Space::WholePages,
+            space: BufferSpace::WholePages,
             access_time: Duration::from_us(1),
             flush_above: 0.5,
             flush_to: None,
@@ -106,7 +106,7 @@ const LEAST: Bytes = Bytes(SECTOR.0 * LEAST_WEIGHT as u64);
 impl BufferFile {
     /// Sectors that it holds, where these are counted.
     pub fn room(&self) -> Option<u32> {
-        (self.space == Space::Written).then_some((self.size.0 / SECTOR.0) as u32)
+        (self.space == BufferSpace::Written).then_some((self.size.0 / SECTOR.0) as u32)
     }
 
     /// Adds what is wrong with single keys.
@@ -144,7 +144,7 @@ impl BufferFile {
     /// Logical pages that it holds at the most, no more than its protection allows; complains if these are too few or too many.
     pub fn pages(&self, pools: &Pools, unit: Bytes, wrong: &mut Complaints) -> u32 {
         let pages = (self.size.0 / unit.0) as u32;
-        let counted = if self.space == Space::Written { unit.min(LEAST) } else { unit };
+        let counted = if self.space == BufferSpace::Written { unit.min(LEAST) } else { unit };
         let entries = (self.size.0 / counted.0) as u32;
         let least = 2 * pools.iter().map(|pool| pool.locations.per_program).max().unwrap_or(0);
         wrong.require(
@@ -160,7 +160,7 @@ impl BufferFile {
             return entries;
         }
         let wanted = "whole-pages with buffer.power_loss_protection = \"capacitors\", which count pages";
-        wrong.require(self.space == Space::WholePages, "buffer.space", "written", wanted);
+        wrong.require(self.space == BufferSpace::WholePages, "buffer.space", "written", wanted);
         let protected = protection::pages_for(self.capacitors, pools);
         wrong.require(
             protected >= least,

@@ -359,7 +359,7 @@ impl Flash {
                 | Chip::Suspend(die)
                 | Chip::Rested(die),
             ) => (die.0, self.chips.pools().dies()),
-            Event::Retry(id) => (id, self.queues.places() as u32),
+            Event::Retry(id) => (id.0, self.queues.places() as u32),
         };
         ensure(number < end, || format!("{event:?} of something that is not there"))
     }

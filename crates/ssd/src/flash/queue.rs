@@ -5,22 +5,20 @@
 //! for each rank; which rank a class has is worked out once. A task that somebody comes to wait for is `promoted`.
 
 use serde::{Deserialize, Serialize};
-use wordline_kernel::{Bytes, Column, Duration, Instant, state};
+use wordline_kernel::{Bytes, Column, Duration, Id, Instant, state};
 use wordline_nand::{DieId, Operation};
 
-use super::task::{Task, TaskId};
+use super::task::{NO_TASK, Task, TaskId};
 use super::ticket::{Class, Ticket};
 use crate::scheduling::{GcPriority, SchedulingFile};
 
-pub(super) const NONE: u32 = u32::MAX;
-
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct List {
-    first: u32,
-    last: u32,
+    first: TaskId,
+    last: TaskId,
 }
 
-const EMPTY: List = List { first: NONE, last: NONE };
+const EMPTY: List = List { first: NO_TASK, last: NO_TASK };
 
 /// What waits for a die and what it is doing.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
@@ -31,8 +29,8 @@ struct DieQueue {
     /// Reads that overtook what waits or is suspended.
     in_a_row: u32,
     /// The chains that the die works on, and that is suspended meanwhile.
-    current: u32,
-    suspended: u32,
+    current: TaskId,
+    suspended: TaskId,
     /// Time that the die was cleaning, in picoseconds, and since when it does.
     cleaned_ps: u64,
     cleaning_since: Option<Instant>,
@@ -44,11 +42,11 @@ impl List {
     /// Takes the first task, and the reads of the host that can go with it.
     #[inline(never)]
     fn take(&mut self, pool: &mut [Task], merge: impl Fn(&Task, &Task) -> bool) {
-        let (mut last, mut next) = (self.first, pool[self.first as usize].next);
-        while next != NONE {
-            let (before, after) = (&pool[last as usize], &pool[next as usize]);
+        let (mut last, mut next) = (self.first, pool[self.first.index()].next);
+        while next != NO_TASK {
+            let (before, after) = (&pool[last.index()], &pool[next.index()]);
             if !(before.merges() && after.merges() && merge(before, after)) {
-                pool[last as usize].next = NONE;
+                pool[last.index()].next = NO_TASK;
                 self.first = next;
                 return;
             }
@@ -63,11 +61,11 @@ impl DieQueue {
     #[inline]
     fn first_of_others(&self, pool: &[Task], rules: &Rules, now: Instant) -> (usize, TaskId) {
         let [_, List { first, .. }, List { first: second, .. }] = self.lists;
-        if first == NONE {
+        if first == NO_TASK {
             return (SECOND, second);
         }
-        let overtaken = second != NONE && rules.is_aged(&pool[second as usize], now) && {
-            let [first, second] = [first, second].map(|id| &pool[id as usize]);
+        let overtaken = second != NO_TASK && rules.is_aged(&pool[second.index()], now) && {
+            let [first, second] = [first, second].map(|id| &pool[id.index()]);
             second.queued < first.queued
         };
         if overtaken { (SECOND, second) } else { (FIRST, first) }
@@ -76,15 +74,15 @@ impl DieQueue {
     /// The rank that goes next, where others than reads that go first may wait.
     fn choose(&mut self, pool: &[Task], rules: &Rules, now: Instant) -> Option<usize> {
         let (rank, waits) = match self.suspended {
-            NONE => self.first_of_others(pool, rules, now),
+            NO_TASK => self.first_of_others(pool, rules, now),
             suspended => (SECOND, suspended),
         };
-        let overtakes = waits == NONE
-            || (self.in_a_row < rules.reads_in_a_row && !rules.is_aged(&pool[waits as usize], now));
+        let overtakes = waits == NO_TASK
+            || (self.in_a_row < rules.reads_in_a_row && !rules.is_aged(&pool[waits.index()], now));
         if self.waiting & 1 << READS != 0 && overtakes {
-            self.in_a_row = if waits == NONE { 0 } else { self.in_a_row + 1 };
+            self.in_a_row = if waits == NO_TASK { 0 } else { self.in_a_row + 1 };
             Some(READS)
-        } else if waits != NONE && self.suspended == NONE {
+        } else if waits != NO_TASK && self.suspended == NO_TASK {
             self.in_a_row = 0;
             Some(rank)
         } else {
@@ -186,8 +184,8 @@ impl Queues {
             lists: [EMPTY; 3],
             waiting: 0,
             in_a_row: 0,
-            current: NONE,
-            suspended: NONE,
+            current: NO_TASK,
+            suspended: NO_TASK,
             cleaned_ps: 0,
             cleaning_since: None,
             behind: 0,
@@ -214,9 +212,9 @@ impl Queues {
             self.note_behind(die);
         }
         let id = self.place();
-        self.pool[id as usize] = Task { ticket, class, queued: now, cleaning_before, ..Task::NONE };
+        self.pool[id.index()] = Task { ticket, class, queued: now, cleaning_before, ..Task::NONE };
         self.append(die, self.rules.rank_of(class), id);
-        &mut self.pool[id as usize]
+        &mut self.pool[id.index()]
     }
 
     /// Keeps a task of a die that is to be queued later.
@@ -226,7 +224,7 @@ impl Queues {
             self.note_behind(die);
         }
         let id = self.place();
-        self.pool[id as usize] = task;
+        self.pool[id.index()] = task;
         id
     }
 
@@ -239,19 +237,19 @@ impl Queues {
     #[cold]
     fn grow(&mut self) -> TaskId {
         self.pool.push(Task::NONE);
-        self.pool.len() as u32 - 1
+        TaskId(self.pool.len() as u32 - 1)
     }
 
     /// A task that waits, is kept, or is under way.
     pub fn get(&self, id: TaskId) -> &Task {
-        &self.pool[id as usize]
+        &self.pool[id.index()]
     }
 
     /// Queues a task that was kept.
     #[inline]
     pub fn queue_kept(&mut self, die: DieId, id: TaskId) {
-        let task = &mut self.pool[id as usize];
-        task.next = NONE;
+        let task = &mut self.pool[id.index()];
+        task.next = NO_TASK;
         let rank = self.rules.rank_of(task.class);
         self.append(die, rank, id);
     }
@@ -262,11 +260,11 @@ impl Queues {
         let queue = &mut self.dies[die];
         let list = &mut queue.lists[rank];
         let last = std::mem::replace(&mut list.last, id);
-        if last == NONE {
+        if last == NO_TASK {
             list.first = id;
             queue.waiting |= 1 << rank;
         } else {
-            self.pool[last as usize].next = id;
+            self.pool[last.index()].next = id;
         }
     }
 
@@ -278,7 +276,7 @@ impl Queues {
 
     /// Whether a die is at work on a task.
     pub fn is_at_work(&self, die: DieId) -> bool {
-        self.dies[die].current != NONE
+        self.dies[die].current != NO_TASK
     }
 
     /// Takes the next task of an idle die; `merge` says whether a read of the host can go with the one before it in
@@ -291,7 +289,7 @@ impl Queues {
         let rank = match queue.waiting {
             0 => return None,
             // What waits is of one rank, and overtakes nothing.
-            alone if alone.is_power_of_two() && queue.suspended == NONE => {
+            alone if alone.is_power_of_two() && queue.suspended == NO_TASK => {
                 queue.in_a_row = 0;
                 alone.trailing_zeros() as usize
             }
@@ -304,8 +302,8 @@ impl Queues {
         } else {
             list.take(pool, merge);
         }
-        queue.waiting &= !(u8::from(list.first == NONE) << rank);
-        let task = &pool[queue.current as usize];
+        queue.waiting &= !(u8::from(list.first == NO_TASK) << rank);
+        let task = &pool[queue.current.index()];
         queue.cleaning_since = task.is_reclaim().then_some(now);
         Some(task)
     }
@@ -320,8 +318,8 @@ impl Queues {
     #[cold]
     fn read_waits_for_suspend(&self, die: DieId, now: Instant) -> bool {
         let queue = &self.dies[die];
-        let Some(current) = self.pool.get(queue.current as usize) else { return false };
-        let waits = queue.suspended == NONE && queue.lists[READS].first != NONE;
+        let Some(current) = self.pool.get(queue.current.index()) else { return false };
+        let waits = queue.suspended == NO_TASK && queue.lists[READS].first != NO_TASK;
         waits && self.rules.suspends(current.operation) && !self.rules.is_aged(current, now)
     }
 
@@ -330,20 +328,20 @@ impl Queues {
         let queue = &mut self.dies[die];
         queue.cleaning_over(now);
         queue.in_a_row = 0;
-        queue.suspended = std::mem::replace(&mut queue.current, NONE);
+        queue.suspended = std::mem::replace(&mut queue.current, NO_TASK);
     }
 
     /// What is suspended is the die's present work again.
     pub fn unpark(&mut self, die: DieId, now: Instant) {
         let queue = &mut self.dies[die];
         queue.in_a_row = 0;
-        queue.current = std::mem::replace(&mut queue.suspended, NONE);
-        queue.cleaning_since = self.pool[queue.current as usize].is_reclaim().then_some(now);
+        queue.current = std::mem::replace(&mut queue.suspended, NO_TASK);
+        queue.cleaning_since = self.pool[queue.current.index()].is_reclaim().then_some(now);
     }
 
     /// The first task of the die's present work, of which there has to be some.
     pub fn current(&self, die: DieId) -> &Task {
-        &self.pool[self.dies[die].current as usize]
+        &self.pool[self.dies[die].current.index()]
     }
 
     /// How many planes the die's present command reads from, whose reads are of pages side by side, and the bytes of
@@ -351,10 +349,10 @@ impl Queues {
     #[inline]
     pub fn current_reads(&self, die: DieId, page_size: Bytes) -> (u32, u64) {
         let mut at = self.dies[die].current;
-        let first = self.pool[at as usize].page.0;
+        let first = self.pool[at.index()].page.0;
         let (mut last, mut bytes, mut of_page) = (first, 0, 0);
-        while at != NONE {
-            let read = &self.pool[at as usize];
+        while at != NO_TASK {
+            let read = &self.pool[at.index()];
             if read.page.0 != last {
                 (last, bytes, of_page) = (read.page.0, bytes + of_page, 0);
             }
@@ -367,15 +365,15 @@ impl Queues {
     pub fn finish(&mut self, die: DieId, now: Instant) -> Option<TaskId> {
         let queue = &mut self.dies[die];
         queue.cleaning_over(now);
-        let current = std::mem::replace(&mut queue.current, NONE);
-        (current != NONE).then_some(current)
+        let current = std::mem::replace(&mut queue.current, NO_TASK);
+        (current != NO_TASK).then_some(current)
     }
 
     /// Gives back a finished task of a die: what it was.
     #[inline]
     pub fn release(&mut self, die: DieId, id: TaskId) -> Task {
         self.free.push(id);
-        let task = self.pool[id as usize];
+        let task = self.pool[id.index()];
         if task.class == Class::Background {
             self.note_promoted(die);
         }
@@ -385,13 +383,13 @@ impl Queues {
     /// Whether the die works on anything but cleaning, or that waits for it.
     pub fn serves_host(&self, die: DieId) -> bool {
         let queue = &self.dies[die];
-        let is_host = |id: TaskId| !self.pool[id as usize].is_reclaim();
+        let is_host = |id: TaskId| !self.pool[id.index()].is_reclaim();
         // A row has one program unit of the host and one step of the collector waiting at the most, reads end the search.
         let waits = |list: &List| {
-            let next = |id: &TaskId| Some(self.pool[*id as usize].next).filter(|next| *next != NONE);
-            std::iter::successors(Some(list.first).filter(|first| *first != NONE), next).any(is_host)
+            let next = |id: &TaskId| Some(self.pool[id.index()].next).filter(|next| *next != NO_TASK);
+            std::iter::successors(Some(list.first).filter(|first| *first != NO_TASK), next).any(is_host)
         };
-        [queue.current, queue.suspended].into_iter().any(|id| id != NONE && is_host(id))
+        [queue.current, queue.suspended].into_iter().any(|id| id != NO_TASK && is_host(id))
             || queue.lists.iter().any(waits)
     }
 
@@ -407,9 +405,9 @@ impl Queues {
         let queue = &self.dies[die];
         let waiting = queue.lists.iter().map(|list| list.first);
         for mut at in waiting.chain([queue.current, queue.suspended]) {
-            while at != NONE {
-                f(&self.pool[at as usize]);
-                at = self.pool[at as usize].next;
+            while at != NO_TASK {
+                f(&self.pool[at.index()]);
+                at = self.pool[at.index()].next;
             }
         }
     }

@@ -1,14 +1,18 @@
 //! What an engine asks of a die.
 
 use serde::{Deserialize, Serialize};
-use wordline_kernel::{Duration, Instant};
+use wordline_kernel::{Duration, Instant, id};
 use wordline_nand::{Location, Operation, PageId, Stamp};
 
-use super::queue::NONE;
 use super::ticket::{Class, Ticket};
 
-/// Number of a task.
-pub type TaskId = u32;
+id!(
+    /// A task that waits for its die, or is under way.
+    TaskId
+);
+
+/// No task.
+pub(super) const NO_TASK: TaskId = TaskId(u32::MAX);
 
 /// What an engine asks of a die. Reads of a page, or of pages side by side in the planes, are carried out by one command.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
@@ -53,7 +57,7 @@ pub struct Task {
 impl Task {
     /// A task but for what is said of it: a read of one page, which nobody asked for.
     pub(super) const NONE: Self = Self {
-        ticket: Ticket::Table(NONE),
+        ticket: Ticket::Table(u32::MAX),
         class: Class::Read,
         operation: Operation::Read,
         page: PageId(0),
@@ -69,14 +73,14 @@ impl Task {
         unread: 0,
         queued: Instant::ZERO,
         cleaning_before: 0,
-        payload: NONE,
-        next: NONE,
+        payload: u32::MAX,
+        next: NO_TASK,
     };
 
     /// The next of the tasks that one command carried out.
     #[inline]
     pub fn following(&self) -> Option<TaskId> {
-        (self.next != NONE).then_some(self.next)
+        (self.next != NO_TASK).then_some(self.next)
     }
 
     /// Whether it is a step of cleaning.

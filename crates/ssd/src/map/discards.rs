@@ -7,7 +7,7 @@
 use std::collections::VecDeque;
 
 use serde::{Deserialize, Serialize};
-use wordline_kernel::state;
+use wordline_kernel::{Column, id, state};
 
 use super::mapping::LogicalPage;
 use crate::Config;
@@ -17,8 +17,10 @@ use crate::policy::placement::Row;
 /// Bytes of an entry: a version, as it is in the stamp of a page, and with checkpoints the place of the page, too.
 const ENTRY: [u64; 2] = [4, 8];
 
-/// A page of the table, counted from 0.
-pub type DiscardPage = u32;
+id!(
+    /// A page of the table, counted from 0.
+    DiscardPage
+);
 
 /// How far the writing of a page of the table is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -63,7 +65,7 @@ pub struct Discards {
     first: u32,
     per_page: u32,
     /// Made when something of theirs is discarded.
-    tables: Vec<Option<Box<Table>>>,
+    tables: Column<DiscardPage, Option<Box<Table>>>,
     changed: Vec<DiscardPage>,
     queue: VecDeque<DiscardPage>,
     /// Pages that are being programmed.
@@ -97,7 +99,7 @@ impl Discards {
         Self {
             first: config.logical_pages + config.translation_pages(),
             per_page: (config.unit.0 / ENTRY[usize::from(checkpoints)]) as u32,
-            tables: vec![None; count as usize],
+            tables: Column::filled(count as usize, None),
             changed: Vec::new(),
             queue: VecDeque::new(),
             programming: 0,
@@ -112,27 +114,27 @@ impl Discards {
     /// The page of the table that the map numbers so; none if it is another page.
     #[inline]
     pub fn table(&self, logical: u32) -> Option<DiscardPage> {
-        logical.checked_sub(self.first)
+        logical.checked_sub(self.first).map(DiscardPage)
     }
 
     /// A page of the table as the map, the stamps and the placement number it.
     pub fn logical(&self, table: DiscardPage) -> LogicalPage {
-        LogicalPage(self.first + table)
+        LogicalPage(self.first + table.0)
     }
 
     /// Pages of the table.
-    pub fn tables(&self) -> std::ops::Range<DiscardPage> {
-        0..self.tables.len() as u32
+    pub fn tables(&self) -> impl Iterator<Item = DiscardPage> + use<> {
+        self.tables.ids()
     }
 
     /// Notes that the host discards a page of which `version` was the last version.
     pub fn discard(&mut self, page: LogicalPage, version: u32) {
-        let (table, entry) = (page.0 / self.per_page, (page.0 % self.per_page) as usize);
+        let (table, entry) = (DiscardPage(page.0 / self.per_page), (page.0 % self.per_page) as usize);
         if version == 0 {
             return;
         }
         let entries = self.per_page as usize;
-        let at = self.tables[table as usize].get_or_insert_with(Box::default);
+        let at = self.tables[table].get_or_insert_with(Box::default);
         if at.now.is_empty() {
             for contents in [&mut at.now, &mut at.saved, &mut at.under_way] {
                 contents.resize(entries, 0);
@@ -150,7 +152,7 @@ impl Discards {
     }
 
     fn change(&mut self, table: DiscardPage) {
-        if let Some(at) = self.tables[table as usize].as_mut().filter(|_| !self.kept) {
+        if let Some(at) = self.tables[table].as_mut().filter(|_| !self.kept) {
             at.stage = Stage::Changed;
             self.changed.push(table);
         }
@@ -177,7 +179,7 @@ impl Discards {
     }
 
     fn get(&mut self, table: DiscardPage) -> &mut Table {
-        self.tables[table as usize].as_mut().expect("what changed was made")
+        self.tables[table].as_mut().expect("what changed was made")
     }
 
     /// Whether pages of the table are to be written. While nobody waits, they are so one program unit after another.
@@ -192,8 +194,8 @@ impl Discards {
             return false;
         }
         self.changed = self.tables().collect();
-        for table in &mut self.tables {
-            table.get_or_insert_with(Box::default);
+        for table in self.tables.ids() {
+            self.tables[table].get_or_insert_with(Box::default);
         }
         self.begin_batch();
         true
@@ -306,7 +308,7 @@ impl Discards {
                 self.in_row[row as usize] += 1;
                 self.in_flash += 1;
             }
-            let Some(at) = &mut self.tables[table as usize] else { continue };
+            let Some(at) = &mut self.tables[table] else { continue };
             let version = home.map_or(0, |(version, _)| version);
             if version != at.version && version != 0 && version == at.next_version {
                 std::mem::swap(&mut at.saved, &mut at.under_way);
@@ -321,7 +323,7 @@ impl Discards {
 
     /// The last version of a page that is void; 0 if none is.
     pub fn void(&self, page: LogicalPage) -> u32 {
-        let table = &self.tables[(page.0 / self.per_page) as usize];
+        let table = &self.tables[DiscardPage(page.0 / self.per_page)];
         let entry = (page.0 % self.per_page) as usize;
         table.as_ref().and_then(|table| table.now.get(entry)).copied().unwrap_or(0)
     }

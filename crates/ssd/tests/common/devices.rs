@@ -6,7 +6,7 @@ use wordline_nand::geometry::Layout;
 use wordline_nand::part::{ArrayTiming, PartFile, SlcTiming};
 use wordline_ssd::DeviceFile;
 use wordline_ssd::config::{
-    BufferFile, BufferMode, GcFile, MappingFile, Protection, Scope, SlcCacheFile, Space, WearFile,
+    BufferFile, BufferMode, BufferSpace, GcFile, MappingFile, Protection, Scope, SlcCacheFile, WearFile,
 };
 use wordline_ssd::map::block_map::config::BlockMapFile;
 use wordline_ssd::map::checkpoint::{DiscardsAtCut, LowerPages, ProgramsAtCut, RecoveryFile};
@@ -175,7 +175,7 @@ prop_compose! {
         mode in prop_oneof![Just(BufferMode::WriteBack), Just(BufferMode::WriteThrough), Just(BufferMode::Off)],
         eviction in eviction(),
         coalesce in any::<bool>(),
-        space in prop_oneof![Just(Space::WholePages), Just(Space::Written)],
+        space in prop_oneof![Just(BufferSpace::WholePages), Just(BufferSpace::Written)],
         flush_to in prop::option::of(0.0f64..=0.5),
         power_loss_protection in protection(),
         // Two program units of the largest kind below take less than 100 uJ.
@@ -186,7 +186,7 @@ prop_compose! {
         destage in destage(),
     ) -> BufferFile {
         let destage = if mode == BufferMode::WriteBack { destage } else { DestageKind::default() };
-        let space = if power_loss_protection == Protection::Capacitors { Space::WholePages } else { space };
+        let space = if power_loss_protection == Protection::Capacitors { BufferSpace::WholePages } else { space };
         let capacitors = Energy(if power_loss_protection == Protection::Capacitors { charge } else { 0 });
         // Enough pages for the read-ahead, however large they are.
         let read_cache = if ahead > 0 { Bytes(2 * ahead.max(cache) * 24_576) } else { Bytes(cache * 2_048) };

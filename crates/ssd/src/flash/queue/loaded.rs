@@ -1,10 +1,11 @@
 //! Whether queues that were read can be those of the device.
 
+use wordline_kernel::Id;
 use wordline_nand::Operation;
 
-use super::{DieQueue, NONE, Queues};
+use super::{DieQueue, Queues};
 use crate::flash::payloads::Payloads;
-use crate::flash::task::Task;
+use crate::flash::task::{NO_TASK, Task, TaskId};
 use crate::snapshot::ensure;
 
 impl Queues {
@@ -43,7 +44,7 @@ impl Queues {
         for (rank, list) in die.lists.iter().enumerate() {
             let last = self.check_chain(list.first, is_known, seen)?;
             let marked = die.waiting >> rank & 1 != 0;
-            ensure(last == list.last && marked == (last != NONE), || "a queue without an end".into())?;
+            ensure(last == list.last && marked == (last != NO_TASK), || "a queue without an end".into())?;
         }
         for chain in [die.current, die.suspended] {
             self.check_chain(chain, is_known, seen)?;
@@ -54,14 +55,14 @@ impl Queues {
     /// Goes through a chain; its last task.
     fn check_chain(
         &self,
-        first: u32,
+        first: TaskId,
         is_known: &impl Fn(&Task) -> bool,
         seen: &mut [bool],
-    ) -> Result<u32, String> {
-        let (mut at, mut last) = (first, NONE);
-        while at != NONE {
+    ) -> Result<TaskId, String> {
+        let (mut at, mut last) = (first, NO_TASK);
+        while at != NO_TASK {
             take(seen, at)?;
-            let task = &self.pool[at as usize];
+            let task = &self.pool[at.index()];
             ensure(is_known(task), || {
                 format!("a task of page {} and location {}", task.page.0, task.location.0)
             })?;
@@ -71,7 +72,7 @@ impl Queues {
     }
 }
 
-fn take(seen: &mut [bool], id: u32) -> Result<(), String> {
-    let is_first = seen.get_mut(id as usize).is_some_and(|seen| !std::mem::replace(seen, true));
-    ensure(is_first, || format!("task {id} waits twice, or is none"))
+fn take(seen: &mut [bool], id: TaskId) -> Result<(), String> {
+    let is_first = seen.get_mut(id.index()).is_some_and(|seen| !std::mem::replace(seen, true));
+    ensure(is_first, || format!("{id:?} waits twice, or is none"))
 }

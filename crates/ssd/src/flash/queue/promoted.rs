@@ -1,9 +1,10 @@
 //! Tasks that somebody comes to wait for: reads that nobody waited for, and reads that the erase of their block waits for.
 
+use wordline_kernel::Id;
 use wordline_nand::DieId;
 
-use super::{EMPTY, NONE, Queues, SECOND};
-use crate::flash::task::Task;
+use super::{EMPTY, Queues, SECOND};
+use crate::flash::task::{NO_TASK, Task, TaskId};
 use crate::flash::ticket::Class;
 
 impl Queues {
@@ -67,7 +68,7 @@ impl Queues {
         let mut found = Vec::new();
         let names = ["reads that go first", "what goes after those", "what goes last"];
         for (name, list) in names.into_iter().zip(&self.dies[die].lists) {
-            let of = |id: u32| self.pool.get(id as usize);
+            let of = |id: TaskId| self.pool.get(id.index());
             let all = std::iter::successors(of(list.first), |task| of(task.next));
             if let Some(first) = of(list.first) {
                 found.push((name, all.count(), first));
@@ -81,9 +82,9 @@ impl Queues {
         let mut at = std::mem::replace(&mut self.dies[die].lists[from], EMPTY).first;
         self.dies[die].waiting &= !(1 << from);
         let mut any = false;
-        while at != NONE {
-            let task = &mut self.pool[at as usize];
-            let after = std::mem::replace(&mut task.next, NONE);
+        while at != NO_TASK {
+            let task = &mut self.pool[at.index()];
+            let after = std::mem::replace(&mut task.next, NO_TASK);
             let moves = wanted(task);
             if moves && to == self.rules.rank_of_reads && task.class == Class::Background {
                 task.class = Class::Read;
