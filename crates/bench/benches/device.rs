@@ -1,5 +1,5 @@
-//! Whole devices: reads, writes with garbage collection, a mix, a recorded trace, a map in flash (DFTL), preconditioning and
-//! snapshots, on the device of the benchmarks with few blocks.
+//! Whole devices: reads, writes with garbage collection, a mix, a recorded trace, a map in flash (DFTL), fixed placement, writes of
+//! half a page, thousands of queues, preconditioning and snapshots, on the device of the benchmarks with few blocks.
 
 use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};
 use wordline_kernel::{Instant, Seed};
@@ -37,6 +37,18 @@ fn small_with(settings: &[&str]) -> Described {
 const DFTL: [&str; 3] =
     ["ftl.mapping.cache=2MiB", "ftl.gc.start_below_free_blocks=4", "ftl.gc.stop_at_free_blocks=4"];
 
+/// Each page has its home in one row.
+const FIXED: [&str; 1] = ["ftl.placement={ policy = 'fixed' }"];
+
+/// Pages of 8 KiB, mapped as such, of which a write of 4 KiB changes half.
+const HALF_PAGES: [&str; 2] = ["part.geometry.page_size=8KiB", "part.geometry.spare_size=448B"];
+
+/// As many submission queues as there may be, of which each has eight commands outstanding.
+const QUEUES: u16 = 1024;
+
+/// A device that works on all of these at once.
+const MANY_QUEUES: [&str; 3] = ["front.interface=nvme", "front.nvme.queues=1024", "front.queue_depth=8192"];
+
 fn named(device: &Described, workload: &str, precondition: Precondition) -> Job {
     job(device, Origin::Named(workload.into()), precondition)
 }
@@ -70,6 +82,28 @@ fn runs(criterion: &mut Criterion) {
     for workload in ["randread-4k", "mixed-70-30"] {
         group.bench_function(format!("dftl {workload}"), |bencher| {
             let job = || named(&cached, workload, Precondition::Filled(1.0));
+            bencher.iter_batched(job, |job| run(job, &mut Unobserved), BatchSize::LargeInput);
+        });
+    }
+    for (name, settings) in [("fixed placement", &FIXED[..]), ("half pages", &HALF_PAGES)] {
+        let other = small_with(settings);
+        group.bench_function(format!("{name} randwrite-4k"), |bencher| {
+            let job = || named(&other, "randwrite-4k", Precondition::Filled(1.0));
+            bencher.iter_batched(job, |job| run(job, &mut Unobserved), BatchSize::LargeInput);
+        });
+    }
+    let queued = small_with(&MANY_QUEUES);
+    for workload in ["randread-4k", "mixed-70-30"] {
+        group.bench_function(format!("{QUEUES} queues {workload}"), |bencher| {
+            let plan = || Plan {
+                origin: Origin::Named(workload.into()),
+                requests: Some(REQUESTS),
+                precondition: Some(Precondition::Filled(1.0)),
+                queues: Some(QUEUES),
+                queue_depth: Some(8),
+                ..Plan::default()
+            };
+            let job = || plan().job(&queued).expect("the workload is embedded");
             bencher.iter_batched(job, |job| run(job, &mut Unobserved), BatchSize::LargeInput);
         });
     }
