@@ -11,10 +11,12 @@ use crate::{File, Offence, assert_none, files, root, subjects};
 
 /// Where the rule holds.
 const ROOM: &str = "crates/ssd/src/";
-/// Below it, what puts a device together, who asks policies and designs, and metrics. Files named `config.rs` are the configuration.
-const WIRING: [&str; 10] = [
+/// Below it, what puts a device together, who asks policies and designs, what fills a device before a run, and metrics. Files named
+/// `config.rs` are the configuration.
+const WIRING: [&str; 11] = [
     "design/",
     "device/",
+    "precondition/",
     "config.rs",
     "lib.rs",
     "metrics",

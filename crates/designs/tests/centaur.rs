@@ -142,7 +142,7 @@ fn worn(first: u64, second: u64) -> [PoolState; 2] {
 }
 
 fn route(router: &mut dyn Router, sectors: u32, pools: &[PoolState]) -> u8 {
-    router.route(&Outgoing { logical: 0, tag: 0, sectors, pools })
+    router.route(&Outgoing { logical: 0, tag: 0, sectors, pools, home: None })
 }
 
 #[test]

@@ -139,11 +139,14 @@ fn no_workload() -> Error {
 
 /// What bringing a device, or a part `of` it, to its steady state took.
 fn steady(done: Steady, of: &str) -> String {
-    format!(
-        "preconditioned to the steady state of uniform random writes{of}: {} pages overwritten, at the end with {:.3} programs for each",
-        Quantity::Count(done.overwritten),
-        done.amplification
-    )
+    let overwritten = match done.amplification {
+        Some(amplification) => format!(
+            ": {} pages overwritten, at the end with {amplification:.3} programs for each",
+            Quantity::Count(done.overwritten)
+        ),
+        None => ", as theory has it: nothing was overwritten".to_owned(),
+    };
+    format!("preconditioned to the steady state of uniform random writes{of}{overwritten}")
 }
 
 /// Preconditions a new device and saves it.

@@ -164,7 +164,7 @@ impl BlockDevice for FixedLatency {
     }
 
     fn fill_steady_while(&mut self, _seed: Seed, _fraction: Option<f64>, _look: Look<'_>) -> Option<Steady> {
-        Some(Steady { overwritten: 0, amplification: 0.0 })
+        Some(Steady { overwritten: 0, amplification: None })
     }
 
     fn digest(&self) -> Digest {

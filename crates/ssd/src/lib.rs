@@ -24,6 +24,7 @@ pub mod parts;
 pub mod physical_device;
 pub mod policy;
 pub mod pools;
+mod precondition;
 pub mod reclaim;
 mod recovery;
 pub mod scheduling;

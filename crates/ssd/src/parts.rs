@@ -6,6 +6,7 @@ use wordline_nand::Layers;
 use crate::Config;
 use crate::design::{Combination, Demands, Designs, Seam};
 use crate::flash::Flash;
+use crate::map::block_map::ByBlock;
 use crate::policy::background::Background;
 use crate::policy::balancer::Balancer;
 use crate::policy::destage::Destage;
@@ -145,6 +146,14 @@ pub(crate) struct Inner {
 }
 
 impl Parts {
+    /// Where there is a block map, all pages of a logical block have the home that the placement gives it.
+    pub(crate) fn with_homes(self, config: &Config) -> Self {
+        match config.file.ftl.mapping.block {
+            Some(_) => Self { placement: Box::new(ByBlock::new(self.placement, config)), ..self },
+            None => self,
+        }
+    }
+
     /// Those that the device asks itself, and those that go into an engine. Without homes and with a single pool there is
     /// nothing to balance.
     pub(crate) fn split(self, config: &Config, seed: Seed) -> (Policies, Inner) {

@@ -317,7 +317,7 @@ impl<D: PhysicalDevice> HostFtl<D> {
             let programs = (now.host - host + now.other - other) as f64;
             let amplification = programs / (now.host - host).max(1) as f64;
             if (amplification - before).abs() < 0.01 * amplification || round == 10 {
-                return Some(Steady { overwritten, amplification });
+                return Some(Steady { overwritten, amplification: Some(amplification) });
             }
             before = amplification;
         }

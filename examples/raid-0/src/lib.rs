@@ -319,7 +319,7 @@ impl<D: BlockDevice> BlockDevice for Raid0<D> {
     }
 
     fn fill_steady_while(&mut self, seed: Seed, fraction: Option<f64>, look: Look<'_>) -> Option<Steady> {
-        let mut all = Steady { overwritten: 0, amplification: 0.0 };
+        let mut all = Steady { overwritten: 0, amplification: Some(0.0) };
         let count = self.members.len() as f64;
         let mut before = 0;
         for (number, member) in self.members.iter_mut().enumerate() {
@@ -331,7 +331,8 @@ impl<D: BlockDevice> BlockDevice for Raid0<D> {
             })?;
             before += pages;
             all.overwritten += one.overwritten;
-            all.amplification += one.amplification / count;
+            let of_one = one.amplification.map(|amplification| amplification / count);
+            all.amplification = all.amplification.zip(of_one).map(|(all, one)| all + one);
         }
         Some(all)
     }

@@ -1,15 +1,10 @@
 //! A conventional SSD: the engines of the controller put together, and the loop that carries events to them.
 //!
 //! `service` gives what the dies finish, or could not do, to the engine that asked for it; `recovery` cuts
-//! the power and gives it back. `precondition`, `fill_units` and `block_map` fill a device in no time, and `ageing` lets it carry out a
-//! workload in no time. What must hold, what waits for what, and whether a state that was read can be one of the device, each engine
-//! says of itself; `block_device` asks them.
+//! the power and gives it back. What must hold, what waits for what, and whether a state that was read can be one of the device, each
+//! engine says of itself; `block_device` asks them.
 
-mod ageing;
 mod block_device;
-mod block_map;
-mod fill_units;
-mod precondition;
 mod recovery;
 mod service;
 
@@ -40,21 +35,21 @@ use crate::writer::Writer;
 
 pub use crate::contents::{Content, Contents, FILLED, Mutant, NOTHING, ZEROES};
 pub use crate::event::Event;
+pub use crate::precondition::{Look, Steady, Written};
 pub use crate::recovery::Recovered;
 pub use crate::times::{CommandTimes, Component, Spent, Times, WriteBack};
 pub use crate::totals::Totals;
 pub use crate::writer::units::Counts as SubRequestCounts;
-pub use precondition::{Look, Steady, Written};
 pub use recovery::PowerCut;
 
 pub use crate::watchdog::Watchdog;
 
 /// An SSD.
 pub struct Device {
-    core: Core,
-    writer: Writer,
+    pub(crate) core: Core,
+    pub(crate) writer: Writer,
     recovery: Recovery,
-    front: Front,
+    pub(crate) front: Front,
 }
 
 state!(Device { parts { core, writer, recovery, front } });
@@ -68,7 +63,7 @@ impl Device {
 
     /// A new device, with nothing written and these policies.
     pub fn with(config: Config, parts: Parts, seed: Seed) -> Self {
-        let (policies, parts) = block_map::with_homes(parts, &config).split(&config, seed);
+        let (policies, parts) = parts.with_homes(&config).split(&config, seed);
         let gc = policies.collector_streams(config.pools.count());
         let streams = config.file.streams_beside(policies.host_streams(), gc);
         let slc = config.slc_share(policies.cached_stream());

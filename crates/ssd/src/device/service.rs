@@ -13,7 +13,7 @@ use crate::policy::placement::Row;
 
 impl Device {
     /// A die has finished a command.
-    pub(super) fn command_done(&mut self, done: &Done, calendar: &mut impl Schedule<Event>) {
+    pub(crate) fn command_done(&mut self, done: &Done, calendar: &mut impl Schedule<Event>) {
         let now = calendar.now();
         self.core.base.digest.add(now.ps() ^ u64::from(done.die.0) << 48);
         self.core.base.digest.add(u64::from(done.command.page.0) << 3 | done.command.operation.kind() as u64);

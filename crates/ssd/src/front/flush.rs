@@ -108,11 +108,38 @@ impl Front {
             calendar.after(round.every, Event::FlushTimer);
             return;
         }
-        // The last pages do not wait for others to fill a program unit with.
-        core.cache.drain_to(round.epoch);
-        writer.urge_covered(round.epoch, core);
-        self.pump(core, writer, calendar);
+        self.drain(round.epoch, core, writer, calendar);
         self.rest_until_next_round(Some(round), core, calendar);
+    }
+
+    /// What is of an epoch and of older ones leaves at once; the last pages do not wait for others to fill a program unit with.
+    fn drain(
+        &mut self,
+        epoch: u64,
+        core: &mut Core,
+        writer: &mut Writer,
+        calendar: &mut impl Schedule<Event>,
+    ) {
+        core.cache.drain_to(epoch);
+        writer.urge_covered(epoch, core);
+        self.pump(core, writer, calendar);
+    }
+
+    /// Everything in the buffer leaves at once, protected or not.
+    pub(crate) fn write_out(
+        &mut self,
+        core: &mut Core,
+        writer: &mut Writer,
+        calendar: &mut impl Schedule<Event>,
+    ) {
+        if let Some(epoch) = core.cache.end_epoch() {
+            self.drain(epoch, core, writer, calendar);
+        }
+    }
+
+    /// No timer is set any more.
+    pub(crate) fn forget_timer(&mut self) {
+        (self.round, self.timer_set) = (None, false);
     }
 
     /// Rounds begin an interval apart. With no die at work nothing moves by itself any more; the next write sets the timer

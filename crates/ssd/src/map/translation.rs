@@ -264,28 +264,11 @@ impl Translation {
         Some(table)
     }
 
-    /// Looks up a page, and takes it in, in no time.
-    pub fn look_up_untimed(&mut self, page: LogicalPage) {
-        if !self.mapper.lookup(page)
-            && let Some(table) = self.mapper.load(page)
-        {
-            self.write_back(table);
-        }
-    }
-
-    /// Notes that version `version` of a translation page is in flash, written in no time in `row`.
-    pub fn written_untimed(&mut self, table: TranslationPage, version: u32, row: Row) {
+    /// Notes that version `version` of a translation page was laid in `row`.
+    pub fn lay(&mut self, table: TranslationPage, version: u32, row: Row) {
         self.last_row = row;
         self.mapper.written(table);
         self.states[table].version = version;
-    }
-
-    /// A translation page that is to be written, without any time passing; it is at rest then.
-    pub fn take_untimed(&mut self) -> Option<TranslationPage> {
-        let table = self.take_queued()?;
-        self.ahead -= 1;
-        self.states[table].stage = Stage::AtRest;
-        Some(table)
     }
 
     /// Whether the translation page is read in order to be written.

@@ -6,7 +6,6 @@
 
 mod failing;
 mod pools;
-mod untimed;
 mod waits;
 
 use std::collections::VecDeque;
@@ -25,13 +24,12 @@ use crate::flash::Class;
 use crate::map::Moved;
 use crate::parts::Asks;
 use crate::policy::placement::Row;
-use crate::policy::victim::VictimPolicy;
+use crate::policy::victim::{Preference, VictimPolicy};
 use crate::policy::wear::WearLeveller;
 use crate::pools::EVERYTHING_IN;
 use crate::space::{Space, State, StreamId};
 
 pub use super::sources::view::Leave;
-pub(crate) use untimed::erase_untimed;
 
 /// What the collector wants done next in a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -114,6 +112,11 @@ impl Collector {
     /// Levels wear from now on, if there is anything to it.
     pub fn level(&mut self, wear: Box<dyn WearLeveller>, random: Stream) {
         self.sources.level(wear, random, self.rows.len() as u32);
+    }
+
+    /// Which block its policy prefers, where theory knows what that leaves.
+    pub fn preference(&self) -> Option<Preference> {
+        self.victims.preference()
     }
 
     /// Forgets what it was doing, as when the power is cut.

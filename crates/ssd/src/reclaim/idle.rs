@@ -22,6 +22,11 @@ pub(crate) struct Rest {
 }
 
 impl Reclaim {
+    /// Nothing is known of when the host was idle, as in a new device.
+    pub(crate) fn forget_timer(&mut self) {
+        self.rest = Rest::default();
+    }
+
     /// The host has a command outstanding.
     #[inline]
     pub(crate) fn note_command(&mut self) {

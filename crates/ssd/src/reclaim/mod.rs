@@ -17,13 +17,11 @@ use crate::base::Base;
 use crate::config::Config;
 use crate::map::Moved;
 use crate::policy::placement::Row;
-use crate::policy::victim::VictimPolicy;
+use crate::policy::victim::{Preference, VictimPolicy};
 use crate::policy::wear::WearLeveller;
 use crate::space::Streams;
 use collector::Collector;
 use idle::Rest;
-
-pub(crate) use collector::erase_untimed;
 
 /// Garbage collection: it moves valid pages out of blocks and erases these.
 pub(crate) struct Reclaim {
@@ -32,19 +30,28 @@ pub(crate) struct Reclaim {
     preemptible: bool,
     /// Blocks in SLC mode that stay in a row while the host is at work.
     keep_cached: u32,
-    /// Whether preconditioning left victims half cleaned; the collector goes on with them at the first write of the host.
+    /// Whether ageing left victims half cleaned; the collector goes on with them at the first write of the host.
     left_at_work: bool,
-    /// Whether the collector begins no step, because ageing is coming to its end.
-    is_paused: bool,
+    /// Which steps the collector begins.
+    begins: Begins,
     rest: Rest,
     /// Pages that were read from victims whose pages go to another pool; the writer takes them.
     leaving: Vec<Stamp>,
 }
 
+/// Which steps the collector begins: fewer than it wants while ageing comes to its end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Begins {
+    All,
+    /// Those without which the host cannot go on.
+    Musts,
+    None,
+}
+
 state!(Reclaim {
     values { left_at_work, rest }
     parts { collector }
-    fixed { preemptible, keep_cached, is_paused, leaving }
+    fixed { preemptible, keep_cached, begins, leaving }
 });
 
 impl Reclaim {
@@ -61,7 +68,7 @@ impl Reclaim {
             preemptible: config.file.ftl.gc.preemptible,
             keep_cached: config.file.ftl.slc_cache.and_then(|cache| cache.fold_above).unwrap_or(u32::MAX),
             left_at_work: false,
-            is_paused: false,
+            begins: Begins::All,
             rest: Rest::default(),
             leaving: Vec::new(),
         }
@@ -71,11 +78,6 @@ impl Reclaim {
     pub(crate) fn forget(&mut self) {
         self.collector.forget();
         self.rest = Rest::default();
-    }
-
-    /// The collector, for a device that is filled in no time.
-    pub(crate) fn untimed(&mut self) -> &mut Collector {
-        &mut self.collector
     }
 
     /// A command of the row's step is done; true if that ends the step.
@@ -140,19 +142,25 @@ impl Reclaim {
         self.preemptible
     }
 
-    /// Begins no step from now on; what is left of the victims at work is for when the host writes.
+    /// Begins no step from now on but for a host that cannot go on without it.
+    pub(crate) fn hold_back(&mut self) {
+        self.begins = Begins::Musts;
+    }
+
+    /// Begins no step from now on.
     pub(crate) fn pause(&mut self) {
-        (self.is_paused, self.left_at_work) = (true, true);
+        self.begins = Begins::None;
     }
 
-    /// Begins steps again.
+    /// Begins steps again. What is left of the victims at work, if it was paused, is for when the host writes.
     pub(crate) fn go_on(&mut self) {
-        self.is_paused = false;
+        let begun = std::mem::replace(&mut self.begins, Begins::All);
+        self.left_at_work = begun == Begins::None;
     }
 
-    /// Victims are left half cleaned, for when the host writes.
-    pub(crate) fn leave_at_work(&mut self) {
-        self.left_at_work = true;
+    /// Which block the victim policy prefers, where theory knows what that leaves.
+    pub(crate) fn preference(&self) -> Option<Preference> {
+        self.collector.preference()
     }
 
     /// Whether victims were left half cleaned; told once.

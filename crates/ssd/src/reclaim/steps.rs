@@ -10,8 +10,8 @@ use crate::flash::{Class, Task, Ticket};
 use crate::map::{LogicalPage, Map, Moved};
 use crate::policy::placement::Row;
 use crate::policy::relocator::Leaving;
-use crate::reclaim::Reclaim;
 use crate::reclaim::collector::{Leave, Step};
+use crate::reclaim::{Begins, Reclaim};
 use crate::space::Space;
 
 impl Reclaim {
@@ -24,9 +24,11 @@ impl Reclaim {
         map: &mut Map,
         calendar: &mut impl Schedule<Event>,
     ) -> bool {
-        if self.is_paused {
-            return false;
-        }
+        let waits = match self.begins {
+            Begins::All => waits,
+            Begins::Musts => true,
+            Begins::None => return false,
+        };
         if base.flash.cleaning_passes_reads() {
             self.readers_inherit(row, base);
         }

@@ -6,7 +6,7 @@ use wordline_nand::BlockSetId;
 use crate::design::Sight;
 use crate::parts::Asks;
 use crate::policy::placement::Row;
-use crate::policy::victim::VictimPolicy;
+use crate::policy::victim::{Preference, VictimPolicy};
 use crate::space::Space;
 
 /// The victim policy, with its random numbers.
@@ -20,6 +20,11 @@ state!(Victims { values { random } parts { policy } });
 impl Victims {
     pub(super) fn new(policy: Box<dyn VictimPolicy>, random: Stream) -> Self {
         Self { policy, random }
+    }
+
+    /// Which block the policy prefers, where theory knows what that leaves.
+    pub(super) fn preference(&self) -> Option<Preference> {
+        self.policy.preference()
     }
 
     /// The next victim among the closed blocks of a row, by whoever answers for it.

@@ -125,7 +125,7 @@ impl Writer {
         }
         let entry = core.cache.entry(id);
         let (logical, tag, sectors) = (entry.logical.0, entry.tag, entry.sectors.count());
-        let outgoing = Outgoing { logical, tag, sectors, pools: &[] };
+        let outgoing = Outgoing { logical, tag, sectors, pools: &[], home: None };
         if core.base.policies.designs.routes() {
             core.base.policies.designs.note_level(core.cache.level());
         }

@@ -32,6 +32,8 @@ pub struct Outgoing<'a> {
     pub sectors: u32,
     /// The pools; none in a device with a single one.
     pub pools: &'a [PoolState],
+    /// The pool that holds the first page of the unit; none where flash holds nothing of it, or there is a single pool.
+    pub home: Option<u8>,
 }
 
 /// Says which of the host's write streams a page goes to. It looks and answers; the mechanism checks the answer and

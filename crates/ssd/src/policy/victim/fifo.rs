@@ -3,7 +3,7 @@
 use wordline_kernel::{Stream, state};
 use wordline_nand::BlockSetId;
 
-use super::{Candidates, Indexes, VictimPolicy};
+use super::{Candidates, Indexes, Preference, VictimPolicy};
 
 /// Takes the candidate that was closed first.
 pub struct Fifo;
@@ -13,6 +13,10 @@ state!(Fifo {});
 impl VictimPolicy for Fifo {
     fn needs(&self) -> Indexes {
         Indexes { by_closing: true, ..Indexes::default() }
+    }
+
+    fn preference(&self) -> Option<Preference> {
+        Some(Preference::Oldest)
     }
 
     fn choose(&mut self, from: Candidates<'_>, _: &mut Stream) -> Option<BlockSetId> {

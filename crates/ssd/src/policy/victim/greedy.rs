@@ -3,7 +3,7 @@
 use wordline_kernel::{Stream, state};
 use wordline_nand::BlockSetId;
 
-use super::{Candidates, VictimPolicy};
+use super::{Candidates, Preference, VictimPolicy};
 
 /// Takes the block with the fewest valid pages; the one that became a candidate with that count last wins a tie.
 pub struct Greedy;
@@ -11,6 +11,10 @@ pub struct Greedy;
 state!(Greedy {});
 
 impl VictimPolicy for Greedy {
+    fn preference(&self) -> Option<Preference> {
+        Some(Preference::Fewest)
+    }
+
     fn choose(&mut self, from: Candidates<'_>, _: &mut Stream) -> Option<BlockSetId> {
         from.fewest_valid()
     }

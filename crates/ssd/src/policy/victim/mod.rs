@@ -28,8 +28,24 @@ pub trait VictimPolicy: State + Send {
         Indexes::default()
     }
 
+    /// Which block it prefers, where theory knows what that leaves under uniform random overwrites: preconditioning lays that directly.
+    fn preference(&self) -> Option<Preference> {
+        None
+    }
+
     /// A block, or super block, among the candidates, which are closed and hold at least one invalid page; `None` when there are none.
     fn choose(&mut self, from: Candidates<'_>, random: &mut Stream) -> Option<BlockSetId>;
+}
+
+/// Which of the blocks that were written one after the other is the victim, under uniform random overwrites.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Preference {
+    /// The oldest.
+    Oldest,
+    /// The one with the fewest valid pages.
+    Fewest,
+    /// One drawn at random.
+    Drawn,
 }
 
 /// The victim policies that are built in.

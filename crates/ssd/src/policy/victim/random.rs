@@ -3,7 +3,7 @@
 use wordline_kernel::{Stream, state};
 use wordline_nand::BlockSetId;
 
-use super::{Candidates, Indexes, VictimPolicy};
+use super::{Candidates, Indexes, Preference, VictimPolicy};
 
 /// Takes a candidate at random, each equally likely.
 pub struct Random;
@@ -13,6 +13,10 @@ state!(Random {});
 impl VictimPolicy for Random {
     fn needs(&self) -> Indexes {
         Indexes { numbered: true, ..Indexes::default() }
+    }
+
+    fn preference(&self) -> Option<Preference> {
+        Some(Preference::Drawn)
     }
 
     fn choose(&mut self, from: Candidates<'_>, random: &mut Stream) -> Option<BlockSetId> {

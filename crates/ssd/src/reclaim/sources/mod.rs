@@ -27,8 +27,6 @@ use view::View;
 pub(super) use view::Source;
 use wear::Wear;
 
-pub(super) use super_block::choose_untimed;
-
 /// The sources of jobs.
 pub(super) struct Sources {
     pub(super) migration: Migration,

@@ -4,11 +4,8 @@
 use wordline_nand::BlockSetId;
 
 use super::view::{Source, View};
-use crate::parts::Asks;
 use crate::policy::placement::Row;
 use crate::reclaim::job::Job;
-use crate::reclaim::victims::Victims;
-use crate::space::Space;
 
 /// Empties the blocks of super blocks that were chosen.
 pub(super) struct Members;
@@ -42,18 +39,4 @@ pub(super) fn choose(row: Row, view: &mut View<'_>) -> Option<BlockSetId> {
     let member = if chosen { next_member(row, view) } else { None };
     let View { victims, space, flash, policies, .. } = view;
     member.or_else(|| victims.choose(row, space, (flash, policies)))
-}
-
-/// The next victim of a row that needs blocks, where nothing takes time: other rows clean their blocks of a super block when
-/// they need some.
-pub(in crate::reclaim) fn choose_untimed(
-    row: Row,
-    victims: &mut Victims,
-    space: &mut Space,
-    (flash, policies): Asks<'_>,
-) -> Option<BlockSetId> {
-    if space.next_of_super_block(row).is_none() {
-        victims.choose_super_block(row, space, (flash, policies));
-    }
-    space.next_of_super_block(row).or_else(|| victims.choose(row, space, (flash, policies)))
 }

@@ -153,9 +153,11 @@ impl Writer {
         if core.base.policies.designs.routes() {
             core.base.policies.designs.note_level(core.cache.level());
         }
+        let pools = &core.base.config.pools;
+        let home = core.map.get(LogicalPage(logical)).map(|at| pools.number_of_row(pools.row_of(at)) as u8);
         let Base { policies, flash, space, states, .. } = &mut core.base;
-        let chosen =
-            policies.route(&Outgoing { logical, tag, sectors, pools: states }, Sight { flash, space });
+        let outgoing = Outgoing { logical, tag, sectors, pools: states, home };
+        let chosen = policies.route(&outgoing, Sight { flash, space });
         let subs = self.subs.as_mut().expect(THERE);
         let pool = subs.pool_of(chosen);
         let second = usize::from(pool != EVERYTHING_IN);

@@ -19,33 +19,33 @@ pub struct Written {
 }
 
 /// What is written before the run, and who looks on.
-pub(in crate::device) struct Watched<'a> {
+pub(super) struct Watched<'a> {
     look: Look<'a>,
     written: Written,
     look_at: u64,
-    pub(in crate::device) goes_on: bool,
+    pub(super) goes_on: bool,
 }
 
 impl<'a> Watched<'a> {
-    pub(in crate::device) fn by(look: Look<'a>) -> Self {
+    pub(super) fn by(look: Look<'a>) -> Self {
         let written = Written { pages: 0, filled: 0, expected: 0 };
         Self { look, written, look_at: LOOK_EVERY, goes_on: true }
     }
 
     /// So many pages are going to be filled.
-    pub(in crate::device) fn fills(&mut self, pages: u64) {
+    pub(super) fn fills(&mut self, pages: u64) {
         self.written.filled = pages;
         self.written.expected += pages;
     }
 
     /// So many are going to be overwritten, beside those that are told already.
-    pub(in crate::device) fn overwrites(&mut self, pages: u64) {
+    pub(super) fn overwrites(&mut self, pages: u64) {
         self.written.expected += pages;
     }
 
     /// So many pages more are written; whether to go on.
     #[inline]
-    pub(in crate::device) fn wrote(&mut self, pages: u64) -> bool {
+    pub(super) fn wrote(&mut self, pages: u64) -> bool {
         self.written.pages += pages;
         if self.written.pages >= self.look_at && self.goes_on {
             self.look_at = self.written.pages + LOOK_EVERY;

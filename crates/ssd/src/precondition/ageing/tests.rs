@@ -1,8 +1,9 @@
-use wordline_kernel::{Bytes, Seed};
+use wordline_kernel::{Bytes, Seed, Stream};
 
 use super::*;
 use crate::command::{Command, Operation};
 use crate::config::{BufferFile, DeviceFile, FrontFile, FtlFile};
+use crate::policy::victim::VictimKind;
 use crate::space::State;
 use wordline_nand::geometry::Layout;
 use wordline_nand::part::PartFile;
@@ -11,7 +12,12 @@ include!("../../../tests/common/small.rs");
 
 /// Four rows of 256 blocks of 128 pages.
 fn device() -> Device {
+    device_with(VictimKind::default())
+}
+
+fn device_with(victim: VictimKind) -> Device {
     let mut file = small();
+    file.ftl.gc.victim = victim;
     (file.part.geometry.blocks_per_plane, file.part.geometry.pages_per_block) = (256, 64);
     (file.ftl.gc.start_below_free_blocks, file.ftl.gc.stop_at_free_blocks) = (4, 6);
     Device::new(file.check().expect("a device"), Seed(1))
@@ -21,19 +27,37 @@ fn device() -> Device {
 fn aged(depth: Option<u32>) -> Device {
     let mut device = device();
     device.fill(1.0);
+    overwrite(&mut device, 6, depth, &mut Seed(5).stream("test.age", 0));
+    device
+}
+
+/// Overwrites whole pages at random for so many drive writes.
+fn overwrite(device: &mut Device, drives: u64, depth: Option<u32>, random: &mut Stream) {
     let pages = u64::from(device.config().logical_pages);
-    let mut random = Seed(5).stream("test.age", 0);
+    overwrite_pages(device, drives * pages, depth, random);
+}
+
+/// Overwrites so many whole pages at random.
+fn overwrite_pages(device: &mut Device, count: u64, depth: Option<u32>, random: &mut Stream) {
+    let pages = u64::from(device.config().logical_pages);
     let mut given = 0;
     device.age(
         &mut |_| {
             given += 1;
             let sector = random.below(pages) * 8;
             let command = Command { operation: Operation::Write, sector, sectors: 8, ..Command::default() };
-            (given <= 6 * pages).then(|| (Instant::ZERO + Duration::from_ms(1) * given, command))
+            (given <= count).then(|| (Instant::ZERO + Duration::from_ms(1) * given, command))
         },
         depth,
     );
-    device
+}
+
+/// Programs for each page of the host over so many drive writes.
+fn amplification(device: &mut Device, drives: u64, random: &mut Stream) -> f64 {
+    let before = BlockDevice::programmed(device);
+    overwrite(device, drives, Some(16), random);
+    let after = BlockDevice::programmed(device);
+    1.0 + (after.other - before.other) as f64 / (after.host - before.host) as f64
 }
 
 /// Valid pages of every closed block, ascending.
@@ -88,4 +112,42 @@ fn in_a_closed_loop_as_many_blocks_are_free_as_under_full_load() {
     let (found, wanted) = (free(&aged(Some(16))), free(&loaded));
     let rows = loaded.config().pools.rows() as usize;
     assert!(found.abs_diff(wanted) <= rows, "{found} and {wanted} free blocks");
+}
+
+#[test]
+fn what_is_laid_writes_as_much_from_the_first_page_on_as_what_was_overwritten_for_long() {
+    for victim in [
+        VictimKind::Greedy {},
+        VictimKind::Fifo {},
+        VictimKind::Random {},
+        VictimKind::CostBenefit {},
+        VictimKind::DChoices { choices: 10 },
+    ] {
+        let random = &mut Seed(5).stream("test.age", 0);
+        let mut laid = device_with(victim.clone());
+        let reached = laid.fill_steady(Seed(1));
+        let first = amplification(&mut laid, 2, random);
+        let mut long = device_with(victim.clone());
+        long.fill(1.0);
+        overwrite(&mut long, 4, Some(16), random);
+        let later = amplification(&mut long, 3, random);
+        assert!((first / later - 1.0).abs() < 0.01, "{victim:?}: {first}, later {later}");
+        let is_known = !matches!(victim, VictimKind::CostBenefit {} | VictimKind::DChoices { .. });
+        let pages = u64::from(long.config().logical_pages);
+        assert!(!is_known || reached.overwritten < pages / 4, "{victim:?}: {reached:?}");
+    }
+}
+
+#[test]
+fn a_device_that_was_aged_goes_on_cleaning_in_every_row() {
+    let random = &mut Seed(5).stream("test.age", 0);
+    let mut device = device();
+    device.fill_steady(Seed(1));
+    // Between two parts the collector is paused; rows that were not woken would grow full while others take all writes.
+    for _ in 0..40 {
+        overwrite_pages(&mut device, 2_500, Some(16), random);
+        let valid: Vec<u32> = (0..4).map(|row| device.core.base.space.valid_in(row)).collect();
+        let (least, most) = (valid.iter().min().expect("rows"), valid.iter().max().expect("rows"));
+        assert!(most - least < 1_000, "{valid:?}");
+    }
 }

@@ -9,17 +9,26 @@ use std::collections::VecDeque;
 
 use wordline_kernel::{Duration, Instant, Schedule};
 
-use super::Device;
 use crate::block_device::{BlockDevice, Next};
+use crate::device::Device;
 use crate::event::Event;
 use crate::snapshot::Agenda;
 
 /// The calendar of a device that takes no time: what it does itself happens soon, and what it set a timer for at its time.
 #[derive(Debug, Default)]
-struct Untimed {
+pub(super) struct Untimed {
     now: Instant,
     soon: VecDeque<Event>,
     timers: Vec<(Instant, Event)>,
+}
+
+/// How a device is left.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum End {
+    /// As a host leaves it that wrote as fast as it could until now: with victims half cleaned.
+    AtWork,
+    /// With as many free blocks as cleaning goes for.
+    Rested,
 }
 
 impl Schedule<Event> for Untimed {
@@ -61,46 +70,79 @@ impl Device {
     /// Carries out what `next` gives with the clock of the flash off; see [`BlockDevice::age`].
     pub fn age(&mut self, next: Next<'_>, depth: Option<u32>) -> Agenda {
         let mut clock = Untimed::default();
-        self.core.base.flash.stop_clock();
         // A host that has to wait for its writes is as fast as the flash.
         let time_of_a_page = self.time_of_a_page();
+        self.carry_out(next, depth, time_of_a_page, &mut clock);
+        let stops = depth.is_some() && self.core.map.by_block().is_none();
+        self.come_to(if stops { End::AtWork } else { End::Rested }, &mut clock);
+        clock.agenda()
+    }
+
+    /// Carries out what `next` gives until all of it is answered, or the device takes no more writes. In a closed loop time goes on by `time_of_a_page` for each page.
+    pub(super) fn carry_out(
+        &mut self,
+        next: Next<'_>,
+        depth: Option<u32>,
+        time_of_a_page: Duration,
+        clock: &mut Untimed,
+    ) {
+        self.core.base.flash.stop_clock();
         let mut upcoming = next(BlockDevice::programmed(self));
-        while let Some((time, command)) = upcoming {
-            if self.wrong_answer().is_some() {
-                break;
-            }
+        while let Some((time, command)) = upcoming
+            && !self.is_read_only()
+            && self.wrong_answer().is_none()
+        {
             let has_room = depth.is_some_and(|depth| self.front.outstanding() < depth as usize);
             if has_room {
                 let (first, end) = self.core.base.pages_of(&command);
                 clock.now += time_of_a_page * u64::from(end - first);
-                self.submit(command, &mut clock);
-            } else if self.advance(&mut clock) {
+                self.submit(command, clock);
+            } else if self.advance(clock) {
                 continue;
             } else if depth.is_none() {
-                self.wait_until(time, &mut clock);
-                self.submit(command, &mut clock);
+                self.wait_until(time, clock);
+                self.submit(command, clock);
             } else {
                 // Whatever waits has to wait for a timer.
-                let timer = clock.due(Instant::LIMIT);
-                let (time, event) =
-                    timer.unwrap_or_else(|| panic!("nothing moves: {}", self.what_waits(clock.now)));
+                let Some((time, event)) = clock.due(Instant::LIMIT) else {
+                    assert!(self.give_up(clock), "nothing moves: {}", self.what_waits(clock.now));
+                    continue;
+                };
                 clock.now = clock.now.max(time);
-                self.handle(event, &mut clock);
+                self.handle(event, clock);
                 continue;
             }
             self.front.forget_answers();
             upcoming = next(BlockDevice::programmed(self));
         }
-        while self.front.outstanding() > 0 && self.advance(&mut clock) {}
+        while self.front.outstanding() > 0 && (self.advance(clock) || self.give_up(clock)) {}
         assert_eq!(self.front.outstanding(), 0, "nothing moves: {}", self.what_waits(clock.now));
-        if depth.is_some() && self.core.map.by_block().is_none() {
+        self.front.forget_answers();
+    }
+
+    /// Writes out what the buffer holds. A host that writes as fast as it can leaves no time for more cleaning than that takes.
+    pub(super) fn write_out(&mut self, end: End, clock: &mut Untimed) {
+        if end == End::AtWork {
+            self.core.reclaim.hold_back();
+        }
+        self.front.write_out(&mut self.core, &mut self.writer, clock);
+        while self.core.cache.in_use() > 0 && self.advance(clock) {}
+    }
+
+    /// Finishes what is begun, and cleans as far as the `end` wants it. From then on flash takes time.
+    pub(super) fn come_to(&mut self, end: End, clock: &mut Untimed) {
+        if end == End::AtWork {
             self.core.reclaim.pause();
         }
-        while self.advance(&mut clock) {}
+        while self.advance(clock) {}
         self.core.reclaim.go_on();
         self.core.base.flash.start_clock();
-        self.front.forget_answers();
-        clock.agenda()
+    }
+
+    /// No timer is set, as in a new device.
+    pub(super) fn forget_timers(&mut self) {
+        self.front.forget_timer();
+        self.core.reclaim.forget_timer();
     }
 
     /// The time in which the flash can program a logical page with all of its dies at work.

@@ -1,0 +1,247 @@
+//! Laying: logical pages are put to where the engines would write them, in no time.
+
+use wordline_kernel::gcd;
+use wordline_nand::{Location, Stamp};
+
+use super::Watched;
+use crate::engines::Core;
+use crate::map::block_map::Step;
+use crate::map::{LogicalPage, Map};
+use crate::policy::mapper::TranslationPage;
+use crate::policy::placement::Row;
+use crate::space::StreamId;
+use crate::writer::Writer;
+
+/// What puts pages into a device in which nothing is invalid yet.
+pub(super) struct Layer<'a> {
+    pub(super) core: &'a mut Core,
+    writer: &'a mut Writer,
+    /// The stream and the row that were written to last.
+    last: Option<(StreamId, Row)>,
+    /// Pages left of the program unit.
+    left: u32,
+}
+
+impl<'a> Layer<'a> {
+    /// What puts pages into a device of these engines. Until it has [finished](Self::finish), no block is opened in SLC mode.
+    pub(super) fn of(core: &'a mut Core, writer: &'a mut Writer) -> Self {
+        core.base.space.pause_cache(true);
+        Self { core, writer, last: None, left: 0 }
+    }
+
+    /// Puts a page to where the placement has it.
+    pub(super) fn page(&mut self, logical: LogicalPage) {
+        if self.core.map.by_block().is_some() {
+            return self.page_of_block(logical);
+        }
+        let stream = self.core.base.space.streams().host(0);
+        let home = self.core.base.policies.placement.home(logical.0);
+        let row = home.unwrap_or_else(|| self.next_row(stream));
+        self.put(logical, row, stream);
+    }
+
+    /// Puts a page into a row.
+    fn put(&mut self, logical: LogicalPage, row: Row, stream: StreamId) {
+        let at = self.core.base.take(row, stream, 1);
+        self.fill(at, logical);
+        self.core.base.space.program_done(at);
+    }
+
+    /// A location holds a new version of a page.
+    fn fill(&mut self, at: Location, logical: LogicalPage) {
+        let Core { base, map, .. } = &mut *self.core;
+        base.flash.put(at, Stamp { logical: logical.0, version: map.written(logical) });
+        if Map::is_table(logical.0, base) {
+            map.install_table(logical, at, base);
+        } else {
+            map.install(logical, at, base);
+        }
+    }
+
+    /// Puts a page to its place in the blocks of its logical block, whose pages before it are there.
+    fn page_of_block(&mut self, logical: LogicalPage) {
+        let Core { base, map, .. } = &mut *self.core;
+        let row = base.policies.placement.home(logical.0).unwrap_or(0);
+        match map.next_step(row, Some(logical), base) {
+            Some(Step::Write { to }) => {
+                self.fill(to, logical);
+                self.core.base.space.program_done(to);
+            }
+            step => unreachable!("a logical block that is filled in order wants {step:?}"),
+        }
+    }
+
+    /// Puts a whole unit of pages, from `first` on, into the next row of the first pool; what is beyond page `end` is padded.
+    pub(super) fn whole_unit(&mut self, first: LogicalPage, end: u32) {
+        let subs = self.writer.subs();
+        let (stream, pages) = (self.core.base.space.streams().host(subs.stream_to(0)), subs.per_unit);
+        let row = self.next_with_room(stream);
+        let held = (first.0..first.0 + pages).map(|page| (page < end).then_some(LogicalPage(page)));
+        self.unit(row, stream, Stamp::PADDING, held);
+    }
+
+    /// The stream of the host that goes to the pool of a row.
+    pub(super) fn stream_to(&mut self, row: Row) -> StreamId {
+        let pool = self.core.base.config.pools.number_of_row(row);
+        let stream = if self.writer.has_units() { self.writer.subs().stream_to(pool) } else { 0 };
+        self.core.base.space.streams().host(stream)
+    }
+
+    /// Programs a row at once with these pages, and with `other` where there is none.
+    pub(super) fn unit(
+        &mut self,
+        row: Row,
+        stream: StreamId,
+        other: Stamp,
+        held: impl ExactSizeIterator<Item = Option<LogicalPage>>,
+    ) {
+        let first = self.core.base.take(row, stream, held.len() as u32);
+        if let Some(writes) = self.core.map.unit_writes_mut()
+            && self.core.base.space.has_whole_units(row)
+        {
+            writes.write(first);
+        }
+        for (location, page) in (first.0..).map(Location).zip(held) {
+            match page {
+                Some(page) => self.fill(location, page),
+                None => self.core.base.flash.put(location, other),
+            }
+        }
+        self.core.base.space.program_done(first);
+    }
+
+    /// Writes the translation pages that tell of the first `pages` logical pages.
+    pub(super) fn tables(&mut self, pages: u32, watched: &mut Watched<'_>) {
+        let Some(translation) = self.core.map.translation() else { return };
+        for table in translation.tables() {
+            let Some(translation) = self.core.map.translation().filter(|_| watched.wrote(1)) else {
+                return;
+            };
+            let Core { base, map, .. } = &*self.core;
+            let mut held = translation.pages_of(table).take_while(|page| page.0 < pages);
+            if held.any(|page| map.get(page).is_some_and(|location| base.space.is_mapped_by_page(location))) {
+                self.table(table);
+            }
+        }
+    }
+
+    fn table(&mut self, table: TranslationPage) {
+        let Some(logical) = self.core.map.translation().map(|translation| translation.logical(table)) else {
+            return;
+        };
+        let streams = self.core.base.space.streams();
+        let stream = streams.host(streams.host - 1);
+        let row = if self.core.base.has_homes { self.next_for_tables() } else { self.next_with_room(stream) };
+        let version = self.core.map.last_written(logical).unwrap_or(0) + 1;
+        if let Some(translation) = self.core.map.translation_mut() {
+            translation.lay(table, version, row);
+        }
+        self.put(logical, row, stream);
+    }
+
+    /// The next row that takes translation pages, where pages have homes.
+    fn next_for_tables(&mut self) -> Row {
+        loop {
+            let row = self.writer.row_for_tables(self.core).unwrap_or_else(|| {
+                self.writer.note_all_rows(self.core);
+                self.writer
+                    .row_for_tables(self.core)
+                    .expect("a device that was checked has room for its translation pages")
+            });
+            self.writer.note_row(row, self.core);
+            if self.writer.rows_for_tables().contains(row) {
+                return row;
+            }
+        }
+    }
+
+    /// The row for the next page without a home: a program unit in each row, in the order of the placement.
+    fn next_row(&mut self, stream: StreamId) -> Row {
+        let last = self.last.filter(|(to, _)| *to == stream);
+        let stay = last.filter(|(_, row)| self.left > 0 && self.core.base.space.has_room(*row, stream, 1));
+        let row = stay.map(|(_, row)| row).unwrap_or_else(|| {
+            let row = self.next_with_room(stream);
+            self.left = self.core.base.config.pools.per_program(row);
+            row
+        });
+        self.left -= 1;
+        self.last = Some((stream, row));
+        row
+    }
+
+    /// The next row that takes pages of a stream of the host.
+    fn next_with_room(&mut self, stream: StreamId) -> Row {
+        let stream = usize::from(stream.0);
+        loop {
+            let row = self.core.base.policies.placement.next(self.writer.rows_of(stream));
+            let row = row.unwrap_or_else(|| {
+                self.writer.note_all_rows(self.core);
+                let row = self.core.base.policies.placement.next(self.writer.rows_of(stream));
+                row.expect("a device that was checked has room for its pages")
+            });
+            self.writer.note_row(row, self.core);
+            if self.writer.rows_of(stream).contains(row) {
+                return row;
+            }
+        }
+    }
+
+    /// Pads what is left of program units that were written page by page. The device is ready for commands.
+    pub(super) fn finish(mut self) {
+        for row in 0..self.core.base.config.pools.rows() {
+            let unit = self.core.base.config.pools.per_program(row);
+            for stream in self.core.base.space.streams().all() {
+                let open = self.core.base.space.open_place(row, stream);
+                if let Some(place) = open.filter(|place| !place.is_multiple_of(unit)) {
+                    let left = unit - place % unit;
+                    self.unit(row, stream, Stamp::PADDING, (0..left).map(|_| None));
+                }
+            }
+        }
+        self.core.base.space.pause_cache(false);
+        self.writer.note_all_rows(self.core);
+    }
+}
+
+/// Part of a list, scattered: the items `first + parts * k`, with `k` in an order that hops through the range by a step without
+/// common divisor.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Share {
+    first: u32,
+    parts: u32,
+    /// How many there are.
+    pub(super) count: u32,
+    step: u64,
+}
+
+impl Share {
+    /// Part `first` of `parts` of so many items.
+    pub(super) fn new(first: u32, parts: u32, items: u32) -> Self {
+        let count = items.saturating_sub(first).div_ceil(parts);
+        // Near the golden section of the range, so that neighbours end up far apart.
+        let near = (f64::from(count) * 0.618_033_988_75) as u64;
+        let step = (near.max(1)..).find(|step| gcd(*step, u64::from(count.max(1))) == 1);
+        Self { first, parts, count, step: step.expect("there is a prime above every number") }
+    }
+
+    /// Its item of a number.
+    pub(super) fn item(&self, n: u32) -> u32 {
+        let k = (u64::from(n) * self.step % u64::from(self.count.max(1))) as u32;
+        self.first + self.parts * k
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_share_visits_each_of_its_items_once() {
+        for (first, parts, items) in [(0, 4, 100), (3, 4, 101), (1, 7, 8), (0, 1, 1)] {
+            let share = Share::new(first, parts, items);
+            let mut seen: Vec<u32> = (0..share.count).map(|n| share.item(n)).collect();
+            seen.sort_unstable();
+            assert_eq!(seen, (first..items).step_by(parts as usize).collect::<Vec<_>>());
+        }
+    }
+}

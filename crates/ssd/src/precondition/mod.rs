@@ -1,0 +1,56 @@
+//! Preconditioning: a device is brought into a state in no simulated time.
+//!
+//! `lay` puts pages to where the engines would write them: what is written once, in order, and, by the `shape` that theory gives, the
+//! steady state of uniform random overwrites (`uniform`). `ageing` lets the device carry out a workload through all of its
+//! engines, with the clock of the flash off.
+
+mod ageing;
+mod in_place;
+mod lay;
+mod shape;
+mod uniform;
+mod watched;
+
+use crate::device::Device;
+use crate::map::LogicalPage;
+
+use lay::Layer;
+pub use uniform::Steady;
+use watched::Watched;
+pub use watched::{Look, Written};
+
+impl Device {
+    /// Writes the first `fraction` of the logical pages of a new device once, in order.
+    pub fn fill(&mut self, fraction: f64) {
+        self.fill_while(fraction, &mut |_| true);
+    }
+
+    /// The same under the eyes of somebody; false if it was not finished.
+    pub fn fill_while(&mut self, fraction: f64, look: Look<'_>) -> bool {
+        self.fill_watched(fraction, &mut Watched::by(look))
+    }
+
+    fn fill_watched(&mut self, fraction: f64, watched: &mut Watched<'_>) -> bool {
+        let pages = self.pages_in(fraction);
+        watched.fills(u64::from(pages));
+        let mut layer = Layer::of(&mut self.core, &mut self.writer);
+        let unit = layer.core.map.whole_unit();
+        for page in (0..pages).step_by(unit.unwrap_or(1) as usize) {
+            match unit {
+                Some(_) => layer.whole_unit(LogicalPage(page), pages),
+                None => layer.page(LogicalPage(page)),
+            }
+            if !watched.wrote(u64::from(unit.unwrap_or(1))) {
+                return false;
+            }
+        }
+        layer.tables(pages, watched);
+        layer.finish();
+        watched.goes_on
+    }
+
+    /// Logical pages in a first part of the device.
+    fn pages_in(&self, fraction: f64) -> u32 {
+        (f64::from(self.core.base.config.logical_pages) * fraction.clamp(0.0, 1.0)) as u32
+    }
+}
