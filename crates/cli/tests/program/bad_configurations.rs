@@ -136,7 +136,7 @@ const ARGUMENTS: [(&str, &[&str]); 6] = [
 ];
 
 /// Arguments `--set` on preset `centaur`: its design, and what does not go together with two pools.
-const OF_DESIGNS: [(&str, &[&str]); 17] = [
+const OF_DESIGNS: [(&str, &[&str]); 16] = [
     ("design.name=centaurr", &["--set design.name", "centaurr", "slc-mlc-hybrid", "did you mean centaur?"]),
     ("design=centaur", &["--set design", "a table with the key name"]),
     ("design.epoch=5", &["--set design.epoch", "unknown key", "adjust_every"]),
@@ -148,7 +148,6 @@ const OF_DESIGNS: [(&str, &[&str]); 17] = [
     ("ftl.mapping.cache=1B", &["--set ftl.mapping.cache", "found 1B", "from two entries"]),
     ("ftl.mapping.sub_request=20KiB", &["--set ftl.mapping.sub_request", "20KiB", "96KiB"]),
     ("ftl.mapping.unit=16KiB", &["pools[0].part", "pages of 8KiB", "16KiB (ftl.mapping.unit)"]),
-    ("ftl.frontier.policy=vertical", &["--set ftl.frontier.policy", "found vertical", "in-order"]),
     ("ftl.gc.scope=super-block", &["--set ftl.gc.scope", "found super-block", "row"]),
     ("buffer.power_loss_protection=full", &["--set buffer.power_loss_protection", "found full", "[[pools]]"]),
     (

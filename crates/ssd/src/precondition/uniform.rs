@@ -221,6 +221,8 @@ impl Device {
             watched.wrote(unit.into()).then_some((Instant::ZERO, command?))
         };
         let mut clock = Untimed::default();
+        // Whoever follows contents finds the device filled, whatever it was overwritten with.
+        let contents = self.core.base.contents.take();
         self.core.base.space.pause_cache(true);
         let pools = self.core.base.config.pools.count();
         let movers = self.writer.has_units().then(|| Movers::set_aside(&mut self.core.base.policies, pools));
@@ -229,6 +231,7 @@ impl Device {
         self.come_to(end, &mut clock);
         self.forget_timers();
         movers.into_iter().for_each(|movers| movers.ask_again(&mut self.core.base.policies));
+        self.core.base.contents = contents;
         self.core.base.space.pause_cache(false);
         self.writer.note_all_rows(&self.core);
         watched.goes_on.then_some(progress.steady)
