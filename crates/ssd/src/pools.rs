@@ -147,9 +147,13 @@ pub fn check(file: &DeviceFile, pools: &Pools, unit: Bytes, wrong: &mut Complain
     check_beside(file, wrong);
     for (n, pool) in pools.iter().skip(1).enumerate() {
         check_collection(file, n, pool, wrong);
-        if let Some((key, found, wanted)) = file.pools[n].frontier.complaint(&pool.part, &pool.geometry) {
-            wrong.add(format!("pools[{n}].frontier.{key}"), found, wanted);
-        }
+        let frontier = &file.pools[n].frontier;
+        wrong.require(
+            *frontier == FrontierKind::InOrder {},
+            &format!("pools[{n}].frontier.policy"),
+            name_of(frontier),
+            "in-order: with another order rows of such a pool were left without room after power cuts",
+        );
     }
     let Pool { locations, .. } = pools.first();
     let per_program = unit * u64::from(locations.per_program);

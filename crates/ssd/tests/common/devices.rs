@@ -243,7 +243,6 @@ struct DrawnPool {
     balances: bool,
     migrates: bool,
     marks: Option<(u32, u32)>,
-    frontier: FrontierKind,
 }
 
 prop_compose! {
@@ -253,9 +252,8 @@ prop_compose! {
         blocks in 12u32..=24,
         large in 0.0f64..=1.2,
         marks in prop::option::of((0u32..=2, 0u32..=2)),
-        frontier in frontier(),
     ) -> DrawnPool {
-        DrawnPool { whole_units, dedicated, tied, pages, blocks, large, balances, migrates, marks, frontier }
+        DrawnPool { whole_units, dedicated, tied, pages, blocks, large, balances, migrates, marks }
     }
 }
 
@@ -313,14 +311,13 @@ fn add_pool(mut file: DeviceFile, drawn: DrawnPool) -> DeviceFile {
     // Two program units of the larger kind are six of the smaller.
     file.buffer.capacitors = Energy(4 * file.buffer.capacitors.0);
     let most = part.geometry.blocks_per_plane - 3;
-    let frontier = drawn.frontier;
     file.pools = vec![PoolFile {
         part,
         layout,
         channels,
         start_below_free_blocks: None,
         stop_at_free_blocks: None,
-        frontier,
+        frontier: FrontierKind::default(),
     }];
     set_marks(&mut file, drawn.marks, most);
     file
