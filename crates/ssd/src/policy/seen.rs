@@ -137,25 +137,25 @@ pub struct Observes(u16);
 impl Observes {
     /// Nothing.
     pub const NOTHING: Self = Self(0);
-    /// [`Seen::Read`](Seen::Read).
+    /// [`Seen::Read`].
     pub const READ: Self = Self(1);
-    /// [`Seen::Written`](Seen::Written).
+    /// [`Seen::Written`].
     pub const WRITTEN: Self = Self(1 << 1);
-    /// [`Seen::Invalidated`](Seen::Invalidated).
+    /// [`Seen::Invalidated`].
     pub const INVALIDATED: Self = Self(1 << 2);
-    /// [`Seen::Discarded`](Seen::Discarded).
+    /// [`Seen::Discarded`].
     pub const DISCARDED: Self = Self(1 << 3);
-    /// [`Seen::Programmed`](Seen::Programmed).
+    /// [`Seen::Programmed`].
     pub const PROGRAMMED: Self = Self(1 << 4);
-    /// [`Seen::Erased`](Seen::Erased).
+    /// [`Seen::Erased`].
     pub const ERASED: Self = Self(1 << 5);
-    /// [`Seen::Opened`](Seen::Opened) and [`Seen::Closed`](Seen::Closed).
+    /// [`Seen::Opened`] and [`Seen::Closed`].
     pub const BLOCKS: Self = Self(1 << 6);
-    /// [`Seen::Buffer`](Seen::Buffer).
+    /// [`Seen::Buffer`].
     pub const BUFFER: Self = Self(1 << 7);
-    /// [`Seen::Idle`](Seen::Idle).
+    /// [`Seen::Idle`].
     pub const IDLE: Self = Self(1 << 8);
-    /// [`Seen::PowerLost`](Seen::PowerLost).
+    /// [`Seen::PowerLost`].
     pub const POWER_LOST: Self = Self(1 << 9);
     /// Everything.
     pub const ALL: Self = Self((1 << 10) - 1);
