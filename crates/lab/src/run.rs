@@ -232,7 +232,7 @@ impl Reproducer {
         }
     }
 
-    /// The same for a fault of ours.
+    /// The text of a reproducer for a fault of Wordline itself.
     fn of_fault(&self, position: u64) -> String {
         format!("This is a fault of Wordline, not of the input. {}", self.text(position))
     }

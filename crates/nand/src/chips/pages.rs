@@ -9,7 +9,7 @@ use crate::geometry::{BlockSetId, DieId, Geometry, PageId};
 use crate::locations::Location;
 use crate::{Command, Operation, Pool, Pools};
 
-/// What was written into a location.
+/// The logical page, and its version, that a location was programmed with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Stamp {
     /// The logical unit, or one of the marks below.

@@ -24,7 +24,7 @@ impl Base {
         policies.place(rows, Sight { flash, space })
     }
 
-    /// What is done about a block in which something failed.
+    /// Asks what to do with a block in which a command failed.
     pub(crate) fn asked_after(&mut self, failure: &Failure) -> After {
         let Self { space, flash, policies, .. } = self;
         let pool = space.pools().number_of_row(space.row_of(failure.block));

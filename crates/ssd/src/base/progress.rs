@@ -1,4 +1,4 @@
-//! What the dies do, and what blocks a row has, in words.
+//! Reports in words the state of the dies and of the blocks of a row.
 
 use std::fmt::{self, Write};
 

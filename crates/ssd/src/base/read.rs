@@ -65,7 +65,7 @@ impl Base {
         (self.config.pools.die_of(read.location), reads)
     }
 
-    /// The same for a location of several pages.
+    /// Queues a read for each page of a location of several that holds one of the sectors; how many they are.
     #[inline(never)]
     fn queue_page_reads(
         &mut self,

@@ -22,7 +22,7 @@ pub(crate) struct Ready {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Begun {
     pub(crate) page: LogicalPage,
-    /// What is programmed; nothing if it was discarded meanwhile, and then it is gone.
+    /// The stamp to program; none if the page was discarded meanwhile: its entry is dropped then.
     pub(crate) stamp: Option<Stamp>,
     /// Whether it could not wait for others.
     pub(crate) was_urgent: bool,

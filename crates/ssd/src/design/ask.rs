@@ -277,7 +277,7 @@ impl Policies {
         Some(self.designs.ask(owner, sight, |design, view| design.victim(from(), row, view)))
     }
 
-    /// What is looked at of the candidates, with what the policy looks at.
+    /// The indexes of candidates that the policy or some design asks for.
     pub(crate) fn indexes(&self, of_policy: Indexes) -> Indexes {
         let needs = |one: &super::table::One| one.design.needs();
         let answering = self.designs.all.iter().map(needs).filter(|needs| needs.answers.has(Seam::Victim));
@@ -410,7 +410,7 @@ impl Policies {
         })
     }
 
-    /// What is done about a block in which something failed.
+    /// Asks what to do with a block in which a command failed.
     pub(crate) fn failed(&mut self, failure: &Failure, pool: usize, sight: Sight<'_>) -> After {
         match self.designs.owner(Seam::Fail, pool) {
             Some(design) => self.designs.ask(design, sight, |design, view| design.failed(failure, view)),

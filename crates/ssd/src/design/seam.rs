@@ -14,7 +14,7 @@ pub enum Seam {
     Pool,
     /// What an idle row, or pool, takes of what waits for others. Asked of one design of the device.
     Balance,
-    /// What is done while the host is idle. Asked of one design of the device.
+    /// How far blocks are cleaned while the host is idle. Asked of one design of the device.
     Background,
     /// Which stream of its pool a page goes to.
     Stream,

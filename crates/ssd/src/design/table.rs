@@ -71,7 +71,7 @@ impl Combination {
         answers.map(|design| design.name()).collect()
     }
 
-    /// What they need, with what a device of so many pools is asked for beside its policies' streams.
+    /// The streams and resources that these designs demand of a device with so many pools, added to those of its `policies`.
     ///
     /// # Errors
     /// Designs that do not go together, by the key that decides.

@@ -63,9 +63,12 @@ impl Reclaim {
         wear: Box<dyn WearLeveller>,
         seed: Seed,
     ) -> Self {
+        let (rows, gc) = (config.pools.rows(), &config.file.ftl.gc);
+        let mut collector = Collector::new(rows, streams.gc, victim, seed.stream("ssd.victim", 0), gc);
+        collector.level(wear, seed.stream("ssd.wear", 0));
         Self {
-            collector: new_collector(config, streams, victim, wear, seed),
-            preemptible: config.file.ftl.gc.preemptible,
+            collector,
+            preemptible: gc.preemptible,
             keep_cached: config.file.ftl.slc_cache.and_then(|cache| cache.fold_above).unwrap_or(u32::MAX),
             left_at_work: false,
             begins: Begins::All,
@@ -179,20 +182,4 @@ impl Reclaim {
     pub(crate) fn take_back(&mut self, leaving: Vec<Stamp>) {
         self.leaving = leaving;
     }
-}
-
-/// The collector, and what levels the wear if anything does.
-fn new_collector(
-    config: &Config,
-    streams: Streams,
-    victim: Box<dyn VictimPolicy>,
-    wear: Box<dyn WearLeveller>,
-    seed: Seed,
-) -> Collector {
-    let (rows, gc) = (config.pools.rows(), &config.file.ftl.gc);
-    let mut collector = Collector::new(rows, streams.gc, victim, seed.stream("ssd.victim", 0), gc);
-    if wear.is_on() {
-        collector.level(wear, seed.stream("ssd.wear", 0));
-    }
-    collector
 }
